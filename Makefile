@@ -1,0 +1,102 @@
+# Everything here runs as a user's build does: each module alone, without go.work.
+export GOWORK := off
+
+# Tools that the checks need, pinned. They are built once for each version of Go,
+# into the user's cache.
+STATICCHECK_VERSION := v0.8.2
+CACHE       := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft
+STATICCHECK := $(CACHE)/bin/$(shell go env GOVERSION)/staticcheck-$(STATICCHECK_VERSION)
+
+# What takes long lies below test/, and only 'make test' runs it.
+QUICK := $(filter-out test/%,$(shell scripts/modules.sh))
+
+FUZZTIME       ?= 5m# for each target of 'make fuzz'
+FUZZTIME_SHORT ?= 3s# for each target of 'make fuzz-short'
+
+.PHONY: all
+all: build vet quick ## build, vet and test every module, without what takes long (the default)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build every package of every module
+	@scripts/each.sh go build ./...
+
+.PHONY: vet
+vet: ## run go vet
+	@scripts/each.sh go vet ./...
+
+.PHONY: quick
+quick: ## run the tests that take seconds, without the race detector
+	@MODULES="$(QUICK)" scripts/each.sh go test ./...
+
+.PHONY: test
+test: need fmt-check tidy-check build vet lint race compat fuzz-short ## run all that continuous integration runs
+
+.PHONY: race
+race: need ## run every test with the race detector, in a random order
+	@scripts/test.sh
+
+.PHONY: compat
+compat: ## run the compatibility tests that are written in Python
+	@scripts/python.sh
+
+.PHONY: fuzz
+fuzz: ## fuzz every target for FUZZTIME each (5m)
+	@scripts/fuzz.sh $(FUZZTIME)
+
+.PHONY: fuzz-short
+fuzz-short: ## fuzz every target for FUZZTIME_SHORT each (3s)
+	@scripts/fuzz.sh $(FUZZTIME_SHORT)
+
+.PHONY: demo
+demo: ## run the demonstration
+	@go run ./examples/demo
+
+.PHONY: bench-core
+bench-core: ## measure the call path on its own
+	@cd bench && go run ./core
+
+.PHONY: cover
+cover: ## measure what the tests of the root module cover, into coverage.out
+	@go test -coverpkg=./... -coverprofile=coverage.out ./...
+	@go tool cover -func=coverage.out | tail -n 1
+
+.PHONY: lint
+lint: $(STATICCHECK) ## run staticcheck
+	@scripts/each.sh $(STATICCHECK) ./...
+
+.PHONY: fmt
+fmt: ## format every Go file
+	@gofmt -l -w .
+
+.PHONY: fmt-check
+fmt-check: ## fail when a Go file is not formatted
+	@files=$$(gofmt -l .) || exit 1; [ -z "$$files" ] || { printf "Not formatted; run 'make fmt':\n%s\n" "$$files"; exit 1; }
+
+.PHONY: tidy
+tidy: workspace ## bring go.mod, go.sum and go.work up to date
+	@scripts/each.sh go mod tidy
+
+.PHONY: tidy-check
+tidy-check: ## fail when go.mod or go.sum is out of date
+	@scripts/each.sh go mod tidy -diff
+
+.PHONY: workspace
+workspace: ## list every module in go.work
+	@scripts/workspace.sh
+
+.PHONY: clean
+clean: ## remove what the targets above have written, and their tools
+	@rm -rf coverage.out $(CACHE)
+
+.PHONY: need
+need:
+	@scripts/need.sh gcc python3
+
+$(STATICCHECK):
+	@mkdir -p $(@D)
+	@GOBIN=$(@D) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+	@mv $(@D)/staticcheck $@

@@ -1,0 +1,30 @@
+package archtest
+
+// Exceptions are what the rules let pass: for a rule, by its name, the subjects
+// and the reason for each. What a subject is, a file or a name, is said at the
+// rule.
+type Exceptions map[string]map[string]string
+
+// Allowed returns the exceptions of this repository. One that is no longer
+// needed fails the test too.
+func Allowed() Exceptions {
+	return Exceptions{
+		"reflect": {
+			"register.go":    "finds the methods of a service, once, at registration",
+			"handle.go":      "names the types of a function's messages, once, at registration",
+			"services.go":    "keeps those types, for whoever describes the services",
+			"codec":          "checks that the target of a decode is a pointer, and sets it to zero first",
+			"codec/gencode":  "tells a message passed by value, to say in the error that a pointer is wanted",
+			"codec/gob":      "checks the types that a stream declares against the receiver's before encoding/gob builds them",
+			"codec/msgpack":  "refuses types that the library would encode wrongly, once for each type",
+			"codec/protobuf": "tells nil pointers from messages, and sets messages to zero",
+		},
+		"package variables": {
+			"weft.codeNames":            "the names of the status codes; only read",
+			"internal/session.buffers":  "a pool of buffers: which connection gets which changes no result",
+			"internal/session.epoch":    "the origin of a clock that never goes back; only read",
+			"internal/session.noHeader": "zero bytes to append; only read",
+			"internal/wire.castagnoli":  "the table of CRC-32C; only read",
+		},
+	}
+}

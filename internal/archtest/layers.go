@@ -1,0 +1,156 @@
+package archtest
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// leaf is below every layer: a package that imports the standard library alone
+// and that every other may import.
+const leaf = -1
+
+// row gives the packages that match its pattern their layer.
+//
+// A package may import whatever lies in a lower layer, and in its own layer
+// nothing but its peers.
+type row struct {
+	pattern string // a folder; with "/..." behind it, the folders below it
+	layer   int
+	peers   []string // patterns
+}
+
+// table is the architecture. The first row that matches counts.
+func table() []row {
+	return []row{
+		{"internal/leak", leaf, nil},
+		{"internal/archtest", leaf, nil},
+		{"internal/stats", leaf, nil},
+
+		{"internal/wire", 0, nil},
+		{"codec", 0, nil},
+		{"codec/...", 0, []string{"codec"}},
+		{"compress", 0, nil},
+		{"compress/...", 0, []string{"compress"}},
+
+		{"transport", 1, nil},
+		{"transport/...", 1, []string{"transport"}},
+		{"internal/session", 1, nil},
+
+		{".", 2, nil},
+
+		{"registry", 3, nil},
+		{"registry/...", 3, []string{"registry"}},
+		{"cluster/balance", 3, nil},
+		{"cluster/balance/...", 3, []string{"cluster/balance"}},
+		{"cluster/route", 3, nil},
+		{"cluster/route/...", 3, []string{"cluster/route"}},
+		{"cluster/retry", 3, nil},
+		{"cluster/retry/...", 3, []string{"cluster/retry"}},
+		{"cluster/breaker", 3, nil},
+		{"cluster/breaker/...", 3, []string{"cluster/breaker"}},
+		{"cluster/health", 3, nil},
+		{"cluster/health/...", 3, []string{"cluster/health"}},
+
+		{"cluster", 4, nil},
+		{"door", 4, nil},
+		{"door/...", 4, []string{"door"}},
+		{"plugin/...", 4, []string{"plugin"}},
+		{"console", 4, []string{"cluster"}},
+		{"console/...", 4, []string{"console", "cluster"}},
+
+		{"cmd/...", 5, []string{"cmd/..."}},
+		{"examples/...", 5, []string{"examples/..."}},
+		{"bench", 5, []string{"bench/..."}},
+		{"bench/...", 5, []string{"bench", "bench/..."}},
+		{"test/...", 5, []string{"test/..."}},
+	}
+}
+
+func (r row) matches(dir string) bool { return match(r.pattern, dir) }
+
+func match(pattern, dir string) bool {
+	if parent, ok := strings.CutSuffix(pattern, "/..."); ok {
+		return strings.HasPrefix(dir, parent+"/")
+	}
+	return pattern == dir
+}
+
+// rowOf returns the row of a folder.
+func rowOf(dir string) (row, bool) {
+	for _, r := range table() {
+		if r.matches(dir) {
+			return r, true
+		}
+	}
+	return row{}, false
+}
+
+// mayImport tells whether a package of row r may import the package at dir,
+// whose row is target.
+func (r row) mayImport(target row, dir string) bool {
+	if target.layer < r.layer {
+		return true
+	}
+	if target.layer > r.layer {
+		return false
+	}
+	for _, peer := range r.peers {
+		if match(peer, dir) {
+			return true
+		}
+	}
+	return false
+}
+
+func layerName(n int) string {
+	if n == leaf {
+		return "a leaf"
+	}
+	return "layer " + strconv.Itoa(n)
+}
+
+// layers holds every package to the table. A test may import what it likes,
+// except a program of layer 5 that is not its own neighbour: an example or a
+// comparison of two packages is often best told from above.
+func layers(t *Tree) []Finding {
+	var found []Finding
+	for _, p := range t.packages {
+		from, ok := rowOf(p.dir)
+		if !ok {
+			found = append(found, t.at(p.files[0].Package,
+				"package %s has no row in the table of layers: decide its layer and add it to internal/archtest/layers.go", p.dir))
+			continue
+		}
+		for _, f := range p.files {
+			found = append(found, t.layersOf(f, from)...)
+		}
+	}
+	return found
+}
+
+func (t *Tree) layersOf(f *file, from row) []Finding {
+	var found []Finding
+	for _, spec := range f.Imports {
+		dir, ok := weftFolder(pathOf(spec))
+		if !ok {
+			continue
+		}
+		target, ok := rowOf(dir)
+		if !ok || f.test && target.layer < 5 || from.mayImport(target, dir) {
+			continue // a target without a row is reported where it lies
+		}
+		found = append(found, t.at(spec.Pos(),
+			"%s (%s) may not import %s (%s): move what both need to a lower layer, or pass it in as a value",
+			path.Dir(f.path), layerName(from.layer), dir, layerName(target.layer)))
+	}
+	return found
+}
+
+// weftFolder returns the folder of a package of weft.
+func weftFolder(importPath string) (string, bool) {
+	if importPath == modulePath {
+		return ".", true
+	}
+	return strings.CutPrefix(importPath, modulePath+"/")
+}

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Runs the tests below test/compat that are written in Python (test_*.py, with
+# the standard library's unittest). What they import is installed from
+# test/compat/requirements.txt into an environment in the user's cache, which is
+# made anew when that file changes.
+set -eu
+cd "$(dirname "$0")/.."
+
+folders=$(find test/compat -name 'test_*.py' 2>/dev/null | sed 's|/[^/]*$||' | LC_ALL=C sort -u)
+if [ -z "$folders" ]; then
+	echo 'test/compat holds no Python tests'
+	exit 0
+fi
+scripts/need.sh python3
+
+python=python3
+wanted=test/compat/requirements.txt
+if [ -f "$wanted" ]; then
+	venv=${XDG_CACHE_HOME:-$HOME/.cache}/weft/python-$(cksum <"$wanted" | cut -d ' ' -f 1)
+	if [ ! -f "$venv/ready" ]; then
+		rm -rf "$venv"
+		python3 -m venv "$venv"
+		"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
+		touch "$venv/ready"
+	fi
+	python=$venv/bin/python
+fi
+for folder in $folders; do
+	printf '== %s: python3 -m unittest\n' "$folder"
+	"$python" -m unittest discover -s "$folder" -t "$folder"
+done
