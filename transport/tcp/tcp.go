@@ -1,0 +1,132 @@
+// Package tcp carries weft over TCP.
+//
+// Go already sends small writes at once (TCP_NODELAY). What this package adds is
+// a bound on silence: a peer that vanished without a word (power cut, pulled
+// cable, firewall that forgot the flow) is noticed after [Config.PeerTimeout],
+// where the system's own patience is about 15 minutes.
+package tcp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/weftrpc/weft/transport"
+)
+
+// DefaultPeerTimeout is the [Config.PeerTimeout] of a zero configuration.
+const DefaultPeerTimeout = 15 * time.Second
+
+// Config tunes the sockets of a transport. The zero value is ready for use.
+type Config struct {
+	// PeerTimeout is how long a peer may be silent when it owes an answer: to
+	// bytes that were sent, or to a keep-alive probe on an idle connection. The
+	// connection then fails with a timeout. Zero means [DefaultPeerTimeout],
+	// negative leaves both to the system. The system counts probes in whole
+	// seconds.
+	//
+	// On Linux this sets TCP_USER_TIMEOUT, which also ends a connection whose
+	// peer is alive but has not read for that long while bytes wait for it.
+	// Other systems have the probes alone: there, bytes that stay
+	// unacknowledged cost as long as the system's own retransmissions.
+	PeerTimeout time.Duration
+
+	// Control, when not nil, is called with each socket before it connects or
+	// binds, as in [net.Dialer] and [net.ListenConfig], for options such as
+	// SO_REUSEPORT or SO_MARK. Its error fails the Dial or Listen. It may be
+	// called from several goroutines at once.
+	Control func(network, address string, c syscall.RawConn) error
+}
+
+type tcp struct {
+	dialer   net.Dialer
+	listener net.ListenConfig
+}
+
+// New returns a transport with scheme "tcp". A nil cfg means the defaults; cfg is
+// not kept.
+//
+// Addresses are host:port, where host is a name, an IPv4 address, an IPv6 address
+// in brackets, or nothing: all interfaces for Listen, this machine for Dial. Port
+// 0 lets Listen choose one. The connections are of type [*net.TCPConn], the errors
+// those of package net.
+func New(cfg *Config) transport.Transport {
+	if cfg == nil {
+		cfg = &Config{}
+	}
+	timeout := cfg.PeerTimeout
+	if timeout == 0 {
+		timeout = DefaultPeerTimeout
+	}
+	t := &tcp{
+		dialer:   net.Dialer{Control: control(timeout, cfg.Control)},
+		listener: net.ListenConfig{Control: control(timeout, cfg.Control)},
+	}
+	if timeout > 0 {
+		t.dialer.KeepAliveConfig = keepAlive(timeout)
+		t.listener.KeepAliveConfig = keepAlive(timeout)
+	} else {
+		t.dialer.KeepAlive = -1
+		t.listener.KeepAlive = -1
+	}
+	// Many kernels refuse TCP_USER_TIMEOUT on multipath sockets, with which net
+	// listens by default where it can.
+	t.dialer.SetMultipathTCP(false)
+	t.listener.SetMultipathTCP(false)
+	return t
+}
+
+// keepAlive spreads the probes so that the connection has failed when timeout is
+// over: with 15 s, probes go out after 9 s and 12 s of silence. One lost probe is
+// therefore never the end.
+func keepAlive(timeout time.Duration) net.KeepAliveConfig {
+	step := timeout / 5
+	return net.KeepAliveConfig{
+		Enable:   true,
+		Idle:     max(3*step, time.Second),
+		Interval: max(step, time.Second),
+		Count:    2,
+	}
+}
+
+// control sets the options that net does not know, then calls the user's own.
+func control(timeout time.Duration, user func(string, string, syscall.RawConn) error) func(string, string, syscall.RawConn) error {
+	return func(network, address string, c syscall.RawConn) error {
+		if timeout > 0 {
+			if err := setUserTimeout(c, timeout); err != nil {
+				return err
+			}
+		}
+		if user != nil {
+			return user(network, address, c)
+		}
+		return nil
+	}
+}
+
+// Scheme returns "tcp".
+func (t *tcp) Scheme() string { return "tcp" }
+
+// Dial connects to addr. When ctx ends first, the error is its error.
+func (t *tcp) Dial(ctx context.Context, addr string) (net.Conn, error) {
+	c, err := t.dialer.DialContext(ctx, "tcp", addr)
+	if err == nil {
+		return c, nil
+	}
+	// Package net puts the deadline of ctx on the socket too, whose own timeout
+	// may come a moment before ctx ends and would look like the network's fault.
+	at, ok := ctx.Deadline()
+	var op *net.OpError
+	if ok && !time.Now().Before(at) && errors.Is(err, os.ErrDeadlineExceeded) && errors.As(err, &op) {
+		return nil, &net.OpError{Op: op.Op, Net: op.Net, Source: op.Source, Addr: op.Addr, Err: context.DeadlineExceeded}
+	}
+	return nil, err
+}
+
+// Listen listens on addr. Accepted connections inherit the socket options.
+func (t *tcp) Listen(ctx context.Context, addr string) (net.Listener, error) {
+	return t.listener.Listen(ctx, "tcp", addr)
+}

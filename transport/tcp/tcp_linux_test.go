@@ -1,0 +1,143 @@
+package tcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/transport/tcp"
+)
+
+func TestSocketOptions(t *testing.T) {
+	const userTimeout = 0x12
+	type options struct{ noDelay, keepAlive, idle, interval, count, userTimeout int }
+	for _, test := range []struct {
+		timeout time.Duration
+		want    options
+	}{
+		{0, options{1, 1, 9, 3, 2, 15_000}},
+		{5 * time.Second, options{1, 1, 3, 1, 2, 5_000}},
+		{time.Nanosecond, options{1, 1, 1, 1, 2, 1}},
+		{-1, options{noDelay: 1}},
+	} {
+		client, server := connect(t, tcp.New(&tcp.Config{PeerTimeout: test.timeout}))
+		for side, c := range map[string]*net.TCPConn{"dialed": client, "accepted": server} {
+			got := options{
+				noDelay:     option(t, c, syscall.IPPROTO_TCP, syscall.TCP_NODELAY),
+				keepAlive:   option(t, c, syscall.SOL_SOCKET, syscall.SO_KEEPALIVE),
+				userTimeout: option(t, c, syscall.IPPROTO_TCP, userTimeout),
+			}
+			if got.keepAlive != 0 {
+				got.idle = option(t, c, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE)
+				got.interval = option(t, c, syscall.IPPROTO_TCP, syscall.TCP_KEEPINTVL)
+				got.count = option(t, c, syscall.IPPROTO_TCP, syscall.TCP_KEEPCNT)
+			}
+			if got != test.want {
+				t.Errorf("PeerTimeout %v, %s side: %+v, want %+v", test.timeout, side, got, test.want)
+			}
+		}
+	}
+}
+
+func option(t *testing.T, c *net.TCPConn, level, name int) int {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value int
+	if e := raw.Control(func(fd uintptr) { value, err = syscall.GetsockoptInt(int(fd), level, name) }); e != nil || err != nil {
+		t.Fatal(e, err)
+	}
+	return value
+}
+
+// A peer that takes no more bytes is given up after PeerTimeout. It is the effect of
+// the option, on the same timer that a vanished peer runs into.
+func TestStuckPeer(t *testing.T) {
+	const timeout = 300 * time.Millisecond
+	client, _ := connect(t, tcp.New(&tcp.Config{PeerTimeout: timeout}))
+	client.SetWriteDeadline(time.Now().Add(20 * time.Second))
+	start := time.Now()
+	var err error
+	for err == nil {
+		_, err = client.Write(make([]byte, 1<<20)) // nobody reads
+	}
+	if !errors.Is(err, syscall.ETIMEDOUT) {
+		t.Fatalf("Write to a stuck peer ended after %v with %v, want a timeout of the connection", time.Since(start), err)
+	}
+	if took := time.Since(start); took < timeout {
+		t.Errorf("the connection failed after %v, before its PeerTimeout of %v", took, timeout)
+	}
+}
+
+// A host that does not answer at all: the queue of this listener is full and the
+// system drops what else arrives. Dial ends when its context does.
+func TestDialContextEndsConnect(t *testing.T) {
+	addr := fullListener(t)
+	for _, test := range []struct {
+		name string
+		ctx  func() (context.Context, context.CancelFunc)
+		want error
+	}{
+		{"cancel", func() (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(50*time.Millisecond, cancel)
+			return ctx, cancel
+		}, context.Canceled},
+		{"deadline", func() (context.Context, context.CancelFunc) {
+			return context.WithTimeout(t.Context(), 50*time.Millisecond)
+		}, context.DeadlineExceeded},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			ctx, cancel := test.ctx()
+			defer cancel()
+			start := time.Now()
+			c, err := tcp.New(nil).Dial(ctx, addr)
+			if err == nil {
+				c.Close()
+				t.Fatal("Dial succeeded against a full queue")
+			}
+			if !errors.Is(err, test.want) {
+				t.Errorf("Dial: %v, want %v", err, test.want)
+			}
+			if took := time.Since(start); took < 40*time.Millisecond || took > 5*time.Second {
+				t.Errorf("Dial returned after %v, want 50ms", took)
+			}
+		})
+	}
+}
+
+// fullListener returns the address of a listener that takes no more connections.
+func fullListener(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
+	for range 8 {
+		c, err := net.DialTimeout("tcp", addr, 200*time.Millisecond)
+		if err != nil {
+			return addr
+		}
+		t.Cleanup(func() { c.Close() })
+	}
+	t.Fatal("the queue of a listener that never accepts does not fill up")
+	return ""
+}

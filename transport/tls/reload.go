@@ -1,0 +1,143 @@
+package tls
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// material is one good set of files, parsed. It never changes.
+type material struct {
+	raw         contents
+	cert        *tls.Certificate // nil without a Cert file
+	authorities *x509.CertPool   // nil without a CA file
+	server      *tls.Config      // nil without a Cert file
+}
+
+// contents are the bytes of a set of files; nil for a file that is not used.
+type contents struct {
+	cert, key, ca []byte
+}
+
+func (c contents) equal(d contents) bool {
+	return bytes.Equal(c.cert, d.cert) && bytes.Equal(c.key, d.key) && bytes.Equal(c.ca, d.ca)
+}
+
+// current returns the set for a new connection, after a look at the files if the
+// last one is long enough ago. While one caller looks, others go on with the set
+// they have.
+func (s *Source) current() *material {
+	if s.interval > 0 && s.mu.TryLock() {
+		if now := time.Now(); now.Sub(s.checked) >= s.interval {
+			s.checked = now
+			s.reload()
+		}
+		s.mu.Unlock()
+	}
+	return s.loaded.Load()
+}
+
+// reload takes changed files into use. It compares bytes, not times and sizes: a
+// file replaced by one of its own age and length, or caught half written, is then no
+// special case, and three small reads a second cost nothing beside a handshake.
+func (s *Source) reload() {
+	raw, err := s.files.read()
+	if err == nil && raw.equal(s.loaded.Load().raw) {
+		s.broken = ""
+		return
+	}
+	var m *material
+	if err == nil {
+		m, err = s.parse(raw)
+	}
+	if err != nil {
+		// A certificate and its key cannot be replaced in one step, so this may
+		// last a moment only. The next look tries again.
+		if s.broken != err.Error() {
+			s.broken = err.Error()
+			s.logger.Error("certificate files not taken into use, the former ones stay", slog.Any("error", err))
+		}
+		return
+	}
+	s.broken = ""
+	s.loaded.Store(m)
+	var attrs []any
+	if m.cert != nil {
+		attrs = append(attrs, slog.String("cert", s.files.Cert), slog.Time("not_after", m.cert.Leaf.NotAfter))
+	}
+	if m.authorities != nil {
+		attrs = append(attrs, slog.String("ca", s.files.CA))
+	}
+	s.logger.Info("certificate files taken into use", attrs...)
+}
+
+// read reads the files that are set.
+func (f Files) read() (contents, error) {
+	var c contents
+	for _, file := range []struct {
+		what, path string
+		to         *[]byte
+	}{{"certificate", f.Cert, &c.cert}, {"key", f.Key, &c.key}, {"CA", f.CA, &c.ca}} {
+		if file.path == "" {
+			continue
+		}
+		b, err := os.ReadFile(file.path)
+		if err != nil {
+			return contents{}, fmt.Errorf("tls: %s file: %w", file.what, err)
+		}
+		*file.to = b
+	}
+	return c, nil
+}
+
+// parse makes a set of what was read.
+func (s *Source) parse(raw contents) (*material, error) {
+	m := &material{raw: raw}
+	if s.files.CA != "" {
+		pool, err := parseAuthorities(raw.ca)
+		if err != nil {
+			return nil, fmt.Errorf("tls: CA file %s: %w", s.files.CA, err)
+		}
+		m.authorities = pool
+	}
+	if s.files.Cert != "" {
+		cert, err := tls.X509KeyPair(raw.cert, raw.key)
+		if err != nil {
+			return nil, fmt.Errorf("tls: certificate file %s with key file %s: %w", s.files.Cert, s.files.Key, err)
+		}
+		m.cert = &cert
+		m.server = s.newServerConfig(m.cert, m.authorities)
+	}
+	return m, nil
+}
+
+// parseAuthorities reads a PEM file of certificates. The standard library's
+// AppendCertsFromPEM passes over what it cannot read; here a damaged certificate is
+// an error, so that an authority never goes missing in silence.
+func parseAuthorities(rest []byte) (*x509.CertPool, error) {
+	pool := x509.NewCertPool()
+	for n := 1; ; n++ {
+		var block *pem.Block
+		block, rest = pem.Decode(rest)
+		if block == nil {
+			if n == 1 {
+				return nil, errors.New("no PEM block in it")
+			}
+			return pool, nil
+		}
+		if block.Type != "CERTIFICATE" {
+			return nil, fmt.Errorf("PEM block %d is a %s, want certificates only", n, block.Type)
+		}
+		cert, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("certificate %d: %w", n, err)
+		}
+		pool.AddCert(cert)
+	}
+}
