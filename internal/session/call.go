@@ -1,0 +1,346 @@
+package session
+
+import (
+	"context"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Call is one call that this side makes. Its owner fills the first part, starts
+// it, waits, and reads the second part. A Call may be used again after Reset once
+// it has been waited for; the session keeps nothing of it.
+type Call struct {
+	Method   string
+	Codec    codec.Codec
+	Sizer    codec.Sizer // Codec, if it is one
+	Args     any
+	Reply    any                 // nil: the body of the reply is thrown away
+	Compress compress.Compressor // nil: none
+	Meta     string              // the inside of a metadata block
+	Deadline int64               // on the clock of Nanos; 0 for none
+	Timeout  int64               // from Start, in nanoseconds; shortens Deadline; 0 for none
+	Oneway   bool
+	KeepMeta bool        // fill ReplyMeta
+	Late     bool        // the reply is always decoded by Finish
+	Async    func(*Call) // called once when the call has ended, instead of a Wait
+
+	Status    *wire.Status // nil: it went well
+	ReplyMeta string       // the inside of the reply's metadata block
+	Sent      int64        // when it was started, on the clock of Nanos
+	Ended     int64        // when its reply was read; 0 if none was
+
+	id         uint32
+	done       chan struct{}
+	body       []byte // a reply that the caller decodes itself
+	buf        *buffer
+	compressed bool
+	stream     *Stream
+}
+
+// NewCall returns a Call that can be started.
+func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
+
+// Reset forgets everything but the channel.
+func (c *Call) Reset() { *c = Call{done: c.done} }
+
+// Start sends the request. If it returns a status the call was not sent and must
+// not be waited for.
+func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
+	var m message
+	m.meta = c.Meta
+	if st := s.prepare(&m, c.Codec, c.Sizer, c.Args, c.Compress); st != nil {
+		return st
+	}
+	h := wire.Header{Type: wire.TypeRequest}
+	if c.Oneway {
+		h.Flags |= wire.FlagOneway
+	}
+	st := s.open(ctx, c, h, &m)
+	m.release()
+	return st
+}
+
+// open finds a slot for the call and appends its request.
+func (s *Session) open(ctx context.Context, c *Call, h wire.Header, m *message) *wire.Status {
+	w := &s.w
+	w.mu.Lock()
+	if w.full(s.cfg.Limits.WriteBuffer) {
+		if st := s.waitRoomFor(ctx, c.Deadline); st != nil {
+			return st
+		}
+	}
+	if st := s.mayOpen(); st != nil {
+		w.mu.Unlock()
+		return st
+	}
+	c.Sent = now()
+	if d := c.Sent + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
+		c.Deadline = d
+	}
+	var st *wire.Status
+	if h.Arg, h.Flags, st = timeout(c.Deadline, c.Sent, h.Flags); st != nil {
+		w.mu.Unlock()
+		return st
+	}
+	h.Code = s.bind(c.Codec.Name(), c.Method)
+	sl := s.out.take(c, s.peer.MaxCalls)
+	if sl == nil {
+		w.mu.Unlock()
+		return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "TOO_MANY_CALLS",
+			Message: "as many calls are open on this connection as the other side allows"}
+	}
+	h.ID = c.id
+	if c.stream != nil {
+		c.stream.id = c.id
+		sl.stream.Store(c.stream)
+	}
+	sl.at = w.position()
+	if m.sizer == nil && m.size+len(m.meta) > wire.MaxPayload {
+		sl.at = ^uint64(0) // until its first chunk is taken
+	}
+	if st := s.put(h, m); st != nil {
+		sl.call.Store(nil)
+		s.out.release(c.id)
+		w.mu.Unlock()
+		return st
+	}
+	s.watch(c.Deadline)
+	if s.out.open%64 == 0 {
+		s.load.Store(int32(s.out.open))
+	}
+	s.flush(s.out.open > 1)
+	return nil
+}
+
+// mayOpen tells why no call can be opened now, if so.
+func (s *Session) mayOpen() *wire.Status {
+	if s.w.dead {
+		st := wire.Status{Code: wire.Unavailable, Message: "connection closed"}
+		if why := s.failed.Load(); why != nil {
+			st = *why
+		}
+		st.Outcome = wire.NotSent
+		return &st
+	}
+	if s.out.goneAway {
+		return &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: ReasonDraining,
+			Message: "the other side is shutting down and takes no more calls on this connection"}
+	}
+	return nil
+}
+
+// ReasonDraining is the reason of calls that were turned away by a drain.
+const ReasonDraining = "DRAINING"
+
+// timeout turns a deadline into what a request carries.
+func timeout(deadline, at int64, flags wire.Flags) (uint32, wire.Flags, *wire.Status) {
+	if deadline == 0 {
+		return 0, flags, nil
+	}
+	left := deadline - at
+	if left <= 0 {
+		return 0, flags, &wire.Status{Code: wire.DeadlineExceeded, Outcome: wire.NotSent,
+			Message: "deadline exceeded before the call was sent"}
+	}
+	us := (left + 999) / 1000
+	if us < 1<<32 {
+		return uint32(us), flags, nil
+	}
+	return uint32(min(us/1000, 1<<32-1)), flags | wire.FlagMillis, nil
+}
+
+// waitRoomFor waits for room in the writer's buffer until the deadline or the
+// end of ctx. It is called with the lock held and keeps it, unless it returns a
+// status.
+func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status {
+	wake := func() {
+		s.w.mu.Lock()
+		s.w.room.Broadcast()
+		s.w.mu.Unlock()
+	}
+	stop := context.AfterFunc(ctx, wake)
+	defer stop()
+	if deadline != 0 {
+		t := time.AfterFunc(time.Duration(deadline-now()), wake)
+		defer t.Stop()
+	}
+	w := &s.w
+	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
+		var st *wire.Status
+		switch {
+		case ctx.Err() != nil:
+			st = fromContext(ctx)
+		case deadline != 0 && now() >= deadline:
+			st = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full"}
+		}
+		if st != nil {
+			st.Outcome = wire.NotSent
+			w.mu.Unlock()
+			return st
+		}
+		w.waiting++
+		w.room.Wait()
+		w.waiting--
+	}
+	return nil
+}
+
+// Wait waits until a started call has ended, or gives it up when ctx ends. The
+// reply may still have to be decoded, by Finish.
+func (s *Session) Wait(ctx context.Context, c *Call) {
+	if done := ctx.Done(); done == nil {
+		<-c.done
+	} else {
+		select {
+		case <-c.done:
+		case <-done:
+			if !s.Abandon(ctx, c) {
+				<-c.done
+			}
+		}
+	}
+}
+
+// Abandon gives up a call because ctx has ended. It returns false when the call
+// ended by itself at the same time.
+func (s *Session) Abandon(ctx context.Context, c *Call) bool {
+	sl := s.out.slot(wire.Slot(c.id))
+	if !sl.call.CompareAndSwap(c, nil) {
+		return false
+	}
+	c.Status = fromContext(ctx)
+	s.w.mu.Lock()
+	if !s.w.dead {
+		s.cancelFrame(c.id, c.Status.Code)
+	}
+	s.flush(false)
+	return true
+}
+
+// Forget gives up a started call for which nobody will Wait.
+func (s *Session) Forget(c *Call) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if !s.Abandon(ctx, c) {
+		<-c.done
+	}
+	s.Drop(c)
+}
+
+// Drop throws away a reply that was waited for and will not be decoded.
+func (s *Session) Drop(c *Call) {
+	c.body = nil
+	if c.buf != nil {
+		c.buf.release()
+		c.buf = nil
+	}
+}
+
+func fromContext(ctx context.Context) *wire.Status {
+	if ctx.Err() == context.DeadlineExceeded {
+		return &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
+	}
+	st := &wire.Status{Code: wire.Canceled, Message: "canceled by the caller"}
+	if cause := context.Cause(ctx); cause != nil && cause != context.Canceled {
+		st.Message += ": " + cause.Error()
+	}
+	return st
+}
+
+// complete tells the caller that its call has ended. Only who swapped the call
+// out of its slot may do so.
+func (s *Session) complete(c *Call) {
+	if c.stream != nil {
+		c.stream.ended(c.Status, "")
+		return
+	}
+	if c.Async == nil {
+		c.done <- struct{}{}
+		return
+	}
+	if c.body == nil {
+		c.Async(c)
+		return
+	}
+	s.cfg.Exec.Go(func() {
+		s.Finish(c)
+		c.Async(c)
+	})
+}
+
+// Finish decodes, on the caller's goroutine, a reply that was too large or too
+// slow to be decoded by the reader. It must be called after Wait.
+func (s *Session) Finish(c *Call) {
+	if c.body == nil {
+		return
+	}
+	body, err := c.body, error(nil)
+	if c.compressed {
+		body, err = s.decompress(body)
+	}
+	if err == nil && c.Reply != nil {
+		err = Decode(c.Codec, body, c.Reply)
+	}
+	if err != nil {
+		c.Status = replyStatus(err, c)
+	}
+	s.Drop(c)
+}
+
+func replyStatus(err error, c *Call) *wire.Status {
+	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "DECODE",
+		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
+}
+
+// reply takes a REPLY or ERROR for a call of this side. body is the reader's;
+// owned says that it may be kept.
+func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int64) {
+	c.Ended = at
+	if h.Flags&wire.FlagMeta != 0 {
+		pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
+		if err != nil {
+			c.Status = replyStatus(err, c)
+			s.completeReply(c)
+			return
+		}
+		if c.KeepMeta {
+			c.ReplyMeta = string(pairs)
+		}
+		body = rest
+	}
+	switch {
+	case h.Type == wire.TypeError:
+		c.Status = &wire.Status{Code: wire.Code(h.Code), Outcome: wire.Executed}
+		if h.Flags&wire.FlagRefused != 0 {
+			c.Status.Outcome = wire.Refused
+		}
+		if err := wire.ParseStatus(body, c.Status); err != nil {
+			c.Status.Message = "unreadable error: " + err.Error()
+		}
+	case c.Reply == nil || c.Oneway || c.stream != nil:
+	case c.Sizer != nil && !c.Late && h.Flags&wire.FlagCompressed == 0 && !owned:
+		if err := Decode(c.Codec, body, c.Reply); err != nil {
+			c.Status = replyStatus(err, c)
+		}
+	default:
+		c.compressed = h.Flags&wire.FlagCompressed != 0
+		c.body = body
+		if !owned {
+			c.buf = takeBuffer()
+			c.buf.b = append(c.buf.b[:0], body...)
+			c.body = c.buf.b
+		}
+	}
+	s.completeReply(c)
+}
+
+func (s *Session) completeReply(c *Call) {
+	if c.stream != nil {
+		c.stream.ended(c.Status, c.ReplyMeta)
+		return
+	}
+	s.complete(c)
+}

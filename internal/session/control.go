@@ -1,0 +1,318 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// credit takes a CREDIT frame.
+func (rd *reader) credit(h wire.Header) error {
+	if st := rd.s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); st != nil {
+		return st.allow(int(h.Arg))
+	}
+	return nil
+}
+
+// cancel takes a CANCEL frame: nobody waits for a call that this side answers.
+func (rd *reader) cancel(h wire.Header) error {
+	s := rd.s
+	if s.reading.parts.drop(h.ID, false) {
+		if c := s.in.find(h.ID); c == nil {
+			s.turnAway(h.ID, &wire.Status{Code: wire.Canceled, Message: "canceled before the request had come whole"})
+			rd.dirty = true
+			return nil
+		}
+	}
+	c := s.in.find(h.ID)
+	if c == nil {
+		// It has just been answered, or waits in this batch's job, or never was.
+		return nil
+	}
+	state := canceled
+	if wire.Code(h.Code) == wire.DeadlineExceeded {
+		state = expired
+	}
+	c.end(state)
+	return nil
+}
+
+// ping takes a PING frame.
+func (rd *reader) ping(h wire.Header, payload []byte) error {
+	s := rd.s
+	if len(payload) != pingSize {
+		return fmt.Errorf("ping of %d bytes, want %d", len(payload), pingSize)
+	}
+	if h.Flags&wire.FlagAck != 0 {
+		s.pinged.Store(0)
+		return nil
+	}
+	if err := rd.spend(); err != nil {
+		return err
+	}
+	s.w.mu.Lock()
+	if !s.w.dead {
+		s.w.frame(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, payload, s.sum)
+	}
+	s.w.mu.Unlock()
+	rd.dirty = true
+	return nil
+}
+
+// pingSize is the size of a ping's payload, in bytes.
+const pingSize = 8
+
+// startKeeper starts the look after a connection that may be dead or stuck.
+func (s *Session) startKeeper() {
+	l := &s.cfg.Limits
+	if l.PingInterval <= 0 && l.WriteTimeout <= 0 {
+		return
+	}
+	k := &keeper{s: s}
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	s.keeper = time.AfterFunc(k.next(), k.look)
+}
+
+// keeper sends pings when nothing has come for a while, and ends the session when
+// nothing comes back or a write makes no progress.
+type keeper struct {
+	s      *Session
+	writes uint64 // finished writes at the last look
+	stuck  int64  // since when no write has finished, 0 for not
+}
+
+// next is the time until the next look: short enough for the shortest limit.
+func (k *keeper) next() time.Duration {
+	l := &k.s.cfg.Limits
+	d := l.PingInterval
+	if k.s.pinged.Load() != 0 || d <= 0 {
+		d = l.PingTimeout
+	}
+	if l.WriteTimeout > 0 && (d <= 0 || l.WriteTimeout/4 < d) {
+		d = l.WriteTimeout / 4
+	}
+	return max(d, time.Millisecond)
+}
+
+func (k *keeper) look() {
+	s, at := k.s, now()
+	l := &s.cfg.Limits
+	w := &s.w
+	w.mu.Lock()
+	if w.dead {
+		w.mu.Unlock()
+		return
+	}
+	if w.mode != writing || w.writes != k.writes {
+		k.writes, k.stuck = w.writes, 0
+	} else if k.stuck == 0 {
+		k.stuck = at
+	}
+	open := s.out.open > 0 || s.in.running.Load() > 0
+	s.keeper.Reset(k.next())
+	w.mu.Unlock()
+
+	if l.WriteTimeout > 0 && k.stuck != 0 && at-k.stuck >= int64(l.WriteTimeout) {
+		s.fail(unavailable(fmt.Sprintf("the other side has taken nothing for %v", l.WriteTimeout)))
+		return
+	}
+	if l.PingInterval <= 0 {
+		return
+	}
+	if sent := s.pinged.Load(); sent != 0 {
+		if s.lastRead.Load() > sent {
+			s.pinged.Store(0)
+		} else if at-sent >= int64(l.PingTimeout) {
+			s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v", l.PingTimeout)))
+		}
+		return
+	}
+	silence := l.PingIdle
+	if open {
+		silence = l.PingInterval
+	}
+	if at-s.lastRead.Load() >= int64(silence) {
+		s.sendPing(at)
+	}
+}
+
+func (s *Session) sendPing(at int64) {
+	s.pinged.Store(at)
+	s.w.mu.Lock()
+	if s.w.dead || s.w.mode == writing && len(s.w.buf) > 0 {
+		// Something waits to be written already: the write's own limit holds.
+		s.w.mu.Unlock()
+		return
+	}
+	var b [pingSize]byte
+	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
+	mode := s.w.mode
+	s.w.mu.Unlock()
+	if mode == idle {
+		s.cfg.Exec.Go(func() {
+			s.w.mu.Lock()
+			s.flush(false)
+		})
+	}
+}
+
+// drain is the orderly end of a session. The side that wants it says so with a
+// GOAWAY; the other side opens no more calls and says so with an ack, behind its
+// last request: since bytes keep their order, every call before the ack is
+// served and none comes after it. When no call is open any more in either
+// direction, the session ends. Nothing is lost and nothing is guessed.
+type drain struct {
+	begun atomic.Bool
+	peer  atomic.Bool   // the other side has sent a GOAWAY
+	told  chan struct{} // closed when it has
+	acked chan struct{} // closed when the other side has agreed
+	ackOf atomic.Bool
+	idle  chan struct{} // woken when the last open call has ended
+}
+
+func (d *drain) wake() { wakeUp(d.idle) }
+
+// over reports whether the end of the connection is expected.
+func (d *drain) over() bool { return d.begun.Load() || d.peer.Load() }
+
+// GoneAway is closed when the other side has asked for no more calls.
+func (s *Session) GoneAway() <-chan struct{} { return s.drain.told }
+
+// Drain asks the other side to open no more calls and waits until all that are
+// open have ended, or until stop is closed; it does not close the session. It
+// reports whether every call has ended.
+func (s *Session) Drain(stop <-chan struct{}, message string) bool {
+	if s.drain.begun.CompareAndSwap(false, true) {
+		s.in.closing.Store(true)
+		s.w.mu.Lock()
+		if !s.w.dead {
+			s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, message, s.sum)
+		}
+		s.flush(false)
+		wait := time.NewTimer(s.cfg.Limits.DrainWait)
+		defer wait.Stop()
+		select {
+		case <-s.drain.acked:
+		case <-wait.C:
+		case <-s.closed:
+			return true
+		case <-stop:
+		}
+		s.in.turned.Store(true)
+	}
+	return s.Settle(stop)
+}
+
+// Settle waits until no call is open in either direction, or until stop is
+// closed, and reports whether none is.
+func (s *Session) Settle(stop <-chan struct{}) bool {
+	s.in.closing.Store(true)
+	for !s.settled() {
+		select {
+		case <-s.drain.idle:
+		case <-s.closed:
+			return true
+		case <-stop:
+			return s.settled()
+		}
+	}
+	return true
+}
+
+func (s *Session) settled() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.in.running.Load() == 0 && s.out.open == 0
+}
+
+// CancelIncoming ends the contexts of all calls that this side answers. Those
+// that now fail as canceled are answered with st.
+func (s *Session) CancelIncoming(st *wire.Status) {
+	s.in.cut.Store(st)
+	s.in.cancelCalls()
+}
+
+// CutIncoming answers all calls that still run with st. What their handlers
+// return later is thrown away.
+func (s *Session) CutIncoming(st *wire.Status) {
+	s.in.each(func(c *Context) {
+		s.w.mu.Lock()
+		defer s.w.mu.Unlock()
+		if c.answered || s.w.dead {
+			return
+		}
+		s.in.clear(c)
+		s.putError(c.id, st, "")
+	})
+}
+
+// Leave writes what is left, says goodbye and closes. It waits for the other
+// side to close first, but not longer than patience: closing while bytes of the
+// other side are on their way could take the last replies back from it.
+func (s *Session) Leave(patience time.Duration) {
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	s.w.mu.Lock()
+	s.flush(false)
+	for !s.written() {
+		select {
+		case <-s.closed:
+			return
+		case <-t.C:
+			s.fail(closedHere())
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if c, ok := s.conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
+		select {
+		case <-s.closed:
+		case <-t.C:
+		}
+	}
+	s.fail(closedHere())
+}
+
+// written reports whether everything has been handed to the connection.
+func (s *Session) written() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.w.dead || s.w.mode == idle && len(s.w.buf) == 0 && len(s.w.bulk) == 0
+}
+
+func closedHere() *wire.Status {
+	return &wire.Status{Code: wire.Canceled, Message: "connection closed by this side"}
+}
+
+// goAway takes a GOAWAY frame.
+func (rd *reader) goAway(h wire.Header, payload []byte) error {
+	s := rd.s
+	if h.Flags&wire.FlagAck != 0 {
+		if !s.drain.begun.Load() || !s.drain.ackOf.CompareAndSwap(false, true) {
+			return errors.New("the answer to a goaway that was not sent")
+		}
+		close(s.drain.acked)
+		return nil
+	}
+	message := string(payload[:min(len(payload), maxGoAway)])
+	if code := wire.Code(h.Code); code != wire.Unavailable && code != wire.OK {
+		s.fail(&wire.Status{Code: code, Message: "the other side closed the connection: " + message})
+		return nil
+	}
+	if !s.drain.peer.CompareAndSwap(false, true) {
+		return nil
+	}
+	close(s.drain.told)
+	s.w.mu.Lock()
+	s.out.goneAway = true
+	if !s.w.dead {
+		s.w.frame(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil, s.sum)
+	}
+	s.w.mu.Unlock()
+	rd.dirty = true
+	return nil
+}

@@ -1,0 +1,212 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// hello is what this side says of itself.
+func (c *Config) hello(credential string) *wire.Hello {
+	h := &wire.Hello{
+		MaxMessage: uint32(c.Limits.MaxMessage), MaxMetadata: uint32(c.Limits.MaxMetadata),
+		MaxCalls: uint32(c.Limits.MaxCalls), MaxBindings: uint32(c.Limits.MaxBindings),
+		StreamWindow: uint32(c.Limits.StreamWindow),
+		Codecs:       c.Codecs, Credential: credential, Software: c.Software,
+	}
+	if c.Resolve == nil {
+		h.MaxCalls = 0
+	}
+	for _, comp := range c.Compressors {
+		h.Compressors = append(h.Compressors, comp.Name())
+	}
+	if c.Checksum {
+		h.Features |= wire.FeatureChecksum
+	}
+	return h
+}
+
+func (c *Config) sayHello(conn net.Conn, credential string) error {
+	b := append([]byte(nil), wire.Preface...)
+	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeHello}, wire.AppendHello(nil, c.hello(credential)))
+	_, err := conn.Write(b)
+	return err
+}
+
+// Dial makes a session of a connection that this side has made. It ends with ctx
+// or when the handshake takes too long.
+func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*Session, *wire.Status) {
+	stop := bound(ctx, conn, cfg.Limits.Handshake)
+	s := newSession(conn, cfg)
+	err := cfg.sayHello(conn, credential)
+	var rest []byte
+	if err == nil {
+		s.peer, rest, err = readHello(conn)
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		conn.Close()
+		return nil, handshakeStatus(ctx, err, cfg.Limits.Handshake)
+	}
+	s.start(rest)
+	return s, nil
+}
+
+// Accept makes a session of a connection that the other side has made.
+func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.Status) {
+	stop := bound(ctx, conn, cfg.Limits.Handshake)
+	s := newSession(conn, cfg)
+	peer, rest, err := readHello(conn)
+	if err == nil {
+		s.peer = peer
+		if cfg.Accept != nil {
+			if st := cfg.Accept(s, peer.Credential); st != nil {
+				Refuse(conn, st)
+				return nil, st
+			}
+		}
+		err = cfg.sayHello(conn, "")
+	}
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		var refused *wire.Status
+		if version, ok := errors.AsType[*versionError](err); ok {
+			refused = &wire.Status{Code: wire.Unimplemented, Message: version.Error()}
+			Refuse(conn, refused)
+			return nil, refused
+		}
+		conn.Close()
+		return nil, handshakeStatus(ctx, err, cfg.Limits.Handshake)
+	}
+	s.start(rest)
+	return s, nil
+}
+
+// Refuse tells the other side why its connection is not taken, and closes it.
+func Refuse(conn net.Conn, st *wire.Status) {
+	b := append([]byte(nil), wire.Preface...)
+	message := st.Message[:min(len(st.Message), maxGoAway)]
+	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, []byte(message))
+	conn.SetDeadline(time.Now().Add(goodbye))
+	if _, err := conn.Write(b); err == nil {
+		if c, ok := conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
+			// What it has sent meanwhile is read, so that closing does not take
+			// the message back from it.
+			var scrap [512]byte
+			for n := 0; n < 32; n++ {
+				if _, err := conn.Read(scrap[:]); err != nil {
+					break
+				}
+			}
+		}
+	}
+	conn.Close()
+}
+
+// bound limits what follows on conn to a time and to ctx. stop takes the limit
+// away and reports whether ctx was still alive.
+func bound(ctx context.Context, conn net.Conn, limit time.Duration) (stop func() bool) {
+	deadline := time.Now().Add(limit)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	conn.SetDeadline(deadline)
+	release := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
+	return func() bool {
+		if !release() {
+			return false
+		}
+		conn.SetDeadline(time.Time{})
+		return true
+	}
+}
+
+// versionError is a preface of another major version.
+type versionError struct{ theirs byte }
+
+func (e *versionError) Error() string {
+	return fmt.Sprintf("major version %d of the protocol is spoken here, not %d", wire.Preface[len(wire.Preface)-1], e.theirs)
+}
+
+// goneError is a GOAWAY in place of a hello.
+type goneError struct{ status wire.Status }
+
+func (e *goneError) Error() string { return e.status.Message }
+
+// readHello reads the preface and the hello. It returns what it has read too much.
+func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
+	const head = len(wire.Preface) + wire.HeaderSize
+	buf := make([]byte, smallRead)
+	have := 0
+	need := func(n int) error {
+		if n > len(buf) {
+			grown := make([]byte, n)
+			copy(grown, buf[:have])
+			buf = grown
+		}
+		for have < n {
+			m, err := conn.Read(buf[have:])
+			have += m
+			if got := min(have, len(wire.Preface)); string(buf[:got]) != wire.Preface[:got] {
+				return wrongPreface(buf[:got])
+			}
+			if err != nil && have < n {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := need(head); err != nil {
+		return nil, nil, err
+	}
+	h := wire.ParseHeader(buf[len(wire.Preface):])
+	if err := h.Check(); err != nil {
+		return nil, nil, err
+	}
+	if err := need(head + int(h.Length)); err != nil {
+		return nil, nil, err
+	}
+	payload := buf[head : head+int(h.Length)]
+	switch h.Type {
+	case wire.TypeHello:
+		hello, err := wire.ParseHello(payload)
+		return hello, buf[head+int(h.Length) : have], err
+	case wire.TypeGoAway:
+		return nil, nil, &goneError{wire.Status{Code: wire.Code(h.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}
+	default:
+		return nil, nil, fmt.Errorf("the first frame has type %d, want a hello", h.Type)
+	}
+}
+
+func wrongPreface(b []byte) error {
+	last := len(wire.Preface) - 1
+	if len(b) > last && string(b[:last]) == wire.Preface[:last] {
+		return &versionError{b[last]}
+	}
+	return fmt.Errorf("the other side does not speak weft: it began with %q", b)
+}
+
+// handshakeStatus turns the failure of a handshake into a status.
+func handshakeStatus(ctx context.Context, err error, limit time.Duration) *wire.Status {
+	if gone, ok := errors.AsType[*goneError](err); ok {
+		st := gone.status
+		st.Outcome = wire.NotSent
+		return &st
+	}
+	st := &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: "HANDSHAKE", Message: "handshake: " + err.Error()}
+	if ctx.Err() != nil {
+		st.Code = fromContext(ctx).Code
+		st.Message = "handshake: " + contextError(ctx)
+	} else if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		st.Message = fmt.Sprintf("handshake: no answer within %v", limit)
+	}
+	return st
+}

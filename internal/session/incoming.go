@@ -1,0 +1,157 @@
+package session
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// incoming is what this side knows of the calls that the other side has open.
+// A call that runs on the reader is not in the table: nothing can ask for it
+// until the reader reads on.
+type incoming struct {
+	pages    [pages]atomic.Pointer[inPage]
+	running  atomic.Int64                // calls waiting for a worker or running on one
+	bytes    atomic.Int64                // bytes of their requests
+	closing  atomic.Bool                 // the session drains: who finishes last says so
+	bindings []Binding                   // by number; for the reader alone
+	turned   atomic.Bool                 // new calls are turned away
+	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
+}
+
+type inPage [pageSize]atomic.Pointer[Context]
+
+func (in *incoming) at(id uint32) *atomic.Pointer[Context] {
+	n := wire.Slot(id)
+	p := in.pages[n/pageSize].Load()
+	if p == nil {
+		return nil
+	}
+	return &p[n%pageSize]
+}
+
+// put enters a call that is handed to a worker. It fails when the slot is in use.
+func (in *incoming) put(c *Context) error {
+	if !in.enter(c) {
+		in.running.Add(-1)
+		return fmt.Errorf("call %#x began before the last one in its slot had ended", c.id)
+	}
+	return nil
+}
+
+// enter counts a call as running and puts it in the table, if its slot is free.
+func (in *incoming) enter(c *Context) bool {
+	in.running.Add(1)
+	n := wire.Slot(c.id)
+	p := in.pages[n/pageSize].Load()
+	if p == nil {
+		p = new(inPage)
+		in.pages[n/pageSize].Store(p)
+	}
+	return p[n%pageSize].CompareAndSwap(nil, c)
+}
+
+// clear takes a call out of the table. It is called with the writer's lock held,
+// just before the final frame is appended: the other side may use the slot again
+// as soon as it has seen that frame. It returns false when one has been appended.
+func (in *incoming) clear(c *Context) bool {
+	if c.answered {
+		return false
+	}
+	c.answered = true
+	if p := in.at(c.id); p != nil {
+		p.CompareAndSwap(c, nil)
+	}
+	return true
+}
+
+// find returns the call with this id, or nil.
+func (in *incoming) find(id uint32) *Context {
+	p := in.at(id)
+	if p == nil {
+		return nil
+	}
+	c := p.Load()
+	if c == nil || c.id != id {
+		return nil
+	}
+	return c
+}
+
+// left notes that a call which was put has been answered.
+func (s *Session) left() {
+	if s.in.running.Add(-1) == 0 && s.in.closing.Load() {
+		s.drain.wake()
+	}
+}
+
+// each calls f with every call in the table.
+func (in *incoming) each(f func(*Context)) {
+	for i := range in.pages {
+		p := in.pages[i].Load()
+		if p == nil {
+			continue
+		}
+		for j := range p {
+			if c := p[j].Load(); c != nil {
+				f(c)
+			}
+		}
+	}
+}
+
+// cancelCalls ends the contexts of all calls in the table.
+func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }) }
+
+// breakAll does the same when the session has ended, and ends the streams as well.
+func (in *incoming) breakAll() {
+	in.each(func(c *Context) {
+		c.end(canceled)
+		if c.stream != nil {
+			c.stream.broken()
+		}
+	})
+}
+
+// bindIn takes a BIND frame.
+func (s *Session) bindIn(h wire.Header, payload []byte) error {
+	codec, method, err := wire.ParseBind(payload)
+	if err != nil {
+		return err
+	}
+	n := int(h.Code)
+	if n >= s.cfg.Limits.MaxBindings {
+		return fmt.Errorf("binding %d is beyond the %d allowed", n, s.cfg.Limits.MaxBindings)
+	}
+	b := Binding{codec: string(codec), name: string(method)}
+	switch {
+	case n < len(s.in.bindings):
+		s.in.bindings[n] = b
+	case n == len(s.in.bindings):
+		s.in.bindings = append(s.in.bindings, b)
+	default:
+		return fmt.Errorf("binding %d leaves a gap behind %d", n, len(s.in.bindings))
+	}
+	return nil
+}
+
+// binding returns the method for a request, or why there is none.
+func (s *Session) binding(n uint16) (*Binding, *wire.Status, error) {
+	if int(n) >= len(s.in.bindings) {
+		return nil, nil, fmt.Errorf("request for binding %d, %d were made", n, len(s.in.bindings))
+	}
+	b := &s.in.bindings[n]
+	if b.known && !b.Method.gone.Load() {
+		return b, nil, nil
+	}
+	if s.cfg.Resolve == nil {
+		return nil, &wire.Status{Code: wire.Unimplemented, Message: "this side serves no methods"}, nil
+	}
+	found, st := s.cfg.Resolve(b.codec, b.name)
+	if st != nil {
+		return nil, st, nil
+	}
+	b.Method, b.Codec, b.Sizer, b.known = found.Method, found.Codec, found.Sizer, true
+	return b, nil, nil
+}

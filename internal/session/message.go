@@ -1,0 +1,221 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// message is a body on its way out: either a value that is encoded straight into
+// the writer's buffer, or bytes that were encoded before.
+type message struct {
+	meta  string // the inside of a metadata block, "" for none
+	value any
+	sizer codec.Sizer // not nil: value is encoded in place, size bytes
+	size  int
+	bytes []byte // otherwise: the body
+	flags wire.Flags
+	buf   *buffer // bytes live here, if anywhere
+}
+
+// prepare readies v for sending outside of any lock: only values of a known,
+// small size from codecs that never block are left to be encoded later.
+func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
+	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
+		n, ok := z.Size(v)
+		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
+			m.value, m.sizer, m.size = v, z, n
+			return nil
+		}
+		if ok && n > int(s.peer.MaxMessage) {
+			return s.tooLong(n)
+		}
+	}
+	m.buf = takeBuffer()
+	b, err := appendBody(c, m.buf.b[:0], v)
+	if err != nil {
+		m.release()
+		return encodeStatus(c, v, err)
+	}
+	m.buf.b = b
+	return s.prepared(m, b, comp)
+}
+
+// prepareBytes readies a body that is encoded already. It is not kept.
+func (s *Session) prepareBytes(m *message, b []byte, comp compress.Compressor) *wire.Status {
+	return s.prepared(m, b, comp)
+}
+
+func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
+	if len(b) > int(s.peer.MaxMessage) {
+		m.release()
+		return s.tooLong(len(b))
+	}
+	m.bytes, m.size = b, len(b)
+	if comp != nil && len(b) >= s.cfg.Limits.CompressAbove {
+		return s.compress(m, b, comp)
+	}
+	return nil
+}
+
+// compress replaces the body by a compressed one, where the other side can undo
+// it and it is really shorter.
+func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
+	index := -1
+	for i, name := range s.peer.Compressors {
+		if name == comp.Name() && i < wire.MaxNames {
+			index = i
+		}
+	}
+	if index < 0 {
+		return nil
+	}
+	small := takeBuffer()
+	out, err := comp.Compress(append(small.b[:0], byte(index)), b)
+	if err != nil {
+		small.release()
+		m.release()
+		return &wire.Status{Code: wire.Internal, Outcome: wire.NotSent, Message: "compress with " + comp.Name() + ": " + err.Error()}
+	}
+	small.b = out
+	if len(out) >= len(b) {
+		small.release()
+		return nil
+	}
+	m.release()
+	m.buf, m.bytes, m.size = small, out, len(out)
+	m.flags |= wire.FlagCompressed
+	return nil
+}
+
+func (s *Session) tooLong(n int) *wire.Status {
+	return &wire.Status{
+		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "MESSAGE_TOO_LARGE",
+		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the other side takes", n, s.peer.MaxMessage),
+	}
+}
+
+// put appends the message as a frame, or queues it as a large one. It is called
+// with the writer's lock held. After an error nothing has been appended.
+func (s *Session) put(h wire.Header, m *message) *wire.Status {
+	w := &s.w
+	h.Flags |= m.flags
+	total := m.size
+	if m.meta != "" {
+		h.Flags |= wire.FlagMeta
+		total += 2 + len(m.meta)
+	}
+	if total > wire.MaxPayload {
+		if m.meta == "" && m.buf != nil {
+			w.addBulk(h, m.bytes)
+			m.buf = nil // the queue owns the bytes now
+			return nil
+		}
+		b := make([]byte, 0, total)
+		w.addBulk(h, append(appendMeta(b, m.meta), m.bytes...))
+		return nil
+	}
+	at := w.begin()
+	if m.meta != "" {
+		w.buf = appendMeta(w.buf, m.meta)
+	}
+	if m.sizer == nil {
+		w.buf = append(w.buf, m.bytes...)
+	} else {
+		b, err := appendSized(m.sizer, w.buf, m.value, m.size)
+		if err != nil || len(b) != len(w.buf)+m.size {
+			w.buf = w.buf[:at]
+			if err == nil {
+				err = fmt.Errorf("it has %d bytes instead of the %d it was to have; it may have been changed meanwhile", len(b)-at-wire.HeaderSize, m.size)
+			}
+			return encodeStatus(nil, m.value, err)
+		}
+		w.buf = b
+	}
+	w.end(at, h, s.sum)
+	return nil
+}
+
+func appendMeta(dst []byte, pairs string) []byte {
+	if pairs == "" {
+		return dst
+	}
+	dst = append(dst, byte(len(pairs)), byte(len(pairs)>>8))
+	return append(dst, pairs...)
+}
+
+// appendBody and appendSized keep a codec, or the user's code in it, from taking
+// the process down.
+func appendBody(c codec.Codec, dst []byte, v any) (b []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.Append(dst, v)
+}
+
+func appendSized(z codec.Sizer, dst []byte, v any, n int) (b []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b, err = nil, fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return z.AppendSized(dst, v, n)
+}
+
+// Decode decodes body into v and survives a codec that panics.
+func Decode(c codec.Codec, body []byte, v any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return c.Decode(body, v)
+}
+
+func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
+	name := ""
+	if c != nil {
+		name = " with codec " + c.Name()
+	}
+	return &wire.Status{
+		Code: wire.Internal, Outcome: wire.NotSent, Reason: "ENCODE",
+		Message: fmt.Sprintf("encode %T%s: %v", v, name, err),
+	}
+}
+
+func (m *message) release() {
+	if m.buf != nil {
+		m.buf.release()
+		m.buf = nil
+	}
+}
+
+// decompress undoes the compression of a body that came in, within the bounds.
+func (s *Session) decompress(body []byte) ([]byte, error) {
+	if len(body) == 0 {
+		return nil, fmt.Errorf("compressed body without the number of its compressor")
+	}
+	index := int(body[0])
+	if index >= len(s.cfg.Compressors) {
+		return nil, fmt.Errorf("body is compressed with number %d, this side offered %d", index, len(s.cfg.Compressors))
+	}
+	c := s.cfg.Compressors[index]
+	body = body[1:]
+	limit := min(s.cfg.Limits.MaxMessage, len(body)*maxRatio+ratioFree)
+	b, err := c.Decompress(nil, body, limit)
+	if err != nil {
+		return nil, fmt.Errorf("decompress with %s: %w", c.Name(), err)
+	}
+	return b, nil
+}
+
+const (
+	// maxRatio is how many times longer than its compressed form a body may be,
+	maxRatio = 100
+	// ratioFree is a length that is allowed whatever the ratio, in bytes.
+	ratioFree = 64 << 10
+)

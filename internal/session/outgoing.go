@@ -1,0 +1,244 @@
+package session
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// outgoing is the table of the calls that this side has open. A call has a slot,
+// whose number is in the call's id; the slot stays taken until the other side has
+// ended the call, also when nobody waits for it any more.
+//
+// Everything but the two pointers of a slot is guarded by the writer's lock,
+// which a caller holds anyway. Who swaps a call out of its slot, and only he,
+// completes it: the reader, a caller that gives up, the timer, or the end of the
+// session.
+type outgoing struct {
+	pages    [pages]atomic.Pointer[page]
+	made     uint32   // slots ever used
+	free     []uint32 // slots used before and free again
+	open     int      // slots taken
+	bindings map[bindingKey]uint16
+	bound    []bindingKey // by number
+	oldest   int          // the number that is given anew when there are no more
+	last     bindingKey   // the binding used last, and its number: callers repeat themselves
+	lastCode uint16
+	goneAway bool // the other side wants no more calls
+
+	timer *time.Timer
+	due   int64 // when the timer fires, 0 for never
+}
+
+const (
+	pageSize = 256
+	pages    = wire.MaxSlots / pageSize
+)
+
+type page [pageSize]slot
+
+type slot struct {
+	call   atomic.Pointer[Call]
+	stream atomic.Pointer[Stream] // of a call that is one
+	gen    uint16
+	taken  bool
+	at     uint64 // where the request begins in the byte stream
+	due    int64  // deadline, 0 for none
+}
+
+type bindingKey struct{ codec, method string }
+
+func (o *outgoing) slot(n uint32) *slot {
+	p := o.pages[n/pageSize].Load()
+	if p == nil {
+		return nil
+	}
+	return &p[n%pageSize]
+}
+
+// take finds a slot for c. It returns nil when all are taken.
+func (o *outgoing) take(c *Call, most uint32) *slot {
+	var n uint32
+	if k := len(o.free); k > 0 {
+		n = o.free[k-1]
+		o.free = o.free[:k-1]
+	} else if o.made < most {
+		n = o.made
+		o.made++
+		if n%pageSize == 0 {
+			o.pages[n/pageSize].Store(new(page))
+		}
+	} else {
+		return nil
+	}
+	sl := o.slot(n)
+	sl.gen++
+	sl.taken = true
+	sl.due = c.Deadline
+	c.id = wire.ID(n, sl.gen)
+	sl.call.Store(c)
+	o.open++
+	return sl
+}
+
+// release frees the slot of an ended call. It reports whether there was such a call.
+func (o *outgoing) release(id uint32) bool {
+	sl := o.slot(wire.Slot(id))
+	if sl == nil || !sl.taken || sl.gen != uint16(id>>16) {
+		return false
+	}
+	sl.taken = false
+	sl.due = 0
+	if sl.stream.Load() != nil {
+		sl.stream.Store(nil)
+	}
+	o.free = append(o.free, wire.Slot(id))
+	o.open--
+	return true
+}
+
+// mark notes where a large request begins in the byte stream.
+func (o *outgoing) mark(id uint32, at uint64) {
+	if sl := o.slot(wire.Slot(id)); sl != nil && sl.gen == uint16(id>>16) {
+		sl.at = at
+	}
+}
+
+// bind returns the number for a method and a codec, and appends a BIND when the
+// other side has not heard of it. It is called with the writer's lock held.
+func (s *Session) bind(codec, method string) uint16 {
+	o := &s.out
+	if o.last.method == method && o.last.codec == codec {
+		return o.lastCode
+	}
+	k := bindingKey{codec, method}
+	n, ok := o.bindings[k]
+	if !ok {
+		n = o.newBinding(k, int(s.peer.MaxBindings))
+		at := s.w.begin()
+		s.w.buf = wire.AppendBind(s.w.buf, codec, method)
+		s.w.end(at, wire.Header{Type: wire.TypeBind, Code: n}, s.sum)
+	}
+	o.last, o.lastCode = k, n
+	return n
+}
+
+func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
+	if o.bindings == nil {
+		o.bindings = make(map[bindingKey]uint16)
+	}
+	if len(o.bound) < most {
+		n := uint16(len(o.bound))
+		o.bound = append(o.bound, k)
+		o.bindings[k] = n
+		return n
+	}
+	// All numbers are in use: the oldest gets a new meaning for what follows.
+	n := o.oldest
+	o.oldest = (o.oldest + 1) % most
+	delete(o.bindings, o.bound[n])
+	o.bound[n] = k
+	o.bindings[k] = uint16(n)
+	return uint16(n)
+}
+
+// watch sees to it that a call with this deadline is ended in time. It is called
+// with the writer's lock held. There is one timer for all calls; it is set
+// anew only for a deadline earlier than all, so that calls with the same timeout
+// cost nothing.
+func (s *Session) watch(due int64) {
+	o := &s.out
+	if due == 0 || (o.due != 0 && o.due <= due) {
+		return
+	}
+	o.due = due
+	d := time.Duration(due - now())
+	if o.timer == nil {
+		o.timer = time.AfterFunc(d, s.expire)
+		return
+	}
+	o.timer.Reset(d)
+}
+
+// expire ends the calls whose deadline has passed and sets the timer for the next.
+func (s *Session) expire() {
+	w, o := &s.w, &s.out
+	w.mu.Lock()
+	var next int64
+	var late []*Call
+	at := now()
+	for n := range o.made {
+		sl := o.slot(n)
+		if !sl.taken || sl.due == 0 {
+			continue
+		}
+		if sl.due > at {
+			if next == 0 || sl.due < next {
+				next = sl.due
+			}
+			continue
+		}
+		sl.due = 0
+		if c := sl.call.Swap(nil); c != nil {
+			late = append(late, c)
+			s.cancelFrame(c.id, wire.DeadlineExceeded)
+		}
+	}
+	o.due = 0
+	if !w.dead {
+		s.watch(next)
+	}
+	s.flush(false)
+	for _, c := range late {
+		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
+		s.complete(c)
+	}
+}
+
+// cancelFrame tells the other side that nobody waits for a call. It is called
+// with the writer's lock held.
+func (s *Session) cancelFrame(id uint32, code wire.Code) {
+	if found, begun := s.w.dropBulk(id, 0); found && !begun {
+		// The other side has never heard of the call and will not end it.
+		s.out.release(id)
+		return
+	}
+	s.w.frame(wire.Header{Type: wire.TypeCancel, Code: uint16(code), ID: id}, nil, s.sum)
+}
+
+// abort completes every open call when the session has ended: those whose bytes
+// never were handed to the connection as not sent, the others as unknown.
+func (s *Session) abort(st *wire.Status) {
+	w, o := &s.w, &s.out
+	w.mu.Lock()
+	w.dead = true
+	w.room.Broadcast()
+	if s.keeper != nil {
+		s.keeper.Stop()
+	}
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	var calls []*Call
+	for n := range o.made {
+		sl := o.slot(n)
+		if !sl.taken {
+			continue
+		}
+		if c := sl.call.Swap(nil); c != nil {
+			failed := *st
+			failed.Outcome = wire.Unknown
+			if sl.at >= w.taken {
+				failed.Outcome = wire.NotSent
+			}
+			c.Status = &failed
+			calls = append(calls, c)
+		}
+	}
+	w.buf, w.bulk, w.bulkSize = nil, nil, 0
+	w.mu.Unlock()
+	for _, c := range calls {
+		s.complete(c)
+	}
+}

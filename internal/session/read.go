@@ -1,0 +1,415 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// reading is what the successive readers of a session share. Its fields belong
+// to whoever reads, except run.
+type reading struct {
+	// run says that the reader runs something that could stall: an odd number, never
+	// the same one twice. Who changes it back to zero, the reader or the monitor,
+	// goes on reading.
+	run     atomic.Uint64
+	last    uint64
+	current *reader // who runs; written before run is
+	parts   assemblies
+	control budget
+	watched atomic.Bool // the monitor knows the session
+}
+
+const (
+	// smallRead and largeRead are the sizes of a read buffer: a connection with
+	// little traffic holds the small one.
+	smallRead = 4 << 10
+	largeRead = 64 << 10
+	// quietReads is how many reads that would have fitted the small buffer make a
+	// large one be given back.
+	quietReads = 512
+	// chunkCalls is how many calls of one read go to a worker together.
+	chunkCalls = 16
+	// slabContexts is how many contexts are allocated at once.
+	slabContexts = 32
+	// freeTogether is how many slots are given back under one lock.
+	freeTogether = 32
+)
+
+// reader reads frames into a buffer and handles them in place. While it runs a
+// handler the monitor may take the rest of its work away; then a new reader goes
+// on and this one only finishes its handler.
+type reader struct {
+	s     *Session
+	buf   []byte
+	r, w  int   // the unread part of buf
+	at    int64 // when the last read returned
+	quiet int
+
+	freed []uint32 // calls of this side that have ended in this batch
+	job   *job     // calls of this batch that go to a worker
+	dirty bool     // there is something to flush
+
+	req     Request
+	calling bool // what runs is a handler, not a write
+	slab    []Context
+	sample  uint32
+	stolen  chan struct{} // closed when the monitor has taken everything over
+}
+
+func newReader(s *Session, rest []byte) *reader {
+	rd := &reader{s: s, buf: make([]byte, max(smallRead, len(rest))), stolen: make(chan struct{})}
+	rd.w = copy(rd.buf, rest)
+	return rd
+}
+
+// loop reads until the session ends or the monitor lets another reader go on.
+func (rd *reader) loop() {
+	s := rd.s
+	rd.at = now()
+	for {
+		// What a former reader left, or the handshake read too much, comes first.
+		owner, err := rd.handle()
+		if !owner {
+			return
+		}
+		if err != nil {
+			s.refuse(protocol(err))
+			return
+		}
+		if !rd.endBatch() {
+			return
+		}
+		rd.makeRoom()
+		n, err := s.conn.Read(rd.buf[rd.w:])
+		if n > 0 {
+			rd.w += n
+			rd.at = now()
+			s.lastRead.Store(rd.at)
+			continue
+		}
+		if err != nil {
+			s.fail(s.lost(err))
+			return
+		}
+	}
+}
+
+// lost turns the end of reading into a status.
+func (s *Session) lost(err error) *wire.Status {
+	if errors.Is(err, io.EOF) {
+		if s.drain.over() {
+			return &wire.Status{Code: wire.Unavailable, Reason: ReasonDraining, Message: "connection closed after a drain"}
+		}
+		return unavailable("closed by the other side")
+	}
+	return unavailable("read: " + err.Error())
+}
+
+// makeRoom readies the buffer for the next read: the beginning of a frame that
+// has not come whole moves to the front, and the frame must fit.
+func (rd *reader) makeRoom() {
+	if rd.r > 0 {
+		rd.w = copy(rd.buf, rd.buf[rd.r:rd.w])
+		rd.r = 0
+	}
+	if rd.w == len(rd.buf) {
+		rd.regrow(2 * len(rd.buf))
+	}
+}
+
+// regrow changes the size of the buffer and keeps what has not been handled.
+func (rd *reader) regrow(size int) {
+	rest := rd.buf[rd.r:rd.w]
+	rd.buf = make([]byte, size)
+	rd.w = copy(rd.buf, rest)
+	rd.r = 0
+	rd.quiet = 0
+}
+
+// handle handles every whole frame in the buffer. It returns false when the
+// monitor has let another reader go on.
+func (rd *reader) handle() (owner bool, err error) {
+	s := rd.s
+	filled := rd.w - rd.r
+	for rd.w-rd.r >= wire.HeaderSize {
+		h := wire.ParseHeader(rd.buf[rd.r:])
+		if err := h.Check(); err != nil {
+			return true, err
+		}
+		n := wire.HeaderSize + int(h.Length)
+		whole := n
+		if s.sum {
+			whole += wire.ChecksumSize
+		}
+		if rd.w-rd.r < whole {
+			break
+		}
+		frame := rd.buf[rd.r : rd.r+n]
+		if s.sum && !wire.ChecksumOK(frame, rd.buf[rd.r+n:rd.r+whole]) {
+			return true, fmt.Errorf("checksum of a frame of type %d is wrong", h.Type)
+		}
+		rd.r += whole
+		if owner, err := rd.frame(h, frame[wire.HeaderSize:n:n]); !owner || err != nil {
+			return owner, err
+		}
+	}
+	rd.resize(filled)
+	return true, nil
+}
+
+// resize gives the buffer a size that fits the traffic.
+func (rd *reader) resize(filled int) {
+	switch {
+	case filled == len(rd.buf) && len(rd.buf) < largeRead:
+		rd.regrow(largeRead)
+	case filled > smallRead/2 || len(rd.buf) <= smallRead:
+		rd.quiet = 0
+	default:
+		if rd.quiet++; rd.quiet >= quietReads && rd.w-rd.r <= smallRead/2 {
+			rd.regrow(smallRead)
+		}
+	}
+}
+
+// frame handles one frame. The payload is valid until frame returns.
+func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
+	s := rd.s
+	switch h.Type {
+	case wire.TypeRequest:
+		if h.Flags&wire.FlagMore != 0 {
+			return true, rd.s.reading.parts.begin(h, payload)
+		}
+		return rd.request(h, payload, false)
+	case wire.TypeReply, wire.TypeError, wire.TypeData:
+		if h.Flags&wire.FlagMore != 0 {
+			return true, s.reading.parts.begin(h, payload)
+		}
+		return true, rd.message(h, payload, false)
+	case wire.TypeChunk:
+		return rd.chunk(h, payload)
+	case wire.TypeBind:
+		return true, s.bindIn(h, payload)
+	case wire.TypeCredit:
+		return true, rd.credit(h)
+	case wire.TypeCancel:
+		return true, rd.cancel(h)
+	case wire.TypePing:
+		return true, rd.ping(h, payload)
+	case wire.TypeGoAway:
+		return true, rd.goAway(h, payload)
+	case wire.TypeHello:
+		return true, errors.New("a second hello")
+	}
+	// Ignorable: Check has let nothing else pass.
+	return true, rd.spend()
+}
+
+// message handles a whole REPLY, ERROR or DATA. owned says that the body may be kept.
+func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
+	s := rd.s
+	answer := h.Flags&wire.FlagAnswer != 0
+	if h.Type == wire.TypeData {
+		if st := s.streamOf(h.ID, answer); st != nil {
+			return st.data(h, body, owned)
+		}
+		return nil
+	}
+	if !answer {
+		return fmt.Errorf("frame of type %d for a call of its own sender", h.Type)
+	}
+	sl := s.out.slot(wire.Slot(h.ID))
+	if sl == nil {
+		return fmt.Errorf("answer to call %#x, which was never made", h.ID)
+	}
+	c := sl.call.Swap(nil)
+	if c != nil && c.id != h.ID {
+		c.Status = unavailable("the other side answered the wrong call")
+		s.complete(c)
+		return fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
+	}
+	rd.freed = append(rd.freed, h.ID)
+	if c == nil {
+		return nil // nobody waits any more
+	}
+	if rd.r == rd.w || len(rd.freed) == freeTogether {
+		// The last one: its caller may call again at once, and should find itself alone.
+		if err := rd.free(); err != nil {
+			c.Status = unavailable(err.Error())
+			s.complete(c)
+			return err
+		}
+	}
+	s.reply(c, h, body, owned, rd.at)
+	return nil
+}
+
+// free gives the slots of ended calls back.
+func (rd *reader) free() error {
+	if len(rd.freed) == 0 {
+		return nil
+	}
+	s := rd.s
+	var err error
+	s.w.mu.Lock()
+	for _, id := range rd.freed {
+		if !s.out.release(id) {
+			err = fmt.Errorf("answer to call %#x, which is not open", id)
+		}
+	}
+	open := s.out.open
+	s.load.Store(int32(open))
+	s.w.mu.Unlock()
+	rd.freed = rd.freed[:0]
+	if open == 0 {
+		s.drain.wake()
+	}
+	return err
+}
+
+// chunk handles a part of a large message.
+func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
+	s := rd.s
+	m, tooLong := s.reading.parts.add(h, payload, s.cfg.Limits.MaxMessage+s.cfg.Limits.MaxMetadata+2)
+	switch {
+	case m == nil:
+		return true, nil
+	case tooLong:
+		return true, rd.tooLong(m.head)
+	case m.head.Type == wire.TypeRequest:
+		return rd.request(m.head, m.bytes, true)
+	default:
+		return true, rd.message(m.head, m.bytes, true)
+	}
+}
+
+// tooLong ends the call whose message has grown past the limits.
+func (rd *reader) tooLong(h wire.Header) error {
+	s := rd.s
+	st := &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: "MESSAGE_TOO_LARGE",
+		Message: fmt.Sprintf("message is larger than the %d bytes that this side takes", s.cfg.Limits.MaxMessage)}
+	switch h.Type {
+	case wire.TypeRequest:
+		s.turnAway(h.ID, st)
+		rd.dirty = true
+	case wire.TypeData:
+		if str := s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); str != nil {
+			str.overrun(st)
+		}
+	default:
+		return rd.message(wire.Header{Type: wire.TypeError, Flags: h.Flags & wire.FlagAnswer, Code: uint16(st.Code), ID: h.ID},
+			wire.AppendStatus(nil, st), true)
+	}
+	return nil
+}
+
+// endBatch hands over what the batch has gathered and flushes what it has said.
+// It returns false when the flush took so long that another reader goes on.
+func (rd *reader) endBatch() bool {
+	s := rd.s
+	rd.submit()
+	if err := rd.free(); err != nil {
+		s.refuse(protocol(err))
+		return false
+	}
+	if !rd.dirty {
+		return true
+	}
+	rd.dirty = false
+	s.w.mu.Lock()
+	if s.w.mode == writing || len(s.w.buf) == 0 && len(s.w.bulk) == 0 {
+		s.w.mu.Unlock()
+		return true
+	}
+	// The write may block when the other side does not read: then the monitor
+	// lets another reader go on, so that this side always reads.
+	rd.calling = false
+	run := rd.enter()
+	s.flush(false)
+	return rd.leave(run)
+}
+
+// enter says that the reader begins something that could stall.
+func (rd *reader) enter() uint64 {
+	s := rd.s
+	s.reading.last += 2
+	s.reading.current = rd
+	run := s.reading.last | 1
+	s.reading.run.Store(run)
+	if !s.reading.watched.Load() {
+		s.cfg.Exec.watch.see(s)
+	}
+	return run
+}
+
+// leave says that it is over. It returns false when another reader goes on.
+func (rd *reader) leave(run uint64) bool {
+	if rd.s.reading.run.CompareAndSwap(run, 0) {
+		return true
+	}
+	<-rd.stolen
+	return false
+}
+
+// running and steal are what the monitor needs.
+func (s *Session) running() *atomic.Uint64 { return &s.reading.run }
+
+func (s *Session) known() *atomic.Bool { return &s.reading.watched }
+
+// steal lets a new reader go on where the current one is held up. The monitor
+// has set run to zero, so everything of the reader but its handler is ours.
+func (s *Session) steal() {
+	rd := s.reading.current
+	next := newReader(s, rd.buf[rd.r:rd.w])
+	next.freed, next.job, next.dirty = rd.freed, rd.job, true
+	if rd.calling {
+		c := rd.req.Ctx
+		c.Method.pace.stalled()
+		s.w.mu.Lock()
+		if c.answered {
+			// It has come back just now: only its count is missing.
+			s.in.running.Add(1)
+		} else {
+			s.in.enter(c)
+		}
+		s.w.mu.Unlock()
+	}
+	close(rd.stolen)
+	// It reads until the session ends or is held up itself.
+	go next.loop()
+}
+
+// newContext returns a context that was never used before.
+func (rd *reader) newContext() *Context {
+	if len(rd.slab) == 0 {
+		rd.slab = make([]Context, slabContexts)
+	}
+	c := &rd.slab[0]
+	rd.slab = rd.slab[1:]
+	return c
+}
+
+// budget bounds what a stranger can make this side do without calling anything.
+type budget struct {
+	from  int64
+	spent int
+}
+
+// controlPerSecond is how many control frames are taken in a second.
+const controlPerSecond = 1000
+
+// spend accounts for a control frame that costs the other side nothing.
+func (rd *reader) spend() error {
+	b := &rd.s.reading.control
+	if rd.at-b.from > int64(time.Second) {
+		b.from, b.spent = rd.at, 0
+	}
+	if b.spent++; b.spent > controlPerSecond {
+		return fmt.Errorf("more than %d control frames in a second", controlPerSecond)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package session
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Request is a call as its method runs it. It is valid until Serve returns.
+type Request struct {
+	Ctx   *Context
+	Codec codec.Codec
+	Sizer codec.Sizer
+	Body  []byte // valid until Serve returns; nobody else's meanwhile
+	// Compress is how the reply is compressed; nil for not at all.
+	Compress compress.Compressor
+	// Scratch is memory that Serve may use for a reply and give back longer.
+	Scratch []byte
+
+	// Sampled says that the running time of this call should be recorded.
+	Sampled bool
+
+	oneway     bool
+	compressed bool
+	answered   bool
+}
+
+// Open undoes the compression of the body, if any. It is called before Body is
+// used, and after the caller has been let in.
+func (r *Request) Open() *wire.Status {
+	if !r.compressed {
+		return nil
+	}
+	r.compressed = false
+	b, err := r.Ctx.Session.decompress(r.Body)
+	if err != nil {
+		return &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: "DECOMPRESS", Message: err.Error()}
+	}
+	r.Body = b
+	return nil
+}
+
+// Reply ends the call well, with v as its result.
+func (r *Request) Reply(v any) {
+	var m message
+	if r.oneway {
+		r.end(&m)
+		return
+	}
+	if st := r.Ctx.Session.prepare(&m, r.Codec, r.Sizer, v, r.Compress); st != nil {
+		st.Outcome = wire.Executed
+		r.Fail(st)
+		return
+	}
+	r.end(&m)
+}
+
+// ReplyBytes ends the call well, with a body that is encoded already.
+func (r *Request) ReplyBytes(b []byte) {
+	var m message
+	if r.oneway {
+		r.end(&m)
+		return
+	}
+	if st := r.Ctx.Session.prepareBytes(&m, b, r.Compress); st != nil {
+		st.Outcome = wire.Executed
+		r.Fail(st)
+		return
+	}
+	r.end(&m)
+}
+
+// end appends the REPLY. What is wrong with it only shows now: it becomes an error.
+func (r *Request) end(m *message) {
+	c, s := r.Ctx, r.Ctx.Session
+	r.answered = true
+	m.meta = string(c.ReplyMeta)
+	c.end(finished)
+	s.w.mu.Lock()
+	if !s.w.dead && s.in.clear(c) {
+		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
+		if st := s.put(h, m); st != nil {
+			st.Outcome = wire.Executed
+			s.putError(c.id, st, m.meta)
+		}
+		s.noteCrowd()
+	}
+	s.w.mu.Unlock()
+	m.release()
+}
+
+// noteCrowd has new calls turned away when the other side sends calls and does
+// not read the replies. It is called with the writer's lock held.
+func (s *Session) noteCrowd() {
+	w := &s.w
+	if len(w.buf) > 2*s.cfg.Limits.WriteBuffer || w.bulkSize > 2*maxBulk {
+		w.crowded.Store(true)
+	}
+}
+
+// Fail ends the call badly.
+func (r *Request) Fail(st *wire.Status) {
+	c, s := r.Ctx, r.Ctx.Session
+	r.answered = true
+	if cut := s.in.cut.Load(); cut != nil && st.Code == wire.Canceled {
+		st = cut
+	}
+	c.end(finished)
+	s.w.mu.Lock()
+	if !s.w.dead && s.in.clear(c) {
+		s.putError(c.id, st, string(c.ReplyMeta))
+	}
+	s.w.mu.Unlock()
+}
+
+// putError appends an ERROR. It is called with the writer's lock held.
+func (s *Session) putError(id uint32, st *wire.Status, meta string) {
+	h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer, Code: uint16(st.Code), ID: id}
+	if st.Outcome == wire.Refused || st.Outcome == wire.NotSent {
+		h.Flags |= wire.FlagRefused
+	}
+	m := message{meta: meta}
+	m.bytes = wire.AppendStatus(nil, st)
+	if len(m.bytes) > int(s.peer.MaxMessage) {
+		m.bytes = wire.AppendStatus(nil, &wire.Status{Message: st.Message, Reason: st.Reason})
+	}
+	m.size = len(m.bytes)
+	s.put(h, &m)
+}
+
+// turnAway answers a request that will not be run.
+func (s *Session) turnAway(id uint32, st *wire.Status) {
+	st.Outcome = wire.Refused
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(s, st)
+	}
+	s.w.mu.Lock()
+	if !s.w.dead {
+		s.putError(id, st, "")
+	}
+	s.w.mu.Unlock()
+}
+
+// run lets the method serve the request and sees to it that it is answered
+// exactly once, whatever the handler does.
+func (r *Request) run() {
+	defer r.recovered()
+	r.Ctx.Method.Serve(r)
+	if !r.answered {
+		r.Fail(&wire.Status{Code: wire.Internal, Outcome: wire.Executed, Message: "the method gave no answer"})
+	}
+}
+
+// recovered turns a panic into an error for the caller, who learns nothing of
+// the stack or the arguments; they go to the log on this side.
+func (r *Request) recovered() {
+	p := recover()
+	if p == nil {
+		return
+	}
+	r.Ctx.Session.cfg.Log.Error("handler panicked", "method", r.Ctx.Method.Name,
+		"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if !r.answered {
+		r.Fail(&wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "PANIC", Message: "the handler panicked"})
+	}
+}

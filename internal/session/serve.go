@@ -1,0 +1,248 @@
+package session
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// request takes a whole request and decides where it runs. It returns false when
+// it ran on this reader and took so long that another one goes on. owned says
+// that body may be kept.
+func (rd *reader) request(h wire.Header, body []byte, owned bool) (owner bool, err error) {
+	s := rd.s
+	if int(wire.Slot(h.ID)) >= s.cfg.Limits.MaxCalls {
+		return true, fmt.Errorf("call %#x is beyond the %d slots allowed", h.ID, s.cfg.Limits.MaxCalls)
+	}
+	b, st, err := s.binding(h.Code)
+	if err != nil {
+		return true, err
+	}
+	if st == nil {
+		st = s.admit(len(body))
+	}
+	if st == nil && b.Method.Streaming != (h.Flags&wire.FlagStream != 0) {
+		st = &wire.Status{Code: wire.Unimplemented, Message: streamMismatch(b.Method)}
+	}
+	c := rd.newContext()
+	if st == nil {
+		body, st = rd.fill(c, h, b, body)
+	}
+	if st != nil {
+		copied := *st
+		s.turnAway(h.ID, &copied)
+		rd.dirty = true
+		return true, nil
+	}
+	switch {
+	case b.Method.Streaming:
+		return true, rd.startStream(c, h, b)
+	case !owned && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
+		return rd.runInline(c, h, b, body), nil
+	default:
+		return true, rd.assign(c, h, b, body, owned)
+	}
+}
+
+func streamMismatch(m *Method) string {
+	if m.Streaming {
+		return m.Name + " is a streaming method and was called as a unary one"
+	}
+	return m.Name + " is a unary method and was opened as a stream"
+}
+
+// admit tells why no call is taken now, if so.
+func (s *Session) admit(size int) *wire.Status {
+	if s.in.turned.Load() {
+		return &wire.Status{Code: wire.Unavailable, Reason: ReasonDraining, Message: "shutting down; call another server"}
+	}
+	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {
+		return &wire.Status{Code: wire.ResourceExhausted, Reason: "TOO_MANY_BYTES",
+			Message: "the requests in flight on this connection have too many bytes; try again later"}
+	}
+	if s.w.crowded.Load() {
+		return &wire.Status{Code: wire.ResourceExhausted, Reason: "SLOW_READER",
+			Message: "the replies on this connection are not being read fast enough"}
+	}
+	return nil
+}
+
+// fill readies the context of a call and cuts the metadata off its body.
+func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte) ([]byte, *wire.Status) {
+	s := rd.s
+	c.Session, c.Method, c.id, c.received, c.Codec = s, b.Method, h.ID, rd.at, b.codec
+	if h.Arg != 0 {
+		unit := int64(1e3)
+		if h.Flags&wire.FlagMillis != 0 {
+			unit = 1e6
+		}
+		c.deadline = rd.at + int64(h.Arg)*unit
+	}
+	if h.Flags&wire.FlagMeta == 0 {
+		return body, nil
+	}
+	pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
+	if err != nil {
+		return nil, &wire.Status{Code: wire.InvalidArgument, Message: err.Error()}
+	}
+	c.Meta = string(pairs)
+	return rest, nil
+}
+
+// sampleEvery is how often the running time of an inline call is measured.
+const sampleEvery = 16
+
+// runInline runs a call on the reader. It returns false when it stalled and
+// another reader goes on.
+func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) bool {
+	r := &rd.req
+	scratch := r.Scratch
+	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, Scratch: scratch[:0], oneway: h.Flags&wire.FlagOneway != 0}
+	rd.dirty = true
+	rd.calling = true
+	rd.sample++
+	measured := rd.sample%sampleEvery == 0
+	r.Sampled = measured
+	var from int64
+	if measured {
+		from = now()
+	}
+	run := rd.enter()
+	r.run()
+	if measured {
+		b.Method.pace.observe(now() - from)
+	}
+	if rd.leave(run) {
+		return true
+	}
+	// The call was entered in the table when it was taken from the reader.
+	c.Session.left()
+	c.Session.w.mu.Lock()
+	c.Session.flush(true)
+	return false
+}
+
+// item is a request that waits for a worker.
+type item struct {
+	ctx      *Context
+	b        Binding
+	from, to int // its body in the job's memory
+	flags    wire.Flags
+}
+
+// job is up to chunkCalls requests for one worker, with memory of its own.
+type job struct {
+	s     *Session
+	items []item
+	mem   []byte  // holds the bodies
+	buf   *buffer // holds mem; nil when it must not be used again
+
+	run     atomic.Uint64 // the item that runs, for the monitor; see reading.run
+	watched atomic.Bool
+	next    int // the first item that has not begun
+}
+
+// assign hands a call to a worker: at once, or with others of this batch.
+func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, owned bool) error {
+	s := rd.s
+	if err := s.in.put(c); err != nil {
+		return err
+	}
+	s.in.bytes.Add(int64(len(body)))
+	it := item{ctx: c, b: *b, to: len(body), flags: h.Flags}
+	if owned {
+		j := &job{s: s, items: []item{it}, mem: body}
+		s.cfg.Exec.run(work{job: j})
+		return nil
+	}
+	j := rd.job
+	if j == nil {
+		j = &job{s: s, buf: takeBuffer()}
+		j.mem = j.buf.b[:0]
+		rd.job = j
+	}
+	it.from = len(j.mem)
+	j.mem = append(j.mem, body...)
+	it.to = len(j.mem)
+	j.items = append(j.items, it)
+	if len(j.items) == chunkCalls || b.Method.pace.tier() == alone {
+		rd.submit()
+	}
+	return nil
+}
+
+// submit hands the gathered calls to a worker.
+func (rd *reader) submit() {
+	if rd.job != nil {
+		rd.s.cfg.Exec.run(work{job: rd.job})
+		rd.job = nil
+	}
+}
+
+// serve runs the calls of a job one after the other and flushes their replies
+// together. When one of them is held up, the monitor gives the rest to another worker.
+func (j *job) serve() {
+	s := j.s
+	var r Request
+	from, size := now(), 0
+	done := 0
+	for owner := true; owner && j.next < len(j.items); {
+		it := &j.items[j.next]
+		j.next++
+		run := uint64(j.next)<<1 | 1
+		j.run.Store(run)
+		if len(j.items) > 1 && !j.watched.Load() {
+			s.cfg.Exec.watch.see(j)
+		}
+		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.b.Codec, Sizer: it.b.Sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
+			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
+		r.runQueued()
+		done++
+		size += it.to - it.from
+		to := now()
+		it.b.Method.pace.observe(to - from)
+		from = to
+		owner = j.run.CompareAndSwap(run, 0)
+		if owner && j.next == len(j.items) && j.buf != nil {
+			j.buf.b = j.mem
+			j.buf.release()
+		}
+	}
+	s.w.mu.Lock()
+	if s.w.full(s.cfg.Limits.WriteBuffer) {
+		s.waitRoom()
+	}
+	s.flush(s.in.running.Load() > 1)
+	s.in.bytes.Add(-int64(size))
+	for range done {
+		s.left()
+	}
+}
+
+func (j *job) running() *atomic.Uint64 { return &j.run }
+
+func (j *job) known() *atomic.Bool { return &j.watched }
+
+// steal gives the calls behind the one that is held up to another worker. They
+// share the job's memory, which is left to the garbage collector.
+func (j *job) steal() {
+	j.items[j.next-1].b.Method.pace.stalled()
+	if j.next < len(j.items) {
+		j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[j.next:], mem: j.mem}})
+	}
+}
+
+// runQueued runs a call that has waited: perhaps nobody waits for it any more.
+func (r *Request) runQueued() {
+	c := r.Ctx
+	if err := c.Err(); err != nil {
+		st := &wire.Status{Code: wire.Canceled, Outcome: wire.Refused, Message: "canceled before the handler ran"}
+		if c.state.Load() == expired {
+			st.Code, st.Message = wire.DeadlineExceeded, "deadline exceeded before the handler ran"
+		}
+		r.Fail(st)
+		return
+	}
+	r.run()
+}

@@ -1,0 +1,188 @@
+// Package session runs weft's protocol on one connection: it multiplexes calls
+// and streams in both directions, writes what many callers have to say in few
+// system calls, reads many frames at once, and runs what the other side asks for.
+//
+// A session has one reading goroutine (see read.go) and no writing one: whoever
+// has something to say becomes the writer for a moment (see write.go). Two locks
+// matter: the writer's, which also guards the table of open calls, and a small
+// one in each stream. A stream's lock is never held while the writer's is taken.
+package session
+
+import (
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Config is what the two ends of a connection agree on beforehand, and what a
+// session asks of its owner. It must not change once a session uses it.
+type Config struct {
+	Limits      Limits
+	Codecs      []string              // names, told to the other side
+	Compressors []compress.Compressor // what can be undone here
+	Checksum    bool                  // ask for checksums
+	Software    string
+
+	// Resolve finds the method for a binding that the other side made. It returns
+	// nil and a status that names what is missing.
+	Resolve func(codec, method string) (*Binding, *wire.Status)
+	// Accept decides over a connection by the credential in its hello. It is
+	// called on the answering side only, before the hello is answered; nil accepts.
+	Accept func(s *Session, credential string) *wire.Status
+	// Setup is called once for every session before it reads its first frame.
+	Setup func(s *Session)
+	// Refused is called for calls that never reached a method; nil ignores them.
+	Refused func(s *Session, st *wire.Status)
+
+	Exec *Executor
+	Log  *slog.Logger
+}
+
+// Limits bound what the other side can make this one hold.
+type Limits struct {
+	MaxMessage    int           // bytes of a body, decompressed
+	MaxMetadata   int           // bytes of a metadata block
+	MaxCalls      int           // calls that the other side may have open; at most 65,536
+	MaxCallBytes  int           // bytes of requests waiting or running
+	MaxBindings   int           // method and codec pairs that the other side may bind
+	StreamWindow  int           // bytes the other side may send ahead on a stream
+	WriteBuffer   int           // bytes waiting to be written before callers wait
+	WriteTimeout  time.Duration // a write that makes no progress for so long ends the session
+	PingInterval  time.Duration // silence after which a ping is sent while calls are open
+	PingIdle      time.Duration // the same while none is open
+	PingTimeout   time.Duration // silence after a ping that ends the session
+	DrainWait     time.Duration // how long to wait for the other side to agree to a drain
+	Handshake     time.Duration // for the two hellos
+	CompressAbove int           // smaller bodies are sent as they are
+}
+
+// Session is one connection after its hellos. All methods may be called from
+// any goroutine.
+type Session struct {
+	cfg    *Config
+	number uint32
+	conn   net.Conn
+	peer   *wire.Hello // what the other side said
+	sum    bool        // checksums behind frames
+
+	// Owner belongs to whoever made the session; it is set before the first call.
+	Owner any
+
+	w   writer
+	out outgoing
+	in  incoming
+
+	reading  reading
+	lastRead atomic.Int64
+	load     atomic.Int32 // about out.open
+	pinged   atomic.Int64 // when the ping without answer was sent, 0 for none
+	keeper   *time.Timer
+
+	drain  drain
+	failed atomic.Pointer[wire.Status] // why it ended
+	closed chan struct{}
+	once   sync.Once
+}
+
+// epoch is the origin of the session's clock, which never goes back.
+var epoch = time.Now()
+
+// now is the time since epoch in nanoseconds.
+func now() int64 { return int64(time.Since(epoch)) }
+
+// Nanos is the session's clock: what Call.Deadline is measured on.
+func Nanos() int64 { return now() }
+
+func newSession(conn net.Conn, cfg *Config) *Session {
+	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
+	s.w.room.L = &s.w.mu
+	s.drain.acked = make(chan struct{})
+	s.drain.idle = make(chan struct{}, 1)
+	s.drain.told = make(chan struct{})
+	return s
+}
+
+// start begins to read, with what the handshake has read too much.
+func (s *Session) start(rest []byte) {
+	s.sum = s.cfg.Checksum && s.peer.Features&wire.FeatureChecksum != 0
+	s.lastRead.Store(now())
+	s.startKeeper()
+	if s.cfg.Setup != nil {
+		s.cfg.Setup(s)
+	}
+	rd := newReader(s, rest)
+	// This goroutine reads until the session ends or a stalled handler takes it over.
+	go rd.loop()
+}
+
+// Peer is what the other side said in its hello. It must not be changed.
+func (s *Session) Peer() *wire.Hello { return s.peer }
+
+// Number tells the sessions of one executor apart.
+func (s *Session) Number() uint32 { return s.number }
+
+// Incoming is how many calls of the other side wait for a worker or run on one.
+func (s *Session) Incoming() int { return int(s.in.running.Load()) }
+
+// Conn is the connection underneath. It must only be asked, not used.
+func (s *Session) Conn() net.Conn { return s.conn }
+
+// Done is closed when the session has ended.
+func (s *Session) Done() <-chan struct{} { return s.closed }
+
+// Err tells why the session ended; nil while it lives.
+func (s *Session) Err() *wire.Status { return s.failed.Load() }
+
+// Load is about how many calls this side has open. It costs nothing to ask.
+func (s *Session) Load() int { return int(s.load.Load()) }
+
+// Usable reports whether a call could be opened now, as far as is known.
+func (s *Session) Usable() bool { return !s.drain.peer.Load() && s.failed.Load() == nil }
+
+// Close ends the session at once. Open calls fail with st.
+func (s *Session) Close(st *wire.Status) { s.fail(st) }
+
+// fail ends the session: the first reason counts. What this side had open fails
+// with st, what the other side had open is cancelled.
+func (s *Session) fail(st *wire.Status) {
+	s.once.Do(func() {
+		s.failed.Store(st)
+		s.conn.Close()
+		close(s.closed)
+		s.abort(st)
+		s.in.breakAll()
+	})
+}
+
+// refuse ends the session because the other side broke the protocol, and tells
+// it so first, as far as that is possible without waiting.
+func (s *Session) refuse(st *wire.Status) {
+	s.w.mu.Lock()
+	s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
+	if s.w.mode == writing {
+		// Somebody is inside a write, perhaps for long: the message is lost.
+		s.w.mu.Unlock()
+		s.fail(st)
+		return
+	}
+	s.w.mode = writing
+	b := s.w.buf
+	s.w.buf = nil
+	s.w.mu.Unlock()
+	s.conn.SetWriteDeadline(time.Now().Add(goodbye))
+	s.conn.Write(b)
+	s.fail(st)
+}
+
+// goodbye is how long the last words on a connection may take.
+const goodbye = 100 * time.Millisecond
+
+// protocol makes the status of a session whose other side broke the rules.
+func protocol(err error) *wire.Status {
+	return &wire.Status{Code: wire.Internal, Reason: "PROTOCOL", Message: "protocol error: " + err.Error()}
+}

@@ -1,0 +1,424 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Stream is one end of a streaming call. One goroutine may send while another
+// receives; two must not do the same at once.
+type Stream struct {
+	s      *Session
+	id     uint32
+	opener bool
+	ctx    context.Context // of the call: ends waits
+
+	codec codec.Codec
+	sizer codec.Sizer
+	comp  compress.Compressor
+
+	mu       sync.Mutex
+	queue    []arrival // messages that have come and were not received yet
+	held     int       // what they weigh
+	taken    int       // what was received since the last credit
+	credit   int       // what may be sent; below zero, nothing
+	peerDone bool      // the other side sends no more messages
+	sentDone bool      // this side sends no more
+	over     bool      // the call has ended; status tells how
+	status   *wire.Status
+	meta     string // of the final frame
+
+	arrived chan struct{} // something was queued, or the end came
+	allowed chan struct{} // credit came, or the end
+
+	call *Call // of the opener
+}
+
+// arrival is a message that has come in.
+type arrival struct {
+	body       []byte
+	buf        *buffer
+	compressed bool
+}
+
+// messageCost is what every message of a stream costs besides its bytes, so that
+// empty ones cannot be sent without end either.
+const messageCost = wire.HeaderSize
+
+func newStream(s *Session, opener bool, ctx context.Context) *Stream {
+	return &Stream{
+		s: s, opener: opener, ctx: ctx, credit: int(s.peer.StreamWindow),
+		arrived: make(chan struct{}, 1), allowed: make(chan struct{}, 1),
+	}
+}
+
+// OpenStream opens a stream for the call c, whose Reply and Args are not used.
+func (s *Session) OpenStream(ctx context.Context, c *Call) (*Stream, *wire.Status) {
+	st := newStream(s, true, ctx)
+	st.codec, st.sizer, st.comp, st.call = c.Codec, c.Sizer, c.Compress, c
+	c.stream = st
+	m := message{meta: c.Meta}
+	if status := s.open(ctx, c, wire.Header{Type: wire.TypeRequest, Flags: wire.FlagStream}, &m); status != nil {
+		return nil, status
+	}
+	return st, nil
+}
+
+func (st *Stream) flags() wire.Flags {
+	if st.opener {
+		return 0
+	}
+	return wire.FlagAnswer
+}
+
+func wakeUp(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// Send sends one message. It waits while the other side has not made room, until
+// ctx, the context of the call, ends.
+func (st *Stream) Send(v any) *wire.Status {
+	if status := st.waitCredit(); status != nil {
+		return status
+	}
+	s := st.s
+	var m message
+	if status := s.prepare(&m, st.codec, st.sizer, v, st.comp); status != nil {
+		return status
+	}
+	defer m.release()
+	st.mu.Lock()
+	st.credit -= m.size + messageCost
+	st.mu.Unlock()
+	w := &s.w
+	w.mu.Lock()
+	if w.full(s.cfg.Limits.WriteBuffer) {
+		if status := s.waitRoomFor(st.ctx, 0); status != nil {
+			return status
+		}
+	}
+	if w.dead {
+		w.mu.Unlock()
+		return st.end()
+	}
+	if status := s.put(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
+		w.mu.Unlock()
+		return status
+	}
+	s.flush(true)
+	return nil
+}
+
+// waitCredit waits until a message may be sent.
+func (st *Stream) waitCredit() *wire.Status {
+	for {
+		st.mu.Lock()
+		switch {
+		case st.over:
+			st.mu.Unlock()
+			return st.end()
+		case st.sentDone:
+			st.mu.Unlock()
+			return &wire.Status{Code: wire.FailedPrecondition, Outcome: wire.NotSent, Message: "send on a stream whose sending side was closed"}
+		case st.credit > 0:
+			st.mu.Unlock()
+			return nil
+		}
+		st.mu.Unlock()
+		select {
+		case <-st.allowed:
+		case <-st.ctx.Done():
+			return st.gaveUp()
+		}
+	}
+}
+
+// CloseSend tells the other side that no more messages will come. Only the
+// opener may call it; the other side ends the stream by ending the call.
+func (st *Stream) CloseSend() *wire.Status {
+	st.mu.Lock()
+	if st.over || st.sentDone {
+		st.mu.Unlock()
+		return nil
+	}
+	st.sentDone = true
+	st.mu.Unlock()
+	s := st.s
+	s.w.mu.Lock()
+	if s.w.dead {
+		s.w.mu.Unlock()
+		return st.end()
+	}
+	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
+	if s.w.hasBulk(st.id, st.flags()) {
+		s.w.addBulk(h, nil) // behind the large message that is still on its way
+	} else {
+		s.w.frame(h, nil, s.sum)
+	}
+	s.flush(false)
+	return nil
+}
+
+// Recv receives the next message into v. more is false at the end of the stream:
+// then the status tells whether it ended well.
+func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
+	a, more, status := st.next()
+	if !more {
+		return false, status
+	}
+	body, err := a.body, error(nil)
+	if a.compressed {
+		body, err = st.s.decompress(body)
+	}
+	if err == nil {
+		err = Decode(st.codec, body, v)
+	}
+	if a.buf != nil {
+		a.buf.release()
+	}
+	if err != nil {
+		return false, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: "DECODE",
+			Message: "decode a message of the stream with codec " + st.codec.Name() + ": " + err.Error()}
+	}
+	return true, nil
+}
+
+// next waits for the next message.
+func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
+	for {
+		st.mu.Lock()
+		if len(st.queue) > 0 {
+			a = st.queue[0]
+			st.queue[0] = arrival{}
+			st.queue = st.queue[1:]
+			give := st.consume(len(a.body))
+			st.mu.Unlock()
+			if give > 0 {
+				st.giveCredit(give)
+			}
+			return a, true, nil
+		}
+		if st.over {
+			st.mu.Unlock()
+			return a, false, st.end()
+		}
+		if st.peerDone {
+			st.mu.Unlock()
+			return a, false, nil
+		}
+		st.mu.Unlock()
+		select {
+		case <-st.arrived:
+		case <-st.ctx.Done():
+			return a, false, st.gaveUp()
+		}
+	}
+}
+
+// consume accounts for a message that was received and returns the credit to give.
+func (st *Stream) consume(n int) (give int) {
+	cost := n + messageCost
+	st.held -= cost
+	st.taken += cost
+	if st.over || st.peerDone || st.taken < st.s.cfg.Limits.StreamWindow/2 {
+		return 0
+	}
+	give, st.taken = st.taken, 0
+	return give
+}
+
+func (st *Stream) giveCredit(n int) {
+	s := st.s
+	s.w.mu.Lock()
+	if s.w.dead {
+		s.w.mu.Unlock()
+		return
+	}
+	s.w.frame(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil, s.sum)
+	s.flush(false)
+}
+
+// end is the status of a stream that is over; nil when it ended well.
+func (st *Stream) end() *wire.Status {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.over {
+		return st.status
+	}
+	if why := st.s.failed.Load(); why != nil {
+		lost := *why
+		return &lost
+	}
+	return unavailable("the stream is gone")
+}
+
+// gaveUp ends the wait of somebody whose context has ended.
+func (st *Stream) gaveUp() *wire.Status {
+	status := fromContext(st.ctx)
+	if st.opener {
+		st.Cancel(status)
+	}
+	return status
+}
+
+// ContextEnded gives the stream up because the context of the call has ended.
+func (st *Stream) ContextEnded() { st.gaveUp() }
+
+// Cancel gives the stream up: the other side's handler is told, and this side
+// sees status from now on. Only the opener may call it.
+func (st *Stream) Cancel(status *wire.Status) {
+	s := st.s
+	sl := s.out.slot(wire.Slot(st.id))
+	if !sl.call.CompareAndSwap(st.call, nil) {
+		return
+	}
+	s.w.mu.Lock()
+	if !s.w.dead {
+		s.cancelFrame(st.id, status.Code)
+	}
+	s.flush(false)
+	st.ended(status, "")
+}
+
+// ended takes the end of the call. Messages that came before it can still be received.
+func (st *Stream) ended(status *wire.Status, meta string) {
+	st.mu.Lock()
+	if !st.over {
+		st.over, st.status, st.meta = true, status, meta
+	}
+	st.mu.Unlock()
+	wakeUp(st.arrived)
+	wakeUp(st.allowed)
+}
+
+// Meta is the inside of the metadata block of the final frame, once it has come.
+func (st *Stream) Meta() string {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.meta
+}
+
+// Over reports whether the call has ended.
+func (st *Stream) Over() bool {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.over
+}
+
+// broken ends the answering side's stream when the session has ended.
+func (st *Stream) broken() {
+	why := unavailable("the stream is gone")
+	if f := st.s.failed.Load(); f != nil {
+		copied := *f
+		why = &copied
+	}
+	st.ended(why, "")
+}
+
+// data takes a DATA frame. It is called by the reader; owned says that body may be kept.
+func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
+	if h.Flags&wire.FlagEnd != 0 {
+		st.mu.Lock()
+		st.peerDone = true
+		st.mu.Unlock()
+		wakeUp(st.arrived)
+		return nil
+	}
+	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
+	if !owned {
+		a.buf = takeBuffer()
+		a.buf.b = append(a.buf.b[:0], body...)
+		a.body = a.buf.b
+	}
+	limits := &st.s.cfg.Limits
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if st.over || st.peerDone {
+		return nil
+	}
+	if st.held >= limits.StreamWindow {
+		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
+	}
+	st.held += len(body) + messageCost
+	st.queue = append(st.queue, a)
+	wakeUp(st.arrived)
+	return nil
+}
+
+// allow takes credit from the other side.
+func (st *Stream) allow(n int) error {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	if n > maxCredit-st.credit {
+		return fmt.Errorf("stream %#x gets more credit than %d bytes", st.id, maxCredit)
+	}
+	st.credit += n
+	wakeUp(st.allowed)
+	return nil
+}
+
+// maxCredit is the most a stream may be allowed to send ahead, in bytes.
+const maxCredit = 1 << 30
+
+// overrun ends a stream whose other side sent a message that is too large.
+func (st *Stream) overrun(status *wire.Status) {
+	if st.opener {
+		st.Cancel(status)
+		return
+	}
+	st.ended(status, "")
+}
+
+// streamOf finds the stream that a frame belongs to; nil when it is gone.
+func (s *Session) streamOf(id uint32, answer bool) *Stream {
+	if answer {
+		sl := s.out.slot(wire.Slot(id))
+		if sl == nil {
+			return nil
+		}
+		if st := sl.stream.Load(); st != nil && st.id == id {
+			return st
+		}
+		return nil
+	}
+	if c := s.in.find(id); c != nil {
+		return c.stream
+	}
+	return nil
+}
+
+// startStream runs a streaming method on a goroutine of its own.
+func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
+	s := rd.s
+	st := newStream(s, false, c)
+	st.id, st.codec, st.sizer = h.ID, b.Codec, b.Sizer
+	st.peerDone = h.Flags&wire.FlagEnd != 0
+	c.stream = st
+	if err := s.in.put(c); err != nil {
+		return err
+	}
+	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
+	s.cfg.Exec.Go(func() {
+		r.runQueued()
+		st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
+		s.w.mu.Lock()
+		s.flush(false)
+		s.left()
+	})
+	return nil
+}
+
+// SetCompress sets how this side's messages are compressed. It is called before
+// the first Send.
+func (st *Stream) SetCompress(c compress.Compressor) { st.comp = c }
+
+// Context is the context that ends the stream's waits.
+func (st *Stream) Context() context.Context { return st.ctx }

@@ -1,0 +1,197 @@
+package session
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// The writer combines what many goroutines have to say into few system calls.
+// Everyone appends to one buffer under the lock; the first to do so becomes the
+// writer. When other calls are open it first yields once, so that every goroutine
+// that is ready to run can append as well, then swaps the two buffers, writes
+// outside the lock, and goes on until nothing is left. Nobody waits for a timer.
+//
+// The idea is known from group commit and from gRPC's and gorpc's writers, which
+// also yield before a flush.
+type writer struct {
+	mu       sync.Mutex
+	buf      []byte // frames to be written
+	spare    []byte // the other one of the two buffers
+	mode     mode
+	turn     uint32 // counts writers, so that one who yielded sees that it was overtaken
+	waiting  int    // goroutines waiting for room
+	room     sync.Cond
+	taken    uint64 // bytes handed to the connection since it began
+	bulk     []*bulk
+	bulkSize int    // bytes in bulk not yet appended
+	writes   uint64 // finished writes, for the keeper to see progress
+	dead     bool
+
+	crowded atomic.Bool // far too much waits: new calls are turned away
+}
+
+// mode is what the writer's current leader does.
+type mode uint8
+
+const (
+	idle     mode = iota // there is no leader
+	yielding             // the leader lets others append first
+	writing              // the leader is in a write, or about to be
+)
+
+const (
+	// eager is a batch large enough to be written without waiting for more: past
+	// it a larger write saves nothing and falls out of the processor's cache.
+	eager = 64 << 10
+	// meager is a batch small enough to yield for between two writes.
+	meager = 8 << 10
+	// keepSpare is the largest buffer kept for the next batch.
+	keepSpare = 256 << 10
+	// maxRounds is how many writes a caller makes for others before a goroutine
+	// takes over.
+	maxRounds = 4
+	// maxBulk is how many bytes of large messages may wait before callers wait.
+	maxBulk = 32 << 20
+)
+
+var noHeader [wire.HeaderSize]byte
+
+// begin reserves the header of a frame at the end of the buffer.
+func (w *writer) begin() (at int) {
+	at = len(w.buf)
+	w.buf = append(w.buf, noHeader[:]...)
+	return at
+}
+
+// end writes the header of the frame that begin reserved, once its payload is there.
+func (w *writer) end(at int, h wire.Header, sum bool) {
+	h.Length = uint32(len(w.buf) - at - wire.HeaderSize)
+	wire.PutHeader(w.buf[at:], h)
+	if sum {
+		w.buf = wire.AppendChecksum(w.buf, at)
+	}
+}
+
+// frame appends a frame with a payload that is there already.
+func (w *writer) frame(h wire.Header, payload []byte, sum bool) {
+	at := w.begin()
+	w.buf = append(w.buf, payload...)
+	w.end(at, h, sum)
+}
+
+// goAway appends a GOAWAY with a message of bounded length.
+func (w *writer) goAway(h wire.Header, message string, sum bool) {
+	if len(message) > maxGoAway {
+		message = message[:maxGoAway]
+	}
+	w.frame(h, []byte(message), sum)
+}
+
+// maxGoAway is the longest message in a GOAWAY, in bytes.
+const maxGoAway = 1 << 10
+
+// position is the place in the byte stream where the next frame will begin.
+func (w *writer) position() uint64 { return w.taken + uint64(len(w.buf)) }
+
+// full reports whether who can wait should wait before appending more.
+func (w *writer) full(limit int) bool {
+	return len(w.buf) >= limit || w.bulkSize >= maxBulk
+}
+
+// flush sees to it that what was appended gets written. It is called with the
+// lock held and releases it. patient says that others may append soon.
+func (s *Session) flush(patient bool) {
+	w := &s.w
+	if w.mode == writing || (w.mode == yielding && len(w.buf) < eager) || w.dead {
+		w.mu.Unlock()
+		return
+	}
+	if patient && w.mode == idle && len(w.buf) < eager {
+		turn := w.turn
+		w.mode = yielding
+		w.mu.Unlock()
+		runtime.Gosched()
+		w.mu.Lock()
+		if w.turn != turn {
+			// Someone else found the batch large enough and took it over.
+			w.mu.Unlock()
+			return
+		}
+	}
+	w.turn++
+	w.mode = writing
+	s.write(maxRounds)
+}
+
+// write is the leader's loop. It is called with the lock held and mode writing,
+// and releases the lock when nothing is left or rounds writes have been made.
+func (s *Session) write(rounds int) {
+	w := &s.w
+	for ; ; rounds-- {
+		if len(w.bulk) > 0 {
+			w.takeBulk(s.sum, &s.out)
+		}
+		if len(w.buf) == 0 || w.dead {
+			w.mode = idle
+			w.mu.Unlock()
+			return
+		}
+		if rounds == 0 {
+			w.mu.Unlock()
+			// This goroutine ends when it finds nothing more to write.
+			go s.writeOn()
+			return
+		}
+		b := w.buf
+		w.buf, w.spare = w.spare[:0], nil
+		w.taken += uint64(len(b))
+		w.mu.Unlock()
+
+		_, err := s.conn.Write(b)
+		if err != nil {
+			s.fail(unavailable("write: " + err.Error()))
+			w.mu.Lock()
+			continue
+		}
+
+		w.mu.Lock()
+		w.writes++
+		if cap(b) <= keepSpare {
+			w.spare = b[:0]
+		}
+		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
+			w.crowded.Store(false)
+		}
+		if w.waiting > 0 {
+			w.room.Broadcast()
+		}
+		if n := len(w.buf); n > 0 && n < meager && s.out.open > 1 {
+			w.mu.Unlock()
+			runtime.Gosched()
+			w.mu.Lock()
+		}
+	}
+}
+
+func (s *Session) writeOn() {
+	s.w.mu.Lock()
+	s.write(-1)
+}
+
+// waitRoom waits, with the lock held, until there is room for more or the
+// session has ended.
+func (s *Session) waitRoom() {
+	w := &s.w
+	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
+		w.waiting++
+		w.room.Wait()
+		w.waiting--
+	}
+}
+
+func unavailable(why string) *wire.Status {
+	return &wire.Status{Code: wire.Unavailable, Message: "connection lost: " + why}
+}

@@ -1,0 +1,121 @@
+// Package stats counts the calls of a method and how long they took, at a cost of
+// two atomic additions a call.
+package stats
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// The histogram is log-linear: every power of two of microseconds is cut into
+// subBuckets equal parts, so that a quantile is off by at most a quarter.
+const (
+	subBits    = 2
+	subBuckets = 1 << subBits
+	maxPower   = 27 // 2^27 µs is more than two minutes
+	buckets    = (maxPower + 1) * subBuckets
+
+	// Codes is how many status codes there are, 0 among them.
+	Codes = 17
+	// shards spread the counters over cache lines, so that connections do not
+	// fight for one.
+	shards = 4
+)
+
+// Method counts the calls of one method. The zero value is ready. All methods
+// may be called from any goroutine.
+type Method struct {
+	shard [shards]shard
+}
+
+type shard struct {
+	codes   [Codes]atomic.Uint64
+	latency [buckets]atomic.Uint64
+	sum     atomic.Int64
+}
+
+// Count notes the end of a call. where spreads callers over the shards.
+func (m *Method) Count(where uint32, code uint16) {
+	if code >= Codes {
+		code = 2 // unknown
+	}
+	m.shard[where%shards].codes[code].Add(1)
+}
+
+// Time notes how long a call took, in nanoseconds.
+func (m *Method) Time(where uint32, ns int64) {
+	s := &m.shard[where%shards]
+	s.latency[bucket(ns)].Add(1)
+	s.sum.Add(ns)
+}
+
+func bucket(ns int64) int {
+	us := uint64(max(ns, 0)) / 1000
+	if us < subBuckets {
+		return int(us)
+	}
+	power := bits.Len64(us) - 1 - subBits
+	i := (power+1)*subBuckets + int(us>>power)&(subBuckets-1)
+	return min(i, buckets-1)
+}
+
+// upper is the end of a bucket, in microseconds.
+func upper(i int) int64 {
+	if i < subBuckets {
+		return int64(i) + 1
+	}
+	power := i/subBuckets - 1
+	return int64(subBuckets+i%subBuckets+1) << power
+}
+
+// Summary is what was counted up to a moment.
+type Summary struct {
+	Codes  [Codes]uint64 // calls by status code
+	Timed  uint64        // calls whose duration was recorded
+	Sum    time.Duration // of those
+	counts [buckets]uint64
+}
+
+// Summary adds up what was counted.
+func (m *Method) Summary() *Summary {
+	out := &Summary{}
+	for i := range m.shard {
+		s := &m.shard[i]
+		for c := range s.codes {
+			out.Codes[c] += s.codes[c].Load()
+		}
+		for b := range s.latency {
+			n := s.latency[b].Load()
+			out.counts[b] += n
+			out.Timed += n
+		}
+		out.Sum += time.Duration(s.sum.Load())
+	}
+	return out
+}
+
+// Calls is the number of calls, whatever became of them.
+func (s *Summary) Calls() uint64 {
+	var n uint64
+	for _, c := range s.Codes {
+		n += c
+	}
+	return n
+}
+
+// Quantile is the time within which the share q, from 0 to 1, of the recorded
+// calls ended; 0 when none was recorded. It is the upper end of a bucket.
+func (s *Summary) Quantile(q float64) time.Duration {
+	if s.Timed == 0 {
+		return 0
+	}
+	rank := uint64(q * float64(s.Timed))
+	var seen uint64
+	for i, n := range s.counts {
+		if seen += n; seen > rank || seen == s.Timed {
+			return time.Duration(upper(i)) * time.Microsecond
+		}
+	}
+	return 0
+}
