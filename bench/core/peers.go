@@ -1,0 +1,13 @@
+package main
+
+import (
+	"github.com/weftrpc/weft/bench/internal/harness"
+	"github.com/weftrpc/weft/bench/internal/peer/floorpeer"
+	"github.com/weftrpc/weft/bench/internal/peer/grpcpeer"
+	"github.com/weftrpc/weft/bench/internal/peer/tcppeer"
+)
+
+// peers are those that this program knows, in the order of a round.
+func peers() harness.Peers {
+	return harness.Peers{tcppeer.Peer{}, floorpeer.Peer{}, grpcpeer.Peer{}}
+}

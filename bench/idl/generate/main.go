@@ -1,0 +1,131 @@
+// Command generate writes idl/pb and idl/vt from idl/benchmark.proto.
+//
+// Run it through "go generate ./idl" in the bench module. It parses the schema
+// with bufbuild/protocompile and hands it to the plug-ins that go.mod pins as
+// tools, so the result depends on nothing that is installed on the machine.
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/protoutil"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+// target is one Go package made from the schema.
+type target struct {
+	folder  string   // below the idl folder, and the Go package's name
+	pkg     string   // the protobuf package that replaces "main"
+	plugins []plugin // in the order in which they run
+}
+
+// plugin is one protoc plug-in and the parameter it gets beside the import path.
+type plugin struct {
+	tool, parameter string
+}
+
+const (
+	schema     = "benchmark.proto"
+	importRoot = "github.com/weftrpc/weft/bench/idl/"
+)
+
+func main() {
+	log.SetFlags(0)
+	google := plugin{tool: "protoc-gen-go"}
+	vt := plugin{tool: "protoc-gen-go-vtproto", parameter: "features=marshal+unmarshal+size"}
+	targets := []target{
+		{folder: "pb", pkg: "main", plugins: []plugin{google}},
+		{folder: "vt", pkg: "vt", plugins: []plugin{google, vt}},
+	}
+	source, err := os.ReadFile(schema)
+	if err != nil {
+		log.Fatalf("read the schema (run this through go generate): %v", err)
+	}
+	for _, t := range targets {
+		if err := t.generate(source); err != nil {
+			log.Fatalf("generate %s: %v", t.folder, err)
+		}
+	}
+}
+
+// generate compiles the schema under the target's protobuf package and runs
+// every plug-in on it.
+func (t target) generate(source []byte) error {
+	file, err := t.compile(source)
+	if err != nil {
+		return err
+	}
+	for _, p := range t.plugins {
+		if err := t.run(p, file); err != nil {
+			return fmt.Errorf("%s: %w", p.tool, err)
+		}
+	}
+	return nil
+}
+
+func (t target) compile(source []byte) (*descriptorpb.FileDescriptorProto, error) {
+	// The file's name is a registration key too, so it differs per target.
+	name := t.folder + "/" + schema
+	text := strings.Replace(string(source), "package main;", "package "+t.pkg+";", 1)
+	compiler := protocompile.Compiler{
+		Resolver: &protocompile.SourceResolver{
+			Accessor: protocompile.SourceAccessorFromMap(map[string]string{name: text}),
+		},
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	files, err := compiler.Compile(context.Background(), name)
+	if err != nil {
+		return nil, err
+	}
+	return protoutil.ProtoFromFileDescriptor(files[0]), nil
+}
+
+// run hands the file to one plug-in and writes what it answers.
+func (t target) run(p plugin, file *descriptorpb.FileDescriptorProto) error {
+	parameter := "paths=source_relative,M" + file.GetName() + "=" + importRoot + t.folder
+	if p.parameter != "" {
+		parameter += "," + p.parameter
+	}
+	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
+		FileToGenerate: []string{file.GetName()},
+		Parameter:      proto.String(parameter),
+		ProtoFile:      []*descriptorpb.FileDescriptorProto{file},
+	})
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command("go", "tool", p.tool)
+	cmd.Stdin = bytes.NewReader(request)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return err
+	}
+	var response pluginpb.CodeGeneratorResponse
+	if err := proto.Unmarshal(out, &response); err != nil {
+		return fmt.Errorf("read the plug-in's answer: %w", err)
+	}
+	if response.Error != nil {
+		return fmt.Errorf("the plug-in refused the schema: %s", response.GetError())
+	}
+	if err := os.MkdirAll(t.folder, 0o755); err != nil {
+		return err
+	}
+	for _, f := range response.File {
+		// source_relative names already start with the target's folder.
+		if err := os.WriteFile(filepath.FromSlash(f.GetName()), []byte(f.GetContent()), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package harness
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftrpc/weft/bench/internal/msg"
+)
+
+// key is what the rounds of one row have in common.
+type key struct {
+	workload Workload
+	callers  int
+	codec    msg.Codec
+	peer     string
+}
+
+// row is the records of one key, one for each round, without the failed runs.
+type row struct {
+	key
+	records  []Record
+	failures int64
+}
+
+// WriteTable writes the medians over the rounds as a Markdown table, with the
+// least and the greatest value where noise shows most, and what failed below.
+func WriteTable(w io.Writer, records []Record) error {
+	rows := group(records)
+	lines := [][]string{{
+		"workload", "callers", "codec", "peer", "conns", "calls/s", "p50 µs", "p99 µs", "p99.9 µs", "max µs",
+		"CPU µs/call", "client + server", "allocs c + s", "writes/call", "reads/call", "RSS MB c + s", "failures",
+	}}
+	for _, r := range rows {
+		lines = append(lines, r.cells())
+	}
+	if err := writeMarkdown(w, lines); err != nil {
+		return err
+	}
+	if err := writeGates(w, rows); err != nil {
+		return err
+	}
+	return writeErrors(w, records)
+}
+
+// group gathers rounds into rows: by workload, callers and codec, and within
+// these in the order in which peers were asked for.
+func group(records []Record) []*row {
+	var rows []*row
+	for _, record := range records {
+		k := key{record.Workload, record.Callers, record.Codec, record.Peer}
+		i := slices.IndexFunc(rows, func(r *row) bool { return r.key == k })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, &row{key: k})
+		}
+		rows[i].failures += record.Failures
+		if record.Calls > 0 {
+			rows[i].records = append(rows[i].records, record)
+		}
+	}
+	slices.SortStableFunc(rows, func(a, b *row) int {
+		return cmp.Or(
+			cmp.Compare(a.workload, b.workload),
+			cmp.Compare(a.callers, b.callers),
+			cmp.Compare(a.codec, b.codec),
+		)
+	})
+	return rows
+}
+
+// values is one field of all rounds, sorted.
+func (r *row) values(field func(Record) float64) []float64 {
+	all := make([]float64, len(r.records))
+	for i, record := range r.records {
+		all[i] = field(record)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// median of one field over the rounds; 0 if every run failed.
+func (r *row) median(field func(Record) float64) float64 {
+	all := r.values(field)
+	if len(all) == 0 {
+		return 0
+	}
+	middle := len(all) / 2
+	if len(all)%2 == 0 {
+		return (all[middle-1] + all[middle]) / 2
+	}
+	return all[middle]
+}
+
+// spread is the median of one field, with its least and greatest value if there
+// was more than one round.
+func (r *row) spread(field func(Record) float64) string {
+	all := r.values(field)
+	if len(all) < 2 {
+		return number(r.median(field))
+	}
+	return fmt.Sprintf("%s (%s–%s)", number(r.median(field)), number(all[0]), number(all[len(all)-1]))
+}
+
+// sides is a field of the client and one of the server.
+func (r *row) sides(client, server func(Record) float64) string {
+	return number(r.median(client)) + " + " + number(r.median(server))
+}
+
+// The fields that have a column or a gate of their own.
+func perSec(r Record) float64 { return r.CallsPerSec }
+func p99(r Record) float64    { return r.P99 }
+
+func (r *row) cells() []string {
+	at := func(field func(Record) float64) string { return number(r.median(field)) }
+	return []string{
+		string(r.workload), strconv.Itoa(r.callers), string(r.codec), r.peer,
+		strconv.Itoa(int(r.median(func(r Record) float64 { return float64(r.Conns) }))),
+		r.spread(perSec),
+		at(func(r Record) float64 { return r.P50 }),
+		r.spread(p99),
+		at(func(r Record) float64 { return r.P999 }),
+		at(func(r Record) float64 { return r.Max }),
+		r.spread(func(r Record) float64 { return r.ClientCPU + r.ServerCPU }),
+		r.sides(func(r Record) float64 { return r.ClientCPU }, func(r Record) float64 { return r.ServerCPU }),
+		r.sides(func(r Record) float64 { return r.ClientAllocs }, func(r Record) float64 { return r.ServerAllocs }),
+		at(func(r Record) float64 { return r.WritesPerCall }),
+		at(func(r Record) float64 { return r.ReadsPerCall }),
+		r.sides(func(r Record) float64 { return r.ClientRSS }, func(r Record) float64 { return r.ServerRSS }),
+		strconv.FormatInt(r.failures, 10),
+	}
+}
+
+// number keeps three digits, and all of a larger integer part.
+func number(v float64) string {
+	switch {
+	case v >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case v >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	default:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+}
+
+// writeGates compares every workload with the plain one of the same row: how
+// much the side calls disturb the main ones, how near sleeping calls come to
+// running all at once.
+func writeGates(w io.Writer, rows []*row) error {
+	lines := [][]string{{
+		"workload", "callers", "codec", "peer", "p99 µs alone", "p99 µs", "ratio", "side calls/s", "side p50 µs", "side p99 µs", "calls/s", "of ideal",
+	}}
+	for _, r := range rows {
+		if r.workload == Say || len(r.records) == 0 {
+			continue
+		}
+		alone, ratio := "–", "–"
+		plain := key{Say, r.callers, r.codec, r.peer}
+		if i := slices.IndexFunc(rows, func(r *row) bool { return r.key == plain }); i >= 0 && r.workload != Sleep {
+			base := rows[i].median(p99)
+			alone = number(base)
+			if base > 0 {
+				ratio = number(r.median(p99) / base)
+			}
+		}
+		of := "–"
+		if ideal := r.workload.ideal(r.callers); ideal > 0 {
+			of = fmt.Sprintf("%.0f %%", 100*r.median(perSec)/ideal)
+		}
+		lines = append(lines, []string{
+			string(r.workload), strconv.Itoa(r.callers), string(r.codec), r.peer, alone, number(r.median(p99)), ratio,
+			number(r.median(func(r Record) float64 { return r.SidePerSec })),
+			number(r.median(func(r Record) float64 { return r.SideP50 })),
+			number(r.median(func(r Record) float64 { return r.SideP99 })),
+			number(r.median(perSec)), of,
+		})
+	}
+	if len(lines) == 1 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return err
+	}
+	return writeMarkdown(w, lines)
+}
+
+func writeErrors(w io.Writer, records []Record) error {
+	for _, r := range records {
+		if r.FirstError == "" {
+			continue
+		}
+		_, err := fmt.Fprintf(w, "\nround %d, %s, %s, %s, %d callers: %d failures, the first: %s\n",
+			r.Round, r.Workload, r.Peer, r.Codec, r.Callers, r.Failures, r.FirstError)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeMarkdown pads the cells so that the table reads well as plain text too.
+func writeMarkdown(w io.Writer, lines [][]string) error {
+	widths := make([]int, len(lines[0]))
+	for _, cells := range lines {
+		for i, cell := range cells {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	const textColumns = 4 // workload, callers, codec and peer are aligned to the left
+	for n, cells := range lines {
+		var b strings.Builder
+		for i, cell := range cells {
+			padding := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if i < textColumns {
+				b.WriteString("| " + cell + padding + " ")
+			} else {
+				b.WriteString("| " + padding + cell + " ")
+			}
+		}
+		b.WriteString("|\n")
+		if n == 0 {
+			for i, width := range widths {
+				if i < textColumns {
+					b.WriteString("|" + strings.Repeat("-", width+2))
+				} else {
+					b.WriteString("|" + strings.Repeat("-", width+1) + ":")
+				}
+			}
+			b.WriteString("|\n")
+		}
+		if _, err := io.WriteString(w, b.String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

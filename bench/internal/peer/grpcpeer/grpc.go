@@ -1,0 +1,184 @@
+// Package grpcpeer is grpc-go, set up for this workload as well as its own
+// options allow: stream workers on the server, 64 KiB buffers, large fixed
+// windows, and several channels.
+package grpcpeer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/weftrpc/weft/bench/idl/pb"
+	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/harness"
+	"github.com/weftrpc/weft/bench/internal/msg"
+)
+
+const (
+	bufferSize   = 64 << 10
+	streamWindow = 1 << 20
+	connWindow   = 16 << 20
+	maxMessage   = 2 * msg.LargeSize
+
+	// A channel is one HTTP/2 connection. One for every hundred callers, up to
+	// ten, unless a number is asked for.
+	callersPerChannel = 100
+	maxChannels       = 10
+)
+
+// Peer is grpc-go. The zero value is ready.
+type Peer struct{}
+
+// Name is "grpc".
+func (Peer) Name() string { return "grpc" }
+
+// Supports everything.
+func (Peer) Supports(msg.Codec, msg.Method) error { return nil }
+
+// Serve serves the service Hello.
+func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
+	description, err := service(cfg.Codec, cfg.Service)
+	if err != nil {
+		return err
+	}
+	options := []grpc.ServerOption{
+		grpc.NumStreamWorkers(uint32(runtime.GOMAXPROCS(0))),
+		grpc.ReadBufferSize(bufferSize),
+		grpc.WriteBufferSize(bufferSize),
+		grpc.InitialWindowSize(streamWindow),
+		grpc.InitialConnWindowSize(connWindow),
+		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxSendMsgSize(maxMessage),
+	}
+	if codec := forced(cfg.Codec); codec != nil {
+		options = append(options, grpc.ForceServerCodecV2(codec))
+	}
+	server := grpc.NewServer(options...)
+	server.RegisterService(description, nil)
+	listener, err := net.Listen("tcp", cfg.Addr)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, server.Stop)()
+	cfg.Ready(listener.Addr().String())
+	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// Dial opens the channels and waits until each is connected.
+func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
+	n := cfg.Conns
+	switch n {
+	case 0:
+		n = min((cfg.Callers+callersPerChannel-1)/callersPerChannel, maxChannels)
+	case harness.PerCaller:
+		n = cfg.Callers
+	}
+	n = min(n, cfg.Callers)
+	call := []grpc.CallOption{grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)}
+	if codec := forced(cfg.Codec); codec != nil {
+		call = append(call, grpc.ForceCodecV2(codec))
+	}
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithReadBufferSize(bufferSize),
+		grpc.WithWriteBufferSize(bufferSize),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithInitialConnWindowSize(connWindow),
+		grpc.WithDefaultCallOptions(call...),
+		grpc.WithDisableServiceConfig(),
+		grpc.WithDisableRetry(),
+		grpc.WithNoProxy(),
+	}
+	c := &client{codec: cfg.Codec}
+	for range n {
+		channel, err := grpc.NewClient("passthrough:///"+cfg.Addr, options...)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.channels = append(c.channels, channel)
+		if err := connect(ctx, channel); err != nil {
+			c.Close()
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// connect waits until the channel is ready; a channel is lazy otherwise.
+func connect(ctx context.Context, channel *grpc.ClientConn) error {
+	channel.Connect()
+	for {
+		state := channel.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if !channel.WaitForStateChange(ctx, state) {
+			return fmt.Errorf("connect a channel, still %v: %w", state, ctx.Err())
+		}
+	}
+}
+
+type client struct {
+	codec    msg.Codec
+	channels []*grpc.ClientConn
+}
+
+// Caller spreads the callers evenly over the channels.
+func (c *client) Caller(i int) (harness.Caller, error) {
+	channel := c.channels[i%len(c.channels)]
+	switch c.codec {
+	case msg.VT:
+		return &caller[*vt.BenchmarkMessage]{channel: channel, request: msg.NewVT(), reply: new(vt.BenchmarkMessage)}, nil
+	case msg.Google:
+		return &caller[*pb.BenchmarkMessage]{channel: channel, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage)}, nil
+	case msg.Raw:
+		request, err := msg.NewRaw()
+		return &rawCaller{channel: channel, request: rawBody{request}}, err
+	}
+	return nil, fmt.Errorf("unknown codec %q", c.codec)
+}
+
+func (c *client) Conns() int { return len(c.channels) }
+
+func (c *client) Close() error {
+	var errs []error
+	for _, channel := range c.channels {
+		errs = append(errs, channel.Close())
+	}
+	return errors.Join(errs...)
+}
+
+type caller[M msg.Message] struct {
+	channel        *grpc.ClientConn
+	request, reply M
+}
+
+func (c *caller[M]) Call(m msg.Method) error {
+	// Both codecs reset the reply before they decode into it.
+	if err := c.channel.Invoke(context.Background(), path(m), c.request, c.reply); err != nil {
+		return err
+	}
+	return msg.Check(m, c.reply)
+}
+
+type rawCaller struct {
+	channel        *grpc.ClientConn
+	request, reply rawBody
+}
+
+func (c *rawCaller) Call(m msg.Method) error {
+	if err := c.channel.Invoke(context.Background(), path(m), &c.request, &c.reply); err != nil {
+		return err
+	}
+	return msg.CheckRaw(m, c.request.bytes, c.reply.bytes)
+}

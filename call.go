@@ -1,0 +1,82 @@
+package weft
+
+import (
+	"context"
+)
+
+// Caller is what calls can be made with: a Client, a Peer, and whatever balances
+// over many of them.
+type Caller interface {
+	// Call makes a unary call; see Client.Call.
+	Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error
+}
+
+// StreamCaller is a Caller that can open streams: a Client, a Peer.
+type StreamCaller interface {
+	Caller
+	openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error)
+}
+
+// Invoke makes a unary call and returns its reply.
+func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts ...CallOption) (*R, error) {
+	reply := new(R)
+	if err := c.Call(ctx, method, args, reply, opts...); err != nil {
+		return nil, err
+	}
+	return reply, nil
+}
+
+// OpenStream opens a streaming call, in which this side sends messages of type
+// Req and receives messages of type Res. It does not wait for the server. The
+// stream must be received from until its end, or its context be ended, for what it
+// holds to be given back.
+func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
+	end, err := c.openStream(ctx, method, opts, new(Req))
+	if err != nil {
+		return nil, err
+	}
+	return &Stream[Res, Req]{end}, nil
+}
+
+// Subscribe opens a call of a method that gets one request and sends many messages.
+func Subscribe[Res, Req any](ctx context.Context, c StreamCaller, method string, req *Req, opts ...CallOption) (*Stream[Res, Req], error) {
+	s, err := OpenStream[Req, Res](ctx, c, method, opts...)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Send(req); err != nil {
+		return nil, err
+	}
+	return s, s.CloseSend()
+}
+
+// notifier is what one-way calls can be made with.
+type notifier interface {
+	Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error
+}
+
+// notify makes a one-way call: it returns when the request has been handed to
+// the connection.
+func notify(ctx context.Context, c notifier, method string, args any, opts []CallOption) error {
+	return c.Call(ctx, method, args, nil, append(opts[:len(opts):len(opts)], optionFunc(func(o *callOptions) error {
+		o.oneway = true
+		return nil
+	}))...)
+}
+
+// Call is an asynchronous call made with Client.Go.
+type Call struct {
+	Method string
+	Args   any
+	Reply  any        // filled in when the call has ended well
+	Error  error      // set when the call has ended
+	Done   chan *Call // gets the call when it has ended
+}
+
+func (c *Call) done() {
+	select {
+	case c.Done <- c:
+	default:
+		// There is no room: as in net/rpc, it is the caller's task to have some.
+	}
+}

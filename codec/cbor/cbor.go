@@ -1,0 +1,86 @@
+// Package cbor is the codec for CBOR, RFC 8949: the data model of JSON with
+// bytes, times and exact numbers, small and fast to parse, used in embedded
+// systems and by the web's security protocols.
+//
+// It encodes with github.com/fxamacker/cbor, whose rules for structs, tags
+// included, follow encoding/json; `cbor:"1,keyasint"` makes small numbers of
+// field names. Floats take the shortest form that keeps their value. A
+// time.Time travels as an RFC 3339 text with tag 0, to the nanosecond, and
+// arrives in UTC. What arrives in an any is a map[any]any, a []any, a string,
+// a []byte, a bool, a float64, a time.Time, or a uint64, or an int64 when it is
+// negative.
+//
+// What a value held before Decode does not show in the result; a type with an
+// UnmarshalCBOR or UnmarshalBinary method of its own, and only that, decides
+// for itself. Arrays, maps and tags may nest [codec.MaxDepth] deep. A body is
+// checked to its end before anything is made for it.
+//
+// The package is a module of its own, since its library requires another one.
+package cbor
+
+import (
+	"bytes"
+	"encoding"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"github.com/weftrpc/weft/codec"
+)
+
+const (
+	// maxElements and maxPairs bound one array and one map. A body of the
+	// default limit, 4 MiB, cannot hold more elements than that.
+	maxElements = 4 << 20
+	maxPairs    = 1 << 20
+)
+
+// New returns a codec named "cbor".
+func New() codec.Codec {
+	enc, err := cbor.EncOptions{
+		ShortestFloat: cbor.ShortestFloat16,
+		Time:          cbor.TimeRFC3339NanoUTC,
+		TimeTag:       cbor.EncTagRequired,
+	}.UserBufferEncMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	dec, err := cbor.DecOptions{
+		MaxNestedLevels:  codec.MaxDepth,
+		MaxArrayElements: maxElements,
+		MaxMapPairs:      maxPairs,
+	}.DecMode()
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return cborCodec{enc, dec}
+}
+
+type cborCodec struct {
+	enc cbor.UserBufferEncMode
+	dec cbor.DecMode
+}
+
+func (cborCodec) Name() string { return "cbor" }
+
+// Append appends v. A nil v is a CBOR null.
+func (c cborCodec) Append(dst []byte, v any) ([]byte, error) {
+	buf := bytes.NewBuffer(dst)
+	if err := c.enc.MarshalToBuffer(v, buf); err != nil {
+		return dst, err
+	}
+	return buf.Bytes(), nil
+}
+
+// Decode decodes the one value that body holds.
+func (c cborCodec) Decode(body []byte, v any) error {
+	target, err := codec.Target(v)
+	if err != nil {
+		return err
+	}
+	switch v.(type) {
+	case cbor.Unmarshaler, encoding.BinaryUnmarshaler:
+	default:
+		target.SetZero()
+	}
+	return c.dec.Unmarshal(body, v)
+}

@@ -1,0 +1,56 @@
+// Package codec says how the body of a call becomes bytes.
+//
+// A [Codec] is a value, passed in a configuration. Each subpackage holds one.
+// A codec is chosen per call by the caller, who announces its name to the
+// server; the reply comes back in the same codec.
+//
+//   - raw: bytes as they are
+//   - protobuf: Protocol Buffers messages
+//   - json, msgpack, cbor: any Go struct, readable from other languages
+//   - gob: any Go struct, between Go programs
+//   - gencode: types with methods from the gencode generator
+//
+// A codec of your own proves itself with codectest.Run.
+package codec
+
+// Codec turns values into bytes and bytes into values.
+//
+// A codec is used by many goroutines at once and must not keep state between
+// calls that one of them could see.
+type Codec interface {
+	// Name is the name of the codec on the wire, for example "json": 1 to 32
+	// characters of a-z, 0-9, '-' and '.'. Two codecs with one name must be able to
+	// read each other.
+	Name() string
+
+	// Append appends the encoding of v to dst and returns the longer slice, as
+	// the built-in append does. It never keeps dst or v. After an error the
+	// bytes behind len(dst) mean nothing.
+	Append(dst []byte, v any) ([]byte, error)
+
+	// Decode decodes body into v, which is a non-nil pointer. What v held
+	// before does not show in the result, so a value can be used again and
+	// nothing of one call leaks into the next; after an error what v holds means
+	// nothing. Bytes behind the encoded value are an error.
+	//
+	// body belongs to the caller and is overwritten after Decode returns, so
+	// what v keeps must be copied. Decode must survive hostile bytes: it returns
+	// an error, does not panic, and allocates no more than a small multiple of
+	// len(body).
+	Decode(body []byte, v any) error
+}
+
+// Sizer is implemented by a codec that can tell the size of an encoding
+// beforehand and whose encoding never blocks and never runs code of the user's
+// own. Small values are then encoded straight into the buffer of the connection,
+// without a copy.
+type Sizer interface {
+	// Size returns the exact length of the encoding of v; ok is false when the
+	// codec cannot tell for this value, which is then encoded with Append.
+	Size(v any) (n int, ok bool)
+
+	// AppendSized is Append for a value whose Size is n. Size was called on the
+	// same goroutine just before, and v has not changed since. It appends n
+	// bytes or returns an error, so that n can be announced before the bytes.
+	AppendSized(dst []byte, v any, n int) ([]byte, error)
+}

@@ -1,0 +1,155 @@
+package gob
+
+import (
+	"bytes"
+	"encoding/gob"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+)
+
+type list struct{ Next *list }
+
+type entry struct{ A int }
+
+// message frames parts of a body.
+func message(parts ...[]byte) []byte {
+	whole := bytes.Join(parts, nil)
+	return append(appendUint(nil, uint64(len(whole))), whole...)
+}
+
+// bodyOf returns the encoding of v.
+func bodyOf(t testing.TB, v any) []byte {
+	t.Helper()
+	body, err := New().Append(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// split returns the descriptions of body and its value, without the length.
+func split(t testing.TB, body []byte) (defs, value []byte) {
+	t.Helper()
+	s := &scanner{rest: body, types: make(map[int64]*description)}
+	s.typeSequence(false)
+	if s.err != nil {
+		t.Fatal(s.err)
+	}
+	if int(body[len(s.defs)]) != len(body)-len(s.defs)-1 {
+		t.Fatalf("body is not descriptions and one short message: %x", body)
+	}
+	return slices.Clip(body[:len(s.defs)]), body[len(s.defs)+1:]
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	huge := appendUint(nil, 1<<40)
+	mapDefs, mapValue := split(t, bodyOf(t, map[string]int{"a": 1}))
+	mapID := mapValue[:2] // the number of the type, of two bytes
+	structDefs, structValue := split(t, bodyOf(t, entry{1}))
+	sliceDefs, sliceValue := split(t, bodyOf(t, []string{"a"}))
+	keyDefs, keyValue := split(t, bodyOf(t, map[entry]entry{{1}: {2}}))
+
+	for name, test := range map[string]struct {
+		body []byte
+		want string
+	}{
+		"empty":              {nil, "ends within"},
+		"claimed message":    {append(appendUint(nil, 9<<20), 4, 0, 2), "message of 9437184 bytes claimed, 3 are left"},
+		"claimed map":        {append(mapDefs, message(mapID, []byte{0}, huge)...), "1099511627776 elements claimed, 0 bytes are left"},
+		"map that overflows": {append(mapDefs, message(mapID, []byte{0}, appendUint(nil, 1<<63+1), make([]byte, 9))...), "elements claimed"},
+		"claimed slice":      {append(sliceDefs, message(sliceValue[:2], []byte{0}, huge, make([]byte, 99))...), "elements claimed, 99 bytes"},
+		"endless map":        {append(keyDefs, message(keyValue[:2], []byte{0}, huge)...), "elements claimed"},
+		"field beyond":       {append(structDefs, message(structValue[:2], []byte{2, 2, 0})...), "beyond its last"},
+		"no leading zero":    {message([]byte{4, 1, 2}), "leading zero"},
+		"unknown type":       {message(appendInt(nil, 70), []byte{0, 0}), "type 70 is not described"},
+		"reserved type":      {message([]byte{32, 0, 0}), "type 16 is not described"},
+		"described twice":    {append(append([]byte{}, structDefs...), bodyOf(t, entry{1})...), "described twice"},
+		"long number":        {message([]byte{4, 0, 0x80}), "number of 128 bytes"},
+		"value behind":       {append(bodyOf(t, 1), bodyOf(t, 2)...), "bytes behind the value"},
+		"byte in message":    {message([]byte{4, 0, 2, 0}), "1 bytes behind the value"},
+		"interface squared":  {message([]byte{16, 0, 1, 'x', 16, 4, 0, 0}), "interface holds an interface"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, v := range []any{new(any), new(map[string]int), new(entry), new([]string), new(map[entry]entry)} {
+				err := New().Decode(test.body, v)
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("Decode into a %T: %v, want %q", v, err, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestDepth(t *testing.T) {
+	chain := func(n int) *list {
+		var l *list
+		for range n {
+			l = &list{l}
+		}
+		return l
+	}
+	var got list
+	if err := New().Decode(bodyOf(t, chain(codec.MaxDepth)), &got); err != nil {
+		t.Errorf("%d deep: %v", codec.MaxDepth, err)
+	}
+	if err := New().Decode(bodyOf(t, chain(codec.MaxDepth+1)), &got); err == nil {
+		t.Errorf("%d deep: no error", codec.MaxDepth+1)
+	}
+
+	// 8 MiB of a list in a list: encoding/gob alone overflows the stack, which
+	// ends the process.
+	defs, value := split(t, bodyOf(t, chain(2)))
+	deep := message(value[:2], bytes.Repeat([]byte{1}, 4<<20), make([]byte, 4<<20+1))
+	start := time.Now()
+	err := New().Decode(append(defs, deep...), &got)
+	if err == nil || !strings.Contains(err.Error(), "nesting deeper than 64") {
+		t.Errorf("4 million deep: %v after %v", err, time.Since(start))
+	}
+}
+
+// TestUnhashableKey has a slice as the key of a map with interface keys, at
+// which package reflect panics.
+func TestUnhashableKey(t *testing.T) {
+	gob.Register([]string{})
+	var m map[any]int
+	good := bodyOf(t, map[any]int{"key": 1})
+	if err := New().Decode(good, &m); err != nil || m["key"] != 1 {
+		t.Fatalf("%v, %v", m, err)
+	}
+	defs, value := split(t, good)
+	sliceDefs, sliceValue := split(t, bodyOf(t, []string{"x"}))
+	name := "[]string"
+	key := bytes.Join([][]byte{{byte(len(name))}, []byte(name), sliceValue[:2], message(sliceValue[2:])}, nil)
+	bad := append(append(append([]byte{}, defs...), sliceDefs...), message(value[:2], []byte{0, 1}, key, []byte{2})...)
+	if err := New().Decode(bad, &m); err == nil || !strings.Contains(err.Error(), "unhashable") {
+		t.Errorf("Decode: %v, want an error about an unhashable key", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	gob.Register(entry{})
+	gob.Register([]any{})
+	for _, v := range []any{1, "x", entry{1}, []string{"a"}, map[string][]entry{"a": {{1}, {}}}, [3]complex64{1i},
+		struct{ V any }{entry{1}}, struct{ V any }{[]any{entry{1}, []any{entry{2}}}}, list{&list{}}, time.Unix(0, 0)} {
+		f.Add(bodyOf(f, v))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		plain, err := normalize(body, reflect.TypeFor[struct{ V any }]())
+		if err == nil {
+			again, err := normalize(plain, reflect.TypeFor[struct{ V any }]())
+			if err != nil || !bytes.Equal(again, plain) {
+				t.Fatalf("plain form %x of %x is not plain: %x, %v", plain, body, again, err)
+			}
+		}
+		for _, v := range []any{new(struct{ V any }), new(map[string][]entry), new(list), new([]any), new(time.Time)} {
+			if got := New().Decode(body, v); err != nil && got == nil {
+				t.Fatalf("Decode accepts what was refused: %v", err)
+			}
+		}
+	})
+}

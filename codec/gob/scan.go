@@ -1,0 +1,312 @@
+package gob
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/weftrpc/weft/codec"
+)
+
+// The types that need no description, by their number in the format.
+const (
+	typeBool = 1 + iota
+	typeInt
+	typeUint
+	typeFloat
+	typeBytes
+	typeString
+	typeComplex
+	typeInterface
+
+	firstDescribed = 64
+)
+
+var (
+	errShort = errors.New("body ends within a value")
+	errDepth = fmt.Errorf("nesting deeper than %d", codec.MaxDepth)
+)
+
+// normalize returns the body in its plainest form: the descriptions of all
+// types, then one message with the value. It fails when body is anything but
+// one sound value.
+//
+// A stream may also describe the type of a value behind an interface just
+// before that value, within the value around it. Lengths are then wrong by
+// design, and a reader that skips the value reads on at another place than one
+// that decodes it. In the plain form both see the same, so what was checked
+// here is what encoding/gob will meet.
+//
+// receiver is the type of what the body will be decoded into.
+func normalize(body []byte, receiver reflect.Type) ([]byte, error) {
+	s := &scanner{rest: body, receiver: receiver, types: make(map[int64]*description), out: make([]byte, 0, len(body))}
+	id := s.typeSequence(false)
+	s.out = appendInt(s.out, id)
+	s.first(id)
+	for len(s.stack) > 0 && s.err == nil {
+		s.step()
+	}
+	if s.err == nil && len(s.buf)+len(s.rest) > 0 {
+		s.err = fmt.Errorf("%d bytes behind the value", len(s.buf)+len(s.rest))
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return append(appendUint(s.defs, uint64(len(s.out))), s.out...), nil
+}
+
+// A scanner walks through a body without recursion. It reads in the order that
+// encoding/gob does, so that the two agree about what each byte is.
+type scanner struct {
+	rest     []byte // the messages to come
+	buf      []byte // what is left of this message
+	receiver reflect.Type
+
+	types map[int64]*description
+	stack []frame // the containers around this place
+	depth int     // how many of them are not interfaces
+
+	concrete map[concrete]reflect.Type // what is known of types behind interfaces
+
+	defs []byte // the descriptions, as messages
+	out  []byte // the value so far
+	err  error  // the first fault; nothing is read after it
+}
+
+// A frame is a container that is not read to its end.
+type frame struct {
+	typ   *description // nil for an interface
+	left  uint64       // array, slice, map: elements to come; a map has two per entry
+	field int64        // struct: the number of the last field, -1 before the first
+	held  concrete     // interface: the type of its value
+	start int          // interface: where its value begins in out
+	known bool         // receiver is known
+	// receiver is the type that this container is decoded into; nil when
+	// encoding/gob skips it.
+	receiver reflect.Type
+}
+
+// A concrete is the type of a value behind an interface: the name it is
+// registered by and the number of its description.
+type concrete struct {
+	name string
+	id   int64
+}
+
+// step reads one element of the innermost container, or closes it.
+func (s *scanner) step() {
+	f := &s.stack[len(s.stack)-1]
+	switch {
+	case f.typ == nil:
+		s.out = insertUint(s.out, f.start, uint64(len(s.out)-f.start))
+		s.stack = s.stack[:len(s.stack)-1]
+	case f.typ.kind == kindStruct:
+		delta := s.uint()
+		switch {
+		case delta == 0:
+			s.pop()
+		case delta > uint64(int64(len(f.typ.fields))-1-f.field):
+			s.fail(fmt.Errorf("struct has a field beyond its last, %d", len(f.typ.fields)-1))
+		default:
+			f.field += int64(delta)
+			s.value(f.typ.fields[f.field].typ)
+		}
+	case f.left == 0:
+		s.pop()
+	default:
+		f.left--
+		if f.typ.kind == kindMap && f.left%2 == 1 {
+			s.value(f.typ.key)
+		} else {
+			s.value(f.typ.elem)
+		}
+	}
+}
+
+func (s *scanner) pop() {
+	s.stack = s.stack[:len(s.stack)-1]
+	s.depth--
+}
+
+// first reads the beginning of a value that stands alone, at the top or behind
+// an interface: all but structs have a zero before them.
+func (s *scanner) first(id int64) {
+	if d := s.types[id]; d == nil || d.kind != kindStruct {
+		if s.uint() != 0 {
+			s.fail(errors.New("single value without its leading zero"))
+		}
+	}
+	s.value(id)
+}
+
+// value reads a value without parts, or the beginning of one with parts.
+func (s *scanner) value(id int64) {
+	switch id {
+	case typeBool, typeInt, typeUint, typeFloat:
+		s.uint()
+	case typeComplex:
+		s.uint()
+		s.uint()
+	case typeBytes, typeString:
+		s.bytes()
+	case typeInterface:
+		s.iface()
+	default:
+		s.described(id)
+	}
+}
+
+// described reads the beginning of a value whose type has a description.
+func (s *scanner) described(id int64) {
+	d := s.types[id]
+	if d == nil {
+		s.fail(fmt.Errorf("type %d is not described", id))
+		return
+	}
+	f := frame{typ: d, field: -1}
+	switch d.kind {
+	case kindOpaque:
+		s.bytes()
+		return
+	case kindArray, kindSlice, kindMap:
+		n := s.uint()
+		if d.kind == kindArray && n != uint64(d.length) {
+			s.fail(fmt.Errorf("array of %d elements, its type has %d", n, d.length))
+			return
+		}
+		f.left = n
+		if d.kind == kindMap {
+			f.left = 2 * n
+		}
+		// Each element has at least a byte, in this message or the next ones.
+		if left := uint64(len(s.buf) + len(s.rest)); n > left || f.left > left {
+			s.fail(fmt.Errorf("%d elements claimed, %d bytes are left", n, left))
+			return
+		}
+	}
+	if s.depth++; s.depth > codec.MaxDepth {
+		s.fail(errDepth)
+		return
+	}
+	s.stack = append(s.stack, f)
+}
+
+// iface reads what comes before a value behind an interface.
+func (s *scanner) iface() {
+	name := s.bytes()
+	if s.err != nil {
+		return
+	}
+	if len(name) == 0 { // the interface is nil
+		if s.skipped() {
+			s.fail(errors.New("the receiver lacks a field with a nil interface in it, which encoding/gob cannot skip"))
+		}
+		return
+	}
+	id := s.typeSequence(true)
+	if id == typeInterface {
+		s.fail(errors.New("interface holds an interface"))
+	}
+	s.out = appendInt(s.out, id)
+	s.skipUint() // the length; the right one is put there when it is known
+	s.stack = append(s.stack, frame{held: concrete{string(name), id}, start: len(s.out)})
+	s.first(id)
+}
+
+// typeSequence reads descriptions of types and then the number of the type of
+// the value that follows, where encoding/gob has its decodeTypeSequence.
+func (s *scanner) typeSequence(inInterface bool) int64 {
+	for s.err == nil {
+		if len(s.buf) == 0 {
+			s.message()
+		}
+		id := s.skipInt()
+		if id >= 0 {
+			return id
+		}
+		s.describe(-id)
+		if len(s.buf) > 0 {
+			if !inInterface {
+				s.fail(errors.New("description of a type with bytes behind it"))
+			}
+			s.skipUint()
+		}
+	}
+	return 0
+}
+
+// message opens the next message of the body.
+func (s *scanner) message() {
+	s.buf, s.rest = s.rest, nil
+	n := s.skipUint()
+	if s.err == nil && n > uint64(len(s.buf)) {
+		s.fail(fmt.Errorf("message of %d bytes claimed, %d are left", n, len(s.buf)))
+	}
+	if s.err == nil {
+		s.buf, s.rest = s.buf[:n:n], s.buf[n:]
+	}
+}
+
+func (s *scanner) fail(err error) {
+	if s.err == nil {
+		s.err, s.buf = err, nil
+	}
+}
+
+// take returns the next n bytes, which it also copies to out.
+func (s *scanner) take(n uint64) []byte {
+	if s.err != nil || n > uint64(len(s.buf)) {
+		s.fail(errShort)
+		return nil
+	}
+	b := s.buf[:n]
+	s.buf, s.out = s.buf[n:], append(s.out, b...)
+	return b
+}
+
+// uint reads an unsigned number: itself when below 128, else the negated count
+// of its bytes and the bytes, the high ones first.
+func (s *scanner) uint() uint64 {
+	b := s.take(1)
+	if s.err != nil {
+		return 0
+	}
+	if b[0] < 0x80 {
+		return uint64(b[0])
+	}
+	n := 256 - uint64(b[0])
+	if n > 8 {
+		s.fail(fmt.Errorf("number of %d bytes", n))
+	}
+	var whole [8]byte
+	copy(whole[8-min(n, 8):], s.take(n))
+	return binary.BigEndian.Uint64(whole[:])
+}
+
+// int reads a signed number, whose lowest bit says whether the rest is inverted.
+func (s *scanner) int() int64 {
+	u := s.uint()
+	if u&1 != 0 {
+		return ^int64(u >> 1)
+	}
+	return int64(u >> 1)
+}
+
+// bytes reads a string or a byte slice.
+func (s *scanner) bytes() []byte { return s.take(s.uint()) }
+
+// skipUint and skipInt read a number that does not go to out.
+func (s *scanner) skipUint() uint64 {
+	end := len(s.out)
+	n := s.uint()
+	s.out = s.out[:end]
+	return n
+}
+
+func (s *scanner) skipInt() int64 {
+	end := len(s.out)
+	n := s.int()
+	s.out = s.out[:end]
+	return n
+}

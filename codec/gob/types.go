@@ -1,0 +1,139 @@
+package gob
+
+import (
+	"errors"
+	"fmt"
+)
+
+type kind uint8
+
+const (
+	kindNone kind = iota
+	kindArray
+	kindSlice
+	kindStruct
+	kindMap
+	kindOpaque // bytes that a type encodes itself
+)
+
+// A description is what a body says about one of its types.
+type description struct {
+	kind      kind
+	key, elem int64 // numbers of types
+	length    int64 // array: how many elements
+	fields    []field
+}
+
+// A field is what a description says about a field of a struct.
+type field struct {
+	name string
+	typ  int64
+}
+
+// describe reads the description of the type with the number id.
+func (s *scanner) describe(id int64) {
+	if id < firstDescribed || s.types[id] != nil {
+		s.fail(fmt.Errorf("type %d described twice", id))
+		return
+	}
+	start := len(s.out)
+	d := s.wireType()
+	if s.err == nil && d.kind == kindNone {
+		s.fail(fmt.Errorf("description of type %d is empty", id))
+	}
+	number := appendInt(nil, -id)
+	s.defs = appendUint(s.defs, uint64(len(number)+len(s.out)-start))
+	s.defs = append(append(s.defs, number...), s.out[start:]...)
+	s.out = s.out[:start]
+	s.types[id] = d
+}
+
+// wireType reads the struct of that name in encoding/gob, of which one field
+// is set.
+func (s *scanner) wireType() *description {
+	d := new(description)
+	s.fields(func(field int) {
+		if d.kind != kindNone {
+			s.fail(errors.New("description of a type that is two things"))
+			return
+		}
+		switch field {
+		case 0:
+			d.kind = kindArray
+			s.parts(func() { d.elem = s.int() }, func() { d.length = s.int() })
+		case 1:
+			d.kind = kindSlice
+			s.parts(func() { d.elem = s.int() })
+		case 2:
+			d.kind = kindStruct
+			s.parts(func() { d.fields = s.fieldTypes() })
+		case 3:
+			d.kind = kindMap
+			s.parts(func() { d.key = s.int() }, func() { d.elem = s.int() })
+		case 4, 5, 6:
+			d.kind = kindOpaque
+			s.parts()
+		default:
+			s.fail(fmt.Errorf("description of a type has field %d", field))
+		}
+	})
+	return d
+}
+
+// parts reads a struct whose field 0 is a CommonType, the name and number of
+// the type, and whose further fields the functions read.
+func (s *scanner) parts(more ...func()) {
+	s.fields(func(field int) {
+		switch {
+		case field == 0:
+			s.nameAndNumber()
+		case field <= len(more):
+			more[field-1]()
+		default:
+			s.fail(fmt.Errorf("description of a type has a part %d", field))
+		}
+	})
+}
+
+// fieldTypes reads the fields of a struct.
+func (s *scanner) fieldTypes() []field {
+	n := s.uint()
+	if n > uint64(len(s.buf)) {
+		s.fail(fmt.Errorf("struct of %d fields claimed, %d bytes are left", n, len(s.buf)))
+		return nil
+	}
+	var list []field
+	for range n {
+		list = append(list, s.nameAndNumber())
+	}
+	return list
+}
+
+// nameAndNumber reads a struct of a string and a number.
+func (s *scanner) nameAndNumber() (f field) {
+	s.fields(func(field int) {
+		switch field {
+		case 0:
+			f.name = string(s.bytes())
+		case 1:
+			f.typ = s.int()
+		default:
+			s.fail(fmt.Errorf("name of a type has field %d", field))
+		}
+	})
+	return f
+}
+
+// fields reads a struct: it calls read with the number of each field that is
+// there, in rising order.
+func (s *scanner) fields(read func(field int)) {
+	const most = 8 // no struct read so has more fields
+	for field := -1; s.err == nil; {
+		delta := s.uint()
+		if delta == 0 {
+			return
+		}
+		field += int(min(delta, most))
+		read(min(field, most))
+	}
+}

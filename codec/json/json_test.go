@@ -1,0 +1,161 @@
+package json_test
+
+import (
+	"bytes"
+	stdjson "encoding/json"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/codectest"
+	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+func TestConformance(t *testing.T) {
+	var any1 any = map[string]any{"a": []any{1.5, "x", nil, true}}
+	text, number := "<a> & \"b\"\n", 7
+	codectest.Run(t, json.New(), codectest.Config{
+		Values:  []any{codectest.Sample(), &codectest.Message{}, &codectest.Part{Name: "p"}, &any1, &text, &number, &map[string]int{"a": 1}},
+		Refused: []any{make(chan int), func() {}, math.NaN(), map[bool]int{true: 1}},
+	})
+	if _, ok := json.New().(codec.Sizer); ok {
+		t.Error("json runs MarshalJSON methods, so it must not be a Sizer")
+	}
+}
+
+func TestAppendWritesPlainJSON(t *testing.T) {
+	for v, want := range map[any]string{
+		"<b>&</b>":        `"<b>&</b>"`,
+		1.5:               `1.5`,
+		nil:               `null`,
+		[2]string{"", ""}: `["",""]`,
+	} {
+		if got, err := json.New().Append(nil, v); err != nil || string(got) != want {
+			t.Errorf("Append(%v) = %s, %v; want %s", v, got, err, want)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for body, want := range map[string]string{
+		``:                                   "unexpected end",
+		`{`:                                  "unexpected end",
+		`{"A":1}}`:                           "invalid character '}' after top-level value",
+		`{"A":"x"}`:                          "cannot unmarshal string",
+		`{"A":1e99}`:                         "cannot unmarshal number",
+		nest(codec.MaxDepth + 1):             "nesting deeper than 64 at byte 64",
+		`{"A":` + nest(codec.MaxDepth) + `}`: "nesting deeper than 64 at byte 68",
+	} {
+		var v struct{ A int }
+		if err := json.New().Decode([]byte(body), &v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Decode(%.40s): %v, want %q", body, err, want)
+		}
+	}
+}
+
+func TestDecodeAtTheDepthLimit(t *testing.T) {
+	flat := "[" + strings.Repeat(`{"[[[[":"\"[{"},`, 200) + "{}]"
+	for _, body := range []string{nest(codec.MaxDepth), flat} {
+		var v any
+		if err := json.New().Decode([]byte(body), &v); err != nil {
+			t.Errorf("Decode(%.40s): %v", body, err)
+		}
+	}
+}
+
+// stopwatch decodes itself, so what it was given before Decode stays.
+type stopwatch struct {
+	unit time.Duration
+	got  time.Duration
+}
+
+func (s *stopwatch) UnmarshalJSON(b []byte) error {
+	var n int64
+	err := stdjson.Unmarshal(b, &n)
+	s.got = time.Duration(n) * s.unit
+	return err
+}
+
+func TestDecodeLeavesAnUnmarshalerItsState(t *testing.T) {
+	s := stopwatch{unit: time.Second}
+	if err := json.New().Decode([]byte("3"), &s); err != nil || s.got != 3*time.Second {
+		t.Errorf("decoded %v, %v; want 3s", s.got, err)
+	}
+}
+
+func nest(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{"", "null", "0", `"\u00e9\""`, `{"Field1":"x","Parts":[{"Ids":[1]}]}`, nest(64), nest(65), `{"a":{"b":[1,2,{"c":"[["}]}}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var msg codectest.Message
+		_ = json.New().Decode(body, &msg)
+
+		var got any
+		err := json.New().Decode(body, &got)
+		var want any
+		if stdjson.Unmarshal(body, &want) != nil {
+			if err == nil {
+				t.Fatalf("Decode(%q) accepts what encoding/json refuses", body)
+			}
+			return
+		}
+		if depth := depthOf(body); (depth > codec.MaxDepth) != (err != nil) {
+			t.Fatalf("Decode(%q): %v, but the nesting is %d deep", body, err, depth)
+		}
+		if err == nil && !reflect.DeepEqual(got, want) {
+			t.Fatalf("Decode(%q) = %v, want %v", body, got, want)
+		}
+	})
+}
+
+// depthOf returns how deep the valid JSON text body nests.
+func depthOf(body []byte) int {
+	depth, deepest := 0, 0
+	for d := stdjson.NewDecoder(bytes.NewReader(body)); ; {
+		token, err := d.Token()
+		switch token {
+		case stdjson.Delim('['), stdjson.Delim('{'):
+			depth++
+			deepest = max(deepest, depth)
+		case stdjson.Delim(']'), stdjson.Delim('}'):
+			depth--
+		}
+		if err != nil {
+			return deepest
+		}
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	c, v, dst := json.New(), codectest.Sample(), make([]byte, 0, 4096)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := c.Append(dst, v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	c := json.New()
+	body, err := c.Append(nil, codectest.Sample())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		var v codectest.Message
+		if err := c.Decode(body, &v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+// Package compress says how a body becomes fewer bytes.
+//
+// A [Compressor] is a value, passed in a configuration. Each subpackage holds one.
+package compress
+
+import "errors"
+
+// Compressor makes bytes fewer and restores them.
+//
+// A compressor is used by many goroutines at once. What it returns is its
+// caller's alone: it never shares memory with a pool.
+type Compressor interface {
+	// Name is the name of the compressor on the wire, for example "gzip": 1 to 32
+	// characters of a-z, 0-9, '-' and '.'.
+	Name() string
+
+	// Compress appends the compressed form of src to dst and returns the longer
+	// slice. It keeps neither.
+	Compress(dst, src []byte) ([]byte, error)
+
+	// Decompress appends the restored form of src to dst and returns the longer
+	// slice. It stops with [ErrTooLarge] before it has appended more than limit
+	// bytes, and does not trust a size that src claims: memory grows as bytes
+	// are really restored.
+	Decompress(dst, src []byte, limit int) ([]byte, error)
+}
+
+// ErrTooLarge is returned by Decompress when the restored form is longer than
+// the limit.
+var ErrTooLarge = errors.New("compress: restored data is larger than the limit")

@@ -1,0 +1,254 @@
+package weft
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/gencode"
+	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/codec/msgpack"
+	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/transport"
+)
+
+// The defaults of the limits. Where a limit is told to the other side, it is told
+// when the connection is made.
+const (
+	DefaultTimeout       = 10 * time.Second       // of a unary call
+	DefaultMaxMessage    = 4 << 20                // bytes of one message, decompressed
+	DefaultMaxMetadata   = 16 << 10               // bytes of the metadata of one call
+	DefaultMaxCalls      = 16384                  // calls open on a connection
+	DefaultMaxCallBytes  = 64 << 20               // bytes of the requests in flight on a connection
+	DefaultMaxBindings   = 1024                   // methods, times codecs, used on a connection
+	DefaultStreamWindow  = 256 << 10              // bytes sent ahead on a stream
+	DefaultWriteBuffer   = 1 << 20                // bytes waiting to be written before callers wait
+	DefaultWriteTimeout  = 10 * time.Second       // for a write that makes no progress
+	DefaultPingInterval  = 10 * time.Second       // silence before a ping while calls are open
+	DefaultPingIdle      = 30 * time.Second       // silence before a ping while none is
+	DefaultPingTimeout   = 5 * time.Second        // for the answer to a ping
+	DefaultHandshake     = 5 * time.Second        // for TLS and the two hellos, each
+	DefaultDrainTimeout  = 30 * time.Second       // for the calls in flight at a shutdown
+	DefaultCompressAbove = 1 << 10                // bytes below which a body is not compressed
+	DefaultMaxPending    = 1024                   // connections of a server that have not said hello
+	DefaultBackoff       = 100 * time.Millisecond // before the second attempt to connect; grows 1.6 times each
+	DefaultMaxBackoff    = 30 * time.Second       // the longest time between two attempts
+)
+
+// Limits bound what the other side of a connection can make this one hold, and
+// how long it may be silent. A zero field means its default, given beside it in
+// the constants; a negative one is an error.
+type Limits struct {
+	MaxMessage    int           // bytes of one message's body after decompression; at most 1 GiB
+	MaxMetadata   int           // bytes of one call's metadata; at most 65,535
+	MaxCalls      int           // calls that the other side may have open; at most 65,536
+	MaxCallBytes  int           // bytes of their requests; more are refused
+	MaxBindings   int           // methods, times codecs, that it may use at once; at most 65,536
+	StreamWindow  int           // bytes it may send ahead on each stream; at most 1 GiB
+	WriteBuffer   int           // bytes that may wait to be written before callers wait
+	WriteTimeout  time.Duration // a write without progress for so long ends the connection
+	PingInterval  time.Duration // silence after which the other side is asked for a sign of life, calls being open
+	PingIdle      time.Duration // the same with no call open
+	PingTimeout   time.Duration // silence after that ends the connection
+	Handshake     time.Duration // for TLS and for the hellos of a new connection, each
+	CompressAbove int           // bodies with fewer bytes are sent as they are
+}
+
+// ServerConfig configures a Server. The zero value, and a nil pointer to one,
+// give safe defaults. A server copies it; changes made later have no effect.
+type ServerConfig struct {
+	// Transports are what ListenAndServe's addresses can name; nil: tcp and unix.
+	Transports []transport.Transport
+	// TLS makes every connection a TLS one, on every transport; nil: plaintext.
+	// Without protocols of its own it gets "weft/1". To reload certificates use
+	// its callbacks; package transport/tls has them ready.
+	TLS *tls.Config
+
+	// Codecs are what callers may use; nil: protobuf, msgpack, json, raw and gencode.
+	Codecs []codec.Codec
+	// Compressors are what callers may use and replies to them may use; nil: none.
+	// A reply is compressed when the server has Compressor set.
+	Compressors []compress.Compressor
+	// Compressor compresses replies to callers that can undo it; nil: none does.
+	Compressor compress.Compressor
+	// Checksum asks for a checksum behind every frame; it is used when the other
+	// side asks as well.
+	Checksum bool
+
+	// Authenticate decides over every call, before its body is decoded, by the
+	// credential in its metadata. An error refuses the call; one without a code
+	// becomes Unauthenticated. What it returns is what PrincipalFrom gives the
+	// handler. nil: every call is let in. It may be called concurrently.
+	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
+	// AuthenticateConn decides over every connection by the credential in its
+	// hello. The principal it returns is that of the connection's calls for which
+	// Authenticate gives none. nil: every connection is let in.
+	AuthenticateConn func(ctx context.Context, cred Credential, peer *Peer) (principal any, err error)
+
+	// Interceptors run around every unary call, the first outermost.
+	Interceptors []UnaryInterceptor
+	// StreamInterceptors run around every streaming call, the first outermost.
+	StreamInterceptors []StreamInterceptor
+	// Hooks are values that implement one or more of the hook interfaces, such as
+	// ConnOpenedHook. A value that implements none is an error.
+	Hooks []any
+
+	Limits Limits
+	// MaxPending is how many connections may be in their handshake; more are closed
+	// at once. 0: DefaultMaxPending.
+	MaxPending int
+	// MaxConns is how many connections may be open; more are refused. 0: no limit.
+	MaxConns int
+	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its
+	// context has ended. 0: DefaultDrainTimeout.
+	DrainTimeout time.Duration
+
+	// Log gets what an operator should know: panics, refused connections, lost
+	// ones. nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// ClientConfig configures a Client. The zero value, and a nil pointer to one, give
+// safe defaults. A client copies it; changes made later have no effect.
+type ClientConfig struct {
+	// Transports are what the address can name; nil: tcp and unix.
+	Transports []transport.Transport
+	// TLS makes the connection a TLS one; nil: plaintext. Without a ServerName it is
+	// taken from the address, without protocols it gets "weft/1".
+	TLS *tls.Config
+	// TLSFunc returns the TLS configuration for the next connection, for
+	// certificates that change; it goes before TLS.
+	TLSFunc func() *tls.Config
+
+	// Lazy makes Dial return without a connection; it is made for the first call.
+	Lazy bool
+	// FailFast makes a call fail at once while there is no connection and the last
+	// attempt to make one failed; otherwise it waits until its deadline.
+	FailFast bool
+	// MaxConns is how many connections are used when many calls are open: one, until
+	// about 256 calls are. 0: 2.
+	MaxConns int
+	// Timeout is that of a unary call whose context has no deadline. 0:
+	// DefaultTimeout; below zero: none.
+	Timeout time.Duration
+
+	// Codec is that of calls which name none; nil: protobuf for protobuf messages,
+	// msgpack for everything else.
+	Codec codec.Codec
+	// Codecs are those of calls that the server makes to this client; nil: as in a
+	// server's.
+	Codecs []codec.Codec
+	// Compressor compresses requests, where the server can undo it; nil: none does.
+	Compressor compress.Compressor
+	// Compressors are what replies may be compressed with; nil: Compressor alone.
+	Compressors []compress.Compressor
+	// Checksum asks for a checksum behind every frame; it is used when the other
+	// side asks as well.
+	Checksum bool
+
+	// Credential gives the credential of every call; nil: none. It may be called
+	// concurrently.
+	Credential func(ctx context.Context, method string) (Credential, error)
+	// ConnCredential gives the credential of every connection; nil: none.
+	ConnCredential func(ctx context.Context) (Credential, error)
+
+	// Interceptors run around every unary call, the first outermost.
+	Interceptors []UnaryInterceptor
+	// StreamInterceptors run around every streaming call, the first outermost.
+	StreamInterceptors []ClientStreamInterceptor
+	// Hooks are values that implement one or more of the hook interfaces. A value
+	// that implements none is an error.
+	Hooks []any
+
+	// Services are what the server may call on this client; nil: nothing.
+	Services *Services
+
+	Limits Limits
+	// Backoff is the time before the second attempt to connect, which grows by
+	// 1.6 each time, give or take a fifth, up to MaxBackoff. 0: their defaults.
+	Backoff, MaxBackoff time.Duration
+
+	// Log gets what an operator should know: lost and refused connections. nil:
+	// nothing is logged.
+	Log *slog.Logger
+}
+
+// software is what a side says of itself in its hello.
+const software = "weft-go/0.1"
+
+// drainWait is how long a side that drains waits for the other to agree.
+const drainWait = 5 * time.Second
+
+func defaultCodecs() []codec.Codec {
+	return []codec.Codec{protobuf.New(), msgpack.New(), json.New(), raw.New(), gencode.New()}
+}
+
+// bounds on what a limit may be set to.
+const (
+	mostMessage  = 1 << 30
+	mostMetadata = 1<<16 - 1
+	mostSlots    = 1 << 16
+)
+
+// resolve fills in the defaults.
+func (l Limits) resolve() (session.Limits, error) {
+	out := session.Limits{DrainWait: drainWait}
+	for _, f := range []struct {
+		name        string
+		set         int
+		to          *int
+		normal, top int
+	}{
+		{"MaxMessage", l.MaxMessage, &out.MaxMessage, DefaultMaxMessage, mostMessage},
+		{"MaxMetadata", l.MaxMetadata, &out.MaxMetadata, DefaultMaxMetadata, mostMetadata},
+		{"MaxCalls", l.MaxCalls, &out.MaxCalls, DefaultMaxCalls, mostSlots},
+		{"MaxCallBytes", l.MaxCallBytes, &out.MaxCallBytes, DefaultMaxCallBytes, 0},
+		{"MaxBindings", l.MaxBindings, &out.MaxBindings, DefaultMaxBindings, mostSlots},
+		{"StreamWindow", l.StreamWindow, &out.StreamWindow, DefaultStreamWindow, mostMessage},
+		{"WriteBuffer", l.WriteBuffer, &out.WriteBuffer, DefaultWriteBuffer, 0},
+		{"CompressAbove", l.CompressAbove, &out.CompressAbove, DefaultCompressAbove, 0},
+	} {
+		switch {
+		case f.set < 0 || f.top > 0 && f.set > f.top:
+			return out, Errorf(InvalidArgument, "weft: limit %s is %d, want 0 (its default) to %d", f.name, f.set, f.top)
+		case f.set == 0:
+			*f.to = f.normal
+		default:
+			*f.to = f.set
+		}
+	}
+	for _, f := range []struct {
+		name   string
+		set    time.Duration
+		to     *time.Duration
+		normal time.Duration
+	}{
+		{"WriteTimeout", l.WriteTimeout, &out.WriteTimeout, DefaultWriteTimeout},
+		{"PingInterval", l.PingInterval, &out.PingInterval, DefaultPingInterval},
+		{"PingIdle", l.PingIdle, &out.PingIdle, DefaultPingIdle},
+		{"PingTimeout", l.PingTimeout, &out.PingTimeout, DefaultPingTimeout},
+		{"Handshake", l.Handshake, &out.Handshake, DefaultHandshake},
+	} {
+		if f.set < 0 {
+			return out, Errorf(InvalidArgument, "weft: limit %s is %v, want 0 (its default) or more", f.name, f.set)
+		}
+		*f.to = f.set
+		if f.set == 0 {
+			*f.to = f.normal
+		}
+	}
+	return out, nil
+}
+
+func orDefault[T comparable](v, normal T) T {
+	var zero T
+	if v == zero {
+		return normal
+	}
+	return v
+}

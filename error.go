@@ -1,0 +1,167 @@
+package weft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Error is what every call of this package that fails returns: errors.As finds
+// it. A handler that returns an *Error, also a wrapped one, sends its code, message,
+// reason and details to the caller; any other error arrives with the code Unknown
+// and its text as the message.
+//
+// An Error must not be changed once it has been returned.
+type Error struct {
+	Code    Code
+	Message string
+	Reason  string   // a word for programs, such as "QUOTA_EXCEEDED"; at most 255 bytes
+	Details []Detail // typed values; at most 16 of them travel
+
+	// The rest is filled in by the side that made the call.
+	Outcome Outcome
+	Method  string // "Service.Method"
+	Peer    string // the address of the other side
+
+	cause error
+}
+
+// Detail is a typed value that travels with an error.
+type Detail struct {
+	Type  string // a name both sides know, for protobuf the full name of the message; at most 255 bytes
+	Value []byte
+}
+
+// Errorf makes an Error. As with fmt.Errorf, an error formatted with %w can be
+// found in it, on this side of the wire.
+func Errorf(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// WithReason returns a copy of the error with a reason.
+func (e *Error) WithReason(reason string) *Error {
+	c := *e
+	c.Reason = reason
+	return &c
+}
+
+// WithDetail returns a copy of the error with one more detail.
+func (e *Error) WithDetail(typeName string, value []byte) *Error {
+	c := *e
+	c.Details = append(append([]Detail(nil), e.Details...), Detail{typeName, value})
+	return &c
+}
+
+// Error says everything in one line: the method, the peer, the code, the
+// outcome and the message.
+func (e *Error) Error() string {
+	var b strings.Builder
+	if e.Method != "" {
+		b.WriteString(e.Method)
+		if e.Peer != "" {
+			b.WriteString(" at " + e.Peer)
+		}
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Code.String())
+	if e.Outcome != OutcomeUnknown {
+		b.WriteString(" (" + e.Outcome.String() + ")")
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	}
+	if e.Reason != "" {
+		b.WriteString(" [" + e.Reason + "]")
+	}
+	return b.String()
+}
+
+// Is reports whether target is the error's code, or the context error with the
+// same meaning.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case context.DeadlineExceeded:
+		return e.Code == DeadlineExceeded
+	case context.Canceled:
+		return e.Code == Canceled
+	}
+	code, ok := target.(Code)
+	return ok && code == e.Code
+}
+
+// Unwrap is the error that was formatted into this one, if any.
+func (e *Error) Unwrap() error { return e.cause }
+
+// LogValue gives a logger the parts of the error.
+func (e *Error) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("code", e.Code.String()), slog.String("message", e.Message), slog.String("reason", e.Reason),
+		slog.String("outcome", e.Outcome.String()), slog.String("method", e.Method), slog.String("peer", e.Peer))
+}
+
+// CodeOf is the code of an error: that of an *Error or a Code in its chain, those
+// of the context errors, and otherwise Unknown. It is 0 for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return 0
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Code
+	}
+	if c, ok := errors.AsType[Code](err); ok {
+		return c
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return Canceled
+	}
+	return Unknown
+}
+
+// fromStatus makes an Error of what the session says.
+func fromStatus(st *wire.Status, method, peer string) *Error {
+	e := &Error{
+		Code: Code(st.Code), Message: st.Message, Reason: st.Reason,
+		Outcome: Outcome(st.Outcome), Method: method, Peer: peer,
+	}
+	if e.Code == 0 || int(e.Code) >= len(codeNames) {
+		e.Code = Unknown
+	}
+	for _, d := range st.Details {
+		e.Details = append(e.Details, Detail(d))
+	}
+	return e
+}
+
+// toStatus makes what travels of an error that a handler returned.
+func toStatus(err error) *wire.Status {
+	st := &wire.Status{Code: wire.Code(CodeOf(err)), Message: err.Error(), Outcome: wire.Executed}
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return st
+	}
+	// What the handler's own calls learnt, such as the peer, is not the caller's
+	// business; a message that was wrapped keeps its wrapping.
+	if err == error(e) {
+		st.Message = e.Message
+	}
+	st.Reason = e.Reason
+	for _, d := range e.Details {
+		st.Details = append(st.Details, wire.Detail(d))
+	}
+	return st
+}
+
+// refusal is the status of a call that was turned away before its handler ran.
+func refusal(err error) *wire.Status {
+	st := toStatus(err)
+	st.Outcome = wire.Refused
+	return st
+}

@@ -1,0 +1,84 @@
+package weft
+
+import (
+	"context"
+	"reflect"
+)
+
+// Handle registers a typed function as a unary method, called name, which has the
+// form "Service.Method". The request is the function's own; the reply must not be
+// changed after it has been returned. Nothing is looked up by reflection when the
+// method is called.
+func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req) (*Res, error)) error {
+	return r.registrar().add(&method{
+		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
+		newRequest: func() any { return new(Req) },
+		call: func(ctx context.Context, req any) (any, error) {
+			res, err := fn(ctx, req.(*Req))
+			if err != nil {
+				return nil, err
+			}
+			if res == nil {
+				return nil, Errorf(Internal, "the handler returned neither a reply nor an error")
+			}
+			return res, nil
+		},
+	})
+}
+
+// HandleRaw registers a function that works on bytes. req is valid until the
+// function returns. buf is empty memory that the reply may be appended to; what
+// the function returns is copied before it is called again. The caller must use
+// codec "raw".
+func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error)) error {
+	bytes := reflect.TypeFor[[]byte]()
+	return r.registrar().add(&method{
+		name: name, kind: Unary, in: bytes, out: bytes, raw: fn,
+		newRequest: func() any { return new([]byte) },
+		call: func(ctx context.Context, req any) (any, error) {
+			reply, err := fn(ctx, *req.(*[]byte), nil)
+			return &reply, err
+		},
+	})
+}
+
+// HandleStream registers a method in which both sides send any number of messages.
+func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context, *Stream[In, Out]) error) error {
+	return r.registrar().add(&method{
+		name: name, kind: BidiStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
+		stream: func(ctx context.Context, end StreamEnd) error { return fn(ctx, &Stream[In, Out]{end}) },
+	})
+}
+
+// HandleServerStream registers a method that gets one request and sends any
+// number of messages.
+func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error) error {
+	return r.registrar().add(&method{
+		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
+		stream: func(ctx context.Context, end StreamEnd) error {
+			req := new(Req)
+			if err := recvOnly(end, req); err != nil {
+				return err
+			}
+			return fn(ctx, req, &Sender[Out]{end})
+		},
+	})
+}
+
+// HandleClientStream registers a method that gets any number of messages and
+// sends one reply.
+func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error)) error {
+	return r.registrar().add(&method{
+		name: name, kind: ClientStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Res](),
+		stream: func(ctx context.Context, end StreamEnd) error {
+			res, err := fn(ctx, &Receiver[In]{end})
+			if err != nil {
+				return err
+			}
+			if res == nil {
+				return Errorf(Internal, "the handler returned neither a reply nor an error")
+			}
+			return end.Send(res)
+		},
+	})
+}

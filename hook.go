@@ -1,0 +1,166 @@
+package weft
+
+import (
+	"context"
+	"net"
+)
+
+// The hooks are interfaces of one method each. A value in a configuration's Hooks
+// is called for each of them that it implements, in the order of the list, and
+// may be called concurrently. A hook whose name begins with Before can return an
+// error: the call is then refused with it, as with an error that a handler returns,
+// and no further hooks run for it. Hooks that nobody implements cost nothing.
+
+// ServiceRegisteredHook is told of every service that gets its first method.
+type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
+
+// ConnAcceptedHook sees a server's new connection before anything is read from
+// it. An error closes it.
+type ConnAcceptedHook interface{ ConnAccepted(conn net.Conn) error }
+
+// ConnOpenedHook is told when the hellos have been exchanged, on either side.
+type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
+
+// ConnClosedHook is told when an opened connection has ended, and why.
+type ConnClosedHook interface{ ConnClosed(peer *Peer, err error) }
+
+// BeforeReadRequestHeaderHook runs on a server when a call has come in and
+// nothing of it has been looked at.
+type BeforeReadRequestHeaderHook interface {
+	BeforeReadRequestHeader(ctx context.Context, peer *Peer) error
+}
+
+// AfterReadRequestHeaderHook runs when the method and the metadata are known.
+type AfterReadRequestHeaderHook interface {
+	AfterReadRequestHeader(ctx context.Context, info *CallInfo)
+}
+
+// BeforeReadRequestBodyHook runs before the request is decoded.
+type BeforeReadRequestBodyHook interface {
+	BeforeReadRequestBody(ctx context.Context, info *CallInfo) error
+}
+
+// AfterReadRequestBodyHook runs when the request has been decoded, or has not:
+// then err says why and req is nil.
+type AfterReadRequestBodyHook interface {
+	AfterReadRequestBody(ctx context.Context, info *CallInfo, req any, err error)
+}
+
+// BeforeWriteReplyHook runs when the handler has returned.
+type BeforeWriteReplyHook interface {
+	BeforeWriteReply(ctx context.Context, info *CallInfo, reply any, err error) error
+}
+
+// AfterWriteReplyHook runs when the reply, or the error, has been handed to the
+// connection.
+type AfterWriteReplyHook interface {
+	AfterWriteReply(ctx context.Context, info *CallInfo, reply any, err error)
+}
+
+// BeforeWriteRequestHook runs on a client before a request is encoded.
+type BeforeWriteRequestHook interface {
+	BeforeWriteRequest(ctx context.Context, info *CallInfo, req any) error
+}
+
+// AfterWriteRequestHook runs when the request has been handed to the connection,
+// or has not: then err says why.
+type AfterWriteRequestHook interface {
+	AfterWriteRequest(ctx context.Context, info *CallInfo, req any, err error)
+}
+
+// BeforeReadReplyHeaderHook runs on a client before it waits for the reply.
+type BeforeReadReplyHeaderHook interface {
+	BeforeReadReplyHeader(ctx context.Context, info *CallInfo) error
+}
+
+// AfterReadReplyHeaderHook runs when the reply has come; err is the error that
+// came in its place.
+type AfterReadReplyHeaderHook interface {
+	AfterReadReplyHeader(ctx context.Context, info *CallInfo, err error)
+}
+
+// BeforeReadReplyBodyHook runs before a reply is decoded.
+type BeforeReadReplyBodyHook interface {
+	BeforeReadReplyBody(ctx context.Context, info *CallInfo) error
+}
+
+// AfterReadReplyBodyHook runs when a reply has been decoded into info.Reply, or
+// has not: then err says why.
+type AfterReadReplyBodyHook interface {
+	AfterReadReplyBody(ctx context.Context, info *CallInfo, err error)
+}
+
+// hooks are the values of a configuration, sorted by what they implement.
+type hooks struct {
+	registered []ServiceRegisteredHook
+	accepted   []ConnAcceptedHook
+	opened     []ConnOpenedHook
+	closed     []ConnClosedHook
+	request    requestHooks
+	reply      replyHooks
+}
+
+// requestHooks are those of a server's calls.
+type requestHooks struct {
+	any          bool
+	beforeHeader []BeforeReadRequestHeaderHook
+	afterHeader  []AfterReadRequestHeaderHook
+	beforeBody   []BeforeReadRequestBodyHook
+	afterBody    []AfterReadRequestBodyHook
+	beforeReply  []BeforeWriteReplyHook
+	afterReply   []AfterWriteReplyHook
+}
+
+// replyHooks are those of a client's calls.
+type replyHooks struct {
+	any           bool
+	beforeRequest []BeforeWriteRequestHook
+	afterRequest  []AfterWriteRequestHook
+	beforeHeader  []BeforeReadReplyHeaderHook
+	afterHeader   []AfterReadReplyHeaderHook
+	beforeBody    []BeforeReadReplyBodyHook
+	afterBody     []AfterReadReplyBodyHook
+}
+
+// collect appends v to list if it is of the list's type.
+func collect[T any](list *[]T, v any) bool {
+	h, ok := v.(T)
+	if ok {
+		*list = append(*list, h)
+	}
+	return ok
+}
+
+// newHooks sorts the values of a configuration.
+func newHooks(values []any) (*hooks, error) {
+	h := &hooks{}
+	for _, v := range values {
+		conn := collect(&h.registered, v)
+		conn = collect(&h.accepted, v) || conn
+		conn = collect(&h.opened, v) || conn
+		conn = collect(&h.closed, v) || conn
+
+		q := &h.request
+		request := collect(&q.beforeHeader, v)
+		request = collect(&q.afterHeader, v) || request
+		request = collect(&q.beforeBody, v) || request
+		request = collect(&q.afterBody, v) || request
+		request = collect(&q.beforeReply, v) || request
+		request = collect(&q.afterReply, v) || request
+		q.any = q.any || request
+
+		p := &h.reply
+		reply := collect(&p.beforeRequest, v)
+		reply = collect(&p.afterRequest, v) || reply
+		reply = collect(&p.beforeHeader, v) || reply
+		reply = collect(&p.afterHeader, v) || reply
+		reply = collect(&p.beforeBody, v) || reply
+		reply = collect(&p.afterBody, v) || reply
+		p.any = p.any || reply
+
+		if !conn && !request && !reply {
+			return nil, Errorf(InvalidArgument, "weft: hook of type %T implements none of the hook interfaces", v)
+		}
+	}
+	return h, nil
+}

@@ -1,0 +1,303 @@
+package weft
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/transport"
+)
+
+// link is one connection of a client, made anew whenever it is lost. It begins
+// to connect when it is first needed, and one goroutine does all connecting, so that
+// there is never more than one attempt under way.
+type link struct {
+	c         *Client
+	transport transport.Transport
+	addr      string
+
+	current atomic.Pointer[session.Session]
+
+	mu      sync.Mutex
+	running bool
+	retired bool
+	changed chan struct{} // closed, and made anew, whenever the state changes
+	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
+	tries   int           // attempts since the last connection
+	wanted  chan struct{} // somebody waits
+}
+
+// impatient is the longest pause between two attempts while somebody waits.
+const impatient = time.Second
+
+func newLink(c *Client, t transport.Transport, addr string) *link {
+	return &link{c: c, transport: t, addr: addr, changed: make(chan struct{}), wanted: make(chan struct{}, 1)}
+}
+
+// session returns the link's session if it can be used.
+func (l *link) session() *session.Session {
+	if s := l.current.Load(); s != nil && s.Usable() {
+		return s
+	}
+	return nil
+}
+
+// wake has the link connect, if it does not already.
+func (l *link) wake() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.start()
+}
+
+// start is called with the lock held.
+func (l *link) start() {
+	if l.running || l.retired || l.c.closed.Load() {
+		return
+	}
+	l.running = true
+	l.c.wg.Add(1)
+	// It ends when the client is closed.
+	go l.run()
+}
+
+// first waits for the first attempt to connect.
+func (l *link) first(ctx context.Context) error {
+	if _, err := l.waitFor(ctx, true); err != nil {
+		return err
+	}
+	return nil
+}
+
+// wait waits for a session.
+func (l *link) wait(ctx context.Context) (*session.Session, *Error) {
+	return l.waitFor(ctx, l.c.cfg.FailFast)
+}
+
+// waitFor waits for a session until ctx ends or, if fast, an attempt has failed.
+func (l *link) waitFor(ctx context.Context, fast bool) (*session.Session, *Error) {
+	for {
+		l.mu.Lock()
+		l.start()
+		changed, failed, retired := l.changed, l.failed, l.retired
+		l.mu.Unlock()
+		if s := l.session(); s != nil {
+			return s, nil
+		}
+		if retired || l.c.closed.Load() {
+			return nil, closedError()
+		}
+		if fast && failed != nil {
+			copied := *failed
+			return nil, &copied
+		}
+		select {
+		case l.wanted <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			why := "no connection to " + l.c.address + " in time"
+			if failed != nil {
+				why += ": " + failed.Message
+			}
+			return nil, contextStatus(ctx, why)
+		case <-l.c.life.Done():
+			return nil, closedError()
+		}
+	}
+}
+
+// change publishes a new state.
+func (l *link) change(f func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f()
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// run connects, waits until the connection is lost or its server shuts down, and
+// connects again, until the client is closed.
+func (l *link) run() {
+	defer l.c.wg.Done()
+	for l.c.life.Err() == nil {
+		s, err := l.connect(l.c.life)
+		if err != nil {
+			l.change(func() { l.failed = err; l.tries++ })
+			l.c.cfg.Log.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
+			if l.pause() {
+				continue
+			}
+			break
+		}
+		retired := false
+		l.change(func() {
+			l.failed, l.tries = nil, 0
+			if retired = l.retired; !retired {
+				l.current.Store(s)
+			}
+		})
+		if retired {
+			s.Close(closedStatus())
+			return
+		}
+		select {
+		case <-s.GoneAway():
+			// Its calls end in peace while a new connection is made.
+			l.c.wg.Add(1)
+			// It ends with the session.
+			go l.outlive(s)
+		case <-s.Done():
+			l.ended(s)
+		case <-l.c.life.Done():
+			s.Close(closedStatus())
+			l.ended(s)
+		}
+		l.current.CompareAndSwap(s, nil)
+	}
+}
+
+// outlive waits for the end of a session that makes no more calls.
+func (l *link) outlive(s *session.Session) {
+	defer l.c.wg.Done()
+	select {
+	case <-s.Done():
+	case <-l.c.life.Done():
+		s.Close(closedStatus())
+	}
+	l.ended(s)
+}
+
+func (l *link) ended(s *session.Session) {
+	err := fromStatus(s.Err(), "", l.c.address)
+	l.c.cfg.Log.Info("connection ended", "addr", l.c.address, "error", err.Message)
+	for _, h := range l.c.hooks.closed {
+		h.ConnClosed(s.Owner.(*Peer), err)
+	}
+}
+
+// pause waits before the next attempt: longer each time, but not long while
+// somebody waits. It returns false when the client was closed.
+func (l *link) pause() bool {
+	f := &l.c.cfg
+	d := float64(f.Backoff)
+	for i := 1; i < l.tries && d < float64(f.MaxBackoff); i++ {
+		d *= 1.6
+	}
+	d = min(d, float64(f.MaxBackoff)) * (0.8 + 0.4*rand.Float64())
+	full := time.NewTimer(time.Duration(d))
+	defer full.Stop()
+	short := time.NewTimer(min(time.Duration(d), impatient))
+	defer short.Stop()
+	select {
+	case <-l.wanted: // what was said before this pause began
+	default:
+	}
+	var wanted chan struct{}
+	for {
+		select {
+		case <-full.C:
+			return true
+		case <-short.C:
+			// From now on, whoever waits gets an attempt at once.
+			wanted = l.wanted
+		case <-wanted:
+			return true
+		case <-l.c.life.Done():
+			return false
+		}
+	}
+}
+
+// connect makes one attempt.
+func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
+	handshake := l.c.session.Limits.Handshake
+	ctx, cancel := context.WithTimeout(ctx, 3*handshake)
+	defer cancel()
+	dial, done := context.WithTimeout(ctx, handshake)
+	conn, err := l.transport.Dial(dial, l.addr)
+	done()
+	if err != nil {
+		return nil, l.failure(err)
+	}
+	if conn, err = l.secure(ctx, conn); err != nil {
+		return nil, l.failure(err)
+	}
+	credential := ""
+	if l.c.cfg.ConnCredential != nil {
+		cred, err := l.c.cfg.ConnCredential(ctx)
+		if err != nil {
+			conn.Close()
+			return nil, l.failure(unauthenticated(err))
+		}
+		credential = cred.encode()
+	}
+	s, st := session.Dial(ctx, conn, &l.c.session, credential)
+	if st != nil {
+		return nil, fromStatus(st, "", l.c.address)
+	}
+	return s, nil
+}
+
+// secure does the TLS handshake, if there is to be one.
+func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	cfg := l.c.cfg.TLS
+	if l.c.cfg.TLSFunc != nil {
+		cfg = tlsConfig(l.c.cfg.TLSFunc())
+	}
+	if cfg == nil {
+		return conn, nil
+	}
+	if cfg.ServerName == "" {
+		cfg = cfg.Clone()
+		cfg.ServerName = l.addr
+		if host, _, err := net.SplitHostPort(l.addr); err == nil {
+			cfg.ServerName = host
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.Handshake)
+	defer cancel()
+	t := tls.Client(conn, cfg)
+	if err := t.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, Errorf(Unavailable, "TLS: %w", plainHint(err))
+	}
+	return t, nil
+}
+
+func (l *link) failure(err error) *Error {
+	e := Errorf(Unavailable, "connect to %s: %w", l.c.address, err)
+	if known := (*Error)(nil); asWeft(err, &known) {
+		e.Code = known.Code
+	}
+	e.Outcome, e.Peer = NotSent, l.c.address
+	return e
+}
+
+// retire takes the session out of use for a shutdown.
+func (l *link) retire() *session.Session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.retired = true
+	return l.current.Load()
+}
+
+// close ends the link's session.
+func (l *link) close() {
+	l.mu.Lock()
+	l.retired = true
+	s := l.current.Load()
+	l.mu.Unlock()
+	if s != nil {
+		s.Close(closedStatus())
+	}
+}
+
+func asWeft(err error, e **Error) bool { return errors.As(err, e) }

@@ -1,0 +1,353 @@
+package weft
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Server serves registered methods on any number of listeners. Its methods may be
+// called from any goroutine.
+type Server struct {
+	*Services
+
+	cfg     ServerConfig
+	err     error // what is wrong with the configuration
+	host    host
+	hooks   *hooks
+	session session.Config
+	exec    *session.Executor
+	pending atomic.Int64 // connections in their handshake
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	peers     map[*Peer]struct{}
+	conns     sync.WaitGroup // connections from accept to end
+	closing   bool
+	closed    bool
+	stop      context.CancelFunc // ends handshakes
+	life      context.Context
+}
+
+// NewServer makes a server. A nil configuration gives safe defaults. A
+// configuration with an error gives a server whose Register, Serve and
+// ListenAndServe return it.
+func NewServer(cfg *ServerConfig) *Server {
+	s := &Server{
+		Services:  NewServices(),
+		listeners: make(map[net.Listener]struct{}),
+		peers:     make(map[*Peer]struct{}),
+		exec:      session.NewExecutor(),
+	}
+	if cfg != nil {
+		s.cfg = *cfg
+	}
+	s.life, s.stop = context.WithCancel(context.Background())
+	s.err = s.configure()
+	return s
+}
+
+func (s *Server) configure() error {
+	c := &s.cfg
+	if c.Transports == nil {
+		c.Transports = defaultTransports()
+	}
+	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
+	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.TLS != nil {
+		c.TLS = tlsConfig(c.TLS)
+	}
+	limits, err := c.Limits.resolve()
+	if err != nil {
+		return err
+	}
+	if s.hooks, err = newHooks(c.Hooks); err != nil {
+		return err
+	}
+	s.host = host{
+		services: s.Services, compressor: c.Compressor, log: c.Log, authenticate: c.Authenticate,
+		unary: c.Interceptors, streams: c.StreamInterceptors, hooks: s.hooks.request,
+	}
+	if err := s.host.setCodecs(c.Codecs); err != nil {
+		return err
+	}
+	s.host.ready()
+	for _, h := range s.hooks.registered {
+		s.Services.onNew = append(s.Services.onNew, h.ServiceRegistered)
+	}
+	s.session = session.Config{
+		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
+		Resolve: s.host.resolve, Accept: s.admit, Setup: s.opened, Exec: s.exec, Log: c.Log,
+	}
+	return nil
+}
+
+// Register registers the methods of a value; see Services.Register.
+func (s *Server) Register(receiver any) error {
+	if s.err != nil {
+		return s.err
+	}
+	return s.Services.Register(receiver)
+}
+
+// ListenAndServe listens on the addresses, such as "tcp://:8972" or
+// "unix:///run/app.sock", and serves until ctx ends. Then it shuts down as
+// Shutdown does, within the configured DrainTimeout, and returns nil after a full
+// drain. It returns an error when it cannot listen on one of the addresses, when a
+// listener fails, or when calls had to be cut off.
+func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error {
+	if s.err != nil {
+		return s.err
+	}
+	var listeners []net.Listener
+	for _, a := range addresses {
+		l, err := s.Listen(ctx, a)
+		if err != nil {
+			for _, l := range listeners {
+				l.Close()
+			}
+			return err
+		}
+		listeners = append(listeners, l)
+	}
+	if len(listeners) == 0 {
+		return Errorf(InvalidArgument, "weft: listen and serve: no address was given")
+	}
+	return s.serveAll(ctx, listeners)
+}
+
+// Listen listens on an address of one of the server's transports, for Serve.
+func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
+	t, rest, err := transportFor(s.cfg.Transports, address)
+	if err != nil {
+		return nil, Errorf(InvalidArgument, "%w", err)
+	}
+	l, err := t.Listen(ctx, rest)
+	if err != nil {
+		return nil, Errorf(Unavailable, "weft: listen on %s: %w", address, err)
+	}
+	return l, nil
+}
+
+func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		// It ends when the listener is closed, which every way out of here does.
+		go func() { failed <- s.Serve(l) }()
+	}
+	var err error
+	left := len(listeners)
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		left--
+	}
+	stopping := ctx.Err() != nil
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
+	defer cancel()
+	shut := s.Shutdown(drain)
+	for ; left > 0; left-- {
+		if e := <-failed; err == nil {
+			err = e
+		}
+	}
+	if stopping && errors.Is(err, ErrServerClosed) {
+		err = nil
+	}
+	return errors.Join(err, shut)
+}
+
+// ErrServerClosed is what Serve returns after Shutdown or Close.
+var ErrServerClosed = errors.New("weft: server closed")
+
+// Serve accepts connections from l until l fails or the server is shut down,
+// which closes l. It always returns an error: ErrServerClosed after a shutdown.
+func (s *Server) Serve(l net.Listener) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		l.Close()
+		return ErrServerClosed
+	}
+	s.listeners[l] = struct{}{}
+	s.mu.Unlock()
+	defer s.forget(l)
+	var pause time.Duration
+	for {
+		conn, err := l.Accept()
+		if err == nil {
+			pause = 0
+			s.take(conn)
+			continue
+		}
+		if s.stopping() {
+			return ErrServerClosed
+		}
+		if ne, ok := errors.AsType[net.Error](err); !ok || !ne.Timeout() && !temporary(err) {
+			return Errorf(Unavailable, "weft: accept on %v: %w", l.Addr(), err)
+		}
+		// Out of file descriptors or the like: wait for some to come back.
+		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
+		s.cfg.Log.Warn("accept failed, trying again", "addr", l.Addr().String(), "error", err, "after", pause)
+		select {
+		case <-time.After(pause):
+		case <-s.life.Done():
+			return ErrServerClosed
+		}
+	}
+}
+
+// temporary reports whether an accept may well succeed later.
+func temporary(err error) bool {
+	t, ok := errors.AsType[interface {
+		error
+		Temporary() bool
+	}](err)
+	return ok && t.Temporary()
+}
+
+func (s *Server) forget(l net.Listener) {
+	l.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, l)
+}
+
+func (s *Server) stopping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+// take starts the handshake of a new connection.
+func (s *Server) take(conn net.Conn) {
+	for _, h := range s.hooks.accepted {
+		if err := h.ConnAccepted(conn); err != nil {
+			s.cfg.Log.Info("connection refused by a hook", "peer", conn.RemoteAddr().String(), "error", err)
+			conn.Close()
+			return
+		}
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		conn.Close()
+		return
+	}
+	s.conns.Add(1)
+	s.mu.Unlock()
+	if s.pending.Add(1) > int64(s.cfg.MaxPending) {
+		s.pending.Add(-1)
+		s.conns.Done()
+		s.cfg.Log.Warn("too many connections in their handshake", "peer", conn.RemoteAddr().String(), "limit", s.cfg.MaxPending)
+		conn.Close()
+		return
+	}
+	// It ends with the handshake, which is bounded in time.
+	go s.handshake(conn)
+}
+
+func (s *Server) handshake(conn net.Conn) {
+	defer s.conns.Done()
+	defer s.pending.Add(-1)
+	raw := conn
+	if s.cfg.TLS != nil {
+		t := tls.Server(conn, s.cfg.TLS)
+		ctx, cancel := context.WithTimeout(s.life, s.session.Limits.Handshake)
+		err := t.HandshakeContext(ctx)
+		cancel()
+		if err != nil {
+			s.cfg.Log.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
+			conn.Close()
+			return
+		}
+		conn = t
+	}
+	sess, st := session.Accept(s.life, conn, &s.session)
+	if st != nil {
+		s.cfg.Log.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
+		return
+	}
+	if s.stopping() {
+		// It came while the server was shutting down: its first word is to go away.
+		s.conns.Add(1)
+		go s.drainOne(sess.Owner.(*Peer), s.life)
+	}
+}
+
+// admit decides over a connection by what its hello says. It runs before the
+// session takes any call.
+func (s *Server) admit(sess *session.Session, credential string) *wire.Status {
+	p := &Peer{s: sess, conn: sess.Conn(), caller: &caller{timeout: DefaultTimeout}}
+	p.caller.setDefaults(nil)
+	sess.Owner = p
+	s.mu.Lock()
+	open, closed := len(s.peers), s.closed
+	s.mu.Unlock()
+	if closed {
+		return &wire.Status{Code: wire.Unavailable, Message: "the server is closed"}
+	}
+	if s.cfg.MaxConns > 0 && open >= s.cfg.MaxConns {
+		return &wire.Status{Code: wire.ResourceExhausted, Message: fmt.Sprintf("the server has %d connections already and takes no more", open)}
+	}
+	if s.cfg.AuthenticateConn == nil {
+		return nil
+	}
+	principal, err := s.cfg.AuthenticateConn(s.life, parseCredential(credential), p)
+	if err != nil {
+		return refusal(unauthenticated(err))
+	}
+	p.principal = principal
+	return nil
+}
+
+// opened is called for every session before it reads its first frame.
+func (s *Server) opened(sess *session.Session) {
+	p := sess.Owner.(*Peer)
+	s.mu.Lock()
+	s.peers[p] = struct{}{}
+	s.mu.Unlock()
+	s.conns.Add(1)
+	for _, h := range s.hooks.opened {
+		h.ConnOpened(p)
+	}
+	// It ends with the session.
+	go func() {
+		defer s.conns.Done()
+		<-sess.Done()
+		s.mu.Lock()
+		delete(s.peers, p)
+		s.mu.Unlock()
+		err := fromStatus(sess.Err(), "", p.Addr().String())
+		s.cfg.Log.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
+		for _, h := range s.hooks.closed {
+			h.ConnClosed(p, err)
+		}
+	}()
+}
+
+// Peers lists the open connections, in no order.
+func (s *Server) Peers() []*Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*Peer, 0, len(s.peers))
+	for p := range s.peers {
+		out = append(out, p)
+	}
+	return out
+}

@@ -1,0 +1,105 @@
+package weft
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// lingering is how long a drained connection waits for the other side to close.
+const lingering = time.Second
+
+// cutGrace is how long handlers whose contexts were cancelled at the end of a
+// shutdown get to return.
+const cutGrace = 500 * time.Millisecond
+
+// Shutdown ends the server without losing a call: it closes the listeners, asks
+// every client to make no more calls, lets those that were made run to their end
+// and their replies be read, and closes the connections. Clients connect elsewhere
+// or anew meanwhile.
+//
+// When ctx ends first, the contexts of the calls that still run are cancelled,
+// their callers get Unavailable, the connections are closed, and Shutdown returns an
+// error with the number of calls that were cut off.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closing = true
+	for l := range s.listeners {
+		l.Close()
+	}
+	peers := make([]*Peer, 0, len(s.peers))
+	for p := range s.peers {
+		peers = append(peers, p)
+	}
+	s.mu.Unlock()
+
+	var cut atomic.Int64
+	var wg sync.WaitGroup
+	for _, p := range peers {
+		wg.Go(func() { cut.Add(int64(s.drainPeer(p, ctx))) })
+	}
+	wg.Wait()
+	s.close()
+	if n := cut.Load(); n > 0 {
+		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
+	}
+	return nil
+}
+
+// drainOne drains a connection that came during a shutdown.
+func (s *Server) drainOne(p *Peer, ctx context.Context) {
+	defer s.conns.Done()
+	s.drainPeer(p, ctx)
+}
+
+// drainPeer drains one connection and returns how many calls were cut off.
+func (s *Server) drainPeer(p *Peer, ctx context.Context) (cut int) {
+	if p.s.Drain(ctx.Done(), "the server is shutting down") {
+		p.s.Leave(lingering)
+		return 0
+	}
+	cut = p.s.Incoming()
+	st := &wire.Status{Code: wire.Unavailable, Outcome: wire.Executed, Reason: "SHUTDOWN",
+		Message: "the server shut down before the call had ended"}
+	p.s.CancelIncoming(st)
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutGrace)
+	defer cancel()
+	if !p.s.Settle(grace.Done()) {
+		p.s.CutIncoming(st)
+	}
+	p.s.Leave(cutGrace)
+	return cut
+}
+
+// Close ends the server at once: listeners and connections are closed, calls that
+// run get their contexts cancelled and their callers an error whose outcome is unknown.
+func (s *Server) Close() error {
+	s.close()
+	return nil
+}
+
+func (s *Server) close() {
+	s.mu.Lock()
+	s.closing, s.closed = true, true
+	for l := range s.listeners {
+		l.Close()
+	}
+	peers := make([]*Peer, 0, len(s.peers))
+	for p := range s.peers {
+		peers = append(peers, p)
+	}
+	s.mu.Unlock()
+	s.stop()
+	for _, p := range peers {
+		p.s.Close(closedStatus())
+	}
+	s.conns.Wait()
+	s.exec.Close()
+}
+
+func closedStatus() *wire.Status {
+	return &wire.Status{Code: wire.Canceled, Message: "the connection was closed by this side"}
+}

@@ -1,0 +1,145 @@
+package weft
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Stream is one end of a streaming call: it receives messages of type In and sends
+// messages of type Out. The server's end of a method is a Stream[Req, Res], the
+// client's a Stream[Res, Req]. One goroutine may send while another receives; two
+// must not do the same at once.
+//
+// A stream has the deadline of its caller's context and none otherwise. It ends
+// for both sides when the handler returns, when the caller's context ends, or when
+// the connection is lost.
+type Stream[In, Out any] struct{ end StreamEnd }
+
+// Recv receives the next message. It returns io.EOF when the other side has sent
+// its last one and all is well, and the call's error otherwise.
+func (s *Stream[In, Out]) Recv() (*In, error) { return recv[In](s.end) }
+
+// All yields every message until the end. An error, if there is one, comes last,
+// with a nil message.
+func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
+
+// Send sends a message. It waits while the other side is behind by more than its
+// window. The message may be changed afterwards. On a client, an error means that
+// the call has ended; io.EOF that it ended well without taking more.
+func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
+
+// CloseSend says that this side sends no more; the other side's Recv then returns
+// io.EOF. On a server it does nothing: a server ends its side by returning.
+func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
+
+// Context is the context of the call. It ends when the call does.
+func (s *Stream[In, Out]) Context() context.Context { return s.end.Context() }
+
+// Sender is the server's end of a method that sends many messages.
+type Sender[Out any] struct{ end StreamEnd }
+
+// Send sends a message; see Stream.
+func (s *Sender[Out]) Send(msg *Out) error { return s.end.Send(msg) }
+
+// Receiver is the server's end of a method that gets many messages.
+type Receiver[In any] struct{ end StreamEnd }
+
+// Recv receives the next message; see Stream.
+func (r *Receiver[In]) Recv() (*In, error) { return recv[In](r.end) }
+
+// All yields every message until the end; see Stream.
+func (r *Receiver[In]) All() iter.Seq2[*In, error] { return all[In](r.end) }
+
+func recv[In any](end StreamEnd) (*In, error) {
+	msg := new(In)
+	if err := end.Recv(msg); err != nil {
+		return nil, err
+	}
+	return msg, nil
+}
+
+func all[In any](end StreamEnd) iter.Seq2[*In, error] {
+	return func(yield func(*In, error) bool) {
+		for {
+			msg, err := recv[In](end)
+			if errors.Is(err, io.EOF) || !yield(msg, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// recvOnly receives the one message of a call that has exactly one.
+func recvOnly(end StreamEnd, msg any) error {
+	err := end.Recv(msg)
+	if errors.Is(err, io.EOF) {
+		return Errorf(InvalidArgument, "the stream ended without a message")
+	}
+	return err
+}
+
+// streamEnd is a StreamEnd on the wire, of either side.
+type streamEnd struct {
+	s      *session.Stream
+	ctx    context.Context
+	method string
+	peer   string
+	server bool
+	stop   func() // of a client: releases the context's watch
+	meta   *Metadata
+}
+
+func (e *streamEnd) Context() context.Context { return e.ctx }
+
+func (e *streamEnd) Send(msg any) error {
+	st := e.s.Send(msg)
+	if st == nil {
+		return nil
+	}
+	return e.error(st)
+}
+
+func (e *streamEnd) Recv(msg any) error {
+	more, st := e.s.Recv(msg)
+	if more {
+		return nil
+	}
+	if st == nil {
+		e.finish()
+		return io.EOF
+	}
+	return e.error(st)
+}
+
+func (e *streamEnd) CloseSend() error {
+	if e.server {
+		return nil
+	}
+	if st := e.s.CloseSend(); st != nil {
+		return e.error(st)
+	}
+	return nil
+}
+
+func (e *streamEnd) error(st *wire.Status) error {
+	e.finish()
+	return fromStatus(st, e.method, e.peer)
+}
+
+// finish gives the caller what came with the end of the call.
+func (e *streamEnd) finish() {
+	if e.server || !e.s.Over() {
+		return
+	}
+	if e.meta != nil {
+		*e.meta = metadataOf(e.s.Meta())
+	}
+	if e.stop != nil {
+		e.stop()
+	}
+}
