@@ -31,6 +31,10 @@ func (c Credential) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
 // LogValue hides the token from a logger.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
+// MarshalText hides the token from encoders such as encoding/json, which a logger
+// uses for what a credential is part of.
+func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
+
 func (c Credential) encode() string {
 	if c.Scheme == "" {
 		return c.Token
@@ -56,7 +60,12 @@ func StaticCredential(scheme, token string) func(context.Context, string) (Crede
 // Authenticate returned, or else its AuthenticateConn; nil when there is neither.
 func PrincipalFrom(ctx context.Context) any {
 	if c := session.FromContext(ctx); c != nil {
-		return c.Principal
+		if p := c.Principal(); p != nil {
+			return p
+		}
+		if peer, ok := c.Session.Owner.(*Peer); ok {
+			return peer.principal
+		}
 	}
 	return nil
 }

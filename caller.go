@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/codec"
@@ -17,9 +18,9 @@ import (
 // caller makes calls on sessions. A client has one for all its connections, a
 // server one for each peer.
 type caller struct {
-	codec      codec.Codec // nil: chosen by the message
-	proto      codec.Codec
-	other      codec.Codec
+	codec      coder // without one: chosen by the message
+	proto      coder
+	other      coder
 	compressor compress.Compressor
 	timeout    time.Duration // of calls without a deadline; not above zero: none
 	credential func(context.Context, string) (Credential, error)
@@ -27,12 +28,32 @@ type caller struct {
 	unary      []UnaryInterceptor
 	streams    []ClientStreamInterceptor
 
+	plain bool      // nothing of the above concerns a call without options
 	calls sync.Pool // of *session.Call
-	stats sync.Map  // method name → *stats.Method
+	stats sync.Map  // method name → *methodStats
+	last  atomic.Pointer[methodStats]
+}
+
+// coder is a codec and, if it is one, the same as a codec.Sizer.
+type coder struct {
+	codec.Codec
+	sizer codec.Sizer
+}
+
+func newCoder(c codec.Codec) coder {
+	z, _ := c.(codec.Sizer)
+	return coder{c, z}
+}
+
+// methodStats are the statistics of a method that was called.
+type methodStats struct {
+	name string
+	stats.Method
 }
 
 func (c *caller) setDefaults(chosen codec.Codec) {
-	c.codec, c.proto, c.other = chosen, protobuf.New(), msgpack.New()
+	c.codec, c.proto, c.other = newCoder(chosen), newCoder(protobuf.New()), newCoder(msgpack.New())
+	c.plain = c.compressor == nil && c.credential == nil && !c.hooks.any && len(c.unary) == 0
 	c.calls.New = func() any { return session.NewCall() }
 }
 
@@ -40,10 +61,12 @@ func (c *caller) setDefaults(chosen codec.Codec) {
 type callOptions struct {
 	codec      codec.Codec
 	compressor compress.Compressor
-	timeout    time.Duration
+	timeout    time.Duration // not above zero: none
+	bounded    bool          // the timeout is the call's own, not the configured one
 	credential *Credential
 	reply      *Metadata
 	oneway     bool
+	deadline   int64 // of a call that was tried, on the clock of session.Nanos; 0 for none
 }
 
 // CallOption changes one call. The options are WithCodec, WithCompressor,
@@ -54,9 +77,18 @@ type optionFunc func(o *callOptions) error
 
 func (f optionFunc) apply(o *callOptions) error { return f(o) }
 
-// WithCodec sets the codec of a call. The server must have it too.
+// WithCodec sets the codec of a call; nil chooses it as if there were no such
+// option. The server must have it too.
 func WithCodec(c codec.Codec) CallOption {
-	return optionFunc(func(o *callOptions) error { o.codec = c; return nil })
+	return optionFunc(func(o *callOptions) error {
+		if c != nil {
+			if err := wire.CheckName(c.Name()); err != nil {
+				return Errorf(InvalidArgument, "weft: codec of type %T has a %w", c, err)
+			}
+		}
+		o.codec = c
+		return nil
+	})
 }
 
 // WithCompressor sets the compressor of a call's request; nil sends it as it is.
@@ -73,7 +105,7 @@ func WithTimeout(d time.Duration) CallOption {
 		if d == 0 {
 			return Errorf(InvalidArgument, "weft: a timeout of zero leaves no time for the call")
 		}
-		o.timeout = d
+		o.timeout, o.bounded = d, true
 		return nil
 	})
 }
@@ -90,23 +122,38 @@ func WithReplyMetadata(m *Metadata) CallOption {
 	return optionFunc(func(o *callOptions) error { o.reply = m; return nil })
 }
 
-func (c *caller) options(opts []CallOption) (callOptions, error) {
+func (c *caller) options(method string, opts []CallOption) (callOptions, error) {
 	o := callOptions{compressor: c.compressor, timeout: c.timeout}
 	for _, opt := range opts {
 		if err := opt.apply(&o); err != nil {
-			return o, err
+			return o, notSent(err, method)
 		}
 	}
 	return o, nil
 }
 
+// notSent is the error of a call that failed before anything was sent.
+func notSent(err error, method string) error {
+	e := Errorf(CodeOf(err), "%w", err)
+	if known := (*Error)(nil); asWeft(err, &known) {
+		*e = *known
+	}
+	e.Method, e.Outcome = method, NotSent
+	return e
+}
+
 // codecFor chooses the codec of a call by its option, the configuration, or the
 // type of its argument.
-func (c *caller) codecFor(o *callOptions, sample any) codec.Codec {
+func (c *caller) codecFor(o *callOptions, sample any) coder {
+	if o.codec != nil {
+		return newCoder(o.codec)
+	}
+	return c.coderFor(sample)
+}
+
+func (c *caller) coderFor(sample any) coder {
 	switch {
-	case o.codec != nil:
-		return o.codec
-	case c.codec != nil:
+	case c.codec.Codec != nil:
 		return c.codec
 	case protobuf.Is(sample):
 		return c.proto
@@ -118,33 +165,30 @@ func (c *caller) codecFor(o *callOptions, sample any) codec.Codec {
 // fill readies a session's call.
 func (c *caller) fill(ctx context.Context, sc *session.Call, method string, sample any, o *callOptions) error {
 	sc.Method = method
-	sc.Codec = c.codecFor(o, sample)
-	sc.Sizer, _ = sc.Codec.(codec.Sizer)
+	used := c.codecFor(o, sample)
+	sc.Codec, sc.Sizer = used.Codec, used.sizer
 	sc.Compress = o.compressor
 	sc.KeepMeta = o.reply != nil
-	if deadline, ok := ctx.Deadline(); ok {
+	deadline, limited := ctx.Deadline()
+	if limited {
 		sc.Deadline = session.Nanos() + int64(time.Until(deadline))
-		if o.timeout != c.timeout && o.timeout > 0 {
-			sc.Timeout = int64(o.timeout)
-		}
-	} else if o.timeout > 0 {
+	}
+	if (o.bounded || !limited) && o.timeout > 0 {
 		sc.Timeout = int64(o.timeout)
 	}
-	if err := checkCall(method); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return tooLate(ctx, method)
 	}
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
 	if o.credential == nil && c.credential != nil {
 		cred, err := c.credential(ctx, method)
 		if err != nil {
-			e := Errorf(CodeOf(unauthenticated(err)), "credential: %w", err)
-			e.Method, e.Outcome = method, NotSent
-			return e
+			return notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
 		}
 		o.credential = &cred
 	}
 	if o.credential != nil {
-		m = m.With(authorization, o.credential.encode())
+		m = m.before(authorization, o.credential.encode())
 	}
 	if m.wrong != "" {
 		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
@@ -153,34 +197,78 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 	return nil
 }
 
-// checkCall refuses a method name that cannot travel.
-func checkCall(method string) error {
-	if method == "" || len(method) > wire.MaxMethodName {
-		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: "a method name has 1 to 255 bytes"}
-	}
-	return nil
-}
-
-// call makes a unary call on a session.
-func (c *caller) call(ctx context.Context, s *session.Session, method string, args, reply any, o callOptions) error {
+// call makes a unary call on a session. When it fails, the options say until
+// when it may be tried again.
+func (c *caller) call(ctx context.Context, s *session.Session, method string, args, reply any, o *callOptions) error {
 	sc := c.calls.Get().(*session.Call)
 	sc.Args, sc.Reply, sc.Oneway = args, reply, o.oneway
-	err := c.fill(ctx, sc, method, args, &o)
+	err := c.fill(ctx, sc, method, args, o)
 	if err == nil {
-		if c.hooks.any {
-			err = c.hooked(ctx, s, sc, o.oneway)
-		} else if st := s.Start(ctx, sc); st != nil {
-			err = fromStatus(st, method, s.Conn().RemoteAddr().String())
-		} else {
-			err = c.await(ctx, s, sc)
+		switch {
+		case o.oneway:
+			return c.send(ctx, s, sc, o)
+		case c.hooks.any:
+			err = c.hooked(ctx, s, sc)
+		default:
+			if st := s.Start(ctx, sc); st != nil {
+				err = fromStatus(st, method, s.Conn().RemoteAddr().String())
+			} else {
+				err = c.await(ctx, s, sc)
+			}
 		}
 	}
 	if o.reply != nil {
 		*o.reply = metadataOf(sc.ReplyMeta)
 	}
+	c.recycle(sc, o)
+	return err
+}
+
+// recycle readies a session's call for its next use.
+func (c *caller) recycle(sc *session.Call, o *callOptions) {
+	o.deadline = sc.Deadline
 	sc.Reset()
 	c.calls.Put(sc)
+}
+
+// send makes a one-way call. Its slot stays taken until the server has dealt with
+// it, which nobody waits for.
+func (c *caller) send(ctx context.Context, s *session.Session, sc *session.Call, o *callOptions) error {
+	info, err := c.beforeRequest(ctx, s, sc)
+	if err != nil {
+		c.recycle(sc, o)
+		return err
+	}
+	args := sc.Args
+	sc.Async = func(sc *session.Call) {
+		_ = c.ended(s, sc) // it is counted, and its error is nobody's
+		sc.Reset()
+		c.calls.Put(sc)
+	}
+	// Once it has started, sc belongs to whoever ends it.
+	if st := s.Start(ctx, sc); st != nil {
+		err = fromStatus(st, sc.Method, s.Conn().RemoteAddr().String())
+		c.recycle(sc, o)
+	}
+	for _, f := range c.hooks.afterRequest {
+		f.AfterWriteRequest(ctx, info, args, err)
+	}
 	return err
+}
+
+// beforeRequest runs the hooks before a request is encoded.
+func (c *caller) beforeRequest(ctx context.Context, s *session.Session, sc *session.Call) (*CallInfo, error) {
+	if !c.hooks.any {
+		return nil, nil
+	}
+	peer, _ := s.Owner.(*Peer)
+	info := &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Oneway: sc.Oneway, Peer: peer, Reply: sc.Reply}
+	for _, f := range c.hooks.beforeRequest {
+		if err := f.BeforeWriteRequest(ctx, info, sc.Args); err != nil {
+			return nil, hookError(err, sc.Method, NotSent)
+		}
+	}
+	return info, nil
 }
 
 // await waits for a call that was started and counts it.
@@ -190,40 +278,95 @@ func (c *caller) await(ctx context.Context, s *session.Session, sc *session.Call
 	return c.ended(s, sc)
 }
 
-// ended counts a call and makes the error of its status.
-func (c *caller) ended(s *session.Session, sc *session.Call) error {
-	m := c.statsOf(sc.Method)
-	if sc.Ended != 0 {
-		m.Time(s.Number(), sc.Ended-sc.Sent)
+// quick is call for what most calls are: without options, credentials, hooks. It
+// uses little stack; see session.startAny. deadline is that of the call.
+func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any) (deadline int64, err error) {
+	sc := c.calls.Get().(*session.Call)
+	sc.Method, sc.Args, sc.Reply = method, args, reply
+	if c.codec.Codec != nil {
+		sc.Codec, sc.Sizer = c.codec.Codec, c.codec.sizer
+	} else {
+		used := c.coderFor(args)
+		sc.Codec, sc.Sizer = used.Codec, used.sizer
 	}
-	if sc.Status == nil {
-		m.Count(s.Number(), 0)
-		return nil
+	if until, ok := ctx.Deadline(); ok {
+		sc.Deadline = session.Nanos() + int64(time.Until(until))
+	} else if c.timeout > 0 {
+		sc.Timeout = int64(c.timeout)
 	}
-	m.Count(s.Number(), uint16(sc.Status.Code))
-	return fromStatus(sc.Status, sc.Method, s.Conn().RemoteAddr().String())
+	if ctx.Err() != nil {
+		return 0, tooLate(ctx, method)
+	}
+	if m := ctx.Value(outgoingKey{}); m != nil {
+		m := m.(Metadata)
+		if m.wrong != "" {
+			return 0, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
+		}
+		sc.Meta = m.pairs
+	}
+	if st := s.Start(ctx, sc); st != nil {
+		err = failed(s, method, st)
+	} else {
+		err = c.await(ctx, s, sc)
+	}
+	deadline = sc.Deadline
+	sc.Reset()
+	c.calls.Put(sc)
+	return deadline, err
 }
 
-func (c *caller) statsOf(method string) *stats.Method {
-	if m, ok := c.stats.Load(method); ok {
-		return m.(*stats.Method)
+//go:noinline
+func tooLate(ctx context.Context, method string) error {
+	e := contextStatus(ctx, "the context ended before the call was sent")
+	e.Method = method
+	return e
+}
+
+//go:noinline
+func failed(s *session.Session, method string, st *wire.Status) error {
+	return fromStatus(st, method, s.Conn().RemoteAddr().String())
+}
+
+// ended counts a call and makes the error of its status.
+func (c *caller) ended(s *session.Session, sc *session.Call) error {
+	m := c.last.Load()
+	if m == nil || m.name != sc.Method {
+		m = c.statsOf(sc.Method)
 	}
-	m, _ := c.stats.LoadOrStore(method, new(stats.Method))
-	return m.(*stats.Method)
+	at := sc.Ended
+	if at == 0 {
+		at = session.Nanos()
+	}
+	if sc.Status == nil {
+		m.Ended(s.Number(), 0, at-sc.Sent)
+		return nil
+	}
+	m.Ended(s.Number(), uint16(sc.Status.Code), at-sc.Sent)
+	return failed(s, sc.Method, sc.Status)
+}
+
+// statsOf finds the statistics of a method and remembers them: callers repeat
+// themselves.
+//
+//go:noinline
+func (c *caller) statsOf(method string) *methodStats {
+	found, ok := c.stats.Load(method)
+	if !ok {
+		found, _ = c.stats.LoadOrStore(method, &methodStats{name: method})
+	}
+	m := found.(*methodStats)
+	c.last.Store(m)
+	return m
 }
 
 // hooked makes a call with hooks around its parts.
-func (c *caller) hooked(ctx context.Context, s *session.Session, sc *session.Call, oneway bool) error {
-	peer, _ := s.Owner.(*Peer)
-	info := &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Oneway: oneway, Peer: peer, Reply: sc.Reply}
-	h := &c.hooks
-	for _, f := range h.beforeRequest {
-		if err := f.BeforeWriteRequest(ctx, info, sc.Args); err != nil {
-			return hookError(err, sc.Method, NotSent)
-		}
+func (c *caller) hooked(ctx context.Context, s *session.Session, sc *session.Call) error {
+	info, err := c.beforeRequest(ctx, s, sc)
+	if err != nil {
+		return err
 	}
+	h := &c.hooks
 	sc.Late = true
-	var err error
 	if st := s.Start(ctx, sc); st != nil {
 		err = fromStatus(st, sc.Method, s.Conn().RemoteAddr().String())
 	}
@@ -273,12 +416,8 @@ func hookError(err error, method string, outcome Outcome) error {
 // open opens a stream on a session. sample is a message that will be sent.
 func (c *caller) open(ctx context.Context, s *session.Session, method string, o callOptions, sample any) (StreamEnd, error) {
 	sc := session.NewCall()
-	if o.timeout == c.timeout {
-		// The default timeout is for unary calls.
-		o.timeout = 0
-		if _, ok := ctx.Deadline(); ok {
-			o.timeout = c.timeout
-		}
+	if !o.bounded {
+		o.timeout = 0 // the configured one is for unary calls
 	}
 	if err := c.fill(ctx, sc, method, sample, &o); err != nil {
 		return nil, err

@@ -6,9 +6,11 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Client makes calls to one server, over as few connections as will do, and keeps
@@ -75,6 +77,9 @@ func (c *Client) configure() error {
 	if f.MaxConns < 0 || f.MaxConns > 64 {
 		return Errorf(InvalidArgument, "weft: dial: MaxConns is %d, want 0 (2) to 64", f.MaxConns)
 	}
+	if f.Backoff < 0 || f.MaxBackoff < 0 {
+		return Errorf(InvalidArgument, "weft: dial: Backoff is %v and MaxBackoff %v, want 0 (their defaults) or more", f.Backoff, f.MaxBackoff)
+	}
 	if f.Log == nil {
 		f.Log = slog.New(slog.DiscardHandler)
 	}
@@ -85,10 +90,22 @@ func (c *Client) configure() error {
 		f.Compressors = []compress.Compressor{f.Compressor}
 	}
 	limits, err := f.Limits.resolve()
-	if err != nil {
-		return err
+	if err == nil {
+		c.hooks, err = newHooks(f.Hooks)
 	}
-	if c.hooks, err = newHooks(f.Hooks); err != nil {
+	if err == nil {
+		err = checkCompressors(f.Compressors)
+	}
+	if err == nil {
+		err = noneNil("interceptor", len(f.Interceptors), func(i int) bool { return f.Interceptors[i] == nil })
+	}
+	if err == nil {
+		err = noneNil("stream interceptor", len(f.StreamInterceptors), func(i int) bool { return f.StreamInterceptors[i] == nil })
+	}
+	if err == nil && f.Codec != nil {
+		err = WithCodec(f.Codec).apply(new(callOptions))
+	}
+	if err != nil {
 		return err
 	}
 	c.caller = caller{
@@ -132,19 +149,32 @@ func (c *Client) opened(s *session.Session) {
 //
 // Every error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
-	if len(opts) == 0 && len(c.caller.unary) == 0 {
-		return c.call(ctx, method, args, reply, callOptions{compressor: c.caller.compressor, timeout: c.caller.timeout})
+	if len(opts) == 0 && c.caller.plain && method != "" && len(method) <= wire.MaxMethodName {
+		if s := c.ready(); s != nil {
+			deadline, err := c.caller.quick(ctx, s, method, args, reply)
+			if err == nil || !again(err) {
+				return err
+			}
+			return c.callSlow(ctx, method, args, reply, &callOptions{
+				compressor: c.caller.compressor, timeout: c.caller.timeout, deadline: deadline})
+		}
 	}
-	o, err := c.caller.options(opts)
+	return c.callWith(ctx, method, args, reply, opts)
+}
+
+//go:noinline
+func (c *Client) callWith(ctx context.Context, method string, args, reply any, opts []CallOption) error {
+	o, err := c.caller.options(method, opts)
 	if err != nil {
 		return err
 	}
 	if len(c.caller.unary) == 0 {
-		return c.call(ctx, method, args, reply, o)
+		return c.call(ctx, method, args, reply, &o)
 	}
 	info := &CallInfo{Method: method, Codec: c.caller.codecFor(&o, args).Name(), Oneway: o.oneway, Reply: reply}
 	_, err = chainUnary(c.caller.unary, info, func(ctx context.Context, req any) (any, error) {
-		return reply, c.call(ctx, method, req, reply, o)
+		once := o // next may be called more than once
+		return reply, c.call(ctx, method, req, reply, &once)
 	})(ctx, args)
 	return asError(err, method)
 }
@@ -163,7 +193,7 @@ func asError(err error, method string) error {
 }
 
 // call makes a unary call, again where that is safe.
-func (c *Client) call(ctx context.Context, method string, args, reply any, o callOptions) error {
+func (c *Client) call(ctx context.Context, method string, args, reply any, o *callOptions) error {
 	s := c.ready()
 	if s != nil {
 		err := c.caller.call(ctx, s, method, args, reply, o)
@@ -185,13 +215,15 @@ func again(err error) bool {
 }
 
 // callSlow waits for a connection and makes the call on it.
-func (c *Client) callSlow(ctx context.Context, method string, args, reply any, o callOptions) error {
-	if _, ok := ctx.Deadline(); !ok || o.timeout != c.caller.timeout {
-		if o.timeout > 0 {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, o.timeout)
-			defer cancel()
+func (c *Client) callSlow(ctx context.Context, method string, args, reply any, o *callOptions) error {
+	if _, limited := ctx.Deadline(); o.timeout > 0 && (o.bounded || !limited) {
+		left := o.timeout
+		if o.deadline != 0 {
+			left = time.Duration(o.deadline - session.Nanos())
 		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, left)
+		defer cancel()
 	}
 	for {
 		s, err := c.acquire(ctx, method)
@@ -250,7 +282,7 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 		c.goSlow(ctx, call, opts)
 		return call
 	}
-	o, err := c.caller.options(opts)
+	o, err := c.caller.options(method, opts)
 	if err != nil {
 		call.Error = err
 		call.done()
@@ -277,11 +309,17 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 		call.done()
 		return
 	}
-	unwatch := func() bool { return true }
-	started := make(chan struct{})
-	sc.Async = func(sc *session.Call) {
-		<-started
-		unwatch()
+	var unwatch func() bool
+	var met atomic.Int32
+	// The call may end before this goroutine is done with it. Who comes second
+	// finishes it: the reader must not wait.
+	finish := func() {
+		if met.Add(1) < 2 {
+			return
+		}
+		if unwatch != nil {
+			unwatch()
+		}
 		if o.reply != nil {
 			*o.reply = metadataOf(sc.ReplyMeta)
 		}
@@ -292,6 +330,7 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 		}
 		call.done()
 	}
+	sc.Async = func(*session.Call) { finish() }
 	if st := s.Start(ctx, sc); st != nil {
 		call.Error = fromStatus(st, call.Method, s.Conn().RemoteAddr().String())
 		if again(call.Error) {
@@ -304,15 +343,15 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 	if ctx.Done() != nil {
 		unwatch = context.AfterFunc(ctx, func() {
 			if s.Abandon(ctx, sc) {
-				sc.Async(sc)
+				finish()
 			}
 		})
 	}
-	close(started)
+	finish()
 }
 
 func (c *Client) openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error) {
-	o, err := c.caller.options(opts)
+	o, err := c.caller.options(method, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -368,13 +407,13 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Shutdown lets the open calls end, in both directions, and closes the client.
-// When ctx ends first it closes at once and returns an error.
+// Shutdown lets the open calls end, in both directions, and closes the client. New
+// calls fail with Canceled. When ctx ends first it closes at once and returns an error.
 func (c *Client) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var cut atomic.Bool
 	for _, l := range c.links {
-		if s := l.retire(); s != nil {
+		for _, s := range l.retire() {
 			wg.Go(func() {
 				if !s.Drain(ctx.Done(), "the client is shutting down") {
 					cut.Store(true)

@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport"
 )
 
@@ -27,7 +28,7 @@ const (
 	DefaultMaxCallBytes  = 64 << 20               // bytes of the requests in flight on a connection
 	DefaultMaxBindings   = 1024                   // methods, times codecs, used on a connection
 	DefaultStreamWindow  = 256 << 10              // bytes sent ahead on a stream
-	DefaultWriteBuffer   = 1 << 20                // bytes waiting to be written before callers wait
+	DefaultWriteBuffer   = 4 << 20                // bytes waiting to be written before callers wait
 	DefaultWriteTimeout  = 10 * time.Second       // for a write that makes no progress
 	DefaultPingInterval  = 10 * time.Second       // silence before a ping while calls are open
 	DefaultPingIdle      = 30 * time.Second       // silence before a ping while none is
@@ -98,6 +99,7 @@ type ServerConfig struct {
 	// ConnOpenedHook. A value that implements none is an error.
 	Hooks []any
 
+	// Limits bound what a client can make the server hold.
 	Limits Limits
 	// MaxPending is how many connections may be in their handshake; more are closed
 	// at once. 0: DefaultMaxPending.
@@ -168,6 +170,7 @@ type ClientConfig struct {
 	// Services are what the server may call on this client; nil: nothing.
 	Services *Services
 
+	// Limits bound what the server can make the client hold.
 	Limits Limits
 	// Backoff is the time before the second attempt to connect, which grows by
 	// 1.6 each time, give or take a fifth, up to MaxBackoff. 0: their defaults.
@@ -183,6 +186,38 @@ const software = "weft-go/0.1"
 
 // drainWait is how long a side that drains waits for the other to agree.
 const drainWait = 5 * time.Second
+
+// checkCompressors tells what is wrong with the compressors of a configuration.
+func checkCompressors(all []compress.Compressor) error {
+	if len(all) > wire.MaxNames {
+		return Errorf(InvalidArgument, "weft: %d compressors are configured, at most %d are allowed", len(all), wire.MaxNames)
+	}
+	names := make(map[string]bool, len(all))
+	for i, c := range all {
+		if c == nil {
+			return Errorf(InvalidArgument, "weft: compressor %d of the configuration is nil", i)
+		}
+		name := c.Name()
+		if err := wire.CheckName(name); err != nil {
+			return Errorf(InvalidArgument, "weft: compressor %q of type %T has a %w", name, c, err)
+		}
+		if names[name] {
+			return Errorf(InvalidArgument, "weft: two compressors have the name %q", name)
+		}
+		names[name] = true
+	}
+	return nil
+}
+
+// noneNil tells which of n values of a configuration is nil.
+func noneNil(what string, n int, isNil func(i int) bool) error {
+	for i := range n {
+		if isNil(i) {
+			return Errorf(InvalidArgument, "weft: %s %d of the configuration is nil", what, i)
+		}
+	}
+	return nil
+}
 
 func defaultCodecs() []codec.Codec {
 	return []codec.Codec{protobuf.New(), msgpack.New(), json.New(), raw.New(), gencode.New()}

@@ -5,12 +5,20 @@ import (
 	"reflect"
 )
 
+// offer registers a method, or tells that there is no function to run.
+func offer(r Registrar, m *method, missing bool) error {
+	if missing {
+		return Errorf(InvalidArgument, "weft: handle %s: the function is nil", m.name)
+	}
+	return r.registrar().add(m)
+}
+
 // Handle registers a typed function as a unary method, called name, which has the
 // form "Service.Method". The request is the function's own; the reply must not be
 // changed after it has been returned. Nothing is looked up by reflection when the
 // method is called.
 func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req) (*Res, error)) error {
-	return r.registrar().add(&method{
+	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
 		newRequest: func() any { return new(Req) },
 		call: func(ctx context.Context, req any) (any, error) {
@@ -23,7 +31,7 @@ func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Re
 			}
 			return res, nil
 		},
-	})
+	}, fn == nil)
 }
 
 // HandleRaw registers a function that works on bytes. req is valid until the
@@ -32,28 +40,28 @@ func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Re
 // codec "raw".
 func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error)) error {
 	bytes := reflect.TypeFor[[]byte]()
-	return r.registrar().add(&method{
+	return offer(r, &method{
 		name: name, kind: Unary, in: bytes, out: bytes, raw: fn,
 		newRequest: func() any { return new([]byte) },
 		call: func(ctx context.Context, req any) (any, error) {
 			reply, err := fn(ctx, *req.(*[]byte), nil)
 			return &reply, err
 		},
-	})
+	}, fn == nil)
 }
 
 // HandleStream registers a method in which both sides send any number of messages.
 func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context, *Stream[In, Out]) error) error {
-	return r.registrar().add(&method{
+	return offer(r, &method{
 		name: name, kind: BidiStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, end StreamEnd) error { return fn(ctx, &Stream[In, Out]{end}) },
-	})
+	}, fn == nil)
 }
 
 // HandleServerStream registers a method that gets one request and sends any
 // number of messages.
 func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error) error {
-	return r.registrar().add(&method{
+	return offer(r, &method{
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, end StreamEnd) error {
 			req := new(Req)
@@ -62,13 +70,13 @@ func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.
 			}
 			return fn(ctx, req, &Sender[Out]{end})
 		},
-	})
+	}, fn == nil)
 }
 
 // HandleClientStream registers a method that gets any number of messages and
 // sends one reply.
 func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error)) error {
-	return r.registrar().add(&method{
+	return offer(r, &method{
 		name: name, kind: ClientStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Res](),
 		stream: func(ctx context.Context, end StreamEnd) error {
 			res, err := fn(ctx, &Receiver[In]{end})
@@ -80,5 +88,5 @@ func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.C
 			}
 			return end.Send(res)
 		},
-	})
+	}, fn == nil)
 }

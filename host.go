@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 
@@ -49,10 +50,16 @@ func (h *host) setCodecs(all []codec.Codec) error {
 		all = defaultCodecs()
 	}
 	h.codecs = make(map[string]codec.Codec, len(all))
-	for _, c := range all {
+	if len(all) > wire.MaxNames {
+		return Errorf(InvalidArgument, "weft: %d codecs are configured, at most %d are allowed", len(all), wire.MaxNames)
+	}
+	for i, c := range all {
+		if c == nil {
+			return Errorf(InvalidArgument, "weft: codec %d of the configuration is nil", i)
+		}
 		name := c.Name()
-		if name == "" || len(name) > wire.MaxCodecName || strings.ContainsAny(name, ", ") {
-			return Errorf(InvalidArgument, "weft: codec of type %T has the name %q, want 1 to %d characters without commas and blanks", c, name, wire.MaxCodecName)
+		if err := wire.CheckName(name); err != nil {
+			return Errorf(InvalidArgument, "weft: codec %q of type %T has a %w", name, c, err)
 		}
 		if h.codecs[name] != nil {
 			return Errorf(InvalidArgument, "weft: two codecs have the name %q", name)
@@ -73,6 +80,10 @@ func (h *host) ready() {
 func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) {
 	m, st := h.services.find(name)
 	if st != nil {
+		if h.authenticate != nil {
+			// What there is instead is not for strangers.
+			st.Message = "there is no method " + name
+		}
 		return nil, st
 	}
 	c := h.codecs[codecName]
@@ -81,43 +92,44 @@ func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) 
 			Message: fmt.Sprintf("there is no codec %q here; there are %s", codecName, strings.Join(h.names, ", "))}
 	}
 	z, _ := c.(codec.Sizer)
-	return &session.Binding{Method: h.serve(m).s, Codec: c, Sizer: z}, nil
+	return &session.Binding{Method: h.serve(m), Codec: c, Sizer: z}, nil
 }
 
-func (h *host) serve(m *method) *served {
+// serve returns the method as this host serves it.
+func (h *host) serve(m *method) *session.Method {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if s := h.served[m]; s != nil {
-		return s
+	s := h.served[m]
+	if s != nil && !s.s.Removed() {
+		return s.s
 	}
-	s := &served{h: h, m: m}
+	if s == nil {
+		maps.DeleteFunc(h.served, func(_ *method, old *served) bool { return old.s.Removed() })
+		s = &served{h: h, m: m}
+		s.stats.Sampled = true
+		h.served[m] = s
+	}
 	s.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Serve: s.run, Data: s}
-	h.served[m] = s
 	m.serve(s.s)
-	return s
+	return s.s
 }
 
 // run answers one call.
 func (s *served) run(r *session.Request) {
-	code := uint16(0)
-	if err := s.answer(r); err != nil {
-		code = uint16(CodeOf(err))
-	}
-	where := r.Ctx.Session.Number()
-	s.stats.Count(where, code)
-	if r.Sampled {
-		s.stats.Time(where, session.Nanos()-r.Ctx.Received())
-	}
+	err := error(Internal) // if the handler panics
+	defer func() {
+		where := r.Ctx.Session.Number()
+		s.stats.Count(where, uint16(CodeOf(err)))
+		if r.Sampled {
+			s.stats.Time(where, r.Ended-r.Ctx.Received())
+		}
+	}()
+	err = s.answer(r)
 }
 
 // answer runs the call and answers it; the error is what the caller was told.
 func (s *served) answer(r *session.Request) error {
 	r.Compress = s.h.compressor
-	if r.Ctx.Principal == nil {
-		if p, ok := r.Ctx.Session.Owner.(*Peer); ok {
-			r.Ctx.Principal = p.principal
-		}
-	}
 	if !s.h.plain || s.m.kind != Unary {
 		return s.answerAround(r)
 	}
@@ -173,7 +185,7 @@ func decodeStatus(r *session.Request, err error) *wire.Status {
 func (s *served) answerAround(r *session.Request) error {
 	ctx := r.Ctx
 	peer, _ := ctx.Session.Owner.(*Peer)
-	info := &CallInfo{Method: s.m.name, Codec: ctx.Codec, Stream: s.m.kind != Unary, Peer: peer}
+	info := &CallInfo{Method: s.m.name, Codec: r.Codec.Name(), Stream: s.m.kind != Unary, Peer: peer}
 	for _, h := range s.h.hooks.beforeHeader {
 		if err := h.BeforeReadRequestHeader(ctx, peer); err != nil {
 			return fail(r, refusal(err))
@@ -204,8 +216,19 @@ func (s *served) answerAround(r *session.Request) error {
 	if st != nil {
 		return fail(r, st)
 	}
-	reply, err := chainUnary(s.h.unary, info, s.m.call)(ctx, req)
+	reply, err := chainUnary(s.h.unary, info, func(ctx context.Context, req any) (reply any, err error) {
+		defer s.caught(r, &err)
+		return s.m.call(ctx, req)
+	})(ctx, req)
 	return s.finish(r, info, reply, err)
+}
+
+// caught turns a panic of the handler into an error, so that what runs around the
+// call sees its end.
+func (s *served) caught(r *session.Request, err *error) {
+	if p := recover(); p != nil {
+		*err = fromStatus(r.Panicked(p), s.m.name, "")
+	}
 }
 
 // finish answers a unary call with hooks around it.
@@ -252,13 +275,13 @@ func (h *host) admit(ctx *session.Context, info *CallInfo) error {
 	if h.authenticate == nil {
 		return nil
 	}
-	cred := parseCredential(metadataOf(ctx.Meta).Get(authorization))
+	cred := parseCredential(metadataOf(ctx.Meta()).Get(authorization))
 	principal, err := h.authenticate(ctx, cred, info)
 	if err != nil {
 		return unauthenticated(err)
 	}
 	if principal != nil {
-		ctx.Principal = principal
+		ctx.SetPrincipal(principal)
 	}
 	return nil
 }
@@ -277,7 +300,10 @@ func (s *served) answerStream(r *session.Request, info *CallInfo) error {
 	stream := r.Ctx.Stream()
 	stream.SetCompress(s.h.compressor)
 	end := &streamEnd{s: stream, ctx: r.Ctx, method: s.m.name, server: true}
-	err := chainStream(s.h.streams, info, s.m.stream)(r.Ctx, end)
+	err := chainStream(s.h.streams, info, func(ctx context.Context, end StreamEnd) (err error) {
+		defer s.caught(r, &err)
+		return s.m.stream(ctx, end)
+	})(r.Ctx, end)
 	if errors.Is(err, io.EOF) {
 		// A handler that passes the end of its input on has nothing to complain of.
 		err = nil

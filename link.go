@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +27,7 @@ type link struct {
 	current atomic.Pointer[session.Session]
 
 	mu      sync.Mutex
+	live    map[*session.Session]struct{} // the current one, and those whose calls end in peace
 	running bool
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes
@@ -37,7 +40,10 @@ type link struct {
 const impatient = time.Second
 
 func newLink(c *Client, t transport.Transport, addr string) *link {
-	return &link{c: c, transport: t, addr: addr, changed: make(chan struct{}), wanted: make(chan struct{}, 1)}
+	return &link{
+		c: c, transport: t, addr: addr, live: make(map[*session.Session]struct{}),
+		changed: make(chan struct{}), wanted: make(chan struct{}, 1),
+	}
 }
 
 // session returns the link's session if it can be used.
@@ -127,25 +133,35 @@ func (l *link) change(f func()) {
 // connects again, until the client is closed.
 func (l *link) run() {
 	defer l.c.wg.Done()
-	for l.c.life.Err() == nil {
+	for !l.over() {
 		s, err := l.connect(l.c.life)
 		if err != nil {
-			l.change(func() { l.failed = err; l.tries++ })
+			l.change(func() {
+				l.failed = err
+				l.tries++
+				// Who still waits is woken now and says so again.
+				select {
+				case <-l.wanted:
+				default:
+				}
+			})
 			l.c.cfg.Log.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
 			if l.pause() {
 				continue
 			}
 			break
 		}
-		retired := false
+		began, retired := time.Now(), false
 		l.change(func() {
 			l.failed, l.tries = nil, 0
 			if retired = l.retired; !retired {
+				l.live[s] = struct{}{}
 				l.current.Store(s)
 			}
 		})
 		if retired {
 			s.Close(closedStatus())
+			l.ended(s)
 			return
 		}
 		select {
@@ -161,7 +177,18 @@ func (l *link) run() {
 			l.ended(s)
 		}
 		l.current.CompareAndSwap(s, nil)
+		if time.Since(began) < l.c.cfg.Backoff && !l.pause() {
+			// Whoever lets us in only to see us off would be asked without end.
+			return
+		}
 	}
+}
+
+// over reports whether there is to be no further connection.
+func (l *link) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.retired || l.c.life.Err() != nil
 }
 
 // outlive waits for the end of a session that makes no more calls.
@@ -176,6 +203,9 @@ func (l *link) outlive(s *session.Session) {
 }
 
 func (l *link) ended(s *session.Session) {
+	l.mu.Lock()
+	delete(l.live, s)
+	l.mu.Unlock()
 	err := fromStatus(s.Err(), "", l.c.address)
 	l.c.cfg.Log.Info("connection ended", "addr", l.c.address, "error", err.Message)
 	for _, h := range l.c.hooks.closed {
@@ -196,10 +226,6 @@ func (l *link) pause() bool {
 	defer full.Stop()
 	short := time.NewTimer(min(time.Duration(d), impatient))
 	defer short.Stop()
-	select {
-	case <-l.wanted: // what was said before this pause began
-	default:
-	}
 	var wanted chan struct{}
 	for {
 		select {
@@ -250,7 +276,11 @@ func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
 func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	cfg := l.c.cfg.TLS
 	if l.c.cfg.TLSFunc != nil {
-		cfg = tlsConfig(l.c.cfg.TLSFunc())
+		if cfg = l.c.cfg.TLSFunc(); cfg == nil {
+			conn.Close()
+			return nil, Errorf(FailedPrecondition, "TLSFunc returned no TLS configuration")
+		}
+		cfg = tlsConfig(cfg)
 	}
 	if cfg == nil {
 		return conn, nil
@@ -281,21 +311,21 @@ func (l *link) failure(err error) *Error {
 	return e
 }
 
-// retire takes the session out of use for a shutdown.
-func (l *link) retire() *session.Session {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.retired = true
-	return l.current.Load()
+// retire takes the link out of use for a shutdown, and returns the sessions that
+// may still have calls.
+func (l *link) retire() []*session.Session {
+	var live []*session.Session
+	l.change(func() {
+		l.retired = true
+		l.current.Store(nil)
+		live = slices.Collect(maps.Keys(l.live))
+	})
+	return live
 }
 
-// close ends the link's session.
+// close ends the link's sessions.
 func (l *link) close() {
-	l.mu.Lock()
-	l.retired = true
-	s := l.current.Load()
-	l.mu.Unlock()
-	if s != nil {
+	for _, s := range l.retire() {
 		s.Close(closedStatus())
 	}
 }

@@ -16,8 +16,9 @@ import (
 // may be any bytes. The zero value is empty.
 //
 // A key has 1 to 255 bytes and must not begin with "weft-"; a block has at most 64
-// pairs and, unless configured otherwise, 16 KiB. A call with other metadata fails
-// with InvalidArgument.
+// pairs and 64 KiB. A call with other metadata fails with InvalidArgument, one with
+// more than the other side takes, 16 KiB unless it is configured otherwise, with
+// ResourceExhausted.
 type Metadata struct {
 	pairs string // as they travel
 	count int
@@ -58,6 +59,22 @@ func (m Metadata) With(pairs ...string) Metadata {
 	}
 	m.pairs = string(b)
 	return m
+}
+
+// before returns the metadata with a pair in front, where Get finds it first.
+func (m Metadata) before(key, value string) Metadata {
+	if m.wrong != "" {
+		return m
+	}
+	first := Metadata{count: m.count}.With(key, value)
+	switch {
+	case first.wrong != "":
+	case len(first.pairs)+len(m.pairs) > wire.MaxMetaBlock:
+		first.wrong = fmt.Sprintf("metadata has more than %d bytes", wire.MaxMetaBlock)
+	default:
+		first.pairs += m.pairs
+	}
+	return first
 }
 
 // metadataOf wraps the inside of a block that has been checked.
@@ -113,7 +130,7 @@ func (m Metadata) String() string {
 		if b.Len() > 1 {
 			b.WriteByte(' ')
 		}
-		if k == authorization {
+		if strings.EqualFold(k, authorization) {
 			v = "(hidden)"
 		}
 		fmt.Fprintf(&b, "%s=%q", k, v)
@@ -121,6 +138,9 @@ func (m Metadata) String() string {
 	b.WriteByte('}')
 	return b.String()
 }
+
+// GoString is String, so that no verb of package fmt shows more.
+func (m Metadata) GoString() string { return m.String() }
 
 type outgoingKey struct{}
 
@@ -135,7 +155,7 @@ func WithMetadata(ctx context.Context, pairs ...string) context.Context {
 // MetadataFrom returns, in a handler, what the caller sent.
 func MetadataFrom(ctx context.Context) Metadata {
 	if c := session.FromContext(ctx); c != nil {
-		return metadataOf(c.Meta)
+		return metadataOf(c.Meta())
 	}
 	return Metadata{}
 }
@@ -149,13 +169,13 @@ func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 	if c == nil {
 		return Errorf(FailedPrecondition, "reply metadata can only be set with the context of a handler")
 	}
-	m := metadataOf(string(c.ReplyMeta)).With(pairs...)
+	m := metadataOf(c.ReplyMeta()).With(pairs...)
 	if m.wrong != "" {
 		return Errorf(InvalidArgument, "%s", m.wrong)
 	}
 	if limit := int(c.Session.Peer().MaxMetadata); len(m.pairs) > limit {
 		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d", len(m.pairs), limit)
 	}
-	c.ReplyMeta = []byte(m.pairs)
+	c.SetReplyMeta(m.pairs)
 	return nil
 }

@@ -4,9 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"net"
+	"syscall"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Peer is the other side of a connection. A handler finds its caller's with
@@ -58,11 +62,11 @@ func (p *Peer) Done() <-chan struct{} { return p.s.Done() }
 
 // Call makes a unary call to the other side; see Client.Call.
 func (p *Peer) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
-	o, err := p.caller.options(opts)
+	o, err := p.caller.options(method, opts)
 	if err != nil {
 		return err
 	}
-	return p.caller.call(ctx, p.s, method, args, reply, o)
+	return p.caller.call(ctx, p.s, method, args, reply, &o)
 }
 
 // Notify makes a one-way call to the other side; see Client.Notify.
@@ -74,7 +78,7 @@ func (p *Peer) Notify(ctx context.Context, method string, args any, opts ...Call
 func (p *Peer) Close() { p.s.Close(closedStatus()) }
 
 func (p *Peer) openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error) {
-	o, err := p.caller.options(opts)
+	o, err := p.caller.options(method, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +98,21 @@ func tlsConfig(c *tls.Config) *tls.Config {
 // speak TLS.
 func plainHint(err error) error {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return Errorf(Unavailable, "the other side does not speak TLS: %w", err)
+		return fmt.Errorf("the other side does not speak TLS: %w", err)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("the other side closed the connection; it may not speak TLS: %w", err)
 	}
 	return err
+}
+
+// refusePlain closes a connection whose TLS handshake failed. A client that spoke
+// weft without TLS is told so.
+func refusePlain(conn net.Conn, err error) {
+	plain, ok := errors.AsType[tls.RecordHeaderError](err)
+	if !ok || string(plain.RecordHeader[:]) != wire.Preface[:len(plain.RecordHeader)] {
+		conn.Close()
+		return
+	}
+	session.Refuse(conn, &wire.Status{Code: wire.FailedPrecondition, Message: "this server speaks TLS alone"})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Register registers every suitable method of a value under the name of its type,
-// so that method Mul of type Arith is called "Arith.Mul". These shapes are suitable,
+// so that method Mul of type Arith is called "Arith.Mul"; Box[int] counts as Box. These shapes are suitable,
 // on values as well as on pointers, promoted methods among them; A and R may be
 // any types, *A may also be A:
 //
@@ -30,7 +30,8 @@ func (s *Services) Register(receiver any) error {
 	if t == nil {
 		return Errorf(InvalidArgument, "weft: register: the value is nil")
 	}
-	name := elem(t).Name()
+	// The name of a type with parameters is followed by them.
+	name, _, _ := strings.Cut(elem(t).Name(), "[")
 	if !token.IsExported(name) {
 		return Errorf(InvalidArgument, "weft: register: type %v is not exported or has no name; use RegisterName", t)
 	}
@@ -57,6 +58,9 @@ func (s *Services) register(service string, receiver any, names map[string]strin
 		return Errorf(InvalidArgument, "weft: register %s: the value is nil", service)
 	}
 	t := v.Type()
+	if t.Kind() == reflect.Pointer && v.IsNil() {
+		return Errorf(InvalidArgument, "weft: register %s: the value is a nil %v", service, t)
+	}
 	var found []*method
 	for i := range t.NumMethod() {
 		rm := t.Method(i)
@@ -164,7 +168,9 @@ func shapeOf(f reflect.Value) (m *method, near string) {
 // a method that was never meant to be called.
 func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 	streams := slices.IndexFunc(params, func(p reflect.Type) bool { _, _, _, ok := streamTypes(p); return ok })
-	meant := ctx && len(params) > 0 || streams >= 0 || len(params) == 2 && t.NumOut() == 1 && fails
+	replies := t.NumOut() == 2 && fails
+	meant := ctx && (len(params) > 0 || replies) || streams >= 0 ||
+		len(params) == 2 && t.NumOut() == 1 && fails || replies && len(params) == 1 && structs(params[0], t.Out(0))
 	switch {
 	case !meant:
 		return "no"
@@ -174,6 +180,8 @@ func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 		return "its last result is not an error"
 	case streams >= 0:
 		return streamFits(t, params, ctx, streams)
+	case !ctx && t.NumOut() == 2:
+		return "it returns a reply and takes no context: the context must come first"
 	case t.NumOut() > 2:
 		return fmt.Sprintf("it returns %d results, want (*R, error) or error", t.NumOut())
 	case t.NumOut() == 2 && len(params) != 1:
@@ -207,6 +215,17 @@ func streamFits(t reflect.Type, params []reflect.Type, ctx bool, at int) string 
 		return fmt.Sprintf("a %v returns %d result(s)", kind, want[1])
 	}
 	return ""
+}
+
+// structs reports whether types are pointers to structs, as messages are: a method
+// from one to another is most likely meant to be called.
+func structs(types ...reflect.Type) bool {
+	for _, t := range types {
+		if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
+			return false
+		}
+	}
+	return true
 }
 
 // usable reports whether values of a type can be messages.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,7 +32,9 @@ type Server struct {
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	peers     map[*Peer]struct{}
-	conns     sync.WaitGroup // connections from accept to end
+	entering  map[net.Conn]struct{} // connections that were let in and are not among the peers yet
+	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
+	conns     sync.WaitGroup        // connections from accept to end
 	closing   bool
 	closed    bool
 	stop      context.CancelFunc // ends handshakes
@@ -46,6 +49,7 @@ func NewServer(cfg *ServerConfig) *Server {
 		Services:  NewServices(),
 		listeners: make(map[net.Listener]struct{}),
 		peers:     make(map[*Peer]struct{}),
+		entering:  make(map[net.Conn]struct{}),
 		exec:      session.NewExecutor(),
 	}
 	if cfg != nil {
@@ -61,6 +65,10 @@ func (s *Server) configure() error {
 	if c.Transports == nil {
 		c.Transports = defaultTransports()
 	}
+	if c.MaxPending < 0 || c.MaxConns < 0 || c.DrainTimeout < 0 {
+		return Errorf(InvalidArgument, "weft: MaxPending is %d, MaxConns %d, DrainTimeout %v: none can be negative",
+			c.MaxPending, c.MaxConns, c.DrainTimeout)
+	}
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
 	if c.Log == nil {
@@ -70,10 +78,19 @@ func (s *Server) configure() error {
 		c.TLS = tlsConfig(c.TLS)
 	}
 	limits, err := c.Limits.resolve()
-	if err != nil {
-		return err
+	if err == nil {
+		s.hooks, err = newHooks(c.Hooks)
 	}
-	if s.hooks, err = newHooks(c.Hooks); err != nil {
+	if err == nil {
+		err = checkCompressors(c.Compressors)
+	}
+	if err == nil {
+		err = noneNil("interceptor", len(c.Interceptors), func(i int) bool { return c.Interceptors[i] == nil })
+	}
+	if err == nil {
+		err = noneNil("stream interceptor", len(c.StreamInterceptors), func(i int) bool { return c.StreamInterceptors[i] == nil })
+	}
+	if err != nil {
 		return err
 	}
 	s.host = host{
@@ -144,7 +161,7 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
-		// It ends when the listener is closed, which every way out of here does.
+		// This goroutine ends when the listener is closed, which every way out of here does.
 		go func() { failed <- s.Serve(l) }()
 	}
 	var err error
@@ -273,20 +290,25 @@ func (s *Server) handshake(conn net.Conn) {
 		cancel()
 		if err != nil {
 			s.cfg.Log.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
-			conn.Close()
+			refusePlain(conn, err)
 			return
 		}
 		conn = t
 	}
-	sess, st := session.Accept(s.life, conn, &s.session)
-	if st != nil {
+	if _, st := session.Accept(s.life, conn, &s.session); st != nil {
 		s.cfg.Log.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
-		return
+		s.mu.Lock()
+		s.entered(conn)
+		s.mu.Unlock()
 	}
-	if s.stopping() {
-		// It came while the server was shutting down: its first word is to go away.
-		s.conns.Add(1)
-		go s.drainOne(sess.Owner.(*Peer), s.life)
+}
+
+// entered notes that a connection which was let in is among the peers, or has
+// failed. It is called with the lock held.
+func (s *Server) entered(conn net.Conn) {
+	if _, ok := s.entering[conn]; ok {
+		delete(s.entering, conn)
+		s.admitted.Done()
 	}
 }
 
@@ -296,37 +318,53 @@ func (s *Server) admit(sess *session.Session, credential string) *wire.Status {
 	p := &Peer{s: sess, conn: sess.Conn(), caller: &caller{timeout: DefaultTimeout}}
 	p.caller.setDefaults(nil)
 	sess.Owner = p
-	s.mu.Lock()
-	open, closed := len(s.peers), s.closed
-	s.mu.Unlock()
-	if closed {
-		return &wire.Status{Code: wire.Unavailable, Message: "the server is closed"}
+	if s.cfg.AuthenticateConn != nil {
+		principal, err := s.authenticateConn(parseCredential(credential), p)
+		if err != nil {
+			return refusal(unauthenticated(err))
+		}
+		p.principal = principal
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A connection that is let in gets its calls answered, so none is while the
+	// server shuts down; what was not let in has not sent any.
+	if s.closing {
+		return &wire.Status{Code: wire.Unavailable, Reason: session.ReasonDraining, Message: "the server is shutting down"}
+	}
+	open := len(s.peers) + len(s.entering)
 	if s.cfg.MaxConns > 0 && open >= s.cfg.MaxConns {
 		return &wire.Status{Code: wire.ResourceExhausted, Message: fmt.Sprintf("the server has %d connections already and takes no more", open)}
 	}
-	if s.cfg.AuthenticateConn == nil {
-		return nil
-	}
-	principal, err := s.cfg.AuthenticateConn(s.life, parseCredential(credential), p)
-	if err != nil {
-		return refusal(unauthenticated(err))
-	}
-	p.principal = principal
+	s.entering[sess.Conn()] = struct{}{}
+	s.admitted.Add(1)
 	return nil
+}
+
+// authenticateConn asks the configured function. Its panic, which a stranger may
+// have found a way to cause, costs only the connection.
+func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s.cfg.Log.Error("AuthenticateConn panicked", "peer", p.Addr().String(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			err = Errorf(Internal, "the connection could not be authenticated")
+		}
+	}()
+	return s.cfg.AuthenticateConn(s.life, cred, p)
 }
 
 // opened is called for every session before it reads its first frame.
 func (s *Server) opened(sess *session.Session) {
 	p := sess.Owner.(*Peer)
+	s.conns.Add(1)
 	s.mu.Lock()
 	s.peers[p] = struct{}{}
+	s.entered(sess.Conn())
 	s.mu.Unlock()
-	s.conns.Add(1)
 	for _, h := range s.hooks.opened {
 		h.ConnOpened(p)
 	}
-	// It ends with the session.
+	// This goroutine ends with the session; a shutdown waits for it.
 	go func() {
 		defer s.conns.Done()
 		<-sess.Done()

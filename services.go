@@ -75,13 +75,16 @@ func (m *method) serve(s *session.Method) {
 	m.served = append(m.served, s)
 }
 
-func (m *method) remove() {
+// remove has all that was bound to the method look for it anew. It is found no
+// more when it is gone, and under fewer names otherwise.
+func (m *method) remove(gone bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.gone = true
+	m.gone = m.gone || gone
 	for _, s := range m.served {
 		s.Remove()
 	}
+	m.served = nil
 }
 
 // serviceOf is the part of a method's name before the last dot.
@@ -96,15 +99,10 @@ func serviceOf(name string) string {
 func checkName(name string) error {
 	dot := strings.LastIndexByte(name, '.')
 	switch {
-	case len(name) > wire.MaxMethodName:
-		return Errorf(InvalidArgument, "weft: method name of %d bytes, at most %d are allowed", len(name), wire.MaxMethodName)
+	case wire.CheckMethod(name) != nil:
+		return Errorf(InvalidArgument, "weft: name %q: %w", name, wire.CheckMethod(name))
 	case dot <= 0 || dot == len(name)-1:
 		return Errorf(InvalidArgument, "weft: method name %q is not of the form Service.Method", name)
-	}
-	for _, c := range []byte(name) {
-		if c <= ' ' || c == 0x7f {
-			return Errorf(InvalidArgument, "weft: method name %q has a blank or a control character", name)
-		}
 	}
 	return nil
 }
@@ -112,15 +110,9 @@ func checkName(name string) error {
 // add registers methods, all or none.
 func (s *Services) add(all ...*method) error {
 	s.mu.Lock()
-	for _, m := range all {
-		err := checkName(m.name)
-		if err == nil && s.methods[m.name] != nil {
-			err = Errorf(AlreadyExists, "weft: method %s is registered already", m.name)
-		}
-		if err != nil {
-			s.mu.Unlock()
-			return err
-		}
+	if err := s.check(all); err != nil {
+		s.mu.Unlock()
+		return err
 	}
 	var fresh []string
 	for _, m := range all {
@@ -139,6 +131,24 @@ func (s *Services) add(all ...*method) error {
 	return nil
 }
 
+// check tells what keeps methods from being added. It is called with the lock held.
+func (s *Services) check(all []*method) error {
+	names := make(map[string]bool, len(all))
+	for _, m := range all {
+		if err := checkName(m.name); err != nil {
+			return err
+		}
+		if s.methods[m.name] != nil {
+			return Errorf(AlreadyExists, "weft: method %s is registered already", m.name)
+		}
+		if names[m.name] {
+			return Errorf(InvalidArgument, "weft: two methods are to be registered as %s", m.name)
+		}
+		names[m.name] = true
+	}
+	return nil
+}
+
 // has reports whether a service has a method. It is called with the lock held.
 func (s *Services) has(service string) bool {
 	for name := range s.methods {
@@ -152,17 +162,15 @@ func (s *Services) has(service string) bool {
 // Alias makes a method callable by a second name as well. The error says that
 // there is no such method or that the alias is taken.
 func (s *Services) Alias(alias, name string) error {
-	s.mu.RLock()
-	m := s.methods[name]
-	s.mu.RUnlock()
-	if m == nil {
-		return Errorf(NotFound, "weft: alias %s: there is no method %s", alias, name)
-	}
 	if err := checkName(alias); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	m := s.methods[name]
+	if m == nil {
+		return Errorf(NotFound, "weft: alias %s: there is no method %s", alias, name)
+	}
 	if s.methods[alias] != nil {
 		return Errorf(AlreadyExists, "weft: alias %s: a method of that name is registered already", alias)
 	}
@@ -190,7 +198,7 @@ func (s *Services) Unregister(service string) error {
 				}
 			}
 		}
-		m.remove()
+		m.remove(m.name == name)
 	}
 	if !found {
 		return Errorf(NotFound, "weft: unregister: there is no service %s", service)
@@ -213,8 +221,8 @@ type MethodInfo struct {
 	Reply   reflect.Type // what it gets
 }
 
-// Services lists what is registered, by name.
-func (s *Services) Services() []ServiceInfo {
+// Describe lists what is registered, by name.
+func (s *Services) Describe() []ServiceInfo {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	aliases := make(map[*method][]string)

@@ -30,11 +30,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	for l := range s.listeners {
 		l.Close()
 	}
-	peers := make([]*Peer, 0, len(s.peers))
-	for p := range s.peers {
-		peers = append(peers, p)
-	}
 	s.mu.Unlock()
+	// Connections that were let in just now still become peers: their hello is being
+	// written, which is bounded in time.
+	s.admitted.Wait()
+	peers := s.Peers()
 
 	var cut atomic.Int64
 	var wg sync.WaitGroup
@@ -47,12 +47,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
 	}
 	return nil
-}
-
-// drainOne drains a connection that came during a shutdown.
-func (s *Server) drainOne(p *Peer, ctx context.Context) {
-	defer s.conns.Done()
-	s.drainPeer(p, ctx)
 }
 
 // drainPeer drains one connection and returns how many calls were cut off.
@@ -87,13 +81,10 @@ func (s *Server) close() {
 	for l := range s.listeners {
 		l.Close()
 	}
-	peers := make([]*Peer, 0, len(s.peers))
-	for p := range s.peers {
-		peers = append(peers, p)
-	}
 	s.mu.Unlock()
 	s.stop()
-	for _, p := range peers {
+	s.admitted.Wait()
+	for _, p := range s.Peers() {
 		p.s.Close(closedStatus())
 	}
 	s.conns.Wait()

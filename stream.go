@@ -30,7 +30,8 @@ func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
 
 // Send sends a message. It waits while the other side is behind by more than its
 // window. The message may be changed afterwards. On a client, an error means that
-// the call has ended; io.EOF that it ended well without taking more.
+// the call has ended, be it because the message cannot be sent; io.EOF means that it
+// ended well without taking more.
 func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 
 // CloseSend says that this side sends no more; the other side's Recv then returns
@@ -98,8 +99,12 @@ func (e *streamEnd) Context() context.Context { return e.ctx }
 
 func (e *streamEnd) Send(msg any) error {
 	st := e.s.Send(msg)
-	if st == nil {
+	switch {
+	case st == nil:
 		return nil
+	case st.Code == wire.OK:
+		e.finish()
+		return io.EOF
 	}
 	return e.error(st)
 }

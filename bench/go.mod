@@ -14,6 +14,7 @@ require (
 )
 
 require (
+	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect

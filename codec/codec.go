@@ -31,7 +31,8 @@ type Codec interface {
 	// Decode decodes body into v, which is a non-nil pointer. What v held
 	// before does not show in the result, so a value can be used again and
 	// nothing of one call leaks into the next; after an error what v holds means
-	// nothing. Bytes behind the encoded value are an error.
+	// nothing. Bytes behind the encoded value are an error, unless the format
+	// does not know its end, as those of raw and protobuf do not.
 	//
 	// body belongs to the caller and is overwritten after Decode returns, so
 	// what v keeps must be copied. Decode must survive hostile bytes: it returns

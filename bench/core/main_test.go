@@ -21,6 +21,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	// A child under the race detector sleeps a second before it ends, without this.
+	os.Setenv("GORACE", "atexit_sleep_ms=0")
 	leak.Main(m)
 }
 

@@ -17,7 +17,7 @@ package codectest
 import (
 	"fmt"
 	"reflect"
-	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/weftrpc/weft/codec"
@@ -85,10 +85,11 @@ type suite struct {
 	cfg Config
 }
 
-var validName = regexp.MustCompile(`^[a-z0-9.-]{1,32}$`)
-
 func (s *suite) name(t *testing.T) {
-	if name := s.c.Name(); !validName.MatchString(name) {
+	const most, allowed = 32, "abcdefghijklmnopqrstuvwxyz0123456789-."
+	name := s.c.Name()
+	foreign := strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(allowed, r) })
+	if name == "" || len(name) > most || foreign {
 		t.Errorf("Name() = %q, want 1 to 32 characters of a-z, 0-9, '-' and '.'", name)
 	}
 }

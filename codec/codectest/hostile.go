@@ -158,6 +158,13 @@ func (s *suite) targets(t *testing.T) {
 		if err := safely(func() error { _, err := s.c.Append(nil, v); return err }); isPanic(err) {
 			t.Errorf("Append of %T(%v) panics: %v", v, v, err)
 		}
+		sizer, ok := s.c.(codec.Sizer)
+		if !ok {
+			continue
+		}
+		if err := safely(func() error { sizer.Size(v); return nil }); isPanic(err) {
+			t.Errorf("Size of %T(%v) panics: %v", v, v, err)
+		}
 	}
 }
 

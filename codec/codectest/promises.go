@@ -83,7 +83,7 @@ func (s *suite) reuse(t *testing.T, v any) {
 func (s *suite) sizer(t *testing.T, v any) {
 	sizer, ok := s.c.(codec.Sizer)
 	if !ok {
-		t.Skip("not a codec.Sizer")
+		return
 	}
 	n, ok := sizer.Size(v)
 	if !ok {

@@ -38,7 +38,7 @@ type message interface {
 }
 
 // maxSize bounds what a wrong Size can make Append reserve.
-const maxSize = 1 << 31
+const maxSize = 1<<31 - 1
 
 func (gencode) Name() string { return "gencode" }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/gob"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -72,6 +73,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"long number":        {message([]byte{4, 0, 0x80}), "number of 128 bytes"},
 		"value behind":       {append(bodyOf(t, 1), bodyOf(t, 2)...), "bytes behind the value"},
 		"byte in message":    {message([]byte{4, 0, 2, 0}), "1 bytes behind the value"},
+		"too many types":     {manyTypes(30_000), "descriptions of types take more than 262144 bytes"},
 		"interface squared":  {message([]byte{16, 0, 1, 'x', 16, 4, 0, 0}), "interface holds an interface"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -83,6 +85,15 @@ func TestDecodeRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manyTypes returns a body that describes n types.
+func manyTypes(n int) []byte {
+	var body []byte
+	for id := range int64(n) {
+		body = append(body, message(appendInt(nil, -id-firstDescribed), []byte{2, 2, 4, 0, 0})...) // a slice of int
+	}
+	return append(body, message([]byte{4, 0, 2})...)
 }
 
 func TestDepth(t *testing.T) {
@@ -109,6 +120,26 @@ func TestDepth(t *testing.T) {
 	err := New().Decode(append(defs, deep...), &got)
 	if err == nil || !strings.Contains(err.Error(), "nesting deeper than 64") {
 		t.Errorf("4 million deep: %v after %v", err, time.Since(start))
+	}
+}
+
+// TestMemory has bodies that are dense with what takes memory.
+func TestMemory(t *testing.T) {
+	for name, body := range map[string][]byte{
+		"types":  manyTypes(20_000),
+		"claims": append(appendUint(nil, 9<<20), 4, 0, 2),
+	} {
+		used := int64(1 << 62)
+		for range 3 { // the least, as other goroutines may allocate meanwhile
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_ = New().Decode(body, new(int))
+			runtime.ReadMemStats(&after)
+			used = min(used, int64(after.TotalAlloc-before.TotalAlloc))
+		}
+		if most := int64(64<<10 + 100*len(body)); used > most {
+			t.Errorf("%s: %d bytes of body make Decode allocate %d, want at most %d", name, len(body), used, most)
+		}
 	}
 }
 

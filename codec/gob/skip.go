@@ -8,7 +8,7 @@ import (
 )
 
 // maxConcrete is how many types behind interfaces are looked up for one body.
-const maxConcrete = 64
+const maxConcrete = 32
 
 // skipped reports whether encoding/gob skips this place, because the receiver
 // has no field for it or a field around it, or may skip it.

@@ -30,6 +30,11 @@ type field struct {
 	typ  int64
 }
 
+// maxDescriptions is how many bytes the descriptions in one body may take.
+// encoding/gob makes some fifty bytes of each, and a type of a large service
+// takes some hundred.
+const maxDescriptions = 256 << 10
+
 // describe reads the description of the type with the number id.
 func (s *scanner) describe(id int64) {
 	if id < firstDescribed || s.types[id] != nil {
@@ -46,6 +51,9 @@ func (s *scanner) describe(id int64) {
 	s.defs = append(append(s.defs, number...), s.out[start:]...)
 	s.out = s.out[:start]
 	s.types[id] = d
+	if len(s.defs) > maxDescriptions {
+		s.fail(fmt.Errorf("descriptions of types take more than %d bytes", maxDescriptions))
+	}
 }
 
 // wireType reads the struct of that name in encoding/gob, of which one field

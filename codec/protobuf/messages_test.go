@@ -172,6 +172,11 @@ func (m *static) UnmarshalVT(b []byte) error {
 }
 func (m *static) Reset() { *m = static{} }
 
+// fragile does not think of nil.
+type fragile struct{ vtMessage }
+
+func (m *fragile) SizeVT() int { return len(m.Name) }
+
 // onlyMarshals can be encoded and not decoded.
 type onlyMarshals struct{ fields }
 

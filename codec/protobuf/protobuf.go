@@ -78,8 +78,14 @@ func Is(v any) bool {
 
 func (protobuf) Name() string { return "protobuf" }
 
-// Size returns the length of the encoding of the message v.
+// Size returns the length of the encoding of the message v; ok is false when v
+// is none, or cannot be encoded at all.
 func (protobuf) Size(v any) (n int, ok bool) {
+	defer func() {
+		if recover() != nil {
+			n, ok = 0, false // Append tells why
+		}
+	}()
 	switch m := v.(type) {
 	case vtMarshaler:
 		return m.SizeVT(), true
@@ -92,14 +98,14 @@ func (protobuf) Size(v any) (n int, ok bool) {
 }
 
 // Append appends the encoding of the message v.
-func (p protobuf) Append(dst []byte, v any) (_ []byte, err error) {
+func (protobuf) Append(dst []byte, v any) (_ []byte, err error) {
+	defer recovered(&err, "encoding", v)
 	switch m := v.(type) {
 	case vtMarshaler:
-		return p.AppendSized(dst, v, m.SizeVT())
+		return appendSized(dst, v, m.SizeVT())
 	case gogoMessage:
-		return p.AppendSized(dst, v, m.Size())
+		return appendSized(dst, v, m.Size())
 	case proto.Message:
-		defer recovered(&err, "encoding", v)
 		return proto.MarshalOptions{}.MarshalAppend(dst, m)
 	}
 	return dst, errType(v)
@@ -109,6 +115,10 @@ func (p protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 func (protobuf) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
 	// A message that changes meanwhile makes generated code leave its buffer.
 	defer recovered(&err, "encoding", v)
+	return appendSized(dst, v, n)
+}
+
+func appendSized(dst []byte, v any, n int) ([]byte, error) {
 	switch m := v.(type) {
 	case vtMarshaler:
 		return appendWith(dst, v, n, m.MarshalToSizedBufferVT)

@@ -118,6 +118,19 @@ func TestAppendSizedOfAChangedMessage(t *testing.T) {
 	}
 }
 
+// TestSizeOfABrokenMessage has generated code that does not survive a nil.
+func TestSizeOfABrokenMessage(t *testing.T) {
+	if n, ok := protobuf.New().(codec.Sizer).Size((*changing)(nil)); ok && n > 0 {
+		t.Errorf("Size = %d", n)
+	}
+	if n, ok := protobuf.New().(codec.Sizer).Size((*fragile)(nil)); ok {
+		t.Errorf("Size of what panics = %d", n)
+	}
+	if _, err := protobuf.New().Append(nil, (*fragile)(nil)); err == nil || !strings.Contains(err.Error(), "the pointer is nil") {
+		t.Errorf("Append of what panics: %v", err)
+	}
+}
+
 func TestDepth(t *testing.T) {
 	nested := func(depth int) []byte {
 		v := structpb.NewNullValue()

@@ -60,6 +60,7 @@ func table() []row {
 		{"console/...", 4, []string{"console", "cluster"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},
+		{"examples", 5, nil},
 		{"examples/...", 5, []string{"examples/..."}},
 		{"bench", 5, []string{"bench/..."}},
 		{"bench/...", 5, []string{"bench", "bench/..."}},

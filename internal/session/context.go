@@ -10,29 +10,32 @@ import (
 
 // Context is the context of one call that this side answers. It ends when the
 // other side cancels the call, when the deadline passes, when the connection is
-// lost, and when the handler has returned. What only some handlers ask for (a Done
-// channel, a timer) is made when it is asked for.
+// lost, and when the handler has returned. What only some calls need (metadata, a
+// Done channel, a timer) is made when it is needed, so that a Context is small.
 //
 // A Context is never used for a second call, whatever becomes of it: a handler
 // that keeps it too long sees an ended context, never somebody else's call.
 type Context struct {
-	Session   *Session
-	Method    *Method
-	Meta      string // the inside of the request's metadata block
-	ReplyMeta []byte // what the handler wants to send back; for its goroutine alone
-	Principal any    // who the caller is, set by the owner's authentication
-	Codec     string
+	Session *Session
+	Method  *Method
 
-	id       uint32
 	deadline int64
 	received int64
+	more     atomic.Pointer[more]
+	id       uint32
 	state    atomic.Uint32
-	watched  atomic.Bool // done or after have been asked for
-	stream   *Stream
 	answered bool // the final frame has been appended; guarded by the writer's lock
+}
+
+// more is what only some calls need.
+type more struct {
+	meta      string // the inside of the request's metadata block
+	replyMeta string // the same of the reply's; for the handler's goroutine alone
+	principal any
+	stream    *Stream
 
 	mu    sync.Mutex
-	done  chan struct{}
+	done  chan struct{} // nil until somebody asks for it
 	timer *time.Timer
 	after map[*func()]struct{}
 }
@@ -56,6 +59,47 @@ func FromContext(ctx context.Context) *Context {
 	c, _ := ctx.Value(Key{}).(*Context)
 	return c
 }
+
+func (c *Context) need() *more {
+	if m := c.more.Load(); m != nil {
+		return m
+	}
+	m := new(more)
+	if c.more.CompareAndSwap(nil, m) {
+		return m
+	}
+	return c.more.Load()
+}
+
+// Meta is the inside of the request's metadata block, "" if there was none.
+func (c *Context) Meta() string {
+	if m := c.more.Load(); m != nil {
+		return m.meta
+	}
+	return ""
+}
+
+// ReplyMeta is the inside of the metadata block that goes back with the reply.
+func (c *Context) ReplyMeta() string {
+	if m := c.more.Load(); m != nil {
+		return m.replyMeta
+	}
+	return ""
+}
+
+// SetReplyMeta sets it. Only the handler's goroutine may call it.
+func (c *Context) SetReplyMeta(pairs string) { c.need().replyMeta = pairs }
+
+// Principal is what SetPrincipal was given, or nil.
+func (c *Context) Principal() any {
+	if m := c.more.Load(); m != nil {
+		return m.principal
+	}
+	return nil
+}
+
+// SetPrincipal says who the caller is. It is called before the handler runs.
+func (c *Context) SetPrincipal(p any) { c.need().principal = p }
 
 // Deadline is the caller's, carried over without comparing clocks.
 func (c *Context) Deadline() (time.Time, bool) {
@@ -91,70 +135,79 @@ func (c *Context) Err() error {
 
 // Done is closed when the context ends.
 func (c *Context) Done() <-chan struct{} {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.watch()
-	return c.done
+	m := c.need()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c.watch(m)
+	return m.done
 }
 
 // watch makes the channel and the timer. It is called with the lock held.
-func (c *Context) watch() {
-	if c.done != nil {
+func (c *Context) watch(m *more) {
+	if m.done != nil {
 		return
 	}
-	c.done = make(chan struct{})
-	c.watched.Store(true)
+	m.done = make(chan struct{})
+	// Who ends the context changes the state before it looks for m, and then waits
+	// for the lock: either it sees the channel or this sees the state.
 	if c.state.Load() != live {
-		close(c.done)
+		close(m.done)
 		return
 	}
 	if c.deadline != 0 {
-		c.timer = time.AfterFunc(time.Duration(c.deadline-now()), func() { c.end(expired) })
+		m.timer = time.AfterFunc(time.Duration(c.deadline-now()), func() { c.end(expired) })
 	}
 }
 
 // AfterFunc lets package context follow this context without a goroutine.
 func (c *Context) AfterFunc(f func()) func() bool {
-	c.mu.Lock()
-	c.watch()
+	m := c.need()
+	m.mu.Lock()
+	c.watch(m)
 	if c.state.Load() != live {
-		c.mu.Unlock()
+		m.mu.Unlock()
 		// It runs the user's function once and ends with it.
 		go f()
 		return func() bool { return false }
 	}
-	if c.after == nil {
-		c.after = make(map[*func()]struct{})
+	if m.after == nil {
+		m.after = make(map[*func()]struct{})
 	}
 	key := &f
-	c.after[key] = struct{}{}
-	c.mu.Unlock()
+	m.after[key] = struct{}{}
+	m.mu.Unlock()
 	return func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		_, waiting := c.after[key]
-		delete(c.after, key)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		_, waiting := m.after[key]
+		delete(m.after, key)
 		return waiting
 	}
 }
 
 // end ends the context; the first reason counts.
 func (c *Context) end(state uint32) {
-	if !c.state.CompareAndSwap(live, state) || !c.watched.Load() {
+	if !c.state.CompareAndSwap(live, state) {
 		return
 	}
-	c.mu.Lock()
-	if c.timer != nil {
-		c.timer.Stop()
+	m := c.more.Load()
+	if m == nil {
+		return
 	}
-	select {
-	case <-c.done:
-	default:
-		close(c.done)
+	m.mu.Lock()
+	if m.timer != nil {
+		m.timer.Stop()
 	}
-	after := c.after
-	c.after = nil
-	c.mu.Unlock()
+	if m.done != nil {
+		select {
+		case <-m.done:
+		default:
+			close(m.done)
+		}
+	}
+	after := m.after
+	m.after = nil
+	m.mu.Unlock()
 	for f := range after {
 		// It runs the user's function once and ends with it.
 		go (*f)()
@@ -165,7 +218,12 @@ func (c *Context) end(state uint32) {
 func (c *Context) Received() int64 { return c.received }
 
 // Stream is the stream of a streaming call, nil for a unary one.
-func (c *Context) Stream() *Stream { return c.stream }
+func (c *Context) Stream() *Stream {
+	if m := c.more.Load(); m != nil {
+		return m.stream
+	}
+	return nil
+}
 
 // String keeps a Context out of logs: fmt would walk through the session.
 func (c *Context) String() string { return "weft call " + c.Method.Name }

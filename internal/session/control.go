@@ -107,16 +107,20 @@ func (k *keeper) look() {
 		w.mu.Unlock()
 		return
 	}
+	if w.writes == k.writes {
+		w.trim()
+	}
 	if w.mode != writing || w.writes != k.writes {
 		k.writes, k.stuck = w.writes, 0
 	} else if k.stuck == 0 {
 		k.stuck = at
 	}
+	stuck := k.stuck
 	open := s.out.open > 0 || s.in.running.Load() > 0
 	s.keeper.Reset(k.next())
 	w.mu.Unlock()
 
-	if l.WriteTimeout > 0 && k.stuck != 0 && at-k.stuck >= int64(l.WriteTimeout) {
+	if l.WriteTimeout > 0 && stuck != 0 && at-stuck >= int64(l.WriteTimeout) {
 		s.fail(unavailable(fmt.Sprintf("the other side has taken nothing for %v", l.WriteTimeout)))
 		return
 	}
@@ -223,10 +227,16 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 	return true
 }
 
+// settled reports whether no call is open. From then on none can be opened, since
+// nobody would wait for its end.
 func (s *Session) settled() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.in.running.Load() == 0 && s.out.open == 0
+	if s.in.running.Load() > 0 || s.out.open > 0 {
+		return false
+	}
+	s.out.goneAway = true
+	return true
 }
 
 // CancelIncoming ends the contexts of all calls that this side answers. Those

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
@@ -207,6 +208,8 @@ func handshakeStatus(ctx context.Context, err error, limit time.Duration) *wire.
 		st.Message = "handshake: " + contextError(ctx)
 	} else if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		st.Message = fmt.Sprintf("handshake: no answer within %v", limit)
+	} else if errors.Is(err, io.EOF) {
+		st.Message = "handshake: the other side closed the connection without a word"
 	}
 	return st
 }

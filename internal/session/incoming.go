@@ -108,8 +108,8 @@ func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }
 func (in *incoming) breakAll() {
 	in.each(func(c *Context) {
 		c.end(canceled)
-		if c.stream != nil {
-			c.stream.broken()
+		if st := c.Stream(); st != nil {
+			st.broken()
 		}
 	})
 }

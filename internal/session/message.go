@@ -73,14 +73,15 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 		return nil
 	}
 	small := takeBuffer()
-	out, err := comp.Compress(append(small.b[:0], byte(index)), b)
+	out, err := squeeze(comp, append(small.b[:0], byte(index)), b)
 	if err != nil {
 		small.release()
 		m.release()
 		return &wire.Status{Code: wire.Internal, Outcome: wire.NotSent, Message: "compress with " + comp.Name() + ": " + err.Error()}
 	}
 	small.b = out
-	if len(out) >= len(b) {
+	if len(out) >= len(b) || len(b) > restoredLimit(len(out)-1) {
+		// It would be longer, or look like a bomb to the other side.
 		small.release()
 		return nil
 	}
@@ -100,6 +101,9 @@ func (s *Session) tooLong(n int) *wire.Status {
 // put appends the message as a frame, or queues it as a large one. It is called
 // with the writer's lock held. After an error nothing has been appended.
 func (s *Session) put(h wire.Header, m *message) *wire.Status {
+	if m.sizer != nil {
+		return s.putSized(h, m.meta, m.sizer, m.value, m.size)
+	}
 	w := &s.w
 	h.Flags |= m.flags
 	total := m.size
@@ -118,24 +122,37 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 		return nil
 	}
 	at := w.begin()
-	if m.meta != "" {
-		w.buf = appendMeta(w.buf, m.meta)
-	}
-	if m.sizer == nil {
-		w.buf = append(w.buf, m.bytes...)
-	} else {
-		b, err := appendSized(m.sizer, w.buf, m.value, m.size)
-		if err != nil || len(b) != len(w.buf)+m.size {
-			w.buf = w.buf[:at]
-			if err == nil {
-				err = fmt.Errorf("it has %d bytes instead of the %d it was to have; it may have been changed meanwhile", len(b)-at-wire.HeaderSize, m.size)
-			}
-			return encodeStatus(nil, m.value, err)
-		}
-		w.buf = b
-	}
+	w.buf = appendMeta(w.buf, m.meta)
+	w.buf = append(w.buf, m.bytes...)
 	w.end(at, h, s.sum)
 	return nil
+}
+
+// putSized encodes v, which has size bytes, straight into the writer's buffer.
+func (s *Session) putSized(h wire.Header, meta string, z codec.Sizer, v any, size int) *wire.Status {
+	w := &s.w
+	at := w.begin()
+	if meta != "" {
+		h.Flags |= wire.FlagMeta
+		w.buf = appendMeta(w.buf, meta)
+	}
+	from := len(w.buf)
+	b, err := appendSized(z, w.buf, v, size)
+	if err != nil || len(b)-from != size {
+		w.buf = w.buf[:at]
+		return sizedStatus(v, err, len(b)-from, size)
+	}
+	w.buf = b
+	w.end(at, h, s.sum)
+	return nil
+}
+
+//go:noinline
+func sizedStatus(v any, err error, got, want int) *wire.Status {
+	if err == nil {
+		err = fmt.Errorf("it has %d bytes instead of the %d it was to have; it may have been changed meanwhile", got, want)
+	}
+	return encodeStatus(nil, v, err)
 }
 
 func appendMeta(dst []byte, pairs string) []byte {
@@ -149,30 +166,25 @@ func appendMeta(dst []byte, pairs string) []byte {
 // appendBody and appendSized keep a codec, or the user's code in it, from taking
 // the process down.
 func appendBody(c codec.Codec, dst []byte, v any) (b []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b, err = nil, fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	return c.Append(dst, v)
 }
 
 func appendSized(z codec.Sizer, dst []byte, v any, n int) (b []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b, err = nil, fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	return z.AppendSized(dst, v, n)
+}
+
+// recovered turns a panic into an error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v", p)
+	}
 }
 
 // Decode decodes body into v and survives a codec that panics.
 func Decode(c codec.Codec, body []byte, v any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
+	defer recovered(&err)
 	return c.Decode(body, v)
 }
 
@@ -205,13 +217,26 @@ func (s *Session) decompress(body []byte) ([]byte, error) {
 	}
 	c := s.cfg.Compressors[index]
 	body = body[1:]
-	limit := min(s.cfg.Limits.MaxMessage, len(body)*maxRatio+ratioFree)
-	b, err := c.Decompress(nil, body, limit)
+	b, err := restore(c, body, min(s.cfg.Limits.MaxMessage, restoredLimit(len(body))))
 	if err != nil {
 		return nil, fmt.Errorf("decompress with %s: %w", c.Name(), err)
 	}
 	return b, nil
 }
+
+// squeeze and restore keep a compressor from taking the process down.
+func squeeze(c compress.Compressor, dst, src []byte) (b []byte, err error) {
+	defer recovered(&err)
+	return c.Compress(dst, src)
+}
+
+func restore(c compress.Compressor, src []byte, limit int) (b []byte, err error) {
+	defer recovered(&err)
+	return c.Decompress(nil, src, limit)
+}
+
+// restoredLimit is how long a body may be whose compressed form has n bytes.
+func restoredLimit(n int) int { return n*maxRatio + ratioFree }
 
 const (
 	// maxRatio is how many times longer than its compressed form a body may be,

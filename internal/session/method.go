@@ -23,6 +23,9 @@ type Method struct {
 // are resolved anew.
 func (m *Method) Remove() { m.gone.Store(true) }
 
+// Removed reports whether Remove was called.
+func (m *Method) Removed() bool { return m.gone.Load() }
+
 // Binding is a method and the codec that a caller wants to use with it.
 type Binding struct {
 	Method *Method
@@ -59,11 +62,15 @@ const (
 	// inlineMean and chunkMean bound the average running time, ns.
 	inlineMean = 10_000
 	chunkMean  = 50_000
-	// slowCall is a running time that counts against a method, ns.
-	slowCall = 100_000
-	// One slow call in slowWeight moves a method to workers of its own; it comes
-	// back after maxSlow fast ones.
-	slowWeight = 400
+	// meanCap is the longest running time that the average sees, ns: a call that
+	// the system interrupted says little about the method.
+	meanCap = 100_000
+	// slowCall is a running time that counts against a method by itself, ns.
+	slowCall = 1_000_000
+	// One slow call in slowWeight, over some time, moves a method to workers of its
+	// own; it comes back after at most maxSlow fast ones. A busy machine interrupts
+	// about one call in a thousand for so long, which must not count.
+	slowWeight = 200
 	slowLimit  = 3 * slowWeight
 	maxSlow    = 8 * slowWeight
 )
@@ -81,22 +88,20 @@ func (p *pace) tier() tier {
 	}
 }
 
-// observe takes the running time of one call. Two at once may lose one another's
-// update, which does no harm.
-func (p *pace) observe(ns int64) {
+// observe takes the running time of one call that stands for weight calls. Two at
+// once may lose one another's update, which does no harm.
+func (p *pace) observe(ns int64, weight int32) {
 	if p.calls.Load() < trial {
 		p.calls.Add(1)
 	}
 	mean := p.mean.Load()
-	p.mean.Store(mean + (min(ns, 1_000_000)-mean)/16)
-	slow := p.slow.Load()
-	switch {
-	case ns >= slowCall:
-		p.slow.Store(min(slow+slowWeight, maxSlow))
-	case slow > 0:
-		p.slow.Store(slow - 1)
+	p.mean.Store(mean + (min(ns, meanCap)-mean)/16)
+	if ns >= slowCall {
+		p.stalled()
+	} else if slow := p.slow.Load(); slow > 0 {
+		p.slow.Store(max(slow-weight, 0))
 	}
 }
 
-// stalled notes that a call held up the reader: no more of them there for a while.
-func (p *pace) stalled() { p.slow.Store(maxSlow) }
+// stalled notes a call that took long, or held up who ran it.
+func (p *pace) stalled() { p.slow.Store(min(p.slow.Load()+slowWeight, maxSlow)) }

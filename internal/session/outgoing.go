@@ -107,21 +107,35 @@ func (o *outgoing) mark(id uint32, at uint64) {
 
 // bind returns the number for a method and a codec, and appends a BIND when the
 // other side has not heard of it. It is called with the writer's lock held.
-func (s *Session) bind(codec, method string) uint16 {
+func (s *Session) bind(codec, method string) (uint16, *wire.Status) {
 	o := &s.out
-	if o.last.method == method && o.last.codec == codec {
-		return o.lastCode
+	if o.last.method == method && o.last.codec == codec && method != "" {
+		return o.lastCode, nil
 	}
+	return s.bindNew(codec, method)
+}
+
+//go:noinline
+func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
+	o := &s.out
 	k := bindingKey{codec, method}
 	n, ok := o.bindings[k]
 	if !ok {
+		if s.peer.MaxCalls == 0 || s.peer.MaxBindings == 0 {
+			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: "NO_METHOD",
+				Message: "the other side serves no methods"}
+		}
+		// A name that cannot travel would cost the whole connection.
+		if err := wire.CheckMethod(method); err != nil {
+			return 0, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.NotSent, Message: err.Error()}
+		}
 		n = o.newBinding(k, int(s.peer.MaxBindings))
 		at := s.w.begin()
 		s.w.buf = wire.AppendBind(s.w.buf, codec, method)
 		s.w.end(at, wire.Header{Type: wire.TypeBind, Code: n}, s.sum)
 	}
 	o.last, o.lastCode = k, n
-	return n
+	return n, nil
 }
 
 func (o *outgoing) newBinding(k bindingKey, most int) uint16 {

@@ -35,7 +35,7 @@ const (
 	// chunkCalls is how many calls of one read go to a worker together.
 	chunkCalls = 16
 	// slabContexts is how many contexts are allocated at once.
-	slabContexts = 32
+	slabContexts = 64
 	// freeTogether is how many slots are given back under one lock.
 	freeTogether = 32
 )

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -22,6 +23,8 @@ type Request struct {
 
 	// Sampled says that the running time of this call should be recorded.
 	Sampled bool
+	// Ended is when the handler had returned, if Sampled, on the clock of Nanos.
+	Ended int64
 
 	oneway     bool
 	compressed bool
@@ -37,7 +40,11 @@ func (r *Request) Open() *wire.Status {
 	r.compressed = false
 	b, err := r.Ctx.Session.decompress(r.Body)
 	if err != nil {
-		return &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: "DECOMPRESS", Message: err.Error()}
+		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: "DECOMPRESS", Message: err.Error()}
+		if errors.Is(err, compress.ErrTooLarge) {
+			st.Code, st.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
+		}
+		return st
 	}
 	r.Body = b
 	return nil
@@ -45,6 +52,7 @@ func (r *Request) Open() *wire.Status {
 
 // Reply ends the call well, with v as its result.
 func (r *Request) Reply(v any) {
+	r.returned()
 	var m message
 	if r.oneway {
 		r.end(&m)
@@ -60,6 +68,7 @@ func (r *Request) Reply(v any) {
 
 // ReplyBytes ends the call well, with a body that is encoded already.
 func (r *Request) ReplyBytes(b []byte) {
+	r.returned()
 	var m message
 	if r.oneway {
 		r.end(&m)
@@ -73,11 +82,19 @@ func (r *Request) ReplyBytes(b []byte) {
 	r.end(&m)
 }
 
+// returned notes when the handler was done: what comes after it, such as waiting
+// for the writer's lock, says nothing about the method.
+func (r *Request) returned() {
+	if r.Sampled && r.Ended == 0 {
+		r.Ended = now()
+	}
+}
+
 // end appends the REPLY. What is wrong with it only shows now: it becomes an error.
 func (r *Request) end(m *message) {
 	c, s := r.Ctx, r.Ctx.Session
 	r.answered = true
-	m.meta = string(c.ReplyMeta)
+	m.meta = c.ReplyMeta()
 	c.end(finished)
 	s.w.mu.Lock()
 	if !s.w.dead && s.in.clear(c) {
@@ -103,6 +120,7 @@ func (s *Session) noteCrowd() {
 
 // Fail ends the call badly.
 func (r *Request) Fail(st *wire.Status) {
+	r.returned()
 	c, s := r.Ctx, r.Ctx.Session
 	r.answered = true
 	if cut := s.in.cut.Load(); cut != nil && st.Code == wire.Canceled {
@@ -111,7 +129,7 @@ func (r *Request) Fail(st *wire.Status) {
 	c.end(finished)
 	s.w.mu.Lock()
 	if !s.w.dead && s.in.clear(c) {
-		s.putError(c.id, st, string(c.ReplyMeta))
+		s.putError(c.id, st, c.ReplyMeta())
 	}
 	s.w.mu.Unlock()
 }
@@ -147,23 +165,30 @@ func (s *Session) turnAway(id uint32, st *wire.Status) {
 // run lets the method serve the request and sees to it that it is answered
 // exactly once, whatever the handler does.
 func (r *Request) run() {
-	defer r.recovered()
+	defer r.rescue()
 	r.Ctx.Method.Serve(r)
 	if !r.answered {
 		r.Fail(&wire.Status{Code: wire.Internal, Outcome: wire.Executed, Message: "the method gave no answer"})
 	}
 }
 
-// recovered turns a panic into an error for the caller, who learns nothing of
+// rescue turns a panic into an error for the caller, who learns nothing of
 // the stack or the arguments; they go to the log on this side.
-func (r *Request) recovered() {
+func (r *Request) rescue() {
 	p := recover()
 	if p == nil {
 		return
 	}
+	st := r.Panicked(p)
+	if !r.answered {
+		r.Fail(st)
+	}
+}
+
+// Panicked logs a panic of the handler and returns what the caller is told. It is
+// called by the function that recovered, so that the stack is still there.
+func (r *Request) Panicked(p any) *wire.Status {
 	r.Ctx.Session.cfg.Log.Error("handler panicked", "method", r.Ctx.Method.Name,
 		"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	if !r.answered {
-		r.Fail(&wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "PANIC", Message: "the handler panicked"})
-	}
+	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "PANIC", Message: "the handler panicked"}
 }

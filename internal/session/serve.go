@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"sync/atomic"
 
@@ -71,7 +72,7 @@ func (s *Session) admit(size int) *wire.Status {
 // fill readies the context of a call and cuts the metadata off its body.
 func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte) ([]byte, *wire.Status) {
 	s := rd.s
-	c.Session, c.Method, c.id, c.received, c.Codec = s, b.Method, h.ID, rd.at, b.codec
+	c.Session, c.Method, c.id, c.received = s, b.Method, h.ID, rd.at
 	if h.Arg != 0 {
 		unit := int64(1e3)
 		if h.Flags&wire.FlagMillis != 0 {
@@ -83,10 +84,13 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte) ([]by
 		return body, nil
 	}
 	pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
+	if errors.Is(err, wire.ErrTooLarge) {
+		return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: "METADATA_TOO_LARGE", Message: err.Error()}
+	}
 	if err != nil {
 		return nil, &wire.Status{Code: wire.InvalidArgument, Message: err.Error()}
 	}
-	c.Meta = string(pairs)
+	c.need().meta = string(pairs)
 	return rest, nil
 }
 
@@ -111,7 +115,7 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	run := rd.enter()
 	r.run()
 	if measured {
-		b.Method.pace.observe(now() - from)
+		b.Method.pace.observe(r.Ended-from, sampleEvery)
 	}
 	if rd.leave(run) {
 		return true
@@ -200,9 +204,8 @@ func (j *job) serve() {
 		r.runQueued()
 		done++
 		size += it.to - it.from
-		to := now()
-		it.b.Method.pace.observe(to - from)
-		from = to
+		it.b.Method.pace.observe(r.Ended-from, 1)
+		from = now()
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && j.next == len(j.items) && j.buf != nil {
 			j.buf.b = j.mem
@@ -210,10 +213,12 @@ func (j *job) serve() {
 		}
 	}
 	s.w.mu.Lock()
-	if s.w.full(s.cfg.Limits.WriteBuffer) {
+	full := s.w.full(s.cfg.Limits.WriteBuffer)
+	s.flush(s.in.running.Load() > 1)
+	if full {
+		// A worker that fills the buffer faster than it empties takes no new work.
 		s.waitRoom()
 	}
-	s.flush(s.in.running.Load() > 1)
 	s.in.bytes.Add(-int64(size))
 	for range done {
 		s.left()
@@ -224,12 +229,17 @@ func (j *job) running() *atomic.Uint64 { return &j.run }
 
 func (j *job) known() *atomic.Bool { return &j.watched }
 
-// steal gives the calls behind the one that is held up to another worker. They
-// share the job's memory, which is left to the garbage collector.
+// steal gives the calls behind the one that is held up to other workers: those of
+// a method that waits get one each, or they would be held up one after the other.
+// They share the job's memory, which is left to the garbage collector.
 func (j *job) steal() {
 	j.items[j.next-1].b.Method.pace.stalled()
-	if j.next < len(j.items) {
-		j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[j.next:], mem: j.mem}})
+	from := j.next
+	for i := from; i < len(j.items); i++ {
+		if i+1 == len(j.items) || j.items[i].b.Method.pace.tier() == alone {
+			j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[from : i+1], mem: j.mem}})
+			from = i + 1
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -63,7 +64,7 @@ func (s *Session) OpenStream(ctx context.Context, c *Call) (*Stream, *wire.Statu
 	st.codec, st.sizer, st.comp, st.call = c.Codec, c.Sizer, c.Compress, c
 	c.stream = st
 	m := message{meta: c.Meta}
-	if status := s.open(ctx, c, wire.Header{Type: wire.TypeRequest, Flags: wire.FlagStream}, &m); status != nil {
+	if status := s.open(ctx, c, wire.FlagStream, &m, 0); status != nil {
 		return nil, status
 	}
 	return st, nil
@@ -84,7 +85,9 @@ func wakeUp(c chan struct{}) {
 }
 
 // Send sends one message. It waits while the other side has not made room, until
-// ctx, the context of the call, ends.
+// ctx, the context of the call, ends. A status with the code OK says that the call
+// has ended well and takes no more. A message that the opener cannot send ends the
+// call.
 func (st *Stream) Send(v any) *wire.Status {
 	if status := st.waitCredit(); status != nil {
 		return status
@@ -92,7 +95,7 @@ func (st *Stream) Send(v any) *wire.Status {
 	s := st.s
 	var m message
 	if status := s.prepare(&m, st.codec, st.sizer, v, st.comp); status != nil {
-		return status
+		return st.failed(status)
 	}
 	defer m.release()
 	st.mu.Lock()
@@ -111,10 +114,18 @@ func (st *Stream) Send(v any) *wire.Status {
 	}
 	if status := s.put(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
 		w.mu.Unlock()
-		return status
+		return st.failed(status)
 	}
 	s.flush(true)
 	return nil
+}
+
+// failed ends the opener's call because of a message that it cannot send or use.
+func (st *Stream) failed(status *wire.Status) *wire.Status {
+	if st.opener {
+		st.Cancel(status)
+	}
+	return status
 }
 
 // waitCredit waits until a message may be sent.
@@ -124,7 +135,10 @@ func (st *Stream) waitCredit() *wire.Status {
 		switch {
 		case st.over:
 			st.mu.Unlock()
-			return st.end()
+			if status := st.end(); status != nil {
+				return status
+			}
+			return &wire.Status{Code: wire.OK, Message: "the call has ended"}
 		case st.sentDone:
 			st.mu.Unlock()
 			return &wire.Status{Code: wire.FailedPrecondition, Outcome: wire.NotSent, Message: "send on a stream whose sending side was closed"}
@@ -185,10 +199,22 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 		a.buf.release()
 	}
 	if err != nil {
-		return false, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: "DECODE",
-			Message: "decode a message of the stream with codec " + st.codec.Name() + ": " + err.Error()}
+		return false, st.failed(st.unusable(err))
 	}
 	return true, nil
+}
+
+// unusable is the status of a stream with a message that cannot be restored or decoded.
+func (st *Stream) unusable(err error) *wire.Status {
+	status := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: "DECODE",
+		Message: "decode a message of the stream with codec " + st.codec.Name() + ": " + err.Error()}
+	switch {
+	case errors.Is(err, compress.ErrTooLarge):
+		status.Code, status.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
+	case st.opener:
+		status.Code = wire.Internal
+	}
+	return status
 }
 
 // next waits for the next message.
@@ -390,7 +416,7 @@ func (s *Session) streamOf(id uint32, answer bool) *Stream {
 		return nil
 	}
 	if c := s.in.find(id); c != nil {
-		return c.stream
+		return c.Stream()
 	}
 	return nil
 }
@@ -401,7 +427,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	st := newStream(s, false, c)
 	st.id, st.codec, st.sizer = h.ID, b.Codec, b.Sizer
 	st.peerDone = h.Flags&wire.FlagEnd != 0
-	c.stream = st
+	c.need().stream = st
 	if err := s.in.put(c); err != nil {
 		return err
 	}

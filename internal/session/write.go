@@ -48,8 +48,10 @@ const (
 	eager = 64 << 10
 	// meager is a batch small enough to yield for between two writes.
 	meager = 8 << 10
-	// keepSpare is the largest buffer kept for the next batch.
-	keepSpare = 256 << 10
+	// keepSpare is the largest buffer kept for the next batch, and keepIdle the
+	// largest one kept when there is nothing to write.
+	keepSpare = 4 << 20
+	keepIdle  = 16 << 10
 	// maxRounds is how many writes a caller makes for others before a goroutine
 	// takes over.
 	maxRounds = 4
@@ -95,6 +97,19 @@ const maxGoAway = 1 << 10
 
 // position is the place in the byte stream where the next frame will begin.
 func (w *writer) position() uint64 { return w.taken + uint64(len(w.buf)) }
+
+// trim gives memory back when nothing is going on.
+func (w *writer) trim() {
+	if w.mode != idle || len(w.buf) > 0 {
+		return
+	}
+	if cap(w.buf) > keepIdle {
+		w.buf = nil
+	}
+	if cap(w.spare) > keepIdle {
+		w.spare = nil
+	}
+}
 
 // full reports whether who can wait should wait before appending more.
 func (w *writer) full(limit int) bool {
@@ -166,7 +181,7 @@ func (s *Session) write(rounds int) {
 			w.crowded.Store(false)
 		}
 		if w.waiting > 0 {
-			w.room.Broadcast()
+			w.room.Signal() // who leaves wakes the next one, as long as there is room
 		}
 		if n := len(w.buf); n > 0 && n < meager && s.out.open > 1 {
 			w.mu.Unlock()
@@ -181,14 +196,24 @@ func (s *Session) writeOn() {
 	s.write(-1)
 }
 
-// waitRoom waits, with the lock held, until there is room for more or the
-// session has ended.
+// waitRoom waits until there is room for more or the session has ended.
 func (s *Session) waitRoom() {
 	w := &s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
 		w.waiting++
 		w.room.Wait()
 		w.waiting--
+	}
+	s.passRoom()
+}
+
+// passRoom wakes the next one who waits, if there is still room. It is called
+// with the lock held by everyone who has waited.
+func (s *Session) passRoom() {
+	if s.w.waiting > 0 && !s.w.full(s.cfg.Limits.WriteBuffer) {
+		s.w.room.Signal()
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package stats counts the calls of a method and how long they took, at a cost of
-// two atomic additions a call.
+// one atomic addition a call.
 package stats
 
 import (
@@ -23,31 +23,44 @@ const (
 	shards = 4
 )
 
-// Method counts the calls of one method. The zero value is ready. All methods
-// may be called from any goroutine.
+// Method counts the calls of one method. The zero value is ready, for a side
+// that records how long every call took; one that records only some of them sets
+// Sampled before the first. All methods may be called from any goroutine.
 type Method struct {
-	shard [shards]shard
+	Sampled bool
+	shard   [shards]shard
 }
 
 type shard struct {
 	codes   [Codes]atomic.Uint64
 	latency [buckets]atomic.Uint64
-	sum     atomic.Int64
 }
 
-// Count notes the end of a call. where spreads callers over the shards.
+// Count notes the end of a call of a Sampled method. where spreads callers over
+// the shards.
 func (m *Method) Count(where uint32, code uint16) {
-	if code >= Codes {
-		code = 2 // unknown
-	}
-	m.shard[where%shards].codes[code].Add(1)
+	m.shard[where%shards].codes[known(code)].Add(1)
 }
 
-// Time notes how long a call took, in nanoseconds.
+// Time notes how long a call of a Sampled method took, in nanoseconds.
 func (m *Method) Time(where uint32, ns int64) {
+	m.shard[where%shards].latency[bucket(ns)].Add(1)
+}
+
+// Ended notes the end of a call of a method that is not Sampled.
+func (m *Method) Ended(where uint32, code uint16, ns int64) {
 	s := &m.shard[where%shards]
 	s.latency[bucket(ns)].Add(1)
-	s.sum.Add(ns)
+	if code != 0 {
+		s.codes[known(code)].Add(1)
+	}
+}
+
+func known(code uint16) uint16 {
+	if code >= Codes {
+		return 2 // the code named Unknown
+	}
+	return code
 }
 
 func bucket(ns int64) int {
@@ -69,11 +82,19 @@ func upper(i int) int64 {
 	return int64(subBuckets+i%subBuckets+1) << power
 }
 
+// lower is the beginning of a bucket, in microseconds.
+func lower(i int) int64 {
+	if i == 0 {
+		return 0
+	}
+	return upper(i - 1)
+}
+
 // Summary is what was counted up to a moment.
 type Summary struct {
 	Codes  [Codes]uint64 // calls by status code
 	Timed  uint64        // calls whose duration was recorded
-	Sum    time.Duration // of those
+	Sum    time.Duration // of those, as exact as the buckets are
 	counts [buckets]uint64
 }
 
@@ -89,8 +110,15 @@ func (m *Method) Summary() *Summary {
 			n := s.latency[b].Load()
 			out.counts[b] += n
 			out.Timed += n
+			out.Sum += time.Duration(n) * time.Duration(lower(b)+upper(b)) * time.Microsecond / 2
 		}
-		out.Sum += time.Duration(s.sum.Load())
+	}
+	if !m.Sampled {
+		// Only the failures were counted; the rest went well.
+		out.Codes[0] = out.Timed
+		for _, n := range out.Codes[1:] {
+			out.Codes[0] -= min(n, out.Codes[0])
+		}
 	}
 	return out
 }

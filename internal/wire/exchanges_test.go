@@ -167,9 +167,6 @@ func (r *replay) frame(from string, h wire.Header, payload []byte) (err error) {
 		err = r.message(from, call, h, payload)
 	case wire.TypeCredit:
 		r.credit[other(from)+" "+call] += int(h.Arg)
-		if c := r.open[call]; c != nil && !c.Stream {
-			err = fmt.Errorf("credit on a call that is no stream")
-		}
 	case wire.TypeCancel:
 		if c := r.open[call]; c != nil {
 			c.Cancel = h.Code
@@ -232,7 +229,10 @@ func (r *replay) request(from, call string, h wire.Header) error {
 // message takes a frame that carries a message or a piece of one.
 func (r *replay) message(from, call string, h wire.Header, payload []byte) error {
 	c := r.open[call]
-	if c == nil {
+	switch {
+	case c == nil && (h.Type == wire.TypeReply || h.Type == wire.TypeError):
+		return fmt.Errorf("an answer to a call that is not open")
+	case c == nil, h.Type == wire.TypeData && !c.Stream:
 		return nil
 	}
 	key := from + " " + call
@@ -287,9 +287,6 @@ func (r *replay) complete(from, call string, c *exchangeCall, p *piece) error {
 }
 
 func (r *replay) data(from, call string, c *exchangeCall, p *piece, m exchangeMessage) error {
-	if !c.Stream {
-		return fmt.Errorf("data on a call that is no stream")
-	}
 	if p.head.Flags&wire.FlagEnd != 0 {
 		if len(p.bytes) > 0 || c.HalfClosed || from != c.Opener {
 			return fmt.Errorf("end with a payload, after an end, or of the answerer")

@@ -262,6 +262,7 @@ func TestVectorViolations(t *testing.T) {
 					Generation uint16 `json:"generation,omitempty"`
 					Code       uint16 `json:"code"`
 					Refused    bool   `json:"refused,omitempty"`
+					Either     bool   `json:"either,omitempty"` // refused or not
 				} `json:"error,omitempty"`
 			} `json:"expect"`
 		} `json:"vectors"`

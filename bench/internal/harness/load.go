@@ -37,6 +37,19 @@ func load(ctx context.Context, peers Peers, control *lines) error {
 		return err
 	}
 	defer run.close()
+	// Without a parent nobody wants the result: calls then fail, and callers stop.
+	orders := make(chan order, 1)
+	go func() { // ends when in ends, at the latest with the process
+		defer run.close()
+		for {
+			var o order
+			if control.receive(&o) != nil {
+				close(orders)
+				return
+			}
+			orders <- o
+		}
+	}()
 	warmup, err := run.warmUp()
 	if err != nil {
 		return err
@@ -44,9 +57,8 @@ func load(ctx context.Context, peers Peers, control *lines) error {
 	if err := control.send(event{Event: eventWarm}); err != nil {
 		return err
 	}
-	var o order
-	if err := control.receive(&o); err != nil || o.Order != orderGo {
-		return fmt.Errorf("the client child was told %q (%v), want %q", o.Order, err, orderGo)
+	if o := <-orders; o.Order != orderGo {
+		return fmt.Errorf("the client child was told %q, want %q", o.Order, orderGo)
 	}
 	result, err := run.measure()
 	if err != nil {
@@ -68,6 +80,7 @@ type loadRun struct {
 	mains      sync.WaitGroup // those of done that make main calls
 	begin      chan struct{}  // closed to begin the measured phase
 	quit       chan struct{}  // closed when there will be none
+	close      func()         // ends the connections and with them the callers
 }
 
 // dial connects and makes all callers.
@@ -87,10 +100,14 @@ func dial(ctx context.Context, peer Peer, task Task) (*loadRun, error) {
 		main: hist.NewRecorder(shards), side: hist.NewRecorder(shards),
 		begin: make(chan struct{}), quit: make(chan struct{}),
 	}
+	r.close = sync.OnceFunc(func() {
+		close(r.quit)
+		client.Close()
+	})
 	for i := range total {
 		rpc, err := client.Caller(i)
 		if err != nil {
-			client.Close()
+			r.close()
 			return nil, fmt.Errorf("make caller %d of %s: %w", i, task.Peer, err)
 		}
 		r.callers = append(r.callers, r.newCaller(i, rpc))

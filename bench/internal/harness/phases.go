@@ -171,12 +171,6 @@ func (r *loadRun) failures() (n int64, first error) {
 	return n, first
 }
 
-// close ends the connections and with them the callers.
-func (r *loadRun) close() {
-	close(r.quit)
-	r.client.Close()
-}
-
 // await waits for callers, but not for ever: a reply that never comes must not
 // hang the comparison.
 func await(callers *sync.WaitGroup, limit time.Duration) error {

@@ -151,32 +151,13 @@ func number(v float64) string {
 // running all at once.
 func writeGates(w io.Writer, rows []*row) error {
 	lines := [][]string{{
-		"workload", "callers", "codec", "peer", "p99 µs alone", "p99 µs", "ratio", "side calls/s", "side p50 µs", "side p99 µs", "calls/s", "of ideal",
+		"workload", "callers", "codec", "peer", "p99 µs alone", "p99 µs", "ratio",
+		"calls/s alone", "calls/s", "of ideal", "side calls/s", "side p50 µs", "side p99 µs",
 	}}
 	for _, r := range rows {
-		if r.workload == Say || len(r.records) == 0 {
-			continue
+		if r.workload != Say && len(r.records) > 0 {
+			lines = append(lines, r.gate(rows))
 		}
-		alone, ratio := "–", "–"
-		plain := key{Say, r.callers, r.codec, r.peer}
-		if i := slices.IndexFunc(rows, func(r *row) bool { return r.key == plain }); i >= 0 && r.workload != Sleep {
-			base := rows[i].median(p99)
-			alone = number(base)
-			if base > 0 {
-				ratio = number(r.median(p99) / base)
-			}
-		}
-		of := "–"
-		if ideal := r.workload.ideal(r.callers); ideal > 0 {
-			of = fmt.Sprintf("%.0f %%", 100*r.median(perSec)/ideal)
-		}
-		lines = append(lines, []string{
-			string(r.workload), strconv.Itoa(r.callers), string(r.codec), r.peer, alone, number(r.median(p99)), ratio,
-			number(r.median(func(r Record) float64 { return r.SidePerSec })),
-			number(r.median(func(r Record) float64 { return r.SideP50 })),
-			number(r.median(func(r Record) float64 { return r.SideP99 })),
-			number(r.median(perSec)), of,
-		})
 	}
 	if len(lines) == 1 {
 		return nil
@@ -185,6 +166,31 @@ func writeGates(w io.Writer, rows []*row) error {
 		return err
 	}
 	return writeMarkdown(w, lines)
+}
+
+// gate is the row's line in the second table, beside its plain row in rows.
+func (r *row) gate(rows []*row) []string {
+	const none = "–"
+	cells := []string{
+		string(r.workload), strconv.Itoa(r.callers), string(r.codec), r.peer,
+		none, number(r.median(p99)), none, none, number(r.median(perSec)), none, none, none, none,
+	}
+	plain := key{Say, r.callers, r.codec, r.peer}
+	if i := slices.IndexFunc(rows, func(r *row) bool { return r.key == plain }); i >= 0 && len(rows[i].records) > 0 {
+		cells[7] = number(rows[i].median(perSec))
+		if r.workload != Sleep {
+			alone := rows[i].median(p99)
+			cells[4], cells[6] = number(alone), number(r.median(p99)/alone)
+		}
+	}
+	if ideal := r.workload.ideal(r.callers); ideal > 0 {
+		cells[9] = fmt.Sprintf("%.0f %%", 100*r.median(perSec)/ideal)
+	} else {
+		cells[10] = number(r.median(func(r Record) float64 { return r.SidePerSec }))
+		cells[11] = number(r.median(func(r Record) float64 { return r.SideP50 }))
+		cells[12] = number(r.median(func(r Record) float64 { return r.SideP99 }))
+	}
+	return cells
 }
 
 func writeErrors(w io.Writer, records []Record) error {

@@ -425,19 +425,18 @@ class Connection:
                 raise _Violation("a second HELLO")
             elif header.type in (wire.BIND, wire.REQUEST):
                 raise _Violation("a call to a client that takes none")
-            elif header.flags & wire.ANSWER and header.type <= wire.CREDIT:
-                call = self._find(header)
-                if call is not None:
-                    call._frame(header, payload)
+            elif header.type in (wire.REPLY, wire.ERROR) or header.flags & wire.ANSWER and header.type <= wire.CREDIT:
+                self._answer(header, payload)
             # All else is for calls that the server opened, and there are none; or unknown.
             if self._control > CONTROL:
                 raise _Violation("more frames to be answered than the server reads answers", Code.RESOURCE_EXHAUSTED)
 
-    def _find(self, header: Header) -> Optional["_Call"]:
-        if header.slot >= len(self._slots):
-            return None
-        slot = self._slots[header.slot]
-        return slot.call if slot.generation == header.generation else None
+    def _answer(self, header: Header, payload: bytes) -> None:
+        slot = self._slots[header.slot] if header.slot < len(self._slots) else _Slot()
+        if slot.call is not None and slot.generation == header.generation and header.flags & wire.ANSWER:
+            slot.call._frame(header, payload)
+        elif header.type in (wire.REPLY, wire.ERROR):
+            raise _Violation(f"an answer to a call on slot {header.slot} that is not open")
 
     def _ping(self, header: Header, payload: bytes) -> None:
         if len(payload) != 8:
@@ -449,9 +448,11 @@ class Connection:
 
     def _goaway(self, header: Header, payload: bytes) -> None:
         if header.flags & wire.ACK:
-            return
+            raise _Violation("the answer to a GOAWAY that was not sent")
         if header.code not in (Code.OK, Code.UNAVAILABLE):
             self._fail(Code.of(header.code), "the server ended the connection: " + payload.decode("utf-8", "replace"))
+            return
+        if self._leaving:
             return
         # Whoever opens a call does so under this lock: none comes behind the ACK.
         self._leaving = True
@@ -529,7 +530,7 @@ class Connection:
             raise Error(Code.RESOURCE_EXHAUSTED, text, Outcome.NOT_SENT)
         if self.options.compress and len(body) >= COMPRESS_FROM and "gzip" in self.server.compressors:
             small = wire.compress(body, self.server.compressors, "gzip")
-            if len(small) < len(body):
+            if len(small) < len(body) <= wire.restorable(small):
                 return small, wire.COMPRESSED
         return body, 0
 
@@ -668,6 +669,8 @@ class _Call:
         self._conn._changed.notify_all()
 
     def _frame(self, header: Header, payload: bytes) -> None:
+        if header.type in (wire.DATA, wire.CREDIT) and not isinstance(self, Stream):
+            return
         if header.type == wire.CREDIT:
             self._credit(header.arg)
             return
@@ -679,7 +682,7 @@ class _Call:
             raise _Violation(f"a message begins on slot {self._slot} before the last one has ended")
         else:
             if header.type == wire.DATA:
-                self._begin_data(header, payload)
+                self._begin_data(header)
             partial = _Partial(header, bytearray())
         more = bool(header.flags & wire.MORE)
         if more and not payload:
@@ -753,14 +756,14 @@ class _Call:
     def _reply(self, body: bytes) -> None:
         raise NotImplementedError
 
-    def _begin_data(self, header: Header, payload: bytes) -> None:
-        raise _Violation(f"DATA on slot {self._slot}, which is no stream")
+    def _begin_data(self, header: Header) -> None:
+        """Takes the first frame of a message of a stream."""
 
     def _data(self, head: Header, message: bytes) -> None:
-        raise _Violation(f"DATA on slot {self._slot}, which is no stream")
+        """Takes a whole message of a stream."""
 
     def _credit(self, n: int) -> None:
-        raise _Violation(f"CREDIT on slot {self._slot}, which is no stream")
+        """Takes credit for a stream."""
 
     def _decode(self, body: bytes) -> Any:
         try:
@@ -882,7 +885,7 @@ class Stream(_Call):
             raise _Violation(f"credit of {self._credit_left} bytes on slot {self._slot}")
         self._event.notify_all()
 
-    def _begin_data(self, header: Header, payload: bytes) -> None:
+    def _begin_data(self, header: Header) -> None:
         if header.flags & wire.END:
             raise _Violation(f"END from the answerer on slot {self._slot}")
         if self._allowed <= 0 and not self._answered:

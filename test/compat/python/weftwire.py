@@ -17,7 +17,7 @@ HEADER_SIZE = 16
 MAX_PAYLOAD = 16_384
 MAX_STATUS = 65_536
 MAX_PAIRS = 64
-MAX_CREDIT = 2**31 - 1
+MAX_CREDIT = 2**30
 
 # Frame types.
 HELLO, BIND, REQUEST, REPLY, ERROR, CHUNK, DATA, CREDIT, CANCEL, PING, GOAWAY = range(1, 12)
@@ -354,8 +354,16 @@ class _Cursor:
 # Compression
 
 
+def restorable(compressed: bytes) -> int:
+    """How long a body may become that is compressed to this, number and all."""
+    return 65_536 + 100 * (len(compressed) - 1)
+
+
 def compress(body: bytes, receiver: Sequence[str], name: str) -> bytes:
-    """Compresses a body for a receiver that lists those compressors."""
+    """Compresses a body for a receiver that lists those compressors.
+
+    It is of use only if it is shorter than body, and body not longer than restorable.
+    """
     if name != "gzip" or name not in receiver:
         raise WireError(f"no compressor {name} that both sides have, the receiver has {list(receiver)}")
     packer = zlib.compressobj(6, zlib.DEFLATED, 31)
@@ -366,7 +374,7 @@ def decompress(body: bytes, listed: Sequence[str], max_message: int) -> bytes:
     """Restores a compressed body for who listed those compressors."""
     if not body or body[0] >= len(listed) or listed[body[0]] != "gzip":
         raise WireError(f"body is compressed with something that is not in {list(listed)}")
-    limit = min(max_message, 65_536 + 100 * (len(body) - 1))
+    limit = min(max_message, restorable(body))
     unpacker = zlib.decompressobj(31)
     try:
         # One byte more than allowed is enough to see that there is too much.

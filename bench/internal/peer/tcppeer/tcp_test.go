@@ -34,7 +34,8 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again := appendFrame(nil, method, body); !bytes.Equal(again, input) {
+		// What follows a frame is found only if it came with the same read.
+		if again := appendFrame(nil, method, body); !bytes.HasPrefix(input, again) {
 			t.Errorf("%x was read as %v %x", input, method, body)
 		}
 	})

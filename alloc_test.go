@@ -1,0 +1,37 @@
+//go:build !race
+
+package weft_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/raw"
+)
+
+// A call with codec raw allocates nothing, neither here nor there. The race
+// detector allocates on its own account, so this file is left out with it.
+func TestRawCallAllocatesNothing(t *testing.T) {
+	const calls = 5000
+	w := start(t, nil, echo)
+	c := w.dial(&weft.ClientConfig{Codec: raw.New()})
+	ctx := context.Background()
+	body, reply := []byte("a body of some bytes"), []byte(nil)
+	call := func(times int) {
+		for range times {
+			if err := c.Call(ctx, "Raw.Echo", &body, &reply); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	call(2000) // pools fill, and the method becomes known as fast
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	call(calls)
+	runtime.ReadMemStats(&after)
+	if n := float64(after.Mallocs-before.Mallocs) / calls; n >= 0.1 {
+		t.Errorf("%.2f allocations per call, want less than 0.1", n)
+	}
+}

@@ -1,0 +1,172 @@
+// Package weftpeer is weft as it comes: default configurations, typed handlers,
+// and one client for all callers unless each is to have its own.
+package weftpeer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/bench/idl/pb"
+	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/harness"
+	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec/raw"
+)
+
+// limits let the large reply pass; the rest are the defaults.
+func limits() weft.Limits { return weft.Limits{MaxMessage: msg.LargeSize + 4<<10} }
+
+// manyCallers is how many make weft use its second connection.
+const manyCallers = 256
+
+// Peer is weft. The zero value is ready.
+type Peer struct{}
+
+// Name is "weft".
+func (Peer) Name() string { return "weft" }
+
+// Supports every codec and method.
+func (Peer) Supports(msg.Codec, msg.Method) error { return nil }
+
+// Serve serves Hello.
+func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
+	server := weft.NewServer(&weft.ServerConfig{Limits: limits()})
+	for _, m := range msg.Methods() {
+		if err := register(server, cfg, m); err != nil {
+			return err
+		}
+	}
+	listener, err := server.Listen(ctx, "tcp://"+cfg.Addr)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, func() { server.Close() })()
+	cfg.Ready(listener.Addr().String())
+	if err := server.Serve(listener); !errors.Is(err, weft.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+func register(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error {
+	switch cfg.Codec {
+	case msg.VT:
+		return weft.Handle(server, m.Name(), func(_ context.Context, message *vt.BenchmarkMessage) (*vt.BenchmarkMessage, error) {
+			cfg.Service.Answer(m, message)
+			return message, nil
+		})
+	case msg.Google:
+		return weft.Handle(server, m.Name(), func(_ context.Context, message *pb.BenchmarkMessage) (*pb.BenchmarkMessage, error) {
+			cfg.Service.Answer(m, message)
+			return message, nil
+		})
+	case msg.Raw:
+		return weft.HandleRaw(server, m.Name(), func(_ context.Context, body, _ []byte) ([]byte, error) {
+			return cfg.Service.AnswerRaw(m, body), nil
+		})
+	}
+	return fmt.Errorf("unknown codec %q", cfg.Codec)
+}
+
+// Dial opens the connections.
+func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
+	n, conns := 1, cfg.Conns
+	switch conns {
+	case harness.PerCaller:
+		n, conns = cfg.Callers, 1
+	case 0:
+		// What weft chooses itself, so that the record can say it: a second
+		// connection is made when hundreds of calls are open.
+		conns = 1
+		if cfg.Callers > manyCallers {
+			conns = 2
+		}
+	}
+	used := codec.Codec(protobuf.New())
+	if cfg.Codec == msg.Raw {
+		used = raw.New()
+	}
+	c := &client{codec: cfg.Codec}
+	for range n {
+		one, err := weft.Dial(ctx, "tcp://"+cfg.Addr, &weft.ClientConfig{Codec: used, MaxConns: conns, Limits: limits()})
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.clients = append(c.clients, one)
+	}
+	c.conns = n * conns
+	return c, nil
+}
+
+type client struct {
+	codec   msg.Codec
+	clients []*weft.Client
+	conns   int
+}
+
+// Caller makes a caller.
+func (c *client) Caller(i int) (harness.Caller, error) {
+	one := c.clients[i%len(c.clients)]
+	switch c.codec {
+	case msg.VT:
+		return &caller[*vt.BenchmarkMessage]{one, msg.NewVT(), new(vt.BenchmarkMessage)}, nil
+	case msg.Google:
+		return &caller[*pb.BenchmarkMessage]{one, msg.NewGoogle(), new(pb.BenchmarkMessage)}, nil
+	case msg.Raw:
+		request, err := msg.NewRaw()
+		return &rawCaller{client: one, request: request}, err
+	}
+	return nil, fmt.Errorf("unknown codec %q", c.codec)
+}
+
+func (c *client) Conns() int { return c.conns }
+
+func (c *client) Close() error {
+	var errs []error
+	for _, one := range c.clients {
+		errs = append(errs, one.Close())
+	}
+	return errors.Join(errs...)
+}
+
+type caller[M msg.Message] struct {
+	client         *weft.Client
+	request, reply M
+}
+
+func (c *caller[M]) Call(m msg.Method) error {
+	if err := c.client.Call(context.Background(), name(m), c.request, c.reply); err != nil {
+		return err
+	}
+	return msg.Check(m, c.reply)
+}
+
+type rawCaller struct {
+	client         *weft.Client
+	request, reply []byte
+}
+
+func (c *rawCaller) Call(m msg.Method) error {
+	if err := c.client.Call(context.Background(), name(m), &c.request, &c.reply); err != nil {
+		return err
+	}
+	return msg.CheckRaw(m, c.request, c.reply)
+}
+
+// name is the method's name. It does not allocate.
+func name(m msg.Method) string {
+	switch m {
+	case msg.Slow:
+		return "Hello.Slow"
+	case msg.Sleep:
+		return "Hello.Sleep"
+	case msg.Large:
+		return "Hello.Large"
+	}
+	return "Hello.Say"
+}

@@ -1,0 +1,325 @@
+package weft_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/transport"
+	"github.com/weftrpc/weft/transport/mem"
+	"github.com/weftrpc/weft/transport/tcp"
+	"github.com/weftrpc/weft/transport/unix"
+)
+
+func TestCallOverEveryTransport(t *testing.T) {
+	network := mem.New()
+	all := []transport.Transport{network, tcp.New(nil), unix.New(nil)}
+	for _, addr := range []string{"mem://server", "tcp://127.0.0.1:0", "127.0.0.1:0", "unix://" + filepath.Join(t.TempDir(), "s")} {
+		t.Run(addr, func(t *testing.T) {
+			srv := weft.NewServer(&weft.ServerConfig{Transports: all})
+			must(t, srv.Register(Arith{}))
+			if !strings.Contains(addr, "://") {
+				addr = strings.TrimPrefix(serve(t, srv, "tcp://"+addr), "tcp://")
+			} else {
+				addr = serve(t, srv, addr)
+			}
+			c := dial(t, addr, &weft.ClientConfig{Transports: all})
+			multiply(t, c)
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() {
+					for range 20 {
+						multiply(t, c)
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+func TestCallForms(t *testing.T) {
+	ctx := t.Context()
+	w := start(t, nil, nil)
+	c := w.dial(nil)
+
+	var p Product
+	must(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, &p))
+	must(t, c.Call(ctx, "Arith.Mul", Args{7, 8}, &p)) // values do as well
+	if p.C != 56 {
+		t.Errorf("Call: %v", p)
+	}
+	must(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, nil)) // nobody wants the reply
+	must(t, c.Peer().Call(ctx, "Arith.Div", &Args{7, 8}, &p))
+	if p.C != 0 {
+		t.Errorf("what a reply held before shows in the result: %v", p)
+	}
+	if p, err := weft.Invoke[Product](ctx, c, "Arith.Div", &Args{1, 0}); p != nil || err == nil {
+		t.Errorf("Invoke: %v, %v", p, err)
+	}
+	wantError(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, p), weft.Internal, weft.Executed, "decode the reply") // not a pointer
+	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.Internal, weft.NotSent, "encode func()")
+	multiply(t, c)
+}
+
+// A method name that cannot travel fails its call, and only that.
+func TestCallBadMethodName(t *testing.T) {
+	w := start(t, nil, nil)
+	c := w.dial(nil)
+	peer := c.Peer()
+	for _, name := range []string{"", "Arith Mul", "Arith.Mul\n", "\x00", "Arith.\xff", strings.Repeat("x", 256)} {
+		err := c.Call(t.Context(), name, &Args{}, nil)
+		if e := wantError(t, err, weft.InvalidArgument, weft.NotSent, "method name"); e.Method != name {
+			t.Errorf("method %q, want %q", e.Method, name)
+		}
+		_, err = weft.OpenStream[Args, Product](t.Context(), c, name)
+		wantError(t, err, weft.InvalidArgument, weft.NotSent, "method name")
+	}
+	multiply(t, c)
+	if c.Peer() != peer {
+		t.Error("the connection was lost")
+	}
+}
+
+func TestGo(t *testing.T) {
+	ctx := t.Context()
+	w := start(t, nil, nil)
+	c := w.dial(nil)
+
+	call := <-c.Go(ctx, "Arith.Mul", &Args{7, 8}, new(Product), nil).Done
+	if call.Error != nil || call.Method != "Arith.Mul" || *call.Args.(*Args) != (Args{7, 8}) || call.Reply.(*Product).C != 56 {
+		t.Errorf("%+v", call)
+	}
+	call = <-c.Go(ctx, "Arith.Div", &Args{7, 0}, new(Product), nil).Done
+	wantError(t, call.Error, weft.InvalidArgument, weft.Executed, "division by zero")
+	call = <-c.Go(ctx, "Arith.Mul", func() {}, new(Product), nil).Done
+	wantError(t, call.Error, weft.Internal, weft.NotSent, "encode")
+	call = <-c.Go(ctx, "Arith.Mul", &Args{}, nil, nil, weft.WithTimeout(0)).Done
+	wantError(t, call.Error, weft.InvalidArgument, weft.NotSent, "timeout of zero")
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	call = <-c.Go(ended, "Arith.Mul", &Args{}, nil, nil).Done
+	wantError(t, call.Error, weft.Canceled, weft.NotSent)
+
+	// Many calls share a channel with room for them.
+	const many = 1000
+	done := make(chan *weft.Call, many)
+	for i := range many {
+		if got := c.Go(ctx, "Arith.Mul", &Args{i, 2}, new(Product), done); got.Done != done {
+			t.Fatal("Done is not the channel that was given")
+		}
+	}
+	for range many {
+		call := <-done
+		must(t, call.Error)
+		if a, p := call.Args.(*Args), call.Reply.(*Product); p.C != 2*a.A {
+			t.Errorf("%d × 2 = %d", a.A, p.C)
+		}
+	}
+	// A call that finds no room is lost on the channel, as in net/rpc, and holds up nobody.
+	c.Go(ctx, "Arith.Mul", &Args{}, new(Product), make(chan *weft.Call))
+	multiply(t, c)
+}
+
+// Go takes every way that Call takes: options, interceptors, no connection yet.
+func TestGoTheOtherWays(t *testing.T) {
+	ctx := t.Context()
+	w := start(t, nil, nil)
+	var seen atomic.Int32
+	for name, cfg := range map[string]*weft.ClientConfig{
+		"lazy": {Lazy: true},
+		"intercepted": {Interceptors: []weft.UnaryInterceptor{
+			func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+				seen.Add(1)
+				return next(ctx, req)
+			}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var meta weft.Metadata
+			call := <-w.dial(cfg).Go(ctx, "Arith.Mul", &Args{7, 8}, new(Product), nil, weft.WithReplyMetadata(&meta)).Done
+			if call.Error != nil || call.Reply.(*Product).C != 56 {
+				t.Errorf("%+v", call)
+			}
+		})
+	}
+	if seen.Load() != 1 {
+		t.Errorf("the interceptor ran %d times", seen.Load())
+	}
+}
+
+// ledger counts what its methods do.
+type ledger struct{ booked, running atomic.Int32 }
+
+func (l *ledger) Book(ctx context.Context, a *Args) (*Product, error) {
+	l.running.Add(1)
+	defer l.running.Add(-1)
+	select {
+	case <-time.After(time.Duration(a.A) * time.Millisecond):
+		l.booked.Add(1)
+		return &Product{a.B}, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Notify does not wait for the handler, and every notification is dealt with.
+func TestNotify(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		var l ledger
+		w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
+		c := w.dial(nil)
+		began := time.Now()
+		for range 100 {
+			must(t, c.Notify(ctx, "Ledger.Book", &Args{A: 500}))
+		}
+		must(t, c.Peer().Notify(ctx, "Ledger.Book", &Args{A: 500}))
+		if d := time.Since(began); d != 0 {
+			t.Errorf("101 notifications took %v: they waited for the handler", d)
+		}
+		time.Sleep(time.Second)
+		if n := l.booked.Load(); n != 101 {
+			t.Errorf("%d were dealt with, want 101", n)
+		}
+		// What becomes of it is not told.
+		must(t, c.Notify(ctx, "Nobody.Home", &Args{}))
+		wantError(t, c.Notify(ctx, "Ledger.Book", func() {}), weft.Internal, weft.NotSent, "encode")
+		// The end of the caller's context does not undo a notification.
+		brief, cancel := context.WithCancel(ctx)
+		must(t, c.Notify(brief, "Ledger.Book", &Args{A: 500}))
+		cancel()
+		time.Sleep(time.Second)
+		if n := l.booked.Load(); n != 102 {
+			t.Errorf("%d were dealt with, want 102", n)
+		}
+	})
+}
+
+// A shutdown of either side lets notifications come to their end.
+func TestNotifySurvivesDrain(t *testing.T) {
+	for _, who := range []string{"server", "client"} {
+		t.Run(who, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l ledger
+				w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
+				c := w.dial(nil)
+				for range 64 {
+					must(t, c.Notify(t.Context(), "Ledger.Book", &Args{A: 2000}))
+				}
+				shutdown := c.Shutdown
+				if who == "server" {
+					shutdown = w.srv.Shutdown
+				}
+				must(t, shutdown(t.Context()))
+				if n := l.booked.Load(); n != 64 {
+					t.Errorf("%d of 64 were dealt with", n)
+				}
+			})
+		})
+	}
+}
+
+// 1000 callers of a method that takes 10 ms all run at once, on one connection.
+func TestManyAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
+		c := w.dial(&weft.ClientConfig{MaxConns: 1})
+		began := time.Now()
+		var wg sync.WaitGroup
+		for i := range 1000 {
+			wg.Go(func() {
+				p, err := weft.Invoke[Product](t.Context(), c, "Ledger.Book", &Args{10, i})
+				if err != nil || p.C != i {
+					t.Error(p, err)
+				}
+			})
+		}
+		wg.Wait()
+		// Calls that came in one read may wait for one another until the monitor sees it.
+		if d := time.Since(began); d > 50*time.Millisecond {
+			t.Errorf("took %v", d)
+		}
+	})
+}
+
+// One caller's cancel never touches another's call.
+func TestCancelIsForOneCall(t *testing.T) {
+	var l ledger
+	w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
+	c := w.dial(&weft.ClientConfig{MaxConns: 1})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() { // gives up: before, while, and after its call is sent
+			ctx, cancel := context.WithCancel(t.Context())
+			switch i % 3 {
+			case 0:
+				cancel()
+			case 1:
+				go cancel() // this goroutine ends at once
+			default:
+				time.AfterFunc(time.Millisecond, cancel)
+			}
+			defer cancel()
+			err := c.Call(ctx, "Ledger.Book", &Args{A: 20}, nil)
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("cancelled call: %v", err)
+			}
+		})
+		wg.Go(func() {
+			for n := range 10 {
+				p, err := weft.Invoke[Product](t.Context(), c, "Ledger.Book", &Args{1, n})
+				if err != nil || p.C != n {
+					t.Errorf("innocent call: %v, %v", p, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// A reply that cannot be decoded fails its call; calls beside it go on.
+func TestUndecodableReplyIsForOneCall(t *testing.T) {
+	ctx := t.Context()
+	var l ledger
+	w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
+	c := w.dial(&weft.ClientConfig{MaxConns: 1})
+	done := make(chan *weft.Call, 100)
+	for i := range 100 {
+		c.Go(ctx, "Ledger.Book", &Args{5, i}, new(Product), done)
+		var text string
+		err := c.Call(ctx, "Ledger.Book", &Args{}, &text)
+		wantError(t, err, weft.Internal, weft.Executed, "decode the reply with codec msgpack")
+	}
+	for range 100 {
+		must(t, (<-done).Error)
+	}
+}
+
+// No context is too odd: a shared one, one with values, one that is over.
+func TestContexts(t *testing.T) {
+	w := start(t, nil, nil)
+	c := w.dial(nil)
+	over, cancel := context.WithCancelCause(t.Context())
+	cancel(fmt.Errorf("a reason"))
+	err := c.Call(over, "Arith.Mul", &Args{}, nil)
+	wantError(t, err, weft.Canceled, weft.NotSent, "before the call was sent")
+	if !errors.Is(err, context.Canceled) {
+		t.Error("errors.Is does not find context.Canceled")
+	}
+	late, cancelLate := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancelLate()
+	err = c.Call(late, "Arith.Mul", &Args{}, nil)
+	wantError(t, err, weft.DeadlineExceeded, weft.NotSent)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("errors.Is does not find context.DeadlineExceeded")
+	}
+}

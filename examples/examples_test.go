@@ -1,0 +1,203 @@
+package examples_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// patience is how long one example may take, on a slow machine.
+const patience = 90 * time.Second
+
+func TestExamples(t *testing.T) {
+	bin := t.TempDir()
+	build(t, bin)
+	tests := []struct {
+		name string
+		args []string
+		want []string // each matches a line of the output
+	}{
+		{name: "async", want: []string{`10 calls under way`, ` 1² =   1`, ` 9² =  81`, `10² = 100`, `all together .*: \d+ms`}},
+		{name: "streams", want: []string{`from the server: 1 2 3 4 5`, `from the client: the sum of 1000 numbers is 500500`,
+			`both ways: warp, WARP`, `both ways: cloth, CLOTH`}},
+		{name: "push", want: []string{`ann is asked: delete ann.txt\?`, `   ann.txt is deleted`, `   Files.Delete at .*: Aborted \(Executed\): .*`,
+			`the server tells all 3 clients`, `   ann heard: .*`, `   bob heard: .*`, `   cid heard: .*`}},
+		{name: "metadata", want: []string{`metadata: trace 4711/front arrived at the back`, `deadline: the front was called with 3s, the back has (3|2.\d)s left`,
+			`default: a call without a deadline has 10s, the back has (10|9.\d)s left`, `reply metadata: \{cache="miss"\}`,
+			`timeout: DeadlineExceeded after .*; the back's context ended: context deadline exceeded`,
+			`cancel: Canceled; the back's context ended: context canceled`}},
+		{name: "auth", want: []string{`the right token +you are the night job, .*`, `a wrong token .*Unauthenticated \(Refused\).*`, `user and password +you are ada, .*`,
+			`a wrong password .*Unauthenticated \(Refused\).*`, `a fresh bearer token +you are grace, .*`, `an expired one .*Unauthenticated \(Refused\).*`,
+			`a signed call +you are shop, .*`, `a forged signature .*Unauthenticated \(Refused\).*`, `nothing at all .*Unauthenticated \(Refused\).*`}},
+		{name: "tls", want: []string{`connected: .* certificate 2 and knows the client as billing.example.org`, `connected: .* certificate 4 .*`,
+			`the old connection still works`, `a client without a certificate is refused: .*`}},
+		{name: "codecs", want: []string{`xml +304 +320`, `json +206 +222`, `gob +233 +249`, `msgpack +162 +178`, `gencode +102 +118`, `protobuf +101 +117`, `raw +206 +222`,
+			`not compressed +27471`, `snappy +\d{4}`, `lz4 +\d{4}`, `zstd +\d{3,4}`, `gzip +\d{4}`}},
+		{name: "before", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: divide by zero`}},
+		{name: "after", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: .*divide by zero`}},
+		{name: "demo", args: []string{"-quick"}, want: []string{`1  .*`, `2  .*`, `3  .*`, `4  .*`, `5  .*`, `6  .*`, `7  .*`, `8  .*`,
+			`   Hello.Find +NotFound +Executed +NO_SUCH_MESSAGE .*`, `   [\d,]+ calls: failed 0, lost 0, duplicated 0`,
+			` +1 +[\d,]+ .*`, ` +100 +[\d,]+ .*`, ` +1,000 +[\d,]+ .*`, `Everything was as it should be, in \d+ s`}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := output(t, filepath.Join(bin, tt.name), tt.args...)
+			for _, want := range tt.want {
+				if !regexp.MustCompile(`(?m)^` + want + `$`).MatchString(out) {
+					t.Errorf("no line matches %s", want)
+				}
+			}
+			if t.Failed() {
+				t.Logf("the output:\n%s", out)
+			}
+		})
+	}
+	t.Run("hello", func(t *testing.T) { hello(t, bin) })
+}
+
+// build builds every program into a folder.
+func build(t *testing.T, bin string) {
+	t.Helper()
+	out, err := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./...").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+}
+
+// output runs a program, which must succeed and complain of nothing.
+func output(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var stdout, stderr strings.Builder
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, time.Second
+	if err := cmd.Run(); err != nil || stderr.Len() > 0 {
+		t.Fatalf("%s: %v\n%s%s", filepath.Base(program), err, stdout.String(), stderr.String())
+	}
+	return stdout.String()
+}
+
+// hello runs the server and the client. They meet on a socket in a folder, since a
+// free port may be taken by somebody else before the server has it.
+func hello(t *testing.T, bin string) {
+	folder, err := os.MkdirTemp("", "weft") // t.TempDir may be too long for a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	socket := filepath.Join(folder, "hello.sock")
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var log strings.Builder
+	server := exec.CommandContext(ctx, filepath.Join(bin, "server"), "-address", "unix://"+socket)
+	server.Stderr = &log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for ctx.Err() == nil {
+		if conn, err := net.Dial("unix", socket); err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	if got := output(t, filepath.Join(bin, "client"), "-address", "unix://"+socket, "-name", "Ada"); got != "Hello, Ada!\n" {
+		t.Errorf("the client printed %q", got)
+	}
+	refused := exec.CommandContext(ctx, filepath.Join(bin, "client"), "-address", "unix://"+socket, "-name", "")
+	if out, err := refused.CombinedOutput(); err == nil || !strings.Contains(string(out), "InvalidArgument") {
+		t.Errorf("a client without a name ended with %v and printed %q", err, out)
+	}
+	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil || !strings.Contains(log.String(), "all calls have ended") {
+		t.Errorf("the server ended with %v and logged %q", err, log.String())
+	}
+}
+
+// TestReadmeListsEveryExample looks for a link to every folder.
+func TestReadmeListsEveryExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && e.Name() != "internal" && !strings.Contains(string(readme), "]("+e.Name()+")") {
+			t.Errorf("README.md does not link to %s", e.Name())
+		}
+	}
+}
+
+// TestMigrationShowsItsDiff holds the diff in the README to the two programs: what
+// it removes and adds is what they do not share.
+func TestMigrationShowsItsDiff(t *testing.T) {
+	const folder = "migrate-from-net-rpc/"
+	before, after := lines(t, folder+"before/main.go"), lines(t, folder+"after/main.go")
+	var shown, removed, added []string
+	inside := false
+	for _, l := range lines(t, folder+"README.md") {
+		switch {
+		case strings.HasPrefix(l, "```"):
+			inside = l == "```diff"
+		case !inside || strings.HasPrefix(l, "---") || strings.HasPrefix(l, "+++") || strings.HasPrefix(l, "@@"):
+		case strings.HasPrefix(l, "-"):
+			removed = append(removed, l[1:])
+		case strings.HasPrefix(l, "+"):
+			added = append(added, l[1:])
+		default:
+			shown = append(shown, l[1:])
+		}
+	}
+	if len(removed) == 0 || len(added) == 0 {
+		t.Fatal("README.md shows no diff")
+	}
+	if got, want := without(t, before, removed), without(t, after, added); !slices.Equal(got, want) {
+		t.Errorf("without the lines of the diff the two programs differ:\n%s\n\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	without(t, before, shown)
+}
+
+func lines(t *testing.T, file string) []string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(b), "\n")
+}
+
+// without returns the lines of a program but for some, which must stand there in
+// this order.
+func without(t *testing.T, program, some []string) []string {
+	t.Helper()
+	var rest []string
+	for _, l := range program {
+		if len(some) > 0 && l == some[0] {
+			some = some[1:]
+			continue
+		}
+		rest = append(rest, l)
+	}
+	if len(some) > 0 {
+		t.Errorf("the program has no line %q where README.md shows it", some[0])
+	}
+	return rest
+}
