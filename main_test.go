@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/weftrpc/weft"
@@ -33,9 +34,10 @@ func (Arith) Div(_ context.Context, a *Args, p *Product) error {
 
 // world is a network in memory with one server on it.
 type world struct {
-	t   testing.TB
-	net *mem.Network
-	srv *weft.Server
+	t    testing.TB
+	net  *mem.Network
+	srv  *weft.Server
+	last atomic.Pointer[mem.Conn] // the client's end of the connection made last
 }
 
 // address is where the server of a world listens.
@@ -46,6 +48,10 @@ const address = "mem://server"
 func start(t testing.TB, cfg *weft.ServerConfig, setup func(*weft.Server) error) *world {
 	t.Helper()
 	w := &world{t: t, net: mem.New()}
+	w.net.Intercept(func(_ string, client, _ *mem.Conn) error {
+		w.last.Store(client)
+		return nil
+	})
 	w.restart(cfg, setup)
 	return w
 }

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	bookers = 32 // callers during the restarts
-	between = 700 * time.Millisecond
+	bookers      = 32 // callers during the restarts
+	replacements = 3
+	between      = 700 * time.Millisecond
 )
 
 // restarts replaces the server process again and again under its callers, and
@@ -33,36 +34,36 @@ func (d *demo) restarts() error {
 	line("%-10s %9s   %s", "process", "calls", "ended")
 	var ran []executed
 	server := d.first
-	for server != nil {
+	for range replacements {
 		if !d.pause(between) {
 			return d.ctx.Err()
 		}
-		var next *process
-		if len(ran) < 2 {
-			// It waits for the port, and takes it when the other one lets it go.
-			if next, err = d.startServer(d.address); err != nil {
-				return err
-			}
-		} else if err := client.ask(); err != nil {
+		// The next one waits for the port, and takes it when this one lets it go.
+		next, err := d.startServer(d.address)
+		if err != nil {
 			return err
 		}
 		report, err := d.terminate(server)
 		if err != nil {
 			return err
 		}
-		ran = append(ran, report)
-		if next != nil {
-			if err := next.listens(); err != nil {
-				return err
-			}
+		if err := next.listens(); err != nil {
+			return err
 		}
-		server = next
+		ran, server = append(ran, report), next
+	}
+	if !d.pause(between) {
+		return d.ctx.Err()
 	}
 	var told booked
-	if err := client.report(&told); err != nil {
+	if err := errors.Join(client.ask(), client.report(&told), client.wait()); err != nil {
 		return err
 	}
-	return errors.Join(client.wait(), compare(told, ran))
+	report, err := d.terminate(server)
+	if err != nil {
+		return err
+	}
+	return compare(told, append(ran, report))
 }
 
 // terminate has a server shut down, and returns what it did in its life.

@@ -1,10 +1,6 @@
 package session
 
-import (
-	"fmt"
-
-	"github.com/weftrpc/weft/internal/wire"
-)
+import "github.com/weftrpc/weft/internal/wire"
 
 // A message that does not fit one frame is written in chunks, a few of each
 // large message at a time, between everything else that is waiting: so that a
@@ -15,52 +11,90 @@ type bulk struct {
 	head  wire.Header // of the first frame, without FlagMore
 	bytes []byte      // metadata and body
 	off   int         // how much of bytes has been appended
+	bind  bindingKey  // of a request: its binding may get another meaning while it waits
+	begun bool        // a frame has been appended, perhaps an empty one
+	then  []*bulk     // what the same side says on the same call behind it
 }
 
 // perRound is how many bytes of large messages go into one write.
 const perRound = 64 << 10
 
-// addBulk queues a large message. It is called with the lock held.
-func (w *writer) addBulk(h wire.Header, message []byte) {
-	w.bulk = append(w.bulk, &bulk{head: h, bytes: message})
+// addBulk queues a large message, or a small one that must not overtake a large
+// one of its call. It is called with the lock held.
+func (w *writer) addBulk(h wire.Header, message []byte, bind bindingKey) {
+	b := &bulk{head: h, bytes: message, bind: bind}
 	w.bulkSize += len(message)
+	if i := w.findBulk(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
+		w.bulk[i].then = append(w.bulk[i].then, b)
+		return
+	}
+	w.bulk = append(w.bulk, b)
 }
 
-// dropBulk forgets what is left of a large message of a call, and tells whether
-// there was one and whether a part of it has been appended.
-func (w *writer) dropBulk(id uint32, answer wire.Flags) (found, begun bool) {
+// findBulk returns the place of what is on its way out for a call, or -1.
+func (w *writer) findBulk(id uint32, answer wire.Flags) int {
 	for i, b := range w.bulk {
 		if b.head.ID == id && b.head.Flags&wire.FlagAnswer == answer {
-			w.bulk = append(w.bulk[:i], w.bulk[i+1:]...)
-			w.bulkSize -= len(b.bytes) - b.off
-			return true, b.off > 0
+			return i
 		}
 	}
-	return false, false
+	return -1
 }
 
-// hasBulk reports whether a large message of a call is still on its way out.
-func (w *writer) hasBulk(id uint32, answer wire.Flags) bool {
+// dropBulk forgets what this side still had to say on a call that it opened. It
+// reports whether the call's request was among it and had not begun: then the other
+// side has never heard of the call.
+func (w *writer) dropBulk(id uint32) (unheard bool) {
+	i := w.findBulk(id, 0)
+	if i < 0 {
+		return false
+	}
+	b := w.bulk[i]
+	w.bulk = append(w.bulk[:i], w.bulk[i+1:]...)
+	w.bulkSize -= len(b.bytes) - b.off
+	for _, t := range b.then {
+		w.bulkSize -= len(t.bytes)
+	}
+	return b.unheard()
+}
+
+// unheard reports whether this is a request that has not begun.
+func (b *bulk) unheard() bool { return b.head.Type == wire.TypeRequest && !b.begun }
+
+// dropUnheard forgets all requests that have not begun, and returns their calls.
+func (w *writer) dropUnheard() (ids []uint32) {
 	for _, b := range w.bulk {
-		if b.head.ID == id && b.head.Flags&wire.FlagAnswer == answer {
-			return true
+		if b.unheard() {
+			ids = append(ids, b.head.ID)
 		}
 	}
-	return false
+	for _, id := range ids {
+		w.dropBulk(id)
+	}
+	return ids
 }
 
-// takeBulk appends the next chunks, one of each message in turn.
-func (w *writer) takeBulk(sum bool, out *outgoing) {
+// takeBulk appends the next chunks, one of each message in turn. It is called
+// with the writer's lock held.
+func (s *Session) takeBulk() {
+	w := &s.w
 	budget := perRound
 	for len(w.bulk) > 0 && budget > 0 {
 		b := w.bulk[0]
 		w.bulk = w.bulk[1:]
-		if b.off == 0 && b.head.Flags&wire.FlagAnswer == 0 {
-			out.mark(b.head.ID, w.position())
+		if b.unheard() {
+			// The names have been bound before, so that this cannot fail.
+			b.head.Code, _ = s.bind(b.bind.codec, b.bind.method)
+			s.out.mark(b.head.ID, w.position())
 		}
-		budget -= w.chunk(b, sum)
-		if b.off < len(b.bytes) {
+		budget -= w.chunk(b, s.sum)
+		switch {
+		case b.off < len(b.bytes):
 			w.bulk = append(w.bulk, b)
+		case len(b.then) > 0:
+			next := b.then[0]
+			next.then = b.then[1:]
+			w.bulk = append(w.bulk, next)
 		}
 	}
 	if len(w.bulk) == 0 {
@@ -70,9 +104,10 @@ func (w *writer) takeBulk(sum bool, out *outgoing) {
 
 func (w *writer) chunk(b *bulk, sum bool) int {
 	h := b.head
-	if b.off > 0 {
+	if b.begun {
 		h = wire.Header{Type: wire.TypeChunk, Flags: b.head.Flags & wire.FlagAnswer, ID: b.head.ID}
 	}
+	b.begun = true
 	n := min(len(b.bytes)-b.off, wire.MaxPayload)
 	if b.off+n < len(b.bytes) {
 		h.Flags |= wire.FlagMore
@@ -87,82 +122,59 @@ func (w *writer) chunk(b *bulk, sum bool) int {
 type assembly struct {
 	head  wire.Header // of the first frame
 	bytes []byte
-	skip  bool // the message was refused; the rest of it is thrown away
+	at    int64 // when the first frame came
+	skip  bool  // it is an answer that is too long: the rest of it is thrown away
 }
 
-// assemblyKey tells the messages of the two sides' calls apart.
+// assemblyKey tells the slots of the two sides' calls apart. A slot has one call
+// at a time, and a call one message in each direction.
 type assemblyKey struct {
-	id     uint32
+	slot   uint32
 	answer bool
 }
 
 // maxAssembly is how many bytes of unfinished messages a session holds.
 const maxAssembly = 64 << 20
 
-// assemblies are the unfinished messages of a session. They belong to whoever reads.
+// assemblies are the unfinished messages of a session, all of calls that were open
+// when they began. They belong to whoever reads.
 type assemblies struct {
 	open map[assemblyKey]*assembly
 	size int
 }
 
-func keyOf(h *wire.Header) assemblyKey {
-	return assemblyKey{h.ID, h.Flags&wire.FlagAnswer != 0}
+// find returns the unfinished message of a call, or nil.
+func (a *assemblies) find(id uint32, answer bool) *assembly {
+	if len(a.open) == 0 {
+		return nil
+	}
+	if m := a.open[assemblyKey{wire.Slot(id), answer}]; m != nil && m.head.ID == id {
+		return m
+	}
+	return nil
 }
 
-// begin takes the first frame of a large message.
-func (a *assemblies) begin(h wire.Header, payload []byte) error {
-	k := keyOf(&h)
-	if a.open[k] != nil {
-		return fmt.Errorf("a message began on call %#x before the last one had ended", h.ID)
-	}
+// begin takes the first frame of a large message of an open call. What is left
+// of an ended call in the same slot is forgotten.
+func (a *assemblies) begin(h wire.Header, payload []byte, at int64) {
+	answer := h.Flags&wire.FlagAnswer != 0
+	a.drop(h.ID, answer)
 	if a.open == nil {
 		a.open = make(map[assemblyKey]*assembly)
 	}
 	h.Flags &^= wire.FlagMore
-	a.open[k] = &assembly{head: h, bytes: append([]byte(nil), payload...)}
+	a.open[assemblyKey{wire.Slot(h.ID), answer}] = &assembly{head: h, bytes: append([]byte(nil), payload...), at: at}
 	a.size += len(payload)
-	return nil
 }
 
-// add takes a chunk. It returns the message when the chunk was its last; tooLong
-// when the message, or all unfinished ones, have grown past their limits, in
-// which case the rest will be skipped.
-func (a *assemblies) add(h wire.Header, payload []byte, limit int) (done *assembly, tooLong bool) {
-	k := keyOf(&h)
-	m := a.open[k]
-	if m == nil {
-		// The message was given up, here or on the other side.
-		return nil, false
+// drop forgets the unfinished message in a call's slot, if there is one.
+func (a *assemblies) drop(id uint32, answer bool) {
+	if len(a.open) == 0 {
+		return
 	}
-	last := h.Flags&wire.FlagMore == 0
-	if last {
+	k := assemblyKey{wire.Slot(id), answer}
+	if m := a.open[k]; m != nil {
+		a.size -= len(m.bytes)
 		delete(a.open, k)
 	}
-	if m.skip {
-		return nil, false
-	}
-	if len(m.bytes)+len(payload) > limit || a.size+len(payload) > maxAssembly {
-		a.size -= len(m.bytes)
-		m.skip, m.bytes = true, nil
-		return m, true
-	}
-	m.bytes = append(m.bytes, payload...)
-	a.size += len(payload)
-	if !last {
-		return nil, false
-	}
-	a.size -= len(m.bytes)
-	return m, false
-}
-
-// drop forgets the unfinished message of a call and reports whether there was one.
-func (a *assemblies) drop(id uint32, answer bool) bool {
-	k := assemblyKey{id, answer}
-	m := a.open[k]
-	if m == nil {
-		return false
-	}
-	a.size -= len(m.bytes)
-	delete(a.open, k)
-	return !m.skip
 }

@@ -94,7 +94,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	}
 	w.mu.Lock()
 	if w.full(s.cfg.Limits.WriteBuffer) || w.dead || s.out.goneAway {
-		if st := s.waitOpen(ctx, c.Deadline); st != nil {
+		if st := s.waitOpen(ctx, c); st != nil {
 			return st
 		}
 	}
@@ -129,11 +129,16 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	} else {
 		if m.sizer == nil && m.size+len(m.meta)+2 > wire.MaxPayload {
 			sl.at = ^uint64(0) // until its first chunk is taken
+			m.bind = s.out.last
 		}
 		st = s.put(h, m)
 	}
 	if st != nil {
-		sl.call.Store(nil)
+		if !sl.call.CompareAndSwap(c, nil) {
+			// The other side has answered what it has not heard yet. So be it.
+			w.mu.Unlock()
+			return nil
+		}
 		s.out.release(c.id)
 		w.mu.Unlock()
 		return st
@@ -151,9 +156,12 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 // returns a status.
 //
 //go:noinline
-func (s *Session) waitOpen(ctx context.Context, deadline int64) *wire.Status {
+func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
+	if d := now() + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
+		c.Deadline = d
+	}
 	if s.w.full(s.cfg.Limits.WriteBuffer) {
-		if st := s.waitRoomFor(ctx, deadline); st != nil {
+		if st := s.waitRoomFor(ctx, c.Deadline); st != nil {
 			return st
 		}
 	}
@@ -247,9 +255,7 @@ func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status 
 			w.mu.Unlock()
 			return st
 		}
-		w.waiting++
-		w.room.Wait()
-		w.waiting--
+		s.awaitWrite()
 	}
 	s.passRoom()
 	return nil
@@ -258,6 +264,11 @@ func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status 
 // Wait waits until a started call has ended, or gives it up when ctx ends. The
 // reply may still have to be decoded, by Finish.
 func (s *Session) Wait(ctx context.Context, c *Call) {
+	if g := s.direct.Load(); g != nil && g.state.Load() == gateFree && g.state.CompareAndSwap(gateFree, gateTaken) {
+		if s.readOwn(ctx, c, g) {
+			return
+		}
+	}
 	if done := ctx.Done(); done == nil {
 		<-c.done
 	} else {
@@ -374,7 +385,9 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	if h.Flags&wire.FlagMeta != 0 {
 		pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
 		if err != nil {
-			c.Status = replyStatus(err, c)
+			if c.Status = replyStatus(err, c); h.Type == wire.TypeError {
+				c.Status = errorStatus(h, nil)
+			}
 			s.completeReply(c)
 			return
 		}
@@ -385,13 +398,9 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	}
 	switch {
 	case h.Type == wire.TypeError:
-		c.Status = &wire.Status{Code: wire.Code(h.Code), Outcome: wire.Executed}
-		if h.Flags&wire.FlagRefused != 0 {
-			c.Status.Outcome = wire.Refused
-		}
-		if err := wire.ParseStatus(body, c.Status); err != nil {
-			c.Status.Message = "unreadable error: " + err.Error()
-		}
+		c.Status = errorStatus(h, body)
+	case len(body) > s.cfg.Limits.MaxMessage:
+		c.Status = s.tooLongHere()
 	case c.Reply == nil || c.Oneway || c.stream != nil:
 	case c.sized && !c.Late && h.Flags&wire.FlagCompressed == 0 && !owned:
 		if err := Decode(c.Codec, body, c.Reply); err != nil {
@@ -408,6 +417,26 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	}
 	s.completeReply(c)
 }
+
+// errorStatus reads an ERROR. If its body cannot be read the header alone counts.
+func errorStatus(h wire.Header, body []byte) *wire.Status {
+	head := wire.Status{Code: wire.Code(h.Code), Outcome: wire.Executed}
+	if head.Code == wire.OK || head.Code > wire.Unauthenticated {
+		head.Code = codeUnknown
+	}
+	if h.Flags&wire.FlagRefused != 0 {
+		head.Outcome = wire.Refused
+	}
+	st := head
+	if err := wire.ParseStatus(body, &st); err != nil {
+		st = head
+		st.Message = "unreadable error: " + err.Error()
+	}
+	return &st
+}
+
+// codeUnknown is the code of an error that has none of its own.
+const codeUnknown wire.Code = 2
 
 func (s *Session) completeReply(c *Call) {
 	if c.stream != nil {

@@ -20,9 +20,14 @@ func (rd *reader) credit(h wire.Header) error {
 // cancel takes a CANCEL frame: nobody waits for a call that this side answers.
 func (rd *reader) cancel(h wire.Header) error {
 	s := rd.s
-	if s.reading.parts.drop(h.ID, false) {
-		if c := s.in.find(h.ID); c == nil {
-			s.turnAway(h.ID, &wire.Status{Code: wire.Canceled, Message: "canceled before the request had come whole"})
+	if m := s.reading.parts.find(h.ID, false); m != nil {
+		s.reading.parts.drop(h.ID, false)
+		if m.head.Type == wire.TypeRequest {
+			st := &wire.Status{Code: wire.Canceled, Message: "canceled before the request had come whole"}
+			if wire.Code(h.Code) == wire.DeadlineExceeded {
+				st.Code = wire.DeadlineExceeded
+			}
+			s.turnAway(h.ID, st)
 			rd.dirty = true
 			return nil
 		}
@@ -232,10 +237,12 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 func (s *Session) settled() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if s.in.running.Load() > 0 || s.out.open > 0 {
+	if s.in.running.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
+		// What runs on the reader is in no table. Whoever ends it wakes this.
 		return false
 	}
 	s.out.goneAway = true
+	s.drain.wake() // somebody else may wait as well
 	return true
 }
 
@@ -287,11 +294,22 @@ func (s *Session) Leave(patience time.Duration) {
 	s.fail(closedHere())
 }
 
-// written reports whether everything has been handed to the connection.
+// written reports whether everything has been handed to the connection. If so
+// nobody writes any more: what is said from then on would only fail, and a write
+// that fails closes the connection before the other side has read the rest.
 func (s *Session) written() bool {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
-	return s.w.dead || s.w.mode == idle && len(s.w.buf) == 0 && len(s.w.bulk) == 0
+	w := &s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.dead {
+		return true
+	}
+	if w.mode != idle || len(w.buf) > 0 || len(w.bulk) > 0 {
+		return false
+	}
+	w.turn++
+	w.mode = writing
+	return true
 }
 
 func closedHere() *wire.Status {
@@ -319,10 +337,34 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	close(s.drain.told)
 	s.w.mu.Lock()
 	s.out.goneAway = true
+	var calls []*Call
 	if !s.w.dead {
+		calls = s.withdraw()
 		s.w.frame(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil, s.sum)
 	}
+	st := s.mayOpen()
 	s.w.mu.Unlock()
+	for _, c := range calls {
+		copied := *st
+		c.Status = &copied
+		s.complete(c)
+	}
 	rd.dirty = true
 	return nil
+}
+
+// withdraw takes back the large requests of which nothing was sent: after the ack
+// of a GOAWAY none may begin. It is called with the writer's lock held, and returns
+// the calls to be completed.
+func (s *Session) withdraw() (calls []*Call) {
+	for _, id := range s.w.dropUnheard() {
+		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
+			calls = append(calls, c)
+		}
+		s.out.release(id)
+	}
+	if s.out.open == 0 {
+		s.drain.wake()
+	}
+	return calls
 }

@@ -78,11 +78,9 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.St
 		err = ctx.Err()
 	}
 	if err != nil {
-		var refused *wire.Status
-		if version, ok := errors.AsType[*versionError](err); ok {
-			refused = &wire.Status{Code: wire.Unimplemented, Message: version.Error()}
-			Refuse(conn, refused)
-			return nil, refused
+		if st := refusal(err); st != nil {
+			Refuse(conn, st)
+			return nil, st
 		}
 		conn.Close()
 		return nil, handshakeStatus(ctx, err, cfg.Limits.Handshake)
@@ -98,16 +96,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, []byte(message))
 	conn.SetDeadline(time.Now().Add(goodbye))
 	if _, err := conn.Write(b); err == nil {
-		if c, ok := conn.(interface{ CloseWrite() error }); ok && c.CloseWrite() == nil {
-			// What it has sent meanwhile is read, so that closing does not take
-			// the message back from it.
-			var scrap [512]byte
-			for n := 0; n < 32; n++ {
-				if _, err := conn.Read(scrap[:]); err != nil {
-					break
-				}
-			}
-		}
+		hangUp(conn)
 	}
 	conn.Close()
 }
@@ -137,6 +126,29 @@ func (e *versionError) Error() string {
 	return fmt.Sprintf("major version %d of the protocol is spoken here, not %d", wire.Preface[len(wire.Preface)-1], e.theirs)
 }
 
+// helloError is a hello that cannot be read, or did not come in time, of somebody
+// who has proved by the preface to speak weft.
+type helloError struct {
+	code wire.Code
+	err  error
+}
+
+func (e *helloError) Error() string { return e.err.Error() }
+
+func (e *helloError) Unwrap() error { return e.err }
+
+// refusal is what a client is told whose handshake failed; nil when there is
+// nobody to be told.
+func refusal(err error) *wire.Status {
+	if e, ok := errors.AsType[*versionError](err); ok {
+		return &wire.Status{Code: wire.Unimplemented, Message: e.Error()}
+	}
+	if e, ok := errors.AsType[*helloError](err); ok {
+		return &wire.Status{Code: e.code, Message: "handshake: " + e.Error()}
+	}
+	return nil
+}
+
 // goneError is a GOAWAY in place of a hello.
 type goneError struct{ status wire.Status }
 
@@ -160,6 +172,9 @@ func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
 				return wrongPreface(buf[:got])
 			}
 			if err != nil && have < n {
+				if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() && have >= len(wire.Preface) {
+					return &helloError{wire.DeadlineExceeded, err}
+				}
 				return err
 			}
 		}
@@ -170,7 +185,7 @@ func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
 	}
 	h := wire.ParseHeader(buf[len(wire.Preface):])
 	if err := h.Check(); err != nil {
-		return nil, nil, err
+		return nil, nil, &helloError{wire.Internal, err}
 	}
 	if err := need(head + int(h.Length)); err != nil {
 		return nil, nil, err
@@ -179,11 +194,14 @@ func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
 	switch h.Type {
 	case wire.TypeHello:
 		hello, err := wire.ParseHello(payload)
-		return hello, buf[head+int(h.Length) : have], err
+		if err != nil {
+			return nil, nil, &helloError{wire.Internal, err}
+		}
+		return hello, buf[head+int(h.Length) : have], nil
 	case wire.TypeGoAway:
 		return nil, nil, &goneError{wire.Status{Code: wire.Code(h.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}
 	default:
-		return nil, nil, fmt.Errorf("the first frame has type %d, want a hello", h.Type)
+		return nil, nil, &helloError{wire.Internal, fmt.Errorf("the first frame has type %d, want a hello", h.Type)}
 	}
 }
 

@@ -49,7 +49,25 @@ func (in *incoming) enter(c *Context) bool {
 		p = new(inPage)
 		in.pages[n/pageSize].Store(p)
 	}
-	return p[n%pageSize].CompareAndSwap(nil, c)
+	if !p[n%pageSize].CompareAndSwap(nil, c) {
+		return false
+	}
+	// Who ends all calls looks through the table after it has said so: what it
+	// does not find there ends here.
+	if c.Session.failed.Load() != nil {
+		c.broken()
+	} else if in.cut.Load() != nil {
+		c.end(canceled)
+	}
+	return true
+}
+
+// broken ends the context and the stream of a call whose session has ended.
+func (c *Context) broken() {
+	c.end(canceled)
+	if st := c.Stream(); st != nil {
+		st.broken()
+	}
 }
 
 // clear takes a call out of the table. It is called with the writer's lock held,
@@ -106,12 +124,7 @@ func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }
 
 // breakAll does the same when the session has ended, and ends the streams as well.
 func (in *incoming) breakAll() {
-	in.each(func(c *Context) {
-		c.end(canceled)
-		if st := c.Stream(); st != nil {
-			st.broken()
-		}
-	})
+	in.each((*Context).broken)
 }
 
 // bindIn takes a BIND frame.

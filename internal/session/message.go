@@ -17,7 +17,8 @@ type message struct {
 	size  int
 	bytes []byte // otherwise: the body
 	flags wire.Flags
-	buf   *buffer // bytes live here, if anywhere
+	buf   *buffer    // bytes live here, if anywhere
+	bind  bindingKey // of a request
 }
 
 // prepare readies v for sending outside of any lock: only values of a known,
@@ -101,24 +102,32 @@ func (s *Session) tooLong(n int) *wire.Status {
 // put appends the message as a frame, or queues it as a large one. It is called
 // with the writer's lock held. After an error nothing has been appended.
 func (s *Session) put(h wire.Header, m *message) *wire.Status {
+	w := &s.w
+	behind := len(w.bulk) > 0 && w.findBulk(h.ID, h.Flags&wire.FlagAnswer) >= 0
+	if m.sizer != nil && behind {
+		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
+		if err != nil || len(b) != m.size {
+			return sizedStatus(m.value, err, len(b), m.size)
+		}
+		m.sizer, m.bytes = nil, b
+	}
 	if m.sizer != nil {
 		return s.putSized(h, m.meta, m.sizer, m.value, m.size)
 	}
-	w := &s.w
 	h.Flags |= m.flags
 	total := m.size
 	if m.meta != "" {
 		h.Flags |= wire.FlagMeta
 		total += 2 + len(m.meta)
 	}
-	if total > wire.MaxPayload {
+	if total > wire.MaxPayload || behind {
 		if m.meta == "" && m.buf != nil {
-			w.addBulk(h, m.bytes)
+			w.addBulk(h, m.bytes, m.bind)
 			m.buf = nil // the queue owns the bytes now
 			return nil
 		}
 		b := make([]byte, 0, total)
-		w.addBulk(h, append(appendMeta(b, m.meta), m.bytes...))
+		w.addBulk(h, append(appendMeta(b, m.meta), m.bytes...), m.bind)
 		return nil
 	}
 	at := w.begin()

@@ -25,14 +25,18 @@ type monitor struct {
 
 // target is what the monitor watches: a session's reader or a job.
 type target interface {
-	// running is zero while nothing runs, and a number never seen before when
-	// something does. Who sets it back to zero owns what comes next.
+	// running is zero while nothing runs, and an odd number never seen before when
+	// something does. Who changes it back owns what comes next.
 	running() *atomic.Uint64
 	// known says that the monitor has the target in its list.
 	known() *atomic.Bool
-	// steal lets somebody else go on. It is called by who has set running to zero.
+	// steal lets somebody else go on, and sets running to zero when all is handed
+	// over. It is called by who has set running to handing.
 	steal()
 }
+
+// handing is what running is while the monitor hands work over.
+const handing = 2
 
 type watch struct {
 	target
@@ -78,12 +82,12 @@ func (m *monitor) look() {
 	for _, w := range m.list {
 		run := w.running().Load()
 		switch {
-		case run == 0:
+		case run&1 == 0:
 			w.quiet++
 		case run != w.seen:
 			ran += (run - w.seen) / 2
 			w.seen, w.quiet = run, 0
-		case w.running().CompareAndSwap(run, 0):
+		case w.running().CompareAndSwap(run, handing):
 			stolen = append(stolen, w.target)
 			w.quiet = 0
 		}

@@ -84,10 +84,10 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 
 // release frees the slot of an ended call. It reports whether there was such a call.
 func (o *outgoing) release(id uint32) bool {
-	sl := o.slot(wire.Slot(id))
-	if sl == nil || !sl.taken || sl.gen != uint16(id>>16) {
+	if !o.holds(id) {
 		return false
 	}
+	sl := o.slot(wire.Slot(id))
 	sl.taken = false
 	sl.due = 0
 	if sl.stream.Load() != nil {
@@ -96,6 +96,12 @@ func (o *outgoing) release(id uint32) bool {
 	o.free = append(o.free, wire.Slot(id))
 	o.open--
 	return true
+}
+
+// holds reports whether a call has its slot.
+func (o *outgoing) holds(id uint32) bool {
+	sl := o.slot(wire.Slot(id))
+	return sl != nil && sl.taken && sl.gen == uint16(id>>16)
 }
 
 // mark notes where a large request begins in the byte stream.
@@ -208,14 +214,20 @@ func (s *Session) expire() {
 		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
 		s.complete(c)
 	}
+	if len(late) > 0 {
+		s.poke()
+	}
 }
 
 // cancelFrame tells the other side that nobody waits for a call. It is called
 // with the writer's lock held.
 func (s *Session) cancelFrame(id uint32, code wire.Code) {
-	if found, begun := s.w.dropBulk(id, 0); found && !begun {
+	if len(s.w.bulk) > 0 && s.w.dropBulk(id) {
 		// The other side has never heard of the call and will not end it.
 		s.out.release(id)
+		if s.out.open == 0 {
+			s.drain.wake()
+		}
 		return
 	}
 	s.w.frame(wire.Header{Type: wire.TypeCancel, Code: uint16(code), ID: id}, nil, s.sum)

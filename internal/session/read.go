@@ -57,7 +57,12 @@ type reader struct {
 	req     Request
 	calling bool // what runs is a handler, not a write
 	slab    []Context
+	slabs   int // the size of the last slab
 	sample  uint32
+	frames  uint32        // handled so far
+	ended   uint32        // of these, ends of calls of this side
+	open    int           // calls of this side that were open after the last of them
+	lone    int           // how many batches in a row were the end of the only open call
 	stolen  chan struct{} // closed when the monitor has taken everything over
 }
 
@@ -69,34 +74,57 @@ func newReader(s *Session, rest []byte) *reader {
 
 // loop reads until the session ends or the monitor lets another reader go on.
 func (rd *reader) loop() {
-	s := rd.s
 	rd.at = now()
-	for {
-		// What a former reader left, or the handshake read too much, comes first.
-		owner, err := rd.handle()
-		if !owner {
+	// What a former reader left, or the handshake read too much, comes first.
+	for rd.work() {
+		if rd.lone >= loneReplies && rd.s.cfg.Resolve == nil && !rd.stepAside() {
 			return
 		}
-		if err != nil {
-			s.refuse(protocol(err))
-			return
-		}
-		if !rd.endBatch() {
-			return
-		}
-		rd.makeRoom()
-		n, err := s.conn.Read(rd.buf[rd.w:])
-		if n > 0 {
-			rd.w += n
-			rd.at = now()
-			s.lastRead.Store(rd.at)
-			continue
-		}
-		if err != nil {
-			s.fail(s.lost(err))
+		if !rd.read() {
 			return
 		}
 	}
+}
+
+// work handles what is in the buffer. It returns false when the session has ended
+// or another reader goes on.
+func (rd *reader) work() bool {
+	frames, ended := rd.frames, rd.ended
+	owner, err := rd.handle()
+	if !owner {
+		return false
+	}
+	if err != nil {
+		rd.s.refuse(protocol(err))
+		return false
+	}
+	if !rd.endBatch() {
+		return false
+	}
+	if rd.frames-frames == 1 && rd.ended-ended == 1 && rd.open == 0 {
+		rd.lone++
+	} else if rd.frames != frames {
+		rd.lone = 0
+	}
+	return true
+}
+
+// read reads once into the buffer. It returns false when the session has ended.
+func (rd *reader) read() bool {
+	s := rd.s
+	rd.makeRoom()
+	n, err := s.conn.Read(rd.buf[rd.w:])
+	if n > 0 {
+		rd.w += n
+		rd.at = now()
+		s.lastRead.Store(rd.at)
+		return true
+	}
+	if err != nil && !s.poked(err) {
+		s.fail(s.lost(err))
+		return false
+	}
+	return true
 }
 
 // lost turns the end of reading into a status.
@@ -151,9 +179,10 @@ func (rd *reader) handle() (owner bool, err error) {
 		}
 		frame := rd.buf[rd.r : rd.r+n]
 		if s.sum && !wire.ChecksumOK(frame, rd.buf[rd.r+n:rd.r+whole]) {
-			return true, fmt.Errorf("checksum of a frame of type %d is wrong", h.Type)
+			return true, &breach{wire.DataLoss, fmt.Sprintf("checksum of a frame of type %d is wrong", h.Type)}
 		}
 		rd.r += whole
+		rd.frames++
 		if owner, err := rd.frame(h, frame[wire.HeaderSize:n:n]); !owner || err != nil {
 			return owner, err
 		}
@@ -181,13 +210,17 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 	s := rd.s
 	switch h.Type {
 	case wire.TypeRequest:
+		h.Flags &^= wire.FlagAnswer // it means nothing here
 		if h.Flags&wire.FlagMore != 0 {
-			return true, rd.s.reading.parts.begin(h, payload)
+			return true, rd.begin(h, payload)
 		}
-		return rd.request(h, payload, false)
+		return rd.request(h, payload, false, rd.at)
 	case wire.TypeReply, wire.TypeError, wire.TypeData:
 		if h.Flags&wire.FlagMore != 0 {
-			return true, s.reading.parts.begin(h, payload)
+			return true, rd.begin(h, payload)
+		}
+		if err := rd.interrupt(h); err != nil {
+			return true, err
 		}
 		return true, rd.message(h, payload, false)
 	case wire.TypeChunk:
@@ -233,6 +266,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 		return fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
 	}
 	rd.freed = append(rd.freed, h.ID)
+	rd.ended++
 	if c == nil {
 		return nil // nobody waits any more
 	}
@@ -257,11 +291,15 @@ func (rd *reader) free() error {
 	var err error
 	s.w.mu.Lock()
 	for _, id := range rd.freed {
+		if len(s.w.bulk) > 0 {
+			s.w.dropBulk(id) // what this side still had to say is of no use any more
+		}
 		if !s.out.release(id) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
 		}
 	}
 	open := s.out.open
+	rd.open = open
 	s.load.Store(int32(open))
 	s.w.mu.Unlock()
 	rd.freed = rd.freed[:0]
@@ -269,42 +307,6 @@ func (rd *reader) free() error {
 		s.drain.wake()
 	}
 	return err
-}
-
-// chunk handles a part of a large message.
-func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
-	s := rd.s
-	m, tooLong := s.reading.parts.add(h, payload, s.cfg.Limits.MaxMessage+s.cfg.Limits.MaxMetadata+2)
-	switch {
-	case m == nil:
-		return true, nil
-	case tooLong:
-		return true, rd.tooLong(m.head)
-	case m.head.Type == wire.TypeRequest:
-		return rd.request(m.head, m.bytes, true)
-	default:
-		return true, rd.message(m.head, m.bytes, true)
-	}
-}
-
-// tooLong ends the call whose message has grown past the limits.
-func (rd *reader) tooLong(h wire.Header) error {
-	s := rd.s
-	st := &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: "MESSAGE_TOO_LARGE",
-		Message: fmt.Sprintf("message is larger than the %d bytes that this side takes", s.cfg.Limits.MaxMessage)}
-	switch h.Type {
-	case wire.TypeRequest:
-		s.turnAway(h.ID, st)
-		rd.dirty = true
-	case wire.TypeData:
-		if str := s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); str != nil {
-			str.overrun(st)
-		}
-	default:
-		return rd.message(wire.Header{Type: wire.TypeError, Flags: h.Flags & wire.FlagAnswer, Code: uint16(st.Code), ID: h.ID},
-			wire.AppendStatus(nil, st), true)
-	}
-	return nil
 }
 
 // endBatch hands over what the batch has gathered and flushes what it has said.
@@ -321,6 +323,12 @@ func (rd *reader) endBatch() bool {
 	}
 	rd.dirty = false
 	s.w.mu.Lock()
+	if len(s.w.buf) > s.flood() {
+		s.w.mu.Unlock()
+		s.fail(&wire.Status{Code: wire.ResourceExhausted, Reason: "SLOW_READER",
+			Message: "the other side makes calls and does not read the answers"})
+		return false
+	}
 	if s.w.mode == writing || len(s.w.buf) == 0 && len(s.w.bulk) == 0 {
 		s.w.mu.Unlock()
 		return true
@@ -349,6 +357,9 @@ func (rd *reader) enter() uint64 {
 // leave says that it is over. It returns false when another reader goes on.
 func (rd *reader) leave(run uint64) bool {
 	if rd.s.reading.run.CompareAndSwap(run, 0) {
+		if rd.s.in.closing.Load() {
+			rd.s.drain.wake()
+		}
 		return true
 	}
 	<-rd.stolen
@@ -361,7 +372,7 @@ func (s *Session) running() *atomic.Uint64 { return &s.reading.run }
 func (s *Session) known() *atomic.Bool { return &s.reading.watched }
 
 // steal lets a new reader go on where the current one is held up. The monitor
-// has set run to zero, so everything of the reader but its handler is ours.
+// has changed run, so everything of the reader but its handler is ours.
 func (s *Session) steal() {
 	rd := s.reading.current
 	next := newReader(s, rd.buf[rd.r:rd.w])
@@ -374,9 +385,13 @@ func (s *Session) steal() {
 			// It has come back just now: only its count is missing.
 			s.in.running.Add(1)
 		} else {
-			s.in.enter(c)
+			s.in.enter(c) // its slot is free, or the call would not have begun
 		}
 		s.w.mu.Unlock()
+	}
+	s.reading.run.Store(0)
+	if s.in.closing.Load() {
+		s.drain.wake()
 	}
 	close(rd.stolen)
 	// It reads until the session ends or is held up itself.
@@ -386,7 +401,9 @@ func (s *Session) steal() {
 // newContext returns a context that was never used before.
 func (rd *reader) newContext() *Context {
 	if len(rd.slab) == 0 {
-		rd.slab = make([]Context, slabContexts)
+		// A connection that makes few calls holds little.
+		rd.slabs = min(max(2*rd.slabs, 4), slabContexts)
+		rd.slab = make([]Context, rd.slabs)
 	}
 	c := &rd.slab[0]
 	rd.slab = rd.slab[1:]
@@ -409,7 +426,7 @@ func (rd *reader) spend() error {
 		b.from, b.spent = rd.at, 0
 	}
 	if b.spent++; b.spent > controlPerSecond {
-		return fmt.Errorf("more than %d control frames in a second", controlPerSecond)
+		return &breach{wire.ResourceExhausted, fmt.Sprintf("more than %d control frames in a second", controlPerSecond)}
 	}
 	return nil
 }

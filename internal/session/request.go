@@ -26,6 +26,7 @@ type Request struct {
 	// Ended is when the handler had returned, if Sampled, on the clock of Nanos.
 	Ended int64
 
+	worker     bool // runs on a worker, which may wait, not on the reader
 	oneway     bool
 	compressed bool
 	answered   bool
@@ -97,9 +98,18 @@ func (r *Request) end(m *message) {
 	m.meta = c.ReplyMeta()
 	c.end(finished)
 	s.w.mu.Lock()
+	for r.worker && !s.w.dead && s.w.full(s.cfg.Limits.WriteBuffer) {
+		s.w.mu.Unlock()
+		s.waitRoom()
+		s.w.mu.Lock()
+	}
 	if !s.w.dead && s.in.clear(c) {
 		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
-		if st := s.put(h, m); st != nil {
+		if len(m.meta) > int(s.peer.MaxMetadata) {
+			st := s.tooMuchMeta(len(m.meta))
+			st.Outcome = wire.Executed
+			s.putError(c.id, st, "")
+		} else if st := s.put(h, m); st != nil {
 			st.Outcome = wire.Executed
 			s.putError(c.id, st, m.meta)
 		}
@@ -118,14 +128,20 @@ func (s *Session) noteCrowd() {
 	}
 }
 
+// flood is how many bytes may wait to be written before the other side, which makes
+// more calls all the same, is taken for hostile. Who is only slow has at most MaxCalls
+// calls to be refused.
+func (s *Session) flood() int {
+	const refusal = 512 // bytes of an ERROR that refuses a call
+	return 4*s.cfg.Limits.WriteBuffer + refusal*s.cfg.Limits.MaxCalls
+}
+
 // Fail ends the call badly.
 func (r *Request) Fail(st *wire.Status) {
 	r.returned()
 	c, s := r.Ctx, r.Ctx.Session
 	r.answered = true
-	if cut := s.in.cut.Load(); cut != nil && st.Code == wire.Canceled {
-		st = cut
-	}
+	st = r.verdict(st)
 	c.end(finished)
 	s.w.mu.Lock()
 	if !s.w.dead && s.in.clear(c) {
@@ -134,16 +150,37 @@ func (r *Request) Fail(st *wire.Status) {
 	s.w.mu.Unlock()
 }
 
+// verdict is what a call is answered with that failed with st. One that was
+// canceled on this side is told why.
+func (r *Request) verdict(st *wire.Status) *wire.Status {
+	if st.Code != wire.Canceled {
+		return st
+	}
+	if stream := r.Ctx.Stream(); stream != nil {
+		if why := stream.broke(); why != nil {
+			return why
+		}
+	}
+	cut := r.Ctx.Session.in.cut.Load()
+	if cut == nil {
+		return st
+	}
+	told := *cut
+	if st.Outcome == wire.Refused {
+		told.Outcome = wire.Refused // its handler never ran
+	}
+	return &told
+}
+
 // putError appends an ERROR. It is called with the writer's lock held.
 func (s *Session) putError(id uint32, st *wire.Status, meta string) {
 	h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer, Code: uint16(st.Code), ID: id}
 	if st.Outcome == wire.Refused || st.Outcome == wire.NotSent {
 		h.Flags |= wire.FlagRefused
 	}
-	m := message{meta: meta}
-	m.bytes = wire.AppendStatus(nil, st)
-	if len(m.bytes) > int(s.peer.MaxMessage) {
-		m.bytes = wire.AppendStatus(nil, &wire.Status{Message: st.Message, Reason: st.Reason})
+	m := message{bytes: wire.AppendStatus(nil, st)}
+	if len(meta) <= int(s.peer.MaxMetadata) {
+		m.meta = meta // an error must be sayable, with or without
 	}
 	m.size = len(m.bytes)
 	s.put(h, &m)

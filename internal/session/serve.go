@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/wire"
@@ -10,11 +9,11 @@ import (
 
 // request takes a whole request and decides where it runs. It returns false when
 // it ran on this reader and took so long that another one goes on. owned says
-// that body may be kept.
-func (rd *reader) request(h wire.Header, body []byte, owned bool) (owner bool, err error) {
+// that body may be kept, and at is when its first frame came.
+func (rd *reader) request(h wire.Header, body []byte, owned bool, at int64) (owner bool, err error) {
 	s := rd.s
-	if int(wire.Slot(h.ID)) >= s.cfg.Limits.MaxCalls {
-		return true, fmt.Errorf("call %#x is beyond the %d slots allowed", h.ID, s.cfg.Limits.MaxCalls)
+	if err := rd.vacant(h.ID); err != nil {
+		return true, err
 	}
 	b, st, err := s.binding(h.Code)
 	if err != nil {
@@ -28,7 +27,7 @@ func (rd *reader) request(h wire.Header, body []byte, owned bool) (owner bool, e
 	}
 	c := rd.newContext()
 	if st == nil {
-		body, st = rd.fill(c, h, b, body)
+		body, st = rd.fill(c, h, b, body, at)
 	}
 	if st != nil {
 		copied := *st
@@ -70,28 +69,34 @@ func (s *Session) admit(size int) *wire.Status {
 }
 
 // fill readies the context of a call and cuts the metadata off its body.
-func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte) ([]byte, *wire.Status) {
+func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at int64) ([]byte, *wire.Status) {
 	s := rd.s
-	c.Session, c.Method, c.id, c.received = s, b.Method, h.ID, rd.at
+	c.Session, c.Method, c.id, c.received = s, b.Method, h.ID, at
 	if h.Arg != 0 {
 		unit := int64(1e3)
 		if h.Flags&wire.FlagMillis != 0 {
 			unit = 1e6
 		}
-		c.deadline = rd.at + int64(h.Arg)*unit
+		c.deadline = at + int64(h.Arg)*unit
 	}
-	if h.Flags&wire.FlagMeta == 0 {
-		return body, nil
+	if h.Flags&wire.FlagMeta != 0 {
+		pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
+		if errors.Is(err, wire.ErrTooLarge) {
+			return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: "METADATA_TOO_LARGE", Message: err.Error()}
+		}
+		if err != nil {
+			return nil, &wire.Status{Code: wire.InvalidArgument, Message: err.Error()}
+		}
+		c.need().meta = string(pairs)
+		body = rest
 	}
-	pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
-	if errors.Is(err, wire.ErrTooLarge) {
-		return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: "METADATA_TOO_LARGE", Message: err.Error()}
+	switch {
+	case len(body) > s.cfg.Limits.MaxMessage:
+		return nil, s.tooLongHere()
+	case len(body) > 0 && h.Flags&wire.FlagStream != 0:
+		return nil, &wire.Status{Code: wire.InvalidArgument, Message: "a request that opens a stream has no body"}
 	}
-	if err != nil {
-		return nil, &wire.Status{Code: wire.InvalidArgument, Message: err.Error()}
-	}
-	c.need().meta = string(pairs)
-	return rest, nil
+	return body, nil
 }
 
 // sampleEvery is how often the running time of an inline call is measured.
@@ -115,7 +120,8 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	run := rd.enter()
 	r.run()
 	if measured {
-		b.Method.pace.observe(r.Ended-from, sampleEvery)
+		// b may belong to another reader by now.
+		c.Method.pace.observe(r.Ended-from, sampleEvery)
 	}
 	if rd.leave(run) {
 		return true
@@ -200,13 +206,19 @@ func (j *job) serve() {
 			s.cfg.Exec.watch.see(j)
 		}
 		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.b.Codec, Sizer: it.b.Sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
-			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
+			worker: true, oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		r.runQueued()
 		done++
 		size += it.to - it.from
-		it.b.Method.pace.observe(r.Ended-from, 1)
+		took := r.Ended - from
+		it.b.Method.pace.observe(took, 1)
 		from = now()
 		owner = j.run.CompareAndSwap(run, 0)
+		if owner && took >= longCall && j.next < len(j.items) {
+			// The monitor, which looks now and then, has not seen it.
+			j.spread(nil)
+			break
+		}
 		if owner && j.next == len(j.items) && j.buf != nil {
 			j.buf.b = j.mem
 			j.buf.release()
@@ -233,10 +245,21 @@ func (j *job) known() *atomic.Bool { return &j.watched }
 // a method that waits get one each, or they would be held up one after the other.
 // They share the job's memory, which is left to the garbage collector.
 func (j *job) steal() {
-	j.items[j.next-1].b.Method.pace.stalled()
+	held := j.items[j.next-1].b.Method
+	held.pace.stalled()
+	j.spread(held)
+}
+
+// longCall is a running time after which the calls behind in a job, and the reply
+// before them, wait no longer, ns.
+const longCall = 1_000_000
+
+// spread gives the calls that have not begun to other workers: those of the method
+// held, and of any that is known to wait, one each.
+func (j *job) spread(held *Method) {
 	from := j.next
 	for i := from; i < len(j.items); i++ {
-		if i+1 == len(j.items) || j.items[i].b.Method.pace.tier() == alone {
+		if m := j.items[i].b.Method; i+1 == len(j.items) || m == held || m.pace.tier() == alone {
 			j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[from : i+1], mem: j.mem}})
 			from = i + 1
 		}

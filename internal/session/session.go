@@ -9,6 +9,7 @@
 package session
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -78,6 +79,7 @@ type Session struct {
 	in  incoming
 
 	reading  reading
+	direct   atomic.Pointer[gate]
 	lastRead atomic.Int64
 	load     atomic.Int32 // about out.open
 	pinged   atomic.Int64 // when the ping without answer was sent, 0 for none
@@ -170,13 +172,33 @@ func (s *Session) refuse(st *wire.Status) {
 		s.fail(st)
 		return
 	}
+	s.w.turn++
 	s.w.mode = writing
 	b := s.w.buf
 	s.w.buf = nil
+	s.w.taken += uint64(len(b)) // there may be requests among it
 	s.w.mu.Unlock()
-	s.conn.SetWriteDeadline(time.Now().Add(goodbye))
-	s.conn.Write(b)
+	s.conn.SetDeadline(time.Now().Add(goodbye))
+	if _, err := s.conn.Write(b); err == nil {
+		hangUp(s.conn)
+	}
 	s.fail(st)
+}
+
+// hangUp ends this side's direction of a connection and reads what the other side
+// has sent meanwhile, so that closing does not take the last words back from it. The
+// connection's deadline bounds it in time.
+func hangUp(conn net.Conn) {
+	c, ok := conn.(interface{ CloseWrite() error })
+	if !ok || c.CloseWrite() != nil {
+		return
+	}
+	var scrap [4 << 10]byte
+	for {
+		if _, err := conn.Read(scrap[:]); err != nil {
+			return
+		}
+	}
 }
 
 // goodbye is how long the last words on a connection may take.
@@ -184,5 +206,17 @@ const goodbye = 100 * time.Millisecond
 
 // protocol makes the status of a session whose other side broke the rules.
 func protocol(err error) *wire.Status {
-	return &wire.Status{Code: wire.Internal, Reason: "PROTOCOL", Message: "protocol error: " + err.Error()}
+	st := &wire.Status{Code: wire.Internal, Reason: "PROTOCOL", Message: "protocol error: " + err.Error()}
+	if b, ok := errors.AsType[*breach](err); ok {
+		st.Code = b.code
+	}
+	return st
 }
+
+// breach is a broken rule that has a code of its own.
+type breach struct {
+	code wire.Code
+	what string
+}
+
+func (b *breach) Error() string { return b.what }

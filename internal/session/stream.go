@@ -104,13 +104,17 @@ func (st *Stream) Send(v any) *wire.Status {
 	w := &s.w
 	w.mu.Lock()
 	if w.full(s.cfg.Limits.WriteBuffer) {
-		if status := s.waitRoomFor(st.ctx, 0); status != nil {
+		var due int64
+		if st.opener {
+			due = st.call.Deadline
+		}
+		if status := s.waitRoomFor(st.ctx, due); status != nil {
 			return status
 		}
 	}
-	if w.dead {
+	if !st.mayTalk() {
 		w.mu.Unlock()
-		return st.end()
+		return st.tooLate()
 	}
 	if status := s.put(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
 		w.mu.Unlock()
@@ -118,6 +122,35 @@ func (st *Stream) Send(v any) *wire.Status {
 	}
 	s.flush(true)
 	return nil
+}
+
+// mayTalk reports whether this side may say something on the call: the opener may
+// not once it has sent a CANCEL or got the final frame, the answerer not once it has
+// sent the final frame. It is called with the writer's lock held.
+func (st *Stream) mayTalk() bool {
+	switch c, _ := st.ctx.(*Context); {
+	case st.s.w.dead:
+		return false
+	case st.opener:
+		return st.s.out.slot(wire.Slot(st.id)).call.Load() == st.call
+	default:
+		return !c.answered
+	}
+}
+
+// tooLate is the status of a message that may not be sent any more.
+func (st *Stream) tooLate() *wire.Status {
+	if !st.opener && !st.Over() {
+		if st.s.failed.Load() != nil {
+			return st.end()
+		}
+		return &wire.Status{Code: wire.FailedPrecondition, Outcome: wire.NotSent, Message: "send on a stream whose call was answered"}
+	}
+	// Whoever has ended the call is about to say how.
+	for !st.Over() {
+		<-st.allowed
+	}
+	return st.waitCredit()
 }
 
 // failed ends the opener's call because of a message that it cannot send or use.
@@ -167,13 +200,13 @@ func (st *Stream) CloseSend() *wire.Status {
 	st.mu.Unlock()
 	s := st.s
 	s.w.mu.Lock()
-	if s.w.dead {
+	if !st.mayTalk() {
 		s.w.mu.Unlock()
-		return st.end()
+		return nil // it has ended, which Recv will tell
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
-	if s.w.hasBulk(st.id, st.flags()) {
-		s.w.addBulk(h, nil) // behind the large message that is still on its way
+	if s.w.findBulk(st.id, st.flags()) >= 0 {
+		s.w.addBulk(h, nil, bindingKey{}) // behind the large message that is still on its way
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}
@@ -264,7 +297,7 @@ func (st *Stream) consume(n int) (give int) {
 func (st *Stream) giveCredit(n int) {
 	s := st.s
 	s.w.mu.Lock()
-	if s.w.dead {
+	if !st.mayTalk() {
 		s.w.mu.Unlock()
 		return
 	}
@@ -339,6 +372,14 @@ func (st *Stream) Over() bool {
 	return st.over
 }
 
+// broke is why this side has ended the stream before its handler has; nil if it
+// has not.
+func (st *Stream) broke() *wire.Status {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.status
+}
+
 // broken ends the answering side's stream when the session has ended.
 func (st *Stream) broken() {
 	why := unavailable("the stream is gone")
@@ -358,19 +399,23 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		wakeUp(st.arrived)
 		return nil
 	}
+	limits := &st.s.cfg.Limits
+	if len(body) > limits.MaxMessage {
+		st.overrun(st.s.tooLongHere())
+		return nil
+	}
 	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
 	if !owned {
 		a.buf = takeBuffer()
 		a.buf.b = append(a.buf.b[:0], body...)
 		a.body = a.buf.b
 	}
-	limits := &st.s.cfg.Limits
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.over || st.peerDone {
 		return nil
 	}
-	if st.held >= limits.StreamWindow {
+	if st.held+st.taken >= limits.StreamWindow {
 		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
 	}
 	st.held += len(body) + messageCost
@@ -401,6 +446,9 @@ func (st *Stream) overrun(status *wire.Status) {
 		return
 	}
 	st.ended(status, "")
+	if c, ok := st.ctx.(*Context); ok {
+		c.end(canceled) // its handler may not be receiving
+	}
 }
 
 // streamOf finds the stream that a frame belongs to; nil when it is gone.
@@ -431,7 +479,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	if err := s.in.put(c); err != nil {
 		return err
 	}
-	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
+	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, worker: true}
 	s.cfg.Exec.Go(func() {
 		r.runQueued()
 		st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")

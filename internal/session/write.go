@@ -147,7 +147,7 @@ func (s *Session) write(rounds int) {
 	w := &s.w
 	for ; ; rounds-- {
 		if len(w.bulk) > 0 {
-			w.takeBulk(s.sum, &s.out)
+			s.takeBulk()
 		}
 		if len(w.buf) == 0 || w.dead {
 			w.mode = idle
@@ -202,11 +202,24 @@ func (s *Session) waitRoom() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
-		w.waiting++
-		w.room.Wait()
-		w.waiting--
+		s.awaitWrite()
 	}
 	s.passRoom()
+}
+
+// awaitWrite waits for a write to end. It is called with the lock held and keeps
+// it. When nobody writes, those who have filled the buffer have not come to flush
+// it yet, and may wait themselves: then it does so for them.
+func (s *Session) awaitWrite() {
+	w := &s.w
+	if w.mode == idle {
+		s.flush(false)
+		w.mu.Lock()
+		return
+	}
+	w.waiting++
+	w.room.Wait()
+	w.waiting--
 }
 
 // passRoom wakes the next one who waits, if there is still room. It is called

@@ -1,0 +1,154 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// A caller that is alone reads its own reply. Waking another goroutine for it
+// would cost about as much as a third of the whole call, most of it for waking an
+// idle processor. So when calls come one at a time, the reading goroutine steps
+// aside, to a gate, and leaves its reader there for the next caller to take. It comes
+// back when calls overlap, and when none has come for a while: then only it notices
+// what the other side says unasked.
+//
+// rueidis does something like it for Redis connections.
+type gate struct {
+	state  atomic.Uint32
+	rd     *reader
+	resume chan bool // tells the goroutine at the gate to read on, or to end
+	passed uint32    // callers that have read; guarded by holding the gate
+	timer  *time.Timer
+}
+
+// The states of a gate.
+const (
+	gateOpen  uint32 = iota // the reading goroutine reads
+	gateFree                // nobody reads; a caller may
+	gateTaken               // a caller reads
+)
+
+const (
+	// loneReplies is how many replies in a row, each to the only open call, make
+	// the reading goroutine step aside.
+	loneReplies = 8
+	// gateTime is how long nobody reads, at first, when no calls are made. It grows
+	// to gateMost while calls go on to come one at a time: it takes longer to
+	// notice that they have ceased, and costs less to look.
+	gateTime = 5 * time.Millisecond
+	gateMost = 250 * time.Millisecond
+)
+
+// stepAside leaves the reader at the gate until the goroutine is needed again. It
+// returns false when the goroutine has to end.
+func (rd *reader) stepAside() bool {
+	s := rd.s
+	rd.lone = 0
+	g := s.direct.Load()
+	if g == nil || g.rd != rd {
+		g = &gate{rd: rd, resume: make(chan bool, 1), timer: time.NewTimer(gateTime)}
+		s.direct.Store(g)
+	} else {
+		g.timer.Reset(gateTime)
+	}
+	defer g.timer.Stop()
+	passed, wait := g.passed, gateTime
+	g.state.Store(gateFree)
+	if s.opened() && g.state.CompareAndSwap(gateFree, gateOpen) {
+		// A call was made just now, by somebody who saw the gate closed.
+		return true
+	}
+	for {
+		select {
+		case on := <-g.resume:
+			return on
+		case <-s.closed:
+			return false
+		case <-g.timer.C:
+			wait = min(2*wait, gateMost)
+			if !g.state.CompareAndSwap(gateFree, gateTaken) {
+				g.timer.Reset(wait)
+				continue
+			}
+			if passed == g.passed {
+				g.state.Store(gateOpen)
+				return true
+			}
+			passed = g.passed
+			g.timer.Reset(wait)
+			if !g.leave(s) {
+				return true
+			}
+		}
+	}
+}
+
+// leave gives the gate back to the next caller. It returns false when that would
+// leave a call without a reader: then the gate stays taken.
+func (g *gate) leave(s *Session) bool {
+	g.state.Store(gateFree)
+	return !s.opened() || !g.state.CompareAndSwap(gateFree, gateTaken)
+}
+
+// opened reports whether a call is open.
+func (s *Session) opened() bool {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return s.out.open > 0
+}
+
+// readOwn lets the caller of c read until c has ended or ctx has. It returns false
+// when another reader has to, or does, complete c.
+func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
+	if ctx.Done() != nil {
+		stop := context.AfterFunc(ctx, s.poke)
+		defer stop()
+	}
+	for {
+		select {
+		case <-c.done:
+			g.passed++
+			if !g.leave(s) {
+				g.goOn()
+			}
+			return true
+		default:
+		}
+		if ctx.Err() != nil && s.Abandon(ctx, c) {
+			// The answer is still to come, and is nobody's.
+			g.goOn()
+			return true
+		}
+		if !g.rd.read() || !g.rd.work() {
+			// The session has ended, or a handler that ran here was too slow.
+			g.resume <- false
+			return false
+		}
+	}
+}
+
+// goOn lets the reading goroutine read again.
+func (g *gate) goOn() {
+	g.state.Store(gateOpen)
+	g.resume <- true
+}
+
+// poke makes a caller that reads look whether its call has ended otherwise.
+func (s *Session) poke() {
+	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {
+		s.conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// poked reports whether a read has failed because of a poke, and takes it away.
+func (s *Session) poked(err error) bool {
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	// Only pokes set deadlines on a session's connection.
+	s.conn.SetReadDeadline(time.Time{})
+	return true
+}

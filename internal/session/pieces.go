@@ -1,0 +1,187 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// vacant reports what is wrong with a request on this id: its slot must be one
+// that was offered, and free.
+func (rd *reader) vacant(id uint32) error {
+	s := rd.s
+	if int(wire.Slot(id)) >= s.cfg.Limits.MaxCalls {
+		return fmt.Errorf("call %#x is beyond the %d slots allowed", id, s.cfg.Limits.MaxCalls)
+	}
+	used := false
+	if p := s.in.at(id); p != nil {
+		used = p.Load() != nil
+	}
+	if parts := &s.reading.parts; len(parts.open) > 0 {
+		m := parts.open[assemblyKey{slot: wire.Slot(id)}]
+		used = used || m != nil && m.head.Type == wire.TypeRequest
+	}
+	if used {
+		return fmt.Errorf("call %#x began before the last one in its slot had ended", id)
+	}
+	return nil
+}
+
+// begin takes the first frame of a large message. Only messages of open calls are
+// put together, so that nobody can make this side hold more of them than there are slots.
+func (rd *reader) begin(h wire.Header, payload []byte) error {
+	s := rd.s
+	if len(payload) == 0 {
+		return fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
+	}
+	answer := h.Flags&wire.FlagAnswer != 0
+	switch h.Type {
+	case wire.TypeRequest:
+		if err := rd.vacant(h.ID); err != nil {
+			return err
+		}
+	case wire.TypeData:
+		if s.streamOf(h.ID, answer) == nil {
+			return nil // its chunks will find nothing to go on with
+		}
+	default:
+		if err := rd.isOpen(h); err != nil {
+			return err
+		}
+	}
+	if err := rd.interrupt(h); err != nil {
+		return err
+	}
+	s.reading.parts.begin(h, payload, rd.at)
+	return nil
+}
+
+// isOpen reports what is wrong with the first frame of an answer.
+func (rd *reader) isOpen(h wire.Header) error {
+	if h.Flags&wire.FlagAnswer == 0 {
+		return fmt.Errorf("frame of type %d for a call of its own sender", h.Type)
+	}
+	// The calls that have ended in this batch are not open.
+	if err := rd.free(); err != nil {
+		return err
+	}
+	rd.s.w.mu.Lock()
+	defer rd.s.w.mu.Unlock()
+	if !rd.s.out.holds(h.ID) {
+		return fmt.Errorf("answer to call %#x, which is not open", h.ID)
+	}
+	return nil
+}
+
+// interrupt reports a message that begins before the last one of its call and
+// direction has ended. An error may: what was there is forgotten.
+func (rd *reader) interrupt(h wire.Header) error {
+	parts := &rd.s.reading.parts
+	answer := h.Flags&wire.FlagAnswer != 0
+	if parts.find(h.ID, answer) == nil {
+		return nil
+	}
+	if h.Type != wire.TypeError {
+		return fmt.Errorf("a message began on call %#x before the last one had ended", h.ID)
+	}
+	parts.drop(h.ID, answer)
+	return nil
+}
+
+// chunk handles a part of a large message. One that has no beginning was given
+// up, here or on the other side.
+func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
+	s := rd.s
+	last := h.Flags&wire.FlagMore == 0
+	if len(payload) == 0 && !last {
+		return true, fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
+	}
+	parts := &s.reading.parts
+	m := parts.find(h.ID, h.Flags&wire.FlagAnswer != 0)
+	if m == nil {
+		return true, nil
+	}
+	switch {
+	case m.skip:
+	case len(m.bytes)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload), m):
+		m.bytes = append(m.bytes, payload...)
+		parts.size += len(payload)
+	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
+		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
+		return true, rd.tooLong(m.head)
+	default:
+		parts.size -= len(m.bytes)
+		m.skip, m.bytes = true, nil
+	}
+	if !last {
+		return true, nil
+	}
+	parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
+	switch {
+	case m.skip:
+		return true, rd.tooLong(m.head)
+	case m.head.Type == wire.TypeRequest:
+		return rd.request(m.head, m.bytes, true, m.at)
+	default:
+		return true, rd.message(m.head, m.bytes, true)
+	}
+}
+
+// longest is how long a message may be that begins with this frame. What of it
+// is metadata and what is body will be seen when it is complete.
+func (s *Session) longest(h *wire.Header) int {
+	n := s.cfg.Limits.MaxMessage
+	if h.Type == wire.TypeError {
+		n = wire.MaxStatus
+	}
+	if h.Flags&wire.FlagMeta != 0 {
+		n += 2 + s.cfg.Limits.MaxMetadata
+	}
+	return n
+}
+
+// spare reports whether n more bytes of unfinished messages may be held. Before it
+// says no it forgets those, but one, whose streams have ended meanwhile.
+func (rd *reader) spare(n int, except *assembly) bool {
+	s := rd.s
+	parts := &s.reading.parts
+	if parts.size+n <= maxAssembly {
+		return true
+	}
+	for k, m := range parts.open {
+		if m != except && m.head.Type == wire.TypeData && s.streamOf(m.head.ID, k.answer) == nil {
+			parts.drop(m.head.ID, k.answer)
+		}
+	}
+	return parts.size+n <= maxAssembly
+}
+
+// tooLong ends the call whose message is longer than allowed. Of an answer it is
+// called when the whole of it has passed by: until then the slot is taken.
+func (rd *reader) tooLong(h wire.Header) error {
+	s := rd.s
+	st := s.tooLongHere()
+	switch h.Type {
+	case wire.TypeRequest:
+		s.turnAway(h.ID, st)
+		rd.dirty = true
+	case wire.TypeData:
+		if str := s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); str != nil {
+			str.overrun(st)
+		}
+	case wire.TypeError:
+		h.Flags &^= wire.FlagMeta
+		st = &wire.Status{Message: "an error that is too long to be read"}
+		return rd.message(h, wire.AppendStatus(nil, st), true)
+	default:
+		h = wire.Header{Type: wire.TypeError, Flags: h.Flags & wire.FlagAnswer, Code: uint16(st.Code), ID: h.ID}
+		return rd.message(h, wire.AppendStatus(nil, st), true)
+	}
+	return nil
+}
+
+// tooLongHere is the status of a message that is longer than this side takes.
+func (s *Session) tooLongHere() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: "MESSAGE_TOO_LARGE",
+		Message: fmt.Sprintf("message is larger than the %d bytes that this side takes", s.cfg.Limits.MaxMessage)}
+}
