@@ -59,6 +59,14 @@ demo: ## run the demonstration
 bench-core: ## measure the call path on its own
 	@cd bench && go run ./core
 
+.PHONY: results
+results: ## measure what the documents show, into bench/results (20 min)
+	@scripts/results.sh
+
+.PHONY: figures
+figures: ## write the figures of bench/results into the documents
+	@cd bench && go run ./report
+
 .PHONY: cover
 cover: ## measure what the tests of the root module cover, into coverage.out
 	@go test -coverpkg=./... -coverprofile=coverage.out ./...

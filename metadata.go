@@ -44,7 +44,7 @@ func (m Metadata) With(pairs ...string) Metadata {
 		case key == "" || len(key) > wire.MaxMetaKey:
 			m.wrong = fmt.Sprintf("metadata key of %d bytes, want 1 to %d", len(key), wire.MaxMetaKey)
 			return m
-		case strings.HasPrefix(key, "weft-"):
+		case strings.HasPrefix(key, reservedPrefix):
 			m.wrong = fmt.Sprintf("metadata key %q: keys that begin with \"weft-\" are reserved", key)
 			return m
 		case len(b)+len(key)+len(value)+3 > wire.MaxMetaBlock:
@@ -77,14 +77,29 @@ func (m Metadata) before(key, value string) Metadata {
 	return first
 }
 
-// metadataOf wraps the inside of a block that has been checked.
+// metadataOf wraps the inside of a block that has come in and has been checked.
+// Pairs with reserved keys, which nothing here knows, are dropped.
 func metadataOf(pairs string) Metadata {
 	m := Metadata{pairs: pairs}
-	for range m.All() {
+	reserved := false
+	for k := range m.All() {
 		m.count++
+		reserved = reserved || strings.HasPrefix(k, reservedPrefix)
 	}
-	return m
+	if !reserved {
+		return m
+	}
+	clean := Metadata{}
+	for k, v := range m.All() {
+		if !strings.HasPrefix(k, reservedPrefix) {
+			clean = clean.With(k, v)
+		}
+	}
+	return clean
 }
+
+// reservedPrefix begins the keys that applications cannot use.
+const reservedPrefix = "weft-"
 
 // All yields every pair, in order.
 func (m Metadata) All() iter.Seq2[string, string] {

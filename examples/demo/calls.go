@@ -156,7 +156,7 @@ func cancelled(ctx context.Context, c *weft.Client) error {
 	}
 	line("Hello.Wait was called, and cancelled after %s", short(at.Sub(began)))
 	line("the caller had its error, code %v, %s after the cancellation", weft.CodeOf(err), short(back.Sub(at)))
-	line("the handler, in the other process, %s %s after it", good("saw its context end"), short(time.Unix(0, seen.N).Sub(at)))
+	line("the handler, in the server process, %s %s after it", good("saw its context end"), short(time.Unix(0, seen.N).Sub(at)))
 	return nil
 }
 
@@ -173,26 +173,30 @@ func failures(ctx context.Context, c *weft.Client) error {
 		return err
 	}
 	defer nobody.Close()
-	line("%-14s %-14s %-9s %-16s %s", "call", "code", "outcome", "reason", "which means")
+	line("%-27s %-14s %-9s %-16s %s", "call", "code", "outcome", "reason", "which means")
+	var first error
 	for _, f := range []struct {
 		client  *weft.Client
 		method  string
+		where   string
 		code    weft.Code
 		outcome weft.Outcome
 		meaning string
 	}{
-		{c, "Hello.Find", weft.NotFound, weft.Executed, "the handler ran, and this is its answer"},
-		{c, "Hello.Nope", weft.Unimplemented, weft.Refused, "no handler ran: it may be made again"},
-		{nobody, "Hello.Find", weft.Unavailable, weft.NotSent, "nothing left this process: it may be made again"},
+		{c, "Hello.Find", "", weft.NotFound, weft.Executed, "the handler ran: this is its answer"},
+		{c, "Hello.Nope", " (no such method)", weft.Unimplemented, weft.Refused, "no handler ran: may be made again"},
+		{nobody, "Hello.Find", " (nobody listens)", weft.Unavailable, weft.NotSent, "nothing was sent: may be made again"},
 	} {
 		err := f.client.Call(ctx, f.method, &Number{4711}, nil)
 		e, ok := errors.AsType[*weft.Error](err)
 		if !ok || e.Code != f.code || e.Outcome != f.outcome {
 			return fmt.Errorf("%s returned %v, want %v and %v", f.method, err, f.code, f.outcome)
 		}
-		line("%-14s %-14v %-9v %-16s %s", f.method, e.Code, e.Outcome, e.Reason, f.meaning)
+		line("%-27s %-14v %-9v %-16s %s", f.method+f.where, e.Code, e.Outcome, e.Reason, f.meaning)
+		if first == nil {
+			first = err
+		}
 	}
-	_, err = weft.Invoke[Nothing](ctx, c, "Hello.Find", &Number{4711})
-	line("the first one in full: %v", err)
+	line("The first one in full: %v", first)
 	return nil
 }

@@ -116,6 +116,7 @@ func compare(told booked, ran []executed) error {
 		return fmt.Errorf("of %d calls: %s; the first error: %s", len(told.Answered)+told.Failed, verdict, told.FirstError)
 	}
 	line("%s calls: %s", count(len(told.Answered)), good(verdict))
+	line("This compares the ids that the client has answers for with those that the servers have run.")
 	line("While no server has the port, calls wait for the next one: the slowest took %s.", short(told.Slowest))
 	return nil
 }

@@ -116,7 +116,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	sl := s.out.take(c, s.peer.MaxCalls)
 	if sl == nil {
 		w.mu.Unlock()
-		return tooMany()
+		return s.tooMany()
 	}
 	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: c.id, Arg: arg}
 	if c.stream != nil {
@@ -144,6 +144,9 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		return st
 	}
 	s.watch(c.Deadline)
+	if c.stream != nil || c.Async != nil {
+		s.rouse()
+	}
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}
@@ -184,7 +187,10 @@ func (s *Session) tooMuchMeta(n int) *wire.Status {
 }
 
 //go:noinline
-func tooMany() *wire.Status {
+func (s *Session) tooMany() *wire.Status {
+	if s.peer.MaxCalls == 0 {
+		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: "NO_SERVICES", Message: "the other side takes no calls"}
+	}
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "TOO_MANY_CALLS",
 		Message: "as many calls are open on this connection as the other side allows"}
 }

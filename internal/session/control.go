@@ -79,7 +79,7 @@ func (s *Session) startKeeper() {
 	k := &keeper{s: s}
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	s.keeper = time.AfterFunc(k.next(), k.look)
+	s.keeper = time.AfterFunc(k.next(now(), l.PingIdle), k.look)
 }
 
 // keeper sends pings when nothing has come for a while, and ends the session when
@@ -90,15 +90,22 @@ type keeper struct {
 	stuck  int64  // since when no write has finished, 0 for not
 }
 
-// next is the time until the next look: short enough for the shortest limit.
-func (k *keeper) next() time.Duration {
+// next is the time until the next look: when a limit could be reached at the
+// earliest. silence is how long nothing may come before a ping is sent; a call that
+// is opened meanwhile may make it shorter.
+func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 	l := &k.s.cfg.Limits
-	d := l.PingInterval
-	if k.s.pinged.Load() != 0 || d <= 0 {
-		d = l.PingTimeout
+	d := time.Hour
+	if sent := k.s.pinged.Load(); sent != 0 {
+		d = time.Duration(sent-at) + l.PingTimeout
+	} else if l.PingInterval > 0 {
+		if d = time.Duration(k.s.lastRead.Load()-at) + silence; d <= 0 {
+			d = l.PingTimeout // it is time, but a write is under way
+		}
+		d = min(d, l.PingInterval)
 	}
-	if l.WriteTimeout > 0 && (d <= 0 || l.WriteTimeout/4 < d) {
-		d = l.WriteTimeout / 4
+	if l.WriteTimeout > 0 {
+		d = min(d, l.WriteTimeout/4)
 	}
 	return max(d, time.Millisecond)
 }
@@ -108,10 +115,6 @@ func (k *keeper) look() {
 	l := &s.cfg.Limits
 	w := &s.w
 	w.mu.Lock()
-	if w.dead {
-		w.mu.Unlock()
-		return
-	}
 	if w.writes == k.writes {
 		w.trim()
 	}
@@ -120,48 +123,63 @@ func (k *keeper) look() {
 	} else if k.stuck == 0 {
 		k.stuck = at
 	}
-	stuck := k.stuck
-	open := s.out.open > 0 || s.in.running.Load() > 0
-	s.keeper.Reset(k.next())
+	silence := l.PingIdle
+	if s.out.open > 0 || s.in.running.Load() > 0 {
+		silence = l.PingInterval
+	}
 	w.mu.Unlock()
 
-	if l.WriteTimeout > 0 && stuck != 0 && at-stuck >= int64(l.WriteTimeout) {
+	if l.WriteTimeout > 0 && k.stuck != 0 && at-k.stuck >= int64(l.WriteTimeout) {
 		s.fail(unavailable(fmt.Sprintf("the other side has taken nothing for %v", l.WriteTimeout)))
 		return
 	}
-	if l.PingInterval <= 0 {
+	if !k.ping(at, silence) {
 		return
 	}
-	if sent := s.pinged.Load(); sent != 0 {
-		if s.lastRead.Load() > sent {
-			s.pinged.Store(0)
-		} else if at-sent >= int64(l.PingTimeout) {
-			s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v", l.PingTimeout)))
-		}
-		return
-	}
-	silence := l.PingIdle
-	if open {
-		silence = l.PingInterval
-	}
-	if at-s.lastRead.Load() >= int64(silence) {
-		s.sendPing(at)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.dead {
+		s.keeper.Reset(k.next(at, silence))
 	}
 }
 
+// ping sends a ping when it is time to. It returns false when the last one was
+// not answered, and the session has ended.
+func (k *keeper) ping(at int64, silence time.Duration) bool {
+	s, l := k.s, &k.s.cfg.Limits
+	if l.PingInterval <= 0 {
+		return true
+	}
+	sent := s.pinged.Load()
+	if sent != 0 && s.lastRead.Load() > sent {
+		s.pinged.Store(0)
+		sent = 0
+	}
+	switch {
+	case sent != 0 && at-sent >= int64(l.PingTimeout):
+		s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v", l.PingTimeout)))
+		return false
+	case sent == 0 && at-s.lastRead.Load() >= int64(silence):
+		s.sendPing(at)
+	}
+	return true
+}
+
 func (s *Session) sendPing(at int64) {
-	s.pinged.Store(at)
 	s.w.mu.Lock()
-	if s.w.dead || s.w.mode == writing && len(s.w.buf) > 0 {
-		// Something waits to be written already: the write's own limit holds.
+	if s.w.dead || s.w.mode == writing && s.cfg.Limits.WriteTimeout > 0 {
+		// A write is under way, and has a limit of its own. Behind it a ping could
+		// not leave in time.
 		s.w.mu.Unlock()
 		return
 	}
+	s.pinged.Store(at)
 	var b [pingSize]byte
 	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
 	mode := s.w.mode
 	s.w.mu.Unlock()
 	if mode == idle {
+		// Not on the timer's goroutine: the write may take long.
 		s.cfg.Exec.Go(func() {
 			s.w.mu.Lock()
 			s.flush(false)

@@ -136,6 +136,13 @@ func (g *gate) goOn() {
 	g.resume <- true
 }
 
+// rouse has the reading goroutine read for a call whose caller will not.
+func (s *Session) rouse() {
+	if g := s.direct.Load(); g != nil && g.state.CompareAndSwap(gateFree, gateOpen) {
+		g.resume <- true
+	}
+}
+
 // poke makes a caller that reads look whether its call has ended otherwise.
 func (s *Session) poke() {
 	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {

@@ -38,6 +38,9 @@ const (
 	slabContexts = 64
 	// freeTogether is how many slots are given back under one lock.
 	freeTogether = 32
+	// scarce is how many slots must be left for them to be given back together. It
+	// is more than freeTogether and what Load may be behind.
+	scarce = 128
 )
 
 // reader reads frames into a buffer and handles them in place. While it runs a
@@ -74,7 +77,9 @@ func newReader(s *Session, rest []byte) *reader {
 
 // loop reads until the session ends or the monitor lets another reader go on.
 func (rd *reader) loop() {
-	rd.at = now()
+	if rd.at == 0 {
+		rd.at = now()
+	}
 	// What a former reader left, or the handshake read too much, comes first.
 	for rd.work() {
 		if rd.lone >= loneReplies && rd.s.cfg.Resolve == nil && !rd.stepAside() {
@@ -270,8 +275,9 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if c == nil {
 		return nil // nobody waits any more
 	}
-	if rd.r == rd.w || len(rd.freed) == freeTogether {
-		// The last one: its caller may call again at once, and should find itself alone.
+	if rd.r == rd.w || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.MaxCalls) {
+		// The last one, or slots are scarce: its caller may call again at once, and
+		// should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
 			c.Status = unavailable(err.Error())
 			s.complete(c)
@@ -376,7 +382,7 @@ func (s *Session) known() *atomic.Bool { return &s.reading.watched }
 func (s *Session) steal() {
 	rd := s.reading.current
 	next := newReader(s, rd.buf[rd.r:rd.w])
-	next.freed, next.job, next.dirty = rd.freed, rd.job, true
+	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
 	if rd.calling {
 		c := rd.req.Ctx
 		c.Method.pace.stalled()

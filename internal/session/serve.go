@@ -248,6 +248,11 @@ func (j *job) steal() {
 	held := j.items[j.next-1].b.Method
 	held.pace.stalled()
 	j.spread(held)
+	// The replies before it wait no longer either.
+	j.s.cfg.Exec.Go(func() {
+		j.s.w.mu.Lock()
+		j.s.flush(false)
+	})
 }
 
 // longCall is a running time after which the calls behind in a job, and the reply

@@ -52,6 +52,9 @@ const (
 	// largest one kept when there is nothing to write.
 	keepSpare = 4 << 20
 	keepIdle  = 16 << 10
+	// largeWrite is the most that is given to the connection at once. It must go
+	// out within the time that a write may take.
+	largeWrite = 256 << 10
 	// maxRounds is how many writes a caller makes for others before a goroutine
 	// takes over.
 	maxRounds = 4
@@ -165,8 +168,7 @@ func (s *Session) write(rounds int) {
 		w.taken += uint64(len(b))
 		w.mu.Unlock()
 
-		_, err := s.conn.Write(b)
-		if err != nil {
+		if err := s.hand(b); err != nil {
 			s.fail(unavailable("write: " + err.Error()))
 			w.mu.Lock()
 			continue
@@ -189,6 +191,22 @@ func (s *Session) write(rounds int) {
 			w.mu.Lock()
 		}
 	}
+}
+
+// hand gives b to the connection, a large one in pieces, so that the keeper sees
+// progress on a slow connection too.
+func (s *Session) hand(b []byte) error {
+	for len(b) > largeWrite {
+		if _, err := s.conn.Write(b[:largeWrite]); err != nil {
+			return err
+		}
+		b = b[largeWrite:]
+		s.w.mu.Lock()
+		s.w.writes++
+		s.w.mu.Unlock()
+	}
+	_, err := s.conn.Write(b)
+	return err
 }
 
 func (s *Session) writeOn() {

@@ -1,0 +1,281 @@
+package weft_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// streams registers a streaming method of each kind.
+func streams(s *weft.Server) error {
+	return errors.Join(
+		weft.HandleServerStream(s, "Stream.Count", func(_ context.Context, a *Args, out *weft.Sender[Product]) error {
+			for i := range a.A {
+				if err := out.Send(&Product{i}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+		weft.HandleClientStream(s, "Stream.Sum", func(_ context.Context, in *weft.Receiver[Args]) (*Product, error) {
+			p := &Product{}
+			for {
+				a, err := in.Recv()
+				if errors.Is(err, io.EOF) {
+					return p, nil
+				}
+				if err != nil {
+					return nil, err
+				}
+				p.C += a.A
+			}
+		}),
+		weft.HandleStream(s, "Stream.Mul", Shapes{}.Both),
+		weft.HandleStream(s, "Stream.First", func(_ context.Context, st *weft.Stream[Args, Product]) error {
+			_, err := st.Recv()
+			return err
+		}),
+		weft.HandleStream(s, "Stream.Echo", func(_ context.Context, st *weft.Stream[string, string]) error {
+			for msg, err := range st.All() {
+				if err != nil {
+					return err
+				}
+				if err := st.Send(msg); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+}
+
+func TestStreams(t *testing.T) {
+	ctx := t.Context()
+	c := start(t, nil, streams).dial(nil)
+
+	many, err := weft.Subscribe[Product](ctx, c, "Stream.Count", &Args{A: 5000})
+	must(t, err)
+	if got := receive(t, many); len(got) != 5000 || !slices.IsSorted(got) {
+		t.Errorf("Count: %d messages, in order: %v", len(got), slices.IsSorted(got))
+	}
+	if _, err := many.Recv(); err != io.EOF {
+		t.Errorf("Recv behind the end: %v", err)
+	}
+
+	sum, err := weft.OpenStream[Args, Product](ctx, c, "Stream.Sum")
+	must(t, err)
+	for i := range 5000 {
+		must(t, sum.Send(&Args{A: i}))
+	}
+	must(t, sum.CloseSend())
+	wantError(t, sum.Send(&Args{}), weft.FailedPrecondition, weft.NotSent, "closed")
+	if got := receive(t, sum); !slices.Equal(got, []int{5000 * 4999 / 2}) {
+		t.Errorf("Sum: %v", got)
+	}
+
+	both, err := weft.OpenStream[Args, Product](ctx, c, "Stream.Mul")
+	must(t, err)
+	for i := range 100 { // in turns
+		must(t, both.Send(&Args{i, 2}))
+		if p, err := both.Recv(); err != nil || p.C != 2*i {
+			t.Fatalf("Mul: %v, %v", p, err)
+		}
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { // and both at once
+		for i := range 5000 {
+			must(t, both.Send(&Args{i, 3}))
+		}
+		must(t, both.CloseSend())
+	})
+	if got := receive(t, both); len(got) != 5000 || got[4999] != 3*4999 {
+		t.Errorf("Mul: %d messages", len(got))
+	}
+	wg.Wait()
+	if err := both.Context().Err(); err == nil {
+		t.Error("the stream's context goes on after its end")
+	}
+}
+
+// A method that ends before its caller has said all: that is told with io.EOF.
+func TestSendAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, nil, streams).dial(nil)
+		s, err := weft.OpenStream[Args, Product](t.Context(), c, "Stream.First")
+		must(t, err)
+		must(t, s.Send(&Args{}))
+		synctest.Wait()
+		if err := s.Send(&Args{}); err != io.EOF {
+			t.Errorf("Send: %v, want io.EOF", err)
+		}
+		if _, err := s.Recv(); err != io.EOF {
+			t.Errorf("Recv: %v, want io.EOF", err)
+		}
+		must(t, s.CloseSend())
+	})
+}
+
+// A stream called as a unary method, and the other way round, is told so.
+func TestStreamMismatch(t *testing.T) {
+	ctx := t.Context()
+	c := start(t, nil, func(s *weft.Server) error { return errors.Join(streams(s), s.Register(Arith{})) }).dial(nil)
+	wantError(t, c.Call(ctx, "Stream.Count", &Args{}, nil), weft.Unimplemented, weft.Refused, "is a streaming method")
+	wantError(t, drainStream(ctx, c, "Arith.Mul"), weft.Unimplemented, weft.Refused, "is a unary method")
+	wantError(t, drainStream(ctx, c, "Stream.Nope"), weft.Unimplemented, weft.Refused, "no method Stream.Nope")
+	s, err := weft.OpenStream[Args, Product](ctx, c, "Stream.Count")
+	must(t, err)
+	must(t, s.CloseSend()) // without the one message
+	_, err = s.Recv()
+	wantError(t, err, weft.InvalidArgument, weft.Executed, "ended without a message")
+	multiply(t, c)
+}
+
+// A sender waits for a receiver that does not keep up, by bytes, and holds up
+// nobody else. Its end is told.
+func TestStreamFlowControl(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const window = 64 << 10
+		var sent int
+		stopped := make(chan error, 1)
+		w := start(t, nil, func(s *weft.Server) error {
+			return errors.Join(s.Register(Arith{}),
+				weft.HandleServerStream(s, "Stream.Flood", func(_ context.Context, _ *Args, out *weft.Sender[string]) error {
+					text := strings.Repeat("x", 1000)
+					for {
+						if err := out.Send(&text); err != nil {
+							stopped <- err
+							return err
+						}
+						sent++
+					}
+				}))
+		})
+		c := w.dial(&weft.ClientConfig{Limits: weft.Limits{StreamWindow: window}})
+		ctx, cancel := context.WithCancel(t.Context())
+		s, err := weft.Subscribe[string](ctx, c, "Stream.Flood", &Args{})
+		must(t, err)
+		synctest.Wait()
+		ahead := sent
+		if ahead < window/1100 || ahead > window/1000+2 {
+			t.Errorf("%d messages of 1000 bytes were sent ahead into a window of %d", ahead, window)
+		}
+		multiply(t, c)
+		for range 1000 {
+			_, err := s.Recv()
+			must(t, err)
+		}
+		synctest.Wait()
+		if sent < 1000 || sent > 1000+2*ahead {
+			t.Errorf("%d were sent when 1000 had been received", sent)
+		}
+		cancel()
+		wantError(t, <-stopped, weft.Canceled, weft.OutcomeUnknown)
+		_, err = lastOf(s)
+		wantError(t, err, weft.Canceled, weft.OutcomeUnknown)
+	})
+}
+
+// lastOf receives to the end and returns the last message and how it ended.
+func lastOf[In, Out any](s *weft.Stream[In, Out]) (last *In, err error) {
+	for {
+		m, err := s.Recv()
+		if err != nil {
+			return last, err
+		}
+		last = m
+	}
+}
+
+// Messages that cannot be sent or decoded end the stream, for both sides.
+func TestStreamBadMessages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		ended := make(chan error, 1)
+		w := start(t, &weft.ServerConfig{Limits: weft.Limits{MaxMessage: 1000}}, func(s *weft.Server) error {
+			return errors.Join(streams(s), weft.HandleStream(s, "Stream.Wait", func(ctx context.Context, _ *weft.Stream[Args, Product]) error {
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return ctx.Err()
+			}))
+		})
+		c := w.dial(nil)
+
+		s, err := weft.OpenStream[string, string](ctx, c, "Stream.Wait")
+		must(t, err)
+		long := strings.Repeat("x", 2000)
+		wantError(t, s.Send(&long), weft.ResourceExhausted, weft.NotSent, "message of", "larger than the 1000")
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the handler saw %v", err)
+		}
+
+		odd, err := weft.OpenStream[func(), string](ctx, c, "Stream.Wait")
+		must(t, err)
+		f := func() {}
+		wantError(t, odd.Send(&f), weft.Internal, weft.NotSent, "encode *func()")
+		<-ended
+
+		text, err := weft.OpenStream[string, Args](ctx, c, "Stream.Echo")
+		must(t, err)
+		word := "word"
+		must(t, text.Send(&word))
+		_, err = text.Recv() // a string into a struct
+		wantError(t, err, weft.Internal, weft.Executed, "decode a message of the stream")
+
+		args, err := weft.OpenStream[Args, string](ctx, c, "Stream.Echo")
+		must(t, err)
+		must(t, args.Send(&Args{})) // a struct into a string
+		_, err = args.Recv()
+		wantError(t, err, weft.InvalidArgument, weft.Executed, "decode a message of the stream")
+	})
+}
+
+// Opening a stream waits for a connection as a call does, and not for the server.
+func TestOpenStreamWaitsForConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, streams)
+		c := w.dial(&weft.ClientConfig{Lazy: true})
+		s, err := weft.Subscribe[Product](t.Context(), c, "Stream.Count", &Args{A: 3})
+		must(t, err)
+		if got := receive(t, s); len(got) != 3 {
+			t.Errorf("%v", got)
+		}
+		w.srv.Close()
+		began := time.Now()
+		_, err = weft.OpenStream[Args, Product](t.Context(), c, "Stream.Count")
+		wantError(t, err, weft.DeadlineExceeded, weft.NotSent, "no connection")
+		if d := time.Since(began); d != weft.DefaultTimeout {
+			t.Errorf("waited %v", d)
+		}
+	})
+}
+
+// Streams carry on at both ends when a server drains, within its time.
+func TestStreamSurvivesDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, streams)
+		c := w.dial(nil)
+		s, err := weft.OpenStream[Args, Product](t.Context(), c, "Stream.Mul")
+		must(t, err)
+		must(t, s.Send(&Args{1, 2}))
+		done := make(chan error, 1)
+		go func() { done <- w.srv.Shutdown(context.Background()) }() // this goroutine ends with the stream
+		for i := range 20 {
+			time.Sleep(time.Second)
+			must(t, s.Send(&Args{i, 2}))
+			_, err := s.Recv()
+			must(t, err)
+		}
+		must(t, s.CloseSend())
+		if _, err := lastOf(s); err != io.EOF {
+			t.Error(err)
+		}
+		must(t, <-done)
+	})
+}
