@@ -28,8 +28,8 @@ func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts 
 
 // OpenStream opens a streaming call, in which this side sends messages of type
 // Req and receives messages of type Res. It does not wait for the server. The
-// stream must be received from until its end, or its context be ended, for what it
-// holds to be given back.
+// stream must be received from until its end, or be closed, or its context be ended,
+// for what it holds to be given back.
 func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
 	end, err := c.openStream(ctx, method, opts, new(Req))
 	if err != nil {

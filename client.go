@@ -35,7 +35,7 @@ type Client struct {
 const busyAt = 256
 
 // Dial makes a client of the server at address, such as "tcp://127.0.0.1:8972" or
-// "unix:///run/app.sock". It returns when there is a connection, or with an error
+// "unix:///run/app.sock"; without a scheme it is one of TCP. It returns when there is a connection, or with an error
 // when there is none and ctx ends or the attempt fails; with Lazy it returns at once.
 // A nil configuration gives safe defaults. The client lives until Close, also when ctx
 // ends.

@@ -219,7 +219,9 @@ func noneNil(what string, n int, isNil func(i int) bool) error {
 	return nil
 }
 
-func defaultCodecs() []codec.Codec {
+// DefaultCodecs are the codecs of a configuration that names none: protobuf,
+// msgpack, json, raw and gencode. To have one more, append it to them.
+func DefaultCodecs() []codec.Codec {
 	return []codec.Codec{protobuf.New(), msgpack.New(), json.New(), raw.New(), gencode.New()}
 }
 

@@ -14,6 +14,10 @@ import (
 // ServiceRegisteredHook is told of every service that gets its first method.
 type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
 
+// ListeningHook is told of every address that ListenAndServe listens on, with the
+// port that the system chose, before connections are accepted.
+type ListeningHook interface{ Listening(addr net.Addr) }
+
 // ConnAcceptedHook sees a server's new connection before anything is read from
 // it. An error closes it.
 type ConnAcceptedHook interface{ ConnAccepted(conn net.Conn) error }
@@ -93,6 +97,7 @@ type AfterReadReplyBodyHook interface {
 // hooks are the values of a configuration, sorted by what they implement.
 type hooks struct {
 	registered []ServiceRegisteredHook
+	listening  []ListeningHook
 	accepted   []ConnAcceptedHook
 	opened     []ConnOpenedHook
 	closed     []ConnClosedHook
@@ -136,6 +141,7 @@ func newHooks(values []any) (*hooks, error) {
 	h := &hooks{}
 	for _, v := range values {
 		conn := collect(&h.registered, v)
+		conn = collect(&h.listening, v) || conn
 		conn = collect(&h.accepted, v) || conn
 		conn = collect(&h.opened, v) || conn
 		conn = collect(&h.closed, v) || conn

@@ -47,7 +47,7 @@ type served struct {
 
 func (h *host) setCodecs(all []codec.Codec) error {
 	if all == nil {
-		all = defaultCodecs()
+		all = DefaultCodecs()
 	}
 	h.codecs = make(map[string]codec.Codec, len(all))
 	if len(all) > wire.MaxNames {

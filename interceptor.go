@@ -31,6 +31,8 @@ type StreamEnd interface {
 	Recv(msg any) error
 	// CloseSend says that no more will be sent. On a server it does nothing.
 	CloseSend() error
+	// Close gives the call up. On a server it does nothing.
+	Close() error
 	// Context is the context of the call.
 	Context() context.Context
 }

@@ -33,8 +33,12 @@ type link struct {
 	changed chan struct{} // closed, and made anew, whenever the state changes
 	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
 	tries   int           // attempts since the last connection
+	drained bool          // the last server said goodbye; for run alone
 	wanted  chan struct{} // somebody waits
 }
+
+// afterDrain is the first pause after a server has said goodbye.
+const afterDrain = 10 * time.Millisecond
 
 // impatient is the longest pause between two attempts while somebody waits.
 const impatient = time.Second
@@ -153,7 +157,7 @@ func (l *link) run() {
 		}
 		began, retired := time.Now(), false
 		l.change(func() {
-			l.failed, l.tries = nil, 0
+			l.failed, l.tries, l.drained = nil, 0, false
 			if retired = l.retired; !retired {
 				l.live[s] = struct{}{}
 				l.current.Store(s)
@@ -166,6 +170,7 @@ func (l *link) run() {
 		}
 		select {
 		case <-s.GoneAway():
+			l.drained = true
 			// Its calls end in peace while a new connection is made.
 			l.c.wg.Add(1)
 			// It ends with the session.
@@ -218,6 +223,10 @@ func (l *link) ended(s *session.Session) {
 func (l *link) pause() bool {
 	f := &l.c.cfg
 	d := float64(f.Backoff)
+	if l.drained {
+		// The server said goodbye: the next one is likely to be here soon.
+		d = min(d, float64(afterDrain))
+	}
 	for i := 1; i < l.tries && d < float64(f.MaxBackoff); i++ {
 		d *= 1.6
 	}

@@ -161,6 +161,11 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
+		for _, h := range s.hooks.listening {
+			h.Listening(l.Addr())
+		}
+	}
+	for _, l := range listeners {
 		// This goroutine ends when the listener is closed, which every way out of here does.
 		go func() { failed <- s.Serve(l) }()
 	}

@@ -38,6 +38,33 @@ func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 // io.EOF. On a server it does nothing: a server ends its side by returning.
 func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
 
+// CloseAndRecv says that this side sends no more and returns the one message that
+// the other side sends before it ends the call.
+func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
+	if err := s.CloseSend(); err != nil {
+		return nil, err
+	}
+	msg, err := s.Recv()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil, Errorf(Internal, "the call ended without a reply")
+	case err != nil:
+		return nil, err
+	}
+	if _, err := s.Recv(); err == nil {
+		s.Close()
+		return nil, Errorf(Internal, "the call sent more than one reply")
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return msg, nil
+}
+
+// Close gives the call up and frees what it holds, if it has not ended: the
+// handler's context ends, and Recv and Send fail with Canceled. On a server it does
+// nothing. It need not be called after Recv or All has reported the end.
+func (s *Stream[In, Out]) Close() error { return s.end.Close() }
+
 // Context is the context of the call. It ends when the call does.
 func (s *Stream[In, Out]) Context() context.Context { return s.end.Context() }
 
@@ -127,6 +154,14 @@ func (e *streamEnd) CloseSend() error {
 	}
 	if st := e.s.CloseSend(); st != nil {
 		return e.error(st)
+	}
+	return nil
+}
+
+func (e *streamEnd) Close() error {
+	if !e.server {
+		e.s.Cancel(&wire.Status{Code: wire.Canceled, Message: "the stream was closed by the caller"})
+		e.finish()
 	}
 	return nil
 }

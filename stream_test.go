@@ -209,6 +209,7 @@ func TestStreamBadMessages(t *testing.T) {
 
 		s, err := weft.OpenStream[string, string](ctx, c, "Stream.Wait")
 		must(t, err)
+		synctest.Wait() // for the handler to run
 		long := strings.Repeat("x", 2000)
 		wantError(t, s.Send(&long), weft.ResourceExhausted, weft.NotSent, "message of", "larger than the 1000")
 		if err := <-ended; !errors.Is(err, context.Canceled) {
@@ -217,6 +218,7 @@ func TestStreamBadMessages(t *testing.T) {
 
 		odd, err := weft.OpenStream[func(), string](ctx, c, "Stream.Wait")
 		must(t, err)
+		synctest.Wait()
 		f := func() {}
 		wantError(t, odd.Send(&f), weft.Internal, weft.NotSent, "encode *func()")
 		<-ended

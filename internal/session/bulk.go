@@ -122,8 +122,9 @@ func (w *writer) chunk(b *bulk, sum bool) int {
 type assembly struct {
 	head  wire.Header // of the first frame
 	bytes []byte
-	at    int64 // when the first frame came
-	skip  bool  // it is an answer that is too long: the rest of it is thrown away
+	at    int64   // when the first frame came
+	bind  Binding // of a request
+	skip  bool    // it is an answer that is too long: the rest of it is thrown away
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call
@@ -156,15 +157,17 @@ func (a *assemblies) find(id uint32, answer bool) *assembly {
 
 // begin takes the first frame of a large message of an open call. What is left
 // of an ended call in the same slot is forgotten.
-func (a *assemblies) begin(h wire.Header, payload []byte, at int64) {
+func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	answer := h.Flags&wire.FlagAnswer != 0
 	a.drop(h.ID, answer)
 	if a.open == nil {
 		a.open = make(map[assemblyKey]*assembly)
 	}
 	h.Flags &^= wire.FlagMore
-	a.open[assemblyKey{wire.Slot(h.ID), answer}] = &assembly{head: h, bytes: append([]byte(nil), payload...), at: at}
+	m := &assembly{head: h, bytes: append([]byte(nil), payload...), at: at}
+	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
 	a.size += len(payload)
+	return m
 }
 
 // drop forgets the unfinished message in a call's slot, if there is one.

@@ -149,22 +149,26 @@ func (s *Session) bindIn(h wire.Header, payload []byte) error {
 	return nil
 }
 
-// binding returns the method for a request, or why there is none.
-func (s *Session) binding(n uint16) (*Binding, *wire.Status, error) {
+// binding returns the binding of a request.
+func (s *Session) binding(n uint16) (*Binding, error) {
 	if int(n) >= len(s.in.bindings) {
-		return nil, nil, fmt.Errorf("request for binding %d, %d were made", n, len(s.in.bindings))
+		return nil, fmt.Errorf("request for binding %d, %d were made", n, len(s.in.bindings))
 	}
-	b := &s.in.bindings[n]
+	return &s.in.bindings[n], nil
+}
+
+// resolve finds the method of a binding, or why there is none.
+func (s *Session) resolve(b *Binding) *wire.Status {
 	if b.known && !b.Method.gone.Load() {
-		return b, nil, nil
+		return nil
 	}
 	if s.cfg.Resolve == nil {
-		return nil, &wire.Status{Code: wire.Unimplemented, Message: "this side serves no methods"}, nil
+		return &wire.Status{Code: wire.Unimplemented, Message: "this side serves no methods"}
 	}
 	found, st := s.cfg.Resolve(b.codec, b.name)
 	if st != nil {
-		return nil, st, nil
+		return st
 	}
 	b.Method, b.Codec, b.Sizer, b.known = found.Method, found.Codec, found.Sizer, true
-	return b, nil, nil
+	return nil
 }

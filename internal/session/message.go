@@ -26,12 +26,12 @@ type message struct {
 func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
 		n, ok := z.Size(v)
+		if ok && n > int(s.peer.MaxMessage) {
+			return s.tooLong(n)
+		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
 			m.value, m.sizer, m.size = v, z, n
 			return nil
-		}
-		if ok && n > int(s.peer.MaxMessage) {
-			return s.tooLong(n)
 		}
 	}
 	m.buf = takeBuffer()

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -132,7 +133,13 @@ func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
 				Message: "the other side serves no methods"}
 		}
 		// A name that cannot travel would cost the whole connection.
-		if err := wire.CheckMethod(method); err != nil {
+		err := wire.CheckMethod(method)
+		if err == nil {
+			if err = wire.CheckName(codec); err != nil {
+				err = fmt.Errorf("codec has a %w", err)
+			}
+		}
+		if err != nil {
 			return 0, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.NotSent, Message: err.Error()}
 		}
 		n = o.newBinding(k, int(s.peer.MaxBindings))

@@ -35,11 +35,17 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		return fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
 	}
 	answer := h.Flags&wire.FlagAnswer != 0
+	var bind Binding
 	switch h.Type {
 	case wire.TypeRequest:
 		if err := rd.vacant(h.ID); err != nil {
 			return err
 		}
+		b, err := s.binding(h.Code)
+		if err != nil {
+			return err
+		}
+		bind = *b // the number may get another meaning before the request is whole
 	case wire.TypeData:
 		if s.streamOf(h.ID, answer) == nil {
 			return nil // its chunks will find nothing to go on with
@@ -52,7 +58,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	if err := rd.interrupt(h); err != nil {
 		return err
 	}
-	s.reading.parts.begin(h, payload, rd.at)
+	s.reading.parts.begin(h, payload, rd.at).bind = bind
 	return nil
 }
 
@@ -121,7 +127,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	case m.skip:
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
-		return rd.request(m.head, m.bytes, true, m.at)
+		return rd.request(m.head, m.bytes, m)
 	default:
 		return true, rd.message(m.head, m.bytes, true)
 	}

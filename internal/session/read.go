@@ -219,7 +219,7 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 		if h.Flags&wire.FlagMore != 0 {
 			return true, rd.begin(h, payload)
 		}
-		return rd.request(h, payload, false, rd.at)
+		return rd.request(h, payload, nil)
 	case wire.TypeReply, wire.TypeError, wire.TypeData:
 		if h.Flags&wire.FlagMore != 0 {
 			return true, rd.begin(h, payload)
@@ -428,7 +428,7 @@ const controlPerSecond = 1000
 // spend accounts for a control frame that costs the other side nothing.
 func (rd *reader) spend() error {
 	b := &rd.s.reading.control
-	if rd.at-b.from > int64(time.Second) {
+	if since := rd.at - b.from; since < 0 || since > int64(time.Second) {
 		b.from, b.spent = rd.at, 0
 	}
 	if b.spent++; b.spent > controlPerSecond {

@@ -7,18 +7,21 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// request takes a whole request and decides where it runs. It returns false when
-// it ran on this reader and took so long that another one goes on. owned says
-// that body may be kept, and at is when its first frame came.
-func (rd *reader) request(h wire.Header, body []byte, owned bool, at int64) (owner bool, err error) {
+// request takes a whole request that came in one frame, or was put together as m,
+// and decides where it runs. It returns false when it ran on this reader and took so
+// long that another one goes on.
+func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, err error) {
 	s := rd.s
 	if err := rd.vacant(h.ID); err != nil {
 		return true, err
 	}
-	b, st, err := s.binding(h.Code)
-	if err != nil {
+	at, owned, b := rd.at, m != nil, (*Binding)(nil)
+	if owned {
+		at, b = m.at, &m.bind
+	} else if b, err = s.binding(h.Code); err != nil {
 		return true, err
 	}
+	st := s.resolve(b)
 	if st == nil {
 		st = s.admit(len(body))
 	}
