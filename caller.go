@@ -18,9 +18,9 @@ import (
 // caller makes calls on sessions. A client has one for all its connections, a
 // server one for each peer.
 type caller struct {
-	codec      coder // without one: chosen by the message
-	proto      coder
-	other      coder
+	codec      codec.Codec // nil: chosen by the message
+	proto      codec.Codec
+	other      codec.Codec
 	compressor compress.Compressor
 	timeout    time.Duration // of calls without a deadline; not above zero: none
 	credential func(context.Context, string) (Credential, error)
@@ -34,17 +34,6 @@ type caller struct {
 	last  atomic.Pointer[methodStats]
 }
 
-// coder is a codec and, if it is one, the same as a codec.Sizer.
-type coder struct {
-	codec.Codec
-	sizer codec.Sizer
-}
-
-func newCoder(c codec.Codec) coder {
-	z, _ := c.(codec.Sizer)
-	return coder{c, z}
-}
-
 // methodStats are the statistics of a method that was called.
 type methodStats struct {
 	name string
@@ -52,7 +41,7 @@ type methodStats struct {
 }
 
 func (c *caller) setDefaults(chosen codec.Codec) {
-	c.codec, c.proto, c.other = newCoder(chosen), newCoder(protobuf.New()), newCoder(msgpack.New())
+	c.codec, c.proto, c.other = chosen, protobuf.New(), msgpack.New()
 	c.plain = c.compressor == nil && c.credential == nil && !c.hooks.any && len(c.unary) == 0
 	c.calls.New = func() any { return session.NewCall() }
 }
@@ -144,16 +133,16 @@ func notSent(err error, method string) error {
 
 // codecFor chooses the codec of a call by its option, the configuration, or the
 // type of its argument.
-func (c *caller) codecFor(o *callOptions, sample any) coder {
+func (c *caller) codecFor(o *callOptions, sample any) codec.Codec {
 	if o.codec != nil {
-		return newCoder(o.codec)
+		return o.codec
 	}
-	return c.coderFor(sample)
+	return c.usualCodec(sample)
 }
 
-func (c *caller) coderFor(sample any) coder {
+func (c *caller) usualCodec(sample any) codec.Codec {
 	switch {
-	case c.codec.Codec != nil:
+	case c.codec != nil:
 		return c.codec
 	case protobuf.Is(sample):
 		return c.proto
@@ -166,7 +155,7 @@ func (c *caller) coderFor(sample any) coder {
 func (c *caller) fill(ctx context.Context, sc *session.Call, method string, sample any, o *callOptions) error {
 	sc.Method = method
 	used := c.codecFor(o, sample)
-	sc.Codec, sc.Sizer = used.Codec, used.sizer
+	sc.Codec = used
 	sc.Compress = o.compressor
 	sc.KeepMeta = o.reply != nil
 	deadline, limited := ctx.Deadline()
@@ -283,12 +272,7 @@ func (c *caller) await(ctx context.Context, s *session.Session, sc *session.Call
 func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any) (deadline int64, err error) {
 	sc := c.calls.Get().(*session.Call)
 	sc.Method, sc.Args, sc.Reply = method, args, reply
-	if c.codec.Codec != nil {
-		sc.Codec, sc.Sizer = c.codec.Codec, c.codec.sizer
-	} else {
-		used := c.coderFor(args)
-		sc.Codec, sc.Sizer = used.Codec, used.sizer
-	}
+	sc.Codec, sc.Plain = c.usualCodec(args), true
 	if until, ok := ctx.Deadline(); ok {
 		sc.Deadline = session.Nanos() + int64(time.Until(until))
 	} else if c.timeout > 0 {
@@ -302,12 +286,14 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 		if m.wrong != "" {
 			return 0, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
 		}
-		sc.Meta = m.pairs
+		sc.Meta, sc.Plain = m.pairs, false
 	}
 	if st := s.Start(ctx, sc); st != nil {
 		err = failed(s, method, st)
 	} else {
-		err = c.await(ctx, s, sc)
+		s.Wait(ctx, sc)
+		s.Finish(sc)
+		err = c.ended(s, sc)
 	}
 	deadline = sc.Deadline
 	sc.Reset()

@@ -8,8 +8,14 @@ import (
 // The hooks are interfaces of one method each. A value in a configuration's Hooks
 // is called for each of them that it implements, in the order of the list, and
 // may be called concurrently. A hook whose name begins with Before can return an
-// error: the call is then refused with it, as with an error that a handler returns,
-// and no further hooks run for it. Hooks that nobody implements cost nothing.
+// error: the call then ends with it, as with an error that a handler returns, and no
+// further hooks run for it, except AfterWriteReplyHook when a reply was held back.
+// Hooks that nobody implements cost nothing.
+//
+// Of a streaming call a server's hooks see the beginning and the end, without
+// AfterReadRequestBodyHook; a client's do not see it: there is
+// ClientStreamInterceptor for that. Of a one-way call a client's hooks see what is
+// sent.
 
 // ServiceRegisteredHook is told of every service that gets its first method.
 type ServiceRegisteredHook interface{ ServiceRegistered(service string) }

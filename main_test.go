@@ -64,7 +64,7 @@ func (w *world) restart(cfg *weft.ServerConfig, setup func(*weft.Server) error) 
 		c = *cfg
 	}
 	if c.Transports == nil {
-		c.Transports = []transport.Transport{w.net}
+		c.Transports = transports(w.net)
 	}
 	if setup == nil {
 		setup = func(s *weft.Server) error { return s.Register(Arith{}) }
@@ -101,7 +101,7 @@ func (w *world) dial(cfg *weft.ClientConfig) *weft.Client {
 		c = *cfg
 	}
 	if c.Transports == nil {
-		c.Transports = []transport.Transport{w.net}
+		c.Transports = transports(w.net)
 	}
 	return dial(w.t, address, &c)
 }
@@ -153,3 +153,5 @@ func wantText(t testing.TB, text string, parts ...string) {
 		}
 	}
 }
+
+func transports(all ...transport.Transport) []transport.Transport { return all }

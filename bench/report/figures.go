@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -78,13 +79,13 @@ func commits(all results) []string {
 	return names
 }
 
-// rounds says how often the runs of the table were repeated.
+// rounds says how often everything was repeated.
 func rounds(all results) string {
-	n := len(all.of(harness.Say, "weft", msg.VT, 1000))
-	if n == 1 {
+	most := slices.MaxFunc(all, func(a, b harness.Record) int { return cmp.Compare(a.Round, b.Round) }).Round
+	if most <= 1 {
 		return "one round of " + number(all[0].Seconds) + " s"
 	}
-	return fmt.Sprintf("medians of %d rounds", n)
+	return fmt.Sprintf("medians of %d rounds", most)
 }
 
 // noise says how much of the machine was taken by others while the records were made.
@@ -131,14 +132,6 @@ func (f figure) short() string {
 		return "–"
 	}
 	return thousands(f.median)
-}
-
-// ratio is a over b.
-func ratio(a, b figure) string {
-	if a.rounds == 0 || b.rounds == 0 || b.median == 0 {
-		return "–"
-	}
-	return number(a.median/b.median) + " ×"
 }
 
 // fraction is a small figure to three decimals.

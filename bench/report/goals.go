@@ -79,22 +79,23 @@ func comparisonGoals(all results) []goal {
 		for _, callers := range []int{100, 1000, 5000} {
 			weft := all.of(harness.Say, "weft", codec, callers)
 			grpc := all.of(harness.Say, "grpc", codec, callers)
-			known := len(weft) > 0 && len(grpc) > 0
 			ours, theirs := weft.figure(callsPerSecond), grpc.figure(callsPerSecond)
+			got := weft.over(callsPerSecond, grpc, callsPerSecond)
 			list = append(list, goal{
 				what:     fmt.Sprintf("calls/s over grpc-go's, %s, %s callers", codec, count(callers)),
 				limit:    fmt.Sprintf("≥ %d ×", times),
-				measured: ratio(ours, theirs),
+				measured: got.text("×"),
 				beside:   ours.text("") + " to " + theirs.text(""),
-				verdict:  judge(known, ours.median >= times*theirs.median),
+				verdict:  judge(got.rounds > 0, got.median >= times),
 			})
 			ours, theirs = weft.figure(tail99), grpc.figure(tail99)
+			got = weft.over(tail99, grpc, tail99)
 			list = append(list, goal{
-				what:     fmt.Sprintf("p99, %s, %s callers", codec, count(callers)),
-				limit:    "< grpc-go's",
-				measured: ours.text("µs"),
-				beside:   "grpc-go " + theirs.text("µs"),
-				verdict:  judge(known, ours.median < theirs.median),
+				what:     fmt.Sprintf("p99 over grpc-go's, %s, %s callers", codec, count(callers)),
+				limit:    "< 1 ×",
+				measured: got.text("×"),
+				beside:   ours.text("µs") + " to " + theirs.text("µs"),
+				verdict:  judge(got.rounds > 0, got.median < 1),
 			})
 		}
 	}
@@ -106,24 +107,26 @@ func plainGoals(all results) []goal {
 	const share, slower, allocated = 0.75, 1.15, 0.02
 	var list []goal
 	for _, callers := range []int{100, 1000} {
-		each := all.of(harness.Say, "weft:each", msg.Raw, callers).figure(callsPerSecond)
-		tcp := all.of(harness.Say, "tcp", msg.Raw, callers).figure(callsPerSecond)
+		each := all.of(harness.Say, "weft:each", msg.Raw, callers)
+		tcp := all.of(harness.Say, "tcp", msg.Raw, callers)
+		got := each.over(callsPerSecond, tcp, callsPerSecond)
 		list = append(list, goal{
 			what:     fmt.Sprintf("calls/s over plain TCP's, a connection per caller, raw, %s callers", count(callers)),
 			limit:    "≥ " + number(share) + " ×",
-			measured: ratio(each, tcp),
-			beside:   each.text("") + " to " + tcp.text(""),
-			verdict:  judge(each.rounds > 0 && tcp.rounds > 0, each.median >= share*tcp.median),
+			measured: got.text("×"),
+			beside:   each.figure(callsPerSecond).text("") + " to " + tcp.figure(callsPerSecond).text(""),
+			verdict:  judge(got.rounds > 0, got.median >= share),
 		})
 	}
-	one := all.of(harness.Say, "weft", msg.Raw, 1).figure(median50)
-	tcp := all.of(harness.Say, "tcp", msg.Raw, 1).figure(median50)
+	one := all.of(harness.Say, "weft", msg.Raw, 1)
+	tcp := all.of(harness.Say, "tcp", msg.Raw, 1)
+	got := one.over(median50, tcp, median50)
 	list = append(list, goal{
 		what:     "p50 over plain TCP's, raw, 1 caller",
 		limit:    "≤ " + number(slower) + " ×",
-		measured: ratio(one, tcp),
-		beside:   one.text("µs") + " to " + tcp.text("µs"),
-		verdict:  judge(one.rounds > 0 && tcp.rounds > 0, one.median <= slower*tcp.median),
+		measured: got.text("×"),
+		beside:   one.figure(median50).text("µs") + " to " + tcp.figure(median50).text("µs"),
+		verdict:  judge(got.rounds > 0, got.median <= slower),
 	})
 	allocs := all.of(harness.Say, "weft", msg.Raw, 1000).figure(allocations)
 	return append(list, goal{
@@ -142,27 +145,27 @@ func mixedGoals(all results) []goal {
 	var list []goal
 	for _, callers := range []int{1000, 5000} {
 		run := all.of(harness.Sleep, "weft", msg.VT, callers)
-		got := run.figure(callsPerSecond)
-		awake := all.of(harness.Say, "weft", msg.VT, callers).figure(callsPerSecond)
-		ideal := run.figure(func(r harness.Record) float64 { return r.Ideal })
-		bound := figure{median: min(ideal.median, awake.median), rounds: min(ideal.rounds, awake.rounds)}
+		awake := all.of(harness.Say, "weft", msg.VT, callers)
+		side := run.figure(ideal)
+		got := run.over(callsPerSecond, awake, func(r harness.Record) float64 { return min(r.CallsPerSec, side.median) })
 		list = append(list, goal{
 			what:     fmt.Sprintf("calls/s of a handler that sleeps 10 ms, %s callers, over what is possible", count(callers)),
 			limit:    "≥ " + number(parallel) + " ×",
-			measured: ratio(got, bound),
-			beside:   got.text("") + "; all at once: " + thousands(ideal.median) + "; without sleep: " + awake.text(""),
-			verdict:  judge(got.rounds > 0 && bound.rounds > 0, got.median >= parallel*bound.median),
+			measured: got.text("×"),
+			beside:   run.figure(callsPerSecond).text("") + " to the lower of " + side.short() + " and " + awake.figure(callsPerSecond).text(""),
+			verdict:  judge(got.rounds > 0, got.median >= parallel),
 		})
 	}
 	for _, callers := range []int{100, 1000} {
-		mixed := all.of(harness.Slow, "weft", msg.VT, callers).figure(tail99)
-		alone := all.of(harness.Say, "weft", msg.VT, callers).figure(tail99)
+		mixed := all.of(harness.Slow, "weft", msg.VT, callers)
+		alone := all.of(harness.Say, "weft", msg.VT, callers)
+		got := mixed.over(tail99, alone, tail99)
 		list = append(list, goal{
 			what:     fmt.Sprintf("p99 of the others when one call in a hundred takes 5 ms, %s callers", count(callers)),
 			limit:    fmt.Sprintf("≤ %d ×", disturbed),
-			measured: ratio(mixed, alone),
-			beside:   mixed.text("µs") + " to " + alone.text("µs"),
-			verdict:  judge(mixed.rounds > 0 && alone.rounds > 0, mixed.median <= disturbed*alone.median),
+			measured: got.text("×"),
+			beside:   mixed.figure(tail99).text("µs") + " to " + alone.figure(tail99).text("µs"),
+			verdict:  judge(got.rounds > 0, got.median <= disturbed),
 		})
 	}
 	for _, callers := range []int{1, 100} {

@@ -3,11 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/weftrpc/weft/bench/internal/harness"
 	"github.com/weftrpc/weft/bench/internal/msg"
@@ -88,6 +90,7 @@ func allocations(r harness.Record) float64    { return r.ClientAllocs + r.Server
 func median50(r harness.Record) float64       { return r.P50 }
 func tail99(r harness.Record) float64         { return r.P99 }
 func others(r harness.Record) float64         { return r.OtherCPU }
+func ideal(r harness.Record) float64          { return r.Ideal }
 func stolen(r harness.Record) float64         { return r.Steal }
 
 // figure is what the rounds say of one field.
@@ -97,12 +100,16 @@ type figure struct {
 }
 
 func (some runs) figure(f field) figure {
-	if len(some) == 0 {
-		return figure{}
-	}
 	values := make([]float64, len(some))
 	for i, r := range some {
 		values[i] = f(r)
+	}
+	return figureOf(values)
+}
+
+func figureOf(values []float64) figure {
+	if len(values) == 0 {
+		return figure{}
 	}
 	slices.Sort(values)
 	middle := len(values) / 2
@@ -111,6 +118,23 @@ func (some runs) figure(f field) figure {
 		median = (values[middle-1] + values[middle]) / 2
 	}
 	return figure{median: median, least: values[0], most: values[len(values)-1], rounds: len(values)}
+}
+
+// over divides a field of each run by a field of the run of the others that was
+// made nearest in time, so that both saw the machine in the same mood.
+func (some runs) over(f field, others runs, g field) figure {
+	if len(others) == 0 {
+		return figure{}
+	}
+	var ratios []float64
+	for _, r := range some {
+		apart := func(o harness.Record) time.Duration { return o.Time.Sub(r.Time).Abs() }
+		near := slices.MinFunc(others, func(a, b harness.Record) int { return cmp.Compare(apart(a), apart(b)) })
+		if v := g(near); v > 0 {
+			ratios = append(ratios, f(r)/v)
+		}
+	}
+	return figureOf(ratios)
 }
 
 func strict(line []byte, v any) error {

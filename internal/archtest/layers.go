@@ -25,6 +25,7 @@ func table() []row {
 	return []row{
 		{"internal/leak", leaf, nil},
 		{"internal/archtest", leaf, nil},
+		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
 
 		{"internal/wire", 0, nil},

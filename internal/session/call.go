@@ -15,44 +15,60 @@ import (
 // up to Async, starts it, waits, and reads the rest. A Call may be used again after
 // Reset once it has been waited for; the session keeps nothing of it.
 //
-// What the reader looks at comes first, within one line of the processor's cache:
-// with thousands of calls open, every line costs.
+// With thousands of calls open every line of the processor's cache costs. What the
+// reader looks at fills the first line, what a plain call needs besides the
+// second; the others are not touched for plain calls.
 type Call struct {
-	done     chan struct{}
-	stream   *Stream
-	Reply    any         // nil: the body of the reply is thrown away
-	Codec    codec.Codec // of the arguments and the reply
-	Ended    int64       // when the reply was read; 0 if none was
-	id       uint32
-	sized    bool // Codec is a Sizer
-	Oneway   bool
-	KeepMeta bool // fill ReplyMeta
-	Late     bool // the reply is always decoded by Finish
+	done   chan struct{}
+	Reply  any          // nil: the body of the reply is thrown away
+	Codec  codec.Codec  // of the arguments and the reply
+	Status *wire.Status // set when the call has ended; nil: it went well
+	Ended  int64        // when the reply was read; 0 if none was
+	id     uint32
+	sized  bool // Codec is a Sizer
+	held   bool // there is a body for Finish
+	Plain  bool // promises that nothing from Compress to Async is set
+	Oneway bool
 
-	Async  func(*Call)  // called once when the call has ended, instead of a Wait
-	Status *wire.Status // nil: it went well
-
-	Sizer    codec.Sizer // Codec, if it is one
 	Method   string
 	Args     any
+	Deadline int64 // on the clock of Nanos; 0 for none
+	Timeout  int64 // from Start, in nanoseconds; shortens Deadline; 0 for none
+	Sent     int64 // set when it is started, on the clock of Nanos
+
 	Compress compress.Compressor // nil: none
 	Meta     string              // the inside of a metadata block
-	Deadline int64               // on the clock of Nanos; 0 for none
-	Timeout  int64               // from Start, in nanoseconds; shortens Deadline; 0 for none
+	KeepMeta bool                // fill ReplyMeta
+	Late     bool                // the reply is always decoded by Finish
+	Async    func(*Call)         // called once when the call has ended, instead of a Wait
 
-	Sent      int64  // when it was started, on the clock of Nanos
-	ReplyMeta string // the inside of the reply's metadata block
-
+	ReplyMeta  string // set when the call has ended: the inside of the reply's metadata block
+	stream     *Stream
 	buf        *buffer
-	body       []byte // a reply that the caller decodes itself
+	body       []byte // a reply that the caller decodes itself, if held
 	compressed bool
 }
 
 // NewCall returns a Call that can be started.
 func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
 
+// meta is the inside of the metadata block, without a look at it in a plain call.
+func (c *Call) meta() string {
+	if c.Plain {
+		return ""
+	}
+	return c.Meta
+}
+
 // Reset forgets everything but the channel.
-func (c *Call) Reset() { *c = Call{done: c.done} }
+func (c *Call) Reset() {
+	if !c.Plain || c.held {
+		*c = Call{done: c.done}
+		return
+	}
+	c.Reply, c.Codec, c.Status, c.Ended, c.Plain = nil, nil, nil, 0, false
+	c.Method, c.Args, c.Deadline, c.Timeout = "", nil, 0, 0
+}
 
 // Start sends the request. If it returns a status the call was not sent and must
 // not be waited for.
@@ -61,9 +77,11 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 	if c.Oneway {
 		flags = wire.FlagOneway
 	}
-	if c.Sizer != nil && c.Compress == nil {
-		n, ok := c.Sizer.Size(c.Args)
-		if ok && n+len(c.Meta)+2 <= min(wire.MaxPayload, int(s.peer.MaxMessage)) {
+	z, sized := c.Codec.(codec.Sizer)
+	c.sized = sized
+	if sized && (c.Plain || c.Compress == nil) {
+		n, ok := z.Size(c.Args)
+		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.MaxMessage)) {
 			return s.open(ctx, c, flags, nil, n)
 		}
 	}
@@ -77,7 +95,8 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 //go:noinline
 func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire.Status {
 	m := message{meta: c.Meta}
-	if st := s.prepare(&m, c.Codec, c.Sizer, c.Args, c.Compress); st != nil {
+	z, _ := c.Codec.(codec.Sizer)
+	if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 		return st
 	}
 	st := s.open(ctx, c, flags, &m, 0)
@@ -89,8 +108,9 @@ func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire
 // there is none, the arguments themselves, whose encoding has size bytes.
 func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *message, size int) *wire.Status {
 	w := &s.w
-	if len(c.Meta) > int(s.peer.MaxMetadata) {
-		return s.tooMuchMeta(len(c.Meta))
+	meta := c.meta()
+	if len(meta) > int(s.peer.MaxMetadata) {
+		return s.tooMuchMeta(len(meta))
 	}
 	w.mu.Lock()
 	if w.full(s.cfg.Limits.WriteBuffer) || w.dead || s.out.goneAway {
@@ -99,7 +119,6 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		}
 	}
 	c.Sent = now()
-	c.sized = c.Sizer != nil
 	if d := c.Sent + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
 		c.Deadline = d
 	}
@@ -119,13 +138,13 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		return s.tooMany()
 	}
 	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: c.id, Arg: arg}
-	if c.stream != nil {
+	if !c.Plain && c.stream != nil {
 		c.stream.id = c.id
 		sl.stream.Store(c.stream)
 	}
 	sl.at = w.position()
 	if m == nil {
-		st = s.putSized(h, c.Meta, c.Sizer, c.Args, size)
+		st = s.putSized(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
 		if m.sizer == nil && m.size+len(m.meta)+2 > wire.MaxPayload {
 			sl.at = ^uint64(0) // until its first chunk is taken
@@ -144,7 +163,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		return st
 	}
 	s.watch(c.Deadline)
-	if c.stream != nil || c.Async != nil {
+	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}
 	if s.out.open%64 == 0 {
@@ -300,7 +319,7 @@ func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 	if !s.w.dead {
 		s.cancelFrame(c.id, c.Status.Code)
 	}
-	s.flush(false)
+	s.flushElsewhere()
 	return true
 }
 
@@ -316,7 +335,10 @@ func (s *Session) Forget(c *Call) {
 
 // Drop throws away a reply that was waited for and will not be decoded.
 func (s *Session) Drop(c *Call) {
-	c.body = nil
+	if !c.held {
+		return
+	}
+	c.held, c.body = false, nil
 	if c.buf != nil {
 		c.buf.release()
 		c.buf = nil
@@ -337,6 +359,10 @@ func fromContext(ctx context.Context) *wire.Status {
 // complete tells the caller that its call has ended. Only who swapped the call
 // out of its slot may do so.
 func (s *Session) complete(c *Call) {
+	if c.Plain {
+		c.done <- struct{}{}
+		return
+	}
 	if c.stream != nil {
 		c.stream.ended(c.Status, "")
 		return
@@ -345,7 +371,7 @@ func (s *Session) complete(c *Call) {
 		c.done <- struct{}{}
 		return
 	}
-	if c.body == nil {
+	if !c.held {
 		c.Async(c)
 		return
 	}
@@ -358,7 +384,7 @@ func (s *Session) complete(c *Call) {
 // Finish decodes, on the caller's goroutine, a reply that was too large or too
 // slow to be decoded by the reader. It must be called after Wait.
 func (s *Session) Finish(c *Call) {
-	if c.body == nil {
+	if !c.held {
 		return
 	}
 	body, err := c.body, error(nil)
@@ -407,14 +433,14 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 		c.Status = errorStatus(h, body)
 	case len(body) > s.cfg.Limits.MaxMessage:
 		c.Status = s.tooLongHere()
-	case c.Reply == nil || c.Oneway || c.stream != nil:
-	case c.sized && !c.Late && h.Flags&wire.FlagCompressed == 0 && !owned:
+	case c.Reply == nil || c.Oneway || !c.Plain && c.stream != nil:
+	case c.sized && (c.Plain || !c.Late) && h.Flags&wire.FlagCompressed == 0 && !owned:
 		if err := Decode(c.Codec, body, c.Reply); err != nil {
 			c.Status = replyStatus(err, c)
 		}
 	default:
 		c.compressed = h.Flags&wire.FlagCompressed != 0
-		c.body = body
+		c.held, c.body = true, body
 		if !owned {
 			c.buf = takeBuffer()
 			c.buf.b = append(c.buf.b[:0], body...)
@@ -445,7 +471,7 @@ func errorStatus(h wire.Header, body []byte) *wire.Status {
 const codeUnknown wire.Code = 2
 
 func (s *Session) completeReply(c *Call) {
-	if c.stream != nil {
+	if !c.Plain && c.stream != nil {
 		c.stream.ended(c.Status, c.ReplyMeta)
 		return
 	}

@@ -337,7 +337,7 @@ func TestBadNames(t *testing.T) {
 	}
 	for _, name := range []string{"", "Upper", "a,b", strings.Repeat("x", 33), strings.Repeat("x", 300)} {
 		c := newCall("Echo.Say", nil, nil)
-		c.Codec, c.Sizer = namedCodec{raw.New(), name}, nil
+		c.Codec = namedCodec{raw.New(), name}
 		if st := do(context.Background(), r.client, c); st == nil || st.Outcome != wire.NotSent || st.Code != wire.InvalidArgument {
 			t.Errorf("codec %q: %+v, want InvalidArgument, NotSent", name, st)
 		}
@@ -483,10 +483,10 @@ func TestBadCodec(t *testing.T) {
 				tc.bad.Codec = raw.New()
 				var reply []byte
 				c := newCall("Echo.Say", pattern(n), &reply)
-				c.Codec, c.Sizer = tc.bad, nil
+				c.Codec = tc.bad
 				if sized {
 					z := sizedCodec{tc.bad}
-					c.Codec, c.Sizer = z, z
+					c.Codec = z
 				}
 				if st := do(context.Background(), r.client, c); st == nil || st.Code != wire.Internal || st.Outcome != tc.outcome {
 					t.Errorf("%s, sized %v, %d bytes: %+v, want Internal, outcome %d", tc.name, sized, n, st, tc.outcome)

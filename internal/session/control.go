@@ -28,6 +28,7 @@ func (rd *reader) cancel(h wire.Header) error {
 				st.Code = wire.DeadlineExceeded
 			}
 			s.turnAway(h.ID, st)
+			s.arrived()
 			rd.dirty = true
 			return nil
 		}
@@ -255,7 +256,7 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 func (s *Session) settled() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	if s.in.running.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
+	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
 		// What runs on the reader is in no table. Whoever ends it wakes this.
 		return false
 	}

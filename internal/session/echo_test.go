@@ -94,7 +94,7 @@ func TestThroughput(t *testing.T) {
 			var rep []byte
 			for range per {
 				c.Reset()
-				c.Method, c.Codec, c.Sizer, c.Args, c.Reply = *method, rawCodec{}, rawCodec{}, &req, &rep
+				c.Method, c.Codec, c.Args, c.Reply = *method, rawCodec{}, &req, &rep
 				c.Deadline = now() + int64(10*time.Second)
 				if st := s.Start(context.Background(), c); st != nil {
 					t.Fatal(st)

@@ -13,6 +13,7 @@ import (
 type incoming struct {
 	pages    [pages]atomic.Pointer[inPage]
 	running  atomic.Int64                // calls waiting for a worker or running on one
+	arriving atomic.Int64                // calls whose requests have not come whole
 	bytes    atomic.Int64                // bytes of their requests
 	closing  atomic.Bool                 // the session drains: who finishes last says so
 	bindings []Binding                   // by number; for the reader alone
@@ -100,6 +101,13 @@ func (in *incoming) find(id uint32) *Context {
 // left notes that a call which was put has been answered.
 func (s *Session) left() {
 	if s.in.running.Add(-1) == 0 && s.in.closing.Load() {
+		s.drain.wake()
+	}
+}
+
+// arrived notes that a request has come whole, or never will.
+func (s *Session) arrived() {
+	if s.in.arriving.Add(-1) == 0 && s.in.closing.Load() {
 		s.drain.wake()
 	}
 }

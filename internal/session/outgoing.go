@@ -216,7 +216,7 @@ func (s *Session) expire() {
 	if !w.dead {
 		s.watch(next)
 	}
-	s.flush(false)
+	s.flushElsewhere()
 	for _, c := range late {
 		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
 		s.complete(c)

@@ -46,6 +46,12 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 			return err
 		}
 		bind = *b // the number may get another meaning before the request is whole
+		if s.in.turned.Load() {
+			s.turnAway(h.ID, s.admit(0, false)) // its chunks will find nothing to go on with
+			rd.dirty = true
+			return nil
+		}
+		s.in.arriving.Add(1)
 	case wire.TypeData:
 		if s.streamOf(h.ID, answer) == nil {
 			return nil // its chunks will find nothing to go on with
@@ -114,7 +120,11 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		parts.size += len(payload)
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
 		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
-		return true, rd.tooLong(m.head)
+		err := rd.tooLong(m.head)
+		if m.head.Type == wire.TypeRequest {
+			s.arrived()
+		}
+		return true, err
 	default:
 		parts.size -= len(m.bytes)
 		m.skip, m.bytes = true, nil
@@ -127,7 +137,9 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	case m.skip:
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
-		return rd.request(m.head, m.bytes, m)
+		owner, err := rd.request(m.head, m.bytes, m)
+		s.arrived()
+		return owner, err
 	default:
 		return true, rd.message(m.head, m.bytes, true)
 	}

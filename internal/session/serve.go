@@ -23,7 +23,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	st := s.resolve(b)
 	if st == nil {
-		st = s.admit(len(body))
+		st = s.admit(len(body), owned)
 	}
 	if st == nil && b.Method.Streaming != (h.Flags&wire.FlagStream != 0) {
 		st = &wire.Status{Code: wire.Unimplemented, Message: streamMismatch(b.Method)}
@@ -55,9 +55,10 @@ func streamMismatch(m *Method) string {
 	return m.Name + " is a unary method and was opened as a stream"
 }
 
-// admit tells why no call is taken now, if so.
-func (s *Session) admit(size int) *wire.Status {
-	if s.in.turned.Load() {
+// admit tells why no call is taken now, if so. One that began to arrive before
+// new calls were turned away is taken.
+func (s *Session) admit(size int, begun bool) *wire.Status {
+	if s.in.turned.Load() && !begun {
 		return &wire.Status{Code: wire.Unavailable, Reason: ReasonDraining, Message: "shutting down; call another server"}
 	}
 	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {

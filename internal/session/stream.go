@@ -61,7 +61,8 @@ func newStream(s *Session, opener bool, ctx context.Context) *Stream {
 // OpenStream opens a stream for the call c, whose Reply and Args are not used.
 func (s *Session) OpenStream(ctx context.Context, c *Call) (*Stream, *wire.Status) {
 	st := newStream(s, true, ctx)
-	st.codec, st.sizer, st.comp, st.call = c.Codec, c.Sizer, c.Compress, c
+	st.codec, st.comp, st.call = c.Codec, c.Compress, c
+	st.sizer, _ = c.Codec.(codec.Sizer)
 	c.stream = st
 	m := message{meta: c.Meta}
 	if status := s.open(ctx, c, wire.FlagStream, &m, 0); status != nil {
@@ -343,7 +344,7 @@ func (st *Stream) Cancel(status *wire.Status) {
 	if !s.w.dead {
 		s.cancelFrame(st.id, status.Code)
 	}
-	s.flush(false)
+	s.flushElsewhere()
 	st.ended(status, "")
 }
 

@@ -314,7 +314,7 @@ func TestStreamBadCodec(t *testing.T) {
 	open := func(bad badCodec) *Stream {
 		bad.Codec = raw.New()
 		c := newCall("Echo.Chat", nil, nil)
-		c.Codec, c.Sizer = bad, nil
+		c.Codec = bad
 		st, status := r.client.OpenStream(context.Background(), c)
 		if status != nil {
 			t.Fatal(status)

@@ -144,6 +144,20 @@ func (s *Session) flush(patient bool) {
 	s.write(maxRounds)
 }
 
+// flushElsewhere is flush on a worker, for those who must not wait for a write: their
+// time is up. It is called with the lock held and releases it.
+func (s *Session) flushElsewhere() {
+	w := &s.w
+	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.bulk) > 0)
+	w.mu.Unlock()
+	if needed {
+		s.cfg.Exec.Go(func() {
+			w.mu.Lock()
+			s.flush(false)
+		})
+	}
+}
+
 // write is the leader's loop. It is called with the lock held and mode writing,
 // and releases the lock when nothing is left or rounds writes have been made.
 func (s *Session) write(rounds int) {

@@ -1,0 +1,213 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
+)
+
+// strangeServer is a stranger that a real session has dialed.
+func strangeServer(t *testing.T, hello *wire.Hello) *stranger {
+	t.Helper()
+	leak.Check(t)
+	client, server := mem.Pipe(nil)
+	cfg := newConfig(NewExecutor(), []*Method{echo(), chat()})
+	p := &stranger{t: t, conn: server, cfg: cfg, accepted: make(chan struct{})}
+	go func() {
+		defer close(p.accepted)
+		p.s, p.refused = Dial(context.Background(), client, cfg, "")
+	}()
+	t.Cleanup(func() {
+		p.conn.Close()
+		<-p.accepted
+		if p.s != nil {
+			p.s.Close(closedHere())
+		}
+		cfg.Exec.Close()
+	})
+	if hello == nil {
+		hello = strangerHello()
+		hello.MaxCalls, hello.MaxBindings = 100, 100
+	}
+	p.greet(hello)
+	return p
+}
+
+// serveOne reads a request and gives the header to answer it with.
+func (p *stranger) serveOne() wire.Header {
+	p.t.Helper()
+	h, _ := p.expect(wire.TypeRequest)
+	return wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: h.ID}
+}
+
+// What a client makes of a server's answers that break a rule: the call ends with
+// a clear error, and the connection too where it must.
+func TestBadAnswers(t *testing.T) {
+	type answer struct {
+		name    string
+		give    func(p *stranger, h wire.Header)
+		code    wire.Code
+		outcome wire.Outcome
+		lives   bool
+	}
+	chunked := func(typ wire.Type, flags wire.Flags, total int) func(p *stranger, h wire.Header) {
+		return func(p *stranger, h wire.Header) {
+			h.Type, h.Flags, h.Code = typ, h.Flags|flags|wire.FlagMore, 7
+			p.send(h, make([]byte, wire.MaxPayload))
+			h.Type, h.Flags, h.Code = wire.TypeChunk, wire.FlagAnswer|wire.FlagMore, 0
+			for total -= wire.MaxPayload; total > wire.MaxPayload; total -= wire.MaxPayload {
+				p.send(h, make([]byte, wire.MaxPayload))
+			}
+			h.Flags &^= wire.FlagMore
+			p.send(h, make([]byte, total))
+		}
+	}
+	plain := func(change func(h *wire.Header), payload []byte) func(p *stranger, h wire.Header) {
+		return func(p *stranger, h wire.Header) {
+			change(&h)
+			p.send(h, payload)
+		}
+	}
+	for _, tc := range []answer{
+		{"error without a code", plain(func(h *wire.Header) { h.Type = wire.TypeError }, wire.AppendStatus(nil, &wire.Status{})), codeUnknown, wire.Executed, true},
+		{"error with a strange code", plain(func(h *wire.Header) { h.Type, h.Code = wire.TypeError, 4711 }, wire.AppendStatus(nil, &wire.Status{})), codeUnknown, wire.Executed, true},
+		{"refused error that cannot be read", plain(func(h *wire.Header) {
+			h.Type, h.Code, h.Flags = wire.TypeError, 14, h.Flags|wire.FlagRefused
+		}, []byte{1}), wire.Unavailable, wire.Refused, true},
+		{"refused error with metadata that cannot be read", plain(func(h *wire.Header) {
+			h.Type, h.Code, h.Flags = wire.TypeError, 14, h.Flags|wire.FlagRefused|wire.FlagMeta
+		}, []byte{200, 0}), wire.Unavailable, wire.Refused, true},
+		{"reply with metadata that cannot be read", plain(func(h *wire.Header) { h.Flags |= wire.FlagMeta }, []byte{200, 0}), wire.Internal, wire.Executed, true},
+		{"reply with too much metadata", plain(func(h *wire.Header) { h.Flags |= wire.FlagMeta }, binary.LittleEndian.AppendUint16(nil, 50_000)), wire.ResourceExhausted, wire.Executed, true},
+		{"compressed reply without a number", plain(func(h *wire.Header) { h.Flags |= wire.FlagCompressed }, nil), wire.Internal, wire.Executed, true},
+		{"compressed reply with a strange number", plain(func(h *wire.Header) { h.Flags |= wire.FlagCompressed }, []byte{77, 1, 2}), wire.Internal, wire.Executed, true},
+		{"reply that is too long", chunked(wire.TypeReply, 0, 5<<20), wire.ResourceExhausted, wire.Executed, true},
+		{"error that is too long", chunked(wire.TypeError, wire.FlagRefused, 100_000), 7, wire.Refused, true},
+		{"second answer", func(p *stranger, h wire.Header) { p.send(h, nil); p.send(h, nil) }, wire.OK, 0, false},
+		{"answer to another generation", plain(func(h *wire.Header) { h.ID += 1 << 16 }, nil), wire.Unavailable, wire.Unknown, false},
+		{"answer to another slot", plain(func(h *wire.Header) { h.ID += 5 }, nil), wire.Internal, wire.Unknown, false},
+		{"answer to a slot without end", plain(func(h *wire.Header) { h.ID = 60_000 }, nil), wire.Internal, wire.Unknown, false},
+		{"begin of an answer to nothing", plain(func(h *wire.Header) { h.ID++; h.Flags |= wire.FlagMore }, []byte("x")), wire.Internal, wire.Unknown, false},
+		{"answer without the flag", plain(func(h *wire.Header) { h.Flags = 0 }, nil), wire.Internal, wire.Unknown, false},
+		{"reply in a reply", func(p *stranger, h wire.Header) {
+			h.Flags |= wire.FlagMore
+			p.send(h, []byte("x"))
+			p.send(h, []byte("x"))
+		}, wire.Internal, wire.Unknown, false},
+		{"error in a reply", func(p *stranger, h wire.Header) {
+			h.Flags |= wire.FlagMore
+			p.send(h, []byte("x"))
+			p.send(wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer, Code: 5, ID: h.ID}, wire.AppendStatus(nil, &wire.Status{Message: "no"}))
+			p.send(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagAnswer, ID: h.ID}, []byte("forgotten"))
+		}, 5, wire.Executed, true},
+		{"goaway with an error", func(p *stranger, h wire.Header) {
+			p.send(wire.Header{Type: wire.TypeGoAway, Code: 9}, []byte("no more"))
+		}, wire.FailedPrecondition, wire.Unknown, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := strangeServer(t, nil)
+			result := make(chan *wire.Status, 1)
+			go func() {
+				_, st := invoke(p.s, "Echo.Say", "hello")
+				result <- st
+			}()
+			tc.give(p, p.serveOne())
+			st := <-result
+			if st == nil {
+				st = &wire.Status{}
+			}
+			if st.Code != tc.code || st.Outcome != tc.outcome {
+				t.Errorf("the call ended with %+v, want code %d, outcome %d", st, tc.code, tc.outcome)
+			}
+			if tc.lives {
+				p.pong()
+				atRest(t, p.s)
+				return
+			}
+			within(t, 2*time.Second, "the end of the session", func() { <-p.s.Done() })
+		})
+	}
+}
+
+// A reply that comes after its caller has given up frees the slot, and is nobody
+// else's.
+func TestLateAnswer(t *testing.T) {
+	p := strangeServer(t, nil)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan *wire.Status)
+	go func() { result <- do(ctx, p.s, newCall("Echo.Say", nil, nil)) }()
+	late := p.serveOne()
+	cancel()
+	if st := <-result; st == nil || st.Code != wire.Canceled {
+		t.Errorf("the call ended with %+v", st)
+	}
+	p.expect(wire.TypeCancel)
+	replies := make(chan string)
+	for range 3 {
+		go func() {
+			got, _ := invoke(p.s, "Echo.Say", "x")
+			replies <- got
+		}()
+		h := p.serveOne()
+		if wire.Slot(h.ID) == wire.Slot(late.ID) {
+			t.Error("the slot was used again before the final frame had come")
+		}
+		p.send(h, []byte("mine"))
+		if got := <-replies; got != "mine" {
+			t.Errorf("the call gave %q", got)
+		}
+	}
+	p.send(late, []byte("too late"))
+	p.pong()
+	atRest(t, p.s)
+}
+
+// A server that refuses tells why.
+func TestRefusedConnection(t *testing.T) {
+	leak.Check(t)
+	client, server := mem.Pipe(nil)
+	cfg := newConfig(NewExecutor(), nil)
+	cfg.Accept = func(_ *Session, credential string) *wire.Status {
+		if credential != "token right" {
+			return &wire.Status{Code: wire.Unauthenticated, Message: "who are you?"}
+		}
+		return nil
+	}
+	go Accept(context.Background(), server, cfg)
+	if _, st := Dial(context.Background(), client, cfg, "token wrong"); st == nil || st.Code != wire.Unauthenticated || st.Outcome != wire.NotSent || st.Message != "who are you?" {
+		t.Errorf("dial ended with %+v", st)
+	}
+	r := newRig(t, setup{server: func(c *Config) {
+		c.Accept = func(s *Session, credential string) *wire.Status {
+			if s.Peer().Software != "weft-test" || credential != "" {
+				return &wire.Status{Code: wire.Internal, Message: "the hello did not arrive"}
+			}
+			return nil
+		}
+	}}, echo())
+	mustEcho(t, r.client, "let in")
+}
+
+// A client that is answered by something else says so.
+func TestDialGarbage(t *testing.T) {
+	leak.Check(t)
+	for _, answer := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "\xf7weft\r\n\x02" + strings.Repeat("\x00", 100), wire.Preface + strings.Repeat("\xff", 16), ""} {
+		client, server := mem.Pipe(nil)
+		go func() {
+			io.ReadFull(server, make([]byte, len(wire.Preface)))
+			io.WriteString(server, answer)
+			server.Close()
+		}()
+		s, st := Dial(context.Background(), client, newConfig(NewExecutor(), nil), "")
+		if s != nil || st == nil || st.Outcome != wire.NotSent || st.Code != wire.Unavailable {
+			t.Errorf("after %q dial ended with %+v, want Unavailable, NotSent", answer, st)
+		}
+	}
+}

@@ -1,0 +1,308 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
+)
+
+// allocated is how many bytes f has the whole process allocate.
+func allocated(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return int64(after.TotalAlloc - before.TotalAlloc)
+}
+
+// Sixteen bytes of a stranger allocate no more than 64 KiB, whatever they claim.
+func TestClaimsAllocateLittle(t *testing.T) {
+	leak.Check(t)
+	types := []wire.Type{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 127, 128, 255}
+	lengths := []uint32{0, 1, wire.MaxPayload, wire.MaxPayload + 1, 1 << 20, 1 << 31, 1<<32 - 1}
+	for _, typ := range types {
+		for _, n := range lengths {
+			for _, flags := range []wire.Flags{0, wire.FlagMore, 0xff} {
+				p := quietStranger(t, nil, echo(), chat())
+				p.greet(nil)
+				p.bind(0, "Echo.Say")
+				p.pong()
+				header := make([]byte, wire.HeaderSize)
+				wire.PutHeader(header, wire.Header{Length: n, Type: typ, Flags: flags, ID: 1, Arg: 1<<32 - 1})
+				got := allocated(func() {
+					p.conn.Write(header)
+					p.conn.CloseWrite()
+					p.conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+					var scrap [256]byte
+					for {
+						if _, err := p.conn.Read(scrap[:]); err != nil {
+							break
+						}
+					}
+					<-p.s.Done()
+				})
+				if got > 64<<10 {
+					t.Errorf("type %d, flags %#x, claiming %d bytes: %d bytes were allocated", typ, flags, n, got)
+				}
+			}
+		}
+	}
+}
+
+// The same before the handshake is over.
+func TestHandshakeAllocatesLittle(t *testing.T) {
+	leak.Check(t)
+	for _, n := range []uint32{0, wire.MaxPayload, wire.MaxPayload + 1, 1 << 31, 1<<32 - 1} {
+		for _, typ := range []wire.Type{wire.TypeHello, wire.TypeGoAway, wire.TypeRequest, 0, 200} {
+			client, server := mem.Pipe(nil)
+			cfg := newConfig(NewExecutor(), nil)
+			header := []byte(wire.Preface + strings.Repeat("\x00", wire.HeaderSize))
+			wire.PutHeader(header[len(wire.Preface):], wire.Header{Length: n, Type: typ})
+			got := allocated(func() {
+				client.Write(header)
+				client.CloseWrite()
+				if s, _ := Accept(context.Background(), server, cfg); s != nil {
+					s.Close(closedHere())
+				}
+			})
+			if got > 64<<10 {
+				t.Errorf("type %d claiming %d bytes: %d bytes were allocated", typ, n, got)
+			}
+			client.Close()
+		}
+	}
+}
+
+// A flood of what costs its sender nothing ends the connection, with a reason.
+func TestControlFloods(t *testing.T) {
+	for name, frame := range map[string]wire.Header{
+		"ping":      {Type: wire.TypePing},
+		"ignorable": {Type: 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newStranger(t, nil)
+			p.greet(nil)
+			one := p.bytes(frame, []byte("12345678"))
+			many := []byte(strings.Repeat(string(one), 2*controlPerSecond))
+			go p.write(many)
+			p.expectGoAway(wire.ResourceExhausted)
+		})
+	}
+}
+
+// Frames that change nothing may come without end, and hold nothing.
+func TestHarmlessFloods(t *testing.T) {
+	p := newStranger(t, nil, echo(), chat())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	var flood []byte
+	for i := range uint32(500) {
+		for _, h := range []wire.Header{
+			{Type: wire.TypeChunk, ID: i}, {Type: wire.TypeData, ID: i}, {Type: wire.TypeCredit, ID: i, Arg: 1 << 31},
+			{Type: wire.TypeCancel, ID: i}, {Type: wire.TypeData, Flags: wire.FlagAnswer, ID: i},
+			{Type: wire.TypeData, Flags: wire.FlagMore, ID: i}, {Type: wire.TypeData, Flags: wire.FlagMore | wire.FlagAnswer, ID: i},
+			{Type: wire.TypeChunk, Flags: wire.FlagMore | wire.FlagAnswer, ID: i}, {Type: wire.TypePing, Flags: wire.FlagAck},
+		} {
+			flood = append(flood, p.bytes(h, []byte("12345678"))...)
+		}
+		flood = append(flood, p.bytes(wire.Header{Type: wire.TypeBind, Code: 1}, wire.AppendBind(nil, "raw", fmt.Sprint("Churn.M", i)))...)
+	}
+	for range 100 {
+		p.write(flood)
+	}
+	p.pong()
+	if n := len(p.s.in.bindings); n != 2 {
+		t.Errorf("%d bindings are held, want 2", n)
+	}
+	p.request(0, 0, 0, "works")
+	if _, payload := p.expect(wire.TypeReply); string(payload) != "works" {
+		t.Errorf("a call after the flood gave %q", payload)
+	}
+	if n := len(p.s.reading.parts.open); n != 0 {
+		t.Errorf("%d unfinished messages are held for calls that are not open", n)
+	}
+}
+
+// Unfinished requests take slots, and no more memory than was sent. Beyond
+// the bound the calls are refused, not the connection.
+func TestUnfinishedRequests(t *testing.T) {
+	const slots = 100
+	p := newStranger(t, func(c *Config) { c.Limits.MaxCalls = slots }, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	for i := range uint32(slots) {
+		p.request(i, 9, wire.FlagMore, "x")
+	}
+	p.pong()
+	if n := len(p.s.reading.parts.open); n != slots {
+		t.Errorf("%d unfinished requests are held, want %d", n, slots)
+	}
+	for i := range uint32(slots) {
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(i, 9)}, nil)
+		if h, _ := p.expect(wire.TypeError); h.ID != wire.ID(i, 9) || h.Flags&wire.FlagRefused == 0 {
+			t.Fatalf("a request canceled while arriving was answered with %+v", h)
+		}
+	}
+	if parts := &p.s.reading.parts; len(parts.open) != 0 || parts.size != 0 {
+		t.Errorf("%d unfinished requests of %d bytes are left", len(parts.open), parts.size)
+	}
+	p.request(5, 0, wire.FlagMore, "x")
+	p.request(5, 1, wire.FlagMore, "x")
+	p.expectGoAway(wire.Internal)
+}
+
+// All unfinished messages together are bounded.
+func TestUnfinishedBytes(t *testing.T) {
+	p := newStranger(t, func(c *Config) { c.Limits.MaxMessage = 64 << 20 }, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	p.request(0, 0, wire.FlagMore, "x")
+	p.request(1, 0, wire.FlagMore, "x")
+	var chunks [2][]byte
+	for i := range chunks {
+		one := p.bytes(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore, ID: uint32(i)}, make([]byte, wire.MaxPayload))
+		chunks[i] = []byte(strings.Repeat(string(one), 64))
+	}
+	go func() {
+		for range 40 { // 40 MiB each
+			p.write(chunks[0])
+			p.write(chunks[1])
+		}
+	}()
+	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
+		t.Errorf("the request too many was answered with %+v", h)
+	}
+	p.conn.Close()
+	<-p.s.Done()
+}
+
+// Who opens and cancels calls as fast as can be never has more handlers running
+// than slots.
+func TestRapidCancel(t *testing.T) {
+	const slots = 16
+	var running, most, ran atomic.Int64
+	handler := unary("Run.Slow", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
+		if n := running.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		ran.Add(1)
+		<-ctx.Done()
+		time.Sleep(200 * time.Microsecond) // it takes a moment to notice
+		running.Add(-1)
+		return nil, ended(ctx)
+	})
+	p := newStranger(t, func(c *Config) { c.Limits.MaxCalls = slots }, handler)
+	p.greet(nil)
+	p.bind(0, "Run.Slow")
+	var gens [slots]uint16
+	open := func(slot uint32) {
+		id := wire.ID(slot, gens[slot])
+		b := p.bytes(wire.Header{Type: wire.TypeRequest, ID: id}, nil)
+		p.write(append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: 1, ID: id}, nil)...))
+	}
+	for slot := range uint32(slots) {
+		open(slot)
+	}
+	for range 2000 {
+		h, _ := p.expect(wire.TypeError)
+		slot := wire.Slot(h.ID)
+		gens[slot]++
+		open(slot)
+	}
+	if most.Load() > slots {
+		t.Errorf("%d handlers ran at once for a connection with %d slots", most.Load(), slots)
+	}
+	for range slots {
+		p.expect(wire.TypeError)
+	}
+	atRest(t, p.s)
+	// Who does not wait for the answer is thrown out.
+	for range 3 {
+		open(0)
+	}
+	p.expectGoAway(wire.Internal)
+}
+
+// A peer that makes calls and never reads an answer costs a bounded amount of
+// memory, and is thrown out, whatever the calls are.
+func TestNeverReads(t *testing.T) {
+	for _, method := range []string{"No.Such", "Echo.Say", "Echo.Inline"} {
+		t.Run(method, func(t *testing.T) {
+			inlined := fast(unary("Echo.Inline", func(_ *Context, b []byte) ([]byte, *wire.Status) { return b, nil }))
+			var limits Limits
+			p := newStranger(t, func(c *Config) {
+				c.Limits.WriteBuffer, c.Limits.MaxCalls = 64<<10, 64
+				c.Limits.WriteTimeout = 2 * time.Second
+				limits = c.Limits
+			}, echo(), inlined)
+			p.greet(nil)
+			p.bind(0, method)
+			stop := make(chan struct{})
+			var wg sync.WaitGroup
+			wg.Go(func() {
+				for gen := uint16(0); ; gen++ {
+					var b []byte
+					for slot := range uint32(limits.MaxCalls) {
+						b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(slot, gen)}, make([]byte, 1000))...)
+					}
+					select {
+					case <-stop:
+						return
+					default:
+						p.write(b)
+					}
+				}
+			})
+			most := 0
+			within(t, 10*time.Second, "the end of the session", func() {
+				for p.s.Err() == nil {
+					p.s.w.mu.Lock()
+					most = max(most, len(p.s.w.buf))
+					p.s.w.mu.Unlock()
+					time.Sleep(100 * time.Microsecond)
+				}
+			})
+			close(stop)
+			p.conn.Close()
+			wg.Wait()
+			if bound := 4*limits.WriteBuffer + 512*limits.MaxCalls + 1<<20; most > bound {
+				t.Errorf("%d bytes waited for a peer that does not read, bound is %d", most, bound)
+			}
+		})
+	}
+}
+
+// A stalled peer does not disturb the other sessions of the same executor.
+func TestNeighbours(t *testing.T) {
+	stuck := newRig(t, setup{server: func(c *Config) { c.Limits.WriteTimeout = time.Minute }}, echo())
+	stuck.broken = true
+	good := newRig(t, setup{noLeakCheck: true, server: func(c *Config) { c.Exec = stuck.execs[1] }}, echo())
+	stuck.clientConn.In().Stall()
+	var wg sync.WaitGroup
+	for range 200 {
+		c := newCall("Echo.Say", pattern(16_000), nil)
+		wg.Add(1)
+		c.Async = func(*Call) { wg.Done() }
+		if st := stuck.client.Start(context.Background(), c); st != nil {
+			wg.Done()
+		}
+	}
+	for range 200 {
+		from := time.Now()
+		mustEcho(t, good.client, "quick")
+		if took := time.Since(from); took > time.Second {
+			t.Errorf("a neighbour's call took %v", took)
+		}
+	}
+	stuck.client.Close(closedHere())
+	within(t, 5*time.Second, "the end of the stuck calls", wg.Wait)
+}
