@@ -2,6 +2,8 @@ package weft
 
 import (
 	"context"
+	"errors"
+	"io"
 )
 
 // Caller is what calls can be made with: a Client, a Peer, and whatever balances
@@ -44,20 +46,16 @@ func Subscribe[Res, Req any](ctx context.Context, c StreamCaller, method string,
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Send(req); err != nil {
+	// A method that has ended well without the request may have sent something.
+	if err := s.Send(req); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	return s, s.CloseSend()
 }
 
-// notifier is what one-way calls can be made with.
-type notifier interface {
-	Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error
-}
-
 // notify makes a one-way call: it returns when the request has been handed to
 // the connection.
-func notify(ctx context.Context, c notifier, method string, args any, opts []CallOption) error {
+func notify(ctx context.Context, c Caller, method string, args any, opts []CallOption) error {
 	return c.Call(ctx, method, args, nil, append(opts[:len(opts):len(opts)], optionFunc(func(o *callOptions) error {
 		o.oneway = true
 		return nil

@@ -273,27 +273,20 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 	sc := c.calls.Get().(*session.Call)
 	sc.Method, sc.Args, sc.Reply = method, args, reply
 	sc.Codec, sc.Plain = c.usualCodec(args), true
-	if until, ok := ctx.Deadline(); ok {
-		sc.Deadline = session.Nanos() + int64(time.Until(until))
-	} else if c.timeout > 0 {
+	if c.timeout > 0 {
 		sc.Timeout = int64(c.timeout)
 	}
-	if ctx.Err() != nil {
-		return 0, tooLate(ctx, method)
+	if ctx != context.Background() {
+		err = c.heed(ctx, sc)
 	}
-	if m := ctx.Value(outgoingKey{}); m != nil {
-		m := m.(Metadata)
-		if m.wrong != "" {
-			return 0, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
+	if err == nil {
+		if st := s.Start(ctx, sc); st != nil {
+			err = failed(s, method, st)
+		} else {
+			s.Wait(ctx, sc)
+			s.Finish(sc)
+			err = c.ended(s, sc)
 		}
-		sc.Meta, sc.Plain = m.pairs, false
-	}
-	if st := s.Start(ctx, sc); st != nil {
-		err = failed(s, method, st)
-	} else {
-		s.Wait(ctx, sc)
-		s.Finish(sc)
-		err = c.ended(s, sc)
 	}
 	deadline = sc.Deadline
 	sc.Reset()
@@ -301,7 +294,27 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 	return deadline, err
 }
 
+// heed takes over what a context says of a call.
+//
 //go:noinline
+func (c *caller) heed(ctx context.Context, sc *session.Call) error {
+	if until, ok := ctx.Deadline(); ok {
+		sc.Timeout = 0
+		sc.Deadline = session.Nanos() + int64(time.Until(until))
+	}
+	if ctx.Err() != nil {
+		return tooLate(ctx, sc.Method)
+	}
+	if m := ctx.Value(outgoingKey{}); m != nil {
+		m := m.(Metadata)
+		if m.wrong != "" {
+			return &Error{Code: InvalidArgument, Outcome: NotSent, Method: sc.Method, Message: m.wrong}
+		}
+		sc.Meta, sc.Plain = m.pairs, false
+	}
+	return nil
+}
+
 func tooLate(ctx context.Context, method string) error {
 	e := contextStatus(ctx, "the context ended before the call was sent")
 	e.Method = method

@@ -292,6 +292,7 @@ func TestExpiredCallIsNotRun(t *testing.T) {
 		in.Stall()
 		err := c.Call(t.Context(), "Ledger.Book", &Args{}, nil, weft.WithTimeout(time.Second))
 		wantError(t, err, weft.DeadlineExceeded, weft.OutcomeUnknown)
+		synctest.Wait() // the cancellation is written by another goroutine
 		in.Resume() // the call and its cancellation arrive together
 		synctest.Wait()
 		time.Sleep(time.Second)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport"
 )
 
@@ -272,7 +273,10 @@ func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
 			conn.Close()
 			return nil, l.failure(unauthenticated(err))
 		}
-		credential = cred.encode()
+		if credential = cred.encode(); len(credential) > wire.MaxCredential {
+			conn.Close()
+			return nil, l.failure(Errorf(InvalidArgument, "the credential has %d bytes, at most %d are allowed", len(credential), wire.MaxCredential))
+		}
 	}
 	s, st := session.Dial(ctx, conn, &l.c.session, credential)
 	if st != nil {

@@ -154,8 +154,8 @@ func (m Metadata) String() string {
 	return b.String()
 }
 
-// GoString is String, so that no verb of package fmt shows more.
-func (m Metadata) GoString() string { return m.String() }
+// Format is String for every verb of package fmt, so that none shows more.
+func (m Metadata) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 
 type outgoingKey struct{}
 

@@ -190,10 +190,7 @@ func TestNeitherReplyNorError(t *testing.T) {
 	for _, name := range []string{"Nil.Typed", "Nil.Reflected"} {
 		wantError(t, c.Call(t.Context(), name, &Args{}, nil), weft.Internal, weft.Executed, "neither a reply nor an error")
 	}
-	s, err := weft.Subscribe[Product](t.Context(), c, "Nil.Stream", &Args{})
-	must(t, err)
-	_, err = s.Recv()
-	wantError(t, err, weft.Internal, weft.Executed, "neither a reply nor an error")
+	wantError(t, drainStream(t.Context(), c, "Nil.Stream"), weft.Internal, weft.Executed, "neither a reply nor an error")
 }
 
 type nilReply struct{}

@@ -249,6 +249,7 @@ func TestOpenStreamWaitsForConnection(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		w.srv.Close()
+		synctest.Wait()
 		began := time.Now()
 		_, err = weft.OpenStream[Args, Product](t.Context(), c, "Stream.Count")
 		wantError(t, err, weft.DeadlineExceeded, weft.NotSent, "no connection")

@@ -118,7 +118,11 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 			return st
 		}
 	}
-	c.Sent = now()
+	if w.mode != yielding {
+		// While a writer yields, microseconds at most, its time is good for all.
+		w.clock = now()
+	}
+	c.Sent = w.clock
 	if d := c.Sent + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
 		c.Deadline = d
 	}

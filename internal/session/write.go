@@ -27,6 +27,7 @@ type writer struct {
 	taken    uint64 // bytes handed to the connection since it began
 	bulk     []*bulk
 	bulkSize int    // bytes in bulk not yet appended
+	clock    int64  // when the last call was opened
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
 

@@ -1,0 +1,296 @@
+package weft_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/compress/gzip"
+)
+
+// canary is a token that must turn up nowhere.
+const canary = "canary-5d41402a"
+
+// guard lets callers in who show the canary, and names them.
+func guard(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
+	switch {
+	case cred == (weft.Credential{}):
+		return nil, errors.New("no credential was shown")
+	case cred.Scheme != "Bearer" || cred.Token != canary:
+		return nil, weft.Errorf(weft.PermissionDenied, "not with this %s credential", cred.Scheme)
+	}
+	return "alice", nil
+}
+
+// whoami registers methods that tell who their caller is.
+func whoami(s *weft.Server) error {
+	who := func(ctx context.Context) string { return fmt.Sprint(weft.PrincipalFrom(ctx)) }
+	return errors.Join(
+		weft.Handle(s, "Who.Unary", func(ctx context.Context, _ *Args) (*string, error) { w := who(ctx); return &w, nil }),
+		weft.HandleServerStream(s, "Who.Stream", func(ctx context.Context, _ *Args, out *weft.Sender[string]) error {
+			w := who(ctx)
+			return out.Send(&w)
+		}),
+		s.Register(Arith{}))
+}
+
+func ask(t *testing.T, c *weft.Client, opts ...weft.CallOption) (unary, stream string, err error) {
+	t.Helper()
+	u, err := weft.Invoke[string](t.Context(), c, "Who.Unary", &Args{}, opts...)
+	s, serr := weft.Subscribe[string](t.Context(), c, "Who.Stream", &Args{}, opts...)
+	must(t, serr)
+	last, serr := lastOf(s)
+	if weft.CodeOf(err) == 0 && last != nil {
+		return *u, *last, nil
+	}
+	if weft.CodeOf(err) != weft.CodeOf(serr) {
+		t.Errorf("unary: %v; stream: %v", err, serr)
+	}
+	return "", "", err
+}
+
+func TestAuthenticateCalls(t *testing.T) {
+	w := start(t, &weft.ServerConfig{Authenticate: guard}, whoami)
+	for _, tt := range []struct {
+		name string
+		cfg  weft.ClientConfig
+		opts []weft.CallOption
+		want string
+		code weft.Code
+		text string
+	}{
+		{"configured", weft.ClientConfig{Credential: weft.StaticCredential("Bearer", canary)}, nil, "alice", 0, ""},
+		{"by option", weft.ClientConfig{}, []weft.CallOption{weft.WithCredential(weft.Credential{Scheme: "Bearer", Token: canary})}, "alice", 0, ""},
+		{"the option goes first", weft.ClientConfig{Credential: weft.StaticCredential("Bearer", "old")},
+			[]weft.CallOption{weft.WithCredential(weft.Credential{Scheme: "Bearer", Token: canary})}, "alice", 0, ""},
+		{"none", weft.ClientConfig{}, nil, "", weft.Unauthenticated, "no credential was shown"},
+		{"another token", weft.ClientConfig{Credential: weft.StaticCredential("Bearer", "guess")}, nil, "", weft.PermissionDenied, "not with this Bearer credential"},
+		{"another scheme", weft.ClientConfig{Credential: weft.StaticCredential("AppKey", canary)}, nil, "", weft.PermissionDenied, "not with this AppKey credential"},
+		{"a token alone", weft.ClientConfig{Credential: weft.StaticCredential("", canary)}, nil, "", weft.PermissionDenied, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c := w.dial(&tt.cfg)
+			unary, stream, err := ask(t, c, tt.opts...)
+			if tt.code == 0 {
+				if err != nil || unary != tt.want || stream != tt.want {
+					t.Errorf("%q, %q, %v", unary, stream, err)
+				}
+				return
+			}
+			wantError(t, err, tt.code, weft.Refused, tt.text)
+		})
+	}
+}
+
+// A credential of its own goes before one that is in the metadata anyway.
+func TestCredentialGoesBeforeMetadata(t *testing.T) {
+	c := start(t, &weft.ServerConfig{Authenticate: guard}, whoami).dial(&weft.ClientConfig{Credential: weft.StaticCredential("Bearer", canary)})
+	ctx := weft.WithMetadata(t.Context(), "authorization", "Bearer of somebody else")
+	if _, err := weft.Invoke[string](ctx, c, "Who.Unary", &Args{}); err != nil {
+		t.Error(err)
+	}
+	plain := start(t, &weft.ServerConfig{Authenticate: guard}, whoami).dial(nil)
+	if _, err := weft.Invoke[string](weft.WithMetadata(t.Context(), "authorization", "Bearer "+canary), plain, "Who.Unary", &Args{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A client that cannot get a credential sends nothing.
+func TestCredentialError(t *testing.T) {
+	var called atomic.Int32
+	w := start(t, &weft.ServerConfig{Authenticate: func(context.Context, weft.Credential, *weft.CallInfo) (any, error) {
+		called.Add(1)
+		return nil, nil
+	}}, whoami)
+	reason := errors.New("the vault is closed")
+	c := w.dial(&weft.ClientConfig{Credential: func(context.Context, string) (weft.Credential, error) { return weft.Credential{}, reason }})
+	_, err := weft.Invoke[string](t.Context(), c, "Who.Unary", &Args{})
+	if wantError(t, err, weft.Unauthenticated, weft.NotSent, "the vault is closed"); !errors.Is(err, reason) || called.Load() != 0 {
+		t.Errorf("%v; the server was asked %d times", err, called.Load())
+	}
+	long := w.dial(&weft.ClientConfig{Credential: weft.StaticCredential("Bearer", strings.Repeat("x", 1<<16))})
+	_, err = weft.Invoke[string](t.Context(), long, "Who.Unary", &Args{})
+	wantError(t, err, weft.InvalidArgument, weft.NotSent, "more than 65535 bytes")
+}
+
+// A stranger's body is neither decompressed nor decoded.
+func TestDenyBeforeDecode(t *testing.T) {
+	w := start(t, &weft.ServerConfig{Authenticate: guard, Compressors: []compress.Compressor{gzip.New()}}, whoami)
+	c := w.dial(&weft.ClientConfig{Compressor: forger{body: []byte("this is no gzip at all, but it is long enough")}})
+	for _, args := range []any{"not the type", strings.Repeat("x", 5000)} {
+		err := c.Call(t.Context(), "Who.Unary", args, nil)
+		wantError(t, err, weft.Unauthenticated, weft.Refused, "no credential was shown")
+	}
+}
+
+// No spelling of a method's name passes by a policy that goes by names: either it is
+// the name that the policy sees, or there is no such method. What there is instead is
+// not told to strangers.
+func TestMethodSpellings(t *testing.T) {
+	seen := make(chan string, 1)
+	w := start(t, &weft.ServerConfig{Authenticate: func(_ context.Context, _ weft.Credential, info *weft.CallInfo) (any, error) {
+		seen <- info.Method
+		return nil, weft.PermissionDenied
+	}}, whoami)
+	must(t, w.srv.Alias("Old.Name", "Arith.Mul"))
+	c := w.dial(nil)
+	for _, name := range []string{"Arith.Mul", "Old.Name"} {
+		wantError(t, c.Call(t.Context(), name, &Args{}, nil), weft.PermissionDenied, weft.Refused)
+		if got := <-seen; got != "Arith.Mul" {
+			t.Errorf("called as %s, the policy saw %s", name, got)
+		}
+	}
+	for _, name := range []string{
+		"arith.mul", "ARITH.MUL", "Arith.mul", "arith.Mul", "Arith..Mul", ".Arith.Mul", "Arith.Mul.", "/Arith/Mul", "/Arith.Mul", "Arith/Mul",
+		"Arith.Mul/", "Arith.Mul?", "Arith.Mul#x", "Arith.Mul;", "Arith%2EMul", "Arith．Mul", "Аrith.Mul", "Arith.Mul\u200b", "x.Arith.Mul", "./Arith.Mul", "Arith.Mu\u006c\u0301",
+	} {
+		err := c.Call(t.Context(), name, &Args{}, nil)
+		e := wantError(t, err, weft.Unimplemented, weft.Refused, "no method")
+		if strings.Contains(strings.ReplaceAll(e.Message, name, ""), "Arith") || strings.Contains(e.Message, "Who") {
+			t.Errorf("a stranger is told what there is: %s", e.Message)
+		}
+	}
+	if len(seen) > 0 {
+		t.Errorf("the policy saw %s", <-seen)
+	}
+}
+
+func TestAuthenticateConns(t *testing.T) {
+	var asked atomic.Int32
+	cfg := &weft.ServerConfig{AuthenticateConn: func(_ context.Context, cred weft.Credential, p *weft.Peer) (any, error) {
+		asked.Add(1)
+		if cred.Token == "panic" {
+			panic(cred.Token)
+		}
+		if p.Addr() == nil || p.Software() == "" {
+			return nil, weft.Internal
+		}
+		return guard(context.Background(), cred, nil)
+	}}
+	w := start(t, cfg, whoami)
+	try := func(scheme, token string) (*weft.Client, error) {
+		return weft.Dial(t.Context(), address, &weft.ClientConfig{
+			Transports: transports(w.net), ConnCredential: func(context.Context) (weft.Credential, error) {
+				return weft.Credential{Scheme: scheme, Token: token}, nil
+			}})
+	}
+	c, err := try("Bearer", canary)
+	must(t, err)
+	defer c.Close()
+	for range 3 {
+		if unary, stream, err := ask(t, c); err != nil || unary != "alice" || stream != "alice" {
+			t.Errorf("%q, %q, %v", unary, stream, err)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("asked %d times for one connection", n)
+	}
+	if p := w.srv.Peers()[0].Principal(); p != "alice" {
+		t.Errorf("the peer's principal is %v", p)
+	}
+	_, err = try("Bearer", "guess")
+	wantError(t, err, weft.PermissionDenied, weft.NotSent, "not with this Bearer credential")
+	_, err = weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
+	wantError(t, err, weft.Unauthenticated, weft.NotSent, "no credential was shown")
+	_, err = try("Bearer", "panic")
+	wantError(t, err, weft.Internal, weft.NotSent, "could not be authenticated")
+	_, err = try("Bearer", strings.Repeat("x", 9000))
+	wantError(t, err, weft.InvalidArgument, weft.NotSent, "the credential has 9007 bytes, at most 8192")
+	if n := len(w.srv.Peers()); n != 1 {
+		t.Errorf("%d connections are open", n)
+	}
+}
+
+// The principal of a call goes before that of its connection.
+func TestPrincipalOfCallAndConn(t *testing.T) {
+	w := start(t, &weft.ServerConfig{
+		AuthenticateConn: func(context.Context, weft.Credential, *weft.Peer) (any, error) { return "gateway", nil },
+		Authenticate: func(_ context.Context, cred weft.Credential, info *weft.CallInfo) (any, error) {
+			if info.Peer.Principal() != "gateway" {
+				return nil, weft.Internal
+			}
+			if cred.Token == "" {
+				return nil, nil
+			}
+			return cred.Token, nil
+		},
+	}, whoami)
+	c := w.dial(nil)
+	if unary, stream, err := ask(t, c); err != nil || unary != "gateway" || stream != "gateway" {
+		t.Errorf("%q, %q, %v", unary, stream, err)
+	}
+	if unary, stream, err := ask(t, c, weft.WithCredential(weft.Credential{Token: "bob"})); err != nil || unary != "bob" || stream != "bob" {
+		t.Errorf("%q, %q, %v", unary, stream, err)
+	}
+	if p := weft.PrincipalFrom(t.Context()); p != nil {
+		t.Errorf("outside of a handler there is %v", p)
+	}
+}
+
+// No credential turns up in what fmt, slog or an encoder print, in an error or in a log.
+func TestCredentialsAreNeverPrinted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cred := weft.Credential{Scheme: "Bearer", Token: canary}
+		nested := struct {
+			Name string
+			Cred weft.Credential
+			List []weft.Credential
+			Ptr  *weft.Credential
+		}{"x", cred, []weft.Credential{cred}, &cred}
+		meta := weft.NewMetadata("authorization", "Bearer "+canary, "Authorization", canary, "plain", "shown")
+		ctx := weft.WithMetadata(t.Context(), "authorization", canary)
+
+		var printed strings.Builder
+		for _, v := range []any{cred, &cred, nested, &nested, meta, &meta, ctx} {
+			verbs := []string{"%v", "%+v", "%s", "%q", "%x", "%d", "%#v"}
+			if v == ctx {
+				verbs = verbs[:4] // with the others fmt looks into a context's unexported fields
+			}
+			for _, verb := range verbs {
+				fmt.Fprintf(&printed, verb+"\n", v)
+			}
+			b, err := json.Marshal(v)
+			fmt.Fprintln(&printed, string(b), err)
+			for _, h := range []slog.Handler{slog.NewTextHandler(&printed, nil), slog.NewJSONHandler(&printed, nil)} {
+				slog.New(h).Info("x", "v", v)
+			}
+		}
+		wantText(t, printed.String(), "Bearer (hidden)", `plain="shown"`)
+
+		var logged log
+		cfg := &weft.ServerConfig{Log: logged.logger(), Authenticate: guard, AuthenticateConn: func(_ context.Context, cred weft.Credential, _ *weft.Peer) (any, error) {
+			if cred.Token == "" {
+				return nil, weft.Unauthenticated
+			}
+			return nil, nil
+		}}
+		w := start(t, cfg, func(s *weft.Server) error {
+			return weft.Handle(s, "Who.Panic", func(ctx context.Context, _ *Args) (*Args, error) {
+				fmt.Fprintf(&printed, "%v %+v %v\n", ctx, ctx, weft.MetadataFrom(ctx))
+				panic(fmt.Sprint(ctx))
+			})
+		})
+		client := &weft.ClientConfig{Log: logged.logger(), Credential: weft.StaticCredential("Bearer", canary),
+			ConnCredential: func(context.Context) (weft.Credential, error) { return cred, nil }}
+		c := w.dial(client)
+		err := c.Call(t.Context(), "Who.Panic", &Args{}, nil)
+		fmt.Fprintf(&printed, "%v %+v %#v\n", err, err, err)
+		err = c.Call(t.Context(), "Who.Panic", &Args{}, nil, weft.WithCredential(weft.Credential{Scheme: "Other", Token: canary}))
+		fmt.Fprintf(&printed, "%v %+v %#v\n", err, err, err)
+		c.Close()
+		w.srv.Close()
+		for _, text := range []string{printed.String(), logged.String()} {
+			if i := strings.Index(text, canary); i >= 0 {
+				t.Errorf("the token is shown: …%s…", text[max(0, i-200):min(len(text), i+50)])
+			}
+		}
+	})
+}
