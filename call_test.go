@@ -34,9 +34,9 @@ func TestCallOverEveryTransport(t *testing.T) {
 			c := dial(t, addr, &weft.ClientConfig{Transports: all})
 			multiply(t, c)
 			var wg sync.WaitGroup
-			for range 50 {
+			for range 20 {
 				wg.Go(func() {
-					for range 20 {
+					for range 10 {
 						multiply(t, c)
 					}
 				})

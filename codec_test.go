@@ -21,7 +21,6 @@ import (
 	"github.com/weftrpc/weft/codec/gob"
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
-	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
 )
 
@@ -46,7 +45,7 @@ func (p *Pair) Unmarshal(buf []byte) (uint64, error) {
 // Every codec carries calls and streams, both ways.
 func TestEveryCodec(t *testing.T) {
 	w := start(t, &weft.ServerConfig{
-		Codecs: []codec.Codec{raw.New(), protobuf.New(), msgpack.New(), json.New(), gob.New(), gencode.New()},
+		Codecs: append(weft.DefaultCodecs(), gob.New()),
 	}, func(s *weft.Server) error {
 		swap := func(_ context.Context, p *Pair) (*Pair, error) { return &Pair{p.B, p.A}, nil }
 		return errors.Join(streams(s), echo(s), weft.Handle(s, "Pair.Swap", swap),

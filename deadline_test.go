@@ -293,7 +293,7 @@ func TestExpiredCallIsNotRun(t *testing.T) {
 		err := c.Call(t.Context(), "Ledger.Book", &Args{}, nil, weft.WithTimeout(time.Second))
 		wantError(t, err, weft.DeadlineExceeded, weft.OutcomeUnknown)
 		synctest.Wait() // the cancellation is written by another goroutine
-		in.Resume() // the call and its cancellation arrive together
+		in.Resume()     // the call and its cancellation arrive together
 		synctest.Wait()
 		time.Sleep(time.Second)
 		if n := l.booked.Load(); n != 0 {

@@ -122,6 +122,71 @@ func TestSendAfterTheEnd(t *testing.T) {
 	})
 }
 
+// CloseAndRecv is for the one reply of a client stream; more and less are errors.
+func TestCloseAndRecv(t *testing.T) {
+	c := start(t, nil, func(s *weft.Server) error { return errors.Join(streams(s), failing(weft.Aborted)(s)) }).dial(nil)
+	for _, tt := range []struct {
+		method string
+		send   []Args
+		want   int
+		code   weft.Code
+		text   string
+	}{
+		{"Stream.Sum", []Args{{A: 1}, {A: 2}}, 3, 0, ""},
+		{"Stream.Sum", nil, 0, 0, ""},
+		{"Stream.Count", []Args{{A: 2}}, 0, weft.Internal, "more than one reply"},
+		{"Stream.Count", []Args{{A: 0}}, 0, weft.Internal, "without a reply"},
+		{"Fail.Stream", nil, 0, weft.Aborted, ""},
+	} {
+		s, err := weft.OpenStream[Args, Product](t.Context(), c, tt.method)
+		must(t, err)
+		for _, a := range tt.send {
+			must(t, s.Send(&a))
+		}
+		p, err := s.CloseAndRecv()
+		if weft.CodeOf(err) != tt.code || tt.code == 0 && p.C != tt.want {
+			t.Errorf("%s after %v: %v, %v", tt.method, tt.send, p, err)
+		} else if tt.code != 0 {
+			wantText(t, err.Error(), tt.text)
+		}
+		if s.Context().Err() == nil {
+			t.Errorf("%s after %v: the call is still open", tt.method, tt.send)
+		}
+	}
+}
+
+// Close gives a stream up, for both sides; behind the end it does nothing.
+func TestStreamClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newProbe()
+		c := start(t, nil, func(s *weft.Server) error { return errors.Join(streams(s), p.register(s)) }).dial(nil)
+		s, err := weft.OpenStream[Args, Product](t.Context(), c, "Probe.HangStream")
+		must(t, err)
+		<-p.left
+		received := make(chan error, 1)
+		go func() { // this goroutine ends with the stream
+			_, err := s.Recv()
+			received <- err
+		}()
+		synctest.Wait()
+		must(t, s.Close())
+		if err := <-p.ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the handler saw %v", err)
+		}
+		wantError(t, <-received, weft.Canceled, weft.OutcomeUnknown, "closed by the caller")
+		wantError(t, s.Send(&Args{}), weft.Canceled, weft.OutcomeUnknown)
+		must(t, s.Close())
+
+		done, err := weft.Subscribe[Product](t.Context(), c, "Stream.Count", &Args{A: 1})
+		must(t, err)
+		receive(t, done)
+		must(t, done.Close())
+		if _, err := done.Recv(); err != io.EOF {
+			t.Errorf("Close behind the end made it %v", err)
+		}
+	})
+}
+
 // A stream called as a unary method, and the other way round, is told so.
 func TestStreamMismatch(t *testing.T) {
 	ctx := t.Context()

@@ -13,7 +13,7 @@ import (
 var testName = regexp.MustCompile(`^(Test|Fuzz|Example|Benchmark)[A-Z]\w*$`)
 
 // TestPromisesHaveTests: every test that RELIABILITY.md names is in a file that its
-// row links to, and every row of a promise names one.
+// row links to, every such file has one, and every row of a promise names one.
 func TestPromisesHaveTests(t *testing.T) {
 	d := readDocument(t, "docs/RELIABILITY.md")
 	promises := rows(d.section(t, "Promises"))
@@ -25,15 +25,20 @@ func TestPromisesHaveTests(t *testing.T) {
 			t.Errorf("row %q has %d cells, want a promise, its tests, and their files", row, len(row))
 			continue
 		}
+		tests := quoted(row[1])
 		var have []string
 		for _, file := range targets(d, row[2]) {
+			var these []string
 			if strings.HasSuffix(file, ".go") {
-				have = append(have, parse(t, file).functions()...)
+				these = parse(t, file).functions()
 			} else {
-				have = append(have, pythonTests(t, file)...)
+				these = pythonTests(t, file)
 			}
+			if !slices.ContainsFunc(tests, func(name string) bool { return slices.Contains(these, name) }) {
+				t.Errorf("%q: %s has none of its tests", row[0], file)
+			}
+			have = append(have, these...)
 		}
-		tests := quoted(row[1])
 		if len(tests) == 0 {
 			t.Errorf("%q names no test", row[0])
 		}

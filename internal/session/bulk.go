@@ -9,8 +9,9 @@ import "github.com/weftrpc/weft/internal/wire"
 // bulk is a large message on its way out. It owns its bytes.
 type bulk struct {
 	head  wire.Header // of the first frame, without FlagMore
-	bytes []byte      // metadata and body
-	off   int         // how much of bytes has been appended
+	meta  []byte      // what is left of the metadata block
+	body  []byte      // what is left of the body
+	buf   *buffer     // holds the body; nil for none
 	bind  bindingKey  // of a request: its binding may get another meaning while it waits
 	begun bool        // a frame has been appended, perhaps an empty one
 	then  []*bulk     // what the same side says on the same call behind it
@@ -21,14 +22,33 @@ const perRound = 64 << 10
 
 // addBulk queues a large message, or a small one that must not overtake a large
 // one of its call. It is called with the lock held.
-func (w *writer) addBulk(h wire.Header, message []byte, bind bindingKey) {
-	b := &bulk{head: h, bytes: message, bind: bind}
-	w.bulkSize += len(message)
+func (w *writer) addBulk(h wire.Header, meta string, body *buffer, bind bindingKey) {
+	b := &bulk{head: h, bind: bind}
+	if meta != "" {
+		b.meta = appendMeta(nil, meta)
+	}
+	if body != nil {
+		b.buf, b.body = body, body.b
+	}
+	w.bulkSize += b.left()
 	if i := w.findBulk(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
 		w.bulk[i].then = append(w.bulk[i].then, b)
 		return
 	}
 	w.bulk = append(w.bulk, b)
+}
+
+// left is how many bytes have not been appended.
+func (b *bulk) left() int { return len(b.meta) + len(b.body) }
+
+// take appends the next n bytes to dst.
+func (b *bulk) take(dst []byte, n int) []byte {
+	m := min(n, len(b.meta))
+	dst = append(dst, b.meta[:m]...)
+	b.meta = b.meta[m:]
+	dst = append(dst, b.body[:n-m]...)
+	b.body = b.body[n-m:]
+	return dst
 }
 
 // findBulk returns the place of what is on its way out for a call, or -1.
@@ -51,9 +71,9 @@ func (w *writer) dropBulk(id uint32) (unheard bool) {
 	}
 	b := w.bulk[i]
 	w.bulk = append(w.bulk[:i], w.bulk[i+1:]...)
-	w.bulkSize -= len(b.bytes) - b.off
+	w.bulkSize -= b.left()
 	for _, t := range b.then {
-		w.bulkSize -= len(t.bytes)
+		w.bulkSize -= t.left()
 	}
 	return b.unheard()
 }
@@ -88,8 +108,12 @@ func (s *Session) takeBulk() {
 			s.out.mark(b.head.ID, w.position())
 		}
 		budget -= w.chunk(b, s.sum)
+		if b.left() == 0 && b.buf != nil {
+			b.buf.release()
+			b.buf = nil
+		}
 		switch {
-		case b.off < len(b.bytes):
+		case b.left() > 0:
 			w.bulk = append(w.bulk, b)
 		case len(b.then) > 0:
 			next := b.then[0]
@@ -108,23 +132,24 @@ func (w *writer) chunk(b *bulk, sum bool) int {
 		h = wire.Header{Type: wire.TypeChunk, Flags: b.head.Flags & wire.FlagAnswer, ID: b.head.ID}
 	}
 	b.begun = true
-	n := min(len(b.bytes)-b.off, wire.MaxPayload)
-	if b.off+n < len(b.bytes) {
+	n := min(b.left(), wire.MaxPayload)
+	at := w.begin()
+	w.buf = b.take(w.buf, n)
+	if b.left() > 0 {
 		h.Flags |= wire.FlagMore
 	}
-	w.frame(h, b.bytes[b.off:b.off+n], sum)
-	b.off += n
+	w.end(at, h, sum)
 	w.bulkSize -= n
 	return n
 }
 
 // assembly is a large message on its way in.
 type assembly struct {
-	head  wire.Header // of the first frame
-	bytes []byte
-	at    int64   // when the first frame came
-	bind  Binding // of a request
-	skip  bool    // it is an answer that is too long: the rest of it is thrown away
+	head wire.Header // of the first frame
+	buf  *buffer     // what has come
+	at   int64       // when the first frame came
+	bind Binding     // of a request
+	skip bool        // it is an answer that is too long: the rest of it is thrown away
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call
@@ -164,7 +189,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 		a.open = make(map[assemblyKey]*assembly)
 	}
 	h.Flags &^= wire.FlagMore
-	m := &assembly{head: h, bytes: append([]byte(nil), payload...), at: at}
+	m := &assembly{head: h, buf: takeBuffer().extend(payload), at: at}
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
 	a.size += len(payload)
 	return m
@@ -177,7 +202,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 	}
 	k := assemblyKey{wire.Slot(id), answer}
 	if m := a.open[k]; m != nil {
-		a.size -= len(m.bytes)
+		a.size -= len(m.buf.b)
 		delete(a.open, k)
 	}
 }

@@ -444,12 +444,12 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 		}
 	default:
 		c.compressed = h.Flags&wire.FlagCompressed != 0
-		c.held, c.body = true, body
-		if !owned {
-			c.buf = takeBuffer()
-			c.buf.b = append(c.buf.b[:0], body...)
-			c.body = c.buf.b
+		if owned {
+			c.buf = &buffer{b: body}
+		} else {
+			c.buf = takeBuffer().extend(body)
 		}
+		c.held, c.body = true, c.buf.b
 	}
 	s.completeReply(c)
 }

@@ -34,7 +34,7 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 			return nil
 		}
 	}
-	m.buf = takeBuffer()
+	m.buf = bufferFor(z, v)
 	b, err := appendBody(c, m.buf.b[:0], v)
 	if err != nil {
 		m.release()
@@ -42,6 +42,16 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 	}
 	m.buf.b = b
 	return s.prepared(m, b, comp)
+}
+
+// bufferFor returns a buffer for the encoding of v, with room for it if that is known.
+func bufferFor(z codec.Sizer, v any) *buffer {
+	if z != nil {
+		if n, ok := z.Size(v); ok && n > smallBuffer {
+			return takeLarge(n)
+		}
+	}
+	return takeBuffer()
 }
 
 // prepareBytes readies a body that is encoded already. It is not kept.
@@ -56,9 +66,23 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 	}
 	m.bytes, m.size = b, len(b)
 	if comp != nil && len(b) >= s.cfg.Limits.CompressAbove {
-		return s.compress(m, b, comp)
+		if st := s.compress(m, b, comp); st != nil {
+			return st
+		}
+	}
+	if m.size > wire.MaxPayload {
+		m.own() // here, since nobody should copy much under the writer's lock
 	}
 	return nil
+}
+
+// own makes the message own its bytes, which may be borrowed so far.
+func (m *message) own() {
+	if m.buf == nil {
+		m.buf = takeLarge(len(m.bytes))
+		m.buf.b = append(m.buf.b, m.bytes...)
+		m.bytes = m.buf.b
+	}
 }
 
 // compress replaces the body by a compressed one, where the other side can undo
@@ -121,13 +145,9 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 		total += 2 + len(m.meta)
 	}
 	if total > wire.MaxPayload || behind {
-		if m.meta == "" && m.buf != nil {
-			w.addBulk(h, m.bytes, m.bind)
-			m.buf = nil // the queue owns the bytes now
-			return nil
-		}
-		b := make([]byte, 0, total)
-		w.addBulk(h, append(appendMeta(b, m.meta), m.bytes...), m.bind)
+		m.own()
+		w.addBulk(h, m.meta, m.buf, m.bind)
+		m.buf = nil // the queue owns the bytes now
 		return nil
 	}
 	at := w.begin()

@@ -115,8 +115,8 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	}
 	switch {
 	case m.skip:
-	case len(m.bytes)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload), m):
-		m.bytes = append(m.bytes, payload...)
+	case len(m.buf.b)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload), m):
+		m.buf = m.buf.extend(payload)
 		parts.size += len(payload)
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
 		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
@@ -126,8 +126,8 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		}
 		return true, err
 	default:
-		parts.size -= len(m.bytes)
-		m.skip, m.bytes = true, nil
+		parts.size -= len(m.buf.b)
+		m.skip, m.buf = true, new(buffer)
 	}
 	if !last {
 		return true, nil
@@ -137,11 +137,11 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	case m.skip:
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
-		owner, err := rd.request(m.head, m.bytes, m)
+		owner, err := rd.request(m.head, m.buf.b, m)
 		s.arrived()
 		return owner, err
 	default:
-		return true, rd.message(m.head, m.bytes, true)
+		return true, rd.message(m.head, m.buf.b, true)
 	}
 }
 

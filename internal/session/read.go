@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -105,6 +106,11 @@ func (rd *reader) work() bool {
 	}
 	if !rd.endBatch() {
 		return false
+	}
+	if rd.ended != ended && len(rd.s.reading.parts.open) > 0 {
+		// There is more of a large message to read, perhaps for long: those who were
+		// woken meanwhile go first.
+		runtime.Gosched()
 	}
 	if rd.frames-frames == 1 && rd.ended-ended == 1 && rd.open == 0 {
 		rd.lone++

@@ -26,7 +26,7 @@ type Request struct {
 	// Ended is when the handler had returned, if Sampled, on the clock of Nanos.
 	Ended int64
 
-	worker     bool // runs on a worker, which may wait, not on the reader
+	reader     *reader // what it runs on; nil for a worker, which may wait
 	oneway     bool
 	compressed bool
 	answered   bool
@@ -98,7 +98,7 @@ func (r *Request) end(m *message) {
 	m.meta = c.ReplyMeta()
 	c.end(finished)
 	s.w.mu.Lock()
-	for r.worker && !s.w.dead && s.w.full(s.cfg.Limits.WriteBuffer) {
+	for r.reader == nil && !s.w.dead && s.w.full(s.cfg.Limits.WriteBuffer) {
 		s.w.mu.Unlock()
 		s.waitRoom()
 		s.w.mu.Lock()
@@ -132,8 +132,11 @@ func (s *Session) noteCrowd() {
 // more calls all the same, is taken for hostile. Who is only slow has at most MaxCalls
 // calls to be refused.
 func (s *Session) flood() int {
-	const refusal = 512 // bytes of an ERROR that refuses a call
-	return 4*s.cfg.Limits.WriteBuffer + refusal*s.cfg.Limits.MaxCalls
+	const (
+		refusal = 512     // bytes of an ERROR that refuses a call
+		slack   = 1 << 20 // for what is written in larger pieces than small buffers hold
+	)
+	return 4*s.cfg.Limits.WriteBuffer + refusal*s.cfg.Limits.MaxCalls + slack
 }
 
 // Fail ends the call badly.
@@ -213,7 +216,14 @@ func (r *Request) run() {
 // the stack or the arguments; they go to the log on this side.
 func (r *Request) rescue() {
 	p := recover()
+	if p == nil && r.answered {
+		return
+	}
 	if p == nil {
+		r.Fail(&wire.Status{Code: wire.Internal, Outcome: wire.Executed, Message: "the handler ended its goroutine"})
+		if r.reader != nil {
+			r.reader.exited()
+		}
 		return
 	}
 	st := r.Panicked(p)

@@ -323,10 +323,15 @@ func within(t testing.TB, d time.Duration, what string, f func()) {
 	}
 }
 
+// pattern is a body of n bytes.
 func pattern(n int) []byte {
+	const period = 1 << 16
 	b := make([]byte, n)
-	for i := range b {
+	for i := range min(n, period) {
 		b[i] = byte(i*7 + i>>8)
+	}
+	for at := period; at < n; {
+		at += copy(b[at:], b[:period])
 	}
 	return b
 }

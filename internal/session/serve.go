@@ -111,7 +111,7 @@ const sampleEvery = 16
 func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) bool {
 	r := &rd.req
 	scratch := r.Scratch
-	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, Scratch: scratch[:0], oneway: h.Flags&wire.FlagOneway != 0}
+	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, Scratch: scratch[:0], reader: rd, oneway: h.Flags&wire.FlagOneway != 0}
 	rd.dirty = true
 	rd.calling = true
 	rd.sample++
@@ -130,11 +130,25 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	if rd.leave(run) {
 		return true
 	}
-	// The call was entered in the table when it was taken from the reader.
-	c.Session.left()
-	c.Session.w.mu.Lock()
-	c.Session.flush(true)
+	c.Session.outrun()
 	return false
+}
+
+// outrun finishes a call that was taken from its reader: it was counted then.
+func (s *Session) outrun() {
+	s.w.mu.Lock()
+	s.flush(true)
+	s.left()
+}
+
+// exited does what is left to do when a handler has ended the reader's goroutine:
+// the monitor will find that it does not come back, and let another reader go on.
+func (rd *reader) exited() {
+	// It ends when that has happened.
+	go func() {
+		<-rd.stolen
+		rd.s.outrun()
+	}()
 }
 
 // item is a request that waits for a worker.
@@ -166,7 +180,7 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	s.in.bytes.Add(int64(len(body)))
 	it := item{ctx: c, b: *b, to: len(body), flags: h.Flags}
 	if owned {
-		j := &job{s: s, items: []item{it}, mem: body}
+		j := &job{s: s, items: []item{it}, mem: body, buf: &buffer{}}
 		s.cfg.Exec.run(work{job: j})
 		return nil
 	}
@@ -201,6 +215,7 @@ func (j *job) serve() {
 	var r Request
 	from, size := now(), 0
 	done := 0
+	defer func() { s.served(done, size) }() // also when a handler ends its goroutine
 	for owner := true; owner && j.next < len(j.items); {
 		it := &j.items[j.next]
 		j.next++
@@ -210,10 +225,10 @@ func (j *job) serve() {
 			s.cfg.Exec.watch.see(j)
 		}
 		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.b.Codec, Sizer: it.b.Sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
-			worker: true, oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
-		r.runQueued()
+			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from
+		r.runQueued()
 		took := r.Ended - from
 		it.b.Method.pace.observe(took, 1)
 		from = now()
@@ -228,6 +243,10 @@ func (j *job) serve() {
 			j.buf.release()
 		}
 	}
+}
+
+// served writes what a worker has answered and counts it.
+func (s *Session) served(done, size int) {
 	s.w.mu.Lock()
 	full := s.w.full(s.cfg.Limits.WriteBuffer)
 	s.flush(s.in.running.Load() > 1)

@@ -207,7 +207,7 @@ func (st *Stream) CloseSend() *wire.Status {
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
 	if s.w.findBulk(st.id, st.flags()) >= 0 {
-		s.w.addBulk(h, nil, bindingKey{}) // behind the large message that is still on its way
+		s.w.addBulk(h, "", nil, bindingKey{}) // behind the large message that is still on its way
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}
@@ -406,9 +406,10 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		return nil
 	}
 	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
-	if !owned {
-		a.buf = takeBuffer()
-		a.buf.b = append(a.buf.b[:0], body...)
+	if owned {
+		a.buf = &buffer{b: body}
+	} else {
+		a.buf = takeBuffer().extend(body)
 		a.body = a.buf.b
 	}
 	st.mu.Lock()
@@ -480,13 +481,15 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	if err := s.in.put(c); err != nil {
 		return err
 	}
-	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, worker: true}
+	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
 	s.cfg.Exec.Go(func() {
+		defer func() {
+			st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
+			s.w.mu.Lock()
+			s.flush(false)
+			s.left()
+		}()
 		r.runQueued()
-		st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
-		s.w.mu.Lock()
-		s.flush(false)
-		s.left()
 	})
 	return nil
 }

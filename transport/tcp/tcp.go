@@ -100,6 +100,9 @@ func control(timeout time.Duration, user func(string, string, syscall.RawConn) e
 				return err
 			}
 		}
+		if err := setMaxUnsent(c); err != nil {
+			return err
+		}
 		if user != nil {
 			return user(network, address, c)
 		}
