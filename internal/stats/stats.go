@@ -13,7 +13,7 @@ import (
 const (
 	subBits    = 2
 	subBuckets = 1 << subBits
-	maxPower   = 27 // 2^27 µs is more than two minutes
+	maxPower   = 27 // the last bucket begins at 7 × 2^26 µs, almost eight minutes
 	buckets    = (maxPower + 1) * subBuckets
 
 	// Codes is how many status codes there are, 0 among them.
@@ -138,10 +138,10 @@ func (s *Summary) Quantile(q float64) time.Duration {
 	if s.Timed == 0 {
 		return 0
 	}
-	rank := uint64(q * float64(s.Timed))
+	rank := q * float64(s.Timed)
 	var seen uint64
 	for i, n := range s.counts {
-		if seen += n; seen > rank || seen == s.Timed {
+		if seen += n; n > 0 && float64(seen) >= rank || seen == s.Timed {
 			return time.Duration(upper(i)) * time.Microsecond
 		}
 	}
