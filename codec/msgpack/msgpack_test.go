@@ -29,7 +29,7 @@ type Embedding struct {
 	*Tree
 	Name string   `msgpack:"name,omitempty"`
 	Skip chan int `msgpack:"-"`
-	note string
+	note string   //lint:ignore U1000 an unexported field, which must not travel
 }
 
 // generated has methods such as the msgp generator writes.

@@ -102,7 +102,7 @@ func checkBigTransfer(t *testing.T, open Open) {
 	send := func(c net.Conn, b []byte) {
 		n, err := c.Write(b)
 		if err == nil && n != len(b) {
-			err = fmt.Errorf("Write returned %d of %d bytes and no error", n, len(b))
+			err = fmt.Errorf("a write returned %d of %d bytes and no error", n, len(b))
 		}
 		failed <- err
 	}
