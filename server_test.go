@@ -36,10 +36,10 @@ func TestListenAndServe(t *testing.T) {
 		c := dialSoon(t, addr, &weft.ClientConfig{Transports: all})
 		multiply(t, c)
 		for i := range 10 {
-			calls = append(calls, c.Go(t.Context(), "Ledger.Book", &Args{100, i}, new(Product), nil))
+			calls = append(calls, c.Go(t.Context(), "Ledger.Book", &Args{200, i}, new(Product), nil))
 		}
 	}
-	for l.running.Load() < 30 {
+	for l.running.Load()+l.booked.Load() < 30 { // all have begun
 		time.Sleep(time.Millisecond)
 	}
 	heard.want(t, addresses...)

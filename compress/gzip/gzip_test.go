@@ -100,6 +100,13 @@ func FuzzDecompress(f *testing.F) {
 		if len(got) > 1<<16 {
 			t.Fatalf("%d bytes", len(got))
 		}
+		if len(src) > 3 && src[3]>>5 != 0 {
+			// RFC 1952 wants reserved flags refused; the standard library ignores them.
+			if err == nil {
+				t.Fatal("a member with reserved flags was accepted")
+			}
+			return
+		}
 		r, stdErr := stdgzip.NewReader(bytes.NewReader(src))
 		var want []byte
 		if stdErr == nil {

@@ -181,6 +181,9 @@ func (s *Session) write(rounds int) {
 		b := w.buf
 		w.buf, w.spare = w.spare[:0], nil
 		w.taken += uint64(len(b))
+		if w.waiting > 0 {
+			w.room.Signal() // who leaves wakes the next one, as long as there is room
+		}
 		w.mu.Unlock()
 
 		if err := s.hand(b); err != nil {
@@ -196,9 +199,6 @@ func (s *Session) write(rounds int) {
 		}
 		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
 			w.crowded.Store(false)
-		}
-		if w.waiting > 0 {
-			w.room.Signal() // who leaves wakes the next one, as long as there is room
 		}
 		if n := len(w.buf); n > 0 && n < meager && s.out.open > 1 {
 			w.mu.Unlock()
