@@ -53,15 +53,6 @@ func Subscribe[Res, Req any](ctx context.Context, c StreamCaller, method string,
 	return s, s.CloseSend()
 }
 
-// notify makes a one-way call: it returns when the request has been handed to
-// the connection.
-func notify(ctx context.Context, c Caller, method string, args any, opts []CallOption) error {
-	return c.Call(ctx, method, args, nil, append(opts[:len(opts):len(opts)], optionFunc(func(o *callOptions) error {
-		o.oneway = true
-		return nil
-	}))...)
-}
-
 // Call is an asynchronous call made with Client.Go.
 type Call struct {
 	Method string

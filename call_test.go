@@ -269,7 +269,7 @@ func TestCancelIsForOneCall(t *testing.T) {
 				time.AfterFunc(time.Millisecond, cancel)
 			}
 			defer cancel()
-			err := c.Call(ctx, "Ledger.Book", &Args{A: 20}, nil)
+			err := c.Call(ctx, "Ledger.Book", &Args{A: 60_000}, nil)
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("cancelled call: %v", err)
 			}

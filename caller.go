@@ -220,31 +220,6 @@ func (c *caller) recycle(sc *session.Call, o *callOptions) {
 	c.calls.Put(sc)
 }
 
-// send makes a one-way call. Its slot stays taken until the server has dealt with
-// it, which nobody waits for.
-func (c *caller) send(ctx context.Context, s *session.Session, sc *session.Call, o *callOptions) error {
-	info, err := c.beforeRequest(ctx, s, sc)
-	if err != nil {
-		c.recycle(sc, o)
-		return err
-	}
-	args := sc.Args
-	sc.Async = func(sc *session.Call) {
-		_ = c.ended(s, sc) // it is counted, and its error is nobody's
-		sc.Reset()
-		c.calls.Put(sc)
-	}
-	// Once it has started, sc belongs to whoever ends it.
-	if st := s.Start(ctx, sc); st != nil {
-		err = fromStatus(st, sc.Method, s.Conn().RemoteAddr().String())
-		c.recycle(sc, o)
-	}
-	for _, f := range c.hooks.afterRequest {
-		f.AfterWriteRequest(ctx, info, args, err)
-	}
-	return err
-}
-
 // beforeRequest runs the hooks before a request is encoded.
 func (c *caller) beforeRequest(ctx context.Context, s *session.Session, sc *session.Call) (*CallInfo, error) {
 	if !c.hooks.any {

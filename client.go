@@ -130,7 +130,7 @@ func (c *Client) configure() error {
 
 // opened is called for every session before it reads its first frame.
 func (c *Client) opened(s *session.Session) {
-	p := &Peer{s: s, conn: s.Conn(), caller: &c.caller}
+	p := newPeer(s, &c.caller)
 	s.Owner = p
 	for _, h := range c.hooks.opened {
 		h.ConnOpened(p)
@@ -263,7 +263,8 @@ func (c *Client) acquire(ctx context.Context, method string) (*session.Session, 
 
 // Notify makes a one-way call: it returns when the request has been handed to the
 // connection, and what becomes of it is not told. The server still confirms that it
-// has dealt with it, so that a shutdown of either side loses none.
+// has dealt with it, so that a shutdown of either side loses none. While 1024 of them
+// are under way on the connection, the next one waits.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
 	return notify(ctx, c, method, args, opts)
 }

@@ -33,7 +33,7 @@ func prose(n int) string {
 // Every compressor makes requests, replies and the messages of streams shorter, and
 // leaves small bodies alone.
 func TestEveryCompressor(t *testing.T) {
-	for _, comp := range []compress.Compressor{weftgzip.New(), snappy.New(), zstd.New(), lz4.New()} {
+	for _, comp := range []compress.Compressor{weftgzip.New(), snappy.New(), zstd.New(), lz4.New(), own{weftgzip.New()}} {
 		t.Run(comp.Name(), func(t *testing.T) {
 			ctx := t.Context()
 			all := []compress.Compressor{comp}
@@ -80,6 +80,11 @@ func TestEveryCompressor(t *testing.T) {
 		})
 	}
 }
+
+// own is a compressor that weft does not know.
+type own struct{ compress.Compressor }
+
+func (own) Name() string { return "own-1.0" }
 
 // traffic is how many bytes f sent to the server and got from it.
 func traffic(w *world, f func()) (up, down int64) {

@@ -3,6 +3,7 @@ package weft_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -300,4 +301,40 @@ func TestExpiredCallIsNotRun(t *testing.T) {
 			t.Errorf("the handler of a call that was over ran %d times", n)
 		}
 	})
+}
+
+// A handler's context that is kept too long has ended, and is never another call's.
+func TestContextAfterHandler(t *testing.T) {
+	var kept []context.Context
+	w := start(t, nil, func(s *weft.Server) error {
+		return weft.Handle(s, "Keep.Context", func(ctx context.Context, _ *Args) (*Product, error) {
+			kept = append(kept, ctx)
+			if ctx.Err() != nil {
+				t.Errorf("the context ended early: %v", ctx.Err())
+			}
+			return &Product{}, nil
+		})
+	})
+	c := w.dial(nil)
+	for i := range 100 {
+		ctx := weft.WithMetadata(t.Context(), "call", fmt.Sprint(i))
+		must(t, c.Call(ctx, "Keep.Context", &Args{}, nil))
+	}
+	for i, ctx := range kept {
+		ended := make(chan struct{})
+		context.AfterFunc(ctx, func() { close(ended) })
+		<-ended
+		<-ctx.Done()
+		if !errors.Is(ctx.Err(), context.Canceled) {
+			t.Errorf("call %d: %v", i, ctx.Err())
+		}
+		if got := weft.MetadataFrom(ctx).Get("call"); got != fmt.Sprint(i) {
+			t.Errorf("the context of call %d is that of call %s", i, got)
+		}
+		if err := c.Call(ctx, "Keep.Context", &Args{}, nil); !errors.Is(err, weft.Canceled) {
+			t.Errorf("a call with it: %v", err)
+		}
+		must(t, weft.SetReplyMetadata(ctx, "too", "late"))
+		wantText(t, fmt.Sprint(ctx), "Keep.Context")
+	}
 }

@@ -43,23 +43,28 @@ func TestHandlerErrors(t *testing.T) {
 	}
 	full := weft.Errorf(weft.Aborted, "seat %d is taken", 7).WithReason("SEAT_TAKEN").WithDetail("seat", []byte{7}).WithDetail("row", nil)
 	details := []weft.Detail{{Type: "seat", Value: []byte{7}}, {Type: "row"}}
+	crowded := weft.Errorf(weft.Aborted, "m")
+	for i := range 20 {
+		crowded = crowded.WithDetail(fmt.Sprint(i), nil)
+	}
 	tests := map[string]struct {
 		err  error
 		want want
 	}{
-		"full":            {full, want{weft.Aborted, "seat 7 is taken", "SEAT_TAKEN", details}},
-		"wrapped":         {fmt.Errorf("book: %w", full), want{weft.Aborted, "book: " + full.Error(), "SEAT_TAKEN", details}},
-		"plain":           {errors.New("it broke"), want{weft.Unknown, "it broke", "", nil}},
-		"a bare code":     {weft.NotFound, want{weft.NotFound, "NotFound", "", nil}},
-		"a wrapped code":  {fmt.Errorf("row 3: %w", weft.OutOfRange), want{weft.OutOfRange, "row 3: OutOfRange", "", nil}},
-		"context":         {context.DeadlineExceeded, want{weft.DeadlineExceeded, "context deadline exceeded", "", nil}},
-		"wrapped context": {fmt.Errorf("query: %w", context.Canceled), want{weft.Canceled, "query: context canceled", "", nil}},
-		"joined":          {errors.Join(errors.New("a"), weft.DataLoss), want{weft.DataLoss, "a\nDataLoss", "", nil}},
-		"a code unknown":  {weft.Code(99), want{weft.Unknown, "Code(99)", "", nil}},
-		"no code":         {weft.Code(0), want{weft.Unknown, "OK", "", nil}},
-		"long message":    {errors.New(strings.Repeat("x", 10_000)), want{weft.Unknown, strings.Repeat("x", 4096), "", nil}},
-		"long reason":     {weft.Errorf(weft.Aborted, "m").WithReason(strings.Repeat("R", 300)), want{weft.Aborted, "m", strings.Repeat("R", 255), nil}},
-		"empty":           {errors.New(""), want{weft.Unknown, "", "", nil}},
+		"too many details": {crowded, want{weft.Aborted, "m", "", crowded.Details[:16]}},
+		"full":             {full, want{weft.Aborted, "seat 7 is taken", "SEAT_TAKEN", details}},
+		"wrapped":          {fmt.Errorf("book: %w", full), want{weft.Aborted, "book: " + full.Error(), "SEAT_TAKEN", details}},
+		"plain":            {errors.New("it broke"), want{weft.Unknown, "it broke", "", nil}},
+		"a bare code":      {weft.NotFound, want{weft.NotFound, "NotFound", "", nil}},
+		"a wrapped code":   {fmt.Errorf("row 3: %w", weft.OutOfRange), want{weft.OutOfRange, "row 3: OutOfRange", "", nil}},
+		"context":          {context.DeadlineExceeded, want{weft.DeadlineExceeded, "context deadline exceeded", "", nil}},
+		"wrapped context":  {fmt.Errorf("query: %w", context.Canceled), want{weft.Canceled, "query: context canceled", "", nil}},
+		"joined":           {errors.Join(errors.New("a"), weft.DataLoss), want{weft.DataLoss, "a\nDataLoss", "", nil}},
+		"a code unknown":   {weft.Code(99), want{weft.Unknown, "Code(99)", "", nil}},
+		"no code":          {weft.Code(0), want{weft.Unknown, "OK", "", nil}},
+		"long message":     {errors.New(strings.Repeat("x", 10_000)), want{weft.Unknown, strings.Repeat("x", 4096), "", nil}},
+		"long reason":      {weft.Errorf(weft.Aborted, "m").WithReason(strings.Repeat("R", 300)), want{weft.Aborted, "m", strings.Repeat("R", 255), nil}},
+		"empty":            {errors.New(""), want{weft.Unknown, "", "", nil}},
 	}
 	for code, name := range codes() {
 		tests["code "+name] = struct {

@@ -3,17 +3,24 @@ package weft_test
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
 )
 
-// echo registers a method that returns its bytes.
+// echo registers a method that returns its bytes, and one that does not.
 func echo(s *weft.Server) error {
-	return weft.HandleRaw(s, "Raw.Echo", func(_ context.Context, req, buf []byte) ([]byte, error) {
-		return append(buf, req...), nil
-	})
+	return errors.Join(
+		weft.HandleRaw(s, "Raw.Echo", func(_ context.Context, req, buf []byte) ([]byte, error) {
+			return append(buf, req...), nil
+		}),
+		weft.HandleRaw(s, "Raw.Fail", func(context.Context, []byte, []byte) ([]byte, error) {
+			return nil, weft.Errorf(weft.Aborted, "no raw bytes")
+		}))
 }
 
 func TestHandleRaw(t *testing.T) {
@@ -28,9 +35,53 @@ func TestHandleRaw(t *testing.T) {
 			t.Errorf("%d bytes came back as %d", n, len(reply))
 		}
 	}
+	wantError(t, w.dial(nil).Call(ctx, "Raw.Echo", "text", nil), weft.InvalidArgument, weft.Refused, "Raw.Echo takes raw bytes", "not msgpack")
+	wantError(t, c.Call(ctx, "Raw.Fail", []byte(nil), nil), weft.Aborted, weft.Executed, "no raw bytes")
+	wantError(t, c.Call(ctx, "Raw.Echo", Args{}, nil), weft.Internal, weft.NotSent, "encode weft_test.Args")
+}
+
+// A request is the handler's own: what it keeps never becomes another call's.
+func TestRequestIsTheHandlersOwn(t *testing.T) {
+	const calls = 500
+	var kept [calls]*Args
+	var lists [calls][]string
+	w := start(t, nil, func(s *weft.Server) error {
+		return errors.Join(
+			weft.Handle(s, "Keep.Args", func(_ context.Context, a *Args) (*Args, error) { kept[a.A] = a; return a, nil }),
+			weft.Handle(s, "Keep.List", func(_ context.Context, p *Page[string]) (*int, error) {
+				n := len(p.Items)
+				lists[n] = p.Items
+				return &n, nil
+			}))
+	})
+	c := w.dial(nil)
+	var items []string
+	for i := range calls {
+		must(t, c.Call(t.Context(), "Keep.Args", &Args{i, -i}, nil))
+		must(t, c.Call(t.Context(), "Keep.List", &Page[string]{items}, nil))
+		items = append(items, fmt.Sprint("item ", i))
+	}
+	for i := range calls {
+		if *kept[i] != (Args{i, -i}) || !slices.Equal(lists[i], items[:i]) {
+			t.Fatalf("call %d left %v and %q", i, kept[i], lists[i])
+		}
+	}
+}
+
+// With interceptors around it, a raw method is as any other.
+func TestHandleRawIntercepted(t *testing.T) {
+	ctx := t.Context()
+	var d diary
+	w := start(t, &weft.ServerConfig{Interceptors: []weft.UnaryInterceptor{d.unary("i")}}, echo)
+	c := w.dial(&weft.ClientConfig{Codec: raw.New()})
 	var reply []byte
-	err := w.dial(nil).Call(ctx, "Raw.Echo", "text", &reply)
-	wantError(t, err, weft.InvalidArgument, weft.Refused, "Raw.Echo takes raw bytes", "not msgpack")
+	if err := c.Call(ctx, "Raw.Echo", []byte("weft"), &reply); err != nil || string(reply) != "weft" {
+		t.Errorf("%q, %v", reply, err)
+	}
+	wantError(t, c.Call(ctx, "Raw.Fail", []byte(nil), nil), weft.Aborted, weft.Executed, "no raw bytes")
+	d.want(t, "i in Raw.Echo", "i out OK", "i in Raw.Fail", "i out Aborted")
+	wantError(t, w.dial(nil).Call(ctx, "Raw.Echo", "text", nil), weft.InvalidArgument, weft.Refused, "Raw.Echo takes raw bytes", "not msgpack")
+	d.want(t)
 }
 
 // A raw method's request is its own until it returns, and its reply is copied

@@ -28,7 +28,8 @@ type ListeningHook interface{ Listening(addr net.Addr) }
 // it. An error closes it.
 type ConnAcceptedHook interface{ ConnAccepted(conn net.Conn) error }
 
-// ConnOpenedHook is told when the hellos have been exchanged, on either side.
+// ConnOpenedHook is told when the hellos have been exchanged, on either side, and
+// before anything else is read: it can keep the peer, and must not wait for it.
 type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
 
 // ConnClosedHook is told when an opened connection has ended, and why.

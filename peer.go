@@ -21,6 +21,7 @@ type Peer struct {
 	conn      net.Conn
 	caller    *caller
 	principal any
+	oneway    chan struct{} // holds one for each one-way call under way
 }
 
 // PeerFrom returns, in a handler, the caller's side of the connection; nil when

@@ -98,6 +98,12 @@ func TestServerCallsClient(t *testing.T) {
 		<-p.Done()
 		synctest.Wait()
 		wantError(t, p.Call(ctx, "Inbox.Put", "late", nil), weft.Unavailable, weft.NotSent)
+		wantError(t, p.Notify(ctx, "Inbox.Put", "late"), weft.Unavailable, weft.NotSent)
+		wantError(t, p.Notify(ctx, "Inbox.Put", "late", weft.WithTimeout(0)), weft.InvalidArgument, weft.NotSent)
+		_, err = weft.Subscribe[string](ctx, p, "Inbox.Echo", ptr("late"))
+		wantError(t, err, weft.Unavailable, weft.NotSent)
+		_, err = weft.Subscribe[string](ctx, p, "Inbox.Echo", ptr("late"), weft.WithTimeout(0))
+		wantError(t, err, weft.InvalidArgument, weft.NotSent)
 		if n := len(w.srv.Peers()); n != 0 {
 			t.Errorf("%d peers are left", n)
 		}

@@ -101,3 +101,38 @@ func TestRollingRestart(t *testing.T) {
 	}
 	t.Logf("%d calls over %d generations", total, generations+1)
 }
+
+// A client that shuts down under load leaves nothing in doubt: a call has gone well
+// and was done once, or it was never sent and was not done.
+func TestClientShutdownUnderLoad(t *testing.T) {
+	r := &register{done: make(map[int]int)}
+	w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Work", r) })
+	var next atomic.Int64
+	for range 20 {
+		c := w.dial(nil)
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				for {
+					id := int(next.Add(1))
+					err := c.Call(t.Context(), "Work.Do", &id, nil)
+					r.mu.Lock()
+					n := r.done[id]
+					r.mu.Unlock()
+					if err != nil {
+						wantError(t, err, weft.Canceled, weft.NotSent, "closed")
+					}
+					if done := err == nil; n > 1 || done != (n == 1) {
+						t.Errorf("call %d was done %d times and ended with %v", id, n, err)
+					}
+					if err != nil {
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(20 * time.Millisecond)
+		must(t, c.Shutdown(t.Context()))
+		wg.Wait()
+	}
+}

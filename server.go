@@ -320,7 +320,7 @@ func (s *Server) entered(conn net.Conn) {
 // admit decides over a connection by what its hello says. It runs before the
 // session takes any call.
 func (s *Server) admit(sess *session.Session, credential string) *wire.Status {
-	p := &Peer{s: sess, conn: sess.Conn(), caller: &caller{timeout: DefaultTimeout}}
+	p := newPeer(sess, &caller{timeout: DefaultTimeout})
 	p.caller.setDefaults(nil)
 	sess.Owner = p
 	if s.cfg.AuthenticateConn != nil {

@@ -211,3 +211,27 @@ func TestDialGarbage(t *testing.T) {
 		}
 	}
 }
+
+// A request that goes out together with the last words of a session may have been
+// run: its caller is not told that it was not sent.
+func TestLastWordsCarryRequests(t *testing.T) {
+	p := strangeServer(t, nil)
+	s := p.s
+	s.w.mu.Lock()
+	s.w.mode = yielding // somebody is about to write
+	s.w.mu.Unlock()
+	c := newCall("Echo.Say", []byte("on its way"), nil)
+	if st := s.Start(context.Background(), c); st != nil {
+		t.Fatal(st)
+	}
+	p.send(wire.Header{Type: wire.TypeHello}, nil)
+	if _, payload := p.expect(wire.TypeRequest); string(payload) != "on its way" {
+		t.Errorf("the request has the body %q", payload)
+	}
+	p.expect(wire.TypeGoAway)
+	p.conn.CloseWrite()
+	s.Wait(context.Background(), c)
+	if c.Status == nil || c.Status.Outcome != wire.Unknown {
+		t.Errorf("the call ended with %+v, want Unknown", c.Status)
+	}
+}

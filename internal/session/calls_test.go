@@ -257,31 +257,92 @@ func TestSlotsExhausted(t *testing.T) {
 // A slot is free for the caller that has just got its reply, whatever else came
 // with it.
 func TestOneSlot(t *testing.T) {
-	r := newRig(t, setup{
-		server: func(c *Config) { c.Limits.MaxCalls = 1 },
-		before: func(client, server *mem.Conn) { client.In().MaxRead(50) }, // replies and a part of what follows
-	}, echo())
-	stop := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for {
-			select {
-			case <-stop:
+	hello := strangerHello()
+	hello.MaxCalls, hello.MaxBindings = 1, 1
+	p := strangeServer(t, hello)
+	const calls = 50
+	result := make(chan error)
+	go func() {
+		for i := range calls {
+			if _, st := invoke(p.s, "Echo.Say", "x"); st != nil {
+				result <- fmt.Errorf("call %d: %+v", i, st)
 				return
-			default:
-				r.server.sendPing(now())
-				time.Sleep(2 * time.Millisecond)
 			}
 		}
-	})
-	for i := range 2000 {
-		if _, st := invoke(r.client, "Echo.Say", "x"); st != nil {
-			t.Errorf("call %d: %+v", i, st)
+		result <- nil
+	}()
+	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), 2000)
+	for range calls {
+		if len(result) > 0 {
 			break
 		}
+		h, _, err := p.read()
+		for err == nil && h.Type != wire.TypeRequest {
+			h, _, err = p.read()
+		}
+		h = wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: h.ID}
+		p.write(append(p.bytes(h, []byte("x")), behind...))
 	}
-	close(stop)
-	wg.Wait()
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+// Many calls at once that are answered at length all get their answers, from a peer
+// that reads as fast as it can.
+func TestLargeAnswersToMany(t *testing.T) {
+	large := pattern(8000)
+	for _, m := range []*Method{
+		fast(unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil })),
+		unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil }),
+	} {
+		r := newRig(t, setup{}, m)
+		p := r.client
+		var wg sync.WaitGroup
+		p.w.mu.Lock()
+		p.w.mode = yielding // all of them go out together
+		p.w.mu.Unlock()
+		for range 2000 {
+			c := newCall("Get.Large", nil, new([]byte))
+			wg.Add(1)
+			c.Async = func(c *Call) {
+				defer wg.Done()
+				if c.Status != nil || len(*c.Reply.(*[]byte)) != 8000 {
+					t.Errorf("%d bytes, %+v", len(*c.Reply.(*[]byte)), c.Status)
+				}
+			}
+			if st := p.Start(context.Background(), c); st != nil {
+				t.Fatal(st)
+			}
+		}
+		p.w.mu.Lock()
+		p.w.mode = idle
+		p.flush(false)
+		within(t, 10*time.Second, "all answers", wg.Wait)
+		r.end()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// Who waits for room in the write buffer gets it, and passes it on.
+func TestRoomIsPassedOn(t *testing.T) {
+	tiny := func(c *Config) { c.Limits.WriteBuffer = 3000 }
+	r := newRig(t, setup{client: tiny, server: tiny, pipe: &mem.PipeConfig{Buffer: 4 << 10}}, echo())
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			for range 10 {
+				var reply []byte
+				c := newCall("Echo.Say", pattern(2000), &reply)
+				if st := do(context.Background(), r.client, c); st != nil || len(reply) != 2000 {
+					t.Errorf("%d bytes, %+v", len(reply), st)
+				}
+			}
+		})
+	}
+	within(t, 20*time.Second, "the calls", wg.Wait)
 }
 
 // The generation of a slot goes round.

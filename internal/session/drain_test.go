@@ -210,10 +210,58 @@ func TestDrainLargeRequests(t *testing.T) {
 		if !<-drained {
 			t.Error("the drain left calls open")
 		}
+		r.server.Leave(time.Second)
 		wg.Wait()
 		if begun.Load() == 0 || unheard.Load() == 0 {
 			t.Errorf("%d calls were finished and %d not begun, want some of both", begun.Load(), unheard.Load())
 		}
+	})
+}
+
+// A call that runs on the reader, and is in no table, is waited for as well.
+func TestDrainWaitsForReader(t *testing.T) {
+	for range 10 {
+		began := make(chan struct{})
+		p := newStranger(t, func(c *Config) { c.Limits.DrainWait = time.Nanosecond }, fast(unary("Be.Brief", func(*Context, []byte) ([]byte, *wire.Status) {
+			close(began)
+			time.Sleep(2 * time.Millisecond)
+			return []byte("done"), nil
+		})))
+		p.greet(nil)
+		p.bind(0, "Be.Brief")
+		p.request(0, 0, 0, "")
+		<-began
+		go func() {
+			p.s.Drain(nil, "going down")
+			p.s.Leave(time.Second)
+		}()
+		if _, payload := p.expect(wire.TypeReply); string(payload) != "done" {
+			t.Errorf("the call gave %q", payload)
+		}
+		p.conn.Close()
+		<-p.s.Done()
+	}
+}
+
+// All who wait for a session to settle are told.
+func TestSettleTellsAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{bubble: true}, nap(time.Second))
+		go invoke(r.client, "Take.Nap", "")
+		synctest.Wait()
+		stop := make(chan struct{})
+		time.AfterFunc(time.Hour, func() { close(stop) })
+		from := time.Now()
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() {
+				if !r.server.Settle(stop) {
+					t.Error("the session has not settled")
+				}
+			})
+		}
+		wg.Wait()
+		near(t, "all were told", time.Since(from), time.Second, 50*time.Millisecond)
 	})
 }
 

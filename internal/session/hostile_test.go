@@ -306,3 +306,38 @@ func TestNeighbours(t *testing.T) {
 	stuck.client.Close(closedHere())
 	within(t, 5*time.Second, "the end of the stuck calls", wg.Wait)
 }
+
+// A CANCEL for the call that was in the slot before ends nothing.
+func TestCancelOfOtherGeneration(t *testing.T) {
+	release := make(chan struct{})
+	p := newStranger(t, nil, unary("Wait.Both", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
+		select {
+		case <-ctx.Done():
+			return nil, ended(ctx)
+		case <-release:
+			return nil, nil
+		}
+	}))
+	p.greet(nil)
+	p.bind(0, "Wait.Both")
+	p.request(2, 7, 0, "")
+	for _, gen := range []uint16{6, 8} {
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(2, gen)}, nil)
+	}
+	p.pong()
+	close(release)
+	if h, _ := p.expect(wire.TypeReply); h.ID != wire.ID(2, 7) {
+		t.Errorf("the answer is %+v", h)
+	}
+}
+
+// A slot in use is in use for calls that run on the reader too.
+func TestSlotInUseInline(t *testing.T) {
+	p := newStranger(t, nil, wait(), fast(echo()))
+	p.greet(nil)
+	p.bind(0, "Echo.Wait")
+	p.bind(1, "Echo.Say")
+	p.request(3, 0, 0, "")
+	p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: wire.ID(3, 1)}, nil)
+	p.expectGoAway(wire.Internal)
+}

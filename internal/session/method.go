@@ -60,13 +60,14 @@ const (
 	// trial is how many calls a method makes on workers before it may run inline.
 	trial = 16
 	// inlineMean and chunkMean bound the average running time, ns.
-	inlineMean = 10_000
+	inlineMean = 20_000
 	chunkMean  = 50_000
 	// meanCap is the longest running time that the average sees, ns: a call that
 	// the system interrupted says little about the method.
 	meanCap = 100_000
-	// slowCall is a running time that counts against a method by itself, ns.
-	slowCall = 1_000_000
+	// slowCall is a running time that counts against a method by itself, ns. Shorter
+	// ones may be the garbage collector asking a goroutine for help.
+	slowCall = 3_000_000
 	// One slow call in slowWeight, over some time, moves a method to workers of its
 	// own; it comes back after at most maxSlow fast ones. A busy machine interrupts
 	// about one call in a thousand for so long, which must not count.

@@ -315,7 +315,7 @@ func TestLoneCaller(t *testing.T) {
 	}
 	for range 5 {
 		alone()
-		c := newCall("Echo.Wait", nil, nil)
+		c := newCall("Be.Moody", []byte("block"), nil) // it answers much later
 		c.Timeout = int64(5 * time.Millisecond)
 		within(t, time.Second, "a deadline", func() {
 			if st := do(context.Background(), r.client, c); st == nil || st.Code != wire.DeadlineExceeded {
@@ -325,7 +325,7 @@ func TestLoneCaller(t *testing.T) {
 		alone()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 		within(t, time.Second, "a context", func() {
-			if st := do(ctx, r.client, newCall("Echo.Wait", nil, nil)); st == nil || st.Code != wire.DeadlineExceeded {
+			if st := do(ctx, r.client, newCall("Be.Moody", []byte("block"), nil)); st == nil || st.Code != wire.DeadlineExceeded {
 				t.Errorf("a lone call whose context ends: %+v", st)
 			}
 		})

@@ -57,6 +57,7 @@ type reader struct {
 	freed []uint32 // calls of this side that have ended in this batch
 	job   *job     // calls of this batch that go to a worker
 	dirty bool     // there is something to flush
+	stale bool     // what is in the buffer has waited behind a stalled call
 
 	req     Request
 	calling bool // what runs is a handler, not a write
@@ -127,6 +128,7 @@ func (rd *reader) read() bool {
 	n, err := s.conn.Read(rd.buf[rd.w:])
 	if n > 0 {
 		rd.w += n
+		rd.stale = false
 		rd.at = now()
 		s.lastRead.Store(rd.at)
 		return true
@@ -389,6 +391,7 @@ func (s *Session) steal() {
 	rd := s.reading.current
 	next := newReader(s, rd.buf[rd.r:rd.w])
 	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
+	next.stale = true
 	if rd.calling {
 		c := rd.req.Ctx
 		c.Method.pace.stalled()

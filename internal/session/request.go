@@ -119,12 +119,11 @@ func (r *Request) end(m *message) {
 	m.release()
 }
 
-// noteCrowd has new calls turned away when the other side sends calls and does
-// not read the replies. It is called with the writer's lock held.
+// noteCrowd has new calls go to workers, which wait for room, when the replies are
+// more than the other side reads. It is called with the writer's lock held.
 func (s *Session) noteCrowd() {
-	w := &s.w
-	if len(w.buf) > 2*s.cfg.Limits.WriteBuffer || w.bulkSize > 2*maxBulk {
-		w.crowded.Store(true)
+	if s.w.full(s.cfg.Limits.WriteBuffer) {
+		s.w.crowded.Store(true)
 	}
 }
 

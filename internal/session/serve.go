@@ -41,7 +41,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	switch {
 	case b.Method.Streaming:
 		return true, rd.startStream(c, h, b)
-	case !owned && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
+	case !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
 		return rd.runInline(c, h, b, body), nil
 	default:
 		return true, rd.assign(c, h, b, body, owned)
@@ -64,10 +64,6 @@ func (s *Session) admit(size int, begun bool) *wire.Status {
 	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {
 		return &wire.Status{Code: wire.ResourceExhausted, Reason: "TOO_MANY_BYTES",
 			Message: "the requests in flight on this connection have too many bytes; try again later"}
-	}
-	if s.w.crowded.Load() {
-		return &wire.Status{Code: wire.ResourceExhausted, Reason: "SLOW_READER",
-			Message: "the replies on this connection are not being read fast enough"}
 	}
 	return nil
 }
@@ -217,6 +213,10 @@ func (j *job) serve() {
 	done := 0
 	defer func() { s.served(done, size) }() // also when a handler ends its goroutine
 	for owner := true; owner && j.next < len(j.items); {
+		if s.w.crowded.Load() {
+			s.waitRoom() // before there is a reply to be held
+			from = now()
+		}
 		it := &j.items[j.next]
 		j.next++
 		run := uint64(j.next)<<1 | 1

@@ -117,6 +117,29 @@ func TestStallInChunk(t *testing.T) {
 	}
 }
 
+// A request whose time is over when the call before it has stalled is not run.
+func TestDeadlineBehindStall(t *testing.T) {
+	release := make(chan struct{})
+	var ran atomic.Int32
+	m := fast(moody(release))
+	quick := fast(unary("Count.Up", func(*Context, []byte) ([]byte, *wire.Status) { ran.Add(1); return nil, nil }))
+	p := newStranger(t, nil, m, quick)
+	p.greet(nil)
+	p.bind(0, "Be.Moody")
+	p.bind(1, "Count.Up")
+	p.pong()
+	batch := p.bytes(wire.Header{Type: wire.TypeRequest}, []byte("block"))
+	p.write(append(batch, p.bytes(wire.Header{Type: wire.TypeRequest, Code: 1, ID: 1, Arg: 500}, nil)...))
+	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.DeadlineExceeded || h.Flags&wire.FlagRefused == 0 {
+		t.Errorf("the answer is %+v, want DeadlineExceeded, REFUSED", h)
+	}
+	close(release)
+	p.expect(wire.TypeReply)
+	if ran.Load() != 0 {
+		t.Error("a call whose time was over ran")
+	}
+}
+
 // A side whose peer does not read goes on reading what the peer says.
 func TestReadsWhileWriteStalls(t *testing.T) {
 	var heard atomic.Int32
@@ -331,10 +354,31 @@ func TestContextChildren(t *testing.T) {
 	})
 }
 
+// A call that is read when the session has just ended is over at once, and so is
+// one that is read when the handlers were just told to stop.
+func TestCallAfterTheEnd(t *testing.T) {
+	for _, stop := range []func(s *Session){
+		func(s *Session) { s.Close(closedHere()) },
+		func(s *Session) { s.CancelIncoming(&wire.Status{Code: wire.Unavailable, Message: "stop"}) },
+	} {
+		r := newRig(t, setup{}, echo())
+		r.broken = true
+		stop(r.server)
+		c := &Context{Session: r.server, Method: echo(), id: 5}
+		if err := r.server.in.put(c); err != nil {
+			t.Fatal(err)
+		}
+		if c.Err() != context.Canceled {
+			t.Error("the context of a call that came too late goes on")
+		}
+		r.end()
+	}
+}
+
 // The end of a connection ends the contexts and streams of all its calls, also of
 // those that were read in the same moment.
 func TestLostConnection(t *testing.T) {
-	for i := range 100 {
+	for i := range 40 {
 		var running atomic.Int32
 		hang := unary("Wait.On", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
 			running.Add(1)

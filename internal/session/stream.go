@@ -99,9 +99,6 @@ func (st *Stream) Send(v any) *wire.Status {
 		return st.failed(status)
 	}
 	defer m.release()
-	st.mu.Lock()
-	st.credit -= m.size + messageCost
-	st.mu.Unlock()
 	w := &s.w
 	w.mu.Lock()
 	if w.full(s.cfg.Limits.WriteBuffer) {
@@ -122,6 +119,9 @@ func (st *Stream) Send(v any) *wire.Status {
 		return st.failed(status)
 	}
 	s.flush(true)
+	st.mu.Lock()
+	st.credit -= m.size + messageCost
+	st.mu.Unlock()
 	return nil
 }
 

@@ -31,7 +31,7 @@ type writer struct {
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
 
-	crowded atomic.Bool // far too much waits: new calls are turned away
+	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
 
 // mode is what the writer's current leader does.
@@ -181,6 +181,9 @@ func (s *Session) write(rounds int) {
 		b := w.buf
 		w.buf, w.spare = w.spare[:0], nil
 		w.taken += uint64(len(b))
+		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
+			w.crowded.Store(false)
+		}
 		if w.waiting > 0 {
 			w.room.Signal() // who leaves wakes the next one, as long as there is room
 		}
@@ -196,9 +199,6 @@ func (s *Session) write(rounds int) {
 		w.writes++
 		if cap(b) <= keepSpare {
 			w.spare = b[:0]
-		}
-		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
-			w.crowded.Store(false)
 		}
 		if n := len(w.buf); n > 0 && n < meager && s.out.open > 1 {
 			w.mu.Unlock()
