@@ -170,63 +170,6 @@ func (l *ledger) Book(ctx context.Context, a *Args) (*Product, error) {
 	}
 }
 
-// Notify does not wait for the handler, and every notification is dealt with.
-func TestNotify(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx := t.Context()
-		var l ledger
-		w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
-		c := w.dial(nil)
-		began := time.Now()
-		for range 100 {
-			must(t, c.Notify(ctx, "Ledger.Book", &Args{A: 500}))
-		}
-		must(t, c.Peer().Notify(ctx, "Ledger.Book", &Args{A: 500}))
-		if d := time.Since(began); d != 0 {
-			t.Errorf("101 notifications took %v: they waited for the handler", d)
-		}
-		time.Sleep(time.Second)
-		if n := l.booked.Load(); n != 101 {
-			t.Errorf("%d were dealt with, want 101", n)
-		}
-		// What becomes of it is not told.
-		must(t, c.Notify(ctx, "Nobody.Home", &Args{}))
-		wantError(t, c.Notify(ctx, "Ledger.Book", func() {}), weft.Internal, weft.NotSent, "encode")
-		// The end of the caller's context does not undo a notification.
-		brief, cancel := context.WithCancel(ctx)
-		must(t, c.Notify(brief, "Ledger.Book", &Args{A: 500}))
-		cancel()
-		time.Sleep(time.Second)
-		if n := l.booked.Load(); n != 102 {
-			t.Errorf("%d were dealt with, want 102", n)
-		}
-	})
-}
-
-// A shutdown of either side lets notifications come to their end.
-func TestNotifySurvivesDrain(t *testing.T) {
-	for _, who := range []string{"server", "client"} {
-		t.Run(who, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var l ledger
-				w := start(t, nil, func(s *weft.Server) error { return s.RegisterName("Ledger", &l) })
-				c := w.dial(nil)
-				for range 64 {
-					must(t, c.Notify(t.Context(), "Ledger.Book", &Args{A: 2000}))
-				}
-				shutdown := c.Shutdown
-				if who == "server" {
-					shutdown = w.srv.Shutdown
-				}
-				must(t, shutdown(t.Context()))
-				if n := l.booked.Load(); n != 64 {
-					t.Errorf("%d of 64 were dealt with", n)
-				}
-			})
-		})
-	}
-}
-
 // 1000 callers of a method that takes 10 ms all run at once, on one connection.
 func TestManyAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

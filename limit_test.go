@@ -176,6 +176,7 @@ func TestSlowHandshakes(t *testing.T) {
 		var logged log
 		w := start(t, &weft.ServerConfig{MaxPending: 10, Log: logged.logger()}, nil)
 		c := w.dial(nil)
+		synctest.Wait() // until the server's side of the handshake is over, too
 		began := time.Now()
 		var wg sync.WaitGroup
 		for i := range 10 {

@@ -105,6 +105,7 @@ func TestFlipWithChecksum(t *testing.T) {
 				from, to = whole.helloDown, whole.serverBytes
 			}
 			for _, n := range places(from, to-1) {
+				// Every bit of some conversations, every other byte of the rest.
 				for _, bit := range bits(x, n) {
 					p := &play{t: t, x: x, sum: true}
 					p.run(flip(up, n, bit))
@@ -135,10 +136,13 @@ func TestFlipWithoutChecksum(t *testing.T) {
 				from = 0
 			}
 			for _, n := range places(from, to-1) {
+				if n%4 != 0 && x.Name != "unary-ok" {
+					continue
+				}
 				p := &play{t: t, x: x, harm: true}
-				p.run(flip(up, n, int(n%8)))
+				p.run(flip(up, n, int(n/4%8)))
 				if p.took > time.Minute {
-					t.Errorf("%s, bit %d of byte %d changed, up %v: it took %v", x.Name, n%8, n, up, p.took)
+					t.Errorf("%s, bit %d of byte %d changed, up %v: it took %v", x.Name, n/4%8, n, up, p.took)
 				}
 			}
 		}
@@ -151,7 +155,10 @@ func bits(x *golden, n int64) []int {
 	if slices.Contains([]string{"checksum", "stream-bidi"}, x.Name) {
 		return []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}
-	return []int{int(n % 8)}
+	if n%2 == 1 {
+		return nil
+	}
+	return []int{int(n / 2 % 8)}
 }
 
 func flip(up bool, n int64, bit int) func(client, server *mem.Conn) {

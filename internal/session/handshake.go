@@ -104,11 +104,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 // bound limits what follows on conn to a time and to ctx. stop takes the limit
 // away and reports whether ctx was still alive.
 func bound(ctx context.Context, conn net.Conn, limit time.Duration) (stop func() bool) {
-	deadline := time.Now().Add(limit)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
-	conn.SetDeadline(deadline)
+	conn.SetDeadline(time.Now().Add(limit))
 	release := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	return func() bool {
 		if !release() {

@@ -16,7 +16,7 @@ import (
 )
 
 // modelTime is how long one run of the model lasts.
-const modelTime = 1200 * time.Millisecond
+const modelTime = 900 * time.Millisecond
 
 // Goroutines on both sides do everything that can be done, in random order, within
 // tight limits. Every call must end once, with a result that fits, and at the end
