@@ -160,7 +160,7 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 	sc.KeepMeta = o.reply != nil
 	deadline, limited := ctx.Deadline()
 	if limited {
-		sc.Deadline = session.Nanos() + int64(time.Until(deadline))
+		sc.Deadline = session.At(deadline)
 	}
 	if (o.bounded || !limited) && o.timeout > 0 {
 		sc.Timeout = int64(o.timeout)
@@ -275,7 +275,7 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 func (c *caller) heed(ctx context.Context, sc *session.Call) error {
 	if until, ok := ctx.Deadline(); ok {
 		sc.Timeout = 0
-		sc.Deadline = session.Nanos() + int64(time.Until(until))
+		sc.Deadline = session.At(until)
 	}
 	if ctx.Err() != nil {
 		return tooLate(ctx, sc.Method)

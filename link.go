@@ -183,8 +183,8 @@ func (l *link) run() {
 			l.ended(s)
 		}
 		l.current.CompareAndSwap(s, nil)
+		// Whoever lets us in only to see us off would otherwise be asked without end.
 		if time.Since(began) < l.c.cfg.Backoff && !l.pause() {
-			// Whoever lets us in only to see us off would be asked without end.
 			return
 		}
 	}

@@ -123,7 +123,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.clock = now()
 	}
 	c.Sent = w.clock
-	if d := c.Sent + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
+	if d := c.Sent + c.Timeout; d > c.Sent && (c.Deadline == 0 || d < c.Deadline) {
 		c.Deadline = d
 	}
 	arg, flags, ok := timeout(c.Deadline, c.Sent, flags)
@@ -183,7 +183,8 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 //
 //go:noinline
 func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
-	if d := now() + c.Timeout; c.Timeout > 0 && (c.Deadline == 0 || d < c.Deadline) {
+	at := now()
+	if d := at + c.Timeout; d > at && (c.Deadline == 0 || d < c.Deadline) {
 		c.Deadline = d
 	}
 	if s.w.full(s.cfg.Limits.WriteBuffer) {
@@ -247,7 +248,7 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 	if left <= 0 {
 		return 0, flags, false
 	}
-	us := (left + 999) / 1000
+	us := (left-1)/1000 + 1
 	if us < 1<<32 {
 		return uint32(us), flags, true
 	}

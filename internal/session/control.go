@@ -179,6 +179,7 @@ func (s *Session) sendPing(at int64) {
 	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
 	mode := s.w.mode
 	s.w.mu.Unlock()
+	s.rouse() // the answer is no caller's
 	if mode == idle {
 		// Not on the timer's goroutine: the write may take long.
 		s.cfg.Exec.Go(func() {
@@ -221,6 +222,7 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 			s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, message, s.sum)
 		}
 		s.flush(false)
+		s.rouse()
 		wait := time.NewTimer(s.cfg.Limits.DrainWait)
 		defer wait.Stop()
 		select {
@@ -292,6 +294,7 @@ func (s *Session) CutIncoming(st *wire.Status) {
 func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
+	s.rouse()
 	s.w.mu.Lock()
 	s.flush(false)
 	for !s.written() {

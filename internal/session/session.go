@@ -11,6 +11,7 @@ package session
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,15 @@ func now() int64 { return int64(time.Since(epoch)) }
 
 // Nanos is the session's clock: what Call.Deadline is measured on.
 func Nanos() int64 { return now() }
+
+// At is t on the clock of Nanos. What is too far away is as far as it goes.
+func At(t time.Time) int64 {
+	at, left := now(), int64(time.Until(t))
+	if left > 0 && at+left < at {
+		return math.MaxInt64
+	}
+	return at + left
+}
 
 func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"runtime"
 	"strings"
 	"sync"
@@ -420,4 +421,75 @@ func TestLostConnection(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A caller that writes for all, on a connection that takes nothing, is not held
+// beyond its deadline; what it was writing is not torn.
+func TestDeadlineWhileWriting(t *testing.T) {
+	leak.Check(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	frozen := &frozenConn{Conn: sc, thawed: make(chan struct{})}
+	ccfg, scfg := newConfig(NewExecutor(), nil), newConfig(NewExecutor(), []*Method{echo()})
+	defer ccfg.Exec.Close()
+	defer scfg.Exec.Close()
+	client, server, st1, st2 := connect(cc, frozen, ccfg, scfg)
+	if st1 != nil || st2 != nil {
+		t.Fatal(st1, st2)
+	}
+	mustEcho(t, client, "warm")
+	frozen.frozen.Store(true)
+	var slowest atomic.Int64
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			for range 100 {
+				c := newCall("Echo.Say", pattern(100_000), nil)
+				c.Timeout = int64(50 * time.Millisecond)
+				from := time.Now()
+				st := do(context.Background(), client, c)
+				if took := int64(time.Since(from)); took > slowest.Load() {
+					slowest.Store(took)
+				}
+				if st != nil && st.Code == wire.DeadlineExceeded && slowest.Load() > int64(time.Second) {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if d := time.Duration(slowest.Load()); d > 500*time.Millisecond {
+		t.Errorf("a call with a timeout of 50ms took %v", d)
+	}
+	close(frozen.thawed)
+	for range 10 {
+		mustEcho(t, client, "thawed")
+	}
+	client.Close(closedHere())
+	server.Close(closedHere())
+}
+
+// frozenConn stops reading when it is told to.
+type frozenConn struct {
+	net.Conn
+	frozen atomic.Bool
+	thawed chan struct{}
+}
+
+func (c *frozenConn) Read(b []byte) (int, error) {
+	if c.frozen.Load() {
+		<-c.thawed
+	}
+	return c.Conn.Read(b)
 }

@@ -95,11 +95,23 @@ func TestDeadlinePassed(t *testing.T) {
 			t.Errorf("deadline %d: %+v, want DeadlineExceeded, NotSent", due, st)
 		}
 	}
-	// One that never comes is none.
-	c := newCall("Echo.Say", nil, nil)
-	c.Deadline, c.Timeout = 1<<63-1, 1<<63-1
-	if st := do(context.Background(), r.client, c); st != nil {
-		t.Errorf("the latest deadline there is: %+v", st)
+}
+
+// A deadline that never comes is none, also where it leaves no room to count on.
+func TestDeadlineFarAway(t *testing.T) {
+	r := newRig(t, setup{}, nap(20*time.Millisecond))
+	never := time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, due := range []int64{0, 1 << 62, 1<<63 - 1, At(never)} {
+		for _, timeout := range []int64{0, 1 << 62, 1<<63 - 1} {
+			c := newCall("Take.Nap", nil, nil)
+			c.Deadline, c.Timeout = due, timeout
+			if st := do(context.Background(), r.client, c); st != nil {
+				t.Errorf("deadline %d and timeout %d: %+v", due, timeout, st)
+			}
+		}
+	}
+	if d := time.Duration(At(time.Now()) - Nanos()); d < -time.Second || d > time.Second {
+		t.Errorf("now is %v away on the session's clock", d)
 	}
 }
 
