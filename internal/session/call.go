@@ -261,6 +261,7 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status {
 	wake := func() {
 		s.w.mu.Lock()
+		s.relieve() // it may be this caller that writes
 		s.w.room.Broadcast()
 		s.w.mu.Unlock()
 	}

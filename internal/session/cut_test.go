@@ -44,7 +44,7 @@ func places(from, to int64) []int64 {
 	var list []int64
 	for n := from; n <= to; n++ {
 		border := (n - from) % (wire.MaxPayload + wire.HeaderSize)
-		if to-from < 2000 || n-from < 400 || to-n < 200 || border < 40 || n%497 == 0 {
+		if to-from < 2000 || n-from < 250 || to-n < 100 || border < 30 || n%997 == 0 {
 			list = append(list, n)
 		}
 	}

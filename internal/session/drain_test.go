@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -371,6 +372,49 @@ func leaveOnce(t *testing.T, l net.Listener) {
 	<-left
 	if replies != calls || !errors.Is(err, io.EOF) {
 		t.Errorf("%d replies of %d came, then %v", replies, calls, err)
+	}
+}
+
+// The reason why a connection was closed is not lost to a reset, though the peer was
+// still sending and reads late.
+func TestGoAwayArrives(t *testing.T) {
+	leak.Check(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cfg := newConfig(NewExecutor(), nil)
+	defer cfg.Exec.Close()
+	for range 10 {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			conn, err := l.Accept()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if s, st := Accept(context.Background(), conn, cfg); st == nil {
+				<-s.Done()
+			}
+		}()
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := append([]byte(wire.Preface), wire.AppendFrame(nil, wire.Header{Type: wire.TypeHello}, wire.AppendHello(nil, strangerHello()))...)
+		b = wire.AppendFrame(b, wire.Header{Type: wire.TypeRequest}, nil) // on a binding that was not made
+		conn.Write(append(b, make([]byte, 300_000)...))
+		time.Sleep(10 * time.Millisecond)
+		conn.(*net.TCPConn).CloseWrite()
+		conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+		got, err := io.ReadAll(conn)
+		if err != nil || !bytes.Contains(got, []byte("binding 0")) {
+			t.Errorf("%q came, then %v", got, err)
+		}
+		conn.Close()
+		<-ended
 	}
 }
 

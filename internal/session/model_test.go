@@ -359,11 +359,16 @@ func TestLoneCaller(t *testing.T) {
 	// The connection is lost while a lone caller reads.
 	alone()
 	result := make(chan *wire.Status, 1)
+	before := r.server.Incoming()
 	go func() {
 		_, st := invoke(r.client, "Be.Moody", "block")
 		result <- st
 	}()
-	time.Sleep(5 * time.Millisecond)
+	within(t, 5*time.Second, "the begin of the call", func() {
+		for r.server.Incoming() == before {
+			time.Sleep(time.Millisecond)
+		}
+	})
 	r.broken = true
 	r.serverConn.Out().CutAfter(0)
 	within(t, time.Second, "the end of a call on a lost connection", func() {

@@ -216,6 +216,9 @@ func (s *Session) expire() {
 	if !w.dead {
 		s.watch(next)
 	}
+	if len(late) > 0 {
+		s.relieve()
+	}
 	s.flushElsewhere()
 	for _, c := range late {
 		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}

@@ -271,6 +271,7 @@ func (j *job) steal() {
 	held := j.items[j.next-1].b.Method
 	held.pace.stalled()
 	j.spread(held)
+	j.run.Store(0)
 	// The replies before it wait no longer either.
 	j.s.cfg.Exec.Go(func() {
 		j.s.w.mu.Lock()

@@ -72,6 +72,8 @@ type Session struct {
 	peer   *wire.Hello // what the other side said
 	sum    bool        // checksums behind frames
 
+	resumes bool // an interrupted write can be gone on with
+
 	// Owner belongs to whoever made the session; it is set before the first call.
 	Owner any
 
@@ -111,7 +113,7 @@ func At(t time.Time) int64 {
 }
 
 func newSession(conn net.Conn, cfg *Config) *Session {
-	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
+	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, resumes: resumable(conn), closed: make(chan struct{})}
 	s.w.room.L = &s.w.mu
 	s.drain.acked = make(chan struct{})
 	s.drain.idle = make(chan struct{}, 1)

@@ -31,6 +31,10 @@ type writer struct {
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
 
+	alone    bool   // a goroutine of its own writes, which nobody waits for
+	relieved bool   // whoever writes was told to leave it to a goroutine
+	rest     []byte // what is left of a write that was interrupted
+
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
 
@@ -167,8 +171,8 @@ func (s *Session) write(rounds int) {
 		if len(w.bulk) > 0 {
 			s.takeBulk()
 		}
-		if len(w.buf) == 0 || w.dead {
-			w.mode = idle
+		if len(w.buf) == 0 && len(w.rest) == 0 || w.dead {
+			w.mode, w.alone, w.rest = idle, false, nil
 			w.mu.Unlock()
 			return
 		}
@@ -178,9 +182,13 @@ func (s *Session) write(rounds int) {
 			go s.writeOn()
 			return
 		}
-		b := w.buf
-		w.buf, w.spare = w.spare[:0], nil
-		w.taken += uint64(len(b))
+		b := w.rest
+		w.rest = nil
+		if b == nil {
+			b = w.buf
+			w.buf, w.spare = w.spare[:0], nil
+			w.taken += uint64(len(b))
+		}
 		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
 			w.crowded.Store(false)
 		}
@@ -189,7 +197,10 @@ func (s *Session) write(rounds int) {
 		}
 		w.mu.Unlock()
 
-		if err := s.hand(b); err != nil {
+		if n, err := s.hand(b); err != nil {
+			if s.handOver(b[n:], err) {
+				return
+			}
 			s.fail(unavailable("write: " + err.Error()))
 			w.mu.Lock()
 			continue
@@ -210,22 +221,23 @@ func (s *Session) write(rounds int) {
 
 // hand gives b to the connection, a large one in pieces, so that the keeper sees
 // progress on a slow connection too.
-func (s *Session) hand(b []byte) error {
-	for len(b) > largeWrite {
-		if _, err := s.conn.Write(b[:largeWrite]); err != nil {
-			return err
+func (s *Session) hand(b []byte) (n int, err error) {
+	for len(b)-n > largeWrite {
+		m, err := s.conn.Write(b[n : n+largeWrite])
+		if n += m; err != nil {
+			return n, err
 		}
-		b = b[largeWrite:]
 		s.w.mu.Lock()
 		s.w.writes++
 		s.w.mu.Unlock()
 	}
-	_, err := s.conn.Write(b)
-	return err
+	m, err := s.conn.Write(b[n:])
+	return n + m, err
 }
 
 func (s *Session) writeOn() {
 	s.w.mu.Lock()
+	s.w.alone = true
 	s.write(-1)
 }
 

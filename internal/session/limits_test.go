@@ -1,0 +1,294 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
+)
+
+// What is too large for the other side fails where it is, with the right outcome.
+func TestMessageLimits(t *testing.T) {
+	const limit = 5000
+	small := func(c *Config) { c.Limits.MaxMessage = limit }
+	for _, tc := range []struct {
+		name           string
+		client, server func(*Config)
+		outcome        wire.Outcome
+	}{
+		{"request", nil, small, wire.NotSent},
+		{"reply", small, nil, wire.Executed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var ran atomic.Int32
+			r := newRig(t, setup{client: tc.client, server: tc.server}, unary("Echo.Count", func(_ *Context, b []byte) ([]byte, *wire.Status) {
+				ran.Add(1)
+				return b, nil
+			}))
+			for _, n := range []int{limit - 1, limit} {
+				if got, st := invoke(r.client, "Echo.Count", string(pattern(n))); st != nil || len(got) != n {
+					t.Errorf("%d bytes: got %d, %+v", n, len(got), st)
+				}
+			}
+			ran.Store(0)
+			for _, n := range []int{limit + 1, wire.MaxPayload, wire.MaxPayload + 1, 100_000} {
+				_, st := invoke(r.client, "Echo.Count", string(pattern(n)))
+				if st == nil || st.Code != wire.ResourceExhausted || st.Outcome != tc.outcome {
+					t.Errorf("%d bytes: %+v, want ResourceExhausted, outcome %d", n, st, tc.outcome)
+				}
+			}
+			if want := 4 * int(tc.outcome/wire.Executed); int(ran.Load()) != want {
+				t.Errorf("the handler ran %d times, want %d", ran.Load(), want)
+			}
+		})
+	}
+}
+
+// As many calls as the other side allows are open at once, and not one more.
+func TestSlotsExhausted(t *testing.T) {
+	r := newRig(t, setup{server: func(c *Config) { c.Limits.MaxCalls = 3 }}, echo(), wait())
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var calls []*Call
+	for range 3 {
+		c := newCall("Echo.Wait", nil, nil)
+		if st := r.client.Start(ctx, c); st != nil {
+			t.Fatalf("a call within the limit: %+v", st)
+		}
+		calls = append(calls, c)
+	}
+	if _, st := invoke(r.client, "Echo.Say", "x"); st == nil || st.Code != wire.ResourceExhausted || st.Outcome != wire.NotSent {
+		t.Errorf("the call too many: %+v, want ResourceExhausted, NotSent", st)
+	}
+	cancel()
+	for _, c := range calls {
+		r.client.Wait(ctx, c)
+	}
+	atRest(t, r.client)
+	mustEcho(t, r.client, "again")
+}
+
+// A slot is free for the caller that has just got its reply, whatever else came
+// with it.
+func TestOneSlot(t *testing.T) {
+	hello := strangerHello()
+	hello.MaxCalls, hello.MaxBindings = 1, 1
+	p := strangeServer(t, hello)
+	const calls = 50
+	result := make(chan error)
+	go func() {
+		for i := range calls {
+			if _, st := invoke(p.s, "Echo.Say", "x"); st != nil {
+				result <- fmt.Errorf("call %d: %+v", i, st)
+				return
+			}
+		}
+		result <- nil
+	}()
+	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), 2000)
+	for range calls {
+		if len(result) > 0 {
+			break
+		}
+		h, _, err := p.read()
+		for err == nil && h.Type != wire.TypeRequest {
+			h, _, err = p.read()
+		}
+		h = wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: h.ID}
+		p.write(append(p.bytes(h, []byte("x")), behind...))
+	}
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+// When a connection is lost, the calls whose bytes were handed to it are Unknown,
+// and those whose bytes were not are NotSent.
+func TestLostBeforeSent(t *testing.T) {
+	r := newRig(t, setup{pipe: &mem.PipeConfig{Buffer: 1 << 10}}, echo())
+	r.broken = true
+	r.serverConn.In().Stall()
+	start := func(n int) *Call {
+		c := newCall("Echo.Say", pattern(n), nil)
+		c.Async = func(*Call) {}
+		done := make(chan struct{})
+		go func() { // who writes is held up
+			defer close(done)
+			r.client.Start(context.Background(), c)
+		}()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Millisecond):
+		}
+		return c
+	}
+	var ends sync.WaitGroup
+	handed := start(5000)
+	waiting := []*Call{start(100), start(100_000), start(16_000), start(100_000)}
+	for _, c := range append(waiting, handed) {
+		ends.Add(1)
+		c.Async = func(*Call) { ends.Done() }
+	}
+	r.clientConn.Out().CutAfter(0)
+	within(t, 5*time.Second, "the end of all calls", ends.Wait)
+	if st := handed.Status; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.Unknown {
+		t.Errorf("the call that was being written ended with %+v, want Unavailable, Unknown", st)
+	}
+	for i, c := range waiting {
+		if st := c.Status; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.NotSent {
+			t.Errorf("waiting call %d ended with %+v, want Unavailable, NotSent", i, st)
+		}
+	}
+	if _, st := invoke(r.client, "Echo.Say", ""); st == nil || st.Code != wire.Unavailable || st.Outcome != wire.NotSent {
+		t.Errorf("a call on a lost connection ended with %+v", st)
+	}
+}
+
+// Many calls at once that are answered at length all get their answers, from a peer
+// that reads as fast as it can.
+func TestLargeAnswersToMany(t *testing.T) {
+	large := pattern(8000)
+	for _, m := range []*Method{
+		fast(unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil })),
+		unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil }),
+	} {
+		r := newRig(t, setup{}, m)
+		p := r.client
+		var wg sync.WaitGroup
+		p.w.mu.Lock()
+		p.w.mode = yielding // all of them go out together
+		p.w.mu.Unlock()
+		for range 2000 {
+			c := newCall("Get.Large", nil, new([]byte))
+			wg.Add(1)
+			c.Async = func(c *Call) {
+				defer wg.Done()
+				if c.Status != nil || len(*c.Reply.(*[]byte)) != 8000 {
+					t.Errorf("%d bytes, %+v", len(*c.Reply.(*[]byte)), c.Status)
+				}
+			}
+			if st := p.Start(context.Background(), c); st != nil {
+				t.Fatal(st)
+			}
+		}
+		p.w.mu.Lock()
+		p.w.mode = idle
+		p.flush(false)
+		within(t, 10*time.Second, "all answers", wg.Wait)
+		r.end()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// Who waits for room in the write buffer gets it, and passes it on.
+func TestRoomIsPassedOn(t *testing.T) {
+	tiny := func(c *Config) { c.Limits.WriteBuffer = 3000 }
+	r := newRig(t, setup{client: tiny, server: tiny, pipe: &mem.PipeConfig{Buffer: 4 << 10}}, echo())
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			for range 10 {
+				var reply []byte
+				c := newCall("Echo.Say", pattern(2000), &reply)
+				if st := do(context.Background(), r.client, c); st != nil || len(reply) != 2000 {
+					t.Errorf("%d bytes, %+v", len(reply), st)
+				}
+			}
+		})
+	}
+	within(t, 20*time.Second, "the calls", wg.Wait)
+}
+
+// The generation of a slot goes round.
+func TestGenerations(t *testing.T) {
+	r := newRig(t, setup{}, echo())
+	mustEcho(t, r.client, "first")
+	r.client.w.mu.Lock()
+	r.client.out.slot(0).gen = 1<<16 - 5
+	r.client.w.mu.Unlock()
+	for range 10 {
+		mustEcho(t, r.client, "round")
+	}
+	if gen := r.client.out.slot(0).gen; gen != 5 {
+		t.Errorf("generation is %d, want 5", gen)
+	}
+}
+
+// Bindings beyond what the other side allows replace others, and no call lands at
+// the wrong method: not the large ones either, which wait while others are bound.
+func TestBindings(t *testing.T) {
+	name := func(ctx *Context, body []byte) ([]byte, *wire.Status) { return []byte(ctx.Method.Name), nil }
+	methods := make([]*Method, 20)
+	for i := range methods {
+		methods[i] = unary(fmt.Sprintf("Many.M%d", i), name)
+	}
+	for _, most := range []int{1, 3, 20} {
+		t.Run(fmt.Sprint(most), func(t *testing.T) {
+			r := newRig(t, setup{server: func(c *Config) { c.Limits.MaxBindings = most }}, methods...)
+			var wg sync.WaitGroup
+			for w := range 8 {
+				wg.Go(func() {
+					for i := range 30 {
+						want := methods[(i*7+w*3)%len(methods)].Name
+						body := pattern(i % 4 * 30_000)
+						if got, st := invoke(r.client, want, string(body)); st != nil || got != want {
+							t.Errorf("call of %s with %d bytes gave %q, %+v", want, len(body), got, st)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// Names that cannot travel fail their call, not the connection.
+func TestBadNames(t *testing.T) {
+	r := newRig(t, setup{}, echo())
+	for _, name := range []string{"", "a b", "a\x00", strings.Repeat("x", 256), "\xff"} {
+		if _, st := invoke(r.client, name, ""); st == nil || st.Outcome != wire.NotSent || st.Code != wire.InvalidArgument {
+			t.Errorf("method %q: %+v, want InvalidArgument, NotSent", name, st)
+		}
+	}
+	for _, name := range []string{"", "Upper", "a,b", strings.Repeat("x", 33), strings.Repeat("x", 300)} {
+		c := newCall("Echo.Say", nil, nil)
+		c.Codec = namedCodec{raw.New(), name}
+		if st := do(context.Background(), r.client, c); st == nil || st.Outcome != wire.NotSent || st.Code != wire.InvalidArgument {
+			t.Errorf("codec %q: %+v, want InvalidArgument, NotSent", name, st)
+		}
+	}
+	mustEcho(t, r.client, "still here")
+}
+
+type namedCodec struct {
+	codec.Codec
+	name string
+}
+
+func (c namedCodec) Name() string { return c.name }
+
+// A side that serves nothing says so, whatever its limits are.
+func TestServesNothing(t *testing.T) {
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Resolve = nil },
+		func(c *Config) { c.Limits.MaxCalls = 0 },
+		func(c *Config) { c.Limits.MaxBindings = 0 },
+	} {
+		r := newRig(t, setup{server: change}, echo())
+		if _, st := invoke(r.client, "Echo.Say", "x"); st == nil || st.Outcome != wire.NotSent {
+			t.Errorf("call of a side without methods: %+v, want NotSent", st)
+		}
+		r.end()
+	}
+}

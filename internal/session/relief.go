@@ -1,0 +1,52 @@
+package session
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// Who writes for all is held up when the connection takes nothing, and may be a
+// caller whose own time is over meanwhile. So when a deadline passes, whoever writes
+// is relieved: its write is interrupted, and a goroutine of its own goes on with what
+// is left of it. Only plain sockets can do this. On others one caller at a time may be
+// held up, for WriteTimeout at most.
+
+// resumable reports whether a write that a deadline has interrupted can be gone
+// on with. TLS cannot, nor can a transport of messages.
+func resumable(conn net.Conn) bool {
+	switch conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
+
+// relieve interrupts the write that is under way, unless nobody waits for who does
+// it. It is called with the writer's lock held.
+func (s *Session) relieve() {
+	w := &s.w
+	if w.mode != writing || w.alone || w.dead || !s.resumes {
+		return
+	}
+	w.relieved = true
+	s.conn.SetWriteDeadline(time.Unix(1, 0))
+}
+
+// handOver lets a goroutine go on with the rest of a write that was interrupted. It
+// returns false when the write has failed for another reason.
+func (s *Session) handOver(rest []byte, err error) bool {
+	w := &s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.relieved || !errors.Is(err, os.ErrDeadlineExceeded) {
+		return false
+	}
+	w.relieved = false
+	s.conn.SetWriteDeadline(time.Time{})
+	w.rest = rest
+	// It ends when it finds nothing more to write.
+	go s.writeOn()
+	return true
+}
