@@ -46,7 +46,7 @@ func TestPanics(t *testing.T) {
 				}
 				mustEcho(t, r.client, "next")
 			}
-			if got := log.String(); !strings.Contains(got, "secret password") || !strings.Contains(got, "stall_test.go") {
+			if got := log.String(); !strings.Contains(got, "secret password") || !strings.Contains(got, "session.TestPanics") {
 				t.Errorf("the log does not tell what and where: %.300s", got)
 			}
 		})
