@@ -55,9 +55,21 @@ fuzz-short: ## fuzz every target for FUZZTIME_SHORT each (3s)
 demo: ## run the demonstration
 	@go run ./examples/demo
 
+# What narrows a comparison, such as make bench PEERS=weft,grpc-go CALLERS=100,1000.
+BENCH = $(PEERS:%=-peers=%) $(CODECS:%=-codecs=%) $(WORKLOADS:%=-workloads=%) $(CALLERS:%=-callers=%) \
+	$(ROUNDS:%=-rounds=%) $(SECONDS:%=-seconds=%) $(CALLS:%=-calls=%)
+
+.PHONY: bench
+bench: ## compare with other RPC systems (10 min; with PLAN=full 2 h)
+	@scripts/bench.sh $(PLAN:%=-plan=%) $(WITH:%=-with=%) $(BENCH)
+
 .PHONY: bench-core
-bench-core: ## measure the call path on its own
-	@cd bench && go run ./core
+bench-core: ## measure the call path on its own (10 min)
+	@cd bench && go run ./compare -plan=core $(BENCH)
+
+.PHONY: test-peers
+test-peers: ## build and try the peers that are written in Java and C++
+	@scripts/test-peers.sh
 
 .PHONY: results
 results: ## measure what the documents show, into bench/results (20 min)

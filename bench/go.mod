@@ -14,15 +14,27 @@ require (
 )
 
 require (
+	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/x448/float16 v0.8.4 // indirect
+)
+
+require (
+	connectrpc.com/connect v1.21.1
+	github.com/apache/thrift v0.25.0
 	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
+	github.com/weftrpc/weft/codec/cbor v0.0.0
+	github.com/zeebo/errs v1.2.2 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
-	golang.org/x/sys v0.48.0 // indirect
+	golang.org/x/sys v0.48.0
 	golang.org/x/text v0.42.0 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
+	storj.io/drpc v0.0.34
 )
 
 tool (
 	github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto
 	google.golang.org/protobuf/cmd/protoc-gen-go
 )
+
+replace github.com/weftrpc/weft/codec/cbor => ../codec/cbor

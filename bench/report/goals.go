@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/internal/runner"
+	"github.com/weftrpc/weft/bench/report/records"
 )
 
 // goal is one line of the table of goals.
@@ -49,22 +50,22 @@ func goals(all results) []goal {
 func processorGoals(all results) []goal {
 	var list []goal
 	for _, c := range []struct {
-		codec msg.Codec
+		codec string
 		limit float64
-	}{{msg.Raw, 2}, {msg.VT, 7}, {msg.Google, 9}} {
+	}{{raw, 2}, {vtproto, 7}, {google, 9}} {
 		for _, n := range []struct {
 			callers int
 			factor  float64
 		}{{100, 1.3}, {1000, 1}, {5000, 1.5}} {
-			got := all.of(harness.Say, "weft", c.codec, n.callers).figure(processorTime)
-			floor := all.of(harness.Say, "floor", c.codec, n.callers).figure(processorTime)
+			got := all.of(contract.Echo, "weft", c.codec, n.callers).Figure(processorTime)
+			floor := all.of(contract.Echo, "floor", c.codec, n.callers).Figure(processorTime)
 			limit := c.limit * n.factor
 			list = append(list, goal{
-				what:     fmt.Sprintf("processor time of a call, %s, %s callers", c.codec, count(n.callers)),
-				limit:    "≤ " + number(limit) + " µs",
-				measured: got.text("µs"),
-				beside:   "floor " + floor.text("µs"),
-				verdict:  judge(got.rounds > 0, got.median <= limit),
+				what:     fmt.Sprintf("processor time of a call, %s, %s callers", c.codec, records.Count(n.callers)),
+				limit:    "≤ " + records.Number(limit) + " µs",
+				measured: got.Text("µs"),
+				beside:   "floor " + floor.Text("µs"),
+				verdict:  judge(got.Rounds > 0, got.Median <= limit),
 			})
 		}
 	}
@@ -75,27 +76,27 @@ func processorGoals(all results) []goal {
 func comparisonGoals(all results) []goal {
 	const times = 5
 	var list []goal
-	for _, codec := range []msg.Codec{msg.VT, msg.Google} {
+	for _, codec := range []string{vtproto, google} {
 		for _, callers := range []int{100, 1000, 5000} {
-			weft := all.of(harness.Say, "weft", codec, callers)
-			grpc := all.of(harness.Say, "grpc", codec, callers)
-			ours, theirs := weft.figure(callsPerSecond), grpc.figure(callsPerSecond)
-			got := weft.over(callsPerSecond, grpc, callsPerSecond)
+			weft := all.of(contract.Echo, "weft", codec, callers)
+			grpc := all.of(contract.Echo, "grpc-go", codec, callers)
+			ours, theirs := weft.Figure(callsPerSecond), grpc.Figure(callsPerSecond)
+			got := weft.Over(callsPerSecond, grpc, callsPerSecond)
 			list = append(list, goal{
-				what:     fmt.Sprintf("calls/s over grpc-go's, %s, %s callers", codec, count(callers)),
+				what:     fmt.Sprintf("calls/s over grpc-go's, %s, %s callers", codec, records.Count(callers)),
 				limit:    fmt.Sprintf("≥ %d ×", times),
-				measured: got.text("×"),
-				beside:   ours.text("") + " to " + theirs.text(""),
-				verdict:  judge(got.rounds > 0, got.median >= times),
+				measured: got.Text("×"),
+				beside:   ours.Text("") + " to " + theirs.Text(""),
+				verdict:  judge(got.Rounds > 0, got.Median >= times),
 			})
-			ours, theirs = weft.figure(tail99), grpc.figure(tail99)
-			got = weft.over(tail99, grpc, tail99)
+			ours, theirs = weft.Figure(tail99), grpc.Figure(tail99)
+			got = weft.Over(tail99, grpc, tail99)
 			list = append(list, goal{
-				what:     fmt.Sprintf("p99 over grpc-go's, %s, %s callers", codec, count(callers)),
+				what:     fmt.Sprintf("p99 over grpc-go's, %s, %s callers", codec, records.Count(callers)),
 				limit:    "< 1 ×",
-				measured: got.text("×"),
-				beside:   ours.text("µs") + " to " + theirs.text("µs"),
-				verdict:  judge(got.rounds > 0, got.median < 1),
+				measured: got.Text("×"),
+				beside:   ours.Text("µs") + " to " + theirs.Text("µs"),
+				verdict:  judge(got.Rounds > 0, got.Median < 1),
 			})
 		}
 	}
@@ -107,34 +108,34 @@ func plainGoals(all results) []goal {
 	const share, slower, allocated = 0.75, 1.15, 0.02
 	var list []goal
 	for _, callers := range []int{100, 1000} {
-		each := all.of(harness.Say, "weft:each", msg.Raw, callers)
-		tcp := all.of(harness.Say, "tcp", msg.Raw, callers)
-		got := each.over(callsPerSecond, tcp, callsPerSecond)
+		each := all.of(contract.Echo, "weft:each", raw, callers)
+		tcp := all.of(contract.Echo, "tcp", raw, callers)
+		got := each.Over(callsPerSecond, tcp, callsPerSecond)
 		list = append(list, goal{
-			what:     fmt.Sprintf("calls/s over plain TCP's, a connection per caller, raw, %s callers", count(callers)),
-			limit:    "≥ " + number(share) + " ×",
-			measured: got.text("×"),
-			beside:   each.figure(callsPerSecond).text("") + " to " + tcp.figure(callsPerSecond).text(""),
-			verdict:  judge(got.rounds > 0, got.median >= share),
+			what:     fmt.Sprintf("calls/s over plain TCP's, a connection per caller, raw, %s callers", records.Count(callers)),
+			limit:    "≥ " + records.Number(share) + " ×",
+			measured: got.Text("×"),
+			beside:   each.Figure(callsPerSecond).Text("") + " to " + tcp.Figure(callsPerSecond).Text(""),
+			verdict:  judge(got.Rounds > 0, got.Median >= share),
 		})
 	}
-	one := all.of(harness.Say, "weft", msg.Raw, 1)
-	tcp := all.of(harness.Say, "tcp", msg.Raw, 1)
-	got := one.over(median50, tcp, median50)
+	one := all.of(contract.Echo, "weft", raw, 1)
+	tcp := all.of(contract.Echo, "tcp", raw, 1)
+	got := one.Over(median50, tcp, median50)
 	list = append(list, goal{
 		what:     "p50 over plain TCP's, raw, 1 caller",
-		limit:    "≤ " + number(slower) + " ×",
-		measured: got.text("×"),
-		beside:   one.figure(median50).text("µs") + " to " + tcp.figure(median50).text("µs"),
-		verdict:  judge(got.rounds > 0, got.median <= slower),
+		limit:    "≤ " + records.Number(slower) + " ×",
+		measured: got.Text("×"),
+		beside:   one.Figure(median50).Text("µs") + " to " + tcp.Figure(median50).Text("µs"),
+		verdict:  judge(got.Rounds > 0, got.Median <= slower),
 	})
-	allocs := all.of(harness.Say, "weft", msg.Raw, 1000).figure(allocations)
+	allocs := all.of(contract.Echo, "weft", raw, 1000).Figure(allocations)
 	return append(list, goal{
 		what:     "allocations of a call, both sides, raw, 1,000 callers",
-		limit:    "≤ " + number(allocated),
+		limit:    "≤ " + records.Number(allocated),
 		measured: fraction(allocs),
 		beside:   "contexts in slabs of 64: 0.016",
-		verdict:  judge(allocs.rounds > 0, allocs.median <= allocated),
+		verdict:  judge(allocs.Rounds > 0, allocs.Median <= allocated),
 	})
 }
 
@@ -144,39 +145,39 @@ func mixedGoals(all results) []goal {
 	const beside = 3 * time.Millisecond
 	var list []goal
 	for _, callers := range []int{1000, 5000} {
-		run := all.of(harness.Sleep, "weft", msg.VT, callers)
-		awake := all.of(harness.Say, "weft", msg.VT, callers)
-		side := run.figure(ideal)
-		got := run.over(callsPerSecond, awake, func(r harness.Record) float64 { return min(r.CallsPerSec, side.median) })
+		run := all.of(contract.Delay, "weft", vtproto, callers)
+		awake := all.of(contract.Echo, "weft", vtproto, callers)
+		side := run.Figure(ideal)
+		got := run.Over(callsPerSecond, awake, func(r runner.Record) float64 { return min(r.CallsPerSec, side.Median) })
 		list = append(list, goal{
-			what:     fmt.Sprintf("calls/s of a handler that sleeps 10 ms, %s callers, over what is possible", count(callers)),
-			limit:    "≥ " + number(parallel) + " ×",
-			measured: got.text("×"),
-			beside:   run.figure(callsPerSecond).text("") + " to the lower of " + side.short() + " and " + awake.figure(callsPerSecond).text(""),
-			verdict:  judge(got.rounds > 0, got.median >= parallel),
+			what:     fmt.Sprintf("calls/s of a handler that sleeps 10 ms, %s callers, over what is possible", records.Count(callers)),
+			limit:    "≥ " + records.Number(parallel) + " ×",
+			measured: got.Text("×"),
+			beside:   run.Figure(callsPerSecond).Text("") + " to the lower of " + side.Short() + " and " + awake.Figure(callsPerSecond).Text(""),
+			verdict:  judge(got.Rounds > 0, got.Median >= parallel),
 		})
 	}
 	for _, callers := range []int{100, 1000} {
-		mixed := all.of(harness.Slow, "weft", msg.VT, callers)
-		alone := all.of(harness.Say, "weft", msg.VT, callers)
-		got := mixed.over(tail99, alone, tail99)
+		mixed := all.of(contract.Slow, "weft", vtproto, callers)
+		alone := all.of(contract.Echo, "weft", vtproto, callers)
+		got := mixed.Over(tail99, alone, tail99)
 		list = append(list, goal{
-			what:     fmt.Sprintf("p99 of the others when one call in a hundred takes 5 ms, %s callers", count(callers)),
+			what:     fmt.Sprintf("p99 of the others when one call in a hundred takes 5 ms, %s callers", records.Count(callers)),
 			limit:    fmt.Sprintf("≤ %d ×", disturbed),
-			measured: got.text("×"),
-			beside:   mixed.figure(tail99).text("µs") + " to " + alone.figure(tail99).text("µs"),
-			verdict:  judge(got.rounds > 0, got.median <= disturbed),
+			measured: got.Text("×"),
+			beside:   mixed.Figure(tail99).Text("µs") + " to " + alone.Figure(tail99).Text("µs"),
+			verdict:  judge(got.Rounds > 0, got.Median <= disturbed),
 		})
 	}
 	for _, callers := range []int{1, 100} {
-		got := all.of(harness.Large, "weft", msg.VT, callers).figure(tail99)
-		grpc := all.of(harness.Large, "grpc", msg.VT, callers).figure(tail99)
+		got := all.of(contract.Large, "weft", vtproto, callers).Figure(tail99)
+		grpc := all.of(contract.Large, "grpc-go", vtproto, callers).Figure(tail99)
 		list = append(list, goal{
-			what:     "p99 of small calls beside replies of 8 MiB, " + counted(callers, "caller"),
-			limit:    fmt.Sprintf("< %s µs", thousands(float64(beside.Microseconds()))),
-			measured: got.text("µs"),
-			beside:   "grpc-go " + grpc.text("µs"),
-			verdict:  judge(got.rounds > 0, got.median < float64(beside.Microseconds())),
+			what:     "p99 of small calls beside replies of 8 MiB, " + records.Counted(callers, "caller"),
+			limit:    fmt.Sprintf("< %s µs", records.Thousands(float64(beside.Microseconds()))),
+			measured: got.Text("µs"),
+			beside:   "grpc-go " + grpc.Text("µs"),
+			verdict:  judge(got.Rounds > 0, got.Median < float64(beside.Microseconds())),
 		})
 	}
 	return list

@@ -7,17 +7,18 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
 	"github.com/weftrpc/weft/internal/leak"
+
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/internal/runner"
+	"github.com/weftrpc/weft/bench/report/records"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
 // TestDocumentsAgreeWithTheResults fails when the results have changed and
-// nobody ran 'make figures', or when somebody has changed a figure by hand.
+// nobody ran 'make figures', or when somebody has changed a records.Figure by hand.
 func TestDocumentsAgreeWithTheResults(t *testing.T) {
 	if err := run([]string{"-check", "-in", "../results/core.jsonl", "-root", "../.."}, io.Discard); err != nil {
 		t.Error(err)
@@ -25,10 +26,11 @@ func TestDocumentsAgreeWithTheResults(t *testing.T) {
 }
 
 // record is a run of weft with figures that meet every goal.
-func record(change func(*harness.Record)) harness.Record {
-	r := harness.Record{Workload: harness.Say, Peer: "weft", Codec: msg.Raw, Callers: 1000, Calls: 1000, Seconds: 3}
+func record(change func(*runner.Record)) runner.Record {
+	r := runner.Record{Workload: contract.Echo, Peer: "weft", Codec: raw, Callers: 1000, Calls: 1000, Seconds: 3}
 	r.CallsPerSec, r.P50, r.P99 = 100_000, 10, 1000
-	r.ClientCPU, r.ServerCPU, r.ServerAllocs = 1, 1, 0.016
+	r.ClientCPU, r.ServerCPU = 1, 1
+	r.ClientAllocs, r.ServerAllocs = new(float64), new(0.016)
 	if change != nil {
 		change(&r)
 	}
@@ -44,39 +46,39 @@ func TestGoals(t *testing.T) {
 	}{
 		{"processor time at the limit", "processor time of a call, raw, 1,000 callers", results{record(nil)}, met},
 		{"processor time beyond it", "processor time of a call, raw, 1,000 callers",
-			results{record(func(r *harness.Record) { r.ClientCPU = 1.01 })}, missed},
+			results{record(func(r *runner.Record) { r.ClientCPU = 1.01 })}, missed},
 		{"the median counts", "processor time of a call, raw, 1,000 callers",
-			results{record(func(r *harness.Record) { r.ClientCPU = 9 }), record(nil), record(nil)}, met},
+			results{record(func(r *runner.Record) { r.ClientCPU = 9 }), record(nil), record(nil)}, met},
 		{"another codec", "processor time of a call, vtproto, 1,000 callers", results{record(nil)}, noData},
 		{"a run that failed as a whole", "processor time of a call, raw, 1,000 callers",
-			results{record(func(r *harness.Record) { r.Calls = 0 })}, noData},
+			results{record(func(r *runner.Record) { r.Calls = 0 })}, noData},
 		{"fewer callers may cost more", "processor time of a call, raw, 100 callers",
-			results{record(func(r *harness.Record) { r.Callers, r.ClientCPU = 100, 1.6 })}, met},
+			results{record(func(r *runner.Record) { r.Callers, r.ClientCPU = 100, 1.6 })}, met},
 		{"allocations", "allocations of a call, both sides, raw, 1,000 callers", results{record(nil)}, met},
 		{"too many allocations", "allocations of a call, both sides, raw, 1,000 callers",
-			results{record(func(r *harness.Record) { r.ClientAllocs = 1 })}, missed},
-		{"five times grpc-go", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc", msg.VT, 20_000, 2000), met},
-		{"less than that", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc", msg.VT, 20_001, 2000), missed},
-		{"grpc-go was not measured", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc", msg.VT, 20_000, 2000)[:1], noData},
-		{"a shorter tail", "p99 over grpc-go's, vtproto, 1,000 callers", beside("grpc", msg.VT, 20_000, 1000.1), met},
-		{"the same tail", "p99 over grpc-go's, vtproto, 1,000 callers", beside("grpc", msg.VT, 20_000, 1000), missed},
+			results{record(func(r *runner.Record) { r.ClientAllocs = new(1.0) })}, missed},
+		{"five times grpc-go", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc-go", vtproto, 20_000, 2000), met},
+		{"less than that", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc-go", vtproto, 20_001, 2000), missed},
+		{"grpc-go was not measured", "calls/s over grpc-go's, vtproto, 1,000 callers", beside("grpc-go", vtproto, 20_000, 2000)[:1], noData},
+		{"a shorter tail", "p99 over grpc-go's, vtproto, 1,000 callers", beside("grpc-go", vtproto, 20_000, 1000.1), met},
+		{"the same tail", "p99 over grpc-go's, vtproto, 1,000 callers", beside("grpc-go", vtproto, 20_000, 1000), missed},
 		{"near plain TCP", "calls/s over plain TCP's, a connection per caller, raw, 1,000 callers",
 			each(133_000), met},
 		{"far from it", "calls/s over plain TCP's, a connection per caller, raw, 1,000 callers", each(134_000), missed},
 		{"one caller", "p50 over plain TCP's, raw, 1 caller", one(8.8), met},
 		{"one caller, slower", "p50 over plain TCP's, raw, 1 caller", one(8.6), missed},
 		{"sleepers side by side", "calls/s of a handler that sleeps 10 ms, 1,000 callers, over what is possible",
-			second(harness.Sleep, 1000, func(r *harness.Record) { r.CallsPerSec, r.Ideal = 75_000, 100_000 }), met},
+			second(contract.Delay, 1000, func(r *runner.Record) { r.CallsPerSec, r.Ideal = 75_000, 100_000 }), met},
 		{"sleepers one behind the other", "calls/s of a handler that sleeps 10 ms, 1,000 callers, over what is possible",
-			second(harness.Sleep, 1000, func(r *harness.Record) { r.CallsPerSec, r.Ideal = 100, 100_000 }), missed},
+			second(contract.Delay, 1000, func(r *runner.Record) { r.CallsPerSec, r.Ideal = 100, 100_000 }), missed},
 		{"slow ones disturb little", "p99 of the others when one call in a hundred takes 5 ms, 1,000 callers",
-			second(harness.Slow, 1000, func(r *harness.Record) { r.P99 = 2000 }), met},
+			second(contract.Slow, 1000, func(r *runner.Record) { r.P99 = 2000 }), met},
 		{"slow ones disturb much", "p99 of the others when one call in a hundred takes 5 ms, 1,000 callers",
-			second(harness.Slow, 1000, func(r *harness.Record) { r.P99 = 2001 }), missed},
+			second(contract.Slow, 1000, func(r *runner.Record) { r.P99 = 2001 }), missed},
 		{"small beside large", "p99 of small calls beside replies of 8 MiB, 100 callers",
-			second(harness.Large, 100, func(r *harness.Record) { r.P99 = 2999 }), met},
+			second(contract.Large, 100, func(r *runner.Record) { r.P99 = 2999 }), met},
 		{"small behind large", "p99 of small calls beside replies of 8 MiB, 100 callers",
-			second(harness.Large, 100, func(r *harness.Record) { r.P99 = 3000 }), missed},
+			second(contract.Large, 100, func(r *runner.Record) { r.P99 = 3000 }), missed},
 	}
 	for _, tt := range tests {
 		list := goals(tt.records)
@@ -90,86 +92,46 @@ func TestGoals(t *testing.T) {
 }
 
 // beside is weft and another peer with a thousand callers.
-func beside(peer string, codec msg.Codec, perSecond, p99 float64) results {
-	return results{record(func(r *harness.Record) { r.Codec = codec }), record(func(r *harness.Record) {
+func beside(peer string, codec string, perSecond, p99 float64) results {
+	return results{record(func(r *runner.Record) { r.Codec = codec }), record(func(r *runner.Record) {
 		r.Peer, r.Codec, r.CallsPerSec, r.P99 = peer, codec, perSecond, p99
 	})}
 }
 
 // each is weft with a connection per caller beside plain TCP.
 func each(tcp float64) results {
-	return results{record(func(r *harness.Record) { r.Peer = "weft:each" }), record(func(r *harness.Record) {
+	return results{record(func(r *runner.Record) { r.Peer = "weft:each" }), record(func(r *runner.Record) {
 		r.Peer, r.CallsPerSec = "tcp", tcp
 	})}
 }
 
 // one is one caller of weft beside one of plain TCP.
 func one(tcp float64) results {
-	return results{record(func(r *harness.Record) { r.Callers = 1 }), record(func(r *harness.Record) {
+	return results{record(func(r *runner.Record) { r.Callers = 1 }), record(func(r *runner.Record) {
 		r.Peer, r.Callers, r.P50 = "tcp", 1, tcp
 	})}
 }
 
 // second is a workload beside the plain one.
-func second(work harness.Workload, callers int, change func(*harness.Record)) results {
-	plain := record(func(r *harness.Record) { r.Codec, r.Callers = msg.VT, callers })
+func second(work contract.Workload, callers int, change func(*runner.Record)) results {
+	plain := record(func(r *runner.Record) { r.Codec, r.Callers = vtproto, callers })
 	mixed := plain
 	mixed.Workload = work
 	change(&mixed)
 	return results{plain, mixed}
 }
 
-func TestFiguresOfRounds(t *testing.T) {
-	perSecond := func(values ...float64) figure {
-		var some runs
-		for _, v := range values {
-			some = append(some, record(func(r *harness.Record) { r.CallsPerSec = v }))
-		}
-		return some.figure(callsPerSecond)
+func TestFraction(t *testing.T) {
+	if got := fraction(records.FigureOf([]float64{0.0156})); got != "0.016" {
+		t.Errorf("got %q", got)
 	}
-	tests := []struct {
-		got  string
-		want string
-	}{
-		{perSecond().text("µs"), "–"},
-		{perSecond(1234567).text(""), "1,234,567"},
-		{perSecond(3, 1, 2).text("µs"), "2.00 (1.00–3.00) µs"},
-		{perSecond(1, 2).short(), "1.50"},
-		{perSecond(999.6).short(), "1,000"},
-		{fraction(perSecond(0.0156)), "0.016"},
-		{counted(1, "call"), "1 call"},
-		{counted(1000, "call"), "1,000 calls"},
-	}
-	for _, tt := range tests {
-		if tt.got != tt.want {
-			t.Errorf("got %q, want %q", tt.got, tt.want)
-		}
-	}
-}
-
-// TestNeighboursAreCompared: a run is compared with the one beside it, not with
-// one from another hour.
-func TestNeighboursAreCompared(t *testing.T) {
-	at := func(minute int, perSecond float64) harness.Record {
-		return record(func(r *harness.Record) {
-			r.Time, r.CallsPerSec = time.Date(2026, 1, 1, 12, minute, 0, 0, time.UTC), perSecond
-		})
-	}
-	ours := runs{at(1, 100), at(31, 10)}
-	theirs := runs{at(0, 50), at(30, 5), at(59, 1000)}
-	want := figure{median: 2, least: 2, most: 2, rounds: 2}
-	if got := ours.over(callsPerSecond, theirs, callsPerSecond); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	for _, none := range []runs{nil, {at(1, 0)}} {
-		if got := ours.over(callsPerSecond, none, callsPerSecond); got.rounds != 0 {
-			t.Errorf("over %d runs: %+v", len(none), got)
-		}
+	if got := fraction(records.Figure{}); got != records.None {
+		t.Errorf("without rounds: %q", got)
 	}
 }
 
 func TestFailuresAreShown(t *testing.T) {
-	all := results{record(func(r *harness.Record) { r.Failures = 2 })}
+	all := results{record(func(r *runner.Record) { r.Failures = 2 })}
 	blocks, err := render(all)
 	if err != nil {
 		t.Fatal(err)
@@ -208,24 +170,6 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-func TestRead(t *testing.T) {
-	tests := []struct{ name, text, wrong string }{
-		{"two lines", `{"peer":"weft"}` + "\n\n" + `{"peer":"tcp"}` + "\n", ""},
-		{"nothing", "", "no records"},
-		{"not JSON", "| a table |\n", "line 1"},
-		{"a field of another version", `{"peer":"weft"}` + "\n" + `{"speed":1}`, `line 2: json: unknown field "speed"`},
-	}
-	for _, tt := range tests {
-		all, err := read(strings.NewReader(tt.text))
-		if tt.wrong == "" && (err != nil || len(all) != 2) {
-			t.Errorf("%s: %d records, %v", tt.name, len(all), err)
-		}
-		if tt.wrong != "" && (err == nil || !strings.Contains(err.Error(), tt.wrong)) {
-			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.wrong)
-		}
-	}
-}
-
 // TestRun writes documents and then finds them up to date, until one is changed.
 func TestRun(t *testing.T) {
 	root := t.TempDir()
@@ -252,7 +196,11 @@ func TestRun(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(root, "README.md")); err != nil || !strings.Contains(string(b), "goals are met") {
 		t.Errorf("README.md holds no table: %q, %v", b, err)
 	}
-	for _, a := range [][]string{{"more"}, {"-spin"}, {"-in", "no-such-file"}} {
+	wrong := [][]string{
+		{"more"}, {"-spin"}, {"-in", "no-such-file"}, {"-html", "x"}, {"-svg", "x"},
+		{"-comparison", "../results/core.jsonl"}, {"-comparison", "no-such-file", "-html", "x"},
+	}
+	for _, a := range wrong {
 		if err := run(a, io.Discard); err == nil {
 			t.Errorf("%v: no error", a)
 		}

@@ -1,4 +1,5 @@
-// Command generate writes idl/pb and idl/vt from idl/benchmark.proto.
+// Command generate writes idl/pb, idl/vt and idl/gencode from
+// idl/benchmark.proto and idl/math.proto.
 //
 // Run it through "go generate ./idl" in the bench module. It parses the schema
 // with bufbuild/protocompile and hands it to the plug-ins that go.mod pins as
@@ -34,10 +35,7 @@ type plugin struct {
 	tool, parameter string
 }
 
-const (
-	schema     = "benchmark.proto"
-	importRoot = "github.com/weftrpc/weft/bench/idl/"
-)
+const importRoot = "github.com/weftrpc/weft/bench/idl/"
 
 func main() {
 	log.SetFlags(0)
@@ -47,21 +45,28 @@ func main() {
 		{folder: "pb", pkg: "main", plugins: []plugin{google}},
 		{folder: "vt", pkg: "vt", plugins: []plugin{google, vt}},
 	}
-	source, err := os.ReadFile(schema)
-	if err != nil {
-		log.Fatalf("read the schema (run this through go generate): %v", err)
-	}
-	for _, t := range targets {
-		if err := t.generate(source); err != nil {
-			log.Fatalf("generate %s: %v", t.folder, err)
+	ctx := context.Background()
+	plain := &gencode{folder: "gencode"}
+	for _, schema := range []string{"benchmark.proto", "math.proto"} {
+		source, err := os.ReadFile(schema)
+		if err != nil {
+			log.Fatalf("read the schema (run this through go generate): %v", err)
+		}
+		for _, t := range targets {
+			if err := t.generate(ctx, schema, source); err != nil {
+				log.Fatalf("generate %s from %s: %v", t.folder, schema, err)
+			}
+		}
+		if err := plain.write(ctx, schema, source); err != nil {
+			log.Fatalf("generate %s from %s: %v", plain.folder, schema, err)
 		}
 	}
 }
 
 // generate compiles the schema under the target's protobuf package and runs
 // every plug-in on it.
-func (t target) generate(source []byte) error {
-	file, err := t.compile(source)
+func (t target) generate(ctx context.Context, schema string, source []byte) error {
+	file, err := t.compile(ctx, schema, source)
 	if err != nil {
 		return err
 	}
@@ -73,7 +78,7 @@ func (t target) generate(source []byte) error {
 	return nil
 }
 
-func (t target) compile(source []byte) (*descriptorpb.FileDescriptorProto, error) {
+func (t target) compile(ctx context.Context, schema string, source []byte) (*descriptorpb.FileDescriptorProto, error) {
 	// The file's name is a registration key too, so it differs per target.
 	name := t.folder + "/" + schema
 	text := strings.Replace(string(source), "package main;", "package "+t.pkg+";", 1)
@@ -83,7 +88,7 @@ func (t target) compile(source []byte) (*descriptorpb.FileDescriptorProto, error
 		},
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	files, err := compiler.Compile(context.Background(), name)
+	files, err := compiler.Compile(ctx, name)
 	if err != nil {
 		return nil, err
 	}

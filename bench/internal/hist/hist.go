@@ -8,10 +8,13 @@
 package hist
 
 import (
+	"math"
 	"sync"
 	"time"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weftrpc/weft/bench/contract"
 )
 
 const (
@@ -30,14 +33,9 @@ type Shard struct {
 	mu        sync.Mutex
 	histogram *hdr.Histogram
 	count     int64
-	sum, max  int64 // nanoseconds, exact where the histogram rounds
+	sum       int64 // nanoseconds, exact where the histogram rounds, as min and max are
+	min, max  int64
 	_         [64]byte
-}
-
-// Summary is what a distribution comes down to. All zero if nothing was recorded.
-type Summary struct {
-	Count                     int64
-	Mean, P50, P99, P999, Max time.Duration
 }
 
 // NewRecorder makes a recorder of n shards, at least one. Four for each
@@ -46,6 +44,7 @@ func NewRecorder(n int) *Recorder {
 	r := &Recorder{shards: make([]Shard, max(n, 1))}
 	for i := range r.shards {
 		r.shards[i].histogram = hdr.New(lowest, highest, digits)
+		r.shards[i].min = math.MaxInt64
 	}
 	return r
 }
@@ -59,6 +58,7 @@ func (s *Shard) Record(d time.Duration) {
 	s.mu.Lock()
 	s.count++
 	s.sum += ns
+	s.min = min(s.min, ns)
 	s.max = max(s.max, ns)
 	// The only error is a value out of range, which the bound excludes.
 	_ = s.histogram.RecordValue(min(ns, highest))
@@ -84,37 +84,32 @@ func (r *Recorder) Reset() {
 		s := &r.shards[i]
 		s.mu.Lock()
 		s.histogram.Reset()
-		s.count, s.sum, s.max = 0, 0, 0
+		s.count, s.sum, s.min, s.max = 0, 0, math.MaxInt64, 0
 		s.mu.Unlock()
 	}
 }
 
-// Summary merges the shards. It may be called while others record.
-func (r *Recorder) Summary() Summary {
+// Distribution merges the shards. It may be called while others record.
+func (r *Recorder) Distribution() contract.Distribution {
 	merged := hdr.New(lowest, highest, digits)
-	var count, sum, top int64
+	d := contract.Distribution{Min: math.MaxInt64}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
 		merged.Merge(s.histogram)
-		count += s.count
-		sum += s.sum
-		top = max(top, s.max)
+		d.Count += s.count
+		d.Sum += s.sum
+		d.Min = min(d.Min, s.min)
+		d.Max = max(d.Max, s.max)
 		s.mu.Unlock()
 	}
-	if count == 0 {
-		return Summary{}
+	if d.Count == 0 {
+		return contract.Distribution{}
 	}
-	at := func(percent float64) time.Duration {
-		// A bucket is named by its upper end, which may lie above the real maximum.
-		return time.Duration(min(merged.ValueAtQuantile(percent), top))
+	for _, bar := range merged.Distribution() {
+		if bar.Count > 0 {
+			d.Histogram = append(d.Histogram, [2]int64{bar.To, bar.Count})
+		}
 	}
-	return Summary{
-		Count: count,
-		Mean:  time.Duration(sum / count),
-		P50:   at(50),
-		P99:   at(99),
-		P999:  at(99.9),
-		Max:   time.Duration(top),
-	}
+	return d
 }

@@ -2,17 +2,19 @@ package hist
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/internal/leak"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-func TestSummaryAgreesWithSortedValues(t *testing.T) {
+func TestDistributionAgreesWithSortedValues(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	tests := []struct {
 		name string
@@ -38,21 +40,24 @@ func TestSummaryAgreesWithSortedValues(t *testing.T) {
 				recorder.Shard(i).Record(values[i])
 			}
 			slices.Sort(values)
-			got := recorder.Summary()
-			if got.Count != int64(len(values)) || got.Max != values[len(values)-1] {
-				t.Errorf("count %d, max %v; want %d, %v", got.Count, got.Max, len(values), values[len(values)-1])
+			got := recorder.Distribution()
+			if err := got.Check(); err != nil {
+				t.Fatal(err)
 			}
-			near(t, "mean", got.Mean, sum/time.Duration(len(values)))
-			near(t, "p50", got.P50, values[len(values)*50/100-1])
-			near(t, "p99", got.P99, values[len(values)*99/100-1])
-			near(t, "p99.9", got.P999, values[len(values)*999/1000-1])
+			if got.Count != int64(len(values)) || got.Sum != int64(sum) || got.Min != int64(values[0]) || got.Max != int64(values[len(values)-1]) {
+				t.Errorf("count %d, sum %d, %d to %d; these are exact", got.Count, got.Sum, got.Min, got.Max)
+			}
+			near(t, "p50", got.Quantile(0.5), values[len(values)*50/100-1])
+			near(t, "p99", got.Quantile(0.99), values[len(values)*99/100-1])
+			near(t, "p99.9", got.Quantile(0.999), values[len(values)*999/1000-1])
 		})
 	}
 }
 
 // near allows what three digits allow.
-func near(t *testing.T, name string, got, want time.Duration) {
+func near(t *testing.T, name string, ns int64, want time.Duration) {
 	t.Helper()
+	got := time.Duration(ns)
 	if diff := (got - want).Abs(); diff > want/1000+1 {
 		t.Errorf("%s is %v, want %v within 0.1 %%", name, got, want)
 	}
@@ -62,23 +67,23 @@ func TestOutOfRange(t *testing.T) {
 	recorder := NewRecorder(1)
 	recorder.Shard(0).Record(-time.Second)
 	recorder.Shard(0).Record(5 * time.Minute)
-	got := recorder.Summary()
-	if got.Count != 2 || got.Max != 5*time.Minute {
-		t.Errorf("got %+v, want both values counted and the exact maximum", got)
+	got := recorder.Distribution()
+	if got.Count != 2 || got.Max != int64(5*time.Minute) || got.Min != 0 {
+		t.Errorf("got %+v, want both values counted, and exact bounds", got)
 	}
-	if got.P50 != 0 {
-		t.Errorf("a negative latency gave p50 %v, want 0", got.P50)
+	if p50 := got.Quantile(0.5); p50 != 0 {
+		t.Errorf("a negative latency gave p50 %v, want 0", p50)
 	}
 }
 
 func TestEmptyAndReset(t *testing.T) {
 	recorder := NewRecorder(0)
-	if got := recorder.Summary(); got != (Summary{}) {
+	if got := recorder.Distribution(); !reflect.DeepEqual(got, contract.Distribution{}) {
 		t.Errorf("an empty recorder gave %+v", got)
 	}
 	recorder.Shard(7).Record(time.Millisecond)
 	recorder.Reset()
-	if got := recorder.Summary(); got != (Summary{}) || recorder.Count() != 0 {
+	if got := recorder.Distribution(); !reflect.DeepEqual(got, contract.Distribution{}) || recorder.Count() != 0 {
 		t.Errorf("after Reset: %+v, count %d", got, recorder.Count())
 	}
 }
@@ -96,7 +101,7 @@ func TestConcurrentRecord(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := recorder.Summary().Count; got != goroutines*each {
+	if got := recorder.Distribution().Count; got != goroutines*each {
 		t.Errorf("counted %d, want %d", got, goroutines*each)
 	}
 }

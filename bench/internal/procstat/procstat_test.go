@@ -2,6 +2,7 @@ package procstat
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -77,6 +78,7 @@ func FuzzParse(f *testing.F) {
 		_, _ = parseStat(text)
 		_, _ = parseLoad(text)
 		_, _ = field([]byte(text), "VmHWM")
+		_, _ = parseDev(text)
 		if parseCPU(text) == "" && len(text) == 0 {
 			t.Error("no text must give a name that says so")
 		}
@@ -98,11 +100,12 @@ func TestParseLoadAndCPU(t *testing.T) {
 	}
 }
 
-func TestSelfSeesWork(t *testing.T) {
-	before, err := Self()
+func TestOfSeesWork(t *testing.T) {
+	before, err := Of(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
+	cpu, mallocs := CPUTime(), Mallocs()
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -117,9 +120,9 @@ func TestSelfSeesWork(t *testing.T) {
 		}
 		kept = append(kept, make([]byte, 1<<10))
 	}
-	for start := time.Now(); time.Since(start) < 30*time.Millisecond; {
+	for start := CPUTime(); CPUTime()-start < 60*time.Millisecond; {
 	}
-	after, err := Self()
+	after, err := Of(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +130,32 @@ func TestSelfSeesWork(t *testing.T) {
 	if used.Writes < writes {
 		t.Errorf("saw %d writes, want at least %d", used.Writes, writes)
 	}
-	if used.Mallocs < uint64(len(kept)) {
-		t.Errorf("saw %d allocations, want at least %d", used.Mallocs, len(kept))
+	if used.CPU < 60*time.Millisecond {
+		t.Errorf("saw %v of processor time after 60 ms of it", used.CPU)
 	}
-	if used.CPU < 5*time.Millisecond {
-		t.Errorf("saw %v of processor time after 30 ms of work", used.CPU)
+	if own := CPUTime() - cpu; own < 60*time.Millisecond {
+		t.Errorf("getrusage saw %v of processor time after 60 ms of it", own)
+	}
+	if n := Mallocs() - mallocs; n < uint64(len(kept)) {
+		t.Errorf("saw %d allocations, want at least %d", n, len(kept))
 	}
 	if used.PeakRSS < 1<<20 {
 		t.Errorf("peak memory %d bytes is too small to be true", used.PeakRSS)
+	}
+	if both := used.Plus(used); both.CPU != 2*used.CPU || both.Writes != 2*used.Writes || both.PeakRSS != 2*used.PeakRSS {
+		t.Errorf("twice %+v is %+v", used, both)
+	}
+}
+
+func TestOfAProcessThatIsNoMore(t *testing.T) {
+	cmd := exec.Command("true")
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if usage, err := Of(cmd.Process.Pid); err == nil {
+		t.Errorf("a process that ended has used %+v", usage)
+	}
+	if wire, err := WireOf(cmd.Process.Pid); err == nil {
+		t.Errorf("a process that ended sent %+v", wire)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/harness"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 // Dial opens the connections and spreads the callers over them evenly.

@@ -15,10 +15,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net"
+	"runtime"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/internal/listen"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 const (
@@ -39,8 +41,20 @@ type Peer struct{}
 // Name is "floor".
 func (Peer) Name() string { return "floor" }
 
-// Supports every codec, and the method Say alone.
-func (Peer) Supports(_ msg.Codec, method msg.Method) error {
+// Describe says what the peer is.
+func (Peer) Describe() contract.Description {
+	return contract.Description{
+		Language: "Go",
+		Version:  runtime.Version(),
+		Settings: "no RPC: two connections, a frame, the codec, batching, and nothing else",
+	}
+}
+
+// Supports the protobuf codecs and raw, and the method Say alone.
+func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if !msg.Protobuf(codec) {
+		return fmt.Errorf("floor has no codec %s", codec)
+	}
 	if method != msg.Say {
 		return fmt.Errorf("floor answers on the reading goroutine and has no %s", method.Name())
 	}

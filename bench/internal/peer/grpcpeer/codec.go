@@ -6,8 +6,7 @@ import (
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
 
-	"github.com/weftrpc/weft/bench/idl/vt"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 // forced is the codec to set in place of grpc-go's own, which is google's
@@ -22,6 +21,15 @@ func forced(codec msg.Codec) encoding.CodecV2 {
 	return nil
 }
 
+// fast is what vtprotobuf generates for a message.
+type fast interface {
+	SizeVT() int
+	MarshalVT() ([]byte, error)
+	MarshalToSizedBufferVT([]byte) (int, error)
+	UnmarshalVT([]byte) error
+	Reset()
+}
+
 // vtCodec encodes with vtprotobuf's code, in buffers of grpc-go's pool where
 // those are used at all (from 1 KiB on).
 type vtCodec struct{}
@@ -29,9 +37,9 @@ type vtCodec struct{}
 func (vtCodec) Name() string { return "proto" }
 
 func (vtCodec) Marshal(v any) (mem.BufferSlice, error) {
-	message, ok := v.(*vt.BenchmarkMessage)
+	message, ok := v.(fast)
 	if !ok {
-		return nil, fmt.Errorf("encode %T, want %T", v, message)
+		return nil, fmt.Errorf("encode %T, which vtprotobuf has generated nothing for", v)
 	}
 	size := message.SizeVT()
 	if mem.IsBelowBufferPoolingThreshold(size) {
@@ -48,9 +56,9 @@ func (vtCodec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 func (vtCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	message, ok := v.(*vt.BenchmarkMessage)
+	message, ok := v.(fast)
 	if !ok {
-		return fmt.Errorf("decode into %T, want %T", v, message)
+		return fmt.Errorf("decode into %T, which vtprotobuf has generated nothing for", v)
 	}
 	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
 	defer buffer.Free()

@@ -14,10 +14,11 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 const (
@@ -35,15 +36,29 @@ const (
 // Peer is grpc-go. The zero value is ready.
 type Peer struct{}
 
-// Name is "grpc".
-func (Peer) Name() string { return "grpc" }
+// Name is "grpc-go".
+func (Peer) Name() string { return "grpc-go" }
 
-// Supports everything.
-func (Peer) Supports(msg.Codec, msg.Method) error { return nil }
+// Describe says what the peer is.
+func (Peer) Describe() contract.Description {
+	return contract.Description{
+		Language: "Go",
+		Version:  harness.Version("google.golang.org/grpc"),
+		Settings: "stream workers, 64 KiB buffers, windows of 1 and 16 MiB, a channel for every 100 callers up to ten; vtprotobuf through CodecV2",
+	}
+}
+
+// Supports the protobuf codecs and raw.
+func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if !msg.Protobuf(codec) || method == msg.Add && codec == msg.Raw {
+		return fmt.Errorf("grpc-go has no codec %s for %s here", codec, method.Name())
+	}
+	return nil
+}
 
 // Serve serves the service Hello.
 func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
-	description, err := service(cfg.Codec, cfg.Service)
+	hello, err := service(cfg.Codec, cfg.Service)
 	if err != nil {
 		return err
 	}
@@ -60,7 +75,8 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 		options = append(options, grpc.ForceServerCodecV2(codec))
 	}
 	server := grpc.NewServer(options...)
-	server.RegisterService(description, nil)
+	server.RegisterService(hello, nil)
+	server.RegisterService(mathService(cfg.Codec), nil)
 	listener, err := net.Listen("tcp", cfg.Addr)
 	if err != nil {
 		return err
@@ -138,9 +154,15 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 	channel := c.channels[i%len(c.channels)]
 	switch c.codec {
 	case msg.VT:
-		return &caller[*vt.BenchmarkMessage]{channel: channel, request: msg.NewVT(), reply: new(vt.BenchmarkMessage)}, nil
+		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
+			channel: channel, request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
+		}, nil
 	case msg.Google:
-		return &caller[*pb.BenchmarkMessage]{channel: channel, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage)}, nil
+		return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
+			channel: channel, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+			fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
+		}, nil
 	case msg.Raw:
 		request, err := msg.NewRaw()
 		return &rawCaller{channel: channel, request: rawBody{request}}, err
@@ -158,12 +180,27 @@ func (c *client) Close() error {
 	return errors.Join(errs...)
 }
 
-type caller[M msg.Message] struct {
+// caller holds, beside the message, what it needs for MathService, whose messages
+// are of another type for each codec.
+type caller[M msg.Message, Req, Rep any] struct {
 	channel        *grpc.ClientConn
 	request, reply M
+	numbers        msg.Numbers
+	add            Req
+	added          Rep
+	fill           func(r *Req, a, b int32)
+	sum            func(r *Rep) int32
 }
 
-func (c *caller[M]) Call(m msg.Method) error {
+func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
+	if m == msg.Add {
+		a, b := c.numbers.Next()
+		c.fill(&c.add, a, b)
+		if err := c.channel.Invoke(context.Background(), mathName+"Add", &c.add, &c.added); err != nil {
+			return err
+		}
+		return msg.CheckSum(a, b, c.sum(&c.added))
+	}
 	// Both codecs reset the reply before they decode into it.
 	if err := c.channel.Invoke(context.Background(), path(m), c.request, c.reply); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 // serviceName is the one of benchmark.proto. The description is written by hand
@@ -23,6 +23,8 @@ func path(m msg.Method) string {
 		return "/" + serviceName + "/Slow"
 	case msg.Sleep:
 		return "/" + serviceName + "/Sleep"
+	case msg.Medium:
+		return "/" + serviceName + "/Medium"
 	case msg.Large:
 		return "/" + serviceName + "/Large"
 	}
@@ -53,6 +55,37 @@ func service(codec msg.Codec, s *msg.Service) (*grpc.ServiceDesc, error) {
 		})
 	}
 	return description, nil
+}
+
+// mathName begins the path of MathService's method.
+const mathName = "/main.MathService/"
+
+// mathService describes MathService for one codec; for raw bytes it has no method.
+func mathService(codec msg.Codec) *grpc.ServiceDesc {
+	description := &grpc.ServiceDesc{ServiceName: "main.MathService", HandlerType: (*any)(nil)}
+	var handler grpc.MethodHandler
+	switch codec {
+	case msg.VT:
+		handler = func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			var r vt.AddRequest
+			if err := decode(&r); err != nil {
+				return nil, err
+			}
+			return &vt.AddReply{X: r.A + r.B}, nil
+		}
+	case msg.Google:
+		handler = func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			var r pb.AddRequest
+			if err := decode(&r); err != nil {
+				return nil, err
+			}
+			return &pb.AddReply{X: r.A + r.B}, nil
+		}
+	default:
+		return description
+	}
+	description.Methods = []grpc.MethodDesc{{MethodName: "Add", Handler: handler}}
+	return description
 }
 
 // unary decodes into a fresh message and answers with it.

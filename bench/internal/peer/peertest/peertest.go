@@ -1,15 +1,17 @@
 // Package peertest is the conformance kit of [harness.Peer]: a peer that passes
-// can be measured. It takes about a second for each codec.
+// can be measured. It takes a few seconds for each codec.
 package peertest
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/harness"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 const (
@@ -19,38 +21,76 @@ const (
 
 // Run holds the peer to its contract, as server and client in this process.
 func Run(t *testing.T, peer harness.Peer) {
-	if _, err := (harness.Peers{peer}).Find(peer.Name()); err != nil || peer.Name() == "" {
-		t.Fatalf("the name %q does not find the peer: %v", peer.Name(), err)
-	}
-	supported := 0
-	for _, codec := range []msg.Codec{msg.Raw, msg.VT, msg.Google} {
-		for _, method := range msg.Methods() {
-			if peer.Supports(codec, method) != nil {
-				continue
-			}
-			supported++
-			t.Run(string(codec)+"/"+method.String(), func(t *testing.T) { calls(t, peer, codec, method) })
+	t.Run("description", func(t *testing.T) { describes(t, peer) })
+	codecs := 0
+	for _, codec := range msg.Codecs() {
+		if methods := supported(t, peer, codec); len(methods) > 0 {
+			t.Run(string(codec), func(t *testing.T) { run(t, peer, codec, methods) })
+			codecs++
 		}
 	}
-	if supported == 0 {
+	if codecs == 0 {
 		t.Fatal("the peer supports no codec and method")
 	}
-	codec := firstCodec(peer)
-	t.Run("connections", func(t *testing.T) { connections(t, peer, codec) })
+}
+
+// supported is what the peer can carry with a codec.
+func supported(t *testing.T, peer harness.Peer, codec msg.Codec) []msg.Method {
+	var methods []msg.Method
+	for _, m := range append(msg.Methods(), msg.Add) {
+		switch err := peer.Supports(codec, m); {
+		case err == nil:
+			methods = append(methods, m)
+		case err.Error() == "":
+			t.Errorf("%s with %s is refused without a reason", m.Name(), codec)
+		}
+	}
+	return methods
+}
+
+// run is Run for one codec and the methods that the peer carries with it.
+func run(t *testing.T, peer harness.Peer, codec msg.Codec, methods []msg.Method) {
+	for _, m := range methods {
+		t.Run(m.String(), func(t *testing.T) { calls(t, peer, codec, m) })
+	}
+	if slices.Contains(methods, msg.Medium) {
+		t.Run("beside large replies", func(t *testing.T) { beside(t, peer, codec) })
+	}
+	if slices.Contains(methods, msg.Add) {
+		t.Run("new connections", func(t *testing.T) { again(t, peer, codec) })
+	}
+	t.Run("connections", func(t *testing.T) { connections(t, peer, codec, methods[0]) })
 	t.Run("client closes", func(t *testing.T) {
 		pair := start(t, peer, codec, 0)
-		pair.endCalls(t, pair.closeClient)
+		pair.endCalls(t, methods[0], pair.closeClient)
 	})
 	t.Run("server stops", func(t *testing.T) {
 		pair := start(t, peer, codec, 0)
-		pair.endCalls(t, pair.stopServer)
+		pair.endCalls(t, methods[0], pair.stopServer)
 	})
+}
+
+// describes looks at what the report will say of the peer.
+func describes(t *testing.T, peer harness.Peer) {
+	if _, err := (harness.Peers{peer}).Find(peer.Name()); err != nil || peer.Name() == "" {
+		t.Errorf("the name %q does not find the peer: %v", peer.Name(), err)
+	}
+	d := peer.Describe()
+	if d.Language != "Go" || d.Version == "" || d.Settings == "" {
+		t.Errorf("the description %+v does not say in Go, of which version and how configured", d)
+	}
+	if (d.MaxCallers == 0) != (d.MaxCallersWhy == "") {
+		t.Errorf("at most %d callers, because of %q", d.MaxCallers, d.MaxCallersWhy)
+	}
 }
 
 // calls makes a few hundred calls from several callers, each checked by the
 // caller itself.
 func calls(t *testing.T, peer harness.Peer, codec msg.Codec, method msg.Method) {
-	each := map[msg.Method]int{msg.Say: 100, msg.Slow: 5, msg.Sleep: 5, msg.Large: 2}[method]
+	callers, each := callers, map[msg.Method]int{msg.Say: 100, msg.Slow: 5, msg.Sleep: 5, msg.Medium: 2, msg.Large: 1, msg.Add: 100}[method]
+	if method == msg.Medium || method == msg.Large {
+		callers = 1 // as in the comparison; a slow codec takes seconds under the race detector
+	}
 	pair := start(t, peer, codec, 0)
 	begin := time.Now()
 	var all sync.WaitGroup
@@ -73,30 +113,63 @@ func calls(t *testing.T, peer harness.Peer, codec msg.Codec, method msg.Method) 
 	}
 }
 
+// beside makes small calls while another caller has large replies on their way.
+func beside(t *testing.T, peer harness.Peer, codec msg.Codec) {
+	pair := start(t, peer, codec, 0)
+	var all sync.WaitGroup
+	for i := range callers {
+		caller := pair.caller(t, i)
+		method, each := msg.Say, 100
+		if i == 0 {
+			method, each = msg.Medium, 3
+		}
+		all.Go(func() {
+			for range each {
+				if err := caller.Call(method); err != nil {
+					t.Errorf("caller %d, %s: %v", i, method.Name(), err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
 // connections asks for one for each caller.
-func connections(t *testing.T, peer harness.Peer, codec msg.Codec) {
+func connections(t *testing.T, peer harness.Peer, codec msg.Codec, method msg.Method) {
 	pair := start(t, peer, codec, harness.PerCaller)
 	if n := pair.client.Conns(); n != callers {
 		t.Errorf("%d connections for %d callers", n, callers)
 	}
 	for i := range callers {
-		if err := pair.caller(t, i).Call(msg.Say); err != nil {
+		if err := pair.caller(t, i).Call(method); err != nil {
 			t.Errorf("caller %d: %v", i, err)
 		}
 	}
 }
 
-func firstCodec(peer harness.Peer) msg.Codec {
-	for _, codec := range []msg.Codec{msg.Raw, msg.VT} {
-		if peer.Supports(codec, msg.Say) == nil {
-			return codec
-		}
+// again makes each call on a connection of its own, to one server.
+func again(t *testing.T, peer harness.Peer, codec msg.Codec) {
+	pair := start(t, peer, codec, 0)
+	var all sync.WaitGroup
+	for i := range callers {
+		all.Go(func() {
+			for range 5 {
+				if err := pair.callOnce(msg.Add); err != nil {
+					t.Errorf("caller %d: %v", i, err)
+					return
+				}
+			}
+		})
 	}
-	return msg.Google
+	all.Wait()
 }
 
 // pair is a server and a client in this process.
 type pair struct {
+	peer        harness.Peer
+	addr        string
+	codec       msg.Codec
 	client      harness.Client
 	closeClient func()
 	stopServer  func()
@@ -140,7 +213,7 @@ func start(t *testing.T, peer harness.Peer, codec msg.Codec, conns int) *pair {
 	}
 	closeClient := sync.OnceFunc(func() { client.Close() })
 	t.Cleanup(closeClient) // before the server stops
-	return &pair{client: client, closeClient: closeClient, stopServer: stop}
+	return &pair{peer: peer, addr: addr, codec: codec, client: client, closeClient: closeClient, stopServer: stop}
 }
 
 func (p *pair) caller(t *testing.T, i int) harness.Caller {
@@ -152,9 +225,24 @@ func (p *pair) caller(t *testing.T, i int) harness.Caller {
 	return caller
 }
 
+// callOnce dials, calls and closes.
+func (p *pair) callOnce(m msg.Method) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patient)
+	defer cancel()
+	client, err := p.peer.Dial(ctx, harness.DialConfig{Addr: p.addr, Codec: p.codec, Callers: 1, Conns: 1})
+	if err != nil {
+		return err
+	}
+	caller, err := client.Caller(0)
+	if err == nil {
+		err = caller.Call(m)
+	}
+	return errors.Join(err, client.Close())
+}
+
 // endCalls lets callers call until end makes them fail. A caller that waits for
 // ever for a reply would hang a measurement.
-func (p *pair) endCalls(t *testing.T, end func()) {
+func (p *pair) endCalls(t *testing.T, method msg.Method, end func()) {
 	t.Helper()
 	deadline := time.Now().Add(patient)
 	var running, failed sync.WaitGroup
@@ -162,11 +250,11 @@ func (p *pair) endCalls(t *testing.T, end func()) {
 	for i := range callers {
 		caller := p.caller(t, i)
 		failed.Go(func() {
-			if err := caller.Call(msg.Say); err != nil {
+			if err := caller.Call(method); err != nil {
 				t.Errorf("caller %d: %v", i, err)
 			}
 			running.Done()
-			for caller.Call(msg.Say) == nil {
+			for caller.Call(method) == nil {
 				if time.Now().After(deadline) {
 					t.Errorf("caller %d still succeeds", i)
 					return

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 
-	"github.com/weftrpc/weft/bench/internal/harness"
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/internal/listen"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 // A frame is a 4-byte header, little-endian, and a body. The method is the
@@ -34,10 +36,19 @@ type Peer struct{}
 // Name is "tcp".
 func (Peer) Name() string { return "tcp" }
 
+// Describe says what the peer is.
+func (Peer) Describe() contract.Description {
+	return contract.Description{
+		Language: "Go",
+		Version:  runtime.Version(),
+		Settings: "no RPC: a length and the bytes, a connection and two goroutines for each caller",
+	}
+}
+
 // Supports only the raw codec: with the others this would measure the codec.
-func (Peer) Supports(codec msg.Codec, _ msg.Method) error {
-	if codec != msg.Raw {
-		return fmt.Errorf("tcp has no codec %s", codec)
+func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if codec != msg.Raw || method == msg.Add {
+		return fmt.Errorf("tcp has no codec %s for %s", codec, method.Name())
 	}
 	return nil
 }

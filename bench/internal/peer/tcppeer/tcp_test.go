@@ -6,8 +6,8 @@ import (
 	"net"
 	"testing"
 
-	"github.com/weftrpc/weft/bench/internal/msg"
 	"github.com/weftrpc/weft/bench/internal/peer/peertest"
+	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/internal/leak"
 )
 

@@ -8,10 +8,11 @@ import (
 	"fmt"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
-	"github.com/weftrpc/weft/bench/internal/harness"
-	"github.com/weftrpc/weft/bench/internal/msg"
+	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
@@ -29,8 +30,22 @@ type Peer struct{}
 // Name is "weft".
 func (Peer) Name() string { return "weft" }
 
-// Supports every codec and method.
-func (Peer) Supports(msg.Codec, msg.Method) error { return nil }
+// Describe says what the peer is.
+func (Peer) Describe() contract.Description {
+	return contract.Description{
+		Language: "Go",
+		Version:  harness.Version("github.com/weftrpc/weft"),
+		Settings: "default configurations, typed handlers, one client for all callers: one connection, two when hundreds of calls are open",
+	}
+}
+
+// Supports the protobuf codecs and raw.
+func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if !msg.Protobuf(codec) || method == msg.Add && codec == msg.Raw {
+		return fmt.Errorf("weft has no codec %s for %s here", codec, method.Name())
+	}
+	return nil
+}
 
 // Serve serves Hello.
 func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
@@ -39,6 +54,9 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 		if err := register(server, cfg, m); err != nil {
 			return err
 		}
+	}
+	if err := registerAdd(server, cfg.Codec); err != nil {
+		return err
 	}
 	listener, err := server.Listen(ctx, "tcp://"+cfg.Addr)
 	if err != nil {
@@ -70,6 +88,20 @@ func register(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error 
 		})
 	}
 	return fmt.Errorf("unknown codec %q", cfg.Codec)
+}
+
+func registerAdd(server *weft.Server, codec msg.Codec) error {
+	switch codec {
+	case msg.VT:
+		return weft.Handle(server, msg.Add.Name(), func(_ context.Context, r *vt.AddRequest) (*vt.AddReply, error) {
+			return &vt.AddReply{X: r.A + r.B}, nil
+		})
+	case msg.Google:
+		return weft.Handle(server, msg.Add.Name(), func(_ context.Context, r *pb.AddRequest) (*pb.AddReply, error) {
+			return &pb.AddReply{X: r.A + r.B}, nil
+		})
+	}
+	return nil
 }
 
 // Dial opens the connections.
@@ -114,9 +146,15 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 	one := c.clients[i%len(c.clients)]
 	switch c.codec {
 	case msg.VT:
-		return &caller[*vt.BenchmarkMessage]{one, msg.NewVT(), new(vt.BenchmarkMessage)}, nil
+		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
+			client: one, request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
+		}, nil
 	case msg.Google:
-		return &caller[*pb.BenchmarkMessage]{one, msg.NewGoogle(), new(pb.BenchmarkMessage)}, nil
+		return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
+			client: one, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+			fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
+		}, nil
 	case msg.Raw:
 		request, err := msg.NewRaw()
 		return &rawCaller{client: one, request: request}, err
@@ -134,12 +172,27 @@ func (c *client) Close() error {
 	return errors.Join(errs...)
 }
 
-type caller[M msg.Message] struct {
+// caller holds, beside the message, what it needs for MathService, whose messages
+// are of another type for each codec.
+type caller[M msg.Message, Req, Rep any] struct {
 	client         *weft.Client
 	request, reply M
+	numbers        msg.Numbers
+	add            Req
+	added          Rep
+	fill           func(r *Req, a, b int32)
+	sum            func(r *Rep) int32
 }
 
-func (c *caller[M]) Call(m msg.Method) error {
+func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
+	if m == msg.Add {
+		a, b := c.numbers.Next()
+		c.fill(&c.add, a, b)
+		if err := c.client.Call(context.Background(), msg.Add.Name(), &c.add, &c.added); err != nil {
+			return err
+		}
+		return msg.CheckSum(a, b, c.sum(&c.added))
+	}
 	if err := c.client.Call(context.Background(), name(m), c.request, c.reply); err != nil {
 		return err
 	}
@@ -165,6 +218,8 @@ func name(m msg.Method) string {
 		return "Hello.Slow"
 	case msg.Sleep:
 		return "Hello.Sleep"
+	case msg.Medium:
+		return "Hello.Medium"
 	case msg.Large:
 		return "Hello.Large"
 	}

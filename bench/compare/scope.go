@@ -1,0 +1,161 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weftrpc/weft/bench/contract"
+	"github.com/weftrpc/weft/bench/internal/runner"
+)
+
+// scope is how much a plan asks.
+type scope string
+
+const (
+	core  scope = "core"  // weft beside plain TCP, the floor and grpc-go: its own goals
+	quick scope = "quick" // a useful comparison in ten minutes
+	full  scope = "full"  // everything, in at most two hours
+)
+
+func parseScope(name string) (scope, error) {
+	switch s := scope(name); s {
+	case core, quick, full:
+		return s, nil
+	}
+	return "", fmt.Errorf("-plan: unknown plan %q; there are %s, %s and %s", name, core, quick, full)
+}
+
+func (s scope) rounds() int {
+	if s == quick {
+		return 1
+	}
+	return 3
+}
+
+func (s scope) seconds() float64 {
+	if s == core {
+		return 3
+	}
+	return 2
+}
+
+// peers are those that the plan has unless told otherwise.
+func (s scope) peers(all []runner.Peer) []string {
+	var names []string
+	for _, p := range all {
+		if s != core || slices.Contains([]string{"tcp", "floor", "grpc-go", "weft"}, p.Peer) {
+			names = append(names, p.Peer)
+		}
+	}
+	return names
+}
+
+// google is the protobuf code of the language, which most peers can carry.
+const google = "google"
+
+// codecs are those of a peer that the plan has unless told otherwise: its best,
+// and for the full plan google's protobuf as well, with which peers can be told
+// apart from their codecs.
+func (s scope) codecs(p runner.Peer) []string {
+	if s == core {
+		return p.Codecs
+	}
+	best := []string{p.Codecs[0]}
+	if s == full && p.Codecs[0] != google && slices.Contains(p.Codecs, google) {
+		best = append(best, google)
+	}
+	return best
+}
+
+// points are the points that the flags ask for, or those of the plan.
+func (s *settings) points() []runner.Point {
+	if len(s.workloads) == 0 && len(s.callers) == 0 && s.calls == 0 && s.scope != core {
+		points := s.scope.points()
+		for i := range points {
+			points[i].Best = points[i].Best && len(s.codecs) == 0 // those that were asked for take part in all
+		}
+		return points
+	}
+	workloads, callers := s.workloads, s.callers
+	if len(workloads) == 0 {
+		workloads = []contract.Workload{contract.Echo}
+	}
+	var all []runner.Point
+	for _, w := range workloads {
+		count := callers
+		if len(count) == 0 {
+			count = usualCallers(w, s.scope)
+		}
+		for _, n := range count {
+			all = append(all, runner.Point{Workload: w, Callers: n, Calls: s.calls})
+		}
+	}
+	return all
+}
+
+// usualCallers are those whose figures a workload is about.
+func usualCallers(w contract.Workload, s scope) []int {
+	switch {
+	case w == contract.Slow:
+		return []int{100, 1000}
+	case w == contract.Delay:
+		return []int{1000, 5000}
+	case w == contract.Mixed || w == contract.Large:
+		return []int{1, 100}
+	case w == contract.Math || w == contract.MathNew:
+		return []int{1}
+	case s == core:
+		return []int{1, 100, 1000, 5000}
+	case s == quick:
+		return []int{1, 100, 1000}
+	}
+	return []int{1, 100, 500, 1000, 2000, 5000}
+}
+
+// points are all that a plan asks of every peer: echo over the callers, with all
+// codecs, and the rest with the best. What the published comparisons did not ask
+// of Java, and all of the rest in the quick plan, is only for peers that are
+// quickly warm.
+func (s scope) points() []runner.Point {
+	var all []runner.Point
+	for _, n := range usualCallers(contract.Echo, s) {
+		all = append(all, runner.Point{Workload: contract.Echo, Callers: n})
+	}
+	rest := fullPoints()
+	if s == quick {
+		rest = quickPoints()
+	}
+	for _, p := range rest {
+		p.Best = true
+		all = append(all, p)
+	}
+	return all
+}
+
+func quickPoints() []runner.Point {
+	return []runner.Point{
+		{Workload: contract.Echo, Callers: 100, Share: 0.5, Swift: true},
+		{Workload: contract.Slow, Callers: 100, Swift: true},
+		{Workload: contract.Mixed, Callers: 100, Swift: true},
+		{Workload: contract.Math, Callers: 1, Calls: 10_000, Swift: true},
+		{Workload: contract.MathNew, Callers: 1, Calls: 2_000, Swift: true},
+	}
+}
+
+func fullPoints() []runner.Point {
+	return []runner.Point{
+		{Workload: contract.Echo, Callers: 1000, Servers: 2},
+		{Workload: contract.Echo, Callers: 100, Network: runner.Namespaces},
+		{Workload: contract.Echo, Callers: 1000, Network: runner.Namespaces},
+		{Workload: contract.Echo, Callers: 100, Share: 0.5},
+		{Workload: contract.Echo, Callers: 100, Share: 0.8},
+		{Workload: contract.Slow, Callers: 100, Swift: true},
+		{Workload: contract.Delay, Callers: 100},
+		{Workload: contract.Mixed, Callers: 100, Swift: true},
+		{Workload: contract.Math, Callers: 1, Calls: 10_000, Swift: true},
+		{Workload: contract.Math, Callers: 1, Calls: 50_000, Swift: true},
+		{Workload: contract.MathNew, Callers: 1, Calls: 10_000, Swift: true},
+		{Workload: contract.MathNew, Callers: 1, Calls: 50_000, Swift: true},
+		{Workload: contract.Math, Callers: 1, Clients: 4, Calls: 100_000, Swift: true},
+	}
+}

@@ -1,0 +1,236 @@
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrpc/weft/bench/report/comparison"
+	"github.com/weftrpc/weft/bench/report/records"
+	"github.com/weftrpc/weft/bench/report/table"
+)
+
+// Summary is the small table of the READMEs: every peer at its best, with a
+// hundred and a thousand callers.
+func Summary(c *comparison.Comparison) table.Table {
+	v := c.Best()
+	t := table.Table{ID: "summary", Caption: v.Title, Head: []table.Column{table.Text("peer"), table.Text("codec")}}
+	columns := []int{100, 1000}
+	for _, callers := range columns {
+		at := "at " + records.Count(callers)
+		t.Head = append(t.Head, table.Figures("calls/s", at), table.Figures("of weft's", ""), table.Figures("CPU µs/call", ""), table.Figures("p99 µs", ""))
+	}
+	rate := comparison.Throughput()
+	for _, e := range overall(c, v, rate) {
+		cells := []table.Cell{table.Plain(e.Peer), table.Plain(e.Codec)}
+		known := false
+		for _, callers := range columns {
+			p := comparison.Plain(callers)
+			runs := c.At(p, e)
+			known = known || len(runs) > 0
+			cells = append(cells, short(runs.Figure(rate.Field)), ratio(rate, c.Ratio(v, p, rate, e)),
+				short(runs.Figure(comparison.CPU().Field)), short(runs.Figure(comparison.P99().Field)))
+		}
+		if known {
+			t.Rows = append(t.Rows, row(e, cells...))
+		}
+	}
+	return t
+}
+
+// Standings are weft's places among the peers of a view, by each metric and
+// number of callers.
+func Standings(c *comparison.Comparison, v comparison.View) table.Table {
+	t := table.Table{
+		ID: "standings-" + v.ID, Caption: "Where weft stands: " + strings.ToLower(v.Title[:1]) + v.Title[1:],
+		Note: "The place of weft among all peers, and below it the best of the others with the ratio between the two; ~ where it is not so in every round.",
+		Head: []table.Column{table.Text("by")},
+	}
+	for _, callers := range c.Callers() {
+		t.Head = append(t.Head, table.Figures(records.Count(callers), "callers"))
+	}
+	for _, m := range []comparison.Metric{
+		comparison.Throughput(), comparison.CPU(), comparison.P50(), comparison.P99(), comparison.P999(), comparison.Memory(),
+	} {
+		cells := []table.Cell{table.Plain(m.Name)}
+		known := false
+		for _, callers := range c.Callers() {
+			s := c.Standing(v, comparison.Plain(callers), m)
+			known = known || s.Known
+			cells = append(cells, standing(s))
+		}
+		if known {
+			t.Rows = append(t.Rows, table.Row{Cells: cells})
+		}
+	}
+	return t
+}
+
+func standing(s comparison.Standing) table.Cell {
+	if !s.Known {
+		return short(records.Figure{})
+	}
+	cell := table.Cell{Text: ordinal(s.Place), Class: "place " + heat(1/s.Lead), Sort: float64(s.Place)}
+	if s.First() {
+		cell.Small = times(s.Lead) + " ahead of " + s.Rival.Peer
+	} else {
+		cell.Small = s.Rival.Peer + " " + times(1/s.Lead) + " ahead"
+	}
+	if !s.Every {
+		cell.Small += " ~"
+	}
+	return cell
+}
+
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprintf("%d%s", n, suffix)
+}
+
+// Defeats are all that peers are better at than weft.
+func Defeats(c *comparison.Comparison, v comparison.View) table.Table {
+	t := table.Table{
+		ID: "defeats-" + v.ID, Caption: "Where a peer beats weft: " + strings.ToLower(v.Title[:1]) + v.Title[1:],
+		Note: "All workloads, with the number of callers. The greatest difference first; ~ marks points at which it is not so in every round.",
+		Head: []table.Column{table.Text("peer"), table.Text("by"), table.Figures("up to", "times better"), table.Text("where")},
+	}
+	for _, d := range c.Defeats(v) {
+		t.Rows = append(t.Rows, row(d.Entry,
+			table.Cell{Text: d.Entry.Peer, Small: d.Entry.Codec}, table.Plain(d.Metric.Name),
+			table.Cell{Text: times(d.Most), Class: heat(d.Most), Sort: d.Most}, table.Cell{Text: d.Places(), Class: "words"}))
+	}
+	return t
+}
+
+// Ratios is a metric of every peer over weft's, a column for each number of
+// callers. The row of weft has the figures themselves.
+func Ratios(c *comparison.Comparison, v comparison.View, m comparison.Metric) table.Table {
+	t := table.Table{
+		ID: "ratios-" + m.ID + "-" + v.ID, Caption: Capital(m.Name) + ", over weft's",
+		Head: []table.Column{table.Text("peer")},
+		Note: "The row of weft has the figures themselves, in " + m.Unit + "; " + better(m) + ".",
+	}
+	for _, callers := range c.Callers() {
+		t.Head = append(t.Head, table.Figures(records.Count(callers), "callers"))
+	}
+	for _, e := range overall(c, v, m) {
+		cells := []table.Cell{{Text: e.Peer, Small: e.Codec}}
+		known := false
+		for _, callers := range c.Callers() {
+			p := comparison.Plain(callers)
+			cell := ratio(m, c.Ratio(v, p, m, e))
+			if e.Peer == comparison.Weft {
+				cell = short(c.At(p, e).Figure(m.Field))
+			}
+			known = known || cell.Class != "none"
+			cells = append(cells, cell)
+		}
+		if known {
+			t.Rows = append(t.Rows, row(e, cells...))
+		}
+	}
+	return t
+}
+
+// overall are the entries of a view in order of their ratios to weft, the best
+// first.
+func overall(c *comparison.Comparison, v comparison.View, m comparison.Metric) []comparison.Entry {
+	score := func(e comparison.Entry) float64 {
+		var ratios []float64
+		for _, callers := range c.Callers() {
+			if r := m.Better(c.Ratio(v, comparison.Plain(callers), m, e)); r.Known() {
+				ratios = append(ratios, r.Median)
+			}
+		}
+		return records.FigureOf(ratios).Median
+	}
+	return slices.SortedStableFunc(slices.Values(v.Entries), func(a, b comparison.Entry) int { return cmp.Compare(score(b), score(a)) })
+}
+
+// Full has all figures of the entries of a view at one point.
+func Full(c *comparison.Comparison, v comparison.View, p comparison.Point) table.Table {
+	t := table.Table{
+		ID: fmt.Sprintf("full-%s-%d", v.ID, p.Callers), Caption: Capital(p.Title()),
+		Head: []table.Column{
+			table.Text("peer"), table.Figures("rate", "calls/s"), table.Figures("of weft's", "rate"),
+			table.Figures("CPU", "µs/call"), table.Figures("client + server", "µs/call"), table.Figures("of weft's", "CPU"),
+			table.Figures("min", "µs"), table.Figures("mean", "µs"), table.Figures("p50", "µs"), table.Figures("p90", "µs"), table.Figures("p99", "µs"),
+			table.Figures("p99.9", "µs"), table.Figures("max", "µs"), table.Figures("memory c + s", "MiB"), table.Figures("conns", ""),
+		},
+	}
+	throughput, cpu := comparison.Throughput(), comparison.CPU()
+	for _, e := range c.Ranked(v, p, throughput) {
+		runs := c.At(p, e)
+		at := func(f records.Field) table.Cell { return short(runs.Figure(f)) }
+		t.Rows = append(t.Rows, row(e, name(e, runs),
+			figure(runs.Figure(throughput.Field)), ratio(throughput, c.Ratio(v, p, throughput, e)),
+			figure(runs.Figure(cpu.Field)), sides(runs.Figure(clientCPU), runs.Figure(serverCPU)), ratio(cpu, c.Ratio(v, p, cpu, e)),
+			at(least), at(comparison.Mean().Field), at(comparison.P50().Field), at(p90), figure(runs.Figure(comparison.P99().Field)),
+			at(comparison.P999().Field), at(comparison.Max().Field),
+			sides(runs.Figure(clientRSS), runs.Figure(serverRSS)), at(conns)))
+	}
+	return t
+}
+
+// Costs are what a call takes of the machine and of the network.
+func Costs(c *comparison.Comparison, v comparison.View, p comparison.Point) table.Table {
+	t := table.Table{
+		ID: fmt.Sprintf("costs-%s-%d", v.ID, p.Callers), Caption: Capital(p.Title()),
+		Head: []table.Column{
+			table.Text("peer"), table.Figures("bytes", "on the wire"), table.Figures("packets", ""), table.Figures("writes", "system calls"),
+			table.Figures("reads", "system calls"), table.Figures("allocations", "client + server"), table.Figures("soft interrupts", "µs"),
+			table.Figures("CPU", "µs"),
+		},
+	}
+	for _, e := range c.Ranked(v, p, comparison.CPU()) {
+		runs := c.At(p, e)
+		t.Rows = append(t.Rows, row(e, name(e, runs),
+			short(runs.Figure(wireBytes)), short(runs.Figure(packets)), short(runs.Figure(writes)), short(runs.Figure(reads)),
+			sides(runs.Figure(clientAllocs), runs.Figure(serverAllocs)), short(runs.Figure(softIRQ)),
+			short(runs.Figure(comparison.CPU().Field))))
+	}
+	return t
+}
+
+// Gaps are the runs that were not made, and why.
+func Gaps(c *comparison.Comparison) table.Table {
+	t := table.Table{
+		ID: "gaps", Caption: "Runs that were not made, or failed as a whole",
+		Head: []table.Column{table.Text("run"), table.Figures("times", ""), table.Text("why")},
+	}
+	for _, g := range c.Gaps() {
+		t.Rows = append(t.Rows, table.Row{Cells: []table.Cell{
+			{Text: g.What, Class: "words"}, {Text: records.Count(g.Times), Sort: float64(g.Times)}, {Text: g.Why, Class: "words"},
+		}})
+	}
+	return t
+}
+
+// Peers says what was compared: versions and settings.
+func Peers(c *comparison.Comparison) table.Table {
+	t := table.Table{
+		ID: "peers", Caption: "What was compared",
+		Head: []table.Column{table.Text("peer"), table.Text("language"), table.Text("version"), table.Text("settings")},
+	}
+	for _, peer := range c.Peers() {
+		for _, r := range c.Runs {
+			if r.Peer == peer {
+				t.Rows = append(t.Rows, row(comparison.Entry{Peer: peer}, table.Plain(peer), table.Plain(cmp.Or(r.Language, records.None)),
+					table.Cell{Text: cmp.Or(r.Version, records.None), Class: "words"}, table.Cell{Text: cmp.Or(r.Settings, records.None), Class: "words"}))
+				break
+			}
+		}
+	}
+	return t
+}

@@ -1,0 +1,29 @@
+package table
+
+import (
+	"testing"
+
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+func TestMarkdown(t *testing.T) {
+	tests := []struct {
+		name string
+		rows []Row
+		want string
+	}{
+		{"no rows", nil, ""},
+		{"text and figures", []Row{{Cells: []Cell{Plain("a"), {Text: "1", Small: "(0–2)"}}}}, "| a | 1 (0–2) |\n"},
+		{"ours is bold", []Row{{Class: Ours, Cells: []Cell{Plain("weft"), {Text: "1", Small: "(0–2)"}}}}, "| **weft** | **1** (0–2) |\n"},
+		{"a cell cannot end", []Row{{Cells: []Cell{Plain("a|b\nc"), Plain("<script>")}}}, "| a\\|b c | &lt;script> |\n"},
+	}
+	const head = "| peer | rate calls/s |\n|---|---:|\n"
+	for _, tt := range tests {
+		table := Table{Head: []Column{Text("peer"), Figures("rate", "calls/s")}, Rows: tt.rows}
+		if got := table.Markdown(); got != head+tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, head+tt.want)
+		}
+	}
+}
