@@ -34,7 +34,7 @@ leave_out() {
 for language in ${*:-java cpp}; do
 	case $language in
 	java)
-		if scripts/need.sh javac mvn >&2; then
+		if scripts/need.sh javac mvn thrift >&2; then
 			build java mvn -q -B package
 		else
 			leave_out java 'needs a JDK (17 or newer) and Maven'

@@ -49,8 +49,15 @@ type Description struct {
 	Usage  bool    `json:"usage,omitempty"`    // whether it counts its allocations
 }
 
+// Raw is the codec that is none: bytes go to and fro as they are. They have no
+// numbers to add, so it has no part in Math and MathNew.
+const Raw = "raw"
+
 // Supports says whether the peer takes part in a workload with a codec.
 func (d Description) Supports(w Workload, codec string) bool {
+	if codec == Raw && (w == Math || w == MathNew) {
+		return false
+	}
 	return slices.Contains(d.Workloads, w) && slices.Contains(d.Codecs, codec)
 }
 

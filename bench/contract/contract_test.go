@@ -77,7 +77,7 @@ func TestParseWorkload(t *testing.T) {
 }
 
 func TestSupports(t *testing.T) {
-	d := Description{Codecs: []string{"raw"}, Workloads: []Workload{Echo, Slow}}
+	d := Description{Codecs: []string{"gob", "raw"}, Workloads: []Workload{Echo, Slow, Math}}
 	tests := []struct {
 		name     string
 		workload Workload
@@ -85,8 +85,10 @@ func TestSupports(t *testing.T) {
 		want     bool
 	}{
 		{"both", Slow, "raw", true},
-		{"another workload", Math, "raw", false},
-		{"another codec", Echo, "gob", false},
+		{"sums", Math, "gob", true},
+		{"sums of bytes", Math, "raw", false},
+		{"another workload", Large, "raw", false},
+		{"another codec", Echo, "json", false},
 	}
 	for _, test := range tests {
 		if got := d.Supports(test.workload, test.codec); got != test.want {

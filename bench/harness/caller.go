@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -38,16 +39,19 @@ type caller struct {
 	firstErr error
 }
 
-// loop calls until the deadline has passed, or quota main calls are made if quota
-// is not 0. The deadline may be moved by others meanwhile. The call in flight at
-// the deadline is finished and counted: what was paid for it is counted too.
+// endless as a quota lets only the deadline end a loop.
+const endless = math.MaxInt64
+
+// loop calls until the deadline has passed or quota main calls are made. The
+// deadline may be moved by others meanwhile. The call in flight at the deadline is
+// finished and counted: what was paid for it is counted too.
 func (c *caller) loop(deadline *atomic.Int64, quota int64) {
 	c.late, c.failures, c.firstErr = 0, 0, nil
 	inARow := 0
 	var mains int64
 	start := c.clock.now()
 	begin := start
-	for i := int64(0); quota == 0 || mains < quota; i++ {
+	for i := int64(0); mains < quota; i++ {
 		if c.pace != nil {
 			begin = start + c.pace.at(i)
 			if begin >= time.Duration(deadline.Load()) {

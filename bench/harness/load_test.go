@@ -234,6 +234,16 @@ func TestLoadMakesANumberOfCalls(t *testing.T) {
 	}
 }
 
+func TestMoreCallersThanCalls(t *testing.T) {
+	result, err := loadIn(t, newScript(), loadArgs(contract.Echo, 10, "-calls", "3")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Calls != 3 || result.Seconds != 0.001 {
+		t.Errorf("%d calls in %v s, want 3 in 1 ms", result.Calls, result.Seconds)
+	}
+}
+
 func TestSideCallsAreNoneOfTheNumber(t *testing.T) {
 	result, err := loadIn(t, newScript(), loadArgs(contract.Slow, 1, "-calls", "300")...)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 // a stack that has grown while warming up stays grown.
 func (r *loadRun) run(i int) {
 	c := r.callers[i]
-	c.loop(&r.deadline, 0)
+	c.loop(&r.deadline, endless)
 	r.warm.Done()
 	select {
 	case <-r.begin:
@@ -39,7 +39,7 @@ func (r *loadRun) run(i int) {
 func (r *loadRun) quota(i int) int64 {
 	callers := int64(r.task.callers)
 	if r.task.calls == 0 || int64(i) >= callers {
-		return 0
+		return endless
 	}
 	share := r.task.calls / callers
 	if int64(i) < r.task.calls%callers {

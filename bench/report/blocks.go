@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft/bench/report/comparison"
@@ -45,7 +44,7 @@ func publishedFile(results string) (string, error) {
 func comparisonBlocks(results, name string) (map[string]string, error) {
 	makers := map[string]func(c *comparison.Comparison) string{
 		"comparison": func(c *comparison.Comparison) string {
-			return page.Summary(c).Markdown() + "\n" + comparisonOrigin(c) + "\n"
+			return page.Summary(c).Markdown() + "\nNames in italics are no frameworks but marks to come near. " + comparisonOrigin(c) + "\n"
 		},
 		"comparison-origin":  func(c *comparison.Comparison) string { return comparisonOrigin(c) + ".\n\n" + rendered(name) },
 		"comparison-verdict": verdicts,
@@ -128,13 +127,17 @@ func orElse(t table.Table, without string) string {
 	return t.Markdown()
 }
 
-// figuresOf are the ratios of a view, all its figures, and what a call takes.
+// figuresOf are the ratios of a view, its figures at some numbers of callers, and
+// what a call takes. The report has them at all.
 func figuresOf(c *comparison.Comparison, v comparison.View) string {
-	tables := []table.Table{page.Ratios(c, v, comparison.Throughput()), page.Ratios(c, v, comparison.CPU())}
-	for _, callers := range c.Callers() {
+	var tables []table.Table
+	for _, m := range []comparison.Metric{comparison.Throughput(), comparison.CPU(), comparison.P50(), comparison.P99()} {
+		tables = append(tables, page.Ratios(c, v, m))
+	}
+	for _, callers := range []int{1, 100, 1000} {
 		tables = append(tables, page.Full(c, v, comparison.Plain(callers)))
 	}
-	costs := page.Costs(c, v, comparison.Plain(slices.Max(append(c.Callers(), 1))))
+	costs := page.Costs(c, v, comparison.Plain(1000))
 	costs.Caption += ": what a call takes"
 	return captioned(append(tables, costs))
 }

@@ -67,7 +67,7 @@ func TestComparisonBlocks(t *testing.T) {
 		"comparison-origin":    "(../bench/results/2026-01-02.html)",
 		"comparison-verdict":   "weft is first",
 		"comparison-defeats":   "| thrift-cpp-nonblocking binary | memory |",
-		"comparison-same":      "**Echo, 5,000 callers**",
+		"comparison-same":      "**Echo, 1,000 callers**",
 		"comparison-best":      "| thrift-java ",
 		"comparison-workloads": "### Codecs",
 		"comparison-peers":     "| Java |",

@@ -17,7 +17,7 @@ import (
 const (
 	// maxReadme is how many lines a README may have: who opens it wants to know
 	// what weft is.
-	maxReadme = 160
+	maxReadme = 180
 	// maxProgram is how many lines its first program may have.
 	maxProgram = 60
 )

@@ -124,6 +124,10 @@ func (c *child) check(m *contract.Measured) error {
 	case err != nil:
 	case m.Calls != m.Main.Count:
 		err = fmt.Errorf("calls is %d, main.count %d", m.Calls, m.Main.Count)
+	case m.Late < 0 || m.Late > m.Calls:
+		err = fmt.Errorf("late is %d of %d calls", m.Late, m.Calls)
+	case m.Failures < 0:
+		err = fmt.Errorf("failures is %d", m.Failures)
 	case m.Seconds <= 0:
 		err = fmt.Errorf("seconds is %v", m.Seconds)
 	}

@@ -35,6 +35,7 @@ func TestABadProgramGivesAClearError(t *testing.T) {
 		{"empty", contract.Result, patient, "a result without figures"},
 		{"miscounting", contract.Result, patient, "calls is 7, main.count 1"},
 		{"contradicting", contract.Result, patient, "the histogram has 2 values, count says 1"},
+		{"tardy", contract.Result, patient, "late is 2 of 1 calls"},
 		{"timeless", contract.Result, patient, "seconds is 0"},
 	}
 	for _, test := range tests {

@@ -50,7 +50,7 @@ func program(t *testing.T, args ...string) []string {
 // misbehave is a program that does not keep the contract.
 func misbehave(habit string) {
 	ready := `{"event":"ready","addr":"127.0.0.1:1"}`
-	result := `{"event":"result","calls":%d,"seconds":%d,"main":{"count":1,"sum_ns":5,"min_ns":5,"max_ns":5,"histogram_ns":[[5,%d]]},"side":{}}`
+	result := `{"event":"result","late":%d,"calls":%d,"seconds":%d,"main":{"count":1,"sum_ns":5,"min_ns":5,"max_ns":5,"histogram_ns":[[5,%d]]},"side":{}}`
 	switch habit {
 	case "silent":
 		time.Sleep(time.Hour)
@@ -73,11 +73,13 @@ func misbehave(habit string) {
 	case "empty":
 		fmt.Println(`{"event":"result"}`)
 	case "miscounting":
-		fmt.Printf(result+"\n", 7, 1, 1)
+		fmt.Printf(result+"\n", 0, 7, 1, 1)
 	case "contradicting":
-		fmt.Printf(result+"\n", 1, 1, 2)
+		fmt.Printf(result+"\n", 0, 1, 1, 2)
+	case "tardy":
+		fmt.Printf(result+"\n", 2, 1, 1, 1)
 	case "timeless":
-		fmt.Printf(result+"\n", 1, 0, 1)
+		fmt.Printf(result+"\n", 0, 1, 0, 1)
 	case "stubborn": // does not end with its input, nor when asked to
 		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
 		fmt.Println(ready)

@@ -229,13 +229,15 @@ void Caller::loop(int64_t quota) {
   firstError.clear();
   const int64_t start = now();
   int64_t began = start;
-  for (int64_t i = 0, inARow = 0; quota == 0 || i < quota; i++) {
+  int64_t mains = 0;  // that were made, or tried
+  for (int64_t i = 0, inARow = 0; quota == 0 || mains < quota; i++) {
     if (paced) {
       began = start + pace.at(i);
       if (began >= run->deadline) return;
       if (const int64_t wait = began - now(); wait > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait));
     }
     const bool atSide = sideOnly || (o.sideEvery() > 0 && (i + number * 37) % o.sideEvery() == 0);
+    if (!atSide) mains++;
     try {
       call(atSide ? o.sideMethod() : o.mainMethod());
     } catch (const std::exception& e) {
@@ -266,7 +268,11 @@ void Caller::live() {
   int64_t quota = 0;
   if (o.calls > 0 && !sideOnly) {
     quota = o.calls / o.callers + (number < o.calls % o.callers ? 1 : 0);
-    if (quota == 0) return run->ended(sideOnly);
+    if (quota == 0) {  // what the warm-up gave must not be counted again
+      late = failures = 0;
+      firstError.clear();
+      return run->ended(sideOnly);
+    }
   }
   loop(quota);
   run->ended(sideOnly);

@@ -48,7 +48,7 @@ func Standings(c *comparison.Comparison, v comparison.View) table.Table {
 		Head: []table.Column{table.Text("by")},
 	}
 	for _, callers := range c.Callers() {
-		t.Head = append(t.Head, table.Figures(records.Count(callers), "callers"))
+		t.Head = append(t.Head, callersColumn(callers))
 	}
 	for _, m := range []comparison.Metric{
 		comparison.Throughput(), comparison.CPU(), comparison.P50(), comparison.P99(), comparison.P999(), comparison.Memory(),
@@ -98,6 +98,12 @@ func ordinal(n int) string {
 	return fmt.Sprintf("%d%s", n, suffix)
 }
 
+// callersColumn is a column for a number of callers.
+func callersColumn(callers int) table.Column {
+	number, unit, _ := strings.Cut(records.Counted(callers, "caller"), " ")
+	return table.Figures(number, unit)
+}
+
 // Defeats are all that peers are better at than weft.
 func Defeats(c *comparison.Comparison, v comparison.View) table.Table {
 	t := table.Table{
@@ -122,7 +128,7 @@ func Ratios(c *comparison.Comparison, v comparison.View, m comparison.Metric) ta
 		Note: "The row of weft has the figures themselves, in " + m.Unit + "; " + better(m) + ".",
 	}
 	for _, callers := range c.Callers() {
-		t.Head = append(t.Head, table.Figures(records.Count(callers), "callers"))
+		t.Head = append(t.Head, callersColumn(callers))
 	}
 	for _, e := range overall(c, v, m) {
 		cells := []table.Cell{{Text: e.Peer, Small: e.Codec}}

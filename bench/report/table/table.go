@@ -48,7 +48,7 @@ type Cell struct {
 func Plain(text string) Cell { return Cell{Text: text} }
 
 // Markdown is the table without its caption and note; small lines stand behind
-// the text.
+// the text. Weft's rows are bold, and the names of marks in italics.
 func (t Table) Markdown() string {
 	var b strings.Builder
 	rule := "|"
@@ -66,16 +66,16 @@ func (t Table) Markdown() string {
 	}
 	b.WriteString("|\n" + rule + "\n")
 	for _, row := range t.Rows {
-		for _, c := range row.Cells {
+		for i, c := range row.Cells {
 			text := c.Text
+			switch {
+			case row.Class == Ours && text != "":
+				text = "**" + text + "**"
+			case row.Class == Mark && i == 0:
+				text = "*" + text + "*"
+			}
 			if c.Small != "" {
 				text += " " + c.Small
-			}
-			if row.Class == Ours && c.Text != "" {
-				text = "**" + c.Text + "**"
-				if c.Small != "" {
-					text += " " + c.Small
-				}
 			}
 			fmt.Fprintf(&b, "| %s ", escaped(text))
 		}

@@ -17,6 +17,7 @@ func TestMarkdown(t *testing.T) {
 		{"no rows", nil, ""},
 		{"text and figures", []Row{{Cells: []Cell{Plain("a"), {Text: "1", Small: "(0–2)"}}}}, "| a | 1 (0–2) |\n"},
 		{"ours is bold", []Row{{Class: Ours, Cells: []Cell{Plain("weft"), {Text: "1", Small: "(0–2)"}}}}, "| **weft** | **1** (0–2) |\n"},
+		{"a mark is in italics", []Row{{Class: Mark, Cells: []Cell{{Text: "tcp", Small: "raw"}, Plain("1")}}}, "| *tcp* raw | 1 |\n"},
 		{"a cell cannot end", []Row{{Cells: []Cell{Plain("a|b\nc"), Plain("<script>")}}}, "| a\\|b c | &lt;script> |\n"},
 	}
 	const head = "| peer | rate calls/s |\n|---|---:|\n"

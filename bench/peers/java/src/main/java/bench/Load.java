@@ -179,6 +179,9 @@ final class Load {
       }
       if (quota > 0 || options.calls == 0 || sideOnly) {
         loop(quota);
+      } else { // what the warm-up gave must not be counted again
+        late = failures = 0;
+        firstError = "";
       }
       if (!sideOnly) {
         mains.countDown();
@@ -194,7 +197,8 @@ final class Load {
       int inARow = 0;
       long start = System.nanoTime();
       long began = start;
-      for (long i = 0; quota == 0 || i < quota; i++) {
+      long mains = 0; // that were made, or tried
+      for (long i = 0; quota == 0 || mains < quota; i++) {
         if (pace != null) {
           began = start + pace.at(i);
           if (began - deadline >= 0) {
@@ -203,9 +207,12 @@ final class Load {
           sleepUntil(began);
         }
         boolean atSide = sideOnly || every > 0 && (i + number * 37L) % every == 0;
+        if (!atSide) {
+          mains++;
+        }
         try {
           rpc.call(atSide ? options.workload.side : options.workload.main);
-        } catch (Exception e) {
+        } catch (Throwable e) { // a class that is missing is a failed call too
           fail(e);
           if (++inARow == GIVE_UP || System.nanoTime() - deadline >= 0) {
             return;
@@ -233,7 +240,7 @@ final class Load {
       }
     }
 
-    private void fail(Exception e) {
+    private void fail(Throwable e) {
       failures++;
       if (firstError.isEmpty()) {
         firstError = e.toString();

@@ -55,8 +55,8 @@ class PartsTest {
     assertEquals(new Address("b", 2), o.addresses.get(1));
     assertEquals(Method.SLOW, o.workload.side);
     assertEquals(2.5, o.rate);
-    for (String[] wrong : new String[][] {{"load", "-callers"}, {"load", "-callers", "many"}, {"load", "-spin", "1"}, {"load", "-seconds", "0"}, {"load", "-addr", "here"}}) {
-      assertThrows(IllegalArgumentException.class, () -> Options.parse(wrong));
+    for (String wrong : new String[] {"-callers", "-callers many", "-spin 1", "-seconds 0", "-addr here"}) {
+      assertThrows(IllegalArgumentException.class, () -> Options.parse(("load " + wrong).split(" ")));
     }
   }
 

@@ -5,6 +5,7 @@ import bench.Message;
 import bench.Method;
 import bench.Peer;
 import io.grpc.CallOptions;
+import io.grpc.ConnectivityState;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.Server;
@@ -19,6 +20,7 @@ import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
@@ -104,7 +106,7 @@ public final class GrpcPeer implements Peer {
   }
 
   @Override
-  public Client dial(String codec, Address to, int callers, int conns) {
+  public Client dial(String codec, Address to, int callers, int conns) throws InterruptedException {
     List<ManagedChannel> channels = new ArrayList<>();
     for (int i = 0; i < Peer.shared(callers, conns); i++) {
       channels.add(NettyChannelBuilder.forAddress(to.host(), to.port())
@@ -114,8 +116,8 @@ public final class GrpcPeer implements Peer {
           .maxInboundMessageSize(LARGEST)
           .build());
     }
-    for (ManagedChannel channel : channels) { // a channel connects when it is first used
-      add(channel, new Numbers());
+    for (ManagedChannel channel : channels) {
+      connect(channel);
     }
     return new Client() {
       @Override
@@ -135,6 +137,21 @@ public final class GrpcPeer implements Peer {
         }
       }
     };
+  }
+
+  /** Waits until the channel is ready; it would connect when it is first used. */
+  private static void connect(ManagedChannel channel) throws InterruptedException {
+    for (;;) {
+      ConnectivityState state = channel.getState(true);
+      if (state == ConnectivityState.READY) {
+        return;
+      }
+      CountDownLatch changed = new CountDownLatch(1);
+      channel.notifyWhenStateChanged(state, changed::countDown);
+      if (!changed.await(60, TimeUnit.SECONDS)) {
+        throw new IllegalStateException("the channel is still " + state);
+      }
+    }
   }
 
   private static Caller caller(ManagedChannel channel) {
