@@ -50,7 +50,8 @@ type text struct {
 }
 
 // Load parses the repository whose root is fsys. Folders that are hidden, or
-// named testdata, vendor or node_modules, are left out, as are Go files that
+// named testdata, vendor, node_modules or target (what Maven builds), are left
+// out, as are Go files that
 // are never part of a build (//go:build ignore).
 func Load(fsys fs.FS, exceptions Exceptions) (*Tree, error) {
 	t := &Tree{fset: token.NewFileSet(), exceptions: exceptions, used: make(map[[2]string]bool)}
@@ -79,7 +80,7 @@ func Load(fsys fs.FS, exceptions Exceptions) (*Tree, error) {
 
 func outside(dir string) bool {
 	switch base := path.Base(dir); base {
-	case "testdata", "vendor", "node_modules", "__pycache__":
+	case "testdata", "vendor", "node_modules", "__pycache__", "target":
 		return true
 	default:
 		return dir != "." && strings.IndexAny(base, "._") == 0
