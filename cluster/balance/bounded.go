@@ -1,0 +1,89 @@
+package balance
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// Bounded keeps inner (nil: [P2C]) from giving a server more than factor times
+// the average number of calls in flight, in proportion to its weight: such a
+// call goes where inner sends it when that server was tried. It is for the
+// hashes, where one popular key would fill one server (Mirrokni, Thorup,
+// Zadimoghaddam: Consistent Hashing with Bounded Loads, SODA 2018), with Ring
+// the very scheme of the paper. A factor of 1 or less means 1.25: small factors
+// spread better and move more keys.
+//
+// At most 8 servers are looked at; then the least loaded of them is picked. The
+// average is renewed every microsecond for each server, so every millisecond
+// for a thousand.
+func Bounded(factor float64, inner Balancer) Balancer {
+	if !(factor > 1) {
+		factor = 1.25
+	}
+	return bounded{factor, orDefault(inner)}
+}
+
+type bounded struct {
+	factor float64
+	inner  Balancer
+}
+
+func (b bounded) Build(set []Node) Picker {
+	return inTiers(set, func(set []Node) Picker {
+		p := &boundedPicker{inner: b.inner.Build(set), factor: b.factor, pool: newPool(set)}
+		p.renewed.Store(math.MinInt64)
+		return p
+	})
+}
+
+type boundedPicker struct {
+	inner   Picker
+	factor  float64
+	pool    pool
+	total   atomic.Int64 // calls in flight, of all servers
+	renewed atomic.Int64 // when
+}
+
+func (p *boundedPicker) Pick(c Call) int {
+	i := p.inner.Pick(c)
+	if i < 0 {
+		return -1
+	}
+	n := float64(len(p.pool.stats))
+	average := p.factor * (float64(p.inFlight(c.Now)) + 1) / n
+	best, least := i, math.Inf(1)
+	for {
+		s := p.pool.stats[i]
+		crowding := p.pool.weigh(i)
+		load := float64(s.inFlight.Load())
+		if load+1 <= math.Ceil(average/crowding) {
+			return i
+		}
+		if load*crowding < least {
+			best, least = i, load*crowding
+		}
+		if c.Tried.n >= triedLimit {
+			return best
+		}
+		c.Tried.Add(s)
+		if i = p.inner.Pick(c); i < 0 {
+			return best
+		}
+	}
+}
+
+// inFlight is the sum over all servers, a little old.
+func (p *boundedPicker) inFlight(now time.Duration) int64 {
+	last := p.renewed.Load()
+	age := time.Duration(len(p.pool.stats)) * time.Microsecond
+	if last != math.MinInt64 && now < time.Duration(last)+age || !p.renewed.CompareAndSwap(last, int64(now)) {
+		return p.total.Load()
+	}
+	total := int64(0)
+	for _, s := range p.pool.stats {
+		total += s.inFlight.Load()
+	}
+	p.total.Store(total)
+	return total
+}

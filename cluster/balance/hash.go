@@ -1,0 +1,41 @@
+package balance
+
+import "math/bits"
+
+// The hashes are part of what clients have to agree on, so they are fixed and
+// simple: FNV-1a of 64 bits over the bytes of a string (RFC 9923), and the
+// output function of SplitMix64 (Steele, Lea, Flood: Fast Splittable
+// Pseudorandom Number Generators, OOPSLA 2014) to spread its bits.
+
+// hash places a key or the ID of a server.
+func hash(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	return mix(h)
+}
+
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// next is the random number or hash after x.
+func next(x uint64) uint64 { return mix(x + 0x9e3779b97f4a7c15) }
+
+// below maps x evenly to [0, n) without a division (Lemire 2019), and returns
+// what is left of its randomness.
+func below(x uint64, n int) (int, uint64) {
+	hi, lo := bits.Mul64(x, uint64(n))
+	return int(hi), lo
+}
+
+// keyOf is the hash of a call's key, or random bits when it has none.
+func keyOf(c *Call) uint64 {
+	if c.Key == "" {
+		return c.Random
+	}
+	return hash(c.Key)
+}

@@ -1,0 +1,76 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Jump picks by jump consistent hash of the call's key (Lamping, Veach: A Fast,
+// Minimal Memory, Consistent Hash Algorithm, 2014). Shares are exact and nothing
+// is stored but the list. Weights do not count, except 0.
+//
+// Jump knows servers by their number, here their place in the order of IDs. So
+// it fits servers that are numbered and come and go at the end, such as shard-000
+// to shard-031: the last of n to leave moves 1/n of the keys, but one from
+// elsewhere changes the numbers of all behind it, and so the places of their keys. A server that is to be avoided or has weight 0
+// keeps its number, and only its own keys move; use [Ring] or [Maglev] for servers
+// that come and go in any order.
+func Jump() Balancer { return jump{} }
+
+type jump struct{}
+
+func (jump) Build(set []Node) Picker {
+	set = slices.Clone(set)
+	p := &jumpPicker{order: make([]int, len(set)), stats: make([]*Stats, len(set)), usable: make([]bool, len(set))}
+	for i := range set {
+		p.order[i] = i
+		if set[i].Stats == nil {
+			set[i].Stats = new(Stats)
+		}
+	}
+	slices.SortFunc(p.order, func(a, b int) int { return cmp.Compare(set[a].ID, set[b].ID) })
+	found := false
+	for k, i := range p.order {
+		p.stats[k] = set[i].Stats
+		p.usable[k] = rank(set[i]) == 0
+		found = found || p.usable[k]
+	}
+	p.rest = inTiers(set, func(set []Node) Picker { return &randomPicker{newPool(set)} })
+	if !found {
+		return p.rest
+	}
+	return p
+}
+
+// jumpPicker has the servers in the order of their IDs.
+type jumpPicker struct {
+	order  []int // place in the list
+	stats  []*Stats
+	usable []bool
+	rest   Picker // for when the hash finds nobody
+}
+
+func (p *jumpPicker) Pick(c Call) int {
+	key := keyOf(&c)
+	for range 16 {
+		k := jumpTo(key, len(p.order))
+		if p.usable[k] && !c.Tried.Has(p.stats[k]) {
+			return p.order[k]
+		}
+		key = next(key) // as if the key were another one
+	}
+	c.Random = key // the same for every client
+	return p.rest.Pick(c)
+}
+
+// jumpTo is the function of the paper, figure 1. A signed integer becomes a float
+// in one instruction, an unsigned one does not.
+func jumpTo(key uint64, n int) int {
+	b, j := int64(-1), int64(0)
+	for j < int64(n) {
+		b = j
+		key = key*2862933555777941757 + 1
+		j = int64(float64(b+1) * (float64(1<<31) / float64(int64(key>>33)+1)))
+	}
+	return int(b)
+}

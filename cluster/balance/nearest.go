@@ -1,0 +1,72 @@
+package balance
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Position is a place on Earth, in degrees: north and east positive.
+type Position struct {
+	Latitude, Longitude float64
+}
+
+const earthRadius = 6371.0 // km
+
+// metro is within how many kilometres of the nearest server others count as
+// equally near: the light needs half a millisecond there and back.
+const metro = 50.0
+
+// Distance is the way to another position in kilometres along the surface, by the
+// haversine formula.
+func (p Position) Distance(to Position) float64 {
+	const degree = math.Pi / 180
+	sinLat := math.Sin((to.Latitude - p.Latitude) * degree / 2)
+	sinLon := math.Sin((to.Longitude - p.Longitude) * degree / 2)
+	h := sinLat*sinLat + math.Cos(p.Latitude*degree)*math.Cos(to.Latitude*degree)*sinLon*sinLon
+	return 2 * earthRadius * math.Asin(math.Sqrt(min(h, 1)))
+}
+
+// Nearest picks among the servers nearest to a position, with inner (nil: [P2C]):
+// those up to 50 km farther than the nearest one count as equally near. Farther
+// ones, and last those without a position, are picked when every nearer one was
+// tried. Load does not move a call farther away; [Bounded] around it does that.
+func Nearest(from Position, inner Balancer) Balancer {
+	return nearest{from, orDefault(inner)}
+}
+
+type nearest struct {
+	from  Position
+	inner Balancer
+}
+
+func (n nearest) Build(set []Node) Picker {
+	return inTiers(set, func(set []Node) Picker {
+		return inParts(set, n.rings(set), n.inner.Build)
+	})
+}
+
+// rings groups the servers by distance, nearest first.
+func (n nearest) rings(set []Node) [][]int {
+	far := make([]float64, len(set))
+	order := make([]int, len(set))
+	for i, node := range set {
+		far[i], order[i] = math.Inf(1), i
+		if node.Position != nil {
+			if d := n.from.Distance(*node.Position); !math.IsNaN(d) {
+				far[i] = d
+			}
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(far[a], far[b]) })
+	var rings [][]int
+	begin := 0.0
+	for _, i := range order {
+		if len(rings) == 0 || far[i] > begin+metro {
+			rings, begin = append(rings, nil), far[i]
+		}
+		last := len(rings) - 1
+		rings[last] = append(rings[last], i)
+	}
+	return rings
+}

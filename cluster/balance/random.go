@@ -1,0 +1,45 @@
+package balance
+
+// Random picks at random, in proportion to the weights.
+func Random() Balancer { return random{} }
+
+type random struct{}
+
+func (random) Build(set []Node) Picker {
+	return inTiers(set, func(set []Node) Picker { return &randomPicker{newPool(set)} })
+}
+
+type randomPicker struct{ pool pool }
+
+func (p *randomPicker) Pick(c Call) int { return p.pool.untried(&c, c.Random) }
+
+// Func is the user's own balancer: a function of the servers and the call. It
+// gets the servers of one tier (see the package comment), and must not keep or
+// change the list; it may be called at the same time. Its answer, an index into
+// set, counts if it names a server that the call has not tried; otherwise, for
+// instance for -1, a random one is taken.
+//
+// A balancer with a state of its own implements [Balancer] instead.
+type Func func(set []Node, call Call) int
+
+// Build returns a picker that asks the function. A nil function picks at random.
+func (f Func) Build(set []Node) Picker {
+	if f == nil {
+		return Random().Build(set)
+	}
+	return inTiers(set, func(set []Node) Picker { return &funcPicker{f, set, newPool(set)} })
+}
+
+type funcPicker struct {
+	choose Func
+	set    []Node
+	pool   pool
+}
+
+func (p *funcPicker) Pick(c Call) int {
+	i := p.choose(p.set, c)
+	if i < 0 || i >= len(p.set) || c.Tried.Has(p.set[i].Stats) {
+		return p.pool.untried(&c, c.Random)
+	}
+	return i
+}

@@ -1,0 +1,179 @@
+package balance
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSmoothOrder(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		weights []int
+		want    string
+	}{
+		{"the example of Nginx", []int{5, 1, 1}, "aabacaa"},
+		{"equal", []int{1, 1, 1}, "abc"},
+		{"common divisor", []int{200, 100}, "aba"},
+		{"one", []int{7}, "a"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var got strings.Builder
+			for _, i := range smooth(turns(weighted(test.weights...))) {
+				got.WriteByte(byte('a' + i))
+			}
+			if got.String() != test.want {
+				t.Errorf("order %s, want %s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+func TestTurnsAreBounded(t *testing.T) {
+	all := turns(weighted(1, 1_000_003, math.MaxInt))
+	if sum := all[0] + all[1] + all[2]; sum > 4096+3 {
+		t.Errorf("%d turns for huge weights, want about 4096", sum)
+	}
+	if slices.Contains(all, 0) {
+		t.Errorf("turns %v: every server has at least one", all)
+	}
+}
+
+func weighted(weights ...int) []Node {
+	set := make([]Node, len(weights))
+	for i, w := range weights {
+		set[i] = Node{ID: string(rune('a' + i)), Weight: w, Stats: NewStats(-time.Hour)}
+	}
+	return set
+}
+
+// count picks n times without any load.
+func count(p Picker, set []Node, n int) []int {
+	counts := make([]int, len(set))
+	c := Call{Random: 1}
+	for range n {
+		c.Random = next(c.Random)
+		counts[p.Pick(c)]++
+	}
+	return counts
+}
+
+func TestZoneShares(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		weights []float64 // of zones, the local one first
+		want    []float64
+	}{
+		{"equal zones keep to themselves", []float64{3, 3, 3}, []float64{1, 0, 0}},
+		{"a large zone too", []float64{6, 3, 3}, []float64{1, 0, 0}},
+		{"a small one spills the rest to who has to spare", []float64{1, 4, 4}, []float64{1. / 3, 1. / 3, 1. / 3}},
+		{"not to a zone that is short itself", []float64{2, 2, 5}, []float64{2. / 3, 0, 1. / 3}},
+		{"no local server", []float64{0, 3, 3}, []float64{0, 0.5, 0.5}},
+		{"the only zone with servers", []float64{6}, []float64{1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			total := 0.0
+			for _, w := range test.weights {
+				total += w
+			}
+			for k, got := range zoneShares(test.weights, total) {
+				if math.Abs(got-test.want[k]) > 1e-9 {
+					t.Errorf("zone %d gets %.3f, want %.3f", k, got, test.want[k])
+				}
+			}
+		})
+	}
+}
+
+// zones returns servers, one for each letter, in the zone of that name.
+func zones(names string) []Node {
+	set := make([]Node, len(names))
+	for i := range set {
+		set[i] = Node{ID: string(rune('A' + i)), Weight: 1, Zone: names[i : i+1], Stats: NewStats(-time.Hour)}
+	}
+	return set
+}
+
+func TestZone(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		zones string
+		avoid string // of these places, counted from A
+		want  map[string]float64
+	}{
+		{"local only", "aaabbbccc", "", map[string]float64{"a": 1}},
+		{"local zone lost", "aaabbbccc", "ABC", map[string]float64{"b": 0.5, "c": 0.5}},
+		{"two of three lost", "aaabbbccc", "AB", map[string]float64{"a": 3. / 7, "b": 2. / 7, "c": 2. / 7}},
+		{"panic", "aaabbbccc", "DEFGH", map[string]float64{"a": 0.75, "c": 0.25}},
+		{"too few for zones", "aabb", "", map[string]float64{"a": 0.5, "b": 0.5}},
+		{"servers that name no zone", "aaa---", "", map[string]float64{"a": 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := zones(test.zones)
+			for i := range set {
+				set[i].Avoid = strings.Contains(test.avoid, set[i].ID)
+			}
+			got := map[string]float64{}
+			for i, n := range count(Zone("a", Random()).Build(set), set, 20000) {
+				got[set[i].Zone] += float64(n) / 20000
+			}
+			for name, share := range got {
+				if math.Abs(share-test.want[name]) > 0.02 {
+					t.Errorf("zone %s gets %.3f, want %.3f", name, share, test.want[name])
+				}
+			}
+		})
+	}
+}
+
+// TestZoneFailover: with every local server tried, a call leaves the zone.
+func TestZoneFailover(t *testing.T) {
+	set := zones("aaabbb")
+	p := Zone("a", nil).Build(set)
+	var c Call
+	for k := range set {
+		c.Random = next(c.Random)
+		i := p.Pick(c)
+		if want := "aaabbb"[k : k+1]; set[i].Zone != want {
+			t.Errorf("attempt %d goes to zone %s, want %s", k, set[i].Zone, want)
+		}
+		c.Tried.Add(set[i].Stats)
+	}
+}
+
+func TestDistance(t *testing.T) {
+	berlin, beijing := Position{52.52, 13.405}, Position{39.9042, 116.4074}
+	if d := berlin.Distance(beijing); math.Abs(d-7360) > 40 {
+		t.Errorf("Berlin to Beijing is %.0f km, want about 7360", d)
+	}
+	if d := (Position{0, 179.9}).Distance(Position{0, -179.9}); math.Abs(d-22.2) > 1 {
+		t.Errorf("over the date line %.1f km, want 22", d)
+	}
+	if d := (Position{90, 0}).Distance(Position{-90, 77}); math.Abs(d-math.Pi*earthRadius) > 1 {
+		t.Errorf("from pole to pole %.0f km", d)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	set := weighted(1, 1, 1, 1, 1, 1)
+	for i, p := range []*Position{{48.85, 2.35}, {52.52, 13.40}, {52.39, 13.06}, nil, {39.9, 116.4}, {math.NaN(), 0}} {
+		set[i].Position = p
+	}
+	p := Nearest(Position{52.5, 13.4}, Random()).Build(set)
+	counts := count(p, set, 2000)
+	if counts[1] < 900 || counts[2] < 900 {
+		t.Errorf("Berlin and Potsdam, 30 km apart, get %d and %d of 2000", counts[1], counts[2])
+	}
+	var c Call
+	order := ""
+	for range 4 {
+		i := p.Pick(c)
+		order += set[i].ID
+		c.Tried.Add(set[i].Stats)
+	}
+	if order != "bcae" && order != "cbae" {
+		t.Errorf("order by distance %s, want b and c, then a (Paris), then e (Beijing)", order)
+	}
+}

@@ -1,0 +1,53 @@
+package balance
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Subset gives inner (nil: [P2C]) only size of the servers, always the same ones
+// for one client: with hundreds of clients and servers a connection from each to
+// each would cost both sides more than it brings. A size of 0 means 32; a list
+// that is not longer stays whole.
+//
+// The servers are those with the highest hash of client and server together
+// (rendezvous hashing, Thaler and Ravishankar 1998, as in gRPC's proposal A68,
+// random subsetting). When one leaves, only it is replaced; one to avoid or of
+// weight 0 is replaced too as long as there are others. client must differ
+// between clients, and stay the same over a restart if that is wanted: host name
+// and port, or the name of the pod.
+func Subset(size int, client string, inner Balancer) Balancer {
+	if size <= 0 {
+		size = 32
+	}
+	return subset{size, hash(client), orDefault(inner)}
+}
+
+type subset struct {
+	size   int
+	client uint64
+	inner  Balancer
+}
+
+func (s subset) Build(set []Node) Picker {
+	if len(set) <= s.size {
+		return s.inner.Build(set)
+	}
+	score := make([]uint64, len(set))
+	index := make([]int, len(set))
+	for i, n := range set {
+		score[i], index[i] = mix(s.client^next(hash(n.ID))), i
+	}
+	slices.SortFunc(index, func(a, b int) int {
+		return cmp.Or(
+			cmp.Compare(rank(set[a]), rank(set[b])),
+			cmp.Compare(score[b], score[a]),
+			cmp.Compare(set[a].ID, set[b].ID))
+	})
+	index = index[:s.size]
+	part := make([]Node, s.size)
+	for k, i := range index {
+		part[k] = set[i]
+	}
+	return tiers{{s.inner.Build(part), index}}
+}
