@@ -23,7 +23,8 @@ type Request struct {
 
 	// Sampled says that the running time of this call should be recorded.
 	Sampled bool
-	// Ended is when the handler had returned, if Sampled, on the clock of Nanos.
+	// Ended is when the handler had returned and its reply was encoded, if Sampled, on
+	// the clock of Nanos. A small reply is encoded later, while it is written.
 	Ended int64
 
 	reader     *reader // what it runs on; nil for a worker, which may wait
@@ -64,6 +65,7 @@ func (r *Request) Reply(v any) {
 		r.Fail(st)
 		return
 	}
+	r.prepared(&m)
 	r.end(&m)
 }
 
@@ -80,6 +82,7 @@ func (r *Request) ReplyBytes(b []byte) {
 		r.Fail(st)
 		return
 	}
+	r.prepared(&m)
 	r.end(&m)
 }
 
@@ -87,6 +90,14 @@ func (r *Request) ReplyBytes(b []byte) {
 // for the writer's lock, says nothing about the method.
 func (r *Request) returned() {
 	if r.Sampled && r.Ended == 0 {
+		r.Ended = now()
+	}
+}
+
+// prepared notes when a reply was ready that had to be encoded, compressed or copied
+// first: a method with megabytes to say holds its reader up as a slow one does.
+func (r *Request) prepared(m *message) {
+	if r.Sampled && m.buf != nil {
 		r.Ended = now()
 	}
 }

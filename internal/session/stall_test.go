@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -77,6 +79,34 @@ func TestStallOnReader(t *testing.T) {
 	}
 	close(release)
 	blocked.Wait()
+}
+
+// slowly is a codec that takes its time, as one does that encodes megabytes.
+type slowly struct{ codec.Codec }
+
+func (c slowly) Append(dst []byte, v any) ([]byte, error) {
+	time.Sleep(2 * chunkMean)
+	return c.Codec.Append(dst, v)
+}
+
+// A method whose handler is fast and whose reply takes long to encode leaves the
+// reader: it would hold up the other calls of the connection as a slow handler does.
+func TestSlowReplyLeavesReader(t *testing.T) {
+	m := fast(&Method{Name: "Be.Long", Serve: func(r *Request) {
+		body := slices.Clone(r.Body)
+		r.Codec, r.Sizer = slowly{r.Codec}, nil
+		r.Reply(&body)
+	}})
+	r := newRig(t, setup{}, m)
+	// One call in sampleEvery counts on the reader, for a sixteenth of the mean each.
+	for range 32 * sampleEvery {
+		if _, st := invoke(r.client, m.Name, "long"); st != nil {
+			t.Fatal(st)
+		}
+	}
+	if tier := m.pace.tier(); tier != alone {
+		t.Errorf("the method runs in tier %d, want %d: mean %d ns", tier, alone, m.pace.mean.Load())
+	}
 }
 
 // Calls that came in one piece with one that blocks are answered all the same,
