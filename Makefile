@@ -114,7 +114,7 @@ clean: ## remove what the targets above have written, and their tools
 
 .PHONY: need
 need:
-	@scripts/need.sh gcc python3
+	@scripts/need.sh gcc python3 ip
 
 $(STATICCHECK):
 	@mkdir -p $(@D)

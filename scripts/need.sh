@@ -12,6 +12,7 @@ for command in "$@"; do
 	python3) python3 -c 'import ensurepip, venv' 2>/dev/null || packages="$packages python3 python3-venv" ;;
 	javac)   command -v javac >/dev/null || packages="$packages openjdk-17-jdk-headless" ;;
 	mvn)     command -v mvn >/dev/null || packages="$packages maven" ;;
+	ip)      command -v ip >/dev/null || packages="$packages iproute2" ;;
 	thrift)  command -v thrift >/dev/null || packages="$packages thrift-compiler" ;;
 	lib*)    dpkg -s "$command" >/dev/null 2>&1 || packages="$packages $command" ;;
 	*)       command -v "$command" >/dev/null || packages="$packages $command" ;;
