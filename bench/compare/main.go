@@ -144,7 +144,11 @@ func measure(ctx context.Context, plan *runner.Plan, out string, stdout, stderr 
 	fmt.Fprintf(stderr, "%d runs, about %v\n", runs, takes.Round(time.Second))
 	var records []runner.Record
 	failed := 0
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGUSR1)
+	defer signal.Stop(signals)
 	begin := func(at runner.Progress, r runner.Record) {
+		pause(ctx, signals, stderr)
 		fmt.Fprintf(stderr, "%d/%d (%v left) %s: ", at.Done+1, at.Of, at.Left.Round(time.Second), r.Title())
 	}
 	err := plan.Run(ctx, begin, func(r runner.Record) error {
