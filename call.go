@@ -13,10 +13,12 @@ type Caller interface {
 	Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error
 }
 
-// StreamCaller is a Caller that can open streams: a Client, a Peer.
+// StreamCaller is a Caller that can open streams: a Client, a Peer, and whatever
+// balances over many of them.
 type StreamCaller interface {
 	Caller
-	openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error)
+	// OpenStream opens a stream whose types are not known; see Client.OpenStream.
+	OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error)
 }
 
 // Invoke makes a unary call and returns its reply.
@@ -33,7 +35,7 @@ func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts 
 // stream must be received from until its end, or be closed, or its context be ended,
 // for what it holds to be given back.
 func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
-	end, err := c.openStream(ctx, method, opts, new(Req))
+	end, err := c.OpenStream(ctx, method, new(Req), opts...)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package weft
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,11 +56,12 @@ type callOptions struct {
 	credential *Credential
 	reply      *Metadata
 	oneway     bool
+	attempt    int   // how many times the call was tried before
 	deadline   int64 // of a call that was tried, on the clock of session.Nanos; 0 for none
 }
 
 // CallOption changes one call. The options are WithCodec, WithCompressor,
-// WithTimeout, WithCredential and WithReplyMetadata.
+// WithTimeout, WithCredential, WithReplyMetadata and WithAttempt.
 type CallOption interface{ apply(o *callOptions) error }
 
 type optionFunc func(o *callOptions) error
@@ -97,6 +99,18 @@ func WithTimeout(d time.Duration) CallOption {
 		o.timeout, o.bounded = d, true
 		return nil
 	})
+}
+
+// TimeoutOf returns the timeout that options give a call; set is false when they
+// give none. It is for what makes calls on behalf of others.
+func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
+	var o callOptions
+	for _, opt := range opts {
+		if opt.apply(&o) != nil {
+			return 0, false // the call itself will say what is wrong
+		}
+	}
+	return o.timeout, o.bounded
 }
 
 // WithCredential sets the credential of a call.
@@ -178,6 +192,9 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 	}
 	if o.credential != nil {
 		m = m.before(authorization, o.credential.encode())
+	}
+	if o.attempt > 0 {
+		m = m.reserved(attemptKey, strconv.Itoa(o.attempt))
 	}
 	if m.wrong != "" {
 		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}

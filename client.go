@@ -351,7 +351,10 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 	finish()
 }
 
-func (c *Client) openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error) {
+// OpenStream opens a streaming call without types; the function OpenStream gives it
+// some. sample is a message as it will be sent, which may choose the codec. It does not
+// wait for the server.
+func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error) {
 	o, err := c.caller.options(method, opts)
 	if err != nil {
 		return nil, err

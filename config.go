@@ -39,6 +39,7 @@ const (
 	DefaultMaxPending    = 1024                   // connections of a server that have not said hello
 	DefaultBackoff       = 100 * time.Millisecond // before the second attempt to connect; grows 1.6 times each
 	DefaultMaxBackoff    = 30 * time.Second       // the longest time between two attempts
+	DefaultReportLoad    = 30 * time.Second       // between two reports of a server's load to its registry
 )
 
 // Limits bound what the other side of a connection can make this one hold, and
@@ -98,6 +99,19 @@ type ServerConfig struct {
 	// Hooks are values that implement one or more of the hook interfaces, such as
 	// ConnOpenedHook. A value that implements none is an error.
 	Hooks []any
+
+	// Registry is where the services are made known to clients, from when the server
+	// serves its first listener until it shuts down; nil: nowhere. Package registry
+	// has them.
+	Registry Registry
+	// Instance is what is published of each service: weight, group, version, zone and
+	// so on, but no Service. Without an Address it is that of the first listener; one
+	// that listens everywhere is published with an address of this machine. Without
+	// an ID it is the address.
+	Instance Instance
+	// ReportLoad is how often the load is published with the instance, if it has
+	// changed by more than a quarter. 0: DefaultReportLoad; below zero: never.
+	ReportLoad time.Duration
 
 	// Limits bound what a client can make the server hold.
 	Limits Limits

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -55,6 +58,39 @@ func (e *Error) WithDetail(typeName string, value []byte) *Error {
 	c := *e
 	c.Details = append(append([]Detail(nil), e.Details...), Detail{typeName, value})
 	return &c
+}
+
+// retryAfter is the type of the detail by which a server says when to try again.
+const retryAfter = "weft.RetryAfter"
+
+// WithRetryAfter returns a copy of the error that tells the caller when it may make
+// the call again: not before d has passed, and never when d is below zero. It travels
+// in whole milliseconds.
+func (e *Error) WithRetryAfter(d time.Duration) *Error {
+	ms := int64(-1)
+	if d >= 0 {
+		ms = (d + time.Millisecond - 1).Milliseconds()
+	}
+	return e.WithDetail(retryAfter, strconv.AppendInt(nil, ms, 10))
+}
+
+// RetryAfter is when the server lets the call be made again; below zero: never. ok
+// is false when the server says nothing about it.
+func (e *Error) RetryAfter() (d time.Duration, ok bool) {
+	for _, detail := range e.Details {
+		if detail.Type != retryAfter {
+			continue
+		}
+		ms, err := strconv.ParseInt(string(detail.Value), 10, 64)
+		if err != nil || ms > math.MaxInt64/int64(time.Millisecond) {
+			return 0, false
+		}
+		if ms < 0 {
+			return -1, true
+		}
+		return time.Duration(ms) * time.Millisecond, true
+	}
+	return 0, false
 }
 
 // Error says everything in one line: the method, the peer, the code, the

@@ -66,7 +66,24 @@ func (m Metadata) before(key, value string) Metadata {
 	if m.wrong != "" {
 		return m
 	}
-	first := Metadata{count: m.count}.With(key, value)
+	return m.behind(Metadata{count: m.count}.With(key, value))
+}
+
+// reserved returns the metadata with a pair in front whose key applications cannot
+// use.
+func (m Metadata) reserved(key, value string) Metadata {
+	first := Metadata{pairs: string(wire.AppendPair(nil, key, value)), count: m.count + 1}
+	switch {
+	case m.wrong != "":
+		return m
+	case m.count == wire.MaxMetaPairs:
+		first.wrong = fmt.Sprintf("metadata has more than %d pairs", wire.MaxMetaPairs)
+	}
+	return m.behind(first)
+}
+
+// behind puts the metadata behind other one.
+func (m Metadata) behind(first Metadata) Metadata {
 	switch {
 	case first.wrong != "":
 	case len(first.pairs)+len(m.pairs) > wire.MaxMetaBlock:
@@ -193,4 +210,10 @@ func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 	}
 	c.SetReplyMeta(m.pairs)
 	return nil
+}
+
+// OutgoingMetadata returns what WithMetadata has put into a context.
+func OutgoingMetadata(ctx context.Context) Metadata {
+	m, _ := ctx.Value(outgoingKey{}).(Metadata)
+	return m
 }

@@ -78,7 +78,8 @@ func (p *Peer) Notify(ctx context.Context, method string, args any, opts ...Call
 // Close ends the connection at once. Open calls fail.
 func (p *Peer) Close() { p.s.Close(closedStatus()) }
 
-func (p *Peer) openStream(ctx context.Context, method string, opts []CallOption, sample any) (StreamEnd, error) {
+// OpenStream opens a streaming call of the other side; see Client.OpenStream.
+func (p *Peer) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error) {
 	o, err := p.caller.options(method, opts)
 	if err != nil {
 		return nil, err

@@ -29,12 +29,14 @@ type Server struct {
 	exec    *session.Executor
 	pending atomic.Int64 // connections in their handshake
 
+	announcer *announcer // nil: there is no registry
+
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
 	peers     map[*Peer]struct{}
 	entering  map[net.Conn]struct{} // connections that were let in and are not among the peers yet
 	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
-	conns     sync.WaitGroup        // connections from accept to end
+	conns     sync.WaitGroup        // connections from accept to end, and what else ends with the server
 	closing   bool
 	closed    bool
 	stop      context.CancelFunc // ends handshakes
@@ -101,6 +103,14 @@ func (s *Server) configure() error {
 		return err
 	}
 	s.host.ready()
+	c.ReportLoad = orDefault(c.ReportLoad, DefaultReportLoad)
+	if c.Instance.Service != "" {
+		return Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
+	}
+	if c.Registry != nil {
+		s.announcer = &announcer{s: s, registry: c.Registry, template: c.Instance.Clone(), shown: make(map[string]Registration)}
+		s.Services.changed = s.announcer.changed
+	}
 	for _, h := range s.hooks.registered {
 		s.Services.onNew = append(s.Services.onNew, h.ServiceRegistered)
 	}
@@ -209,6 +219,10 @@ func (s *Server) Serve(l net.Listener) error {
 	s.listeners[l] = struct{}{}
 	s.mu.Unlock()
 	defer s.forget(l)
+	// Connections that come before the first Accept wait in the listener.
+	if err := s.announce(l); err != nil {
+		return err
+	}
 	var pause time.Duration
 	for {
 		conn, err := l.Accept()

@@ -20,6 +20,7 @@ type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
 	onNew   []func(service string)
+	changed func(service string, there bool) // a service has its first name, or lost its last; nil: nobody asks
 }
 
 // Registrar is a *Server or a *Services: what handlers can be registered with.
@@ -121,14 +122,29 @@ func (s *Services) add(all ...*method) error {
 		}
 		s.methods[m.name] = m
 	}
-	tell := s.onNew
+	tell, changed := s.onNew, s.changed
 	s.mu.Unlock()
 	for _, service := range fresh {
 		for _, f := range tell {
 			f(service)
 		}
+		if changed != nil {
+			changed(service, true)
+		}
 	}
 	return nil
+}
+
+// names lists the services under which a method can be called, aliases among them.
+func (s *Services) names() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []string
+	for name := range s.methods {
+		out = append(out, serviceOf(name))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // check tells what keeps methods from being added. It is called with the lock held.
@@ -165,23 +181,49 @@ func (s *Services) Alias(alias, name string) error {
 	if err := checkName(alias); err != nil {
 		return err
 	}
+	fresh, err := s.alias(alias, name)
+	if err == nil && fresh && s.changed != nil {
+		s.changed(serviceOf(alias), true)
+	}
+	return err
+}
+
+// alias reports whether the alias is the first name of its service.
+func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.methods[name]
 	if m == nil {
-		return Errorf(NotFound, "weft: alias %s: there is no method %s", alias, name)
+		return false, Errorf(NotFound, "weft: alias %s: there is no method %s", alias, name)
 	}
 	if s.methods[alias] != nil {
-		return Errorf(AlreadyExists, "weft: alias %s: a method of that name is registered already", alias)
+		return false, Errorf(AlreadyExists, "weft: alias %s: a method of that name is registered already", alias)
 	}
+	fresh = !s.has(serviceOf(alias))
 	s.methods[alias] = m
-	return nil
+	return fresh, nil
 }
 
 // Unregister removes all methods and aliases of one service. Calls that are
 // running go on; later ones get Unimplemented. The error says that there is no
 // such service.
 func (s *Services) Unregister(service string) error {
+	before := s.names()
+	if err := s.unregister(service); err != nil {
+		return err
+	}
+	if s.changed != nil {
+		after := s.names()
+		for _, gone := range before {
+			if !slices.Contains(after, gone) {
+				s.changed(gone, false)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Services) unregister(service string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := false

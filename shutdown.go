@@ -16,8 +16,8 @@ const lingering = time.Second
 // shutdown get to return.
 const cutGrace = 500 * time.Millisecond
 
-// Shutdown ends the server without losing a call: it closes the listeners, asks
-// every client to make no more calls, lets those that were made run to their end
+// Shutdown ends the server without losing a call: it withdraws its services from
+// the registry, closes the listeners, asks every client to make no more calls, lets those that were made run to their end
 // and their replies be read, and closes the connections. Clients connect elsewhere
 // or anew meanwhile.
 //
@@ -27,6 +27,11 @@ const cutGrace = 500 * time.Millisecond
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
+	s.mu.Unlock()
+	if s.announcer != nil {
+		s.announcer.withdraw(ctx)
+	}
+	s.mu.Lock()
 	for l := range s.listeners {
 		l.Close()
 	}
@@ -83,6 +88,9 @@ func (s *Server) close() {
 	}
 	s.mu.Unlock()
 	s.stop()
+	if s.announcer != nil {
+		s.announcer.withdraw(context.Background())
+	}
 	s.admitted.Wait()
 	for _, p := range s.Peers() {
 		p.s.Close(closedStatus())

@@ -1,0 +1,140 @@
+package registry
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// cache is the folder where the last good lists and documents of a registry are. An
+// empty one keeps nothing.
+type cache string
+
+// cache returns that of the registry.
+func (r *Registry) cache() cache {
+	if r.cfg.NoCache {
+		return ""
+	}
+	dir := r.cfg.CacheDir
+	if dir == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(user, "weft")
+	}
+	return cache(filepath.Join(dir, fileName(r.name)))
+}
+
+// fileName makes one part of a path of any name.
+func fileName(name string) string {
+	escaped := url.PathEscape(name)
+	if escaped == "." || escaped == ".." || escaped == "" {
+		escaped = "%" + escaped
+	}
+	return escaped
+}
+
+// cachedList is a list as it lies on the disk.
+type cachedList struct {
+	Heard     time.Time       `json:"heard"`
+	Instances []weft.Instance `json:"instances"`
+}
+
+// maxCached bounds what is read from the disk.
+const maxCached = 64 << 20
+
+func (c cache) saveList(service string, instances []weft.Instance, heard time.Time) error {
+	if c == "" {
+		return nil
+	}
+	data, err := json.Marshal(cachedList{heard.UTC(), instances})
+	if err != nil {
+		return err
+	}
+	return c.write("instances", service, data)
+}
+
+// loadList returns the instances of a service and when the registry confirmed them;
+// none if there is no such file.
+func (c cache) loadList(service string) ([]weft.Instance, time.Time, error) {
+	var list cachedList
+	if err := c.read("instances", service, &list); err != nil {
+		return nil, time.Time{}, err
+	}
+	for i := range list.Instances {
+		if err := list.Instances[i].Check(); err != nil {
+			return nil, time.Time{}, fmt.Errorf("registry: cache %s: %w", c, err)
+		}
+	}
+	return list.Instances, list.Heard, nil
+}
+
+func (c cache) saveDocument(name string, d Document) error {
+	if c == "" {
+		return nil
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	return c.write("documents", name, data)
+}
+
+func (c cache) loadDocument(name string) (d Document, err error) {
+	return d, c.read("documents", name, &d)
+}
+
+// write puts a file in its place at once, so that a reader, or a crash, never sees
+// half of it. The cache says where servers are, so it is for its user alone.
+func (c cache) write(kind, name string, data []byte) error {
+	dir := filepath.Join(string(c), kind)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	file, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(file.Name(), filepath.Join(dir, fileName(name)+".json"))
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(file.Name()))
+	}
+	return err
+}
+
+// read decodes a file; that there is none is no error.
+func (c cache) read(kind, name string, into any) error {
+	if c == "" {
+		return nil
+	}
+	path := filepath.Join(string(c), kind, fileName(name)+".json")
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Size() > maxCached {
+		return fmt.Errorf("registry: cache %s has %d bytes, at most %d are read", path, info.Size(), maxCached)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		return fmt.Errorf("registry: cache %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,129 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft"
+)
+
+// Joined is several registries as one, for a migration from one to another: servers
+// register with all of them, clients see the instances of all. Its methods may be
+// called at the same time.
+type Joined struct{ all []*Registry }
+
+var (
+	_ weft.Registry = (*Joined)(nil)
+	_ Source        = (*Joined)(nil)
+)
+
+// Join makes one registry of several. They stay their owner's, to be closed one by
+// one. An instance that more than one has counts once, as the first of them has it.
+func Join(all ...*Registry) *Joined { return &Joined{slices.Clone(all)} }
+
+// Register publishes the instance in every registry. An error means that one of
+// them cannot register it at all; it is then registered in none.
+func (j *Joined) Register(instance weft.Instance) (weft.Registration, error) {
+	var all joinedRegistration
+	for _, r := range j.all {
+		g, err := r.Register(instance)
+		if err != nil {
+			return nil, errors.Join(err, all.Close(context.Background()))
+		}
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+type joinedRegistration []weft.Registration
+
+func (all joinedRegistration) Update(instance weft.Instance) error {
+	var errs []error
+	for _, g := range all {
+		errs = append(errs, g.Update(instance))
+	}
+	return errors.Join(errs...)
+}
+
+func (all joinedRegistration) Close(ctx context.Context) error {
+	errs := make([]error, len(all))
+	var wg sync.WaitGroup
+	for i, g := range all {
+		wg.Go(func() { errs[i] = g.Close(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// Watch calls f with the instances of all registries, as soon as one of them says
+// something; see Registry.Watch. The Revision is 0.
+func (j *Joined) Watch(service string, f func(*Snapshot)) (stop func()) {
+	var mu sync.Mutex // held while f runs
+	parts := make([]*Snapshot, len(j.all))
+	stops := make([]func(), len(j.all))
+	for i, r := range j.all {
+		stops[i] = r.Watch(service, func(s *Snapshot) {
+			mu.Lock()
+			defer mu.Unlock()
+			parts[i] = s
+			f(merge(service, parts))
+		})
+	}
+	return func() {
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
+
+// merge makes one snapshot of those of several registries; some may be nil.
+func merge(service string, parts []*Snapshot) *Snapshot {
+	out := &Snapshot{Service: service, heard: new(atomic.Int64)}
+	var sources []string
+	var errs []error
+	kept := make(map[string]bool)
+	has := make(map[string]bool) // and it is not merely kept
+	for _, s := range parts {
+		if s == nil {
+			continue
+		}
+		sources = append(sources, s.Source)
+		if s.Err != nil {
+			errs = append(errs, s.Err)
+		}
+		out.Instances = append(out.Instances, s.Instances...)
+		out.Invalid = append(out.Invalid, s.Invalid...)
+		for _, i := range s.Instances {
+			if slices.Contains(s.Kept, i.ID) {
+				kept[i.ID] = true
+			} else {
+				has[i.ID] = true
+			}
+		}
+		// The list as a whole is as old as its oldest part.
+		if s.heard != nil && s.heard.Load() != 0 && (out.heard.Load() == 0 || s.heard.Load() < out.heard.Load()) {
+			out.heard = s.heard
+		}
+	}
+	maps.DeleteFunc(kept, func(id string, _ bool) bool { return has[id] })
+	out.Kept = slices.Sorted(maps.Keys(kept))
+	out.Instances = sorted(out.Instances)
+	out.Source = strings.Join(sources, " and ")
+	out.Err = errors.Join(errs...)
+	return out
+}
+
+// WatchDocument watches the document of the first registry that keeps documents.
+func (j *Joined) WatchDocument(name string, f func(Document, error)) (stop func()) {
+	for _, r := range j.all {
+		if _, ok := r.driver.(Documents); ok {
+			return r.WatchDocument(name, f)
+		}
+	}
+	return func() {}
+}

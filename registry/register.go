@@ -1,0 +1,161 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// registration keeps one instance published.
+type registration struct {
+	r      *Registry
+	life   context.Context
+	cancel context.CancelFunc
+	done   chan struct{}
+	update chan struct{} // holds one when the instance was replaced
+
+	mu       sync.Mutex
+	instance weft.Instance
+	dirty    bool // the registry does not have this instance yet
+}
+
+// Register publishes an instance and keeps it published until the registration is
+// closed: it comes back by itself after the registry was away, has lost it or has
+// lost all its data. It does not wait for the registry. An error means that the
+// instance cannot be registered at all, or that the registry is closed.
+func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
+	instance = instance.Clone()
+	if err := instance.Check(); err != nil {
+		return nil, err
+	}
+	g := &registration{r: r, instance: instance, dirty: true, done: make(chan struct{}), update: make(chan struct{}, 1)}
+	g.life, g.cancel = context.WithCancel(r.life)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, errClosed
+	}
+	for other := range r.registrations {
+		if i := other.current(); i.Service == instance.Service && i.ID == instance.ID {
+			return nil, fmt.Errorf("registry: instance %q of %s is registered already", instance.ID, instance.Service)
+		}
+	}
+	r.registrations[g] = struct{}{}
+	r.wg.Add(1)
+	// It ends when the registration or the registry is closed.
+	go g.keep()
+	return g, nil
+}
+
+// Update replaces what is published. Service and ID must stay as they are.
+func (g *registration) Update(instance weft.Instance) error {
+	instance = instance.Clone()
+	if err := instance.Check(); err != nil {
+		return err
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if instance.Service != g.instance.Service || instance.ID != g.instance.ID {
+		return fmt.Errorf("registry: an update of instance %q of %s cannot make it %q of %s",
+			g.instance.ID, g.instance.Service, instance.ID, instance.Service)
+	}
+	if g.instance.Equal(&instance) {
+		return nil
+	}
+	g.instance, g.dirty = instance, true
+	select {
+	case g.update <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (g *registration) current() weft.Instance {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.instance
+}
+
+// keep publishes the instance and refreshes it.
+func (g *registration) keep() {
+	defer g.r.wg.Done()
+	defer close(g.done)
+	failures := 0
+	for g.life.Err() == nil {
+		err := g.once()
+		switch {
+		case g.life.Err() != nil:
+			return
+		case errors.Is(err, ErrLost):
+			g.r.cfg.Log.Warn("registration lost, registering again", "service", g.instance.Service, "id", g.instance.ID)
+			g.soil()
+			failures = 0
+			// All servers notice at the same time that a registry has lost its data.
+			sleep(g.life, rand.N(g.r.cfg.TTL/20), nil)
+		case err != nil:
+			if failures++; failures == 1 {
+				g.r.cfg.Log.Warn("registration failed, trying again", "service", g.instance.Service, "id", g.instance.ID, "error", err)
+			}
+			g.r.pace.wait(g.life, failures, g.update)
+		default:
+			if failures > 0 {
+				g.r.cfg.Log.Info("registered again", "service", g.instance.Service, "id", g.instance.ID, "failures", failures)
+			}
+			failures = 0
+			third := g.r.cfg.TTL / 3
+			sleep(g.life, third*4/5+rand.N(third/5), g.update)
+		}
+	}
+}
+
+// once publishes the instance, or refreshes it when the registry has it.
+func (g *registration) once() error {
+	g.mu.Lock()
+	instance, dirty := g.instance.Clone(), g.dirty
+	g.dirty = false
+	g.mu.Unlock()
+	ctx, cancel := context.WithTimeout(g.life, g.r.operationTimeout())
+	defer cancel()
+	if !dirty {
+		return g.r.driver.Refresh(ctx, instance, g.r.cfg.TTL)
+	}
+	err := g.r.driver.Put(ctx, instance, g.r.cfg.TTL)
+	if err != nil {
+		g.soil()
+	}
+	return err
+}
+
+// soil notes that the registry may not have the instance.
+func (g *registration) soil() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.dirty = true
+}
+
+// Close withdraws the instance. When the registry cannot be told before ctx ends it
+// returns an error, and the instance expires there. It may be called twice.
+func (g *registration) Close(ctx context.Context) error {
+	g.r.mu.Lock()
+	_, open := g.r.registrations[g]
+	delete(g.r.registrations, g)
+	g.r.mu.Unlock()
+	g.cancel()
+	<-g.done
+	if !open {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(g.r.operationTimeout(), time.Second))
+	defer cancel()
+	instance := g.current()
+	if err := g.r.driver.Delete(ctx, instance); err != nil {
+		return fmt.Errorf("registry %s: instance %q of %s could not be withdrawn and expires after %v: %w",
+			g.r.name, instance.ID, instance.Service, g.r.cfg.TTL, err)
+	}
+	return nil
+}

@@ -1,0 +1,186 @@
+package registry
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+func TestRegister(t *testing.T) {
+	t.Run("kept alive", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			if _, err := r.Register(instance("Arith", "a")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(3 * DefaultTTL)
+			log := d.said()
+			if log[0] != "put a" || slices.Contains(log[1:], "put a") {
+				t.Errorf("the registry was asked %v, want one put and then refreshes", log)
+			}
+			if n := len(log) - 1; n < 8 || n > 13 {
+				t.Errorf("%d refreshes in three times the TTL, want about nine", n)
+			}
+		})
+	})
+
+	t.Run("the registry starts later", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.set(true)
+			r := open(t, d, nil)
+			if _, err := r.Register(instance("Arith", "a")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			if n := d.tried(); n < 15 || n > 60 {
+				t.Errorf("%d attempts in a minute without a registry, want a few", n)
+			}
+			d.set(false)
+			time.Sleep(3 * time.Second)
+			if log := d.said(); len(log) == 0 || log[0] != "put a" {
+				t.Errorf("three seconds after the registry came it was asked %v", log)
+			}
+		})
+	})
+
+	t.Run("lost", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			if _, err := r.Register(instance("Arith", "a")); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			d.wipe()
+			time.Sleep(DefaultTTL / 2)
+			d.mu.Lock()
+			_, there := d.has["Arith a"]
+			d.mu.Unlock()
+			if !there {
+				t.Errorf("half a TTL after the registry lost its data it was asked %v, and the instance is not there", d.said())
+			}
+		})
+	})
+
+	t.Run("update", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			g, err := r.Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			changed := instance("Arith", "a")
+			changed.State = weft.Draining
+			if err := g.Update(changed); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			d.mu.Lock()
+			if d.has["Arith a"].State != weft.Draining {
+				t.Errorf("after the update the registry was asked %v", d.log)
+			}
+			d.mu.Unlock()
+			if err := g.Update(instance("Arith", "b")); err == nil || !strings.Contains(err.Error(), `cannot make it "b"`) {
+				t.Errorf("an update to another ID gives %v", err)
+			}
+		})
+	})
+
+	t.Run("closed", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			g, err := r.Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if _, err := r.Register(instance("Arith", "a")); err == nil {
+				t.Error("the same instance can be registered twice")
+			}
+			for range 2 {
+				if err := g.Close(context.Background()); err != nil {
+					t.Errorf("Close: %v", err)
+				}
+			}
+			if log := d.said(); !slices.Equal(log, []string{"put a", "delete a"}) {
+				t.Errorf("the registry was asked %v, want a put and a delete", log)
+			}
+			if _, err := r.Register(instance("Arith", "a")); err != nil {
+				t.Errorf("register again after Close: %v", err)
+			}
+		})
+	})
+
+	t.Run("closed while the registry is away", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			g, err := r.Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			d.set(true)
+			if err := g.Close(context.Background()); err == nil || !strings.Contains(err.Error(), "expires after") {
+				t.Errorf("Close says %v, want that the instance expires", err)
+			}
+		})
+	})
+
+	t.Run("of no use", func(t *testing.T) {
+		r := open(t, newScripted(), nil)
+		for _, tt := range []struct {
+			name string
+			edit func(*weft.Instance)
+			want string
+		}{
+			{"no service", func(i *weft.Instance) { i.Service = "" }, "needs a name"},
+			{"no address", func(i *weft.Instance) { i.Address = "" }, "address"},
+			{"no scheme", func(i *weft.Instance) { i.Address = "127.0.0.1:1" }, "address"},
+			{"no ID", func(i *weft.Instance) { i.ID = "" }, "no ID"},
+			{"a long zone", func(i *weft.Instance) { i.Zone = strings.Repeat("z", 256) }, "zone"},
+			{"a line break", func(i *weft.Instance) { i.Version = "1\n2" }, "version"},
+			{"off the Earth", func(i *weft.Instance) { i.Position = &weft.Position{Latitude: 91} }, "Earth"},
+			{"a great weight", func(i *weft.Instance) { i.Weight = 1 << 30 }, "weight"},
+		} {
+			t.Run(tt.name, func(t *testing.T) {
+				i := instance("Arith", "a")
+				tt.edit(&i)
+				if _, err := r.Register(i); err == nil || !strings.Contains(err.Error(), tt.want) {
+					t.Errorf("Register: %v, want an error about %q", err, tt.want)
+				}
+			})
+		}
+	})
+}
+
+// A client with many services must not fall upon a registry that has trouble.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		d.set(true)
+		r := open(t, d, nil)
+		for i := range 100 {
+			if _, err := r.Register(instance("Arith", strconv.Itoa(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		before := d.tried()
+		time.Sleep(10 * time.Second)
+		if n := d.tried() - before; n > 110 {
+			t.Errorf("%d attempts in ten seconds, want at most ten a second", n)
+		}
+	})
+}

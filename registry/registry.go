@@ -1,0 +1,139 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// The defaults of a Config.
+const (
+	DefaultTTL     = 10 * time.Second
+	DefaultProtect = 30 * time.Second
+)
+
+// Config says how a Registry treats the server of its registry. The zero value, and
+// a nil pointer to one, give the defaults.
+type Config struct {
+	// TTL is how long the registry keeps an instance whose server has fallen
+	// silent; it is refreshed three times as often. 0: DefaultTTL; at least a second.
+	TTL time.Duration
+	// Protect is how long a client does not believe a list that is empty, that has
+	// lost more than half of its instances, or that is older than the one before. 0:
+	// DefaultProtect; below zero: every list is believed at once.
+	Protect time.Duration
+	// CacheDir is the folder in which the last good lists are kept. "": a folder
+	// "weft" in that for the user's caches; where there is none, nothing is kept.
+	CacheDir string
+	// NoCache keeps nothing on disk.
+	NoCache bool
+	// Log gets what an operator should know: when the registry is lost and found,
+	// lists that are not believed. nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// Registry is one registry, as servers and clients use it. It goes on trying for as
+// long as the registry's server is away. All methods may be called at the same time.
+type Registry struct {
+	name   string
+	driver Driver
+	cfg    Config
+	pace   pace
+
+	life context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+
+	mu            sync.Mutex
+	closed        bool
+	topics        map[string]*topic
+	registrations map[*registration]struct{}
+}
+
+var (
+	_ weft.Registry = (*Registry)(nil)
+	_ Source        = (*Registry)(nil)
+)
+
+// Source is where a client learns the instances of services, and their rules: a
+// *Registry, or several that are joined.
+type Source interface {
+	// Watch calls f with what is known of a service, as soon as anything is and
+	// whenever it changes, until stop is called; see Registry.Watch.
+	Watch(service string, f func(*Snapshot)) (stop func())
+	// WatchDocument calls f with a document; see Registry.WatchDocument.
+	WatchDocument(name string, f func(Document, error)) (stop func())
+}
+
+// New makes a Registry of a driver, which it owns from then on. name says for
+// people which registry it is, such as "etcd 127.0.0.1:2379", and names its cache. It
+// does not ask the registry anything: it may be started later.
+func New(name string, driver Driver, cfg *Config) (*Registry, error) {
+	r := &Registry{
+		name: name, driver: driver,
+		topics: make(map[string]*topic), registrations: make(map[*registration]struct{}),
+	}
+	if cfg != nil {
+		r.cfg = *cfg
+	}
+	c := &r.cfg
+	if c.TTL == 0 {
+		c.TTL = DefaultTTL
+	}
+	if c.TTL < time.Second {
+		return nil, fmt.Errorf("registry: TTL is %v, want 0 (%v) or at least a second", c.TTL, DefaultTTL)
+	}
+	if c.Protect == 0 {
+		c.Protect = DefaultProtect
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Log = c.Log.With("registry", name)
+	r.life, r.stop = context.WithCancel(context.Background())
+	return r, nil
+}
+
+// Name is the name that New was given.
+func (r *Registry) Name() string { return r.name }
+
+// closeTimeout is how long Close goes on withdrawing what is still registered.
+const closeTimeout = 2 * time.Second
+
+// Close withdraws what is registered, ends all watches and gives the driver back. It
+// waits for functions of watches that run.
+func (r *Registry) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	left := make([]*registration, 0, len(r.registrations))
+	for g := range r.registrations {
+		left = append(left, g)
+	}
+	r.mu.Unlock()
+
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	errs := make([]error, len(left))
+	var wg sync.WaitGroup
+	for i, g := range left {
+		wg.Go(func() { errs[i] = g.Close(ctx) })
+	}
+	wg.Wait()
+	r.stop()
+	r.wg.Wait()
+	return errors.Join(append(errs, r.driver.Close())...)
+}
+
+var errClosed = errors.New("registry: it is closed")
+
+// operationTimeout bounds one operation of the driver.
+func (r *Registry) operationTimeout() time.Duration { return min(r.cfg.TTL/2, 3*time.Second) }

@@ -1,0 +1,306 @@
+package registry
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// debounce is the least time between two snapshots of a service: a deployment
+	// changes a list many times in a second.
+	debounce = 100 * time.Millisecond
+	// cacheAfter is how long a registry may take for its first answer before the
+	// list on disk is used.
+	cacheAfter = 50 * time.Millisecond
+)
+
+// topic is the list of one service, for all that watch it.
+type topic struct {
+	r       *Registry
+	service string
+	cancel  context.CancelFunc
+	wake    chan struct{} // holds one when there is something to do
+	heard   atomic.Int64  // when the registry last confirmed the list
+
+	mu      sync.Mutex
+	list    *List // what the registry said last; nil: nothing yet
+	fresh   bool  // it has not been looked at
+	failed  error // why the registry cannot be watched now
+	lost    bool  // it could be watched before
+	watches map[*watch]struct{}
+
+	// What follows belongs to the goroutine that delivers.
+	belief   belief
+	cached   bool // what is believed is from the disk
+	invalid  []Invalid
+	last     *Snapshot
+	lastTime time.Time // of the last delivery
+	saved    time.Time // when the list was last written to the disk
+	again    time.Time // when to look at the list again; zero: not before it changes
+	started  time.Time
+}
+
+// watch is one function that is told.
+type watch struct {
+	f    func(*Snapshot)
+	told *Snapshot
+
+	mu      sync.Mutex // held while f runs
+	stopped bool
+}
+
+// Watch calls f with what is known of the instances of a service: as soon as the
+// registry has said something, or the list on the disk has been read, or it is
+// known that the registry cannot be reached; and then whenever that changes, at most
+// ten times a second. It calls f from one goroutine at a time, which f must not hold
+// up. After stop has returned, f is not called; stop must not be called by f.
+//
+// All watches of a service share one of the registry's.
+func (r *Registry) Watch(service string, f func(*Snapshot)) (stop func()) {
+	w := &watch{f: f}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return func() {}
+	}
+	t := r.topics[service]
+	if t == nil {
+		t = &topic{
+			r: r, service: service, wake: make(chan struct{}, 1), watches: make(map[*watch]struct{}),
+			belief: belief{protect: r.cfg.Protect}, started: time.Now(),
+		}
+		ctx, cancel := context.WithCancel(r.life)
+		t.cancel = cancel
+		r.topics[service] = t
+		r.wg.Add(2)
+		// Both end when the last watch is stopped or the registry is closed.
+		go t.listen(ctx)
+		go t.deliver(ctx)
+	}
+	t.mu.Lock()
+	t.watches[w] = struct{}{}
+	t.mu.Unlock()
+	t.poke()
+	return func() { t.stop(w) }
+}
+
+// stop ends one watch, and the topic with the last one.
+func (t *topic) stop(w *watch) {
+	w.mu.Lock()
+	w.stopped = true
+	w.mu.Unlock()
+	t.r.mu.Lock()
+	defer t.r.mu.Unlock()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.watches, w)
+	if len(t.watches) == 0 && t.r.topics[t.service] == t {
+		delete(t.r.topics, t.service)
+		t.cancel()
+	}
+}
+
+func (t *topic) poke() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// listen watches the registry for as long as the topic lives.
+func (t *topic) listen(ctx context.Context) {
+	defer t.r.wg.Done()
+	failures := 0
+	for ctx.Err() == nil {
+		answered := false
+		err := t.r.driver.Watch(ctx, t.service, func(list List) {
+			answered = true
+			t.hear(list)
+		})
+		if ctx.Err() != nil {
+			return
+		}
+		if answered {
+			failures = 0
+		}
+		failures++
+		t.lose(err)
+		t.r.pace.wait(ctx, failures, nil)
+	}
+}
+
+// hear takes a list of the registry.
+func (t *topic) hear(list List) {
+	list.Instances = sorted(list.Instances)
+	t.heard.Store(time.Now().UnixNano())
+	t.mu.Lock()
+	back := t.failed != nil && t.lost
+	t.list, t.fresh, t.failed, t.lost = &list, true, nil, false
+	t.mu.Unlock()
+	if back {
+		t.r.cfg.Log.Info("the registry is back", "service", t.service, "instances", len(list.Instances))
+	}
+	t.poke()
+}
+
+// lose notes that the registry does not answer.
+func (t *topic) lose(err error) {
+	t.mu.Lock()
+	first := t.failed == nil
+	t.failed = err
+	if first {
+		t.lost = true
+	}
+	t.mu.Unlock()
+	if first {
+		t.r.cfg.Log.Warn("the registry does not answer; the last good list stays", "service", t.service, "error", err)
+	}
+	t.poke()
+}
+
+// deliver makes snapshots of what was heard and hands them out.
+func (t *topic) deliver(ctx context.Context) {
+	defer t.r.wg.Done()
+	timer := time.NewTimer(cacheAfter)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.wake:
+		case <-timer.C:
+		}
+		now := time.Now()
+		if wait := t.lastTime.Add(debounce).Sub(now); wait > 0 && t.last != nil {
+			// What comes within the time is delivered together, but whoever is new is
+			// told at once.
+			t.tell(t.last)
+			timer.Reset(wait)
+			continue
+		}
+		s := t.snapshot(now)
+		if s != nil && !s.same(t.last) {
+			t.last, t.lastTime, t.saved = s, now, time.Time{}
+		}
+		if now.Sub(t.saved) >= saveEvery {
+			t.save(now)
+		}
+		t.tell(t.last)
+		timer.Reset(t.next(now))
+	}
+}
+
+// next is how long there is nothing to do unless something is heard.
+func (t *topic) next(now time.Time) time.Duration {
+	next := saveEvery
+	if t.last == nil {
+		next = cacheAfter
+	}
+	if !t.again.IsZero() {
+		next = min(next, max(t.again.Sub(now), time.Millisecond))
+	}
+	return next
+}
+
+// snapshot makes a snapshot of what is known now; nil: nothing is.
+func (t *topic) snapshot(now time.Time) *Snapshot {
+	t.mu.Lock()
+	list, fresh, failed := t.list, t.fresh, t.failed
+	t.fresh = false
+	t.mu.Unlock()
+	due := !t.again.IsZero() && !now.Before(t.again)
+	if list != nil && len(list.Instances) == 0 && !t.belief.any {
+		t.load() // a registry that has just lost its data answers, too
+	}
+	if list != nil && (fresh || due) {
+		t.believe(*list, now)
+	}
+	if list == nil && !t.belief.any && (failed != nil || now.Sub(t.started) >= cacheAfter) {
+		t.load()
+	}
+	if !t.belief.any && failed == nil {
+		return nil
+	}
+	s := &Snapshot{
+		Service: t.service, Instances: t.belief.instances, Kept: t.belief.kept, Invalid: t.invalid,
+		Source: t.r.name, Revision: t.belief.revision, Err: failed, heard: &t.heard,
+	}
+	if t.cached {
+		s.Source = "cache of " + t.r.name
+	}
+	return s
+}
+
+// believe makes up its mind about a list.
+func (t *topic) believe(list List, now time.Time) {
+	if t.cached && len(list.Instances) > 0 {
+		// What was on the disk was a stopgap.
+		t.belief = belief{protect: t.belief.protect}
+	}
+	t.cached = false
+	trusted := t.belief.doubted.IsZero()
+	t.again = t.belief.hear(list, now)
+	t.invalid = list.Invalid
+	switch {
+	case trusted && !t.again.IsZero():
+		t.r.cfg.Log.Warn("the registry is not believed yet", "service", t.service, "why", t.belief.why,
+			"has", len(list.Instances), "used", len(t.belief.instances), "for", t.r.cfg.Protect)
+	case !trusted && t.again.IsZero():
+		t.r.cfg.Log.Info("the registry is believed again", "service", t.service, "has", len(list.Instances))
+	}
+}
+
+// tell hands a snapshot to every watch that does not have it.
+func (t *topic) tell(s *Snapshot) {
+	if s == nil {
+		return
+	}
+	t.mu.Lock()
+	var late []*watch
+	for w := range t.watches {
+		if w.told != s {
+			late = append(late, w)
+		}
+	}
+	t.mu.Unlock()
+	for _, w := range late {
+		w.told = s
+		w.mu.Lock()
+		if !w.stopped {
+			w.f(s)
+		}
+		w.mu.Unlock()
+	}
+}
+
+// load takes the list on the disk, if there is one.
+func (t *topic) load() {
+	instances, heard, err := t.r.cache().loadList(t.service)
+	if err != nil {
+		t.r.cfg.Log.Warn("the cached list cannot be used", "service", t.service, "error", err)
+	}
+	if len(instances) == 0 {
+		return
+	}
+	t.belief.instances, t.belief.any, t.cached = sorted(instances), true, true
+	t.heard.Store(heard.UnixNano())
+	t.r.cfg.Log.Warn("the registry does not answer; the list of the cache is used", "service", t.service,
+		"instances", len(instances), "age", time.Since(heard).Round(time.Second))
+}
+
+// saveEvery is the longest time that the cache says an older time of the last
+// confirmation than is true.
+const saveEvery = 5 * time.Minute
+
+// save writes the list to the disk, if the registry vouches for it.
+func (t *topic) save(now time.Time) {
+	if t.cached || !t.belief.any || len(t.belief.instances) == 0 || !t.belief.doubted.IsZero() {
+		return
+	}
+	t.saved = now
+	if err := t.r.cache().saveList(t.service, t.belief.instances, time.Unix(0, t.heard.Load())); err != nil {
+		t.r.cfg.Log.Warn("the list cannot be cached", "service", t.service, "error", err)
+	}
+}

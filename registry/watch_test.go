@@ -1,0 +1,276 @@
+package registry
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestWatch(t *testing.T) {
+	tests := []struct {
+		name string
+		run  func(t *testing.T, d *scripted, r *Registry, e *ear)
+	}{
+		{"what there is and every change", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			expect(t, e, "[a b]")
+			d.list("Arith", 2, "c", "a", "b")
+			time.Sleep(time.Second)
+			expect(t, e, "[a b c]")
+			if s := e.last(); s.Revision != 2 || s.Source != "scripted" || s.Err != nil {
+				t.Errorf("the snapshot is of revision %d from %q with error %v", s.Revision, s.Source, s.Err)
+			}
+		}},
+		{"a storm of changes", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			before := e.count()
+			for n := range 100 {
+				d.list("Arith", uint64(2+n), "a", "b", fmt.Sprintf("c%02d", n))
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.Sleep(time.Second)
+			if n := e.count() - before; n < 5 || n > 12 {
+				t.Errorf("%d snapshots of a second of changes, want about ten", n)
+			}
+			expect(t, e, "[a b c99]")
+		}},
+		{"a second watch is told at once", func(t *testing.T, _ *scripted, r *Registry, _ *ear) {
+			second := &ear{}
+			stop := r.Watch("Arith", second.hear)
+			defer stop()
+			synctest.Wait()
+			expect(t, second, "[a b]")
+		}},
+		{"an outage", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			d.set(true)
+			time.Sleep(5 * time.Minute)
+			expect(t, e, "[a b]")
+			s := e.last()
+			if !errors.Is(s.Err, errDown) {
+				t.Errorf("the snapshot says %v, want why the registry does not answer", s.Err)
+			}
+			if age := s.Age(); age < 5*time.Minute || age > 6*time.Minute {
+				t.Errorf("the list is said to be %v old, want five minutes", age)
+			}
+			d.set(false)
+			d.list("Arith", 2, "a", "b", "new")
+			time.Sleep(3 * time.Second)
+			expect(t, e, "[a b new]")
+			if s := e.last(); s.Err != nil || s.Age() > 3*time.Second {
+				t.Errorf("after the outage the snapshot says %v, %v old", s.Err, s.Age())
+			}
+		}},
+		{"an empty list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			d.list("Arith", 2)
+			time.Sleep(DefaultProtect - time.Second)
+			expect(t, e, "[a b]")
+			if s := e.last(); len(s.Kept) != 2 {
+				t.Errorf("kept are %v, want both", s.Kept)
+			}
+			time.Sleep(2 * time.Second)
+			expect(t, e, "[]")
+		}},
+		{"an older list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			d.list("Arith", 9, "a", "b", "c")
+			time.Sleep(time.Second)
+			d.list("Arith", 3, "a", "b", "gone")
+			time.Sleep(DefaultProtect - time.Second)
+			expect(t, e, "[a b c]")
+			time.Sleep(2 * time.Second)
+			expect(t, e, "[a b gone]")
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newScripted()
+				d.list("Arith", 1, "b", "a")
+				r := open(t, d, nil)
+				e := &ear{}
+				stop := r.Watch("Arith", e.hear)
+				time.Sleep(time.Second)
+				tt.run(t, d, r, e)
+				stop()
+				n := e.count()
+				d.list("Arith", 99, "late")
+				time.Sleep(time.Minute)
+				if e.count() != n {
+					t.Error("the watch was told something after it was stopped")
+				}
+			})
+		})
+	}
+}
+
+func expect(t *testing.T, e *ear, want string) {
+	t.Helper()
+	if got := ids(e.last()); got != want {
+		t.Errorf("the instances are %s, want %s", got, want)
+	}
+}
+
+func TestCache(t *testing.T) {
+	dir := t.TempDir()
+	run := func(t *testing.T, f func(t *testing.T, d *scripted, e *ear)) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			e := &ear{}
+			d.set(true)
+			r := open(t, d, &Config{CacheDir: dir})
+			stop := r.Watch("Arith", e.hear)
+			defer stop()
+			f(t, d, e)
+		})
+	}
+	run(t, func(t *testing.T, d *scripted, e *ear) {
+		time.Sleep(time.Second)
+		if s := e.last(); s == nil || len(s.Instances) != 0 || s.Err == nil {
+			t.Fatalf("without cache and registry the snapshot is %+v", s)
+		}
+		d.set(false)
+		d.list("Arith", 5, "a", "b", "c")
+		time.Sleep(5 * time.Second)
+		expect(t, e, "[a b c]")
+	})
+
+	t.Run("a start without the registry", func(t *testing.T) {
+		run(t, func(t *testing.T, d *scripted, e *ear) {
+			time.Sleep(100 * time.Millisecond)
+			expect(t, e, "[a b c]")
+			if s := e.last(); s.Source != "cache of scripted" || s.Err == nil {
+				t.Errorf("the snapshot is from %q with error %v", s.Source, s.Err)
+			}
+			// What the registry says is better than what was on the disk.
+			d.set(false)
+			d.list("Arith", 1, "x")
+			time.Sleep(5 * time.Second)
+			expect(t, e, "[x]")
+			d.list("Arith", 2, "a", "b", "c", "x")
+			time.Sleep(5 * time.Second)
+		})
+	})
+
+	t.Run("an empty registry", func(t *testing.T) {
+		run(t, func(t *testing.T, d *scripted, e *ear) {
+			d.set(false)
+			d.list("Arith", 1)
+			time.Sleep(5 * time.Second)
+			expect(t, e, "[a b c x]")
+			time.Sleep(DefaultProtect)
+			expect(t, e, "[]")
+		})
+	})
+
+	t.Run("a damaged file", func(t *testing.T) {
+		path := filepath.Join(dir, "scripted", "instances", "Arith.json")
+		if err := os.WriteFile(path, []byte(`{"instances":[{"service"`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(t, func(t *testing.T, _ *scripted, e *ear) {
+			time.Sleep(time.Second)
+			expect(t, e, "[]")
+		})
+	})
+
+	t.Run("an odd name", func(t *testing.T) {
+		c := cache(dir)
+		for _, name := range []string{"..", ".", "", "a/b", "ä b", `c:\d`} {
+			if err := c.saveDocument(name, Document{Value: []byte(name), Version: 1}); err != nil {
+				t.Fatalf("%q: %v", name, err)
+			}
+			d, err := c.loadDocument(name)
+			if err != nil || string(d.Value) != name {
+				t.Errorf("%q comes back as %q, %v", name, d.Value, err)
+			}
+		}
+	})
+}
+
+func TestDocuments(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		r := open(t, d, &Config{CacheDir: dir})
+		var got []string
+		stop := r.WatchDocument("rules/Arith", func(doc Document, err error) {
+			got = append(got, fmt.Sprintf("%s %d %v", doc.Value, doc.Version, err))
+		})
+		synctest.Wait()
+		if err := r.Store(t.Context(), "rules/Arith", []byte("one"), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Store(t.Context(), "rules/Arith", []byte("two"), 0); !errors.Is(err, ErrConflict) {
+			t.Errorf("a second store of version 0 gives %v, want ErrConflict", err)
+		}
+		time.Sleep(time.Second)
+		d.set(true)
+		time.Sleep(time.Minute)
+		d.set(false)
+		time.Sleep(5 * time.Second)
+		stop()
+		want := " 0 <nil>|one 1 <nil>|one 1 the registry is down|one 1 <nil>"
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("the watch was told\n%s, want\n%s", s, want)
+		}
+		if err := r.Store(t.Context(), "rules/Arith", make([]byte, MaxDocument+1), 1); err == nil || !strings.Contains(err.Error(), "at most") {
+			t.Errorf("a document that is too long gives %v", err)
+		}
+	})
+
+	t.Run("a start without the registry", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.set(true)
+			r := open(t, d, &Config{CacheDir: dir})
+			told := make(chan string, 1)
+			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) { told <- fmt.Sprintf("%s %v", doc.Value, err) })
+			defer stop()
+			if got := <-told; got != "one the registry is down" {
+				t.Errorf("the watch was told %q, want the cached document", got)
+			}
+		})
+	})
+
+	t.Run("no documents", func(t *testing.T) {
+		r := open(t, struct{ Driver }{newScripted()}, nil)
+		if _, err := r.Load(t.Context(), "x"); !errors.Is(err, ErrNoDocuments) {
+			t.Errorf("Load gives %v, want ErrNoDocuments", err)
+		}
+	})
+}
+
+func TestJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		older, newer := newScripted(), newScripted()
+		j := Join(open(t, older, nil), open(t, newer, nil))
+		if _, err := j.Register(instance("Arith", "me")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for _, d := range []*scripted{older, newer} {
+			if log := d.said(); len(log) != 1 || log[0] != "put me" {
+				t.Errorf("a registry was asked %v, want a put", log)
+			}
+		}
+		older.list("Arith", 1, "a", "b")
+		newer.list("Arith", 1, "b", "c")
+		e := &ear{}
+		stop := j.Watch("Arith", e.hear)
+		defer stop()
+		time.Sleep(time.Second)
+		expect(t, e, "[a b c]")
+		older.set(true)
+		time.Sleep(time.Minute)
+		expect(t, e, "[a b c]")
+		if s := e.last(); s.Err == nil || s.Age() < 50*time.Second {
+			t.Errorf("with one of two registries away the snapshot says %v, %v old", s.Err, s.Age())
+		}
+		newer.list("Arith", 2, "b", "c", "d")
+		time.Sleep(time.Second)
+		expect(t, e, "[a b c d]")
+	})
+}
