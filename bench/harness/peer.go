@@ -38,6 +38,13 @@ type Peer interface {
 	Dial(ctx context.Context, cfg DialConfig) (Client, error)
 }
 
+// Balancer is implemented by peers that spread calls over several servers
+// themselves. For others, each caller stays with one server.
+type Balancer interface {
+	// DialServers connects to all servers. cfg has no Addr, and all the callers.
+	DialServers(ctx context.Context, addrs []string, cfg DialConfig) (Client, error)
+}
+
 // ServeConfig is what a peer's server is told.
 type ServeConfig struct {
 	Addr    string // host:port, with port 0: the peer lets the system choose

@@ -8,8 +8,12 @@ import (
 	"github.com/weftrpc/weft/bench/msg"
 )
 
-// dialAll connects to every server: caller i uses server i modulo their number.
+// dialAll connects to every server: caller i uses server i modulo their number,
+// unless the peer balances calls itself.
 func dialAll(ctx context.Context, t *task, callers int) (Client, error) {
+	if b, ok := t.peer.(Balancer); ok && len(t.addrs) > 1 && t.workload != contract.MathNew {
+		return b.DialServers(ctx, t.addrs, DialConfig{Codec: t.codec, Callers: callers, Conns: t.conns})
+	}
 	all := make(clients, 0, len(t.addrs))
 	for i, addr := range t.addrs {
 		share := (callers - i + len(t.addrs) - 1) / len(t.addrs)

@@ -13,9 +13,12 @@ import (
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
 	"github.com/weftrpc/weft/bench/msg"
+	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/static"
 )
 
 // limits let the large reply pass; the rest are the defaults.
@@ -35,7 +38,7 @@ func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",
 		Version:  harness.Version("github.com/weftrpc/weft"),
-		Settings: "default configurations, typed handlers, one client for all callers: one connection, two when hundreds of calls are open",
+		Settings: "default configurations, typed handlers, one client for all callers: one connection, two when hundreds of calls are open; two servers: package cluster, with its defaults",
 	}
 }
 
@@ -118,13 +121,9 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 			conns = 2
 		}
 	}
-	used := codec.Codec(protobuf.New())
-	if cfg.Codec == msg.Raw {
-		used = raw.New()
-	}
 	c := &client{codec: cfg.Codec}
 	for range n {
-		one, err := weft.Dial(ctx, "tcp://"+cfg.Addr, &weft.ClientConfig{Codec: used, MaxConns: conns, Limits: limits()})
+		one, err := weft.Dial(ctx, "tcp://"+cfg.Addr, &weft.ClientConfig{Codec: usual(cfg.Codec), MaxConns: conns, Limits: limits()})
 		if err != nil {
 			c.Close()
 			return nil, err
@@ -135,9 +134,47 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 	return c, nil
 }
 
+// DialServers makes one client that balances over all servers.
+func (Peer) DialServers(_ context.Context, addrs []string, cfg harness.DialConfig) (harness.Client, error) {
+	for i, addr := range addrs {
+		addrs[i] = "tcp://" + addr
+	}
+	reg, err := static.New(addrs...)
+	if err != nil {
+		return nil, err
+	}
+	one, err := cluster.New(&cluster.Config{Registry: reg, Client: &weft.ClientConfig{Codec: usual(cfg.Codec), Limits: limits()}})
+	if err != nil {
+		return nil, errors.Join(err, reg.Close())
+	}
+	return &client{codec: cfg.Codec, clients: []connection{balanced{one, reg}}, conns: len(addrs)}, nil
+}
+
+// usual is the codec of all calls.
+func usual(name msg.Codec) codec.Codec {
+	if name == msg.Raw {
+		return raw.New()
+	}
+	return protobuf.New()
+}
+
+// connection is a client of one server, or of several.
+type connection interface {
+	weft.Caller
+	Close() error
+}
+
+// balanced is a client of several servers with the list of them.
+type balanced struct {
+	*cluster.Client
+	servers *registry.Registry
+}
+
+func (b balanced) Close() error { return errors.Join(b.Client.Close(), b.servers.Close()) }
+
 type client struct {
 	codec   msg.Codec
-	clients []*weft.Client
+	clients []connection
 	conns   int
 }
 
@@ -175,7 +212,7 @@ func (c *client) Close() error {
 // caller holds, beside the message, what it needs for MathService, whose messages
 // are of another type for each codec.
 type caller[M msg.Message, Req, Rep any] struct {
-	client         *weft.Client
+	client         weft.Caller
 	request, reply M
 	numbers        msg.Numbers
 	add            Req
@@ -200,7 +237,7 @@ func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
 }
 
 type rawCaller struct {
-	client         *weft.Client
+	client         weft.Caller
 	request, reply []byte
 }
 

@@ -1,0 +1,390 @@
+package cluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/retry"
+	"github.com/weftrpc/weft/cluster/route"
+)
+
+// Call makes a unary call to one of the servers of the method's service; see
+// weft.Client.Call. What happens when it fails is said by the method's fail mode. args
+// may be encoded more than once, and with Failbackup by two goroutines at the same
+// time.
+//
+// While it is not known which servers there are the call waits, within its deadline.
+func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...weft.CallOption) error {
+	return c.do(ctx, unary, method, args, reply, opts)
+}
+
+// Notify makes a one-way call to one of the servers; see weft.Client.Notify. It is
+// tried again only when it was not sent.
+func (c *Client) Notify(ctx context.Context, method string, args any, opts ...weft.CallOption) error {
+	return c.do(ctx, oneway, method, args, nil, opts)
+}
+
+// Go makes a unary call without waiting for its end; see weft.Client.Go.
+func (c *Client) Go(ctx context.Context, method string, args, reply any, done chan *weft.Call, opts ...weft.CallOption) *weft.Call {
+	if done == nil {
+		done = make(chan *weft.Call, 1)
+	}
+	call := &weft.Call{Method: method, Args: args, Reply: reply, Done: done}
+	// It ends with the call.
+	go func() {
+		call.Error = c.Call(ctx, method, args, reply, opts...)
+		select {
+		case done <- call:
+		default: // as in net/rpc, it is the caller's task to have room
+		}
+	}()
+	return call
+}
+
+// kind is what is made of a call.
+type kind uint8
+
+const (
+	unary kind = iota
+	oneway
+)
+
+// call is one call on its way.
+type call struct {
+	c      *Client
+	m      *method
+	v      *view
+	p      *policy
+	target target
+	ctx    context.Context
+	kind   kind
+	args   any
+	reply  any
+	opts   []weft.CallOption
+	pick   balance.Call
+}
+
+// target is where the attempts of a call go.
+type target struct {
+	subset, otherwise int    // subsets of the plan; below zero: none
+	rule              string // that chose them
+}
+
+// anywhere is the target of a call that no route takes.
+var anywhere = target{otherwise: route.None}
+
+// route has the rules choose the target.
+func (x *call) route() {
+	t := x.v.plan.Route(route.Call{
+		Method: x.m.name, Metadata: weft.OutgoingMetadata(x.ctx), Key: x.pick.Key, Random: x.pick.Random,
+	})
+	x.target = target{t.Subset, t.Else, t.Rule}
+}
+
+func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, opts []weft.CallOption) error {
+	m, err := c.method(name)
+	if err != nil {
+		return err
+	}
+	v := m.service.view.Load()
+	if !v.known() {
+		if v, err = c.waitFor(ctx, m, opts); err != nil {
+			return err
+		}
+	}
+	p := m.policyUnder(c, v.rules)
+	x := call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, kind: k, args: args, reply: reply, opts: opts}
+	if len(p.opts) > 0 {
+		x.opts = p.options(opts)
+	}
+	now := c.now()
+	x.pick = balance.Call{Method: name, Random: rand.Uint64(), Now: now}
+	if c.cfg.Key != nil || ctx != context.Background() {
+		x.pick.Key = c.keyOf(ctx, name, args)
+	}
+	if v.rules != nil {
+		x.route()
+	}
+	if p.inFlight > 0 || p.rate > 0 {
+		if err := m.limits.enter(p, name, now); err != nil {
+			return err
+		}
+		defer m.limits.leave(p)
+	}
+	c.budget.Deposit(now)
+	if p.failMode == Failbackup && k == unary {
+		if after := x.hedgeAfter(now); after > 0 {
+			return x.hedged(after)
+		}
+	}
+	s, err := x.attempt(nil)
+	if err == nil {
+		return nil
+	}
+	return x.failed(s, err)
+}
+
+// waitFor waits for the servers of a service to be known.
+//
+//go:noinline
+func (c *Client) waitFor(ctx context.Context, m *method, opts []weft.CallOption) (*view, error) {
+	if d := c.timeLimit(opts, 0); d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	return m.service.wait(ctx, m.name)
+}
+
+// timeLimit is how long a call with these options may take when its context has no
+// deadline; 0: as long as it takes.
+func (c *Client) timeLimit(opts []weft.CallOption, byPolicy time.Duration) time.Duration {
+	if d, set := weft.TimeoutOf(opts...); set {
+		return max(d, 0)
+	}
+	if byPolicy > 0 {
+		return byPolicy
+	}
+	return max(c.timeout, 0)
+}
+
+// attempt picks a server, which the call has not tried, or takes the given one, and
+// sends the call to it. The server is nil when none could be picked.
+func (x *call) attempt(again *server) (*server, error) {
+	s := again
+	if s == nil {
+		if s = x.choose(); s == nil {
+			return nil, x.noServer()
+		}
+	}
+	return s, x.send(s, x.ctx, x.reply, x.opts)
+}
+
+// choose picks a server whose breaker lets the call through.
+func (x *call) choose() *server {
+	if t := x.c.panel.Probe(x.pick.Now, x.mayProbe); t != nil {
+		if s := x.probed(t); s != nil {
+			return s
+		}
+	}
+	if s := x.chooseFrom(x.target.subset); s != nil || x.target.otherwise < 0 {
+		return s
+	}
+	return x.chooseFrom(x.target.otherwise)
+}
+
+// chooseFrom picks from a subset. When every server of it that was not tried is down
+// or has an open breaker, it takes the first of them that is not down, and otherwise
+// the first: the state may be old.
+func (x *call) chooseFrom(subset int) *server {
+	if subset < 0 {
+		return nil
+	}
+	set := &x.v.sets[subset]
+	pick := x.pick
+	var down *server
+	for {
+		i := set.picker.Pick(pick)
+		if i < 0 {
+			return down
+		}
+		s := x.v.servers[set.index[i]]
+		if !s.down.Load() && s.breaker(x.m.number).State(pick.Now) != breaker.Open {
+			return s
+		}
+		if down == nil || down.down.Load() && !s.down.Load() {
+			down = s
+		}
+		if pick.Tried.Len() == triedMost {
+			return down
+		}
+		pick.Tried.Add(s.stats)
+	}
+}
+
+// triedMost is how many servers balance.Tried holds.
+const triedMost = 8
+
+// mayProbe tells whether the call may go to an ejected server that wants one to show
+// how it is. A server that does not even answer a ping gets none.
+func (x *call) mayProbe(t *health.Tracker) bool { return x.probed(t) != nil }
+
+// probed returns the server of a tracker if the call may go there.
+func (x *call) probed(t *health.Tracker) *server {
+	if x.target.subset < 0 {
+		return nil
+	}
+	for _, i := range x.v.sets[x.target.subset].index {
+		if s := x.v.servers[i]; s.health == t && s.alive.Load() && !x.pick.Tried.Has(s.stats) {
+			return s
+		}
+	}
+	return nil
+}
+
+// send makes one attempt and notes how it went.
+func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallOption) error {
+	l := s.link.Load()
+	if l == nil {
+		return x.noLink(s)
+	}
+	b := s.breaker(x.m.number)
+	now := x.pick.Now
+	if !b.Allow(now) {
+		return notSent(x.m.name, s.address, "the breaker of the method is open on this server")
+	}
+	if !s.used.Load() {
+		s.used.Store(true)
+	}
+	s.stats.Begin(now)
+	s.health.Begin(now)
+	var err error
+	if x.kind == unary {
+		err = l.client.Call(ctx, x.m.name, x.args, reply, opts...)
+	} else {
+		err = l.client.Notify(ctx, x.m.name, x.args, opts...)
+	}
+	end := x.c.now()
+	took := end - now
+	if err == nil {
+		s.stats.End(end, took, balance.OK)
+		s.health.End(end, took, health.OK)
+		b.Done(end, took, breaker.OK)
+		if x.p.failMode == Failbackup {
+			x.m.time(took)
+		}
+		return nil
+	}
+	err = x.unlessLeft(l, err)
+	v := judge(ctx, err)
+	s.stats.End(end, took, v.balance)
+	s.health.End(end, took, v.health)
+	b.Done(end, took, v.breaker)
+	if v.gone != "" {
+		s.fell(v.gone)
+	}
+	return err
+}
+
+// noLink says why a server has no client.
+func (x *call) noLink(s *server) error {
+	switch {
+	case x.c.life.Err() != nil:
+		return closedError(x.m.name)
+	case s.invalid != nil:
+		return notSent(x.m.name, s.address, "its address cannot be used: "+s.invalid.Error())
+	}
+	return notSent(x.m.name, s.address, "the server has left")
+}
+
+// unlessLeft corrects the error of a call that was about to be sent when its server
+// left the list: the client of that server was closed, and the call was not.
+func (x *call) unlessLeft(l *link, err error) error {
+	e, ok := asError(err)
+	if ok && e.Code == weft.Canceled && e.Outcome == weft.NotSent && l.retired.Load() && x.ctx.Err() == nil {
+		return x.noLink(l.s)
+	}
+	return err
+}
+
+// failed decides what becomes of a call whose first attempt failed, and makes the
+// further ones.
+//
+//go:noinline
+func (x *call) failed(s *server, err error) error {
+	deadline, limited := x.ctx.Deadline()
+	if d := x.c.timeLimit(x.opts, x.p.timeout); d > 0 {
+		if own := x.c.began.Add(x.pick.Now + d); !limited || own.Before(deadline) {
+			deadline, limited = own, true
+		}
+	}
+	rp := x.c.policy
+	if x.p.attempts > 0 {
+		rp.Attempts = x.p.attempts
+	}
+	a := retry.Attempt{
+		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
+		Upstream:   weft.AttemptFrom(x.ctx),
+	}
+	for x.p.failMode != Failfast {
+		var ok bool
+		if a.Err, ok = asError(err); !ok {
+			return err
+		}
+		a.Number++
+		if a.Err.Outcome == weft.NotSent {
+			a.Unsent++
+		}
+		a.Random, a.Left = rand.Uint64(), retry.Forever
+		if limited {
+			a.Left = time.Until(deadline)
+		}
+		d := rp.Decide(a)
+		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) || !x.pause(d.After) {
+			return err
+		}
+		a.Resent = a.Resent || d.Free
+		s, err = x.next(s, d, a.Number, deadline, limited)
+	}
+	return err
+}
+
+// next makes one more attempt.
+func (x *call) next(last *server, d retry.Decision, number int, deadline time.Time, limited bool) (*server, error) {
+	if last != nil {
+		x.pick.Tried.Add(last.stats)
+	}
+	same := (*server)(nil)
+	switch {
+	case x.p.failMode == Failtry && last != nil:
+		same = last
+	case !d.Elsewhere:
+		x.pick.Tried = balance.Tried{}
+	}
+	// The list may have changed since; a rule that has changed does not move a call.
+	if v := x.m.service.view.Load(); v != x.v && v.known() {
+		x.v = v
+		x.target = anywhere
+		if v.rules != nil {
+			x.route()
+		}
+	}
+	x.pick.Now, x.pick.Random = x.c.now(), rand.Uint64()
+	opts := append(x.opts[:len(x.opts):len(x.opts)], weft.WithAttempt(number))
+	if limited {
+		opts = append(opts, weft.WithTimeout(max(time.Until(deadline), 1)))
+	}
+	s := same
+	if s == nil {
+		if s = x.choose(); s == nil && x.pick.Tried.Len() > 0 {
+			// Every server was tried: once more from the beginning.
+			x.pick.Tried = balance.Tried{}
+			s = x.choose()
+		}
+		if s == nil {
+			return nil, x.noServer()
+		}
+	}
+	return s, x.send(s, x.ctx, x.reply, opts)
+}
+
+// pause waits; false means that the call or the client has ended meanwhile.
+func (x *call) pause(d time.Duration) bool {
+	if d <= 0 {
+		return x.ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-x.ctx.Done():
+	case <-x.c.life.Done():
+	}
+	return false
+}

@@ -1,0 +1,164 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/retry"
+)
+
+// Client makes calls to the servers of any number of services. It is a weft.Caller
+// and a weft.StreamCaller. Its methods may be called from any goroutine.
+type Client struct {
+	cfg        Config
+	connection weft.ClientConfig // of every server
+	timeout    time.Duration     // of calls that have none; not above zero: none
+	policy     retry.Policy
+	budget     *retry.Budget
+	panel      *health.Panel
+	breakers   *breaker.Settings
+	began      time.Time
+
+	methods sync.Map // name → *method
+	last    atomic.Pointer[method]
+
+	mu       sync.Mutex
+	closed   bool
+	services map[string]*service
+	servers  map[string]*server // by address
+	numbered int                // methods that have a number
+
+	kicked chan struct{} // holds one when the monitor is to look at once
+	life   context.Context
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+}
+
+var _ weft.StreamCaller = (*Client)(nil)
+
+// New makes a client. It does not wait for the registry or for any server: calls do,
+// within their deadlines. The client lives until Close.
+func New(cfg *Config) (*Client, error) {
+	c := &Client{
+		services: make(map[string]*service), servers: make(map[string]*server),
+		kicked: make(chan struct{}, 1), began: time.Now(),
+	}
+	if cfg != nil {
+		c.cfg = *cfg
+	}
+	if err := c.cfg.resolve(); err != nil {
+		return nil, err
+	}
+	c.connection = c.cfg.connection()
+	c.timeout = c.connection.Timeout
+	if c.timeout == 0 {
+		c.timeout = weft.DefaultTimeout
+	}
+	if err := c.govern(); err != nil {
+		return nil, err
+	}
+	c.life, c.stop = context.WithCancel(context.Background())
+	c.wg.Add(1)
+	// It ends when the client is closed.
+	go c.monitor()
+	return c, nil
+}
+
+// govern makes what bounds and watches all calls.
+func (c *Client) govern() (err error) {
+	if c.policy = c.cfg.Retry; c.policy.Check() != nil {
+		return c.policy.Check()
+	}
+	if c.budget, err = retry.NewBudget(c.cfg.Budget); err != nil {
+		return err
+	}
+	if c.breakers, err = breaker.NewSettings(c.cfg.Breaker); err != nil {
+		return err
+	}
+	c.panel, err = health.NewPanel(c.cfg.Health)
+	return err
+}
+
+// now is the time on the client's own clock, which never goes back.
+func (c *Client) now() time.Duration { return time.Since(c.began) }
+
+// kick has the monitor look at the servers at once.
+func (c *Client) kick() {
+	select {
+	case c.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// retireTimeout is how long calls may go on on a server that is no longer listed.
+const retireTimeout = 30 * time.Second
+
+// retire closes a client when its calls have ended.
+func (c *Client) retire(client *weft.Client) {
+	c.wg.Add(1)
+	// It ends when the client's calls have ended, or when c is closed.
+	go func() {
+		defer c.wg.Done()
+		ctx, cancel := context.WithTimeout(c.life, retireTimeout)
+		defer cancel()
+		if err := client.Shutdown(ctx); err != nil && c.life.Err() == nil {
+			c.cfg.Log.Warn("calls to a server that left were cut off", "error", err)
+		}
+	}()
+}
+
+// Close ends the client at once. Open calls fail with Canceled.
+func (c *Client) Close() error {
+	services, servers := c.shut()
+	for _, s := range services {
+		s.close()
+	}
+	c.stop()
+	for _, s := range servers {
+		if l := s.link.Swap(nil); l != nil {
+			l.retired.Store(true)
+			l.client.Close()
+		}
+	}
+	c.wg.Wait()
+	return nil
+}
+
+// Shutdown lets the open calls end and closes the client. New calls fail with
+// Canceled. When ctx ends first it closes at once and returns an error.
+func (c *Client) Shutdown(ctx context.Context) error {
+	_, servers := c.shut()
+	errs := make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, s := range servers {
+		if l := s.link.Load(); l != nil {
+			wg.Go(func() { errs[i] = l.client.Shutdown(ctx) })
+		}
+	}
+	wg.Wait()
+	return errors.Join(append(errs, c.Close())...)
+}
+
+// shut lets no new call in, and returns what is to be closed.
+func (c *Client) shut() (services []*service, servers []*server) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, s := range c.services {
+		services = append(services, s)
+	}
+	for _, s := range c.servers {
+		servers = append(servers, s)
+	}
+	return services, servers
+}
+
+func closedError(method string) error {
+	return &weft.Error{Code: weft.Canceled, Outcome: weft.NotSent, Method: method, Message: "the client is closed"}
+}

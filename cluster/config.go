@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/retry"
+	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/registry"
+)
+
+// FailMode says what happens to a unary call that fails.
+type FailMode string
+
+// The fail modes. None makes a call again that may have run, unless its method is
+// idempotent.
+const (
+	// Failfast makes one attempt.
+	Failfast FailMode = "failfast"
+	// Failover tries again on another server. It is the default.
+	Failover FailMode = "failover"
+	// Failtry tries again on the same server.
+	Failtry FailMode = "failtry"
+	// Failbackup sends an idempotent call to a second server as well when the first
+	// has not answered within the time in which 19 of 20 calls of the method end; the
+	// first answer wins and the other attempt is cancelled. Failures are as with
+	// Failover.
+	Failbackup FailMode = "failbackup"
+)
+
+// The defaults of a Config.
+const (
+	DefaultConnectTimeout = time.Second     // for a connection, and for its hellos
+	DefaultMaxBackoff     = 2 * time.Second // between two attempts to connect to a server
+	DefaultIdleTimeout    = 5 * time.Minute // without a call, until a server's connections are closed
+	DefaultSlowStart      = 30 * time.Second
+)
+
+// Config configures a Client. Registry must be set; everything else has a safe
+// default. A client copies it; changes made later have no effect.
+type Config struct {
+	// Registry is where servers are found: a *registry.Registry, or several joined.
+	// The client does not close it.
+	Registry registry.Source
+	// Client configures the connections, and gives calls their timeout, codec,
+	// credential and so on. nil: the defaults of package weft, with
+	// DefaultConnectTimeout for Limits.Handshake and DefaultMaxBackoff. Lazy and
+	// FailFast are always set, and Interceptors run around every attempt.
+	Client *weft.ClientConfig
+
+	// Balancer chooses among the servers. nil:
+	// balance.SlowStart(DefaultSlowStart, balance.P2C()).
+	Balancer balance.Balancer
+	// Key gives the key by which consistent hashes choose, for calls whose context
+	// has none of WithKey; nil: none. It may be called concurrently.
+	Key func(ctx context.Context, method string, args any) string
+
+	// FailMode is that of methods which name none. "": Failover.
+	FailMode FailMode
+	// Methods say more about methods, by full name, "Arith.Mul", or by service and
+	// star, "Arith.*". What a rule in the registry says about a method goes before.
+	Methods map[string]route.Method
+	// Retry says when and how often a call is tried again.
+	Retry retry.Policy
+	// Budget bounds all retries and hedges of the client together.
+	Budget retry.BudgetConfig
+	// Breaker is for each method on each server, Health for each server.
+	Breaker breaker.Config
+	Health  health.Config
+
+	// Group and Version choose instances that have just these; "": any.
+	Group, Version string
+	// NoRules leaves the rules in the registry aside.
+	NoRules bool
+
+	// IdleTimeout is how long a server may go without a call before its connections
+	// are closed. 0: DefaultIdleTimeout; below zero: they stay.
+	IdleTimeout time.Duration
+
+	// Log gets what an operator should know: servers that come, go, fail and recover,
+	// and rules that cannot be used. nil: nothing is logged.
+	Log *slog.Logger
+}
+
+// resolve fills in the defaults and tells what is wrong.
+func (c *Config) resolve() error {
+	if c.Registry == nil {
+		return weft.Errorf(weft.InvalidArgument, "cluster: there is no Registry; for a fixed list of servers use registry/static")
+	}
+	if c.Balancer == nil {
+		c.Balancer = balance.SlowStart(DefaultSlowStart, balance.P2C())
+	}
+	if c.FailMode == "" {
+		c.FailMode = Failover
+	}
+	if err := c.FailMode.check(); err != nil {
+		return err
+	}
+	for name, m := range c.Methods {
+		if m.FailMode == "" {
+			continue
+		}
+		if err := FailMode(m.FailMode).check(); err != nil {
+			return weft.Errorf(weft.InvalidArgument, "cluster: method %s: %w", name, err)
+		}
+	}
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = DefaultIdleTimeout
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+func (m FailMode) check() error {
+	if slices.Contains([]FailMode{Failfast, Failover, Failtry, Failbackup}, m) {
+		return nil
+	}
+	return weft.Errorf(weft.InvalidArgument, "cluster: there is no fail mode %q; there are failfast, failover, failtry and failbackup", m)
+}
+
+// connection is the configuration of the clients of single servers.
+func (c *Config) connection() weft.ClientConfig {
+	var cc weft.ClientConfig
+	if c.Client != nil {
+		cc = *c.Client
+	}
+	cc.Lazy, cc.FailFast = true, true
+	if cc.Limits.Handshake == 0 {
+		cc.Limits.Handshake = DefaultConnectTimeout
+	}
+	if cc.MaxBackoff == 0 {
+		cc.MaxBackoff = DefaultMaxBackoff
+	}
+	if cc.Log == nil {
+		cc.Log = c.Log
+	}
+	cc.Hooks = slices.Clone(cc.Hooks)
+	return cc
+}

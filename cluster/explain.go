@@ -1,0 +1,272 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/registry"
+)
+
+// Explanation says what a call would do now, and why.
+type Explanation struct {
+	Method string
+	// Source is where the list of servers is from, Age how long ago the registry
+	// confirmed it, and Registry why the registry does not answer now.
+	Source   string
+	Age      time.Duration
+	Registry error
+
+	FailMode   FailMode
+	Timeout    time.Duration // of a call whose context has no deadline; 0: none
+	Attempts   int           // 0: as the retry policy says
+	Idempotent bool
+
+	// Routes is what the rules make of the call; nil: there are no rules.
+	Routes *route.Explanation
+	// Rules is why the newest rules are not used; nil: they are.
+	Rules error
+	// Candidates is every instance that is known, in the order of their IDs.
+	Candidates []Candidate
+	// Invalid are entries of the registry that are no instances.
+	Invalid []registry.Invalid
+	// Pick is the ID of the instance that the call would go to; "" when there is
+	// none, and Err says why.
+	Pick string
+	Err  error
+}
+
+// Candidate is one instance in an Explanation.
+type Candidate struct {
+	Instance  weft.Instance
+	Eligible  bool   // it may get the call
+	Why       string // it may, or not, or only as the last resort
+	Weight    int
+	Connected bool
+	InFlight  int
+	Latency   time.Duration // 0: not known
+}
+
+// Explain tells what a call would do now: which instances are known, from where,
+// which of them may have it and why the others may not, and which one would get it. It
+// makes no call, but it waits, as a call does, until it is known which servers there
+// are. It may move the turn of a balancer that takes turns.
+func (c *Client) Explain(ctx context.Context, name string, args any) *Explanation {
+	e := &Explanation{Method: name}
+	m, err := c.method(name)
+	if err == nil {
+		var v *view
+		if v, err = c.waitFor(ctx, m, nil); err == nil {
+			e.explain(c, ctx, m, v, args)
+			return e
+		}
+	}
+	e.Err = err
+	return e
+}
+
+func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view, args any) {
+	p := m.policyUnder(c, v.rules)
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, args: args}
+	x.pick = balance.Call{Method: m.name, Key: c.keyOf(ctx, m.name, args), Random: rand.Uint64(), Now: c.now()}
+	e.Source, e.Age, e.Registry, e.Invalid = v.snapshot.Source, v.snapshot.Age(), v.snapshot.Err, v.snapshot.Invalid
+	e.FailMode, e.Attempts, e.Idempotent = p.failMode, p.attempts, p.idempotent || markedIdempotent(ctx)
+	e.Timeout = c.timeLimit(nil, p.timeout)
+	e.Rules = m.service.rules.Status().Err
+	if v.rules != nil {
+		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.pick.Random})
+		x.route()
+	}
+	e.Candidates = x.candidates()
+	s := x.chooseFrom(x.target.subset)
+	if s == nil && x.target.otherwise >= 0 {
+		s = x.chooseFrom(x.target.otherwise)
+	}
+	if s == nil {
+		e.Err = x.noServer()
+		return
+	}
+	for i, server := range v.servers {
+		if server == s {
+			e.Pick = v.instances[i].ID
+			break
+		}
+	}
+}
+
+// candidates judges every instance of the snapshot.
+func (x *call) candidates() []Candidate {
+	reports := make(map[string]health.Report)
+	for _, r := range x.c.panel.Reports(x.pick.Now) {
+		reports[r.Name] = r
+	}
+	inside := x.inside()
+	kept := make(map[string]bool)
+	for _, id := range x.v.snapshot.Kept {
+		kept[id] = true
+	}
+	var out []Candidate
+	n := 0 // among those that the configuration admits
+	for _, i := range x.v.snapshot.Instances {
+		if !x.c.cfg.admits(&i) {
+			out = append(out, Candidate{Instance: i, Weight: i.Weight, Why: x.c.cfg.unwanted(&i)})
+			continue
+		}
+		s, effect := x.v.servers[n], x.v.plan.Instances[n]
+		k := Candidate{
+			Instance: i, Weight: effect.Weight, Connected: s.connected(), InFlight: s.stats.InFlight(), Latency: s.stats.Latency(),
+		}
+		k.Eligible, k.Why = x.eligible(s, effect, reports[s.address], inside[n])
+		if kept[i.ID] {
+			k.Why += "; the registry no longer lists it and is not believed yet"
+		}
+		out = append(out, k)
+		n++
+	}
+	return out
+}
+
+// inside tells of each instance whether the rules let the call go to it.
+func (x *call) inside() []bool {
+	in := make([]bool, len(x.v.instances))
+	for _, subset := range []int{x.target.subset, x.target.otherwise} {
+		if subset < 0 {
+			continue
+		}
+		for _, i := range x.v.sets[subset].index {
+			in[i] = true
+		}
+	}
+	return in
+}
+
+// eligible says whether a server may get the call, and why.
+func (x *call) eligible(s *server, effect route.Effect, report health.Report, inside bool) (bool, string) {
+	why := func(text string) string {
+		if effect.Why != "" {
+			return text + " (" + effect.Why + ")"
+		}
+		return text
+	}
+	switch {
+	case s.invalid != nil:
+		return false, "its address cannot be used: " + s.invalid.Error()
+	case effect.State == weft.Off:
+		return false, why("it is off")
+	case !inside && x.target.rule != "":
+		return false, fmt.Sprintf("the rule %q sends the call elsewhere", x.target.rule)
+	case !inside:
+		return false, why("the rules leave it out")
+	}
+	if b := s.breaker(x.m.number).Status(x.pick.Now); b.State == breaker.Open {
+		return false, fmt.Sprintf("the breaker of the method is open: %s, for %v more", b.Why, (b.Until - x.pick.Now).Round(time.Millisecond))
+	}
+	switch {
+	case s.down.Load():
+		return true, "only as the last resort: it cannot be reached"
+	case report.State != health.Healthy:
+		return true, fmt.Sprintf("only as the last resort: %v, %s", report.State, report.Why)
+	case effect.State == weft.Draining:
+		return true, why("only as the last resort: it is draining")
+	case effect.Weight <= 0:
+		return true, why("only when no instance with a weight is left: its weight is 0")
+	}
+	return true, why("it may get the call")
+}
+
+// unwanted says why the configuration leaves an instance out.
+func (c *Config) unwanted(i *weft.Instance) string {
+	if c.Group != "" && c.Group != i.Group {
+		return fmt.Sprintf("its group is %q, this client wants %q", i.Group, c.Group)
+	}
+	return fmt.Sprintf("its version is %q, this client wants %q", i.Version, c.Version)
+}
+
+// mostNamed is how many instances an error names.
+const mostNamed = 16
+
+// noServer is the error of a call for which no server can be picked: it names every
+// instance and why it is left out.
+func (x *call) noServer() error {
+	var b strings.Builder
+	snapshot := x.v.snapshot
+	switch n := len(snapshot.Instances); {
+	case n == 0:
+		fmt.Fprintf(&b, "no server of %s is known: the list of %s is empty", x.m.service.name, snapshot.Source)
+	default:
+		fmt.Fprintf(&b, "none of the %d known servers of %s can take the call; the list is from %s", n, x.m.service.name, snapshot.Source)
+	}
+	if age := snapshot.Age(); age > 0 {
+		fmt.Fprintf(&b, ", %v old", age.Round(100*time.Millisecond))
+	}
+	if snapshot.Err != nil {
+		fmt.Fprintf(&b, ", which does not answer: %v", snapshot.Err)
+	}
+	candidates := x.candidates()
+	for i, k := range candidates {
+		if i == mostNamed {
+			fmt.Fprintf(&b, "; and %d more", len(candidates)-i)
+			break
+		}
+		tried := ""
+		if s := x.serverOf(k.Instance.ID); s != nil && x.pick.Tried.Has(s.stats) {
+			tried = "it was tried; "
+		}
+		fmt.Fprintf(&b, "; %s: %s%s", k.Instance.ID, tried, k.Why)
+	}
+	for i, bad := range snapshot.Invalid {
+		if i == mostNamed {
+			break
+		}
+		fmt.Fprintf(&b, "; %s: %v", bad.ID, bad.Err)
+	}
+	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Reason: "NO_SERVER", Method: x.m.name, Message: b.String()}
+}
+
+func (x *call) serverOf(id string) *server {
+	for i := range x.v.instances {
+		if x.v.instances[i].ID == id {
+			return x.v.servers[i]
+		}
+	}
+	return nil
+}
+
+// String is the explanation for people, a line for each instance.
+func (e *Explanation) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s", e.Method)
+	switch {
+	case e.Pick != "":
+		fmt.Fprintf(&b, " would go to %s", e.Pick)
+	case e.Err != nil:
+		fmt.Fprintf(&b, " would fail: %v", e.Err)
+	}
+	if e.Source != "" {
+		fmt.Fprintf(&b, "\nservers from %s, %v old", e.Source, e.Age.Round(time.Millisecond))
+		if e.Registry != nil {
+			fmt.Fprintf(&b, "; it does not answer: %v", e.Registry)
+		}
+		fmt.Fprintf(&b, "\nfail mode %s, timeout %v, idempotent %v\n", e.FailMode, e.Timeout, e.Idempotent)
+	}
+	if e.Routes != nil {
+		fmt.Fprintf(&b, "%v\n", e.Routes)
+	}
+	if e.Rules != nil {
+		fmt.Fprintf(&b, "the newest rules are not used: %v\n", e.Rules)
+	}
+	for _, k := range e.Candidates {
+		fmt.Fprintf(&b, "  %s weight %d, %d in flight, latency %v: %s\n", k.Instance.ID, k.Weight, k.InFlight, k.Latency.Round(time.Microsecond), k.Why)
+	}
+	for _, bad := range e.Invalid {
+		fmt.Fprintf(&b, "  %s: %v\n", bad.ID, bad.Err)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

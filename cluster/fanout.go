@@ -1,0 +1,129 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+)
+
+// Answer is what one server made of a call.
+type Answer[R any] struct {
+	Instance weft.Instance
+	Reply    *R    // nil when Err is set
+	Err      error // an *weft.Error
+}
+
+// mostAtOnce is how many servers a fan-out asks at the same time.
+const mostAtOnce = 256
+
+// Broadcast makes a unary call to every instance of the method's service that rules
+// let the call go to, and waits for all. The error is nil only when every one
+// answered well; it joins what went wrong, also of servers that could not be reached.
+// Nothing is made again, and each attempt has the call's timeout.
+func Broadcast[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
+	answers, err := Inform[R](ctx, c, method, args, opts...)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, a := range answers {
+		if a.Err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", a.Instance.ID, a.Err))
+		}
+	}
+	return answers, errors.Join(errs...)
+}
+
+// Inform makes a unary call to every instance, as Broadcast does, and leaves it to
+// the caller what the failure of one means. The error says that there was no server to
+// ask.
+func Inform[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
+	x, instances, err := c.everyone(ctx, method, args, opts)
+	if err != nil {
+		return nil, err
+	}
+	answers := make([]Answer[R], len(instances))
+	room := make(chan struct{}, mostAtOnce)
+	var wg sync.WaitGroup
+	for n, i := range instances {
+		answers[n].Instance = x.v.instances[i].Clone()
+		room <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-room }()
+			ask(x, ctx, i, &answers[n])
+		})
+	}
+	wg.Wait()
+	return answers, nil
+}
+
+// Fork makes a unary call to every instance at the same time, as Broadcast does,
+// returns the first good answer, and cancels the other attempts. The method should be
+// idempotent: most servers run it. When nobody answers well the error joins all.
+func Fork[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) (*Answer[R], error) {
+	x, instances, err := c.everyone(ctx, method, args, opts)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ended := make(chan *Answer[R], len(instances))
+	room := make(chan struct{}, mostAtOnce)
+	for _, i := range instances {
+		a := &Answer[R]{Instance: x.v.instances[i].Clone()}
+		// It ends with its attempt, which ctx ends at the latest.
+		go func() {
+			room <- struct{}{}
+			ask(x, ctx, i, a)
+			<-room
+			ended <- a
+		}()
+	}
+	var errs []error
+	for range instances {
+		a := <-ended
+		if a.Err == nil {
+			return a, nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %w", a.Instance.ID, a.Err))
+	}
+	return nil, errors.Join(errs...)
+}
+
+// ask makes the call to one instance.
+func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
+	one := *x
+	one.pick.Now = one.c.now()
+	reply := new(R)
+	if a.Err = one.send(one.v.servers[i], ctx, reply, one.opts); a.Err == nil {
+		a.Reply = reply
+	}
+}
+
+// everyone returns a call and the instances, by index, that it may go to.
+func (c *Client) everyone(ctx context.Context, name string, args any, opts []weft.CallOption) (*call, []int, error) {
+	m, err := c.method(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	v := m.service.view.Load()
+	if !v.known() {
+		if v, err = c.waitFor(ctx, m, opts); err != nil {
+			return nil, nil, err
+		}
+	}
+	p := m.policyUnder(c, v.rules)
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, kind: unary, args: args, opts: p.options(opts)}
+	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, args), Now: c.now()}
+	if v.rules != nil {
+		x.route()
+	}
+	if x.target.subset < 0 || len(v.sets[x.target.subset].index) == 0 {
+		return nil, nil, x.noServer()
+	}
+	return x, v.sets[x.target.subset].index, nil
+}

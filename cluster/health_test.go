@@ -1,0 +1,208 @@
+package cluster_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/transport"
+	"github.com/weftrpc/weft/transport/mem"
+)
+
+// A server that hangs gets no more calls, and gets them again when it works.
+func TestHungServer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		for _, n := range f.servers {
+			n.slow(20 * time.Millisecond)
+		}
+		c := f.client(nil)
+		var made atomic.Int64
+		load(t, c, 16, 0, &made, func(err error) {
+			if weft.CodeOf(err) != weft.DeadlineExceeded {
+				t.Errorf("a call ended with %v", err)
+			}
+		}, func() {
+			time.Sleep(2 * time.Second)
+			f.servers["a"].slow(time.Hour)
+			time.Sleep(2 * time.Second)
+			x := c.Explain(t.Context(), "Who.Who", nil)
+			for _, k := range x.Candidates {
+				if k.Instance.ID == "mem://a" && !strings.Contains(k.Why, "last resort") {
+					t.Errorf("two seconds after it hung the server is %q", k.Why)
+				}
+			}
+			before := f.servers["a"].runs.Load()
+			time.Sleep(2 * time.Second)
+			if n := f.servers["a"].runs.Load() - before; n > 4 {
+				t.Errorf("an ejected server got %d calls in two seconds", n)
+			}
+			f.servers["a"].slow(20 * time.Millisecond)
+			time.Sleep(60 * time.Second)
+			before = f.servers["a"].runs.Load()
+			others := made.Load()
+			time.Sleep(time.Second)
+			got, all := f.servers["a"].runs.Load()-before, made.Load()-others
+			if got < all/6 {
+				t.Errorf("a minute after it works again it got %d of %d calls", got, all)
+			}
+		})
+	})
+}
+
+// A server that is ten times slower than the others gets little.
+func TestSlowServer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		for _, n := range f.servers {
+			n.slow(time.Millisecond)
+		}
+		f.servers["a"].slow(10 * time.Millisecond)
+		c := f.client(nil)
+		var made atomic.Int64
+		load(t, c, 6, 5*time.Second, &made, nil, func() {})
+		if got := f.servers["a"].runs.Load(); got*15 > made.Load() {
+			t.Errorf("the slow server got %d of %d calls, want at most a fifth of a third", got, made.Load())
+		}
+	})
+}
+
+// A method that fails on one server is not called there, and others are.
+func TestBreaker(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		c := f.client(func(cfg *cluster.Config) { cfg.Balancer = balance.RoundRobin() })
+		f.servers["a"].fail.Store(weft.Errorf(weft.Internal, "broken"))
+		for range 100 {
+			weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
+		}
+		before := f.servers["a"].runs.Load()
+		if before > 40 {
+			t.Errorf("a broken method ran %d times of a hundred", before)
+		}
+		for range 20 {
+			if name := who(t, t.Context(), c); name != "b" {
+				t.Errorf("with an open breaker %s answers", name)
+			}
+		}
+		x := c.Explain(t.Context(), "Who.Who", nil)
+		if !strings.Contains(x.String(), "breaker of the method is open") {
+			t.Errorf("the explanation does not name the breaker:\n%v", x)
+		}
+		others := 0
+		for range 20 {
+			r, err := weft.Invoke[Reply](t.Context(), c, "Who.Other", &Args{})
+			must(t, err)
+			if r.Server == "a" {
+				others++
+			}
+		}
+		if others != 10 {
+			t.Errorf("another method ran %d of 20 times on the server, want 10", others)
+		}
+		f.servers["a"].fail.Store(nil)
+		time.Sleep(2 * time.Minute)
+		for range 20 {
+			who(t, t.Context(), c)
+		}
+		if f.servers["a"].runs.Load() < before+5 {
+			t.Error("the method works again and is not called")
+		}
+	})
+}
+
+// A server that accepts connections and says nothing costs one second once.
+func TestSilentAtDial(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		l, err := f.net.Listen(t.Context(), "silent")
+		must(t, err)
+		defer l.Close()
+		d := f.store.Driver()
+		must(t, d.Put(t.Context(), weft.Instance{Service: "Who", ID: "silent", Address: "mem://silent"}, time.Hour))
+		c := f.client(func(cfg *cluster.Config) { cfg.Balancer = balance.RoundRobin() })
+		slow := 0
+		for range 60 {
+			began := time.Now()
+			who(t, t.Context(), c)
+			if took := time.Since(began); took > 1500*time.Millisecond {
+				t.Errorf("a call took %v", took)
+			} else if took > 100*time.Millisecond {
+				slow++
+			}
+		}
+		if slow > 1 {
+			t.Errorf("%d calls waited for the server that says nothing, want one", slow)
+		}
+	})
+}
+
+// Servers that are not used cost no connection.
+func TestIdle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		c := f.client(func(cfg *cluster.Config) { cfg.IdleTimeout, cfg.Balancer = time.Minute, balance.RoundRobin() })
+		if n := len(f.servers["a"].srv.Peers()); n != 0 {
+			t.Errorf("there are %d connections before the first call", n)
+		}
+		shares(t, c, 4)
+		time.Sleep(50 * time.Second)
+		if n := len(f.servers["a"].srv.Peers()); n != 1 {
+			t.Errorf("there are %d connections, want one", n)
+		}
+		time.Sleep(20 * time.Second)
+		if n := len(f.servers["a"].srv.Peers()); n != 0 {
+			t.Errorf("there are %d connections after a minute without a call", n)
+		}
+		shares(t, c, 4)
+	})
+}
+
+// Two services of one server share its connection.
+func TestSharedConnection(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		must(t, f.servers["a"].srv.RegisterName("Also", f.servers["a"]))
+		c := f.client(nil)
+		who(t, t.Context(), c)
+		_, err := weft.Invoke[Reply](t.Context(), c, "Also.Who", &Args{})
+		must(t, err)
+		if n := len(f.servers["a"].srv.Peers()); n != 1 {
+			t.Errorf("two services use %d connections", n)
+		}
+	})
+}
+
+// A server whose connection is cut, in the middle of calls, is back at once.
+func TestCutConnection(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		var last atomic.Pointer[mem.Conn]
+		f.net.Intercept(func(addr string, client, _ *mem.Conn) error {
+			if addr == "a" {
+				last.Store(client)
+			}
+			return nil
+		})
+		yes := true
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Methods = map[string]route.Method{"Who.*": {Idempotent: &yes}}
+			cfg.Balancer = balance.RoundRobin()
+			cfg.Client = &weft.ClientConfig{Transports: []transport.Transport{f.net}}
+		})
+		shares(t, c, 10)
+		for range 5 {
+			last.Load().Close()
+			shares(t, c, 10)
+			time.Sleep(15 * time.Second) // not so often that it would be ejected
+			if got := shares(t, c, 10); got["a"] != 5 {
+				t.Errorf("fifteen seconds after its connection was cut the shares are %v", got)
+			}
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package cluster
+
+import (
+	"context"
+	"reflect"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/retry"
+)
+
+// hedgeAfter is how long to wait for the first attempt before a second server is
+// asked; 0: it is not to be asked at all.
+func (x *call) hedgeAfter(now time.Duration) time.Duration {
+	after := x.m.hedgeAfter(now)
+	if after == 0 || !x.p.idempotent && !markedIdempotent(x.ctx) {
+		return 0
+	}
+	left := retry.Forever
+	if deadline, ok := x.ctx.Deadline(); ok {
+		left = time.Until(deadline)
+	}
+	d := x.c.policy.Hedge(retry.Attempt{
+		Number: 1, Idempotent: true, Left: left, Upstream: weft.AttemptFrom(x.ctx), Random: x.pick.Random,
+	}, after)
+	if !d.Again {
+		return 0
+	}
+	return d.After
+}
+
+// ending is how one of two attempts has ended.
+type ending struct {
+	s      *server
+	err    error
+	second bool
+}
+
+// hedged makes the call, and once more on another server if it takes longer than
+// after. The first answer counts, and the other attempt is cancelled. A failure of the
+// only attempt, or of both, is treated as in Failover.
+func (x *call) hedged(after time.Duration) error {
+	// What goroutines share must not make every call allocate.
+	first := *x
+	reply := first.reply
+	ctx, cancel := context.WithCancel(first.ctx)
+	defer cancel()
+	ended := make(chan ending, 2)
+	s := first.choose()
+	if s == nil {
+		return first.noServer()
+	}
+	// It ends with the attempt, which ctx ends at the latest.
+	go func() { ended <- ending{s, first.send(s, ctx, reply, first.opts), false} }()
+
+	timer := time.NewTimer(after)
+	defer timer.Stop()
+	select {
+	case e := <-ended:
+		return first.sole(e)
+	case <-timer.C:
+	}
+	second := first
+	second.pick.Tried.Add(s.stats)
+	second.pick.Now, second.pick.Random = first.c.now(), first.pick.Random*0x9e3779b97f4a7c15+1
+	other := second.choose()
+	if other == nil || other == s || !first.c.budget.Withdraw(second.pick.Now) {
+		return first.sole(<-ended)
+	}
+	// Two attempts must not decode into the same reply.
+	second.reply = blank(reply)
+	opts := append(first.opts[:len(first.opts):len(first.opts)], weft.WithAttempt(1))
+	// It ends like the first.
+	go func() { ended <- ending{other, second.send(other, ctx, second.reply, opts), true} }()
+
+	winner := <-ended
+	if winner.err != nil && !answered(winner.err) {
+		// One failed; the other may still answer.
+		loser := winner
+		if winner = <-ended; winner.err != nil && !answered(winner.err) {
+			first.pick.Tried.Add(other.stats)
+			return first.failed(loser.s, winner.err)
+		}
+	} else {
+		cancel()
+		<-ended // the loser no longer touches its reply
+	}
+	if winner.second && winner.err == nil {
+		move(reply, second.reply)
+	}
+	return winner.err
+}
+
+// sole ends a call that had one attempt.
+func (x *call) sole(e ending) error {
+	if e.err == nil {
+		return nil
+	}
+	return x.failed(e.s, e.err)
+}
+
+// answered reports whether an error is a handler's answer that another attempt would
+// hardly change.
+func answered(err error) bool {
+	e, ok := asError(err)
+	return !ok || e.Outcome == weft.Executed && e.Code != weft.Unavailable
+}
+
+// blank makes an empty reply of the same type.
+func blank(reply any) any {
+	if reply == nil {
+		return nil
+	}
+	return reflect.New(reflect.TypeOf(reply).Elem()).Interface()
+}
+
+// move makes reply what from is. Messages of protobuf must not be copied as plain
+// memory.
+func move(reply, from any) {
+	if reply == nil {
+		return
+	}
+	if to, ok := reply.(proto.Message); ok {
+		proto.Reset(to)
+		proto.Merge(to, from.(proto.Message))
+		return
+	}
+	reflect.ValueOf(reply).Elem().Set(reflect.ValueOf(from).Elem())
+}

@@ -1,0 +1,149 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/internal/stats"
+)
+
+// method is one method that was called.
+type method struct {
+	name    string
+	number  int // of its breakers
+	service *service
+	policy  atomic.Pointer[policy]
+	limits  limits
+	times   stats.Method // of attempts, for hedges
+	hedge   atomic.Int64 // nanoseconds after which to hedge, and
+	hedged  atomic.Int64 // when that was computed, on the client's clock
+}
+
+// policy is how a method's calls are made under certain rules.
+type policy struct {
+	rules      *route.Rules
+	failMode   FailMode
+	timeout    time.Duration // by rule or configuration; 0: that of the client
+	attempts   int           // 0: those of the retry policy
+	idempotent bool
+	opts       []weft.CallOption // what of this goes with every attempt
+	inFlight   int64             // 0: no limit
+	rate       float64           // a second; 0: no limit
+}
+
+// method finds a method; the last one is remembered: callers repeat themselves.
+func (c *Client) method(name string) (*method, error) {
+	if m := c.last.Load(); m != nil && m.name == name {
+		return m, nil
+	}
+	found, ok := c.methods.Load(name)
+	if !ok {
+		m, err := c.newMethod(name)
+		if err != nil {
+			return nil, err
+		}
+		found = m
+	}
+	m := found.(*method)
+	c.last.Store(m)
+	return m, nil
+}
+
+func (c *Client) newMethod(name string) (*method, error) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot <= 0 || dot == len(name)-1 {
+		return nil, &weft.Error{Code: weft.InvalidArgument, Outcome: weft.NotSent, Method: name,
+			Message: "the method's name is not of the form Service.Method"}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, closedError(name)
+	}
+	if found, ok := c.methods.Load(name); ok {
+		return found.(*method), nil
+	}
+	m := &method{name: name, number: c.numbered, service: c.serviceFor(name[:dot])}
+	c.numbered++
+	c.methods.Store(name, m)
+	return m, nil
+}
+
+// policyUnder returns the method's policy under rules.
+func (m *method) policyUnder(c *Client, rules *route.Rules) *policy {
+	if p := m.policy.Load(); p != nil && p.rules == rules {
+		return p
+	}
+	p := c.policyFor(m.name, rules)
+	m.policy.Store(p)
+	return p
+}
+
+// policyFor puts together what the rules, the configuration and the defaults say of
+// a method, in this order.
+func (c *Client) policyFor(name string, rules *route.Rules) *policy {
+	p := &policy{rules: rules, failMode: c.cfg.FailMode}
+	service := name[:strings.LastIndexByte(name, '.')]
+	for _, m := range []route.Method{c.cfg.Methods[service+".*"], c.cfg.Methods[name], rules.Method(name)} {
+		if m.Timeout > 0 {
+			p.timeout = m.Timeout
+		}
+		if m.Attempts > 0 {
+			p.attempts = m.Attempts
+		}
+		if m.Idempotent != nil {
+			p.idempotent = *m.Idempotent
+		}
+		if m.FailMode != "" && FailMode(m.FailMode).check() == nil {
+			p.failMode = FailMode(m.FailMode)
+		}
+		if m.MaxInFlight > 0 {
+			p.inFlight = int64(m.MaxInFlight)
+		}
+		if m.Rate > 0 {
+			p.rate = m.Rate
+		}
+	}
+	if p.timeout > 0 {
+		p.opts = []weft.CallOption{weft.WithTimeout(p.timeout)}
+	}
+	return p
+}
+
+// options are what an attempt is made with: the caller's own go before.
+func (p *policy) options(opts []weft.CallOption) []weft.CallOption {
+	if len(p.opts) == 0 {
+		return opts
+	}
+	return append(p.opts[:len(p.opts):len(p.opts)], opts...)
+}
+
+const (
+	hedgeQuantile = 0.95
+	hedgeLeast    = 50               // calls that must have been timed
+	hedgeFresh    = time.Second      // how long a computed delay is used
+	hedgeFloor    = time.Millisecond // timers are no finer than this
+)
+
+// hedgeAfter is the time in which 19 of 20 calls of the method end; 0 while too few
+// are known.
+func (m *method) hedgeAfter(now time.Duration) time.Duration {
+	at := m.hedged.Load()
+	if at != 0 && now-time.Duration(at) < hedgeFresh || !m.hedged.CompareAndSwap(at, int64(max(now, 1))) {
+		return time.Duration(m.hedge.Load())
+	}
+	sum := m.times.Summary()
+	after := time.Duration(0)
+	if sum.Timed >= hedgeLeast {
+		after = max(sum.Quantile(hedgeQuantile), hedgeFloor)
+	}
+	m.hedge.Store(int64(after))
+	return after
+}
+
+// time notes how long an attempt took.
+func (m *method) time(took time.Duration) { m.times.Ended(rand.Uint32(), 0, int64(took)) }

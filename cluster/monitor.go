@@ -1,0 +1,112 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/weftrpc/weft/cluster/health"
+)
+
+const (
+	// tickEvery is how often the servers are looked at.
+	tickEvery = 250 * time.Millisecond
+	// settle is how long the monitor lets news gather: many connections are lost at
+	// the same time.
+	settle = 5 * time.Millisecond
+)
+
+// monitor looks at the servers from time to time, and soon after it was kicked.
+func (c *Client) monitor() {
+	defer c.wg.Done()
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	seen := make(map[*server]bool) // servers that were down at the last look
+	for {
+		select {
+		case <-c.life.Done():
+			return
+		case <-ticker.C:
+		case <-c.kicked:
+			timer := time.NewTimer(settle)
+			select {
+			case <-timer.C:
+			case <-c.life.Done():
+				timer.Stop()
+				return
+			}
+		}
+		c.look(seen)
+	}
+}
+
+// look has the panel judge the servers, rebuilds the views of those whose state has
+// changed, and closes the connections of those that are not used.
+func (c *Client) look(seen map[*server]bool) {
+	now := c.now()
+	changed := make(map[*server]bool)
+	byTracker := make(map[*health.Tracker]*server)
+	servers := c.list()
+	for _, s := range servers {
+		byTracker[s.health] = s
+		if bad := s.down.Load(); bad != seen[s] {
+			changed[s] = true
+			seen[s] = bad
+		}
+	}
+	for s := range seen {
+		if byTracker[s.health] == nil {
+			delete(seen, s)
+		}
+	}
+	for _, change := range c.panel.Tick(now, rand.Uint64()) {
+		s := byTracker[change.Tracker]
+		if s == nil {
+			continue
+		}
+		changed[s] = true
+		c.cfg.Log.Warn("server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
+		if change.To == health.Healthy {
+			s.stats.Restart(now)
+		}
+	}
+	for _, s := range servers {
+		if s.health.State() != health.Probing {
+			s.alive.Store(false)
+		} else if !s.alive.Load() && !s.pinging.Swap(true) {
+			c.wg.Add(1)
+			// It ends with the ping, which is bounded in time.
+			go s.ping()
+		}
+	}
+	if len(changed) > 0 {
+		for _, service := range c.usedIn(changed) {
+			service.rebuild()
+		}
+	}
+	c.restIdle(servers)
+}
+
+// list is every server.
+func (c *Client) list() []*server {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]*server, 0, len(c.servers))
+	for _, s := range c.servers {
+		out = append(out, s)
+	}
+	return out
+}
+
+// restIdle closes the connections of servers without a call for long.
+func (c *Client) restIdle(servers []*server) {
+	for _, s := range servers {
+		if s.used.Swap(false) || s.stats.InFlight() > 0 {
+			s.lastUsed = time.Now()
+			continue
+		}
+		if c.cfg.IdleTimeout > 0 && s.connected() && time.Since(s.lastUsed) >= c.cfg.IdleTimeout {
+			s.lastUsed = time.Now()
+			s.rest()
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+)
+
+// verdict is what the failure of an attempt says of its server.
+type verdict struct {
+	balance balance.Result // did it do its work?
+	health  health.Result  // is it alive?
+	breaker breaker.Result // does the method work there?
+	gone    string         // it cannot be reached now, and why
+}
+
+// judge reads a failure.
+func judge(ctx context.Context, err error) verdict {
+	e, ok := asError(err)
+	if !ok {
+		return verdict{} // an interceptor's own error says nothing about the server
+	}
+	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) || e.Code == weft.Canceled && e.Outcome != weft.Executed {
+		return verdict{balance.Canceled, health.Canceled, breaker.Canceled, ""}
+	}
+	switch e.Outcome {
+	case weft.NotSent:
+		if e.Code != weft.Unavailable {
+			// The message, the credential or the caller's time was at fault.
+			return verdict{balance.Canceled, health.Canceled, breaker.Canceled, ""}
+		}
+		return verdict{balance.Failed, health.Failed, breaker.Canceled, "it cannot be reached: " + e.Message}
+	case weft.Refused:
+		v := verdict{balance: balance.OK, breaker: breaker.Canceled}
+		switch e.Code {
+		case weft.Unavailable:
+			v.balance, v.gone = balance.Failed, "it takes no more calls: "+e.Message
+		case weft.ResourceExhausted, weft.DeadlineExceeded:
+			v.balance, v.breaker = balance.Failed, breaker.Failed
+		}
+		return v
+	case weft.Executed:
+		switch e.Code {
+		case weft.Unavailable, weft.ResourceExhausted, weft.DeadlineExceeded:
+			return verdict{balance.Failed, health.OK, breaker.Failed, ""}
+		case weft.Internal, weft.DataLoss:
+			return verdict{balance.OK, health.OK, breaker.Failed, ""}
+		}
+		return verdict{}
+	}
+	return verdict{balance.Failed, health.Failed, breaker.Failed, ""}
+}
+
+func asError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](err) }
+
+// notSent is the failure of an attempt that was not made.
+func notSent(method, peer, why string) error {
+	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Method: method, Peer: peer, Message: why}
+}

@@ -1,0 +1,166 @@
+package cluster
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/codec/raw"
+)
+
+// server is one server, by its address, for all services that it has: its
+// connections and what calls to it have shown.
+type server struct {
+	c       *Client
+	address string
+	stats   *balance.Stats
+	health  *health.Tracker
+	invalid error // the address is of no use
+
+	link atomic.Pointer[link] // nil: the server is no longer listed
+	down atomic.Bool          // it could not be reached, or its last connection was lost
+	used atomic.Bool          // since the monitor last looked
+
+	pinging atomic.Bool // a ping is under way
+	alive   atomic.Bool // while it is ejected: it answers pings again
+
+	lastUsed time.Time // belongs to the monitor
+
+	mu       sync.Mutex
+	breakers atomic.Pointer[[]*breaker.Breaker] // by number of the method
+}
+
+// link is the client of one server. A server that was not used for long gets a new
+// one, which connects when it is used.
+type link struct {
+	s       *server
+	client  *weft.Client
+	conns   atomic.Int32 // open connections
+	retired atomic.Bool
+}
+
+func newServer(c *Client, address string) *server {
+	s := &server{c: c, address: address, lastUsed: time.Now()}
+	s.stats = balance.NewStats(c.now())
+	s.health = c.panel.Add(address)
+	s.breakers.Store(new([]*breaker.Breaker))
+	l, err := s.newLink()
+	if err != nil {
+		s.invalid = err
+		s.down.Store(true)
+		return s
+	}
+	s.link.Store(l)
+	return s
+}
+
+func (s *server) newLink() (*link, error) {
+	l := &link{s: s}
+	cfg := s.c.connection
+	cfg.Hooks = append(cfg.Hooks[:len(cfg.Hooks):len(cfg.Hooks)], l)
+	var err error
+	l.client, err = weft.Dial(context.Background(), s.address, &cfg)
+	return l, err
+}
+
+// ConnOpened implements weft.ConnOpenedHook.
+func (l *link) ConnOpened(*weft.Peer) {
+	l.conns.Add(1)
+	s := l.s
+	s.health.Connected(s.c.now())
+	if s.down.Swap(false) {
+		s.c.cfg.Log.Info("server reached", "addr", s.address)
+		s.c.kick()
+	}
+}
+
+// ConnClosed implements weft.ConnClosedHook.
+func (l *link) ConnClosed(*weft.Peer, error) {
+	if l.conns.Add(-1) == 0 && !l.retired.Load() {
+		l.s.fell("its connection was lost")
+	}
+}
+
+// fell notes that the server cannot be reached. Its client goes on trying.
+func (s *server) fell(why string) {
+	if s.down.Swap(true) {
+		return
+	}
+	s.health.Lost(s.c.now())
+	s.c.cfg.Log.Warn("server lost", "addr", s.address, "why", why)
+	s.c.kick()
+}
+
+// pingTimeout is how long an ejected server may take to answer a ping.
+const pingTimeout = time.Second
+
+// ping asks an ejected server whether it is there at all, so that no call of a user
+// is spent on one that stands still. The method does not exist; to be told so, or
+// anything else, is an answer.
+func (s *server) ping() {
+	defer s.c.wg.Done()
+	defer s.pinging.Store(false)
+	l := s.link.Load()
+	if l == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.c.life, pingTimeout)
+	defer cancel()
+	err := l.client.Call(ctx, "Weft.Ping", &[]byte{}, nil, weft.WithCodec(raw.New()))
+	e, failed := asError(err)
+	s.alive.Store(!failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed)
+}
+
+// connected reports whether there is a connection.
+func (s *server) connected() bool {
+	l := s.link.Load()
+	return l != nil && l.conns.Load() > 0
+}
+
+// rest closes the connections of a server that is not used.
+func (s *server) rest() {
+	fresh, err := s.newLink()
+	if err != nil {
+		return // it could be made before
+	}
+	s.retire(s.link.Swap(fresh))
+}
+
+// leave closes the connections of a server that is no longer listed.
+func (s *server) leave() { s.retire(s.link.Swap(nil)) }
+
+func (s *server) retire(l *link) {
+	if l == nil {
+		return
+	}
+	l.retired.Store(true)
+	s.c.retire(l.client)
+}
+
+// breaker returns the breaker of a method on this server.
+func (s *server) breaker(number int) *breaker.Breaker {
+	if all := *s.breakers.Load(); number < len(all) && all[number] != nil {
+		return all[number]
+	}
+	return s.newBreaker(number)
+}
+
+func (s *server) newBreaker(number int) *breaker.Breaker {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := *s.breakers.Load()
+	if number < len(old) && old[number] != nil {
+		return old[number]
+	}
+	grown := make([]*breaker.Breaker, max(len(old), number+1))
+	copy(grown, old)
+	grown[number] = s.c.breakers.New(rand.Uint64())
+	s.breakers.Store(&grown)
+	return grown[number]
+}

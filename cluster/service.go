@@ -1,0 +1,242 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/registry"
+)
+
+// service is one service: its instances, its rules, and the view that calls use.
+type service struct {
+	c     *Client
+	name  string
+	rules route.Live
+	view  atomic.Pointer[view]
+
+	mu       sync.Mutex
+	snapshot *registry.Snapshot // nil: nothing is known yet
+	changed  chan struct{}      // closed and replaced with every new view
+	stops    []func()
+}
+
+// view is what calls need to know of a service: one is made for every change.
+type view struct {
+	snapshot  *registry.Snapshot
+	rules     *route.Rules
+	plan      *route.Plan
+	instances []weft.Instance // those of the snapshot that the configuration admits
+	servers   []*server       // as many
+	sets      []set           // by subset of the plan
+}
+
+// set is a subset of the instances with its picker.
+type set struct {
+	picker balance.Picker
+	index  []int // of the view's instances
+}
+
+// serviceFor returns a service, which is watched from then on. It is called with the
+// client's lock held.
+func (c *Client) serviceFor(name string) *service {
+	if s := c.services[name]; s != nil {
+		return s
+	}
+	s := &service{c: c, name: name, changed: make(chan struct{})}
+	c.services[name] = s
+	// The functions may be called at once, and they want the client's lock. This
+	// goroutine ends when the watches have begun.
+	c.wg.Add(1)
+	go func() {
+		defer c.wg.Done()
+		s.watch()
+	}()
+	return s
+}
+
+// watch learns instances and rules from now on.
+func (s *service) watch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.c.life.Err() != nil {
+		return
+	}
+	s.stops = append(s.stops, s.c.cfg.Registry.Watch(s.name, s.learn))
+	if !s.c.cfg.NoRules {
+		s.stops = append(s.stops, s.c.cfg.Registry.WatchDocument(RulesDocument(s.name), s.rule))
+	}
+}
+
+// RulesDocument is the name of the document in a registry that holds the rules of a
+// service; see package route.
+func RulesDocument(service string) string { return "rules/" + service }
+
+// close ends the watches.
+func (s *service) close() {
+	s.mu.Lock()
+	stops := s.stops
+	s.stops = nil
+	s.mu.Unlock()
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+// learn takes a new list of instances.
+func (s *service) learn(snapshot *registry.Snapshot) {
+	s.mu.Lock()
+	s.snapshot = snapshot
+	s.mu.Unlock()
+	s.rebuild()
+}
+
+// rule takes a new document of rules.
+func (s *service) rule(d registry.Document, err error) {
+	if err != nil && d.Version == 0 {
+		return // nothing is known, so nothing changes
+	}
+	if err := s.rules.Update(d.Value, d.Version); err != nil {
+		s.c.cfg.Log.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
+		return
+	}
+	s.rebuild()
+}
+
+// rebuild makes a new view of what is known now.
+func (s *service) rebuild() {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.snapshot == nil || s.c.closed {
+		return
+	}
+	v := &view{snapshot: s.snapshot, rules: s.rules.Rules()}
+	for _, i := range s.snapshot.Instances {
+		if s.c.cfg.admits(&i) {
+			v.instances = append(v.instances, i)
+			v.servers = append(v.servers, s.c.serverAt(i.Address))
+		}
+	}
+	v.plan = v.rules.Plan(v.instances)
+	nodes := v.nodes()
+	for _, subset := range v.plan.Subsets {
+		some := make([]balance.Node, 0, len(subset.Index))
+		for _, i := range subset.Index {
+			some = append(some, nodes[i])
+		}
+		v.sets = append(v.sets, set{s.c.cfg.Balancer.Build(some), subset.Index})
+	}
+	for _, note := range v.plan.Notes {
+		if old := s.view.Load(); old == nil || old.rules != v.rules {
+			s.c.cfg.Log.Warn("rules", "service", s.name, "note", note)
+		}
+	}
+	s.view.Store(v)
+	close(s.changed)
+	s.changed = make(chan struct{})
+	s.c.forget()
+}
+
+// admits tells whether an instance has the group and the version that are wanted.
+func (c *Config) admits(i *weft.Instance) bool {
+	return (c.Group == "" || c.Group == i.Group) && (c.Version == "" || c.Version == i.Version)
+}
+
+// nodes are the instances as a balancer sees them.
+func (v *view) nodes() []balance.Node {
+	nodes := make([]balance.Node, len(v.instances))
+	for i := range v.instances {
+		instance, server, effect := &v.instances[i], v.servers[i], v.plan.Instances[i]
+		nodes[i] = balance.Node{
+			ID: instance.ID, Weight: effect.Weight, Zone: instance.Zone, Stats: server.stats,
+			Avoid: effect.State != weft.On || server.down.Load() || !server.health.Available(),
+		}
+		if p := instance.Position; p != nil {
+			nodes[i].Position = &balance.Position{Latitude: p.Latitude, Longitude: p.Longitude}
+		}
+	}
+	return nodes
+}
+
+// known reports whether the view is worth acting on: a registry that has never
+// answered says nothing.
+func (v *view) known() bool { return v != nil && (len(v.instances) > 0 || v.snapshot.Err == nil) }
+
+// wait waits for a view that is known.
+func (s *service) wait(ctx context.Context, method string) (*view, error) {
+	for {
+		s.mu.Lock()
+		changed := s.changed
+		s.mu.Unlock()
+		v := s.view.Load()
+		if v.known() {
+			return v, nil
+		}
+		select {
+		case <-changed:
+		case <-s.c.life.Done():
+			return nil, closedError(method)
+		case <-ctx.Done():
+			e := weft.Errorf(weft.CodeOf(ctx.Err()), "the registry has not said in time which servers %s has: %w", s.name, ctx.Err())
+			if v != nil && v.snapshot.Err != nil {
+				e = weft.Errorf(weft.CodeOf(ctx.Err()), "the registry %s cannot be reached, and there is no cached list of the servers of %s: %w",
+					v.snapshot.Source, s.name, v.snapshot.Err)
+			}
+			e.Outcome, e.Method = weft.NotSent, method
+			return nil, e
+		}
+	}
+}
+
+// serverAt returns the server at an address. It is called with the client's lock
+// held.
+func (c *Client) serverAt(address string) *server {
+	s := c.servers[address]
+	if s == nil {
+		s = newServer(c, address)
+		c.servers[address] = s
+		c.cfg.Log.Info("server found", "addr", address)
+	}
+	return s
+}
+
+// forget retires the servers that no service has any more. It is called with the
+// client's lock held.
+func (c *Client) forget() {
+	wanted := make(map[*server]bool, len(c.servers))
+	for _, s := range c.services {
+		if v := s.view.Load(); v != nil {
+			for _, server := range v.servers {
+				wanted[server] = true
+			}
+		}
+	}
+	for address, s := range c.servers {
+		if wanted[s] {
+			continue
+		}
+		delete(c.servers, address)
+		c.panel.Remove(s.health)
+		c.cfg.Log.Info("server gone", "addr", address)
+		s.leave()
+	}
+}
+
+// usedIn lists the services that have one of the servers, by name.
+func (c *Client) usedIn(servers map[*server]bool) []*service {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []*service
+	for _, s := range c.services {
+		if v := s.view.Load(); v != nil && slices.ContainsFunc(v.servers, func(x *server) bool { return servers[x] }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/breaker"
+)
+
+// OpenStream opens a streaming call on one of the servers; the function
+// weft.OpenStream gives it types. It stays on that server. Another one is tried only
+// while nothing was sent.
+func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.StreamEnd, error) {
+	m, err := c.method(name)
+	if err != nil {
+		return nil, err
+	}
+	v := m.service.view.Load()
+	if !v.known() {
+		if v, err = c.waitFor(ctx, m, opts); err != nil {
+			return nil, err
+		}
+	}
+	p := m.policyUnder(c, v.rules)
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, opts: opts}
+	now := c.now()
+	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, sample), Random: rand.Uint64(), Now: now}
+	if v.rules != nil {
+		x.route()
+	}
+	if err := m.limits.enter(p, name, now); err != nil {
+		return nil, err
+	}
+	end, err := x.open(sample)
+	if err != nil {
+		m.limits.leave(p)
+		return nil, err
+	}
+	return end, nil
+}
+
+// open opens the stream on one server after the other.
+func (x *call) open(sample any) (weft.StreamEnd, error) {
+	for {
+		s := x.choose()
+		if s == nil {
+			return nil, x.noServer()
+		}
+		end, err := x.openOn(s, sample)
+		if e, ok := asError(err); err == nil || !ok || e.Outcome != weft.NotSent || e.Code != weft.Unavailable ||
+			x.p.failMode == Failfast || x.pick.Tried.Len() == triedMost {
+			return end, err
+		}
+		x.pick.Tried.Add(s.stats)
+		x.pick.Now, x.pick.Random = x.c.now(), rand.Uint64()
+	}
+}
+
+func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
+	l := s.link.Load()
+	if l == nil {
+		return nil, x.noLink(s)
+	}
+	b := s.breaker(x.m.number)
+	if !b.Allow(x.pick.Now) {
+		return nil, notSent(x.m.name, s.address, "the breaker of the method is open on this server")
+	}
+	s.used.Store(true)
+	// For the balancer a stream is a call that was over at once: that it lasts, or that
+	// nothing comes for hours, must not look like a server that hangs.
+	s.stats.Begin(x.pick.Now)
+	s.health.BeginStream(x.pick.Now)
+	end, err := l.client.OpenStream(x.ctx, x.m.name, sample, x.opts...)
+	s.stats.End(x.pick.Now, 1, balance.Canceled)
+	st := &stream{StreamEnd: end, x: x, s: s, b: b}
+	if err != nil {
+		err = x.unlessLeft(l, err)
+		st.tell(err)
+		return nil, err
+	}
+	return st, nil
+}
+
+// stream is a stream that tells how it goes: its first message, or its failure
+// before that, says whether the server works.
+type stream struct {
+	weft.StreamEnd
+	x     *call
+	s     *server
+	b     *breaker.Breaker
+	told  sync.Once
+	ended sync.Once
+}
+
+func (s *stream) tell(err error) {
+	s.told.Do(func() {
+		now := s.x.c.now()
+		took := now - s.x.pick.Now
+		v := verdict{}
+		if err != nil && !errors.Is(err, io.EOF) {
+			v = judge(s.x.ctx, err)
+		}
+		s.s.health.EndStream(now, took, v.health)
+		s.b.Done(now, took, v.breaker)
+		if v.gone != "" {
+			s.s.fell(v.gone)
+		}
+	})
+}
+
+// Recv implements weft.StreamEnd.
+func (s *stream) Recv(msg any) error {
+	err := s.StreamEnd.Recv(msg)
+	s.tell(err)
+	if err != nil {
+		s.end()
+	}
+	return err
+}
+
+// Send implements weft.StreamEnd.
+func (s *stream) Send(msg any) error {
+	err := s.StreamEnd.Send(msg)
+	if err != nil {
+		s.tell(err)
+		s.end()
+	}
+	return err
+}
+
+// Close implements weft.StreamEnd.
+func (s *stream) Close() error {
+	err := s.StreamEnd.Close()
+	s.tell(&weft.Error{Code: weft.Canceled, Outcome: weft.OutcomeUnknown})
+	s.end()
+	return err
+}
+
+// end gives back the stream's place among the calls that may be in flight.
+func (s *stream) end() { s.ended.Do(func() { s.x.m.limits.leave(s.x.p) }) }
