@@ -67,6 +67,7 @@ type call struct {
 	reply  any
 	opts   []weft.CallOption
 	pick   balance.Call
+	side   uint64 // random bits by which the rules split calls: the same for all attempts
 }
 
 // target is where the attempts of a call go.
@@ -76,12 +77,12 @@ type target struct {
 }
 
 // anywhere is the target of a call that no route takes.
-var anywhere = target{otherwise: route.None}
+func anywhere() target { return target{otherwise: route.None} }
 
 // route has the rules choose the target.
 func (x *call) route() {
 	t := x.v.plan.Route(route.Call{
-		Method: x.m.name, Metadata: weft.OutgoingMetadata(x.ctx), Key: x.pick.Key, Random: x.pick.Random,
+		Method: x.m.name, Metadata: weft.OutgoingMetadata(x.ctx), Key: x.pick.Key, Random: x.side,
 	})
 	x.target = target{t.Subset, t.Else, t.Rule}
 }
@@ -98,12 +99,12 @@ func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, o
 		}
 	}
 	p := m.policyUnder(c, v.rules)
-	x := call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, kind: k, args: args, reply: reply, opts: opts}
+	x := call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, kind: k, args: args, reply: reply, opts: opts, side: rand.Uint64()}
 	if len(p.opts) > 0 {
 		x.opts = p.options(opts)
 	}
 	now := c.now()
-	x.pick = balance.Call{Method: name, Random: rand.Uint64(), Now: now}
+	x.pick = balance.Call{Method: name, Random: x.side, Now: now}
 	if c.cfg.Key != nil || ctx != context.Background() {
 		x.pick.Key = c.keyOf(ctx, name, args)
 	}
@@ -165,17 +166,28 @@ func (x *call) attempt(again *server) (*server, error) {
 	return s, x.send(s, x.ctx, x.reply, x.opts)
 }
 
-// choose picks a server whose breaker lets the call through.
+// choose takes the server that wants a probe, if this call may be that, and picks
+// one otherwise.
 func (x *call) choose() *server {
 	if t := x.c.panel.Probe(x.pick.Now, x.mayProbe); t != nil {
 		if s := x.probed(t); s != nil {
 			return s
 		}
 	}
-	if s := x.chooseFrom(x.target.subset); s != nil || x.target.otherwise < 0 {
+	return x.picked()
+}
+
+// picked picks a server whose breaker lets the call through. The other subset goes
+// first when nothing in the call's own can be reached.
+func (x *call) picked() *server {
+	first, second := x.target.subset, x.target.otherwise
+	if second >= 0 && first >= 0 && x.v.sets[first].avoid && !x.v.sets[second].avoid {
+		first, second = second, first
+	}
+	if s := x.chooseFrom(first); s != nil || second < 0 {
 		return s
 	}
-	return x.chooseFrom(x.target.otherwise)
+	return x.chooseFrom(second)
 }
 
 // chooseFrom picks from a subset. When every server of it that was not tried is down
@@ -282,12 +294,21 @@ func (x *call) noLink(s *server) error {
 	return notSent(x.m.name, s.address, "the server has left")
 }
 
-// unlessLeft corrects the error of a call that was about to be sent when its server
-// left the list: the client of that server was closed, and the call was not.
+// unlessLeft corrects the error of a call whose server's client was closed, because
+// the server left the list as the call was about to be sent, or because it stood
+// still: nobody has cancelled the call.
 func (x *call) unlessLeft(l *link, err error) error {
 	e, ok := asError(err)
-	if ok && e.Code == weft.Canceled && e.Outcome == weft.NotSent && l.retired.Load() && x.ctx.Err() == nil {
+	if !ok || e.Code != weft.Canceled || !l.retired.Load() || x.ctx.Err() != nil || x.c.life.Err() != nil {
+		return err
+	}
+	switch {
+	case e.Outcome == weft.NotSent:
 		return x.noLink(l.s)
+	case l.cut.Load():
+		cut := *e
+		cut.Code, cut.Message = weft.Unavailable, "the server stood still, and its connections were closed"
+		return &cut
 	}
 	return err
 }
@@ -349,7 +370,7 @@ func (x *call) next(last *server, d retry.Decision, number int, deadline time.Ti
 	// The list may have changed since; a rule that has changed does not move a call.
 	if v := x.m.service.view.Load(); v != x.v && v.known() {
 		x.v = v
-		x.target = anywhere
+		x.target = anywhere()
 		if v.rules != nil {
 			x.route()
 		}

@@ -70,9 +70,11 @@ type Config struct {
 	Retry retry.Policy
 	// Budget bounds all retries and hedges of the client together.
 	Budget retry.BudgetConfig
-	// Breaker is for each method on each server, Health for each server.
+	// Breaker says when a method is no longer called on a server; there is a breaker for
+	// each of both.
 	Breaker breaker.Config
-	Health  health.Config
+	// Health says when a server is no longer called at all.
+	Health health.Config
 
 	// Group and Version choose instances that have just these; "": any.
 	Group, Version string

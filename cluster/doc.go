@@ -17,8 +17,8 @@
 // # What is safe
 //
 // A call that certainly did not run is made again on another server. A call that may
-// have run is not, unless its method is marked idempotent: with [Method], with a
-// rule, or with [WithIdempotent]. One budget pays for retries and hedges, so a
+// have run is not, unless its method is marked idempotent: with
+// Config.Methods, with a rule, or with [WithIdempotent]. One budget pays for retries and hedges, so a
 // service in trouble gets about a tenth more calls, not a multiple; and a call made by
 // a handler whose own call is a retry is not retried.
 //

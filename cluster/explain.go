@@ -74,21 +74,19 @@ func (c *Client) Explain(ctx context.Context, name string, args any) *Explanatio
 
 func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view, args any) {
 	p := m.policyUnder(c, v.rules)
-	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, args: args}
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, args: args}
 	x.pick = balance.Call{Method: m.name, Key: c.keyOf(ctx, m.name, args), Random: rand.Uint64(), Now: c.now()}
+	x.side = x.pick.Random
 	e.Source, e.Age, e.Registry, e.Invalid = v.snapshot.Source, v.snapshot.Age(), v.snapshot.Err, v.snapshot.Invalid
 	e.FailMode, e.Attempts, e.Idempotent = p.failMode, p.attempts, p.idempotent || markedIdempotent(ctx)
 	e.Timeout = c.timeLimit(nil, p.timeout)
 	e.Rules = m.service.rules.Status().Err
 	if v.rules != nil {
-		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.pick.Random})
+		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.side})
 		x.route()
 	}
 	e.Candidates = x.candidates()
-	s := x.chooseFrom(x.target.subset)
-	if s == nil && x.target.otherwise >= 0 {
-		s = x.chooseFrom(x.target.otherwise)
-	}
+	s := x.picked()
 	if s == nil {
 		e.Err = x.noServer()
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 
 	"github.com/weftrpc/weft"
@@ -117,7 +118,8 @@ func (c *Client) everyone(ctx context.Context, name string, args any, opts []wef
 		}
 	}
 	p := m.policyUnder(c, v.rules)
-	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, kind: unary, args: args, opts: p.options(opts)}
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, kind: unary, args: args, opts: p.options(opts)}
+	x.side = rand.Uint64()
 	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, args), Now: c.now()}
 	if v.rules != nil {
 		x.route()

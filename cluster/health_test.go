@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -52,6 +53,42 @@ func TestHungServer(t *testing.T) {
 				t.Errorf("a minute after it works again it got %d of %d calls", got, all)
 			}
 		})
+	})
+}
+
+// A server that stands still altogether does not keep the calls that wait there.
+func TestFrozenServer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		for _, n := range f.servers {
+			n.slow(20 * time.Millisecond)
+		}
+		var mu sync.Mutex // guards ice, since connections are made by goroutines of the client's
+		var ice []*mem.Conn
+		f.net.Intercept(func(addr string, client, server *mem.Conn) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if addr == "a" {
+				ice = append(ice, server)
+			}
+			return nil
+		})
+		yes := true
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Methods = map[string]route.Method{"Who.*": {Idempotent: &yes}}
+		})
+		var made atomic.Int64
+		load(t, c, 16, 10*time.Second, &made, nil, func() {
+			time.Sleep(2 * time.Second)
+			mu.Lock()
+			defer mu.Unlock()
+			for _, conn := range ice {
+				conn.Out().Stall()
+			}
+		})
+		if made.Load() < 3000 {
+			t.Errorf("only %d calls were made", made.Load())
+		}
 	})
 }
 

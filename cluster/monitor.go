@@ -65,17 +65,18 @@ func (c *Client) look(seen map[*server]bool) {
 		}
 		changed[s] = true
 		c.cfg.Log.Warn("server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
-		if change.To == health.Healthy {
+		switch change.To {
+		case health.Healthy:
 			s.stats.Restart(now)
+		case health.Ejected:
+			c.ping(s)
 		}
 	}
 	for _, s := range servers {
 		if s.health.State() != health.Probing {
 			s.alive.Store(false)
-		} else if !s.alive.Load() && !s.pinging.Swap(true) {
-			c.wg.Add(1)
-			// It ends with the ping, which is bounded in time.
-			go s.ping()
+		} else if !s.alive.Load() {
+			c.ping(s)
 		}
 	}
 	if len(changed) > 0 {
@@ -84,6 +85,15 @@ func (c *Client) look(seen map[*server]bool) {
 		}
 	}
 	c.restIdle(servers)
+}
+
+// ping begins a ping of a server, unless one is under way.
+func (c *Client) ping(s *server) {
+	if !s.pinging.Swap(true) {
+		c.wg.Add(1)
+		// It ends with the ping, which is bounded in time.
+		go s.ping()
+	}
 }
 
 // list is every server.

@@ -43,6 +43,7 @@ type link struct {
 	client  *weft.Client
 	conns   atomic.Int32 // open connections
 	retired atomic.Bool
+	cut     atomic.Bool // it was closed because the server stood still
 }
 
 func newServer(c *Client, address string) *server {
@@ -100,9 +101,9 @@ func (s *server) fell(why string) {
 // pingTimeout is how long an ejected server may take to answer a ping.
 const pingTimeout = time.Second
 
-// ping asks an ejected server whether it is there at all, so that no call of a user
-// is spent on one that stands still. The method does not exist; to be told so, or
-// anything else, is an answer.
+// ping asks an ejected server whether it is there at all. The method does not exist;
+// to be told so, or anything else, is an answer. Without one, no call of a user is
+// spent on it as a probe.
 func (s *server) ping() {
 	defer s.c.wg.Done()
 	defer s.pinging.Store(false)
@@ -114,7 +115,25 @@ func (s *server) ping() {
 	defer cancel()
 	err := l.client.Call(ctx, "Weft.Ping", &[]byte{}, nil, weft.WithCodec(raw.New()))
 	e, failed := asError(err)
-	s.alive.Store(!failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed)
+	alive := !failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed
+	s.alive.Store(alive)
+	if !alive && e.Code == weft.DeadlineExceeded && s.c.life.Err() == nil {
+		s.cut(l)
+	}
+}
+
+// cut closes the connections of a server that answers neither calls nor a ping, so
+// that the calls that wait there end, and can be made elsewhere if they may run twice.
+// Its session would find out by itself, much later.
+func (s *server) cut(l *link) {
+	fresh, err := s.newLink()
+	if err != nil || !s.link.CompareAndSwap(l, fresh) {
+		return
+	}
+	s.c.cfg.Log.Warn("server stands still, its connections are closed", "addr", s.address)
+	l.cut.Store(true)
+	l.retired.Store(true)
+	l.client.Close()
 }
 
 // connected reports whether there is a connection.

@@ -39,6 +39,7 @@ type view struct {
 type set struct {
 	picker balance.Picker
 	index  []int // of the view's instances
+	avoid  bool  // all of them
 }
 
 // serviceFor returns a service, which is watched from then on. It is called with the
@@ -126,11 +127,12 @@ func (s *service) rebuild() {
 	v.plan = v.rules.Plan(v.instances)
 	nodes := v.nodes()
 	for _, subset := range v.plan.Subsets {
-		some := make([]balance.Node, 0, len(subset.Index))
+		some, avoid := make([]balance.Node, 0, len(subset.Index)), true
 		for _, i := range subset.Index {
 			some = append(some, nodes[i])
+			avoid = avoid && nodes[i].Avoid
 		}
-		v.sets = append(v.sets, set{s.c.cfg.Balancer.Build(some), subset.Index})
+		v.sets = append(v.sets, set{s.c.cfg.Balancer.Build(some), subset.Index, avoid})
 	}
 	for _, note := range v.plan.Notes {
 		if old := s.view.Load(); old == nil || old.rules != v.rules {

@@ -27,9 +27,10 @@ func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts .
 		}
 	}
 	p := m.policyUnder(c, v.rules)
-	x := &call{c: c, m: m, v: v, p: p, target: anywhere, ctx: ctx, opts: opts}
+	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, opts: opts}
 	now := c.now()
-	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, sample), Random: rand.Uint64(), Now: now}
+	x.side = rand.Uint64()
+	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, sample), Random: x.side, Now: now}
 	if v.rules != nil {
 		x.route()
 	}

@@ -75,7 +75,8 @@ func (r *Registry) Watch(service string, f func(*Snapshot)) (stop func()) {
 		t.cancel = cancel
 		r.topics[service] = t
 		r.wg.Add(2)
-		// Both end when the last watch is stopped or the registry is closed.
+		// This goroutine and the next end when the last watch is stopped or the registry
+		// is closed, which waits for them.
 		go t.listen(ctx)
 		go t.deliver(ctx)
 	}

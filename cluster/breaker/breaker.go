@@ -27,143 +27,276 @@ package breaker
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 	"time"
-
-	"github.com/weftrpc/weft"
 )
 
-// The defaults of a Config.
+// gate is the state of a breaker in one word: the State in the lowest two bits, and
+// above them when an open one lets its probe through, or when the probe of a
+// half-open one was sent. A closed one is 0.
+type gate int64
+
 const (
-	DefaultWindow      = 10 * time.Second
-	DefaultCalls       = 20
-	DefaultRatio       = 0.5
-	DefaultConsecutive = 10
-	DefaultOpen        = 5 * time.Second
-	DefaultMaxOpen     = 60 * time.Second
+	shut gate = 0
+	// changing is the state while one goroutine opens or closes a breaker. Nobody
+	// else does then, and no call goes through.
+	changing State = 3
 )
 
-// Config says when breakers open and for how long. A zero field means its default.
-type Config struct {
-	// Window is how long a call counts, and how long a probe may take. It should be
-	// longer than the method mostly takes. 0: 10 s; otherwise at least 100 ms.
-	Window time.Duration
-	// Calls is how many calls of the window it takes to open at Ratio. 0: 20.
-	Calls int
-	// Ratio is which part of the window's calls has to fail to open. 0: 0.5; at most 1.
-	Ratio float64
-	// Consecutive is how many calls in a row have to fail to open, whatever the
-	// ratio. 0: 10.
-	Consecutive int
-	// Open is how long a breaker is open at first, give or take a fifth. It doubles
-	// with each probe that fails, and when a breaker opens again within MaxOpen of
-	// closing. 0: 5 s.
-	Open time.Duration
-	// MaxOpen is the longest it grows to, before the fifth. 0: 60 s.
-	MaxOpen time.Duration
-}
+func gateAt(s State, t time.Duration) gate { return gate(t)<<2 | gate(s) }
+func (g gate) state() State                { return State(g & 3) }
+func (g gate) time() time.Duration         { return time.Duration(g >> 2) }
 
-// Settings are a checked Config. They never change; all breakers of a client share
-// one.
-type Settings struct {
-	width       time.Duration // of a bucket
-	window      time.Duration
-	calls       int
-	ratio       float64
-	consecutive uint32
-	open, most  time.Duration
-}
+// cause is why a breaker opened.
+type cause uint32
 
-// NewSettings checks a Config and fills in its defaults.
-func NewSettings(cfg Config) (*Settings, error) {
-	wrong := func(format string, args ...any) (*Settings, error) {
-		return nil, weft.Errorf(weft.InvalidArgument, "breaker: Config."+format, args...)
-	}
-	orDefault(&cfg.Window, DefaultWindow)
-	orDefault(&cfg.Calls, DefaultCalls)
-	orDefault(&cfg.Ratio, DefaultRatio)
-	orDefault(&cfg.Consecutive, DefaultConsecutive)
-	orDefault(&cfg.Open, DefaultOpen)
-	orDefault(&cfg.MaxOpen, max(DefaultMaxOpen, cfg.Open))
-	switch {
-	case cfg.Window < 100*time.Millisecond:
-		return wrong("Window is %v, want 100ms or more, or 0 for %v", cfg.Window, DefaultWindow)
-	case cfg.Calls < 0:
-		return wrong("Calls is %d, want 1 or more, or 0 for %d", cfg.Calls, DefaultCalls)
-	case !(cfg.Ratio > 0 && cfg.Ratio <= 1):
-		return wrong("Ratio is %v, want more than 0 and at most 1, or 0 for %v", cfg.Ratio, DefaultRatio)
-	case cfg.Consecutive < 0 || cfg.Consecutive > 1<<30:
-		return wrong("Consecutive is %d, want 1 to %d, or 0 for %d", cfg.Consecutive, 1<<30, DefaultConsecutive)
-	case cfg.Open < 0:
-		return wrong("Open is %v, want more than 0, or 0 for %v", cfg.Open, DefaultOpen)
-	case cfg.MaxOpen < cfg.Open:
-		return wrong("MaxOpen is %v, which is shorter than Open, %v", cfg.MaxOpen, cfg.Open)
-	}
-	return &Settings{
-		width: cfg.Window / buckets, window: cfg.Window,
-		calls: cfg.Calls, ratio: cfg.Ratio, consecutive: uint32(cfg.Consecutive),
-		open: cfg.Open, most: cfg.MaxOpen,
-	}, nil
-}
-
-func orDefault[T comparable](field *T, normal T) {
-	var zero T
-	if *field == zero {
-		*field = normal
-	}
-}
-
-// State is what a breaker does with calls.
-type State uint8
-
-// The states.
 const (
-	Closed   State = iota // lets every call through
-	Open                  // lets none through
-	HalfOpen              // lets one through, or waits for how that one ends
+	inARow cause = iota
+	tooMany
+	hanging
+	probeFailed
+	probeHung
 )
 
-// String is the state in lower case.
-func (s State) String() string {
-	switch s {
-	case Closed:
-		return "closed"
+// overdueAfter is how many times the slowest good call of late a call may take.
+const overdueAfter = 4
+
+// Breaker decides for one method of one server. All methods may be called at the
+// same time; none takes a lock, and Allow, Done and State allocate nothing. now is
+// the time since any fixed moment, not below 0 and never going back.
+type Breaker struct {
+	settings *Settings
+	gate     atomic.Int64 // a gate
+	changed  atomic.Int64 // when it opened after having been closed, or closed
+	slowest  atomic.Uint32
+	row      atomic.Uint32 // failures since the last good call
+	level    atomic.Uint32 // how often the time it is open was doubled
+	cause    atomic.Uint32 // a cause
+	random   uint32        // of whoever has set changing
+	counts   counts
+}
+
+// New returns a closed breaker. random are random bits, others for each breaker, so
+// that not all probes of all clients fall on a server in the same moment.
+func (s *Settings) New(random uint64) *Breaker {
+	return &Breaker{settings: s, random: uint32(random ^ random>>32)}
+}
+
+// Allow tells whether a call may be sent now. Each true needs one Done.
+func (b *Breaker) Allow(now time.Duration) bool {
+	bucket, turned := b.counts.bucket(now, b.settings.width)
+	if turned {
+		b.fade()
+		b.judge(now)
+	}
+	if g := gate(b.gate.Load()); g != shut && !b.probe(now, g) {
+		return false
+	}
+	b.counts.sent(bucket)
+	return true
+}
+
+// probe tells whether a breaker that is not closed lets a call through.
+func (b *Breaker) probe(now time.Duration, g gate) bool {
+	switch g.state() {
 	case Open:
-		return "open"
+		return now >= g.time() && b.gate.CompareAndSwap(int64(g), int64(gateAt(HalfOpen, now)))
+	case HalfOpen:
+		if now-g.time() >= max(b.settings.window, overdueAfter*b.usual()) {
+			b.trip(now, g, probeHung)
+		}
+	}
+	return false
+}
+
+// Done tells how a call ended that Allow let through: now, how long after that Allow,
+// exactly, and how.
+func (b *Breaker) Done(now, took time.Duration, r Result) {
+	g := gate(b.gate.Load())
+	if g != shut || r == Canceled || now-took < time.Duration(b.changed.Load()) {
+		b.aside(now, took, r, g)
+		return
+	}
+	bucket, turned := b.counts.bucket(now, b.settings.width)
+	if turned {
+		b.fade()
+	}
+	if r == OK {
+		bucket.Add(oneOK)
+		if b.row.Load() != 0 {
+			b.row.Store(0)
+		}
+		b.learn(took)
+		return
+	}
+	bucket.Add(oneFailed)
+	if b.row.Add(1) == b.settings.consecutive {
+		b.trip(now, shut, inARow)
+		return
+	}
+	b.judge(now)
+}
+
+// AllowStream is Allow for a call that may wait as long as it likes for its first
+// message, such as a subscription, and so is never overdue. Each true needs one
+// DoneStream.
+func (b *Breaker) AllowStream(now time.Duration) bool {
+	if !b.Allow(now) {
+		return false
+	}
+	b.counts.carried.Add(-1)
+	return true
+}
+
+// DoneStream is Done for a call that AllowStream let through, when its first message
+// has come or it has failed before.
+func (b *Breaker) DoneStream(now, took time.Duration, r Result) {
+	b.counts.carried.Add(1)
+	b.Done(now, took, r)
+}
+
+// aside is the end of a call that does not count: one that was canceled, one sent
+// before the breaker last closed, or one that ends while it is not closed. It may
+// be a probe, which only calls sent since the breaker opened can be.
+func (b *Breaker) aside(now, took time.Duration, r Result, g gate) {
+	b.counts.carried.Add(-1)
+	if r == OK {
+		b.learn(took)
+	}
+	if g == shut || g.state() == changing || now-took <= time.Duration(b.changed.Load()) {
+		return
+	}
+	switch {
+	case r == OK: // also one that comes after it was taken for hanging
+		b.close(now, g)
+	case g.state() != HalfOpen:
+	case r == Failed:
+		b.trip(now, g, probeFailed)
 	default:
-		return "half-open"
+		b.gate.CompareAndSwap(int64(g), int64(gateAt(Open, now))) // the next call is the probe
 	}
 }
 
-// Result is how a call ended, as far as a breaker cares. The values are those of
-// the results that a balancer and the health of a server are told.
-type Result uint8
-
-const (
-	// OK means that the method did its work.
-	OK Result = iota
-
-	// Failed means that it did not, though it should have.
-	Failed
-
-	// Canceled means that nothing is known: the caller no longer wanted the answer,
-	// or the call was not sent after all.
-	Canceled
-)
-
-// Status is what a breaker knows, for those who watch.
-type Status struct {
-	State   State
-	Until   time.Duration // when an open one lets its probe through
-	Calls   int           // of the window, those that ended and those overdue
-	Failed  int           // of these
-	Overdue int           // of these
-	Why     string        // why it is not closed; empty when it is
+// learn keeps how long the slowest good call took, in units of 65 microseconds,
+// which 32 bits can count for three days.
+func (b *Breaker) learn(took time.Duration) {
+	units := uint32(min(max(took, 0)>>16+1, math.MaxUint32))
+	if units > b.slowest.Load() {
+		b.slowest.Store(units)
+	}
 }
 
-// String says it in a few words, such as "open: 10 calls in a row failed".
-func (s Status) String() string {
-	if s.Why == "" {
-		return s.State.String()
+// usual is how long good calls take at most, 0 if none was seen.
+func (b *Breaker) usual() time.Duration { return time.Duration(b.slowest.Load()) << 16 }
+
+// fade halves the memory of the slowest call in about six buckets.
+func (b *Breaker) fade() {
+	s := b.slowest.Load()
+	b.slowest.CompareAndSwap(s, s-s/8)
+}
+
+// tally adds up the calls of the window.
+func (b *Breaker) tally(now time.Duration) (ok, failed, late int) {
+	width, grace := b.settings.width, int64(buckets) // as long as nobody knows how long the method takes
+	if usual := b.usual(); usual > 0 {
+		// The newest bucket may have begun just now, so it never counts.
+		grace = 2 + int64((overdueAfter*usual-1)/width)
 	}
-	return fmt.Sprintf("%v: %s", s.State, s.Why)
+	return b.counts.tally(now, width, grace)
+}
+
+// judge opens a closed breaker when too many calls have failed or are overdue.
+func (b *Breaker) judge(now time.Duration) {
+	ok, failed, late := b.tally(now)
+	total := ok + failed + late
+	if total < b.settings.calls || float64(failed+late) < b.settings.ratio*float64(total) {
+		return
+	}
+	why := tooMany
+	if late > failed {
+		why = hanging
+	}
+	b.trip(now, shut, why)
+}
+
+// trip opens a breaker whose gate is from.
+func (b *Breaker) trip(now time.Duration, from gate, why cause) {
+	if !b.gate.CompareAndSwap(int64(from), int64(changing)) {
+		return
+	}
+	s, level := b.settings, b.level.Load()
+	if from == shut {
+		if now-time.Duration(b.changed.Load()) > s.most {
+			level = 0 // it was well for long enough
+		}
+		b.changed.Store(int64(now))
+	}
+	wait := s.open
+	for range level {
+		wait = min(2*wait, s.most)
+	}
+	if wait < s.most {
+		level++
+	}
+	b.level.Store(level)
+	b.cause.Store(uint32(why))
+	b.gate.Store(int64(gateAt(Open, now+b.jitter(wait))))
+}
+
+// jitter gives or takes a fifth.
+func (b *Breaker) jitter(d time.Duration) time.Duration {
+	b.random = b.random*747796405 + 2891336453 // the generator of PCG (O'Neill 2014)
+	fifth := float64(d) / 5
+	return time.Duration(float64(d) + fifth*(float64(b.random>>8)/(1<<23)-1))
+}
+
+// close lets calls through again, and forgets how earlier ones ended.
+func (b *Breaker) close(now time.Duration, from gate) {
+	if !b.gate.CompareAndSwap(int64(from), int64(changing)) {
+		return
+	}
+	b.counts.clear()
+	b.row.Store(0)
+	b.changed.Store(int64(now))
+	b.gate.Store(int64(shut))
+}
+
+// State is what the breaker would do with a call now.
+func (b *Breaker) State(now time.Duration) State {
+	g := gate(b.gate.Load())
+	switch {
+	case g == shut:
+		return Closed
+	case g.state() == HalfOpen || g.state() == Open && now >= g.time():
+		return HalfOpen
+	default:
+		return Open
+	}
+}
+
+// Status is what the breaker knows now.
+func (b *Breaker) Status(now time.Duration) Status {
+	g := gate(b.gate.Load())
+	ok, failed, late := b.tally(now)
+	s := Status{State: b.State(now), Calls: ok + failed + late, Failed: failed, Overdue: late}
+	if s.State == Closed {
+		return s
+	}
+	if g.state() == Open {
+		s.Until = g.time()
+	}
+	switch cause(b.cause.Load()) {
+	case inARow:
+		s.Why = fmt.Sprintf("%d calls in a row failed", b.settings.consecutive)
+	case tooMany:
+		s.Why = fmt.Sprintf("%.0f %% of the calls or more failed", 100*b.settings.ratio)
+	case hanging:
+		s.Why = "calls get no answer"
+	case probeFailed:
+		s.Why = "the call that was let through failed"
+	case probeHung:
+		s.Why = "the call that was let through got no answer"
+	}
+	return s
 }

@@ -246,6 +246,22 @@ func TestProbe(t *testing.T) {
 	l.want(Open)
 }
 
+// What a breaker opened for is forgotten when it closes.
+func TestClosingForgets(t *testing.T) {
+	l := newLine(t, Config{})
+	for i := range 20 {
+		l.call(Result(i % 2))
+	}
+	l.want(Open)
+	l.probeTime()
+	l.call(OK)
+	l.call(Failed)
+	l.want(Closed)
+	if s := l.Status(l.now); s.Calls != 1 {
+		t.Errorf("%+v, want the last call alone", s)
+	}
+}
+
 func TestOneProbeOfMany(t *testing.T) {
 	l := newLine(t, Config{})
 	l.open()

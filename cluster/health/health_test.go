@@ -152,6 +152,7 @@ func TestProbeEnds(t *testing.T) {
 		{"it was never sent", func(b *bench) { b.others(time.Minute) }, health.Probing},
 		{"it was a stream", func(b *bench) { b.a.BeginStream(b.now); b.now += ms; b.a.EndStream(b.now, ms, health.OK); b.tick() }, health.Healthy},
 		{"it was an old call that went well", func(b *bench) { b.a.End(b.now, time.Minute, health.OK); b.tick() }, health.Probing},
+		{"an old call went well meanwhile", func(b *bench) { b.a.Begin(b.now); b.a.End(b.now, time.Minute, health.OK); b.tick() }, health.Probing},
 		{"the server was forgotten", func(b *bench) { b.Remove(b.a); b.tick() }, health.Probing},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -231,6 +232,14 @@ func TestStall(t *testing.T) {
 		{"two calls wait, after a long pause", func(b *bench) {
 			b.calls(b.a, 1, health.Failed)
 			b.others(time.Minute)
+			b.a.Begin(b.now)
+			b.a.Begin(b.now)
+			b.others(500 * ms)
+		}, health.Healthy},
+		{"two calls wait, after one that failed and one that did not", func(b *bench) {
+			b.calls(b.a, 1, health.Failed)
+			b.calls(b.a, 1, health.OK)
+			b.others(750 * ms)
 			b.a.Begin(b.now)
 			b.a.Begin(b.now)
 			b.others(500 * ms)
@@ -327,6 +336,22 @@ func TestConnections(t *testing.T) {
 	b.calls(b.a, 1, health.OK)
 	b.tick()
 	b.want(b.a, health.Healthy)
+}
+
+// Calls that were in flight when a server went down do not make it look silent when
+// it is back.
+func TestBackIsNotSilent(t *testing.T) {
+	b := newBench(t)
+	b.others(time.Second)
+	b.a.Begin(b.now)
+	b.a.Begin(b.now)
+	b.a.Lost(b.now)
+	b.others(10 * time.Second)
+	b.a.Connected(b.now)
+	b.others(750 * ms)
+	b.want(b.a, health.Healthy)
+	b.others(500 * ms)
+	b.want(b.a, health.Ejected)
 }
 
 func TestFlappingConnection(t *testing.T) {

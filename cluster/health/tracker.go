@@ -99,10 +99,7 @@ func (t *Tracker) BeginStream(now time.Duration) { t.begun(now) }
 
 // End counts a call that is over: now, how long after its Begin, exactly, and how.
 func (t *Tracker) End(now, took time.Duration, r Result) {
-	left := t.inFlight.Add(-1)
-	if r == Canceled && left == 0 {
-		t.since.Store(-1) // nobody waits any more
-	}
+	t.inFlight.Add(-1)
 	if r == OK && now-took >= time.Duration(t.from.Load()) {
 		t.learn(took)
 	}
@@ -168,12 +165,13 @@ func (t *Tracker) learn(took time.Duration) {
 // usual is how long the server takes to answer at most, 0 if that is not known.
 func (t *Tracker) usual() time.Duration { return time.Duration(t.slowest.Load()) << 16 }
 
-// silence is how long the server has answered nothing though a call waits for it.
+// silence is how long the server has answered nothing though a call waits for it, since
+// it was last healthy. It is for the panel.
 func (t *Tracker) silence(now time.Duration) time.Duration {
 	if t.inFlight.Load() <= 0 {
 		return 0
 	}
-	return now - time.Duration(max(t.heard.Load(), t.since.Load()))
+	return now - max(time.Duration(t.heard.Load()), time.Duration(t.since.Load()), t.healed)
 }
 
 // Lost reports that the server has no connection any more, or does not take one. The

@@ -10,14 +10,15 @@ type Exceptions map[string]map[string]string
 func Allowed() Exceptions {
 	return Exceptions{
 		"reflect": {
-			"register.go":    "finds the methods of a service, once, at registration",
-			"handle.go":      "names the types of a function's messages, once, at registration",
-			"services.go":    "keeps those types, for whoever describes the services",
-			"codec":          "checks that the target of a decode is a pointer, and sets it to zero first",
-			"codec/gencode":  "tells a message passed by value, to say in the error that a pointer is wanted",
-			"codec/gob":      "checks the types that a stream declares against the receiver's before encoding/gob builds them",
-			"codec/msgpack":  "refuses types that the library would encode wrongly, once for each type",
-			"codec/protobuf": "tells nil pointers from messages, and sets messages to zero",
+			"cluster/hedge.go": "makes a second reply of the type of the first, for two attempts at once",
+			"register.go":      "finds the methods of a service, once, at registration",
+			"handle.go":        "names the types of a function's messages, once, at registration",
+			"services.go":      "keeps those types, for whoever describes the services",
+			"codec":            "checks that the target of a decode is a pointer, and sets it to zero first",
+			"codec/gencode":    "tells a message passed by value, to say in the error that a pointer is wanted",
+			"codec/gob":        "checks the types that a stream declares against the receiver's before encoding/gob builds them",
+			"codec/msgpack":    "refuses types that the library would encode wrongly, once for each type",
+			"codec/protobuf":   "tells nil pointers from messages, and sets messages to zero",
 		},
 		"package variables": {
 			"weft.codeNames":                "the names of the status codes; only read",

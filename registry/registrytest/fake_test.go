@@ -56,6 +56,9 @@ func (f *fake) Thaw(*testing.T)   { f.change(f.thaw) }
 
 var errDown = errors.New("fake: connection refused")
 
+// silence is how long a fakeDriver waits for a frozen server before a watch gives up.
+const silence = 100 * time.Millisecond
+
 // reach returns the store's driver, and what is closed when it can no longer be
 // reached.
 func (f *fake) reach(ctx context.Context) (both, <-chan struct{}, error) {
@@ -114,7 +117,9 @@ func (d fakeDriver) Store(ctx context.Context, name string, value []byte, versio
 
 // watch runs a watch of the store until the server has trouble.
 func (d fakeDriver) watch(ctx context.Context, watch func(context.Context, both) error) error {
-	driver, trouble, err := d.f.reach(ctx)
+	reaching, stop := context.WithTimeout(ctx, silence)
+	defer stop()
+	driver, trouble, err := d.f.reach(reaching)
 	if err != nil {
 		return err
 	}

@@ -362,6 +362,19 @@ func outageFaults() []fault {
 	return []fault{
 		{"errors of a watch are swallowed", "broken/killed: Watch returns an error, a new one works afterwards", swallowing},
 		{"silence is not noticed", "broken/frozen: Watch returns an error, a new one works afterwards", swallowing},
+		{"a watch waits for the registry in silence", "broken/killed: Watch returns an error, a new one works afterwards", func(s both) faulty {
+			return faulty{both: s, watch: func(ctx context.Context, service string, emit func(registry.List)) error {
+				emitted := false
+				err := s.Watch(ctx, service, func(list registry.List) {
+					emitted = true
+					emit(list)
+				})
+				if !emitted {
+					<-ctx.Done()
+				}
+				return err
+			}}
+		}},
 		{"a client hears nothing of an outage", "broken/killed: a client keeps its list", swallowing},
 		{"Refresh is ErrLost while the registry is away", "broken/killed: Refresh fails, and not with ErrLost", func(s both) faulty {
 			return faulty{both: s, refresh: func(ctx context.Context, i weft.Instance, ttl time.Duration) error {

@@ -157,15 +157,13 @@ func (f *feed[T]) until(t *testing.T, within time.Duration, want string, lacks f
 	}
 }
 
-// returns waits until the watch has returned by itself, and returns its error.
-func (f *feed[T]) returns(t *testing.T, within time.Duration, why string) error {
+// returns waits until the watch has returned by itself.
+func (f *feed[T]) returns(t *testing.T, within time.Duration, why string) {
 	t.Helper()
 	select {
 	case <-f.ended:
-		return f.err
 	case <-time.After(within + f.patience):
 		t.Fatalf("%s did not return within %v, though %s", f.what, within+f.patience, why)
-		return nil
 	}
 }
 
