@@ -248,7 +248,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	b := s.breaker(x.m.number)
 	now := x.pick.Now
 	if !b.Allow(now) {
-		return notSent(x.m.name, s.address, "the breaker of the method is open on this server")
+		return breakerOpen(x.m.name, s.address)
 	}
 	if !s.used.Load() {
 		s.used.Store(true)
@@ -346,6 +346,9 @@ func (x *call) failed(s *server, err error) error {
 			a.Left = time.Until(deadline)
 		}
 		d := rp.Decide(a)
+		if !d.Again && a.Err.Reason == retry.BreakerOpen {
+			return x.noServer() // with what is known of each
+		}
 		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) || !x.pause(d.After) {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -153,6 +154,29 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
+// When the breakers of all servers are open, calls fail at once and say so.
+func TestBreakersOfAll(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		c := f.client(nil)
+		for _, n := range f.servers {
+			n.fail.Store(weft.Errorf(weft.Internal, "broken"))
+		}
+		for range 100 {
+			weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
+		}
+		began := time.Now()
+		_, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
+		if took := time.Since(began); took > 0 {
+			t.Errorf("the call took %v", took)
+		}
+		e, ok := errors.AsType[*weft.Error](err)
+		if !ok || e.Reason != "NO_SERVER" || strings.Count(e.Message, "breaker of the method is open") != 2 {
+			t.Errorf("the call ended with %v", err)
+		}
+	})
+}
+
 // A server that accepts connections and says nothing costs one second once.
 func TestSilentAtDial(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -237,7 +261,8 @@ func TestCutConnection(t *testing.T) {
 			last.Load().Close()
 			shares(t, c, 10)
 			time.Sleep(15 * time.Second) // not so often that it would be ejected
-			if got := shares(t, c, 10); got["a"] != 5 {
+			// A report of the servers' load may come just now, and the turn begin anew.
+			if got := shares(t, c, 10); got["a"] < 4 || got["a"] > 6 {
 				t.Errorf("fifteen seconds after its connection was cut the shares are %v", got)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/retry"
 )
 
 // verdict is what the failure of an attempt says of its server.
@@ -57,7 +58,13 @@ func judge(ctx context.Context, err error) verdict {
 
 func asError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](err) }
 
+// breakerOpen is the failure of an attempt that the breaker of the method did not let
+// through.
+func breakerOpen(method, peer string) error {
+	return notSent(method, peer, "the breaker of the method is open on this server").WithReason(retry.BreakerOpen)
+}
+
 // notSent is the failure of an attempt that was not made.
-func notSent(method, peer, why string) error {
+func notSent(method, peer, why string) *weft.Error {
 	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Method: method, Peer: peer, Message: why}
 }

@@ -69,7 +69,7 @@ func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
 	}
 	b := s.breaker(x.m.number)
 	if !b.Allow(x.pick.Now) {
-		return nil, notSent(x.m.name, s.address, "the breaker of the method is open on this server")
+		return nil, breakerOpen(x.m.name, s.address)
 	}
 	s.used.Store(true)
 	// For the balancer a stream is a call that was over at once: that it lasts, or that

@@ -50,6 +50,11 @@ const (
 	patience = 8
 )
 
+// BreakerOpen is the [weft.Error.Reason] of an attempt that a circuit breaker did not
+// let through. Another server is tried at once; when none is left the call fails, since
+// a breaker is there so that callers need not wait for what is broken.
+const BreakerOpen = "BREAKER_OPEN"
+
 // Forever is the [Attempt.Left] of a call without a deadline.
 const Forever = time.Duration(math.MaxInt64)
 
@@ -208,6 +213,8 @@ func (p *Policy) notSent(a *Attempt) Decision {
 		return Decision{Why: "not sent, too often"}
 	case unsent <= prompt:
 		return Decision{Again: true, Elsewhere: true, Why: "not sent: at once elsewhere"}
+	case a.Err.Reason == BreakerOpen:
+		return Decision{Why: "not sent: the breakers of the servers are open"}
 	}
 	// By now no server may be left that the call has not tried.
 	return Decision{Again: true, After: p.backoff(unsent-prompt-1, a.Random), Why: "not sent: again after a backoff"}

@@ -56,6 +56,8 @@ func TestDecide(t *testing.T) {
 		{"not sent, at the bound", retry.Policy{}, retry.Attempt{Number: 24, Unsent: 24, Err: unsent, Left: retry.Forever}, no, 0},
 		{"not sent, nested", retry.Policy{}, retry.Attempt{Number: 1, Unsent: 1, Err: unsent, Upstream: 1}, free, 0},
 		{"not sent, one attempt allowed", retry.Policy{Attempts: 1}, retry.Attempt{Number: 1, Unsent: 1, Err: unsent}, free, 0},
+		{"stopped by a breaker", retry.Policy{}, retry.Attempt{Number: 3, Unsent: 3, Err: because(failure(weft.Unavailable, weft.NotSent), retry.BreakerOpen)}, free, 0},
+		{"stopped by the breakers of all", retry.Policy{}, retry.Attempt{Number: 4, Unsent: 4, Err: because(failure(weft.Unavailable, weft.NotSent), retry.BreakerOpen)}, no, 0},
 		{"not sent within an attempt's time", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.DeadlineExceeded, weft.NotSent)}, free, 0},
 		{"no room for one more call", retry.Policy{}, retry.Attempt{Number: 1, Err: because(failure(weft.ResourceExhausted, weft.NotSent), "TOO_MANY_CALLS")}, free, 0},
 		{"too large to send", retry.Policy{}, retry.Attempt{Number: 1, Err: because(failure(weft.ResourceExhausted, weft.NotSent), "MESSAGE_TOO_LARGE")}, no, 0},
