@@ -374,6 +374,31 @@ func TestOneway(t *testing.T) {
 	})
 }
 
+// A balancer of the user's own can go by what servers report of themselves.
+func TestReportedLoad(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		f.servers["a"].slow(20 * time.Millisecond)
+		f.servers["b"].slow(10 * time.Millisecond)
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Balancer = balance.Func(func(set []balance.Node, call balance.Call) int {
+				if set[0].Load == nil || set[1].Load == nil {
+					return int(call.Random % 2)
+				}
+				if set[0].Load.Latency < set[1].Load.Latency {
+					return 0
+				}
+				return 1
+			})
+		})
+		var made atomic.Int64
+		load(t, c, 4, 35*time.Second, &made, nil, func() {})
+		if got := shares(t, c, 10); got["b"] != 10 {
+			t.Errorf("after a report of their load the calls go to %v, want all at b, which is faster", got)
+		}
+	})
+}
+
 func TestGo(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		c := newFleet(t, "a").client(nil)

@@ -156,7 +156,7 @@ func (v *view) nodes() []balance.Node {
 	for i := range v.instances {
 		instance, server, effect := &v.instances[i], v.servers[i], v.plan.Instances[i]
 		nodes[i] = balance.Node{
-			ID: instance.ID, Weight: effect.Weight, Zone: instance.Zone, Stats: server.stats,
+			ID: instance.ID, Weight: effect.Weight, Zone: instance.Zone, Stats: server.stats, Load: (*balance.Load)(instance.Load),
 			Avoid: effect.State != weft.On || server.down.Load() || !server.health.Available(),
 		}
 		if p := instance.Position; p != nil {

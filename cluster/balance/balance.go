@@ -85,6 +85,18 @@ type Node struct {
 	// nil one is replaced by an empty one that stays empty, so the balancers
 	// that look at load then see none.
 	Stats *Stats
+
+	// Load is what the server last reported of itself, for all its clients together;
+	// nil if it reports nothing. Only [Func] reads it: it is up to half a minute old,
+	// and the others go by what this client has seen, which is newer.
+	Load *Load
+}
+
+// Load is a server's report of its work.
+type Load struct {
+	InFlight int           // calls that ran
+	Rate     float64       // calls a second
+	Latency  time.Duration // the mean time of these calls in the server
 }
 
 // Call is what a balancer may know about one attempt of a call.
