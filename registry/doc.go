@@ -6,7 +6,7 @@
 // and is handed a [Snapshot] whenever the list of instances changes.
 //
 // Each kind of registry has a package of its own, whose New returns a *Registry:
-// memory, static, file and dns in this module, etcd, zookeeper, consul, redis, nacos
+// memory, static and file in this module, etcd, zookeeper, consul, redis, nacos, dns
 // and mdns in modules of their own. [Join] makes one of several, for a migration. To
 // add a kind, implement [Driver], which has five methods, and prove it with package
 // registrytest.

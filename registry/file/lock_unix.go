@@ -1,0 +1,26 @@
+//go:build darwin || dragonfly || freebsd || linux || netbsd || openbsd
+
+package file
+
+import (
+	"os"
+	"syscall"
+)
+
+// tryLock returns nil for unlock when somebody else has the lock. The system gives the
+// lock of a process back that dies, so it is never stale.
+func tryLock(path string) (unlock func(), err error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err != nil {
+		file.Close()
+		if err == syscall.EWOULDBLOCK || err == syscall.EINTR {
+			return nil, nil
+		}
+		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
+	}
+	return func() { file.Close() }, nil
+}

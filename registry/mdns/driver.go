@@ -1,0 +1,186 @@
+package mdns
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/registry"
+)
+
+// driver is one speaker on the local network. What it holds outlives the socket,
+// which is opened when it is first needed, and again after it has failed.
+type driver struct {
+	interfaces []string
+	id         string // of this speaker, among all
+
+	mu      sync.Mutex // also held while something is sent, so that all leaves in order
+	closed  bool
+	session *session              // nil: there is none
+	version uint64                // of the last record that was published or withdrawn
+	own     map[string]*published // by label
+	watches map[*watch]struct{}
+	wg      sync.WaitGroup
+}
+
+var _ registry.Driver = (*driver)(nil)
+
+func newDriver(interfaces []string) *driver {
+	var id [8]byte
+	rand.Read(id[:]) // never fails
+	return &driver{
+		interfaces: interfaces, id: hex.EncodeToString(id[:]),
+		own: make(map[string]*published), watches: make(map[*watch]struct{}),
+	}
+}
+
+// session is a socket with the goroutines that serve it.
+type session struct {
+	socket *socket
+	wake   chan struct{} // holds one when something may be due earlier than before
+	done   chan struct{} // closed at its end
+	err    error         // why it has ended; set before done is closed
+}
+
+var errClosed = errors.New("mdns: the driver is closed")
+
+// open makes sure that there is a session. d.mu is held.
+func (d *driver) open() error {
+	if d.closed {
+		return errClosed
+	}
+	if d.session != nil {
+		return nil
+	}
+	s, err := openSocket(d.interfaces)
+	if err != nil {
+		return err
+	}
+	d.session = &session{socket: s, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	d.wg.Add(2)
+	// Each ends with the session: when the socket fails, and when the driver is closed,
+	// which waits for it.
+	go d.listen(d.session)
+	go d.speak(d.session)
+	return nil
+}
+
+// end ends a session. d.mu is held.
+func (d *driver) end(s *session, err error) {
+	if d.session == s {
+		d.session = nil
+		s.err = err
+		close(s.done)
+		_ = s.socket.close()
+	}
+}
+
+// listen hears what is said.
+func (d *driver) listen(s *session) {
+	defer d.wg.Done()
+	buffer := make([]byte, 64<<10)
+	for {
+		p, err := s.socket.receive(buffer)
+		if err != nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.end(s, err)
+			return
+		}
+		m, err := parse(p.message)
+		if err != nil {
+			continue // whoever is on the network can send anything
+		}
+		d.mu.Lock()
+		if d.session == s && s.socket.hears(p.link) {
+			d.asked(m)
+			if p.proper {
+				d.told(m)
+			}
+		}
+		d.mu.Unlock()
+	}
+}
+
+// told takes what is announced. d.mu is held.
+func (d *driver) told(m message) {
+	for i, r := range m.records {
+		d.compare(r, m.ttls[i])
+		for w := range d.watches {
+			w.hear(r, m.ttls[i])
+		}
+	}
+}
+
+// send multicasts a message. d.mu is held.
+func (d *driver) send(message []byte) error {
+	if err := d.open(); err != nil {
+		return err
+	}
+	return d.session.socket.send(message)
+}
+
+// Put announces an instance, at once and twice more.
+func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
+	r, err := newRecord(instance)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.publish(r, ttl)
+}
+
+// Refresh announces an instance once more. Another speaker may just have withdrawn it,
+// so it is only there when its announcement has been heard and nothing else before.
+func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	p, heard, err := d.renew(instanceLabel(instance.Service, instance.ID), ttl)
+	d.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	timer := time.NewTimer(echoWait)
+	defer timer.Stop()
+	select {
+	case <-heard:
+	case <-timer.C: // it may have been lost on its way back
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.confirm(p)
+}
+
+// Delete says goodbye to an instance, at once and twice more.
+func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.withdraw(record{label: instanceLabel(instance.Service, instance.ID), subtype: subtype(instance.Service)})
+}
+
+// Close gives the socket back. Without a goodbye, what was published expires.
+func (d *driver) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	if d.session != nil {
+		d.end(d.session, errClosed)
+	}
+	d.mu.Unlock()
+	d.wg.Wait()
+	return nil
+}

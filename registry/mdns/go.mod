@@ -1,0 +1,16 @@
+module github.com/weftrpc/weft/registry/mdns
+
+go 1.26.0
+
+require (
+	github.com/weftrpc/weft v0.0.0
+	golang.org/x/net v0.60.0
+)
+
+require (
+	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace github.com/weftrpc/weft => ../..
