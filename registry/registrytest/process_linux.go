@@ -1,10 +1,14 @@
 package registrytest
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // runToEnd runs a program to its end. The program dies with this process, even if that
@@ -31,6 +35,31 @@ func signalGroup(p *os.Process, signal syscall.Signal) error {
 	return err
 }
 
-func kill(p *os.Process) error   { return signalGroup(p, syscall.SIGKILL) }
-func freeze(p *os.Process) error { return signalGroup(p, syscall.SIGSTOP) }
-func thaw(p *os.Process) error   { return signalGroup(p, syscall.SIGCONT) }
+func kill(p *os.Process) error { return signalGroup(p, syscall.SIGKILL) }
+func thaw(p *os.Process) error { return signalGroup(p, syscall.SIGCONT) }
+
+// freeze returns when every thread stands still. On a busy machine the signal takes its
+// time, and what still runs would answer.
+func freeze(p *os.Process) error {
+	if err := signalGroup(p, syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if standsStill(p.Pid) {
+			return nil
+		}
+	}
+	return fmt.Errorf("process %d goes on in spite of SIGSTOP", p.Pid)
+}
+
+func standsStill(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, thread := range threads {
+		text, gone := os.ReadFile(thread)
+		state := text[bytes.LastIndexByte(text, ')')+1:] // after the name, which may have anything in it
+		if gone == nil && !bytes.HasPrefix(state, []byte(" T")) {
+			return false
+		}
+	}
+	return err == nil && len(threads) > 0
+}

@@ -1,0 +1,177 @@
+package zookeeper
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/registry"
+)
+
+// writer returns the session that publishes.
+func (d *driver) writer() (*session, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.writing == nil || d.writing.lost() {
+		s, err := d.begin(true)
+		if err != nil {
+			return nil, err
+		}
+		d.writing = s
+	}
+	return d.writing, nil
+}
+
+// attempts is how often an operation begins anew whose outcome is not known, or which
+// others have crossed. Each of them can be done twice.
+const attempts = 5
+
+// again tells whether it begins anew.
+func again(err error) bool {
+	return errors.Is(err, errNoNode) || errors.Is(err, errNodeExists) || errors.Is(err, errDisconnected)
+}
+
+// Put publishes an instance as an ephemeral node of this process's session. It takes
+// the place of one that an older session has left, which clients see as a change.
+func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
+	path := d.instancePath(instance.Service, instance.ID)
+	value, err := registry.Encode(instance)
+	if err != nil {
+		return err
+	}
+	s, err := d.writer()
+	for n := 0; n < attempts && err == nil; n++ {
+		if err = s.publish(ctx, path, value); !again(err) {
+			break
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("zookeeper: %s cannot be published: %w", path, err)
+	}
+	d.hold(path, ttl)
+	return nil
+}
+
+// publish makes a node of this session or changes it. errNoNode and errNodeExists mean
+// that somebody else was at it too.
+func (s *session) publish(ctx context.Context, path string, value []byte) error {
+	there, err := s.look(ctx, path, false)
+	switch {
+	case err != nil:
+		return err
+	case there == nil:
+		return s.create(ctx, path, value, ephemeral)
+	case s.owns(there):
+		return s.set(ctx, path, value, anyVersion)
+	}
+	return s.recreate(ctx, path, value)
+}
+
+// Refresh asks whether the node is there and belongs to this process's session, which
+// is kept alive in any case.
+func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
+	path := d.instancePath(instance.Service, instance.ID)
+	s, err := d.writer()
+	var there *stat
+	if err == nil {
+		there, err = s.look(ctx, path, false)
+	}
+	if err != nil {
+		return fmt.Errorf("zookeeper: %s cannot be refreshed: %w", path, err)
+	}
+	if there == nil || !s.owns(there) {
+		return registry.ErrLost
+	}
+	d.hold(path, ttl)
+	return nil
+}
+
+// Delete removes the node, whoever has made it.
+func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
+	path := d.instancePath(instance.Service, instance.ID)
+	s, err := d.writer()
+	for n := 0; n < attempts && err == nil; n++ {
+		if err = s.remove(ctx, path, anyVersion); !errors.Is(err, errDisconnected) {
+			break
+		}
+	}
+	if err != nil && !errors.Is(err, errNoNode) {
+		return fmt.Errorf("zookeeper: %s cannot be withdrawn: %w", path, err)
+	}
+	d.drop(path)
+	return nil
+}
+
+// lease is how long a node of this process stays without being refreshed.
+type lease struct {
+	until time.Time
+	timer *time.Timer
+}
+
+// hold gives a node another ttl.
+func (d *driver) hold(path string, ttl time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return
+	}
+	l := d.held[path]
+	if l == nil {
+		l = &lease{}
+		d.held[path] = l
+		l.timer = time.AfterFunc(ttl, func() { d.overdue(path, l) })
+	}
+	l.until = time.Now().Add(ttl)
+	l.timer.Reset(ttl)
+}
+
+func (d *driver) drop(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if l := d.held[path]; l != nil {
+		l.timer.Stop()
+		delete(d.held, path)
+	}
+}
+
+// overdue removes a node that was not refreshed. If that fails it is tried again, for
+// as long as there is the session with which the node goes in any case.
+func (d *driver) overdue(path string, l *lease) {
+	d.mu.Lock()
+	s := d.writing
+	if d.closed || d.held[path] != l || time.Now().Before(l.until) {
+		d.mu.Unlock()
+		return
+	}
+	d.wg.Add(1)
+	d.mu.Unlock()
+	defer d.wg.Done()
+	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
+	defer cancel()
+	err := s.removeOwn(ctx, path)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.closed || d.held[path] != l || time.Now().Before(l.until):
+		// It was refreshed meanwhile, or withdrawn.
+	case err == nil || s.lost():
+		delete(d.held, path)
+	default:
+		l.timer.Reset(d.timeout / 2)
+	}
+}
+
+// removeOwn removes a node if it is of this session.
+func (s *session) removeOwn(ctx context.Context, path string) error {
+	there, err := s.look(ctx, path, false)
+	if err != nil || there == nil || !s.owns(there) {
+		return err
+	}
+	err = s.remove(ctx, path, there.version)
+	if errors.Is(err, errNoNode) || errors.Is(err, errBadVersion) {
+		return nil // it is gone, or published again
+	}
+	return err
+}
