@@ -1,21 +1,31 @@
 #!/bin/sh
-# Makes sure that commands are there, and installs what is missing with
-# apt-get, which needs root. Does nothing when all are there.
+# Makes sure that commands and libraries are there, and installs what is missing with
+# apt-get, which needs root. Does nothing when all are there. What would begin a service
+# of the system is installed and not started.
 #
 #	scripts/need.sh gcc python3
 set -eu
 
 packages=
-for command in "$@"; do
-	case $command in
-	gcc)     command -v gcc >/dev/null || packages="$packages gcc libc6-dev" ;;
+for name in "$@"; do
+	case $name in
 	python3) python3 -c 'import ensurepip, venv' 2>/dev/null || packages="$packages python3 python3-venv" ;;
-	javac)   command -v javac >/dev/null || packages="$packages openjdk-17-jdk-headless" ;;
-	mvn)     command -v mvn >/dev/null || packages="$packages maven" ;;
-	ip)      command -v ip >/dev/null || packages="$packages iproute2" ;;
-	thrift)  command -v thrift >/dev/null || packages="$packages thrift-compiler" ;;
-	lib*)    dpkg -s "$command" >/dev/null 2>&1 || packages="$packages $command" ;;
-	*)       command -v "$command" >/dev/null || packages="$packages $command" ;;
+	lib*)    dpkg -s "$name" >/dev/null 2>&1 || packages="$packages $name" ;;
+	*)
+		command -v "$name" >/dev/null && continue
+		case $name in
+		gcc)          packages="$packages gcc libc6-dev" ;;
+		java)         packages="$packages default-jre-headless" ;;
+		javac)        packages="$packages openjdk-17-jdk-headless" ;;
+		mvn)          packages="$packages maven" ;;
+		ip)           packages="$packages iproute2" ;;
+		thrift)       packages="$packages thrift-compiler" ;;
+		etcd)         packages="$packages etcd-server" ;;
+		knotd)        packages="$packages knot" ;;
+		avahi-browse) packages="$packages avahi-utils" ;;
+		*)            packages="$packages $name" ;;
+		esac
+		;;
 	esac
 done
 [ -n "$packages" ] || exit 0
@@ -25,6 +35,13 @@ if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
 	exit 1
 fi
 printf 'Installing%s\n' "$packages"
+# While this program says so, dpkg starts no service.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap 'rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod +x $policy
+fi
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
 # The list is split into words on purpose.

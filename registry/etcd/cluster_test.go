@@ -1,0 +1,148 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/registry"
+)
+
+func endpoints(cluster []*server) []string {
+	var all []string
+	for _, s := range cluster {
+		all = append(all, s.endpoint)
+	}
+	return all
+}
+
+// leader returns the place of the member that leads.
+func leader(t *testing.T, cluster []*server) int {
+	t.Helper()
+	found := -1
+	eventually(t, 20*time.Second, "a member leads", func() error {
+		for i, s := range cluster {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			status, err := s.client(t).Status(ctx, s.endpoint)
+			if err != nil {
+				return err
+			}
+			if status.Leader == status.Header.MemberId {
+				found = i
+				return nil
+			}
+		}
+		return errors.New("none says that it leads")
+	})
+	return found
+}
+
+// told collects what a client is told of a service.
+type told struct {
+	mu  sync.Mutex
+	all []*registry.Snapshot
+}
+
+func tell(t *testing.T, r *registry.Registry, service string) *told {
+	t.Helper()
+	c := new(told)
+	t.Cleanup(r.Watch(service, func(s *registry.Snapshot) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.all = append(c.all, s)
+	}))
+	return c
+}
+
+// has returns nil when the client knows so many instances and the registry answers.
+func (c *told) has(n int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.all) == 0 {
+		return errors.New("nothing was told")
+	}
+	last := c.all[len(c.all)-1]
+	if last.Err != nil || len(last.Instances) != n {
+		return fmt.Errorf("there are %d instances, want %d; error %v", len(last.Instances), n, last.Err)
+	}
+	return nil
+}
+
+// TestLeaderKilled kills the leader of three members, once with a registration and a
+// watch through all of them.
+func TestLeaderKilled(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t, 3)
+	cfg := Config{Endpoints: endpoints(cluster), Registry: registry.Config{TTL: 2 * time.Second}}
+	server, client := open(t, cfg), open(t, cfg)
+	if _, err := server.Register(arith("one")); err != nil {
+		t.Fatal(err)
+	}
+	c := tell(t, client, "Arith")
+	eventually(t, 20*time.Second, "one is seen", func() error { return c.has(1) })
+
+	at := leader(t, cluster)
+	cluster[at].Kill(t)
+	began := time.Now()
+	if _, err := server.Register(arith("two")); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "two is seen", func() error { return c.has(2) })
+	t.Logf("a registration was seen %v after the leader was killed", time.Since(began).Round(time.Millisecond))
+	// Both stay for longer than etcd would keep them without a refresh.
+	time.Sleep(5 * time.Second)
+	eventually(t, 5*time.Second, "both stay", func() error { return c.has(2) })
+	cluster[at].Start(t)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for had, i := 0, 0; i < len(c.all); i++ {
+		if n := len(c.all[i].Instances); n < had {
+			t.Errorf("the client knew %d instances, and then %d", had, n)
+		} else {
+			had = n
+		}
+	}
+}
+
+// TestMinority leaves a member without the others: what it knows is old, and a watch
+// of it must end.
+func TestMinority(t *testing.T) {
+	t.Parallel()
+	cluster := startCluster(t, 3)
+	alone := cluster[0]
+	d := alone.driver(t)
+	if err := d.Put(testContext(t, 10*time.Second), arith("one"), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	first := make(chan struct{})
+	var once sync.Once
+	ended := make(chan error, 1)
+	ctx := testContext(t, time.Minute)
+	// It ends when the member has lost the others, or with ctx.
+	go func() {
+		ended <- d.Watch(ctx, "Arith", func(registry.List) { once.Do(func() { close(first) }) })
+	}()
+	<-first
+	for _, s := range cluster[1:] {
+		s.Freeze(t)
+		t.Cleanup(func() { s.Thaw(t) })
+	}
+	began := time.Now()
+	select {
+	case err := <-ended:
+		t.Logf("the watch ended %v after the others were frozen: %v", time.Since(began).Round(time.Millisecond), err)
+	case <-time.After(30 * time.Second):
+		t.Error("the watch goes on with a member that has lost the others")
+	}
+	lists := 0
+	within, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := d.Watch(within, "Arith", func(registry.List) { lists++ }); err == nil || lists > 0 {
+		t.Errorf("a new watch shows %d lists of a member that has lost the others, error %v", lists, err)
+	}
+}
