@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/registry/registrytest"
+)
+
+// asProgram is set in the environment of a process that is the command and not its
+// tests.
+const asProgram = "WEFT_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
+	leak.Main(m)
+}
+
+// process is the real program, while it runs.
+type process struct {
+	cmd    *exec.Cmd
+	exited chan struct{}
+
+	mu      sync.Mutex
+	written bytes.Buffer
+}
+
+// Write keeps what the program writes.
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written.Write(b)
+}
+
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.written.String()
+}
+
+// start starts the real program. It is killed at the end of the test, if it runs.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{cmd: exec.Command(own, args...), exited: make(chan struct{})}
+	p.cmd.Env = append(os.Environ(), asProgram+"=1")
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// It ends with the program, which the cleanup kills.
+	go func() {
+		p.cmd.Wait()
+		close(p.exited)
+	}()
+	t.Cleanup(func() {
+		p.cmd.Process.Kill()
+		<-p.exited
+		if t.Failed() {
+			t.Logf("weft %s wrote:\n%s", strings.Join(args, " "), p.text())
+		}
+	})
+	return p
+}
+
+// says waits until the program has written something.
+func (p *process) says(t *testing.T, text string) {
+	t.Helper()
+	eventually(t, 30*time.Second, func() error {
+		select {
+		case <-p.exited:
+			if !strings.Contains(p.text(), text) {
+				t.Fatalf("the program has ended (%v) without saying %q; it wrote:\n%s", p.cmd.ProcessState, text, p.text())
+			}
+		default:
+		}
+		if !strings.Contains(p.text(), text) {
+			return fmt.Errorf("the program does not say %q", text)
+		}
+		return nil
+	})
+}
+
+// terminate ends the program as a system does, and returns its exit code.
+func (p *process) terminate(t *testing.T, within time.Duration) int {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(within):
+		t.Fatalf("the program runs on %v after SIGTERM", within)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func eventually(t *testing.T, within time.Duration, try func() error) {
+	t.Helper()
+	deadline := time.Now().Add(within)
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still after %v: %v", within, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// run runs a command to its end within this process.
+func run(t *testing.T, in string, args ...string) (code int, out, log string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var o, l bytes.Buffer
+	p := &program{in: strings.NewReader(in), out: &o, log: &l}
+	code = p.main(ctx, args)
+	return code, o.String(), l.String()
+}
+
+func localPort(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", registrytest.FreePort(t)) }
+
+func TestUsage(t *testing.T) {
+	t.Setenv("WEFT_REGISTRY", "")
+	nobody := "etcd://" + localPort(t)
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		out  string // is in what the program writes
+	}{
+		{"no command", nil, 2, "there is no command"},
+		{"an unknown command", []string{"dwon"}, 2, `"dwon"`},
+		{"help", []string{"help"}, 0, "weft rules rollback"},
+		{"help of rules", []string{"rules", "-h"}, 0, "weft rules rollback"},
+		{"help of a command", []string{"up", "-h"}, 0, "-peer-listen"},
+		{"an unknown flag", []string{"up", "-listen", "x"}, 2, "-listen"},
+		{"too many arguments", []string{"instances", "a", "b"}, 2, "2 arguments"},
+		{"rules without a verb", []string{"rules"}, 2, "show, history"},
+		{"rules with an unknown verb", []string{"rules", "set", "Arith"}, 2, `"set"`},
+		{"rules without a service", []string{"rules", "show"}, 2, "0 arguments"},
+		{"flags behind the arguments", []string{"rules", "show", "Arith", "-registry", "x"}, 2, `"x"`},
+		{"a version that is none", []string{"rules", "rollback", "Arith", "six"}, 2, `"six"`},
+		{"a call without a method", []string{"rules", "check", "-call", " ", "Arith"}, 2, "no method"},
+		{"metadata without a value", []string{"rules", "check", "-call", "Mul user", "Arith"}, 2, `"user"`},
+		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "etcd://"},
+		{"a registry without a port", []string{"instances", "-registry", "etcd://127.0.0.1"}, 1, "127.0.0.1"},
+		{"a registry that is not there", []string{"instances", "-registry", nobody}, 1, "connection refused"},
+		{"a service of a registry that is not there", []string{"instances", "-registry", nobody, "Arith"}, 1, "connection refused"},
+		{"rules of a registry that is not there", []string{"rules", "show", "-registry", nobody, "Arith"}, 1, "connection refused"},
+		{"a file that is not there", []string{"rules", "check", "-registry", nobody, "Arith", "/nowhere/rules.json"}, 1, "/nowhere/rules.json"},
+		{"an address without a port", []string{"up", "-listen", "127.0.0.1"}, 2, "-listen"},
+		{"an address that is a name", []string{"up", "-listen", "example.org:2379"}, 2, "example.org"},
+		{"a member that is not of the cluster", []string{"up", "-name", "n3", "-cluster", "n1=http://127.0.0.1:1,n2=http://127.0.0.1:2"}, 2, "n1, n2"},
+		{"a member twice", []string{"up", "-name", "n1", "-cluster", "n1=http://127.0.0.1:1,n1=http://127.0.0.1:2"}, 2, `"n1"`},
+		{"a member without an address", []string{"up", "-name", "n1", "-cluster", "n1"}, 2, `"n1"`},
+		{"peers of one that is alone", []string{"up", "-peer-listen", "127.0.0.1:1"}, 2, "-cluster"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			code, out, log := run(t, "", test.args...)
+			if code != test.code || !strings.Contains(out+log, test.out) {
+				t.Errorf("the exit code is %d, want %d, and %q in:\n%s%s", code, test.code, test.out, out, log)
+			}
+		})
+	}
+}
+
+// TestHelp asks every command for help, which is short enough for a terminal, has an
+// example, and tells no secrets.
+func TestHelp(t *testing.T) {
+	t.Setenv("WEFT_REGISTRY", "etcd://me:secret@127.0.0.1:1")
+	for _, command := range []string{"up", "instances", "rules show", "rules history", "rules check", "rules apply", "rules rollback"} {
+		t.Run(command, func(t *testing.T) {
+			code, out, log := run(t, "", append(strings.Fields(command), "-h")...)
+			if code != 0 || out != "" || !strings.HasPrefix(log, "weft "+command+" [flags]") || !strings.Contains(log, "\n\nFlags:\n") {
+				t.Errorf("the exit code is %d and the help is:\n%s%s", code, out, log)
+			}
+			if strings.Contains(log, "secret") {
+				t.Errorf("the help tells the password:\n%s", log)
+			}
+			for line := range strings.Lines(log) {
+				if len(line) > 130 {
+					t.Errorf("a line has %d characters: %s", len(line), line)
+				}
+			}
+		})
+	}
+}
+
+func TestRegistryAddress(t *testing.T) {
+	for _, test := range []struct {
+		address   string
+		endpoints string
+		user      string
+		password  string
+		prefix    string
+		tls       bool
+	}{
+		{"etcd://127.0.0.1:2379", "127.0.0.1:2379", "", "", "", false},
+		{"etcds://a:1,b:2,c:3/shop", "a:1 b:2 c:3", "", "", "/shop", true},
+		{"etcd://me:p%40ss%2Fword@a:1/", "a:1", "me", "p@ss/word", "", false},
+		{"etcd://me@[::1]:2379/a/b", "[::1]:2379", "me", "", "/a/b", false},
+	} {
+		t.Run(test.address, func(t *testing.T) {
+			cfg, err := (&source{address: test.address}).config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(cfg.Endpoints, " "); got != test.endpoints || cfg.Username != test.user ||
+				cfg.Password != test.password || cfg.Prefix != test.prefix || (cfg.TLS != nil) != test.tls {
+				t.Errorf("it is read as endpoints %q, user %q, password %q, prefix %q, TLS %v",
+					got, cfg.Username, cfg.Password, cfg.Prefix, cfg.TLS != nil)
+			}
+		})
+	}
+	_, err := (&source{address: "etcd://%zz@a:1"}).config()
+	if !errors.Is(err, errUsage) {
+		t.Errorf("a user that is not escaped: %v", err)
+	}
+	// What is private stays private.
+	if _, err := (&source{address: "etcd://me:%zzsecret@a:1"}).config(); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("a password that is not escaped: %v", err)
+	}
+}
+
+// TestWriteFails has nobody who reads the help.
+func TestWriteFails(t *testing.T) {
+	r, w := io.Pipe()
+	r.Close()
+	p := &program{in: strings.NewReader(""), out: w, log: io.Discard}
+	if code := p.main(t.Context(), []string{"help"}); code != 1 {
+		t.Errorf("the exit code is %d, want 1", code)
+	}
+}
