@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -14,83 +13,106 @@ import (
 	"github.com/weftrpc/weft/examples/internal/benchmark"
 )
 
-type message = benchmark.BenchmarkMessage
-
-// showCalls shows the sections from the calls to the errors.
-func showCalls(ctx context.Context, c *weft.Client, quick bool) error {
-	line("process %d is a client, and connected to it", os.Getpid())
-	rounds := 10_000
-	if quick {
-		rounds /= 100
-	}
-	for _, section := range []func() error{
-		func() error { return unary(ctx, c, rounds) },
-		func() error { return async(ctx, c, rounds/10) },
-		func() error { return stream(ctx, c, rounds) },
-		func() error { return cancelled(ctx, c) },
-		func() error { return failures(ctx, c) },
-	} {
-		if err := section(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// unary makes calls one after the other.
-func unary(ctx context.Context, c *weft.Client, calls int) error {
-	heading(2, "Calls")
-	request, err := benchmark.New()
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	for range calls {
-		reply, err := weft.Invoke[message](ctx, c, "Hello.Say", request)
+// connect makes the clients, and waits until they know the servers.
+func (d *demo) connect() error {
+	d.load = newLoad(d.ctx)
+	for range clients {
+		c, err := d.newClient()
 		if err != nil {
 			return err
 		}
-		if err := benchmark.Check(reply); err != nil {
-			return err
+		d.load.clients = append(d.load.clients, c)
+	}
+	for _, c := range d.load.clients {
+		if _, known := d.until(startTime, func() bool { return c.knows(d.ctx) == len(d.fleet.servers) }); !known {
+			return fmt.Errorf("after %v the servers are not known: %v", startTime, c.Explain(d.ctx, "Ledger.Read", nil))
 		}
 	}
-	took := time.Since(began)
-	line("%s calls of Hello.Say one after the other in %s, %s each", count(calls), short(took), short(took/time.Duration(calls)))
-	line("every reply was %s", good("right"))
 	return nil
 }
 
-// async makes many calls at once from one goroutine.
-func async(ctx context.Context, c *weft.Client, calls int) error {
-	heading(3, "Asynchronous calls")
+// startTime is how long the first servers may take to become known.
+const startTime = 10 * time.Second
+
+// introduce shows single calls of each kind.
+func (d *demo) introduce() error {
+	c := d.load.clients[0]
+	heading("Calls")
+	line("Servers A, B and C have registered with %v, which is", c.registry.Name())
+	line("'weft up'; it is all that the clients were told.")
+	fmt.Println()
+	for _, shown := range []func(context.Context, *client) error{typed, d.speed, stream, push, cancelled, failures} {
+		if err := shown(d.ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// typed makes one call.
+func typed(ctx context.Context, c *client) error {
 	request, err := benchmark.New()
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	done := make(chan *weft.Call, calls)
-	for range calls {
-		c.Go(ctx, "Hello.Say", request, new(message), done)
+	reply, err := weft.Invoke[message](ctx, c, "Ledger.Read", request)
+	if err != nil {
+		return err
 	}
-	begun := time.Since(began)
-	for range calls {
-		call := <-done
-		if call.Error != nil {
-			return call.Error
+	line("%-11s Ledger.Read, %d bytes, went to server %s and came back right", "a call", benchmark.Size, reply.GetField4())
+	return benchmark.Check(reply)
+}
+
+// speed makes calls without any work as fast as they go.
+func (d *demo) speed(ctx context.Context, _ *client) error {
+	const callers = 100
+	until := time.Now().Add(d.times.speed)
+	warm := until.Add(-d.times.speed / 2)
+	tallies := make([]*tally, callers)
+	errs := make([]error, callers)
+	var wg sync.WaitGroup
+	for i := range callers {
+		tallies[i] = newTally()
+		wg.Go(func() { errs[i] = echo(ctx, d.load.clients[i%clients], tallies[i], warm, until) })
+	}
+	wg.Wait()
+	all := newTally()
+	for _, t := range tallies {
+		all.took = append(all.took, t.took...)
+	}
+	rate := float64(len(all.took)) / (d.times.speed / 2).Seconds()
+	line("%-11s %s calls/s by %d callers of Ledger.Echo, p99 %s", "at speed", count(rate), callers, brief(all.quantile(0.99)))
+	return errors.Join(errs...)
+}
+
+// echo calls one call after the other until a time, and counts from another on.
+func echo(ctx context.Context, c *client, t *tally, from, until time.Time) error {
+	request, err := benchmark.New()
+	if err != nil {
+		return err
+	}
+	for {
+		began := time.Now()
+		reply, err := weft.Invoke[message](ctx, c, "Ledger.Echo", request)
+		if err == nil {
+			err = benchmark.Check(reply)
 		}
-		if err := benchmark.Check(call.Reply.(*message)); err != nil {
+		now := time.Now()
+		switch {
+		case err != nil:
 			return err
+		case now.After(until):
+			return nil
+		case began.After(from):
+			t.add("Ledger.Echo", "", now.Sub(began), nil)
 		}
 	}
-	line("%s calls begun by one goroutine in %s, all answered after %s", count(calls), short(begun), short(time.Since(began)))
-	line("every reply was %s", good("right"))
-	return nil
 }
 
 // stream sends messages and receives the answers, both at the same time.
-func stream(ctx context.Context, c *weft.Client, messages int) error {
-	heading(4, "A stream")
-	s, err := weft.OpenStream[message, message](ctx, c, "Hello.Chat")
+func stream(ctx context.Context, c *client) error {
+	const messages = 1000
+	s, err := weft.OpenStream[message, message](ctx, c, "Ledger.Follow")
 	if err != nil {
 		return err
 	}
@@ -102,8 +124,8 @@ func stream(ctx context.Context, c *weft.Client, messages int) error {
 	sent := make(chan error, 1)
 	// It ends with the last message, or with the stream.
 	go func() {
-		for i := range messages {
-			request.Field3 = proto.Int32(int32(i))
+		for i := range int32(messages) {
+			request.Field3 = proto.Int32(i)
 			if err := s.Send(request); err != nil {
 				sent <- err
 				return
@@ -111,15 +133,15 @@ func stream(ctx context.Context, c *weft.Client, messages int) error {
 		}
 		sent <- s.CloseSend()
 	}()
-	received := 0
+	received := int32(0)
 	for reply, err := range s.All() {
+		if err == nil {
+			err = benchmark.Check(reply)
+		}
 		if err != nil {
 			return err
 		}
-		if err := benchmark.Check(reply); err != nil {
-			return err
-		}
-		if int(reply.GetField3()) != received {
+		if reply.GetField3() != received {
 			return fmt.Errorf("message %d came where %d was due", reply.GetField3(), received)
 		}
 		received++
@@ -130,73 +152,69 @@ func stream(ctx context.Context, c *weft.Client, messages int) error {
 	if received != messages {
 		return fmt.Errorf("%d messages came back, %d were sent", received, messages)
 	}
-	took := time.Since(began)
-	line("%s messages to Hello.Chat and as many back in %s, %s a second each way", count(messages), short(took),
-		count(float64(messages)/took.Seconds()))
-	line("every one was %s and in its place", good("right"))
+	line("%-11s %s messages to Ledger.Follow and as many back, in %s", "a stream", count(messages), brief(time.Since(began)))
 	return nil
 }
 
-// cancelled gives a call up and asks the server what became of it.
-func cancelled(ctx context.Context, c *weft.Client) error {
-	const patience = 50 * time.Millisecond
-	heading(5, "A cancelled call")
-	began := time.Now()
+// push makes a call whose handler calls back.
+func push(ctx context.Context, c *client) error {
+	answer, err := weft.Invoke[Answer](ctx, c, "Ledger.Close", &Nothing{})
+	if err != nil {
+		return err
+	}
+	line("%-11s the handler of Ledger.Close asks its caller: %s", "a callback", answer.Text)
+	return nil
+}
+
+// cancelled gives a call up while its handler runs.
+func cancelled(ctx context.Context, c *client) error {
 	given, cancel := context.WithCancel(ctx)
-	var at time.Time
-	time.AfterFunc(patience, func() { at = time.Now(); cancel() })
-	err := c.Call(given, "Hello.Wait", &Nothing{}, nil)
-	back := time.Now()
-	if !errors.Is(err, context.Canceled) {
+	defer cancel()
+	var at, back time.Time
+	result := make(chan error, 1)
+	// It ends with the call, which is cancelled.
+	go func() {
+		err := c.Call(given, "Ledger.Wait", &Nothing{}, nil, weft.WithTimeout(startTime))
+		back = time.Now()
+		result <- err
+	}()
+	select {
+	case <-c.reader.began:
+	case err := <-result:
+		return fmt.Errorf("Ledger.Wait returned %v before it was cancelled", err)
+	}
+	at = time.Now()
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the cancelled call returned %v", err)
 	}
-	seen, seenErr := weft.Invoke[Number](ctx, c, "Hello.Cancelled", &Nothing{})
-	if seenErr != nil {
-		return seenErr
+	select {
+	case seen := <-c.reader.ended:
+		line("%-11s the caller was free after %s, its handler knew after %s", "a cancel", brief(back.Sub(at)), brief(seen.Sub(at)))
+		return nil
+	case <-time.After(patience):
+		return errors.New("the handler of a cancelled call was not told")
 	}
-	line("Hello.Wait was called, and cancelled after %s", short(at.Sub(began)))
-	line("the caller had its error, code %v, %s after the cancellation", weft.CodeOf(err), short(back.Sub(at)))
-	line("the handler, in the server process, %s %s after it", good("saw its context end"), short(time.Unix(0, seen.N).Sub(at)))
-	return nil
 }
 
 // failures shows an error of each outcome that a single call can bring about.
-func failures(ctx context.Context, c *weft.Client) error {
-	heading(6, "Errors")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	l.Close() // now nobody listens there
-	nobody, err := weft.Dial(ctx, l.Addr().String(), &weft.ClientConfig{Lazy: true, FailFast: true})
-	if err != nil {
-		return err
-	}
-	defer nobody.Close()
-	line("%-27s %-14s %-9s %-16s %s", "call", "code", "outcome", "reason", "which means")
-	var first error
+func failures(ctx context.Context, c *client) error {
 	for _, f := range []struct {
-		client  *weft.Client
 		method  string
-		where   string
 		code    weft.Code
 		outcome weft.Outcome
 		meaning string
 	}{
-		{c, "Hello.Find", "", weft.NotFound, weft.Executed, "the handler ran: this is its answer"},
-		{c, "Hello.Nope", " (no such method)", weft.Unimplemented, weft.Refused, "no handler ran: may be made again"},
-		{nobody, "Hello.Find", " (nobody listens)", weft.Unavailable, weft.NotSent, "nothing was sent: may be made again"},
+		{"Ledger.Find", weft.NotFound, weft.Executed, "the handler ran"},
+		{"Ledger.Nope", weft.Unimplemented, weft.Refused, "no handler ran"},
+		{"Nobody.Find", weft.Unavailable, weft.NotSent, "nothing was sent"},
 	} {
-		err := f.client.Call(ctx, f.method, &Number{4711}, nil)
+		err := c.Call(ctx, f.method, &Number{4711}, nil, weft.WithTimeout(patience/10))
 		e, ok := errors.AsType[*weft.Error](err)
 		if !ok || e.Code != f.code || e.Outcome != f.outcome {
 			return fmt.Errorf("%s returned %v, want %v and %v", f.method, err, f.code, f.outcome)
 		}
-		line("%-27s %-14v %-9v %-16s %s", f.method+f.where, e.Code, e.Outcome, e.Reason, f.meaning)
-		if first == nil {
-			first = err
-		}
+		line("%-11s %-12s %-14v %-9v %s", "an error", f.method, e.Code, e.Outcome, f.meaning)
 	}
-	line("The first one in full: %v", first)
 	return nil
 }

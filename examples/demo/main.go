@@ -1,16 +1,19 @@
-// Command demo shows what weft does, in under a minute, between real processes on
-// this machine: calls, a stream, a cancelled call, errors, restarts of the server
-// that lose no call, and a table of throughput and latency.
+// Command demo shows the main job of weft in under a minute, with real processes on
+// this machine: servers that register themselves, clients that find them and call under
+// load, while one server is killed, one is added, one freezes, one is drained, the
+// registry goes away and comes back, and one server becomes slow.
 //
-//	go run ./examples/demo
+//	make demo
 //
-// The program starts itself again as servers and clients. Every reply is checked,
-// every call of the restarts is accounted for, and the exit code tells whether all
-// was well.
+// The program is the clients. It starts itself again for each server, and the program
+// weft for the registry. Every reply is checked, every call that must not run twice is
+// looked for in the journals of the servers, and the table at the end says which
+// promises were kept. The exit code tells whether all were.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -20,7 +23,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/weftrpc/weft/examples/internal/benchmark"
+	"github.com/weftrpc/weft/cluster"
 )
 
 // limit is how long the whole may take.
@@ -28,88 +31,103 @@ const limit = time.Minute
 
 func main() {
 	log.SetFlags(0)
-	role, args := "", os.Args[1:]
-	if len(args) > 0 && (args[0] == "server" || args[0] == "client") {
-		role, args = args[0], args[1:]
-	}
 	var err error
-	switch role {
-	case "server":
-		err = runServer(args)
-	case "client":
-		err = runClient(args)
-	default:
-		err = show(args)
+	if len(os.Args) > 1 && os.Args[1] == "server" {
+		err = runServer(os.Args[2:])
+	} else {
+		err = show(os.Args[1:])
 	}
 	if err != nil {
 		log.Fatalf("demo: %v", err)
 	}
 }
 
-// show runs the sections one after the other.
+// show runs the demonstration.
 func show(args []string) error {
 	flags := flag.NewFlagSet("demo", flag.ExitOnError)
-	quick := flags.Bool("quick", false, "measure for a moment only, to see that all works")
+	program := flags.String("weft", "", "the `path` of the program weft, built from cmd/weft")
+	quick := flags.Bool("quick", false, "take ten seconds, to see that all works")
 	flags.Parse(args)
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q: no arguments are wanted, see -h", flags.Args())
 	}
-	began := time.Now()
+	if *program == "" {
+		return errors.New("the program weft is wanted with -weft; 'make demo' builds it")
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not over within %v", limit))
 	defer cancel()
 
-	// Nothing below means anything if the message is not the published one.
-	if _, err := benchmark.New(); err != nil {
+	folder, err := os.MkdirTemp("", "weft-demo-")
+	if err != nil {
 		return err
 	}
-	fmt.Printf("weft between processes, with the %d-byte message of the published RPC comparisons\n", benchmark.Size)
-	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	defer os.RemoveAll(folder)
+	f, err := newFleet(ctx, *program, folder)
+	if err != nil {
+		return err
+	}
+	defer f.killAll()
 
-	d := &demo{ctx: ctx, quick: *quick}
-	defer d.stopAll()
-	for _, section := range []func() error{d.server, d.calls, d.restarts, d.table} {
-		if err := section(); err != nil {
-			if ctx.Err() != nil {
-				err = context.Cause(ctx)
-			}
-			return err
+	t := full()
+	if *quick {
+		t = short()
+	}
+	d := &demo{ctx: ctx, times: t, fleet: f, began: time.Now()}
+	defer d.leave()
+	defer cancel()
+	if err := d.run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
 		}
+		return err
 	}
-	fmt.Printf("\n%s in %.0f s\n", good("Everything was as it should be,"), time.Since(began).Seconds())
 	return nil
 }
 
-// demo is what the sections share.
+// demo is what the phases share.
 type demo struct {
-	ctx       context.Context
-	quick     bool
-	processes []*process
-	first     *process // the server of the first sections
-	address   string   // where it listens, and those that follow it
+	ctx     context.Context
+	times   times
+	fleet   *fleet
+	load    *load
+	verdict verdict
+	began   time.Time
+
+	usual float64              // which part of the calls of Ledger.Read is slow when nothing happens
+	why   *cluster.Explanation // of a call while a server was frozen
 }
 
-// server is the first section.
-func (d *demo) server() error {
-	heading(1, "A server process")
-	p, err := d.startServer("127.0.0.1:0")
-	if err != nil {
-		return err
+// leave ends the callers and the clients, if they are still there.
+func (d *demo) leave() {
+	if d.load != nil {
+		d.load.stop()
+		d.load.close()
 	}
-	if err := p.listens(); err != nil {
-		return err
-	}
-	d.first, d.address = p, p.address
-	line("process %d listens on tcp://%s", p.pid(), p.address)
-	return nil
 }
 
-// calls runs the process of a client, which shows the next sections itself.
-func (d *demo) calls() error {
-	p, err := d.startClient(shown, "-do", "calls", "-address", d.address)
-	if err != nil {
+// run shows everything from the first process to the verdict.
+func (d *demo) run() error {
+	fmt.Printf("weft: a registry, servers that register, clients that find and call them\n")
+	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	if err := d.fleet.startRegistry(); err != nil {
 		return err
 	}
-	return p.wait()
+	if err := d.fleet.add("A", "B", "C"); err != nil {
+		return err
+	}
+	if err := d.connect(); err != nil {
+		return err
+	}
+	if err := d.introduce(); err != nil {
+		return err
+	}
+	if err := d.perform(); err != nil {
+		return err
+	}
+	if err := d.settle(); err != nil {
+		return err
+	}
+	return d.verdict.print(time.Since(d.began))
 }

@@ -1,112 +1,105 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/signal"
-	"sync"
+	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/examples/internal/benchmark"
+	"github.com/weftrpc/weft/registry/etcd"
 )
 
-// The reports of a server, in this order.
-type (
-	started   struct{}
-	listening struct{ Address string }
+// message is that of the published RPC comparisons, 581 bytes.
+type message = benchmark.BenchmarkMessage
 
-	executed struct {
-		IDs   []int64       // of the calls of Ledger.Book, in the order in which they began
-		Drain time.Duration // how long the shutdown took
-	}
-)
-
-// runServer is the process of a server: it serves until SIGTERM and drains.
+// runServer is the process of a server: it makes itself known, serves until SIGTERM,
+// and drains.
 func runServer(args []string) error {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
-	address := flags.String("address", "", "where to listen")
+	name := flags.String("name", "", "by which the server is known")
+	endpoint := flags.String("registry", "", "where the registry is")
+	journal := flags.String("journal", "", "the file for the numbers of the calls that ran")
 	flags.Parse(args)
-	leash()
+	signal.Ignore(os.Interrupt) // Ctrl-C is for the parent to deal with
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 
-	ledger := new(Ledger)
-	srv := weft.NewServer(nil)
-	err := errors.Join(
-		weft.Handle(srv, "Hello.Say", say),
-		srv.Register(&Hello{cancelled: make(chan int64, 1)}),
-		srv.Register(ledger),
-		weft.Handle(srv, "Process.CPU", cpu))
+	file, err := os.OpenFile(*journal, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
-	if err := tell(started{}); err != nil {
-		return err
-	}
-	l, err := listen(ctx, srv, *address)
+	ledger := &Ledger{name: *name, journal: file}
+	ledger.slow.Store(1)
+	// It ends with the process.
+	go ledger.obey(os.Stdin)
+
+	reg, err := etcd.New(etcd.Config{Endpoints: []string{*endpoint}})
 	if err != nil {
 		return err
 	}
-	if err := tell(listening{l.Addr().String()}); err != nil {
-		return err
+	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{ID: *name}})
+	err = srv.Register(ledger)
+	if err == nil {
+		err = srv.ListenAndServe(ctx, "tcp://127.0.0.1:0")
 	}
-	served := make(chan error, 1)
-	// It ends with Shutdown.
-	go func() { served <- srv.Serve(l) }()
+	return errors.Join(err, reg.Close(), file.Close())
+}
+
+// Ledger is the service. Its methods are told from each other, and from streams, by
+// their types.
+type Ledger struct {
+	name    string
+	journal *os.File
+	slow    atomic.Int64 // how many times as long as usual the work takes
+}
+
+// workTime is how long the work of a call takes, so that some are always under way.
+const workTime = 10 * time.Millisecond
+
+// Read may run any number of times.
+func (l *Ledger) Read(ctx context.Context, m *message) (*message, error) {
+	return l.work(ctx, m)
+}
+
+// Book must not run twice. It notes the number of the call before anything else.
+func (l *Ledger) Book(ctx context.Context, m *message) (*message, error) {
+	if _, err := l.journal.Write(append(strconv.AppendInt(nil, m.GetField22(), 10), '\n')); err != nil {
+		return nil, err
+	}
+	return l.work(ctx, m)
+}
+
+// work takes its time and answers with the name of the server.
+func (l *Ledger) work(ctx context.Context, m *message) (*message, error) {
+	timer := time.NewTimer(time.Duration(l.slow.Load()) * workTime)
+	defer timer.Stop()
 	select {
-	case err := <-served:
-		return err
+	case <-timer.C:
+		m.Field4 = proto.String(l.name)
+		return benchmark.Answer(m), nil
 	case <-ctx.Done():
-	}
-	began := time.Now()
-	drain, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := srv.Shutdown(drain); err != nil {
-		return err
-	}
-	return tell(executed{ledger.ids, time.Since(began)})
-}
-
-// listen waits for the port as long as another server has it.
-func listen(ctx context.Context, srv *weft.Server, address string) (net.Listener, error) {
-	for {
-		l, err := srv.Listen(ctx, "tcp://"+address)
-		if !errors.Is(err, syscall.EADDRINUSE) {
-			return l, err
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return nil, err
-		}
+		return nil, ctx.Err()
 	}
 }
 
-// say is the method of the published comparisons.
-func say(_ context.Context, m *benchmark.BenchmarkMessage) (*benchmark.BenchmarkMessage, error) {
+// Echo answers at once.
+func (l *Ledger) Echo(_ context.Context, m *message) (*message, error) {
 	return benchmark.Answer(m), nil
 }
 
-// Hello is the service of the first sections. Register tells by their types which
-// of its methods are streams.
-type Hello struct {
-	cancelled chan int64 // when Wait saw that its call was cancelled
-}
-
-// The messages beside the published one are plain Go.
-type (
-	Nothing struct{}
-	Number  struct{ N int64 }
-)
-
-// Chat answers every message of a stream.
-func (h *Hello) Chat(_ context.Context, s *weft.Stream[benchmark.BenchmarkMessage, benchmark.BenchmarkMessage]) error {
+// Follow answers every message of a stream.
+func (l *Ledger) Follow(_ context.Context, s *weft.Stream[message, message]) error {
 	for m, err := range s.All() {
 		if err != nil {
 			return err
@@ -118,55 +111,46 @@ func (h *Hello) Chat(_ context.Context, s *weft.Stream[benchmark.BenchmarkMessag
 	return nil
 }
 
-// Wait waits for the end of its context, and notes when that was.
-func (h *Hello) Wait(ctx context.Context, _ *Nothing) (*Nothing, error) {
-	<-ctx.Done()
-	h.cancelled <- time.Now().UnixNano()
-	return nil, ctx.Err()
+// The other messages are plain Go.
+type (
+	Nothing  struct{}
+	Number   struct{ N int64 }
+	Question struct{ Text string }
+	Answer   struct{ Text string }
+)
+
+// Close asks its caller whether it is sure, over the connection that the caller made.
+func (l *Ledger) Close(ctx context.Context, _ *Nothing) (*Answer, error) {
+	return weft.Invoke[Answer](ctx, weft.PeerFrom(ctx), "Reader.Confirm", &Question{"close it?"})
 }
 
-// Cancelled tells when Wait saw its end, in nanoseconds since 1970.
-func (h *Hello) Cancelled(ctx context.Context, _ *Nothing) (*Number, error) {
-	select {
-	case at := <-h.cancelled:
-		return &Number{at}, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// Wait does nothing until its caller gives it up. It tells the caller when it begins, and
+// when it learned that it may end.
+func (l *Ledger) Wait(ctx context.Context, _ *Nothing) (*Nothing, error) {
+	caller := weft.PeerFrom(ctx)
+	if err := caller.Call(ctx, "Reader.Began", &Nothing{}, nil); err != nil {
+		return nil, err
 	}
+	<-ctx.Done()
+	at := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return nil, caller.Call(ctx, "Reader.Ended", &Number{at.UnixNano()}, nil)
 }
 
 // Find finds nothing.
-func (h *Hello) Find(_ context.Context, n *Number) (*Nothing, error) {
-	return nil, weft.Errorf(weft.NotFound, "there is no message number %d", n.N).WithReason("NO_SUCH_MESSAGE")
+func (l *Ledger) Find(_ context.Context, n *Number) (*Nothing, error) {
+	return nil, weft.Errorf(weft.NotFound, "there is no entry %d", n.N).WithReason("NO_SUCH_ENTRY")
 }
 
-// Ledger keeps the ids of the calls that ran here.
-type Ledger struct {
-	mu  sync.Mutex
-	ids []int64
-}
-
-// bookTime is how long a call of Book takes, so that some are always under way.
-const bookTime = 5 * time.Millisecond
-
-// Book notes the id of the call, which field22 holds, and takes its time.
-func (l *Ledger) Book(ctx context.Context, m *benchmark.BenchmarkMessage) (*benchmark.BenchmarkMessage, error) {
-	l.mu.Lock()
-	l.ids = append(l.ids, m.GetField22())
-	l.mu.Unlock()
-	select {
-	case <-time.After(bookTime):
-		return benchmark.Answer(m), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// obey does what the parent says, and ends the process when the parent has gone.
+func (l *Ledger) obey(parent *os.File) {
+	in := bufio.NewScanner(parent)
+	for in.Scan() {
+		var times int64
+		if n, _ := fmt.Sscanf(in.Text(), "slow %d", &times); n == 1 {
+			l.slow.Store(times)
+		}
 	}
-}
-
-// cpu tells how much processor time this process has had, in nanoseconds.
-func cpu(context.Context, *Nothing) (*Number, error) {
-	used, err := cpuTime()
-	if err != nil {
-		return nil, fmt.Errorf("process %d: %w", os.Getpid(), err)
-	}
-	return &Number{int64(used)}, nil
+	os.Exit(1)
 }

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/etcd"
+)
+
+// fleet is the processes: the registry, and the servers by their names.
+type fleet struct {
+	ctx      context.Context
+	program  string // the path of weft
+	folder   string // of everything that is written
+	endpoint string // of the registry
+	registry *process
+	servers  map[string]*process
+}
+
+func newFleet(ctx context.Context, program, folder string) (*fleet, error) {
+	// A free port: the registry comes back on it after it was away.
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{ctx: ctx, program: program, folder: folder, endpoint: l.Addr().String(), servers: make(map[string]*process)}
+	return f, errors.Join(l.Close(), os.Mkdir(f.journals(), 0o755))
+}
+
+// journals is the folder with the journals of the servers, cache that with the lists
+// of the clients.
+func (f *fleet) journals() string { return filepath.Join(f.folder, "journals") }
+func (f *fleet) cache() string    { return filepath.Join(f.folder, "cache") }
+
+// startRegistry starts the registry, with what it has written before, and waits until
+// it serves.
+func (f *fleet) startRegistry() error {
+	complaints, err := os.OpenFile(filepath.Join(f.folder, "registry.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return err
+	}
+	defer complaints.Close()
+	f.registry, err = start(f.ctx, "weft up", complaints, f.program, "up", "-listen", f.endpoint, "-data", filepath.Join(f.folder, "registry"))
+	if err != nil {
+		return err
+	}
+	if err := f.registry.ready(f.ctx); err != nil {
+		said, _ := io.ReadAll(io.NewSectionReader(complaints, 0, 4<<10))
+		return fmt.Errorf("%w\n%s", err, said)
+	}
+	return nil
+}
+
+// connect makes a registry of the client's side.
+func (f *fleet) connect() (*registry.Registry, error) {
+	return etcd.New(etcd.Config{Endpoints: []string{f.endpoint}, Registry: registry.Config{CacheDir: f.cache()}})
+}
+
+// add starts servers. They make themselves known.
+func (f *fleet) add(names ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		p, err := start(f.ctx, "server "+name, os.Stderr, self, "server",
+			"-name", name, "-registry", f.endpoint, "-journal", filepath.Join(f.journals(), name))
+		if err != nil {
+			return err
+		}
+		f.servers[name] = p
+	}
+	return nil
+}
+
+// kill kills a server, in the middle of its calls.
+func (f *fleet) kill(name string) { f.servers[name].kill() }
+
+// freeze stops a server without its connections noticing, and thaw lets it go on.
+func (f *fleet) freeze(name string) error { return f.servers[name].freeze() }
+func (f *fleet) thaw(name string) error   { return f.servers[name].thaw() }
+
+// drain has a server leave, and returns how long that took.
+func (f *fleet) drain(name string) (time.Duration, error) {
+	began := time.Now()
+	err := f.servers[name].terminate()
+	return time.Since(began), err
+}
+
+// slow makes the work of a server take so many times as long.
+func (f *fleet) slow(name string, times int) error { return f.servers[name].tell("slow %d", times) }
+
+// drainAll has everybody who is left leave, the registry last.
+func (f *fleet) drainAll() error {
+	var left []*process
+	for _, p := range f.servers {
+		if !p.ended {
+			left = append(left, p)
+		}
+	}
+	errs := make([]error, len(left))
+	var wg sync.WaitGroup
+	for i, p := range left {
+		wg.Go(func() { errs[i] = p.terminate() })
+	}
+	wg.Wait()
+	return errors.Join(append(errs, f.registry.terminate())...)
+}
+
+// killAll ends whoever still runs; after a good end nobody does.
+func (f *fleet) killAll() {
+	for _, p := range f.servers {
+		p.kill()
+	}
+	if f.registry != nil {
+		f.registry.kill()
+	}
+}

@@ -1,0 +1,309 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/examples/internal/benchmark"
+)
+
+// The longest that a new server may take to be seen: when the registry is there, and
+// after it has come back.
+const seenWithin = 5 * time.Second
+
+// perform shows the phases one after the other, under load.
+func (d *demo) perform() error {
+	heading("Under load")
+	line("%d callers of Ledger.Read, which is marked idempotent, and %d of Ledger.Book,", readers, bookers)
+	line("which is not and must not run twice; on %d clients. A handler takes %v.", clients, workTime)
+	fmt.Println()
+	columns()
+	d.load.begin()
+	for _, phase := range []func() error{
+		d.steady, d.killed, d.added, d.frozen, d.thawed, d.drained, d.registryAway, d.registryBack, d.slowed,
+	} {
+		if err := phase(); err != nil {
+			return err
+		}
+	}
+	d.load.stop()
+	d.explain()
+	return nil
+}
+
+// phase has an event happen, which may be nil, prints the line of the time that it and
+// what follows lasts, and returns how the calls went meanwhile.
+func (d *demo) phase(name string, lasts time.Duration, event func() error) (*tally, error) {
+	d.load.next()
+	ends := time.Now().Add(lasts)
+	stop := progress(name, d.load.peek)
+	var err error
+	if event != nil {
+		err = event()
+	}
+	if err == nil {
+		err = pause(d.ctx, time.Until(ends))
+	}
+	stop()
+	if err != nil {
+		return nil, err
+	}
+	t := d.load.next()
+	row(name, t)
+	return t, nil
+}
+
+// until waits for something to become true, and returns how long that took.
+func (d *demo) until(atMost time.Duration, is func() bool) (took time.Duration, ok bool) {
+	began := time.Now()
+	for {
+		if is() {
+			return time.Since(began), true
+		}
+		if time.Since(began) > atMost || pause(d.ctx, 10*time.Millisecond) != nil {
+			return time.Since(began), false
+		}
+	}
+}
+
+// uses tells whether any client sends calls to a server.
+func (d *demo) uses(server string) bool {
+	return slices.ContainsFunc(d.load.clients, func(c *client) bool { return c.uses(d.ctx, server) })
+}
+
+// answers tells whether a server that was added has answered a call.
+func (d *demo) answers(server string) func() bool {
+	return func() bool { return d.load.answered(server) }
+}
+
+// steady is the time before anything happens.
+func (d *demo) steady() error {
+	t, err := d.phase("three servers", d.times.steady, nil)
+	if err != nil {
+		return err
+	}
+	least := math.Inf(1)
+	for _, server := range "ABC" {
+		least = min(least, t.share(string(server)))
+	}
+	d.verdict.note(t.failed() == 0 && least > 0.15, "every server gets its share", "%.0f %% or more each", 100*least)
+	d.usual = t.slowShare("Ledger.Read")
+	return nil
+}
+
+// killed has a server end in the middle of its calls.
+func (d *demo) killed() error {
+	t, err := d.phase("A is killed", d.times.kill, func() error {
+		d.fleet.kill("A")
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// Each caller has at most one call under way.
+	books := t.errors["Ledger.Book"]
+	d.verdict.note(t.errors["Ledger.Read"] == 0 && books <= bookers && t.told[unknown] == books,
+		"a killed server fails unmarked calls only", "%d that were in flight", books)
+	return nil
+}
+
+// added has a server come.
+func (d *demo) added() error {
+	var took time.Duration
+	var seen bool
+	t, err := d.phase("D is added", d.times.add, func() error {
+		began := time.Now()
+		err := d.fleet.add("D")
+		_, seen = d.until(seenWithin, d.answers("D"))
+		took = time.Since(began)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(seen && t.failed() == 0, "a new server gets calls at once", "after %s, then %.0f %%", brief(took), 100*t.share("D"))
+	return nil
+}
+
+// frozen stops a server: its connections stay, and nothing comes any more.
+func (d *demo) frozen() error {
+	var took time.Duration
+	var out bool
+	t, err := d.phase("B is frozen", d.times.freeze, func() error {
+		err := d.fleet.freeze("B")
+		took, out = d.until(patience, func() bool { return !d.uses("B") })
+		pause(d.ctx, d.times.freeze/3)
+		d.why = d.load.clients[0].Explain(d.ctx, "Ledger.Read", nil)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slow := t.slowShare("Ledger.Read")
+	kept := t.errors["Ledger.Read"] == 0 && t.errors["Ledger.Book"] <= bookers && slow <= mostSlow+2*d.usual
+	d.verdict.note(out && kept, "a frozen server is left out within 2 s", "%s; %.2f %% over 100 ms", brief(took), 100*slow)
+	return nil
+}
+
+// mostSlow is which part of the calls that may go to another server can be slow while
+// one is frozen, beside those that are slow anyway on a machine with other work.
+const mostSlow = 0.005
+
+// explain prints what matters of the explanation of a call while B was frozen. As a whole
+// it is its String.
+func (d *demo) explain() {
+	heading("Where a call would go, asked while B was frozen (cluster.Explain)")
+	line("%s would go to %s; the list is from %s, %s old.", d.why.Method, d.why.Pick, d.why.Source, brief(d.why.Age))
+	for _, k := range d.why.Candidates {
+		quote(k.Instance.ID, k.Why)
+	}
+}
+
+// thawed lets it go on.
+func (d *demo) thawed() error {
+	var took time.Duration
+	var back bool
+	t, err := d.phase("B is thawed", d.times.thaw, func() error {
+		err := d.fleet.thaw("B")
+		took, back = d.until(d.times.thaw, func() bool { return d.uses("B") })
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(back && t.share("B") > 0 && t.errors["Ledger.Read"] == 0, "and is used again when it answers again", "after %s, then %.0f %%", brief(took), 100*t.share("B"))
+	return nil
+}
+
+// drained has a server leave as for an update.
+func (d *demo) drained() error {
+	var took time.Duration
+	t, err := d.phase("C is drained", d.times.drain, func() (err error) {
+		took, err = d.fleet.drain("C")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(t.failed() == 0, "a drained server loses no call", "%d of %s; gone in %s", t.failed(), count(t.all()), brief(took))
+	return nil
+}
+
+// registryAway ends the registry. A server and a client start meanwhile.
+func (d *demo) registryAway() error {
+	var found string
+	var newcomer error
+	t, err := d.phase("registry is stopped", d.times.away, func() error {
+		d.fleet.registry.kill()
+		if err := d.fleet.add("E"); err != nil {
+			return err
+		}
+		found, newcomer = d.newcomer()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(t.failed() == 0, "calls go on without the registry", "%d of %s failed", t.failed(), count(t.all()))
+	d.verdict.note(newcomer == nil, "a client that starts then has the cache", "%s", found)
+	return nil
+}
+
+// newcomer is a client that starts while the registry is away.
+func (d *demo) newcomer() (found string, err error) {
+	began := time.Now()
+	c, err := d.newClient()
+	if err != nil {
+		return err.Error(), err
+	}
+	defer c.close()
+	request, err := benchmark.New()
+	if err != nil {
+		return err.Error(), err
+	}
+	reply, err := weft.Invoke[message](d.ctx, c, "Ledger.Read", request)
+	if err == nil {
+		err = benchmark.Check(reply)
+	}
+	if err != nil {
+		return err.Error(), err
+	}
+	took := time.Since(began)
+	if source := c.Explain(d.ctx, "Ledger.Read", nil).Source; !strings.HasPrefix(source, "cache") {
+		return source, errors.New("the list is not from the cache")
+	}
+	return "answer after " + brief(took), nil
+}
+
+// registryBack starts the registry again, with the data it had.
+func (d *demo) registryBack() error {
+	var took time.Duration
+	var seen bool
+	early := d.load.answered("E")
+	t, err := d.phase("registry is back", d.times.back, func() error {
+		if err := d.fleet.startRegistry(); err != nil {
+			return err
+		}
+		took, seen = d.until(seenWithin, d.answers("E"))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(seen && !early && t.failed() == 0, "a server that started then is seen in 5 s", "%s after its return", brief(took))
+	return nil
+}
+
+// noticed is how long clients have to see that a server has become slow.
+const noticed = 500 * time.Millisecond
+
+// slowed makes the work of a server take ten times as long.
+func (d *demo) slowed() error {
+	t, err := d.phase("D is 10x slower", d.times.slow, func() error {
+		if err := d.fleet.slow("D", 10); err != nil {
+			return err
+		}
+		defer d.load.next() // what counts is what clients do when they have seen it
+		return pause(d.ctx, noticed)
+	})
+	if err != nil {
+		return err
+	}
+	d.verdict.note(t.share("D") < 1.0/15 && t.errors["Ledger.Read"] == 0, "one 10 times slower has < 1/5 of its part",
+		"%.1f %%, a third before", 100*t.share("D"))
+	return nil
+}
+
+// settle ends everybody and compares what the callers know with what the servers know.
+func (d *demo) settle() error {
+	began := time.Now()
+	ended := errors.Join(d.load.close(), d.fleet.drainAll())
+	took := time.Since(began)
+	times, err := readJournals(d.fleet.journals())
+	if err != nil {
+		return err
+	}
+	all := d.load.total
+	for _, method := range []string{"Ledger.Read", "Ledger.Book"} {
+		if first := all.first[method]; first != nil {
+			heading(fmt.Sprintf("What the first caller was told whose %s failed (%s)", method, outcomeOf(first)))
+			quote("", first.Error())
+		}
+	}
+	a := compare(d.load.books, times)
+	d.verdict.note(all.errors["Ledger.Read"] == 0, "an idempotent call never fails", "%d of %s failed",
+		all.errors["Ledger.Read"], count(all.calls["Ledger.Read"]))
+	d.verdict.note(a.twice == 0 && a.calls > 0, "an unmarked call never runs twice", "%d of %s ran twice", a.twice, count(a.calls))
+	d.verdict.note(a.lost == 0 && a.denied == 0, "and its caller is told the truth", "%d wrong, %d \"may have run\"", a.lost+a.denied, a.unknown)
+	if ended != nil {
+		heading("What went wrong at the end")
+		quote("", ended.Error())
+	}
+	d.verdict.note(ended == nil, "who is asked to end ends well", "all in %s", brief(took))
+	return nil
+}
