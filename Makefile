@@ -7,8 +7,9 @@ STATICCHECK_VERSION := v0.8.2
 CACHE       := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft
 STATICCHECK := $(CACHE)/bin/$(shell go env GOVERSION)/staticcheck-$(STATICCHECK_VERSION)
 
-# What takes long lies below test/, and only 'make test' runs it.
-QUICK := $(filter-out test/%,$(shell scripts/modules.sh))
+# What takes long lies below test/, what needs servers below registry/; only
+# 'make test' runs these, and the demonstration.
+QUICK := $(filter-out test/% registry/% examples/demo,$(shell scripts/modules.sh))
 
 FUZZTIME       ?= 5m# for each target of 'make fuzz'
 FUZZTIME_SHORT ?= 3s# for each target of 'make fuzz-short'
@@ -36,7 +37,7 @@ quick: ## run the tests that take seconds, without the race detector
 test: need fmt-check tidy-check build vet lint race compat fuzz-short ## run all that continuous integration runs
 
 .PHONY: race
-race: need ## run every test with the race detector, in a random order
+race: need registries ## run every test with the race detector, in a random order
 	@scripts/test.sh
 
 .PHONY: compat
@@ -53,7 +54,7 @@ fuzz-short: ## fuzz every target for FUZZTIME_SHORT each (3s)
 
 .PHONY: demo
 demo: ## run the demonstration
-	@go run ./examples/demo
+	@scripts/demo.sh
 
 # What narrows a comparison, such as make bench PEERS=weft,grpc-go CALLERS=100,1000.
 BENCH = $(PEERS:%=-peers=%) $(CODECS:%=-codecs=%) $(WORKLOADS:%=-workloads=%) $(CALLERS:%=-callers=%) \
@@ -70,6 +71,10 @@ bench-core: ## measure the call path on its own (10 min)
 .PHONY: test-peers
 test-peers: ## build and try the peers that are written in Java and C++
 	@scripts/test-peers.sh
+
+.PHONY: registries
+registries: ## install the servers of registries, for the tests
+	@scripts/registries.sh
 
 .PHONY: results
 results: ## measure what the documents show, into bench/results (20 min)

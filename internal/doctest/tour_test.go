@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/zstd"
+	"github.com/weftrpc/weft/registry/memory"
 )
 
 // What the code of the README's tour takes for granted.
@@ -155,6 +157,32 @@ func tour(t *testing.T, c *weft.Client) {
 	if p.C != 56 || product.C != 112 || *call.Reply.(*Product) != (Product{12}) || back.Get("trace") != "4711" {
 		t.Errorf("the products are %v, %v and %v, and %v came back", p, product, call.Reply, back)
 	}
+}
+
+// TestManyServers runs the code of the README's section on many servers.
+func TestManyServers(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	check := func(err error) { must(t, err) }
+
+	reg, err := memory.New(nil) // or etcd, zookeeper, consul, redis, nacos, dns, mdns, file, static
+	check(err)
+	server := weft.NewServer(&weft.ServerConfig{Registry: reg}) // registers its services; withdraws them at Shutdown
+	check(server.Register(Arith{}))
+	go server.ListenAndServe(ctx, "tcp://127.0.0.1:0")
+	many, err := cluster.New(&cluster.Config{Registry: reg}) // has the methods of a Client
+	check(err)
+	p, err := weft.Invoke[Product](ctx, many, "Arith.Mul", &Args{7, 8})        // made again elsewhere if that is safe
+	all, err := cluster.Inform[Product](ctx, many, "Arith.Mul", &Args{p.C, 2}) // what every server says
+	fmt.Println(many.Explain(ctx, "Arith.Mul", nil))                           // where a call would go now, and why
+
+	check(err)
+	if p.C != 56 || len(all) != 1 || all[0].Reply.C != 112 {
+		t.Errorf("the products are %v and %v", p, all)
+	}
+	check(many.Close())
+	stop()
+	check(server.Shutdown(t.Context()))
+	check(reg.Close())
 }
 
 // serve serves until the test ends, and returns the address.
