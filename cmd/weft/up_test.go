@@ -139,7 +139,7 @@ func TestUp(t *testing.T) {
 	}
 
 	// It comes back with what it had, and the server registers again.
-	up = upAt(t, listen, data)
+	upAt(t, listen, data)
 	listed(t, "etcd://"+listen, "Arith", address)
 }
 

@@ -171,7 +171,8 @@ func TestManyServers(t *testing.T) {
 	go server.ListenAndServe(ctx, "tcp://127.0.0.1:0")
 	many, err := cluster.New(&cluster.Config{Registry: reg}) // has the methods of a Client
 	check(err)
-	p, err := weft.Invoke[Product](ctx, many, "Arith.Mul", &Args{7, 8})        // made again elsewhere if that is safe
+	p, err := weft.Invoke[Product](ctx, many, "Arith.Mul", &Args{7, 8}) // made again elsewhere if that is safe
+	check(err)
 	all, err := cluster.Inform[Product](ctx, many, "Arith.Mul", &Args{p.C, 2}) // what every server says
 	fmt.Println(many.Explain(ctx, "Arith.Mul", nil))                           // where a call would go now, and why
 
