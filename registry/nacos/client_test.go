@@ -1,0 +1,129 @@
+package nacos
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft/registry"
+)
+
+// TestHostile has servers that answer what Nacos never does: every operation ends with
+// an error, soon, and keeps nothing of it.
+func TestHostile(t *testing.T) {
+	var elsewhere int // requests that came to where a redirect points
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere++ }))
+	defer other.Close()
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc
+		want   string // in the errors
+	}{
+		{"without an end", endless, "more than"},
+		{"no JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }, "none of Nacos"},
+		{"nothing", func(http.ResponseWriter, *http.Request) {}, "none of Nacos"},
+		{"another shape", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"code":0,"data":"x"}`) }, "none of Nacos"},
+		{"deep JSON", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("[", 1<<20)) }, "none of Nacos"},
+		{"a code", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"code":30000,"message":"no"}`) }, "30000"},
+		{"a long complaint", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			fmt.Fprint(w, strings.Repeat("x", 1<<20))
+		}, "502"},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, "307"},
+		{"no answer", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(test.answer)
+			defer server.Close()
+			d := openDriver(t, Config{Addresses: []string{server.URL}})
+			d.client.most = 1 << 20 // for the race detector's sake
+			ctx := testContext(t)
+			_, load := d.Load(ctx, "rules")
+			for what, err := range map[string]error{
+				"Watch":         d.Watch(ctx, "Arith", func(l registry.List) { t.Errorf("it emitted %v", l) }),
+				"WatchDocument": d.WatchDocument(ctx, "rules", func(d registry.Document) { t.Errorf("it emitted %v", d) }),
+				"Load":          load,
+			} {
+				if err == nil || !strings.Contains(err.Error(), test.want) || len(err.Error()) > 1000 {
+					t.Errorf("%s: %.200v, want a short error with %q", what, err, test.want)
+				}
+			}
+			d.Close()
+		})
+	}
+	if elsewhere > 0 {
+		t.Errorf("%d requests went to where a redirect points", elsewhere)
+	}
+}
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	chunk := []byte(strings.Repeat(" ", 1<<16))
+	for {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+	}
+}
+
+// TestForeignDocument has documents that people have written.
+func TestForeignDocument(t *testing.T) {
+	for _, test := range []struct {
+		name, data string
+		error      string
+	}{
+		{"no sum", `{"content":"x"}`, ""},
+		{"a sum that is none", `{"content":"x","md5":"zz"}`, "MD5"},
+		{"half of what was encoded", `{"content":"weft-base64:e","md5":"415290769594460e2e485922904f345d"}`, "base64"},
+		{"text", `{"content":"x","md5":"415290769594460e2e485922904f345d"}`, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				fmt.Fprintf(w, `{"code":0,"data":%s}`, test.data)
+			}))
+			defer server.Close()
+			d := openDriver(t, Config{Addresses: []string{server.URL}})
+			_, err := d.Load(testContext(t), "rules")
+			if (err == nil) != (test.error == "") || err != nil && !strings.Contains(err.Error(), test.error) {
+				t.Errorf("Load: %v, want an error with %q", err, test.error)
+			}
+			d.Close()
+		})
+	}
+}
+
+// TestServers has a cluster of which some servers do not work: a dead one, one that
+// fails and one that says nothing.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"code":0,"data":[]}`) }))
+	defer empty.Close()
+	failing := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	defer failing.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	dead, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dead.Close()
+
+	d := openDriver(t, Config{Addresses: []string{dead.Addr().String(), failing.URL, silent.Addr().String(), empty.URL}})
+	found := false
+	for range 4 { // a watch that fails is begun again, and each time it is the next server's turn
+		ctx, cancel := context.WithCancel(testContext(t))
+		_ = d.Watch(ctx, "Arith", func(registry.List) { found = true; cancel() }) // its error is not what counts
+		cancel()
+	}
+	if !found {
+		t.Error("the one server that works was not found")
+	}
+}

@@ -1,0 +1,195 @@
+package nacos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/registry"
+)
+
+const instancePath = "/v3/client/ns/instance"
+
+// The keys of an instance's metadata. Those that Nacos itself reads are milliseconds; it
+// wants the first to be less than the others.
+const (
+	metaInstance = "weft"       // JSON
+	metaSince    = "weft.since" // milliseconds of Unix time: when it was put
+	metaInterval = "preserved.heart.beat.interval"
+	metaTimeout  = "preserved.heart.beat.timeout"
+	metaDelete   = "preserved.ip.delete.timeout"
+)
+
+// place is what Nacos knows an instance of a service by.
+type place struct {
+	host string
+	port int
+}
+
+// instanceKey is what weft knows an instance by.
+type instanceKey struct{ service, id string }
+
+// placeOf takes an address apart.
+func placeOf(instance weft.Instance) (place, error) {
+	u, err := url.Parse(instance.Address)
+	if err == nil {
+		var port uint64
+		if port, err = strconv.ParseUint(u.Port(), 10, 16); err == nil && u.Hostname() != "" {
+			return place{u.Hostname(), int(port)}, nil
+		}
+	}
+	return place{}, fmt.Errorf("nacos: instance %q of %s: its address %q has no host or no port, by which Nacos knows instances",
+		instance.ID, instance.Service, instance.Address)
+}
+
+// form is what every request about a service says, and about an instance.
+func (d *driver) form(service string, at place) url.Values {
+	form := url.Values{"groupName": {d.group}, "serviceName": {nacosName(service)}}
+	if d.namespace != "" {
+		form.Set("namespaceId", d.namespace)
+	}
+	if at.host != "" {
+		form.Set("ip", at.host)
+		form.Set("port", strconv.Itoa(at.port))
+		form.Set("ephemeral", "true")
+	}
+	return form
+}
+
+// Put implements registry.Driver.
+func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
+	at, err := placeOf(instance)
+	if err != nil {
+		return err
+	}
+	metadata, err := metadata(instance, ttl)
+	if err != nil {
+		return err
+	}
+	form := d.form(instance.Service, at)
+	form.Set("metadata", metadata)
+	form.Set("weight", weight(instance))
+	err = d.client.call(ctx, request{method: http.MethodPost, path: instancePath, form: form}, nil)
+	if r, ok := errors.AsType[*refusal](err); ok && strings.Contains(r.message, "Metadata") {
+		err = fmt.Errorf("%w: with all that Nacos needs, this instance has %d: give it fewer tags", err, len(metadata))
+	}
+	if err == nil {
+		err = d.removeOlder(ctx, instance, at)
+	}
+	if err != nil {
+		return fmt.Errorf("nacos: register instance %q of %s: %w", instance.ID, instance.Service, err)
+	}
+	return nil
+}
+
+// metadata is an instance, and what Nacos should know of it, as a JSON object.
+func metadata(instance weft.Instance, ttl time.Duration) (string, error) {
+	value, err := registry.Encode(instance)
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(map[string]string{
+		metaInstance: string(value),
+		metaSince:    strconv.FormatInt(time.Now().UnixMilli(), 10),
+		metaInterval: milliseconds(ttl / 3),
+		metaTimeout:  milliseconds(ttl),
+		metaDelete:   milliseconds(ttl),
+	})
+	return string(text), err
+}
+
+// removeOlder withdraws an instance from where it was before: with another address, it
+// is another one for Nacos. Where this process has put it, it knows; another process, to
+// whose place the instance has come, it finds in the list.
+func (d *driver) removeOlder(ctx context.Context, instance weft.Instance, at place) error {
+	key := instanceKey{instance.Service, instance.ID}
+	d.mu.Lock()
+	before := d.places[key]
+	d.mu.Unlock()
+	if before == at {
+		return nil
+	}
+	entries, err := d.entries(ctx, instance.Service)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.id() != instance.ID || e.place() == at {
+			continue
+		}
+		if err := d.remove(ctx, instance.Service, e.place()); err != nil {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.places[key] = at
+	return nil
+}
+
+// Refresh implements registry.Driver. Nacos keeps the time to live that Put has named.
+func (d *driver) Refresh(ctx context.Context, instance weft.Instance, _ time.Duration) error {
+	at, err := placeOf(instance)
+	if err != nil {
+		return err
+	}
+	form := d.form(instance.Service, at)
+	form.Set("heartBeat", "true")
+	err = d.client.call(ctx, request{method: http.MethodPost, path: instancePath, form: form}, nil)
+	switch {
+	case refused(err, codeNoInstance):
+		return registry.ErrLost
+	case err != nil:
+		return fmt.Errorf("nacos: refresh instance %q of %s: %w", instance.ID, instance.Service, err)
+	}
+	return nil
+}
+
+// Delete implements registry.Driver.
+func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
+	at, err := placeOf(instance)
+	if err != nil {
+		return err
+	}
+	key := instanceKey{instance.Service, instance.ID}
+	d.mu.Lock()
+	before, known := d.places[key]
+	d.mu.Unlock()
+	err = d.remove(ctx, instance.Service, at)
+	if known && before != at { // its new address has not come to Nacos
+		err = errors.Join(err, d.remove(ctx, instance.Service, before))
+	}
+	if err != nil {
+		return fmt.Errorf("nacos: withdraw instance %q of %s: %w", instance.ID, instance.Service, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.places, key)
+	return nil
+}
+
+// remove withdraws what is registered at a place. That there is nothing is no error.
+func (d *driver) remove(ctx context.Context, service string, at place) error {
+	return d.client.call(ctx, request{method: http.MethodDelete, path: instancePath, form: d.form(service, at)}, nil)
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// weight is what Nacos' other clients go by: 1 is usual, 0 wants no calls.
+func weight(instance weft.Instance) string {
+	w := instance.Weight
+	switch {
+	case instance.State != weft.On:
+		return "0"
+	case w == 0:
+		w = weft.DefaultWeight
+	}
+	return strconv.FormatFloat(min(max(float64(w)/weft.DefaultWeight, 0), 10000), 'f', -1, 64)
+}

@@ -1,0 +1,134 @@
+package nacos
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/registry/registrytest"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// server is a Nacos of one node.
+type server struct {
+	*registrytest.Process
+	address string
+}
+
+func startNacos(t *testing.T, options ...string) server {
+	t.Helper()
+	data, port := t.TempDir(), freePorts(t)
+	s := server{address: "127.0.0.1:" + port}
+	s.Process = registrytest.NewProcess(t, registrytest.Program{
+		Name:   "nacos",
+		Path:   registrytest.Find(t, "nacos"),
+		Args:   append([]string{data, port}, options...),
+		Data:   data,
+		Ready:  s.serves,
+		Within: 90 * time.Second, // Java needs six seconds of a processor for it
+	})
+	return s
+}
+
+// freePorts returns a port that is free, as those are that Nacos takes besides.
+func freePorts(t *testing.T) string {
+	t.Helper()
+search:
+	for {
+		port := registrytest.FreePort(t)
+		for _, distance := range []int{-1000, 1000, 1001} {
+			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+distance)))
+			if err != nil {
+				continue search
+			}
+			l.Close()
+		}
+		return strconv.Itoa(port)
+	}
+}
+
+// serves tells whether Nacos answers, and be it that one has to log in.
+func (s server) serves(ctx context.Context) error {
+	status, body, err := s.ask(ctx, http.MethodGet, instancePath+"/list", "", url.Values{"serviceName": {"x"}})
+	if err == nil && status != http.StatusOK && status != http.StatusForbidden {
+		err = errors.New(body)
+	}
+	return err
+}
+
+// ask makes one request, as other programs do.
+func (s server) ask(ctx context.Context, method, path, token string, form url.Values) (status int, body string, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.address+"/nacos"+path+"?"+form.Encode(), nil)
+	if err != nil {
+		return 0, "", err
+	}
+	request.Close = true
+	request.Header.Set("accessToken", token)
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, "", err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	return reply.StatusCode, string(text), err
+}
+
+// must makes one request that has to go well.
+func (s server) must(t *testing.T, method, path, token string, form url.Values) (body string) {
+	t.Helper()
+	status, body, err := s.ask(t.Context(), method, path, token, form)
+	if err != nil || status != http.StatusOK {
+		t.Fatalf("%s %s: status %d, error %v: %s", method, path, status, err, body)
+	}
+	return body
+}
+
+// driver makes a driver that the test closes at its end.
+func (s server) driver(t *testing.T) *driver {
+	t.Helper()
+	return openDriver(t, Config{Addresses: []string{s.address}})
+}
+
+// impatient makes a driver that asks as often as Nacos has something new, which is half
+// a second after a change.
+func (s server) impatient(t *testing.T) *driver {
+	t.Helper()
+	d := s.driver(t)
+	d.pollEvery = 200 * time.Millisecond
+	return d
+}
+
+func openDriver(t *testing.T, cfg Config) *driver {
+	t.Helper()
+	d, err := newDriver(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func testContext(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// eventually waits until Nacos lists what it should: its lists are half a second old.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(15 * time.Second); !is(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so after 15 s: %s", what)
+		}
+	}
+}
