@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 // registration keeps one instance published.
 type registration struct {
 	r      *Registry
+	log    *slog.Logger // knows the service and the ID
 	life   context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -34,6 +36,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 		return nil, err
 	}
 	g := &registration{r: r, instance: instance, dirty: true, done: make(chan struct{}), update: make(chan struct{}, 1)}
+	g.log = r.cfg.Log.With("service", instance.Service, "id", instance.ID)
 	g.life, g.cancel = context.WithCancel(r.life)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,19 +95,19 @@ func (g *registration) keep() {
 		case g.life.Err() != nil:
 			return
 		case errors.Is(err, ErrLost):
-			g.r.cfg.Log.Warn("registration lost, registering again", "service", g.instance.Service, "id", g.instance.ID)
+			g.log.Warn("registration lost, registering again")
 			g.soil()
 			failures = 0
 			// All servers notice at the same time that a registry has lost its data.
 			sleep(g.life, rand.N(g.r.cfg.TTL/20), nil)
 		case err != nil:
 			if failures++; failures == 1 {
-				g.r.cfg.Log.Warn("registration failed, trying again", "service", g.instance.Service, "id", g.instance.ID, "error", err)
+				g.log.Warn("registration failed, trying again", "error", err)
 			}
 			g.r.pace.wait(g.life, failures, g.update)
 		default:
 			if failures > 0 {
-				g.r.cfg.Log.Info("registered again", "service", g.instance.Service, "id", g.instance.ID, "failures", failures)
+				g.log.Info("registered again", "failures", failures)
 			}
 			failures = 0
 			third := g.r.cfg.TTL / 3

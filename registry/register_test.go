@@ -70,6 +70,36 @@ func TestRegister(t *testing.T) {
 		})
 	})
 
+	t.Run("updates while the registry comes and goes", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, nil)
+			g, err := r.Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := instance("Arith", "a")
+			for n := range 1000 {
+				d.set(n%10 < 5)
+				if n%100 == 99 {
+					d.wipe()
+				}
+				i.Weight = n + 1
+				if err := g.Update(i); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(DefaultTTL / 50)
+			}
+			d.set(false)
+			time.Sleep(DefaultTTL)
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if got := d.has["Arith a"].Weight; got != 1000 {
+				t.Errorf("after all updates the registry has one with weight %d", got)
+			}
+		})
+	})
+
 	t.Run("update", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newScripted()
