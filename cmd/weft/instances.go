@@ -19,12 +19,15 @@ import (
 
 const instancesHelp = `Lists the servers that are registered, of one service or of all, with the state and the weight
 that clients give them: the rules of the service are applied, and the last column names those
-that made a difference. SEEN is how long ago the server last refreshed its registration; it should
-do so three times within its TTL. LOAD is what it last said of its work: calls that run, calls a
-second, mean time of a call. Columns without anything in them are left out.
+that made a difference. SEEN is how long ago the server last refreshed its registration, which it should
+do three times within its TTL; only etcd knows. LOAD is what it last said of its work: calls that
+run, calls a second, mean time of a call. Columns without anything in them are left out.
 
 	weft instances
 	weft instances -registry etcd://10.0.0.1:2379,10.0.0.2:2379 Arith
+	weft instances -registry consul://127.0.0.1:8500 Arith
+
+Only etcd can be asked for all services; of another registry name one.
 `
 
 // instances lists what is registered, of one service or of all.
@@ -37,17 +40,20 @@ func (p *program) instances(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.timeout)
 	defer cancel()
-	reg, err := source.open()
+	address, err := source.address()
+	if err != nil {
+		return err
+	}
+	reg, err := address.open()
 	if err != nil {
 		return err
 	}
 	defer reg.Close()
-	cfg, err := source.config()
-	if err != nil {
-		return err
-	}
 	if len(services) == 0 {
-		if services, err = etcd.Services(ctx, cfg); err != nil {
+		if address.kind != "etcd" {
+			return fmt.Errorf("instances: which service? Only etcd can be asked for all; %w", errUsage)
+		}
+		if services, err = etcd.Services(ctx, address.etcd()); err != nil {
 			return fmt.Errorf("%s: %w", reg.Name(), err)
 		}
 	}
@@ -64,9 +70,11 @@ func (p *program) instances(ctx context.Context, args []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", reg.Name(), err)
 		}
-		silent, err := etcd.Silence(ctx, cfg, service)
-		if err != nil {
-			return fmt.Errorf("%s: %w", reg.Name(), err)
+		var silent map[string]time.Duration
+		if address.kind == "etcd" {
+			if silent, err = etcd.Silence(ctx, address.etcd(), service); err != nil {
+				return fmt.Errorf("%s: %w", reg.Name(), err)
+			}
 		}
 		t.add(snapshot, silent, p.inForce(service, rules))
 	}

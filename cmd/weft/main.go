@@ -45,7 +45,8 @@ const usage = `weft runs a registry, and shows and changes what is in one.
 	weft rules rollback service version    put rules of an older version into force
 
 "weft up -h" and so on explain one of them. All but up ask the registry at -registry or
-$WEFT_REGISTRY, which is etcd://127.0.0.1:2379 if nothing is said.
+$WEFT_REGISTRY, which is etcd://127.0.0.1:2379 if nothing is said; ZooKeeper, Consul, Redis,
+Nacos and files are asked as well.
 `
 
 // errUsage is for arguments that make no sense.

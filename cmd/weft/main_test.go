@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"syscall"
@@ -158,11 +160,11 @@ func TestUsage(t *testing.T) {
 		{"rules without a verb", []string{"rules"}, 2, "show, history"},
 		{"rules with an unknown verb", []string{"rules", "set", "Arith"}, 2, `"set"`},
 		{"rules without a service", []string{"rules", "show"}, 2, "0 arguments"},
-		{"flags behind the arguments", []string{"rules", "show", "Arith", "-registry", "x"}, 2, `"x"`},
+		{"flags behind the arguments", []string{"rules", "show", "Arith", "-registry", "x://y"}, 2, `"x"`},
 		{"a version that is none", []string{"rules", "rollback", "Arith", "six"}, 2, `"six"`},
 		{"a call without a method", []string{"rules", "check", "-call", " ", "Arith"}, 2, "no method"},
 		{"metadata without a value", []string{"rules", "check", "-call", "Mul user", "Arith"}, 2, `"user"`},
-		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "etcd://"},
+		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "which service?"},
 		{"a registry without a port", []string{"instances", "-registry", "etcd://127.0.0.1"}, 1, "127.0.0.1"},
 		{"a registry that is not there", []string{"instances", "-registry", nobody}, 1, "connection refused"},
 		{"a service of a registry that is not there", []string{"instances", "-registry", nobody, "Arith"}, 1, "connection refused"},
@@ -206,39 +208,96 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestRegistryAddress(t *testing.T) {
+func TestAddress(t *testing.T) {
 	for _, test := range []struct {
-		address   string
-		endpoints string
-		user      string
-		password  string
-		prefix    string
-		tls       bool
+		text string
+		want address
 	}{
-		{"etcd://127.0.0.1:2379", "127.0.0.1:2379", "", "", "", false},
-		{"etcds://a:1,b:2,c:3/shop", "a:1 b:2 c:3", "", "", "/shop", true},
-		{"etcd://me:p%40ss%2Fword@a:1/", "a:1", "me", "p@ss/word", "", false},
-		{"etcd://me@[::1]:2379/a/b", "[::1]:2379", "me", "", "/a/b", false},
+		{"etcd://127.0.0.1:2379", address{kind: "etcd", hosts: []string{"127.0.0.1:2379"}}},
+		{"etcds://a:1,b:2,c:3/shop", address{kind: "etcd", tls: true, hosts: []string{"a:1", "b:2", "c:3"}, path: "shop"}},
+		{"etcd://me:p%40ss%2Fword@a:1/", address{kind: "etcd", user: "me", password: "p@ss/word", hosts: []string{"a:1"}}},
+		{"zookeeper://me@[::1]:2181/a/b", address{kind: "zookeeper", user: "me", hosts: []string{"[::1]:2181"}, path: "a/b"}},
+		{"consuls://:token@a:8501", address{kind: "consul", tls: true, password: "token", hosts: []string{"a:8501"}}},
+		{"nacos://a:8848/shop", address{kind: "nacos", hosts: []string{"a:8848"}, path: "shop"}},
+		{"redis://a", address{kind: "redis", hosts: []string{"a"}}},
+		{"rediss://:pw@a/3", address{kind: "redis", tls: true, password: "pw", hosts: []string{"a"}, path: "3"}},
+		{"nacoss://a:8848", address{kind: "nacos", tls: true, hosts: []string{"a:8848"}}},
+		{"file:///etc/weft/registry.json", address{kind: "file", hosts: []string{""}, path: "etc/weft/registry.json"}},
 	} {
-		t.Run(test.address, func(t *testing.T) {
-			cfg, err := (&source{address: test.address}).config()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(cfg.Endpoints, " "); got != test.endpoints || cfg.Username != test.user ||
-				cfg.Password != test.password || cfg.Prefix != test.prefix || (cfg.TLS != nil) != test.tls {
-				t.Errorf("it is read as endpoints %q, user %q, password %q, prefix %q, TLS %v",
-					got, cfg.Username, cfg.Password, cfg.Prefix, cfg.TLS != nil)
+		t.Run(test.text, func(t *testing.T) {
+			got, err := parseAddress(test.text)
+			if err != nil || !reflect.DeepEqual(got, test.want) {
+				t.Errorf("it is read as %+v, %v; want %+v", got, err, test.want)
 			}
 		})
 	}
-	_, err := (&source{address: "etcd://%zz@a:1"}).config()
-	if !errors.Is(err, errUsage) {
-		t.Errorf("a user that is not escaped: %v", err)
+	for _, text := range []string{"etcd://%zz@a:1", "etcd://me:%zzsecret@a:1", "secret", "://secret", "redis:///0"} {
+		_, err := parseAddress(text)
+		if !errors.Is(err, errUsage) {
+			t.Errorf("the address %q: %v", text, err)
+		}
+		// What is private stays private.
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("the error tells the password: %v", err)
+		}
 	}
-	// What is private stays private.
-	if _, err := (&source{address: "etcd://me:%zzsecret@a:1"}).config(); err == nil || strings.Contains(err.Error(), "secret") {
-		t.Errorf("a password that is not escaped: %v", err)
+}
+
+// TestKinds opens a registry of every kind, which asks none of them yet.
+func TestKinds(t *testing.T) {
+	for _, test := range []struct{ text, want string }{
+		{"etcd://a:1", "etcd a:1"},
+		{"zookeeper://a,b:2/shop", "a:2181,b:2"},
+		{"consul://a:8500", "a:8500"},
+		{"redis://a/3", "a:6379/3"},
+		{"nacos://a:8848/shop", "a:8848"},
+		{"file://" + t.TempDir() + "/registry.json", "registry.json"},
+		{"consul://a:1,b:2", errUsage.Error()},
+		{"redis://a/three", errUsage.Error()},
+		{"postgres://a", "only etcd, zookeeper, consul, redis, nacos and file"},
+	} {
+		t.Run(test.text, func(t *testing.T) {
+			a, err := parseAddress(test.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reg, err := a.open()
+			got := fmt.Sprint(err)
+			if err == nil {
+				got = reg.Name()
+				defer reg.Close()
+			}
+			if !strings.Contains(got, test.want) {
+				t.Errorf("it opens as %q, want %q in it", got, test.want)
+			}
+		})
+	}
+}
+
+// TestAnotherKind does with a file what the other tests do with etcd.
+func TestAnotherKind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.json")
+	content := `{"services": {"Arith": [{"address": "tcp://10.0.0.7:8972", "version": "2.0"}]}}`
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("WEFT_REGISTRY", "file://"+path)
+	for _, test := range []struct {
+		in   string
+		args []string
+		code int
+		want string
+	}{
+		{"", []string{"instances"}, 2, "which service?"},
+		{"", []string{"instances", "Arith"}, 0, "tcp://10.0.0.7:8972  on     100     2.0"},
+		{someRules, []string{"rules", "apply", "Arith"}, 0, "version 1"},
+		{"", []string{"instances", "Arith"}, 0, `weight 5 by rule "canary"`},
+		{"", []string{"rules", "history", "Arith"}, 0, "1"},
+	} {
+		code, out, log := run(t, test.in, test.args...)
+		if code != test.code || !strings.Contains(out+log, test.want) {
+			t.Errorf("%v returns %d, want %d, and %q in:\n%s%s", test.args, code, test.code, test.want, out, log)
+		}
 	}
 }
 

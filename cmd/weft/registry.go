@@ -5,18 +5,31 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
-	"net/url"
 	"os"
-	"strings"
+	"strconv"
 	"time"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/consul"
 	"github.com/weftrpc/weft/registry/etcd"
+	"github.com/weftrpc/weft/registry/file"
+	"github.com/weftrpc/weft/registry/nacos"
+	"github.com/weftrpc/weft/registry/redis"
+	"github.com/weftrpc/weft/registry/zookeeper"
 )
+
+const registryHelp = `the ` + "`address`" + ` of the registry (default $WEFT_REGISTRY, or else etcd://127.0.0.1:2379):
+etcd://[user:password@]host:port[,host:port...][/prefix]
+zookeeper://[user:password@]host[:port][,host[:port]...][/prefix]
+consul://[:token@]host:port[/prefix]
+redis://[[user]:password@]host[:port][,host[:port]...][/database]
+nacos://[user:password@]host:port[,host:port...][/group]
+file:///path
+with an s behind the kind, such as etcds://, for TLS`
 
 // source is the registry that a command asks.
 type source struct {
-	address string
+	text    string
 	timeout time.Duration
 }
 
@@ -24,48 +37,66 @@ type source struct {
 // the flag, which -h would print: there may be a password in it.
 func sourceFlags(flags *flag.FlagSet) *source {
 	s := new(source)
-	flags.StringVar(&s.address, "registry", "",
-		"the `address` of the registry: etcd://[user:password@]host:port[,host:port...][/prefix], or etcds:// for TLS\n"+
-			"(default $WEFT_REGISTRY, or else etcd://"+etcd.DefaultEndpoint+")")
+	flags.StringVar(&s.text, "registry", "", registryHelp)
 	flags.DurationVar(&s.timeout, "timeout", 5*time.Second, "the `time` that the registry may take to answer")
 	return s
 }
 
-// config reads the address.
-func (s *source) config() (etcd.Config, error) {
-	cfg := etcd.Config{Registry: registry.Config{NoCache: true, Protect: -1}}
-	address := cmp.Or(s.address, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint)
-	scheme, rest, found := strings.Cut(address, "://")
-	switch {
-	case found && scheme == "etcd":
-	case found && scheme == "etcds":
-		cfg.TLS = &tls.Config{}
-	default:
-		return cfg, fmt.Errorf("registry %q: want an address such as etcd://%s; %w", address, etcd.DefaultEndpoint, errUsage)
-	}
-	hosts, prefix, found := strings.Cut(rest, "/")
-	if found && prefix != "" {
-		cfg.Prefix = "/" + prefix
-	}
-	if at := strings.LastIndex(hosts, "@"); at >= 0 {
-		name, password, _ := strings.Cut(hosts[:at], ":")
-		var err, errPassword error
-		cfg.Username, err = url.PathUnescape(name)
-		cfg.Password, errPassword = url.PathUnescape(password)
-		if err != nil || errPassword != nil {
-			return cfg, fmt.Errorf("registry: user and password before the @ are not escaped as in a URL; %w", errUsage)
-		}
-		hosts = hosts[at+1:]
-	}
-	cfg.Endpoints = strings.Split(hosts, ",")
-	return cfg, nil
+// address is where the registry is.
+func (s *source) address() (address, error) {
+	return parseAddress(cmp.Or(s.text, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint))
 }
 
-// open opens the registry.
-func (s *source) open() (*registry.Registry, error) {
-	cfg, err := s.config()
-	if err != nil {
-		return nil, err
+// open opens the registry at an address.
+func (a address) open() (*registry.Registry, error) {
+	switch a.kind {
+	case "etcd":
+		return etcd.New(a.etcd())
+	case "zookeeper":
+		return zookeeper.New(zookeeper.Config{
+			Servers: a.hosts, Prefix: a.prefix(), User: a.user, Password: a.password, TLS: a.encryption(), Registry: plain(),
+		})
+	case "consul":
+		if len(a.hosts) != 1 {
+			return nil, fmt.Errorf("registry: there are %d hosts, and Consul has one agent; %w", len(a.hosts), errUsage)
+		}
+		return consul.New(consul.Config{Address: a.hosts[0], Token: a.password, Prefix: a.path, TLS: a.encryption(), Registry: plain()})
+	case "redis":
+		number := 0
+		if a.path != "" {
+			var err error
+			if number, err = strconv.Atoi(a.path); err != nil {
+				return nil, fmt.Errorf("registry: the database %q of Redis is no number; %w", a.path, errUsage)
+			}
+		}
+		return redis.New(redis.Config{
+			Addresses: a.hosts, User: a.user, Password: a.password, DB: number, TLS: a.encryption(), Registry: plain(),
+		})
+	case "nacos":
+		return nacos.New(nacos.Config{
+			Addresses: a.hosts, Username: a.user, Password: a.password, Group: a.path, TLS: a.encryption(), Registry: plain(),
+		})
+	case "file":
+		cfg := plain()
+		return file.New("/"+a.path, &cfg)
 	}
-	return etcd.New(cfg)
+	return nil, fmt.Errorf("registry: there is no kind %q, only etcd, zookeeper, consul, redis, nacos and file; %w", a.kind, errUsage)
 }
+
+// etcd is how to reach an etcd.
+func (a address) etcd() etcd.Config {
+	return etcd.Config{
+		Endpoints: a.hosts, Prefix: a.prefix(), Username: a.user, Password: a.password, TLS: a.encryption(), Registry: plain(),
+	}
+}
+
+// encryption is the TLS of an address, nil for none.
+func (a address) encryption() *tls.Config {
+	if !a.tls {
+		return nil
+	}
+	return &tls.Config{}
+}
+
+// plain makes a registry tell what it has now, and not what is believed.
+func plain() registry.Config { return registry.Config{NoCache: true, Protect: -1} }

@@ -52,7 +52,11 @@ type kept struct {
 func with(ctx context.Context, s *source, service string, do func(context.Context, *kept) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	reg, err := s.open()
+	address, err := s.address()
+	if err != nil {
+		return err
+	}
+	reg, err := address.open()
 	if err != nil {
 		return err
 	}
