@@ -23,7 +23,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build every package of every module
-	@scripts/each.sh go build ./...
+	@scripts/each.sh go build -o /dev/null ./...
 
 .PHONY: vet
 vet: ## run go vet
