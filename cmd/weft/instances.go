@@ -40,11 +40,7 @@ func (p *program) instances(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.timeout)
 	defer cancel()
-	address, err := source.address()
-	if err != nil {
-		return err
-	}
-	reg, err := address.open()
+	address, reg, err := source.open()
 	if err != nil {
 		return err
 	}

@@ -42,9 +42,14 @@ func sourceFlags(flags *flag.FlagSet) *source {
 	return s
 }
 
-// address is where the registry is.
-func (s *source) address() (address, error) {
-	return parseAddress(cmp.Or(s.text, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint))
+// open opens the registry, and says where it is.
+func (s *source) open() (address, *registry.Registry, error) {
+	a, err := parseAddress(cmp.Or(s.text, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint))
+	if err != nil {
+		return address{}, nil, err
+	}
+	reg, err := a.open()
+	return a, reg, err
 }
 
 // open opens the registry at an address.

@@ -52,11 +52,7 @@ type kept struct {
 func with(ctx context.Context, s *source, service string, do func(context.Context, *kept) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	address, err := s.address()
-	if err != nil {
-		return err
-	}
-	reg, err := address.open()
+	_, reg, err := s.open()
 	if err != nil {
 		return err
 	}
