@@ -92,16 +92,23 @@ func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, o
 	if err != nil {
 		return err
 	}
-	v := m.service.view.Load()
+	v, waited := m.service.view.Load(), time.Duration(0)
 	if !v.known() {
+		began := c.now()
 		if v, err = c.waitFor(ctx, m, opts); err != nil {
 			return err
 		}
+		waited = c.now() - began
 	}
 	p := m.policyUnder(c, v.rules)
 	x := call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, kind: k, args: args, reply: reply, opts: opts, side: rand.Uint64()}
 	if len(p.opts) > 0 {
 		x.opts = p.options(opts)
+	}
+	if waited > 0 {
+		if d := c.timeLimit(ctx, x.opts, 0); d > 0 {
+			x.opts = append(x.opts[:len(x.opts):len(x.opts)], weft.WithTimeout(max(d-waited, 1)))
+		}
 	}
 	now := c.now()
 	x.pick = balance.Call{Method: name, Random: x.side, Now: now}
@@ -134,7 +141,7 @@ func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, o
 //
 //go:noinline
 func (c *Client) waitFor(ctx context.Context, m *method, opts []weft.CallOption) (*view, error) {
-	if d := c.timeLimit(opts, 0); d > 0 {
+	if d := c.timeLimit(ctx, opts, 0); d > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, d)
 		defer cancel()
@@ -142,14 +149,17 @@ func (c *Client) waitFor(ctx context.Context, m *method, opts []weft.CallOption)
 	return m.service.wait(ctx, m.name)
 }
 
-// timeLimit is how long a call with these options may take when its context has no
-// deadline; 0: as long as it takes.
-func (c *Client) timeLimit(opts []weft.CallOption, byPolicy time.Duration) time.Duration {
+// timeLimit is how long a call with these options may take, besides what its context
+// says; 0: as long as it takes. The default is for contexts without a deadline alone.
+func (c *Client) timeLimit(ctx context.Context, opts []weft.CallOption, byPolicy time.Duration) time.Duration {
 	if d, set := weft.TimeoutOf(opts...); set {
 		return max(d, 0)
 	}
 	if byPolicy > 0 {
 		return byPolicy
+	}
+	if _, limited := ctx.Deadline(); limited {
+		return 0
 	}
 	return max(c.timeout, 0)
 }
@@ -169,6 +179,9 @@ func (x *call) attempt(again *server) (*server, error) {
 // choose takes the server that wants a probe, if this call may be that, and picks
 // one otherwise.
 func (x *call) choose() *server {
+	if x.kind == oneway {
+		return x.picked() // nothing would come back to show how the server is
+	}
 	if t := x.c.panel.Probe(x.pick.Now, x.mayProbe); t != nil {
 		if s := x.probed(t); s != nil {
 			return s
@@ -206,7 +219,7 @@ func (x *call) chooseFrom(subset int) *server {
 			return down
 		}
 		s := x.v.servers[set.index[i]]
-		if !s.down.Load() && s.breaker(x.m.number).State(pick.Now) != breaker.Open {
+		if !s.down.Load() && s.breaker(x.m.number).Ready(pick.Now) {
 			return s
 		}
 		if down == nil || down.down.Load() && !s.down.Load() {
@@ -232,7 +245,7 @@ func (x *call) probed(t *health.Tracker) *server {
 		return nil
 	}
 	for _, i := range x.v.sets[x.target.subset].index {
-		if s := x.v.servers[i]; s.health == t && s.alive.Load() && !x.pick.Tried.Has(s.stats) {
+		if s := x.v.servers[i]; s.health == t && s.alive.Load() && !x.pick.Tried.Has(s.stats) && s.breaker(x.m.number).Ready(x.pick.Now) {
 			return s
 		}
 	}
@@ -263,6 +276,13 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	}
 	end := x.c.now()
 	took := end - now
+	if err == nil && x.kind == oneway {
+		// It was handed to the connection, which says nothing about the server.
+		s.stats.Drop()
+		s.health.End(end, took, health.Canceled)
+		b.Done(end, took, breaker.OK)
+		return nil
+	}
 	if err == nil {
 		s.stats.End(end, took, balance.OK)
 		s.health.End(end, took, health.OK)
@@ -273,12 +293,12 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		return nil
 	}
 	err = x.unlessLeft(l, err)
-	v := judge(ctx, err)
+	v := judge(ctx, err, l.client.Peer() != nil)
 	s.stats.End(end, took, v.balance)
 	s.health.End(end, took, v.health)
 	b.Done(end, took, v.breaker)
 	if v.gone != "" {
-		s.fell(v.gone)
+		s.fell(l, v.gone)
 	}
 	return err
 }
@@ -317,9 +337,9 @@ func (x *call) unlessLeft(l *link, err error) error {
 // further ones.
 //
 //go:noinline
-func (x *call) failed(s *server, err error) error {
+func (x *call) failed(s *server, err error) (result error) {
 	deadline, limited := x.ctx.Deadline()
-	if d := x.c.timeLimit(x.opts, x.p.timeout); d > 0 {
+	if d := x.c.timeLimit(x.ctx, x.opts, x.p.timeout); d > 0 {
 		if own := x.c.began.Add(x.pick.Now + d); !limited || own.Before(deadline) {
 			deadline, limited = own, true
 		}
@@ -332,6 +352,15 @@ func (x *call) failed(s *server, err error) error {
 		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
 		Upstream:   weft.AttemptFrom(x.ctx),
 	}
+	mayHaveRun := false // in an attempt before the last
+	defer func() {
+		if e, ok := asError(result); ok && mayHaveRun && (e.Outcome == weft.NotSent || e.Outcome == weft.Refused) {
+			// That is true of the last attempt, and not of the call.
+			whole := *e
+			whole.Outcome = weft.OutcomeUnknown
+			result = &whole
+		}
+	}()
 	for x.p.failMode != Failfast {
 		var ok bool
 		if a.Err, ok = asError(err); !ok {
@@ -346,13 +375,14 @@ func (x *call) failed(s *server, err error) error {
 			a.Left = time.Until(deadline)
 		}
 		d := rp.Decide(a)
-		if !d.Again && a.Err.Reason == retry.BreakerOpen {
+		if !d.Again && a.Err.Outcome == weft.NotSent && a.Err.Reason == retry.BreakerOpen {
 			return x.noServer() // with what is known of each
 		}
 		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) || !x.pause(d.After) {
 			return err
 		}
 		a.Resent = a.Resent || d.Free
+		mayHaveRun = mayHaveRun || a.Err.Outcome == weft.OutcomeUnknown || a.Err.Outcome == weft.Executed
 		s, err = x.next(s, d, a.Number, deadline, limited)
 	}
 	return err
@@ -384,6 +414,9 @@ func (x *call) next(last *server, d retry.Decision, number int, deadline time.Ti
 		opts = append(opts, weft.WithTimeout(max(time.Until(deadline), 1)))
 	}
 	s := same
+	if s != nil && s.link.Load() == nil {
+		s = x.v.at(s.address) // it has left and come back meanwhile, or not
+	}
 	if s == nil {
 		if s = x.choose(); s == nil && x.pick.Tried.Len() > 0 {
 			// Every server was tried: once more from the beginning.

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -371,6 +372,52 @@ func TestOneway(t *testing.T) {
 		if n := f.servers["a"].runs.Load() + f.servers["b"].runs.Load(); n != 10 {
 			t.Errorf("ten one-way calls ran %d times", n)
 		}
+	})
+}
+
+// A stream that says nothing for long costs its server neither its connection nor its
+// breaker, and lasts though the server leaves the list.
+func TestQuietStreams(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		c := f.client(nil)
+		var streams []*weft.Stream[Reply, Args]
+		for range 40 {
+			s, err := weft.OpenStream[Args, Reply](t.Context(), c, "Who.Chat")
+			must(t, err)
+			streams = append(streams, s)
+		}
+		time.Sleep(20 * time.Minute)
+		for _, k := range c.Explain(t.Context(), "Who.Chat", nil).Candidates {
+			if strings.Contains(k.Why, "breaker") {
+				t.Errorf("streams that wait have opened a breaker: %s", k.Why)
+			}
+		}
+		must(t, f.servers["a"].reg.Close()) // the server goes on
+		time.Sleep(20 * time.Minute)
+		for _, s := range streams {
+			must(t, s.Send(&Args{}))
+			_, err := s.Recv()
+			must(t, err)
+			must(t, s.Close())
+		}
+	})
+}
+
+// The default timeout is for calls whose context has no deadline.
+func TestLongerThanTheDefault(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		c := f.client(nil)
+		f.add("a", weft.Instance{}).slow(25 * time.Second)
+		f.servers["a"].fail.Store(weft.Errorf(weft.Unavailable, "not yet"))
+		go func() {
+			time.Sleep(26 * time.Second)
+			f.servers["a"].fail.Store(nil)
+		}()
+		ctx, cancel := context.WithTimeout(cluster.WithIdempotent(t.Context()), 2*time.Minute)
+		defer cancel()
+		who(t, ctx, c)
 	})
 }
 

@@ -28,6 +28,8 @@ type Client struct {
 	methods sync.Map // name → *method
 	last    atomic.Pointer[method]
 
+	retiring sync.Map // clients of servers that have left → channels, closed when their calls have ended
+
 	mu       sync.Mutex
 	closed   bool
 	services map[string]*service
@@ -96,30 +98,29 @@ func (c *Client) kick() {
 	}
 }
 
-// retireTimeout is how long calls may go on on a server that is no longer listed.
-const retireTimeout = 30 * time.Second
-
-// retire closes a client when its calls have ended.
+// retire closes the client of a server when its calls and streams have ended, however
+// long they last: that the server has left the list, or was idle but for a stream, is no
+// reason to cut them off. A connection that has died ends them by itself.
 func (c *Client) retire(client *weft.Client) {
+	ended := make(chan struct{})
+	c.retiring.Store(client, ended)
 	c.wg.Add(1)
 	// It ends when the client's calls have ended, or when c is closed.
 	go func() {
 		defer c.wg.Done()
-		ctx, cancel := context.WithTimeout(c.life, retireTimeout)
-		defer cancel()
-		if err := client.Shutdown(ctx); err != nil && c.life.Err() == nil {
-			c.cfg.Log.Warn("calls to a server that left were cut off", "error", err)
-		}
+		client.Shutdown(c.life)
+		c.retiring.Delete(client)
+		close(ended)
 	}()
 }
 
 // Close ends the client at once. Open calls fail with Canceled.
 func (c *Client) Close() error {
 	services, servers := c.shut()
+	c.stop() // before, so that no watch begins behind
 	for _, s := range services {
 		s.close()
 	}
-	c.stop()
 	for _, s := range servers {
 		if l := s.link.Swap(nil); l != nil {
 			l.retired.Store(true)
@@ -135,13 +136,26 @@ func (c *Client) Close() error {
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, servers := c.shut()
 	errs := make([]error, len(servers))
+	var cut atomic.Bool
 	var wg sync.WaitGroup
 	for i, s := range servers {
 		if l := s.link.Load(); l != nil {
 			wg.Go(func() { errs[i] = l.client.Shutdown(ctx) })
 		}
 	}
+	for _, ended := range c.retiring.Range {
+		wg.Go(func() {
+			select {
+			case <-ended.(chan struct{}):
+			case <-ctx.Done():
+				cut.Store(true)
+			}
+		})
+	}
 	wg.Wait()
+	if cut.Load() {
+		errs = append(errs, weft.Errorf(weft.DeadlineExceeded, "cluster: shutdown: calls to servers that have left were still open when time was up"))
+	}
 	return errors.Join(append(errs, c.Close())...)
 }
 

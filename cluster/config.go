@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -104,6 +105,7 @@ func (c *Config) resolve() error {
 	if err := c.FailMode.check(); err != nil {
 		return err
 	}
+	c.Methods = maps.Clone(c.Methods)
 	for name, m := range c.Methods {
 		if m.FailMode == "" {
 			continue

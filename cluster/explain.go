@@ -79,7 +79,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	x.side = x.pick.Random
 	e.Source, e.Age, e.Registry, e.Invalid = v.snapshot.Source, v.snapshot.Age(), v.snapshot.Err, v.snapshot.Invalid
 	e.FailMode, e.Attempts, e.Idempotent = p.failMode, p.attempts, p.idempotent || markedIdempotent(ctx)
-	e.Timeout = c.timeLimit(nil, p.timeout)
+	e.Timeout = c.timeLimit(context.Background(), nil, p.timeout)
 	e.Rules = m.service.rules.Status().Err
 	if v.rules != nil {
 		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.side})

@@ -20,7 +20,7 @@ func (c *Client) monitor() {
 	defer c.wg.Done()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	seen := make(map[*server]bool) // servers that were down at the last look
+	seen := make(map[*server]uint32) // how often each had gone down or come up at the last look
 	for {
 		select {
 		case <-c.life.Done():
@@ -41,16 +41,17 @@ func (c *Client) monitor() {
 
 // look has the panel judge the servers, rebuilds the views of those whose state has
 // changed, and closes the connections of those that are not used.
-func (c *Client) look(seen map[*server]bool) {
+func (c *Client) look(seen map[*server]uint32) {
 	now := c.now()
 	changed := make(map[*server]bool)
 	byTracker := make(map[*health.Tracker]*server)
 	servers := c.list()
 	for _, s := range servers {
 		byTracker[s.health] = s
-		if bad := s.down.Load(); bad != seen[s] {
+		c.lookAfter(s)
+		if turns := s.turns.Load(); turns != seen[s] {
 			changed[s] = true
-			seen[s] = bad
+			seen[s] = turns
 		}
 	}
 	for s := range seen {
@@ -85,6 +86,20 @@ func (c *Client) look(seen map[*server]bool) {
 		}
 	}
 	c.restIdle(servers)
+}
+
+// lookAfter sees to it that a server that is down is found to be up: its client may have
+// connected as a call failed, or may wait for a call to connect at all.
+func (c *Client) lookAfter(s *server) {
+	l := s.link.Load()
+	if l == nil || !s.down.Load() {
+		return
+	}
+	if l.client.Peer() != nil {
+		s.rose(l)
+	} else if !l.asked.Swap(true) {
+		c.ping(s)
+	}
 }
 
 // ping begins a ping of a server, unless one is under way.

@@ -11,6 +11,10 @@ import (
 	"github.com/weftrpc/weft/cluster/retry"
 )
 
+// draining is the reason of a refusal by a server that shuts down. Others refuse for the
+// sake of the call.
+const draining = "DRAINING"
+
 // verdict is what the failure of an attempt says of its server.
 type verdict struct {
 	balance balance.Result // did it do its work?
@@ -19,8 +23,8 @@ type verdict struct {
 	gone    string         // it cannot be reached now, and why
 }
 
-// judge reads a failure.
-func judge(ctx context.Context, err error) verdict {
+// judge reads a failure. connected tells whether the server has a connection now.
+func judge(ctx context.Context, err error, connected bool) verdict {
 	e, ok := asError(err)
 	if !ok {
 		return verdict{} // an interceptor's own error says nothing about the server
@@ -30,8 +34,8 @@ func judge(ctx context.Context, err error) verdict {
 	}
 	switch e.Outcome {
 	case weft.NotSent:
-		if e.Code != weft.Unavailable {
-			// The message, the credential or the caller's time was at fault.
+		if e.Code != weft.Unavailable || connected {
+			// The message, the credential, a hook or the caller's time was at fault.
 			return verdict{balance.Canceled, health.Canceled, breaker.Canceled, ""}
 		}
 		return verdict{balance.Failed, health.Failed, breaker.Canceled, "it cannot be reached: " + e.Message}
@@ -39,7 +43,10 @@ func judge(ctx context.Context, err error) verdict {
 		v := verdict{balance: balance.OK, breaker: breaker.Canceled}
 		switch e.Code {
 		case weft.Unavailable:
-			v.balance, v.gone = balance.Failed, "it takes no more calls: "+e.Message
+			v.balance = balance.Failed
+			if e.Reason == draining {
+				v.gone = "it takes no more calls: " + e.Message
+			}
 		case weft.ResourceExhausted, weft.DeadlineExceeded:
 			v.balance, v.breaker = balance.Failed, breaker.Failed
 		}

@@ -188,6 +188,21 @@ func TestGroupAndVersion(t *testing.T) {
 	})
 }
 
+// Not even the first call of a client goes where the rules forbid it.
+func TestFirstCallObeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		f.rules(`{"instances":[{"match":{"id":"mem://a"},"state":"off"}]}`)
+		for range 50 {
+			c := f.client(nil)
+			if got := who(t, t.Context(), c); got != "b" {
+				t.Errorf("the first call of a client went to %s, which is off", got)
+			}
+			must(t, c.Close())
+		}
+	})
+}
+
 // Method configuration and rules add up.
 func TestMethods(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -23,14 +23,17 @@ type server struct {
 	health  *health.Tracker
 	invalid error // the address is of no use
 
-	link atomic.Pointer[link] // nil: the server is no longer listed
-	down atomic.Bool          // it could not be reached, or its last connection was lost
-	used atomic.Bool          // since the monitor last looked
+	link  atomic.Pointer[link] // nil: the server is no longer listed
+	down  atomic.Bool          // it could not be reached, or its last connection was lost
+	turns atomic.Uint32        // how often that has changed
+	used  atomic.Bool          // since the monitor last looked
 
 	pinging atomic.Bool // a ping is under way
 	alive   atomic.Bool // while it is ejected: it answers pings again
 
 	lastUsed time.Time // belongs to the monitor
+
+	turning sync.Mutex // held while it goes down or comes up
 
 	mu       sync.Mutex
 	breakers atomic.Pointer[[]*breaker.Breaker] // by number of the method
@@ -42,6 +45,7 @@ type link struct {
 	s       *server
 	client  *weft.Client
 	conns   atomic.Int32 // open connections
+	asked   atomic.Bool  // it was pinged while the server was down, and so connects
 	retired atomic.Bool
 	cut     atomic.Bool // it was closed because the server stood still
 }
@@ -73,28 +77,42 @@ func (s *server) newLink() (*link, error) {
 // ConnOpened implements weft.ConnOpenedHook.
 func (l *link) ConnOpened(*weft.Peer) {
 	l.conns.Add(1)
-	s := l.s
-	s.health.Connected(s.c.now())
-	if s.down.Swap(false) {
-		s.c.cfg.Log.Info("server reached", "addr", s.address)
-		s.c.kick()
-	}
+	l.s.rose(l)
 }
 
 // ConnClosed implements weft.ConnClosedHook.
 func (l *link) ConnClosed(*weft.Peer, error) {
 	if l.conns.Add(-1) == 0 && !l.retired.Load() {
-		l.s.fell("its connection was lost")
+		l.s.fell(l, "its connection was lost")
 	}
 }
 
-// fell notes that the server cannot be reached. Its client goes on trying.
-func (s *server) fell(why string) {
-	if s.down.Swap(true) {
+// fell notes that the server cannot be reached. Its client goes on trying. What is said
+// of a client that the server no longer has counts for nothing.
+func (s *server) fell(l *link, why string) {
+	s.turning.Lock()
+	defer s.turning.Unlock()
+	if s.link.Load() != l || s.down.Load() {
 		return
 	}
+	s.down.Store(true)
+	s.turns.Add(1)
 	s.health.Lost(s.c.now())
 	s.c.cfg.Log.Warn("server lost", "addr", s.address, "why", why)
+	s.c.kick()
+}
+
+// rose notes that the server can be reached.
+func (s *server) rose(l *link) {
+	s.turning.Lock()
+	defer s.turning.Unlock()
+	s.health.Connected(s.c.now())
+	if s.link.Load() != l || !s.down.Load() {
+		return
+	}
+	s.down.Store(false)
+	s.turns.Add(1)
+	s.c.cfg.Log.Info("server reached", "addr", s.address)
 	s.c.kick()
 }
 
@@ -117,7 +135,7 @@ func (s *server) ping() {
 	e, failed := asError(err)
 	alive := !failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed
 	s.alive.Store(alive)
-	if !alive && e.Code == weft.DeadlineExceeded && s.c.life.Err() == nil {
+	if !alive && e.Code == weft.DeadlineExceeded && l.conns.Load() > 0 && s.c.life.Err() == nil {
 		s.cut(l)
 	}
 }
@@ -148,7 +166,9 @@ func (s *server) rest() {
 	if err != nil {
 		return // it could be made before
 	}
-	s.retire(s.link.Swap(fresh))
+	if l := s.link.Load(); l != nil && s.link.CompareAndSwap(l, fresh) {
+		s.retire(l)
+	}
 }
 
 // leave closes the connections of a server that is no longer listed.

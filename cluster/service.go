@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/balance"
@@ -21,6 +22,7 @@ type service struct {
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet
+	ruled    bool               // the rules are known, or have been waited for long enough
 	changed  chan struct{}      // closed and replaced with every new view
 	stops    []func()
 }
@@ -29,6 +31,7 @@ type service struct {
 type view struct {
 	snapshot  *registry.Snapshot
 	rules     *route.Rules
+	ruled     bool // calls need not wait for rules
 	plan      *route.Plan
 	instances []weft.Instance // those of the snapshot that the configuration admits
 	servers   []*server       // as many
@@ -99,13 +102,29 @@ func (s *service) learn(snapshot *registry.Snapshot) {
 // rule takes a new document of rules.
 func (s *service) rule(d registry.Document, err error) {
 	if err != nil && d.Version == 0 {
-		return // nothing is known, so nothing changes
+		s.withoutRules() // nothing is known, so nothing changes
+		return
 	}
+	defer s.withoutRules()
 	if err := s.rules.Update(d.Value, d.Version); err != nil {
 		s.c.cfg.Log.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
 		return
 	}
+	s.mu.Lock()
+	s.ruled = true
+	s.mu.Unlock()
 	s.rebuild()
+}
+
+// withoutRules has calls wait for rules no longer.
+func (s *service) withoutRules() {
+	s.mu.Lock()
+	was := s.ruled
+	s.ruled = true
+	s.mu.Unlock()
+	if !was {
+		s.rebuild()
+	}
 }
 
 // rebuild makes a new view of what is known now.
@@ -117,7 +136,7 @@ func (s *service) rebuild() {
 	if s.snapshot == nil || s.c.closed {
 		return
 	}
-	v := &view{snapshot: s.snapshot, rules: s.rules.Rules()}
+	v := &view{snapshot: s.snapshot, rules: s.rules.Rules(), ruled: s.ruled || s.c.cfg.NoRules}
 	for _, i := range s.snapshot.Instances {
 		if s.c.cfg.admits(&i) {
 			v.instances = append(v.instances, i)
@@ -166,12 +185,29 @@ func (v *view) nodes() []balance.Node {
 	return nodes
 }
 
+// at returns the server at an address, nil when there is none.
+func (v *view) at(address string) *server {
+	for _, s := range v.servers {
+		if s.address == address {
+			return s
+		}
+	}
+	return nil
+}
+
 // known reports whether the view is worth acting on: a registry that has never
-// answered says nothing.
-func (v *view) known() bool { return v != nil && (len(v.instances) > 0 || v.snapshot.Err == nil) }
+// answered says nothing, and rules can forbid what the list alone allows.
+func (v *view) known() bool { return v.listed() && v.ruled }
+
+// listed reports whether the list of instances is known.
+func (v *view) listed() bool { return v != nil && (len(v.instances) > 0 || v.snapshot.Err == nil) }
+
+// rulesPatience is how long calls wait for the rules once the servers are known.
+const rulesPatience = time.Second
 
 // wait waits for a view that is known.
 func (s *service) wait(ctx context.Context, method string) (*view, error) {
+	var late <-chan time.Time
 	for {
 		s.mu.Lock()
 		changed := s.changed
@@ -180,8 +216,16 @@ func (s *service) wait(ctx context.Context, method string) (*view, error) {
 		if v.known() {
 			return v, nil
 		}
+		if v.listed() && late == nil {
+			timer := time.NewTimer(rulesPatience)
+			defer timer.Stop()
+			late = timer.C
+		}
 		select {
 		case <-changed:
+		case <-late:
+			s.c.cfg.Log.Warn("the rules are not known in time, calls are made without", "service", s.name)
+			s.withoutRules()
 		case <-s.c.life.Done():
 			return nil, closedError(method)
 		case <-ctx.Done():

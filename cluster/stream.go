@@ -48,7 +48,7 @@ func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts .
 // open opens the stream on one server after the other.
 func (x *call) open(sample any) (weft.StreamEnd, error) {
 	for {
-		s := x.choose()
+		s := x.picked() // a stream may be quiet for long, and so is no probe
 		if s == nil {
 			return nil, x.noServer()
 		}
@@ -68,34 +68,41 @@ func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
 		return nil, x.noLink(s)
 	}
 	b := s.breaker(x.m.number)
-	if !b.Allow(x.pick.Now) {
+	if !b.AllowStream(x.pick.Now) {
 		return nil, breakerOpen(x.m.name, s.address)
 	}
 	s.used.Store(true)
-	// For the balancer a stream is a call that was over at once: that it lasts, or that
-	// nothing comes for hours, must not look like a server that hangs.
-	s.stats.Begin(x.pick.Now)
+	// For the balancer a stream is no call: that it lasts, or that nothing comes for
+	// hours, must not look like a server that hangs.
 	s.health.BeginStream(x.pick.Now)
 	end, err := l.client.OpenStream(x.ctx, x.m.name, sample, x.opts...)
-	s.stats.End(x.pick.Now, 1, balance.Canceled)
-	st := &stream{StreamEnd: end, x: x, s: s, b: b}
+	st := &stream{StreamEnd: end, x: x, s: s, l: l, b: b}
 	if err != nil {
 		err = x.unlessLeft(l, err)
 		st.tell(err)
 		return nil, err
 	}
+	// Whoever ends the context of a stream need not look at it again.
+	st.forget = context.AfterFunc(x.ctx, func() {
+		st.tell(canceled())
+		st.leave()
+	})
 	return st, nil
 }
+
+func canceled() error { return &weft.Error{Code: weft.Canceled, Outcome: weft.OutcomeUnknown} }
 
 // stream is a stream that tells how it goes: its first message, or its failure
 // before that, says whether the server works.
 type stream struct {
 	weft.StreamEnd
-	x     *call
-	s     *server
-	b     *breaker.Breaker
-	told  sync.Once
-	ended sync.Once
+	x      *call
+	s      *server
+	l      *link
+	b      *breaker.Breaker
+	told   sync.Once
+	ended  sync.Once
+	forget func() bool // when it has ended, nobody waits for the end of its context
 }
 
 func (s *stream) tell(err error) {
@@ -104,12 +111,12 @@ func (s *stream) tell(err error) {
 		took := now - s.x.pick.Now
 		v := verdict{}
 		if err != nil && !errors.Is(err, io.EOF) {
-			v = judge(s.x.ctx, err)
+			v = judge(s.x.ctx, err, s.l.client.Peer() != nil)
 		}
 		s.s.health.EndStream(now, took, v.health)
-		s.b.Done(now, took, v.breaker)
+		s.b.DoneStream(now, took, v.breaker)
 		if v.gone != "" {
-			s.s.fell(v.gone)
+			s.s.fell(s.l, v.gone)
 		}
 	})
 }
@@ -134,13 +141,28 @@ func (s *stream) Send(msg any) error {
 	return err
 }
 
+// CloseSend implements weft.StreamEnd.
+func (s *stream) CloseSend() error {
+	err := s.StreamEnd.CloseSend()
+	if err != nil {
+		s.tell(err)
+		s.end()
+	}
+	return err
+}
+
 // Close implements weft.StreamEnd.
 func (s *stream) Close() error {
 	err := s.StreamEnd.Close()
-	s.tell(&weft.Error{Code: weft.Canceled, Outcome: weft.OutcomeUnknown})
+	s.tell(canceled())
 	s.end()
 	return err
 }
 
 // end gives back the stream's place among the calls that may be in flight.
-func (s *stream) end() { s.ended.Do(func() { s.x.m.limits.leave(s.x.p) }) }
+func (s *stream) end() {
+	s.forget()
+	s.leave()
+}
+
+func (s *stream) leave() { s.ended.Do(func() { s.x.m.limits.leave(s.x.p) }) }

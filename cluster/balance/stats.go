@@ -102,6 +102,10 @@ func (s *Stats) End(now, latency time.Duration, result Result) {
 	s.observe(now, took)
 }
 
+// Drop counts a call that is over and has shown nothing, such as a one-way call, in the
+// place of End.
+func (s *Stats) Drop() { s.inFlight.Add(-1) }
+
 // Restart forgets the latency and makes the server new again: for one that
 // comes back after an ejection. Calls in flight stay counted.
 func (s *Stats) Restart(now time.Duration) {

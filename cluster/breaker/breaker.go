@@ -97,13 +97,30 @@ func (b *Breaker) Allow(now time.Duration) bool {
 	return true
 }
 
+// Ready tells whether it is worth to ask Allow: not while the breaker is open, nor while
+// the call that was let through is under way.
+func (b *Breaker) Ready(now time.Duration) bool {
+	switch g := gate(b.gate.Load()); g.state() {
+	case Closed:
+		return g == shut
+	case Open:
+		return now >= g.time()
+	case HalfOpen:
+		return now-g.time() >= b.patience() // Allow finds that it hangs
+	}
+	return false
+}
+
+// patience is how long the call that was let through may take.
+func (b *Breaker) patience() time.Duration { return max(b.settings.window, overdueAfter*b.usual()) }
+
 // probe tells whether a breaker that is not closed lets a call through.
 func (b *Breaker) probe(now time.Duration, g gate) bool {
 	switch g.state() {
 	case Open:
 		return now >= g.time() && b.gate.CompareAndSwap(int64(g), int64(gateAt(HalfOpen, now)))
 	case HalfOpen:
-		if now-g.time() >= max(b.settings.window, overdueAfter*b.usual()) {
+		if now-g.time() >= b.patience() {
 			b.trip(now, g, probeHung)
 		}
 	}
