@@ -296,3 +296,24 @@ func TestCredentialsAreNeverPrinted(t *testing.T) {
 		}
 	})
 }
+
+// A credential that is not to be had for now is the caller's to hear of: asking for it
+// again and again would keep whoever gives it out from coming back.
+func TestCredentialUnavailable(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0
+		c := start(t, nil, newProbe().register).dial(&weft.ClientConfig{
+			Credential: func(context.Context, string) (weft.Credential, error) {
+				if asked++; asked > 100 {
+					t.Error("it is asked without end")
+					return weft.Credential{}, weft.Errorf(weft.Internal, "enough")
+				}
+				return weft.Credential{}, weft.Errorf(weft.Unavailable, "the token service is away")
+			},
+		})
+		err := c.Call(t.Context(), "Probe.Echo", &Args{}, nil)
+		if weft.CodeOf(err) != weft.Unavailable || asked > 2 {
+			t.Errorf("after asking %d times the call ended with %v", asked, err)
+		}
+	})
+}

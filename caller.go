@@ -113,6 +113,18 @@ func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
 	return o.timeout, o.bounded
 }
 
+// ReplyMetadataOf is where the last WithReplyMetadata among opts has the metadata
+// stored; nil if there is none. It is for those who make several calls of one.
+func ReplyMetadataOf(opts ...CallOption) *Metadata {
+	var o callOptions
+	for _, opt := range opts {
+		if opt.apply(&o) != nil {
+			return nil // the call itself will say what is wrong
+		}
+	}
+	return o.reply
+}
+
 // WithCredential sets the credential of a call.
 func WithCredential(cred Credential) CallOption {
 	return optionFunc(func(o *callOptions) error { o.credential = &cred; return nil })

@@ -230,10 +230,19 @@ func (c *Client) callSlow(ctx context.Context, method string, args, reply any, o
 		if err != nil {
 			return err
 		}
-		if err = c.caller.call(ctx, s, method, args, reply, o); err == nil || !again(err) {
-			return err
+		err = c.caller.call(ctx, s, method, args, reply, o)
+		if err == nil || !again(err) || s.Usable() && reasonOf(err) != session.ReasonDraining {
+			return err // also what is no fault of the connection, such as a credential that is not to be had
 		}
 	}
+}
+
+func reasonOf(err error) string {
+	e := (*Error)(nil)
+	if !asWeft(err, &e) {
+		return ""
+	}
+	return e.Reason
 }
 
 // ready returns a session that can be used at once: the first one, or any when

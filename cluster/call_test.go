@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -306,8 +307,13 @@ func TestHedge(t *testing.T) {
 		var worst time.Duration
 		for range 9 {
 			began := time.Now()
-			if name := who(t, ctx, c); name == "a" {
+			var back weft.Metadata
+			name := who(t, ctx, c, weft.WithReplyMetadata(&back))
+			if name == "a" {
 				t.Error("the slow server was waited for")
+			}
+			if got := back.Get("server"); got != name {
+				t.Errorf("%s answered and the metadata of %q came back", name, got)
 			}
 			worst = max(worst, time.Since(began))
 		}
@@ -371,6 +377,49 @@ func TestOneway(t *testing.T) {
 		time.Sleep(time.Second)
 		if n := f.servers["a"].runs.Load() + f.servers["b"].runs.Load(); n != 10 {
 			t.Errorf("ten one-way calls ran %d times", n)
+		}
+	})
+}
+
+// What a handler passes on of a call of its own is not what became of this one.
+func TestPassedOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		f.servers["a"].fail.Store(weft.Errorf(weft.Unavailable, "passed on").WithReason("BREAKER_OPEN"))
+		c := f.client(nil)
+		_, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
+		wantError(t, err, weft.Unavailable, weft.Executed, "passed on")
+	})
+}
+
+// When an attempt may have run, the call may have, whatever became of the next attempt.
+func TestWhatTheWholeCallDid(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		f.servers["a"].slow(time.Second)
+		c := f.client(nil)
+		go func() {
+			time.Sleep(500 * time.Millisecond)
+			f.servers["a"].srv.Close()
+		}()
+		_, err := weft.Invoke[Reply](cluster.WithIdempotent(t.Context()), c, "Who.Who", &Args{}, weft.WithTimeout(5*time.Second))
+		wantError(t, err, weft.Unavailable, weft.OutcomeUnknown)
+	})
+}
+
+// A stream whose context ends gives its place back.
+func TestStreamLeavesWithItsContext(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Methods = map[string]route.Method{"Who.Chat": {MaxInFlight: 2}}
+		})
+		for range 10 {
+			ctx, cancel := context.WithCancel(t.Context())
+			_, err := weft.OpenStream[Args, Reply](ctx, c, "Who.Chat")
+			must(t, err)
+			cancel()
+			synctest.Wait()
 		}
 	})
 }
@@ -516,8 +565,12 @@ func TestFanOut(t *testing.T) {
 		if keys(got) != "[a b c]" {
 			t.Errorf("a broadcast was answered by %v", got)
 		}
-		quickest, err := cluster.Fork[Reply](t.Context(), c, "Who.Who", &Args{})
+		var back weft.Metadata
+		quickest, err := cluster.Fork[Reply](t.Context(), c, "Who.Who", &Args{}, weft.WithReplyMetadata(&back))
 		must(t, err)
+		if back.Get("server") != "a" || quickest.Metadata.Get("server") != "a" {
+			t.Errorf("the metadata of a fork is %v and %v", back, quickest.Metadata)
+		}
 		if quickest.Reply.Server != "a" || quickest.Instance.ID != "mem://a" {
 			t.Errorf("the first of a fork is %s at %s", quickest.Reply.Server, quickest.Instance.ID)
 		}

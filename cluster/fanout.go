@@ -14,8 +14,9 @@ import (
 // Answer is what one server made of a call.
 type Answer[R any] struct {
 	Instance weft.Instance
-	Reply    *R    // nil when Err is set
-	Err      error // an *weft.Error
+	Reply    *R            // nil when Err is set
+	Metadata weft.Metadata // that came back, with the error as well
+	Err      error         // an *weft.Error
 }
 
 // mostAtOnce is how many servers a fan-out asks at the same time.
@@ -85,14 +86,23 @@ func Fork[R any](ctx context.Context, c *Client, method string, args any, opts .
 		}()
 	}
 	var errs []error
+	var first *Answer[R]
 	for range instances {
-		a := <-ended
-		if a.Err == nil {
-			return a, nil
+		switch a := <-ended; {
+		case a.Err != nil:
+			errs = append(errs, fmt.Errorf("%s: %w", a.Instance.ID, a.Err))
+		case first == nil:
+			first = a
+			cancel() // and wait for the others, which still read args
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", a.Instance.ID, a.Err))
 	}
-	return nil, errors.Join(errs...)
+	if first == nil {
+		return nil, errors.Join(errs...)
+	}
+	if back := weft.ReplyMetadataOf(opts...); back != nil {
+		*back = first.Metadata
+	}
+	return first, nil
 }
 
 // ask makes the call to one instance.
@@ -100,7 +110,8 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	one := *x
 	one.pick.Now = one.c.now()
 	reply := new(R)
-	if a.Err = one.send(one.v.servers[i], ctx, reply, one.opts); a.Err == nil {
+	opts := append(one.opts[:len(one.opts):len(one.opts)], weft.WithReplyMetadata(&a.Metadata))
+	if a.Err = one.send(one.v.servers[i], ctx, reply, opts); a.Err == nil {
 		a.Reply = reply
 	}
 }

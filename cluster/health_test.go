@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"sync"
@@ -89,6 +90,46 @@ func TestFrozenServer(t *testing.T) {
 		})
 		if made.Load() < 3000 {
 			t.Errorf("only %d calls were made", made.Load())
+		}
+		// New connections work, and one is made though nobody calls.
+		before := f.servers["a"].runs.Load()
+		time.Sleep(time.Minute)
+		load(t, c, 3, 10*time.Second, &made, nil, func() {})
+		if got := f.servers["a"].runs.Load() - before; got < 300 {
+			t.Errorf("a minute later the server got only %d calls", got)
+		}
+	})
+}
+
+// What goes wrong on the client's side, or is refused for the sake of the call, says
+// nothing about servers.
+func TestRefusalsAreNoFall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		var broken atomic.Bool
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Client.Credential = func(context.Context, string) (weft.Credential, error) {
+				if broken.Load() {
+					return weft.Credential{}, weft.Errorf(weft.Unavailable, "the token service is away")
+				}
+				return weft.Credential{}, nil
+			}
+		})
+		shares(t, c, 30)
+		broken.Store(true)
+		for range 30 {
+			if _, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{}, weft.WithTimeout(time.Second)); err == nil {
+				t.Error("a call without a credential went well")
+			}
+		}
+		for _, k := range c.Explain(t.Context(), "Who.Who", nil).Candidates {
+			if !k.Connected || k.Why != "it may get the call" {
+				t.Errorf("%s: %s", k.Instance.ID, k.Why)
+			}
+		}
+		broken.Store(false)
+		if got := shares(t, c, 30); len(got) != 3 {
+			t.Errorf("with credentials again the calls go to %v", got)
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (x *call) hedgeAfter(now time.Duration) time.Duration {
 type ending struct {
 	s      *server
 	err    error
-	second bool
+	number int
 }
 
 // hedged makes the call, and once more on another server if it takes longer than
@@ -45,6 +45,15 @@ func (x *call) hedged(after time.Duration) error {
 	// What goroutines share must not make every call allocate.
 	first := *x
 	reply := first.reply
+	back := weft.ReplyMetadataOf(first.opts...)
+	var backs [2]weft.Metadata // of the two attempts, which must not share one
+	own := func(n int, opts ...weft.CallOption) []weft.CallOption {
+		if back != nil {
+			opts = append(opts, weft.WithReplyMetadata(&backs[n]))
+		}
+		return append(first.opts[:len(first.opts):len(first.opts)], opts...)
+	}
+	opts := own(0)
 	ctx, cancel := context.WithCancel(first.ctx)
 	defer cancel()
 	ended := make(chan ending, 2)
@@ -53,13 +62,13 @@ func (x *call) hedged(after time.Duration) error {
 		return first.noServer()
 	}
 	// It ends with the attempt, which ctx ends at the latest.
-	go func() { ended <- ending{s, first.send(s, ctx, reply, first.opts), false} }()
+	go func() { ended <- ending{s, first.send(s, ctx, reply, opts), 0} }()
 
 	timer := time.NewTimer(after)
 	defer timer.Stop()
 	select {
 	case e := <-ended:
-		return first.sole(e)
+		return first.sole(e, back, &backs)
 	case <-timer.C:
 	}
 	second := first
@@ -67,13 +76,16 @@ func (x *call) hedged(after time.Duration) error {
 	second.pick.Now, second.pick.Random = first.c.now(), first.pick.Random*0x9e3779b97f4a7c15+1
 	other := second.choose()
 	if other == nil || other == s || !first.c.budget.Withdraw(second.pick.Now) {
-		return first.sole(<-ended)
+		return first.sole(<-ended, back, &backs)
 	}
 	// Two attempts must not decode into the same reply.
 	second.reply = blank(reply)
-	opts := append(first.opts[:len(first.opts):len(first.opts)], weft.WithAttempt(1))
+	again := own(1, weft.WithAttempt(1))
+	if d := first.c.timeLimit(first.ctx, first.opts, 0); d > 0 {
+		again = append(again, weft.WithTimeout(max(first.pick.Now+d-second.pick.Now, 1)))
+	}
 	// It ends like the first.
-	go func() { ended <- ending{other, second.send(other, ctx, second.reply, opts), true} }()
+	go func() { ended <- ending{other, second.send(other, ctx, second.reply, again), 1} }()
 
 	winner := <-ended
 	if winner.err != nil && !answered(winner.err) {
@@ -81,20 +93,29 @@ func (x *call) hedged(after time.Duration) error {
 		loser := winner
 		if winner = <-ended; winner.err != nil && !answered(winner.err) {
 			first.pick.Tried.Add(other.stats)
+			if e, ok := asError(loser.err); ok && (e.Outcome == weft.OutcomeUnknown || e.Outcome == weft.Executed) {
+				winner.err = loser.err // what says most of the call
+			}
 			return first.failed(loser.s, winner.err)
 		}
 	} else {
 		cancel()
 		<-ended // the loser no longer touches its reply
 	}
-	if winner.second && winner.err == nil {
+	if winner.number == 1 && winner.err == nil {
 		move(reply, second.reply)
+	}
+	if back != nil {
+		*back = backs[winner.number]
 	}
 	return winner.err
 }
 
 // sole ends a call that had one attempt.
-func (x *call) sole(e ending) error {
+func (x *call) sole(e ending, back *weft.Metadata, backs *[2]weft.Metadata) error {
+	if back != nil {
+		*back = backs[e.number]
+	}
 	if e.err == nil {
 		return nil
 	}

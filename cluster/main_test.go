@@ -58,6 +58,9 @@ func (n *node) Who(ctx context.Context, a *Args) (*Reply, error) {
 	n.runs.Add(1)
 	n.open.Add(1)
 	defer n.open.Add(-1)
+	if err := weft.SetReplyMetadata(ctx, "server", n.name); err != nil {
+		return nil, err
+	}
 	if d := n.took.Load(); d > 0 {
 		select {
 		case <-time.After(time.Duration(d)):
