@@ -2,6 +2,7 @@ package weft
 
 import (
 	"context"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -23,13 +24,18 @@ type Registry interface {
 type Registration interface {
 	// Update replaces what is published; Service and ID must stay the same.
 	Update(instance Instance) error
-	// Close withdraws the instance at once.
+	// Close withdraws the instance at once, and returns when that is done or ctx has
+	// ended. Before it has returned the server does not register the service anew.
 	Close(ctx context.Context) error
 }
 
-// withdrawTimeout bounds how long a shutdown waits for a registry that does not
+// withdrawTimeout bounds how long a server waits for a registry that does not
 // answer. What cannot be withdrawn expires there.
 const withdrawTimeout = 2 * time.Second
+
+// withdrawReserve is the part of withdrawTimeout that the registry does not get: so
+// that its failure is in the log before the server is gone.
+const withdrawReserve = withdrawTimeout / 20
 
 // announcer publishes the services of a server.
 type announcer struct {
@@ -37,11 +43,12 @@ type announcer struct {
 	registry Registry
 	template Instance // without service
 
-	mu     sync.Mutex
-	open   bool // there is an address, and no shutdown
-	shown  map[string]Registration
-	load   *Load // as last published
-	totals totals
+	mu      sync.Mutex
+	open    bool // there is an address, and no shutdown
+	shown   map[string]Registration
+	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
+	load    *Load                      // as last published
+	totals  totals
 }
 
 // totals are sums over all methods, up to a moment.
@@ -53,34 +60,27 @@ type totals struct {
 }
 
 // announce publishes the server's services with the address of a listener, unless
-// it is published already. It is called when the listener is ready.
+// it is published already. It is called when the listener is ready. After an error
+// nothing is published, and another listener can be announced.
 func (s *Server) announce(l net.Listener) error {
 	a := s.announcer
 	if a == nil {
 		return nil
 	}
 	a.mu.Lock()
-	defer a.mu.Unlock()
 	if a.open || s.stopping() {
+		a.mu.Unlock()
 		return nil
 	}
-	if a.template.Address == "" {
-		address, err := reachable(l.Addr())
-		if err != nil {
-			return err
-		}
-		a.template.Address = address
+	before := a.template
+	if err := a.begin(l.Addr(), s.schemeOf(l)); err != nil {
+		a.template = before
+		leaving := a.leaveAll()
+		a.mu.Unlock()
+		await(context.Background(), leaving)
+		return err
 	}
-	if a.template.ID == "" {
-		a.template.ID = a.template.Address
-	}
-	a.open = true
-	a.totals = a.count(time.Now())
-	for _, service := range s.Services.names() {
-		if err := a.show(service); err != nil {
-			return err
-		}
-	}
+	a.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cfg.ReportLoad > 0 && !s.closed {
@@ -91,36 +91,58 @@ func (s *Server) announce(l net.Listener) error {
 	return nil
 }
 
+// begin completes the template and publishes all services. It is called with the
+// lock held.
+func (a *announcer) begin(addr net.Addr, scheme string) error {
+	if a.template.Address == "" {
+		address, err := reachable(addr, scheme)
+		if err != nil {
+			return err
+		}
+		a.template.Address = address
+	}
+	if a.template.ID == "" {
+		a.template.ID = a.template.Address
+	}
+	a.open = true
+	a.totals = a.count(time.Now())
+	for _, service := range a.s.Services.names() {
+		if err := a.show(service); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // changed publishes a service that was registered, or withdraws one that was
-// removed, while the server serves.
-func (a *announcer) changed(service string, there bool) {
+// removed, while the server serves. Two changes may be told in the wrong order, so
+// what there is now counts.
+func (a *announcer) changed(service string, _ bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.settle(service)
+}
+
+// settle publishes or withdraws a service, as the server has it or not. It is
+// called with the lock held.
+func (a *announcer) settle(service string) {
 	if !a.open {
 		return
 	}
-	if there {
-		if err := a.show(service); err != nil {
-			a.s.cfg.Log.Error("the service cannot be registered", "service", service, "error", err)
-		}
+	if !slices.Contains(a.s.Services.names(), service) {
+		a.leave(service)
 		return
 	}
-	if r := a.shown[service]; r != nil {
-		delete(a.shown, service)
-		// Removing a service does not wait for a registry; it ends in bounded time.
-		go func() {
-			ctx, cancel := context.WithTimeout(context.Background(), withdrawTimeout)
-			defer cancel()
-			if err := r.Close(ctx); err != nil {
-				a.s.cfg.Log.Warn("the service could not be withdrawn", "service", service, "error", err)
-			}
-		}()
+	if err := a.show(service); err != nil {
+		a.s.cfg.Log.Error("the service cannot be registered", "service", service, "error", err)
 	}
 }
 
-// show is called with the lock held.
+// show publishes a service. One that is being withdrawn is published when that has
+// ended: the registry would refuse it, or the withdrawal take it away. It is called
+// with the lock held.
 func (a *announcer) show(service string) error {
-	if a.shown[service] != nil {
+	if a.shown[service] != nil || a.leaving[service] != nil {
 		return nil
 	}
 	r, err := a.registry.Register(a.instance(service))
@@ -142,28 +164,71 @@ func (a *announcer) instance(service string) Instance {
 	return i
 }
 
-// withdraw takes everything back, so that no client comes any more.
-func (a *announcer) withdraw(ctx context.Context) {
-	a.mu.Lock()
-	a.open = false
-	shown := a.shown
-	a.shown = make(map[string]Registration)
-	a.mu.Unlock()
-	if len(shown) == 0 {
+// leave begins to withdraw a service. It is called with the lock held.
+func (a *announcer) leave(service string) {
+	r := a.shown[service]
+	if r == nil {
 		return
 	}
-	// It is tried even when a shutdown has no time: clients would go on coming.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTimeout)
-	defer cancel()
-	var wg sync.WaitGroup
-	for service, r := range shown {
-		wg.Go(func() {
-			if err := r.Close(ctx); err != nil {
-				a.s.cfg.Log.Warn("the service could not be withdrawn", "service", service, "error", err)
-			}
-		})
+	delete(a.shown, service)
+	ctx, done := context.WithTimeout(context.Background(), withdrawTimeout)
+	a.leaving[service] = ctx
+	// It ends with the registry's answer, for which nobody waits longer than ctx lasts.
+	go func() {
+		defer done()
+		asked, cancel := context.WithTimeout(ctx, withdrawTimeout-withdrawReserve)
+		defer cancel()
+		if err := r.Close(asked); err != nil {
+			a.s.cfg.Log.Warn("the service could not be withdrawn", "service", service, "error", err)
+		}
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.leaving, service)
+		a.settle(service) // it may have come back meanwhile
+	}()
+}
+
+// leaveAll begins to withdraw everything and returns the withdrawals under way. It
+// is called with the lock held.
+func (a *announcer) leaveAll() []context.Context {
+	a.open = false
+	for service := range a.shown {
+		a.leave(service)
 	}
-	wg.Wait()
+	return slices.Collect(maps.Values(a.leaving))
+}
+
+// withdraw begins to take everything back, so that no client comes any more. It
+// returns what is under way, for await. A second call returns what is left of the
+// first.
+func (a *announcer) withdraw() []context.Context {
+	if a == nil {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.leaveAll()
+}
+
+// await waits until the withdrawals have ended, at most until withdrawTimeout after
+// they began, or until ctx ends.
+func await(ctx context.Context, leaving []context.Context) {
+	for _, l := range leaving {
+		select {
+		case <-l.Done():
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// patience is how long a shutdown waits for the registry before it drains. The
+// calls in flight need the rest of its time.
+func patience(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(withdrawTimeout, time.Until(deadline)/4)
+	}
+	return withdrawTimeout
 }
 
 // report publishes the server's load from time to time.
@@ -249,26 +314,26 @@ func (s *Server) inFlight() int {
 	return n
 }
 
-// reachable makes an address that clients can use of the one that a listener has.
-// One that listens everywhere is reached at an address of this machine.
-func reachable(addr net.Addr) (string, error) {
-	network := addr.Network()
-	if network != "tcp" {
-		return network + "://" + addr.String(), nil
+// reachable makes an address that clients can use of the one that a listener of a
+// transport has. One that listens everywhere is reached at an address of this
+// machine, whatever the transport does on top of TCP.
+func reachable(addr net.Addr, scheme string) (string, error) {
+	if addr.Network() != "tcp" {
+		return scheme + "://" + addr.String(), nil
 	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
 		return "", Errorf(InvalidArgument, "weft: address %v: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
-		return "tcp://" + net.JoinHostPort(host, port), nil
+		return scheme + "://" + net.JoinHostPort(host, port), nil
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
 		return "", Errorf(FailedPrecondition,
 			"weft: the server listens on every address, and those of this machine cannot be read; set Instance.Address: %w", err)
 	}
-	return "tcp://" + net.JoinHostPort(preferred(own), port), nil
+	return scheme + "://" + net.JoinHostPort(preferred(own), port), nil
 }
 
 // preferred chooses the address of a machine at which others are likely to reach

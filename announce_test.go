@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/transport"
+	"github.com/weftrpc/weft/transport/mem"
+	"github.com/weftrpc/weft/transport/tcp"
 )
 
 // board is a registry that remembers what it was told.
@@ -18,21 +21,25 @@ type board struct {
 	mu     sync.Mutex
 	has    map[string]weft.Instance
 	log    []string
-	refuse error
+	refuse map[string]error
 	held   chan struct{} // closed: withdrawing does not wait; nil: the same
+	deaf   bool          // withdrawing does not look at its context
 }
 
 func (b *board) Register(i weft.Instance) (weft.Registration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.refuse != nil {
-		return nil, b.refuse
+	if err := b.refuse[i.Service]; err != nil {
+		return nil, err
 	}
 	if err := i.Check(); err != nil {
 		return nil, err
 	}
 	if b.has == nil {
 		b.has = make(map[string]weft.Instance)
+	}
+	if _, taken := b.has[i.Service]; taken {
+		return nil, errors.New("registered already")
 	}
 	b.has[i.Service] = i
 	b.log = append(b.log, "+"+i.Service)
@@ -67,10 +74,14 @@ func (n *notice) Update(i weft.Instance) error {
 }
 
 func (n *notice) Close(ctx context.Context) error {
+	over := ctx.Done()
+	if n.b.deaf {
+		over = nil
+	}
 	if n.b.held != nil {
 		select {
 		case <-n.b.held:
-		case <-ctx.Done():
+		case <-over:
 			return ctx.Err()
 		}
 	}
@@ -166,7 +177,7 @@ func TestAnnounce(t *testing.T) {
 	})
 
 	t.Run("refused", func(t *testing.T) {
-		b := &board{refuse: errors.New("no room")}
+		b := &board{refuse: map[string]error{"Arith": errors.New("no room")}}
 		srv := weft.NewServer(&weft.ServerConfig{Registry: b})
 		must(t, srv.Register(Arith{}))
 		err := srv.ListenAndServe(t.Context(), "tcp://127.0.0.1:0")
@@ -212,6 +223,211 @@ func TestAnnounceEverywhere(t *testing.T) {
 	}
 	if got := b.said(); got != "+Arith -Arith" {
 		t.Errorf("the registry was told %q, want one registration and its end", got)
+	}
+}
+
+// Of several listeners the first is the one that clients are told of.
+func TestAnnounceFirstListener(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			b := &board{}
+			srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(mem.New())})
+			must(t, srv.Register(Arith{}))
+			ctx, cancel := context.WithCancel(t.Context())
+			over := make(chan error, 1)
+			go func() { over <- srv.ListenAndServe(ctx, "mem://first", "mem://second", "mem://third") }()
+			synctest.Wait()
+			if i, ok := b.get("Arith"); !ok || i.Address != "mem://first" {
+				t.Errorf("registered is %q (%v), want the first listener", i.Address, ok)
+			}
+			cancel()
+			must(t, <-over)
+		})
+	}
+}
+
+// A service that is removed and registered again is in the registry when the
+// server has it, in whatever time the registry takes to withdraw it.
+func TestAnnounceAgain(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(*weft.Server) error // while the service is being withdrawn
+		want   string
+	}{
+		{"registered again", func(s *weft.Server) error { return s.Register(Arith{}) }, "+Arith -Arith +Arith"},
+		{"and removed again", func(s *weft.Server) error {
+			return errors.Join(s.Register(Arith{}), s.Unregister("Arith"))
+		}, "+Arith -Arith"},
+		{"and removed, and registered", func(s *weft.Server) error {
+			return errors.Join(s.Register(Arith{}), s.Unregister("Arith"), s.Register(Arith{}))
+		}, "+Arith -Arith +Arith"},
+		{"and shut down", func(s *weft.Server) error {
+			return errors.Join(s.Register(Arith{}), s.Shutdown(context.Background()))
+		}, "+Arith -Arith"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &board{held: make(chan struct{})}
+				w := start(t, &weft.ServerConfig{Registry: b}, nil)
+				synctest.Wait()
+				must(t, w.srv.Unregister("Arith"))
+				time.AfterFunc(time.Second, func() { close(b.held) })
+				must(t, tt.change(w.srv))
+				time.Sleep(5 * time.Second)
+				if got := b.said(); got != tt.want {
+					t.Errorf("the registry was told %q, want %q", got, tt.want)
+				}
+			})
+		})
+	}
+}
+
+// Some registries do not look at the context of a withdrawal.
+func TestDeafRegistry(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*weft.Server) error
+	}{
+		{"Shutdown", func(s *weft.Server) error { return s.Shutdown(context.Background()) }},
+		{"Close", (*weft.Server).Close},
+		{"Shutdown of a server whose service leaves", func(s *weft.Server) error {
+			return errors.Join(s.Unregister("Arith"), s.Shutdown(context.Background()))
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := &board{held: make(chan struct{}), deaf: true}
+				w := start(t, &weft.ServerConfig{Registry: b}, nil)
+				synctest.Wait()
+				time.AfterFunc(time.Minute, func() { close(b.held) })
+				began := time.Now()
+				must(t, tt.end(w.srv))
+				if d := time.Since(began); d != 2*time.Second {
+					t.Errorf("it took %v, want two seconds", d)
+				}
+				time.Sleep(time.Minute) // until the registry lets go
+			})
+		})
+	}
+}
+
+// A registry that does not answer leaves most of a shutdown's time to the drain.
+func TestSlowRegistryLeavesTimeToDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{held: make(chan struct{})}
+		w := start(t, &weft.ServerConfig{Registry: b}, func(s *weft.Server) error {
+			return weft.Handle(s, "Slow.Call", func(context.Context, *Args) (*Product, error) {
+				time.Sleep(150 * time.Millisecond)
+				return &Product{}, nil
+			})
+		})
+		c := w.dial(nil)
+		calling, cancel := context.WithCancel(t.Context())
+		last := make(chan time.Time, 1)
+		began := time.Now()
+		go func() {
+			var at time.Time
+			for {
+				if _, err := weft.Invoke[Product](calling, c, "Slow.Call", &Args{}); err != nil {
+					last <- at
+					return
+				}
+				at = time.Now()
+			}
+		}()
+		ctx, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		if err := w.srv.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if d := time.Since(began); d > 2*time.Second {
+			t.Errorf("Shutdown took %v, want two seconds at most", d)
+		}
+		cancel()
+		if d := (<-last).Sub(began); d < 250*time.Millisecond || d > 500*time.Millisecond {
+			t.Errorf("the last call ended after %v, want soon after a quarter of a second", d)
+		}
+	})
+}
+
+// A server of which the registry takes only a part is not published at all, and
+// can be with another listener.
+func TestAnnounceHalfway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &board{refuse: map[string]error{"Other": errors.New("no room")}}
+		network := mem.New()
+		srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(network)})
+		must(t, srv.Register(Arith{}))
+		must(t, srv.RegisterName("Other", Arith{}))
+		err := srv.ListenAndServe(t.Context(), "mem://first", "mem://second")
+		if err == nil || !strings.Contains(err.Error(), "register service Other: no room") {
+			t.Fatalf("ListenAndServe returns %v, want what the registry said", err)
+		}
+		if got := b.said(); got != "+Arith -Arith" {
+			t.Errorf("the registry was told %q, want one registration and its end", got)
+		}
+		must(t, srv.RegisterName("Third", Arith{})) // the server serves nothing now
+		b.mu.Lock()
+		b.refuse = nil
+		b.mu.Unlock()
+		serve(t, srv, "mem://second") // which the failed attempt has given back
+		synctest.Wait()
+		for _, service := range []string{"Arith", "Other", "Third"} {
+			if i, ok := b.get(service); !ok || i.Address != "mem://second" || i.ID != i.Address {
+				t.Errorf("service %s is registered as %+v (%v), want the second listener", service, i, ok)
+			}
+		}
+	})
+}
+
+// layered is a transport that puts something on top of another, as TLS does: its
+// listeners have the addresses of the other.
+type layered struct{ transport.Transport }
+
+func (l layered) Scheme() string { return l.Transport.Scheme() + "+x" }
+
+// The registry gets addresses that the clients' transports know.
+func TestAnnounceScheme(t *testing.T) {
+	for _, tt := range []struct {
+		name, listen string
+		bare         bool // the listener is not the server's own
+		want         string
+	}{
+		{"a layer on TCP", "tcp+x://127.0.0.1:0", false, "tcp+x://127.0.0.1:"},
+		{"a layer on TCP, everywhere", "tcp+x://:0", false, "tcp+x://"},
+		{"TCP", "tcp://127.0.0.1:0", false, "tcp://127.0.0.1:"},
+		{"without a scheme", "127.0.0.1:0", false, "tcp://127.0.0.1:"},
+		{"another network", "mem+x://server", false, "mem+x://server"},
+		{"a listener from elsewhere", "mem+x://server", true, "mem://server"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := &board{}
+			network := mem.New()
+			srv := weft.NewServer(&weft.ServerConfig{Registry: b,
+				Transports: transports(tcp.New(nil), layered{tcp.New(nil)}, layered{network})})
+			must(t, srv.Register(Arith{}))
+			var l net.Listener
+			var err error
+			if tt.bare {
+				l, err = network.Listen(t.Context(), "server")
+			} else {
+				l, err = srv.Listen(t.Context(), tt.listen)
+			}
+			must(t, err)
+			over := make(chan error, 1)
+			go func() { over <- srv.Serve(l) }()
+			var found weft.Instance
+			for ok := false; !ok; time.Sleep(time.Millisecond) {
+				found, ok = b.get("Arith")
+			}
+			if !strings.HasPrefix(found.Address, tt.want) || strings.Contains(found.Address, "[::]") {
+				t.Errorf("the address is %q, want %s…", found.Address, tt.want)
+			}
+			srv.Close()
+			if err := <-over; !errors.Is(err, weft.ErrServerClosed) {
+				t.Errorf("Serve: %v", err)
+			}
+		})
 	}
 }
 

@@ -33,6 +33,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
+	schemes   map[net.Listener]string // of the transports of what Listen returned
 	peers     map[*Peer]struct{}
 	entering  map[net.Conn]struct{} // connections that were let in and are not among the peers yet
 	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
@@ -50,6 +51,7 @@ func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
 		listeners: make(map[net.Listener]struct{}),
+		schemes:   make(map[net.Listener]string),
 		peers:     make(map[*Peer]struct{}),
 		entering:  make(map[net.Conn]struct{}),
 		exec:      session.NewExecutor(),
@@ -108,7 +110,8 @@ func (s *Server) configure() error {
 		return Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
 	}
 	if c.Registry != nil {
-		s.announcer = &announcer{s: s, registry: c.Registry, template: c.Instance.Clone(), shown: make(map[string]Registration)}
+		s.announcer = &announcer{s: s, registry: c.Registry, template: c.Instance.Clone(),
+			shown: make(map[string]Registration), leaving: make(map[string]context.Context)}
 		s.Services.changed = s.announcer.changed
 	}
 	for _, h := range s.hooks.registered {
@@ -142,9 +145,7 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 	for _, a := range addresses {
 		l, err := s.Listen(ctx, a)
 		if err != nil {
-			for _, l := range listeners {
-				l.Close()
-			}
+			s.forgetAll(listeners)
 			return err
 		}
 		listeners = append(listeners, l)
@@ -155,7 +156,9 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 	return s.serveAll(ctx, listeners)
 }
 
-// Listen listens on an address of one of the server's transports, for Serve.
+// Listen listens on an address of one of the server's transports, for Serve. The
+// server remembers the transport's scheme, which its registry is told; a listener
+// from elsewhere is taken for one of the scheme that its Addr names.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
 	t, rest, err := transportFor(s.cfg.Transports, address)
 	if err != nil {
@@ -165,7 +168,19 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	if err != nil {
 		return nil, Errorf(Unavailable, "weft: listen on %s: %w", address, err)
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.schemes[l] = t.Scheme()
+	}
 	return l, nil
+}
+
+// schemeOf is the scheme of addresses at which a listener is reached.
+func (s *Server) schemeOf(l net.Listener) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return orDefault(s.schemes[l], l.Addr().Network())
 }
 
 func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
@@ -174,6 +189,12 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 		for _, h := range s.hooks.listening {
 			h.Listening(l.Addr())
 		}
+	}
+	// It is the first listener whose address the registry gets, so it is not left to
+	// the goroutines.
+	if err := s.announce(listeners[0]); err != nil {
+		s.forgetAll(listeners)
+		return err
 	}
 	for _, l := range listeners {
 		// This goroutine ends when the listener is closed, which every way out of here does.
@@ -213,7 +234,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()
-		l.Close()
+		s.forget(l)
 		return ErrServerClosed
 	}
 	s.listeners[l] = struct{}{}
@@ -262,6 +283,13 @@ func (s *Server) forget(l net.Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.listeners, l)
+	delete(s.schemes, l)
+}
+
+func (s *Server) forgetAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		s.forget(l)
+	}
 }
 
 func (s *Server) stopping() bool {

@@ -17,9 +17,12 @@ const lingering = time.Second
 const cutGrace = 500 * time.Millisecond
 
 // Shutdown ends the server without losing a call: it withdraws its services from
-// the registry, closes the listeners, asks every client to make no more calls, lets those that were made run to their end
-// and their replies be read, and closes the connections. Clients connect elsewhere
-// or anew meanwhile.
+// the registry, closes the listeners, asks every client to make no more calls, lets
+// those that were made run to their end and their replies be read, and closes the
+// connections. Clients connect elsewhere or anew meanwhile.
+//
+// A registry that does not answer holds it up for two seconds at most, and the drain
+// for no more than a quarter of the time that ctx gives.
 //
 // When ctx ends first, the contexts of the calls that still run are cancelled,
 // their callers get Unavailable, the connections are closed, and Shutdown returns an
@@ -28,9 +31,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	if s.announcer != nil {
-		s.announcer.withdraw(ctx)
-	}
+	// It is tried even when there is no time: clients would go on coming.
+	leaving := s.announcer.withdraw()
+	waiting, cancel := context.WithTimeout(ctx, patience(ctx))
+	await(waiting, leaving)
+	cancel()
 	s.mu.Lock()
 	for l := range s.listeners {
 		l.Close()
@@ -86,17 +91,17 @@ func (s *Server) close() {
 	for l := range s.listeners {
 		l.Close()
 	}
+	clear(s.schemes)
 	s.mu.Unlock()
 	s.stop()
-	if s.announcer != nil {
-		s.announcer.withdraw(context.Background())
-	}
+	leaving := s.announcer.withdraw()
 	s.admitted.Wait()
 	for _, p := range s.Peers() {
 		p.s.Close(closedStatus())
 	}
 	s.conns.Wait()
 	s.exec.Close()
+	await(context.Background(), leaving)
 }
 
 func closedStatus() *wire.Status {

@@ -37,10 +37,10 @@ const (
 
 // The defaults of a Config.
 const (
-	DefaultConnectTimeout = time.Second     // for a connection, and for its hellos
-	DefaultMaxBackoff     = 2 * time.Second // between two attempts to connect to a server
-	DefaultIdleTimeout    = 5 * time.Minute // without a call, until a server's connections are closed
-	DefaultSlowStart      = 30 * time.Second
+	DefaultConnectTimeout = time.Second      // for a connection, and for its hellos
+	DefaultMaxBackoff     = 2 * time.Second  // between two attempts to connect to a server
+	DefaultIdleTimeout    = 5 * time.Minute  // without a call, until a server's connections are closed
+	DefaultSlowStart      = 30 * time.Second // in which the share of a new server grows from a tenth to all
 )
 
 // Config configures a Client. Registry must be set; everything else has a safe
@@ -67,7 +67,8 @@ type Config struct {
 	// Methods say more about methods, by full name, "Arith.Mul", or by service and
 	// star, "Arith.*". What a rule in the registry says about a method goes before.
 	Methods map[string]route.Method
-	// Retry says when and how often a call is tried again.
+	// Retry says when and how often a call is tried again. The zero values of this and
+	// of the next three are the defaults of their packages.
 	Retry retry.Policy
 	// Budget bounds all retries and hedges of the client together.
 	Budget retry.BudgetConfig
