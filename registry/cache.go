@@ -1,9 +1,11 @@
 package registry
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -33,13 +35,21 @@ func (r *Registry) cache() cache {
 	return cache(filepath.Join(dir, fileName(r.name)))
 }
 
-// fileName makes one part of a path of any name.
+// maxName is how many bytes of a name are written out. File systems take 255, with
+// what comes around it.
+const maxName = 100
+
+// fileName makes one part of a path of any name, never the same for two.
 func fileName(name string) string {
 	escaped := url.PathEscape(name)
 	if escaped == "." || escaped == ".." || escaped == "" {
 		escaped = "%" + escaped
 	}
-	return escaped
+	if len(escaped) <= maxName {
+		return escaped
+	}
+	sum := sha256.Sum256([]byte(name))
+	return fmt.Sprintf("%s~%x", escaped[:maxName], sum[:16])
 }
 
 // cachedList is a list as it lies on the disk.
@@ -70,7 +80,12 @@ func (c cache) loadList(service string) ([]weft.Instance, time.Time, error) {
 		return nil, time.Time{}, err
 	}
 	for i := range list.Instances {
-		if err := list.Instances[i].Check(); err != nil {
+		instance := &list.Instances[i]
+		err := instance.Check()
+		if err == nil && instance.Service != service {
+			err = fmt.Errorf("instance %q is of %s, not of %s", instance.ID, instance.Service, service)
+		}
+		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("registry: cache %s: %w", c, err)
 		}
 	}
@@ -119,17 +134,10 @@ func (c cache) read(kind, name string, into any) error {
 		return nil
 	}
 	path := filepath.Join(string(c), kind, fileName(name)+".json")
-	info, err := os.Stat(path)
+	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return err
-	}
-	if info.Size() > maxCached {
-		return fmt.Errorf("registry: cache %s has %d bytes, at most %d are read", path, info.Size(), maxCached)
-	}
-	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
@@ -137,4 +145,26 @@ func (c cache) read(kind, name string, into any) error {
 		return fmt.Errorf("registry: cache %s: %w", path, err)
 	}
 	return nil
+}
+
+// readFile reads a regular file, at most maxCached bytes of it: to open a pipe would
+// wait for somebody to write into it.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("registry: cache %s is not a regular file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxCached+1))
+	if err == nil && len(data) > maxCached {
+		err = fmt.Errorf("registry: cache %s has more than %d bytes", path, maxCached)
+	}
+	return data, err
 }

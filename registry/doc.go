@@ -25,6 +25,7 @@
 //     registry is away finds its servers.
 //
 // When the registry is back, lists are up to date and lost registrations are renewed
-// within about three seconds; attempts are spread, and made at most ten times a second
-// by each Registry.
+// within about three seconds, of many registrations within their TTL;
+// attempts are spread, and made after failures at most ten times a second by each
+// Registry, or as often as it asks when all is well.
 package registry

@@ -68,20 +68,28 @@ func (r *Registry) Store(ctx context.Context, name string, value []byte, version
 // WatchDocument calls f with a document as soon as it is known, the zero Document
 // if there is none, and whenever it changes. While the registry cannot be reached,
 // f gets the document as it was last known, at the start as it is on the disk, with
-// the error. It calls f from one goroutine at a time, which f must not hold up. After
-// stop has returned, f is not called; stop must not be called by f.
+// the error. Of a registry that keeps no documents it gets ErrNoDocuments, once. It calls
+// f from one goroutine at a time, which f must not hold up. After stop has returned, f is
+// not called; stop must not be called by f.
 func (r *Registry) WatchDocument(name string, f func(Document, error)) (stop func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	driver, ok := r.driver.(Documents)
-	if r.closed || !ok {
+	if r.closed {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(r.life)
 	w := &documentWatch{r: r, name: name, f: f}
 	r.wg.Add(1)
 	// It ends when the watch is stopped or the registry is closed.
-	go w.listen(ctx, driver)
+	go func() {
+		defer r.wg.Done()
+		if ok {
+			w.listen(ctx, driver)
+		} else {
+			w.none()
+		}
+	}()
 	return func() {
 		cancel()
 		w.mu.Lock()
@@ -104,7 +112,6 @@ type documentWatch struct {
 }
 
 func (w *documentWatch) listen(ctx context.Context, driver Documents) {
-	defer w.r.wg.Done()
 	failures := 0
 	for ctx.Err() == nil {
 		answered := false
@@ -120,7 +127,16 @@ func (w *documentWatch) listen(ctx context.Context, driver Documents) {
 		}
 		failures++
 		w.lose(err)
-		w.r.pace.wait(ctx, failures, nil)
+		w.r.pause(ctx, failures, nil)
+	}
+}
+
+// none tells that the registry keeps no documents.
+func (w *documentWatch) none() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.stopped {
+		w.f(Document{}, ErrNoDocuments)
 	}
 }
 

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -12,12 +13,12 @@ import (
 type belief struct {
 	protect time.Duration // not above zero: everything is believed
 
-	instances []weft.Instance // by ID
-	kept      []string        // those among them that the registry does not list
+	instances []weft.Instance      // by ID
+	since     map[string]time.Time // when those of them went missing that the registry does not list
 	revision  uint64
 	any       bool      // something is believed
-	doubted   time.Time // since when the registry is not believed; zero: it is
-	why       string    // it is not
+	doubted   time.Time // since when the registry's lists are older than this one; zero: they are not
+	why       string    // the registry is not believed
 }
 
 // hear takes what the registry says at a moment, and returns when to ask again in
@@ -25,33 +26,78 @@ type belief struct {
 // list's instances are sorted.
 func (b *belief) hear(list List, now time.Time) (again time.Time) {
 	older := b.revision > 0 && list.Revision > 0 && list.Revision < b.revision
-	missing := b.missing(list.Instances)
-	doubtful, why := false, ""
 	switch {
 	case !b.any || b.protect <= 0:
+		b.trust(list)
+		return time.Time{}
+	case older && b.doubted.IsZero():
+		b.doubted, b.why = now, "its revision is older than the one before"
+		fallthrough
 	case older:
-		doubtful, why = true, "its revision is older than the one before"
-	case len(missing) == 0:
-	case len(missing)*2 > len(b.instances):
-		doubtful, why = true, "more than half of its instances are missing"
-	case !b.doubted.IsZero():
-		// Once in doubt, what is missing gets its time to come back.
-		doubtful, why = true, b.why
+		if now.Sub(b.doubted) >= b.protect {
+			b.trust(list)
+			return time.Time{}
+		}
+		return b.doubted.Add(b.protect)
 	}
-	if doubtful && b.doubted.IsZero() {
+	missing := b.missing(list.Instances)
+	if b.trusts() {
+		if len(missing)*2 <= len(b.instances) {
+			b.trust(list)
+			return time.Time{}
+		}
+		b.why = "more than half of its instances are missing"
+	}
+	// Once in doubt, whatever is missing gets its time to come back.
+	return b.keep(list, missing, now)
+}
+
+// trust believes a list as it is.
+func (b *belief) trust(list List) {
+	*b = belief{protect: b.protect, instances: list.Instances, revision: list.Revision, any: true}
+}
+
+// trusts reports whether the last list is believed as it was.
+func (b *belief) trusts() bool { return b.doubted.IsZero() && len(b.since) == 0 }
+
+// keep believes what a list has, and keeps each instance that it misses until that
+// has been missing for the time of protection. It returns when the first of them
+// will have been.
+func (b *belief) keep(list List, missing []weft.Instance, now time.Time) (again time.Time) {
+	since := make(map[string]time.Time)
+	instances := slices.Clone(list.Instances)
+	for _, i := range missing {
+		gone, known := b.since[i.ID]
+		if !known {
+			gone = now
+		}
+		end := gone.Add(b.protect)
+		if !now.Before(end) {
+			continue
+		}
+		since[i.ID] = gone
+		instances = append(instances, i)
+		if again.IsZero() || end.Before(again) {
+			again = end
+		}
+	}
+	b.instances, b.since, b.revision, b.doubted = sorted(instances), since, max(b.revision, list.Revision), time.Time{}
+	return again
+}
+
+// restart lets all times of doubt count anew from now: nobody knows what would have
+// come back while the registry was away.
+func (b *belief) restart(now time.Time) {
+	for id := range b.since {
+		b.since[id] = now
+	}
+	if !b.doubted.IsZero() {
 		b.doubted = now
 	}
-	if !doubtful || now.Sub(b.doubted) >= b.protect {
-		*b = belief{protect: b.protect, instances: list.Instances, revision: list.Revision, any: true}
-		return time.Time{}
-	}
-	b.why = why
-	if !older {
-		b.merge(list.Instances, missing)
-		b.revision = max(b.revision, list.Revision)
-	}
-	return b.doubted.Add(b.protect)
 }
+
+// kept returns the IDs of the believed instances that the registry does not list.
+func (b *belief) kept() []string { return slices.Sorted(maps.Keys(b.since)) }
 
 // missing returns the believed instances that a list does not have.
 func (b *belief) missing(list []weft.Instance) []weft.Instance {
@@ -62,15 +108,6 @@ func (b *belief) missing(list []weft.Instance) []weft.Instance {
 		}
 	}
 	return out
-}
-
-// merge believes what a list has, and keeps what it misses.
-func (b *belief) merge(list, missing []weft.Instance) {
-	b.instances = sorted(slices.Concat(list, missing))
-	b.kept = nil
-	for _, i := range missing {
-		b.kept = append(b.kept, i.ID)
-	}
 }
 
 func find(instances []weft.Instance, id string) (int, bool) {

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,7 +22,9 @@ var (
 )
 
 // Join makes one registry of several. They stay their owner's, to be closed one by
-// one. An instance that more than one has counts once, as the first of them has it.
+// one. An instance that more than one has counts once: as the first has it that answers
+// and lists it, else the first that listed it before it went away, else the first that
+// merely keeps it (Snapshot.Kept).
 func Join(all ...*Registry) *Joined { return &Joined{slices.Clone(all)} }
 
 // Register publishes the instance in every registry. An error means that one of
@@ -86,8 +87,8 @@ func merge(service string, parts []*Snapshot) *Snapshot {
 	out := &Snapshot{Service: service, heard: new(atomic.Int64)}
 	var sources []string
 	var errs []error
-	kept := make(map[string]bool)
-	has := make(map[string]bool) // and it is not merely kept
+	var listed, away, kept []weft.Instance
+	lists := make(map[string]bool) // by ID, those that are not merely kept
 	for _, s := range parts {
 		if s == nil {
 			continue
@@ -96,13 +97,17 @@ func merge(service string, parts []*Snapshot) *Snapshot {
 		if s.Err != nil {
 			errs = append(errs, s.Err)
 		}
-		out.Instances = append(out.Instances, s.Instances...)
 		out.Invalid = append(out.Invalid, s.Invalid...)
 		for _, i := range s.Instances {
 			if slices.Contains(s.Kept, i.ID) {
-				kept[i.ID] = true
+				kept = append(kept, i)
+				continue
+			}
+			lists[i.ID] = true
+			if s.Err == nil {
+				listed = append(listed, i)
 			} else {
-				has[i.ID] = true
+				away = append(away, i)
 			}
 		}
 		// The list as a whole is as old as its oldest part.
@@ -110,20 +115,28 @@ func merge(service string, parts []*Snapshot) *Snapshot {
 			out.heard = s.heard
 		}
 	}
-	maps.DeleteFunc(kept, func(id string, _ bool) bool { return has[id] })
-	out.Kept = slices.Sorted(maps.Keys(kept))
-	out.Instances = sorted(out.Instances)
+	// Of instances with the same ID the first stays.
+	out.Instances = sorted(slices.Concat(listed, away, kept))
+	for _, i := range out.Instances {
+		if !lists[i.ID] {
+			out.Kept = append(out.Kept, i.ID)
+		}
+	}
 	out.Source = strings.Join(sources, " and ")
 	out.Err = errors.Join(errs...)
 	return out
 }
 
-// WatchDocument watches the document of the first registry that keeps documents.
+// WatchDocument watches the document of the first registry that keeps documents. When
+// none does f gets ErrNoDocuments.
 func (j *Joined) WatchDocument(name string, f func(Document, error)) (stop func()) {
 	for _, r := range j.all {
 		if _, ok := r.driver.(Documents); ok {
 			return r.WatchDocument(name, f)
 		}
+	}
+	if len(j.all) > 0 {
+		return j.all[0].WatchDocument(name, f)
 	}
 	return func() {}
 }

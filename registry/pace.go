@@ -10,20 +10,31 @@ import (
 const (
 	firstPause = 100 * time.Millisecond // before the second attempt
 	mostPause  = 2500 * time.Millisecond
-	paceEvery  = 100 * time.Millisecond // at most one attempt in so long
+	paceEvery  = 100 * time.Millisecond // at most one attempt in so long; see Registry.pause
 )
 
-// pace spreads the attempts that follow failures, so that a client with many
-// services does not ask a registry that has trouble more than ten times a second.
+// pace spreads the attempts that follow failures.
 type pace struct {
 	mu   sync.Mutex
 	next time.Time
 }
 
+// pause waits before the next attempt after so many failures in a row. A registry
+// that has trouble is asked at most ten times a second, or, if that is more, as often
+// as registrations are refreshed when it is well: all of them are to come back within
+// a TTL. It returns early when ctx ends or something is sent on wake.
+func (r *Registry) pause(ctx context.Context, failures int, wake <-chan struct{}) {
+	r.mu.Lock()
+	refreshes := 3 * len(r.registrations) // in a TTL
+	r.mu.Unlock()
+	every := min(paceEvery, r.cfg.TTL/time.Duration(max(refreshes, 1)))
+	r.pace.wait(ctx, failures, every, wake)
+}
+
 // wait waits before the next attempt after so many failures in a row: longer each
-// time, up to mostPause, give or take a fifth. It returns early when ctx ends or
-// something is sent on wake.
-func (p *pace) wait(ctx context.Context, failures int, wake <-chan struct{}) {
+// time, up to mostPause, give or take a fifth, and until the attempt before it is so
+// long ago as every says. It returns early when ctx ends or something is sent on wake.
+func (p *pace) wait(ctx context.Context, failures int, every time.Duration, wake <-chan struct{}) {
 	d := firstPause
 	for i := 1; i < failures && d < mostPause; i++ {
 		d *= 2
@@ -36,7 +47,7 @@ func (p *pace) wait(ctx context.Context, failures int, wake <-chan struct{}) {
 	if at.Before(p.next) {
 		at = p.next
 	}
-	p.next = at.Add(paceEvery)
+	p.next = at.Add(every)
 	p.mu.Unlock()
 	sleep(ctx, at.Sub(now), wake)
 }

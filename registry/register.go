@@ -37,7 +37,6 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 	}
 	g := &registration{r: r, instance: instance, dirty: true, done: make(chan struct{}), update: make(chan struct{}, 1)}
 	g.log = r.cfg.Log.With("service", instance.Service, "id", instance.ID)
-	g.life, g.cancel = context.WithCancel(r.life)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -48,6 +47,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 			return nil, fmt.Errorf("registry: instance %q of %s is registered already", instance.ID, instance.Service)
 		}
 	}
+	g.life, g.cancel = context.WithCancel(r.life)
 	r.registrations[g] = struct{}{}
 	r.wg.Add(1)
 	// It ends when the registration or the registry is closed.
@@ -104,7 +104,7 @@ func (g *registration) keep() {
 			if failures++; failures == 1 {
 				g.log.Warn("registration failed, trying again", "error", err)
 			}
-			g.r.pace.wait(g.life, failures, g.update)
+			g.r.pause(g.life, failures, g.update)
 		default:
 			if failures > 0 {
 				g.log.Info("registered again", "failures", failures)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -195,22 +196,89 @@ func TestRegister(t *testing.T) {
 	})
 }
 
-// A client with many services must not fall upon a registry that has trouble.
+// TestPace: nobody falls upon a registry that has trouble, and yet many registrations
+// are back within a TTL.
 func TestPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := newScripted()
-		d.set(true)
-		r := open(t, d, nil)
-		for i := range 100 {
-			if _, err := r.Register(instance("Arith", strconv.Itoa(i))); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(time.Second)
-		before := d.tried()
-		time.Sleep(10 * time.Second)
-		if n := d.tried() - before; n > 110 {
-			t.Errorf("%d attempts in ten seconds, want at most ten a second", n)
-		}
-	})
+	tests := []struct {
+		name          string
+		registrations int
+		most          int // attempts in ten seconds
+	}{
+		{"ten a second", 30, 110},
+		{"as many as when all is well", 150, 460},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newScripted()
+				d.set(true)
+				r := open(t, d, nil)
+				for i := range tt.registrations {
+					if _, err := r.Register(instance("Arith", strconv.Itoa(i))); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(time.Second)
+				before := d.tried()
+				time.Sleep(10 * time.Second)
+				if n := d.tried() - before; n > tt.most {
+					t.Errorf("%d attempts in ten seconds, want at most %d", n, tt.most)
+				}
+				d.set(false)
+				time.Sleep(DefaultTTL)
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				if n := len(d.has); n != tt.registrations {
+					t.Errorf("a TTL after the outage %d of %d are registered", n, tt.registrations)
+				}
+			})
+		})
+	}
+}
+
+// family is a context that counts the children which have not been cancelled.
+type family struct {
+	context.Context
+	children *atomic.Int64
+}
+
+// Value hides what the parent is, so that package context asks AfterFunc.
+func (family) Value(any) any { return nil }
+
+func (f family) AfterFunc(end func()) (stop func() bool) {
+	f.children.Add(1)
+	forget := context.AfterFunc(f.Context, end)
+	return func() bool {
+		f.children.Add(-1)
+		return forget()
+	}
+}
+
+// TestRegisterRefused: a registration that is refused leaves nothing behind.
+func TestRegisterRefused(t *testing.T) {
+	r := open(t, newScripted(), nil)
+	var children atomic.Int64
+	r.life = family{r.life, &children}
+	g, err := r.Register(instance("Arith", "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := children.Load(); n != 1 {
+		t.Fatalf("one registration has %d contexts, want one", n)
+	}
+	if _, err := r.Register(instance("Arith", "a")); err == nil {
+		t.Error("the same instance can be registered twice")
+	}
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := r.Register(instance("Arith", "b")); err == nil {
+		t.Error("a closed registry takes an instance")
+	}
+	if n := children.Load(); n != 0 {
+		t.Errorf("%d contexts are left", n)
+	}
 }

@@ -29,15 +29,18 @@ type topic struct {
 	fresh   bool  // it has not been looked at
 	failed  error // why the registry cannot be watched now
 	lost    bool  // it could be watched before
+	back    bool  // the list that has not been looked at is the first after a failure
 	watches map[*watch]struct{}
 
 	// What follows belongs to the goroutine that delivers.
 	belief   belief
+	loaded   bool // the list on the disk has been asked for
 	cached   bool // what is believed is from the disk
 	invalid  []Invalid
 	last     *Snapshot
 	lastTime time.Time // of the last delivery
 	saved    time.Time // when the list was last written to the disk
+	unsaved  bool      // it has changed since
 	again    time.Time // when to look at the list again; zero: not before it changes
 	started  time.Time
 }
@@ -128,7 +131,7 @@ func (t *topic) listen(ctx context.Context) {
 		}
 		failures++
 		t.lose(err)
-		t.r.pace.wait(ctx, failures, nil)
+		t.r.pause(ctx, failures, nil)
 	}
 }
 
@@ -138,6 +141,7 @@ func (t *topic) hear(list List) {
 	t.heard.Store(time.Now().UnixNano())
 	t.mu.Lock()
 	back := t.failed != nil && t.lost
+	t.back = t.back || t.failed != nil
 	t.list, t.fresh, t.failed, t.lost = &list, true, nil, false
 	t.mu.Unlock()
 	if back {
@@ -183,12 +187,10 @@ func (t *topic) deliver(ctx context.Context) {
 		}
 		s := t.snapshot(now)
 		if s != nil && !s.same(t.last) {
-			t.last, t.lastTime, t.saved = s, now, time.Time{}
-		}
-		if now.Sub(t.saved) >= saveEvery {
-			t.save(now)
+			t.last, t.lastTime, t.unsaved = s, now, true
 		}
 		t.tell(t.last)
+		t.save(now) // a slow disk holds nobody up
 		timer.Reset(t.next(now))
 	}
 }
@@ -202,21 +204,31 @@ func (t *topic) next(now time.Time) time.Duration {
 	if !t.again.IsZero() {
 		next = min(next, max(t.again.Sub(now), time.Millisecond))
 	}
+	if t.vouched() {
+		next = min(next, max(t.saveAt().Sub(now), time.Millisecond))
+	}
 	return next
 }
 
 // snapshot makes a snapshot of what is known now; nil: nothing is.
 func (t *topic) snapshot(now time.Time) *Snapshot {
 	t.mu.Lock()
-	list, fresh, failed := t.list, t.fresh, t.failed
-	t.fresh = false
+	list, fresh, back, failed := t.list, t.fresh, t.back, t.failed
+	t.fresh, t.back = false, false
 	t.mu.Unlock()
-	due := !t.again.IsZero() && !now.Before(t.again)
+	due := failed == nil && !t.again.IsZero() && !now.Before(t.again)
 	if list != nil && len(list.Instances) == 0 && !t.belief.any {
 		t.load() // a registry that has just lost its data answers, too
 	}
+	if back {
+		t.belief.restart(now)
+	}
 	if list != nil && (fresh || due) {
 		t.believe(*list, now)
+	}
+	if failed != nil {
+		// A registry that is away confirms nothing, however long it takes.
+		t.again = time.Time{}
 	}
 	if list == nil && !t.belief.any && (failed != nil || now.Sub(t.started) >= cacheAfter) {
 		t.load()
@@ -225,7 +237,7 @@ func (t *topic) snapshot(now time.Time) *Snapshot {
 		return nil
 	}
 	s := &Snapshot{
-		Service: t.service, Instances: t.belief.instances, Kept: t.belief.kept, Invalid: t.invalid,
+		Service: t.service, Instances: t.belief.instances, Kept: t.belief.kept(), Invalid: t.invalid,
 		Source: t.r.name, Revision: t.belief.revision, Err: failed, heard: &t.heard,
 	}
 	if t.cached {
@@ -241,7 +253,7 @@ func (t *topic) believe(list List, now time.Time) {
 		t.belief = belief{protect: t.belief.protect}
 	}
 	t.cached = false
-	trusted := t.belief.doubted.IsZero()
+	trusted := t.belief.trusts()
 	t.again = t.belief.hear(list, now)
 	t.invalid = list.Invalid
 	switch {
@@ -276,8 +288,12 @@ func (t *topic) tell(s *Snapshot) {
 	}
 }
 
-// load takes the list on the disk, if there is one.
+// load takes the list on the disk, if there is one. It looks only once.
 func (t *topic) load() {
+	if t.loaded {
+		return
+	}
+	t.loaded = true
 	instances, heard, err := t.r.cache().loadList(t.service)
 	if err != nil {
 		t.r.cfg.Log.Warn("the cached list cannot be used", "service", t.service, "error", err)
@@ -291,16 +307,37 @@ func (t *topic) load() {
 		"instances", len(instances), "age", time.Since(heard).Round(time.Second))
 }
 
-// saveEvery is the longest time that the cache says an older time of the last
-// confirmation than is true.
-const saveEvery = 5 * time.Minute
+const (
+	// saveEvery is the longest time that the cache says an older time of the last
+	// confirmation than is true.
+	saveEvery = 5 * time.Minute
+	// saveChanges is the least time between two lists that are written to the disk.
+	saveChanges = 5 * time.Second
+)
 
-// save writes the list to the disk, if the registry vouches for it.
+// vouched reports whether the list is one that the registry vouches for, and worth
+// having on the disk.
+func (t *topic) vouched() bool {
+	return !t.cached && t.belief.any && len(t.belief.instances) > 0 && t.belief.trusts()
+}
+
+// saveAt is when to write the list to the disk; the zero time: it never was.
+func (t *topic) saveAt() time.Time {
+	switch {
+	case t.saved.IsZero():
+		return time.Time{}
+	case t.unsaved:
+		return t.saved.Add(saveChanges)
+	}
+	return t.saved.Add(saveEvery)
+}
+
+// save writes the list to the disk, if the registry vouches for it and it is time.
 func (t *topic) save(now time.Time) {
-	if t.cached || !t.belief.any || len(t.belief.instances) == 0 || !t.belief.doubted.IsZero() {
+	if !t.vouched() || now.Before(t.saveAt()) {
 		return
 	}
-	t.saved = now
+	t.saved, t.unsaved = now, false
 	if err := t.r.cache().saveList(t.service, t.belief.instances, time.Unix(0, t.heard.Load())); err != nil {
 		t.r.cfg.Log.Warn("the list cannot be cached", "service", t.service, "error", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/weftrpc/weft"
 )
 
 func TestWatch(t *testing.T) {
@@ -73,6 +75,36 @@ func TestWatch(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			expect(t, e, "[]")
 		}},
+		{"an outage in the middle of a collapse", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			d.list("Arith", 2)
+			time.Sleep(DefaultProtect / 2)
+			d.set(true)
+			time.Sleep(10 * DefaultProtect)
+			expect(t, e, "[a b]")
+			if s := e.last(); len(s.Kept) != 2 || s.Err == nil {
+				t.Errorf("in the outage kept are %v with error %v, want both", s.Kept, s.Err)
+			}
+			d.set(false)
+			time.Sleep(3 * time.Second)
+			expect(t, e, "[a b]")
+			time.Sleep(DefaultProtect - 4*time.Second)
+			expect(t, e, "[a b]")
+			time.Sleep(5 * time.Second)
+			expect(t, e, "[]")
+		}},
+		{"an outage after an older list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+			d.list("Arith", 9, "a", "b", "c")
+			time.Sleep(time.Second)
+			d.list("Arith", 3, "a")
+			time.Sleep(DefaultProtect / 2)
+			d.set(true)
+			time.Sleep(10 * DefaultProtect)
+			d.set(false)
+			time.Sleep(3 * time.Second)
+			expect(t, e, "[a b c]")
+			time.Sleep(DefaultProtect)
+			expect(t, e, "[a]")
+		}},
 		{"an older list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
 			d.list("Arith", 9, "a", "b", "c")
 			time.Sleep(time.Second)
@@ -102,6 +134,34 @@ func TestWatch(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAwayInDoubt: the time of doubt is over in the moment in which the registry fails.
+// What it said is not believed for that, and nothing spins until it is back.
+func TestAwayInDoubt(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	topic := &topic{r: open(t, newScripted(), nil), service: "Arith", belief: belief{protect: DefaultProtect}}
+	say := func(at time.Duration, ids ...string) {
+		list := &List{}
+		for _, id := range ids {
+			list.Instances = append(list.Instances, instance("Arith", id))
+		}
+		topic.list, topic.fresh = list, true
+		topic.snapshot(start.Add(at))
+	}
+	say(0, "a", "b")
+	say(time.Second)
+	topic.failed = errDown
+	for _, late := range []time.Duration{0, time.Second} {
+		now := start.Add(time.Second + DefaultProtect + late)
+		topic.last = topic.snapshot(now)
+		if got := ids(topic.last); got != "[a b]" {
+			t.Errorf("%v after the time of doubt the instances are %s, want [a b]", late, got)
+		}
+		if wait := topic.next(now); wait < time.Second {
+			t.Errorf("%v after the time of doubt it looks again in %v", late, wait)
+		}
 	}
 }
 
@@ -177,8 +237,9 @@ func TestCache(t *testing.T) {
 	})
 
 	t.Run("an odd name", func(t *testing.T) {
-		c := cache(dir)
-		for _, name := range []string{"..", ".", "", "a/b", "ä b", `c:\d`} {
+		c := cache(filepath.Join(dir, fileName(strings.Repeat("ä registry", 100))))
+		long := strings.Repeat("x/", 200)
+		for _, name := range []string{"..", ".", "", "a/b", "ä b", `c:\d`, long, long + "y"} {
 			if err := c.saveDocument(name, Document{Value: []byte(name), Version: 1}); err != nil {
 				t.Fatalf("%q: %v", name, err)
 			}
@@ -187,7 +248,133 @@ func TestCache(t *testing.T) {
 				t.Errorf("%q comes back as %q, %v", name, d.Value, err)
 			}
 		}
+		if d, err := c.loadDocument(long); err != nil || string(d.Value) != long {
+			t.Errorf("a long name comes back as %q, %v, after one that begins like it was saved", d.Value, err)
+		}
 	})
+
+	t.Run("of another service", func(t *testing.T) {
+		c := cache(t.TempDir())
+		if err := c.saveList("Arith", []weft.Instance{instance("Arith", "a"), instance("Other", "b")}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if list, _, err := c.loadList("Arith"); err == nil || !strings.Contains(err.Error(), "not of Arith") {
+			t.Errorf("loadList gives %v, %v, want an error", list, err)
+		}
+	})
+
+	t.Run("not a regular file", func(t *testing.T) {
+		c := cache(t.TempDir())
+		if err := os.MkdirAll(filepath.Join(string(c), "instances", "Arith.json"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := c.loadList("Arith"); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+			t.Errorf("loadList gives %v, want that it is not a regular file", err)
+		}
+	})
+}
+
+// TestSave: a disk holds no client up, and is not written at the pace of a deployment.
+func TestSave(t *testing.T) {
+	t.Run("a change", func(t *testing.T) {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.list("Arith", 1, "a")
+			r := open(t, d, &Config{CacheDir: dir})
+			onDisk := func() string {
+				list, _, err := r.cache().loadList("Arith")
+				if err != nil {
+					t.Error(err)
+				}
+				return ids(&Snapshot{Instances: list})
+			}
+			var before []string // what was on the disk when a client was told
+			stop := r.Watch("Arith", func(*Snapshot) { before = append(before, onDisk()) })
+			defer stop()
+			saved := func(want string) {
+				t.Helper()
+				synctest.Wait()
+				if got := onDisk(); got != want {
+					t.Errorf("after %d snapshots %s are on the disk, want %s", len(before), got, want)
+				}
+			}
+			time.Sleep(200 * time.Millisecond)
+			saved("[a]")
+			d.list("Arith", 2, "a", "b")
+			time.Sleep(time.Second)
+			d.list("Arith", 3, "a", "b", "c")
+			time.Sleep(time.Second)
+			saved("[a]")
+			time.Sleep(saveChanges)
+			saved("[a b c]")
+			time.Sleep(saveChanges)
+			d.list("Arith", 4, "a", "b", "c", "d")
+			time.Sleep(time.Second)
+			saved("[a b c d]")
+			if want := "[]|[a]|[a]|[a b c]"; strings.Join(before, "|") != want {
+				t.Errorf("when a client was told there was on the disk %v, want %s", before, want)
+			}
+		})
+	})
+
+	t.Run("looked for once", func(t *testing.T) {
+		dir := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.set(true)
+			r := open(t, d, &Config{CacheDir: dir})
+			e := &ear{}
+			stop := r.Watch("Arith", e.hear)
+			defer stop()
+			time.Sleep(time.Second)
+			if err := r.cache().saveList("Arith", []weft.Instance{instance("Arith", "a")}, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+			expect(t, e, "[]")
+		})
+	})
+}
+
+// TestMerge: of an instance that several registries have, the best known one counts.
+func TestMerge(t *testing.T) {
+	part := func(version string, err error, kept bool, ids ...string) *Snapshot {
+		s := &Snapshot{Service: "Arith", Err: err}
+		for _, id := range ids {
+			i := instance("Arith", id)
+			i.Version = version
+			s.Instances = append(s.Instances, i)
+			if kept {
+				s.Kept = append(s.Kept, id)
+			}
+		}
+		return s
+	}
+	tests := []struct {
+		name  string
+		parts []*Snapshot
+		want  string
+	}{
+		{"the first of two", []*Snapshot{part("1", nil, false, "a"), part("2", nil, false, "a")}, "a1 kept []"},
+		{"one is away", []*Snapshot{part("1", errDown, false, "a"), part("2", nil, false, "a")}, "a2 kept []"},
+		{"one keeps it", []*Snapshot{part("1", nil, true, "a"), part("2", nil, false, "a")}, "a2 kept []"},
+		{"one keeps it, one is away", []*Snapshot{part("1", nil, true, "a"), part("2", errDown, false, "a")}, "a2 kept []"},
+		{"all three", []*Snapshot{part("1", nil, true, "a"), part("2", errDown, false, "a"), part("3", nil, false, "a")}, "a3 kept []"},
+		{"all keep it", []*Snapshot{nil, part("1", errDown, true, "a"), part("2", nil, true, "a", "b")}, "a1 b2 kept [a b]"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := merge("Arith", tt.parts)
+			got := ""
+			for _, i := range s.Instances {
+				got += i.ID + i.Version + " "
+			}
+			if got += fmt.Sprint("kept ", s.Kept); got != tt.want {
+				t.Errorf("merged they are %s, want %s", got, tt.want)
+			}
+		})
+	}
 }
 
 func TestDocuments(t *testing.T) {
