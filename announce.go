@@ -117,7 +117,7 @@ func (a *announcer) begin(addr net.Addr, scheme string) error {
 // changed publishes a service that was registered, or withdraws one that was
 // removed, while the server serves. Two changes may be told in the wrong order, so
 // what there is now counts.
-func (a *announcer) changed(service string, _ bool) {
+func (a *announcer) changed(service string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.settle(service)

@@ -104,25 +104,23 @@ func WithTimeout(d time.Duration) CallOption {
 // TimeoutOf returns the timeout that options give a call; set is false when they
 // give none. It is for what makes calls on behalf of others.
 func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
-	var o callOptions
-	for _, opt := range opts {
-		if opt.apply(&o) != nil {
-			return 0, false // the call itself will say what is wrong
-		}
-	}
+	o := applied(opts)
 	return o.timeout, o.bounded
 }
 
 // ReplyMetadataOf is where the last WithReplyMetadata among opts has the metadata
 // stored; nil if there is none. It is for those who make several calls of one.
-func ReplyMetadataOf(opts ...CallOption) *Metadata {
-	var o callOptions
+func ReplyMetadataOf(opts ...CallOption) *Metadata { return applied(opts).reply }
+
+// applied is what options say; nothing if one of them is wrong, as the call itself
+// will say.
+func applied(opts []CallOption) (o callOptions) {
 	for _, opt := range opts {
 		if opt.apply(&o) != nil {
-			return nil // the call itself will say what is wrong
+			return callOptions{}
 		}
 	}
-	return o.reply
+	return o
 }
 
 // WithCredential sets the credential of a call.

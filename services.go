@@ -20,7 +20,7 @@ type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
 	onNew   []func(service string)
-	changed func(service string, there bool) // a service has its first name, or lost its last; nil: nobody asks
+	changed func(service string) // it has its first name, or lost its last; nil: nobody asks
 }
 
 // Registrar is a *Server or a *Services: what handlers can be registered with.
@@ -129,7 +129,7 @@ func (s *Services) add(all ...*method) error {
 			f(service)
 		}
 		if changed != nil {
-			changed(service, true)
+			changed(service)
 		}
 	}
 	return nil
@@ -183,7 +183,7 @@ func (s *Services) Alias(alias, name string) error {
 	}
 	fresh, err := s.alias(alias, name)
 	if err == nil && fresh && s.changed != nil {
-		s.changed(serviceOf(alias), true)
+		s.changed(serviceOf(alias))
 	}
 	return err
 }
@@ -216,7 +216,7 @@ func (s *Services) Unregister(service string) error {
 		after := s.names()
 		for _, gone := range before {
 			if !slices.Contains(after, gone) {
-				s.changed(gone, false)
+				s.changed(gone)
 			}
 		}
 	}

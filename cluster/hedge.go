@@ -93,6 +93,9 @@ func (x *call) hedged(after time.Duration) error {
 		loser := winner
 		if winner = <-ended; winner.err != nil && !answered(winner.err) {
 			first.pick.Tried.Add(other.stats)
+			if back != nil {
+				*back = backs[winner.number]
+			}
 			if e, ok := asError(loser.err); ok && (e.Outcome == weft.OutcomeUnknown || e.Outcome == weft.Executed) {
 				winner.err = loser.err // what says most of the call
 			}

@@ -101,28 +101,23 @@ func (s *service) learn(snapshot *registry.Snapshot) {
 
 // rule takes a new document of rules.
 func (s *service) rule(d registry.Document, err error) {
-	if err != nil && d.Version == 0 {
-		s.withoutRules() // nothing is known, so nothing changes
-		return
+	changed := err == nil || d.Version != 0 // otherwise nothing is known
+	if changed {
+		if err := s.rules.Update(d.Value, d.Version); err != nil {
+			s.c.cfg.Log.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
+			changed = false
+		}
 	}
-	defer s.withoutRules()
-	if err := s.rules.Update(d.Value, d.Version); err != nil {
-		s.c.cfg.Log.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
-		return
-	}
-	s.mu.Lock()
-	s.ruled = true
-	s.mu.Unlock()
-	s.rebuild()
+	s.settleRules(changed)
 }
 
-// withoutRules has calls wait for rules no longer.
-func (s *service) withoutRules() {
+// settleRules has calls wait for rules no longer.
+func (s *service) settleRules(changed bool) {
 	s.mu.Lock()
-	was := s.ruled
+	changed = changed || !s.ruled
 	s.ruled = true
 	s.mu.Unlock()
-	if !was {
+	if changed {
 		s.rebuild()
 	}
 }
@@ -225,7 +220,7 @@ func (s *service) wait(ctx context.Context, method string) (*view, error) {
 		case <-changed:
 		case <-late:
 			s.c.cfg.Log.Warn("the rules are not known in time, calls are made without", "service", s.name)
-			s.withoutRules()
+			s.settleRules(false)
 		case <-s.c.life.Done():
 			return nil, closedError(method)
 		case <-ctx.Done():
