@@ -6,9 +6,11 @@
 // included, follow encoding/json; `cbor:"1,keyasint"` makes small numbers of
 // field names. Floats take the shortest form that keeps their value. A
 // time.Time travels as an RFC 3339 text with tag 0, to the nanosecond, and
-// arrives in UTC. What arrives in an any is a map[any]any, a []any, a string,
-// a []byte, a bool, a float64, a time.Time, or a uint64, or an int64 when it is
-// negative.
+// arrives in UTC; such a text has years from 0 to 9999, so a time outside them
+// does not arrive. Peers of other languages may send times as seconds since 1970
+// too, and of any year. What arrives in an any is a map[any]any, a []any, a
+// string, a []byte, a bool, a float64, a time.Time, or a uint64, or an int64 when
+// it is negative.
 //
 // What a value held before Decode does not show in the result; a type with an
 // UnmarshalCBOR or UnmarshalBinary method of its own, and only that, decides
