@@ -38,6 +38,8 @@ const (
 // The defaults of a Config.
 const (
 	DefaultConnectTimeout = time.Second      // for a connection, and for its hellos
+	DefaultPingInterval   = 2 * time.Second  // of silence, calls being open, before the server is asked for a sign of life
+	DefaultPingTimeout    = 3 * time.Second  // of silence after that, before the connection ends
 	DefaultMaxBackoff     = 2 * time.Second  // between two attempts to connect to a server
 	DefaultIdleTimeout    = 5 * time.Minute  // without a call, until a server's connections are closed
 	DefaultSlowStart      = 30 * time.Second // in which the share of a new server grows from a tenth to all
@@ -50,9 +52,11 @@ type Config struct {
 	// The client does not close it.
 	Registry registry.Source
 	// Client configures the connections, and gives calls their timeout, codec,
-	// credential and so on. nil: the defaults of package weft, with
-	// DefaultConnectTimeout for Limits.Handshake and DefaultMaxBackoff. Lazy and
-	// FailFast are always set, and Interceptors run around every attempt.
+	// credential and so on. nil: the defaults of package weft, but DefaultMaxBackoff,
+	// and of the Limits DefaultConnectTimeout for Handshake, DefaultPingInterval, and
+	// DefaultPingTimeout: a call that waits for a dead server is to end while there is
+	// time for another. Lazy and FailFast are always set, and Interceptors run around
+	// every attempt.
 	Client *weft.ClientConfig
 
 	// Balancer chooses among the servers. nil:
@@ -140,6 +144,12 @@ func (c *Config) connection() weft.ClientConfig {
 	cc.Lazy, cc.FailFast = true, true
 	if cc.Limits.Handshake == 0 {
 		cc.Limits.Handshake = DefaultConnectTimeout
+	}
+	if cc.Limits.PingInterval == 0 {
+		cc.Limits.PingInterval = DefaultPingInterval
+	}
+	if cc.Limits.PingTimeout == 0 {
+		cc.Limits.PingTimeout = DefaultPingTimeout
 	}
 	if cc.MaxBackoff == 0 {
 		cc.MaxBackoff = DefaultMaxBackoff

@@ -103,6 +103,8 @@ func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 		if d = time.Duration(k.s.lastRead.Load()-at) + silence; d <= 0 {
 			d = l.PingTimeout // it is time, but a write is under way
 		}
+	}
+	if l.PingInterval > 0 {
 		d = min(d, l.PingInterval)
 	}
 	if l.WriteTimeout > 0 {
