@@ -268,12 +268,19 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	}
 	s.stats.Begin(now)
 	s.health.Begin(now)
+	returned := false
+	defer func() {
+		if !returned { // the user's code in it, an interceptor or so, has panicked
+			s.lapsed(b, now)
+		}
+	}()
 	var err error
 	if x.kind == unary {
 		err = l.client.Call(ctx, x.m.name, x.args, reply, opts...)
 	} else {
 		err = l.client.Notify(ctx, x.m.name, x.args, opts...)
 	}
+	returned = true
 	end := x.c.now()
 	took := end - now
 	if err == nil && x.kind == oneway {
@@ -301,6 +308,14 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		s.fell(l, v.gone)
 	}
 	return err
+}
+
+// lapsed ends an attempt of which nothing is known.
+func (s *server) lapsed(b *breaker.Breaker, began time.Duration) {
+	end := s.c.now()
+	s.stats.Drop()
+	s.health.End(end, end-began, health.Canceled)
+	b.Done(end, end-began, breaker.Canceled)
 }
 
 // noLink says why a server has no client.

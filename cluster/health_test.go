@@ -101,6 +101,90 @@ func TestFrozenServer(t *testing.T) {
 	})
 }
 
+// A caller that is alone does not lose its call to a server that stands still: the
+// connection is found dead while there is time to ask another server.
+func TestFrozenServerAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		var ice atomic.Pointer[mem.Conn]
+		f.net.Intercept(func(addr string, client, server *mem.Conn) error {
+			if addr == "a" {
+				ice.Store(server)
+			}
+			return nil
+		})
+		yes := true
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Methods = map[string]route.Method{"Who.*": {Idempotent: &yes}}
+			cfg.Balancer = balance.RoundRobin()
+		})
+		shares(t, c, 4)
+		time.Sleep(time.Minute)
+		shares(t, c, 4)
+		ice.Load().Out().Stall()
+		var waits []time.Duration
+		for range 10 {
+			began := time.Now()
+			who(t, t.Context(), c)
+			if took := time.Since(began); took > 100*time.Millisecond {
+				waits = append(waits, took)
+			}
+		}
+		const most = cluster.DefaultPingInterval + cluster.DefaultPingTimeout + 100*time.Millisecond
+		if len(waits) != 1 || waits[0] > most {
+			t.Errorf("calls waited %v; want one of them, at most %v", waits, most)
+		}
+	})
+}
+
+// A server is not thought to be busy for ever because the user's code has panicked.
+func TestPanicIsNoCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		var panics atomic.Bool
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Methods = map[string]route.Method{"Who.*": {MaxInFlight: 1}}
+			cfg.Client = &weft.ClientConfig{
+				Transports: []transport.Transport{f.net},
+				Credential: func(context.Context, string) (weft.Credential, error) {
+					if panics.Load() {
+						panic("no credential")
+					}
+					return weft.Credential{Scheme: "Bearer", Token: "t"}, nil
+				},
+			}
+		})
+		shares(t, c, 4)
+		calls := map[string]func(){
+			"Call":       func() { c.Call(t.Context(), "Who.Who", &Args{}, &Reply{}) },
+			"Notify":     func() { c.Notify(t.Context(), "Who.Who", &Args{}) },
+			"OpenStream": func() { c.OpenStream(t.Context(), "Who.Chat", &Args{}) },
+		}
+		for name, call := range calls {
+			panics.Store(true)
+			for range 10 {
+				if recovers(call) == nil {
+					t.Errorf("%s did not panic", name)
+				}
+			}
+			panics.Store(false)
+			for _, k := range c.Explain(t.Context(), "Who.Who", nil).Candidates {
+				if k.InFlight != 0 {
+					t.Errorf("after %s has panicked server %s has %d calls in flight", name, k.Instance.ID, k.InFlight)
+				}
+			}
+			shares(t, c, 4)
+		}
+	})
+}
+
+// recovers returns what f panics with, if it does.
+func recovers(f func()) (p any) {
+	defer func() { p = recover() }()
+	f()
+	return nil
+}
+
 // What goes wrong on the client's side, or is refused for the sake of the call, says
 // nothing about servers.
 func TestRefusalsAreNoFall(t *testing.T) {
@@ -112,7 +196,7 @@ func TestRefusalsAreNoFall(t *testing.T) {
 				if broken.Load() {
 					return weft.Credential{}, weft.Errorf(weft.Unavailable, "the token service is away")
 				}
-				return weft.Credential{}, nil
+				return weft.Credential{Scheme: "Bearer", Token: "t"}, nil
 			}
 		})
 		shares(t, c, 30)

@@ -37,12 +37,15 @@ func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts .
 	if err := m.limits.enter(p, name, now); err != nil {
 		return nil, err
 	}
+	opened := false
+	defer func() {
+		if !opened { // or the user's code in it has panicked
+			m.limits.leave(p)
+		}
+	}()
 	end, err := x.open(sample)
-	if err != nil {
-		m.limits.leave(p)
-		return nil, err
-	}
-	return end, nil
+	opened = err == nil
+	return end, err
 }
 
 // open opens the stream on one server after the other.
@@ -75,13 +78,19 @@ func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
 	// For the balancer a stream is no call: that it lasts, or that nothing comes for
 	// hours, must not look like a server that hangs.
 	s.health.BeginStream(x.pick.Now)
+	st := &stream{x: x, s: s, l: l, b: b}
+	defer func() {
+		if st.StreamEnd == nil {
+			st.tell(canceled()) // the user's code has panicked, or the error was told before
+		}
+	}()
 	end, err := l.client.OpenStream(x.ctx, x.m.name, sample, x.opts...)
-	st := &stream{StreamEnd: end, x: x, s: s, l: l, b: b}
 	if err != nil {
 		err = x.unlessLeft(l, err)
 		st.tell(err)
 		return nil, err
 	}
+	st.StreamEnd = end
 	// Whoever ends the context of a stream need not look at it again.
 	st.forget = context.AfterFunc(x.ctx, func() {
 		st.tell(canceled())
