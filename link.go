@@ -254,9 +254,7 @@ func (l *link) pause() bool {
 
 // connect makes one attempt.
 func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
-	handshake := l.c.session.Limits.Handshake
-	ctx, cancel := context.WithTimeout(ctx, 3*handshake)
-	defer cancel()
+	handshake := l.c.session.Limits.Handshake // each step has that long
 	dial, done := context.WithTimeout(ctx, handshake)
 	conn, err := l.transport.Dial(dial, l.addr)
 	done()
@@ -268,7 +266,9 @@ func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
 	}
 	credential := ""
 	if l.c.cfg.ConnCredential != nil {
-		cred, err := l.c.cfg.ConnCredential(ctx)
+		ask, done := context.WithTimeout(ctx, handshake)
+		cred, err := l.c.cfg.ConnCredential(ask)
+		done()
 		if err != nil {
 			conn.Close()
 			return nil, l.failure(unauthenticated(err))

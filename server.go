@@ -322,13 +322,23 @@ func (s *Server) take(conn net.Conn) {
 		conn.Close()
 		return
 	}
-	// It ends with the handshake, which is bounded in time.
-	go s.handshake(conn)
+	// It ends with the connection; the handshake is bounded in time.
+	go s.keep(conn)
 }
 
-func (s *Server) handshake(conn net.Conn) {
+// keep has a connection from its handshake to its end. A shutdown waits for it.
+func (s *Server) keep(conn net.Conn) {
 	defer s.conns.Done()
-	defer s.pending.Add(-1)
+	sess := s.handshake(conn)
+	s.pending.Add(-1)
+	if sess != nil {
+		<-sess.Done()
+		s.left(sess)
+	}
+}
+
+// handshake returns the session of a connection that was let in, or nil.
+func (s *Server) handshake(conn net.Conn) *session.Session {
 	raw := conn
 	if s.cfg.TLS != nil {
 		t := tls.Server(conn, s.cfg.TLS)
@@ -338,16 +348,18 @@ func (s *Server) handshake(conn net.Conn) {
 		if err != nil {
 			s.cfg.Log.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
 			refusePlain(conn, err)
-			return
+			return nil
 		}
 		conn = t
 	}
-	if _, st := session.Accept(s.life, conn, &s.session); st != nil {
+	sess, st := session.Accept(s.life, conn, &s.session)
+	if st != nil {
 		s.cfg.Log.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
 		s.mu.Lock()
 		s.entered(conn)
 		s.mu.Unlock()
 	}
+	return sess
 }
 
 // entered notes that a connection which was let in is among the peers, or has
@@ -403,7 +415,6 @@ func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err 
 // opened is called for every session before it reads its first frame.
 func (s *Server) opened(sess *session.Session) {
 	p := sess.Owner.(*Peer)
-	s.conns.Add(1)
 	s.mu.Lock()
 	s.peers[p] = struct{}{}
 	s.entered(sess.Conn())
@@ -411,19 +422,19 @@ func (s *Server) opened(sess *session.Session) {
 	for _, h := range s.hooks.opened {
 		h.ConnOpened(p)
 	}
-	// This goroutine ends with the session; a shutdown waits for it.
-	go func() {
-		defer s.conns.Done()
-		<-sess.Done()
-		s.mu.Lock()
-		delete(s.peers, p)
-		s.mu.Unlock()
-		err := fromStatus(sess.Err(), "", p.Addr().String())
-		s.cfg.Log.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
-		for _, h := range s.hooks.closed {
-			h.ConnClosed(p, err)
-		}
-	}()
+}
+
+// left is called when a session that was opened has ended.
+func (s *Server) left(sess *session.Session) {
+	p := sess.Owner.(*Peer)
+	s.mu.Lock()
+	delete(s.peers, p)
+	s.mu.Unlock()
+	err := fromStatus(sess.Err(), "", p.Addr().String())
+	s.cfg.Log.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
+	for _, h := range s.hooks.closed {
+		h.ConnClosed(p, err)
+	}
 }
 
 // Peers lists the open connections, in no order.

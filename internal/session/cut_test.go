@@ -106,7 +106,7 @@ func TestFlipWithChecksum(t *testing.T) {
 			}
 			for _, n := range places(from, to-1) {
 				// Every bit of some conversations, every other byte of the rest.
-				for _, bit := range bits(x, n) {
+				for _, bit := range flips(x, n) {
 					p := &play{t: t, x: x, sum: true}
 					p.run(flip(up, n, bit))
 					p.check(fmt.Sprintf("bit %d of byte %d changed, up %v", bit, n, up))
@@ -149,9 +149,9 @@ func TestFlipWithoutChecksum(t *testing.T) {
 	}
 }
 
-// bits are the bits of a byte to change: all, for the conversations that have
+// flips are the bits of a byte to change: all, for the conversations that have
 // every kind of frame between them.
-func bits(x *golden, n int64) []int {
+func flips(x *golden, n int64) []int {
 	if slices.Contains([]string{"checksum", "stream-bidi"}, x.Name) {
 		return []int{0, 1, 2, 3, 4, 5, 6, 7}
 	}

@@ -32,8 +32,9 @@ func (c *Config) hello(credential string) *wire.Hello {
 }
 
 func (c *Config) sayHello(conn net.Conn, credential string) error {
-	b := append([]byte(nil), wire.Preface...)
-	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeHello}, wire.AppendHello(nil, c.hello(credential)))
+	const usual = 256 // bytes of a hello
+	b := append(make([]byte, 0, usual), wire.Preface...)
+	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeHello}, wire.AppendHello(make([]byte, 0, usual), c.hello(credential)))
 	_, err := conn.Write(b)
 	return err
 }

@@ -11,7 +11,7 @@ import (
 // A call that runs on the reader is not in the table: nothing can ask for it
 // until the reader reads on.
 type incoming struct {
-	pages    [pages]atomic.Pointer[inPage]
+	slots    table[atomic.Pointer[Context]]
 	running  atomic.Int64                // calls waiting for a worker or running on one
 	arriving atomic.Int64                // calls whose requests have not come whole
 	bytes    atomic.Int64                // bytes of their requests
@@ -21,16 +21,7 @@ type incoming struct {
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
 }
 
-type inPage [pageSize]atomic.Pointer[Context]
-
-func (in *incoming) at(id uint32) *atomic.Pointer[Context] {
-	n := wire.Slot(id)
-	p := in.pages[n/pageSize].Load()
-	if p == nil {
-		return nil
-	}
-	return &p[n%pageSize]
-}
+func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.at(wire.Slot(id)) }
 
 // put enters a call that is handed to a worker. It fails when the slot is in use.
 func (in *incoming) put(c *Context) error {
@@ -44,13 +35,7 @@ func (in *incoming) put(c *Context) error {
 // enter counts a call as running and puts it in the table, if its slot is free.
 func (in *incoming) enter(c *Context) bool {
 	in.running.Add(1)
-	n := wire.Slot(c.id)
-	p := in.pages[n/pageSize].Load()
-	if p == nil {
-		p = new(inPage)
-		in.pages[n/pageSize].Store(p)
-	}
-	if !p[n%pageSize].CompareAndSwap(nil, c) {
+	if !in.slots.need(wire.Slot(c.id)).CompareAndSwap(nil, c) {
 		return false
 	}
 	// Who ends all calls looks through the table after it has said so: what it
@@ -114,17 +99,11 @@ func (s *Session) arrived() {
 
 // each calls f with every call in the table.
 func (in *incoming) each(f func(*Context)) {
-	for i := range in.pages {
-		p := in.pages[i].Load()
-		if p == nil {
-			continue
+	in.slots.all(func(p *atomic.Pointer[Context]) {
+		if c := p.Load(); c != nil {
+			f(c)
 		}
-		for j := range p {
-			if c := p[j].Load(); c != nil {
-				f(c)
-			}
-		}
-	}
+	})
 }
 
 // cancelCalls ends the contexts of all calls in the table.

@@ -17,7 +17,7 @@ import (
 // completes it: the reader, a caller that gives up, the timer, or the end of the
 // session.
 type outgoing struct {
-	pages    [pages]atomic.Pointer[page]
+	slots    table[slot]
 	made     uint32   // slots ever used
 	free     []uint32 // slots used before and free again
 	open     int      // slots taken
@@ -32,13 +32,6 @@ type outgoing struct {
 	due   int64 // when the timer fires, 0 for never
 }
 
-const (
-	pageSize = 256
-	pages    = wire.MaxSlots / pageSize
-)
-
-type page [pageSize]slot
-
 type slot struct {
 	call   atomic.Pointer[Call]
 	stream atomic.Pointer[Stream] // of a call that is one
@@ -50,13 +43,7 @@ type slot struct {
 
 type bindingKey struct{ codec, method string }
 
-func (o *outgoing) slot(n uint32) *slot {
-	p := o.pages[n/pageSize].Load()
-	if p == nil {
-		return nil
-	}
-	return &p[n%pageSize]
-}
+func (o *outgoing) slot(n uint32) *slot { return o.slots.at(n) }
 
 // take finds a slot for c. It returns nil when all are taken.
 func (o *outgoing) take(c *Call, most uint32) *slot {
@@ -67,13 +54,10 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	} else if o.made < most {
 		n = o.made
 		o.made++
-		if n%pageSize == 0 {
-			o.pages[n/pageSize].Store(new(page))
-		}
 	} else {
 		return nil
 	}
-	sl := o.slot(n)
+	sl := o.slots.need(n)
 	sl.gen++
 	sl.taken = true
 	sl.due = c.Deadline

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -71,10 +72,12 @@ type reader struct {
 	stolen  chan struct{} // closed when the monitor has taken everything over
 }
 
+// newReader returns a reader that begins with rest, whose memory it takes over.
 func newReader(s *Session, rest []byte) *reader {
-	rd := &reader{s: s, buf: make([]byte, max(smallRead, len(rest))), stolen: make(chan struct{})}
-	rd.w = copy(rd.buf, rest)
-	return rd
+	if cap(rest) < smallRead/2 {
+		rest = append(make([]byte, 0, max(smallRead, len(rest))), rest...)
+	}
+	return &reader{s: s, buf: rest[:cap(rest)], w: len(rest), stolen: make(chan struct{})}
 }
 
 // loop reads until the session ends or the monitor lets another reader go on.
@@ -134,7 +137,9 @@ func (rd *reader) read() bool {
 		return true
 	}
 	if err != nil && !s.poked(err) {
-		s.fail(s.lost(err))
+		if s.failed.Load() == nil { // or else it is known why
+			s.fail(s.lost(err))
+		}
 		return false
 	}
 	return true
@@ -389,7 +394,7 @@ func (s *Session) known() *atomic.Bool { return &s.reading.watched }
 // has changed run, so everything of the reader but its handler is ours.
 func (s *Session) steal() {
 	rd := s.reading.current
-	next := newReader(s, rd.buf[rd.r:rd.w])
+	next := newReader(s, bytes.Clone(rd.buf[rd.r:rd.w])) // the handler still reads the rest
 	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
 	next.stale = true
 	if rd.calling {

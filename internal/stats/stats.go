@@ -28,7 +28,7 @@ const (
 // Sampled before the first. All methods may be called from any goroutine.
 type Method struct {
 	Sampled bool
-	shard   [shards]shard
+	shard   [shards]atomic.Pointer[shard] // made when they are used: many methods are called on one connection
 }
 
 type shard struct {
@@ -39,21 +39,35 @@ type shard struct {
 // Count notes the end of a call of a Sampled method. where spreads callers over
 // the shards.
 func (m *Method) Count(where uint32, code uint16) {
-	m.shard[where%shards].codes[known(code)].Add(1)
+	m.at(where).codes[known(code)].Add(1)
 }
 
 // Time notes how long a call of a Sampled method took, in nanoseconds.
 func (m *Method) Time(where uint32, ns int64) {
-	m.shard[where%shards].latency[bucket(ns)].Add(1)
+	m.at(where).latency[bucket(ns)].Add(1)
 }
 
 // Ended notes the end of a call of a method that is not Sampled.
 func (m *Method) Ended(where uint32, code uint16, ns int64) {
-	s := &m.shard[where%shards]
+	s := m.at(where)
 	s.latency[bucket(ns)].Add(1)
 	if code != 0 {
 		s.codes[known(code)].Add(1)
 	}
+}
+
+func (m *Method) at(where uint32) *shard {
+	p := &m.shard[where%shards]
+	if s := p.Load(); s != nil {
+		return s
+	}
+	return begin(p)
+}
+
+//go:noinline
+func begin(p *atomic.Pointer[shard]) *shard {
+	p.CompareAndSwap(nil, new(shard))
+	return p.Load()
 }
 
 func known(code uint16) uint16 {
@@ -102,7 +116,10 @@ type Summary struct {
 func (m *Method) Summary() *Summary {
 	out := &Summary{}
 	for i := range m.shard {
-		s := &m.shard[i]
+		s := m.shard[i].Load()
+		if s == nil {
+			continue
+		}
 		for c := range s.codes {
 			out.Codes[c] += s.codes[c].Load()
 		}

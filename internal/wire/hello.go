@@ -57,17 +57,17 @@ const (
 
 // AppendHello appends the payload of a hello frame. h must have passed Check.
 func AppendHello(dst []byte, h *Hello) []byte {
-	dst = appendField(dst, tagFeatures, binary.LittleEndian.AppendUint64(nil, uint64(h.Features)))
-	for _, f := range []struct {
+	dst = binary.LittleEndian.AppendUint64(appendField(dst, tagFeatures, 8), uint64(h.Features))
+	for _, f := range [...]struct {
 		tag   uint16
 		value uint32
 	}{
 		{tagMaxMessage, h.MaxMessage}, {tagMaxMetadata, h.MaxMetadata}, {tagMaxCalls, h.MaxCalls},
 		{tagMaxBindings, h.MaxBindings}, {tagStreamWindow, h.StreamWindow},
 	} {
-		dst = appendField(dst, f.tag, binary.LittleEndian.AppendUint32(nil, f.value))
+		dst = binary.LittleEndian.AppendUint32(appendField(dst, f.tag, 4), f.value)
 	}
-	for _, f := range []struct {
+	for _, f := range [...]struct {
 		tag   uint16
 		value string
 	}{
@@ -75,16 +75,16 @@ func AppendHello(dst []byte, h *Hello) []byte {
 		{tagCredential, h.Credential}, {tagSoftware, h.Software},
 	} {
 		if f.value != "" {
-			dst = appendField(dst, f.tag, []byte(f.value))
+			dst = append(appendField(dst, f.tag, len(f.value)), f.value...)
 		}
 	}
 	return dst
 }
 
-func appendField(dst []byte, tag uint16, value []byte) []byte {
+// appendField appends the head of a field whose value has n bytes.
+func appendField(dst []byte, tag uint16, n int) []byte {
 	dst = binary.LittleEndian.AppendUint16(dst, tag)
-	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(value)))
-	return append(dst, value...)
+	return binary.LittleEndian.AppendUint16(dst, uint16(n))
 }
 
 // ParseHello reads the payload of a hello frame. A field that is missing is zero,

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// table holds a value for each slot that a call can have. It grows without moving
+// what it has: its first page is small, since most connections have few calls open,
+// and each further one is as large as all before it together.
+type table[T any] struct {
+	pages [tablePages]atomic.Pointer[[]T]
+}
+
+const (
+	firstBits  = 4 // the first page has 16 slots
+	tablePages = 13
+)
+
+// The pages have room for every slot there is.
+var _ [wire.MaxSlots]struct{} = [1 << (firstBits + tablePages - 1)]struct{}{}
+
+// place is the page of a slot, and where it is there.
+func place(n uint32) (page int, at uint32) {
+	if page = bits.Len32(n >> firstBits); page > 0 {
+		n -= 1 << (firstBits + page - 1)
+	}
+	return page, n
+}
+
+// at is the value of slot n, or nil when its page was not made yet.
+func (t *table[T]) at(n uint32) *T {
+	page, i := place(n)
+	p := t.pages[page].Load()
+	if p == nil {
+		return nil
+	}
+	return &(*p)[i]
+}
+
+// need is the value of slot n, whose page is made if need be. It is called by one
+// goroutine at a time.
+func (t *table[T]) need(n uint32) *T {
+	page, i := place(n)
+	p := t.pages[page].Load()
+	if p == nil {
+		made := make([]T, 1<<(firstBits+max(page, 1)-1))
+		p = &made
+		t.pages[page].Store(p)
+	}
+	return &(*p)[i]
+}
+
+// all calls f with every value that was made.
+func (t *table[T]) all(f func(*T)) {
+	for i := range t.pages {
+		p := t.pages[i].Load()
+		if p == nil {
+			continue
+		}
+		for j := range *p {
+			f(&(*p)[j])
+		}
+	}
+}
