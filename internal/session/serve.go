@@ -4,6 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -150,7 +151,8 @@ func (rd *reader) exited() {
 // item is a request that waits for a worker.
 type item struct {
 	ctx      *Context
-	b        Binding
+	codec    codec.Codec
+	sizer    codec.Sizer
 	from, to int // its body in the job's memory
 	flags    wire.Flags
 }
@@ -159,6 +161,7 @@ type item struct {
 type job struct {
 	s     *Session
 	items []item
+	sole  [1]item // items, as long as there is one
 	mem   []byte  // holds the bodies
 	buf   *buffer // holds mem; nil when it must not be used again
 
@@ -174,9 +177,10 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 		return err
 	}
 	s.in.bytes.Add(int64(len(body)))
-	it := item{ctx: c, b: *b, to: len(body), flags: h.Flags}
+	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), flags: h.Flags}
 	if owned {
-		j := &job{s: s, items: []item{it}, mem: body, buf: &buffer{}}
+		j := &job{s: s, mem: body, buf: &buffer{}}
+		j.add(it)
 		s.cfg.Exec.run(work{job: j})
 		return nil
 	}
@@ -189,11 +193,22 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	it.from = len(j.mem)
 	j.mem = append(j.mem, body...)
 	it.to = len(j.mem)
-	j.items = append(j.items, it)
+	j.add(it)
 	if len(j.items) == chunkCalls || b.Method.pace.tier() == alone {
 		rd.submit()
 	}
 	return nil
+}
+
+// add appends a request. Most jobs have one, or as many as fit.
+func (j *job) add(it item) {
+	switch len(j.items) {
+	case 0:
+		j.items = j.sole[:0]
+	case 1:
+		j.items = append(make([]item, 0, chunkCalls), j.items...)
+	}
+	j.items = append(j.items, it)
 }
 
 // submit hands the gathered calls to a worker.
@@ -224,13 +239,13 @@ func (j *job) serve() {
 		if len(j.items) > 1 && !j.watched.Load() {
 			s.cfg.Exec.watch.see(j)
 		}
-		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.b.Codec, Sizer: it.b.Sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
+		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from
 		r.runQueued()
 		took := r.Ended - from
-		it.b.Method.pace.observe(took, 1)
+		it.ctx.Method.pace.observe(took, 1)
 		from = now()
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
@@ -268,7 +283,7 @@ func (j *job) known() *atomic.Bool { return &j.watched }
 // a method that waits get one each, or they would be held up one after the other.
 // They share the job's memory, which is left to the garbage collector.
 func (j *job) steal() {
-	held := j.items[j.next-1].b.Method
+	held := j.items[j.next-1].ctx.Method
 	held.pace.stalled()
 	j.spread(held)
 	j.run.Store(0)
@@ -288,7 +303,7 @@ const longCall = 1_000_000
 func (j *job) spread(held *Method) {
 	from := j.next
 	for i := from; i < len(j.items); i++ {
-		if m := j.items[i].b.Method; i+1 == len(j.items) || m == held || m.pace.tier() == alone {
+		if m := j.items[i].ctx.Method; i+1 == len(j.items) || m == held || m.pace.tier() == alone {
 			j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[from : i+1], mem: j.mem}})
 			from = i + 1
 		}
