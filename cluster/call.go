@@ -68,6 +68,16 @@ type call struct {
 	opts   []weft.CallOption
 	pick   balance.Call
 	side   uint64 // random bits by which the rules split calls: the same for all attempts
+	made   int    // attempts beside the first that were made already: a hedge
+}
+
+// retries is the policy by which the call is made again.
+func (x *call) retries() retry.Policy {
+	p := x.c.policy
+	if x.p.attempts > 0 {
+		p.Attempts = x.p.attempts
+	}
+	return p
 }
 
 // target is where the attempts of a call go.
@@ -359,11 +369,9 @@ func (x *call) failed(s *server, err error) (result error) {
 			deadline, limited = own, true
 		}
 	}
-	rp := x.c.policy
-	if x.p.attempts > 0 {
-		rp.Attempts = x.p.attempts
-	}
+	rp := x.retries()
 	a := retry.Attempt{
+		Number:     x.made,
 		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
 		Upstream:   weft.AttemptFrom(x.ctx),
 	}

@@ -337,6 +337,42 @@ func TestHedge(t *testing.T) {
 	})
 }
 
+// A hedge is one of the attempts that a method has.
+func TestHedgeCounts(t *testing.T) {
+	for most, want := range map[int]int64{1: 1, 2: 2, 3: 3} {
+		bubble(t, func(t *testing.T) {
+			f := newFleet(t, "a", "b", "c", "d")
+			for _, n := range f.servers {
+				n.slow(10 * time.Millisecond)
+			}
+			c := f.client(func(cfg *cluster.Config) {
+				cfg.Methods = map[string]route.Method{"Who.*": {Attempts: most, FailMode: string(cluster.Failbackup)}}
+			})
+			ctx := cluster.WithIdempotent(t.Context())
+			for range 200 {
+				who(t, ctx, c)
+			}
+			time.Sleep(2 * time.Second)
+			var before, after int64
+			for _, n := range f.servers {
+				n.slow(time.Second)
+				n.fail.Store(&weft.Error{Code: weft.Unavailable, Message: "no"})
+				before += n.runs.Load()
+			}
+			err := c.Call(ctx, "Who.Who", &Args{}, &Reply{})
+			if weft.CodeOf(err) != weft.Unavailable {
+				t.Errorf("the call ended with %v", err)
+			}
+			for _, n := range f.servers {
+				after += n.runs.Load()
+			}
+			if after-before != want {
+				t.Errorf("%d attempts were made, want %d", after-before, want)
+			}
+		})
+	}
+}
+
 // With consistent hashing all clients agree, whatever order they learnt servers in.
 func TestClientsAgree(t *testing.T) {
 	bubble(t, func(t *testing.T) {

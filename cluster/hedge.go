@@ -22,7 +22,8 @@ func (x *call) hedgeAfter(now time.Duration) time.Duration {
 	if deadline, ok := x.ctx.Deadline(); ok {
 		left = time.Until(deadline)
 	}
-	d := x.c.policy.Hedge(retry.Attempt{
+	policy := x.retries()
+	d := policy.Hedge(retry.Attempt{
 		Number: 1, Idempotent: true, Left: left, Upstream: weft.AttemptFrom(x.ctx), Random: x.pick.Random,
 	}, after)
 	if !d.Again {
@@ -93,6 +94,7 @@ func (x *call) hedged(after time.Duration) error {
 		loser := winner
 		if winner = <-ended; winner.err != nil && !answered(winner.err) {
 			first.pick.Tried.Add(other.stats)
+			first.made = 1
 			if back != nil {
 				*back = backs[winner.number]
 			}
