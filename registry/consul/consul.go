@@ -112,7 +112,8 @@ const (
 	maxPrefix   = 32 // bytes
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
-	idlePerHost = 16 // connections that are kept for the next operation
+	pingAfter   = 3 * time.Second // silence, and again for the answer
+	idlePerHost = 16              // connections that are kept for the next operation
 )
 
 func newDriver(cfg Config) (*driver, error) {
@@ -127,6 +128,8 @@ func newDriver(cfg Config) (*driver, error) {
 		MaxIdleConnsPerHost: idlePerHost,
 		IdleConnTimeout:     idleTimeout,
 		ForceAttemptHTTP2:   true,
+		// All goes over one connection of HTTP/2, and nobody else would notice its death.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
 	}
 	conf := &api.Config{Address: cfg.Address, Token: cfg.Token, Namespace: cfg.Namespace, Transport: transport}
 	if cfg.TLS != nil {

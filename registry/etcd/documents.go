@@ -56,6 +56,8 @@ func (v *document) put(kv *mvccpb.KeyValue) { v.now = documentOf(kv) }
 
 func (v *document) remove(string) { v.clear() }
 
+func (v *document) keys() int { return 1 }
+
 func (v *document) emit(uint64) {
 	v.show(registry.Document{Value: bytes.Clone(v.now.Value), Version: v.now.Version})
 }

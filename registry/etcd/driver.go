@@ -69,6 +69,7 @@ func newDriver(cfg Config) (*driver, error) {
 		DialKeepAliveTime:    keepAliveTime,
 		DialKeepAliveTimeout: keepAliveTimeout,
 		MaxUnaryRetries:      maxAttempts,
+		MaxCallRecvMsgSize:   maxAnswer,
 		Logger:               zap.NewNop(),
 		DialOptions: append(access.options(), grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxBackoff},

@@ -50,6 +50,8 @@ func (v *instances) put(kv *mvccpb.KeyValue) {
 
 func (v *instances) remove(key string) { delete(v.entries, key) }
 
+func (v *instances) keys() int { return len(v.entries) }
+
 func (v *instances) emit(revision uint64) {
 	list := registry.List{Revision: revision}
 	for _, key := range slices.Sorted(maps.Keys(v.entries)) {

@@ -19,10 +19,17 @@ const (
 	probeEvery = 3 * time.Second
 	// answerWithin bounds the time for a list, and for a stream to begin.
 	answerWithin = 5 * time.Second
+	// maxKeys and maxAnswer bound what a watch takes: of a service with more instances
+	// something else is wrong.
+	maxKeys   = 100_000
+	maxAnswer = 64 << 20 // bytes
 )
 
 // errSilent is what a watch ends with whose member answers nothing.
 var errSilent = errors.New("the member does not answer")
+
+// errMany is what a watch ends with that would not end otherwise.
+var errMany = fmt.Errorf("there are more than %d keys: remove what is no instance", maxKeys)
 
 // view is what a watch makes of the keys that it watches. Its methods are called by
 // one goroutine.
@@ -30,6 +37,7 @@ type view interface {
 	clear()
 	put(kv *mvccpb.KeyValue)
 	remove(key string)
+	keys() int
 	// emit tells what is there now, as of a revision.
 	emit(revision uint64)
 }
@@ -56,7 +64,7 @@ func (d *driver) follow(ctx context.Context, key, end string, v view) error {
 func (d *driver) list(ctx context.Context, key, end string, v view) (int64, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerWithin, errSilent)
 	defer cancel()
-	got, err := d.client.Get(ctx, key, clientv3.WithRange(end))
+	got, err := d.client.Get(ctx, key, clientv3.WithRange(end), clientv3.WithLimit(maxKeys+1))
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -66,6 +74,9 @@ func (d *driver) list(ctx context.Context, key, end string, v view) (int64, erro
 	v.clear()
 	for _, kv := range got.Kvs {
 		v.put(kv)
+	}
+	if v.keys() > maxKeys {
+		return 0, errMany
 	}
 	v.emit(uint64(got.Header.Revision))
 	return got.Header.Revision, nil
@@ -178,6 +189,9 @@ func (w *watch) apply(response *pb.WatchResponse) error {
 			w.view.put(event.Kv)
 		}
 		w.revision = max(w.revision, event.Kv.ModRevision)
+	}
+	if w.view.keys() > maxKeys {
+		return errMany
 	}
 	w.view.emit(uint64(w.revision))
 	return nil

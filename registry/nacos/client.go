@@ -33,7 +33,8 @@ type session struct {
 const (
 	dialTimeout = 5 * time.Second
 	idleTimeout = 90 * time.Second
-	idlePerHost = 16 // connections that are kept for the next operation
+	pingAfter   = 3 * time.Second // silence, and again for the answer
+	idlePerHost = 16              // connections that are kept for the next operation
 )
 
 func newClient(cfg Config) (*client, error) {
@@ -63,6 +64,8 @@ func newClient(cfg Config) (*client, error) {
 		MaxIdleConnsPerHost: idlePerHost,
 		IdleConnTimeout:     idleTimeout,
 		ForceAttemptHTTP2:   true,
+		// All goes over one connection of HTTP/2, and nobody else would notice its death.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
 	}
 	return c, nil
 }

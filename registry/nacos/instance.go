@@ -69,7 +69,12 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 	if err != nil {
 		return err
 	}
-	metadata, err := metadata(instance, ttl)
+	metadata, err := metadataOf(instance, ttl)
+	if len(metadata) > maxMetadata && instance.Load != nil {
+		// Better without its load than not at all.
+		instance.Load = nil
+		metadata, err = metadataOf(instance, ttl)
+	}
 	if err != nil {
 		return err
 	}
@@ -89,8 +94,11 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 	return nil
 }
 
-// metadata is an instance, and what Nacos should know of it, as a JSON object.
-func metadata(instance weft.Instance, ttl time.Duration) (string, error) {
+// maxMetadata is how many bytes of metadata Nacos takes, as it is shipped.
+const maxMetadata = 1024
+
+// metadataOf is an instance, and what Nacos should know of it, as a JSON object.
+func metadataOf(instance weft.Instance, ttl time.Duration) (string, error) {
 	value, err := registry.Encode(instance)
 	if err != nil {
 		return "", err

@@ -88,7 +88,7 @@ func offline(t *testing.T, s server) {
 	put(t, d, i)
 	set := func(enabled string) {
 		t.Helper()
-		metadata, err := metadata(i, time.Minute)
+		metadata, err := metadataOf(i, time.Minute)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,6 +165,8 @@ func moved(t *testing.T, s server) {
 func tooLong(t *testing.T, s server) {
 	i := arith("Long", "one")
 	i.Tags = map[string]string{"team": strings.Repeat("x", 200), "owner": strings.Repeat("x", 200), "note": strings.Repeat("x", 200)}
+	put(t, s.driver(t), i)
+	i.Load = &weft.Load{InFlight: 12345, Rate: 123456.7, Latency: 123456789} // which it may go without
 	put(t, s.driver(t), i)
 	i.Tags["more"] = strings.Repeat("x", 255)
 	err := s.driver(t).Put(testContext(t), i, time.Minute)

@@ -85,6 +85,16 @@ local function hold(id, ttl)
 	end
 end
 
+-- A Redis that is short of memory may have evicted one key of the three. Who is alive
+-- refreshes what has lost its time meanwhile.
+if redis.call('HLEN', instances) ~= redis.call('ZCARD', expiry) then
+	for _, id in ipairs(redis.call('HKEYS', instances)) do
+		if not redis.call('ZSCORE', expiry, id) then
+			redis.call('ZADD', expiry, text(ms + 60000), id)
+		end
+	end
+end
+
 local expired = redis.call('ZRANGEBYSCORE', expiry, '-inf', text(ms))
 for _, id in ipairs(expired) do
 	redis.call('HDEL', instances, id)

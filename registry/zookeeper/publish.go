@@ -106,6 +106,7 @@ func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 
 // lease is how long a node of this process stays without being refreshed.
 type lease struct {
+	ttl   time.Duration
 	until time.Time
 	timer *time.Timer
 }
@@ -123,7 +124,7 @@ func (d *driver) hold(path string, ttl time.Duration) {
 		d.held[path] = l
 		l.timer = time.AfterFunc(ttl, func() { d.overdue(path, l) })
 	}
-	l.until = time.Now().Add(ttl)
+	l.ttl, l.until = ttl, time.Now().Add(ttl)
 	l.timer.Reset(ttl)
 }
 
@@ -137,11 +138,19 @@ func (d *driver) drop(path string) {
 }
 
 // overdue removes a node that was not refreshed. If that fails it is tried again, for
-// as long as there is the session with which the node goes in any case.
+// as long as there is the session with which the node goes in any case. Without a
+// connection nothing can be refreshed: whoever wants to gets as long again once there
+// is one.
 func (d *driver) overdue(path string, l *lease) {
 	d.mu.Lock()
 	s := d.writing
-	if d.closed || d.held[path] != l || time.Now().Before(l.until) {
+	overdue := func() bool { return !d.closed && d.held[path] == l && !time.Now().Before(l.until) }
+	if !overdue() {
+		d.mu.Unlock()
+		return
+	}
+	if !s.lost() && !s.connected() {
+		l.timer.Reset(l.ttl)
 		d.mu.Unlock()
 		return
 	}
@@ -150,11 +159,15 @@ func (d *driver) overdue(path string, l *lease) {
 	defer d.wg.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), d.timeout)
 	defer cancel()
-	err := s.removeOwn(ctx, path)
+	err := s.removeOwn(ctx, path, func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return overdue()
+	})
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
-	case d.closed || d.held[path] != l || time.Now().Before(l.until):
+	case !overdue():
 		// It was refreshed meanwhile, or withdrawn.
 	case err == nil || s.lost():
 		delete(d.held, path)
@@ -163,10 +176,10 @@ func (d *driver) overdue(path string, l *lease) {
 	}
 }
 
-// removeOwn removes a node if it is of this session.
-func (s *session) removeOwn(ctx context.Context, path string) error {
+// removeOwn removes a node if it is of this session and, once that is known, still to go.
+func (s *session) removeOwn(ctx context.Context, path string, still func() bool) error {
 	there, err := s.look(ctx, path, false)
-	if err != nil || there == nil || !s.owns(there) {
+	if err != nil || there == nil || !s.owns(there) || !still() {
 		return err
 	}
 	err = s.remove(ctx, path, there.version)

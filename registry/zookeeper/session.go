@@ -177,6 +177,13 @@ func (s *session) wait(ctx context.Context) (*conn, error) {
 	}
 }
 
+// connected tells whether there is a connection now.
+func (s *session) connected() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn != nil
+}
+
 // waited says what was waited for in vain.
 func (s *session) waited(ctx context.Context) error {
 	s.mu.Lock()
