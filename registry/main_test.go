@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ type scripted struct {
 	has       map[string]weft.Instance // by service and ID
 	log       []string                 // puts, refreshes and deletes
 	attempts  int
+	refuse    error // of every put
 	feeds     map[string][]chan List
 	last      map[string]List
 	documents map[string]Document
@@ -51,6 +53,9 @@ func (d *scripted) Put(_ context.Context, i weft.Instance, _ time.Duration) erro
 	defer d.mu.Unlock()
 	if err := d.op("put", i); err != nil {
 		return err
+	}
+	if d.refuse != nil {
+		return d.refuse
 	}
 	d.has[i.Service+" "+i.ID] = i
 	return nil
@@ -135,6 +140,27 @@ func (d *scripted) wipe() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	clear(d.has)
+}
+
+// refreshed is how many refreshes there were.
+func (d *scripted) refreshed() (n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, line := range d.log {
+		if strings.HasPrefix(line, "refresh ") {
+			n++
+		}
+	}
+	return n
+}
+
+// lose has the registry lose all documents.
+func (d *scripted) lose() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.documents)
+	close(d.changed)
+	d.changed = make(chan struct{})
 }
 
 func (d *scripted) Close() error { return nil }

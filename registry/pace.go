@@ -10,7 +10,7 @@ import (
 const (
 	firstPause = 100 * time.Millisecond // before the second attempt
 	mostPause  = 2500 * time.Millisecond
-	paceEvery  = 100 * time.Millisecond // at most one attempt in so long; see Registry.pause
+	paceEvery  = 100 * time.Millisecond // at most one attempt in so long, if that will do
 )
 
 // pace spreads the attempts that follow failures.
@@ -19,16 +19,32 @@ type pace struct {
 	next time.Time
 }
 
-// pause waits before the next attempt after so many failures in a row. A registry
-// that has trouble is asked at most ten times a second, or, if that is more, as often
-// as registrations are refreshed when it is well: all of them are to come back within
-// a TTL. It returns early when ctx ends or something is sent on wake.
-func (r *Registry) pause(ctx context.Context, failures int, wake <-chan struct{}) {
+// A registry that has trouble is asked at most ten times a second for registrations,
+// and as often for watches. If that is too slow for all of them, it is asked as often
+// as brings every registration back within a TTL, which is as often as when it is well,
+// and every watch within half of one. Neither waits for the other: a client of many
+// services must not lose its own registration over them.
+
+// pauseRegistration waits before the next attempt after so many failures in a row. It
+// returns early when ctx ends or something is sent on wake.
+func (r *Registry) pauseRegistration(ctx context.Context, failures int, wake <-chan struct{}) {
 	r.mu.Lock()
-	refreshes := 3 * len(r.registrations) // in a TTL
+	n := 3 * len(r.registrations)
 	r.mu.Unlock()
-	every := min(paceEvery, r.cfg.TTL/time.Duration(max(refreshes, 1)))
-	r.pace.wait(ctx, failures, every, wake)
+	r.registering.wait(ctx, failures, r.spread(n), wake)
+}
+
+// pauseWatch does the same for watches of instances and documents.
+func (r *Registry) pauseWatch(ctx context.Context, failures int) {
+	r.mu.Lock()
+	n := 2 * (len(r.topics) + r.documents)
+	r.mu.Unlock()
+	r.watching.wait(ctx, failures, r.spread(n), nil)
+}
+
+// spread is the time between two attempts of which there may be n in a TTL.
+func (r *Registry) spread(n int) time.Duration {
+	return min(paceEvery, r.cfg.TTL/time.Duration(max(n, 1)))
 }
 
 // wait waits before the next attempt after so many failures in a row: longer each

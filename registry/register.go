@@ -24,6 +24,8 @@ type registration struct {
 	mu       sync.Mutex
 	instance weft.Instance
 	dirty    bool // the registry does not have this instance yet
+
+	held *weft.Instance // what the registry has, as far as is known; belongs to keep
 }
 
 // Register publishes an instance and keeps it published until the registration is
@@ -97,6 +99,7 @@ func (g *registration) keep() {
 		case errors.Is(err, ErrLost):
 			g.log.Warn("registration lost, registering again")
 			g.soil()
+			g.held = nil
 			failures = 0
 			// All servers notice at the same time that a registry has lost its data.
 			sleep(g.life, rand.N(g.r.cfg.TTL/20), nil)
@@ -104,7 +107,7 @@ func (g *registration) keep() {
 			if failures++; failures == 1 {
 				g.log.Warn("registration failed, trying again", "error", err)
 			}
-			g.r.pause(g.life, failures, g.update)
+			g.r.pauseRegistration(g.life, failures, g.update)
 		default:
 			if failures > 0 {
 				g.log.Info("registered again", "failures", failures)
@@ -128,8 +131,18 @@ func (g *registration) once() error {
 		return g.r.driver.Refresh(ctx, instance, g.r.cfg.TTL)
 	}
 	err := g.r.driver.Put(ctx, instance, g.r.cfg.TTL)
-	if err != nil {
-		g.soil()
+	if err == nil {
+		g.held = &instance
+		return nil
+	}
+	g.soil()
+	if g.held == nil || ctx.Err() != nil {
+		return err
+	}
+	// It may be that the registry does not take what is new. What it has must not
+	// expire meanwhile.
+	if g.r.driver.Refresh(ctx, *g.held, g.r.cfg.TTL) == nil {
+		err = fmt.Errorf("the update is not taken, and what was registered before stays: %w", err)
 	}
 	return err
 }

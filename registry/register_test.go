@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -281,4 +282,72 @@ func TestRegisterRefused(t *testing.T) {
 	if n := children.Load(); n != 0 {
 		t.Errorf("%d contexts are left", n)
 	}
+}
+
+// TestUpdateRefused: an update that the registry does not take costs nobody his
+// registration.
+func TestUpdateRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		r := open(t, d, nil)
+		g, err := r.Register(instance("Arith", "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		d.mu.Lock()
+		d.refuse = errors.New("too long")
+		d.mu.Unlock()
+		more := instance("Arith", "a")
+		more.Version = "2"
+		if err := g.Update(more); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		before := d.refreshed()
+		time.Sleep(DefaultTTL)
+		if n := d.refreshed() - before; n < 3 {
+			t.Errorf("while an update was refused the instance was refreshed %d times in a TTL", n)
+		}
+		d.mu.Lock()
+		d.refuse = nil
+		d.mu.Unlock()
+		time.Sleep(5 * time.Second)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if got := d.has["Arith a"]; got.Version != "2" {
+			t.Errorf("the registry has %+v", got)
+		}
+	})
+}
+
+// TestWatchesDoNotStarve: a server that watches many services comes back in time.
+func TestWatchesDoNotStarve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		r := open(t, d, nil)
+		for i := range 200 {
+			defer r.Watch("Service"+strconv.Itoa(i), func(*Snapshot) {})()
+		}
+		if _, err := r.Register(instance("Arith", "a")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		d.set(true)
+		time.Sleep(20 * time.Second)
+		d.wipe()
+		d.set(false)
+		time.Sleep(4 * time.Second)
+		d.mu.Lock()
+		if len(d.has) != 1 {
+			t.Error("four seconds after the outage the server is not registered")
+		}
+		d.mu.Unlock()
+		time.Sleep(4 * time.Second)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if n := len(d.feeds); n != 200 {
+			t.Errorf("after it %d of 200 services are watched", n)
+		}
+	})
 }

@@ -43,7 +43,8 @@ type Registry struct {
 	name   string
 	driver Driver
 	cfg    Config
-	pace   pace
+
+	registering, watching pace
 
 	life context.Context
 	stop context.CancelFunc
@@ -52,6 +53,7 @@ type Registry struct {
 	mu            sync.Mutex
 	closed        bool
 	topics        map[string]*topic
+	documents     int // watches of documents
 	registrations map[*registration]struct{}
 }
 

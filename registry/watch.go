@@ -14,6 +14,9 @@ const (
 	// cacheAfter is how long a registry may take for its first answer before the
 	// list on disk is used.
 	cacheAfter = 50 * time.Millisecond
+	// cacheDoubts is how old a list on the disk may be to be held against a registry
+	// that has lost most of it: servers may still be on their way back to it.
+	cacheDoubts = time.Hour
 )
 
 // topic is the list of one service, for all that watch it.
@@ -33,16 +36,17 @@ type topic struct {
 	watches map[*watch]struct{}
 
 	// What follows belongs to the goroutine that delivers.
-	belief   belief
-	loaded   bool // the list on the disk has been asked for
-	cached   bool // what is believed is from the disk
-	invalid  []Invalid
-	last     *Snapshot
-	lastTime time.Time // of the last delivery
-	saved    time.Time // when the list was last written to the disk
-	unsaved  bool      // it has changed since
-	again    time.Time // when to look at the list again; zero: not before it changes
-	started  time.Time
+	belief    belief
+	loaded    bool // the list on the disk has been asked for
+	cached    bool // what is believed is from the disk
+	cachedAge time.Duration
+	invalid   []Invalid
+	last      *Snapshot
+	lastTime  time.Time // of the last delivery
+	saved     time.Time // when the list was last written to the disk
+	unsaved   bool      // it has changed since
+	again     time.Time // when to look at the list again; zero: not before it changes
+	started   time.Time
 }
 
 // watch is one function that is told.
@@ -131,7 +135,7 @@ func (t *topic) listen(ctx context.Context) {
 		}
 		failures++
 		t.lose(err)
-		t.r.pause(ctx, failures, nil)
+		t.r.pauseWatch(ctx, failures)
 	}
 }
 
@@ -248,7 +252,7 @@ func (t *topic) snapshot(now time.Time) *Snapshot {
 
 // believe makes up its mind about a list.
 func (t *topic) believe(list List, now time.Time) {
-	if t.cached && len(list.Instances) > 0 {
+	if t.cached && len(list.Instances) > 0 && t.cachedAge > cacheDoubts {
 		// What was on the disk was a stopgap.
 		t.belief = belief{protect: t.belief.protect}
 	}
@@ -301,7 +305,7 @@ func (t *topic) load() {
 	if len(instances) == 0 {
 		return
 	}
-	t.belief.instances, t.belief.any, t.cached = sorted(instances), true, true
+	t.belief.instances, t.belief.any, t.cached, t.cachedAge = sorted(instances), true, true, time.Since(heard)
 	t.heard.Store(heard.UnixNano())
 	t.r.cfg.Log.Warn("the registry does not answer; the list of the cache is used", "service", t.service,
 		"instances", len(instances), "age", time.Since(heard).Round(time.Second))

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -204,10 +205,12 @@ func TestCache(t *testing.T) {
 			if s := e.last(); s.Source != "cache of scripted" || s.Err == nil {
 				t.Errorf("the snapshot is from %q with error %v", s.Source, s.Err)
 			}
-			// What the registry says is better than what was on the disk.
+			// A registry that was away may have most of it still to come.
 			d.set(false)
 			d.list("Arith", 1, "x")
 			time.Sleep(5 * time.Second)
+			expect(t, e, "[a b c x]")
+			time.Sleep(DefaultProtect)
 			expect(t, e, "[x]")
 			d.list("Arith", 2, "a", "b", "c", "x")
 			time.Sleep(5 * time.Second)
@@ -222,6 +225,22 @@ func TestCache(t *testing.T) {
 			expect(t, e, "[a b c x]")
 			time.Sleep(DefaultProtect)
 			expect(t, e, "[]")
+		})
+	})
+
+	t.Run("an old file", func(t *testing.T) {
+		c := (&Registry{name: "scripted", cfg: Config{CacheDir: dir}}).cache()
+		if err := c.saveList("Arith", []weft.Instance{instance("Arith", "a"), instance("Arith", "b")}, time.Unix(0, 0)); err != nil {
+			t.Fatal(err)
+		}
+		run(t, func(t *testing.T, d *scripted, e *ear) {
+			time.Sleep(100 * time.Millisecond)
+			expect(t, e, "[a b]")
+			// What the registry says is better than what was on the disk for so long.
+			d.set(false)
+			d.list("Arith", 1, "x")
+			time.Sleep(5 * time.Second)
+			expect(t, e, "[x]")
 		})
 	})
 
@@ -459,5 +478,79 @@ func TestJoin(t *testing.T) {
 		newer.list("Arith", 2, "b", "c", "d")
 		time.Sleep(time.Second)
 		expect(t, e, "[a b c d]")
+	})
+}
+
+// TestDocumentGone: a registry that has lost its data does not take the rules from
+// anybody at once.
+func TestDocumentGone(t *testing.T) {
+	dir := t.TempDir()
+	run := func(t *testing.T, f func(d *scripted, told func() string)) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.documents["rules/Arith"] = Document{[]byte("good"), 7}
+			r := open(t, d, &Config{CacheDir: dir})
+			var mu sync.Mutex
+			var last string
+			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) {
+				mu.Lock()
+				defer mu.Unlock()
+				last = fmt.Sprintf("%s %v", doc.Value, err != nil)
+			})
+			defer stop()
+			f(d, func() string {
+				synctest.Wait()
+				mu.Lock()
+				defer mu.Unlock()
+				return last
+			})
+		})
+	}
+	check := func(t *testing.T, what, got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: the document is %q, want %q", what, got, want)
+		}
+	}
+	run(t, func(d *scripted, told func() string) {
+		check(t, "at first", told(), "good false")
+		d.lose()
+		check(t, "lost", told(), "good true")
+		time.Sleep(DefaultProtect - time.Second)
+		check(t, "just before it is believed", told(), "good true")
+		if err := d.Store(t.Context(), "rules/Arith", []byte("again"), 0); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "back", told(), "again false")
+		time.Sleep(DefaultProtect)
+		check(t, "a while later", told(), "again false")
+	})
+	run(t, func(d *scripted, told func() string) {
+		check(t, "at first", told(), "good false")
+		d.set(true)
+		check(t, "away", told(), "good true")
+		d.lose()
+		time.Sleep(time.Hour)
+		check(t, "away for an hour", told(), "good true")
+		d.set(false)
+		time.Sleep(10 * time.Second)
+		check(t, "lost when it is back", told(), "good true")
+		time.Sleep(DefaultProtect)
+		check(t, "believed", told(), " false")
+	})
+	if err := (&Registry{name: "scripted", cfg: Config{CacheDir: dir}}).cache().saveDocument("rules/Arith", Document{[]byte("disk"), 3}); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, newScripted(), &Config{CacheDir: dir})
+		var last string
+		stop := r.WatchDocument("rules/Arith", func(doc Document, err error) { last = fmt.Sprintf("%s %v", doc.Value, err != nil) })
+		synctest.Wait()
+		check(t, "from the disk", last, "disk true")
+		time.Sleep(time.Second)
+		stop()
+		time.Sleep(time.Hour)
+		check(t, "after the watch has ended", last, "disk true")
 	})
 }
