@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"maps"
+	"math"
 	"net"
 	"slices"
 	"sync"
@@ -255,7 +256,7 @@ func (a *announcer) reportNow(now time.Time) {
 	a.totals = a.count(now)
 	load := Load{InFlight: a.s.inFlight()}
 	if passed := now.Sub(before.at).Seconds(); passed > 0 {
-		load.Rate = float64(a.totals.calls-before.calls) / passed
+		load.Rate = math.Round(10*float64(a.totals.calls-before.calls)/passed) / 10 // some registries have little room
 	}
 	if n := a.totals.timed - before.timed; n > 0 {
 		load.Latency = (a.totals.sum - before.sum) / time.Duration(n)

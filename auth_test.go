@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
@@ -314,6 +315,53 @@ func TestCredentialUnavailable(t *testing.T) {
 		err := c.Call(t.Context(), "Probe.Echo", &Args{}, nil)
 		if weft.CodeOf(err) != weft.Unavailable || asked > 2 {
 			t.Errorf("after asking %d times the call ended with %v", asked, err)
+		}
+	})
+}
+
+// A credential that is not to be had is asked for once, also for a stream.
+func TestCredentialOfAStream(t *testing.T) {
+	w := start(t, nil, nil)
+	asked := 0
+	c := w.dial(&weft.ClientConfig{Credential: func(context.Context, string) (weft.Credential, error) {
+		asked++
+		return weft.Credential{}, weft.Errorf(weft.Unavailable, "the token service is away")
+	}})
+	if _, err := weft.OpenStream[Args, Product](t.Context(), c, "Arith.Mul"); weft.CodeOf(err) != weft.Unavailable {
+		t.Errorf("the stream opened with %v", err)
+	}
+	if asked != 1 {
+		t.Errorf("the credential was asked for %d times", asked)
+	}
+}
+
+// Who hangs while he says who somebody is holds nobody up for ever.
+func TestAuthenticationThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		w := start(t, &weft.ServerConfig{AuthenticateConn: func(ctx context.Context, _ weft.Credential, _ *weft.Peer) (any, error) {
+			return nil, hang(ctx)
+		}}, nil)
+		began := time.Now()
+		if _, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)}); err == nil {
+			t.Error("the connection was let in")
+		}
+		if took := time.Since(began); took > weft.DefaultHandshake+time.Second {
+			t.Errorf("the connection was refused after %v", took)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		c := start(t, nil, nil).dial(&weft.ClientConfig{Credential: func(ctx context.Context, _ string) (weft.Credential, error) {
+			<-ctx.Done()
+			return weft.Credential{}, ctx.Err()
+		}})
+		began := time.Now()
+		err := c.Call(t.Context(), "Arith.Mul", &Args{}, &Product{})
+		if took := time.Since(began); weft.CodeOf(err) != weft.DeadlineExceeded || took != weft.DefaultTimeout {
+			t.Errorf("the call ended after %v with %v", took, err)
 		}
 	})
 }

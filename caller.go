@@ -194,7 +194,19 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 	}
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
 	if o.credential == nil && c.credential != nil {
-		cred, err := c.credential(ctx, method)
+		ask := ctx
+		if sc.Timeout > 0 {
+			// The time of the call begins here.
+			until := session.Nanos() + sc.Timeout
+			if sc.Deadline == 0 || until < sc.Deadline {
+				sc.Deadline = until
+			}
+			var cancel context.CancelFunc
+			ask, cancel = context.WithTimeout(ctx, time.Duration(sc.Timeout))
+			defer cancel()
+			sc.Timeout = 0
+		}
+		cred, err := c.credential(ask, method)
 		if err != nil {
 			return notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
 		}

@@ -231,18 +231,21 @@ func (c *Client) callSlow(ctx context.Context, method string, args, reply any, o
 			return err
 		}
 		err = c.caller.call(ctx, s, method, args, reply, o)
-		if err == nil || !again(err) || s.Usable() && reasonOf(err) != session.ReasonDraining {
-			return err // also what is no fault of the connection, such as a credential that is not to be had
+		if err == nil || !elsewhere(s, err) {
+			return err
 		}
 	}
 }
 
-func reasonOf(err error) string {
+// elsewhere reports whether a call that failed on a session may go better on another
+// one. While the session can be used, the fault is not its: a credential that is not
+// to be had, or an error that a handler has passed on.
+func elsewhere(s *session.Session, err error) bool {
 	e := (*Error)(nil)
-	if !asWeft(err, &e) {
-		return ""
+	if !again(err) || !asWeft(err, &e) {
+		return false
 	}
-	return e.Reason
+	return !s.Usable() || e.Outcome == NotSent && e.Reason == session.ReasonDraining
 }
 
 // ready returns a session that can be used at once: the first one, or any when
@@ -384,7 +387,7 @@ func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts
 				}
 			}
 			end, err := c.caller.open(ctx, s, method, o, sample)
-			if err == nil || !again(err) {
+			if err == nil || !elsewhere(s, err) {
 				return end, err
 			}
 		}

@@ -89,7 +89,8 @@ type ServerConfig struct {
 	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
 	// AuthenticateConn decides over every connection by the credential in its
 	// hello. The principal it returns is that of the connection's calls for which
-	// Authenticate gives none. nil: every connection is let in.
+	// Authenticate gives none. ctx ends after Limits.Handshake. nil: every connection
+	// is let in.
 	AuthenticateConn func(ctx context.Context, cred Credential, peer *Peer) (principal any, err error)
 
 	// Interceptors run around every unary call, the first outermost.
@@ -167,8 +168,8 @@ type ClientConfig struct {
 	// side asks as well.
 	Checksum bool
 
-	// Credential gives the credential of every call; nil: none. It may be called
-	// concurrently.
+	// Credential gives the credential of every call, whose time ctx has; nil: none. It
+	// may be called concurrently.
 	Credential func(ctx context.Context, method string) (Credential, error)
 	// ConnCredential gives the credential of every connection; nil: none.
 	ConnCredential func(ctx context.Context) (Credential, error)

@@ -110,3 +110,41 @@ func TestHandleRawOwnership(t *testing.T) {
 		}
 	}
 }
+
+// What a handler returns stays its own, and what it was given stays what it was.
+func TestHandleRawKeepsNothing(t *testing.T) {
+	ctx := t.Context()
+	pong := append(make([]byte, 0, 100), "pong"...)
+	w := start(t, nil, func(s *weft.Server) error {
+		return errors.Join(
+			weft.HandleRaw(s, "Raw.Cached", func(context.Context, []byte, []byte) ([]byte, error) { return pong, nil }),
+			weft.HandleRaw(s, "Raw.Echo", func(_ context.Context, req, _ []byte) ([]byte, error) { return req, nil }),
+			weft.HandleRaw(s, "Raw.Fill", func(_ context.Context, req, buf []byte) ([]byte, error) {
+				return append(buf, bytes.Repeat([]byte{0xff}, len(req))...), nil
+			}))
+	})
+	c := w.dial(&weft.ClientConfig{Codec: raw.New(), MaxConns: 1})
+	body := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, 40) }
+	want := map[string]func(i int) []byte{
+		"Raw.Cached": func(int) []byte { return []byte("pong") }, "Raw.Echo": body,
+		"Raw.Fill": func(int) []byte { return bytes.Repeat([]byte{0xff}, 40) },
+	}
+	for range 50 { // at first they run on workers
+		var calls []*weft.Call
+		for i := range 20 {
+			for method := range want {
+				calls = append(calls, c.Go(ctx, method, body(i), new([]byte), nil))
+			}
+		}
+		for i, call := range calls {
+			<-call.Done
+			must(t, call.Error)
+			if got := *call.Reply.(*[]byte); !bytes.Equal(got, want[call.Method](i/len(want))) {
+				t.Fatalf("%s of %d: %x", call.Method, i/len(want), got)
+			}
+		}
+	}
+	if string(pong[:cap(pong)]) != "pong"+string(make([]byte, 96)) {
+		t.Errorf("the handler's own memory became %x", pong[:cap(pong)])
+	}
+}

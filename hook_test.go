@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -253,4 +254,35 @@ func TestConnHooksAcrossReconnect(t *testing.T) {
 		must(t, c.Shutdown(t.Context()))
 		client.want(t, "ConnClosed mem true")
 	})
+}
+
+// panics is a hook that does, as long as it is told to.
+type panics struct{ on atomic.Bool }
+
+func (p *panics) BeforeWriteRequest(context.Context, *weft.CallInfo, any) error {
+	if p.on.Load() {
+		panic("no")
+	}
+	return nil
+}
+
+// A hook that panics does not use up the places of one-way calls.
+func TestPanicBeforeNotify(t *testing.T) {
+	hook := &panics{}
+	c := start(t, nil, nil).dial(&weft.ClientConfig{Hooks: []any{hook}})
+	notify := func() (p any) {
+		defer func() { p = recover() }()
+		must(t, c.Notify(t.Context(), "Arith.Mul", &Args{1, 2}))
+		return nil
+	}
+	hook.on.Store(true)
+	for range 2000 {
+		if notify() == nil {
+			t.Fatal("the hook did not panic")
+		}
+	}
+	hook.on.Store(false)
+	if p := notify(); p != nil {
+		t.Errorf("panic: %v", p)
+	}
 }

@@ -155,19 +155,13 @@ func (s *served) answerRaw(r *session.Request) error {
 	if r.Codec.Name() != "raw" {
 		return fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Message: s.m.name + " takes raw bytes: call it with codec raw, not " + r.Codec.Name()})
 	}
-	reply, err := s.m.raw(r.Ctx, r.Body, r.Scratch)
+	reply, err := s.m.raw(r.Ctx, r.Body, r.Scratched())
 	if err != nil {
 		return fail(r, toStatus(err))
 	}
 	r.ReplyBytes(reply)
-	if cap(reply) <= keepScratch {
-		r.Scratch = reply[:0]
-	}
 	return nil
 }
-
-// keepScratch is the largest memory kept for a raw method's next reply, in bytes.
-const keepScratch = 64 << 10
 
 func fail(r *session.Request, st *wire.Status) error {
 	r.Fail(st)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // maxOneway is how many one-way calls of a connection may be under way. Nobody waits
@@ -36,9 +37,14 @@ func (c *caller) send(ctx context.Context, s *session.Session, sc *session.Call,
 		c.recycle(sc, o)
 		return err
 	}
+	started := false
+	defer func() {
+		if !started { // or the user's code in it has panicked
+			<-peer.oneway
+		}
+	}()
 	info, err := c.beforeRequest(ctx, s, sc)
 	if err != nil {
-		<-peer.oneway
 		c.recycle(sc, o)
 		return err
 	}
@@ -52,8 +58,9 @@ func (c *caller) send(ctx context.Context, s *session.Session, sc *session.Call,
 	// Once it has started, sc belongs to whoever ends it.
 	if st := s.Start(ctx, sc); st != nil {
 		err = failed(s, sc.Method, st)
-		<-peer.oneway
 		c.recycle(sc, o)
+	} else {
+		started = true
 	}
 	for _, f := range c.hooks.afterRequest {
 		f.AfterWriteRequest(ctx, info, args, err)
@@ -83,9 +90,9 @@ func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
 	case p.oneway <- struct{}{}:
 		return nil
 	case <-p.s.Done():
-		// What is wrong with the session is for Start to say.
-		p.oneway <- struct{}{}
-		return nil
+		st := *p.s.Err()
+		st.Outcome = wire.NotSent
+		return failed(p.s, sc.Method, &st)
 	case <-ctx.Done():
 		e := contextStatus(ctx, "as many one-way calls are under way as may be")
 		e.Method, e.Peer = sc.Method, p.Addr().String()

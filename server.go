@@ -42,6 +42,8 @@ type Server struct {
 	closed    bool
 	stop      context.CancelFunc // ends handshakes
 	life      context.Context
+	ended     sync.Once
+	over      chan struct{} // closed when the server has been closed
 }
 
 // NewServer makes a server. A nil configuration gives safe defaults. A
@@ -55,6 +57,7 @@ func NewServer(cfg *ServerConfig) *Server {
 		peers:     make(map[*Peer]struct{}),
 		entering:  make(map[net.Conn]struct{}),
 		exec:      session.NewExecutor(),
+		over:      make(chan struct{}),
 	}
 	if cfg != nil {
 		s.cfg = *cfg
@@ -206,6 +209,13 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 	case <-ctx.Done():
 	case err = <-failed:
 		left--
+	}
+	if errors.Is(err, ErrServerClosed) {
+		// Somebody else shuts the server down, and has his own idea of the time.
+		select {
+		case <-s.over:
+		case <-ctx.Done():
+		}
 	}
 	stopping := ctx.Err() != nil
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.DrainTimeout)
@@ -409,7 +419,9 @@ func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err 
 			err = Errorf(Internal, "the connection could not be authenticated")
 		}
 	}()
-	return s.cfg.AuthenticateConn(s.life, cred, p)
+	ctx, cancel := context.WithTimeout(s.life, s.session.Limits.Handshake)
+	defer cancel()
+	return s.cfg.AuthenticateConn(ctx, cred, p)
 }
 
 // opened is called for every session before it reads its first frame.

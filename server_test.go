@@ -290,3 +290,25 @@ func TestShutdownTwice(t *testing.T) {
 		must(t, (<-call.Done).Error)
 	})
 }
+
+// Who shuts the server down says how long that may take, also where ListenAndServe
+// has an idea of its own.
+func TestShutdownBesideListenAndServe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l ledger
+		net := mem.New()
+		srv := weft.NewServer(&weft.ServerConfig{Transports: transports(net), DrainTimeout: time.Second})
+		must(t, srv.RegisterName("Ledger", &l))
+		served := make(chan error, 1)
+		go func() { served <- srv.ListenAndServe(t.Context(), address) }()
+		synctest.Wait()
+		c := dial(t, address, &weft.ClientConfig{Transports: transports(net)})
+		call := c.Go(t.Context(), "Ledger.Book", &Args{5000, 1}, nil, nil)
+		synctest.Wait()
+		must(t, srv.Shutdown(t.Context()))
+		must(t, (<-call.Done).Error)
+		if err := <-served; !errors.Is(err, weft.ErrServerClosed) {
+			t.Errorf("ListenAndServe: %v", err)
+		}
+	})
+}

@@ -102,6 +102,7 @@ func (s *Server) close() {
 	s.conns.Wait()
 	s.exec.Close()
 	await(context.Background(), leaving)
+	s.ended.Do(func() { close(s.over) })
 }
 
 func closedStatus() *wire.Status {

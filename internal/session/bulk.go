@@ -189,7 +189,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 		a.open = make(map[assemblyKey]*assembly)
 	}
 	h.Flags &^= wire.FlagMore
-	m := &assembly{head: h, buf: takeBuffer().extend(payload), at: at}
+	m := &assembly{head: h, buf: takeLarge(len(payload)).extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
 	a.size += len(payload)
 	return m

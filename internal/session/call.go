@@ -150,7 +150,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if m == nil {
 		st = s.putSized(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
-		if m.sizer == nil && m.size+len(m.meta)+2 > wire.MaxPayload {
+		if m.sizer == nil && m.length() > wire.MaxPayload {
 			sl.at = ^uint64(0) // until its first chunk is taken
 			m.bind = s.out.last
 		}

@@ -328,3 +328,30 @@ func TestBadCodec(t *testing.T) {
 	}
 	mustEcho(t, r.client, "still here")
 }
+
+// Of a call that the other side runs nobody says that it was not sent, however its
+// length lies to that of a frame.
+func TestLostWhileItRuns(t *testing.T) {
+	for n := wire.MaxPayload - 3; n <= wire.MaxPayload+2; n++ {
+		for _, meta := range []string{"", "\x01a\x01\x00b"} {
+			began := make(chan struct{})
+			r := newRig(t, setup{}, unary("Echo.Wait", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
+				close(began)
+				<-ctx.Done()
+				return nil, ended(ctx)
+			}))
+			r.broken = true
+			c := newCall("Echo.Wait", pattern(n), nil)
+			c.Meta = meta
+			if st := r.client.Start(t.Context(), c); st != nil {
+				t.Fatalf("start with %d bytes: %+v", n, st)
+			}
+			<-began
+			r.serverConn.Close()
+			r.client.Wait(t.Context(), c)
+			if c.Status == nil || c.Status.Outcome != wire.Unknown {
+				t.Errorf("a call of %d bytes that runs ended with %+v", n, c.Status)
+			}
+		}
+	}
+}

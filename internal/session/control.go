@@ -202,6 +202,7 @@ type drain struct {
 	told  chan struct{} // closed when it has
 	acked chan struct{} // closed when the other side has agreed
 	ackOf atomic.Bool
+	ready chan struct{} // closed when it has, or need not be waited for, and new calls are turned away
 	idle  chan struct{} // woken when the last open call has ended
 }
 
@@ -235,6 +236,15 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 		case <-stop:
 		}
 		s.in.turned.Store(true)
+		close(s.drain.ready)
+	} else {
+		// Until then a call may be on its way here, and is nowhere to be seen.
+		select {
+		case <-s.drain.ready:
+		case <-s.closed:
+			return true
+		case <-stop:
+		}
 	}
 	return s.Settle(stop)
 }

@@ -438,3 +438,28 @@ func countReplies(conn net.Conn) (n int, err error) {
 	}
 	return n, err
 }
+
+// Who drains while another one does waits as well for the calls on their way here.
+func TestDrainTogether(t *testing.T) {
+	p := newStranger(t, nil, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	p.pong()
+	drained := make(chan bool, 2)
+	go func() { drained <- p.s.Drain(p.s.Done(), "going down") }()
+	p.expect(wire.TypeGoAway)
+	go func() { drained <- p.s.Drain(p.s.Done(), "going down") }()
+	select {
+	case <-drained:
+		t.Fatal("a drain ended before the other side had agreed")
+	case <-time.After(50 * time.Millisecond):
+	}
+	p.request(5, 0, 0, "x")
+	p.send(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil)
+	p.expect(wire.TypeReply)
+	for range 2 {
+		if !<-drained {
+			t.Error("a call was left")
+		}
+	}
+}

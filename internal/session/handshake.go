@@ -69,6 +69,7 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.St
 		s.peer = peer
 		if cfg.Accept != nil {
 			if st := cfg.Accept(s, peer.Credential); st != nil {
+				stop()
 				Refuse(conn, st)
 				return nil, st
 			}

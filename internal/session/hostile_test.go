@@ -341,3 +341,97 @@ func TestSlotInUseInline(t *testing.T) {
 	p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: wire.ID(3, 1)}, nil)
 	p.expectGoAway(wire.Internal)
 }
+
+// The first parts of large messages count as well.
+func TestUnfinishedBeginnings(t *testing.T) {
+	p := newStranger(t, nil, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	const most = maxAssembly/wire.MaxPayload + 2
+	go func() {
+		for i := range uint32(most) {
+			p.send(wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore, ID: wire.ID(i, 0)}, make([]byte, wire.MaxPayload))
+		}
+	}()
+	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
+		t.Errorf("the request too many was answered with %+v", h)
+	}
+	p.conn.Close()
+	<-p.s.Done()
+}
+
+// A message may be as long as the limit says, whatever the bound of all together.
+func TestUnfinishedLong(t *testing.T) {
+	const long = 2 * maxAssembly
+	rd := &reader{s: &Session{cfg: &Config{Limits: Limits{MaxMessage: long}}}}
+	if !rd.spare(long, nil) {
+		t.Errorf("there is no room for a message of %d bytes", long)
+	}
+	rd.s.cfg.Limits.MaxMessage = 4 << 20
+	if rd.spare(long, nil) {
+		t.Errorf("there is room for %d bytes", long)
+	}
+}
+
+// Messages that wait in a stream hold about the memory that they were given credit for.
+func TestQueuedMessagesHoldLittle(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	p := newStranger(t, nil, stall(release))
+	p.greet(nil)
+	p.bind(0, "Sink.Stall")
+	p.request(0, 0, wire.FlagStream, "")
+	for i := range 3000 {
+		p.send(wire.Header{Type: wire.TypeData, ID: wire.ID(0, 0)}, make([]byte, i%3))
+	}
+	p.pong()
+	st := p.s.in.find(wire.ID(0, 0)).Stream()
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	held := 0
+	for _, a := range st.queue {
+		held += cap(a.buf.b)
+	}
+	if len(st.queue) < 2900 || held > 2*smallBuffer {
+		t.Errorf("%d messages of at most two bytes hold %d", len(st.queue), held)
+	}
+}
+
+// A connection that was refused leaves nothing in the context of its server.
+func TestRefusedLeavesNothing(t *testing.T) {
+	ctx := &parent{Context: t.Context()}
+	cfg := newConfig(NewExecutor(), nil)
+	defer cfg.Exec.Close()
+	cfg.Accept = func(*Session, string) *wire.Status { return &wire.Status{Code: wire.Unauthenticated, Message: "no"} }
+	for range 10 {
+		client, server := mem.Pipe(nil)
+		go func() {
+			Dial(t.Context(), client, newConfig(cfg.Exec, nil), "")
+			client.Close()
+		}()
+		if _, st := Accept(ctx, server, cfg); st == nil {
+			t.Fatal("the connection was let in")
+		}
+	}
+	if n := ctx.waiting.Load(); n != 0 {
+		t.Errorf("%d functions still wait for the end of the server", n)
+	}
+}
+
+// parent is a context that counts the functions which wait for its end.
+type parent struct {
+	context.Context
+	waiting atomic.Int64
+}
+
+// Value hides what the parent is, so that package context asks AfterFunc.
+func (*parent) Value(any) any { return nil }
+
+func (p *parent) AfterFunc(end func()) (stop func() bool) {
+	p.waiting.Add(1)
+	forget := context.AfterFunc(p.Context, end)
+	return func() bool {
+		p.waiting.Add(-1)
+		return forget()
+	}
+}

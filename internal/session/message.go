@@ -21,6 +21,14 @@ type message struct {
 	bind  bindingKey // of a request
 }
 
+// length is how many bytes the message has on the wire, without headers.
+func (m *message) length() int {
+	if m.meta == "" {
+		return m.size
+	}
+	return 2 + len(m.meta) + m.size
+}
+
 // prepare readies v for sending outside of any lock: only values of a known,
 // small size from codecs that never block are left to be encoded later.
 func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
@@ -139,12 +147,10 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 		return s.putSized(h, m.meta, m.sizer, m.value, m.size)
 	}
 	h.Flags |= m.flags
-	total := m.size
 	if m.meta != "" {
 		h.Flags |= wire.FlagMeta
-		total += 2 + len(m.meta)
 	}
-	if total > wire.MaxPayload || behind {
+	if m.length() > wire.MaxPayload || behind {
 		m.own()
 		w.addBulk(h, m.meta, m.buf, m.bind)
 		m.buf = nil // the queue owns the bytes now

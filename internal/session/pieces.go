@@ -64,7 +64,19 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	if err := rd.interrupt(h); err != nil {
 		return err
 	}
-	s.reading.parts.begin(h, payload, rd.at).bind = bind
+	if rd.spare(len(payload), nil) {
+		s.reading.parts.begin(h, payload, rd.at).bind = bind
+		return nil
+	}
+	switch h.Type {
+	case wire.TypeRequest:
+		s.arrived()
+		return rd.tooLong(h) // its chunks will find nothing to go on with
+	case wire.TypeData:
+		return rd.tooLong(h)
+	}
+	m := s.reading.parts.begin(h, nil, rd.at)
+	m.skip, m.buf = true, new(buffer)
 	return nil
 }
 
@@ -163,7 +175,8 @@ func (s *Session) longest(h *wire.Header) int {
 func (rd *reader) spare(n int, except *assembly) bool {
 	s := rd.s
 	parts := &s.reading.parts
-	if parts.size+n <= maxAssembly {
+	most := max(maxAssembly, s.cfg.Limits.MaxMessage+2+s.cfg.Limits.MaxMetadata)
+	if parts.size+n <= most {
 		return true
 	}
 	for k, m := range parts.open {
@@ -171,7 +184,7 @@ func (rd *reader) spare(n int, except *assembly) bool {
 			parts.drop(m.head.ID, k.answer)
 		}
 	}
-	return parts.size+n <= maxAssembly
+	return parts.size+n <= most
 }
 
 // tooLong ends the call whose message is longer than allowed. Of an answer it is

@@ -18,8 +18,6 @@ type Request struct {
 	Body  []byte // valid until Serve returns; nobody else's meanwhile
 	// Compress is how the reply is compressed; nil for not at all.
 	Compress compress.Compressor
-	// Scratch is memory that Serve may use for a reply and give back longer.
-	Scratch []byte
 
 	// Sampled says that the running time of this call should be recorded.
 	Sampled bool
@@ -27,10 +25,31 @@ type Request struct {
 	// the clock of Nanos. A small reply is encoded later, while it is written.
 	Ended int64
 
+	scratch    scratch
 	reader     *reader // what it runs on; nil for a worker, which may wait
 	oneway     bool
 	compressed bool
 	answered   bool
+}
+
+// scratch is memory for replies that are bytes, used again for the next request of
+// the same reader or job. It is the session's own: what a handler returns may be
+// anybody's, even the request itself.
+type scratch struct {
+	mem  []byte
+	want int // how long the longest reply was
+}
+
+// keepScratch is the largest memory kept for the next reply, in bytes.
+const keepScratch = 64 << 10
+
+// Scratched returns empty memory that a reply given to ReplyBytes may be put into. It
+// is nobody else's until Serve returns.
+func (r *Request) Scratched() []byte {
+	if x := &r.scratch; cap(x.mem) < x.want {
+		x.mem = make([]byte, 0, x.want)
+	}
+	return r.scratch.mem
 }
 
 // Open undoes the compression of the body, if any. It is called before Body is
@@ -72,6 +91,7 @@ func (r *Request) Reply(v any) {
 // ReplyBytes ends the call well, with a body that is encoded already.
 func (r *Request) ReplyBytes(b []byte) {
 	r.returned()
+	r.scratch.want = max(r.scratch.want, min(len(b), keepScratch))
 	var m message
 	if r.oneway {
 		r.end(&m)

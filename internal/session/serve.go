@@ -107,8 +107,7 @@ const sampleEvery = 16
 // another reader goes on.
 func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) bool {
 	r := &rd.req
-	scratch := r.Scratch
-	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, Scratch: scratch[:0], reader: rd, oneway: h.Flags&wire.FlagOneway != 0}
+	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, scratch: r.scratch, reader: rd, oneway: h.Flags&wire.FlagOneway != 0}
 	rd.dirty = true
 	rd.calling = true
 	rd.sample++
@@ -239,7 +238,7 @@ func (j *job) serve() {
 		if len(j.items) > 1 && !j.watched.Load() {
 			s.cfg.Exec.watch.see(j)
 		}
-		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], Scratch: r.Scratch[:0],
+		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from

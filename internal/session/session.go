@@ -116,6 +116,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, resumes: resumable(conn), closed: make(chan struct{})}
 	s.w.room.L = &s.w.mu
 	s.drain.acked = make(chan struct{})
+	s.drain.ready = make(chan struct{})
 	s.drain.idle = make(chan struct{}, 1)
 	s.drain.told = make(chan struct{})
 	return s

@@ -408,9 +408,6 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
 	if owned {
 		a.buf = &buffer{b: body}
-	} else {
-		a.buf = takeBuffer().extend(body)
-		a.body = a.buf.b
 	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -420,10 +417,25 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 	if st.held+st.taken >= limits.StreamWindow {
 		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
 	}
+	if !owned {
+		a.buf = st.copied(body)
+		a.body = a.buf.b
+	}
 	st.held += len(body) + messageCost
 	st.queue = append(st.queue, a)
 	wakeUp(st.arrived)
 	return nil
+}
+
+// copied returns a copy of body. What waits in a queue is not to hold much more memory
+// than the other side had credit for, so only the first gets whatever the pool has.
+func (st *Stream) copied(body []byte) *buffer {
+	b := takeBuffer()
+	if len(st.queue) > 0 && cap(b.b) > 2*len(body) {
+		b.release()
+		b = &buffer{b: make([]byte, 0, len(body))}
+	}
+	return b.extend(body)
 }
 
 // allow takes credit from the other side.
