@@ -149,8 +149,8 @@ func (d *driver) overdue(path string, l *lease) {
 		d.mu.Unlock()
 		return
 	}
-	if !s.lost() && !s.connected() {
-		l.timer.Reset(l.ttl)
+	if connected := s.connected(); connected < l.ttl && !s.lost() {
+		l.timer.Reset(l.ttl - connected)
 		d.mu.Unlock()
 		return
 	}

@@ -21,6 +21,7 @@ type session struct {
 
 	mu      sync.Mutex
 	conn    *conn         // nil: there is none
+	since   time.Time     // when it came
 	up      chan struct{} // closed when there is one
 	trouble error         // the last with a connection; nil: none since the last good one
 	id      int64         // the server's name for it; 0: it has not begun
@@ -116,7 +117,7 @@ func (s *session) attempt(address string, who *identity, expires time.Time) (*co
 // use lets requests through a connection until it breaks.
 func (s *session) use(c *conn, who *identity, address string) {
 	s.mu.Lock()
-	s.conn, s.id, s.trouble = c, who.id, nil
+	s.conn, s.since, s.id, s.trouble = c, time.Now(), who.id, nil
 	close(s.up)
 	s.mu.Unlock()
 
@@ -177,11 +178,14 @@ func (s *session) wait(ctx context.Context) (*conn, error) {
 	}
 }
 
-// connected tells whether there is a connection now.
-func (s *session) connected() bool {
+// connected is how long there has been a connection; 0: there is none.
+func (s *session) connected() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conn != nil
+	if s.conn == nil {
+		return 0
+	}
+	return time.Since(s.since)
 }
 
 // waited says what was waited for in vain.
