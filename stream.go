@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"sync"
 
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
@@ -120,6 +121,7 @@ type streamEnd struct {
 	server bool
 	stop   func() // of a client: releases the context's watch
 	meta   *Metadata
+	stored sync.Once // meta, by whoever sees the end first
 }
 
 func (e *streamEnd) Context() context.Context { return e.ctx }
@@ -162,6 +164,7 @@ func (e *streamEnd) Close() error {
 	if !e.server {
 		e.s.Cancel(&wire.Status{Code: wire.Canceled, Message: "the stream was closed by the caller"})
 		e.finish()
+		e.stop() // also when somebody else is ending the call just now
 	}
 	return nil
 }
@@ -177,7 +180,7 @@ func (e *streamEnd) finish() {
 		return
 	}
 	if e.meta != nil {
-		*e.meta = metadataOf(e.s.Meta())
+		e.stored.Do(func() { *e.meta = metadataOf(e.s.Meta()) })
 	}
 	if e.stop != nil {
 		e.stop()

@@ -277,6 +277,8 @@ func TestStreamBadMessages(t *testing.T) {
 		synctest.Wait() // for the handler to run
 		long := strings.Repeat("x", 2000)
 		wantError(t, s.Send(&long), weft.ResourceExhausted, weft.NotSent, "message of", "larger than the 1000")
+		_, err = s.Recv()
+		wantError(t, err, weft.ResourceExhausted, weft.OutcomeUnknown) // the handler runs
 		if err := <-ended; !errors.Is(err, context.Canceled) {
 			t.Errorf("the handler saw %v", err)
 		}

@@ -162,20 +162,22 @@ func TestUnfinishedRequests(t *testing.T) {
 
 // All unfinished messages together are bounded.
 func TestUnfinishedBytes(t *testing.T) {
-	p := newStranger(t, func(c *Config) { c.Limits.MaxMessage = 64 << 20 }, echo())
+	p := newStranger(t, func(c *Config) { c.Limits.MaxMessage = 40 << 20 }, echo())
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
 	p.request(0, 0, wire.FlagMore, "x")
 	p.request(1, 0, wire.FlagMore, "x")
-	var chunks [2][]byte
+	p.request(2, 0, wire.FlagMore, "x")
+	var chunks [3][]byte
 	for i := range chunks {
 		one := p.bytes(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore, ID: uint32(i)}, make([]byte, wire.MaxPayload))
 		chunks[i] = []byte(strings.Repeat(string(one), 64))
 	}
 	go func() {
-		for range 40 { // 40 MiB each
-			p.write(chunks[0])
-			p.write(chunks[1])
+		for range 39 { // MiB each
+			for _, b := range chunks {
+				p.write(b)
+			}
 		}
 	}()
 	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
@@ -347,7 +349,7 @@ func TestUnfinishedBeginnings(t *testing.T) {
 	p := newStranger(t, nil, echo())
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
-	const most = maxAssembly/wire.MaxPayload + 2
+	const most = (maxAssembly+5<<20)/wire.MaxPayload + 2
 	go func() {
 		for i := range uint32(most) {
 			p.send(wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore, ID: wire.ID(i, 0)}, make([]byte, wire.MaxPayload))
@@ -364,6 +366,7 @@ func TestUnfinishedBeginnings(t *testing.T) {
 func TestUnfinishedLong(t *testing.T) {
 	const long = 2 * maxAssembly
 	rd := &reader{s: &Session{cfg: &Config{Limits: Limits{MaxMessage: long}}}}
+	rd.s.reading.parts.size = maxBulk // others are on their way
 	if !rd.spare(long, nil) {
 		t.Errorf("there is no room for a message of %d bytes", long)
 	}

@@ -175,7 +175,8 @@ func (s *Session) longest(h *wire.Header) int {
 func (rd *reader) spare(n int, except *assembly) bool {
 	s := rd.s
 	parts := &s.reading.parts
-	most := max(maxAssembly, s.cfg.Limits.MaxMessage+2+s.cfg.Limits.MaxMetadata)
+	// A sender begins a message while others, up to maxBulk of them, are on their way.
+	most := maxAssembly + s.cfg.Limits.MaxMessage + s.cfg.Limits.MaxMetadata
 	if parts.size+n <= most {
 		return true
 	}

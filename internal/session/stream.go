@@ -107,6 +107,9 @@ func (st *Stream) Send(v any) *wire.Status {
 			due = st.call.Deadline
 		}
 		if status := s.waitRoomFor(st.ctx, due); status != nil {
+			if st.Over() {
+				return st.waitCredit() // which says how it ended
+			}
 			return status
 		}
 	}
@@ -118,10 +121,11 @@ func (st *Stream) Send(v any) *wire.Status {
 		w.mu.Unlock()
 		return st.failed(status)
 	}
-	s.flush(true)
+	// Before the flush: the other side may give it back as soon as it has the message.
 	st.mu.Lock()
 	st.credit -= m.size + messageCost
 	st.mu.Unlock()
+	s.flush(true)
 	return nil
 }
 
@@ -157,7 +161,11 @@ func (st *Stream) tooLate() *wire.Status {
 // failed ends the opener's call because of a message that it cannot send or use.
 func (st *Stream) failed(status *wire.Status) *wire.Status {
 	if st.opener {
-		st.Cancel(status)
+		whole := *status
+		if whole.Outcome == wire.NotSent {
+			whole.Outcome = wire.Unknown // the message was not sent; the call was
+		}
+		st.Cancel(&whole)
 	}
 	return status
 }
@@ -184,6 +192,9 @@ func (st *Stream) waitCredit() *wire.Status {
 		select {
 		case <-st.allowed:
 		case <-st.ctx.Done():
+			if st.Over() {
+				continue // whoever has seen the end has ended the context
+			}
 			return st.gaveUp()
 		}
 	}
@@ -278,6 +289,9 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 		select {
 		case <-st.arrived:
 		case <-st.ctx.Done():
+			if st.Over() {
+				continue // there may still be messages
+			}
 			return a, false, st.gaveUp()
 		}
 	}
