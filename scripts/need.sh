@@ -43,7 +43,7 @@ if [ ! -e $policy ]; then
 	chmod +x $policy
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
+apt-get -o Acquire::Retries=3 update -qq
 # The list is split into words on purpose.
 # shellcheck disable=SC2086
-apt-get install -y -qq --no-install-recommends $packages >/dev/null
+apt-get -o Acquire::Retries=3 install -y -qq --no-install-recommends $packages >/dev/null

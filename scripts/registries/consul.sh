@@ -41,7 +41,7 @@ old_apt() {
 mirrors() {
 	apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' | sed -n "s/^$VERSION_CODENAME //p" | sort -u
 }
-[ -n "$(mirrors)" ] || apt-get update -qq # apt knows no mirrors before its first update
+[ -n "$(mirrors)" ] || apt-get -o Acquire::Retries=3 update -qq # apt knows no mirrors before its first update
 found=
 for mirror in $(mirrors); do
 	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bullseye main\n' "$mirror" >"$work/sources.list"
