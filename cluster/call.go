@@ -229,17 +229,44 @@ func (x *call) chooseFrom(subset int) *server {
 			return down
 		}
 		s := x.v.servers[set.index[i]]
-		if !s.down.Load() && s.breaker(x.m.number).Ready(pick.Now) {
+		if x.canTake(s) {
 			return s
 		}
 		if down == nil || down.down.Load() && !s.down.Load() {
 			down = s
 		}
 		if pick.Tried.Len() == triedMost {
+			if s := x.anyOf(set.index); s != nil {
+				return s
+			}
 			return down
 		}
 		pick.Tried.Add(s.stats)
 	}
+}
+
+// canTake tells whether a server can be reached, and its breaker lets the call through.
+func (x *call) canTake(s *server) bool {
+	return !s.down.Load() && s.breaker(x.m.number).Ready(x.pick.Now)
+}
+
+// anyOf looks through all servers for one that can take the call, a healthy one first,
+// when the balancer has named too many that cannot; nil: there is none.
+func (x *call) anyOf(index []int) (found *server) {
+	from := int(x.pick.Random % uint64(len(index)))
+	for i := range index {
+		s := x.v.servers[index[(from+i)%len(index)]]
+		if x.pick.Tried.Has(s.stats) || !x.canTake(s) {
+			continue
+		}
+		if s.health.Available() {
+			return s
+		}
+		if found == nil {
+			found = s
+		}
+	}
+	return found
 }
 
 // triedMost is how many servers balance.Tried holds.
@@ -277,11 +304,15 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		s.used.Store(true)
 	}
 	s.stats.Begin(now)
-	s.health.Begin(now)
+	if x.kind == unary {
+		s.health.Begin(now)
+	} else {
+		s.health.BeginStream(now) // it does not wait for an answer
+	}
 	returned := false
 	defer func() {
 		if !returned { // the user's code in it, an interceptor or so, has panicked
-			s.lapsed(b, now)
+			x.dropped(s, b, breaker.Canceled)
 		}
 	}()
 	var err error
@@ -291,19 +322,13 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		err = l.client.Notify(ctx, x.m.name, x.args, opts...)
 	}
 	returned = true
-	end := x.c.now()
-	took := end - now
 	if err == nil && x.kind == oneway {
 		// It was handed to the connection, which says nothing about the server.
-		s.stats.Drop()
-		s.health.End(end, took, health.Canceled)
-		b.Done(end, took, breaker.OK)
+		x.dropped(s, b, breaker.OK)
 		return nil
 	}
 	if err == nil {
-		s.stats.End(end, took, balance.OK)
-		s.health.End(end, took, health.OK)
-		b.Done(end, took, breaker.OK)
+		took := x.over(s, b, verdict{})
 		if x.p.failMode == Failbackup {
 			x.m.time(took)
 		}
@@ -311,21 +336,39 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	}
 	err = x.unlessLeft(l, err)
 	v := judge(ctx, err, l.client.Peer() != nil)
-	s.stats.End(end, took, v.balance)
-	s.health.End(end, took, v.health)
-	b.Done(end, took, v.breaker)
+	x.over(s, b, v)
 	if v.gone != "" {
 		s.fell(l, v.gone)
 	}
 	return err
 }
 
-// lapsed ends an attempt of which nothing is known.
-func (s *server) lapsed(b *breaker.Breaker, began time.Duration) {
-	end := s.c.now()
+// over ends an attempt, and returns how long it took.
+func (x *call) over(s *server, b *breaker.Breaker, v verdict) (took time.Duration) {
+	end := x.c.now()
+	took = end - x.pick.Now
+	s.stats.End(end, took, v.balance)
+	x.tell(s, end, took, v.health)
+	b.Done(end, took, v.breaker)
+	return took
+}
+
+// dropped ends an attempt that has shown nothing of its server.
+func (x *call) dropped(s *server, b *breaker.Breaker, r breaker.Result) {
+	end := x.c.now()
+	took := end - x.pick.Now
 	s.stats.Drop()
-	s.health.End(end, end-began, health.Canceled)
-	b.Done(end, end-began, breaker.Canceled)
+	x.tell(s, end, took, health.Canceled)
+	b.Done(end, took, r)
+}
+
+// tell has the tracker of the server know that the attempt is over.
+func (x *call) tell(s *server, end, took time.Duration, r health.Result) {
+	if x.kind == unary {
+		s.health.End(end, took, r)
+	} else {
+		s.health.EndStream(end, took, r)
+	}
 }
 
 // noLink says why a server has no client.

@@ -87,7 +87,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	}
 	e.Candidates = x.candidates()
 	s := x.picked()
-	if s == nil {
+	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) {
 		e.Err = x.noServer()
 		return
 	}
@@ -163,7 +163,10 @@ func (x *call) eligible(s *server, effect route.Effect, report health.Report, in
 	case !inside:
 		return false, why("the rules leave it out")
 	}
-	if b := s.breaker(x.m.number).Status(x.pick.Now); b.State == breaker.Open {
+	switch b := s.breaker(x.m.number).Status(x.pick.Now); {
+	case b.State == breaker.HalfOpen && !s.breaker(x.m.number).Ready(x.pick.Now):
+		return false, fmt.Sprintf("the breaker of the method was open: %s, and the call that is to show how it is now has not ended", b.Why)
+	case b.State == breaker.Open:
 		return false, fmt.Sprintf("the breaker of the method is open: %s, for %v more", b.Why, (b.Until - x.pick.Now).Round(time.Millisecond))
 	}
 	switch {

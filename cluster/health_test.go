@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -134,6 +135,37 @@ func TestFrozenServerAlone(t *testing.T) {
 		if len(waits) != 1 || waits[0] > most {
 			t.Errorf("calls waited %v; want one of them, at most %v", waits, most)
 		}
+	})
+}
+
+// One-way calls wait for no answer, so a server that gets them alone is not silent.
+func TestNotifiesAreNotSilence(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		a := f.servers["a"]
+		must(t, a.srv.RegisterName("Log", a))
+		must(t, a.srv.Unregister("Who"))
+		a.slow(time.Hour)
+		synctest.Wait()
+		c := f.client(nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 1100 { // more than may be under way
+			wg.Go(func() { c.Notify(ctx, "Log.Who", &Args{}) })
+		}
+		for range 500 {
+			if got := who(t, t.Context(), c); got != "b" {
+				t.Fatalf("%s answered", got)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		for _, k := range c.Explain(t.Context(), "Log.Who", nil).Candidates {
+			if strings.Contains(k.Why, "last resort") {
+				t.Errorf("a server that deals with one-way calls is %q", k.Why)
+			}
+		}
+		cancel()
+		wg.Wait()
 	})
 }
 

@@ -60,7 +60,7 @@ func (x *call) hedged(after time.Duration) error {
 	ended := make(chan ending, 2)
 	s := first.choose()
 	if s == nil {
-		return first.noServer()
+		return first.failed(nil, first.noServer())
 	}
 	// It ends with the attempt, which ctx ends at the latest.
 	go func() { ended <- ending{s, first.send(s, ctx, reply, opts), 0} }()
@@ -93,8 +93,11 @@ func (x *call) hedged(after time.Duration) error {
 		// One failed; the other may still answer.
 		loser := winner
 		if winner = <-ended; winner.err != nil && !answered(winner.err) {
+			first.pick.Tried.Add(s.stats)
 			first.pick.Tried.Add(other.stats)
-			first.made = 1
+			if !unsent(winner.err) && !unsent(loser.err) {
+				first.made = 1
+			}
 			if back != nil {
 				*back = backs[winner.number]
 			}
@@ -125,6 +128,12 @@ func (x *call) sole(e ending, back *weft.Metadata, backs *[2]weft.Metadata) erro
 		return nil
 	}
 	return x.failed(e.s, e.err)
+}
+
+// unsent reports whether an attempt failed before anything was sent.
+func unsent(err error) bool {
+	e, ok := asError(err)
+	return ok && e.Outcome == weft.NotSent
 }
 
 // answered reports whether an error is a handler's answer that another attempt would

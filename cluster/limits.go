@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 // limits holds a method's calls to the numbers of its policy. It takes no lock.
 type limits struct {
 	inFlight atomic.Int64
-	next     atomic.Int64 // when the next call has its turn, in nanoseconds of the client's clock
+	rate     atomic.Uint64 // that next is of: bits of a float64
+	next     atomic.Int64  // when the next call has its turn, in nanoseconds of the client's clock
 }
 
 // burst is how much of a second a rate may be ahead of itself.
@@ -44,6 +46,9 @@ func (l *limits) leave(p *policy) {
 func (l *limits) turn(rate float64, now time.Duration) bool {
 	each := int64(float64(time.Second) / rate)
 	ahead := max(int64(burst), each)
+	if bits := math.Float64bits(rate); l.rate.Swap(bits) != bits {
+		l.next.Store(0) // turns of another rate mean nothing
+	}
 	for {
 		at := l.next.Load()
 		from := max(at, int64(now))

@@ -109,6 +109,15 @@ func TestRules(t *testing.T) {
 					t.Errorf("%d calls went through in five seconds, want ten a second", good)
 				}
 			}},
+		{"a rate that was a mistake", `{"methods":{"Who":{"rate":0.01}}}`,
+			func(t *testing.T, f *fleet, c *cluster.Client) {
+				who(t, t.Context(), c)
+				if _, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{}); weft.CodeOf(err) != weft.ResourceExhausted {
+					t.Errorf("a second call ended with %v", err)
+				}
+				f.rules(`{"methods":{"Who":{"rate":100}}}`)
+				who(t, t.Context(), c)
+			}},
 		{"idempotent, with one attempt", `{"methods":{"Who":{"idempotent":true,"attempts":1}}}`,
 			func(t *testing.T, f *fleet, c *cluster.Client) {
 				for _, n := range f.servers {

@@ -135,6 +135,9 @@ func (s *server) ping() {
 	e, failed := asError(err)
 	alive := !failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed
 	s.alive.Store(alive)
+	if alive {
+		s.health.Answered(s.c.now())
+	}
 	if !alive && e.Code == weft.DeadlineExceeded && l.conns.Load() > 0 && s.c.life.Err() == nil {
 		s.cut(l)
 	}

@@ -19,7 +19,8 @@ const points = 256
 // Equal keys get the same server from every client, whatever the order of the
 // lists, as long as they know the same servers by the same [Node].ID. When one
 // of n servers leaves, only its own keys move, to all the others; when it comes
-// back, the same keys return.
+// back, the same keys return. That holds while the greatest weight stays the same:
+// if it was that of the server that left alone, more keys move.
 func Ring() Balancer { return ring{} }
 
 type ring struct{}

@@ -73,6 +73,7 @@ type Breaker struct {
 	row      atomic.Uint32 // failures since the last good call
 	level    atomic.Uint32 // how often the time it is open was doubled
 	cause    atomic.Uint32 // a cause
+	stream   atomic.Bool   // the call that was let through is a stream
 	random   uint32        // of whoever has set changing
 	counts   counts
 }
@@ -83,14 +84,20 @@ func (s *Settings) New(random uint64) *Breaker {
 	return &Breaker{settings: s, random: uint32(random ^ random>>32)}
 }
 
+// streamTrial is how long a stream that was let through has to last to show that the
+// method works: it may say nothing for hours.
+const streamTrial = time.Second
+
 // Allow tells whether a call may be sent now. Each true needs one Done.
-func (b *Breaker) Allow(now time.Duration) bool {
+func (b *Breaker) Allow(now time.Duration) bool { return b.allow(now, false) }
+
+func (b *Breaker) allow(now time.Duration, stream bool) bool {
 	bucket, turned := b.counts.bucket(now, b.settings.width)
 	if turned {
 		b.fade()
 		b.judge(now)
 	}
-	if g := gate(b.gate.Load()); g != shut && !b.probe(now, g) {
+	if g := gate(b.gate.Load()); g != shut && !b.probe(now, g, stream) {
 		return false
 	}
 	b.counts.sent(bucket)
@@ -112,15 +119,28 @@ func (b *Breaker) Ready(now time.Duration) bool {
 }
 
 // patience is how long the call that was let through may take.
-func (b *Breaker) patience() time.Duration { return max(b.settings.window, overdueAfter*b.usual()) }
+func (b *Breaker) patience() time.Duration {
+	if b.stream.Load() {
+		return streamTrial
+	}
+	return max(b.settings.window, overdueAfter*b.usual())
+}
 
 // probe tells whether a breaker that is not closed lets a call through.
-func (b *Breaker) probe(now time.Duration, g gate) bool {
+func (b *Breaker) probe(now time.Duration, g gate, stream bool) bool {
 	switch g.state() {
 	case Open:
-		return now >= g.time() && b.gate.CompareAndSwap(int64(g), int64(gateAt(HalfOpen, now)))
+		if now >= g.time() && b.gate.CompareAndSwap(int64(g), int64(gateAt(HalfOpen, now))) {
+			b.stream.Store(stream)
+			return true
+		}
 	case HalfOpen:
-		if now-g.time() >= b.patience() {
+		switch {
+		case now-g.time() < b.patience():
+		case b.stream.Load():
+			b.close(now, g)
+			return b.gate.Load() == int64(shut)
+		default:
 			b.trip(now, g, probeHung)
 		}
 	}
@@ -130,6 +150,13 @@ func (b *Breaker) probe(now time.Duration, g gate) bool {
 // Done tells how a call ended that Allow let through: now, how long after that Allow,
 // exactly, and how.
 func (b *Breaker) Done(now, took time.Duration, r Result) {
+	if r == OK {
+		b.learn(took)
+	}
+	b.done(now, took, r)
+}
+
+func (b *Breaker) done(now, took time.Duration, r Result) {
 	g := gate(b.gate.Load())
 	if g != shut || r == Canceled || now-took < time.Duration(b.changed.Load()) {
 		b.aside(now, took, r, g)
@@ -144,7 +171,6 @@ func (b *Breaker) Done(now, took time.Duration, r Result) {
 		if b.row.Load() != 0 {
 			b.row.Store(0)
 		}
-		b.learn(took)
 		return
 	}
 	bucket.Add(oneFailed)
@@ -159,7 +185,7 @@ func (b *Breaker) Done(now, took time.Duration, r Result) {
 // message, such as a subscription, and so is never overdue. Each true needs one
 // DoneStream.
 func (b *Breaker) AllowStream(now time.Duration) bool {
-	if !b.Allow(now) {
+	if !b.allow(now, true) {
 		return false
 	}
 	b.counts.carried.Add(-1)
@@ -170,7 +196,7 @@ func (b *Breaker) AllowStream(now time.Duration) bool {
 // has come or it has failed before.
 func (b *Breaker) DoneStream(now, took time.Duration, r Result) {
 	b.counts.carried.Add(1)
-	b.Done(now, took, r)
+	b.done(now, took, r)
 }
 
 // aside is the end of a call that does not count: one that was canceled, one sent
@@ -178,9 +204,6 @@ func (b *Breaker) DoneStream(now, took time.Duration, r Result) {
 // be a probe, which only calls sent since the breaker opened can be.
 func (b *Breaker) aside(now, took time.Duration, r Result, g gate) {
 	b.counts.carried.Add(-1)
-	if r == OK {
-		b.learn(took)
-	}
 	if g == shut || g.state() == changing || now-took <= time.Duration(b.changed.Load()) {
 		return
 	}

@@ -214,6 +214,36 @@ func TestStreamsAreNeverOverdue(t *testing.T) {
 	}
 }
 
+// A stream that is let through may be quiet for hours: that it lasts is enough.
+func TestStreamAsProbe(t *testing.T) {
+	l := newLine(t, Config{})
+	l.open()
+	l.probeTime()
+	begun := l.now
+	if !l.AllowStream(l.now) {
+		t.Fatal("no stream was let through")
+	}
+	if l.AllowStream(l.now) || l.Allow(l.now) {
+		t.Error("another call was let through beside it")
+	}
+	l.now += 2 * time.Second
+	if !l.Ready(l.now) || !l.AllowStream(l.now) {
+		t.Errorf("two seconds later the breaker refuses: %+v", l.Status(l.now))
+	}
+	l.want(Closed)
+	l.DoneStream(l.now, l.now-begun, Failed) // late, and nobody's fault
+	l.want(Closed)
+
+	l.open()
+	l.probeTime()
+	if !l.AllowStream(l.now) {
+		t.Fatal("no stream was let through")
+	}
+	l.now += 10 * ms
+	l.DoneStream(l.now, 10*ms, Failed)
+	l.want(Open)
+}
+
 func TestProbe(t *testing.T) {
 	l := newLine(t, Config{})
 	l.open()

@@ -151,6 +151,14 @@ func TestProbeEnds(t *testing.T) {
 		{"it was canceled", func(b *bench) { b.calls(b.a, 1, health.Canceled); b.tick() }, health.Probing},
 		{"it was never sent", func(b *bench) { b.others(time.Minute) }, health.Probing},
 		{"it was a stream", func(b *bench) { b.a.BeginStream(b.now); b.now += ms; b.a.EndStream(b.now, ms, health.OK); b.tick() }, health.Healthy},
+		{"nobody calls, and it answers otherwise", func(b *bench) { b.a.Answered(b.now); b.others(7 * time.Second) }, health.Healthy},
+		{"a stream that was not asked goes well", func(b *bench) {
+			b.others(2 * time.Second) // the one that was asked never began
+			b.a.BeginStream(b.now)
+			b.now += ms
+			b.a.EndStream(b.now, ms, health.OK)
+			b.tick()
+		}, health.Healthy},
 		{"it was an old call that went well", func(b *bench) { b.a.End(b.now, time.Minute, health.OK); b.tick() }, health.Probing},
 		{"an old call went well meanwhile", func(b *bench) { b.a.Begin(b.now); b.a.End(b.now, time.Minute, health.OK); b.tick() }, health.Probing},
 		{"the server was forgotten", func(b *bench) { b.Remove(b.a); b.tick() }, health.Probing},

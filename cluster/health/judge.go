@@ -85,11 +85,14 @@ func (p *Panel) examine(t *Tracker, now time.Duration, v view) {
 	case Probing:
 		asked := now - time.Duration(t.asked.Load())
 		switch t.stage.Load() {
-		case passed:
-			if t.brief.Load() >= flaps {
-				t.brief.Store(flaps - 1) // one more will do
+		case wanted:
+			// Streams and one-way calls are no probes, and there may be no others.
+			probing := time.Duration(t.probing.Load())
+			if now-probing >= p.cfg.Eject && time.Duration(t.replied.Load()) >= probing {
+				t.restore(now, "it answers, and no call has come to show more")
 			}
-			t.heal(now, "a call went well again")
+		case passed:
+			t.restore(now, "a call went well again")
 		case missed:
 			p.eject(t, now, fault{why: "the call that was to show how it is failed"})
 		case claimed:
@@ -118,6 +121,14 @@ func (t *Tracker) enter(s State, from int64, why string) {
 	t.from.Store(from)
 	t.state.Store(uint32(s))
 	t.why, t.note = why, ""
+}
+
+// restore heals a server that was out.
+func (t *Tracker) restore(now time.Duration, why string) {
+	if t.brief.Load() >= flaps {
+		t.brief.Store(flaps - 1) // one more will do
+	}
+	t.heal(now, why)
 }
 
 // heal makes a server healthy and forgets what was held against it.

@@ -41,6 +41,7 @@ type Tracker struct {
 	stage   atomic.Uint32 // of the probe
 	probing atomic.Int64  // when the server was last made one to probe
 	asked   atomic.Int64  // when a call claimed the probe
+	replied atomic.Int64  // when the server last answered though it is out
 
 	lost  atomic.Bool   // there is no connection
 	brief atomic.Uint32 // how many in a row were lost soon after they were made
@@ -132,18 +133,25 @@ func (t *Tracker) EndStream(now, took time.Duration, r Result) {
 
 // outcome is that of a call which does not count, and which may be the probe.
 func (t *Tracker) outcome(began time.Duration, r Result) {
-	if t.stage.Load() != sent || began < time.Duration(t.probing.Load()) {
+	stage := t.stage.Load()
+	if stage == noProbe || began < time.Duration(t.probing.Load()) {
 		return
 	}
 	next := wanted // by another call, if this one was canceled
 	switch r {
 	case OK:
-		next = passed
+		next = passed // whoever was asked, and nobody may have been: a stream, or the last resort
 	case Failed:
 		next = missed
 	}
-	t.stage.CompareAndSwap(sent, next)
+	if stage == sent || r == OK && (stage == wanted || stage == claimed) {
+		t.stage.CompareAndSwap(stage, next)
+	}
 }
+
+// Answered reports that a server which is out answers, though no call may have shown
+// that it works.
+func (t *Tracker) Answered(now time.Duration) { t.replied.Store(int64(now)) }
 
 // hear notes an answer. One store in a millisecond is enough, but for the first
 // after a silence.
