@@ -37,7 +37,8 @@ type Codec interface {
 	// body belongs to the caller and is overwritten after Decode returns, so
 	// what v keeps must be copied. Decode must survive hostile bytes: it returns
 	// an error, does not panic, and allocates no more than a small multiple of
-	// len(body).
+	// len(body), times the size of an element of the type that v has: a list of empty
+	// structs is short on the wire.
 	Decode(body []byte, v any) error
 }
 

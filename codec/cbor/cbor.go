@@ -13,8 +13,7 @@
 // it is negative.
 //
 // What a value held before Decode does not show in the result; a type with an
-// UnmarshalCBOR or UnmarshalBinary method of its own, and only that, decides
-// for itself. Arrays, maps and tags may nest [codec.MaxDepth] deep. A body is
+// UnmarshalCBOR method of its own, and only that, decides for itself. Arrays, maps and tags may nest [codec.MaxDepth] deep. A body is
 // checked to its end before anything is made for it.
 //
 // The package is a module of its own, since its library requires another one.
@@ -22,7 +21,6 @@ package cbor
 
 import (
 	"bytes"
-	"encoding"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -79,10 +77,8 @@ func (c cborCodec) Decode(body []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	switch v.(type) {
-	case cbor.Unmarshaler, encoding.BinaryUnmarshaler:
-	default:
-		target.SetZero()
+	if _, itself := v.(cbor.Unmarshaler); !itself {
+		target.SetZero() // UnmarshalBinary is asked for byte strings alone
 	}
 	return c.dec.Unmarshal(body, v)
 }

@@ -177,3 +177,11 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// null leaves nothing behind, also where UnmarshalBinary is not asked.
+func TestNullIntoTime(t *testing.T) {
+	at := time.Unix(1, 0)
+	if err := cbor.New().Decode([]byte{0xf6}, &at); err != nil || !at.IsZero() {
+		t.Errorf("%v, %v; want no time", at, err)
+	}
+}

@@ -63,7 +63,7 @@ func (gobCodec) Decode(body []byte, v any) (err error) {
 		return err
 	}
 	switch v.(type) {
-	case gob.GobDecoder, encoding.BinaryUnmarshaler, encoding.TextUnmarshaler:
+	case gob.GobDecoder, encoding.BinaryUnmarshaler: // the package does not ask for UnmarshalText
 	default:
 		target.SetZero()
 	}

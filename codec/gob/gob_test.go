@@ -241,3 +241,21 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// version has a text form, which gob does not ask for.
+type version struct{ Major, Minor int }
+
+func (v *version) UnmarshalText([]byte) error { return nil }
+
+func TestNothingStaysBesideText(t *testing.T) {
+	c, v := gob.New(), version{}
+	for _, want := range []version{{1, 2}, {3, 0}} {
+		body, err := c.Append(nil, &want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Decode(body, &v); err != nil || v != want {
+			t.Errorf("%+v, %v; want %+v", v, err, want)
+		}
+	}
+}

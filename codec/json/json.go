@@ -3,13 +3,12 @@
 // It carries what encoding/json carries, and every language can read it. It
 // differs in three things: characters such as '<' are not escaped, since a body
 // is not part of a web page; what a value held before Decode does not show in
-// the result, while a type with an UnmarshalJSON or UnmarshalText method of its
-// own, and only that, decides for itself; and objects and arrays may nest at
+// the result, while a type with an UnmarshalJSON method of its own, and only
+// that, decides for itself; and objects and arrays may nest at
 // most [codec.MaxDepth] deep.
 package json
 
 import (
-	"encoding"
 	"encoding/json"
 	"fmt"
 
@@ -51,9 +50,7 @@ func (jsonCodec) Decode(body []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	switch v.(type) {
-	case json.Unmarshaler, encoding.TextUnmarshaler:
-	default:
+	if _, itself := v.(json.Unmarshaler); !itself {
 		target.SetZero()
 	}
 	return json.Unmarshal(body, v)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdjson "encoding/json"
 	"math"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -157,5 +158,13 @@ func BenchmarkDecode(b *testing.B) {
 		if err := c.Decode(body, &v); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// null is not asked of UnmarshalText, and leaves nothing behind all the same.
+func TestNullIntoText(t *testing.T) {
+	addr := netip.MustParseAddr("10.0.0.1")
+	if err := json.New().Decode([]byte("null"), &addr); err != nil || addr.IsValid() {
+		t.Errorf("%v, %v; want no address", addr, err)
 	}
 }

@@ -7,19 +7,28 @@ import (
 	"time"
 )
 
-// check reports what of the type t would be lost, or could not be encoded, with
-// the rules of the library. It remembers the answer; there are no more of them
-// than types in the program.
-func (c *msgpackCodec) check(t reflect.Type) error {
+// verdict is what check says of a type.
+type verdict struct {
+	err     error // what would be lost, or could not be encoded
+	pointer bool  // a pointer to it has the methods of the generator
+}
+
+// check says how values of the type t are encoded. With the rules of the library some
+// would be lost, or could not be encoded at all. It remembers the answer; there are no
+// more of them than types in the program.
+func (c *msgpackCodec) check(t reflect.Type) verdict {
 	if t == nil {
-		return nil
+		return verdict{}
 	}
 	known, ok := c.checked.Load(t)
 	if !ok {
-		known, _ = c.checked.LoadOrStore(t, checkType(t, t.String(), make(map[reflect.Type]bool)))
+		v := verdict{pointer: reflect.PointerTo(t).Implements(reflect.TypeFor[marshaler]())}
+		if !v.pointer {
+			v.err = checkType(t, t.String(), make(map[reflect.Type]bool))
+		}
+		known, _ = c.checked.LoadOrStore(t, v)
 	}
-	err, _ := known.(error)
-	return err
+	return known.(verdict)
 }
 
 // checkType checks t, which is found at path, and the types it is made of. What
@@ -57,6 +66,9 @@ func checkStruct(t reflect.Type, path string, seen map[reflect.Type]bool) error 
 			continue
 		}
 		if !field.IsExported() {
+			if field.Anonymous && carries(base(field.Type), make(map[reflect.Type]bool)) {
+				return fmt.Errorf("codec/msgpack: what is in %s.%s would be lost, since its type is not exported", path, field.Name)
+			}
 			continue
 		}
 		empty = false
@@ -75,6 +87,22 @@ func checkStruct(t reflect.Type, path string, seen map[reflect.Type]bool) error 
 		return fmt.Errorf("codec/msgpack: %s would be lost, since %s has no exported field", path, t)
 	}
 	return nil
+}
+
+// carries reports whether a struct has fields that should travel, at any depth.
+func carries(t reflect.Type, seen map[reflect.Type]bool) bool {
+	if t.Kind() != reflect.Struct || seen[t] {
+		return false
+	}
+	seen[t] = true
+	for field := range t.Fields() {
+		switch name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ","); {
+		case name == "-":
+		case field.IsExported(), field.Anonymous && carries(base(field.Type), seen):
+			return true
+		}
+	}
+	return false
 }
 
 // embeds reports whether t has whole embedded, at any depth.

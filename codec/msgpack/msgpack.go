@@ -33,7 +33,7 @@ import (
 func New() codec.Codec { return new(msgpackCodec) }
 
 type msgpackCodec struct {
-	checked sync.Map // reflect.Type to error or nil: what check said
+	checked sync.Map // reflect.Type to verdict: what check said
 }
 
 // marshaler and unmarshaler are what the msgp generator writes.
@@ -53,8 +53,14 @@ func (c *msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 	if m, ok := v.(marshaler); ok {
 		return m.MarshalMsg(dst)
 	}
-	if err := c.check(reflect.TypeOf(v)); err != nil {
-		return dst, err
+	switch how := c.check(reflect.TypeOf(v)); {
+	case how.err != nil:
+		return dst, how.err
+	case how.pointer:
+		// Its fields may have other names there than the library would give them.
+		p := reflect.New(reflect.TypeOf(v))
+		p.Elem().Set(reflect.ValueOf(v))
+		return p.Interface().(marshaler).MarshalMsg(dst)
 	}
 	b, err := msgpack.MarshalAsMap(v)
 	if err != nil {
@@ -84,8 +90,8 @@ func (c *msgpackCodec) Decode(body []byte, v any) (err error) {
 		}
 		return err
 	}
-	if err := c.check(target.Type()); err != nil {
-		return err
+	if how := c.check(target.Type()); how.err != nil {
+		return how.err
 	}
 	// The library lets byte slices and strings point into what it decodes.
 	if err := msgpack.UnmarshalAsMap(bytes.Clone(body), v); err != nil {

@@ -115,6 +115,10 @@ func TestCheckNamesWhatWouldBeLost(t *testing.T) {
 	for want, v := range map[string]any{
 		"msgpack_test.withTime.Time would be lost":                                                   withTime{},
 		"struct { A []struct { N big.Int } }.A.N would be lost, since big.Int has no exported field": struct{ A []struct{ N big.Int } }{},
+		"what is in struct { msgpack_test.hidden; Name string }.hidden would be lost": struct {
+			hidden
+			Name string
+		}{},
 		".Ärger would be lost":                    struct{ Ärger int }{},
 		".F is a func(), which cannot be encoded": struct{ F func() }{},
 		"which embeds itself":                     Loop{},
@@ -215,5 +219,21 @@ func BenchmarkDecode(b *testing.B) {
 		if err := c.Decode(body, &v); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// hidden has a field that encoding/json would carry where it is embedded.
+type hidden struct{ ID int }
+
+// A value is encoded as a pointer to it is.
+func TestGeneratedByValue(t *testing.T) {
+	c, want := msgpack.New(), generated{"n", 7}
+	body, err := c.Append(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got generated
+	if err := c.Decode(body, &got); err != nil || got != want {
+		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
 }
