@@ -99,6 +99,14 @@ func (f Files) read() (contents, error) {
 // parse makes a set of what was read.
 func (s *Source) parse(raw contents) (*material, error) {
 	m := &material{raw: raw}
+	for _, file := range []struct {
+		what, path string
+		b          []byte
+	}{{"CA", s.files.CA, raw.ca}, {"certificate", s.files.Cert, raw.cert}} {
+		if err := whole(file.b); err != nil {
+			return nil, fmt.Errorf("tls: %s file %s: %w", file.what, file.path, err)
+		}
+	}
 	if s.files.CA != "" {
 		pool, err := parseAuthorities(raw.ca)
 		if err != nil {
@@ -115,6 +123,23 @@ func (s *Source) parse(raw contents) (*material, error) {
 		m.server = s.newServerConfig(m.cert, m.authorities)
 	}
 	return m, nil
+}
+
+// whole reports a PEM block that begins and cannot be read, because it is damaged or
+// its end is not there yet: package pem passes over it.
+func whole(rest []byte) error {
+	begun, read := bytes.Count(rest, []byte("-----BEGIN ")), 0
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		read++
+	}
+	if read != begun {
+		return fmt.Errorf("%d PEM blocks begin in it, and %d can be read: it is damaged, or not written to its end", begun, read)
+	}
+	return nil
 }
 
 // parseAuthorities reads a PEM file of certificates. The standard library's

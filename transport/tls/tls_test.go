@@ -1,6 +1,7 @@
 package tls_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +84,23 @@ func TestLoadErrors(t *testing.T) {
 	good := dir.files(t, id, ca)
 	otherKey := dir.write(t, "other.key", other.key)
 	missing := string(dir) + "/missing"
+	authority, err := os.ReadFile(good.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := dir.write(t, "half.pem", append(bytes.Clone(authority), authority[:len(authority)/2]...))
+	damaged := bytes.Clone(authority)
+	damaged[len(damaged)/2] = '!'
+	spoilt := dir.write(t, "spoilt.pem", append(damaged, authority...))
 	for _, test := range []struct {
 		name  string
 		files weft.Files
 		cfg   *weft.Config
 		want  string
 	}{
+		{"authority half written", weft.Files{CA: half}, nil, "not written to its end"},
+		{"authority damaged", weft.Files{CA: spoilt}, nil, "it is damaged"},
+		{"certificate half written", weft.Files{Cert: half, Key: good.Key}, nil, "not written to its end"},
 		{"certificate without key", weft.Files{Cert: good.Cert}, nil, "go together"},
 		{"key without certificate", weft.Files{Key: good.Key}, nil, "go together"},
 		{"missing certificate", weft.Files{Cert: missing, Key: good.Key}, nil, "certificate file"},
