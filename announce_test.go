@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -513,5 +514,19 @@ func TestInstanceEqualAndClone(t *testing.T) {
 		if full.Equal(&c) {
 			t.Errorf("a change of the %s of a clone changes the original, or is not noticed", name)
 		}
+	}
+}
+
+// An attempt whose number has no room in the metadata is made without it.
+func TestAttemptWithoutRoom(t *testing.T) {
+	c := start(t, nil, nil).dial(nil)
+	var full []string
+	for i := range 64 {
+		full = append(full, "key-"+strconv.Itoa(i), "")
+	}
+	p, err := weft.Invoke[Product](weft.WithMetadata(t.Context(), full...), c, "Arith.Mul", &Args{7, 8}, weft.WithAttempt(2))
+	must(t, err)
+	if p.C != 56 {
+		t.Errorf("7 times 8 is %d", p.C)
 	}
 }

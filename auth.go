@@ -36,7 +36,7 @@ func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) 
 func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 func (c Credential) encode() string {
-	if c.Scheme == "" {
+	if c.Scheme == "" && !strings.Contains(c.Token, " ") {
 		return c.Token
 	}
 	return c.Scheme + " " + c.Token

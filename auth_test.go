@@ -365,3 +365,18 @@ func TestAuthenticationThatHangs(t *testing.T) {
 		}
 	})
 }
+
+// A credential arrives as it was given, with or without a scheme.
+func TestCredentialParts(t *testing.T) {
+	for _, want := range []weft.Credential{{}, {Token: "x"}, {Token: "a b"}, {Scheme: "Bearer", Token: "a b"}, {Scheme: "Bearer"}} {
+		var got weft.Credential
+		w := start(t, &weft.ServerConfig{Authenticate: func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
+			got = cred
+			return nil, nil
+		}}, nil)
+		must(t, w.dial(nil).Call(t.Context(), "Arith.Mul", &Args{}, &Product{}, weft.WithCredential(want)))
+		if got != want {
+			t.Errorf("%#v arrived as %#v", want, got)
+		}
+	}
+}

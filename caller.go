@@ -216,7 +216,10 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 		m = m.before(authorization, o.credential.encode())
 	}
 	if o.attempt > 0 {
-		m = m.reserved(attemptKey, strconv.Itoa(o.attempt))
+		// Without room for it the attempt is made without saying which it is.
+		if told := m.reserved(attemptKey, strconv.Itoa(o.attempt)); told.wrong == "" && len(told.pairs) <= DefaultMaxMetadata {
+			m = told
+		}
 	}
 	if m.wrong != "" {
 		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}

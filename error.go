@@ -141,15 +141,17 @@ func (e *Error) LogValue() slog.Value {
 }
 
 // CodeOf is the code of an error: that of an *Error or a Code in its chain, those
-// of the context errors, and otherwise Unknown. It is 0 for nil.
+// of the context errors, and otherwise Unknown. It is 0 for nil alone.
 func CodeOf(err error) Code {
 	if err == nil {
 		return 0
 	}
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*Error](err); ok && e.Code != 0 {
 		return e.Code
+	} else if ok {
+		return Unknown
 	}
-	if c, ok := errors.AsType[Code](err); ok {
+	if c, ok := errors.AsType[Code](err); ok && c != 0 {
 		return c
 	}
 	switch {

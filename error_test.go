@@ -51,20 +51,21 @@ func TestHandlerErrors(t *testing.T) {
 		err  error
 		want want
 	}{
-		"too many details": {crowded, want{weft.Aborted, "m", "", crowded.Details[:16]}},
-		"full":             {full, want{weft.Aborted, "seat 7 is taken", "SEAT_TAKEN", details}},
-		"wrapped":          {fmt.Errorf("book: %w", full), want{weft.Aborted, "book: " + full.Error(), "SEAT_TAKEN", details}},
-		"plain":            {errors.New("it broke"), want{weft.Unknown, "it broke", "", nil}},
-		"a bare code":      {weft.NotFound, want{weft.NotFound, "NotFound", "", nil}},
-		"a wrapped code":   {fmt.Errorf("row 3: %w", weft.OutOfRange), want{weft.OutOfRange, "row 3: OutOfRange", "", nil}},
-		"context":          {context.DeadlineExceeded, want{weft.DeadlineExceeded, "context deadline exceeded", "", nil}},
-		"wrapped context":  {fmt.Errorf("query: %w", context.Canceled), want{weft.Canceled, "query: context canceled", "", nil}},
-		"joined":           {errors.Join(errors.New("a"), weft.DataLoss), want{weft.DataLoss, "a\nDataLoss", "", nil}},
-		"a code unknown":   {weft.Code(99), want{weft.Unknown, "Code(99)", "", nil}},
-		"no code":          {weft.Code(0), want{weft.Unknown, "OK", "", nil}},
-		"long message":     {errors.New(strings.Repeat("x", 10_000)), want{weft.Unknown, strings.Repeat("x", 4096), "", nil}},
-		"long reason":      {weft.Errorf(weft.Aborted, "m").WithReason(strings.Repeat("R", 300)), want{weft.Aborted, "m", strings.Repeat("R", 255), nil}},
-		"empty":            {errors.New(""), want{weft.Unknown, "", "", nil}},
+		"too many details":  {crowded, want{weft.Aborted, "m", "", crowded.Details[:16]}},
+		"full":              {full, want{weft.Aborted, "seat 7 is taken", "SEAT_TAKEN", details}},
+		"wrapped":           {fmt.Errorf("book: %w", full), want{weft.Aborted, "book: " + full.Error(), "SEAT_TAKEN", details}},
+		"plain":             {errors.New("it broke"), want{weft.Unknown, "it broke", "", nil}},
+		"a bare code":       {weft.NotFound, want{weft.NotFound, "NotFound", "", nil}},
+		"a wrapped code":    {fmt.Errorf("row 3: %w", weft.OutOfRange), want{weft.OutOfRange, "row 3: OutOfRange", "", nil}},
+		"context":           {context.DeadlineExceeded, want{weft.DeadlineExceeded, "context deadline exceeded", "", nil}},
+		"wrapped context":   {fmt.Errorf("query: %w", context.Canceled), want{weft.Canceled, "query: context canceled", "", nil}},
+		"joined":            {errors.Join(errors.New("a"), weft.DataLoss), want{weft.DataLoss, "a\nDataLoss", "", nil}},
+		"a code unknown":    {weft.Code(99), want{weft.Unknown, "Code(99)", "", nil}},
+		"no code":           {weft.Code(0), want{weft.Unknown, "OK", "", nil}},
+		"long message":      {errors.New(strings.Repeat("x", 10_000)), want{weft.Unknown, strings.Repeat("x", 4096), "", nil}},
+		"long reason":       {weft.Errorf(weft.Aborted, "m").WithReason(strings.Repeat("R", 300)), want{weft.Aborted, "m", strings.Repeat("R", 255), nil}},
+		"an error, no code": {&weft.Error{Message: "bad"}, want{weft.Unknown, "bad", "", nil}},
+		"empty":             {errors.New(""), want{weft.Unknown, "", "", nil}},
 	}
 	for code, name := range codes() {
 		tests["code "+name] = struct {
@@ -262,5 +263,14 @@ func TestHandlerPanic(t *testing.T) {
 			multiply(t, c) // on the same connection
 			wantText(t, logged.String(), "handler panicked", "method=Panic.Unary", "method=Panic.Stream", secret, "error_test.go:", "nil pointer")
 		})
+	}
+}
+
+// Only what is no error has the code of none: else failures would be counted as success.
+func TestNoCodeIsUnknown(t *testing.T) {
+	for _, err := range []error{&weft.Error{Message: "bad"}, weft.Code(0), fmt.Errorf("wrapped: %w", &weft.Error{})} {
+		if code := weft.CodeOf(err); code != weft.Unknown {
+			t.Errorf("the code of %v is %v, want Unknown", err, code)
+		}
 	}
 }
