@@ -21,11 +21,13 @@
 //     Config.Protect, 30 s, or until it comes back.
 //   - A list of an older revision is not used, until it has been the registry's
 //     answer for Config.Protect: then the registry has lost its data.
+//   - A document that is gone is kept for Config.Protect as well.
 //   - The last good list is kept on disk, so that a client that starts while the
 //     registry is away finds its servers.
 //
 // When the registry is back, lists are up to date and lost registrations are renewed
 // within about three seconds, of many registrations within their TTL;
 // attempts are spread, and made after failures at most ten times a second by each
-// Registry, or as often as it asks when all is well.
+// Registry for registrations, and as often for watches, or as often as brings all of
+// them back within a TTL.
 package registry

@@ -70,9 +70,9 @@ func (r *Registry) Store(ctx context.Context, name string, value []byte, version
 // if there is none, and whenever it changes. While the registry cannot be reached,
 // f gets the document as it was last known, at the start as it is on the disk, with
 // the error; likewise for the time of Config.Protect when the document is gone, since a
-// registry that has lost its data answers, too. Of a registry that keeps no documents it gets ErrNoDocuments, once. It calls
-// f from one goroutine at a time, which f must not hold up. After stop has returned, f is
-// not called; stop must not be called by f.
+// registry that has lost its data answers, too. Of a registry that keeps no documents
+// it gets ErrNoDocuments, once. It calls f from one goroutine at a time, which f must
+// not hold up. After stop has returned, f is not called; stop must not be called by f.
 func (r *Registry) WatchDocument(name string, f func(Document, error)) (stop func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,8 +24,9 @@ type Config struct {
 	// silent; it is refreshed three times as often. 0: DefaultTTL; at least a second.
 	TTL time.Duration
 	// Protect is how long a client does not believe a list that is empty, that has
-	// lost more than half of its instances, or that is older than the one before. 0:
-	// DefaultProtect; below zero: every list is believed at once.
+	// lost more than half of its instances, or that is older than the one before, nor
+	// that a document is gone. 0: DefaultProtect; below zero: everything is believed
+	// at once.
 	Protect time.Duration
 	// CacheDir is the folder in which the last good lists are kept. "": a folder
 	// "weft" in that for the user's caches; where there is none, nothing is kept.

@@ -115,7 +115,7 @@ func (t *Tracker) EndStream(now, took time.Duration, r Result) {
 		t.hear(now)
 	}
 	if began < time.Duration(t.from.Load()) {
-		t.outcome(began, r)
+		t.outcome(now, began, r)
 		return
 	}
 	switch r {
@@ -132,7 +132,7 @@ func (t *Tracker) EndStream(now, took time.Duration, r Result) {
 }
 
 // outcome is that of a call which does not count, and which may be the probe.
-func (t *Tracker) outcome(began time.Duration, r Result) {
+func (t *Tracker) outcome(now, began time.Duration, r Result) {
 	stage := t.stage.Load()
 	if stage == noProbe || began < time.Duration(t.probing.Load()) {
 		return
@@ -143,6 +143,10 @@ func (t *Tracker) outcome(began time.Duration, r Result) {
 		next = passed // whoever was asked, and nobody may have been: a stream, or the last resort
 	case Failed:
 		next = missed
+	default:
+		if stage == sent { // it is not so that no call has come
+			t.probing.Store(int64(now))
+		}
 	}
 	if stage == sent || r == OK && (stage == wanted || stage == claimed) {
 		t.stage.CompareAndSwap(stage, next)

@@ -13,8 +13,9 @@
 // it is negative.
 //
 // What a value held before Decode does not show in the result; a type with an
-// UnmarshalCBOR method of its own, and only that, decides for itself. Arrays, maps and tags may nest [codec.MaxDepth] deep. A body is
-// checked to its end before anything is made for it.
+// UnmarshalCBOR method of its own, and only that, decides for itself. Arrays, maps
+// and tags may nest [codec.MaxDepth] deep. A body is checked to its end before
+// anything is made for it.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor

@@ -9,13 +9,14 @@ const (
 	// smallBuffer is the largest buffer kept among the small ones, and keepBuffer
 	// the largest kept at all.
 	smallBuffer = 64 << 10
+	leastBuffer = 1 << 10 // what the pool makes itself
 	keepBuffer  = 16 << 20
 )
 
 // The pools hold what is not in use. Fresh memory of megabytes is dear: each of
 // its pages has to be given by the system and cleared.
 var (
-	buffers      = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, 1<<10)} }}
+	buffers      = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, leastBuffer)} }}
 	largeBuffers sync.Pool
 )
 
@@ -35,6 +36,7 @@ func takeLarge(n int) *buffer {
 // release gives the buffer back. Nothing may use its memory any more.
 func (b *buffer) release() {
 	switch n := cap(b.b); {
+	case n < leastBuffer: // who takes it would have to make another one
 	case n <= smallBuffer:
 		b.b = b.b[:0]
 		buffers.Put(b)

@@ -70,8 +70,9 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	}
 	switch h.Type {
 	case wire.TypeRequest:
+		err := rd.tooLong(h) // its chunks will find nothing to go on with
 		s.arrived()
-		return rd.tooLong(h) // its chunks will find nothing to go on with
+		return err
 	case wire.TypeData:
 		return rd.tooLong(h)
 	}

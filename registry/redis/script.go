@@ -86,11 +86,13 @@ local function hold(id, ttl)
 end
 
 -- A Redis that is short of memory may have evicted one key of the three. Who is alive
--- refreshes what has lost its time meanwhile.
-if redis.call('HLEN', instances) ~= redis.call('ZCARD', expiry) then
+-- refreshes what has lost its time within the next hour. More than are listed are
+-- somebody else's.
+local there = redis.call('HLEN', instances)
+if there <= 100000 and there ~= redis.call('ZCARD', expiry) then
 	for _, id in ipairs(redis.call('HKEYS', instances)) do
 		if not redis.call('ZSCORE', expiry, id) then
-			redis.call('ZADD', expiry, text(ms + 60000), id)
+			redis.call('ZADD', expiry, text(ms + 3600000), id)
 		end
 	end
 end
