@@ -35,3 +35,17 @@ func TestRawCallAllocatesNothing(t *testing.T) {
 		t.Errorf("%.2f allocations per call, want less than 0.1", n)
 	}
 }
+
+// BenchmarkDial is what a client costs that connects for one call, with the server's side.
+func BenchmarkDial(b *testing.B) {
+	srv := weft.NewServer(nil)
+	must(b, srv.Register(Arith{}))
+	addr := serve(b, srv, "tcp://127.0.0.1:0")
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := weft.Dial(b.Context(), addr, nil)
+		must(b, err)
+		must(b, c.Call(b.Context(), "Arith.Mul", &Args{7, 8}, &Product{}))
+		must(b, c.Close())
+	}
+}

@@ -24,11 +24,12 @@ const (
 )
 
 func newScripts() scripts {
+	prelude := clockPrelude + fmt.Sprintf(servicePrelude, maxInstances)
 	return scripts{
-		put:     redis.NewScript(clockPrelude + servicePrelude + putStep),
-		refresh: redis.NewScript(clockPrelude + servicePrelude + refreshStep),
-		remove:  redis.NewScript(clockPrelude + servicePrelude + removeStep),
-		list:    redis.NewScript(clockPrelude + servicePrelude + fmt.Sprintf(listStep, maxInstances, maxValue, maxBytes)),
+		put:     redis.NewScript(prelude + putStep),
+		refresh: redis.NewScript(prelude + refreshStep),
+		remove:  redis.NewScript(prelude + removeStep),
+		list:    redis.NewScript(prelude + fmt.Sprintf(listStep, maxInstances, maxValue, maxBytes)),
 		load:    redis.NewScript(fmt.Sprintf(loadStep, registry.MaxDocument)),
 		store:   redis.NewScript(clockPrelude + storeStep),
 	}
@@ -89,7 +90,7 @@ end
 -- refreshes what has lost its time within the next hour. More than are listed are
 -- somebody else's.
 local there = redis.call('HLEN', instances)
-if there <= 100000 and there ~= redis.call('ZCARD', expiry) then
+if there <= %d and there ~= redis.call('ZCARD', expiry) then
 	for _, id in ipairs(redis.call('HKEYS', instances)) do
 		if not redis.call('ZSCORE', expiry, id) then
 			redis.call('ZADD', expiry, text(ms + 3600000), id)
