@@ -1,6 +1,11 @@
 package session
 
-import "github.com/weftrpc/weft/internal/wire"
+import (
+	"slices"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
 
 // A message that does not fit one frame is written in chunks, a few of each
 // large message at a time, between everything else that is waiting: so that a
@@ -17,8 +22,28 @@ type bulk struct {
 	then  []*bulk     // what the same side says on the same call behind it
 }
 
-// perRound is how many bytes of large messages go into one write.
-const perRound = 64 << 10
+const (
+	// leastRound and mostRound bound how many bytes of large messages go into one
+	// write. Many mean fewer system calls, and fewer times that the other side is
+	// woken; but what is said meanwhile waits for them.
+	leastRound = 64 << 10
+	mostRound  = 240 << 10 // with frames' headers no more than largeWrite
+	// A write of a round that takes less than quickRound makes the next ones larger,
+	// one that takes more than longRound makes them smaller.
+	quickRound = 500 * time.Microsecond
+	longRound  = 2 * time.Millisecond
+)
+
+// fit fits the rounds to the time that the write of the last one took: they are
+// large as long as others hardly wait for them.
+func (w *writer) fit(took time.Duration) {
+	switch {
+	case took < quickRound:
+		w.round = min(2*w.round, mostRound)
+	case took > longRound:
+		w.round = max(w.round/2, leastRound)
+	}
+}
 
 // addBulk queues a large message, or a small one that must not overtake a large
 // one of its call. It is called with the lock held.
@@ -70,7 +95,10 @@ func (w *writer) dropBulk(id uint32) (unheard bool) {
 		return false
 	}
 	b := w.bulk[i]
-	w.bulk = append(w.bulk[:i], w.bulk[i+1:]...)
+	w.bulk = slices.Delete(w.bulk, i, i+1)
+	if i < w.bulkTurn {
+		w.bulkTurn--
+	}
 	w.bulkSize -= b.left()
 	for _, t := range b.then {
 		w.bulkSize -= t.left()
@@ -98,10 +126,13 @@ func (w *writer) dropUnheard() (ids []uint32) {
 // with the writer's lock held.
 func (s *Session) takeBulk() {
 	w := &s.w
-	budget := perRound
+	w.round = max(w.round, leastRound)
+	budget := w.round
 	for len(w.bulk) > 0 && budget > 0 {
-		b := w.bulk[0]
-		w.bulk = w.bulk[1:]
+		if w.bulkTurn >= len(w.bulk) {
+			w.bulkTurn = 0
+		}
+		b := w.bulk[w.bulkTurn]
 		if b.unheard() {
 			// The names have been bound before, so that this cannot fail.
 			b.head.Code, _ = s.bind(b.bind.codec, b.bind.method)
@@ -114,11 +145,14 @@ func (s *Session) takeBulk() {
 		}
 		switch {
 		case b.left() > 0:
-			w.bulk = append(w.bulk, b)
+			w.bulkTurn++
 		case len(b.then) > 0:
 			next := b.then[0]
 			next.then = b.then[1:]
-			w.bulk = append(w.bulk, next)
+			w.bulk[w.bulkTurn] = next
+			w.bulkTurn++
+		default:
+			w.bulk = slices.Delete(w.bulk, w.bulkTurn, w.bulkTurn+1)
 		}
 	}
 	if len(w.bulk) == 0 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,6 +35,9 @@ const (
 	// quietReads is how many reads that would have fitted the small buffer make a
 	// large one be given back.
 	quietReads = 512
+	// bulkRead is the size of a buffer that a reader borrows while large messages
+	// come in.
+	bulkRead = 256 << 10
 	// chunkCalls is how many calls of one read go to a worker together.
 	chunkCalls = 16
 	// slabContexts is how many contexts are allocated at once.
@@ -51,8 +55,9 @@ const (
 type reader struct {
 	s     *Session
 	buf   []byte
-	r, w  int   // the unread part of buf
-	at    int64 // when the last read returned
+	own   []byte // the reader's own buffer, while buf is a borrowed one
+	r, w  int    // the unread part of buf
+	at    int64  // when the last read returned
 	quiet int
 
 	freed []uint32 // calls of this side that have ended in this batch
@@ -170,11 +175,7 @@ func (rd *reader) makeRoom() {
 
 // regrow changes the size of the buffer and keeps what has not been handled.
 func (rd *reader) regrow(size int) {
-	rest := rd.buf[rd.r:rd.w]
-	rd.buf = make([]byte, size)
-	rd.w = copy(rd.buf, rest)
-	rd.r = 0
-	rd.quiet = 0
+	rd.move(make([]byte, size))
 }
 
 // handle handles every whole frame in the buffer. It returns false when the
@@ -211,7 +212,14 @@ func (rd *reader) handle() (owner bool, err error) {
 
 // resize gives the buffer a size that fits the traffic.
 func (rd *reader) resize(filled int) {
+	bulk := len(rd.s.reading.parts.open) > 0
 	switch {
+	case rd.own != nil:
+		if !bulk && rd.w-rd.r <= len(rd.own) {
+			rd.giveBack()
+		}
+	case bulk && filled == len(rd.buf) && len(rd.buf) >= largeRead:
+		rd.borrow()
 	case filled == len(rd.buf) && len(rd.buf) < largeRead:
 		rd.regrow(largeRead)
 	case filled > smallRead/2 || len(rd.buf) <= smallRead:
@@ -221,6 +229,29 @@ func (rd *reader) resize(filled int) {
 			rd.regrow(smallRead)
 		}
 	}
+}
+
+// bulkReads holds the buffers of bulkRead bytes that nobody has borrowed.
+var bulkReads = sync.Pool{New: func() any { return new([bulkRead]byte) }}
+
+// borrow reads on with a buffer of bulkRead bytes, to be woken less often.
+func (rd *reader) borrow() {
+	rd.own = rd.buf
+	rd.move(bulkReads.Get().(*[bulkRead]byte)[:])
+}
+
+// giveBack reads on with the reader's own buffer.
+func (rd *reader) giveBack() {
+	borrowed := (*[bulkRead]byte)(rd.buf)
+	rd.move(rd.own)
+	rd.own = nil
+	bulkReads.Put(borrowed)
+}
+
+// move goes on in buf with what has not been handled.
+func (rd *reader) move(buf []byte) {
+	rd.w = copy(buf, rd.buf[rd.r:rd.w])
+	rd.buf, rd.r, rd.quiet = buf, 0, 0
 }
 
 // frame handles one frame. The payload is valid until frame returns.

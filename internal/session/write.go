@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -26,7 +27,9 @@ type writer struct {
 	room     sync.Cond
 	taken    uint64 // bytes handed to the connection since it began
 	bulk     []*bulk
+	bulkTurn int    // the place of the one whose chunk comes next
 	bulkSize int    // bytes in bulk not yet appended
+	round    int    // bytes of bulk in one write
 	clock    int64  // when the last call was opened
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
@@ -168,8 +171,10 @@ func (s *Session) flushElsewhere() {
 func (s *Session) write(rounds int) {
 	w := &s.w
 	for ; ; rounds-- {
+		var from int64 // of a write with large messages
 		if len(w.bulk) > 0 {
 			s.takeBulk()
+			from = now()
 		}
 		if len(w.buf) == 0 && len(w.rest) == 0 || w.dead {
 			w.mode, w.alone, w.rest = idle, false, nil
@@ -208,6 +213,9 @@ func (s *Session) write(rounds int) {
 
 		w.mu.Lock()
 		w.writes++
+		if from != 0 {
+			w.fit(time.Duration(now() - from))
+		}
 		if cap(b) <= keepSpare {
 			w.spare = b[:0]
 		}
