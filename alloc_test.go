@@ -4,6 +4,7 @@ package weft_test
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"syscall"
 	"testing"
@@ -34,6 +35,25 @@ func TestRawCallAllocatesNothing(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if n := float64(after.Mallocs-before.Mallocs) / calls; n >= 0.1 {
 		t.Errorf("%.2f allocations per call, want less than 0.1", n)
+	}
+}
+
+// A client that calls methods by names which others make up does not remember them all,
+// nor does the server.
+func TestMethodNamesAreForgotten(t *testing.T) {
+	c := start(t, nil, echo).dial(nil)
+	call := func(n int) int64 {
+		for i := range n {
+			wantError(t, c.Call(t.Context(), fmt.Sprintf("Nobody.Method%d_%d", n, i), &Args{}, nil), weft.Unimplemented, weft.Refused)
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := call(6000)
+	if grown := call(12000) - before; grown > 1<<20 {
+		t.Errorf("12,000 more names hold %d bytes", grown)
 	}
 }
 

@@ -29,11 +29,17 @@ type caller struct {
 	unary      []UnaryInterceptor
 	streams    []ClientStreamInterceptor
 
-	plain bool      // nothing of the above concerns a call without options
-	calls sync.Pool // of *session.Call
-	stats sync.Map  // method name → *methodStats
-	last  atomic.Pointer[methodStats]
+	plain  bool      // nothing of the above concerns a call without options
+	calls  sync.Pool // of *session.Call
+	stats  sync.Map  // method name → *methodStats
+	named  atomic.Int32
+	others methodStats // of all methods beyond maxNamed
+	last   atomic.Pointer[methodStats]
 }
+
+// maxNamed is how many methods have statistics of their own: a client may call what
+// others name, and must not remember all of it.
+const maxNamed = 1 << 12
 
 // methodStats are the statistics of a method that was called.
 type methodStats struct {
@@ -368,7 +374,12 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 func (c *caller) statsOf(method string) *methodStats {
 	found, ok := c.stats.Load(method)
 	if !ok {
-		found, _ = c.stats.LoadOrStore(method, &methodStats{name: method})
+		if c.named.Load() >= maxNamed {
+			return &c.others
+		}
+		if found, ok = c.stats.LoadOrStore(method, &methodStats{name: method}); !ok {
+			c.named.Add(1)
+		}
 	}
 	m := found.(*methodStats)
 	c.last.Store(m)

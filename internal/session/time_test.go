@@ -352,3 +352,34 @@ func TestHandshakeTimeout(t *testing.T) {
 		server.Close()
 	})
 }
+
+// A call whose time ends while it waits behind others of the same read is refused,
+// though it would run on the reader.
+func TestDeadlinePassesWithinARead(t *testing.T) {
+	ran := false
+	wait := fast(&Method{Name: "Wait.A", Serve: func(r *Request) {
+		time.Sleep(2 * time.Millisecond)
+		r.ReplyBytes(nil)
+	}})
+	late := fast(&Method{Name: "Late.B", Serve: func(r *Request) {
+		ran = true
+		r.ReplyBytes(nil)
+	}})
+	p := newStranger(t, nil, wait, late)
+	p.greet(nil)
+	p.bind(0, wait.Name)
+	p.bind(1, late.Name)
+	p.pong()
+	b := p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(0, 0)}, nil)
+	b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Code: 1, Arg: 1000, ID: wire.ID(1, 0)}, nil)...)
+	p.write(b)
+	h, body := p.expect(wire.TypeError)
+	if wire.Code(h.Code) != wire.DeadlineExceeded || h.Flags&wire.FlagRefused == 0 || h.ID != wire.ID(1, 0) || ran {
+		t.Errorf("got %+v, %q, and the handler ran: %v; want the call refused", h, body, ran)
+	}
+	p.send(wire.Header{Type: wire.TypeRequest, Code: 1, Arg: 60_000_000, ID: wire.ID(1, 1)}, nil)
+	p.expect(wire.TypeReply)
+	if !ran {
+		t.Error("a call with time enough did not run")
+	}
+}
