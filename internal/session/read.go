@@ -55,10 +55,10 @@ const (
 type reader struct {
 	s     *Session
 	buf   []byte
-	own   []byte // the reader's own buffer, while buf is a borrowed one
-	r, w  int    // the unread part of buf
-	at    int64  // when the last read returned
+	r, w  int   // the unread part of buf
+	at    int64 // when the last read returned
 	quiet int
+	own   []byte // the reader's own buffer, while buf is a borrowed one
 
 	freed []uint32 // calls of this side that have ended in this batch
 	job   *job     // calls of this batch that go to a worker
