@@ -18,8 +18,9 @@ import (
 )
 
 // link is one connection of a client, made anew whenever it is lost. It begins
-// to connect when it is first needed, and one goroutine does all connecting, so that
-// there is never more than one attempt under way.
+// to connect when it is first needed. The goroutine that connects reads from then on,
+// until it is lost; who finds that the connection is of no more use has another
+// goroutine connect, so that there is never more than one attempt under way.
 type link struct {
 	c         *Client
 	transport transport.Transport
@@ -34,7 +35,8 @@ type link struct {
 	changed chan struct{} // closed, and made anew, whenever the state changes
 	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
 	tries   int           // attempts since the last connection
-	drained bool          // the last server said goodbye; for run alone
+	began   time.Time     // the last connection; this and drained belong to who connects
+	drained bool          // the last server said goodbye
 	wanted  chan struct{} // somebody waits
 }
 
@@ -73,7 +75,7 @@ func (l *link) start() {
 	}
 	l.running = true
 	l.c.wg.Add(1)
-	// It ends when the client is closed.
+	// It ends with the connection that it makes, or when the client is closed.
 	go l.run()
 }
 
@@ -134,10 +136,39 @@ func (l *link) change(f func()) {
 	l.changed = make(chan struct{})
 }
 
-// run connects, waits until the connection is lost or its server shuts down, and
-// connects again, until the client is closed.
+// run connects, and reads until the connection has ended.
 func (l *link) run() {
-	defer l.c.wg.Done()
+	s := l.reconnect()
+	if s == nil {
+		l.c.wg.Done()
+		return
+	}
+	s.Run(func() { l.leave(s, true) }, func() {
+		l.ended(s)
+		l.leave(s, false)
+		l.c.wg.Done()
+	})
+}
+
+// leave has the link connect again if s, which is lost or whose server shuts down, is
+// its connection still. What is left of its calls ends in peace.
+func (l *link) leave(s *session.Session, drained bool) {
+	if !l.current.CompareAndSwap(s, nil) {
+		return
+	}
+	l.drained = drained
+	l.c.wg.Add(1)
+	// It ends with the connection that it makes, or when the client is closed.
+	go l.run()
+}
+
+// reconnect tries to connect until there is a connection. It returns nil when there
+// is not to be one.
+func (l *link) reconnect() *session.Session {
+	// Whoever lets us in only to see us off would otherwise be asked without end.
+	if !l.began.IsZero() && time.Since(l.began) < l.c.cfg.Backoff && !l.pause() {
+		return nil
+	}
 	for !l.over() {
 		s, err := l.connect(l.c.life)
 		if err != nil {
@@ -154,11 +185,12 @@ func (l *link) run() {
 			if l.pause() {
 				continue
 			}
-			break
+			return nil
 		}
-		began, retired := time.Now(), false
+		retired := false
+		l.began, l.drained = time.Now(), false
 		l.change(func() {
-			l.failed, l.tries, l.drained = nil, 0, false
+			l.failed, l.tries = nil, 0
 			if retired = l.retired; !retired {
 				l.live[s] = struct{}{}
 				l.current.Store(s)
@@ -166,28 +198,10 @@ func (l *link) run() {
 		})
 		if retired {
 			s.Close(closedStatus())
-			l.ended(s)
-			return
 		}
-		select {
-		case <-s.GoneAway():
-			l.drained = true
-			// Its calls end in peace while a new connection is made.
-			l.c.wg.Add(1)
-			// It ends with the session.
-			go l.outlive(s)
-		case <-s.Done():
-			l.ended(s)
-		case <-l.c.life.Done():
-			s.Close(closedStatus())
-			l.ended(s)
-		}
-		l.current.CompareAndSwap(s, nil)
-		// Whoever lets us in only to see us off would otherwise be asked without end.
-		if time.Since(began) < l.c.cfg.Backoff && !l.pause() {
-			return
-		}
+		return s
 	}
+	return nil
 }
 
 // over reports whether there is to be no further connection.
@@ -195,17 +209,6 @@ func (l *link) over() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.retired || l.c.life.Err() != nil
-}
-
-// outlive waits for the end of a session that makes no more calls.
-func (l *link) outlive(s *session.Session) {
-	defer l.c.wg.Done()
-	select {
-	case <-s.Done():
-	case <-l.c.life.Done():
-		s.Close(closedStatus())
-	}
-	l.ended(s)
 }
 
 func (l *link) ended(s *session.Session) {

@@ -265,3 +265,49 @@ func onlyPeer(t testing.TB, w *world) *weft.Peer {
 	t.Fatalf("the server has %d peers, want 1", len(w.srv.Peers()))
 	return nil
 }
+
+// A client's handler that hangs, even where the client reads, keeps it neither from
+// connecting again nor from being closed.
+func TestHangingHandlerOfClient(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	began := make(chan struct{}, 1)
+	services := weft.NewServices()
+	must(t, weft.Handle(services, "Inbox.Put", func(_ context.Context, text *string) (*string, error) {
+		if *text == "hang" {
+			began <- struct{}{}
+			<-release
+		}
+		return text, nil
+	}))
+	w := start(t, nil, nil)
+	c := w.dial(&weft.ClientConfig{Services: services})
+	multiply(t, c)
+	others := func(p *weft.Peer) []*weft.Peer {
+		return slices.DeleteFunc(w.srv.Peers(), func(other *weft.Peer) bool { return other == p })
+	}
+	p := w.srv.Peers()[0]
+	for range 2 {
+		for range 50 { // it becomes known as fast
+			must(t, p.Call(t.Context(), "Inbox.Put", "x", nil))
+		}
+		go p.Notify(context.Background(), "Inbox.Put", "hang") // it ends with the connection
+		<-began
+		p.Close()
+		<-p.Done()
+		for from := time.Now(); len(others(p)) == 0; time.Sleep(time.Millisecond) {
+			if time.Since(from) > 5*time.Second {
+				t.Fatal("the client does not connect again")
+			}
+		}
+		multiply(t, c)
+		p = others(p)[0]
+	}
+	closed := make(chan struct{})
+	go func() { c.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(5 * time.Second):
+		t.Error("Close waits for a handler")
+	}
+}

@@ -332,19 +332,20 @@ func (s *Server) take(conn net.Conn) {
 		conn.Close()
 		return
 	}
-	// It ends with the connection; the handshake is bounded in time.
-	go s.keep(conn)
+	// A worker: its stack has grown with the connections before.
+	s.exec.Go(func() { s.keep(conn) })
 }
 
-// keep has a connection from its handshake to its end. A shutdown waits for it.
+// keep has a connection from its handshake, which is bounded in time, to its end. A
+// shutdown waits for it.
 func (s *Server) keep(conn net.Conn) {
-	defer s.conns.Done()
 	sess := s.handshake(conn)
 	s.pending.Add(-1)
-	if sess != nil {
-		<-sess.Done()
-		s.left(sess)
+	if sess == nil {
+		s.conns.Done()
+		return
 	}
+	sess.Run(nil, func() { s.left(sess) })
 }
 
 // handshake returns the session of a connection that was let in, or nil.
@@ -438,6 +439,7 @@ func (s *Server) opened(sess *session.Session) {
 
 // left is called when a session that was opened has ended.
 func (s *Server) left(sess *session.Session) {
+	defer s.conns.Done()
 	p := sess.Owner.(*Peer)
 	s.mu.Lock()
 	delete(s.peers, p)

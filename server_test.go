@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -311,4 +312,23 @@ func TestShutdownBesideListenAndServe(t *testing.T) {
 			t.Errorf("ListenAndServe: %v", err)
 		}
 	})
+}
+
+// A connection that nothing is done with costs one goroutine on either side.
+func TestIdleConnectionsAreCheap(t *testing.T) {
+	w := start(t, nil, nil)
+	before := runtime.NumGoroutine()
+	const clients = 100
+	for range clients {
+		multiply(t, w.dial(nil))
+	}
+	extra := runtime.NumGoroutine() - before - 2*clients
+	for range 100 {
+		if extra <= clients/10 { // some workers of the first calls may be idle yet
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+		extra = runtime.NumGoroutine() - before - 2*clients
+	}
+	t.Errorf("%d connections have %d goroutines more than two each", clients, extra)
 }

@@ -16,17 +16,17 @@ type verdict struct {
 // check says how values of the type t are encoded. With the rules of the library some
 // would be lost, or could not be encoded at all. It remembers the answer; there are no
 // more of them than types in the program.
-func (c *msgpackCodec) check(t reflect.Type) verdict {
+func check(t reflect.Type) verdict {
 	if t == nil {
 		return verdict{}
 	}
-	known, ok := c.checked.Load(t)
+	known, ok := checked.Load(t)
 	if !ok {
 		v := verdict{pointer: reflect.PointerTo(t).Implements(reflect.TypeFor[marshaler]())}
 		if !v.pointer {
 			v.err = checkType(t, t.String(), make(map[reflect.Type]bool))
 		}
-		known, _ = c.checked.LoadOrStore(t, v)
+		known, _ = checked.LoadOrStore(t, v)
 	}
 	return known.(verdict)
 }

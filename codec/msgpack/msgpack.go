@@ -28,13 +28,13 @@ import (
 	"github.com/weftrpc/weft/codec"
 )
 
-// New returns a codec named "msgpack". It remembers which types it has seen, so
-// keep one and share it.
-func New() codec.Codec { return new(msgpackCodec) }
+// New returns a codec named "msgpack".
+func New() codec.Codec { return msgpackCodec{} }
 
-type msgpackCodec struct {
-	checked sync.Map // reflect.Type to verdict: what check said
-}
+type msgpackCodec struct{}
+
+// checked is what check said of the types that were seen, reflect.Type to verdict.
+var checked sync.Map
 
 // marshaler and unmarshaler are what the msgp generator writes.
 type marshaler interface {
@@ -45,15 +45,15 @@ type unmarshaler interface {
 	UnmarshalMsg(b []byte) (rest []byte, err error)
 }
 
-func (*msgpackCodec) Name() string { return "msgpack" }
+func (msgpackCodec) Name() string { return "msgpack" }
 
 // Append appends v. A nil v is a MessagePack nil.
-func (c *msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
+func (msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
 	if m, ok := v.(marshaler); ok {
 		return m.MarshalMsg(dst)
 	}
-	switch how := c.check(reflect.TypeOf(v)); {
+	switch how := check(reflect.TypeOf(v)); {
 	case how.err != nil:
 		return dst, how.err
 	case how.pointer:
@@ -70,7 +70,7 @@ func (c *msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 }
 
 // Decode decodes the one value that body holds.
-func (c *msgpackCodec) Decode(body []byte, v any) (err error) {
+func (msgpackCodec) Decode(body []byte, v any) (err error) {
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (c *msgpackCodec) Decode(body []byte, v any) (err error) {
 		}
 		return err
 	}
-	if how := c.check(target.Type()); how.err != nil {
+	if how := check(target.Type()); how.err != nil {
 		return how.err
 	}
 	// The library lets byte slices and strings point into what it decodes.

@@ -22,7 +22,9 @@ func strangeServer(t *testing.T, hello *wire.Hello) *stranger {
 	p := &stranger{t: t, conn: server, cfg: cfg, accepted: make(chan struct{})}
 	go func() {
 		defer close(p.accepted)
-		p.s, p.refused = Dial(context.Background(), client, cfg, "")
+		if p.s, p.refused = Dial(context.Background(), client, cfg, ""); p.s != nil {
+			go p.s.Run(nil, nil)
+		}
 	}()
 	t.Cleanup(func() {
 		p.conn.Close()

@@ -199,7 +199,6 @@ func (s *Session) sendPing(at int64) {
 type drain struct {
 	begun atomic.Bool
 	peer  atomic.Bool   // the other side has sent a GOAWAY
-	told  chan struct{} // closed when it has
 	acked chan struct{} // closed when the other side has agreed
 	ackOf atomic.Bool
 	ready chan struct{} // closed when it has, or need not be waited for, and new calls are turned away
@@ -210,9 +209,6 @@ func (d *drain) wake() { wakeUp(d.idle) }
 
 // over reports whether the end of the connection is expected.
 func (d *drain) over() bool { return d.begun.Load() || d.peer.Load() }
-
-// GoneAway is closed when the other side has asked for no more calls.
-func (s *Session) GoneAway() <-chan struct{} { return s.drain.told }
 
 // Drain asks the other side to open no more calls and waits until all that are
 // open have ended, or until stop is closed; it does not close the session. It
@@ -368,7 +364,9 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	if !s.drain.peer.CompareAndSwap(false, true) {
 		return nil
 	}
-	close(s.drain.told)
+	if f := s.reading.gone; f != nil {
+		f()
+	}
 	s.w.mu.Lock()
 	s.out.goneAway = true
 	var calls []*Call

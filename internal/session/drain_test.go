@@ -49,7 +49,6 @@ func TestDrain(t *testing.T) {
 		from := time.Now()
 		drained := make(chan bool)
 		go func() { drained <- r.server.Drain(nil, "going down") }()
-		<-r.client.GoneAway()
 		synctest.Wait()
 		if r.client.Usable() {
 			t.Error("the client takes the session for usable")
@@ -333,6 +332,7 @@ func leaveOnce(t *testing.T, l net.Listener) {
 			t.Error(st)
 			return
 		}
+		go s.Run(nil, nil)
 		for served.Load() < calls {
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -396,7 +396,7 @@ func TestGoAwayArrives(t *testing.T) {
 				return
 			}
 			if s, st := Accept(context.Background(), conn, cfg); st == nil {
-				<-s.Done()
+				s.Run(nil, nil)
 			}
 		}()
 		conn, err := net.Dial("tcp", l.Addr().String())

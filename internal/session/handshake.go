@@ -40,7 +40,7 @@ func (c *Config) sayHello(conn net.Conn, credential string) error {
 }
 
 // Dial makes a session of a connection that this side has made. It ends with ctx
-// or when the handshake takes too long.
+// or when the handshake takes too long. The session needs somebody to Run it.
 func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.Handshake)
 	s := newSession(conn, cfg)
@@ -60,7 +60,8 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	return s, nil
 }
 
-// Accept makes a session of a connection that the other side has made.
+// Accept makes a session of a connection that the other side has made. The session
+// needs somebody to Run it.
 func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.Handshake)
 	s := newSession(conn, cfg)

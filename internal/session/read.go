@@ -25,6 +25,8 @@ type reading struct {
 	parts   assemblies
 	control budget
 	watched atomic.Bool // the monitor knows the session
+
+	gone, ended func() // of Run
 }
 
 const (
@@ -83,6 +85,21 @@ func newReader(s *Session, rest []byte) *reader {
 		rest = append(make([]byte, 0, max(smallRead, len(rest))), rest...)
 	}
 	return &reader{s: s, buf: rest[:cap(rest)], w: len(rest), stolen: make(chan struct{})}
+}
+
+// run reads until the session has ended, unless another reader goes on, and says so
+// when it has.
+func (rd *reader) run() {
+	rd.loop()
+	select {
+	case <-rd.stolen:
+		return
+	default:
+	}
+	<-rd.s.closed
+	if f := rd.s.reading.ended; f != nil {
+		f()
+	}
 }
 
 // loop reads until the session ends or the monitor lets another reader go on.
@@ -446,7 +463,7 @@ func (s *Session) steal() {
 	}
 	close(rd.stolen)
 	// It reads until the session ends or is held up itself.
-	go next.loop()
+	go next.run()
 }
 
 // newContext returns a context that was never used before.

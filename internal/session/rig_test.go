@@ -71,10 +71,13 @@ func connect(cc, sc net.Conn, ccfg, scfg *Config) (client, server *Session, st1,
 	accepted := make(chan struct{})
 	go func() {
 		defer close(accepted)
-		server, st2 = Accept(context.Background(), sc, scfg)
+		if server, st2 = Accept(context.Background(), sc, scfg); server != nil {
+			go server.Run(nil, nil)
+		}
 	}()
-	client, st1 = Dial(context.Background(), cc, ccfg, "")
-	if st1 != nil {
+	if client, st1 = Dial(context.Background(), cc, ccfg, ""); client != nil {
+		go client.Run(nil, nil)
+	} else {
 		cc.Close()
 	}
 	<-accepted

@@ -118,11 +118,10 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s.drain.acked = make(chan struct{})
 	s.drain.ready = make(chan struct{})
 	s.drain.idle = make(chan struct{}, 1)
-	s.drain.told = make(chan struct{})
 	return s
 }
 
-// start begins to read, with what the handshake has read too much.
+// start makes the session ready for Run, with what the handshake has read too much.
 func (s *Session) start(rest []byte) {
 	s.sum = s.cfg.Checksum && s.peer.Features&wire.FeatureChecksum != 0
 	s.lastRead.Store(now())
@@ -130,9 +129,19 @@ func (s *Session) start(rest []byte) {
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)
 	}
-	rd := newReader(s, rest)
-	// This goroutine reads until the session ends or a stalled handler takes it over.
-	go rd.loop()
+	s.reading.current = newReader(s, rest)
+}
+
+// Run reads until the session has ended. Whoever made the session calls it, once, on
+// a goroutine for it. When a handler or a write holds that goroutine up, another one
+// reads on, and Run returns with what held it up.
+//
+// gone is called when the other side has asked for no more calls, and ended when the
+// session has ended: each at most once, on a goroutine that reads; gone must not wait.
+// Both may be nil.
+func (s *Session) Run(gone, ended func()) {
+	s.reading.gone, s.reading.ended = gone, ended
+	s.reading.current.run()
 }
 
 // Peer is what the other side said in its hello. It must not be changed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -315,4 +316,40 @@ func (c *frozenConn) Read(b []byte) (int, error) {
 		<-c.thawed
 	}
 	return c.Conn.Read(b)
+}
+
+// The end of a session is told when it has come, though a handler still holds up
+// the goroutine that read.
+func TestEndWhileStalled(t *testing.T) {
+	release := make(chan struct{})
+	began := make(chan struct{})
+	p := newStranger(t, nil, fast(&Method{Name: "Hang.On", Serve: func(r *Request) {
+		close(began)
+		<-release
+		r.ReplyBytes(nil)
+	}}))
+	defer close(release)
+	p.greet(nil)
+	p.bind(0, "Hang.On")
+	p.request(0, 0, 0, "")
+	<-began
+	p.conn.Close()
+	select {
+	case <-p.ended:
+	case <-time.After(5 * time.Second):
+		t.Error("nobody was told of the end")
+	}
+}
+
+// The same when a handler ends the goroutine.
+func TestEndAfterExit(t *testing.T) {
+	p := newStranger(t, nil, fast(&Method{Name: "Exit.Now", Serve: func(r *Request) {
+		runtime.Goexit()
+	}}))
+	p.greet(nil)
+	p.bind(0, "Exit.Now")
+	p.request(0, 0, 0, "")
+	p.pong()
+	p.conn.Close()
+	<-p.ended
 }

@@ -25,6 +25,7 @@ type stranger struct {
 	accepted chan struct{}
 	s        *Session // the real one, once accepted is closed; nil if it refused
 	refused  *wire.Status
+	ended    chan struct{} // closed when the real session has said that it has ended
 }
 
 // newStranger connects a stranger with a session that accepts.
@@ -41,10 +42,12 @@ func quietStranger(t testing.TB, change func(*Config), methods ...*Method) *stra
 		change(cfg)
 	}
 	client, server := mem.Pipe(nil)
-	p := &stranger{t: t, conn: client, cfg: cfg, accepted: make(chan struct{})}
+	p := &stranger{t: t, conn: client, cfg: cfg, accepted: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		defer close(p.accepted)
-		p.s, p.refused = Accept(context.Background(), server, cfg)
+		if p.s, p.refused = Accept(context.Background(), server, cfg); p.s != nil {
+			go p.s.Run(nil, func() { close(p.ended) })
+		}
 	}()
 	t.Cleanup(func() {
 		p.conn.Close()
