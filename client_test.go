@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -242,6 +243,45 @@ type hangUp struct{ opened *atomic.Int32 }
 func (h hangUp) ConnOpened(p *weft.Peer) {
 	h.opened.Add(1)
 	p.Close()
+}
+
+// Dial succeeds when there was a connection, however soon its server hangs up.
+func TestDialToServerThatHangsUp(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Hooks: []any{hangUp{new(atomic.Int32)}}})
+	addr := serve(t, srv, "tcp://127.0.0.1:0")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // the end is seen before Dial is woken
+	for range 10 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		from := time.Now()
+		c, err := weft.Dial(ctx, addr, &weft.ClientConfig{Backoff: time.Minute})
+		cancel()
+		if err != nil {
+			t.Fatalf("after %v: %v", time.Since(from), err)
+		}
+		must(t, c.Close())
+	}
+}
+
+// A hook that ends its goroutine does not keep a server, or a client, from closing.
+func TestHookEndsGoroutine(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Hooks: []any{exit{}}})
+	addr := serve(t, srv, "tcp://127.0.0.1:0")
+	for _, hooks := range [][]any{nil, {exit{}}} {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		c, err := weft.Dial(ctx, addr, &weft.ClientConfig{Hooks: hooks, Lazy: true})
+		must(t, err)
+		c.Call(ctx, "Arith.Mul", &Args{}, nil) // it ends with its context, or with the connection
+		cancel()
+		must(t, c.Close())
+	}
+	must(t, srv.Close())
+}
+
+type exit struct{}
+
+func (exit) ConnOpened(p *weft.Peer) {
+	p.Close()
+	runtime.Goexit()
 }
 
 // A busy client uses more connections, up to MaxConns, an idle one a single one.

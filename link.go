@@ -30,13 +30,15 @@ type link struct {
 
 	mu      sync.Mutex
 	live    map[*session.Session]struct{} // the current one, and those whose calls end in peace
+	last    *session.Session              // the current one, or the one before it
+	made    int                           // how many there were
 	running bool
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes
 	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
 	tries   int           // attempts since the last connection
-	began   time.Time     // the last connection; this and drained belong to who connects
-	drained bool          // the last server said goodbye
+	began   time.Time     // the last connection; it belongs to who connects
+	drained bool          // the last server said goodbye; likewise
 	wanted  chan struct{} // somebody waits
 }
 
@@ -92,15 +94,23 @@ func (l *link) wait(ctx context.Context) (*session.Session, *Error) {
 	return l.waitFor(ctx, l.c.cfg.FailFast)
 }
 
-// waitFor waits for a session until ctx ends or, if fast, an attempt has failed.
+// waitFor waits for a session until ctx ends or, if fast, an attempt has failed. One
+// that was made meanwhile and is lost already will do: who calls on it is told why.
 func (l *link) waitFor(ctx context.Context, fast bool) (*session.Session, *Error) {
-	for {
+	for before := -1; ; {
 		l.mu.Lock()
 		l.start()
 		changed, failed, retired := l.changed, l.failed, l.retired
+		last, made := l.last, l.made
 		l.mu.Unlock()
+		if before < 0 {
+			before = made
+		}
 		if s := l.session(); s != nil {
 			return s, nil
+		}
+		if made > before {
+			return last, nil
 		}
 		if retired || l.c.closed.Load() {
 			return nil, closedError()
@@ -138,9 +148,13 @@ func (l *link) change(f func()) {
 
 // run connects, and reads until the connection has ended.
 func (l *link) run() {
-	s := l.reconnect()
-	if s == nil {
-		l.c.wg.Done()
+	var s *session.Session
+	defer func() {
+		if s == nil { // also when a hook has ended this goroutine
+			l.c.wg.Done()
+		}
+	}()
+	if s = l.reconnect(); s == nil {
 		return
 	}
 	s.Run(func() { l.leave(s, true) }, func() {
@@ -153,7 +167,9 @@ func (l *link) run() {
 // leave has the link connect again if s, which is lost or whose server shuts down, is
 // its connection still. What is left of its calls ends in peace.
 func (l *link) leave(s *session.Session, drained bool) {
-	if !l.current.CompareAndSwap(s, nil) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.retired || !l.current.CompareAndSwap(s, nil) {
 		return
 	}
 	l.drained = drained
@@ -193,6 +209,7 @@ func (l *link) reconnect() *session.Session {
 			l.failed, l.tries = nil, 0
 			if retired = l.retired; !retired {
 				l.live[s] = struct{}{}
+				l.last, l.made = s, l.made+1
 				l.current.Store(s)
 			}
 		})

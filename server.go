@@ -339,17 +339,20 @@ func (s *Server) take(conn net.Conn) {
 // keep has a connection from its handshake, which is bounded in time, to its end. A
 // shutdown waits for it.
 func (s *Server) keep(conn net.Conn) {
-	sess := s.handshake(conn)
-	s.pending.Add(-1)
-	if sess == nil {
-		s.conns.Done()
-		return
+	var sess *session.Session
+	defer func() {
+		if sess == nil { // also when a hook has ended this goroutine
+			s.conns.Done()
+		}
+	}()
+	if sess = s.handshake(conn); sess != nil {
+		sess.Run(nil, func() { s.left(sess) })
 	}
-	sess.Run(nil, func() { s.left(sess) })
 }
 
 // handshake returns the session of a connection that was let in, or nil.
 func (s *Server) handshake(conn net.Conn) *session.Session {
+	defer s.pending.Add(-1)
 	raw := conn
 	if s.cfg.TLS != nil {
 		t := tls.Server(conn, s.cfg.TLS)

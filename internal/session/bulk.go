@@ -28,19 +28,23 @@ const (
 	// woken; but what is said meanwhile waits for them.
 	leastRound = 64 << 10
 	mostRound  = 240 << 10 // with frames' headers no more than largeWrite
-	// A write of a round that takes less than quickRound makes the next ones larger,
-	// one that takes more than longRound makes them smaller.
-	quickRound = 500 * time.Microsecond
-	longRound  = 2 * time.Millisecond
+	// Rounds grow once quickRounds in a row were written within quickRound each, more
+	// than any socket takes without sending it, and shrink after one that took longer
+	// than longRound.
+	quickRounds = 16
+	quickRound  = 500 * time.Microsecond
+	longRound   = 2 * time.Millisecond
 )
 
 // fit fits the rounds to the time that the write of the last one took: they are
 // large as long as others hardly wait for them.
 func (w *writer) fit(took time.Duration) {
-	switch {
-	case took < quickRound:
+	if took >= quickRound {
+		w.quick = 0
+	} else if w.quick++; w.quick >= quickRounds {
 		w.round = min(2*w.round, mostRound)
-	case took > longRound:
+	}
+	if took > longRound {
 		w.round = max(w.round/2, leastRound)
 	}
 }
@@ -60,7 +64,10 @@ func (w *writer) addBulk(h wire.Header, meta string, body *buffer, bind bindingK
 		w.bulk[i].then = append(w.bulk[i].then, b)
 		return
 	}
-	w.bulk = append(w.bulk, b)
+	// The last one to have its turn, or new ones would overtake it without end.
+	at := min(w.bulkTurn, len(w.bulk))
+	w.bulk = slices.Insert(w.bulk, at, b)
+	w.bulkTurn = at + 1
 }
 
 // left is how many bytes have not been appended.

@@ -3,12 +3,20 @@ package session
 import (
 	"testing"
 	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Rounds of large messages grow while they are written quickly, and shrink when
 // what is said meanwhile would have to wait for them.
 func TestRoundsFitTheConnection(t *testing.T) {
 	w := &writer{round: leastRound}
+	for range quickRounds - 1 {
+		w.fit(0)
+	}
+	if w.round != leastRound {
+		t.Errorf("a round has %d bytes before it is known that the connection sends them", w.round)
+	}
 	for _, step := range []struct {
 		took time.Duration
 		want int
@@ -19,6 +27,7 @@ func TestRoundsFitTheConnection(t *testing.T) {
 		{longRound, mostRound},
 		{longRound + 1, mostRound / 2},
 		{quickRound, mostRound / 2},
+		{0, mostRound / 2},
 		{time.Second, leastRound},
 		{time.Second, leastRound},
 	} {
@@ -57,5 +66,48 @@ func TestReaderBorrowsForLargeMessages(t *testing.T) {
 	check("after it", largeRead, "half a frame")
 	if &rd.buf[0] != own {
 		t.Error("the reader did not go back to its own buffer")
+	}
+
+	// The rest of this one never comes.
+	s.reading.parts.open[assemblyKey{}] = &assembly{}
+	rd.resize(largeRead)
+	rd.req.Body = rd.buf[:10]
+	for range quietReads - 1 {
+		rd.resize(10)
+	}
+	check("soon after it", bulkRead, "half a frame")
+	rd.resize(10)
+	check("long after it", largeRead, "half a frame")
+	if rd.req.Body != nil {
+		t.Error("the last request holds the buffer that was given back")
+	}
+}
+
+// Large messages take turns: new ones, however many come, do not keep older ones
+// from being finished.
+func TestNewLargeMessagesWaitTheirTurn(t *testing.T) {
+	s := &Session{}
+	w := &s.w
+	add := func(id, size int) {
+		w.addBulk(wire.Header{Type: wire.TypeData, ID: uint32(id)}, "", &buffer{b: make([]byte, size)}, bindingKey{})
+	}
+	const (
+		each     = wire.MaxPayload + 1<<10
+		perRound = 4 // a little more than a round has room for
+		patience = 80
+	)
+	add(0, 64*wire.MaxPayload)
+	for round := 1; w.findBulk(0, 0) >= 0; round++ {
+		if round == 10_000 {
+			t.Fatalf("of the first message %d bytes are left, and %d others wait", w.bulk[w.findBulk(0, 0)].left(), len(w.bulk)-1)
+		}
+		for i := range perRound {
+			add(perRound*round+i, each)
+			if round > patience {
+				w.dropBulk(uint32(perRound*(round-patience) + i)) // it is given up, if it is there still
+			}
+		}
+		s.takeBulk()
+		w.buf = w.buf[:0]
 	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"runtime"
@@ -206,11 +207,12 @@ func TestRapidCancel(t *testing.T) {
 	p.greet(nil)
 	p.bind(0, "Run.Slow")
 	var gens [slots]uint16
-	open := func(slot uint32) {
+	opening := func(slot uint32) []byte {
 		id := wire.ID(slot, gens[slot])
 		b := p.bytes(wire.Header{Type: wire.TypeRequest, ID: id}, nil)
-		p.write(append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: 1, ID: id}, nil)...))
+		return append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: 1, ID: id}, nil)...)
 	}
+	open := func(slot uint32) { p.write(opening(slot)) }
 	for slot := range uint32(slots) {
 		open(slot)
 	}
@@ -228,9 +230,7 @@ func TestRapidCancel(t *testing.T) {
 	}
 	atRest(t, p.s)
 	// Who does not wait for the answer is thrown out.
-	for range 3 {
-		open(0)
-	}
+	p.write(bytes.Repeat(opening(0), 3))
 	p.expectGoAway(wire.Internal)
 }
 

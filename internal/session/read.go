@@ -27,6 +27,7 @@ type reading struct {
 	watched atomic.Bool // the monitor knows the session
 
 	gone, ended func() // of Run
+	told        atomic.Bool
 }
 
 const (
@@ -97,8 +98,11 @@ func (rd *reader) run() {
 	default:
 	}
 	<-rd.s.closed
-	if f := rd.s.reading.ended; f != nil {
-		f()
+	rg := &rd.s.reading
+	// A caller that reads at the gate may be held up in a write yet: then the monitor lets
+	// another reader go on, which finds the end as well.
+	if rg.told.CompareAndSwap(false, true) && rg.ended != nil {
+		rg.ended()
 	}
 }
 
@@ -232,7 +236,13 @@ func (rd *reader) resize(filled int) {
 	bulk := len(rd.s.reading.parts.open) > 0
 	switch {
 	case rd.own != nil:
-		if !bulk && rd.w-rd.r <= len(rd.own) {
+		if filled > largeRead {
+			rd.quiet = 0
+		} else {
+			rd.quiet++
+		}
+		// A large message whose rest never comes does not keep the buffer.
+		if (!bulk || rd.quiet >= quietReads) && rd.w-rd.r <= len(rd.own) {
 			rd.giveBack()
 		}
 	case bulk && filled == len(rd.buf) && len(rd.buf) >= largeRead:
@@ -269,6 +279,7 @@ func (rd *reader) giveBack() {
 func (rd *reader) move(buf []byte) {
 	rd.w = copy(buf, rd.buf[rd.r:rd.w])
 	rd.buf, rd.r, rd.quiet = buf, 0, 0
+	rd.req.Body = nil // of a call that has ended: it points into the other buffer
 }
 
 // frame handles one frame. The payload is valid until frame returns.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
 )
 
 // patience is how long a stalled handler may hold up others on its connection.
@@ -352,4 +354,93 @@ func TestEndAfterExit(t *testing.T) {
 	p.pong()
 	p.conn.Close()
 	<-p.ended
+}
+
+// The end is told once, though a caller that reads for itself is held up in a write
+// when the goroutine at the gate sees it, and another reader goes on for the caller.
+func TestEndIsToldOnce(t *testing.T) {
+	leak.Check(t)
+	for range 5 {
+		client, server := mem.Pipe(nil)
+		conn := &lateConn{Conn: client, writing: make(chan struct{}), closed: make(chan struct{})}
+		cfg := newConfig(NewExecutor(), nil)
+		cfg.Resolve = nil
+		p := &stranger{t: t, conn: server, cfg: cfg, accepted: make(chan struct{})}
+		var ended atomic.Int32
+		run := make(chan struct{})
+		go func() {
+			defer close(p.accepted)
+			if p.s, p.refused = Dial(context.Background(), conn, cfg, ""); p.s != nil {
+				go func() {
+					defer close(run)
+					p.s.Run(nil, func() { ended.Add(1) })
+				}()
+			}
+		}()
+		hello := strangerHello()
+		hello.MaxCalls, hello.MaxBindings = 100, 100
+		p.greet(hello)
+
+		atGate := func(state uint32) bool {
+			g := p.s.direct.Load()
+			return g != nil && g.state.Load() == state
+		}
+		var caller sync.WaitGroup
+		caller.Go(func() {
+			for i := 0; i < 2*loneReplies || !atGate(gateFree); i++ {
+				invoke(p.s, "A.B", "")
+			}
+			invoke(p.s, "A.Last", "")
+		})
+		for {
+			h, payload, err := p.read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h.Type == wire.TypeBind && strings.HasSuffix(string(payload), "A.Last") {
+				break
+			}
+			if h.Type == wire.TypeRequest {
+				p.send(wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: h.ID}, nil)
+			}
+		}
+		for !atGate(gateTaken) {
+			time.Sleep(100 * time.Microsecond)
+		}
+		conn.late.Store(true)
+		p.send(wire.Header{Type: wire.TypePing}, []byte("12345678")) // the answer is to be written
+		<-conn.writing
+		p.s.Close(closedHere())
+		<-run
+		caller.Wait()
+		p.conn.Close()
+		cfg.Exec.Close()
+		if n := ended.Load(); n != 1 {
+			t.Fatalf("the end was told %d times", n)
+		}
+	}
+}
+
+// lateConn has writes that end some time after the connection was closed, when it is
+// told to: as on a machine that is busy.
+type lateConn struct {
+	net.Conn
+	late            atomic.Bool
+	writing, closed chan struct{}
+	once            sync.Once
+}
+
+func (c *lateConn) Write(b []byte) (int, error) {
+	if !c.late.Load() {
+		return c.Conn.Write(b)
+	}
+	close(c.writing)
+	<-c.closed
+	time.Sleep(2 * lookRarely)
+	return 0, net.ErrClosed
+}
+
+func (c *lateConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
 }

@@ -252,28 +252,37 @@ func TestWriteStall(t *testing.T) {
 
 // A peer that reads slowly, but reads, is not cut.
 func TestSlowButAlive(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t, setup{bubble: true, pipe: &mem.PipeConfig{Buffer: 16 << 10}}, echo())
-		stop := make(chan struct{})
-		go func() { // 40 kB a second, 4 kB at a time
-			for at := int64(0); ; at += 4 << 10 {
-				r.serverConn.In().StallAfter(at)
-				select {
-				case <-stop:
-					r.serverConn.In().Resume()
-					return
-				case <-time.After(100 * time.Millisecond):
+	for _, tt := range []struct {
+		buffer int           // what the system takes without sending it
+		pause  time.Duration // after 4 kB
+	}{
+		{16 << 10, 100 * time.Millisecond},
+		{208 << 10, 300 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			unasked := func(c *Config) { c.Limits.PingInterval, c.Limits.PingIdle = 0, 0 } // a ping waits behind all that
+			r := newRig(t, setup{bubble: true, client: unasked, server: unasked, pipe: &mem.PipeConfig{Buffer: tt.buffer}}, echo())
+			stop := make(chan struct{})
+			go func() {
+				for at := int64(0); ; at += 4 << 10 {
+					r.serverConn.In().StallAfter(at)
+					select {
+					case <-stop:
+						r.serverConn.In().Resume()
+						return
+					case <-time.After(tt.pause):
+					}
 				}
+			}()
+			var reply []byte
+			c := newCall("Echo.Say", pattern(3<<20), &reply)
+			from := time.Now()
+			if st := do(context.Background(), r.client, c); st != nil || len(reply) != 3<<20 {
+				t.Errorf("after %v: %d bytes, %+v", time.Since(from), len(reply), st)
 			}
-		}()
-		var reply []byte
-		c := newCall("Echo.Say", pattern(3<<20), &reply)
-		from := time.Now()
-		if st := do(context.Background(), r.client, c); st != nil || len(reply) != 3<<20 {
-			t.Errorf("after %v: %d bytes, %+v", time.Since(from), len(reply), st)
-		}
-		close(stop)
-	})
+			close(stop)
+		})
+	}
 }
 
 // Callers that wait for room in the write buffer give up at their deadline, or

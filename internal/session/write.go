@@ -30,6 +30,7 @@ type writer struct {
 	bulkTurn int    // the place of the one whose chunk comes next
 	bulkSize int    // bytes in bulk not yet appended
 	round    int    // bytes of bulk in one write
+	quick    int    // how many such writes in a row were quick
 	clock    int64  // when the last call was opened
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
