@@ -72,7 +72,8 @@ func processorGoals(all results) []goal {
 	return list
 }
 
-// comparisonGoals hold weft to grpc-go with the same protobuf code.
+// comparisonGoals hold weft to grpc-go with the same protobuf code. What the floor
+// reaches, which is no RPC system, says what is to be had on the machine.
 func comparisonGoals(all results) []goal {
 	const times = 5
 	var list []goal
@@ -82,11 +83,12 @@ func comparisonGoals(all results) []goal {
 			grpc := all.of(contract.Echo, "grpc-go", codec, callers)
 			ours, theirs := weft.Figure(callsPerSecond), grpc.Figure(callsPerSecond)
 			got := weft.Over(callsPerSecond, grpc, callsPerSecond)
+			floor := all.of(contract.Echo, "floor", codec, callers).Over(callsPerSecond, grpc, callsPerSecond)
 			list = append(list, goal{
 				what:     fmt.Sprintf("calls/s over grpc-go's, %s, %s callers", codec, records.Count(callers)),
 				limit:    fmt.Sprintf("≥ %d ×", times),
 				measured: got.Text("×"),
-				beside:   ours.Text("") + " to " + theirs.Text(""),
+				beside:   ours.Text("") + " to " + theirs.Text("") + "; floor " + floor.Text("×"),
 				verdict:  judge(got.Rounds > 0, got.Median >= times),
 			})
 			ours, theirs = weft.Figure(tail99), grpc.Figure(tail99)
