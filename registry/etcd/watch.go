@@ -87,6 +87,7 @@ type watch struct {
 	key, end string
 	view     view
 	revision int64 // of what the view shows
+	behind   bool  // the last answer to a probe was older than that
 }
 
 // run shows changes until ctx ends or the member fails. When they were compacted
@@ -178,10 +179,16 @@ func (w *watch) apply(response *pb.WatchResponse) error {
 		return fmt.Errorf("the member ends the watch: %s", response.CancelReason)
 	case response.Created:
 		return nil // a member may be behind when it says so
+	case response.Header.GetRevision() < w.revision && len(response.Events) == 0 && !w.behind:
+		// It may have been written before a change that went out first: members before
+		// 3.4.25 and 3.5.8 keep no order between the two. The next one cannot.
+		w.behind = true
+		return nil
 	case response.Header.GetRevision() < w.revision:
 		return fmt.Errorf("the member is at revision %d, and there was %d already: it is behind, or etcd has lost its data",
 			response.Header.GetRevision(), w.revision)
 	}
+	w.behind = false
 	for _, event := range response.Events {
 		if event.Type == mvccpb.Event_DELETE {
 			w.view.remove(string(event.Kv.Key))
