@@ -30,8 +30,7 @@ type link struct {
 
 	mu      sync.Mutex
 	live    map[*session.Session]struct{} // the current one, and those whose calls end in peace
-	last    *session.Session              // the current one, or the one before it
-	made    int                           // how many there were
+	last    *session.Session              // the one that was made last, alive or not
 	running bool
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes
@@ -97,19 +96,18 @@ func (l *link) wait(ctx context.Context) (*session.Session, *Error) {
 // waitFor waits for a session until ctx ends or, if fast, an attempt has failed. One
 // that was made meanwhile and is lost already will do: who calls on it is told why.
 func (l *link) waitFor(ctx context.Context, fast bool) (*session.Session, *Error) {
-	for before := -1; ; {
+	l.mu.Lock()
+	before := l.last
+	l.mu.Unlock()
+	for {
 		l.mu.Lock()
 		l.start()
-		changed, failed, retired := l.changed, l.failed, l.retired
-		last, made := l.last, l.made
+		changed, failed, retired, last := l.changed, l.failed, l.retired, l.last
 		l.mu.Unlock()
-		if before < 0 {
-			before = made
-		}
 		if s := l.session(); s != nil {
 			return s, nil
 		}
-		if made > before {
+		if last != before {
 			return last, nil
 		}
 		if retired || l.c.closed.Load() {
@@ -209,7 +207,7 @@ func (l *link) reconnect() *session.Session {
 			l.failed, l.tries = nil, 0
 			if retired = l.retired; !retired {
 				l.live[s] = struct{}{}
-				l.last, l.made = s, l.made+1
+				l.last = s
 				l.current.Store(s)
 			}
 		})
