@@ -184,22 +184,22 @@ func (s *Session) fail(st *wire.Status) {
 }
 
 // refuse ends the session because the other side broke the protocol, and tells
-// it so first, as far as that is possible without waiting.
+// it so first, as far as that is possible within goodbye.
 func (s *Session) refuse(st *wire.Status) {
-	s.w.mu.Lock()
-	s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
-	if s.w.mode == writing {
-		// Somebody is inside a write, perhaps for long: the message is lost.
-		s.w.mu.Unlock()
+	w := &s.w
+	w.mu.Lock()
+	if w.mode == writing && !s.takeOver() {
+		w.mu.Unlock()
 		s.fail(st)
 		return
 	}
-	s.w.turn++
-	s.w.mode = writing
-	b := s.w.buf
-	s.w.buf = nil
-	s.w.taken += uint64(len(b)) // there may be requests among it
-	s.w.mu.Unlock()
+	w.turn++
+	w.mode, w.alone = writing, true
+	w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
+	b := append(w.rest, w.buf...)
+	w.taken += uint64(len(w.buf)) // there may be requests among it
+	w.buf, w.rest = nil, nil
+	w.mu.Unlock()
 	s.conn.SetDeadline(time.Now().Add(goodbye))
 	if _, err := s.conn.Write(b); err == nil {
 		hangUp(s.conn)

@@ -8,11 +8,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
 )
 
 // hexBytes are bytes that JSON shows as hexadecimal text.
@@ -147,4 +150,50 @@ func TestGarbage(t *testing.T) {
 			t.Errorf("after %q came %q, %v, want nothing", b, got, err)
 		}
 	}
+}
+
+// Whoever breaks the protocol while something is being written to it hears why as well,
+// behind what was being written.
+func TestReasonBehindWrite(t *testing.T) {
+	p := newStranger(t, nil, echo())
+	calls := fillReplies(p)
+	p.send(wire.Header{Type: wire.TypeHello}, nil)
+	time.Sleep(10 * time.Millisecond)
+	for range calls {
+		p.expect(wire.TypeReply)
+	}
+	p.expectGoAway(wire.Internal)
+}
+
+// Nobody waits long for a peer that has broken the protocol and reads nothing.
+func TestReasonNobodyReads(t *testing.T) {
+	p := newStranger(t, nil, echo())
+	fillReplies(p)
+	p.send(wire.Header{Type: wire.TypeHello}, nil)
+	select {
+	case <-p.ended:
+	case <-time.After(5 * time.Second):
+		t.Error("the session goes on")
+	}
+}
+
+// fillReplies makes calls whose replies do not fit into the connection together, and
+// waits until somebody is held up writing them.
+func fillReplies(p *stranger) (calls int) {
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	const size = 10_000
+	for ; calls*size <= mem.DefaultBuffer; calls++ {
+		p.request(uint32(calls), 0, 0, strings.Repeat("x", size))
+	}
+	w := &p.s.w
+	for looks := 0; looks < 10; looks++ {
+		w.mu.Lock()
+		if w.mode != writing {
+			looks = 0
+		}
+		w.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	return calls
 }

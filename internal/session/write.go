@@ -39,6 +39,8 @@ type writer struct {
 	relieved bool   // whoever writes was told to leave it to a goroutine
 	rest     []byte // what is left of a write that was interrupted
 
+	heir chan struct{} // closed when the writer leaves everything to who waits for that
+
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
 
@@ -172,6 +174,12 @@ func (s *Session) flushElsewhere() {
 func (s *Session) write(rounds int) {
 	w := &s.w
 	for ; ; rounds-- {
+		if w.heir != nil && !w.dead {
+			close(w.heir)
+			w.heir = nil
+			w.mu.Unlock()
+			return
+		}
 		var from int64 // of a write with large messages
 		if len(w.bulk) > 0 {
 			s.takeBulk()
@@ -242,6 +250,25 @@ func (s *Session) hand(b []byte) (n int, err error) {
 	}
 	m, err := s.conn.Write(b[n:])
 	return n + m, err
+}
+
+// takeOver makes its caller the writer in place of the one who writes now, as soon as
+// that one's write ends. It is called with the lock held and keeps it, and returns
+// false when the write has not ended within goodbye, or the session has.
+func (s *Session) takeOver() bool {
+	w := &s.w
+	heir := make(chan struct{})
+	w.heir = heir
+	w.mu.Unlock()
+	late := time.NewTimer(goodbye)
+	defer late.Stop()
+	select {
+	case <-heir:
+	case <-s.closed:
+	case <-late.C:
+	}
+	w.mu.Lock()
+	return w.heir != heir && !w.dead
 }
 
 func (s *Session) writeOn() {
