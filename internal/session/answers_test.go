@@ -237,3 +237,35 @@ func TestLastWordsCarryRequests(t *testing.T) {
 		t.Errorf("the call ended with %+v, want Unknown", c.Status)
 	}
 }
+
+// Whoever says why it closes the connection is heard, though it closes while a large
+// request is being written to it and nobody reads.
+func TestReasonBeforeBrokenPipe(t *testing.T) {
+	p := strangeServer(t, nil)
+	for range 2 * loneReplies {
+		go func() { p.send(p.serveOne(), nil) }()
+		if _, st := invoke(p.s, "Echo.Say", "x"); st != nil {
+			t.Fatal(st)
+		}
+	}
+	go func() {
+		p.expect(wire.TypeRequest)
+		p.send(wire.Header{Type: wire.TypeGoAway, Code: 9}, []byte("no more"))
+		p.conn.Close()
+	}()
+	_, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20))
+	if st == nil || st.Code != wire.FailedPrecondition || st.Outcome != wire.Unknown {
+		t.Errorf("the call ended with %+v, want what the server said", st)
+	}
+}
+
+// A connection that breaks while it is written to, and says nothing more, ends soon.
+func TestBrokenWrite(t *testing.T) {
+	p := strangeServer(t, nil)
+	p.conn.In().CutAfter(10)
+	within(t, 2*time.Second, "the call", func() {
+		if _, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20)); st == nil || st.Code != wire.Unavailable {
+			t.Errorf("the call ended with %+v, want Unavailable", st)
+		}
+	})
+}

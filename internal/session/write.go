@@ -215,9 +215,8 @@ func (s *Session) write(rounds int) {
 			if s.handOver(b[n:], err) {
 				return
 			}
-			s.fail(unavailable("write: " + err.Error()))
-			w.mu.Lock()
-			continue
+			s.hearOut(unavailable("write: " + err.Error()))
+			return
 		}
 
 		w.mu.Lock()
@@ -234,6 +233,17 @@ func (s *Session) write(rounds int) {
 			w.mu.Lock()
 		}
 	}
+}
+
+// hearOut ends the session after a write that failed: for the reason that the other side
+// gives, if it has said one before it closed the connection, or else with st. Until then
+// the mode stays writing, so that nobody else writes.
+func (s *Session) hearOut(st *wire.Status) {
+	if s.failed.Load() != nil {
+		return
+	}
+	s.rouse()
+	time.AfterFunc(goodbye, func() { s.fail(st) })
 }
 
 // hand gives b to the connection, a large one in pieces, so that the keeper sees
