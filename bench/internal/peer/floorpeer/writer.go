@@ -30,9 +30,9 @@ type writer struct {
 func (c *conn) send(caller *caller) error {
 	w := &c.writer
 	w.mu.Lock()
-	if w.err != nil {
+	if err := w.err; err != nil {
 		w.mu.Unlock()
-		return w.err
+		return err
 	}
 	buf, err := appendFrame(w.buf, caller.slot, caller.exchange.AppendRequest)
 	if err != nil {
