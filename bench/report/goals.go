@@ -174,11 +174,12 @@ func mixedGoals(all results) []goal {
 	for _, callers := range []int{1, 100} {
 		got := all.of(contract.Large, "weft", vtproto, callers).Figure(tail99)
 		grpc := all.of(contract.Large, "grpc-go", vtproto, callers).Figure(tail99)
+		alone := all.of(contract.Echo, "weft", vtproto, callers).Figure(tail99)
 		list = append(list, goal{
 			what:     "p99 of small calls beside replies of 8 MiB, " + records.Counted(callers, "caller"),
 			limit:    fmt.Sprintf("< %s µs", records.Thousands(float64(beside.Microseconds()))),
 			measured: got.Text("µs"),
-			beside:   "grpc-go " + grpc.Text("µs"),
+			beside:   "without them " + alone.Text("µs") + "; grpc-go " + grpc.Text("µs"),
 			verdict:  judge(got.Rounds > 0, got.Median < float64(beside.Microseconds())),
 		})
 	}
