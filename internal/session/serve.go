@@ -230,17 +230,19 @@ func (rd *reader) submit() {
 
 // serve runs the calls of a job one after the other and flushes their replies
 // together. When one of them is held up, the monitor gives the rest to another worker.
-func (j *job) serve() {
+// r is the worker's own.
+func (j *job) serve(r *Request) {
 	s := j.s
-	var r Request
-	from, size := now(), 0
-	done := 0
-	defer func() { s.served(done, size) }() // also when a handler ends its goroutine
+	done, size := 0, 0
+	defer func() { // also when a handler ends its goroutine
+		*r = Request{}
+		s.served(done, size)
+	}()
 	for owner := true; owner && j.next < len(j.items); {
 		if s.w.crowded.Load() {
 			s.waitRoom() // before there is a reply to be held
-			from = now()
 		}
+		from := now()
 		it := &j.items[j.next]
 		j.next++
 		run := uint64(j.next)<<1 | 1
@@ -248,14 +250,13 @@ func (j *job) serve() {
 		if len(j.items) > 1 && !j.watched.Load() {
 			s.cfg.Exec.watch.see(j)
 		}
-		r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
+		*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from
 		r.runQueued()
 		took := r.Ended - from
 		it.ctx.Method.pace.observe(took, 1)
-		from = now()
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
 			// The monitor, which looks now and then, has not seen it.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type Executor struct {
 type worker struct {
 	work  chan work
 	since time.Time // idle since
+	req   Request   // what it runs
 }
 
 // work is a job or, rarely, a function.
@@ -81,15 +83,30 @@ func (e *Executor) run(job work) {
 func (e *Executor) serve(w *worker, next work) {
 	for ok := true; ok; {
 		if next.job != nil {
-			next.job.serve()
+			next.job.serve(&w.req)
 		} else {
 			next.f()
 		}
 		if !e.rest(w) {
 			return
 		}
-		next, ok = <-w.work
+		next, ok = w.wait(false)
 	}
+}
+
+// wait returns the next work. Its frame is large though nothing is in it: the garbage
+// collector halves a stack of which less than a quarter is in use (shrinkstack in the
+// runtime), as it would be that of a worker that waits, and every call then begins with
+// growing it again.
+//
+//go:noinline
+func (w *worker) wait(never bool) (next work, ok bool) {
+	if never {
+		var frame [2 << 10]byte // not cleared where it is not reached
+		runtime.KeepAlive(&frame)
+	}
+	next, ok = <-w.work
+	return next, ok
 }
 
 // rest makes the worker available again. It returns false when there is no need of it.
