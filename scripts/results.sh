@@ -20,7 +20,7 @@ measure "$@"
 measure "$@" -peers=tcp,weft:each -codecs=raw -callers=100,1000
 # The plain calls are those that the others are compared with.
 measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,slow -callers=100,1000
-measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,delay -callers=1000,5000
+measure "$@" -peers=grpc-go,floor,weft -codecs=vtproto -workloads=echo,delay -callers=1000,5000
 measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,large -callers=1,100
 
 mkdir -p results

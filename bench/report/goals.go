@@ -150,12 +150,14 @@ func mixedGoals(all results) []goal {
 		run := all.of(contract.Delay, "weft", vtproto, callers)
 		awake := all.of(contract.Echo, "weft", vtproto, callers)
 		side := run.Figure(ideal)
-		got := run.Over(callsPerSecond, awake, func(r runner.Record) float64 { return min(r.CallsPerSec, side.Median) })
+		possible := func(r runner.Record) float64 { return min(r.CallsPerSec, side.Median) }
+		got := run.Over(callsPerSecond, awake, possible)
+		floor := all.of(contract.Delay, "floor", vtproto, callers).Over(callsPerSecond, all.of(contract.Echo, "floor", vtproto, callers), possible)
 		list = append(list, goal{
 			what:     fmt.Sprintf("calls/s of a handler that sleeps 10 ms, %s callers, over what is possible", records.Count(callers)),
 			limit:    "≥ " + records.Number(parallel) + " ×",
 			measured: got.Text("×"),
-			beside:   run.Figure(callsPerSecond).Text("") + " to the lower of " + side.Short() + " and " + awake.Figure(callsPerSecond).Text(""),
+			beside:   run.Figure(callsPerSecond).Text("") + " to the lower of " + side.Short() + " and " + awake.Figure(callsPerSecond).Text("") + "; floor " + floor.Text("×"),
 			verdict:  judge(got.Rounds > 0, got.Median >= parallel),
 		})
 	}

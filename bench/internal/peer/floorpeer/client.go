@@ -30,7 +30,7 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 			c.Close()
 			return nil, err
 		}
-		c.conns = append(c.conns, &conn{socket: socket})
+		c.conns = append(c.conns, &conn{writer: writer{socket: socket}})
 	}
 	for i := range cfg.Callers {
 		exchange, err := msg.NewExchange(cfg.Codec)
@@ -80,8 +80,13 @@ type caller struct {
 	done     chan error
 }
 
-func (c *caller) Call(msg.Method) error {
-	if err := c.conn.send(c); err != nil {
+func (c *caller) Call(method msg.Method) error {
+	slot := c.slot
+	if method == msg.Sleep {
+		slot |= waits
+	}
+	c.conn.open.Add(1)
+	if err := c.conn.send(slot, c.exchange.AppendRequest, func() { c.waiting.Store(true) }); err != nil {
 		return err
 	}
 	return <-c.done
@@ -96,9 +101,8 @@ func (c *caller) complete(err error) {
 
 // conn is one connection with the callers that share it.
 type conn struct {
-	socket  net.Conn
-	callers []*caller // fixed once the reader runs
 	writer
+	callers []*caller // fixed once the reader runs
 }
 
 // read delivers replies until the connection ends, and then fails all who wait.
@@ -126,7 +130,7 @@ func (c *conn) read() {
 			c.fail(err)
 			return
 		}
-		c.inFlight.Add(-replies)
+		c.open.Add(-replies)
 		filled = copy(in, in[used:filled])
 	}
 }

@@ -4,10 +4,10 @@
 // Callers share a few connections. They encode straight into the connection's
 // buffer; the first becomes the writer, yields once so that all who can run add
 // theirs, and writes the batch. The server parses a batch in place, answers each
-// request on the reading goroutine, and writes all replies at once. There are no
-// method names, deadlines, metadata, statistics or limits, and a handler that
-// sleeps would stop its connection: this is no RPC system, and only Say is
-// offered.
+// request on the reading goroutine, and writes all replies at once; one whose handler
+// sleeps has a goroutine, and its reply is sent as requests are. There are no method
+// names, deadlines, metadata, statistics or limits: this is no RPC system, and only
+// Say and Sleep are offered.
 package floorpeer
 
 import (
@@ -50,13 +50,13 @@ func (Peer) Describe() contract.Description {
 	}
 }
 
-// Supports the protobuf codecs and raw, and the method Say alone.
+// Supports the protobuf codecs and raw, and the methods Say and Sleep.
 func (Peer) Supports(codec msg.Codec, method msg.Method) error {
 	if !msg.Protobuf(codec) {
 		return fmt.Errorf("floor has no codec %s", codec)
 	}
-	if method != msg.Say {
-		return fmt.Errorf("floor answers on the reading goroutine and has no %s", method.Name())
+	if method != msg.Say && method != msg.Sleep {
+		return fmt.Errorf("floor has no %s", method.Name())
 	}
 	return nil
 }
@@ -77,6 +77,8 @@ func answer(conn net.Conn, respond msg.Responder) error {
 	in := make([]byte, bufferSize)
 	out := make([]byte, 0, bufferSize)
 	filled := 0
+	slow := newWaiting(conn, respond)
+	defer slow.end()
 	for {
 		n, err := conn.Read(in[filled:])
 		if err != nil {
@@ -85,6 +87,10 @@ func answer(conn net.Conn, respond msg.Responder) error {
 		filled += n
 		out = out[:0]
 		used, err := eachFrame(in[:filled], func(slot uint32, body []byte) error {
+			if slot&waits != 0 {
+				slow.begin(slot&^waits, body)
+				return nil
+			}
 			out, err = appendFrame(out, slot, func(out []byte) ([]byte, error) {
 				return respond(out, msg.Say, body)
 			})
