@@ -17,8 +17,8 @@ import (
 // again.
 const (
 	clients = 2 // which they share
-	readers = 32
-	bookers = 32
+	readers = 16
+	bookers = 16
 )
 
 // load is the calls.
