@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"net"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,13 +262,35 @@ func TestReasonBeforeBrokenPipe(t *testing.T) {
 	}
 }
 
-// A connection that breaks while it is written to, and says nothing more, ends soon.
+// A connection that takes nothing any more, and on which nothing comes, ends soon.
 func TestBrokenWrite(t *testing.T) {
-	p := strangeServer(t, nil)
-	p.conn.In().CutAfter(10)
+	leak.Check(t)
+	cfg := newConfig(NewExecutor(), []*Method{echo()})
+	defer cfg.Exec.Close()
+	cc, sc := mem.Pipe(nil)
+	conn := &halfBroken{Conn: cc}
+	client, server, st1, st2 := connect(conn, sc, cfg, cfg)
+	if st1 != nil || st2 != nil {
+		t.Fatal(st1, st2)
+	}
+	defer server.Close(closedHere())
+	conn.broken.Store(true)
 	within(t, 2*time.Second, "the call", func() {
-		if _, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20)); st == nil || st.Code != wire.Unavailable {
-			t.Errorf("the call ended with %+v, want Unavailable", st)
+		if _, st := invoke(client, "Echo.Say", "x"); st == nil || st.Code != wire.Unavailable || !strings.Contains(st.Message, "write: ") {
+			t.Errorf("the call ended with %+v, want the error of the write", st)
 		}
 	})
+}
+
+// halfBroken is a connection whose writes fail once it is broken.
+type halfBroken struct {
+	net.Conn
+	broken atomic.Bool
+}
+
+func (c *halfBroken) Write(b []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(b)
 }
