@@ -84,10 +84,10 @@ func (s *Server) announce(l net.Listener) error {
 	a.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.cfg.ReportLoad > 0 && !s.closed {
+	if s.cfg.LoadReportInterval > 0 && !s.closed {
 		s.conns.Add(1)
 		// It ends with the server.
-		go a.report(s.cfg.ReportLoad)
+		go a.report(s.cfg.LoadReportInterval)
 	}
 	return nil
 }
@@ -135,7 +135,7 @@ func (a *announcer) settle(service string) {
 		return
 	}
 	if err := a.show(service); err != nil {
-		a.s.cfg.Log.Error("the service cannot be registered", "service", service, "error", err)
+		a.s.cfg.Logger.Error("the service cannot be registered", "service", service, "error", err)
 	}
 }
 
@@ -180,7 +180,7 @@ func (a *announcer) leave(service string) {
 		asked, cancel := context.WithTimeout(ctx, withdrawTimeout-withdrawReserve)
 		defer cancel()
 		if err := r.Close(asked); err != nil {
-			a.s.cfg.Log.Warn("the service could not be withdrawn", "service", service, "error", err)
+			a.s.cfg.Logger.Warn("the service could not be withdrawn", "service", service, "error", err)
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -267,7 +267,7 @@ func (a *announcer) reportNow(now time.Time) {
 	a.load = &load
 	for service, r := range a.shown {
 		if err := r.Update(a.instance(service)); err != nil {
-			a.s.cfg.Log.Warn("the load cannot be reported", "service", service, "error", err)
+			a.s.cfg.Logger.Warn("the load cannot be reported", "service", service, "error", err)
 		}
 	}
 }

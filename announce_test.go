@@ -157,7 +157,7 @@ func TestAnnounce(t *testing.T) {
 	t.Run("the load", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := &board{}
-			w := start(t, &weft.ServerConfig{Registry: b, ReportLoad: 10 * time.Second}, nil)
+			w := start(t, &weft.ServerConfig{Registry: b, LoadReportInterval: 10 * time.Second}, nil)
 			c := w.dial(nil)
 			for range 200 {
 				if _, err := weft.Invoke[Product](t.Context(), c, "Arith.Mul", &Args{6, 7}); err != nil {

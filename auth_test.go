@@ -269,7 +269,7 @@ func TestCredentialsAreNeverPrinted(t *testing.T) {
 		wantText(t, printed.String(), "Bearer (hidden)", `plain="shown"`)
 
 		var logged log
-		cfg := &weft.ServerConfig{Log: logged.logger(), Authenticate: guard, AuthenticateConn: func(_ context.Context, cred weft.Credential, _ *weft.Peer) (any, error) {
+		cfg := &weft.ServerConfig{Logger: logged.logger(), Authenticate: guard, AuthenticateConn: func(_ context.Context, cred weft.Credential, _ *weft.Peer) (any, error) {
 			if cred.Token == "" {
 				return nil, weft.Unauthenticated
 			}
@@ -281,7 +281,7 @@ func TestCredentialsAreNeverPrinted(t *testing.T) {
 				panic(fmt.Sprint(ctx))
 			})
 		})
-		client := &weft.ClientConfig{Log: logged.logger(), Credential: weft.StaticCredential("Bearer", canary),
+		client := &weft.ClientConfig{Logger: logged.logger(), Credential: weft.StaticCredential("Bearer", canary),
 			ConnCredential: func(context.Context) (weft.Credential, error) { return cred, nil }}
 		c := w.dial(client)
 		err := c.Call(t.Context(), "Who.Panic", &Args{}, nil)
@@ -349,7 +349,7 @@ func TestAuthenticationThatHangs(t *testing.T) {
 		if _, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)}); err == nil {
 			t.Error("the connection was let in")
 		}
-		if took := time.Since(began); took > weft.DefaultHandshake+time.Second {
+		if took := time.Since(began); took > weft.DefaultHandshakeTimeout+time.Second {
 			t.Errorf("the connection was refused after %v", took)
 		}
 	})

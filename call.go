@@ -18,7 +18,7 @@ type Caller interface {
 type StreamCaller interface {
 	Caller
 	// OpenStream opens a stream whose types are not known; see Client.OpenStream.
-	OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error)
+	OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error)
 }
 
 // Invoke makes a unary call and returns its reply.

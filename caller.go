@@ -441,7 +441,7 @@ func hookError(err error, method string, outcome Outcome) error {
 }
 
 // open opens a stream on a session. sample is a message that will be sent.
-func (c *caller) open(ctx context.Context, s *session.Session, method string, o callOptions, sample any) (StreamEnd, error) {
+func (c *caller) open(ctx context.Context, s *session.Session, method string, o callOptions, sample any) (RawStream, error) {
 	sc := session.NewCall()
 	if !o.bounded {
 		o.timeout = 0 // the configured one is for unary calls
@@ -457,7 +457,7 @@ func (c *caller) open(ctx context.Context, s *session.Session, method string, o 
 	}
 	// A context that ends while nobody sends or receives must still reach the server.
 	unwatch := context.AfterFunc(ctx, stream.ContextEnded)
-	end := &streamEnd{s: stream, ctx: ctx, method: method, peer: s.Conn().RemoteAddr().String(), meta: o.reply}
+	end := &rawStream{s: stream, ctx: ctx, method: method, peer: s.Conn().RemoteAddr().String(), meta: o.reply}
 	end.stop = func() {
 		unwatch()
 		cancel()

@@ -80,8 +80,8 @@ func (c *Client) configure() error {
 	if f.Backoff < 0 || f.MaxBackoff < 0 {
 		return Errorf(InvalidArgument, "weft: dial: Backoff is %v and MaxBackoff %v, want 0 (their defaults) or more", f.Backoff, f.MaxBackoff)
 	}
-	if f.Log == nil {
-		f.Log = slog.New(slog.DiscardHandler)
+	if f.Logger == nil {
+		f.Logger = slog.New(slog.DiscardHandler)
 	}
 	if f.TLS != nil {
 		f.TLS = tlsConfig(f.TLS)
@@ -113,14 +113,14 @@ func (c *Client) configure() error {
 		hooks: c.hooks.reply, unary: f.Interceptors, streams: f.StreamInterceptors,
 	}
 	c.caller.setDefaults(f.Codec)
-	c.host = host{services: f.Services, log: f.Log, compressor: f.Compressor, hooks: c.hooks.request}
+	c.host = host{services: f.Services, log: f.Logger, compressor: f.Compressor, hooks: c.hooks.request}
 	if err := c.host.setCodecs(f.Codecs); err != nil {
 		return err
 	}
 	c.host.ready()
 	c.session = session.Config{
 		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: software,
-		Setup: c.opened, Exec: c.exec, Log: f.Log,
+		Setup: c.opened, Exec: c.exec, Logger: f.Logger,
 	}
 	if f.Services != nil {
 		c.session.Resolve = c.host.resolve
@@ -366,12 +366,12 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 // OpenStream opens a streaming call without types; the function OpenStream gives it
 // some. sample is a message as it will be sent, which may choose the codec. It does not
 // wait for the server.
-func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error) {
+func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
 	o, err := c.caller.options(method, opts)
 	if err != nil {
 		return nil, err
 	}
-	open := func(ctx context.Context) (StreamEnd, error) {
+	open := func(ctx context.Context) (RawStream, error) {
 		for {
 			s := c.ready()
 			if s == nil {

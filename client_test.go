@@ -37,7 +37,7 @@ func TestDialErrors(t *testing.T) {
 		{"Backoff", "tcp://" + closed, weft.ClientConfig{Lazy: true, Backoff: -1}, weft.InvalidArgument, []string{"Backoff"}},
 		{"a limit below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{MaxMessage: -1}}, weft.InvalidArgument, []string{"MaxMessage is -1"}},
 		{"a limit too high", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{MaxCalls: 1 << 17}}, weft.InvalidArgument, []string{"MaxCalls is 131072"}},
-		{"a time below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{Handshake: -1}}, weft.InvalidArgument, []string{"Handshake is -1ns"}},
+		{"a time below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{HandshakeTimeout: -1}}, weft.InvalidArgument, []string{"Handshake is -1ns"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began := time.Now()
@@ -81,7 +81,7 @@ func TestDialWrongProtocol(t *testing.T) {
 		{"one that says nothing", accepting(t, func(c net.Conn) { io.Copy(io.Discard, c) }), "no answer within 300ms"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := weft.Dial(t.Context(), "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{Handshake: 300 * time.Millisecond}})
+			_, err := weft.Dial(t.Context(), "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{HandshakeTimeout: 300 * time.Millisecond}})
 			wantError(t, err, weft.Unavailable, weft.NotSent, tt.want, "handshake")
 		})
 	}
@@ -154,11 +154,11 @@ func TestDialContext(t *testing.T) {
 	})
 }
 
-// Calls wait for a server that is away; with FailFast they do not.
+// Calls wait for a server that is away; with NoWaitForReady they do not.
 func TestReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil, nil)
-		patient, hasty := w.dial(nil), w.dial(&weft.ClientConfig{FailFast: true})
+		patient, hasty := w.dial(nil), w.dial(&weft.ClientConfig{NoWaitForReady: true})
 		time.Sleep(time.Second)
 		w.srv.Close()
 		synctest.Wait()

@@ -57,7 +57,7 @@ type Outcome uint8
 const (
 	// OutcomeUnknown: bytes left this process and no verdict came back. The handler
 	// may have run. Only an idempotent call may be made again.
-	OutcomeUnknown = Outcome(wire.Unknown)
+	OutcomeUnknown = Outcome(wire.OutcomeUnknown)
 	// NotSent: nothing left this process. The call may be made again.
 	NotSent = Outcome(wire.NotSent)
 	// Refused: the other side did not run the handler. The call may be made again.

@@ -21,44 +21,44 @@ import (
 // The defaults of the limits. Where a limit is told to the other side, it is told
 // when the connection is made.
 const (
-	DefaultTimeout       = 10 * time.Second       // of a unary call
-	DefaultMaxMessage    = 4 << 20                // bytes of one message, decompressed
-	DefaultMaxMetadata   = 16 << 10               // bytes of the metadata of one call
-	DefaultMaxCalls      = 16384                  // calls open on a connection
-	DefaultMaxCallBytes  = 64 << 20               // bytes of the requests in flight on a connection
-	DefaultMaxBindings   = 1024                   // methods, times codecs, used on a connection
-	DefaultStreamWindow  = 256 << 10              // bytes sent ahead on a stream
-	DefaultWriteBuffer   = 4 << 20                // bytes waiting to be written before callers wait
-	DefaultWriteTimeout  = 10 * time.Second       // for a write that makes no progress
-	DefaultPingInterval  = 10 * time.Second       // silence before a ping while calls are open
-	DefaultPingIdle      = 30 * time.Second       // silence before a ping while none is
-	DefaultPingTimeout   = 5 * time.Second        // for the answer to a ping
-	DefaultHandshake     = 5 * time.Second        // for TLS and the two hellos, each
-	DefaultDrainTimeout  = 30 * time.Second       // for the calls in flight at a shutdown
-	DefaultCompressAbove = 1 << 10                // bytes below which a body is not compressed
-	DefaultMaxPending    = 1024                   // connections of a server that have not said hello
-	DefaultBackoff       = 100 * time.Millisecond // before the second attempt to connect; grows 1.6 times each
-	DefaultMaxBackoff    = 30 * time.Second       // the longest time between two attempts
-	DefaultReportLoad    = 30 * time.Second       // between two reports of a server's load to its registry
+	DefaultTimeout            = 10 * time.Second       // of a unary call
+	DefaultMaxMessage         = 4 << 20                // bytes of one message, decompressed
+	DefaultMaxMetadata        = 16 << 10               // bytes of the metadata of one call
+	DefaultMaxCalls           = 16384                  // calls open on a connection
+	DefaultMaxCallBytes       = 64 << 20               // bytes of the requests in flight on a connection
+	DefaultMaxBindings        = 1024                   // methods, times codecs, used on a connection
+	DefaultStreamWindow       = 256 << 10              // bytes sent ahead on a stream
+	DefaultWriteBuffer        = 4 << 20                // bytes waiting to be written before callers wait
+	DefaultWriteTimeout       = 10 * time.Second       // for a write that makes no progress
+	DefaultPingInterval       = 10 * time.Second       // silence before a ping while calls are open
+	DefaultPingIdle           = 30 * time.Second       // silence before a ping while none is
+	DefaultPingTimeout        = 5 * time.Second        // for the answer to a ping
+	DefaultHandshakeTimeout   = 5 * time.Second        // for TLS and the two hellos, each
+	DefaultDrainTimeout       = 30 * time.Second       // for the calls in flight at a shutdown
+	DefaultCompressAbove      = 1 << 10                // bytes below which a body is not compressed
+	DefaultMaxPending         = 1024                   // connections of a server that have not said hello
+	DefaultBackoff            = 100 * time.Millisecond // before the second attempt to connect; grows 1.6 times each
+	DefaultMaxBackoff         = 30 * time.Second       // the longest time between two attempts
+	DefaultLoadReportInterval = 30 * time.Second       // between two reports of a server's load to its registry
 )
 
 // Limits bound what the other side of a connection can make this one hold, and
 // how long it may be silent. A zero field means its default, given beside it in
 // the constants; a negative one is an error.
 type Limits struct {
-	MaxMessage    int           // bytes of one message's body after decompression; at most 1 GiB
-	MaxMetadata   int           // bytes of one call's metadata; at most 65,535
-	MaxCalls      int           // calls that the other side may have open; at most 65,536
-	MaxCallBytes  int           // bytes of their requests; more are refused
-	MaxBindings   int           // methods, times codecs, that it may use at once; at most 65,536
-	StreamWindow  int           // bytes it may send ahead on each stream; at most 1 GiB
-	WriteBuffer   int           // bytes that may wait to be written before callers wait
-	WriteTimeout  time.Duration // a write without progress for so long ends the connection
-	PingInterval  time.Duration // silence after which the other side is asked for a sign of life, calls being open
-	PingIdle      time.Duration // the same with no call open
-	PingTimeout   time.Duration // silence after that ends the connection
-	Handshake     time.Duration // for TLS and for the hellos of a new connection, each
-	CompressAbove int           // bodies with fewer bytes are sent as they are
+	MaxMessage       int           // bytes of one message's body after decompression; at most 1 GiB
+	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
+	MaxCalls         int           // calls that the other side may have open; at most 65,536
+	MaxCallBytes     int           // bytes of their requests; more are refused
+	MaxBindings      int           // methods, times codecs, that it may use at once; at most 65,536
+	StreamWindow     int           // bytes it may send ahead on each stream; at most 1 GiB
+	WriteBuffer      int           // bytes that may wait to be written before callers wait
+	WriteTimeout     time.Duration // a write without progress for so long ends the connection
+	PingInterval     time.Duration // silence after which the other side is asked for a sign of life, calls being open
+	PingIdle         time.Duration // the same with no call open
+	PingTimeout      time.Duration // silence after that ends the connection
+	HandshakeTimeout time.Duration // for TLS and for the hellos of a new connection, each
+	CompressAbove    int           // bodies with fewer bytes are sent as they are
 }
 
 // ServerConfig configures a Server. The zero value, and a nil pointer to one,
@@ -110,9 +110,9 @@ type ServerConfig struct {
 	// that listens everywhere is published with an address of this machine. Without
 	// an ID it is the address.
 	Instance Instance
-	// ReportLoad is how often the load is published with the instance, if it has
-	// changed by more than a quarter. 0: DefaultReportLoad; below zero: never.
-	ReportLoad time.Duration
+	// LoadReportInterval is how often the load is published with the instance, if it has
+	// changed by more than a quarter. 0: DefaultLoadReportInterval; below zero: never.
+	LoadReportInterval time.Duration
 
 	// Limits bound what a client can make the server hold.
 	Limits Limits
@@ -125,9 +125,9 @@ type ServerConfig struct {
 	// context has ended. 0: DefaultDrainTimeout.
 	DrainTimeout time.Duration
 
-	// Log gets what an operator should know: panics, refused connections, lost
+	// Logger gets what an operator should know: panics, refused connections, lost
 	// ones. nil: nothing is logged.
-	Log *slog.Logger
+	Logger *slog.Logger
 }
 
 // ClientConfig configures a Client. The zero value, and a nil pointer to one, give
@@ -144,9 +144,9 @@ type ClientConfig struct {
 
 	// Lazy makes Dial return without a connection; it is made for the first call.
 	Lazy bool
-	// FailFast makes a call fail at once while there is no connection and the last
+	// NoWaitForReady makes a call fail at once while there is no connection and the last
 	// attempt to make one failed; otherwise it waits until its deadline.
-	FailFast bool
+	NoWaitForReady bool
 	// MaxConns is how many connections are used when many calls are open: one, until
 	// about 256 calls are. 0: 2.
 	MaxConns int
@@ -191,9 +191,9 @@ type ClientConfig struct {
 	// 1.6 each time, give or take a fifth, up to MaxBackoff. 0: their defaults.
 	Backoff, MaxBackoff time.Duration
 
-	// Log gets what an operator should know: lost and refused connections. nil:
+	// Logger gets what an operator should know: lost and refused connections. nil:
 	// nothing is logged.
-	Log *slog.Logger
+	Logger *slog.Logger
 }
 
 // software is what a side says of itself in its hello.
@@ -284,7 +284,7 @@ func (l Limits) resolve() (session.Limits, error) {
 		{"PingInterval", l.PingInterval, &out.PingInterval, DefaultPingInterval},
 		{"PingIdle", l.PingIdle, &out.PingIdle, DefaultPingIdle},
 		{"PingTimeout", l.PingTimeout, &out.PingTimeout, DefaultPingTimeout},
-		{"Handshake", l.Handshake, &out.Handshake, DefaultHandshake},
+		{"Handshake", l.HandshakeTimeout, &out.HandshakeTimeout, DefaultHandshakeTimeout},
 	} {
 		if f.set < 0 {
 			return out, Errorf(InvalidArgument, "weft: limit %s is %v, want 0 (its default) or more", f.name, f.set)

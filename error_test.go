@@ -237,7 +237,7 @@ func TestHandlerPanic(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var logged log
-			cfg.Log = logged.logger()
+			cfg.Logger = logged.logger()
 			w := start(t, &cfg, func(s *weft.Server) error {
 				return errors.Join(
 					weft.Handle(s, "Panic.Unary", func(_ context.Context, a *string) (*string, error) { panic("oh no: " + *a) }),

@@ -54,7 +54,7 @@ func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf [
 func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context, *Stream[In, Out]) error) error {
 	return offer(r, &method{
 		name: name, kind: BidiStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
-		stream: func(ctx context.Context, end StreamEnd) error { return fn(ctx, &Stream[In, Out]{end}) },
+		stream: func(ctx context.Context, end RawStream) error { return fn(ctx, &Stream[In, Out]{end}) },
 	}, fn == nil)
 }
 
@@ -63,7 +63,7 @@ func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context
 func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error) error {
 	return offer(r, &method{
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
-		stream: func(ctx context.Context, end StreamEnd) error {
+		stream: func(ctx context.Context, end RawStream) error {
 			req := new(Req)
 			if err := recvOnly(end, req); err != nil {
 				return err
@@ -78,7 +78,7 @@ func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.
 func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error)) error {
 	return offer(r, &method{
 		name: name, kind: ClientStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Res](),
-		stream: func(ctx context.Context, end StreamEnd) error {
+		stream: func(ctx context.Context, end RawStream) error {
 			res, err := fn(ctx, &Receiver[In]{end})
 			if err != nil {
 				return err

@@ -200,7 +200,7 @@ func TestConnAcceptedRefuses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &everyHook{fail: "ConnAccepted", err: errors.New("not from there")}
 		var logged log
-		w := start(t, &weft.ServerConfig{Hooks: []any{h}, Log: logged.logger()}, nil)
+		w := start(t, &weft.ServerConfig{Hooks: []any{h}, Logger: logged.logger()}, nil)
 		h.take()
 		_, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
 		wantError(t, err, weft.Unavailable, weft.NotSent)

@@ -293,8 +293,8 @@ func unauthenticated(err error) error {
 func (s *served) answerStream(r *session.Request, info *CallInfo) error {
 	stream := r.Ctx.Stream()
 	stream.SetCompress(s.h.compressor)
-	end := &streamEnd{s: stream, ctx: r.Ctx, method: s.m.name, server: true}
-	err := chainStream(s.h.streams, info, func(ctx context.Context, end StreamEnd) (err error) {
+	end := &rawStream{s: stream, ctx: r.Ctx, method: s.m.name, server: true}
+	err := chainStream(s.h.streams, info, func(ctx context.Context, end RawStream) (err error) {
 		defer s.caught(r, &err)
 		return s.m.stream(ctx, end)
 	})(r.Ctx, end)

@@ -51,7 +51,7 @@ type Position struct {
 
 // Load is what a server reports of its work, for the whole server, not one
 // service. Servers report seldom, and only what has changed a good deal; see
-// ServerConfig.ReportLoad.
+// ServerConfig.LoadReportInterval.
 type Load struct {
 	InFlight int           `json:"in_flight"`  // calls that run now
 	Rate     float64       `json:"rate"`       // calls a second since the last report

@@ -23,8 +23,8 @@ type UnaryFunc func(ctx context.Context, req any) (reply any, err error)
 // called concurrently.
 type UnaryInterceptor func(ctx context.Context, info *CallInfo, req any, next UnaryFunc) (reply any, err error)
 
-// StreamEnd is one end of a streaming call without its types.
-type StreamEnd interface {
+// RawStream is one end of a streaming call without its types.
+type RawStream interface {
 	// Send sends a message, a pointer. One goroutine may send while another receives.
 	Send(msg any) error
 	// Recv receives a message into msg, a pointer. It returns io.EOF at the end.
@@ -38,12 +38,12 @@ type StreamEnd interface {
 }
 
 // StreamInterceptor runs around a streaming call on a server. It is called
-// concurrently. It may hand next another StreamEnd that sees every message.
-type StreamInterceptor func(ctx context.Context, info *CallInfo, stream StreamEnd, next func(context.Context, StreamEnd) error) error
+// concurrently. It may hand next another RawStream that sees every message.
+type StreamInterceptor func(ctx context.Context, info *CallInfo, stream RawStream, next func(context.Context, RawStream) error) error
 
 // ClientStreamInterceptor runs around the opening of a streaming call on a client.
-// It is called concurrently. It may return another StreamEnd that sees every message.
-type ClientStreamInterceptor func(ctx context.Context, info *CallInfo, next func(context.Context) (StreamEnd, error)) (StreamEnd, error)
+// It is called concurrently. It may return another RawStream that sees every message.
+type ClientStreamInterceptor func(ctx context.Context, info *CallInfo, next func(context.Context) (RawStream, error)) (RawStream, error)
 
 // chainUnary puts the interceptors around a call, the first outermost.
 func chainUnary(all []UnaryInterceptor, info *CallInfo, last UnaryFunc) UnaryFunc {
@@ -54,18 +54,18 @@ func chainUnary(all []UnaryInterceptor, info *CallInfo, last UnaryFunc) UnaryFun
 	return last
 }
 
-func chainStream(all []StreamInterceptor, info *CallInfo, last func(context.Context, StreamEnd) error) func(context.Context, StreamEnd) error {
+func chainStream(all []StreamInterceptor, info *CallInfo, last func(context.Context, RawStream) error) func(context.Context, RawStream) error {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last
-		last = func(ctx context.Context, s StreamEnd) error { return interceptor(ctx, info, s, next) }
+		last = func(ctx context.Context, s RawStream) error { return interceptor(ctx, info, s, next) }
 	}
 	return last
 }
 
-func chainOpen(all []ClientStreamInterceptor, info *CallInfo, last func(context.Context) (StreamEnd, error)) func(context.Context) (StreamEnd, error) {
+func chainOpen(all []ClientStreamInterceptor, info *CallInfo, last func(context.Context) (RawStream, error)) func(context.Context) (RawStream, error) {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last
-		last = func(ctx context.Context) (StreamEnd, error) { return interceptor(ctx, info, next) }
+		last = func(ctx context.Context) (RawStream, error) { return interceptor(ctx, info, next) }
 	}
 	return last
 }

@@ -200,21 +200,21 @@ func TestClientInterceptor(t *testing.T) {
 	must(t, c.Notify(ctx, "Arith.Mul", &Args{}))
 }
 
-// watched is a StreamEnd that sees every message.
+// watched is a RawStream that sees every message.
 type watched struct {
-	weft.StreamEnd
+	weft.RawStream
 	d    *diary
 	name string
 }
 
 func (w watched) Send(msg any) error {
-	err := w.StreamEnd.Send(msg)
+	err := w.RawStream.Send(msg)
 	w.d.add("%s sent %v", w.name, msg)
 	return err
 }
 
 func (w watched) Recv(msg any) error {
-	err := w.StreamEnd.Recv(msg)
+	err := w.RawStream.Recv(msg)
 	if err != nil {
 		w.d.add("%s end %v", w.name, err)
 	} else {
@@ -226,22 +226,22 @@ func (w watched) Recv(msg any) error {
 func TestStreamInterceptors(t *testing.T) {
 	var client, server diary
 	w := start(t, &weft.ServerConfig{StreamInterceptors: []weft.StreamInterceptor{
-		func(ctx context.Context, info *weft.CallInfo, end weft.StreamEnd, next func(context.Context, weft.StreamEnd) error) error {
+		func(ctx context.Context, info *weft.CallInfo, end weft.RawStream, next func(context.Context, weft.RawStream) error) error {
 			server.add("outer %s %v", info.Method, info.Stream)
 			return next(ctx, end)
 		},
-		func(ctx context.Context, _ *weft.CallInfo, end weft.StreamEnd, next func(context.Context, weft.StreamEnd) error) error {
+		func(ctx context.Context, _ *weft.CallInfo, end weft.RawStream, next func(context.Context, weft.RawStream) error) error {
 			err := next(ctx, watched{end, &server, "server"})
 			server.add("returned %v", err)
 			return err
 		},
 	}}, streams)
 	c := w.dial(&weft.ClientConfig{StreamInterceptors: []weft.ClientStreamInterceptor{
-		func(ctx context.Context, info *weft.CallInfo, next func(context.Context) (weft.StreamEnd, error)) (weft.StreamEnd, error) {
+		func(ctx context.Context, info *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
 			client.add("outer %s %v", info.Method, info.Stream)
 			return next(ctx)
 		},
-		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.StreamEnd, error)) (weft.StreamEnd, error) {
+		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
 			end, err := next(ctx)
 			return watched{end, &client, "client"}, err
 		},
@@ -258,12 +258,12 @@ func TestStreamInterceptors(t *testing.T) {
 func TestStreamInterceptorsRefuse(t *testing.T) {
 	refuse := false
 	w := start(t, &weft.ServerConfig{StreamInterceptors: []weft.StreamInterceptor{
-		func(context.Context, *weft.CallInfo, weft.StreamEnd, func(context.Context, weft.StreamEnd) error) error {
+		func(context.Context, *weft.CallInfo, weft.RawStream, func(context.Context, weft.RawStream) error) error {
 			return weft.Errorf(weft.PermissionDenied, "not at the server")
 		},
 	}}, streams)
 	c := w.dial(&weft.ClientConfig{StreamInterceptors: []weft.ClientStreamInterceptor{
-		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.StreamEnd, error)) (weft.StreamEnd, error) {
+		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
 			if refuse {
 				return nil, io.ErrClosedPipe
 			}

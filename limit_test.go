@@ -174,7 +174,7 @@ func TestMaxConnsOfServer(t *testing.T) {
 func TestSlowHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var logged log
-		w := start(t, &weft.ServerConfig{MaxPending: 10, Log: logged.logger()}, nil)
+		w := start(t, &weft.ServerConfig{MaxPending: 10, Logger: logged.logger()}, nil)
 		c := w.dial(nil)
 		synctest.Wait() // until the server's side of the handshake is over, too
 		began := time.Now()
@@ -211,7 +211,7 @@ func TestSlowHandshakes(t *testing.T) {
 		wantText(t, logged.String(), "too many connections in their handshake")
 		multiply(t, c)
 		wg.Wait()
-		if d := time.Since(began); d < weft.DefaultHandshake {
+		if d := time.Since(began); d < weft.DefaultHandshakeTimeout {
 			t.Errorf("the slow ones were closed after %v", d)
 		}
 		w.dial(nil)

@@ -90,7 +90,7 @@ func (l *link) first(ctx context.Context) error {
 
 // wait waits for a session.
 func (l *link) wait(ctx context.Context) (*session.Session, *Error) {
-	return l.waitFor(ctx, l.c.cfg.FailFast)
+	return l.waitFor(ctx, l.c.cfg.NoWaitForReady)
 }
 
 // waitFor waits for a session until ctx ends or, if fast, an attempt has failed. One
@@ -195,7 +195,7 @@ func (l *link) reconnect() *session.Session {
 				default:
 				}
 			})
-			l.c.cfg.Log.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
+			l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
 			if l.pause() {
 				continue
 			}
@@ -231,7 +231,7 @@ func (l *link) ended(s *session.Session) {
 	delete(l.live, s)
 	l.mu.Unlock()
 	err := fromStatus(s.Err(), "", l.c.address)
-	l.c.cfg.Log.Info("connection ended", "addr", l.c.address, "error", err.Message)
+	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "error", err.Message)
 	for _, h := range l.c.hooks.closed {
 		h.ConnClosed(s.Owner.(*Peer), err)
 	}
@@ -272,7 +272,7 @@ func (l *link) pause() bool {
 
 // connect makes one attempt.
 func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
-	handshake := l.c.session.Limits.Handshake // each step has that long
+	handshake := l.c.session.Limits.HandshakeTimeout // each step has that long
 	dial, done := context.WithTimeout(ctx, handshake)
 	conn, err := l.transport.Dial(dial, l.addr)
 	done()
@@ -323,7 +323,7 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 			cfg.ServerName = host
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.Handshake)
+	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
 	defer cancel()
 	t := tls.Client(conn, cfg)
 	if err := t.HandshakeContext(ctx); err != nil {

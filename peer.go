@@ -79,7 +79,7 @@ func (p *Peer) Notify(ctx context.Context, method string, args any, opts ...Call
 func (p *Peer) Close() { p.s.Close(closedStatus()) }
 
 // OpenStream opens a streaming call of the other side; see Client.OpenStream.
-func (p *Peer) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (StreamEnd, error) {
+func (p *Peer) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
 	o, err := p.caller.options(method, opts)
 	if err != nil {
 		return nil, err

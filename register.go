@@ -111,13 +111,13 @@ func complete(service string, t reflect.Type, names map[string]string, found []*
 
 // streamParam is a pointer to a Stream, Sender or Receiver of some types.
 type streamParam interface {
-	attach(StreamEnd)
+	attach(RawStream)
 	types() (kind Kind, in, out reflect.Type)
 }
 
-func (s *Stream[In, Out]) attach(end StreamEnd) { s.end = end }
-func (s *Sender[Out]) attach(end StreamEnd)     { s.end = end }
-func (r *Receiver[In]) attach(end StreamEnd)    { r.end = end }
+func (s *Stream[In, Out]) attach(end RawStream) { s.end = end }
+func (s *Sender[Out]) attach(end RawStream)     { s.end = end }
+func (r *Receiver[In]) attach(end RawStream)    { r.end = end }
 
 func (s *Stream[In, Out]) types() (Kind, reflect.Type, reflect.Type) {
 	return BidiStream, reflect.TypeFor[In](), reflect.TypeFor[Out]()
@@ -309,7 +309,7 @@ func streamShape(f reflect.Value, kind Kind, before []reflect.Type, in, out refl
 	if kind == ClientStream {
 		out = elem(t.Out(0))
 	}
-	return &method{kind: kind, in: in, out: out, stream: func(ctx context.Context, end StreamEnd) error {
+	return &method{kind: kind, in: in, out: out, stream: func(ctx context.Context, end RawStream) error {
 		args := []reflect.Value{reflect.ValueOf(ctx)}
 		if kind == ServerStream {
 			req := reflect.New(in).Interface()

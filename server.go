@@ -78,8 +78,8 @@ func (s *Server) configure() error {
 	}
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	if c.TLS != nil {
 		c.TLS = tlsConfig(c.TLS)
@@ -101,14 +101,14 @@ func (s *Server) configure() error {
 		return err
 	}
 	s.host = host{
-		services: s.Services, compressor: c.Compressor, log: c.Log, authenticate: c.Authenticate,
+		services: s.Services, compressor: c.Compressor, log: c.Logger, authenticate: c.Authenticate,
 		unary: c.Interceptors, streams: c.StreamInterceptors, hooks: s.hooks.request,
 	}
 	if err := s.host.setCodecs(c.Codecs); err != nil {
 		return err
 	}
 	s.host.ready()
-	c.ReportLoad = orDefault(c.ReportLoad, DefaultReportLoad)
+	c.LoadReportInterval = orDefault(c.LoadReportInterval, DefaultLoadReportInterval)
 	if c.Instance.Service != "" {
 		return Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
 	}
@@ -122,7 +122,7 @@ func (s *Server) configure() error {
 	}
 	s.session = session.Config{
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
-		Resolve: s.host.resolve, Accept: s.admit, Setup: s.opened, Exec: s.exec, Log: c.Log,
+		Resolve: s.host.resolve, Accept: s.admit, Setup: s.opened, Exec: s.exec, Logger: c.Logger,
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		// Out of file descriptors or the like: wait for some to come back.
 		pause = min(max(2*pause, 5*time.Millisecond), time.Second)
-		s.cfg.Log.Warn("accept failed, trying again", "addr", l.Addr().String(), "error", err, "after", pause)
+		s.cfg.Logger.Warn("accept failed, trying again", "addr", l.Addr().String(), "error", err, "after", pause)
 		select {
 		case <-time.After(pause):
 		case <-s.life.Done():
@@ -312,7 +312,7 @@ func (s *Server) stopping() bool {
 func (s *Server) take(conn net.Conn) {
 	for _, h := range s.hooks.accepted {
 		if err := h.ConnAccepted(conn); err != nil {
-			s.cfg.Log.Info("connection refused by a hook", "peer", conn.RemoteAddr().String(), "error", err)
+			s.cfg.Logger.Info("connection refused by a hook", "peer", conn.RemoteAddr().String(), "error", err)
 			conn.Close()
 			return
 		}
@@ -328,7 +328,7 @@ func (s *Server) take(conn net.Conn) {
 	if s.pending.Add(1) > int64(s.cfg.MaxPending) {
 		s.pending.Add(-1)
 		s.conns.Done()
-		s.cfg.Log.Warn("too many connections in their handshake", "peer", conn.RemoteAddr().String(), "limit", s.cfg.MaxPending)
+		s.cfg.Logger.Warn("too many connections in their handshake", "peer", conn.RemoteAddr().String(), "limit", s.cfg.MaxPending)
 		conn.Close()
 		return
 	}
@@ -356,11 +356,11 @@ func (s *Server) handshake(conn net.Conn) *session.Session {
 	raw := conn
 	if s.cfg.TLS != nil {
 		t := tls.Server(conn, s.cfg.TLS)
-		ctx, cancel := context.WithTimeout(s.life, s.session.Limits.Handshake)
+		ctx, cancel := context.WithTimeout(s.life, s.session.Limits.HandshakeTimeout)
 		err := t.HandshakeContext(ctx)
 		cancel()
 		if err != nil {
-			s.cfg.Log.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
+			s.cfg.Logger.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
 			refusePlain(conn, err)
 			return nil
 		}
@@ -368,7 +368,7 @@ func (s *Server) handshake(conn net.Conn) *session.Session {
 	}
 	sess, st := session.Accept(s.life, conn, &s.session)
 	if st != nil {
-		s.cfg.Log.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
+		s.cfg.Logger.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
 		s.mu.Lock()
 		s.entered(conn)
 		s.mu.Unlock()
@@ -419,11 +419,11 @@ func (s *Server) admit(sess *session.Session, credential string) *wire.Status {
 func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.cfg.Log.Error("AuthenticateConn panicked", "peer", p.Addr().String(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
+			s.cfg.Logger.Error("AuthenticateConn panicked", "peer", p.Addr().String(), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			err = Errorf(Internal, "the connection could not be authenticated")
 		}
 	}()
-	ctx, cancel := context.WithTimeout(s.life, s.session.Limits.Handshake)
+	ctx, cancel := context.WithTimeout(s.life, s.session.Limits.HandshakeTimeout)
 	defer cancel()
 	return s.cfg.AuthenticateConn(ctx, cred, p)
 }
@@ -448,7 +448,7 @@ func (s *Server) left(sess *session.Session) {
 	delete(s.peers, p)
 	s.mu.Unlock()
 	err := fromStatus(sess.Err(), "", p.Addr().String())
-	s.cfg.Log.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
+	s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
 	for _, h := range s.hooks.closed {
 		h.ConnClosed(p, err)
 	}

@@ -119,7 +119,7 @@ func TestAcceptFailsForAMoment(t *testing.T) {
 		l, err := network.Listen(t.Context(), "server")
 		must(t, err)
 		var logged log
-		srv := weft.NewServer(&weft.ServerConfig{Log: logged.logger()})
+		srv := weft.NewServer(&weft.ServerConfig{Logger: logged.logger()})
 		must(t, srv.Register(Arith{}))
 		served := make(chan error, 1)
 		go func() { served <- srv.Serve(&flakyListener{Listener: l, fails: 5}) }() // this goroutine ends with the server

@@ -58,7 +58,7 @@ type method struct {
 	newRequest func() any                                                 // a pointer to decode into
 	call       func(ctx context.Context, req any) (any, error)            // unary
 	raw        func(ctx context.Context, req, buf []byte) ([]byte, error) // unary, without a codec
-	stream     func(ctx context.Context, end StreamEnd) error
+	stream     func(ctx context.Context, end RawStream) error
 
 	mu     sync.Mutex
 	served []*session.Method // what hosts made of it

@@ -19,7 +19,7 @@ import (
 // A stream has the deadline of its caller's context and none otherwise. It ends
 // for both sides when the handler returns, when the caller's context ends, or when
 // the connection is lost.
-type Stream[In, Out any] struct{ end StreamEnd }
+type Stream[In, Out any] struct{ end RawStream }
 
 // Recv receives the next message. It returns io.EOF when the other side has sent
 // its last one and all is well, and the call's error otherwise.
@@ -70,13 +70,13 @@ func (s *Stream[In, Out]) Close() error { return s.end.Close() }
 func (s *Stream[In, Out]) Context() context.Context { return s.end.Context() }
 
 // Sender is the server's end of a method that sends many messages.
-type Sender[Out any] struct{ end StreamEnd }
+type Sender[Out any] struct{ end RawStream }
 
 // Send sends a message; see Stream.
 func (s *Sender[Out]) Send(msg *Out) error { return s.end.Send(msg) }
 
 // Receiver is the server's end of a method that gets many messages.
-type Receiver[In any] struct{ end StreamEnd }
+type Receiver[In any] struct{ end RawStream }
 
 // Recv receives the next message; see Stream.
 func (r *Receiver[In]) Recv() (*In, error) { return recv[In](r.end) }
@@ -84,7 +84,7 @@ func (r *Receiver[In]) Recv() (*In, error) { return recv[In](r.end) }
 // All yields every message until the end; see Stream.
 func (r *Receiver[In]) All() iter.Seq2[*In, error] { return all[In](r.end) }
 
-func recv[In any](end StreamEnd) (*In, error) {
+func recv[In any](end RawStream) (*In, error) {
 	msg := new(In)
 	if err := end.Recv(msg); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func recv[In any](end StreamEnd) (*In, error) {
 	return msg, nil
 }
 
-func all[In any](end StreamEnd) iter.Seq2[*In, error] {
+func all[In any](end RawStream) iter.Seq2[*In, error] {
 	return func(yield func(*In, error) bool) {
 		for {
 			msg, err := recv[In](end)
@@ -104,7 +104,7 @@ func all[In any](end StreamEnd) iter.Seq2[*In, error] {
 }
 
 // recvOnly receives the one message of a call that has exactly one.
-func recvOnly(end StreamEnd, msg any) error {
+func recvOnly(end RawStream, msg any) error {
 	err := end.Recv(msg)
 	if errors.Is(err, io.EOF) {
 		return Errorf(InvalidArgument, "the stream ended without a message")
@@ -112,8 +112,8 @@ func recvOnly(end StreamEnd, msg any) error {
 	return err
 }
 
-// streamEnd is a StreamEnd on the wire, of either side.
-type streamEnd struct {
+// rawStream is a RawStream on the wire, of either side.
+type rawStream struct {
 	s      *session.Stream
 	ctx    context.Context
 	method string
@@ -124,9 +124,9 @@ type streamEnd struct {
 	stored sync.Once // meta, by whoever sees the end first
 }
 
-func (e *streamEnd) Context() context.Context { return e.ctx }
+func (e *rawStream) Context() context.Context { return e.ctx }
 
-func (e *streamEnd) Send(msg any) error {
+func (e *rawStream) Send(msg any) error {
 	st := e.s.Send(msg)
 	switch {
 	case st == nil:
@@ -138,7 +138,7 @@ func (e *streamEnd) Send(msg any) error {
 	return e.error(st)
 }
 
-func (e *streamEnd) Recv(msg any) error {
+func (e *rawStream) Recv(msg any) error {
 	more, st := e.s.Recv(msg)
 	if more {
 		return nil
@@ -150,7 +150,7 @@ func (e *streamEnd) Recv(msg any) error {
 	return e.error(st)
 }
 
-func (e *streamEnd) CloseSend() error {
+func (e *rawStream) CloseSend() error {
 	if e.server {
 		return nil
 	}
@@ -160,7 +160,7 @@ func (e *streamEnd) CloseSend() error {
 	return nil
 }
 
-func (e *streamEnd) Close() error {
+func (e *rawStream) Close() error {
 	if !e.server {
 		e.s.Cancel(&wire.Status{Code: wire.Canceled, Message: "the stream was closed by the caller"})
 		e.finish()
@@ -169,13 +169,13 @@ func (e *streamEnd) Close() error {
 	return nil
 }
 
-func (e *streamEnd) error(st *wire.Status) error {
+func (e *rawStream) error(st *wire.Status) error {
 	e.finish()
 	return fromStatus(st, e.method, e.peer)
 }
 
 // finish gives the caller what came with the end of the call.
-func (e *streamEnd) finish() {
+func (e *rawStream) finish() {
 	if e.server || !e.s.Over() {
 		return
 	}

@@ -130,7 +130,7 @@ func TestTLSMismatch(t *testing.T) {
 	anonymous := ca.write(t, t.TempDir(), "server.example")
 	anonymous.Cert, anonymous.Key = "", ""
 	var logged log
-	secure := weft.NewServer(&weft.ServerConfig{TLS: server, Log: logged.logger()})
+	secure := weft.NewServer(&weft.ServerConfig{TLS: server, Logger: logged.logger()})
 	plain := weft.NewServer(nil)
 	must(t, errors.Join(callerNames(secure), callerNames(plain)))
 	secureAddr, plainAddr := serve(t, secure, "tcp://127.0.0.1:0"), serve(t, plain, "tcp://127.0.0.1:0")
@@ -164,7 +164,7 @@ func TestTLSMismatch(t *testing.T) {
 func TestSlowTLSHandshake(t *testing.T) {
 	server, err := load(t, newAuthority(t).write(t, t.TempDir(), "server.example")).ServerConfig()
 	must(t, err)
-	srv := weft.NewServer(&weft.ServerConfig{TLS: server, Limits: weft.Limits{Handshake: 200 * time.Millisecond}})
+	srv := weft.NewServer(&weft.ServerConfig{TLS: server, Limits: weft.Limits{HandshakeTimeout: 200 * time.Millisecond}})
 	addr := serve(t, srv, "tcp://127.0.0.1:0")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(addr, "tcp://"))
 	must(t, err)

@@ -55,7 +55,7 @@ type Config struct {
 	// credential and so on. nil: the defaults of package weft, but DefaultMaxBackoff,
 	// and of the Limits DefaultConnectTimeout for Handshake, DefaultPingInterval, and
 	// DefaultPingTimeout: a call that waits for a dead server is to end while there is
-	// time for another. Lazy and FailFast are always set, and Interceptors run around
+	// time for another. Lazy and NoWaitForReady are always set, and Interceptors run around
 	// every attempt.
 	Client *weft.ClientConfig
 
@@ -91,9 +91,9 @@ type Config struct {
 	// are closed. 0: DefaultIdleTimeout; below zero: they stay.
 	IdleTimeout time.Duration
 
-	// Log gets what an operator should know: servers that come, go, fail and recover,
+	// Logger gets what an operator should know: servers that come, go, fail and recover,
 	// and rules that cannot be used. nil: nothing is logged.
-	Log *slog.Logger
+	Logger *slog.Logger
 }
 
 // resolve fills in the defaults and tells what is wrong.
@@ -122,8 +122,8 @@ func (c *Config) resolve() error {
 	if c.IdleTimeout == 0 {
 		c.IdleTimeout = DefaultIdleTimeout
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
 }
@@ -141,9 +141,9 @@ func (c *Config) connection() weft.ClientConfig {
 	if c.Client != nil {
 		cc = *c.Client
 	}
-	cc.Lazy, cc.FailFast = true, true
-	if cc.Limits.Handshake == 0 {
-		cc.Limits.Handshake = DefaultConnectTimeout
+	cc.Lazy, cc.NoWaitForReady = true, true
+	if cc.Limits.HandshakeTimeout == 0 {
+		cc.Limits.HandshakeTimeout = DefaultConnectTimeout
 	}
 	if cc.Limits.PingInterval == 0 {
 		cc.Limits.PingInterval = DefaultPingInterval
@@ -154,8 +154,8 @@ func (c *Config) connection() weft.ClientConfig {
 	if cc.MaxBackoff == 0 {
 		cc.MaxBackoff = DefaultMaxBackoff
 	}
-	if cc.Log == nil {
-		cc.Log = c.Log
+	if cc.Logger == nil {
+		cc.Logger = c.Logger
 	}
 	cc.Hooks = slices.Clone(cc.Hooks)
 	return cc

@@ -65,7 +65,7 @@ func (c *Client) look(seen map[*server]uint32) {
 			continue
 		}
 		changed[s] = true
-		c.cfg.Log.Warn("server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
+		c.cfg.Logger.Warn("server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
 		switch change.To {
 		case health.Healthy:
 			s.stats.Restart(now)

@@ -98,7 +98,7 @@ func (s *server) fell(l *link, why string) {
 	s.down.Store(true)
 	s.turns.Add(1)
 	s.health.Lost(s.c.now())
-	s.c.cfg.Log.Warn("server lost", "addr", s.address, "why", why)
+	s.c.cfg.Logger.Warn("server lost", "addr", s.address, "why", why)
 	s.c.kick()
 }
 
@@ -112,7 +112,7 @@ func (s *server) rose(l *link) {
 	}
 	s.down.Store(false)
 	s.turns.Add(1)
-	s.c.cfg.Log.Info("server reached", "addr", s.address)
+	s.c.cfg.Logger.Info("server reached", "addr", s.address)
 	s.c.kick()
 }
 
@@ -151,7 +151,7 @@ func (s *server) cut(l *link) {
 	if err != nil || !s.link.CompareAndSwap(l, fresh) {
 		return
 	}
-	s.c.cfg.Log.Warn("server stands still, its connections are closed", "addr", s.address)
+	s.c.cfg.Logger.Warn("server stands still, its connections are closed", "addr", s.address)
 	l.cut.Store(true)
 	l.retired.Store(true)
 	l.client.Close()

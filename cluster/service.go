@@ -104,7 +104,7 @@ func (s *service) rule(d registry.Document, err error) {
 	changed := err == nil || d.Version != 0 // otherwise nothing is known
 	if changed {
 		if err := s.rules.Update(d.Value, d.Version); err != nil {
-			s.c.cfg.Log.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
+			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
 			changed = false
 		}
 	}
@@ -150,7 +150,7 @@ func (s *service) rebuild() {
 	}
 	for _, note := range v.plan.Notes {
 		if old := s.view.Load(); old == nil || old.rules != v.rules {
-			s.c.cfg.Log.Warn("rules", "service", s.name, "note", note)
+			s.c.cfg.Logger.Warn("rules", "service", s.name, "note", note)
 		}
 	}
 	s.view.Store(v)
@@ -219,7 +219,7 @@ func (s *service) wait(ctx context.Context, method string) (*view, error) {
 		select {
 		case <-changed:
 		case <-late:
-			s.c.cfg.Log.Warn("the rules are not known in time, calls are made without", "service", s.name)
+			s.c.cfg.Logger.Warn("the rules are not known in time, calls are made without", "service", s.name)
 			s.settleRules(false)
 		case <-s.c.life.Done():
 			return nil, closedError(method)
@@ -242,7 +242,7 @@ func (c *Client) serverAt(address string) *server {
 	if s == nil {
 		s = newServer(c, address)
 		c.servers[address] = s
-		c.cfg.Log.Info("server found", "addr", address)
+		c.cfg.Logger.Info("server found", "addr", address)
 	}
 	return s
 }
@@ -264,7 +264,7 @@ func (c *Client) forget() {
 		}
 		delete(c.servers, address)
 		c.panel.Remove(s.health)
-		c.cfg.Log.Info("server gone", "addr", address)
+		c.cfg.Logger.Info("server gone", "addr", address)
 		s.leave()
 	}
 }

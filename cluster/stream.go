@@ -15,7 +15,7 @@ import (
 // OpenStream opens a streaming call on one of the servers; the function
 // weft.OpenStream gives it types. It stays on that server. Another one is tried only
 // while nothing was sent.
-func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.StreamEnd, error) {
+func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.RawStream, error) {
 	m, err := c.method(name)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts .
 }
 
 // open opens the stream on one server after the other.
-func (x *call) open(sample any) (weft.StreamEnd, error) {
+func (x *call) open(sample any) (weft.RawStream, error) {
 	for {
 		s := x.picked() // a stream may be quiet for long, and so is no probe
 		if s == nil {
@@ -65,7 +65,7 @@ func (x *call) open(sample any) (weft.StreamEnd, error) {
 	}
 }
 
-func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
+func (x *call) openOn(s *server, sample any) (weft.RawStream, error) {
 	l := s.link.Load()
 	if l == nil {
 		return nil, x.noLink(s)
@@ -80,7 +80,7 @@ func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
 	s.health.BeginStream(x.pick.Now)
 	st := &stream{x: x, s: s, l: l, b: b}
 	defer func() {
-		if st.StreamEnd == nil {
+		if st.RawStream == nil {
 			st.tell(canceled()) // the user's code has panicked, or the error was told before
 		}
 	}()
@@ -90,7 +90,7 @@ func (x *call) openOn(s *server, sample any) (weft.StreamEnd, error) {
 		st.tell(err)
 		return nil, err
 	}
-	st.StreamEnd = end
+	st.RawStream = end
 	// Whoever ends the context of a stream need not look at it again.
 	st.forget = context.AfterFunc(x.ctx, func() {
 		st.tell(canceled())
@@ -104,7 +104,7 @@ func canceled() error { return &weft.Error{Code: weft.Canceled, Outcome: weft.Ou
 // stream is a stream that tells how it goes: its first message, or its failure
 // before that, says whether the server works.
 type stream struct {
-	weft.StreamEnd
+	weft.RawStream
 	x      *call
 	s      *server
 	l      *link
@@ -130,9 +130,9 @@ func (s *stream) tell(err error) {
 	})
 }
 
-// Recv implements weft.StreamEnd.
+// Recv implements weft.RawStream.
 func (s *stream) Recv(msg any) error {
-	err := s.StreamEnd.Recv(msg)
+	err := s.RawStream.Recv(msg)
 	s.tell(err)
 	if err != nil {
 		s.end()
@@ -140,9 +140,9 @@ func (s *stream) Recv(msg any) error {
 	return err
 }
 
-// Send implements weft.StreamEnd.
+// Send implements weft.RawStream.
 func (s *stream) Send(msg any) error {
-	err := s.StreamEnd.Send(msg)
+	err := s.RawStream.Send(msg)
 	if err != nil {
 		s.tell(err)
 		s.end()
@@ -150,9 +150,9 @@ func (s *stream) Send(msg any) error {
 	return err
 }
 
-// CloseSend implements weft.StreamEnd.
+// CloseSend implements weft.RawStream.
 func (s *stream) CloseSend() error {
-	err := s.StreamEnd.CloseSend()
+	err := s.RawStream.CloseSend()
 	if err != nil {
 		s.tell(err)
 		s.end()
@@ -160,9 +160,9 @@ func (s *stream) CloseSend() error {
 	return err
 }
 
-// Close implements weft.StreamEnd.
+// Close implements weft.RawStream.
 func (s *stream) Close() error {
-	err := s.StreamEnd.Close()
+	err := s.RawStream.Close()
 	s.tell(canceled())
 	s.end()
 	return err

@@ -176,7 +176,7 @@ func (w *documentWatch) hear(d Document) {
 	}
 	if d.Version == 0 && w.r.cfg.Protect > 0 {
 		if err := w.look(); err != nil {
-			w.r.cfg.Log.Warn("the cached document cannot be used", "document", w.name, "error", err)
+			w.r.cfg.Logger.Warn("the cached document cannot be used", "document", w.name, "error", err)
 		}
 		if w.last.Version != 0 {
 			w.miss()
@@ -192,7 +192,7 @@ func (w *documentWatch) miss() {
 	if w.doubt != nil {
 		return
 	}
-	w.r.cfg.Log.Warn("the document is gone from the registry; the last good one stays for now",
+	w.r.cfg.Logger.Warn("the document is gone from the registry; the last good one stays for now",
 		"document", w.name, "version", w.last.Version, "for", w.r.cfg.Protect)
 	var timer *time.Timer
 	timer = time.AfterFunc(w.r.cfg.Protect, func() {
@@ -202,7 +202,7 @@ func (w *documentWatch) miss() {
 			return // it came back, the registry is away, or nobody watches
 		}
 		w.doubt = nil
-		w.r.cfg.Log.Warn("the document is gone, and no longer used", "document", w.name)
+		w.r.cfg.Logger.Warn("the document is gone, and no longer used", "document", w.name)
 		w.believe(Document{})
 	})
 	w.doubt = timer
@@ -226,7 +226,7 @@ func (w *documentWatch) save() {
 	d := w.last
 	w.mu.Unlock()
 	if err := w.r.cache().saveDocument(w.name, d); err != nil {
-		w.r.cfg.Log.Warn("the document cannot be cached", "document", w.name, "error", err)
+		w.r.cfg.Logger.Warn("the document cannot be cached", "document", w.name, "error", err)
 	}
 }
 
@@ -256,6 +256,6 @@ func (w *documentWatch) lose(err error) {
 		err = errors.Join(err, cacheErr)
 	}
 	w.told, w.failed = true, true
-	w.r.cfg.Log.Warn("the registry does not answer; the last good document stays", "document", w.name, "error", err)
+	w.r.cfg.Logger.Warn("the registry does not answer; the last good document stays", "document", w.name, "error", err)
 	w.f(w.last, err)
 }

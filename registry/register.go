@@ -38,7 +38,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 		return nil, err
 	}
 	g := &registration{r: r, instance: instance, dirty: true, done: make(chan struct{}), update: make(chan struct{}, 1)}
-	g.log = r.cfg.Log.With("service", instance.Service, "id", instance.ID)
+	g.log = r.cfg.Logger.With("service", instance.Service, "id", instance.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {

@@ -33,9 +33,9 @@ type Config struct {
 	CacheDir string
 	// NoCache keeps nothing on disk.
 	NoCache bool
-	// Log gets what an operator should know: when the registry is lost and found,
+	// Logger gets what an operator should know: when the registry is lost and found,
 	// lists that are not believed. nil: nothing is logged.
-	Log *slog.Logger
+	Logger *slog.Logger
 }
 
 // Registry is one registry, as servers and clients use it. It goes on trying for as
@@ -94,10 +94,10 @@ func New(name string, driver Driver, cfg *Config) (*Registry, error) {
 	if c.Protect == 0 {
 		c.Protect = DefaultProtect
 	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	c.Log = c.Log.With("registry", name)
+	c.Logger = c.Logger.With("registry", name)
 	r.life, r.stop = context.WithCancel(context.Background())
 	return r, nil
 }

@@ -149,7 +149,7 @@ func (t *topic) hear(list List) {
 	t.list, t.fresh, t.failed, t.lost = &list, true, nil, false
 	t.mu.Unlock()
 	if back {
-		t.r.cfg.Log.Info("the registry is back", "service", t.service, "instances", len(list.Instances))
+		t.r.cfg.Logger.Info("the registry is back", "service", t.service, "instances", len(list.Instances))
 	}
 	t.poke()
 }
@@ -164,7 +164,7 @@ func (t *topic) lose(err error) {
 	}
 	t.mu.Unlock()
 	if first {
-		t.r.cfg.Log.Warn("the registry does not answer; the last good list stays", "service", t.service, "error", err)
+		t.r.cfg.Logger.Warn("the registry does not answer; the last good list stays", "service", t.service, "error", err)
 	}
 	t.poke()
 }
@@ -262,10 +262,10 @@ func (t *topic) believe(list List, now time.Time) {
 	t.invalid = list.Invalid
 	switch {
 	case trusted && !t.again.IsZero():
-		t.r.cfg.Log.Warn("the registry is not believed yet", "service", t.service, "why", t.belief.why,
+		t.r.cfg.Logger.Warn("the registry is not believed yet", "service", t.service, "why", t.belief.why,
 			"has", len(list.Instances), "used", len(t.belief.instances), "for", t.r.cfg.Protect)
 	case !trusted && t.again.IsZero():
-		t.r.cfg.Log.Info("the registry is believed again", "service", t.service, "has", len(list.Instances))
+		t.r.cfg.Logger.Info("the registry is believed again", "service", t.service, "has", len(list.Instances))
 	}
 }
 
@@ -300,14 +300,14 @@ func (t *topic) load() {
 	t.loaded = true
 	instances, heard, err := t.r.cache().loadList(t.service)
 	if err != nil {
-		t.r.cfg.Log.Warn("the cached list cannot be used", "service", t.service, "error", err)
+		t.r.cfg.Logger.Warn("the cached list cannot be used", "service", t.service, "error", err)
 	}
 	if len(instances) == 0 {
 		return
 	}
 	t.belief.instances, t.belief.any, t.cached, t.cachedAge = sorted(instances), true, true, time.Since(heard)
 	t.heard.Store(heard.UnixNano())
-	t.r.cfg.Log.Warn("the registry does not answer; the list of the cache is used", "service", t.service,
+	t.r.cfg.Logger.Warn("the registry does not answer; the list of the cache is used", "service", t.service,
 		"instances", len(instances), "age", time.Since(heard).Round(time.Second))
 }
 
@@ -343,6 +343,6 @@ func (t *topic) save(now time.Time) {
 	}
 	t.saved, t.unsaved = now, false
 	if err := t.r.cache().saveList(t.service, t.belief.instances, time.Unix(0, t.heard.Load())); err != nil {
-		t.r.cfg.Log.Warn("the list cannot be cached", "service", t.service, "error", err)
+		t.r.cfg.Logger.Warn("the list cannot be cached", "service", t.service, "error", err)
 	}
 }

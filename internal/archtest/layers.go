@@ -27,6 +27,7 @@ func table() []row {
 		{"internal/archtest", leaf, nil},
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
+		{"internal/logger", leaf, nil},
 
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},

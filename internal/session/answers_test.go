@@ -96,16 +96,16 @@ func TestBadAnswers(t *testing.T) {
 		{"reply that is too long", chunked(wire.TypeReply, 0, 5<<20), wire.ResourceExhausted, wire.Executed, true},
 		{"error that is too long", chunked(wire.TypeError, wire.FlagRefused, 100_000), 7, wire.Refused, true},
 		{"second answer", func(p *stranger, h wire.Header) { p.send(h, nil); p.send(h, nil) }, wire.OK, 0, false},
-		{"answer to another generation", plain(func(h *wire.Header) { h.ID += 1 << 16 }, nil), wire.Unavailable, wire.Unknown, false},
-		{"answer to another slot", plain(func(h *wire.Header) { h.ID += 5 }, nil), wire.Internal, wire.Unknown, false},
-		{"answer to a slot without end", plain(func(h *wire.Header) { h.ID = 60_000 }, nil), wire.Internal, wire.Unknown, false},
-		{"begin of an answer to nothing", plain(func(h *wire.Header) { h.ID++; h.Flags |= wire.FlagMore }, []byte("x")), wire.Internal, wire.Unknown, false},
-		{"answer without the flag", plain(func(h *wire.Header) { h.Flags = 0 }, nil), wire.Internal, wire.Unknown, false},
+		{"answer to another generation", plain(func(h *wire.Header) { h.ID += 1 << 16 }, nil), wire.Unavailable, wire.OutcomeUnknown, false},
+		{"answer to another slot", plain(func(h *wire.Header) { h.ID += 5 }, nil), wire.Internal, wire.OutcomeUnknown, false},
+		{"answer to a slot without end", plain(func(h *wire.Header) { h.ID = 60_000 }, nil), wire.Internal, wire.OutcomeUnknown, false},
+		{"begin of an answer to nothing", plain(func(h *wire.Header) { h.ID++; h.Flags |= wire.FlagMore }, []byte("x")), wire.Internal, wire.OutcomeUnknown, false},
+		{"answer without the flag", plain(func(h *wire.Header) { h.Flags = 0 }, nil), wire.Internal, wire.OutcomeUnknown, false},
 		{"reply in a reply", func(p *stranger, h wire.Header) {
 			h.Flags |= wire.FlagMore
 			p.send(h, []byte("x"))
 			p.send(h, []byte("x"))
-		}, wire.Internal, wire.Unknown, false},
+		}, wire.Internal, wire.OutcomeUnknown, false},
 		{"error in a reply", func(p *stranger, h wire.Header) {
 			h.Flags |= wire.FlagMore
 			p.send(h, []byte("x"))
@@ -114,7 +114,7 @@ func TestBadAnswers(t *testing.T) {
 		}, 5, wire.Executed, true},
 		{"goaway with an error", func(p *stranger, h wire.Header) {
 			p.send(wire.Header{Type: wire.TypeGoAway, Code: 9}, []byte("no more"))
-		}, wire.FailedPrecondition, wire.Unknown, false},
+		}, wire.FailedPrecondition, wire.OutcomeUnknown, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := strangeServer(t, nil)
@@ -236,7 +236,7 @@ func TestLastWordsCarryRequests(t *testing.T) {
 	p.expect(wire.TypeGoAway)
 	p.conn.CloseWrite()
 	s.Wait(context.Background(), c)
-	if c.Status == nil || c.Status.Outcome != wire.Unknown {
+	if c.Status == nil || c.Status.Outcome != wire.OutcomeUnknown {
 		t.Errorf("the call ended with %+v, want Unknown", c.Status)
 	}
 }
@@ -257,7 +257,7 @@ func TestReasonBeforeBrokenPipe(t *testing.T) {
 		p.conn.Close()
 	}()
 	_, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20))
-	if st == nil || st.Code != wire.FailedPrecondition || st.Outcome != wire.Unknown {
+	if st == nil || st.Code != wire.FailedPrecondition || st.Outcome != wire.OutcomeUnknown {
 		t.Errorf("the call ended with %+v, want what the server said", st)
 	}
 }

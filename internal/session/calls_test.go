@@ -349,7 +349,7 @@ func TestLostWhileItRuns(t *testing.T) {
 			<-began
 			r.serverConn.Close()
 			r.client.Wait(t.Context(), c)
-			if c.Status == nil || c.Status.Outcome != wire.Unknown {
+			if c.Status == nil || c.Status.Outcome != wire.OutcomeUnknown {
 				t.Errorf("a call of %d bytes that runs ended with %+v", n, c.Status)
 			}
 		}

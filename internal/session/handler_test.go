@@ -31,7 +31,7 @@ func TestPanics(t *testing.T) {
 				})
 			}
 			var log lockedBuilder
-			r := newRig(t, setup{server: func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) }}, m, echo())
+			r := newRig(t, setup{server: func(c *Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) }}, m, echo())
 			for range 20 {
 				var st *wire.Status
 				if tier == "stream" {

@@ -42,7 +42,7 @@ func (c *Config) sayHello(conn net.Conn, credential string) error {
 // Dial makes a session of a connection that this side has made. It ends with ctx
 // or when the handshake takes too long. The session needs somebody to Run it.
 func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*Session, *wire.Status) {
-	stop := bound(ctx, conn, cfg.Limits.Handshake)
+	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
 	s := newSession(conn, cfg)
 	err := cfg.sayHello(conn, credential)
 	var rest []byte
@@ -54,7 +54,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	}
 	if err != nil {
 		conn.Close()
-		return nil, handshakeStatus(ctx, err, cfg.Limits.Handshake)
+		return nil, handshakeStatus(ctx, err, cfg.Limits.HandshakeTimeout)
 	}
 	s.start(rest)
 	return s, nil
@@ -63,7 +63,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 // Accept makes a session of a connection that the other side has made. The session
 // needs somebody to Run it.
 func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.Status) {
-	stop := bound(ctx, conn, cfg.Limits.Handshake)
+	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
 	s := newSession(conn, cfg)
 	peer, rest, err := readHello(conn)
 	if err == nil {
@@ -86,7 +86,7 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.St
 			return nil, st
 		}
 		conn.Close()
-		return nil, handshakeStatus(ctx, err, cfg.Limits.Handshake)
+		return nil, handshakeStatus(ctx, err, cfg.Limits.HandshakeTimeout)
 	}
 	s.start(rest)
 	return s, nil

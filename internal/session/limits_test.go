@@ -140,7 +140,7 @@ func TestLostBeforeSent(t *testing.T) {
 	}
 	r.clientConn.Out().CutAfter(0)
 	within(t, 5*time.Second, "the end of all calls", ends.Wait)
-	if st := handed.Status; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.Unknown {
+	if st := handed.Status; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.OutcomeUnknown {
 		t.Errorf("the call that was being written ended with %+v, want Unavailable, Unknown", st)
 	}
 	for i, c := range waiting {

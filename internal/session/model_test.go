@@ -372,7 +372,7 @@ func TestLoneCaller(t *testing.T) {
 	r.broken = true
 	r.serverConn.Out().CutAfter(0)
 	within(t, time.Second, "the end of a call on a lost connection", func() {
-		if st := <-result; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.Unknown {
+		if st := <-result; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.OutcomeUnknown {
 			t.Errorf("a call on a lost connection: %+v", st)
 		}
 	})

@@ -248,7 +248,7 @@ func (s *Session) abort(st *wire.Status) {
 		}
 		if c := sl.call.Swap(nil); c != nil {
 			failed := *st
-			failed.Outcome = wire.Unknown
+			failed.Outcome = wire.OutcomeUnknown
 			if sl.at >= w.taken {
 				failed.Outcome = wire.NotSent
 			}

@@ -265,7 +265,7 @@ func (r *Request) rescue() {
 // Panicked logs a panic of the handler and returns what the caller is told. It is
 // called by the function that recovered, so that the stack is still there.
 func (r *Request) Panicked(p any) *wire.Status {
-	r.Ctx.Session.cfg.Log.Error("handler panicked", "method", r.Ctx.Method.Name,
+	r.Ctx.Session.cfg.Logger.Error("handler panicked", "method", r.Ctx.Method.Name,
 		"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "PANIC", Message: "the handler panicked"}
 }

@@ -97,14 +97,14 @@ func newConfig(e *Executor, methods []*Method) *Config {
 			MaxMessage: 4 << 20, MaxMetadata: 16 << 10, MaxCalls: 16 << 10, MaxCallBytes: 64 << 20, MaxBindings: 1 << 10,
 			StreamWindow: 256 << 10, WriteBuffer: 1 << 20, WriteTimeout: 10 * time.Second,
 			PingInterval: 10 * time.Second, PingIdle: 30 * time.Second, PingTimeout: 5 * time.Second,
-			DrainWait: 5 * time.Second, Handshake: 5 * time.Second, CompressAbove: 1 << 10,
+			DrainWait: 5 * time.Second, HandshakeTimeout: 5 * time.Second, CompressAbove: 1 << 10,
 		},
 		Codecs:      []string{"raw"},
 		Compressors: []compress.Compressor{gzip.New()},
 		Software:    "weft-test",
 		Resolve:     resolver(methods),
 		Exec:        e,
-		Log:         slog.New(slog.DiscardHandler),
+		Logger:      slog.New(slog.DiscardHandler),
 	}
 }
 

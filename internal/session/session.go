@@ -41,26 +41,26 @@ type Config struct {
 	// Refused is called for calls that never reached a method; nil ignores them.
 	Refused func(s *Session, st *wire.Status)
 
-	Exec *Executor
-	Log  *slog.Logger
+	Exec   *Executor
+	Logger *slog.Logger
 }
 
 // Limits bound what the other side can make this one hold.
 type Limits struct {
-	MaxMessage    int           // bytes of a body, decompressed
-	MaxMetadata   int           // bytes of a metadata block
-	MaxCalls      int           // calls that the other side may have open; at most 65,536
-	MaxCallBytes  int           // bytes of requests waiting or running
-	MaxBindings   int           // method and codec pairs that the other side may bind
-	StreamWindow  int           // bytes the other side may send ahead on a stream
-	WriteBuffer   int           // bytes waiting to be written before callers wait
-	WriteTimeout  time.Duration // a write that makes no progress for so long ends the session
-	PingInterval  time.Duration // silence after which a ping is sent while calls are open
-	PingIdle      time.Duration // the same while none is open
-	PingTimeout   time.Duration // silence after a ping that ends the session
-	DrainWait     time.Duration // how long to wait for the other side to agree to a drain
-	Handshake     time.Duration // for the two hellos
-	CompressAbove int           // smaller bodies are sent as they are
+	MaxMessage       int           // bytes of a body, decompressed
+	MaxMetadata      int           // bytes of a metadata block
+	MaxCalls         int           // calls that the other side may have open; at most 65,536
+	MaxCallBytes     int           // bytes of requests waiting or running
+	MaxBindings      int           // method and codec pairs that the other side may bind
+	StreamWindow     int           // bytes the other side may send ahead on a stream
+	WriteBuffer      int           // bytes waiting to be written before callers wait
+	WriteTimeout     time.Duration // a write that makes no progress for so long ends the session
+	PingInterval     time.Duration // silence after which a ping is sent while calls are open
+	PingIdle         time.Duration // the same while none is open
+	PingTimeout      time.Duration // silence after a ping that ends the session
+	DrainWait        time.Duration // how long to wait for the other side to agree to a drain
+	HandshakeTimeout time.Duration // for the two hellos
+	CompressAbove    int           // smaller bodies are sent as they are
 }
 
 // Session is one connection after its hellos. All methods may be called from

@@ -163,7 +163,7 @@ func (st *Stream) failed(status *wire.Status) *wire.Status {
 	if st.opener {
 		whole := *status
 		if whole.Outcome == wire.NotSent {
-			whole.Outcome = wire.Unknown // the message was not sent; the call was
+			whole.Outcome = wire.OutcomeUnknown // the message was not sent; the call was
 		}
 		st.Cancel(&whole)
 	}

@@ -146,7 +146,7 @@ func TestCancel(t *testing.T) {
 		}()
 		from := time.Now()
 		st := do(ctx, r.client, newCall("Wait.Err", nil, nil))
-		if st == nil || st.Code != wire.Canceled || st.Outcome != wire.Unknown || !strings.Contains(st.Message, "changed my mind") {
+		if st == nil || st.Code != wire.Canceled || st.Outcome != wire.OutcomeUnknown || !strings.Contains(st.Message, "changed my mind") {
 			t.Errorf("the call ended with %+v", st)
 		}
 		near(t, "the caller was told", time.Since(from), 0, 0)
@@ -181,7 +181,7 @@ func TestPingTimeout(t *testing.T) {
 			<-r.client.Done()
 			near(t, "the connection was given up", time.Since(from), tc.want, 100*time.Millisecond)
 			if tc.open {
-				if st := <-result; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.Unknown {
+				if st := <-result; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.OutcomeUnknown {
 					t.Errorf("the call ended with %+v, want Unavailable, Unknown", st)
 				}
 			}

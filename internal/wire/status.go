@@ -11,10 +11,10 @@ type Outcome uint8
 
 // The outcomes of a call.
 const (
-	Unknown  Outcome = iota // bytes left, no verdict came back
-	NotSent                 // nothing left this process
-	Refused                 // the other side did not run the handler
-	Executed                // the handler answered
+	OutcomeUnknown Outcome = iota // bytes left, no verdict came back
+	NotSent                       // nothing left this process
+	Refused                       // the other side did not run the handler
+	Executed                      // the handler answered
 )
 
 // Code is a status code: the sixteen of gRPC, with the same numbers.

@@ -77,7 +77,7 @@ func plain() *weft.ServerConfig {
 	return &weft.ServerConfig{
 		Compressors: []compress.Compressor{gzip.New()},
 		Checksum:    true,
-		Log:         slog.New(slog.NewTextHandler(os.Stderr, nil)),
+		Logger:      slog.New(slog.NewTextHandler(os.Stderr, nil)),
 	}
 }
 
@@ -92,7 +92,7 @@ func compressing() *weft.ServerConfig {
 func strict() *weft.ServerConfig {
 	cfg := plain()
 	cfg.Codecs = []codec.Codec{raw.New()}
-	cfg.Log = nil // what the peer does wrong is what is tested here
+	cfg.Logger = nil // what the peer does wrong is what is tested here
 	cfg.Limits = weft.Limits{MaxMessage: 4096, MaxMetadata: 1024, MaxCalls: 4, MaxBindings: 4, StreamWindow: 64}
 	return cfg
 }
