@@ -366,7 +366,7 @@ func (s *Server) handshake(conn net.Conn) *session.Session {
 		}
 		conn = t
 	}
-	sess, st := session.Accept(s.life, conn, &s.session)
+	sess, st := session.Accept(s.life, conn, &s.session, nil)
 	if st != nil {
 		s.cfg.Logger.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
 		s.mu.Lock()

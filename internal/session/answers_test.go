@@ -185,7 +185,7 @@ func TestRefusedConnection(t *testing.T) {
 		}
 		return nil
 	}
-	go Accept(context.Background(), server, cfg)
+	go Accept(context.Background(), server, cfg, nil)
 	if _, st := Dial(context.Background(), client, cfg, "token wrong"); st == nil || st.Code != wire.Unauthenticated || st.Outcome != wire.NotSent || st.Message != "who are you?" {
 		t.Errorf("dial ended with %+v", st)
 	}

@@ -54,6 +54,8 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 	}
 	if h.Flags&wire.FlagAck != 0 {
 		s.pinged.Store(0)
+		s.ponged(payload)
+		rd.dirty = true // the next one may have been appended
 		return nil
 	}
 	if err := rd.spend(); err != nil {

@@ -93,11 +93,11 @@ func (g *gate) leave(s *Session) bool {
 	return !s.opened() || !g.state.CompareAndSwap(gateFree, gateTaken)
 }
 
-// opened reports whether a call is open.
+// opened reports whether a call is open, or a ping was not answered yet.
 func (s *Session) opened() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	return s.out.open > 0
+	return s.out.open > 0 || s.pings.current != nil
 }
 
 // readOwn lets the caller of c read until c has ended or ctx has. It returns false

@@ -327,7 +327,7 @@ func leaveOnce(t *testing.T, l net.Listener) {
 			t.Error(err)
 			return
 		}
-		s, st := Accept(context.Background(), conn, cfg)
+		s, st := Accept(context.Background(), conn, cfg, nil)
 		if st != nil {
 			t.Error(st)
 			return
@@ -395,7 +395,7 @@ func TestGoAwayArrives(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			if s, st := Accept(context.Background(), conn, cfg); st == nil {
+			if s, st := Accept(context.Background(), conn, cfg, nil); st == nil {
 				s.Run(nil, nil)
 			}
 		}()

@@ -47,7 +47,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	err := cfg.sayHello(conn, credential)
 	var rest []byte
 	if err == nil {
-		s.peer, rest, err = readHello(conn)
+		s.peer, rest, err = readHello(conn, nil)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -60,12 +60,13 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	return s, nil
 }
 
-// Accept makes a session of a connection that the other side has made. The session
-// needs somebody to Run it.
-func Accept(ctx context.Context, conn net.Conn, cfg *Config) (*Session, *wire.Status) {
+// Accept makes a session of a connection that the other side has made. prefix is what
+// its owner has read from conn already, nil for nothing; it is copied. The session needs
+// somebody to Run it.
+func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
 	s := newSession(conn, cfg)
-	peer, rest, err := readHello(conn)
+	peer, rest, err := readHello(conn, prefix)
 	if err == nil {
 		s.peer = peer
 		if cfg.Accept != nil {
@@ -153,11 +154,15 @@ type goneError struct{ status wire.Status }
 
 func (e *goneError) Error() string { return e.status.Message }
 
-// readHello reads the preface and the hello. It returns what it has read too much.
-func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
+// readHello reads the preface and the hello, which begin with prefix. It returns what it
+// has read too much.
+func readHello(conn net.Conn, prefix []byte) (*wire.Hello, []byte, error) {
 	const head = len(wire.Preface) + wire.HeaderSize
-	buf := make([]byte, smallRead)
-	have := 0
+	buf := make([]byte, max(smallRead, len(prefix)))
+	have := copy(buf, prefix)
+	if err := checkPreface(buf[:have]); err != nil {
+		return nil, nil, err
+	}
 	need := func(n int) error {
 		if n > len(buf) {
 			grown := make([]byte, n)
@@ -167,8 +172,8 @@ func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
 		for have < n {
 			m, err := conn.Read(buf[have:])
 			have += m
-			if got := min(have, len(wire.Preface)); string(buf[:got]) != wire.Preface[:got] {
-				return wrongPreface(buf[:got])
+			if err := checkPreface(buf[:have]); err != nil {
+				return err
 			}
 			if err != nil && have < n {
 				if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() && have >= len(wire.Preface) {
@@ -202,6 +207,14 @@ func readHello(conn net.Conn) (*wire.Hello, []byte, error) {
 	default:
 		return nil, nil, &helloError{wire.Internal, fmt.Errorf("the first frame has type %d, want a hello", h.Type)}
 	}
+}
+
+// checkPreface reports whether bytes that came first cannot begin weft.
+func checkPreface(b []byte) error {
+	if b = b[:min(len(b), len(wire.Preface))]; string(b) != wire.Preface[:len(b)] {
+		return wrongPreface(b)
+	}
+	return nil
 }
 
 func wrongPreface(b []byte) error {

@@ -71,7 +71,7 @@ func TestHandshakeAllocatesLittle(t *testing.T) {
 			got := allocated(func() {
 				client.Write(header)
 				client.CloseWrite()
-				if s, _ := Accept(context.Background(), server, cfg); s != nil {
+				if s, _ := Accept(context.Background(), server, cfg, nil); s != nil {
 					s.Close(closedHere())
 				}
 			})
@@ -412,7 +412,7 @@ func TestRefusedLeavesNothing(t *testing.T) {
 			Dial(t.Context(), client, newConfig(cfg.Exec, nil), "")
 			client.Close()
 		}()
-		if _, st := Accept(ctx, server, cfg); st == nil {
+		if _, st := Accept(ctx, server, cfg, nil); st == nil {
 			t.Fatal("the connection was let in")
 		}
 	}

@@ -71,7 +71,7 @@ func connect(cc, sc net.Conn, ccfg, scfg *Config) (client, server *Session, st1,
 	accepted := make(chan struct{})
 	go func() {
 		defer close(accepted)
-		if server, st2 = Accept(context.Background(), sc, scfg); server != nil {
+		if server, st2 = Accept(context.Background(), sc, scfg, nil); server != nil {
 			go server.Run(nil, nil)
 		}
 	}()

@@ -87,6 +87,7 @@ type Session struct {
 	load     atomic.Int32 // about out.open
 	pinged   atomic.Int64 // when the ping without answer was sent, 0 for none
 	keeper   *time.Timer
+	pings    pings
 
 	drain  drain
 	failed atomic.Pointer[wire.Status] // why it ended

@@ -45,7 +45,7 @@ func quietStranger(t testing.TB, change func(*Config), methods ...*Method) *stra
 	p := &stranger{t: t, conn: client, cfg: cfg, accepted: make(chan struct{}), ended: make(chan struct{})}
 	go func() {
 		defer close(p.accepted)
-		if p.s, p.refused = Accept(context.Background(), server, cfg); p.s != nil {
+		if p.s, p.refused = Accept(context.Background(), server, cfg, nil); p.s != nil {
 			go p.s.Run(nil, func() { close(p.ended) })
 		}
 	}()

@@ -327,7 +327,7 @@ func TestHandshakeTimeout(t *testing.T) {
 			cfg := newConfig(NewExecutor(), nil)
 			go client.Write([]byte(said))
 			from := time.Now()
-			_, st := Accept(context.Background(), server, cfg)
+			_, st := Accept(context.Background(), server, cfg, nil)
 			if st == nil || st.Outcome == wire.Executed {
 				t.Errorf("accept ended with %+v", st)
 			}
