@@ -2,6 +2,7 @@ package weft
 
 import (
 	"fmt"
+	"net"
 	"strings"
 
 	"github.com/weftrpc/weft/transport"
@@ -14,19 +15,55 @@ func defaultTransports() []transport.Transport {
 	return []transport.Transport{tcp.New(nil), unix.New(nil)}
 }
 
-// transportFor finds the transport for an address such as "tcp://127.0.0.1:8972"
-// or "unix:///run/app.sock". An address without a scheme is one of TCP.
-func transportFor(all []transport.Transport, address string) (transport.Transport, string, error) {
-	scheme, rest, ok := strings.Cut(address, "://")
+// address is what an address such as "tcp://127.0.0.1:8972" names.
+type address struct {
+	wire      Wire // nil: weft's own
+	transport transport.Transport
+	rest      string // what is behind "://"
+}
+
+// parseAddress finds the wire and the transport of an address. One without a scheme
+// is one of TCP. A scheme is that of a transport, that of a wire, which stands for TCP,
+// or both with a plus sign between them.
+func parseAddress(transports []transport.Transport, wires []Wire, text string) (address, error) {
+	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
-		scheme, rest = "tcp", address
+		scheme, rest = "tcp", text
+	}
+	if kind, hostPort, found := strings.Cut(text, "@"); found && !ok {
+		// The form of rpcx: tcp@127.0.0.1:8972.
+		if _, _, err := net.SplitHostPort(hostPort); err == nil && kind != "" && !strings.ContainsAny(kind, ":/") {
+			return address{}, fmt.Errorf("weft: address %q: write %s://%s", text, kind, hostPort)
+		}
+	}
+	a := address{rest: rest}
+	name, carrier, _ := strings.Cut(scheme, "+")
+	for _, w := range wires {
+		if w.Scheme() == name {
+			a.wire, scheme = w, orDefault(carrier, "tcp")
+		}
+	}
+	for _, t := range transports {
+		if t.Scheme() == scheme {
+			a.transport = t
+			return a, nil
+		}
 	}
 	var known []string
-	for _, t := range all {
-		if t.Scheme() == scheme {
-			return t, rest, nil
-		}
+	for _, t := range transports {
 		known = append(known, t.Scheme())
 	}
-	return nil, "", fmt.Errorf("weft: address %q: no transport for scheme %q; there are %s", address, scheme, strings.Join(known, ", "))
+	for _, w := range wires {
+		known = append(known, w.Scheme())
+	}
+	return a, fmt.Errorf("weft: address %q: no transport or wire has the scheme %q; there are %s", text, scheme, strings.Join(known, ", "))
+}
+
+// schemesOf is the set of the schemes of transports.
+func schemesOf(transports []transport.Transport) map[string]bool {
+	set := make(map[string]bool, len(transports))
+	for _, t := range transports {
+		set[t.Scheme()] = true
+	}
+	return set
 }

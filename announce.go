@@ -299,8 +299,8 @@ func (a *announcer) count(now time.Time) totals {
 func (h *host) methodStats() []*stats.Method {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]*stats.Method, 0, len(h.served))
-	for _, s := range h.served {
+	out := make([]*stats.Method, 0, len(h.endpoints))
+	for _, s := range h.endpoints {
 		out = append(out, &s.stats)
 	}
 	return out
@@ -310,7 +310,7 @@ func (h *host) methodStats() []*stats.Method {
 func (s *Server) inFlight() int {
 	n := 0
 	for _, p := range s.Peers() {
-		n += p.s.Incoming()
+		n += p.incoming()
 	}
 	return n
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Credential is what a caller shows of himself: a scheme (or tag), such as
-// "Bearer" or "AppKey", and a token. It never shows its token when it is printed
-// or logged.
+// Credential is a scheme (or tag), such as "Bearer" or "AppKey", and a token. Its token
+// is hidden when it is printed or logged.
 type Credential struct {
 	Scheme string
 	Token  string
@@ -56,15 +55,15 @@ func StaticCredential(scheme, token string) func(context.Context, string) (Crede
 	return func(context.Context, string) (Credential, error) { return Credential{scheme, token}, nil }
 }
 
-// PrincipalFrom returns, in a handler, who the caller is: what the server's
+// PrincipalFrom returns, in a handler, the principal of the caller: what the server's
 // Authenticate returned, or else its AuthenticateConn; nil when there is neither.
 func PrincipalFrom(ctx context.Context) any {
 	if c := session.FromContext(ctx); c != nil {
 		if p := c.Principal(); p != nil {
 			return p
 		}
-		if peer, ok := c.Session.Owner.(*Peer); ok {
-			return peer.principal
+		if p := peerOf(c); p != nil {
+			return p.principal
 		}
 	}
 	return nil

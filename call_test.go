@@ -57,7 +57,7 @@ func TestCallForms(t *testing.T) {
 	if p.C != 56 {
 		t.Errorf("Call: %v", p)
 	}
-	must(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, nil)) // nobody wants the reply
+	must(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, nil)) // the reply is thrown away
 	must(t, c.Peer().Call(ctx, "Arith.Div", &Args{7, 8}, &p))
 	if p.C != 0 {
 		t.Errorf("what a reply held before shows in the result: %v", p)
@@ -65,7 +65,9 @@ func TestCallForms(t *testing.T) {
 	if p, err := weft.Invoke[Product](ctx, c, "Arith.Div", &Args{1, 0}); p != nil || err == nil {
 		t.Errorf("Invoke: %v, %v", p, err)
 	}
-	wantError(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, p), weft.Internal, weft.Executed, "decode the reply") // not a pointer
+	wantError(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, p), weft.InvalidArgument, weft.NotSent, "want a pointer or nil")
+	wantError(t, c.Call(ctx, "Arith.Mul", nil, &p), weft.InvalidArgument, weft.NotSent, "the arguments are nil")
+	wantError(t, c.Call(ctx, "Arith.Mul", (*Args)(nil), &p), weft.InvalidArgument, weft.NotSent, "a nil *weft_test.Args")
 	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.Internal, weft.NotSent, "encode func()")
 	multiply(t, c)
 }
@@ -137,9 +139,9 @@ func TestGoTheOtherWays(t *testing.T) {
 	for name, cfg := range map[string]*weft.ClientConfig{
 		"lazy": {Lazy: true},
 		"intercepted": {Interceptors: []weft.UnaryInterceptor{
-			func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 				seen.Add(1)
-				return next(ctx, req)
+				return next(ctx, info, req)
 			}}},
 	} {
 		t.Run(name, func(t *testing.T) {

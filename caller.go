@@ -16,8 +16,11 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// caller makes calls on sessions. A client has one for all its connections, a
-// server one for each peer.
+// caller makes calls to peers. A client has one for all its connections, a server one
+// for all its clients.
+//
+// There are two ways to start a unary call: quick, for one without options, credential,
+// hooks and interceptors, which is most of them; and invoke, for every other.
 type caller struct {
 	codec      codec.Codec // nil: chosen by the message
 	proto      codec.Codec
@@ -26,8 +29,8 @@ type caller struct {
 	timeout    time.Duration // of calls without a deadline; not above zero: none
 	credential func(context.Context, string) (Credential, error)
 	hooks      replyHooks
-	unary      []UnaryInterceptor
-	streams    []ClientStreamInterceptor
+	unary      UnaryFunc // the interceptors around a call; nil: there are none
+	stream     OpenFunc  // the same around the opening of a stream
 
 	plain  bool      // nothing of the above concerns a call without options
 	calls  sync.Pool // of *session.Call
@@ -38,7 +41,7 @@ type caller struct {
 }
 
 // maxNamed is how many methods have statistics of their own: a client may call what
-// others name, and must not remember all of it.
+// its peers name, and must not remember all of it.
 const maxNamed = 1 << 12
 
 // methodStats are the statistics of a method that was called.
@@ -47,118 +50,75 @@ type methodStats struct {
 	stats.Method
 }
 
-func (c *caller) setDefaults(chosen codec.Codec) {
+// setup is called when the fields that a configuration gives are set.
+func (c *caller) setup(chosen codec.Codec, unary []UnaryInterceptor, streams []ClientStreamInterceptor) {
 	c.codec, c.proto, c.other = chosen, protobuf.New(), msgpack.New()
-	c.plain = c.compressor == nil && c.credential == nil && !c.hooks.any && len(c.unary) == 0
+	c.plain = c.compressor == nil && c.credential == nil && !c.hooks.any && len(unary) == 0
 	c.calls.New = func() any { return session.NewCall() }
-}
-
-// callOptions are what the options of one call add up to.
-type callOptions struct {
-	codec      codec.Codec
-	compressor compress.Compressor
-	timeout    time.Duration // not above zero: none
-	bounded    bool          // the timeout is the call's own, not the configured one
-	credential *Credential
-	reply      *Metadata
-	oneway     bool
-	attempt    int   // how many times the call was tried before
-	deadline   int64 // of a call that was tried, on the clock of session.Nanos; 0 for none
-}
-
-// CallOption changes one call. The options are WithCodec, WithCompressor,
-// WithTimeout, WithCredential, WithReplyMetadata and WithAttempt.
-type CallOption interface{ apply(o *callOptions) error }
-
-type optionFunc func(o *callOptions) error
-
-func (f optionFunc) apply(o *callOptions) error { return f(o) }
-
-// WithCodec sets the codec of a call; nil chooses it as if there were no such
-// option. The server must have it too.
-func WithCodec(c codec.Codec) CallOption {
-	return optionFunc(func(o *callOptions) error {
-		if c != nil {
-			if err := wire.CheckName(c.Name()); err != nil {
-				return Errorf(InvalidArgument, "weft: codec of type %T has a %w", c, err)
-			}
-		}
-		o.codec = c
-		return nil
-	})
-}
-
-// WithCompressor sets the compressor of a call's request; nil sends it as it is.
-// Small requests, and requests to a server that cannot undo it, are sent as they are.
-func WithCompressor(c compress.Compressor) CallOption {
-	return optionFunc(func(o *callOptions) error { o.compressor = c; return nil })
-}
-
-// WithTimeout bounds a call in time. The earlier of this and the context's
-// deadline counts. A timeout below zero lets a unary call run as long as its
-// context does; zero is an error.
-func WithTimeout(d time.Duration) CallOption {
-	return optionFunc(func(o *callOptions) error {
-		if d == 0 {
-			return Errorf(InvalidArgument, "weft: a timeout of zero leaves no time for the call")
-		}
-		o.timeout, o.bounded = d, true
-		return nil
-	})
-}
-
-// TimeoutOf returns the timeout that options give a call; set is false when they
-// give none. It is for what makes calls on behalf of others.
-func TimeoutOf(opts ...CallOption) (d time.Duration, set bool) {
-	o := applied(opts)
-	return o.timeout, o.bounded
-}
-
-// ReplyMetadataOf is where the last WithReplyMetadata among opts has the metadata
-// stored; nil if there is none. It is for those who make several calls of one.
-func ReplyMetadataOf(opts ...CallOption) *Metadata { return applied(opts).reply }
-
-// applied is what options say; nothing if one of them is wrong, as the call itself
-// will say.
-func applied(opts []CallOption) (o callOptions) {
-	for _, opt := range opts {
-		if opt.apply(&o) != nil {
-			return callOptions{}
-		}
+	if len(unary) > 0 {
+		c.unary = chainUnary(unary, transmit)
 	}
-	return o
-}
-
-// WithCredential sets the credential of a call.
-func WithCredential(cred Credential) CallOption {
-	return optionFunc(func(o *callOptions) error { o.credential = &cred; return nil })
-}
-
-// WithReplyMetadata stores the metadata that comes back with the reply, or with
-// the error, in m. Of a streaming call it is stored when Recv or Send has reported
-// the end.
-func WithReplyMetadata(m *Metadata) CallOption {
-	return optionFunc(func(o *callOptions) error { o.reply = m; return nil })
-}
-
-func (c *caller) options(method string, opts []CallOption) (callOptions, error) {
-	o := callOptions{compressor: c.compressor, timeout: c.timeout}
-	for _, opt := range opts {
-		if err := opt.apply(&o); err != nil {
-			return o, notSent(err, method)
-		}
+	if len(streams) > 0 {
+		c.stream = chainOpen(streams, openStream)
 	}
-	return o, nil
 }
 
-// notSent is the error of a call that failed before anything was sent.
-func notSent(err error, method string) error {
-	e := Errorf(CodeOf(err), "%w", err)
-	if known := (*Error)(nil); asWeft(err, &known) {
-		*e = *known
+// route finds the connection for a call: a client, which may make it again on another
+// one where that is safe, or one peer.
+type route interface {
+	attempt(ctx context.Context, x *outgoing, args any) error
+	openOnce(ctx context.Context, x *outgoing) (RawStream, error)
+}
+
+// outgoing is one call that is made with options, and what its interceptors see of it.
+type outgoing struct {
+	info   CallInfo
+	o      callOptions
+	route  route
+	sample any // of a stream: a message that will be sent
+}
+
+// invoke makes a unary call of any kind.
+func (c *caller) invoke(ctx context.Context, r route, method string, args, reply any, opts []CallOption) error {
+	x := &outgoing{route: r, info: CallInfo{Method: method, Reply: reply}}
+	if err := c.resolve(ctx, &x.o, false, opts); err != nil {
+		return notSent(err, method)
 	}
-	e.Method, e.Outcome = method, NotSent
-	return e
+	if err := checkMessages(args, reply); err != nil {
+		return notSent(err, method)
+	}
+	x.info.Oneway = x.o.oneway
+	if c.unary == nil {
+		return r.attempt(ctx, x, args)
+	}
+	x.info.Codec, x.info.out = c.codecFor(&x.o, args).Name(), x
+	_, err := c.unary(ctx, &x.info, args)
+	return asError(err, method)
+}
+
+// transmit is the innermost function of a client's chain.
+func transmit(ctx context.Context, info *CallInfo, req any) (any, error) {
+	if info == nil || info.out == nil {
+		return nil, errForeignInfo()
+	}
+	once := *info.out // next may be called more than once
+	once.info = *info
+	return info.Reply, once.route.attempt(ctx, &once, req)
+}
+
+// openStream is the innermost function of a client's chain around streams.
+func openStream(ctx context.Context, info *CallInfo) (RawStream, error) {
+	if info == nil || info.out == nil {
+		return nil, errForeignInfo()
+	}
+	once := *info.out
+	once.info = *info
+	return once.route.openOnce(ctx, &once)
+}
+
+// errForeignInfo is the error of an interceptor that did not pass its CallInfo on.
+func errForeignInfo() error {
+	return Errorf(Internal, "an interceptor called next with a CallInfo that is not its own").WithReason(ReasonEncode)
 }
 
 // codecFor chooses the codec of a call by its option, the configuration, or the
@@ -181,45 +141,22 @@ func (c *caller) usualCodec(sample any) codec.Codec {
 	}
 }
 
-// fill readies a session's call.
-func (c *caller) fill(ctx context.Context, sc *session.Call, method string, sample any, o *callOptions) error {
-	sc.Method = method
-	used := c.codecFor(o, sample)
-	sc.Codec = used
-	sc.Compress = o.compressor
-	sc.KeepMeta = o.reply != nil
-	deadline, limited := ctx.Deadline()
-	if limited {
-		sc.Deadline = session.At(deadline)
-	}
-	if (o.bounded || !limited) && o.timeout > 0 {
-		sc.Timeout = int64(o.timeout)
-	}
-	if ctx.Err() != nil {
-		return tooLate(ctx, method)
-	}
+// metadata is what travels with a call: the context's pairs, the credential, the
+// number of the attempt.
+func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (Metadata, error) {
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
-	if o.credential == nil && c.credential != nil {
-		ask := ctx
-		if sc.Timeout > 0 {
-			// The time of the call begins here.
-			until := session.Nanos() + sc.Timeout
-			if sc.Deadline == 0 || until < sc.Deadline {
-				sc.Deadline = until
-			}
-			var cancel context.CancelFunc
-			ask, cancel = context.WithTimeout(ctx, time.Duration(sc.Timeout))
-			defer cancel()
-			sc.Timeout = 0
-		}
-		cred, err := c.credential(ask, method)
+	cred := o.credential
+	if cred == nil && c.credential != nil {
+		ask, cancel := bounded(ctx, o.until(ctx))
+		found, err := c.credential(ask, method)
+		cancel()
 		if err != nil {
-			return notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
+			return m, notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
 		}
-		o.credential = &cred
+		cred = &found
 	}
-	if o.credential != nil {
-		m = m.before(authorization, o.credential.encode())
+	if cred != nil {
+		m = m.before(authorization, cred.encode())
 	}
 	if o.attempt > 0 {
 		// Without room for it the attempt is made without saying which it is.
@@ -228,66 +165,56 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, method string, samp
 		}
 	}
 	if m.wrong != "" {
-		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
+		return m, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
 	}
-	sc.Meta = m.pairs
-	return nil
+	return m, nil
 }
 
-// call makes a unary call on a session. When it fails, the options say until
-// when it may be tried again.
-func (c *caller) call(ctx context.Context, s *session.Session, method string, args, reply any, o *callOptions) error {
-	sc := c.calls.Get().(*session.Call)
-	sc.Args, sc.Reply, sc.Oneway = args, reply, o.oneway
-	err := c.fill(ctx, sc, method, args, o)
-	if err == nil {
-		switch {
-		case o.oneway:
-			return c.send(ctx, s, sc, o)
-		case c.hooks.any:
-			err = c.hooked(ctx, s, sc)
-		default:
-			if st := s.Start(ctx, sc); st != nil {
-				err = fromStatus(st, method, s.Conn().RemoteAddr().String())
-			} else {
-				err = c.await(ctx, s, sc)
-			}
-		}
+// fill readies a session's call.
+func (c *caller) fill(ctx context.Context, sc *session.Call, x *outgoing, sample any) error {
+	sc.Method = x.info.Method
+	sc.Codec = c.codecFor(&x.o, sample)
+	sc.Compress = x.o.compressor
+	sc.KeepMeta = x.o.reply != nil
+	sc.Deadline = x.o.until(ctx)
+	if ctx.Err() != nil {
+		return tooLate(ctx, sc.Method)
 	}
-	if o.reply != nil {
-		*o.reply = metadataOf(sc.ReplyMeta)
-	}
-	c.recycle(sc, o)
+	m, err := c.metadata(ctx, sc.Method, &x.o)
+	sc.Meta = m.pairs
 	return err
 }
 
-// recycle readies a session's call for its next use.
-func (c *caller) recycle(sc *session.Call, o *callOptions) {
-	o.deadline = sc.Deadline
-	sc.Reset()
-	c.calls.Put(sc)
-}
-
-// beforeRequest runs the hooks before a request is encoded.
-func (c *caller) beforeRequest(ctx context.Context, s *session.Session, sc *session.Call) (*CallInfo, error) {
-	if !c.hooks.any {
-		return nil, nil
+// call makes a unary call on a connection, once.
+func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error {
+	if p.s == nil {
+		return c.callForeign(ctx, p, x, args)
 	}
-	peer, _ := s.Owner.(*Peer)
-	info := &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Oneway: sc.Oneway, Peer: peer, Reply: sc.Reply}
-	for _, f := range c.hooks.beforeRequest {
-		if err := f.BeforeWriteRequest(ctx, info, sc.Args); err != nil {
-			return nil, hookError(err, sc.Method, NotSent)
+	sc := c.calls.Get().(*session.Call)
+	sc.Args, sc.Reply, sc.Oneway = args, x.info.Reply, x.o.oneway
+	err := c.fill(ctx, sc, x, args)
+	if err == nil {
+		switch {
+		case x.o.oneway:
+			return c.startOneway(ctx, p, sc)
+		case c.hooks.any:
+			err = c.hooked(ctx, p, sc)
+		default:
+			if st := p.s.Start(ctx, sc); st != nil {
+				err = failed(p.s, sc.Method, st)
+			} else {
+				p.s.Wait(ctx, sc)
+				p.s.Finish(sc)
+				err = c.ended(p.s, sc)
+			}
 		}
 	}
-	return info, nil
-}
-
-// await waits for a call that was started and counts it.
-func (c *caller) await(ctx context.Context, s *session.Session, sc *session.Call) error {
-	s.Wait(ctx, sc)
-	s.Finish(sc)
-	return c.ended(s, sc)
+	if x.o.reply != nil {
+		*x.o.reply = metadataOf(sc.ReplyMeta)
+	}
+	sc.Reset()
+	c.calls.Put(sc)
+	return err
 }
 
 // quick is call for what most calls are: without options, credentials, hooks. It
@@ -338,12 +265,6 @@ func (c *caller) heed(ctx context.Context, sc *session.Call) error {
 	return nil
 }
 
-func tooLate(ctx context.Context, method string) error {
-	e := contextStatus(ctx, "the context ended before the call was sent")
-	e.Method = method
-	return e
-}
-
 //go:noinline
 func failed(s *session.Session, method string, st *wire.Status) error {
 	return fromStatus(st, method, s.Conn().RemoteAddr().String())
@@ -386,16 +307,27 @@ func (c *caller) statsOf(method string) *methodStats {
 	return m
 }
 
+// beforeRequest runs the hooks before a request is encoded.
+func (c *caller) beforeRequest(ctx context.Context, info *CallInfo, args any) error {
+	for _, f := range c.hooks.beforeRequest {
+		if err := f.BeforeWriteRequest(ctx, info, args); err != nil {
+			return hookError(err, info.Method, NotSent)
+		}
+	}
+	return nil
+}
+
 // hooked makes a call with hooks around its parts.
-func (c *caller) hooked(ctx context.Context, s *session.Session, sc *session.Call) error {
-	info, err := c.beforeRequest(ctx, s, sc)
+func (c *caller) hooked(ctx context.Context, p *Peer, sc *session.Call) error {
+	h, s := &c.hooks, p.s
+	info := &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Peer: p, Reply: sc.Reply}
+	err := c.beforeRequest(ctx, info, sc.Args)
 	if err != nil {
 		return err
 	}
-	h := &c.hooks
 	sc.Late = true
 	if st := s.Start(ctx, sc); st != nil {
-		err = fromStatus(st, sc.Method, s.Conn().RemoteAddr().String())
+		err = failed(s, sc.Method, st)
 	}
 	for _, f := range h.afterRequest {
 		f.AfterWriteRequest(ctx, info, sc.Args, err)
@@ -411,7 +343,7 @@ func (c *caller) hooked(ctx context.Context, s *session.Session, sc *session.Cal
 	}
 	s.Wait(ctx, sc)
 	if sc.Status != nil {
-		err = fromStatus(sc.Status, sc.Method, s.Conn().RemoteAddr().String())
+		err = failed(s, sc.Method, sc.Status)
 	}
 	for _, f := range h.afterHeader {
 		f.AfterReadReplyHeader(ctx, info, err)
@@ -433,31 +365,38 @@ func (c *caller) hooked(ctx context.Context, s *session.Session, sc *session.Cal
 	return err
 }
 
-// hookError is the error of a call that a hook has refused.
-func hookError(err error, method string, outcome Outcome) error {
-	e := fromStatus(toStatus(err), method, "")
-	e.Outcome, e.cause = outcome, err
-	return e
+// open opens a streaming call on a route.
+func (c *caller) open(ctx context.Context, r route, method string, sample any, opts []CallOption) (RawStream, error) {
+	x := &outgoing{route: r, sample: sample, info: CallInfo{Method: method, Stream: true}}
+	if err := c.resolve(ctx, &x.o, true, opts); err != nil {
+		return nil, notSent(err, method)
+	}
+	if c.stream == nil {
+		return r.openOnce(ctx, x)
+	}
+	x.info.Codec, x.info.out = c.codecFor(&x.o, sample).Name(), x
+	stream, err := c.stream(ctx, &x.info)
+	return stream, asError(err, method)
 }
 
-// open opens a stream on a session. sample is a message that will be sent.
-func (c *caller) open(ctx context.Context, s *session.Session, method string, o callOptions, sample any) (RawStream, error) {
-	sc := session.NewCall()
-	if !o.bounded {
-		o.timeout = 0 // the configured one is for unary calls
+// openOn opens a stream on a connection.
+func (c *caller) openOn(ctx context.Context, p *Peer, x *outgoing) (RawStream, error) {
+	if p.s == nil {
+		return c.openForeign(ctx, p, x)
 	}
-	if err := c.fill(ctx, sc, method, sample, &o); err != nil {
+	sc := session.NewCall()
+	if err := c.fill(ctx, sc, x, x.sample); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	stream, st := s.OpenStream(ctx, sc)
+	stream, st := p.s.OpenStream(ctx, sc)
 	if st != nil {
 		cancel()
-		return nil, fromStatus(st, method, s.Conn().RemoteAddr().String())
+		return nil, failed(p.s, sc.Method, st)
 	}
-	// A context that ends while nobody sends or receives must still reach the server.
+	// A context that ends while no goroutine sends or receives must still reach the server.
 	unwatch := context.AfterFunc(ctx, stream.ContextEnded)
-	end := &rawStream{s: stream, ctx: ctx, method: method, peer: s.Conn().RemoteAddr().String(), meta: o.reply}
+	end := &rawStream{s: stream, ctx: ctx, method: sc.Method, peer: p.Addr().String(), meta: x.o.reply}
 	end.stop = func() {
 		unwatch()
 		cancel()

@@ -2,13 +2,12 @@ package weft
 
 import (
 	"context"
-	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -23,6 +22,8 @@ type Client struct {
 	host    host
 	session session.Config
 	exec    *session.Executor
+
+	connects, failures atomic.Uint64 // connections that were made, and attempts that failed
 
 	links  []*link
 	life   context.Context
@@ -47,13 +48,13 @@ func Dial(ctx context.Context, address string, cfg *ClientConfig) (*Client, erro
 	if err := c.configure(); err != nil {
 		return nil, err
 	}
-	t, rest, err := transportFor(c.cfg.Transports, address)
+	a, err := parseAddress(c.cfg.Transports, c.cfg.Wires, address)
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)
 	}
 	c.life, c.stop = context.WithCancel(context.Background())
 	for range c.cfg.MaxConns {
-		c.links = append(c.links, newLink(c, t, rest))
+		c.links = append(c.links, newLink(c, a))
 	}
 	if c.cfg.Lazy {
 		return c, nil
@@ -80,18 +81,14 @@ func (c *Client) configure() error {
 	if f.Backoff < 0 || f.MaxBackoff < 0 {
 		return Errorf(InvalidArgument, "weft: dial: Backoff is %v and MaxBackoff %v, want 0 (their defaults) or more", f.Backoff, f.MaxBackoff)
 	}
-	if f.Logger == nil {
-		f.Logger = slog.New(slog.DiscardHandler)
-	}
-	if f.TLS != nil {
-		f.TLS = tlsConfig(f.TLS)
-	}
+	f.Logger = logger.OrDefault(f.Logger)
 	if f.Compressors == nil && f.Compressor != nil {
 		f.Compressors = []compress.Compressor{f.Compressor}
 	}
 	limits, err := f.Limits.resolve()
+	var a around
 	if err == nil {
-		c.hooks, err = newHooks(f.Hooks)
+		a, err = gather(f.Plugins, f.Hooks)
 	}
 	if err == nil {
 		err = checkCompressors(f.Compressors)
@@ -105,22 +102,23 @@ func (c *Client) configure() error {
 	if err == nil && f.Codec != nil {
 		err = WithCodec(f.Codec).apply(new(callOptions))
 	}
+	if err == nil {
+		err = checkWires(f.Wires, schemesOf(f.Transports))
+	}
 	if err != nil {
 		return err
 	}
-	c.caller = caller{
-		compressor: f.Compressor, timeout: f.Timeout, credential: f.Credential,
-		hooks: c.hooks.reply, unary: f.Interceptors, streams: f.StreamInterceptors,
-	}
-	c.caller.setDefaults(f.Codec)
-	c.host = host{services: f.Services, log: f.Logger, compressor: f.Compressor, hooks: c.hooks.request}
-	if err := c.host.setCodecs(f.Codecs); err != nil {
+	f.Limits = limitsOf(limits)
+	c.hooks = a.hooks
+	c.caller = caller{compressor: f.Compressor, timeout: f.Timeout, credential: f.Credential, hooks: a.hooks.reply}
+	c.caller.setup(f.Codec, append(a.client, f.Interceptors...), append(a.clientStream, f.StreamInterceptors...))
+	c.host = host{services: f.Services, log: f.Logger, compressor: f.Compressor, hooks: a.hooks.request}
+	if err := c.host.setup(f.Codecs, a.unary, a.streams); err != nil {
 		return err
 	}
-	c.host.ready()
 	c.session = session.Config{
 		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: software,
-		Setup: c.opened, Exec: c.exec, Logger: f.Logger,
+		Setup: c.opened, Exec: c.exec, Logger: f.Logger, Refused: c.host.sessionRefused,
 	}
 	if f.Services != nil {
 		c.session.Resolve = c.host.resolve
@@ -150,58 +148,51 @@ func (c *Client) opened(s *session.Session) {
 // Every error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	if len(opts) == 0 && c.caller.plain && method != "" && len(method) <= wire.MaxMethodName {
-		if s := c.ready(); s != nil {
-			deadline, err := c.caller.quick(ctx, s, method, args, reply)
+		if p := c.ready(); p != nil && p.s != nil && checkMessages(args, reply) == nil {
+			deadline, err := c.caller.quick(ctx, p.s, method, args, reply)
 			if err == nil || !again(err) {
 				return err
 			}
-			return c.callSlow(ctx, method, args, reply, &callOptions{
-				compressor: c.caller.compressor, timeout: c.caller.timeout, deadline: deadline})
+			return c.makeAgain(ctx, method, args, reply, deadline)
 		}
 	}
-	return c.callWith(ctx, method, args, reply, opts)
+	return c.caller.invoke(ctx, c, method, args, reply, opts)
 }
 
+// makeAgain makes a call without options on another connection.
+//
 //go:noinline
-func (c *Client) callWith(ctx context.Context, method string, args, reply any, opts []CallOption) error {
-	o, err := c.caller.options(method, opts)
-	if err != nil {
-		return err
-	}
-	if len(c.caller.unary) == 0 {
-		return c.call(ctx, method, args, reply, &o)
-	}
-	info := &CallInfo{Method: method, Codec: c.caller.codecFor(&o, args).Name(), Oneway: o.oneway, Reply: reply}
-	_, err = chainUnary(c.caller.unary, info, func(ctx context.Context, req any) (any, error) {
-		once := o // next may be called more than once
-		return reply, c.call(ctx, method, req, reply, &once)
-	})(ctx, args)
-	return asError(err, method)
+func (c *Client) makeAgain(ctx context.Context, method string, args, reply any, deadline int64) error {
+	x := &outgoing{route: c, info: CallInfo{Method: method, Reply: reply}}
+	x.o.ctx, x.o.deadline = ctx, deadline
+	return c.attemptElsewhere(ctx, x, args)
 }
 
-// asError makes an error of an interceptor's one.
-func asError(err error, method string) error {
-	if err == nil {
-		return nil
-	}
-	if e := (*Error)(nil); asWeft(err, &e) {
-		return err
-	}
-	e := Errorf(CodeOf(err), "%w", err)
-	e.Method = method
-	return e
-}
-
-// call makes a unary call, again where that is safe.
-func (c *Client) call(ctx context.Context, method string, args, reply any, o *callOptions) error {
-	s := c.ready()
-	if s != nil {
-		err := c.caller.call(ctx, s, method, args, reply, o)
+// attempt makes a unary call, again where that is safe.
+func (c *Client) attempt(ctx context.Context, x *outgoing, args any) error {
+	if p := c.ready(); p != nil {
+		err := c.caller.call(ctx, p, x, args)
 		if err == nil || !again(err) {
 			return err
 		}
 	}
-	return c.callSlow(ctx, method, args, reply, o)
+	return c.attemptElsewhere(ctx, x, args)
+}
+
+// attemptElsewhere waits for a connection and makes the call on it.
+func (c *Client) attemptElsewhere(ctx context.Context, x *outgoing, args any) error {
+	wait, cancel := bounded(ctx, x.o.until(ctx))
+	defer cancel()
+	for {
+		p, err := c.acquire(wait, x.info.Method)
+		if err != nil {
+			return err
+		}
+		err = c.caller.call(ctx, p, x, args)
+		if err == nil || !elsewhere(p, err) {
+			return err
+		}
+	}
 }
 
 // again reports whether a call certainly did not run for a reason that another
@@ -211,66 +202,63 @@ func again(err error) bool {
 	if !asWeft(err, &e) || e.Code != Unavailable {
 		return false
 	}
-	return e.Outcome == NotSent || e.Outcome == Refused && e.Reason == session.ReasonDraining
+	return e.Outcome == NotSent || e.Outcome == Refused && (e.Reason == ReasonDraining || e.Reason == ReasonShutdown)
 }
 
-// callSlow waits for a connection and makes the call on it.
-func (c *Client) callSlow(ctx context.Context, method string, args, reply any, o *callOptions) error {
-	if _, limited := ctx.Deadline(); o.timeout > 0 && (o.bounded || !limited) {
-		left := o.timeout
-		if o.deadline != 0 {
-			left = time.Duration(o.deadline - session.Nanos())
-		}
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, left)
-		defer cancel()
-	}
-	for {
-		s, err := c.acquire(ctx, method)
-		if err != nil {
-			return err
-		}
-		err = c.caller.call(ctx, s, method, args, reply, o)
-		if err == nil || !elsewhere(s, err) {
-			return err
-		}
-	}
-}
-
-// elsewhere reports whether a call that failed on a session may go better on another
-// one. While the session can be used, the fault is not its: a credential that is not
-// to be had, or an error that a handler has passed on.
-func elsewhere(s *session.Session, err error) bool {
+// elsewhere reports whether a call that failed on a connection may go better on another
+// one. While the connection can be used, it is not at fault: a credential that is not to
+// be had, or an error that a handler has passed on.
+func elsewhere(p *Peer, err error) bool {
 	e := (*Error)(nil)
 	if !again(err) || !asWeft(err, &e) {
 		return false
 	}
-	return !s.Usable() || e.Outcome == NotSent && e.Reason == session.ReasonDraining
+	return !p.usable() || e.Outcome == NotSent && e.Reason == ReasonDraining
 }
 
-// ready returns a session that can be used at once: the first one, or any when
+// ready returns a connection that can be used at once: the first one, or any when
 // it is busy; nil when there is none.
-func (c *Client) ready() *session.Session {
-	s := c.links[0].session()
-	if s == nil || len(c.links) == 1 || s.Load() < busyAt {
-		return s
+func (c *Client) ready() *Peer {
+	p := c.links[0].peer()
+	if p == nil || len(c.links) == 1 || p.load() < busyAt {
+		return p
 	}
 	l := c.links[rand.IntN(len(c.links))]
-	if other := l.session(); other != nil {
+	if other := l.peer(); other != nil {
 		return other
 	}
 	l.wake()
-	return s
+	return p
 }
 
-// acquire waits for a session.
-func (c *Client) acquire(ctx context.Context, method string) (*session.Session, error) {
-	s, err := c.links[0].wait(ctx)
+// acquire waits for a connection.
+func (c *Client) acquire(ctx context.Context, method string) (*Peer, error) {
+	p, err := c.links[0].wait(ctx)
 	if err != nil {
 		err.Method = method
 		return nil, err
 	}
-	return s, nil
+	return p, nil
+}
+
+// Ping asks the server for a sign of life, by the protocol's own PING: no method is
+// called, and neither interceptors nor credentials take part. It waits for a connection
+// as a call does. On a foreign wire without pings a connection that is open counts. The
+// duration of a ping on an idle connection is a round trip.
+func (c *Client) Ping(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok && c.caller.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.caller.timeout)
+		defer cancel()
+	}
+	p := c.ready()
+	if p == nil {
+		var err error
+		if p, err = c.acquire(ctx, ""); err != nil {
+			return err
+		}
+	}
+	return p.ping(ctx)
 }
 
 // Notify makes a one-way call: it returns when the request has been handed to the
@@ -278,7 +266,7 @@ func (c *Client) acquire(ctx context.Context, method string) (*session.Session, 
 // has dealt with it, so that a shutdown of either side loses none. While 1024 of them
 // are under way on the connection, the next one waits.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
-	return notify(ctx, c, method, args, opts)
+	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }
 
 // Go makes a unary call without waiting for its end. The call is sent to done
@@ -290,18 +278,22 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 		done = make(chan *Call, 1)
 	}
 	call := &Call{Method: method, Args: args, Reply: reply, Done: done}
-	s := c.ready()
-	if s == nil || len(c.caller.unary) > 0 || c.caller.hooks.any {
+	p := c.ready()
+	if p == nil || p.s == nil || c.caller.unary != nil || c.caller.hooks.any {
 		c.goSlow(ctx, call, opts)
 		return call
 	}
-	o, err := c.caller.options(method, opts)
+	x := &outgoing{route: c, info: CallInfo{Method: method, Reply: reply}}
+	err := c.caller.resolve(ctx, &x.o, false, opts)
+	if err == nil {
+		err = checkMessages(args, reply)
+	}
 	if err != nil {
-		call.Error = err
+		call.Error = notSent(err, method)
 		call.done()
 		return call
 	}
-	c.goFast(ctx, s, call, o, opts)
+	c.goFast(ctx, p.s, call, x, opts)
 	return call
 }
 
@@ -314,17 +306,17 @@ func (c *Client) goSlow(ctx context.Context, call *Call, opts []CallOption) {
 }
 
 // goFast makes the call without a goroutine.
-func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o callOptions, opts []CallOption) {
+func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *outgoing, opts []CallOption) {
 	sc := session.NewCall()
 	sc.Args, sc.Reply = call.Args, call.Reply
-	if err := c.caller.fill(ctx, sc, call.Method, call.Args, &o); err != nil {
+	if err := c.caller.fill(ctx, sc, x, call.Args); err != nil {
 		call.Error = err
 		call.done()
 		return
 	}
 	var unwatch func() bool
 	var met atomic.Int32
-	// The call may end before this goroutine is done with it. Who comes second
+	// The call may end before this goroutine is done with it. The second of the two
 	// finishes it: the reader must not wait.
 	finish := func() {
 		if met.Add(1) < 2 {
@@ -333,8 +325,8 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 		if unwatch != nil {
 			unwatch()
 		}
-		if o.reply != nil {
-			*o.reply = metadataOf(sc.ReplyMeta)
+		if x.o.reply != nil {
+			*x.o.reply = metadataOf(sc.ReplyMeta)
 		}
 		call.Error = c.caller.ended(s, sc)
 		if call.Error != nil && again(call.Error) {
@@ -345,7 +337,7 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 	}
 	sc.Async = func(*session.Call) { finish() }
 	if st := s.Start(ctx, sc); st != nil {
-		call.Error = fromStatus(st, call.Method, s.Conn().RemoteAddr().String())
+		call.Error = failed(s, call.Method, st)
 		if again(call.Error) {
 			c.goSlow(ctx, call, opts)
 			return
@@ -367,47 +359,35 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, o c
 // some. sample is a message as it will be sent, which may choose the codec. It does not
 // wait for the server.
 func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
-	o, err := c.caller.options(method, opts)
-	if err != nil {
-		return nil, err
-	}
-	open := func(ctx context.Context) (RawStream, error) {
-		for {
-			s := c.ready()
-			if s == nil {
-				var err error
-				wait, cancel := ctx, context.CancelFunc(func() {})
-				if _, ok := ctx.Deadline(); !ok && c.caller.timeout > 0 {
-					wait, cancel = context.WithTimeout(ctx, c.caller.timeout)
-				}
-				s, err = c.acquire(wait, method)
-				cancel()
-				if err != nil {
-					return nil, err
-				}
-			}
-			end, err := c.caller.open(ctx, s, method, o, sample)
-			if err == nil || !elsewhere(s, err) {
-				return end, err
-			}
-		}
-	}
-	if len(c.caller.streams) == 0 {
-		return open(ctx)
-	}
-	info := &CallInfo{Method: method, Codec: c.caller.codecFor(&o, sample).Name(), Stream: true}
-	end, err := chainOpen(c.caller.streams, info, open)(ctx)
-	return end, asError(err, method)
+	return c.caller.open(ctx, c, method, sample, opts)
 }
 
-// Peer is the other side of the connection in use; nil while there is none.
-func (c *Client) Peer() *Peer {
-	if s := c.links[0].session(); s != nil {
-		p, _ := s.Owner.(*Peer)
-		return p
+// openOnce opens a stream, again where that is safe.
+func (c *Client) openOnce(ctx context.Context, x *outgoing) (RawStream, error) {
+	for {
+		p := c.ready()
+		if p == nil {
+			until := x.o.until(ctx)
+			if until == 0 && c.caller.timeout > 0 {
+				until = session.Nanos() + int64(c.caller.timeout)
+			}
+			wait, cancel := bounded(ctx, until)
+			var err error
+			p, err = c.acquire(wait, x.info.Method)
+			cancel()
+			if err != nil {
+				return nil, err
+			}
+		}
+		end, err := c.caller.openOn(ctx, p, x)
+		if err == nil || !elsewhere(p, err) {
+			return end, err
+		}
 	}
-	return nil
 }
+
+// Peer is the server at the end of the connection in use; nil while there is none.
+func (c *Client) Peer() *Peer { return c.links[0].peer() }
 
 // Close ends the client at once. Open calls fail with Canceled.
 func (c *Client) Close() error {
@@ -429,12 +409,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var cut atomic.Bool
 	for _, l := range c.links {
-		for _, s := range l.retire() {
+		for _, p := range l.retire() {
 			wg.Go(func() {
-				if !s.Drain(ctx.Done(), "the client is shutting down") {
+				if !p.drain(ctx.Done()) {
 					cut.Store(true)
 				}
-				s.Leave(lingering)
 			})
 		}
 	}
@@ -444,14 +423,4 @@ func (c *Client) Shutdown(ctx context.Context) error {
 		return Errorf(DeadlineExceeded, "weft: shutdown: calls were still open when time was up")
 	}
 	return nil
-}
-
-func closedError() *Error {
-	return &Error{Code: Canceled, Outcome: NotSent, Message: "the client is closed"}
-}
-
-// contextStatus is the error of a call whose context ended before it was sent.
-func contextStatus(ctx context.Context, why string) *Error {
-	e := &Error{Code: CodeOf(ctx.Err()), Outcome: NotSent, Message: why, cause: ctx.Err()}
-	return e
 }

@@ -119,7 +119,7 @@ func TestProtobuf(t *testing.T) {
 	c := w.dial(&weft.ClientConfig{Interceptors: []weft.UnaryInterceptor{
 		func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 			seen = append(seen, info.Codec)
-			return next(ctx, req)
+			return next(ctx, info, req)
 		},
 	}})
 	at := timestamppb.New(time.Date(2026, 2, 3, 4, 5, 6, 7, time.UTC))

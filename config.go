@@ -101,6 +101,16 @@ type ServerConfig struct {
 	// ConnOpenedHook. A value that implements none is an error.
 	Hooks []any
 
+	// Plugins are rules around calls, each one value; they run before Interceptors,
+	// StreamInterceptors and Hooks, in the order of the list.
+	Plugins []Plugin
+	// Doors are the foreign wires that are served on the server's listeners, beside
+	// weft's own. They are asked in order whose a connection is.
+	Doors []Door
+	// Timeout is that of a unary call without a deadline that comes through a door, and
+	// of the calls that the server makes to its clients. 0: DefaultTimeout; below zero: none.
+	Timeout time.Duration
+
 	// Registry is where the services are made known to clients, from when the server
 	// serves its first listener until it shuts down; nil: nowhere. Package registry
 	// has them.
@@ -181,6 +191,13 @@ type ClientConfig struct {
 	// Hooks are values that implement one or more of the hook interfaces. A value
 	// that implements none is an error.
 	Hooks []any
+
+	// Plugins are rules around calls, each one value; they run before Interceptors,
+	// StreamInterceptors and Hooks, in the order of the list. Their Server and
+	// ServerStream run around the calls of Services.
+	Plugins []Plugin
+	// Wires are the foreign wires that an address can name by its scheme.
+	Wires []Wire
 
 	// Services are what the server may call on this client; nil: nothing.
 	Services *Services
@@ -295,6 +312,16 @@ func (l Limits) resolve() (session.Limits, error) {
 		}
 	}
 	return out, nil
+}
+
+// limitsOf is the public form of limits with their defaults.
+func limitsOf(l session.Limits) Limits {
+	return Limits{
+		MaxMessage: l.MaxMessage, MaxMetadata: l.MaxMetadata, MaxCalls: l.MaxCalls, MaxCallBytes: l.MaxCallBytes,
+		MaxBindings: l.MaxBindings, StreamWindow: l.StreamWindow, WriteBuffer: l.WriteBuffer, WriteTimeout: l.WriteTimeout,
+		PingInterval: l.PingInterval, PingIdle: l.PingIdle, PingTimeout: l.PingTimeout, HandshakeTimeout: l.HandshakeTimeout,
+		CompressAbove: l.CompressAbove,
+	}
 }
 
 func orDefault[T comparable](v, normal T) T {

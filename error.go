@@ -117,14 +117,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is reports whether target is the error's code, or the context error with the
-// same meaning.
+// Is reports whether target is the error's code, the context error with the same
+// meaning, or ErrClientClosed.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.DeadlineExceeded:
 		return e.Code == DeadlineExceeded
 	case context.Canceled:
 		return e.Code == Canceled
+	case ErrClientClosed:
+		return e.Code == Canceled && e.Reason == ReasonClosed
 	}
 	code, ok := target.(Code)
 	return ok && code == e.Code
@@ -163,6 +165,77 @@ func CodeOf(err error) Code {
 	return Unknown
 }
 
+// The constructors of the errors that this package itself returns.
+
+// ErrServerClosed is what Serve returns after Shutdown or Close.
+var ErrServerClosed = errors.New("weft: server closed")
+
+// ErrClientClosed is found by errors.Is in the error of a call that was made with, or
+// cut off by, a client that was closed.
+var ErrClientClosed = errors.New("weft: client closed")
+
+func asWeft(err error, e **Error) bool { return errors.As(err, e) }
+
+// asError makes an error of what an interceptor returned.
+func asError(err error, method string) error {
+	if err == nil {
+		return nil
+	}
+	if e := (*Error)(nil); asWeft(err, &e) {
+		return err
+	}
+	e := Errorf(CodeOf(err), "%w", err)
+	e.Method = method
+	return e
+}
+
+// notSent is the error of a call that failed before anything was sent.
+func notSent(err error, method string) *Error {
+	e := Errorf(CodeOf(err), "%w", err)
+	if known := (*Error)(nil); asWeft(err, &known) {
+		*e = *known
+	}
+	e.Method, e.Outcome = method, NotSent
+	return e
+}
+
+// contextStatus is the error of a call whose context ended before it was sent.
+func contextStatus(ctx context.Context, why string) *Error {
+	return &Error{Code: CodeOf(ctx.Err()), Outcome: NotSent, Message: why, cause: ctx.Err()}
+}
+
+// tooLate is contextStatus for a call that had not begun.
+func tooLate(ctx context.Context, method string) error {
+	e := contextStatus(ctx, "the context ended before the call was sent")
+	e.Method = method
+	return e
+}
+
+// unauthenticated gives an error of an authentication its code.
+func unauthenticated(err error) error {
+	if CodeOf(err) != Unknown {
+		return err
+	}
+	return Errorf(Unauthenticated, "%w", err)
+}
+
+// hookError is the error of a call that a hook has refused.
+func hookError(err error, method string, outcome Outcome) error {
+	e := fromStatus(toStatus(err), method, "")
+	e.Outcome, e.cause = outcome, err
+	return e
+}
+
+func closedError() *Error {
+	return &Error{Code: Canceled, Outcome: NotSent, Reason: ReasonClosed, Message: "the client is closed"}
+}
+
+// closedStatus is what the calls fail with that are open when this side closes their
+// connection.
+func closedStatus() *wire.Status {
+	return &wire.Status{Code: wire.Canceled, Reason: wire.ReasonClosed, Message: "the connection was closed by this side"}
+}
+
 // fromStatus makes an Error of what the session says.
 func fromStatus(st *wire.Status, method, peer string) *Error {
 	e := &Error{
@@ -194,6 +267,13 @@ func toStatus(err error) *wire.Status {
 	for _, d := range e.Details {
 		st.Details = append(st.Details, wire.Detail(d))
 	}
+	return st
+}
+
+// statusOf is toStatus for an error with its outcome.
+func statusOf(e *Error) *wire.Status {
+	st := toStatus(e)
+	st.Outcome = wire.Outcome(e.Outcome)
 	return st
 }
 

@@ -228,8 +228,8 @@ func (l *log) logger() *slog.Logger {
 // log has the rest.
 func TestHandlerPanic(t *testing.T) {
 	const secret = "canary-7f3a"
-	pass := func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-		return next(ctx, req)
+	pass := func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+		return next(ctx, info, req)
 	}
 	for name, cfg := range map[string]weft.ServerConfig{
 		"plain":       {},

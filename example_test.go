@@ -353,7 +353,7 @@ func ExampleError() {
 func ExampleUnaryInterceptor() {
 	logged := func(side string) weft.UnaryInterceptor {
 		return func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			reply, err := next(ctx, req)
+			reply, err := next(ctx, info, req)
 			fmt.Println(side, info.Method, weft.CodeOf(err))
 			return reply, err
 		}

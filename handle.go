@@ -5,10 +5,21 @@ import (
 	"reflect"
 )
 
-// offer registers a method, or tells that there is no function to run.
-func offer(r Registrar, m *method, missing bool) error {
+// offer registers a method, or tells what is wrong with it.
+func offer(r Registrar, m *method, missing bool, opts []MethodOption) (err error) {
 	if missing {
 		return Errorf(InvalidArgument, "weft: handle %s: the function is nil", m.name)
+	}
+	if m.facts, err = factsOf(opts); err != nil {
+		return err
+	}
+	if m.facts.of != nil {
+		return Errorf(InvalidArgument, "weft: handle %s: For is an option of Register", m.name)
+	}
+	for _, t := range []reflect.Type{m.in, m.out} {
+		if what := holds(t); what != "" {
+			return Errorf(InvalidArgument, "weft: handle %s: type %v cannot travel: %s", m.name, t, what)
+		}
 	}
 	return r.registrar().add(m)
 }
@@ -17,7 +28,7 @@ func offer(r Registrar, m *method, missing bool) error {
 // form "Service.Method". The request is the function's own; the reply must not be
 // changed after it has been returned. Nothing is looked up by reflection when the
 // method is called.
-func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req) (*Res, error)) error {
+func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req) (*Res, error), opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
 		newRequest: func() any { return new(Req) },
@@ -31,14 +42,14 @@ func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Re
 			}
 			return res, nil
 		},
-	}, fn == nil)
+	}, fn == nil, opts)
 }
 
 // HandleRaw registers a function that works on bytes. req is valid until the
 // function returns. buf is empty memory that the reply may be appended to; what
 // the function returns is copied before it is called again. The caller must use
 // codec "raw".
-func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error)) error {
+func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error), opts ...MethodOption) error {
 	bytes := reflect.TypeFor[[]byte]()
 	return offer(r, &method{
 		name: name, kind: Unary, in: bytes, out: bytes, raw: fn,
@@ -47,20 +58,20 @@ func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf [
 			reply, err := fn(ctx, *req.(*[]byte), nil)
 			return &reply, err
 		},
-	}, fn == nil)
+	}, fn == nil, opts)
 }
 
 // HandleStream registers a method in which both sides send any number of messages.
-func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context, *Stream[In, Out]) error) error {
+func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context, *Stream[In, Out]) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: BidiStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, end RawStream) error { return fn(ctx, &Stream[In, Out]{end}) },
-	}, fn == nil)
+	}, fn == nil, opts)
 }
 
 // HandleServerStream registers a method that gets one request and sends any
 // number of messages.
-func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error) error {
+func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, end RawStream) error {
@@ -70,12 +81,12 @@ func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.
 			}
 			return fn(ctx, req, &Sender[Out]{end})
 		},
-	}, fn == nil)
+	}, fn == nil, opts)
 }
 
 // HandleClientStream registers a method that gets any number of messages and
 // sends one reply.
-func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error)) error {
+func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error), opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: ClientStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Res](),
 		stream: func(ctx context.Context, end RawStream) error {
@@ -88,5 +99,5 @@ func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.C
 			}
 			return end.Send(res)
 		},
-	}, fn == nil)
+	}, fn == nil, opts)
 }

@@ -10,7 +10,7 @@ import (
 // may be called concurrently. A hook whose name begins with Before can return an
 // error: the call then ends with it, as with an error that a handler returns, and no
 // further hooks run for it, except AfterWriteReplyHook when a reply was held back.
-// Hooks that nobody implements cost nothing.
+// Hooks that no value implements cost nothing.
 //
 // Of a streaming call a server's hooks see the beginning and the end, without
 // AfterReadRequestBodyHook; a client's do not see it: there is
@@ -35,13 +35,8 @@ type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
 // ConnClosedHook is told when an opened connection has ended, and why.
 type ConnClosedHook interface{ ConnClosed(peer *Peer, err error) }
 
-// BeforeReadRequestHeaderHook runs on a server when a call has come in and
-// nothing of it has been looked at.
-type BeforeReadRequestHeaderHook interface {
-	BeforeReadRequestHeader(ctx context.Context, peer *Peer) error
-}
-
-// AfterReadRequestHeaderHook runs when the method and the metadata are known.
+// AfterReadRequestHeaderHook runs on a server when a call has come in: its method
+// and metadata are known, and the caller is not authenticated yet.
 type AfterReadRequestHeaderHook interface {
 	AfterReadRequestHeader(ctx context.Context, info *CallInfo)
 }
@@ -114,13 +109,12 @@ type hooks struct {
 
 // requestHooks are those of a server's calls.
 type requestHooks struct {
-	any          bool
-	beforeHeader []BeforeReadRequestHeaderHook
-	afterHeader  []AfterReadRequestHeaderHook
-	beforeBody   []BeforeReadRequestBodyHook
-	afterBody    []AfterReadRequestBodyHook
-	beforeReply  []BeforeWriteReplyHook
-	afterReply   []AfterWriteReplyHook
+	any         bool
+	afterHeader []AfterReadRequestHeaderHook
+	beforeBody  []BeforeReadRequestBodyHook
+	afterBody   []AfterReadRequestBodyHook
+	beforeReply []BeforeWriteReplyHook
+	afterReply  []AfterWriteReplyHook
 }
 
 // replyHooks are those of a client's calls.
@@ -154,8 +148,7 @@ func newHooks(values []any) (*hooks, error) {
 		conn = collect(&h.closed, v) || conn
 
 		q := &h.request
-		request := collect(&q.beforeHeader, v)
-		request = collect(&q.afterHeader, v) || request
+		request := collect(&q.afterHeader, v)
 		request = collect(&q.beforeBody, v) || request
 		request = collect(&q.afterBody, v) || request
 		request = collect(&q.beforeReply, v) || request

@@ -41,9 +41,6 @@ func (h *everyHook) ConnClosed(p *weft.Peer, err error) {
 	h.add("ConnClosed %s %v", p.Addr().Network(), err != nil)
 }
 
-func (h *everyHook) BeforeReadRequestHeader(_ context.Context, p *weft.Peer) error {
-	return h.note("BeforeReadRequestHeader", nil)
-}
 func (h *everyHook) AfterReadRequestHeader(_ context.Context, info *weft.CallInfo) {
 	h.note("AfterReadRequestHeader", info)
 }
@@ -111,7 +108,6 @@ func TestHookOrder(t *testing.T) {
 			"BeforeReadReplyBody Arith.Mul",
 			"AfterReadReplyBody Arith.Mul", "&{56} OK")
 		server.want(t,
-			"BeforeReadRequestHeader",
 			"AfterReadRequestHeader Arith.Mul",
 			"BeforeReadRequestBody Arith.Mul",
 			"AfterReadRequestBody Arith.Mul", "&{7 8} OK",
@@ -127,7 +123,7 @@ func TestHookOrder(t *testing.T) {
 		}
 
 		c.Call(t.Context(), "Arith.Mul", "text", nil) // a request that cannot be decoded
-		server.want(t, "BeforeReadRequestHeader", "AfterReadRequestHeader Arith.Mul", "BeforeReadRequestBody Arith.Mul",
+		server.want(t, "AfterReadRequestHeader Arith.Mul", "BeforeReadRequestBody Arith.Mul",
 			"AfterReadRequestBody Arith.Mul", "<nil> InvalidArgument")
 		client.take()
 
@@ -140,7 +136,7 @@ func TestHookOrder(t *testing.T) {
 		must(t, err)
 		receive(t, s)
 		client.want(t)
-		server.want(t, "BeforeReadRequestHeader", "AfterReadRequestHeader Stream.Mul", "BeforeReadRequestBody Stream.Mul",
+		server.want(t, "AfterReadRequestHeader Stream.Mul", "BeforeReadRequestBody Stream.Mul",
 			"BeforeWriteReply Stream.Mul", "<nil> OK", "AfterWriteReply Stream.Mul", "<nil> OK")
 
 		c.Close()
@@ -161,7 +157,6 @@ func TestHookErrors(t *testing.T) {
 		outcome weft.Outcome
 		last    string // the last that the failing side's hooks heard of the call
 	}{
-		{"BeforeReadRequestHeader", weft.Refused, "BeforeReadRequestHeader"},
 		{"BeforeReadRequestBody", weft.Refused, "BeforeReadRequestBody Arith.Mul"},
 		{"BeforeWriteReply", weft.Executed, "<nil> FailedPrecondition"},
 		{"BeforeWriteRequest", weft.NotSent, "&{7 8}"},

@@ -1,14 +1,14 @@
 package weft
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"strings"
 	"sync"
+
+	"context"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -17,9 +17,9 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// host runs the calls that the other side makes, on a server as well as on a
-// client. What happens to a call does not depend on how it came here: it is a
-// method, a context with metadata and deadline, a codec and bytes.
+// host is what a server, or a client with Services, has to answer calls with: methods,
+// codecs, and what runs around a call. It does not know by which wire a call came; see
+// arrival.
 type host struct {
 	services   *Services
 	codecs     map[string]codec.Codec
@@ -28,32 +28,36 @@ type host struct {
 	log        *slog.Logger
 
 	authenticate func(context.Context, Credential, *CallInfo) (any, error)
-	unary        []UnaryInterceptor
-	streams      []StreamInterceptor
 	hooks        requestHooks
-	plain        bool // none of these: the short way
+	unary        UnaryFunc  // the interceptors around the handler
+	stream       StreamFunc // the same of streaming calls
+	plain        bool       // nothing of these: the short way
 
-	mu     sync.Mutex
-	served map[*method]*served
+	refused refusals
+
+	mu        sync.Mutex
+	endpoints map[*method]*endpoint
 }
 
-// served is a method as one host runs it.
-type served struct {
+// endpoint is a method as one host runs it.
+type endpoint struct {
 	h     *host
-	m     *method
+	m     *method // nil: there is no such method
 	s     *session.Method
 	stats stats.Method
+	short bool // nothing runs around the handler
 }
 
-func (h *host) setCodecs(all []codec.Codec) error {
-	if all == nil {
-		all = DefaultCodecs()
+// setup is called when the fields that a configuration gives are set.
+func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []StreamInterceptor) error {
+	if codecs == nil {
+		codecs = DefaultCodecs()
 	}
-	h.codecs = make(map[string]codec.Codec, len(all))
-	if len(all) > wire.MaxNames {
-		return Errorf(InvalidArgument, "weft: %d codecs are configured, at most %d are allowed", len(all), wire.MaxNames)
+	h.codecs = make(map[string]codec.Codec, len(codecs))
+	if len(codecs) > wire.MaxNames {
+		return Errorf(InvalidArgument, "weft: %d codecs are configured, at most %d are allowed", len(codecs), wire.MaxNames)
 	}
-	for i, c := range all {
+	for i, c := range codecs {
 		if c == nil {
 			return Errorf(InvalidArgument, "weft: codec %d of the configuration is nil", i)
 		}
@@ -67,257 +71,59 @@ func (h *host) setCodecs(all []codec.Codec) error {
 		h.codecs[name] = c
 		h.names = append(h.names, name)
 	}
+	h.endpoints = make(map[*method]*endpoint)
+	h.plain = h.authenticate == nil && len(unary) == 0 && len(streams) == 0 && !h.hooks.any
+	h.unary, h.stream = chainUnary(unary, handleUnary), chainStream(streams, handleStream)
 	return nil
 }
 
-// ready is called when the fields are set.
-func (h *host) ready() {
-	h.served = make(map[*method]*served)
-	h.plain = h.authenticate == nil && len(h.unary) == 0 && len(h.streams) == 0 && !h.hooks.any
-}
-
-// resolve finds what a caller has bound.
+// resolve finds what a caller of weft's own wire has bound.
 func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) {
-	m, st := h.services.find(name)
-	if st != nil {
-		if h.authenticate != nil {
-			// What there is instead is not for strangers.
-			st.Message = "there is no method " + name
-		}
-		return nil, st
-	}
 	c := h.codecs[codecName]
 	if c == nil {
-		return nil, &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: "NO_CODEC",
+		return nil, &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: wire.ReasonNoCodec,
 			Message: fmt.Sprintf("there is no codec %q here; there are %s", codecName, strings.Join(h.names, ", "))}
 	}
 	z, _ := c.(codec.Sizer)
-	return &session.Binding{Method: h.serve(m), Codec: c, Sizer: z}, nil
+	b := &session.Binding{Codec: c, Sizer: z}
+	m, st := h.services.find(name)
+	switch {
+	case st == nil:
+		b.Method = h.endpoint(m).s
+	case h.authenticate == nil:
+		return nil, st
+	default:
+		// Its caller is authenticated before it is told; the next call looks again.
+		missing := &endpoint{h: h}
+		missing.s = &session.Method{Name: name, Either: true, Serve: missing.run, Data: missing}
+		missing.s.Remove()
+		b.Method = missing.s
+	}
+	return b, nil
 }
 
-// serve returns the method as this host serves it.
-func (h *host) serve(m *method) *session.Method {
+// endpoint returns the method as this host runs it.
+func (h *host) endpoint(m *method) *endpoint {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := h.served[m]
-	if s != nil && !s.s.Removed() {
-		return s.s
+	e := h.endpoints[m]
+	if e != nil && !e.s.Removed() {
+		return e
 	}
-	if s == nil {
-		maps.DeleteFunc(h.served, func(_ *method, old *served) bool { return old.s.Removed() })
-		s = &served{h: h, m: m}
-		s.stats.Sampled = true
-		h.served[m] = s
+	if e == nil {
+		maps.DeleteFunc(h.endpoints, func(_ *method, old *endpoint) bool { return old.s.Removed() })
+		e = &endpoint{h: h, m: m, short: h.plain && m.kind == Unary && m.facts.timeout == 0}
+		e.stats.Sampled = true
+		h.endpoints[m] = e
 	}
-	s.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Serve: s.run, Data: s}
-	m.serve(s.s)
-	return s.s
-}
-
-// run answers one call.
-func (s *served) run(r *session.Request) {
-	err := error(Internal) // if the handler panics
-	defer func() {
-		where := r.Ctx.Session.Number()
-		s.stats.Count(where, uint16(CodeOf(err)))
-		if r.Sampled {
-			s.stats.Time(where, r.Ended-r.Ctx.Received())
-		}
-	}()
-	err = s.answer(r)
-}
-
-// answer runs the call and answers it; the error is what the caller was told.
-func (s *served) answer(r *session.Request) error {
-	r.Compress = s.h.compressor
-	if !s.h.plain || s.m.kind != Unary {
-		return s.answerAround(r)
-	}
-	if st := r.Open(); st != nil {
-		return fail(r, st)
-	}
-	if s.m.raw != nil {
-		return s.answerRaw(r)
-	}
-	req := s.m.newRequest()
-	if err := session.Decode(r.Codec, r.Body, req); err != nil {
-		return fail(r, decodeStatus(r, err))
-	}
-	reply, err := s.m.call(r.Ctx, req)
-	if err != nil {
-		return fail(r, toStatus(err))
-	}
-	r.Reply(reply)
-	return nil
-}
-
-func (s *served) answerRaw(r *session.Request) error {
-	if r.Codec.Name() != "raw" {
-		return fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Message: s.m.name + " takes raw bytes: call it with codec raw, not " + r.Codec.Name()})
-	}
-	reply, err := s.m.raw(r.Ctx, r.Body, r.Scratched())
-	if err != nil {
-		return fail(r, toStatus(err))
-	}
-	r.ReplyBytes(reply)
-	return nil
-}
-
-func fail(r *session.Request, st *wire.Status) error {
-	r.Fail(st)
-	return Code(st.Code)
-}
-
-func decodeStatus(r *session.Request, err error) *wire.Status {
-	return &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: "DECODE",
-		Message: "decode the request with codec " + r.Codec.Name() + ": " + err.Error()}
-}
-
-// answerAround is answer with everything that may be around a call. The order is:
-// hooks on the header, authentication, hooks on the body, decoding, interceptors,
-// the handler, hooks on the reply.
-func (s *served) answerAround(r *session.Request) error {
-	ctx := r.Ctx
-	peer, _ := ctx.Session.Owner.(*Peer)
-	info := &CallInfo{Method: s.m.name, Codec: r.Codec.Name(), Stream: s.m.kind != Unary, Peer: peer}
-	for _, h := range s.h.hooks.beforeHeader {
-		if err := h.BeforeReadRequestHeader(ctx, peer); err != nil {
-			return fail(r, refusal(err))
-		}
-	}
-	for _, h := range s.h.hooks.afterHeader {
-		h.AfterReadRequestHeader(ctx, info)
-	}
-	if err := s.h.admit(ctx, info); err != nil {
-		return fail(r, refusal(err))
-	}
-	for _, h := range s.h.hooks.beforeBody {
-		if err := h.BeforeReadRequestBody(ctx, info); err != nil {
-			return fail(r, refusal(err))
-		}
-	}
-	if info.Stream {
-		return s.answerStream(r, info)
-	}
-	req, st := s.decode(r)
-	var failed error
-	if st != nil {
-		failed = fromStatus(st, s.m.name, "")
-	}
-	for _, h := range s.h.hooks.afterBody {
-		h.AfterReadRequestBody(ctx, info, req, failed)
-	}
-	if st != nil {
-		return fail(r, st)
-	}
-	reply, err := chainUnary(s.h.unary, info, func(ctx context.Context, req any) (reply any, err error) {
-		defer s.caught(r, &err)
-		return s.m.call(ctx, req)
-	})(ctx, req)
-	return s.finish(r, info, reply, err)
-}
-
-// caught turns a panic of the handler into an error, so that what runs around the
-// call sees its end.
-func (s *served) caught(r *session.Request, err *error) {
-	if p := recover(); p != nil {
-		*err = fromStatus(r.Panicked(p), s.m.name, "")
-	}
-}
-
-// finish answers a unary call with hooks around it.
-func (s *served) finish(r *session.Request, info *CallInfo, reply any, err error) error {
-	for _, h := range s.h.hooks.beforeReply {
-		if herr := h.BeforeWriteReply(r.Ctx, info, reply, err); herr != nil {
-			reply, err = nil, herr
-			break
-		}
-	}
-	if err == nil && reply == nil {
-		err = Errorf(Internal, "an interceptor returned neither a reply nor an error")
-	}
-	if err != nil {
-		r.Fail(toStatus(err))
-	} else {
-		r.Reply(reply)
-	}
-	for _, h := range s.h.hooks.afterReply {
-		h.AfterWriteReply(r.Ctx, info, reply, err)
-	}
-	if err != nil {
-		return Code(CodeOf(err))
-	}
-	return nil
-}
-
-func (s *served) decode(r *session.Request) (any, *wire.Status) {
-	if st := r.Open(); st != nil {
-		return nil, st
-	}
-	if s.m.raw != nil && r.Codec.Name() != "raw" {
-		return nil, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Message: s.m.name + " takes raw bytes: call it with codec raw, not " + r.Codec.Name()}
-	}
-	req := s.m.newRequest()
-	if err := session.Decode(r.Codec, r.Body, req); err != nil {
-		return nil, decodeStatus(r, err)
-	}
-	return req, nil
-}
-
-// admit decides whether the caller may make this call.
-func (h *host) admit(ctx *session.Context, info *CallInfo) error {
-	if h.authenticate == nil {
-		return nil
-	}
-	cred := parseCredential(metadataOf(ctx.Meta()).Get(authorization))
-	principal, err := h.authenticate(ctx, cred, info)
-	if err != nil {
-		return unauthenticated(err)
-	}
-	if principal != nil {
-		ctx.SetPrincipal(principal)
-	}
-	return nil
-}
-
-// unauthenticated gives an error of an authentication its code.
-func unauthenticated(err error) error {
-	if CodeOf(err) != Unknown {
-		return err
-	}
-	e := Errorf(Unauthenticated, "%w", err)
+	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil, Serve: e.run, Data: e}
+	m.bind(e.s)
 	return e
 }
 
-// answerStream runs a streaming call.
-func (s *served) answerStream(r *session.Request, info *CallInfo) error {
-	stream := r.Ctx.Stream()
-	stream.SetCompress(s.h.compressor)
-	end := &rawStream{s: stream, ctx: r.Ctx, method: s.m.name, server: true}
-	err := chainStream(s.h.streams, info, func(ctx context.Context, end RawStream) (err error) {
-		defer s.caught(r, &err)
-		return s.m.stream(ctx, end)
-	})(r.Ctx, end)
-	if errors.Is(err, io.EOF) {
-		// A handler that passes the end of its input on has nothing to complain of.
-		err = nil
-	}
-	for _, h := range s.h.hooks.beforeReply {
-		if herr := h.BeforeWriteReply(r.Ctx, info, nil, err); herr != nil {
-			err = herr
-			break
-		}
-	}
-	if err != nil {
-		r.Fail(toStatus(err))
-	} else {
-		r.ReplyBytes(nil)
-	}
-	for _, h := range s.h.hooks.afterReply {
-		h.AfterWriteReply(r.Ctx, info, nil, err)
-	}
-	if err != nil {
-		return Code(CodeOf(err))
-	}
-	return nil
+// panicked logs a panic of the user's code and returns what the caller is told. It is
+// called by the function that recovered, so that the stack is still there.
+func (h *host) panicked(method string, p *Peer, v any) *Error {
+	h.log.Error("handler panicked", "method", method, "peer", p.Addr().String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
 }

@@ -2,25 +2,31 @@ package weft
 
 import "context"
 
-// CallInfo tells about a call to what runs around it. It must not be changed.
+// CallInfo tells about a call to what runs around it. An interceptor that wants
+// another method or peer to be seen hands next a changed copy.
 type CallInfo struct {
 	Method string // "Service.Method"
 	Codec  string // the name of the codec
 	Stream bool
 	Oneway bool
-	Peer   *Peer // the other side; nil on a client before there is a connection
+	Peer   *Peer // the peer; nil on a client before there is a connection
 	Reply  any   // on a client: where the reply will be decoded to; nil on a server
+
+	// What the innermost function of a chain needs. A copy of a CallInfo has it too.
+	out *outgoing
+	in  *arrival
 }
 
 // UnaryFunc is a unary call, or what is left of it, as an interceptor sees it.
 // On a server it takes the decoded request and returns the reply; on a client it
-// returns CallInfo.Reply, filled in.
-type UnaryFunc func(ctx context.Context, req any) (reply any, err error)
+// returns CallInfo.Reply, filled in. info must be the interceptor's own, or a copy
+// of it.
+type UnaryFunc func(ctx context.Context, info *CallInfo, req any) (reply any, err error)
 
 // UnaryInterceptor runs around a unary call. It calls next at most as often as
 // the call may be made, or not at all, and returns what becomes of the call. On a
-// client the reply must be CallInfo.Reply; another one is not looked at. It is
-// called concurrently.
+// client the reply must be CallInfo.Reply; another one is ignored. It is called
+// concurrently.
 type UnaryInterceptor func(ctx context.Context, info *CallInfo, req any, next UnaryFunc) (reply any, err error)
 
 // RawStream is one end of a streaming call without its types.
@@ -37,35 +43,44 @@ type RawStream interface {
 	Context() context.Context
 }
 
+// StreamFunc is a streaming call on a server, or what is left of it.
+type StreamFunc func(ctx context.Context, info *CallInfo, stream RawStream) error
+
 // StreamInterceptor runs around a streaming call on a server. It is called
 // concurrently. It may hand next another RawStream that sees every message.
-type StreamInterceptor func(ctx context.Context, info *CallInfo, stream RawStream, next func(context.Context, RawStream) error) error
+type StreamInterceptor func(ctx context.Context, info *CallInfo, stream RawStream, next StreamFunc) error
+
+// OpenFunc opens a streaming call on a client, or is what is left of that.
+type OpenFunc func(ctx context.Context, info *CallInfo) (RawStream, error)
 
 // ClientStreamInterceptor runs around the opening of a streaming call on a client.
 // It is called concurrently. It may return another RawStream that sees every message.
-type ClientStreamInterceptor func(ctx context.Context, info *CallInfo, next func(context.Context) (RawStream, error)) (RawStream, error)
+type ClientStreamInterceptor func(ctx context.Context, info *CallInfo, next OpenFunc) (RawStream, error)
 
-// chainUnary puts the interceptors around a call, the first outermost.
-func chainUnary(all []UnaryInterceptor, info *CallInfo, last UnaryFunc) UnaryFunc {
+// chainUnary puts the interceptors around last, the first outermost. It is called
+// once for a configuration, not for each call.
+func chainUnary(all []UnaryInterceptor, last UnaryFunc) UnaryFunc {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last
-		last = func(ctx context.Context, req any) (any, error) { return interceptor(ctx, info, req, next) }
+		last = func(ctx context.Context, info *CallInfo, req any) (any, error) {
+			return interceptor(ctx, info, req, next)
+		}
 	}
 	return last
 }
 
-func chainStream(all []StreamInterceptor, info *CallInfo, last func(context.Context, RawStream) error) func(context.Context, RawStream) error {
+func chainStream(all []StreamInterceptor, last StreamFunc) StreamFunc {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last
-		last = func(ctx context.Context, s RawStream) error { return interceptor(ctx, info, s, next) }
+		last = func(ctx context.Context, info *CallInfo, s RawStream) error { return interceptor(ctx, info, s, next) }
 	}
 	return last
 }
 
-func chainOpen(all []ClientStreamInterceptor, info *CallInfo, last func(context.Context) (RawStream, error)) func(context.Context) (RawStream, error) {
+func chainOpen(all []ClientStreamInterceptor, last OpenFunc) OpenFunc {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last
-		last = func(ctx context.Context) (RawStream, error) { return interceptor(ctx, info, next) }
+		last = func(ctx context.Context, info *CallInfo) (RawStream, error) { return interceptor(ctx, info, next) }
 	}
 	return last
 }

@@ -46,7 +46,7 @@ func (d *diary) want(t *testing.T, lines ...string) {
 func (d *diary) unary(name string) weft.UnaryInterceptor {
 	return func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 		d.add("%s in %s", name, info.Method)
-		reply, err := next(ctx, req)
+		reply, err := next(ctx, info, req)
 		d.add("%s out %v", name, weft.CodeOf(err))
 		return reply, err
 	}
@@ -94,23 +94,23 @@ func TestServerInterceptor(t *testing.T) {
 		{"short-circuit with an error", func(context.Context, *weft.CallInfo, any, weft.UnaryFunc) (any, error) {
 			return nil, weft.Errorf(weft.PermissionDenied, "not you")
 		}, 0, weft.PermissionDenied, "not you", 0},
-		{"another request", func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			return next(ctx, &Args{req.(*Args).A, 3})
+		{"another request", func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			return next(ctx, info, &Args{req.(*Args).A, 3})
 		}, 21, 0, "", 1},
-		{"another reply", func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			reply, err := next(ctx, req)
+		{"another reply", func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			reply, err := next(ctx, info, req)
 			return &Product{reply.(*Product).C + 1}, err
 		}, 57, 0, "", 1},
-		{"another error", func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			_, err := next(ctx, req)
+		{"another error", func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			_, err := next(ctx, info, req)
 			return nil, errors.Join(err, weft.Aborted)
 		}, 0, weft.Aborted, "", 1},
-		{"a context with a value", func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			return next(context.WithValue(ctx, diaryKey{}, 100), req)
+		{"a context with a value", func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			return next(context.WithValue(ctx, diaryKey{}, 100), info, req)
 		}, 156, 0, "", 1},
-		{"twice", func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-			next(ctx, req)
-			return next(ctx, req)
+		{"twice", func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+			next(ctx, info, req)
+			return next(ctx, info, req)
 		}, 56, 0, "", 2},
 		{"neither", func(context.Context, *weft.CallInfo, any, weft.UnaryFunc) (any, error) { return nil, nil }, 0, weft.Internal, "neither a reply nor an error", 0},
 		{"a panic", func(context.Context, *weft.CallInfo, any, weft.UnaryFunc) (any, error) { panic("x") }, 0, weft.Internal, "panicked", 0},
@@ -118,7 +118,7 @@ func TestServerInterceptor(t *testing.T) {
 			if info.Method != "Arith.Mul" || info.Codec != "msgpack" || info.Stream || info.Peer != weft.PeerFrom(ctx) || info.Reply != nil {
 				return nil, weft.Errorf(weft.Internal, "%+v", info)
 			}
-			return next(ctx, req)
+			return next(ctx, info, req)
 		}, 56, 0, "", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestClientInterceptor(t *testing.T) {
 	ctx := t.Context()
 
 	intercept = func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-		reply, err := next(weft.WithMetadata(ctx, "added", "1"), req)
+		reply, err := next(weft.WithMetadata(ctx, "added", "1"), info, req)
 		if reply != info.Reply || info.Peer != nil {
 			t.Errorf("reply %v, info %+v", reply, info)
 		}
@@ -171,12 +171,12 @@ func TestClientInterceptor(t *testing.T) {
 	}
 
 	calls := 0
-	intercept = func(ctx context.Context, _ *weft.CallInfo, _ any, next weft.UnaryFunc) (any, error) { // tries again
-		if reply, err := next(ctx, &Args{1, 0}); err == nil {
+	intercept = func(ctx context.Context, info *weft.CallInfo, _ any, next weft.UnaryFunc) (any, error) { // tries again
+		if reply, err := next(ctx, info, &Args{1, 0}); err == nil {
 			return reply, nil
 		}
 		calls++
-		return next(ctx, &Args{6, 3})
+		return next(ctx, info, &Args{6, 3})
 	}
 	if p, err := weft.Invoke[Product](ctx, c, "Arith.Div", &Args{}); err != nil || p.C != 2 || calls != 1 {
 		t.Errorf("%v, %v", p, err)
@@ -195,7 +195,7 @@ func TestClientInterceptor(t *testing.T) {
 		if !info.Oneway {
 			t.Errorf("info %+v of a notification", info)
 		}
-		return next(ctx, req)
+		return next(ctx, info, req)
 	}
 	must(t, c.Notify(ctx, "Arith.Mul", &Args{}))
 }
@@ -226,23 +226,23 @@ func (w watched) Recv(msg any) error {
 func TestStreamInterceptors(t *testing.T) {
 	var client, server diary
 	w := start(t, &weft.ServerConfig{StreamInterceptors: []weft.StreamInterceptor{
-		func(ctx context.Context, info *weft.CallInfo, end weft.RawStream, next func(context.Context, weft.RawStream) error) error {
+		func(ctx context.Context, info *weft.CallInfo, end weft.RawStream, next weft.StreamFunc) error {
 			server.add("outer %s %v", info.Method, info.Stream)
-			return next(ctx, end)
+			return next(ctx, info, end)
 		},
-		func(ctx context.Context, _ *weft.CallInfo, end weft.RawStream, next func(context.Context, weft.RawStream) error) error {
-			err := next(ctx, watched{end, &server, "server"})
+		func(ctx context.Context, info *weft.CallInfo, end weft.RawStream, next weft.StreamFunc) error {
+			err := next(ctx, info, watched{end, &server, "server"})
 			server.add("returned %v", err)
 			return err
 		},
 	}}, streams)
 	c := w.dial(&weft.ClientConfig{StreamInterceptors: []weft.ClientStreamInterceptor{
-		func(ctx context.Context, info *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
+		func(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
 			client.add("outer %s %v", info.Method, info.Stream)
-			return next(ctx)
+			return next(ctx, info)
 		},
-		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
-			end, err := next(ctx)
+		func(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+			end, err := next(ctx, info)
 			return watched{end, &client, "client"}, err
 		},
 	}})
@@ -258,16 +258,16 @@ func TestStreamInterceptors(t *testing.T) {
 func TestStreamInterceptorsRefuse(t *testing.T) {
 	refuse := false
 	w := start(t, &weft.ServerConfig{StreamInterceptors: []weft.StreamInterceptor{
-		func(context.Context, *weft.CallInfo, weft.RawStream, func(context.Context, weft.RawStream) error) error {
+		func(context.Context, *weft.CallInfo, weft.RawStream, weft.StreamFunc) error {
 			return weft.Errorf(weft.PermissionDenied, "not at the server")
 		},
 	}}, streams)
 	c := w.dial(&weft.ClientConfig{StreamInterceptors: []weft.ClientStreamInterceptor{
-		func(ctx context.Context, _ *weft.CallInfo, next func(context.Context) (weft.RawStream, error)) (weft.RawStream, error) {
+		func(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
 			if refuse {
 				return nil, io.ErrClosedPipe
 			}
-			return next(ctx)
+			return next(ctx, info)
 		},
 	}})
 	wantError(t, drainStream(t.Context(), c, "Stream.Mul"), weft.PermissionDenied, weft.Executed, "not at the server")

@@ -3,7 +3,6 @@ package weft
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -19,45 +18,46 @@ import (
 
 // link is one connection of a client, made anew whenever it is lost. It begins
 // to connect when it is first needed. The goroutine that connects reads from then on,
-// until it is lost; who finds that the connection is of no more use has another
-// goroutine connect, so that there is never more than one attempt under way.
+// until it is lost; the goroutine that finds that the connection is of no more use has
+// another one connect, so that there is never more than one attempt under way.
 type link struct {
 	c         *Client
 	transport transport.Transport
+	wire      Wire // nil: weft's own
 	addr      string
 
-	current atomic.Pointer[session.Session]
+	current atomic.Pointer[Peer]
 
 	mu      sync.Mutex
-	live    map[*session.Session]struct{} // the current one, and those whose calls end in peace
-	last    *session.Session              // the one that was made last, alive or not
+	live    map[*Peer]struct{} // the current one, and those whose calls still end
+	last    *Peer              // the one that was made last, alive or not
 	running bool
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes
 	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
 	tries   int           // attempts since the last connection
-	began   time.Time     // the last connection; it belongs to who connects
-	drained bool          // the last server said goodbye; likewise
-	wanted  chan struct{} // somebody waits
+	began   time.Time     // the last connection; it belongs to the goroutine that connects
+	drained bool          // the last server has drained; likewise
+	wanted  chan struct{} // a caller waits
 }
 
-// afterDrain is the first pause after a server has said goodbye.
+// afterDrain is the first pause after a server has drained.
 const afterDrain = 10 * time.Millisecond
 
-// impatient is the longest pause between two attempts while somebody waits.
+// impatient is the longest pause between two attempts while a caller waits.
 const impatient = time.Second
 
-func newLink(c *Client, t transport.Transport, addr string) *link {
+func newLink(c *Client, a address) *link {
 	return &link{
-		c: c, transport: t, addr: addr, live: make(map[*session.Session]struct{}),
+		c: c, transport: a.transport, wire: a.wire, addr: a.rest, live: make(map[*Peer]struct{}),
 		changed: make(chan struct{}), wanted: make(chan struct{}, 1),
 	}
 }
 
-// session returns the link's session if it can be used.
-func (l *link) session() *session.Session {
-	if s := l.current.Load(); s != nil && s.Usable() {
-		return s
+// peer returns the link's connection if it can be used.
+func (l *link) peer() *Peer {
+	if p := l.current.Load(); p != nil && p.usable() {
+		return p
 	}
 	return nil
 }
@@ -66,11 +66,10 @@ func (l *link) session() *session.Session {
 func (l *link) wake() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.start()
+	l.startLocked()
 }
 
-// start is called with the lock held.
-func (l *link) start() {
+func (l *link) startLocked() {
 	if l.running || l.retired || l.c.closed.Load() {
 		return
 	}
@@ -88,24 +87,24 @@ func (l *link) first(ctx context.Context) error {
 	return nil
 }
 
-// wait waits for a session.
-func (l *link) wait(ctx context.Context) (*session.Session, *Error) {
+// wait waits for a connection.
+func (l *link) wait(ctx context.Context) (*Peer, *Error) {
 	return l.waitFor(ctx, l.c.cfg.NoWaitForReady)
 }
 
-// waitFor waits for a session until ctx ends or, if fast, an attempt has failed. One
-// that was made meanwhile and is lost already will do: who calls on it is told why.
-func (l *link) waitFor(ctx context.Context, fast bool) (*session.Session, *Error) {
+// waitFor waits for a connection until ctx ends or, if fast, an attempt has failed. One
+// that was made meanwhile and is lost already will do: its caller is told why.
+func (l *link) waitFor(ctx context.Context, fast bool) (*Peer, *Error) {
 	l.mu.Lock()
 	before := l.last
 	l.mu.Unlock()
 	for {
 		l.mu.Lock()
-		l.start()
+		l.startLocked()
 		changed, failed, retired, last := l.changed, l.failed, l.retired, l.last
 		l.mu.Unlock()
-		if s := l.session(); s != nil {
-			return s, nil
+		if p := l.peer(); p != nil {
+			return p, nil
 		}
 		if last != before {
 			return last, nil
@@ -146,28 +145,28 @@ func (l *link) change(f func()) {
 
 // run connects, and reads until the connection has ended.
 func (l *link) run() {
-	var s *session.Session
+	var p *Peer
 	defer func() {
-		if s == nil { // also when a hook has ended this goroutine
+		if p == nil { // also when a hook has ended this goroutine
 			l.c.wg.Done()
 		}
 	}()
-	if s = l.reconnect(); s == nil {
+	if p = l.reconnect(); p == nil {
 		return
 	}
-	s.Run(func() { l.leave(s, true) }, func() {
-		l.ended(s)
-		l.leave(s, false)
+	p.run(func() { l.leave(p, true) }, func() {
+		l.ended(p)
+		l.leave(p, false)
 		l.c.wg.Done()
 	})
 }
 
-// leave has the link connect again if s, which is lost or whose server shuts down, is
-// its connection still. What is left of its calls ends in peace.
-func (l *link) leave(s *session.Session, drained bool) {
+// leave has the link connect again if p, which is lost or whose server shuts down, is
+// its connection still. The calls that are open on p still end.
+func (l *link) leave(p *Peer, drained bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.retired || !l.current.CompareAndSwap(s, nil) {
+	if l.retired || !l.current.CompareAndSwap(p, nil) {
 		return
 	}
 	l.drained = drained
@@ -178,43 +177,49 @@ func (l *link) leave(s *session.Session, drained bool) {
 
 // reconnect tries to connect until there is a connection. It returns nil when there
 // is not to be one.
-func (l *link) reconnect() *session.Session {
-	// Whoever lets us in only to see us off would otherwise be asked without end.
+func (l *link) reconnect() *Peer {
+	// A server that accepts connections only to end them would otherwise be dialed
+	// without end.
 	if !l.began.IsZero() && time.Since(l.began) < l.c.cfg.Backoff && !l.pause() {
 		return nil
 	}
 	for !l.over() {
-		s, err := l.connect(l.c.life)
+		p, err := l.connect(l.c.life)
 		if err != nil {
+			l.c.failures.Add(1)
 			l.change(func() {
 				l.failed = err
 				l.tries++
-				// Who still waits is woken now and says so again.
+				// Callers that still wait are woken now and ask again.
 				select {
 				case <-l.wanted:
 				default:
 				}
 			})
-			l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
+			// The first failure is what Dial or a call returns; then fewer the longer it lasts.
+			if l.tries > 1 && l.tries&(l.tries-1) == 0 {
+				l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
+			}
 			if l.pause() {
 				continue
 			}
 			return nil
 		}
+		l.c.connects.Add(1)
 		retired := false
 		l.began, l.drained = time.Now(), false
 		l.change(func() {
 			l.failed, l.tries = nil, 0
 			if retired = l.retired; !retired {
-				l.live[s] = struct{}{}
-				l.last = s
-				l.current.Store(s)
+				l.live[p] = struct{}{}
+				l.last = p
+				l.current.Store(p)
 			}
 		})
 		if retired {
-			s.Close(closedStatus())
+			p.end()
 		}
-		return s
+		return p
 	}
 	return nil
 }
@@ -226,24 +231,25 @@ func (l *link) over() bool {
 	return l.retired || l.c.life.Err() != nil
 }
 
-func (l *link) ended(s *session.Session) {
+func (l *link) ended(p *Peer) {
 	l.mu.Lock()
-	delete(l.live, s)
+	delete(l.live, p)
 	l.mu.Unlock()
-	err := fromStatus(s.Err(), "", l.c.address)
+	err := p.ended()
+	err.Peer = l.c.address
 	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "error", err.Message)
 	for _, h := range l.c.hooks.closed {
-		h.ConnClosed(s.Owner.(*Peer), err)
+		h.ConnClosed(p, err)
 	}
 }
 
-// pause waits before the next attempt: longer each time, but not long while
-// somebody waits. It returns false when the client was closed.
+// pause waits before the next attempt: longer each time, but not long while a caller
+// waits. It returns false when the client was closed.
 func (l *link) pause() bool {
 	f := &l.c.cfg
 	d := float64(f.Backoff)
 	if l.drained {
-		// The server said goodbye: the next one is likely to be here soon.
+		// The server has drained: the next one is likely to be here soon.
 		d = min(d, float64(afterDrain))
 	}
 	for i := 1; i < l.tries && d < float64(f.MaxBackoff); i++ {
@@ -260,7 +266,7 @@ func (l *link) pause() bool {
 		case <-full.C:
 			return true
 		case <-short.C:
-			// From now on, whoever waits gets an attempt at once.
+			// From now on, a caller that waits gets an attempt at once.
 			wanted = l.wanted
 		case <-wanted:
 			return true
@@ -271,36 +277,69 @@ func (l *link) pause() bool {
 }
 
 // connect makes one attempt.
-func (l *link) connect(ctx context.Context) (*session.Session, *Error) {
-	handshake := l.c.session.Limits.HandshakeTimeout // each step has that long
-	dial, done := context.WithTimeout(ctx, handshake)
-	conn, err := l.transport.Dial(dial, l.addr)
+func (l *link) connect(ctx context.Context) (*Peer, *Error) {
+	credential, err := l.credential(ctx)
+	if err != nil {
+		return nil, l.failure(err)
+	}
+	if l.wire != nil {
+		return l.connectForeign(ctx, credential)
+	}
+	conn, err := l.dial(ctx)
+	if err != nil {
+		return nil, l.failure(err)
+	}
+	s, st := session.Dial(ctx, conn, &l.c.session, credential.encode())
+	if st != nil {
+		return nil, fromStatus(st, "", l.c.address)
+	}
+	return s.Owner.(*Peer), nil
+}
+
+// connectForeign is connect for a foreign wire.
+func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer, *Error) {
+	bound, done := context.WithTimeout(ctx, 2*l.c.session.Limits.HandshakeTimeout)
+	w, err := l.wire.Dial(bound, WireConfig{
+		Dial: l.dial, Address: l.addr, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
+	})
 	done()
 	if err != nil {
 		return nil, l.failure(err)
 	}
-	if conn, err = l.secure(ctx, conn); err != nil {
-		return nil, l.failure(err)
+	p := &Peer{w: w, wire: l.wire.Scheme(), conn: w.Conn(), caller: &l.c.caller, number: l.c.exec.Number()}
+	for _, h := range l.c.hooks.opened {
+		h.ConnOpened(p)
 	}
-	credential := ""
-	if l.c.cfg.ConnCredential != nil {
-		ask, done := context.WithTimeout(ctx, handshake)
-		cred, err := l.c.cfg.ConnCredential(ask)
-		done()
-		if err != nil {
-			conn.Close()
-			return nil, l.failure(unauthenticated(err))
-		}
-		if credential = cred.encode(); len(credential) > wire.MaxCredential {
-			conn.Close()
-			return nil, l.failure(Errorf(InvalidArgument, "the credential has %d bytes, at most %d are allowed", len(credential), wire.MaxCredential))
-		}
+	return p, nil
+}
+
+// credential asks for that of the connection.
+func (l *link) credential(ctx context.Context) (Credential, error) {
+	if l.c.cfg.ConnCredential == nil {
+		return Credential{}, nil
 	}
-	s, st := session.Dial(ctx, conn, &l.c.session, credential)
-	if st != nil {
-		return nil, fromStatus(st, "", l.c.address)
+	ask, done := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
+	defer done()
+	cred, err := l.c.cfg.ConnCredential(ask)
+	if err != nil {
+		return cred, unauthenticated(err)
 	}
-	return s, nil
+	if n := len(cred.encode()); n > wire.MaxCredential {
+		return cred, Errorf(InvalidArgument, "the credential has %d bytes, at most %d are allowed", n, wire.MaxCredential)
+	}
+	return cred, nil
+}
+
+// dial makes the connection underneath, with TLS if there is to be some. Each step has
+// the time of the handshake.
+func (l *link) dial(ctx context.Context) (net.Conn, error) {
+	dial, done := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
+	conn, err := l.transport.Dial(dial, l.addr)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	return l.secure(ctx, conn)
 }
 
 // secure does the TLS handshake, if there is to be one.
@@ -311,13 +350,16 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 			conn.Close()
 			return nil, Errorf(FailedPrecondition, "TLSFunc returned no TLS configuration")
 		}
-		cfg = tlsConfig(cfg)
 	}
 	if cfg == nil {
 		return conn, nil
 	}
+	if l.wire != nil {
+		cfg = withProtocols(cfg, l.wire.Protocols()...)
+	} else {
+		cfg = tlsConfig(cfg)
+	}
 	if cfg.ServerName == "" {
-		cfg = cfg.Clone()
 		cfg.ServerName = l.addr
 		if host, _, err := net.SplitHostPort(l.addr); err == nil {
 			cfg.ServerName = host
@@ -342,10 +384,10 @@ func (l *link) failure(err error) *Error {
 	return e
 }
 
-// retire takes the link out of use for a shutdown, and returns the sessions that
+// retire takes the link out of use for a shutdown, and returns the connections that
 // may still have calls.
-func (l *link) retire() []*session.Session {
-	var live []*session.Session
+func (l *link) retire() []*Peer {
+	var live []*Peer
 	l.change(func() {
 		l.retired = true
 		l.current.Store(nil)
@@ -354,11 +396,9 @@ func (l *link) retire() []*session.Session {
 	return live
 }
 
-// close ends the link's sessions.
+// close ends the link's connections.
 func (l *link) close() {
-	for _, s := range l.retire() {
-		s.Close(closedStatus())
+	for _, p := range l.retire() {
+		p.end()
 	}
 }
-
-func asWeft(err error, e **Error) bool { return errors.As(err, e) }

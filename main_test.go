@@ -3,6 +3,7 @@ package weft_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -13,7 +14,11 @@ import (
 	"github.com/weftrpc/weft/transport/mem"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	// Tests of what is logged by default set it themselves.
+	slog.SetDefault(slog.New(slog.DiscardHandler))
+	leak.Main(m)
+}
 
 // Args and Product are the messages of most tests, Arith their service.
 type (

@@ -205,7 +205,11 @@ func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 	if m.wrong != "" {
 		return Errorf(InvalidArgument, "%s", m.wrong)
 	}
-	if limit := int(c.Session.Peer().MaxMetadata); len(m.pairs) > limit {
+	limit := DefaultMaxMetadata
+	if c.Session != nil {
+		limit = int(c.Session.Peer().MaxMetadata)
+	}
+	if len(m.pairs) > limit {
 		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d", len(m.pairs), limit)
 	}
 	c.SetReplyMeta(m.pairs)

@@ -2,63 +2,60 @@ package weft
 
 import (
 	"context"
-	"time"
 
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// maxOneway is how many one-way calls of a connection may be under way. Nobody waits
-// for their ends, so without a bound whoever makes them faster than they are dealt
-// with would leave no room for other calls.
+// maxOneway is how many one-way calls of a connection may be under way. No caller
+// waits for their ends, so without a bound a caller that makes them faster than they
+// are dealt with would leave no room for other calls.
 const maxOneway = 1024
 
-// newPeer makes the peer of a session whose hellos are known.
-func newPeer(s *session.Session, c *caller) *Peer {
-	room := max(1, min(maxOneway, int(s.Peer().MaxCalls)/2))
-	return &Peer{s: s, conn: s.Conn(), caller: c, oneway: make(chan struct{}, room)}
-}
-
-// notify makes a one-way call: it returns when the request has been handed to
-// the connection.
-func notify(ctx context.Context, c Caller, method string, args any, opts []CallOption) error {
-	return c.Call(ctx, method, args, nil, append(opts[:len(opts):len(opts)], optionFunc(func(o *callOptions) error {
+// asOneway makes a call a one-way call.
+func asOneway(opts []CallOption) []CallOption {
+	return append(opts[:len(opts):len(opts)], optionFunc(func(o *callOptions) error {
 		o.oneway = true
 		return nil
-	}))...)
+	}))
 }
 
-// send makes a one-way call on a session. Its slot stays taken until the other side
-// has dealt with it.
-func (c *caller) send(ctx context.Context, s *session.Session, sc *session.Call, o *callOptions) error {
-	peer, _ := s.Owner.(*Peer)
-	err := peer.waitOneway(ctx, sc)
+// startOneway makes a one-way call on a connection: it returns when the request has
+// been handed to the session. Its slot stays taken until the peer has dealt with it.
+func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call) error {
+	err := p.waitOneway(ctx, sc)
 	if err != nil {
-		c.recycle(sc, o)
+		sc.Reset()
+		c.calls.Put(sc)
 		return err
 	}
 	started := false
 	defer func() {
 		if !started { // or the user's code in it has panicked
-			<-peer.oneway
+			<-p.oneway
 		}
 	}()
-	info, err := c.beforeRequest(ctx, s, sc)
-	if err != nil {
-		c.recycle(sc, o)
-		return err
+	var info *CallInfo
+	if c.hooks.any {
+		info = &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Oneway: true, Peer: p}
+		if err := c.beforeRequest(ctx, info, sc.Args); err != nil {
+			sc.Reset()
+			c.calls.Put(sc)
+			return err
+		}
 	}
 	args := sc.Args
 	sc.Async = func(sc *session.Call) {
-		<-peer.oneway
-		_ = c.ended(s, sc) // it is counted, and its error is nobody's
+		<-p.oneway
+		_ = c.ended(p.s, sc) // it is counted; no caller waits for its error
 		sc.Reset()
 		c.calls.Put(sc)
 	}
-	// Once it has started, sc belongs to whoever ends it.
-	if st := s.Start(ctx, sc); st != nil {
-		err = failed(s, sc.Method, st)
-		c.recycle(sc, o)
+	// Once it has started, sc belongs to the goroutine that ends it.
+	if st := p.s.Start(ctx, sc); st != nil {
+		err = failed(p.s, sc.Method, st)
+		sc.Reset()
+		c.calls.Put(sc)
 	} else {
 		started = true
 	}
@@ -76,16 +73,8 @@ func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
 		return nil
 	default:
 	}
-	at := session.Nanos()
-	if until := at + sc.Timeout; sc.Timeout > 0 && (sc.Deadline == 0 || until < sc.Deadline) {
-		sc.Deadline = until
-	}
-	sc.Timeout = 0
-	if sc.Deadline != 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(sc.Deadline-at))
-		defer cancel()
-	}
+	ctx, cancel := bounded(ctx, sc.Deadline)
+	defer cancel()
 	select {
 	case p.oneway <- struct{}{}:
 		return nil

@@ -13,28 +13,46 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Peer is the other side of a connection. A handler finds its caller's with
-// PeerFrom; a server lists all with Peers. It may be kept and used by any goroutine
-// until the connection ends: a server calls its client with it, and the other way round.
+// Peer is what a connection leads to: for a server a client, for a client its server.
+// A handler finds its caller's with PeerFrom; a server lists all with Peers. It may be
+// kept and used by any goroutine until the connection ends: a server calls its client
+// with it, and the other way round.
 type Peer struct {
-	s         *session.Session
+	s         *session.Session // nil: the connection has a foreign wire
+	w         WireConn         // makes calls on a foreign wire; nil: it has none to this peer
+	wire      string           // the name of the foreign wire
+	door      *DoorConn        // of a connection that a door serves
 	conn      net.Conn
 	caller    *caller
 	principal any
+	number    uint32        // spreads what counts the calls
 	oneway    chan struct{} // holds one for each one-way call under way
+	flights   flights       // calls under way on a foreign wire
+}
+
+var _ StreamCaller = (*Peer)(nil)
+
+// newPeer makes the peer of a session whose hellos are known.
+func newPeer(s *session.Session, c *caller) *Peer {
+	room := max(1, min(maxOneway, int(s.Peer().MaxCalls)/2))
+	return &Peer{s: s, conn: s.Conn(), caller: c, number: s.Number(), oneway: make(chan struct{}, room)}
 }
 
 // PeerFrom returns, in a handler, the caller's side of the connection; nil when
 // ctx is not that of a handler.
 func PeerFrom(ctx context.Context) *Peer {
 	if c := session.FromContext(ctx); c != nil {
-		p, _ := c.Session.Owner.(*Peer)
-		return p
+		return peerOf(c)
 	}
 	return nil
 }
 
-// Addr is the address of the other side.
+func peerOf(c *session.Context) *Peer {
+	p, _ := c.Owner().(*Peer)
+	return p
+}
+
+// Addr is the address of the peer.
 func (p *Peer) Addr() net.Addr { return p.conn.RemoteAddr() }
 
 // LocalAddr is the address of this side.
@@ -54,56 +72,177 @@ func (p *Peer) TLS() *tls.ConnectionState {
 // Principal is what AuthenticateConn returned for the connection.
 func (p *Peer) Principal() any { return p.principal }
 
-// Software is what the other side says of itself, for example "weft-go/0.1". It
-// is not verified.
-func (p *Peer) Software() string { return p.s.Peer().Software }
-
-// Done is closed when the connection has ended.
-func (p *Peer) Done() <-chan struct{} { return p.s.Done() }
-
-// Call makes a unary call to the other side; see Client.Call.
-func (p *Peer) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
-	o, err := p.caller.options(method, opts)
-	if err != nil {
-		return err
+// Wire is the protocol of the connection: "weft", or the name of a door or the scheme
+// of a wire.
+func (p *Peer) Wire() string {
+	if p.s != nil {
+		return "weft"
 	}
-	return p.caller.call(ctx, p.s, method, args, reply, &o)
+	return p.wire
 }
 
-// Notify makes a one-way call to the other side; see Client.Notify.
+// Software is what the peer says of itself, for example "weft-go/0.1"; empty where the
+// wire has no place for it. It is not verified.
+func (p *Peer) Software() string {
+	if p.s == nil {
+		return ""
+	}
+	return p.s.Peer().Software
+}
+
+// Done is closed when the connection has ended.
+func (p *Peer) Done() <-chan struct{} {
+	switch {
+	case p.s != nil:
+		return p.s.Done()
+	case p.door != nil:
+		return p.door.done
+	default:
+		return p.w.Done()
+	}
+}
+
+// Call makes a unary call to the peer; see Client.Call. A peer whose wire has no calls
+// in this direction gives an error with Unimplemented and ReasonNoCallback.
+func (p *Peer) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
+	return p.caller.invoke(ctx, p, method, args, reply, opts)
+}
+
+// Notify makes a one-way call to the peer; see Client.Notify.
 func (p *Peer) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
-	return notify(ctx, p, method, args, opts)
+	return p.caller.invoke(ctx, p, method, args, nil, asOneway(opts))
+}
+
+// OpenStream opens a streaming call of the peer; see Client.OpenStream.
+func (p *Peer) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
+	return p.caller.open(ctx, p, method, sample, opts)
 }
 
 // Close ends the connection at once. Open calls fail.
-func (p *Peer) Close() { p.s.Close(closedStatus()) }
+func (p *Peer) Close() { p.end() }
 
-// OpenStream opens a streaming call of the other side; see Client.OpenStream.
-func (p *Peer) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
-	o, err := p.caller.options(method, opts)
-	if err != nil {
-		return nil, err
+func (p *Peer) attempt(ctx context.Context, x *outgoing, args any) error {
+	return p.caller.call(ctx, p, x, args)
+}
+
+func (p *Peer) openOnce(ctx context.Context, x *outgoing) (RawStream, error) {
+	return p.caller.openOn(ctx, p, x)
+}
+
+// ping asks for a sign of life.
+func (p *Peer) ping(ctx context.Context) error {
+	if p.s == nil {
+		return p.pingForeign(ctx)
 	}
-	return p.caller.open(ctx, p.s, method, o, sample)
+	if st := p.s.Ping(ctx); st != nil {
+		return fromStatus(st, "", p.Addr().String())
+	}
+	return nil
+}
+
+// usable reports whether a call could be opened now, as far as is known.
+func (p *Peer) usable() bool {
+	if p.s != nil {
+		return p.s.Usable()
+	}
+	select {
+	case <-p.Done():
+		return false
+	default:
+		return p.w != nil
+	}
+}
+
+// load is about how many calls this side has open.
+func (p *Peer) load() int {
+	if p.s != nil {
+		return p.s.Load()
+	}
+	return p.flights.count()
+}
+
+// incoming is how many calls of the peer wait or run.
+func (p *Peer) incoming() int {
+	switch {
+	case p.s != nil:
+		return p.s.Incoming()
+	case p.door != nil:
+		return p.door.flights.count()
+	}
+	return 0
+}
+
+// run is the connection of a client from its handshake to its end; see session.Run.
+func (p *Peer) run(gone, ended func()) {
+	if p.s != nil {
+		p.s.Run(gone, ended)
+		return
+	}
+	<-p.w.Done()
+	gone()
+	<-p.flights.close()
+	p.w.Close()
+	ended()
+}
+
+// end closes the connection at once.
+func (p *Peer) end() {
+	switch {
+	case p.s != nil:
+		p.s.Close(closedStatus())
+	case p.door != nil:
+		p.door.cutOff()
+	default:
+		p.w.Close()
+	}
+}
+
+// ended is why the connection has ended.
+func (p *Peer) ended() *Error {
+	switch {
+	case p.s != nil:
+		return fromStatus(p.s.Err(), "", p.Addr().String())
+	case p.door != nil:
+		return p.door.why()
+	}
+	e := Errorf(Unavailable, "the connection has ended")
+	if err := p.w.Err(); err != nil {
+		asWeft(lost(err, "", p), &e)
+	}
+	return e
+}
+
+// drain lets the calls of a client's connection end, in both directions. It returns
+// false when done was closed first.
+func (p *Peer) drain(done <-chan struct{}) bool {
+	if p.s != nil {
+		ok := p.s.Drain(done, "the client is shutting down")
+		p.s.Leave(lingering)
+		return ok
+	}
+	select {
+	case <-p.flights.close():
+		p.w.Close()
+		return true
+	case <-done:
+		return false
+	}
 }
 
 // tlsConfig readies a configuration for use on a connection.
-func tlsConfig(c *tls.Config) *tls.Config {
-	c = c.Clone()
-	if len(c.NextProtos) == 0 {
-		c.NextProtos = []string{"weft/1"}
-	}
-	return c
-}
+func tlsConfig(c *tls.Config) *tls.Config { return withProtocols(c, alpn) }
 
-// plainHint explains a TLS handshake that failed because the other side does not
-// speak TLS.
+// alpn is the name of weft's own wire in the negotiation of protocols by TLS.
+const alpn = "weft/1"
+
+// plainHint explains a TLS handshake that failed because the peer does not speak
+// TLS.
 func plainHint(err error) error {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return fmt.Errorf("the other side does not speak TLS: %w", err)
+		return fmt.Errorf("the peer does not speak TLS: %w", err)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("the other side closed the connection; it may not speak TLS: %w", err)
+		return fmt.Errorf("the peer closed the connection; it may not speak TLS: %w", err)
 	}
 	return err
 }

@@ -25,7 +25,9 @@ import (
 // which names the method and what is wrong with it. So is a value without a
 // suitable method, and a name that is registered already. After an error nothing
 // has been registered.
-func (s *Services) Register(receiver any) error {
+//
+// The options are those of every method of the value, and For gives some to one.
+func (s *Services) Register(receiver any, opts ...MethodOption) error {
 	t := reflect.TypeOf(receiver)
 	if t == nil {
 		return Errorf(InvalidArgument, "weft: register: the value is nil")
@@ -35,24 +37,28 @@ func (s *Services) Register(receiver any) error {
 	if !token.IsExported(name) {
 		return Errorf(InvalidArgument, "weft: register: type %v is not exported or has no name; use RegisterName", t)
 	}
-	return s.register(name, receiver, nil)
+	return s.register(name, receiver, nil, opts)
 }
 
 // RegisterName is Register with a name of its own for the service.
-func (s *Services) RegisterName(service string, receiver any) error {
-	return s.register(service, receiver, nil)
+func (s *Services) RegisterName(service string, receiver any, opts ...MethodOption) error {
+	return s.register(service, receiver, nil, opts)
 }
 
 // RegisterMethods registers only the named methods of a value: names maps the
 // methods' names in Go to their names on the wire.
-func (s *Services) RegisterMethods(service string, receiver any, names map[string]string) error {
+func (s *Services) RegisterMethods(service string, receiver any, names map[string]string, opts ...MethodOption) error {
 	if names == nil {
 		names = map[string]string{}
 	}
-	return s.register(service, receiver, names)
+	return s.register(service, receiver, names, opts)
 }
 
-func (s *Services) register(service string, receiver any, names map[string]string) error {
+func (s *Services) register(service string, receiver any, names map[string]string, opts []MethodOption) error {
+	all, err := factsOf(opts)
+	if err != nil {
+		return err
+	}
 	v := reflect.ValueOf(receiver)
 	if !v.IsValid() {
 		return Errorf(InvalidArgument, "weft: register %s: the value is nil", service)
@@ -75,6 +81,10 @@ func (s *Services) register(service string, receiver any, names map[string]strin
 		switch {
 		case m != nil:
 			m.name = service + "." + wireName
+			if m.facts, err = factsOf(append(slices.Clip(opts), all.of[rm.Name]...)); err != nil {
+				return err
+			}
+			delete(all.of, rm.Name)
 			found = append(found, m)
 		case near != "" || names != nil:
 			return Errorf(InvalidArgument, "weft: register %s: method %v.%s %v does not fit: %s", service, t, rm.Name, v.Method(i).Type(),
@@ -83,6 +93,9 @@ func (s *Services) register(service string, receiver any, names map[string]strin
 	}
 	if err := complete(service, t, names, found); err != nil {
 		return err
+	}
+	for goName := range all.of {
+		return Errorf(InvalidArgument, "weft: register %s: there are options for method %s of type %v, which is not registered", service, goName, t)
 	}
 	return s.add(found...)
 }
@@ -198,6 +211,8 @@ func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 	for _, p := range messages {
 		if e := elem(p); !usable(e) {
 			return fmt.Sprintf("type %v cannot travel: it is not exported, or an interface, function or channel", p)
+		} else if what := holds(e); what != "" {
+			return fmt.Sprintf("type %v cannot travel: %s", p, what)
 		}
 	}
 	return ""

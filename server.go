@@ -1,17 +1,21 @@
 package weft
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -24,10 +28,15 @@ type Server struct {
 	cfg     ServerConfig
 	err     error // what is wrong with the configuration
 	host    host
+	caller  caller // of calls to clients
 	hooks   *hooks
 	session session.Config
 	exec    *session.Executor
+	buffers sync.Pool    // of first bytes, *[firstRead]byte
 	pending atomic.Int64 // connections in their handshake
+
+	accepted, rejected atomic.Uint64 // connections that were let in, and that were not
+	strangers          occasionally
 
 	announcer *announcer // nil: there is no registry
 
@@ -46,9 +55,9 @@ type Server struct {
 	over      chan struct{} // closed when the server has been closed
 }
 
-// NewServer makes a server. A nil configuration gives safe defaults. A
-// configuration with an error gives a server whose Register, Serve and
-// ListenAndServe return it.
+// NewServer makes a server. A nil configuration gives safe defaults. What is wrong with
+// a configuration is the error of every Handle, Register, Alias, Listen, Serve and
+// ListenAndServe.
 func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
@@ -63,7 +72,9 @@ func NewServer(cfg *ServerConfig) *Server {
 		s.cfg = *cfg
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
+	s.buffers.New = func() any { return new([firstRead]byte) }
 	s.err = s.configure()
+	s.Services.wrong = s.err
 	return s
 }
 
@@ -78,15 +89,15 @@ func (s *Server) configure() error {
 	}
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	if c.TLS != nil {
-		c.TLS = tlsConfig(c.TLS)
-	}
+	c.Logger = logger.OrDefault(c.Logger)
+	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
 	limits, err := c.Limits.resolve()
+	var a around
 	if err == nil {
-		s.hooks, err = newHooks(c.Hooks)
+		a, err = gather(c.Plugins, c.Hooks)
+	}
+	if err == nil {
+		err = s.configureDoors()
 	}
 	if err == nil {
 		err = checkCompressors(c.Compressors)
@@ -100,14 +111,16 @@ func (s *Server) configure() error {
 	if err != nil {
 		return err
 	}
+	c.Limits = limitsOf(limits)
+	s.hooks = a.hooks
 	s.host = host{
-		services: s.Services, compressor: c.Compressor, log: c.Logger, authenticate: c.Authenticate,
-		unary: c.Interceptors, streams: c.StreamInterceptors, hooks: s.hooks.request,
+		services: s.Services, compressor: c.Compressor, log: c.Logger, authenticate: c.Authenticate, hooks: a.hooks.request,
 	}
-	if err := s.host.setCodecs(c.Codecs); err != nil {
+	if err := s.host.setup(c.Codecs, append(a.unary, c.Interceptors...), append(a.streams, c.StreamInterceptors...)); err != nil {
 		return err
 	}
-	s.host.ready()
+	s.caller = caller{compressor: c.Compressor, timeout: c.Timeout, hooks: a.hooks.reply}
+	s.caller.setup(nil, a.client, a.clientStream)
 	c.LoadReportInterval = orDefault(c.LoadReportInterval, DefaultLoadReportInterval)
 	if c.Instance.Service != "" {
 		return Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
@@ -122,17 +135,35 @@ func (s *Server) configure() error {
 	}
 	s.session = session.Config{
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
-		Resolve: s.host.resolve, Accept: s.admit, Setup: s.opened, Exec: s.exec, Logger: c.Logger,
+		Resolve: s.host.resolve, Accept: s.admitSession, Setup: s.openedSession, Exec: s.exec, Logger: c.Logger,
+		Refused: s.host.sessionRefused,
 	}
 	return nil
 }
 
-// Register registers the methods of a value; see Services.Register.
-func (s *Server) Register(receiver any) error {
-	if s.err != nil {
-		return s.err
+// configureDoors checks the doors, and the TLS that they share with weft's wire.
+func (s *Server) configureDoors() error {
+	c := &s.cfg
+	protocols := []string{alpn}
+	for i, d := range c.Doors {
+		if d == nil {
+			return Errorf(InvalidArgument, "weft: door %d of the configuration is nil", i)
+		}
+		for _, p := range d.Protocols() {
+			if slices.Contains(protocols, p) {
+				return Errorf(InvalidArgument, "weft: door %q and one before it both speak %q in TLS", d.Name(), p)
+			}
+			protocols = append(protocols, p)
+		}
 	}
-	return s.Services.Register(receiver)
+	if c.TLS == nil {
+		return nil
+	}
+	if t := c.TLS; len(t.Certificates) == 0 && t.GetCertificate == nil && t.GetConfigForClient == nil {
+		return Errorf(InvalidArgument, "weft: TLS is configured without a certificate: set Certificates or GetCertificate, or leave TLS nil")
+	}
+	c.TLS = withProtocols(c.TLS, protocols...)
+	return nil
 }
 
 // ListenAndServe listens on the addresses, such as "tcp://:8972" or
@@ -163,18 +194,21 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 // server remembers the transport's scheme, which its registry is told; a listener
 // from elsewhere is taken for one of the scheme that its Addr names.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
-	t, rest, err := transportFor(s.cfg.Transports, address)
+	if s.err != nil {
+		return nil, s.err
+	}
+	a, err := parseAddress(s.cfg.Transports, nil, address)
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)
 	}
-	l, err := t.Listen(ctx, rest)
+	l, err := a.transport.Listen(ctx, a.rest)
 	if err != nil {
 		return nil, Errorf(Unavailable, "weft: listen on %s: %w", address, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.schemes[l] = t.Scheme()
+		s.schemes[l] = a.transport.Scheme()
 	}
 	return l, nil
 }
@@ -211,7 +245,7 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 		left--
 	}
 	if errors.Is(err, ErrServerClosed) {
-		// Somebody else shuts the server down, and has his own idea of the time.
+		// Another goroutine called Shutdown; its deadline applies.
 		select {
 		case <-s.over:
 		case <-ctx.Done():
@@ -231,9 +265,6 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 	}
 	return errors.Join(err, shut)
 }
-
-// ErrServerClosed is what Serve returns after Shutdown or Close.
-var ErrServerClosed = errors.New("weft: server closed")
 
 // Serve accepts connections from l until l fails or the server is shut down,
 // which closes l. It always returns an error: ErrServerClosed after a shutdown.
@@ -339,77 +370,176 @@ func (s *Server) take(conn net.Conn) {
 // keep has a connection from its handshake, which is bounded in time, to its end. A
 // shutdown waits for it.
 func (s *Server) keep(conn net.Conn) {
-	var sess *session.Session
+	handed := false
 	defer func() {
-		if sess == nil { // also when a hook has ended this goroutine
+		if !handed { // also when a hook has ended this goroutine
+			s.rejected.Add(1)
 			s.conns.Done()
 		}
 	}()
-	if sess = s.handshake(conn); sess != nil {
-		sess.Run(nil, func() { s.left(sess) })
+	sess, door := s.handshake(conn)
+	switch {
+	case sess != nil:
+		handed = true
+		sess.Run(nil, func() { s.left(sess.Owner.(*Peer)) })
+	case door != nil:
+		handed = true
+		s.keepDoor(door)
 	}
 }
 
-// handshake returns the session of a connection that was let in, or nil.
-func (s *Server) handshake(conn net.Conn) *session.Session {
-	defer s.pending.Add(-1)
-	raw := conn
-	if s.cfg.TLS != nil {
-		t := tls.Server(conn, s.cfg.TLS)
-		ctx, cancel := context.WithTimeout(s.life, s.session.Limits.HandshakeTimeout)
-		err := t.HandshakeContext(ctx)
-		cancel()
-		if err != nil {
-			s.cfg.Logger.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
-			refusePlain(conn, err)
-			return nil
+// keepDoor has a connection of a door.
+func (s *Server) keepDoor(d *DoorConn) {
+	defer func() {
+		d.waits()
+		s.mu.Lock()
+		in := d.peer != nil
+		if in {
+			_, in = s.peers[d.peer]
 		}
-		conn = t
+		s.enteredLocked(d.conn)
+		s.mu.Unlock()
+		if in {
+			s.left(d.peer)
+			return
+		}
+		s.rejected.Add(1)
+		s.cfg.Logger.Info("connection refused", "peer", d.conn.RemoteAddr().String(), "door", d.door.Name(), "error", d.why().Message)
+		s.conns.Done()
+	}()
+	d.serve()
+}
+
+// handshake returns the session of a connection that was let in, or the connection of a
+// door, or neither.
+func (s *Server) handshake(conn net.Conn) (sess *session.Session, d *DoorConn) {
+	defer func() {
+		if d == nil {
+			s.pending.Add(-1)
+		}
+	}()
+	raw := conn
+	conn, protocol, err := s.secure(conn)
+	if err != nil {
+		s.cfg.Logger.Info("TLS handshake failed", "peer", raw.RemoteAddr().String(), "error", err)
+		refusePlain(raw, err)
+		return nil, nil
 	}
-	sess, st := session.Accept(s.life, conn, &s.session, nil)
+	buf := s.buffers.Get().(*[firstRead]byte)
+	defer s.buffers.Put(buf)
+	door, prefix := s.doorFor(protocol), []byte(nil)
+	if door == nil && protocol != alpn {
+		conn.SetDeadline(time.Now().Add(s.session.Limits.HandshakeTimeout))
+		stop := context.AfterFunc(s.life, func() { conn.SetDeadline(time.Unix(1, 0)) })
+		prefix, door, err = s.sniff(conn, buf[:])
+		if !stop() && err == nil {
+			err = s.life.Err()
+		}
+		if err != nil {
+			s.strange(conn, err)
+			return nil, nil
+		}
+	}
+	if door != nil {
+		conn.SetDeadline(time.Now().Add(s.session.Limits.HandshakeTimeout))
+		return nil, &DoorConn{s: s, door: door, conn: conn, prefix: bytes.Clone(prefix), calls: make(map[*DoorCall]struct{}),
+			draining: make(chan struct{}), done: make(chan struct{}), waits: sync.OnceFunc(func() { s.pending.Add(-1) })}
+	}
+	sess, st := session.Accept(s.life, conn, &s.session, prefix)
 	if st != nil {
 		s.cfg.Logger.Info("connection refused", "peer", raw.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
 		s.mu.Lock()
-		s.entered(conn)
+		s.enteredLocked(conn)
 		s.mu.Unlock()
 	}
-	return sess
+	return sess, nil
 }
 
-// entered notes that a connection which was let in is among the peers, or has
-// failed. It is called with the lock held.
-func (s *Server) entered(conn net.Conn) {
+// secure does the TLS handshake, if there is to be one, and returns the protocol that
+// was negotiated in it.
+func (s *Server) secure(conn net.Conn) (net.Conn, string, error) {
+	if s.cfg.TLS == nil {
+		return conn, "", nil
+	}
+	t := tls.Server(conn, s.cfg.TLS)
+	ctx, cancel := context.WithTimeout(s.life, s.session.Limits.HandshakeTimeout)
+	defer cancel()
+	if err := t.HandshakeContext(ctx); err != nil {
+		return nil, "", err
+	}
+	return t, t.ConnectionState().NegotiatedProtocol, nil
+}
+
+// doorFor returns the door that has a protocol of TLS, or nil.
+func (s *Server) doorFor(protocol string) Door {
+	if protocol == "" {
+		return nil
+	}
+	for _, d := range s.cfg.Doors {
+		if slices.Contains(d.Protocols(), protocol) {
+			return d
+		}
+	}
+	return nil
+}
+
+// strange closes a connection whose wire was not recognized, and logs it.
+func (s *Server) strange(conn net.Conn, err error) {
+	conn.Close()
+	if errors.Is(err, io.EOF) {
+		return // a probe of a load balancer connects and closes
+	}
+	level := slog.LevelInfo
+	if _, ok := errors.AsType[*strangerError](err); ok {
+		level = slog.LevelWarn
+	}
+	if skipped, ok := s.strangers.now(); ok {
+		s.cfg.Logger.Log(context.Background(), level, "connection closed: its wire is not served here",
+			"peer", conn.RemoteAddr().String(), "error", err, "not_logged", skipped)
+	}
+}
+
+// enteredLocked notes that a connection which was let in is among the peers, or has
+// failed.
+func (s *Server) enteredLocked(conn net.Conn) {
 	if _, ok := s.entering[conn]; ok {
 		delete(s.entering, conn)
 		s.admitted.Done()
 	}
 }
 
-// admit decides over a connection by what its hello says. It runs before the
+// admitSession decides over a connection by what its hello says. It runs before the
 // session takes any call.
-func (s *Server) admit(sess *session.Session, credential string) *wire.Status {
-	p := newPeer(sess, &caller{timeout: DefaultTimeout})
-	p.caller.setDefaults(nil)
+func (s *Server) admitSession(sess *session.Session, credential string) *wire.Status {
+	p := newPeer(sess, &s.caller)
 	sess.Owner = p
+	if err := s.admit(sess.Conn(), p, parseCredential(credential)); err != nil {
+		return refusal(err)
+	}
+	return nil
+}
+
+// admit decides over a connection of any wire.
+func (s *Server) admit(conn net.Conn, p *Peer, credential Credential) error {
 	if s.cfg.AuthenticateConn != nil {
-		principal, err := s.authenticateConn(parseCredential(credential), p)
+		principal, err := s.authenticateConn(credential, p)
 		if err != nil {
-			return refusal(unauthenticated(err))
+			return unauthenticated(err)
 		}
 		p.principal = principal
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A connection that is let in gets its calls answered, so none is while the
-	// server shuts down; what was not let in has not sent any.
+	// server shuts down.
 	if s.closing {
-		return &wire.Status{Code: wire.Unavailable, Reason: session.ReasonDraining, Message: "the server is shutting down"}
+		return Errorf(Unavailable, "the server is shutting down").WithReason(ReasonDraining)
 	}
 	open := len(s.peers) + len(s.entering)
 	if s.cfg.MaxConns > 0 && open >= s.cfg.MaxConns {
-		return &wire.Status{Code: wire.ResourceExhausted, Message: fmt.Sprintf("the server has %d connections already and takes no more", open)}
+		return Errorf(ResourceExhausted, "the server has %d connections already and takes no more (ServerConfig.MaxConns)", open)
 	}
-	s.entering[sess.Conn()] = struct{}{}
+	s.entering[conn] = struct{}{}
 	s.admitted.Add(1)
 	return nil
 }
@@ -428,26 +558,28 @@ func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err 
 	return s.cfg.AuthenticateConn(ctx, cred, p)
 }
 
-// opened is called for every session before it reads its first frame.
-func (s *Server) opened(sess *session.Session) {
-	p := sess.Owner.(*Peer)
+// openedSession is called for every session before it reads its first frame.
+func (s *Server) openedSession(sess *session.Session) { s.opened(sess.Owner.(*Peer)) }
+
+// opened makes a connection that was let in one of the peers.
+func (s *Server) opened(p *Peer) {
+	s.accepted.Add(1)
 	s.mu.Lock()
 	s.peers[p] = struct{}{}
-	s.entered(sess.Conn())
+	s.enteredLocked(p.conn)
 	s.mu.Unlock()
 	for _, h := range s.hooks.opened {
 		h.ConnOpened(p)
 	}
 }
 
-// left is called when a session that was opened has ended.
-func (s *Server) left(sess *session.Session) {
+// left is called when a connection that was opened has ended.
+func (s *Server) left(p *Peer) {
 	defer s.conns.Done()
-	p := sess.Owner.(*Peer)
 	s.mu.Lock()
 	delete(s.peers, p)
 	s.mu.Unlock()
-	err := fromStatus(sess.Err(), "", p.Addr().String())
+	err := p.ended()
 	s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
 	for _, h := range s.hooks.closed {
 		h.ConnClosed(p, err)

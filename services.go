@@ -1,26 +1,24 @@
 package weft
 
 import (
-	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"sort"
 	"strings"
 	"sync"
 
-	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Services is a set of services that one side of a connection offers to the
-// other. A Server has one; a client that wants to be called gets one in its
+// Services is a set of services that one side of a connection offers to its peer.
+// A Server has one; a client that wants to be called gets one in its
 // configuration. Methods can be added and removed at any time, from any goroutine.
 type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
 	onNew   []func(service string)
-	changed func(service string) // it has its first name, or lost its last; nil: nobody asks
+	changed func(service string) // it has its first name, or lost its last; nil: no registry is told
+	wrong   error                // what is wrong with the server's configuration: nothing can be registered
 }
 
 // Registrar is a *Server or a *Services: what handlers can be registered with.
@@ -32,61 +30,6 @@ type Registrar interface {
 func NewServices() *Services { return &Services{methods: make(map[string]*method)} }
 
 func (s *Services) registrar() *Services { return s }
-
-// Kind says who sends how many messages in a call.
-type Kind uint8
-
-// The kinds of methods.
-const (
-	Unary        Kind = iota // one request, one reply
-	ServerStream             // one request, many replies
-	ClientStream             // many requests, one reply
-	BidiStream               // many of both
-)
-
-// String is the name of the kind, for example "server stream".
-func (k Kind) String() string {
-	return [...]string{"unary", "server stream", "client stream", "bidirectional stream"}[k&3]
-}
-
-// method is one registered method.
-type method struct {
-	name    string // "Service.Method"
-	kind    Kind
-	in, out reflect.Type // of the messages, without the pointer
-
-	newRequest func() any                                                 // a pointer to decode into
-	call       func(ctx context.Context, req any) (any, error)            // unary
-	raw        func(ctx context.Context, req, buf []byte) ([]byte, error) // unary, without a codec
-	stream     func(ctx context.Context, end RawStream) error
-
-	mu     sync.Mutex
-	served []*session.Method // what hosts made of it
-	gone   bool
-}
-
-// serve notes that a host serves the method, so that it can be told of its removal.
-func (m *method) serve(s *session.Method) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.gone {
-		s.Remove()
-		return
-	}
-	m.served = append(m.served, s)
-}
-
-// remove has all that was bound to the method look for it anew. It is found no
-// more when it is gone, and under fewer names otherwise.
-func (m *method) remove(gone bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.gone = m.gone || gone
-	for _, s := range m.served {
-		s.Remove()
-	}
-	m.served = nil
-}
 
 // serviceOf is the part of a method's name before the last dot.
 func serviceOf(name string) string {
@@ -111,13 +54,13 @@ func checkName(name string) error {
 // add registers methods, all or none.
 func (s *Services) add(all ...*method) error {
 	s.mu.Lock()
-	if err := s.check(all); err != nil {
+	if err := s.checkLocked(all); err != nil {
 		s.mu.Unlock()
 		return err
 	}
 	var fresh []string
 	for _, m := range all {
-		if service := serviceOf(m.name); !s.has(service) {
+		if service := serviceOf(m.name); !s.hasLocked(service) {
 			fresh = append(fresh, service)
 		}
 		s.methods[m.name] = m
@@ -147,8 +90,11 @@ func (s *Services) names() []string {
 	return slices.Compact(out)
 }
 
-// check tells what keeps methods from being added. It is called with the lock held.
-func (s *Services) check(all []*method) error {
+// checkLocked tells what keeps methods from being added.
+func (s *Services) checkLocked(all []*method) error {
+	if s.wrong != nil {
+		return s.wrong
+	}
 	names := make(map[string]bool, len(all))
 	for _, m := range all {
 		if err := checkName(m.name); err != nil {
@@ -165,8 +111,8 @@ func (s *Services) check(all []*method) error {
 	return nil
 }
 
-// has reports whether a service has a method. It is called with the lock held.
-func (s *Services) has(service string) bool {
+// hasLocked reports whether a service has a method.
+func (s *Services) hasLocked(service string) bool {
 	for name := range s.methods {
 		if serviceOf(name) == service {
 			return true
@@ -192,6 +138,9 @@ func (s *Services) Alias(alias, name string) error {
 func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.wrong != nil {
+		return false, s.wrong
+	}
 	m := s.methods[name]
 	if m == nil {
 		return false, Errorf(NotFound, "weft: alias %s: there is no method %s", alias, name)
@@ -199,7 +148,7 @@ func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	if s.methods[alias] != nil {
 		return false, Errorf(AlreadyExists, "weft: alias %s: a method of that name is registered already", alias)
 	}
-	fresh = !s.has(serviceOf(alias))
+	fresh = !s.hasLocked(serviceOf(alias))
 	s.methods[alias] = m
 	return fresh, nil
 }
@@ -254,15 +203,6 @@ type ServiceInfo struct {
 	Methods []MethodInfo // by name
 }
 
-// MethodInfo describes a registered method.
-type MethodInfo struct {
-	Name    string   // "Service.Method"
-	Aliases []string // other names of it, by name
-	Kind    Kind
-	Request reflect.Type // what the caller sends; []byte for a raw method
-	Reply   reflect.Type // what it gets
-}
-
 // Describe lists what is registered, by name.
 func (s *Services) Describe() []ServiceInfo {
 	s.mu.RLock()
@@ -282,9 +222,7 @@ func (s *Services) Describe() []ServiceInfo {
 		if services[service] == nil {
 			services[service] = &ServiceInfo{Name: service}
 		}
-		slices.Sort(aliases[m])
-		services[service].Methods = append(services[service].Methods,
-			MethodInfo{Name: name, Aliases: aliases[m], Kind: m.kind, Request: m.in, Reply: m.out})
+		services[service].Methods = append(services[service].Methods, m.info(aliases[m]))
 	}
 	out := make([]ServiceInfo, 0, len(services))
 	for _, info := range services {
@@ -320,7 +258,7 @@ func (s *Services) find(name string) (*method, *wire.Status) {
 	default:
 		message += "; nothing is registered"
 	}
-	return nil, &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: "NO_METHOD", Message: message}
+	return nil, &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: wire.ReasonNoMethod, Message: message}
 }
 
 // list joins at most a handful of names.

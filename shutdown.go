@@ -9,7 +9,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// lingering is how long a drained connection waits for the other side to close.
+// lingering is how long a drained connection waits for the peer to close.
 const lingering = time.Second
 
 // cutGrace is how long handlers whose contexts were cancelled at the end of a
@@ -61,12 +61,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // drainPeer drains one connection and returns how many calls were cut off.
 func (s *Server) drainPeer(p *Peer, ctx context.Context) (cut int) {
+	if p.door != nil {
+		return p.door.drain(ctx)
+	}
 	if p.s.Drain(ctx.Done(), "the server is shutting down") {
 		p.s.Leave(lingering)
 		return 0
 	}
 	cut = p.s.Incoming()
-	st := &wire.Status{Code: wire.Unavailable, Outcome: wire.Executed, Reason: "SHUTDOWN",
+	st := &wire.Status{Code: wire.Unavailable, Outcome: wire.Executed, Reason: wire.ReasonShutdown,
 		Message: "the server shut down before the call had ended"}
 	p.s.CancelIncoming(st)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), cutGrace)
@@ -97,14 +100,10 @@ func (s *Server) close() {
 	leaving := s.announcer.withdraw()
 	s.admitted.Wait()
 	for _, p := range s.Peers() {
-		p.s.Close(closedStatus())
+		p.end()
 	}
 	s.conns.Wait()
 	s.exec.Close()
 	await(context.Background(), leaving)
 	s.ended.Do(func() { close(s.over) })
-}
-
-func closedStatus() *wire.Status {
-	return &wire.Status{Code: wire.Canceled, Message: "the connection was closed by this side"}
 }

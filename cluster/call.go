@@ -162,8 +162,9 @@ func (c *Client) waitFor(ctx context.Context, m *method, opts []weft.CallOption)
 // timeLimit is how long a call with these options may take, besides what its context
 // says; 0: as long as it takes. The default is for contexts without a deadline alone.
 func (c *Client) timeLimit(ctx context.Context, opts []weft.CallOption, byPolicy time.Duration) time.Duration {
-	if d, set := weft.TimeoutOf(opts...); set {
-		return max(d, 0)
+	// A wrong option is the error of the attempt.
+	if s, err := weft.SettingsOf(opts...); err == nil && s.HasTimeout {
+		return max(s.Timeout, 0)
 	}
 	if byPolicy > 0 {
 		return byPolicy

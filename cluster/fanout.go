@@ -99,8 +99,8 @@ func Fork[R any](ctx context.Context, c *Client, method string, args any, opts .
 	if first == nil {
 		return nil, errors.Join(errs...)
 	}
-	if back := weft.ReplyMetadataOf(opts...); back != nil {
-		*back = first.Metadata
+	if s, err := weft.SettingsOf(opts...); err == nil && s.ReplyMetadata != nil {
+		*s.ReplyMetadata = first.Metadata
 	}
 	return first, nil
 }

@@ -46,7 +46,11 @@ func (x *call) hedged(after time.Duration) error {
 	// What goroutines share must not make every call allocate.
 	first := *x
 	reply := first.reply
-	back := weft.ReplyMetadataOf(first.opts...)
+	settings, err := weft.SettingsOf(first.opts...)
+	if err != nil {
+		return err
+	}
+	back := settings.ReplyMetadata
 	var backs [2]weft.Metadata // of the two attempts, which must not share one
 	own := func(n int, opts ...weft.CallOption) []weft.CallOption {
 		if back != nil {

@@ -75,9 +75,9 @@ func TestTour(t *testing.T) {
 	web.Close()
 	certificates.NextProtos = nil // those of the web
 	var calls atomic.Int32
-	counted := func(ctx context.Context, _ *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	counted := func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 		calls.Add(1)
-		return next(ctx, req)
+		return next(ctx, info, req)
 	}
 	whoCalls := func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
 		if cred.Token != "secret" {

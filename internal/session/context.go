@@ -32,6 +32,7 @@ type more struct {
 	meta      string // the inside of the request's metadata block
 	replyMeta string // the same of the reply's; for the handler's goroutine alone
 	principal any
+	owner     any // of a call without a session
 	stream    *Stream
 
 	mu    sync.Mutex

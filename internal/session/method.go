@@ -10,6 +10,9 @@ import (
 type Method struct {
 	Name      string
 	Streaming bool
+	// Either lets both unary calls and streams through to Serve, which refuses those
+	// that do not fit: a caller that was not authenticated must not learn which do.
+	Either bool
 	// Serve runs a call: it decodes, calls the handler and answers r, exactly once.
 	Serve func(r *Request)
 	// Data belongs to whoever made the method.

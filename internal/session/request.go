@@ -52,6 +52,9 @@ func (r *Request) Scratched() []byte {
 	return r.scratch.mem
 }
 
+// Oneway reports whether the caller waits for no reply.
+func (r *Request) Oneway() bool { return r.oneway }
+
 // Open undoes the compression of the body, if any. It is called before Body is
 // used, and after the caller has been let in.
 func (r *Request) Open() *wire.Status {

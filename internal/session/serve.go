@@ -26,7 +26,8 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if st == nil {
 		st = s.admit(len(body), owned)
 	}
-	if st == nil && b.Method.Streaming != (h.Flags&wire.FlagStream != 0) {
+	streaming := h.Flags&wire.FlagStream != 0
+	if st == nil && !b.Method.Either && b.Method.Streaming != streaming {
 		st = &wire.Status{Code: wire.Unimplemented, Message: streamMismatch(b.Method)}
 	}
 	c := rd.newContext()
@@ -40,7 +41,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		return true, nil
 	}
 	switch {
-	case b.Method.Streaming:
+	case streaming:
 		return true, rd.startStream(c, h, b)
 	case !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
 		return rd.runInline(c, h, b, body), nil

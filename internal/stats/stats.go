@@ -164,3 +164,13 @@ func (s *Summary) Quantile(q float64) time.Duration {
 	}
 	return 0
 }
+
+// Buckets calls yield with every bucket that is not empty, in order: its upper end, and
+// how many durations it holds.
+func (s *Summary) Buckets(yield func(upper time.Duration, count uint64) bool) {
+	for i, n := range s.counts {
+		if n > 0 && !yield(time.Duration(upper(i))*time.Microsecond, n) {
+			return
+		}
+	}
+}

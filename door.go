@@ -1,0 +1,375 @@
+package weft
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// Door is a foreign wire that a Server serves on its own listeners, beside weft's wire:
+// a value of ServerConfig.Doors. Its calls go through the same authentication, limits,
+// hooks, interceptors, statistics and drain as those of weft's wire. Package doortest
+// holds a door to what is said here.
+type Door interface {
+	// Name is that of the wire, for logs and Peer.Wire, for example "net/rpc".
+	Name() string
+	// Protocols are the names by which the wire is negotiated in TLS (ALPN); nil: none.
+	Protocols() []string
+	// Match looks at the first bytes of a connection, at least one. yes: the connection
+	// is this door's. more: these bytes do not tell yet; it is asked again with more of
+	// them, and at most 64. The doors are asked in the order of the configuration.
+	Match(prefix []byte) (yes, more bool)
+	// Serve serves one connection and returns when it is of no more use; the server then
+	// closes it. It calls Admit before anything of the user's runs, within
+	// Limits.HandshakeTimeout. When Draining is closed it takes no new calls, tells the
+	// peer so as the wire can, and returns when those that are open were answered. It
+	// ends as well when reading fails, which is how the server cuts a connection off.
+	Serve(c *DoorConn) error
+}
+
+// maxSniff is how many bytes of a connection doors get to see before one must want it.
+const maxSniff = 64
+
+// DoorConn is a connection that a door serves. All methods may be called concurrently.
+type DoorConn struct {
+	s      *Server
+	door   Door
+	conn   net.Conn
+	prefix []byte // read already
+	waits  func() // to be called when the connection no longer counts as pending
+
+	peer     *Peer
+	flights  flights
+	bytes    atomic.Int64 // of the requests of the calls under way
+	draining chan struct{}
+	done     chan struct{}
+
+	mu    sync.Mutex
+	calls map[*DoorCall]struct{}
+	cut   *Error // what calls are answered with that were canceled here
+	err   error  // that of Serve
+}
+
+// Conn is the connection: what was read to find the door is read again.
+func (c *DoorConn) Conn() net.Conn {
+	if len(c.prefix) == 0 {
+		return c.conn
+	}
+	return &replayed{Conn: c.conn, prefix: c.prefix}
+}
+
+// replayed is a connection of which some bytes were read already. One goroutine reads.
+type replayed struct {
+	net.Conn
+	prefix []byte
+}
+
+func (r *replayed) Read(p []byte) (int, error) {
+	if len(r.prefix) == 0 {
+		return r.Conn.Read(p)
+	}
+	n := copy(p, r.prefix)
+	r.prefix = r.prefix[n:]
+	return n, nil
+}
+
+// CloseWrite ends this side's direction, if the connection has two.
+func (r *replayed) CloseWrite() error {
+	if c, ok := r.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}
+
+// Limits are those of the server, with their defaults filled in.
+func (c *DoorConn) Limits() Limits { return c.s.cfg.Limits }
+
+// Logger is that of the server.
+func (c *DoorConn) Logger() *slog.Logger { return c.s.cfg.Logger }
+
+// Draining is closed when the server shuts down.
+func (c *DoorConn) Draining() <-chan struct{} { return c.draining }
+
+// Go runs f on one of the server's workers, whose stacks have grown already.
+func (c *DoorConn) Go(f func()) { c.s.exec.Go(f) }
+
+// Admit asks whether the connection is let in, with the credential that the wire
+// carries for it, if any, and the conn by which the peer can be called back; nil if the
+// wire cannot. It is called once. An error is what the peer should be told, as far as the
+// wire can, before Serve returns.
+func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
+	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, number: c.s.exec.Number()}
+	c.peer = p
+	if err := c.s.admit(c.conn, p, cred); err != nil {
+		return nil, answerOf(err)
+	}
+	c.conn.SetDeadline(time.Time{})
+	c.waits()
+	c.s.opened(p)
+	return p, nil
+}
+
+// Head is what is known of a call before its body is read.
+type Head struct {
+	Method   string   // "Service.Method"
+	Codec    string   // the name of the body's encoding, for CallInfo and messages
+	Metadata Metadata // with the credential of the call under the key "authorization"
+	Timeout  time.Duration
+	Oneway   bool // no reply is sent
+	Stream   bool
+	Size     int // bytes of the request that the door holds while the call is under way
+}
+
+// DoorCall is a call that a door has begun.
+type DoorCall struct {
+	a      arrival
+	once   answeredOnce
+	conn   *DoorConn
+	size   int
+	opened bool
+	over   bool  // the user's code panicked or ended its goroutine
+	failed error // of Decode
+	came   int64
+}
+
+// Begin takes a call in. It returns nil, having called in.Fail, when a limit is reached.
+// Otherwise Run must follow; Decode may come between. A call of a unary method whose
+// Head has no Timeout has that of the server's configuration.
+func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
+	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
+	if e := c.room(head.Size); e != nil {
+		c.s.host.refused.count(e.Code, e.Reason)
+		in.Fail(e, Metadata{})
+		return nil
+	}
+	deadline := int64(0)
+	if head.Timeout == 0 && !head.Stream {
+		head.Timeout = max(c.s.cfg.Timeout, 0)
+	}
+	if head.Timeout > 0 {
+		deadline = x.came + int64(head.Timeout)
+	}
+	h := &c.s.host
+	e := &endpoint{h: h}
+	if m, st := h.services.find(head.Method); st == nil {
+		e = h.endpoint(m)
+	} else {
+		e.s = &session.Method{Name: head.Method}
+	}
+	x.once = answeredOnce{Inbound: in, conn: c}
+	x.a = arrival{h: h, e: e, in: &x.once, ctx: session.NewContext(c.peer, e.s, head.Metadata.pairs, deadline),
+		info: CallInfo{Method: e.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
+	x.a.info.in = &x.a
+	c.mu.Lock()
+	c.calls[x] = struct{}{}
+	if c.cut != nil {
+		x.a.ctx.Cancel()
+	}
+	c.mu.Unlock()
+	return x
+}
+
+// room takes a place for a call, or tells why there is none.
+func (c *DoorConn) room(size int) *Error {
+	l := &c.s.cfg.Limits
+	e := &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
+		Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
+	if c.flights.count() >= l.MaxCalls || !c.flights.enter() {
+		return e
+	}
+	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) {
+		c.bytes.Add(-int64(size))
+		c.flights.leave()
+		e.Reason = ReasonTooManyBytes
+		e.Message = "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later"
+		return e
+	}
+	return nil
+}
+
+// Context is the context of the call, for the door's streams.
+func (x *DoorCall) Context() context.Context { return x.a.ctx }
+
+// Cancel ends the context of the call: its caller has given it up.
+func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }
+
+// Decode runs the call up to and including the decoding of its request, for a wire whose
+// requests must be decoded in order. Run goes on from there.
+func (x *DoorCall) Decode() {
+	if !x.opened {
+		x.opened = true
+		x.fenced(func() { x.failed = x.begin() })
+	}
+}
+
+// begin is open for a call that may have waited.
+func (x *DoorCall) begin() error {
+	if err := x.a.ctx.Err(); err != nil {
+		return Errorf(CodeOf(err), "the call had ended before its handler ran")
+	}
+	return x.a.open()
+}
+
+// Run runs the call and answers it. It returns when that is done, whatever the handler
+// does; a handler that ends its goroutine ends that of Run too.
+func (x *DoorCall) Run() {
+	err := error(Internal)
+	defer func() {
+		x.end()
+		if m := x.a.e.m; m != nil {
+			x.a.e.stats.Count(x.conn.peer.number, uint16(CodeOf(err)))
+			x.a.e.stats.Time(x.conn.peer.number, session.Nanos()-x.came)
+		}
+	}()
+	x.Decode()
+	if x.over {
+		return
+	}
+	if x.failed != nil {
+		err = x.a.refuse(x.failed)
+		return
+	}
+	x.fenced(func() { err = x.a.run() })
+}
+
+// fenced runs what calls the user's code, and answers the call if it panics or ends its
+// goroutine.
+func (x *DoorCall) fenced(f func()) {
+	x.over = true
+	defer func() {
+		if !x.over {
+			return
+		}
+		e := &Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}
+		if p := recover(); p != nil {
+			e = x.a.h.panicked(x.a.info.Method, x.conn.peer, p)
+		}
+		x.once.Fail(e, Metadata{})
+		x.end()
+	}()
+	f()
+	x.over = false
+}
+
+// end gives the place of the call back. It may be called more than once.
+func (x *DoorCall) end() {
+	c := x.conn
+	c.mu.Lock()
+	_, open := c.calls[x]
+	delete(c.calls, x)
+	c.mu.Unlock()
+	if open {
+		x.a.ctx.Finish()
+		c.bytes.Add(-int64(x.size))
+		c.flights.leave()
+	}
+}
+
+// answeredOnce lets the first answer of a call through, and tells a call that was cut off
+// by the server why.
+type answeredOnce struct {
+	Inbound
+	conn     *DoorConn
+	answered bool
+}
+
+func (a *answeredOnce) Reply(v any, m Metadata) error {
+	if a.answered {
+		return nil
+	}
+	err := a.Inbound.Reply(v, m)
+	a.answered = err == nil
+	return err
+}
+
+func (a *answeredOnce) Fail(e *Error, m Metadata) {
+	if a.answered {
+		return
+	}
+	a.answered = true
+	a.conn.mu.Lock()
+	cut := a.conn.cut
+	a.conn.mu.Unlock()
+	if cut != nil && e.Code == Canceled {
+		told := *cut
+		if e.Outcome == Refused {
+			told.Outcome = Refused
+		}
+		e = &told
+	}
+	a.Inbound.Fail(e, m)
+}
+
+// serve runs the door on the connection, to its end.
+func (c *DoorConn) serve() {
+	defer close(c.done)
+	returned := false
+	defer func() {
+		if p := recover(); p != nil {
+			buf := make([]byte, 8<<10)
+			c.s.cfg.Logger.Error("door panicked", "door", c.door.Name(), "peer", c.conn.RemoteAddr().String(),
+				"panic", p, "stack", string(buf[:runtime.Stack(buf, false)]))
+		}
+		if !returned {
+			c.err = Errorf(Internal, "the door panicked")
+		}
+		c.cancelCalls(nil)
+		c.conn.Close()
+	}()
+	c.err = c.door.Serve(c)
+	returned = true
+}
+
+// why is the reason of the connection's end.
+func (c *DoorConn) why() *Error {
+	e := Errorf(Unavailable, "the connection has ended")
+	if c.err != nil && !asWeft(c.err, &e) {
+		e = Errorf(Unavailable, "%w", c.err)
+	}
+	return e
+}
+
+// cancelCalls ends the contexts of all calls, and says how they are answered.
+func (c *DoorConn) cancelCalls(why *Error) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if why != nil {
+		c.cut = why
+	}
+	for x := range c.calls {
+		x.a.ctx.Cancel()
+	}
+	return len(c.calls)
+}
+
+// cutOff ends the connection at once.
+func (c *DoorConn) cutOff() {
+	c.cancelCalls(nil)
+	c.conn.Close()
+}
+
+// drain lets the calls end and returns how many had to be cut off.
+func (c *DoorConn) drain(ctx context.Context) (cut int) {
+	close(c.draining)
+	select {
+	case <-c.done:
+		return 0
+	case <-ctx.Done():
+	}
+	cut = c.cancelCalls(&Error{Code: Unavailable, Outcome: Executed, Reason: ReasonShutdown,
+		Message: "the server shut down before the call had ended"})
+	grace := time.NewTimer(cutGrace)
+	defer grace.Stop()
+	select {
+	case <-c.done:
+	case <-grace.C:
+		c.cutOff()
+	}
+	return cut
+}

@@ -1,0 +1,53 @@
+package weft
+
+import "sync"
+
+// flights counts the calls under way on a connection of a foreign wire, so that its end
+// can wait for them. The zero value is ready.
+type flights struct {
+	mu     sync.Mutex
+	n      int
+	closed bool
+	idle   chan struct{} // closed when it was closed and the last call has ended
+}
+
+// enter counts one more call; false when no more are taken.
+func (f *flights) enter() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return false
+	}
+	f.n++
+	return true
+}
+
+// leave counts one call less.
+func (f *flights) leave() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.n--; f.closed && f.n == 0 {
+		close(f.idle)
+	}
+}
+
+// close lets no more calls in, and returns what is closed when the last one has ended.
+// It may be called more than once.
+func (f *flights) close() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.closed, f.idle = true, make(chan struct{})
+		if f.n == 0 {
+			close(f.idle)
+		}
+	}
+	return f.idle
+}
+
+// count is the number of calls under way.
+func (f *flights) count() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.n
+}

@@ -1,0 +1,104 @@
+package weft
+
+import (
+	"encoding"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// holds tells which part of a message's type no codec can carry: a channel, a function
+// or a bare pointer in an exported field. "" means none. Types that encode themselves,
+// and fields that a tag leaves out, may hold what they like.
+func holds(t reflect.Type) string {
+	return holdsAt(t, "", make(map[reflect.Type]bool))
+}
+
+func holdsAt(t reflect.Type, path string, seen map[reflect.Type]bool) string {
+	if seen[t] || encodesItself(t) {
+		return ""
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer:
+		return "it holds a " + t.Kind().String() + at(path)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return holdsAt(t.Elem(), path, seen)
+	case reflect.Map:
+		if what := holdsAt(t.Key(), path, seen); what != "" {
+			return what
+		}
+		return holdsAt(t.Elem(), path, seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if !f.IsExported() || leftOut(f.Tag) {
+				continue
+			}
+			if what := holdsAt(f.Type, strings.TrimPrefix(path+"."+f.Name, "."), seen); what != "" {
+				return what
+			}
+		}
+	}
+	return ""
+}
+
+func at(path string) string {
+	if path == "" {
+		return ""
+	}
+	return " in field " + path
+}
+
+// leftOut reports whether a tag of any codec leaves a field out.
+func leftOut(tag reflect.StructTag) bool {
+	for _, key := range []string{"msgpack", "msg", "json", "cbor", "weft"} {
+		if tag.Get(key) == "-" {
+			return true
+		}
+	}
+	return false
+}
+
+// encodesItself reports whether a type has methods that codecs use in place of a look
+// at its fields.
+func encodesItself(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	for _, i := range []reflect.Type{
+		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[json.Marshaler](),
+		reflect.TypeFor[interface{ GobEncode() ([]byte, error) }](),
+		reflect.TypeFor[interface{ MarshalMsg([]byte) ([]byte, error) }](),
+		reflect.TypeFor[interface{ Marshal() ([]byte, error) }](),
+		reflect.TypeFor[interface{ ProtoMessage() }](),
+		reflect.TypeFor[interface{ MarshalVT() ([]byte, error) }](),
+	} {
+		if p.Implements(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkMessages finds what can be known to be wrong with the values of a call before
+// it is sent.
+func checkMessages(args, reply any) error {
+	switch {
+	case args == nil:
+		return Errorf(InvalidArgument, "the arguments are nil; for a method without arguments pass &struct{}{}")
+	case isNilPointer(args):
+		return Errorf(InvalidArgument, "the arguments are a nil %T", args)
+	case reply != nil && !isPointer(reply):
+		return Errorf(InvalidArgument, "the reply has type %T, want a pointer or nil", reply)
+	}
+	return nil
+}
+
+// isPointer reports whether v can be decoded into.
+func isPointer(v any) bool {
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && !r.IsNil()
+}
+
+func isNilPointer(v any) bool {
+	r := reflect.ValueOf(v)
+	return r.Kind() == reflect.Pointer && r.IsNil()
+}

@@ -1,0 +1,172 @@
+package weft
+
+import (
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// MethodOption says more about a method when it is registered. The options are
+// Idempotent, MethodTimeout, Doc, Annotate and, for Register, For.
+type MethodOption interface{ applyTo(f *methodFacts) error }
+
+type methodOptionFunc func(f *methodFacts) error
+
+func (o methodOptionFunc) applyTo(f *methodFacts) error { return o(f) }
+
+// methodFacts are what the options of a method add up to.
+type methodFacts struct {
+	idempotent  bool
+	timeout     time.Duration // 0: none
+	doc         string
+	annotations map[string]string
+	of          map[string][]MethodOption // by the method's name in Go: what For says
+}
+
+// Idempotent says that a call of the method may be made twice with the effect of
+// once. It is published with the service, so that clients that find the server in a
+// registry need not be told.
+func Idempotent() MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error { f.idempotent = true; return nil })
+}
+
+// MethodTimeout ends the context of a call of the method after d at the latest, however
+// long its caller would wait. It concerns unary calls and streams.
+func MethodTimeout(d time.Duration) MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error {
+		if d <= 0 {
+			return Errorf(InvalidArgument, "weft: the timeout of a method is %v, want more than zero", d)
+		}
+		f.timeout = d
+		return nil
+	})
+}
+
+// Doc describes the method, in plain text or Markdown, for people: Describe gives it.
+func Doc(text string) MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error { f.doc = text; return nil })
+}
+
+// Annotate keeps a value for a door, a plugin or a generator, which defines the key:
+// an HTTP path, or the method's name in an interface definition. Describe gives it.
+func Annotate(key, value string) MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error {
+		if key == "" {
+			return Errorf(InvalidArgument, "weft: the key of an annotation is empty")
+		}
+		if f.annotations == nil {
+			f.annotations = make(map[string]string)
+		}
+		f.annotations[key] = value
+		return nil
+	})
+}
+
+// For gives options to one of the methods of a value that is registered as a whole, by
+// the method's name in Go. A method that is not registered is an error.
+func For(goName string, opts ...MethodOption) MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error {
+		if f.of == nil {
+			f.of = make(map[string][]MethodOption)
+		}
+		f.of[goName] = append(f.of[goName], opts...)
+		return nil
+	})
+}
+
+// factsOf applies the options of one method.
+func factsOf(opts []MethodOption) (methodFacts, error) {
+	var f methodFacts
+	for i, o := range opts {
+		if o == nil {
+			return f, Errorf(InvalidArgument, "weft: method option %d is nil", i)
+		}
+		if err := o.applyTo(&f); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// Kind says which side sends how many messages in a call.
+type Kind uint8
+
+// The kinds of methods.
+const (
+	Unary        Kind = iota // one request, one reply
+	ServerStream             // one request, many replies
+	ClientStream             // many requests, one reply
+	BidiStream               // many of both
+)
+
+// String is the name of the kind, for example "server stream".
+func (k Kind) String() string {
+	return [...]string{"unary", "server stream", "client stream", "bidirectional stream"}[k&3]
+}
+
+// method is one registered method.
+type method struct {
+	name    string // "Service.Method"
+	kind    Kind
+	in, out reflect.Type // of the messages, without the pointer
+	facts   methodFacts
+
+	newRequest func() any                                                 // a pointer to decode into
+	call       func(ctx context.Context, req any) (any, error)            // unary
+	raw        func(ctx context.Context, req, buf []byte) ([]byte, error) // unary, without a codec
+	stream     func(ctx context.Context, end RawStream) error
+
+	mu    sync.Mutex
+	bound []*session.Method // what hosts made of it
+	gone  bool
+}
+
+// bind notes that a host runs the method as s, so that s can be told of its removal.
+func (m *method) bind(s *session.Method) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.gone {
+		s.Remove()
+		return
+	}
+	m.bound = append(m.bound, s)
+}
+
+// remove has all that was bound to the method look for it anew. It is found no
+// more when it is gone, and under fewer names otherwise.
+func (m *method) remove(gone bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gone = m.gone || gone
+	for _, s := range m.bound {
+		s.Remove()
+	}
+	m.bound = nil
+}
+
+// MethodInfo describes a registered method.
+type MethodInfo struct {
+	Name        string   // "Service.Method"
+	Aliases     []string // other names of it, by name
+	Kind        Kind
+	Request     reflect.Type // what the caller sends; []byte for a raw method
+	Reply       reflect.Type // what it gets
+	Idempotent  bool
+	Timeout     time.Duration // 0: none but the caller's
+	Doc         string
+	Annotations map[string]string
+}
+
+// info describes the method.
+func (m *method) info(aliases []string) MethodInfo {
+	slices.Sort(aliases)
+	return MethodInfo{
+		Name: m.name, Aliases: aliases, Kind: m.kind, Request: m.in, Reply: m.out,
+		Idempotent: m.facts.idempotent, Timeout: m.facts.timeout, Doc: m.facts.doc, Annotations: maps.Clone(m.facts.annotations),
+	}
+}

@@ -1,0 +1,112 @@
+package weft
+
+import (
+	"context"
+
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// run answers one call that came by weft's own wire.
+func (e *endpoint) run(r *session.Request) {
+	err := error(Internal) // if the handler panics
+	defer func() {
+		if e.m == nil {
+			return
+		}
+		where := r.Ctx.Session.Number()
+		e.stats.Count(where, uint16(CodeOf(err)))
+		if r.Sampled {
+			e.stats.Time(where, r.Ended-r.Ctx.Received())
+		}
+	}()
+	err = e.answer(r)
+}
+
+// answer runs the call and answers it; the error is what the caller was told. A unary
+// call around which nothing runs takes the short way.
+func (e *endpoint) answer(r *session.Request) error {
+	r.Compress = e.h.compressor
+	if !e.short {
+		return e.arrive(r)
+	}
+	if st := r.Open(); st != nil {
+		return e.fail(r, st)
+	}
+	if e.m.raw != nil {
+		return e.answerRaw(r)
+	}
+	req := e.m.newRequest()
+	if err := session.Decode(r.Codec, r.Body, req); err != nil {
+		return e.fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecode,
+			Message: "decode the request with codec " + r.Codec.Name() + ": " + err.Error()})
+	}
+	reply, err := e.m.call(r.Ctx, req)
+	if err != nil {
+		return e.fail(r, toStatus(err))
+	}
+	r.Reply(reply)
+	return nil
+}
+
+// answerRaw is answer for a method that takes bytes.
+func (e *endpoint) answerRaw(r *session.Request) error {
+	if r.Codec.Name() != "raw" {
+		return e.arrive(r) // which refuses it
+	}
+	reply, err := e.m.raw(r.Ctx, r.Body, r.Scratched())
+	if err != nil {
+		return e.fail(r, toStatus(err))
+	}
+	r.ReplyBytes(reply)
+	return nil
+}
+
+func (e *endpoint) fail(r *session.Request, st *wire.Status) error {
+	if st.Outcome == wire.Refused {
+		e.h.refused.count(Code(st.Code), st.Reason)
+	}
+	r.Fail(st)
+	return Code(st.Code)
+}
+
+// arrive takes the call through the pipeline.
+func (e *endpoint) arrive(r *session.Request) error {
+	a := &arrival{h: e.h, e: e, ctx: r.Ctx, in: native{r}, info: CallInfo{
+		Method: r.Ctx.Method.Name, Codec: r.Codec.Name(), Stream: r.Ctx.Stream() != nil, Oneway: r.Oneway(), Peer: peerOf(r.Ctx)}}
+	a.info.in = a
+	return a.serve()
+}
+
+// native is the Inbound of weft's own wire.
+type native struct{ r *session.Request }
+
+func (n native) Decode(v any) error {
+	if st := n.r.Open(); st != nil {
+		return fromStatus(st, "", "")
+	}
+	return session.Decode(n.r.Codec, n.r.Body, v)
+}
+
+// Reply cannot fail: a reply that cannot be encoded was answered with an error.
+func (n native) Reply(v any, _ Metadata) error {
+	if n.r.Ctx.Stream() != nil {
+		n.r.ReplyBytes(nil)
+	} else {
+		n.r.Reply(v)
+	}
+	return nil
+}
+
+func (n native) Fail(e *Error, _ Metadata) { n.r.Fail(statusOf(e)) }
+
+func (n native) Stream(ctx context.Context) RawStream {
+	stream := n.r.Ctx.Stream()
+	stream.SetCompress(n.r.Compress)
+	return &rawStream{s: stream, ctx: ctx, method: n.r.Ctx.Method.Name, server: true}
+}
+
+// sessionRefused counts a call that a session refused before it reached a method.
+func (h *host) sessionRefused(_ *session.Session, st *wire.Status) {
+	h.refused.count(Code(st.Code), st.Reason)
+}

@@ -1,0 +1,28 @@
+package weft
+
+import "github.com/weftrpc/weft/internal/wire"
+
+// The reasons that weft itself gives in Error.Reason. Handlers have their own.
+const (
+	ReasonClosed           = wire.ReasonClosed           // the connection was closed while the call was open
+	ReasonClientLimit      = wire.ReasonClientLimit      // a limit that rules set for the calls of a client
+	ReasonDecode           = wire.ReasonDecode           // a message is not one of its codec and type
+	ReasonDecompress       = wire.ReasonDecompress       // a message cannot be decompressed
+	ReasonDraining         = wire.ReasonDraining         // the peer shuts down and takes no more calls
+	ReasonEncode           = wire.ReasonEncode           // a message cannot be encoded
+	ReasonHandshake        = wire.ReasonHandshake        // the handshake of a connection failed
+	ReasonMessageTooLarge  = wire.ReasonMessageTooLarge  // Limits.MaxMessage of the receiver
+	ReasonMetadataTooLarge = wire.ReasonMetadataTooLarge // Limits.MaxMetadata of the receiver
+	ReasonNoCallback       = wire.ReasonNoCallback       // the peer's wire cannot be called back
+	ReasonNoCodec          = wire.ReasonNoCodec          // the receiver does not have the codec
+	ReasonNoMethod         = wire.ReasonNoMethod         // there is no such method
+	ReasonNoServer         = wire.ReasonNoServer         // no server is known that can take the call
+	ReasonNoServices       = wire.ReasonNoServices       // the peer offers no services at all
+	ReasonPanic            = wire.ReasonPanic            // the handler panicked
+	ReasonProtocol         = wire.ReasonProtocol         // a peer broke the protocol
+	ReasonShutdown         = wire.ReasonShutdown         // the server shut down before the call had ended
+	ReasonSlowReader       = wire.ReasonSlowReader       // a peer makes calls and does not read the replies
+	ReasonTooManyBytes     = wire.ReasonTooManyBytes     // Limits.MaxCallBytes of the receiver
+	ReasonTooManyCalls     = wire.ReasonTooManyCalls     // Limits.MaxCalls of the receiver
+	ReasonWrongKind        = wire.ReasonWrongKind        // a streaming method was called as a unary one, or the reverse
+)

@@ -1,0 +1,166 @@
+package weft
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/stats"
+)
+
+// MethodStats are the calls of one method since the server or client was made.
+type MethodStats struct {
+	Method  string          // "Service.Method"
+	Calls   uint64          // all that have ended
+	Codes   map[Code]uint64 // those that failed, by their code
+	Latency Latency         // how long they took
+}
+
+// Latency is a distribution of durations. A client records every call; a server records
+// those that run on workers and one in sixteen of the short ones that do not.
+type Latency struct {
+	Count   uint64        // durations that were recorded
+	Sum     time.Duration // of these, within the width of the histogram's buckets
+	summary *stats.Summary
+}
+
+// Quantile is the time within which the share q, from 0 to 1, of the recorded calls
+// ended, at most a quarter too high; 0 when none was recorded.
+func (l Latency) Quantile(q float64) time.Duration {
+	if l.summary == nil {
+		return 0
+	}
+	return l.summary.Quantile(q)
+}
+
+// Buckets calls yield with every bucket of the histogram that holds a duration, in order:
+// its upper end and how many durations it holds.
+func (l Latency) Buckets(yield func(upper time.Duration, count uint64) bool) {
+	if l.summary != nil {
+		l.summary.Buckets(yield)
+	}
+}
+
+// methodStatsOf makes the public form of a summary.
+func methodStatsOf(name string, s *stats.Summary) MethodStats {
+	m := MethodStats{Method: name, Calls: s.Calls(), Codes: make(map[Code]uint64),
+		Latency: Latency{Count: s.Timed, Sum: s.Sum, summary: s}}
+	for code, n := range s.Codes {
+		if code != 0 && n > 0 {
+			m.Codes[Code(code)] = n
+		}
+	}
+	return m
+}
+
+// Refusals are the calls that were refused before their handlers ran, by reason.
+type Refusals map[string]uint64
+
+// ServerStats are what a server has done since it was made.
+type ServerStats struct {
+	Methods     []MethodStats // that were called, by name; those of removed methods stay
+	Refused     Refusals      // also of calls that reached no method
+	InFlight    int           // calls that wait or run now
+	Connections int           // that are open now
+	Accepted    uint64        // connections that were let in
+	Rejected    uint64        // connections that were not
+}
+
+// Stats returns a snapshot of what the server has counted. It costs some microseconds
+// for each method, and the calls nothing.
+func (s *Server) Stats() ServerStats {
+	peers := s.Peers()
+	out := ServerStats{
+		Methods: s.host.stats(), Refused: s.host.refused.snapshot(), Connections: len(peers),
+		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
+	}
+	for _, p := range peers {
+		out.InFlight += p.incoming()
+	}
+	return out
+}
+
+// ClientStats are what a client has done since it was made.
+type ClientStats struct {
+	Methods     []MethodStats // that were called, by name; beyond 4,096 of them as one without a name
+	Served      []MethodStats // of the client's Services, that its server called
+	Refused     Refusals      // of these
+	Connections int           // that are open now
+	Connects    uint64        // connections that were made
+	Failures    uint64        // attempts to connect that failed
+}
+
+// Stats returns a snapshot of what the client has counted.
+func (c *Client) Stats() ClientStats {
+	out := ClientStats{
+		Methods: c.caller.snapshot(), Served: c.host.stats(), Refused: c.host.refused.snapshot(),
+		Connects: c.connects.Load(), Failures: c.failures.Load(),
+	}
+	for _, l := range c.links {
+		l.mu.Lock()
+		out.Connections += len(l.live)
+		l.mu.Unlock()
+	}
+	return out
+}
+
+// stats lists the statistics of the methods that were called.
+func (h *host) stats() []MethodStats {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var out []MethodStats
+	for m, e := range h.endpoints {
+		out = append(out, methodStatsOf(m.name, e.stats.Summary()))
+	}
+	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
+	return out
+}
+
+// snapshot lists the statistics of the methods that were called.
+func (c *caller) snapshot() []MethodStats {
+	var out []MethodStats
+	for name, m := range c.stats.Range {
+		out = append(out, methodStatsOf(name.(string), m.(*methodStats).Summary()))
+	}
+	if others := c.others.Summary(); others.Calls() > 0 {
+		out = append(out, methodStatsOf("", others))
+	}
+	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
+	return out
+}
+
+// maxReasons bounds the reasons that are counted apart: those of a server's own
+// functions may be made of anything.
+const maxReasons = 64
+
+// refusals counts calls that were refused, by reason or else by code.
+type refusals struct {
+	counts sync.Map // string → *atomic.Uint64
+	kinds  atomic.Int32
+}
+
+func (r *refusals) count(code Code, reason string) {
+	if reason == "" {
+		reason = code.String()
+	}
+	n, ok := r.counts.Load(reason)
+	if !ok {
+		if r.kinds.Load() >= maxReasons {
+			reason = "OTHER"
+		}
+		if n, ok = r.counts.LoadOrStore(reason, new(atomic.Uint64)); !ok {
+			r.kinds.Add(1)
+		}
+	}
+	n.(*atomic.Uint64).Add(1)
+}
+
+func (r *refusals) snapshot() Refusals {
+	out := make(Refusals)
+	for reason, n := range r.counts.Range {
+		out[reason.(string)] = n.(*atomic.Uint64).Load()
+	}
+	return out
+}

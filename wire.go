@@ -1,0 +1,258 @@
+package weft
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"sync"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// Wire is a foreign protocol that a Client speaks: with it in ClientConfig.Wires, an
+// address such as "netrpc://127.0.0.1:1234" is that of a server of this protocol. The
+// transport is TCP unless the scheme names another one behind a plus sign, as in
+// "netrpc+unix:///run/app.sock". Package wiretest holds a wire to what is said here.
+type Wire interface {
+	// Scheme is the part of an address before "://" or "+", for example "netrpc".
+	Scheme() string
+	// Protocols are what a client offers by ALPN when the connection has TLS; nil: none.
+	Protocols() []string
+	// Dial makes one connection. It ends with ctx.
+	Dial(ctx context.Context, cfg WireConfig) (WireConn, error)
+}
+
+// WireConfig is what a wire gets for one connection.
+type WireConfig struct {
+	// Dial makes the connection underneath, TLS included, to the client's address.
+	Dial func(ctx context.Context) (net.Conn, error)
+	// Address is that of the client, without the scheme.
+	Address string
+	// Credential is that of the connection; empty: none.
+	Credential Credential
+	// Limits are those of the client, with their defaults filled in.
+	Limits Limits
+	// Logger is that of the client, never nil.
+	Logger *slog.Logger
+}
+
+// WireConn is one connection of a wire. All methods may be called concurrently. It may
+// be a WireStreamer and a WirePinger as well.
+type WireConn interface {
+	// Conn is the connection underneath, which must only be asked, not used.
+	Conn() net.Conn
+	// Call makes a unary call and decodes its reply into call.Reply. It ends with ctx,
+	// which has the deadline; the server is told where the wire can tell it. Its errors
+	// are *Error with the outcome; those of a call that was certainly not sent have
+	// NotSent. A one-way call returns when the request has been written.
+	Call(ctx context.Context, call *WireCall) error
+	// Done is closed when no more calls can be opened: the connection is lost, or the
+	// server shuts down. Calls that are open go on if they can.
+	Done() <-chan struct{}
+	// Err says, after Done, why.
+	Err() error
+	// Close ends the connection at once. Open calls fail.
+	Close() error
+}
+
+// WireStreamer is a WireConn of a wire that has streaming calls.
+type WireStreamer interface {
+	// OpenStream opens a streaming call; call.Args is a message as it will be sent. It
+	// does not wait for the server.
+	OpenStream(ctx context.Context, call *WireCall) (RawStream, error)
+}
+
+// WirePinger is a WireConn of a wire that has a sign of life.
+type WirePinger interface {
+	// Ping asks the server for a sign of life.
+	Ping(ctx context.Context) error
+}
+
+// WireCall is one call as a wire makes it.
+type WireCall struct {
+	Method   string // "Service.Method"
+	Codec    codec.Codec
+	Args     any // the request; of a stream a message as it will be sent
+	Reply    any // a pointer; nil: the reply is thrown away
+	Metadata Metadata
+	Oneway   bool
+
+	// ReplyMetadata is set by the wire before Call returns.
+	ReplyMetadata Metadata
+}
+
+// callForeign makes a unary call on a connection of a foreign wire.
+func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any) error {
+	w, call, err := c.foreign(ctx, p, x, args)
+	if err != nil {
+		return err
+	}
+	if !p.flights.enter() {
+		return lost(w.Err(), x.info.Method, p)
+	}
+	defer p.flights.leave()
+	ctx, cancel := bounded(ctx, x.o.until(ctx))
+	defer cancel()
+	info := &x.info
+	if c.hooks.any {
+		hooked := x.info
+		hooked.Codec, hooked.Peer = call.Codec.Name(), p
+		info = &hooked
+		if err := c.beforeRequest(ctx, info, args); err != nil {
+			return err
+		}
+	}
+	from := session.Nanos()
+	err = w.Call(ctx, call)
+	c.statsOf(call.Method).Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
+	if x.o.reply != nil {
+		*x.o.reply = call.ReplyMetadata
+	}
+	if err != nil {
+		err = lost(err, call.Method, p)
+	}
+	for _, f := range c.hooks.afterRequest {
+		f.AfterWriteRequest(ctx, info, args, err)
+	}
+	if !call.Oneway {
+		for _, f := range c.hooks.afterHeader {
+			f.AfterReadReplyHeader(ctx, info, err)
+		}
+		if err == nil {
+			for _, f := range c.hooks.afterBody {
+				f.AfterReadReplyBody(ctx, info, nil)
+			}
+		}
+	}
+	return err
+}
+
+// openForeign opens a stream on a connection of a foreign wire.
+func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStream, error) {
+	w, call, err := c.foreign(ctx, p, x, x.sample)
+	if err != nil {
+		return nil, err
+	}
+	streamer, ok := w.(WireStreamer)
+	if !ok {
+		return nil, &Error{Code: Unimplemented, Outcome: NotSent, Method: call.Method, Peer: p.Addr().String(),
+			Message: "the peer speaks " + p.Wire() + ", which has no streams"}
+	}
+	if !p.flights.enter() {
+		return nil, lost(w.Err(), x.info.Method, p)
+	}
+	ctx, cancel := bounded(ctx, x.o.until(ctx))
+	stop := sync.OnceFunc(func() {
+		cancel()
+		p.flights.leave()
+	})
+	stream, err := streamer.OpenStream(ctx, call)
+	if err != nil {
+		stop()
+		return nil, lost(err, call.Method, p)
+	}
+	return &foreignStream{RawStream: stream, stop: stop, call: call, reply: x.o.reply}, nil
+}
+
+// foreign readies a call for a foreign wire.
+func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any) (WireConn, *WireCall, error) {
+	method := x.info.Method
+	if p.w == nil {
+		return nil, nil, &Error{Code: Unimplemented, Outcome: NotSent, Reason: ReasonNoCallback, Method: method, Peer: p.Addr().String(),
+			Message: "the peer speaks " + p.Wire() + ", in which a server cannot call its client"}
+	}
+	if err := checkName(method); err != nil {
+		return nil, nil, notSent(err, method)
+	}
+	if ctx.Err() != nil {
+		return nil, nil, tooLate(ctx, method)
+	}
+	m, err := c.metadata(ctx, method, &x.o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return p.w, &WireCall{Method: method, Codec: c.codecFor(&x.o, sample), Args: sample, Reply: x.info.Reply, Metadata: m, Oneway: x.o.oneway}, nil
+}
+
+// lost completes an error of a foreign wire.
+func lost(err error, method string, p *Peer) error {
+	if err == nil {
+		err = Errorf(Unavailable, "the connection takes no more calls")
+	}
+	e := Errorf(CodeOf(err), "%w", err)
+	if known := (*Error)(nil); asWeft(err, &known) {
+		*e = *known
+	}
+	e.Method, e.Peer = method, p.Addr().String()
+	return e
+}
+
+// foreignStream is a stream of a foreign wire, which holds its connection until it ends.
+type foreignStream struct {
+	RawStream
+	call  *WireCall
+	reply *Metadata
+	stop  func()
+}
+
+func (s *foreignStream) Send(msg any) error { return s.over(s.RawStream.Send(msg)) }
+
+func (s *foreignStream) Recv(msg any) error { return s.over(s.RawStream.Recv(msg)) }
+
+func (s *foreignStream) Close() error {
+	err := s.RawStream.Close()
+	s.stop()
+	return err
+}
+
+// over notes the end of the call, which an error tells.
+func (s *foreignStream) over(err error) error {
+	if err != nil {
+		if s.reply != nil {
+			*s.reply = s.call.ReplyMetadata
+		}
+		s.stop()
+	}
+	return err
+}
+
+// checkWires tells what is wrong with the wires of a configuration.
+func checkWires(wires []Wire, schemes map[string]bool) error {
+	for i, w := range wires {
+		switch {
+		case w == nil:
+			return Errorf(InvalidArgument, "weft: wire %d of the configuration is nil", i)
+		case schemes[w.Scheme()]:
+			return Errorf(InvalidArgument, "weft: two wires or transports have the scheme %q", w.Scheme())
+		}
+		schemes[w.Scheme()] = true
+	}
+	return nil
+}
+
+// withProtocols is a TLS configuration that offers these protocols, unless it names some
+// of its own.
+func withProtocols(c *tls.Config, protocols ...string) *tls.Config {
+	c = c.Clone()
+	if len(c.NextProtos) == 0 {
+		c.NextProtos = protocols
+	}
+	return c
+}
+
+// pingForeign asks the server of a foreign wire for a sign of life. On a wire that has
+// none, a connection that is open counts.
+func (p *Peer) pingForeign(ctx context.Context) error {
+	if pinger, ok := p.w.(WirePinger); ok {
+		if err := pinger.Ping(ctx); err != nil {
+			return lost(err, "", p)
+		}
+		return nil
+	}
+	if !p.usable() {
+		return lost(p.ended(), "", p)
+	}
+	return nil
+}
