@@ -1,63 +1,83 @@
 // Package gob is the codec for encoding/gob, Go's own format: any Go struct,
 // with the types described along with the values. It is what net/rpc speaks.
 //
-// Each body describes the types it uses, so that it can be read on its own; gob
-// earns its speed on long streams, and for single calls another codec is
-// faster. Concrete types behind interfaces must be known to gob.Register on
-// both sides. What a value held before Decode does not show in the result,
-// except in a type that decodes itself.
+// Each body describes the types it uses, so that it can be read on its own. The
+// codec remembers descriptions: a type is described once and compiled once for
+// each description that arrives, and a call costs what it costs on a stream
+// that stays open. Only the bytes of the descriptions travel with each call.
+// Values behind interfaces whose types are not those of the language itself
+// still cost a description and an encoder of their own.
+//
+// Concrete types behind interfaces must be known to gob.Register on both sides.
+// A number that does not fit the variable it is decoded into is an error. What
+// a value held before Decode does not show in the result, except in a type that
+// decodes itself. A value that contains itself cannot be encoded.
+//
+// [Reader] and [Writer] are for streams of values, such as the connections of
+// net/rpc: they turn a stream into bodies of this codec and bodies into a stream.
 //
 // # Hostile peers
 //
 // The documentation of encoding/gob says that it is not hardened against
 // adversarial inputs. On its own it reserves maps of any claimed size, can be
-// made to loop for hours by a few bytes, and recurses until the stack ends,
-// which no recover survives. So Decode reads every body first: counts must fit
+// made to loop for hours by a few bytes, and recurses until the stack is full,
+// which ends the process. So Decode reads every body first: counts must fit
 // the bytes behind them, nesting is at most [codec.MaxDepth], and what
-// encoding/gob is then given is in the plainest form that says the same. What
-// remains is CPU time: a body can make encoding/gob compile a decoder for types
-// nobody asked for. Offer gob to peers you trust not to waste it.
+// encoding/gob is then given is in the plainest form that says the same. A
+// decoder that failed is not used again, and what is remembered of descriptions
+// is bounded. What remains is CPU time: a body can make encoding/gob compile a
+// decoder for types that no method has. Offer gob to peers you trust not to
+// waste it.
 package gob
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"reflect"
+	"sync"
 
 	"github.com/weftrpc/weft/codec"
 )
 
-// New returns the codec named "gob". All values it returns are equal.
-func New() codec.Codec { return gobCodec{} }
-
-type gobCodec struct{}
-
-func (gobCodec) Name() string { return "gob" }
-
-// Append appends v, which is not nil, with the description of its type.
-func (gobCodec) Append(dst []byte, v any) (_ []byte, err error) {
-	if p := reflect.ValueOf(v); p.Kind() == reflect.Pointer && p.IsNil() {
-		return dst, fmt.Errorf("codec/gob: cannot encode a nil %T", v)
-	}
-	out := sink(dst)
-	if err := gob.NewEncoder(&out).Encode(v); err != nil {
-		return dst, err
-	}
-	return out, nil
+// New returns a codec named "gob". It remembers descriptions of types, so use
+// one for all calls.
+func New() codec.Codec {
+	return &gobCodec{nesting: codec.Nesting{Opaque: encodesItself, Skip: notSent}}
 }
 
-// sink collects what an encoder writes behind what it holds.
-type sink []byte
+type gobCodec struct {
+	nesting   codec.Nesting
+	senders   sync.Map // reflect.Type of what is encoded, to *sender
+	receivers sync.Map // reflect.Type of what is decoded into, to *receiver
+}
 
-func (s *sink) Write(p []byte) (int, error) {
-	*s = append(*s, p...)
-	return len(p), nil
+func (*gobCodec) Name() string { return "gob" }
+
+// Append appends v, which is not nil, with the description of its type.
+func (c *gobCodec) Append(dst []byte, v any) ([]byte, error) {
+	if v == nil {
+		return dst, errors.New("codec/gob: cannot encode nil")
+	}
+	if err := c.nesting.Check(v); err != nil { // so the pointers come to an end
+		return dst, fmt.Errorf("codec/gob: %w", err)
+	}
+	for p := reflect.ValueOf(v); p.Kind() == reflect.Pointer; p = p.Elem() {
+		if p.IsNil() {
+			return dst, fmt.Errorf("codec/gob: cannot encode a nil %s", p.Type())
+		}
+	}
+	t := reflect.TypeOf(v)
+	s, ok := c.senders.Load(t)
+	if !ok {
+		s, _ = c.senders.LoadOrStore(t, newSender(t))
+	}
+	return s.(*sender).append(dst, v)
 }
 
 // Decode decodes the one value that body holds.
-func (gobCodec) Decode(body []byte, v any) (err error) {
+func (c *gobCodec) Decode(body []byte, v any) error {
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
@@ -67,16 +87,29 @@ func (gobCodec) Decode(body []byte, v any) (err error) {
 	default:
 		target.SetZero()
 	}
-	plain, err := normalize(body, target.Type())
-	if err != nil {
-		return fmt.Errorf("codec/gob: %w", err)
+	t := reflect.TypeOf(v)
+	r, ok := c.receivers.Load(t)
+	if !ok {
+		r, _ = c.receivers.LoadOrStore(t, new(receiver))
 	}
-	// encoding/gob turns its own panics into errors, but not those of package
-	// reflect, such as for a map key behind an interface that has no equality.
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("codec/gob: decoding into a %T: %v", v, r)
-		}
-	}()
-	return gob.NewDecoder(bytes.NewReader(plain)).Decode(v)
+	return r.(*receiver).decode(body, v)
+}
+
+// encodesItself reports whether encoding/gob asks values of the type t for
+// their encoding.
+func encodesItself(t reflect.Type) bool {
+	return implements(t, reflect.TypeFor[gob.GobEncoder]()) || implements(t, reflect.TypeFor[encoding.BinaryMarshaler]())
+}
+
+func implements(t, methods reflect.Type) bool {
+	if t.Kind() == reflect.Interface {
+		return false // the value behind it is asked
+	}
+	return t.Implements(methods) || t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(methods)
+}
+
+// notSent reports whether encoding/gob leaves out a field.
+func notSent(f reflect.StructField) bool {
+	t := base(f.Type)
+	return !f.IsExported() || t.Kind() == reflect.Chan || t.Kind() == reflect.Func
 }

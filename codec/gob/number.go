@@ -30,3 +30,52 @@ func insertUint(dst []byte, at int, n uint64) []byte {
 	var room [9]byte
 	return slices.Insert(dst, at, appendUint(room[:0], n)...)
 }
+
+// appendMessage appends a message with those contents.
+func appendMessage(dst, contents []byte) []byte {
+	return append(appendUint(dst, uint64(len(contents))), contents...)
+}
+
+// uintAt reads the number at b[at:] as scanner.uint does, and returns where it
+// ends, or -1 when b does not hold it.
+func uintAt(b []byte, at int) (n uint64, end int) {
+	if at >= len(b) {
+		return 0, -1
+	}
+	if b[at] < 0x80 {
+		return uint64(b[at]), at + 1
+	}
+	size := 256 - int(b[at])
+	end = at + 1 + size
+	if size > 8 || end > len(b) {
+		return 0, -1
+	}
+	for _, c := range b[at+1 : end] {
+		n = n<<8 | uint64(c)
+	}
+	return n, end
+}
+
+// intAt reads the number at b[at:] as scanner.int does.
+func intAt(b []byte, at int) (n int64, end int) {
+	u, end := uintAt(b, at)
+	if u&1 != 0 {
+		return ^int64(u >> 1), end
+	}
+	return int64(u >> 1), end
+}
+
+// pastUint returns where the number at b[at:] ends, or -1.
+func pastUint(b []byte, at int) int {
+	if at >= len(b) {
+		return -1
+	}
+	if b[at] < 0x80 {
+		return at + 1
+	}
+	size := 256 - int(b[at])
+	if at += 1 + size; size > 8 || at > len(b) {
+		return -1
+	}
+	return at
+}

@@ -1,9 +1,11 @@
 package gob
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 
 	"github.com/weftrpc/weft/codec"
@@ -28,9 +30,8 @@ var (
 	errDepth = fmt.Errorf("nesting deeper than %d", codec.MaxDepth)
 )
 
-// normalize returns the body in its plainest form: the descriptions of all
-// types, then one message with the value. It fails when body is anything but
-// one sound value.
+// scan reads body, which must be one sound value, and brings it to its plainest
+// form: s.defs has the descriptions of all types, s.out the value.
 //
 // A stream may also describe the type of a value behind an interface just
 // before that value, within the value around it. Lengths are then wrong by
@@ -39,21 +40,32 @@ var (
 // here is what encoding/gob will meet.
 //
 // receiver is the type of what the body will be decoded into.
-func normalize(body []byte, receiver reflect.Type) ([]byte, error) {
-	s := &scanner{rest: body, receiver: receiver, types: make(map[int64]*description), out: make([]byte, 0, len(body))}
-	id := s.typeSequence(false)
-	s.out = appendInt(s.out, id)
-	s.first(id)
+func scan(body []byte, receiver reflect.Type) (*scanner, error) {
+	s := &scanner{rest: body, receiver: receiver, types: make(descriptions), out: make([]byte, 0, len(body))}
+	s.wholeValue()
+	if s.err == nil && len(s.rest) > 0 {
+		s.err = fmt.Errorf("%d bytes behind the value", len(s.rest))
+	}
+	return s, s.err
+}
+
+// wholeValue reads one value, from the beginning of the message that is open.
+func (s *scanner) wholeValue() {
+	s.top = s.typeSequence(false)
+	s.out = appendInt(s.out, s.top)
+	s.first(s.top)
 	for len(s.stack) > 0 && s.err == nil {
 		s.step()
 	}
-	if s.err == nil && len(s.buf)+len(s.rest) > 0 {
+	if s.err == nil && len(s.buf) > 0 {
 		s.err = fmt.Errorf("%d bytes behind the value", len(s.buf)+len(s.rest))
 	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	return append(appendUint(s.defs, uint64(len(s.out))), s.out...), nil
+}
+
+// plain returns what was read as a body: the descriptions of all types, then one
+// message with the value.
+func (s *scanner) plain() []byte {
+	return appendMessage(bytes.Clone(s.defs), s.out)
 }
 
 // A scanner walks through a body without recursion. It reads in the order that
@@ -63,11 +75,19 @@ type scanner struct {
 	buf      []byte // what is left of this message
 	receiver reflect.Type
 
-	types map[int64]*description
+	// A stream gives its messages one by one: next returns the next one, room
+	// how many bytes are still allowed. Without next, rest has all messages.
+	next func() ([]byte, error)
+	room func() int
+
+	types descriptions
+	top   int64   // the number of the value's type
 	stack []frame // the containers around this place
 	depth int     // how many of them are not interfaces
 
-	concrete map[concrete]reflect.Type // what is known of types behind interfaces
+	interfaces []int64                   // the types of the values behind interfaces
+	concrete   map[concrete]reflect.Type // what is known of types behind interfaces
+	probed     int                       // how many bytes of descriptions were decoded to know that
 
 	defs []byte // the descriptions, as messages
 	out  []byte // the value so far
@@ -110,16 +130,16 @@ func (s *scanner) step() {
 			s.fail(fmt.Errorf("struct has a field beyond its last, %d", len(f.typ.fields)-1))
 		default:
 			f.field += int64(delta)
-			s.value(f.typ.fields[f.field].typ)
+			s.value(f.typ.fields[f.field].id)
 		}
 	case f.left == 0:
 		s.pop()
 	default:
 		f.left--
 		if f.typ.kind == kindMap && f.left%2 == 1 {
-			s.value(f.typ.key)
+			s.value(f.typ.key.id)
 		} else {
-			s.value(f.typ.elem)
+			s.value(f.typ.elem.id)
 		}
 	}
 }
@@ -180,7 +200,7 @@ func (s *scanner) described(id int64) {
 			f.left = 2 * n
 		}
 		// Each element has at least a byte, in this message or the next ones.
-		if left := uint64(len(s.buf) + len(s.rest)); n > left || f.left > left {
+		if left := s.left(); n > left || f.left > left {
 			s.fail(fmt.Errorf("%d elements claimed, %d bytes are left", n, left))
 			return
 		}
@@ -210,6 +230,7 @@ func (s *scanner) iface() {
 	}
 	s.out = appendInt(s.out, id)
 	s.skipUint() // the length; the right one is put there when it is known
+	s.interfaces = append(s.interfaces, id)
 	s.stack = append(s.stack, frame{held: concrete{string(name), id}, start: len(s.out)})
 	s.first(id)
 }
@@ -221,7 +242,7 @@ func (s *scanner) typeSequence(inInterface bool) int64 {
 		if len(s.buf) == 0 {
 			s.message()
 		}
-		id := s.skipInt()
+		id := s.number()
 		if id >= 0 {
 			return id
 		}
@@ -236,8 +257,22 @@ func (s *scanner) typeSequence(inInterface bool) int64 {
 	return 0
 }
 
-// message opens the next message of the body.
+// left returns how many bytes the rest of the value has at most.
+func (s *scanner) left() uint64 {
+	if s.next != nil {
+		return uint64(len(s.buf) + max(s.room(), 0))
+	}
+	return uint64(len(s.buf) + len(s.rest))
+}
+
+// message opens the next message.
 func (s *scanner) message() {
+	if s.next != nil {
+		if s.err == nil {
+			s.buf, s.err = s.next()
+		}
+		return
+	}
 	s.buf, s.rest = s.rest, nil
 	n := s.skipUint()
 	if s.err == nil && n > uint64(len(s.buf)) {
@@ -304,9 +339,22 @@ func (s *scanner) skipUint() uint64 {
 	return n
 }
 
-func (s *scanner) skipInt() int64 {
+// number reads the number of a type, negated before a description. It does not
+// go to out.
+func (s *scanner) number() int64 {
 	end := len(s.out)
-	n := s.int()
+	n := s.id()
 	s.out = s.out[:end]
+	return n
+}
+
+// id reads the number of a type. encoding/gob takes the low 32 bits of one, so
+// that two numbers here could be one type there.
+func (s *scanner) id() int64 {
+	n := s.int()
+	if n > math.MaxInt32 || n < -math.MaxInt32 {
+		s.fail(fmt.Errorf("type with the number %d, the largest is %d", n, math.MaxInt32))
+		return 0
+	}
 	return n
 }

@@ -7,8 +7,15 @@ import (
 	"reflect"
 )
 
-// maxConcrete is how many types behind interfaces are looked up for one body.
-const maxConcrete = 32
+// What the types behind interfaces of one body may cost to look up: how many
+// there are, and the bytes of descriptions that encoding/gob reads for it.
+const (
+	maxConcrete = 32
+	maxProbed   = 2 * maxDescriptions
+)
+
+// maxPointers is how many pointers in a row encoding/gob follows.
+const maxPointers = 100
 
 // skipped reports whether encoding/gob skips this place, because the receiver
 // has no field for it or a field around it, or may skip it.
@@ -70,9 +77,10 @@ func (s *scanner) partOf(t reflect.Type, f *frame) reflect.Type {
 // that the description fits, or nil. There is no function that tells, so it has
 // encoding/gob decode an empty value of it.
 func (s *scanner) registered(c concrete) reflect.Type {
-	if t, ok := s.concrete[c]; ok || len(s.concrete) >= maxConcrete {
+	if t, ok := s.concrete[c]; ok || len(s.concrete) >= maxConcrete || s.probed > maxProbed {
 		return t
 	}
+	s.probed += len(s.defs)
 	empty := []byte{0} // a struct without its fields
 	if d := s.types[c.id]; d == nil || d.kind != kindStruct {
 		empty = []byte{0, 0} // a slice or map without elements; an array fails
@@ -84,11 +92,11 @@ func (s *scanner) registered(c concrete) reflect.Type {
 	probe = appendInt(probe, c.id)
 	probe = appendUint(probe, uint64(len(empty)))
 	probe = append(probe, empty...)
-	body := appendUint(bytes.Clone(s.defs), uint64(len(probe)))
+	body := appendMessage(bytes.Clone(s.defs), probe)
 
 	var v any
 	var t reflect.Type
-	if gob.NewDecoder(bytes.NewReader(append(body, probe...))).Decode(&v) == nil && v != nil {
+	if gob.NewDecoder(bytes.NewReader(body)).Decode(&v) == nil && v != nil {
 		t = base(reflect.TypeOf(v))
 	}
 	if s.concrete == nil {
@@ -98,9 +106,13 @@ func (s *scanner) registered(c concrete) reflect.Type {
 	return t
 }
 
-// base returns t, or what t points to.
+// base returns t, or what t points to. A pointer type that points to itself has
+// no such type; encoding/gob refuses it.
 func base(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer {
+	for range maxPointers {
+		if t.Kind() != reflect.Pointer {
+			break
+		}
 		t = t.Elem()
 	}
 	return t

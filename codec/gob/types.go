@@ -19,7 +19,7 @@ const (
 // A description is what a body says about one of its types.
 type description struct {
 	kind      kind
-	key, elem int64 // numbers of types
+	key, elem part
 	length    int64 // array: how many elements
 	fields    []field
 }
@@ -27,7 +27,26 @@ type description struct {
 // A field is what a description says about a field of a struct.
 type field struct {
 	name string
-	typ  int64
+	part
+}
+
+// A part is the type of what a container holds.
+type part struct {
+	id int64
+	to *description // set by link; nil for a type without a description
+}
+
+// descriptions are the types that are known by number.
+type descriptions map[int64]*description
+
+// link sets the pointers of all parts. After it, check may use the descriptions.
+func (all descriptions) link() {
+	for _, d := range all {
+		d.key.to, d.elem.to = all[d.key.id], all[d.elem.id]
+		for i := range d.fields {
+			d.fields[i].to = all[d.fields[i].id]
+		}
+	}
 }
 
 // maxDescriptions is how many bytes the descriptions in one body may take.
@@ -68,16 +87,16 @@ func (s *scanner) wireType() *description {
 		switch field {
 		case 0:
 			d.kind = kindArray
-			s.parts(func() { d.elem = s.int() }, func() { d.length = s.int() })
+			s.parts(func() { d.elem.id = s.id() }, func() { d.length = s.int() })
 		case 1:
 			d.kind = kindSlice
-			s.parts(func() { d.elem = s.int() })
+			s.parts(func() { d.elem.id = s.id() })
 		case 2:
 			d.kind = kindStruct
 			s.parts(func() { d.fields = s.fieldTypes() })
 		case 3:
 			d.kind = kindMap
-			s.parts(func() { d.key = s.int() }, func() { d.elem = s.int() })
+			s.parts(func() { d.key.id = s.id() }, func() { d.elem.id = s.id() })
 		case 4, 5, 6:
 			d.kind = kindOpaque
 			s.parts()
@@ -124,7 +143,7 @@ func (s *scanner) nameAndNumber() (f field) {
 		case 0:
 			f.name = string(s.bytes())
 		case 1:
-			f.typ = s.int()
+			f.id = s.id()
 		default:
 			s.fail(fmt.Errorf("name of a type has field %d", field))
 		}
