@@ -71,6 +71,43 @@ func weftExchange() exchange {
 	}
 }
 
+// streamExchange does with a Writer and a Reader what net/rpc does.
+func streamExchange() exchange {
+	var conn bytes.Buffer
+	var w gob.Writer
+	var body, in, out []byte
+	c, r, sent := gob.New(), gob.NewReader(&conn, 1<<20), newPublished()
+	seq := uint64(1000)
+	return func(b *testing.B) {
+		seq++
+		out = out[:0]
+		for _, v := range []any{&rpc.Request{ServiceMethod: "Hello.Say", Seq: seq}, sent} {
+			var err error
+			if body, err = c.Append(body[:0], v); err != nil {
+				b.Fatal(err)
+			}
+			if out, err = w.Append(out, body); err != nil {
+				b.Fatal(err)
+			}
+		}
+		conn.Write(out)
+		var head rpc.Request
+		var got published
+		for _, v := range []any{&head, &got} {
+			var err error
+			if in, err = r.Next(in[:0]); err != nil {
+				b.Fatal(err)
+			}
+			if err := c.Decode(in, v); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if head.Seq != seq || got.Field280 != sent.Field280 {
+			b.Fatal(head, got)
+		}
+	}
+}
+
 // netrpcExchange does what net/rpc does on a connection that stays open.
 func netrpcExchange() exchange {
 	var conn bytes.Buffer
@@ -95,9 +132,9 @@ func netrpcExchange() exchange {
 	}
 }
 
-// BenchmarkBesideNetRPC measures the codec and the stream of net/rpc in turns,
-// so that both meet the same machine. An operation is one direction of a call,
-// for net/rpc with the header that its stream needs.
+// BenchmarkBesideNetRPC measures the codec, a stream of its bodies and the
+// stream of net/rpc in turns, so that all meet the same machine. An operation is
+// one direction of a call, on a stream with the header that net/rpc needs.
 func BenchmarkBesideNetRPC(b *testing.B) {
 	const turn = 100
 	sides := []struct {
@@ -105,7 +142,7 @@ func BenchmarkBesideNetRPC(b *testing.B) {
 		run    exchange
 		time   time.Duration
 		allocs uint64
-	}{{name: "weft", run: weftExchange()}, {name: "netrpc", run: netrpcExchange()}}
+	}{{name: "codec", run: weftExchange()}, {name: "stream", run: streamExchange()}, {name: "netrpc", run: netrpcExchange()}}
 	for i := range sides {
 		sides[i].run(b) // the first one describes the types
 	}
@@ -129,5 +166,6 @@ func BenchmarkBesideNetRPC(b *testing.B) {
 		b.ReportMetric(float64(s.time.Nanoseconds())/n, s.name+"-ns/op")
 		b.ReportMetric(float64(s.allocs)/n, s.name+"-allocs/op")
 	}
-	b.ReportMetric(float64(sides[0].time)/float64(sides[1].time), "weft/netrpc")
+	b.ReportMetric(float64(sides[0].time)/float64(sides[2].time), "codec/netrpc")
+	b.ReportMetric(float64(sides[1].time)/float64(sides[2].time), "stream/netrpc")
 }

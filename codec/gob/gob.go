@@ -51,6 +51,7 @@ type gobCodec struct {
 	nesting   codec.Nesting
 	senders   sync.Map // reflect.Type of what is encoded, to *sender
 	receivers sync.Map // reflect.Type of what is decoded into, to *receiver
+	memory    memory   // of all receivers
 }
 
 func (*gobCodec) Name() string { return "gob" }
@@ -90,7 +91,7 @@ func (c *gobCodec) Decode(body []byte, v any) error {
 	t := reflect.TypeOf(v)
 	r, ok := c.receivers.Load(t)
 	if !ok {
-		r, _ = c.receivers.LoadOrStore(t, new(receiver))
+		r, _ = c.receivers.LoadOrStore(t, &receiver{memory: &c.memory})
 	}
 	return r.(*receiver).decode(body, v)
 }

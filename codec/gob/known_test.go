@@ -137,8 +137,7 @@ func TestReusesCoders(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}
-	r, ok := c.receivers.Load(reflect.TypeFor[*entry]())
-	if !ok || len(r.(*receiver).ring) != 1 {
+	if len(c.memory.ring) != 1 {
 		t.Error("one description was not remembered once")
 	}
 	allocs := testing.AllocsPerRun(100, func() {
@@ -162,10 +161,10 @@ func TestForgetsDescriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ := c.receivers.Load(reflect.TypeFor[*entry]())
-	all := r.(*receiver)
-	first := all.ring[0]
+	all, m := r.(*receiver), &c.memory
+	first := m.ring[0]
 	name := strings.IndexByte(string(body), 'e') // of "entry"
-	for i := range 100 {
+	for i := range 2 * maxKnown {
 		if err := c.Decode(body, &got); err != nil {
 			t.Fatal(err)
 		}
@@ -175,12 +174,33 @@ func TestForgetsDescriptions(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}
-	if n := len(*all.known.Load()); n > maxKnown || len(all.ring) != n {
-		t.Errorf("%d descriptions are remembered, want at most %d", n, maxKnown)
+	if n := len(*all.known.Load()); n != maxKnown || len(m.ring) != n || m.size != n*len(first.heading.defs) {
+		t.Errorf("%d descriptions are remembered, %d in the ring with %d bytes, want %d", n, len(m.ring), m.size, maxKnown)
 	}
 	if (*all.known.Load())[first.heading] != first {
 		t.Error("the description in use was forgotten")
 	}
+}
+
+// TestForgetsLongDescriptions has descriptions that are few but long.
+func TestForgetsLongDescriptions(t *testing.T) {
+	c := New().(*gobCodec)
+	var got int
+	for i := range 100 {
+		body := append(message(appendInt(nil, -firstDescribed), wireSlice(strings.Repeat(fmt.Sprintf("%05d", i), 3000))), message([]byte{4, 0, 2})...)
+		if err := c.Decode(body, &got); err != nil || got != 1 {
+			t.Fatal(got, err)
+		}
+	}
+	if c.memory.size > maxKnownTogether || c.memory.size < maxKnownTogether-maxKnownSize {
+		t.Errorf("%d bytes of descriptions are remembered, want up to %d", c.memory.size, maxKnownTogether)
+	}
+}
+
+// wireSlice returns the description of a slice of int with that name.
+func wireSlice(name string) []byte {
+	b := append([]byte{2, 1, 1}, appendUint(nil, uint64(len(name)))...)
+	return append(append(b, name...), 0, 1, 4, 0, 0)
 }
 
 // TestTypeNumbers has numbers of types that encoding/gob would cut to 32 bits.

@@ -5,15 +5,20 @@ import (
 	"encoding/gob"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
 
 const (
-	// maxKnown is how many descriptions are remembered for one type that is
-	// decoded into. Peers of one version of a program send one.
-	maxKnown = 8
+	// What a codec remembers of descriptions: how many, and how many bytes of
+	// them, in one and in all. In memory a description takes up to twenty times
+	// its bytes. Peers of one version of a program send one for each type.
+	maxKnown         = 512
+	maxKnownSize     = 16 << 10
+	maxKnownTogether = 512 << 10
 
 	// maxInterfaces is how many values behind interfaces a decoder decodes before
 	// it is replaced: it keeps what it compiles for each type among them.
@@ -22,11 +27,16 @@ const (
 
 // A receiver decodes into variables of one type.
 type receiver struct {
-	known atomic.Pointer[map[heading]*known]
+	memory *memory
+	known  atomic.Pointer[map[heading]*known] // replaced under memory.mu
+}
 
-	mu   sync.Mutex // held while known is replaced
-	ring []*known   // its values, in the order in which they are replaced
-	hand int
+// A memory has all descriptions that a codec knows.
+type memory struct {
+	mu   sync.Mutex
+	ring []*known
+	hand int // where in the ring the next one is forgotten
+	size int // how many bytes of descriptions there are
 }
 
 // A heading is what stands before a value: descriptions of types, and the number
@@ -38,10 +48,11 @@ type heading struct {
 
 // A known heading has decoders that have read it.
 type known struct {
-	heading heading
-	top     part
-	used    atomic.Bool // since the hand of the ring passed
-	idle    sync.Pool   // of *decoder
+	receiver *receiver
+	heading  heading
+	top      part
+	used     atomic.Bool // since the hand passed
+	idle     sync.Pool   // of *decoder
 }
 
 // decode decodes body into v.
@@ -76,42 +87,52 @@ func (r *receiver) find(defs []byte, top int64) *known {
 	return k
 }
 
-// learn remembers the heading that s read, unless it is long, and forgets
-// another when there are many: the first one in the ring that was not used since
-// the last time. So headings that come once do not displace those in use.
+// learn remembers the heading that s read, unless it is long.
 func (r *receiver) learn(s *scanner) *known {
 	s.types.link()
-	k := &known{heading: heading{string(s.defs), s.top}, top: part{s.top, s.types[s.top]}}
-	if len(s.defs) > maxKept/maxKnown {
+	k := &known{receiver: r, heading: heading{string(s.defs), s.top}, top: part{s.top, s.types[s.top]}}
+	if len(s.defs) > maxKnownSize {
 		return k
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all := make(map[heading]*known, maxKnown)
-	if old := r.known.Load(); old != nil {
-		for h, k := range *old {
-			all[h] = k
-		}
+	m := r.memory
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if all := r.known.Load(); all != nil && (*all)[k.heading] != nil {
+		return (*all)[k.heading]
 	}
-	if other := all[k.heading]; other != nil {
-		return other
+	for len(m.ring) >= maxKnown || m.size+len(k.heading.defs) > maxKnownTogether {
+		m.forgetLocked()
 	}
-	if len(r.ring) < maxKnown {
-		r.ring = append(r.ring, k)
-	} else {
-		for range maxKnown {
-			if !r.ring[r.hand].used.Swap(false) {
-				break
-			}
-			r.hand = (r.hand + 1) % maxKnown
-		}
-		delete(all, r.ring[r.hand].heading)
-		r.ring[r.hand] = k
-		r.hand = (r.hand + 1) % maxKnown
-	}
-	all[k.heading] = k
-	r.known.Store(&all)
+	m.ring = append(m.ring, k)
+	m.size += len(k.heading.defs)
+	r.changeLocked(func(all map[heading]*known) { all[k.heading] = k })
 	return k
+}
+
+// forgetLocked forgets the first heading that was not used since the hand passed
+// it. So headings that come once do not displace those in use.
+func (m *memory) forgetLocked() {
+	m.hand %= len(m.ring)
+	for range m.ring {
+		if !m.ring[m.hand].used.Swap(false) {
+			break
+		}
+		m.hand = (m.hand + 1) % len(m.ring)
+	}
+	k := m.ring[m.hand]
+	m.ring = slices.Delete(m.ring, m.hand, m.hand+1)
+	m.size -= len(k.heading.defs)
+	k.receiver.changeLocked(func(all map[heading]*known) { delete(all, k.heading) })
+}
+
+// changeLocked changes a copy of what is known, since readers take no lock.
+func (r *receiver) changeLocked(change func(map[heading]*known)) {
+	all := make(map[heading]*known)
+	if old := r.known.Load(); old != nil {
+		maps.Copy(all, *old)
+	}
+	change(all)
+	r.known.Store(&all)
 }
 
 // decode decodes message, a value behind the heading with so many values behind

@@ -39,7 +39,8 @@ var (
 // that decodes it. In the plain form both see the same, so what was checked
 // here is what encoding/gob will meet.
 //
-// receiver is the type of what the body will be decoded into.
+// receiver is the type of what the body will be decoded into, or nil when that
+// is not known.
 func scan(body []byte, receiver reflect.Type) (*scanner, error) {
 	s := &scanner{rest: body, receiver: receiver, types: make(descriptions), out: make([]byte, 0, len(body))}
 	s.wholeValue()
@@ -80,7 +81,9 @@ type scanner struct {
 	next func() ([]byte, error)
 	room func() int
 
-	types descriptions
+	types    descriptions
+	defsSize int // how many bytes their descriptions have
+
 	top   int64   // the number of the value's type
 	stack []frame // the containers around this place
 	depth int     // how many of them are not interfaces

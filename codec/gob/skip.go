@@ -25,7 +25,7 @@ const maxPointers = 100
 // behind the name all the same and goes astray in bytes that were checked as
 // something else.
 func (s *scanner) skipped() bool {
-	if len(s.stack) == 0 {
+	if len(s.stack) == 0 || s.receiver == nil {
 		return false
 	}
 	in := s.receiverOf(len(s.stack) - 1)

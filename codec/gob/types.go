@@ -3,6 +3,7 @@ package gob
 import (
 	"errors"
 	"fmt"
+	"slices"
 )
 
 type kind uint8
@@ -22,6 +23,7 @@ type description struct {
 	key, elem part
 	length    int64 // array: how many elements
 	fields    []field
+	message   []byte // the description itself
 }
 
 // A field is what a description says about a field of a struct.
@@ -42,14 +44,19 @@ type descriptions map[int64]*description
 // link sets the pointers of all parts. After it, check may use the descriptions.
 func (all descriptions) link() {
 	for _, d := range all {
-		d.key.to, d.elem.to = all[d.key.id], all[d.elem.id]
-		for i := range d.fields {
-			d.fields[i].to = all[d.fields[i].id]
-		}
+		d.link(all)
 	}
 }
 
-// maxDescriptions is how many bytes the descriptions in one body may take.
+func (d *description) link(all descriptions) {
+	d.key.to, d.elem.to = all[d.key.id], all[d.elem.id]
+	for i := range d.fields {
+		d.fields[i].to = all[d.fields[i].id]
+	}
+}
+
+// maxDescriptions is how many bytes the descriptions in one body, or in one
+// stream, may take.
 // encoding/gob makes some fifty bytes of each, and a type of a large service
 // takes some hundred.
 const maxDescriptions = 256 << 10
@@ -65,14 +72,69 @@ func (s *scanner) describe(id int64) {
 	if s.err == nil && d.kind == kindNone {
 		s.fail(fmt.Errorf("description of type %d is empty", id))
 	}
-	number := appendInt(nil, -id)
-	s.defs = appendUint(s.defs, uint64(len(number)+len(s.out)-start))
-	s.defs = append(append(s.defs, number...), s.out[start:]...)
+	begin := len(s.defs)
+	var number [10]byte
+	minus := appendInt(number[:0], -id)
+	s.defs = appendUint(s.defs, uint64(len(minus)+len(s.out)-start))
+	s.defs = append(append(s.defs, minus...), s.out[start:]...)
 	s.out = s.out[:start]
+	d.message = slices.Clip(s.defs[begin:])
 	s.types[id] = d
-	if len(s.defs) > maxDescriptions {
+	if s.defsSize += len(d.message); s.defsSize > maxDescriptions {
 		s.fail(fmt.Errorf("descriptions of types take more than %d bytes", maxDescriptions))
 	}
+}
+
+// reachable appends the descriptions of the type with that number and of those
+// that it is made of, in the order of encoding/gob, each once: seen has those
+// that are in dst. It links them. More than most bytes are an error, and so is a
+// type without a description.
+func (all descriptions) reachable(dst []byte, id int64, seen map[int64]bool, most int) ([]byte, error) {
+	for todo := []int64{id}; len(todo) > 0; {
+		id, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if id < firstDescribed || seen[id] {
+			continue
+		}
+		d := all[id]
+		if d == nil {
+			return dst, fmt.Errorf("type %d is not described", id)
+		}
+		seen[id] = true
+		d.link(all)
+		if dst = append(dst, d.message...); len(dst) > most {
+			return dst, fmt.Errorf("descriptions of one value take more than %d bytes", most)
+		}
+		for i := len(d.fields) - 1; i >= 0; i-- { // the first one is taken first
+			todo = append(todo, d.fields[i].id)
+		}
+		if d.kind == kindMap {
+			todo = append(todo, d.elem.id, d.key.id)
+		} else {
+			todo = append(todo, d.elem.id)
+		}
+	}
+	return dst, nil
+}
+
+// holdInterface reports whether values of the type with that number may have an
+// interface in them. seen has the types that were looked at.
+func (all descriptions) holdInterface(id int64, seen map[int64]bool) bool {
+	for todo := []int64{id}; len(todo) > 0; {
+		id, todo = todo[len(todo)-1], todo[:len(todo)-1]
+		if id == typeInterface {
+			return true
+		}
+		d := all[id]
+		if d == nil || seen[id] {
+			continue
+		}
+		seen[id] = true
+		todo = append(todo, d.key.id, d.elem.id)
+		for _, f := range d.fields {
+			todo = append(todo, f.id)
+		}
+	}
+	return false
 }
 
 // wireType reads the struct of that name in encoding/gob, of which one field
