@@ -128,18 +128,15 @@ type Head struct {
 
 // DoorCall is a call that a door has begun.
 type DoorCall struct {
-	a      arrival
-	once   answeredOnce
-	conn   *DoorConn
-	size   int
-	opened bool
-	over   bool  // the user's code panicked or ended its goroutine
-	failed error // of Decode
-	came   int64
+	a    arrival
+	once answeredOnce
+	conn *DoorConn
+	size int
+	came int64 // on the clock of session.Nanos
 }
 
 // Begin takes a call in. It returns nil, having called in.Fail, when a limit is reached.
-// Otherwise Run must follow; Decode may come between. A call of a unary method whose
+// Otherwise Run must follow, on any goroutine. A call of a unary method whose
 // Head has no Timeout has that of the server's configuration.
 func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
@@ -199,76 +196,37 @@ func (x *DoorCall) Context() context.Context { return x.a.ctx }
 // Cancel ends the context of the call: its caller has given it up.
 func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }
 
-// Decode runs the call up to and including the decoding of its request, for a wire whose
-// requests must be decoded in order. Run goes on from there.
-func (x *DoorCall) Decode() {
-	if !x.opened {
-		x.opened = true
-		x.fenced(func() { x.failed = x.begin() })
-	}
-}
-
-// begin is open for a call that may have waited.
-func (x *DoorCall) begin() error {
-	if err := x.a.ctx.Err(); err != nil {
-		return Errorf(CodeOf(err), "the call had ended before its handler ran")
-	}
-	return x.a.open()
-}
-
 // Run runs the call and answers it. It returns when that is done, whatever the handler
 // does; a handler that ends its goroutine ends that of Run too.
 func (x *DoorCall) Run() {
 	err := error(Internal)
 	defer func() {
-		x.end()
-		if m := x.a.e.m; m != nil {
-			x.a.e.stats.Count(x.conn.peer.number, uint16(CodeOf(err)))
-			x.a.e.stats.Time(x.conn.peer.number, session.Nanos()-x.came)
-		}
-	}()
-	x.Decode()
-	if x.over {
-		return
-	}
-	if x.failed != nil {
-		err = x.a.refuse(x.failed)
-		return
-	}
-	x.fenced(func() { err = x.a.run() })
-}
-
-// fenced runs what calls the user's code, and answers the call if it panics or ends its
-// goroutine.
-func (x *DoorCall) fenced(f func()) {
-	x.over = true
-	defer func() {
-		if !x.over {
-			return
-		}
-		e := &Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}
 		if p := recover(); p != nil {
-			e = x.a.h.panicked(x.a.info.Method, x.conn.peer, p)
+			x.once.Fail(x.a.h.panicked(x.a.info.Method, x.conn.peer, p), Metadata{})
 		}
-		x.once.Fail(e, Metadata{})
-		x.end()
+		x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
+		x.end(err)
 	}()
-	f()
-	x.over = false
+	if ended := x.a.ctx.Err(); ended != nil {
+		err = x.a.refuse(Errorf(CodeOf(ended), "the call had ended before its handler ran"))
+		return
+	}
+	err = x.a.serve()
 }
 
-// end gives the place of the call back. It may be called more than once.
-func (x *DoorCall) end() {
+// end counts the call and gives its place back.
+func (x *DoorCall) end(err error) {
 	c := x.conn
 	c.mu.Lock()
-	_, open := c.calls[x]
 	delete(c.calls, x)
 	c.mu.Unlock()
-	if open {
-		x.a.ctx.Finish()
-		c.bytes.Add(-int64(x.size))
-		c.flights.leave()
+	x.a.ctx.Finish()
+	c.bytes.Add(-int64(x.size))
+	if x.a.e.m != nil {
+		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
+		x.a.e.stats.Time(c.peer.number, session.Nanos()-x.came)
 	}
+	c.flights.leave()
 }
 
 // answeredOnce lets the first answer of a call through, and tells a call that was cut off
@@ -324,7 +282,17 @@ func (c *DoorConn) serve() {
 	}()
 	c.err = c.door.Serve(c)
 	returned = true
+	select {
+	case <-c.draining:
+		// The last replies must not be taken back by a reset.
+		c.conn.SetDeadline(time.Now().Add(goodbye))
+		session.HangUp(c.conn)
+	default:
+	}
 }
+
+// goodbye is how long a connection that was drained waits for its peer to close it.
+const goodbye = 100 * time.Millisecond
 
 // why is the reason of the connection's end.
 func (c *DoorConn) why() *Error {

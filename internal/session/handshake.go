@@ -100,7 +100,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, []byte(message))
 	conn.SetDeadline(time.Now().Add(goodbye))
 	if _, err := conn.Write(b); err == nil {
-		hangUp(conn)
+		HangUp(conn)
 	}
 	conn.Close()
 }

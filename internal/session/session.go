@@ -203,15 +203,15 @@ func (s *Session) refuse(st *wire.Status) {
 	w.mu.Unlock()
 	s.conn.SetDeadline(time.Now().Add(goodbye))
 	if _, err := s.conn.Write(b); err == nil {
-		hangUp(s.conn)
+		HangUp(s.conn)
 	}
 	s.fail(st)
 }
 
-// hangUp ends this side's direction of a connection and reads what the other side
+// HangUp ends this side's direction of a connection and reads what the other side
 // has sent meanwhile, so that closing does not take the last words back from it. The
 // connection's deadline bounds it in time.
-func hangUp(conn net.Conn) {
+func HangUp(conn net.Conn) {
 	c, ok := conn.(interface{ CloseWrite() error })
 	if !ok || c.CloseWrite() != nil {
 		return

@@ -1,0 +1,178 @@
+package doortest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"math/big"
+	mrand "math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// testOnePort calls by weft's wire and by the door's at the same time on one port.
+func testOnePort(t *testing.T, k Kit) {
+	w := start(t, k, nil)
+	native, err := weft.Dial(t.Context(), "tcp://"+w.addr, nil)
+	must(t, err)
+	defer native.Close()
+	c := w.dial()
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for n := range 100 {
+			back, err := weft.Invoke[Message](t.Context(), native, "Test.Echo", &Message{"native", n})
+			if err != nil || back.N != n {
+				t.Errorf("%v, %v", back, err)
+				return
+			}
+		}
+	})
+	for n := range 100 {
+		echo(t, c, Message{"door", n})
+	}
+	wg.Wait()
+	wires := map[string]int{}
+	for _, p := range w.srv.Peers() {
+		wires[p.Wire()]++
+	}
+	if wires["weft"] != 1 || wires[k.Door().Name()] != 1 {
+		t.Errorf("peers by wire: %v", wires)
+	}
+}
+
+// testTLS does the same over TLS, where the door may be found by ALPN.
+func testTLS(t *testing.T, k Kit) {
+	w := start(t, k, &weft.ServerConfig{TLS: &tls.Config{Certificates: []tls.Certificate{certificate(t)}}})
+	var protocols []string
+	if k.TLSProtocol != "" {
+		protocols = append(protocols, k.TLSProtocol)
+	}
+	echo(t, w.client(w.tlsConn(protocols...)), Message{"by the door", 1})
+	native, err := weft.Dial(t.Context(), "tcp://"+w.addr, &weft.ClientConfig{TLS: &tls.Config{InsecureSkipVerify: true}})
+	must(t, err)
+	defer native.Close()
+	if _, err := weft.Invoke[Message](t.Context(), native, "Test.Echo", &Message{"by weft's wire", 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	must(t, err)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// recorded is a connection that notes what is written to it.
+type recorded struct {
+	net.Conn
+	mu    sync.Mutex
+	bytes []byte
+}
+
+func (r *recorded) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	r.bytes = append(r.bytes, p...)
+	r.mu.Unlock()
+	return r.Conn.Write(p)
+}
+
+// record is what a client writes for three calls.
+func (w *world) record() []byte {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", w.addr)
+	must(w.t, err)
+	r := &recorded{Conn: conn}
+	c := w.client(r)
+	echo(w.t, c, Message{"first", 1})
+	wantError(w.t, c.Call("Test.Fail", &Message{Text: "second"}, new(Message)), "no second here")
+	echo(w.t, c, Message{"third", 3})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.bytes
+}
+
+// testCutBytes ends connections after each byte of a good exchange.
+func testCutBytes(t *testing.T, k Kit) {
+	w := start(t, k, nil)
+	exchange := w.record()
+	for n := range exchange {
+		w.send(exchange[:n], "a connection that was cut")
+	}
+	echo(t, w.dial(), Message{"afterwards", 1})
+}
+
+// send writes bytes to a new connection, ends its direction, and waits for the server to
+// close it.
+func (w *world) send(b []byte, what string) {
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer conn.Close()
+	_, _ = conn.Write(b) // the server may have closed it
+	_ = conn.(*net.TCPConn).CloseWrite()
+	closedWithin(w.t, conn, patience, what)
+}
+
+// testChangedBytes changes bytes of a good exchange.
+func testChangedBytes(t *testing.T, k Kit) {
+	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{HandshakeTimeout: 200 * time.Millisecond}})
+	exchange := w.record()
+	var wg sync.WaitGroup
+	for seed := range uint64(8) {
+		wg.Go(func() {
+			random := mrand.New(mrand.NewPCG(seed, 0))
+			for range 60 {
+				changed := append([]byte(nil), exchange...)
+				for range 1 + random.IntN(4) {
+					changed[random.IntN(len(changed))] = byte(random.Uint32())
+				}
+				w.send(changed, "a connection with changed bytes")
+			}
+		})
+	}
+	wg.Wait()
+	echo(t, w.dial(), Message{"afterwards", 1})
+}
+
+func testGarbage(t *testing.T, k Kit) {
+	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{HandshakeTimeout: 200 * time.Millisecond}})
+	for _, g := range k.Garbage {
+		w.send(g, "a connection with garbage")
+	}
+	echo(t, w.dial(), Message{"afterwards", 1})
+}
+
+// testSilence sends the first bytes of an exchange one by one, or one and then nothing:
+// before its wire is recognized that ends with the time of the handshake.
+func testSilence(t *testing.T, k Kit) {
+	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{HandshakeTimeout: 300 * time.Millisecond}})
+	exchange := w.record()
+	conn, err := net.Dial("tcp", w.addr)
+	must(t, err)
+	defer conn.Close()
+	_, err = conn.Write(exchange[:1])
+	must(t, err)
+	closedWithin(t, conn, patience, "a connection of one byte")
+
+	calm := start(t, k, nil)
+	slow, err := net.Dial("tcp", calm.addr)
+	must(t, err)
+	defer slow.Close()
+	for i := range min(len(exchange), 64) {
+		_, err := slow.Write(exchange[i : i+1])
+		must(t, err)
+	}
+	eventually(t, "the slow connection is recognized", func() bool { return calm.srv.Stats().Accepted == 1 })
+}

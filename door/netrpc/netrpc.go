@@ -1,0 +1,68 @@
+// Package netrpc is the gob wire of Go's net/rpc: a door for its clients, which call a
+// weft server on the port that it has, and a wire with which a weft client calls its
+// servers.
+//
+// Both speak what rpc.Dial, rpc.NewClient and Server.ServeConn of the standard library
+// speak. What that wire lacks is missing here too: it carries no metadata, credentials,
+// deadlines or cancellation, and of an error only the text. A call through the door has
+// the timeout of ServerConfig.Timeout; a client that disconnects cancels its calls; the
+// principal is that of the connection, by AuthenticateConn, such as from its TLS
+// certificate. There are no streams, and a one-way call is a call whose answer is thrown
+// away.
+//
+// The text of an error is its message, as net/rpc has it, if its code is Unknown, and
+// otherwise begins with the code and, for a call that did not run, with the outcome:
+// "NotFound: no order 7", "ResourceExhausted (Refused): …". The wire reads both back.
+//
+// Every body has the bounds of package codec/gob and of Limits.MaxMessage. A body that
+// is longer ends its connection, since the next one cannot be found behind it.
+package netrpc
+
+import (
+	"strings"
+
+	"github.com/weftrpc/weft"
+)
+
+// textOf is the error text of a response.
+func textOf(e *weft.Error) string {
+	switch {
+	case e.Reason == weft.ReasonNoMethod:
+		return "rpc: can't find method " + e.Method
+	case e.Code == weft.Unknown && e.Outcome != weft.Refused && e.Message != "":
+		return e.Message
+	}
+	text := e.Code.String()
+	if e.Outcome == weft.Refused {
+		text += refusedMark
+	}
+	return text + ": " + e.Message
+}
+
+const refusedMark = " (Refused)"
+
+// errorOf reads the error text of a response.
+func errorOf(text string) *weft.Error {
+	e := &weft.Error{Code: weft.Unknown, Outcome: weft.Executed, Message: text}
+	for _, start := range []string{"rpc: can't find method ", "rpc: can't find service ", "rpc: service/method request ill-formed"} {
+		if strings.HasPrefix(text, start) {
+			e.Code, e.Outcome, e.Reason = weft.Unimplemented, weft.Refused, weft.ReasonNoMethod
+			return e
+		}
+	}
+	name, message, found := strings.Cut(text, ": ")
+	name, refused := strings.CutSuffix(name, refusedMark)
+	if !found {
+		return e
+	}
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if code.String() == name {
+			e.Code, e.Message = code, message
+			if refused {
+				e.Outcome = weft.Refused
+			}
+			return e
+		}
+	}
+	return e
+}
