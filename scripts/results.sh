@@ -1,6 +1,6 @@
 #!/bin/sh
 # Measures all that the documents show of the call path, and writes
-# bench/results/core.jsonl anew: the plain calls, a connection per caller beside
+# bench/results/core.jsonl.gz anew: the plain calls, a connection per caller beside
 # plain TCP, and the calls that sleep, are slow or are large beside others. Flags
 # are passed on to compare. With its own defaults it takes some twenty minutes, on
 # a machine that should do nothing else.
@@ -24,4 +24,4 @@ measure "$@" -peers=grpc-go,floor,weft -codecs=vtproto -workloads=echo,delay -ca
 measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,large -callers=1,100
 
 mkdir -p results
-mv "$new/core.jsonl" results/core.jsonl
+gzip -9n <"$new/core.jsonl" >results/core.jsonl.gz

@@ -20,7 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/bench/report/comparison"
 	"github.com/weftrpc/weft/bench/report/records"
+	"github.com/weftrpc/weft/bench/report/tables"
 )
 
 func main() {
@@ -94,5 +96,10 @@ func measure(ctx context.Context, rounds int, out, stdout, progress io.Writer) e
 			all = append(all, record)
 		}
 	}
-	return writeTables(stdout, all)
+	for _, t := range tables.Codecs(comparison.New(&records.File{Codecs: all})) {
+		if err := t.Print(stdout); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -60,7 +60,7 @@ func TestRecordsAndTables(t *testing.T) {
 			t.Errorf("%d records of %q, want %d", got[operation], operation, rounds)
 		}
 	}
-	for _, row := range []string{"encode", "allocs/op", "net-rpc gob", "weft gencode", records.None} {
+	for _, row := range []string{"Encode", "allocations", "net-rpc", "gencode", records.None} {
 		if !strings.Contains(tables.String(), row) {
 			t.Errorf("%q is missing in\n%s", row, &tables)
 		}
@@ -86,19 +86,5 @@ func TestFailedOperation(t *testing.T) {
 	broken := errors.New("broken")
 	if _, err := (operation{kind: call, codec: "gob", once: func() error { return broken }}).measure(); !errors.Is(err, broken) {
 		t.Errorf("the error is %v, want that of the call", err)
-	}
-}
-
-func TestMedianOfRounds(t *testing.T) {
-	var all []records.Codec
-	for _, ns := range []float64{3, 100, 2} {
-		all = append(all, records.Codec{Operation: encode, Codec: "gob", NsPerOp: ns}, records.Codec{Operation: encode, Codec: "json", NsPerOp: 50})
-	}
-	rows := rowsOf(all, encode)
-	if len(rows) != 2 || rows[0][0].Codec != "gob" || medianOf(rows[0], func(r records.Codec) float64 { return r.NsPerOp }).Median != 3 {
-		t.Errorf("rows are %+v; gob, with a median of 3, comes first", rows)
-	}
-	if rowsOf(all, call) != nil {
-		t.Error("there are rows of calls")
 	}
 }

@@ -26,6 +26,9 @@ import (
 	"github.com/weftrpc/weft/bench/internal/gopeers"
 	"github.com/weftrpc/weft/bench/internal/runner"
 	"github.com/weftrpc/weft/bench/msg"
+	"github.com/weftrpc/weft/bench/report/comparison"
+	"github.com/weftrpc/weft/bench/report/records"
+	"github.com/weftrpc/weft/bench/report/tables"
 )
 
 // asPeer as the first argument makes this program one that holds the Go peers.
@@ -142,7 +145,7 @@ func measure(ctx context.Context, plan *runner.Plan, out string, stdout, stderr 
 	encoder := json.NewEncoder(sink)
 	runs, takes := plan.Size()
 	fmt.Fprintf(stderr, "%d runs, about %v\n", runs, takes.Round(time.Second))
-	var records []runner.Record
+	var made records.Runs
 	failed := 0
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGUSR1)
@@ -152,7 +155,7 @@ func measure(ctx context.Context, plan *runner.Plan, out string, stdout, stderr 
 		fmt.Fprintf(stderr, "%d/%d (%v left) %s: ", at.Done+1, at.Of, at.Left.Round(time.Second), r.Title())
 	}
 	err := plan.Run(ctx, begin, func(r runner.Record) error {
-		records = append(records, r)
+		made = append(made, r)
 		switch {
 		case r.Skipped != "":
 			fmt.Fprintf(stderr, "not run, %s\n", r.Skipped)
@@ -162,16 +165,32 @@ func measure(ctx context.Context, plan *runner.Plan, out string, stdout, stderr 
 		default:
 			fmt.Fprintf(stderr, "%.0f calls/s, p99 %.0f µs, %.2f µs CPU/call\n", r.CallsPerSec, r.P99, r.ClientCPU+r.ServerCPU)
 		}
+		if r.Disturbed {
+			fmt.Fprintf(stderr, "\tdisturbed by %s\n", r.DisturbedBy())
+		}
 		return encoder.Encode(r)
 	})
 	// An interrupted plan still shows what it has.
-	if len(records) > 0 {
-		err = errors.Join(err, runner.WriteTable(stdout, records))
+	if len(made) > 0 {
+		err = errors.Join(err, show(stdout, made))
 	}
 	if failed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d of %d runs had failed calls", failed, len(records)))
+		err = errors.Join(err, fmt.Errorf("%d of %d runs had failed calls", failed, len(made)))
 	}
 	return err
+}
+
+// show prints the tables of some records.
+func show(w io.Writer, made records.Runs) error {
+	for _, t := range tables.Runs(comparison.New(&records.File{Runs: made})) {
+		if err := t.Print(w); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(w); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // commit is the one given, or what git says about the working tree, with

@@ -88,7 +88,7 @@ func TestEveryPeerWithEveryCodec(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
-	if !strings.Contains(stdout, "| workload | callers |") {
+	if !strings.Contains(stdout, "Echo, 4 callers\n") {
 		t.Errorf("no table:\n%s", stdout)
 	}
 	for _, r := range records {
@@ -142,7 +142,7 @@ func TestSideCallsBesideThePlainWorkload(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, stderr)
 	}
-	if len(records) != 2 || records[0].Workload != contract.Echo || records[1].SideCalls == 0 || !strings.Contains(stdout, "| side calls/s |") {
+	if len(records) != 2 || records[0].Workload != contract.Echo || records[1].SideCalls == 0 || !strings.Contains(stdout, "  side calls calls/s  ") {
 		t.Errorf("%+v\n%s", records, stdout)
 	}
 	for _, want := range []string{"2 runs, about ", "1/2 (1s left) echo tcp raw, 3 callers: ", "s left) mixed tcp raw, 3 callers: ", " calls/s, p99 "} {

@@ -13,20 +13,6 @@ import (
 	"github.com/weftrpc/weft/bench/report/records"
 )
 
-// render makes every block that a document may have.
-func render(all results) (map[string]string, error) {
-	var full strings.Builder
-	if err := runner.WriteTable(&full, all); err != nil {
-		return nil, err
-	}
-	return map[string]string{
-		"summary": summary(all) + "\n" + origin(all),
-		"goals":   goalTable(goals(all)),
-		"noise":   noise(all),
-		"all":     full.String(),
-	}, nil
-}
-
 // goalTable is the table of goals, and how many of them are met.
 func goalTable(list []goal) string {
 	var b strings.Builder
@@ -40,7 +26,7 @@ func goalTable(list []goal) string {
 	return b.String()
 }
 
-// summary is the small table of the READMEs: weft beside grpc-go, with the same
+// summary is weft beside grpc-go, with the same
 // protobuf code.
 func summary(all results) string {
 	var b strings.Builder
@@ -49,7 +35,7 @@ func summary(all results) string {
 		weft := all.of(contract.Echo, "weft", vtproto, callers)
 		grpc := all.of(contract.Echo, "grpc-go", vtproto, callers)
 		cells := []string{records.Count(callers)}
-		for _, f := range []records.Field{callsPerSecond, processorTime, tail99} {
+		for _, f := range []records.Field{records.CallsPerSec, records.CPU, records.P99} {
 			cells = append(cells, weft.Figure(f).Short(), grpc.Figure(f).Short())
 		}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
@@ -92,9 +78,9 @@ func rounds(all results) string {
 // noise says how much of the machine was taken by others while the records were made.
 func noise(all results) string {
 	every := records.Runs(all)
-	other, steal := every.Figure(others), every.Figure(stolen)
+	other, steal := every.Figure(func(r runner.Record) float64 { return r.OtherCPU }), every.Figure(func(r runner.Record) float64 { return r.Steal })
 	load := every.Figure(func(r runner.Record) float64 { return r.Load1 })
-	floor := all.of(contract.Echo, "floor", raw, 1000).Figure(processorTime)
+	floor := all.of(contract.Echo, "floor", raw, 1000).Figure(records.CPU)
 	var b strings.Builder
 	b.WriteString("| while the runs were made | median | least | greatest |\n|---|---:|---:|---:|\n")
 	for _, row := range []struct {

@@ -57,8 +57,8 @@ func processorGoals(all results) []goal {
 			callers int
 			factor  float64
 		}{{100, 1.3}, {1000, 1}, {5000, 1.5}} {
-			got := all.of(contract.Echo, "weft", c.codec, n.callers).Figure(processorTime)
-			floor := all.of(contract.Echo, "floor", c.codec, n.callers).Figure(processorTime)
+			got := all.of(contract.Echo, "weft", c.codec, n.callers).Figure(records.CPU)
+			floor := all.of(contract.Echo, "floor", c.codec, n.callers).Figure(records.CPU)
 			limit := c.limit * n.factor
 			list = append(list, goal{
 				what:     fmt.Sprintf("processor time of a call, %s, %s callers", c.codec, records.Count(n.callers)),
@@ -81,9 +81,9 @@ func comparisonGoals(all results) []goal {
 		for _, callers := range []int{100, 1000, 5000} {
 			weft := all.of(contract.Echo, "weft", codec, callers)
 			grpc := all.of(contract.Echo, "grpc-go", codec, callers)
-			ours, theirs := weft.Figure(callsPerSecond), grpc.Figure(callsPerSecond)
-			got := weft.Over(callsPerSecond, grpc, callsPerSecond)
-			floor := all.of(contract.Echo, "floor", codec, callers).Over(callsPerSecond, grpc, callsPerSecond)
+			ours, theirs := weft.Figure(records.CallsPerSec), grpc.Figure(records.CallsPerSec)
+			got := weft.Over(records.CallsPerSec, grpc, records.CallsPerSec)
+			floor := all.of(contract.Echo, "floor", codec, callers).Over(records.CallsPerSec, grpc, records.CallsPerSec)
 			list = append(list, goal{
 				what:     fmt.Sprintf("calls/s over grpc-go's, %s, %s callers", codec, records.Count(callers)),
 				limit:    fmt.Sprintf("≥ %d ×", times),
@@ -91,8 +91,8 @@ func comparisonGoals(all results) []goal {
 				beside:   ours.Text("") + " to " + theirs.Text("") + "; floor " + floor.Text("×"),
 				verdict:  judge(got.Rounds > 0, got.Median >= times),
 			})
-			ours, theirs = weft.Figure(tail99), grpc.Figure(tail99)
-			got = weft.Over(tail99, grpc, tail99)
+			ours, theirs = weft.Figure(records.P99), grpc.Figure(records.P99)
+			got = weft.Over(records.P99, grpc, records.P99)
 			list = append(list, goal{
 				what:     fmt.Sprintf("p99 over grpc-go's, %s, %s callers", codec, records.Count(callers)),
 				limit:    "< 1 ×",
@@ -112,26 +112,26 @@ func plainGoals(all results) []goal {
 	for _, callers := range []int{100, 1000} {
 		each := all.of(contract.Echo, "weft:each", raw, callers)
 		tcp := all.of(contract.Echo, "tcp", raw, callers)
-		got := each.Over(callsPerSecond, tcp, callsPerSecond)
+		got := each.Over(records.CallsPerSec, tcp, records.CallsPerSec)
 		list = append(list, goal{
 			what:     fmt.Sprintf("calls/s over plain TCP's, a connection per caller, raw, %s callers", records.Count(callers)),
 			limit:    "≥ " + records.Number(share) + " ×",
 			measured: got.Text("×"),
-			beside:   each.Figure(callsPerSecond).Text("") + " to " + tcp.Figure(callsPerSecond).Text(""),
+			beside:   each.Figure(records.CallsPerSec).Text("") + " to " + tcp.Figure(records.CallsPerSec).Text(""),
 			verdict:  judge(got.Rounds > 0, got.Median >= share),
 		})
 	}
 	one := all.of(contract.Echo, "weft", raw, 1)
 	tcp := all.of(contract.Echo, "tcp", raw, 1)
-	got := one.Over(median50, tcp, median50)
+	got := one.Over(records.P50, tcp, records.P50)
 	list = append(list, goal{
 		what:     "p50 over plain TCP's, raw, 1 caller",
 		limit:    "≤ " + records.Number(slower) + " ×",
 		measured: got.Text("×"),
-		beside:   one.Figure(median50).Text("µs") + " to " + tcp.Figure(median50).Text("µs"),
+		beside:   one.Figure(records.P50).Text("µs") + " to " + tcp.Figure(records.P50).Text("µs"),
 		verdict:  judge(got.Rounds > 0, got.Median <= slower),
 	})
-	allocs := all.of(contract.Echo, "weft", raw, 1000).Figure(allocations)
+	allocs := all.of(contract.Echo, "weft", raw, 1000).Figure(records.Allocs)
 	return append(list, goal{
 		what:     "allocations of a call, both sides, raw, 1,000 callers",
 		limit:    "≤ " + records.Number(allocated),
@@ -149,34 +149,34 @@ func mixedGoals(all results) []goal {
 	for _, callers := range []int{1000, 5000} {
 		run := all.of(contract.Delay, "weft", vtproto, callers)
 		awake := all.of(contract.Echo, "weft", vtproto, callers)
-		side := run.Figure(ideal)
+		side := run.Figure(records.Ideal)
 		possible := func(r runner.Record) float64 { return min(r.CallsPerSec, side.Median) }
-		got := run.Over(callsPerSecond, awake, possible)
-		floor := all.of(contract.Delay, "floor", vtproto, callers).Over(callsPerSecond, all.of(contract.Echo, "floor", vtproto, callers), possible)
+		got := run.Over(records.CallsPerSec, awake, possible)
+		floor := all.of(contract.Delay, "floor", vtproto, callers).Over(records.CallsPerSec, all.of(contract.Echo, "floor", vtproto, callers), possible)
 		list = append(list, goal{
 			what:     fmt.Sprintf("calls/s of a handler that sleeps 10 ms, %s callers, over what is possible", records.Count(callers)),
 			limit:    "≥ " + records.Number(parallel) + " ×",
 			measured: got.Text("×"),
-			beside:   run.Figure(callsPerSecond).Text("") + " to the lower of " + side.Short() + " and " + awake.Figure(callsPerSecond).Text("") + "; floor " + floor.Text("×"),
+			beside:   run.Figure(records.CallsPerSec).Text("") + " to the lower of " + side.Short() + " and " + awake.Figure(records.CallsPerSec).Text("") + "; floor " + floor.Text("×"),
 			verdict:  judge(got.Rounds > 0, got.Median >= parallel),
 		})
 	}
 	for _, callers := range []int{100, 1000} {
 		mixed := all.of(contract.Slow, "weft", vtproto, callers)
 		alone := all.of(contract.Echo, "weft", vtproto, callers)
-		got := mixed.Over(tail99, alone, tail99)
+		got := mixed.Over(records.P99, alone, records.P99)
 		list = append(list, goal{
 			what:     fmt.Sprintf("p99 of the others when one call in a hundred takes 5 ms, %s callers", records.Count(callers)),
 			limit:    fmt.Sprintf("≤ %d ×", disturbed),
 			measured: got.Text("×"),
-			beside:   mixed.Figure(tail99).Text("µs") + " to " + alone.Figure(tail99).Text("µs"),
+			beside:   mixed.Figure(records.P99).Text("µs") + " to " + alone.Figure(records.P99).Text("µs"),
 			verdict:  judge(got.Rounds > 0, got.Median <= disturbed),
 		})
 	}
 	for _, callers := range []int{1, 100} {
-		got := all.of(contract.Large, "weft", vtproto, callers).Figure(tail99)
-		grpc := all.of(contract.Large, "grpc-go", vtproto, callers).Figure(tail99)
-		alone := all.of(contract.Echo, "weft", vtproto, callers).Figure(tail99)
+		got := all.of(contract.Large, "weft", vtproto, callers).Figure(records.P99)
+		grpc := all.of(contract.Large, "grpc-go", vtproto, callers).Figure(records.P99)
+		alone := all.of(contract.Echo, "weft", vtproto, callers).Figure(records.P99)
 		list = append(list, goal{
 			what:     "p99 of small calls beside replies of 8 MiB, " + records.Counted(callers, "caller"),
 			limit:    fmt.Sprintf("< %s µs", records.Thousands(float64(beside.Microseconds()))),

@@ -1,20 +1,21 @@
 // Command report shows what was measured. It writes the figures of the documents:
-// it reads the records of bench/results and replaces what stands between the
-// markers
+// it reads the records of bench/results, which are compressed, and replaces what
+// stands between the markers
 //
 //	<!-- figures:begin goals -->
 //	<!-- figures:end -->
 //
-// of docs/PERFORMANCE.md, docs/COMPARISON.md and both READMEs. No figure of these
-// blocks, and no verdict, is ever written by hand. The blocks of the comparison
-// show the result file that results/comparison.txt names.
+// of docs/PERFORMANCE.md, docs/COMPARISON.md and both READMEs, and the picture
+// docs/comparison.svg. None of these figures, and no verdict, is written by hand.
 //
-// And it makes the report of one comparison: a page that needs nothing else, and
-// the plots as files of their own.
+// And it shows one comparison with all its figures: as a page that needs nothing
+// else, as plots in files of their own, or as tables in the terminal.
 //
 //	go run ./report          # from the folder bench: write the documents
 //	go run ./report -check   # write nothing; fail when a document is out of date
-//	go run ./report -comparison results/2026-01-31.jsonl -html report.html -svg plots
+//	go run ./report -publish results/2026-01-31.jsonl      # show these records in the documents from now on
+//	go run ./report -html report.html -svg plots           # the published comparison, in full
+//	go run ./report -text -comparison results/core.jsonl.gz  # other records, in the terminal
 package main
 
 import (
@@ -23,77 +24,139 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/weftrpc/weft/bench/report/comparison"
 	"github.com/weftrpc/weft/bench/report/page"
 	"github.com/weftrpc/weft/bench/report/records"
+	"github.com/weftrpc/weft/bench/report/tables"
 )
 
 func main() {
-	if err := run(os.Args[1:], os.Stderr); err != nil {
+	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
+
+// The records that the documents show, in the folder of results: weft's own goals,
+// and the comparison.
+const (
+	coreFile       = "core.jsonl.gz"
+	comparisonFile = "comparison.jsonl.gz"
+)
 
 // documents are the files with figures, from the root of the repository.
 func documents() []string {
 	return []string{"README.md", "README_CN.md", "docs/PERFORMANCE.md", "docs/COMPARISON.md"}
 }
 
-// run is the program.
-func run(args []string, stderr io.Writer) error {
-	flags := flag.NewFlagSet("report", flag.ContinueOnError)
-	flags.SetOutput(stderr)
-	in := flags.String("in", "results/core.jsonl", "the `file` with the records of the plan core; the comparison of the documents is beside it")
-	root := flags.String("root", "..", "the `folder` of the repository")
-	check := flags.Bool("check", false, "write nothing, and fail when a document is out of date")
-	compared := flags.String("comparison", "", "show this result `file` of a comparison, and leave the documents alone")
-	html := flags.String("html", "", "write the report of the comparison into this `file`")
-	svg := flags.String("svg", "", "write the plots of the comparison into this `folder`")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
-	case *compared != "" && *html == "" && *svg == "":
-		return errors.New("-comparison needs -html or -svg: where to write the report")
-	case *compared == "" && (*html != "" || *svg != ""):
-		return errors.New("-html and -svg need -comparison: what to show")
-	case *compared != "":
-		return show(*compared, *html, *svg)
-	}
-	return write(*in, *root, *check)
+// picture is the plot that documents show, from the root of the repository.
+const picture = "docs/comparison.svg"
+
+// options is what the flags say.
+type options struct {
+	results, root       string
+	check               bool
+	publish             string
+	compared, html, svg string
+	text                bool
 }
 
-// show makes the report of one comparison.
-func show(name, html, svg string) error {
+func parse(args []string, stderr io.Writer) (*options, error) {
+	flags := flag.NewFlagSet("report", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	var o options
+	flags.StringVar(&o.results, "results", "results", "the `folder` with the records that the documents show")
+	flags.StringVar(&o.root, "root", "..", "the `folder` of the repository")
+	flags.BoolVar(&o.check, "check", false, "write nothing, and fail when a document is out of date")
+	flags.StringVar(&o.publish, "publish", "", "compress the records of this `file` into the folder of results, then write the documents")
+	flags.StringVar(&o.compared, "comparison", "", "show the records of this `file` (default: the published comparison), and leave the documents alone")
+	flags.StringVar(&o.html, "html", "", "write the report of the comparison into this `file`")
+	flags.StringVar(&o.svg, "svg", "", "write the plots of the comparison into this `folder`")
+	flags.BoolVar(&o.text, "text", false, "print the tables of the comparison")
+	if err := flags.Parse(args); err != nil {
+		return nil, err
+	}
+	shows := o.html != "" || o.svg != "" || o.text
+	switch {
+	case flags.NArg() > 0:
+		return nil, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	case o.compared != "" && !shows:
+		return nil, errors.New("-comparison needs -html, -svg or -text: how to show it")
+	case shows && (o.check || o.publish != ""):
+		return nil, errors.New("-html, -svg and -text show a comparison; -check and -publish are about the documents: give one kind")
+	case o.check && o.publish != "":
+		return nil, errors.New("-check writes nothing, -publish writes: give one of them")
+	case shows && o.compared == "":
+		o.compared = filepath.Join(o.results, comparisonFile)
+	}
+	return &o, nil
+}
+
+// run is the program.
+func run(args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	if o.compared != "" {
+		return show(o, stdout)
+	}
+	if o.publish != "" {
+		if err := publish(o.publish, o.results); err != nil {
+			return err
+		}
+	}
+	return write(o)
+}
+
+// publish makes records those of the documents.
+func publish(name, results string) error {
 	file, err := records.ReadFile(name)
 	if err != nil {
 		return err
 	}
+	if c := comparison.New(file); len(c.Callers()) == 0 {
+		return fmt.Errorf("%s: no run of echo between two processes on one machine: want the records of a whole comparison", name)
+	}
+	return records.Compress(name, filepath.Join(results, comparisonFile))
+}
+
+// show shows one comparison.
+func show(o *options, stdout io.Writer) error {
+	file, err := records.ReadFile(o.compared)
+	if err != nil {
+		return err
+	}
 	c := comparison.New(file)
-	if html != "" {
+	if o.html != "" {
 		var b bytes.Buffer
 		if err := page.Write(&b, c); err != nil {
 			return err
 		}
-		if err := os.WriteFile(html, b.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(o.html, b.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
-	if svg == "" {
+	if o.text {
+		for _, t := range tables.Runs(c) {
+			if err := t.Print(stdout); err != nil {
+				return err
+			}
+			fmt.Fprintln(stdout)
+		}
+	}
+	if o.svg == "" {
 		return nil
 	}
-	if err := os.MkdirAll(svg, 0o755); err != nil {
+	if err := os.MkdirAll(o.svg, 0o755); err != nil {
 		return err
 	}
 	for _, p := range page.Plots(c) {
-		if err := os.WriteFile(filepath.Join(svg, p.Name+".svg"), []byte(p.SVG()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.svg, p.Name+".svg"), []byte(p.SVG()), 0o644); err != nil {
 			return err
 		}
 	}
@@ -101,49 +164,44 @@ func show(name, html, svg string) error {
 }
 
 // write writes the figures into the documents, or checks them.
-func write(in, root string, check bool) error {
-	core, err := readFile(in)
+func write(o *options) error {
+	core, err := records.ReadFile(filepath.Join(o.results, coreFile))
 	if err != nil {
 		return err
 	}
-	blocks, err := render(core)
+	compared, err := records.ReadFile(filepath.Join(o.results, comparisonFile))
 	if err != nil {
 		return err
 	}
-	results := filepath.Dir(in)
-	name, err := publishedFile(results)
-	if err != nil {
-		return err
-	}
-	compared, err := comparisonBlocks(results, name)
-	if err != nil {
-		return err
-	}
-	maps.Copy(blocks, compared)
+	c := comparison.New(compared)
+	blocks := render(results(core.Runs), c)
 	var stale []error
 	for _, name := range documents() {
-		if err := update(filepath.Join(root, name), blocks, check); err != nil {
-			stale = append(stale, err)
-		}
+		stale = append(stale, update(filepath.Join(o.root, name), o.check, func(old []byte) ([]byte, error) {
+			return replace(old, blocks)
+		}))
 	}
+	stale = append(stale, update(filepath.Join(o.root, picture), o.check, func([]byte) ([]byte, error) {
+		return []byte(page.Picture(c).SVG()), nil
+	}))
 	return errors.Join(stale...)
 }
 
-// update brings one document up to date.
-func update(name string, blocks map[string]string, check bool) error {
+// update brings one file up to date, or checks that it is.
+func update(name string, check bool, fresh func(old []byte) ([]byte, error)) error {
 	old, err := os.ReadFile(name)
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	fresh, err := replace(old, blocks)
+	text, err := fresh(old)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if bytes.Equal(old, fresh) {
+	if bytes.Equal(old, text) {
 		return nil
 	}
 	if check {
-		return fmt.Errorf("%s does not agree with the results: run 'make figures'", name)
+		return fmt.Errorf("%s does not agree with the records: run 'make figures'", name)
 	}
-	return os.WriteFile(name, fresh, 0o644)
+	return os.WriteFile(name, text, 0o644)
 }

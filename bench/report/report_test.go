@@ -17,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// TestDocumentsAgreeWithTheResults fails when the results have changed and
-// nobody ran 'make figures', or when somebody has changed a records.Figure by hand.
-func TestDocumentsAgreeWithTheResults(t *testing.T) {
-	if err := run([]string{"-check", "-in", "../results/core.jsonl", "-root", "../.."}, io.Discard); err != nil {
+// TestDocumentsAgreeWithTheRecords fails when the records have changed without a
+// run of 'make figures', or when a figure was changed by hand.
+func TestDocumentsAgreeWithTheRecords(t *testing.T) {
+	if err := run([]string{"-check", "-results", "../results", "-root", "../.."}, io.Discard, io.Discard); err != nil {
 		t.Error(err)
 	}
 }
@@ -132,12 +132,8 @@ func TestFraction(t *testing.T) {
 
 func TestFailuresAreShown(t *testing.T) {
 	all := results{record(func(r *runner.Record) { r.Failures = 2 })}
-	blocks, err := render(all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(blocks["summary"], "**2 calls failed**") {
-		t.Errorf("no word of failed calls in %q", blocks["summary"])
+	if summary := render(all, compared())["summary"]; !strings.Contains(summary, "**2 calls failed**") {
+		t.Errorf("no word of failed calls in %q", summary)
 	}
 }
 
@@ -183,25 +179,34 @@ func TestRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"-in", "../results/core.jsonl", "-root", root}
+	args := []string{"-results", "../results", "-root", root}
 	check := append([]string{"-check"}, args...)
-	if err := run(check, io.Discard); err == nil || !strings.Contains(err.Error(), "make figures") {
+	if err := run(check, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "make figures") {
 		t.Errorf("empty documents: error %v, want one that names the command", err)
 	}
 	for _, a := range [][]string{args, check} {
-		if err := run(a, io.Discard); err != nil {
+		if err := run(a, io.Discard, io.Discard); err != nil {
 			t.Errorf("%v: %v", a, err)
 		}
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "README.md")); err != nil || !strings.Contains(string(b), "goals are met") {
 		t.Errorf("README.md holds no table: %q, %v", b, err)
 	}
+	if b, err := os.ReadFile(filepath.Join(root, picture)); err != nil || !strings.HasPrefix(string(b), "<svg ") {
+		t.Errorf("the picture begins with %.40q, %v", b, err)
+	}
+	if err := os.WriteFile(filepath.Join(root, picture), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := run(check, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), picture) {
+		t.Errorf("another picture: error %v, want one that names it", err)
+	}
 	wrong := [][]string{
-		{"more"}, {"-spin"}, {"-in", "no-such-file"}, {"-html", "x"}, {"-svg", "x"},
-		{"-comparison", "../results/core.jsonl"}, {"-comparison", "no-such-file", "-html", "x"},
+		{"more"}, {"-spin"}, {"-results", "no-such-folder"}, {"-check", "-html", "x"}, {"-check", "-publish", "x"},
+		{"-comparison", "../results/core.jsonl.gz"}, {"-comparison", "no-such-file", "-text"}, {"-publish", "no-such-file"},
 	}
 	for _, a := range wrong {
-		if err := run(a, io.Discard); err == nil {
+		if err := run(a, io.Discard, io.Discard); err == nil {
 			t.Errorf("%v: no error", a)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/weftrpc/weft/registry/memory"
 )
 
-// What the code of the README's tour takes for granted.
+// What the code of the tour, docs/guide/tour.md, takes for granted.
 type (
 	Args     struct{ A, B int }
 	Product  struct{ C int }
@@ -67,7 +67,7 @@ type guests struct{ came, left atomic.Int32 }
 func (g *guests) ConnOpened(*weft.Peer)        { g.came.Add(1) }
 func (g *guests) ConnClosed(*weft.Peer, error) { g.left.Add(1) }
 
-// TestTour runs the code of the README's tour.
+// TestTour runs the code of docs/guide/tour.md.
 func TestTour(t *testing.T) {
 	web := httptest.NewTLSServer(nil) // for its certificate
 	certificates := web.TLS

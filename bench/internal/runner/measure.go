@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,7 +113,9 @@ type reading struct {
 	servers, client procstat.Usage // of all processes of a kind together
 	wire            procstat.Wire
 	serverAllocs    uint64
-	counted         bool // whether serverAllocs is known
+	counted         bool               // whether serverAllocs is known
+	processes       procstat.Processes // of the machine, without those of the run
+	others          []procstat.Process // of a difference: what the processes used
 }
 
 // read reads everything. The children are idle meanwhile.
@@ -146,6 +149,12 @@ func read(r run, servers, clients []*child) (now reading, err error) {
 			now.serverAllocs += e.Allocs
 		}
 	}
+	if now.processes, err = procstat.ReadProcesses(); err != nil {
+		return now, err
+	}
+	for _, c := range slices.Concat(servers, clients) {
+		delete(now.processes, c.cmd.Process.Pid)
+	}
 	now.machine, err = procstat.ReadMachine()
 	return now, err
 }
@@ -160,5 +169,6 @@ func (now reading) since(before reading) reading {
 
 		serverAllocs: now.serverAllocs - before.serverAllocs,
 		counted:      now.counted,
+		others:       now.processes.Since(before.processes),
 	}
 }

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 	"time"
@@ -47,21 +46,13 @@ type Record struct {
 	OtherCPU  float64 `json:"other_cpu_pct"`
 	Steal     float64 `json:"steal_pct"`
 	Disturbed bool    `json:"disturbed,omitempty"`
+	Others    []Other `json:"others,omitempty"` // of a disturbed run: the processes that used the most
 
 	Language string `json:"language,omitempty"`
 	Version  string `json:"version,omitempty"`
 	Settings string `json:"settings,omitempty"`
 	Environment
 	Time time.Time `json:"time"`
-}
-
-// Title says in a few words which run it is.
-func (r Record) Title() string {
-	title := fmt.Sprintf("%s %s %s, %d callers", r.Workload, r.Peer, r.Codec, r.Callers)
-	if where := where(r); where != "" {
-		title += ", " + where
-	}
-	return title
 }
 
 // Latency is that of the main calls, in microseconds.
@@ -124,13 +115,6 @@ func NewEnvironment(commit string) Environment {
 	}
 }
 
-// A run is disturbed when other processes, or other machines on the same host,
-// took more than this share of the machine meanwhile, in percent.
-const (
-	disturbedByOthers = 10
-	disturbedBySteal  = 5
-)
-
 // sleepTime is how long a call of the workload delay takes at least.
 const sleepTime = 10 * time.Millisecond
 
@@ -153,7 +137,7 @@ func (r *Record) fill(results []contract.Event, used reading) {
 			r.FirstError = result.FirstError
 		}
 	}
-	// Soft interrupts are mostly this run's own packets, and have a field.
+	// Soft interrupts are mostly packets of this run, and have a field.
 	others := used.machine.Busy - used.machine.SoftIRQ - used.client.CPU - used.servers.CPU
 	if ownCPU > 0 { // exact, and without the making of the histogram
 		used.client.CPU = ownCPU
@@ -172,7 +156,7 @@ func (r *Record) fill(results []contract.Event, used reading) {
 	if total := used.machine.Total(); total > 0 {
 		r.OtherCPU = tidy(100 * float64(max(others, 0)) / float64(total))
 		r.Steal = tidy(100 * float64(used.machine.Steal) / float64(total))
-		r.Disturbed = r.OtherCPU > disturbedByOthers || r.Steal > disturbedBySteal
+		r.disturb(used.others, total)
 	}
 }
 

@@ -16,12 +16,12 @@ type Metric struct {
 
 // Throughput is how many calls end in a second.
 func Throughput() Metric {
-	return Metric{"throughput", "calls per second", "calls/s", true, func(r runner.Record) float64 { return r.CallsPerSec }}
+	return Metric{"throughput", "calls per second", "calls/s", true, records.CallsPerSec}
 }
 
 // CPU is user and system time of client and server together.
 func CPU() Metric {
-	return Metric{"cpu", "CPU per call", "µs", false, func(r runner.Record) float64 { return r.ClientCPU + r.ServerCPU }}
+	return Metric{"cpu", "CPU per call", "µs", false, records.CPU}
 }
 
 // Mean is that of the latency.
@@ -31,12 +31,12 @@ func Mean() Metric {
 
 // P50 is the median of the latency.
 func P50() Metric {
-	return Metric{"p50", "median latency", "µs", false, func(r runner.Record) float64 { return r.P50 }}
+	return Metric{"p50", "median latency", "µs", false, records.P50}
 }
 
 // P99 is the latency that one call in a hundred exceeds.
 func P99() Metric {
-	return Metric{"p99", "p99 latency", "µs", false, func(r runner.Record) float64 { return r.P99 }}
+	return Metric{"p99", "p99 latency", "µs", false, records.P99}
 }
 
 // P999 is the latency that one call in a thousand exceeds.
@@ -51,7 +51,7 @@ func Max() Metric {
 
 // Memory is the most that client and server held.
 func Memory() Metric {
-	return Metric{"memory", "memory", "MiB", false, func(r runner.Record) float64 { return r.ClientRSS + r.ServerRSS }}
+	return Metric{"memory", "memory", "MiB", false, records.Memory}
 }
 
 // Better turns the ratio of an entry's figure over another's into how many times
@@ -61,4 +61,12 @@ func (m Metric) Better(ratio records.Figure) records.Figure {
 		return ratio
 	}
 	return ratio.Inverse()
+}
+
+// Direction says which way a figure is good: "higher is better" or "lower is better".
+func (m Metric) Direction() string {
+	if m.Higher {
+		return "higher is better"
+	}
+	return "lower is better"
 }

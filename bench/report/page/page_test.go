@@ -143,6 +143,18 @@ func TestNamesAreEscaped(t *testing.T) {
 	}
 }
 
+func TestPicture(t *testing.T) {
+	svg := Picture(comparison.New(recordstest.File())).SVG()
+	for _, want := range []string{"<style>", "1,000 callers", ">weft<", ">grpc-go<", ">floor<", " µs<"} {
+		if !strings.Contains(svg, want) {
+			t.Errorf("the picture has no %q", want)
+		}
+	}
+	if none := Picture(comparison.New(&records.File{})).SVG(); !strings.HasPrefix(none, "<svg ") {
+		t.Errorf("the picture of no records begins with %.40q", none)
+	}
+}
+
 func TestPlotsAreFiles(t *testing.T) {
 	plots := Plots(comparison.New(recordstest.File()))
 	var names []string
@@ -170,19 +182,9 @@ func TestPlotsAreFiles(t *testing.T) {
 	}
 }
 
-// TestMissingFigures: what was not measured is a dash, and nothing is computed
-// from it.
-func TestMissingFigures(t *testing.T) {
+// TestNoNumberIsMissing: what was not measured is not shown as a number.
+func TestNoNumberIsMissing(t *testing.T) {
 	c := of(small("weft", 10), small("drpc", 5))
-	row := Costs(c, c.Same(), comparison.Plain(100)).Rows[0]
-	for i, want := range []string{"", records.None, records.None, "0.00", "0.00", records.None} {
-		if i > 0 && row.Cells[i].Text != want {
-			t.Errorf("cell %d of %s is %q, want %q", i, row.Peer, row.Cells[i].Text, want)
-		}
-	}
-	if cell := ratio(comparison.CPU(), c.Ratio(c.Same(), comparison.Plain(100), comparison.CPU(), comparison.Entry{Peer: "drpc", Codec: "google"})); cell.Text != records.None {
-		t.Errorf("a ratio to nothing is %q", cell.Text)
-	}
 	body, _, _ := strings.Cut(written(t, c), "<script>")
 	if found := regexp.MustCompile(`.{0,60}(NaN|[+-]Inf).{0,20}`).FindString(body); found != "" {
 		t.Errorf("the page shows what is no number: %q", found)
@@ -206,60 +208,6 @@ func TestLittleData(t *testing.T) {
 	for _, tt := range tests {
 		if html := written(t, comparison.New(&tt.file)); !strings.Contains(html, tt.want) {
 			t.Errorf("%s: the page does not say %q", tt.name, tt.want)
-		}
-	}
-}
-
-func TestMarks(t *testing.T) {
-	disturbed, failing := small("weft", 10), small("weft", 10)
-	disturbed.Disturbed, failing.Failures = true, 12
-	e := comparison.Entry{Peer: "weft", Codec: "google"}
-	tests := []struct {
-		name string
-		runs records.Runs
-		want string
-	}{
-		{"quiet", records.Runs{small("weft", 10)}, "google"},
-		{"disturbed", records.Runs{disturbed, small("weft", 10)}, "google †1/2"},
-		{"failures", records.Runs{failing}, "google ‡12 failed"},
-	}
-	for _, tt := range tests {
-		if got := name(e, tt.runs); got.Small != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got.Small, tt.want)
-		}
-	}
-}
-
-func TestHeat(t *testing.T) {
-	for better, want := range map[float64]string{1: "even", 1.04: "even", 0.97: "even", 1.2: "better-1", 2: "better-2", 9: "better-3", 0.8: "worse-1", 0.5: "worse-2", 0.1: "worse-3"} {
-		if got := heat(better); got != want {
-			t.Errorf("%v times better is %s, want %s", better, got, want)
-		}
-	}
-}
-
-func TestHeadline(t *testing.T) {
-	more := func(peer string, callers int, rate float64) runner.Record {
-		r := small(peer, rate)
-		r.Callers, r.ClientCPU, r.P99 = callers, 1e6/rate, 1e6/rate
-		return r
-	}
-	tests := []struct {
-		name string
-		runs []runner.Record
-		want string
-	}{
-		{"everywhere", []runner.Record{more("weft", 100, 10), more("drpc", 100, 5)},
-			"So, weft is first in calls per second, in CPU per call and in p99 latency at every number of callers."},
-		{"not everywhere", []runner.Record{more("weft", 100, 10), more("drpc", 100, 5), more("weft", 500, 5), more("drpc", 500, 10)},
-			"So, weft is first in calls per second at 1 of 2, in CPU per call at 1 of 2 and in p99 latency at 1 of 2 numbers of callers."},
-	}
-	for _, tt := range tests {
-		c := of(tt.runs...)
-		v := c.Same()
-		v.Opening = "So"
-		if got := Headline(c, v); got != tt.want {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 }

@@ -19,6 +19,27 @@ type Plot struct {
 // SVG is the plot as a file of its own.
 func (p Plot) SVG() string { return p.draw(true) }
 
+// Picture is the plot that documents show: calls per second of every peer with the
+// codec that it is fastest with, and behind each bar the processor time of a call.
+func Picture(c *comparison.Comparison) Plot {
+	v, p, rate := c.Best(), comparison.Plain(shownCallers(c)), comparison.Throughput()
+	b := plot.Bars{
+		ID: "picture", Title: fmt.Sprintf("Calls per second, and CPU per call, at %s", records.Counted(p.Callers, "caller")),
+		Desc: "Bars of the calls per second, one for each framework with the codec that it is fastest with; longer is better. Behind each the processor time of a call, client and server together; less is better. floor and tcp are no frameworks but marks.",
+		Text: records.Thousands,
+	}
+	style := looks(c)
+	for _, e := range c.Ranked(v, p, rate) {
+		runs := c.At(p, e)
+		f := runs.Figure(rate.Field)
+		b.Bars = append(b.Bars, plot.Bar{
+			Name: e.Peer, Look: style[e.Peer], Parts: []float64{f.Median}, Low: f.Least, High: f.Most,
+			Small: runs.Figure(comparison.CPU().Field).Short() + " µs",
+		})
+	}
+	return Plot{Name: b.ID, draw: b.SVG}
+}
+
 // plots of a view: lines over callers, bars, and curves.
 func plots(c *comparison.Comparison, v comparison.View) []Plot {
 	var all []Plot
@@ -50,8 +71,8 @@ func plots(c *comparison.Comparison, v comparison.View) []Plot {
 // overCallers draws a metric over the number of callers, with whiskers.
 func overCallers(c *comparison.Comparison, v comparison.View, m comparison.Metric) plot.Lines {
 	l := plot.Lines{
-		ID: m.ID + "-" + v.ID, Title: Capital(m.Name) + ", " + v.Short, XLabel: "callers", X: plot.Log, Y: plot.Log,
-		Desc:  fmt.Sprintf("Lines of the %s over the number of callers, one for each peer; %s. The same figures are in the tables.", m.Name, better(m)),
+		ID: m.ID + "-" + v.ID, Title: records.Capital(m.Name) + ", " + v.Short, XLabel: "callers", X: plot.Log, Y: plot.Log,
+		Desc:  fmt.Sprintf("Lines of the %s over the number of callers, one for each peer; %s. The same figures are in the tables.", m.Name, m.Direction()),
 		XText: plot.Short, YText: plot.Duration,
 	}
 	if m.Higher {
@@ -75,13 +96,6 @@ func overCallers(c *comparison.Comparison, v comparison.View, m comparison.Metri
 	return l
 }
 
-func better(m comparison.Metric) string {
-	if m.Higher {
-		return "higher is better"
-	}
-	return "lower is better"
-}
-
 // processor draws the CPU per call of client and server.
 func processor(c *comparison.Comparison, v comparison.View, p comparison.Point) plot.Bars {
 	b := plot.Bars{
@@ -89,7 +103,7 @@ func processor(c *comparison.Comparison, v comparison.View, p comparison.Point) 
 		Desc:  "Bars of the processor time of a call, client and server, one for each peer; shorter is better. The same figures are in the tables.",
 		Parts: []string{"client", "server"}, Text: records.Thousands,
 	}
-	b.Bars = bars(c, v, p, comparison.CPU(), clientCPU, serverCPU)
+	b.Bars = bars(c, v, p, comparison.CPU(), records.ClientCPU, records.ServerCPU)
 	return b
 }
 
@@ -100,7 +114,7 @@ func memory(c *comparison.Comparison, v comparison.View, p comparison.Point) plo
 		Desc:  "Bars of the greatest memory of client and server, one for each peer; shorter is better. The same figures are in the tables.",
 		Parts: []string{"client", "server"}, Text: records.Thousands,
 	}
-	b.Bars = bars(c, v, p, comparison.Memory(), clientRSS, serverRSS)
+	b.Bars = bars(c, v, p, comparison.Memory(), records.ClientMemory, records.ServerMemory)
 	return b
 }
 
@@ -118,7 +132,7 @@ func bars(c *comparison.Comparison, v comparison.View, p comparison.Point, m com
 			Parts: []float64{total.Median * share, total.Median * (1 - share)}, Low: total.Least, High: total.Most,
 		}
 		if ratio := c.Ratio(v, p, m, e); ratio.Known() && e.Peer != comparison.Weft {
-			bar.Small = times(ratio.Median)
+			bar.Small = records.Times(ratio.Median)
 		}
 		all = append(all, bar)
 	}

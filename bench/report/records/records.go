@@ -5,6 +5,7 @@ package records
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,18 +37,57 @@ type Codec struct {
 // CodecWorkload is the workload that lines of the table of codecs name.
 const CodecWorkload = "codecs"
 
-// ReadFile reads a file of records.
+// ReadFile reads a file of records, as compare writes it or compressed with gzip.
 func ReadFile(name string) (*File, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	file, err := Read(f)
+	file, err := readEither(bufio.NewReader(f))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return file, nil
+}
+
+// gzipMagic is what a file begins with that gzip compressed.
+const gzipMagic = "\x1f\x8b"
+
+func readEither(r *bufio.Reader) (*File, error) {
+	// A file that is shorter is not compressed.
+	if begin, _ := r.Peek(len(gzipMagic)); string(begin) != gzipMagic {
+		return Read(r)
+	}
+	plain, err := gzip.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return Read(plain)
+}
+
+// Compress writes the records of a file, which may be compressed already, to
+// another, compressed as small as gzip does. Equal records give equal files.
+func Compress(from, to string) error {
+	text, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	if bytes.HasPrefix(text, []byte(gzipMagic)) {
+		return os.WriteFile(to, text, 0o644)
+	}
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	return os.WriteFile(to, b.Bytes(), 0o644)
 }
 
 // longestRecord is the longest line that is read, in bytes.

@@ -2,6 +2,8 @@ package records
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,8 +14,6 @@ import (
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
-
-func callsPerSecond(r runner.Record) float64 { return r.CallsPerSec }
 
 // at is a run in some minute of an hour.
 func at(minute int, perSecond float64) runner.Record {
@@ -50,13 +50,45 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestCompressedFiles: what is published is read as what was measured.
+func TestCompressedFiles(t *testing.T) {
+	const text = `{"peer":"weft"}` + "\n" + `{"peer":"tcp"}` + "\n"
+	folder := t.TempDir()
+	plain, packed, again := filepath.Join(folder, "a.jsonl"), filepath.Join(folder, "b.gz"), filepath.Join(folder, "c.gz")
+	if err := os.WriteFile(plain, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range [][2]string{{plain, packed}, {packed, again}} {
+		if err := Compress(step[0], step[1]); err != nil {
+			t.Fatal(err)
+		}
+		file, err := ReadFile(step[1])
+		if err != nil || len(file.Runs) != 2 || file.Runs[1].Peer != "tcp" {
+			t.Errorf("%s from %s: %+v, %v", step[1], step[0], file, err)
+		}
+	}
+	whole, err := os.ReadFile(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(packed, whole[:len(whole)-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadFile(packed); err == nil || !strings.Contains(err.Error(), packed) {
+		t.Errorf("a file cut short: error %v, want one with its name", err)
+	}
+	if err := Compress("no-such-file", again); err == nil {
+		t.Error("a file that does not exist was compressed")
+	}
+}
+
 func TestFiguresOfRounds(t *testing.T) {
 	perSecond := func(values ...float64) Figure {
 		var some Runs
 		for _, v := range values {
 			some = append(some, at(0, v))
 		}
-		return some.Figure(callsPerSecond)
+		return some.Figure(CallsPerSec)
 	}
 	tests := []struct {
 		got  string
@@ -88,11 +120,11 @@ func TestNeighboursAreCompared(t *testing.T) {
 	ours := Runs{at(1, 100), at(31, 10)}
 	theirs := Runs{at(0, 50), at(30, 5), at(59, 1000)}
 	want := Figure{Median: 2, Least: 2, Most: 2, Rounds: 2}
-	if got := ours.Over(callsPerSecond, theirs, callsPerSecond); got != want {
+	if got := ours.Over(CallsPerSec, theirs, CallsPerSec); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, none := range []Runs{nil, {at(1, 0)}} {
-		if got := ours.Over(callsPerSecond, none, callsPerSecond); got.Rounds != 0 {
+		if got := ours.Over(CallsPerSec, none, CallsPerSec); got.Rounds != 0 {
 			t.Errorf("over %d runs: %+v", len(none), got)
 		}
 	}

@@ -76,3 +76,14 @@ func grouped(digits string) string {
 	}
 	return digits
 }
+
+// Times writes a ratio.
+func Times(v float64) string { return Number(v) + " ×" }
+
+// Capital is a text that begins with a capital letter.
+func Capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

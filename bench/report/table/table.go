@@ -1,10 +1,12 @@
 // Package table is a table of figures that can be shown as Markdown and, by a
-// template, as HTML. What a cell says is plain text; who shows it escapes it.
+// template, as HTML. What a cell says is plain text; what shows it escapes it.
 package table
 
 import (
 	"fmt"
+	"io"
 	"strings"
+	"text/tabwriter"
 )
 
 // Table is a caption, a head and rows with as many cells as the head.
@@ -90,6 +92,28 @@ const (
 	Ours = "ours"
 	Mark = "mark"
 )
+
+// Print writes the table as a terminal shows it, its caption above.
+func (t Table) Print(w io.Writer) error {
+	if _, err := fmt.Fprintf(w, "%s\n", t.Caption); err != nil {
+		return err
+	}
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	for _, c := range t.Head {
+		fmt.Fprintf(lines, "%s\t", strings.TrimSpace(c.Title+" "+c.Unit))
+	}
+	fmt.Fprintln(lines)
+	for _, row := range t.Rows {
+		for _, c := range row.Cells {
+			fmt.Fprintf(lines, "%s\t", oneLine(strings.TrimSpace(c.Text+" "+c.Small)))
+		}
+		fmt.Fprintln(lines)
+	}
+	return lines.Flush()
+}
+
+// oneLine keeps a text from ending its cell or its line in a terminal.
+func oneLine(text string) string { return strings.NewReplacer("\t", " ", "\n", " ").Replace(text) }
 
 // escaped keeps a text from ending its cell or its line.
 func escaped(text string) string {

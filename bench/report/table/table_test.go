@@ -1,6 +1,7 @@
 package table
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weftrpc/weft/internal/leak"
@@ -26,5 +27,21 @@ func TestMarkdown(t *testing.T) {
 		if got := table.Markdown(); got != head+tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, head+tt.want)
 		}
+	}
+}
+
+// TestPrint: columns are aligned, and no text ends a line.
+func TestPrint(t *testing.T) {
+	table := Table{
+		Caption: "A table", Head: []Column{Text("peer"), Figures("rate", "calls/s")},
+		Rows: []Row{{Cells: []Cell{Plain("weft"), {Text: "1", Small: "(0–2)"}}}, {Cells: []Cell{Plain("a\nb\tc"), Plain("10")}}},
+	}
+	var b strings.Builder
+	if err := table.Print(&b); err != nil {
+		t.Fatal(err)
+	}
+	const want = "A table\n   peer  rate calls/s\n   weft       1 (0–2)\n  a b c            10\n"
+	if b.String() != want {
+		t.Errorf("got %q, want %q", b.String(), want)
 	}
 }

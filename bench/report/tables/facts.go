@@ -1,0 +1,77 @@
+package tables
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft/bench/internal/runner"
+	"github.com/weftrpc/weft/bench/report/comparison"
+	"github.com/weftrpc/weft/bench/report/records"
+)
+
+// Fact is a line of the head: where, when and how the records were made.
+type Fact struct{ Name, Value string }
+
+// Facts say where, when and how the records were made.
+func Facts(c *comparison.Comparison) []Fact {
+	if len(c.Runs) == 0 {
+		return nil
+	}
+	of := func(field func(runner.Record) string) string {
+		var values []string
+		for _, r := range c.Runs {
+			if v := field(r); v != "" && !slices.Contains(values, v) {
+				values = append(values, v)
+			}
+		}
+		return strings.Join(values, " and ")
+	}
+	first, last := c.Runs[0].Time, c.Runs[0].Time
+	rounds, made, seconds := 0, 0, 0.0
+	for _, r := range c.Runs {
+		if r.Time.Before(first) {
+			first = r.Time
+		}
+		if r.Time.After(last) {
+			last = r.Time
+		}
+		rounds = max(rounds, r.Round)
+		if r.Calls > 0 {
+			made++
+		}
+		if comparison.PlainRun(r) {
+			seconds = max(seconds, r.Seconds)
+		}
+	}
+	return []Fact{
+		{"Processor", of(func(r runner.Record) string { return fmt.Sprintf("%s × %d", r.CPU, r.CPUs) })},
+		{"Kernel", "Linux " + of(func(r runner.Record) string { return r.Kernel })},
+		{"Go", of(func(r runner.Record) string { return r.Go })},
+		{"Commit", of(func(r runner.Record) string { return r.Commit })},
+		{"Measured", first.UTC().Format(time.DateOnly) + ", " + first.UTC().Format("15:04") + " to " + last.UTC().Format("15:04") + " UTC"},
+		{"Rounds", fmt.Sprintf("%d, interleaved; runs of %s s", rounds, records.Number(seconds))},
+		{"Runs", fmt.Sprintf("%s made, %s not made", records.Count(made), records.Count(len(c.Runs)-made))},
+		{"Disturbed", disturbances(c.Runs, made)},
+		{"Failed calls", records.Count(comparison.Failures(c.Runs))},
+	}
+}
+
+// disturbances says how many of the runs that were made were disturbed, and by what.
+func disturbances(some records.Runs, made int) string {
+	steal, others := 0, 0
+	for _, r := range some {
+		if r.BySteal() {
+			steal++
+		}
+		if r.ByOthers() {
+			others++
+		}
+	}
+	text := fmt.Sprintf("%s of %s runs (†)", records.Count(comparison.Disturbed(some)), records.Count(made))
+	if steal+others == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s, %s by other machines on the host, %s by other processes", text, records.Count(steal), records.Count(others))
+}
