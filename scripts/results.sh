@@ -1,9 +1,9 @@
 #!/bin/sh
 # Measures all that the documents show of the call path, and writes
 # bench/results/core.jsonl.gz anew: the plain calls, a connection per caller beside
-# plain TCP, and the calls that sleep, are slow or are large beside others. Flags
-# are passed on to compare. With its own defaults it takes some twenty minutes, on
-# a machine that should do nothing else.
+# plain TCP, a connection for each call, and the calls that sleep, are slow or are
+# large beside others. Flags are passed on to compare. With its own defaults it
+# takes some twenty minutes, on a machine that should do nothing else.
 #
 #	scripts/results.sh
 #	scripts/results.sh -rounds=1 -seconds=1
@@ -22,6 +22,7 @@ measure "$@" -peers=tcp,weft:each -codecs=raw -callers=100,1000
 measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,slow -callers=100,1000
 measure "$@" -peers=grpc-go,floor,weft -codecs=vtproto -workloads=echo,delay -callers=1000,5000
 measure "$@" -peers=grpc-go,weft -codecs=vtproto -workloads=echo,large -callers=1,100
+measure "$@" -peers=tcp,weft -codecs=raw,vtproto -workloads=math-new -callers=1 -calls=10000
 
 mkdir -p results
 gzip -9n <"$new/core.jsonl" >results/core.jsonl.gz

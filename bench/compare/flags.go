@@ -38,15 +38,15 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags.SetOutput(stderr)
 	var s settings
 	var (
-		plan      = flags.String("plan", string(quick), "core (weft's own goals), quick (ten minutes) or full (up to two hours)")
+		plan      = flags.String("plan", string(quick), "core (weft's own goals), quick (ten minutes) or full (what is published: some three hours)")
 		peers     = flags.String("peers", "", "peers, each `name`, name:conns or name:each (a connection per caller); default: all that the plan has")
 		with      = flags.String("with", "", "further `programs` that understand the contract")
-		codecs    = flags.String("codecs", "", "codecs (default: each peer's best, and in the plan full google's for echo where it has it)")
+		codecs    = flags.String("codecs", "", "codecs (default: each peer's best, and in the plan full all but raw for echo)")
 		callers   = flags.String("callers", "", "numbers of callers (default depends on plan and workload)")
 		workloads = flags.String("workloads", "", "echo, slow, delay, mixed, large, math, math-new (default depends on the plan)")
 	)
 	flags.IntVar(&s.rounds, "rounds", 0, "how often to repeat everything (default: 1 for quick, 3 otherwise)")
-	flags.Float64Var(&s.seconds, "seconds", 0, "measured time of a run (default: 3 for core, 2 otherwise)")
+	flags.Float64Var(&s.seconds, "seconds", 0, "measured time of a run (default: 2 for quick, 3 otherwise)")
 	flags.DurationVar(&s.warmup, "warmup", 0, "least time to warm up; up to three times as long until the rate is steady (default 1s, or what the peer needs)")
 	flags.Int64Var(&s.calls, "calls", 0, "measure this many calls in place of a time")
 	flags.StringVar(&s.out, "out", "", "append the records to this `file`")

@@ -70,7 +70,7 @@ func TestEntries(t *testing.T) {
 		{"quick", nil, []string{"weft vtproto", "grpc-go vtproto", "dubbo google", "net-rpc gob"}},
 		{
 			"full", []string{"-plan=full"},
-			[]string{"weft vtproto", "weft google", "grpc-go vtproto", "grpc-go google", "dubbo google", "net-rpc gob"},
+			[]string{"weft vtproto", "weft google", "grpc-go vtproto", "grpc-go google", "dubbo google", "net-rpc gob", "net-rpc json"},
 		},
 		{"core", []string{"-plan=core"}, []string{"weft vtproto", "weft google", "weft raw", "grpc-go vtproto", "grpc-go google"}},
 		{"codecs that were asked for", []string{"-codecs=raw,json"}, []string{"weft raw", "net-rpc json"}},
@@ -149,7 +149,9 @@ func TestWhatThePlansHave(t *testing.T) {
 	}{
 		{"one caller", runner.Point{Workload: contract.Echo, Callers: 1}, []string{"quick", "full"}},
 		{"many callers", runner.Point{Workload: contract.Echo, Callers: 5000}, []string{"full"}},
+		{"two servers, few callers", runner.Point{Workload: contract.Echo, Callers: 100, Servers: 2, Best: true}, []string{"full"}},
 		{"two servers", runner.Point{Workload: contract.Echo, Callers: 1000, Servers: 2, Best: true}, []string{"full"}},
+		{"two servers, many callers", runner.Point{Workload: contract.Echo, Callers: 5000, Servers: 2, Best: true}, []string{"full"}},
 		{"two machines", runner.Point{Workload: contract.Echo, Callers: 1000, Network: runner.Namespaces, Best: true}, []string{"full"}},
 		{"half the greatest rate", runner.Point{Workload: contract.Echo, Callers: 100, Share: 0.5, Best: true}, []string{"full"}},
 		{"the same without the slow to warm up", runner.Point{Workload: contract.Echo, Callers: 100, Share: 0.5, Best: true, Swift: true}, []string{"quick"}},
@@ -181,28 +183,30 @@ func TestAnOpenLoopFollowsItsClosedOne(t *testing.T) {
 }
 
 // TestThePlansFitTheirTime counts with all peers of the comparison: nine of Go,
-// of which five have two protobuf codecs, five of Java, three of C++.
+// five of Java, three of C++.
 func TestThePlansFitTheirTime(t *testing.T) {
 	all := contract.Workloads()
-	var everybody []runner.Peer
+	var every []runner.Peer
 	add := func(n int, d contract.Description) {
 		for range n {
-			d.Peer = string(rune('a' + len(everybody)))
-			everybody = append(everybody, runner.Peer{Description: d})
+			d.Peer = string(rune('a' + len(every)))
+			every = append(every, runner.Peer{Description: d})
 		}
 	}
-	add(1, contract.Description{Codecs: []string{"raw"}, Workloads: all[:5]})
+	add(1, contract.Description{Codecs: []string{"raw"}, Workloads: all})
 	add(1, contract.Description{Codecs: []string{"vtproto", "google"}, Workloads: all[:1]})
 	add(5, contract.Description{Codecs: []string{"vtproto", "google"}, Workloads: all})
-	add(2, contract.Description{Codecs: []string{"compact"}, Workloads: all})
-	add(5, contract.Description{Codecs: []string{"google"}, Workloads: all, Warmup: 8})
-	add(3, contract.Description{Codecs: []string{"binary"}, Workloads: all})
-	for plan, most := range map[string]time.Duration{"quick": 10 * time.Minute, "full": 2 * time.Hour} {
+	add(1, contract.Description{Codecs: []string{"compact", "binary"}, Workloads: all})
+	add(1, contract.Description{Codecs: []string{"gob", "json"}, Workloads: all})
+	add(4, contract.Description{Codecs: []string{"google"}, Workloads: all, Warmup: 8})
+	add(1, contract.Description{Codecs: []string{"compact", "binary"}, Workloads: all, Warmup: 8})
+	add(3, contract.Description{Codecs: []string{"compact", "binary"}, Workloads: all})
+	for plan, most := range map[string]time.Duration{"quick": 10 * time.Minute, "full": 3 * time.Hour} {
 		s, err := parse([]string{"-plan=" + plan}, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := s.plan(everybody)
+		p, err := s.plan(every)
 		if err != nil {
 			t.Fatal(err)
 		}

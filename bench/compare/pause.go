@@ -8,8 +8,8 @@ import (
 )
 
 // pause waits between two runs when a signal has come, until another one comes or
-// ctx ends. A full plan has a machine to itself for up to two hours; with this, others
-// get a turn without spoiling a run.
+// ctx ends. A full plan needs a machine for hours; with this, other work can be done
+// between two runs without disturbing one.
 func pause(ctx context.Context, signals <-chan os.Signal, stderr io.Writer) {
 	select {
 	case <-signals:

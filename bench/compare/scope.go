@@ -14,7 +14,7 @@ type scope string
 const (
 	core  scope = "core"  // weft beside plain TCP, the floor and grpc-go: its own goals
 	quick scope = "quick" // a useful comparison in ten minutes
-	full  scope = "full"  // everything, in at most two hours
+	full  scope = "full"  // everything, as it is published, in some three hours
 )
 
 func parseScope(name string) (scope, error) {
@@ -32,11 +32,13 @@ func (s scope) rounds() int {
 	return 3
 }
 
+// seconds is how long a run is measured: long enough, in what is published, that
+// one pause of the machine does not decide it.
 func (s scope) seconds() float64 {
-	if s == core {
-		return 3
+	if s == quick {
+		return 2
 	}
-	return 2
+	return 3
 }
 
 // peers are those that the plan has unless told otherwise.
@@ -50,21 +52,19 @@ func (s scope) peers(all []runner.Peer) []string {
 	return names
 }
 
-// google is the protobuf code of the language, which most peers can carry.
-const google = "google"
-
-// codecs are those of a peer that the plan has unless told otherwise: its best,
-// and for the full plan google's protobuf as well, with which peers can be told
-// apart from their codecs.
+// codecs are those of a peer that the plan has unless told otherwise: its best, and
+// for the full plan all others too, with which peers can be told apart from their
+// codecs. Bytes as they are belong to the plan core, and to a peer without a codec.
 func (s scope) codecs(p runner.Peer) []string {
-	if s == core {
+	switch s {
+	case core:
 		return p.Codecs
+	case quick:
+		return p.Codecs[:1]
 	}
-	best := []string{p.Codecs[0]}
-	if s == full && p.Codecs[0] != google && slices.Contains(p.Codecs, google) {
-		best = append(best, google)
-	}
-	return best
+	return slices.DeleteFunc(slices.Clone(p.Codecs), func(codec string) bool {
+		return codec == contract.Raw && len(p.Codecs) > 1
+	})
 }
 
 // points are the points that the flags ask for, or those of the plan.
@@ -113,7 +113,7 @@ func usualCallers(w contract.Workload, s scope) []int {
 }
 
 // points are all that a plan asks of every peer: echo over the callers, with all
-// codecs, and the rest with the best. What the published comparisons did not ask
+// codecs of the plan, and the rest with the best. What the published comparisons did not ask
 // of Java, and all of the rest in the quick plan, is only for peers that are
 // quickly warm.
 func (s scope) points() []runner.Point {
@@ -144,7 +144,9 @@ func quickPoints() []runner.Point {
 
 func fullPoints() []runner.Point {
 	return []runner.Point{
+		{Workload: contract.Echo, Callers: 100, Servers: 2},
 		{Workload: contract.Echo, Callers: 1000, Servers: 2},
+		{Workload: contract.Echo, Callers: 5000, Servers: 2},
 		{Workload: contract.Echo, Callers: 100, Network: runner.Namespaces},
 		{Workload: contract.Echo, Callers: 1000, Network: runner.Namespaces},
 		{Workload: contract.Echo, Callers: 100, Share: 0.5},

@@ -50,12 +50,13 @@ type Description struct {
 }
 
 // Raw is the codec that is none: bytes go to and fro as they are. They have no
-// numbers to add, so it has no part in Math and MathNew.
+// numbers to add, so it has no part in Math and MathNew, except where a peer has
+// nothing but Raw and lays the numbers out itself.
 const Raw = "raw"
 
 // Supports says whether the peer takes part in a workload with a codec.
 func (d Description) Supports(w Workload, codec string) bool {
-	if codec == Raw && (w == Math || w == MathNew) {
+	if codec == Raw && len(d.Codecs) > 1 && (w == Math || w == MathNew) {
 		return false
 	}
 	return slices.Contains(d.Workloads, w) && slices.Contains(d.Codecs, codec)

@@ -78,6 +78,10 @@ func TestParseWorkload(t *testing.T) {
 
 func TestSupports(t *testing.T) {
 	d := Description{Codecs: []string{"gob", "raw"}, Workloads: []Workload{Echo, Slow, Math}}
+	plain := Description{Codecs: []string{"raw"}, Workloads: []Workload{Math}}
+	if !plain.Supports(Math, "raw") {
+		t.Error("a peer with nothing but raw, which has sums, is said to have none")
+	}
 	tests := []struct {
 		name     string
 		workload Workload

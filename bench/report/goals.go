@@ -107,7 +107,7 @@ func comparisonGoals(all results) []goal {
 
 // plainGoals hold weft to plain TCP, and to no allocation of its own.
 func plainGoals(all results) []goal {
-	const share, slower, allocated = 0.75, 1.15, 0.02
+	const share, slower, dearer, allocated = 0.75, 1.15, 1.3, 0.02
 	var list []goal
 	for _, callers := range []int{100, 1000} {
 		each := all.of(contract.Echo, "weft:each", raw, callers)
@@ -130,6 +130,15 @@ func plainGoals(all results) []goal {
 		measured: got.Text("×"),
 		beside:   one.Figure(records.P50).Text("µs") + " to " + tcp.Figure(records.P50).Text("µs"),
 		verdict:  judge(got.Rounds > 0, got.Median <= slower),
+	})
+	dialed, bare := all.of(contract.MathNew, "weft", vtproto, 1), all.of(contract.MathNew, "tcp", raw, 1)
+	got = dialed.Over(records.CPU, bare, records.CPU)
+	list = append(list, goal{
+		what:     "processor time of a call on a connection of its own, over plain TCP's, 1 caller",
+		limit:    "≤ " + records.Number(dearer) + " ×",
+		measured: got.Text("×"),
+		beside:   dialed.Figure(records.CPU).Text("µs") + " to " + bare.Figure(records.CPU).Text("µs"),
+		verdict:  judge(got.Rounds > 0, got.Median <= dearer),
 	})
 	allocs := all.of(contract.Echo, "weft", raw, 1000).Figure(records.Allocs)
 	return append(list, goal{

@@ -67,6 +67,8 @@ func TestGoals(t *testing.T) {
 		{"far from it", "calls/s over plain TCP's, a connection per caller, raw, 1,000 callers", each(134_000), missed},
 		{"one caller", "p50 over plain TCP's, raw, 1 caller", one(8.8), met},
 		{"one caller, slower", "p50 over plain TCP's, raw, 1 caller", one(8.6), missed},
+		{"a connection per call", "processor time of a call on a connection of its own, over plain TCP's, 1 caller", dialed(10, 13), met},
+		{"a dear one", "processor time of a call on a connection of its own, over plain TCP's, 1 caller", dialed(10, 13.1), missed},
 		{"sleepers side by side", "calls/s of a handler that sleeps 10 ms, 1,000 callers, over what is possible",
 			second(contract.Delay, 1000, func(r *runner.Record) { r.CallsPerSec, r.Ideal = 75_000, 100_000 }), met},
 		{"sleepers one behind the other", "calls/s of a handler that sleeps 10 ms, 1,000 callers, over what is possible",
@@ -110,6 +112,16 @@ func one(tcp float64) results {
 	return results{record(func(r *runner.Record) { r.Callers = 1 }), record(func(r *runner.Record) {
 		r.Peer, r.Callers, r.P50 = "tcp", 1, tcp
 	})}
+}
+
+// dialed is a connection for each call, of plain TCP and of weft, by processor time.
+func dialed(tcp, weft float64) results {
+	of := func(peer, codec string, cpu float64) runner.Record {
+		return record(func(r *runner.Record) {
+			r.Workload, r.Peer, r.Codec, r.Callers, r.ClientCPU, r.ServerCPU = contract.MathNew, peer, codec, 1, cpu, 0
+		})
+	}
+	return results{of("tcp", raw, tcp), of("weft", vtproto, weft)}
 }
 
 // second is a workload beside the plain one.

@@ -55,6 +55,9 @@ func parseProcess(text string) (Process, error) {
 		return Process{}, fmt.Errorf("%d fields behind the name, want more than %d", len(words), system)
 	}
 	p := Process{Name: text[begin+1 : end]}
+	if strings.HasPrefix(p.Name, "kworker/") {
+		p.Name = "kworker" // a number and what it works on follow
+	}
 	for _, word := range []string{words[user], words[system]} {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil {

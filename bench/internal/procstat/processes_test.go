@@ -14,6 +14,7 @@ func TestParseProcess(t *testing.T) {
 	}{
 		{name: "a usual line", text: "7 (go) S 1 7 7 0 -1 4194560 100 0 0 0 12 30 0 0 20 0 9 0 100 0 0", want: Process{"go", 42 * tick}},
 		{name: "a name with parentheses", text: "7 (a) b (c)) R 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 9 0 100 0 0", want: Process{"a) b (c)", 3 * tick}},
+		{name: "a worker of the kernel", text: "7 (kworker/0:1-mm_percpu_wq) R 1 7 7 0 -1 4194560 100 0 0 0 1 2 0 0 20 0 9 0 100 0 0", want: Process{"kworker", 3 * tick}},
 		{name: "no name", text: "7 go S 1", fails: true},
 		{name: "too short", text: "7 (go) S 1 2 3", fails: true},
 		{name: "not a number", text: "7 (go) S 1 7 7 0 -1 4194560 100 0 0 0 x 30 0 0", fails: true},

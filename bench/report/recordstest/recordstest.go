@@ -131,7 +131,7 @@ func File() *records.File {
 func run(who peer, codec string, p point, round int, at time.Time, noise *rand.Rand) (runner.Record, bool) {
 	r := p.Record
 	small := r.Workload == contract.Math || r.Workload == contract.MathNew
-	if small && who.language == "Java" || who.name == "tcp" && r.Workload != contract.Echo || r.Share > 0 && who.name == "motan" {
+	if small && who.language == "Java" || who.name == "tcp" && r.Workload != contract.Echo && !small || r.Share > 0 && who.name == "motan" {
 		return r, false
 	}
 	r.Peer, r.Codec, r.Round, r.Time, r.Language = who.name, codec, round, at, who.language

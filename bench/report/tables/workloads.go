@@ -102,19 +102,22 @@ func Delayed(c *comparison.Comparison) []table.Table {
 }
 
 // Math are the workloads of a small call, over one long connection and over a new
-// one each.
+// one each. Beside the processor time stands its ratio to that of plain TCP, which
+// connects, exchanges two frames and closes.
 func Math(c *comparison.Comparison) []table.Table {
-	throughput := comparison.Throughput()
+	throughput, cpu := comparison.Throughput(), comparison.CPU()
 	head := []table.Column{
 		table.Figures("rate", "calls/s"), table.Figures("time", "s"), table.Figures("mean", "µs"), table.Figures("p50", "µs"),
-		table.Figures("p99", "µs"), table.Figures("max", "µs"), table.Figures("CPU", "µs/call"), table.Figures("memory c + s", "MiB"),
+		table.Figures("p99", "µs"), table.Figures("max", "µs"), table.Figures("CPU", "µs/call"), table.Figures("of tcp's", "CPU"),
+		table.Figures("memory c + s", "MiB"),
 	}
 	match := func(p comparison.Point) bool { return p.Workload == contract.Math || p.Workload == contract.MathNew }
-	return pointed(c, "math", match, throughput, head, func(_ comparison.Point, _ comparison.Entry, runs records.Runs) []table.Cell {
+	return pointed(c, "math", match, throughput, head, func(p comparison.Point, _ comparison.Entry, runs records.Runs) []table.Cell {
+		tcp := c.At(p, comparison.Entry{Peer: "tcp", Codec: contract.Raw})
 		return []table.Cell{
 			figure(runs.Figure(throughput.Field)), short(runs.Figure(func(r runner.Record) float64 { return r.Seconds })),
 			short(runs.Figure(comparison.Mean().Field)), short(runs.Figure(comparison.P50().Field)), short(runs.Figure(comparison.P99().Field)),
-			short(runs.Figure(comparison.Max().Field)), short(runs.Figure(comparison.CPU().Field)),
+			short(runs.Figure(comparison.Max().Field)), short(runs.Figure(cpu.Field)), factor(runs.Over(cpu.Field, tcp, cpu.Field)),
 			sides(runs.Figure(records.ClientMemory), runs.Figure(records.ServerMemory)),
 		}
 	})

@@ -1,6 +1,7 @@
 // Package tcppeer is TCP without any RPC: frames of a length and the published
 // bytes go back and forth, one connection and two goroutines for each caller.
-// It shows what one connection per caller costs, whatever is built on it.
+// It shows what one connection per caller costs, whatever is built on it; and, in
+// the workload math-new, what connecting, one exchange and closing cost.
 package tcppeer
 
 import (
@@ -11,6 +12,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync"
 
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
@@ -45,9 +47,10 @@ func (Peer) Describe() contract.Description {
 	}
 }
 
-// Supports only the raw codec: with the others this would measure the codec.
+// Supports only the raw codec: with the others this would measure the codec. The
+// numbers of Add are eight bytes, their sum is four.
 func (Peer) Supports(codec msg.Codec, method msg.Method) error {
-	if codec != msg.Raw || method == msg.Add {
+	if codec != msg.Raw {
 		return fmt.Errorf("tcp has no codec %s for %s", codec, method.Name())
 	}
 	return nil
@@ -69,8 +72,14 @@ func echo(conn net.Conn, service *msg.Service) error {
 		if err != nil {
 			return err
 		}
-		reply := service.AnswerRaw(method, body)
-		out = appendFrame(out[:0], method, reply)
+		if method == msg.Add {
+			out, err = appendSum(out[:0], body)
+		} else {
+			out = appendFrame(out[:0], method, service.AnswerRaw(method, body))
+		}
+		if err != nil {
+			return err
+		}
 		if _, err := conn.Write(out); err != nil {
 			return err
 		}
@@ -79,11 +88,7 @@ func echo(conn net.Conn, service *msg.Service) error {
 
 // Dial opens one connection for each caller.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	request, err := msg.NewRaw()
-	if err != nil {
-		return nil, err
-	}
-	c := &client{request: request}
+	c := &client{request: sync.OnceValues(msg.NewRaw)} // sums have no use for it
 	var dialer net.Dialer
 	for range cfg.Callers {
 		conn, err := dialer.DialContext(ctx, "tcp", cfg.Addr)
@@ -97,7 +102,7 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 }
 
 type client struct {
-	request []byte
+	request func() ([]byte, error)
 	conns   []net.Conn
 }
 
@@ -122,21 +127,64 @@ func (c *client) Close() error {
 
 type caller struct {
 	conn    net.Conn
-	request []byte
+	request func() ([]byte, error)
+	numbers msg.Numbers
 	out     []byte
 	in      frames
 }
 
 func (c *caller) Call(m msg.Method) error {
-	c.out = appendFrame(c.out[:0], m, c.request)
-	if _, err := c.conn.Write(c.out); err != nil {
-		return err
+	if m == msg.Add {
+		return c.add()
 	}
-	_, reply, err := c.in.next()
+	request, err := c.request()
 	if err != nil {
 		return err
 	}
-	return msg.CheckRaw(m, c.request, reply)
+	reply, err := c.exchange(m, request)
+	if err != nil {
+		return err
+	}
+	return msg.CheckRaw(m, request, reply)
+}
+
+// add sends two numbers and checks their sum.
+func (c *caller) add() error {
+	a, b := c.numbers.Next()
+	var numbers [2 * numberSize]byte
+	binary.LittleEndian.PutUint32(numbers[:], uint32(a))
+	binary.LittleEndian.PutUint32(numbers[numberSize:], uint32(b))
+	reply, err := c.exchange(msg.Add, numbers[:])
+	if err != nil {
+		return err
+	}
+	if len(reply) != numberSize {
+		return fmt.Errorf("a sum of %d bytes, want %d", len(reply), numberSize)
+	}
+	return msg.CheckSum(a, b, int32(binary.LittleEndian.Uint32(reply)))
+}
+
+// exchange sends a frame and waits for the next, which is valid until the next call.
+func (c *caller) exchange(m msg.Method, request []byte) ([]byte, error) {
+	c.out = appendFrame(c.out[:0], m, request)
+	if _, err := c.conn.Write(c.out); err != nil {
+		return nil, err
+	}
+	_, reply, err := c.in.next()
+	return reply, err
+}
+
+// numberSize is that of a number of Add, and of their sum, in bytes.
+const numberSize = 4
+
+// appendSum appends the frame with the sum of the numbers of a request.
+func appendSum(out, numbers []byte) ([]byte, error) {
+	if len(numbers) != 2*numberSize {
+		return out, fmt.Errorf("numbers of %d bytes, want %d", len(numbers), 2*numberSize)
+	}
+	var sum [numberSize]byte
+	binary.LittleEndian.PutUint32(sum[:], binary.LittleEndian.Uint32(numbers)+binary.LittleEndian.Uint32(numbers[numberSize:]))
+	return appendFrame(out, msg.Add, sum[:]), nil
 }
 
 func appendFrame(out []byte, m msg.Method, body []byte) []byte {
@@ -164,7 +212,7 @@ func (f *frames) next() (msg.Method, []byte, error) {
 	}
 	end := headerSize + length
 	if filled > end {
-		return 0, nil, fmt.Errorf("%d bytes follow a frame that nobody asked to follow", filled-end)
+		return 0, nil, fmt.Errorf("%d bytes follow a frame, where none was asked for", filled-end)
 	}
 	if end > len(f.buf) {
 		grown := make([]byte, end)
