@@ -69,9 +69,13 @@ func (f *fresh) Close() error               { return nil }
 func (f *fresh) Call(m msg.Method) error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
-	cfg := f.cfg
+	return CallOnce(ctx, f.peer, f.cfg, m)
+}
+
+// CallOnce makes one call on a connection of its own. ctx bounds the dialing.
+func CallOnce(ctx context.Context, peer Peer, cfg DialConfig, m msg.Method) error {
 	cfg.Callers, cfg.Conns = 1, 1
-	client, err := f.peer.Dial(ctx, cfg)
+	client, err := peer.Dial(ctx, cfg)
 	if err != nil {
 		return err
 	}

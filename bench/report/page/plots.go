@@ -98,24 +98,25 @@ func overCallers(c *comparison.Comparison, v comparison.View, m comparison.Metri
 
 // processor draws the CPU per call of client and server.
 func processor(c *comparison.Comparison, v comparison.View, p comparison.Point) plot.Bars {
-	b := plot.Bars{
-		ID: fmt.Sprintf("cpu-%d-%s", p.Callers, v.ID), Title: fmt.Sprintf("CPU per call, µs, %s, %s", records.Counted(p.Callers, "caller"), v.Short),
-		Desc:  "Bars of the processor time of a call, client and server, one for each peer; shorter is better. The same figures are in the tables.",
-		Parts: []string{"client", "server"}, Text: records.Thousands,
-	}
+	b := halves("cpu", "CPU per call, µs", "the processor time of a call", v, p)
 	b.Bars = bars(c, v, p, comparison.CPU(), records.ClientCPU, records.ServerCPU)
 	return b
 }
 
 // memory draws the greatest memory of client and server.
 func memory(c *comparison.Comparison, v comparison.View, p comparison.Point) plot.Bars {
-	b := plot.Bars{
-		ID: fmt.Sprintf("memory-%d-%s", p.Callers, v.ID), Title: fmt.Sprintf("Peak memory, MiB, %s, %s", records.Counted(p.Callers, "caller"), v.Short),
-		Desc:  "Bars of the greatest memory of client and server, one for each peer; shorter is better. The same figures are in the tables.",
-		Parts: []string{"client", "server"}, Text: records.Thousands,
-	}
+	b := halves("memory", "Peak memory, MiB", "the greatest memory", v, p)
 	b.Bars = bars(c, v, p, comparison.Memory(), records.ClientMemory, records.ServerMemory)
 	return b
+}
+
+// halves is a plot, still without bars, of what client and server took.
+func halves(id, title, what string, v comparison.View, p comparison.Point) plot.Bars {
+	return plot.Bars{
+		ID: fmt.Sprintf("%s-%d-%s", id, p.Callers, v.ID), Title: fmt.Sprintf("%s, %s, %s", title, records.Counted(p.Callers, "caller"), v.Short),
+		Desc:  "Bars of " + what + ", client and server, one for each peer; shorter is better. The same figures are in the tables.",
+		Parts: []string{"client", "server"}, Text: records.Thousands,
+	}
 }
 
 // bars are those of all entries, the best first, with their ratio to weft's.

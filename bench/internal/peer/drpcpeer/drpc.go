@@ -3,7 +3,6 @@ package drpcpeer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/conns"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -68,45 +68,31 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 
 // Dial opens a connection for each caller, whatever number is asked for.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	c := &client{codec: cfg.Codec}
-	var dialer net.Dialer
-	for range cfg.Callers {
-		conn, err := dialer.DialContext(ctx, "tcp", cfg.Addr)
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
-		c.conns = append(c.conns, drpcconn.NewWithOptions(conn, drpcconn.Options{Manager: options()}))
+	open, err := conns.Dial(ctx, cfg.Addr, cfg.Callers, func(c net.Conn) *drpcconn.Conn {
+		return drpcconn.NewWithOptions(c, drpcconn.Options{Manager: options()})
+	})
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &client{open, cfg.Codec}, nil
 }
 
 type client struct {
+	conns.Open[*drpcconn.Conn]
 	codec msg.Codec
-	conns []*drpcconn.Conn
 }
 
 func (c *client) Caller(i int) (harness.Caller, error) {
 	if c.codec == msg.VT {
 		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
-			conn: c.conns[i], encoding: encoding(c.codec), request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			conn: c.Open[i], encoding: encoding(c.codec), request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
 			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
 		}, nil
 	}
 	return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
-		conn: c.conns[i], encoding: encoding(c.codec), request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+		conn: c.Open[i], encoding: encoding(c.codec), request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
 		fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
 	}, nil
-}
-
-func (c *client) Conns() int { return len(c.conns) }
-
-func (c *client) Close() error {
-	var errs []error
-	for _, one := range c.conns {
-		errs = append(errs, one.Close())
-	}
-	return errors.Join(errs...)
 }
 
 type caller[M msg.Message, Req, Rep any] struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
+	"github.com/weftrpc/weft/bench/internal/conns"
 	"github.com/weftrpc/weft/bench/internal/listen"
 	"github.com/weftrpc/weft/bench/msg"
 )
@@ -118,37 +119,22 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 	case harness.PerCaller:
 		n = cfg.Callers
 	}
-	c := &client{}
-	var dialer net.Dialer
-	for range min(n, cfg.Callers) {
-		conn, err := dialer.DialContext(ctx, "tcp", cfg.Addr)
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
+	open, err := conns.Dial(ctx, cfg.Addr, min(n, cfg.Callers), func(c net.Conn) *rpc.Client {
 		if cfg.Codec == msg.JSON {
-			c.clients = append(c.clients, jsonrpc.NewClient(conn))
-		} else {
-			c.clients = append(c.clients, rpc.NewClient(conn))
+			return jsonrpc.NewClient(c)
 		}
+		return rpc.NewClient(c)
+	})
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &client{open}, nil
 }
 
-type client struct{ clients []*rpc.Client }
+type client struct{ conns.Open[*rpc.Client] }
 
 func (c *client) Caller(i int) (harness.Caller, error) {
-	return &caller{client: c.clients[i%len(c.clients)], request: msg.NewPlain()}, nil
-}
-
-func (c *client) Conns() int { return len(c.clients) }
-
-func (c *client) Close() error {
-	var errs []error
-	for _, one := range c.clients {
-		errs = append(errs, one.Close())
-	}
-	return errors.Join(errs...)
+	return &caller{client: c.Open[i%len(c.Open)], request: msg.NewPlain()}, nil
 }
 
 type caller struct {

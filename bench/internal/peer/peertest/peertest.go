@@ -4,7 +4,6 @@ package peertest
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -229,15 +228,7 @@ func (p *pair) caller(t *testing.T, i int) harness.Caller {
 func (p *pair) callOnce(m msg.Method) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patient)
 	defer cancel()
-	client, err := p.peer.Dial(ctx, harness.DialConfig{Addr: p.addr, Codec: p.codec, Callers: 1, Conns: 1})
-	if err != nil {
-		return err
-	}
-	caller, err := client.Caller(0)
-	if err == nil {
-		err = caller.Call(m)
-	}
-	return errors.Join(err, client.Close())
+	return harness.CallOnce(ctx, p.peer, harness.DialConfig{Addr: p.addr, Codec: p.codec}, m)
 }
 
 // endCalls lets callers call until end makes them fail. A caller that waits for

@@ -7,7 +7,6 @@ package tcppeer
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
+	"github.com/weftrpc/weft/bench/internal/conns"
 	"github.com/weftrpc/weft/bench/internal/listen"
 	"github.com/weftrpc/weft/bench/msg"
 )
@@ -88,41 +88,25 @@ func echo(conn net.Conn, service *msg.Service) error {
 
 // Dial opens one connection for each caller.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	c := &client{request: sync.OnceValues(msg.NewRaw)} // sums have no use for it
-	var dialer net.Dialer
-	for range cfg.Callers {
-		conn, err := dialer.DialContext(ctx, "tcp", cfg.Addr)
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
-		c.conns = append(c.conns, conn)
+	open, err := conns.Dial(ctx, cfg.Addr, cfg.Callers, func(c net.Conn) net.Conn { return c })
+	if err != nil {
+		return nil, err
 	}
-	return c, nil
+	return &client{open, sync.OnceValues(msg.NewRaw)}, nil
 }
 
 type client struct {
-	request func() ([]byte, error)
-	conns   []net.Conn
+	conns.Open[net.Conn]
+	request func() ([]byte, error) // made at the first use: sums have none
 }
 
 func (c *client) Caller(i int) (harness.Caller, error) {
-	conn := c.conns[i]
+	conn := c.Open[i]
 	return &caller{
 		conn:    conn,
 		request: c.request,
 		in:      frames{conn: conn, buf: make([]byte, startBuffer)},
 	}, nil
-}
-
-func (c *client) Conns() int { return len(c.conns) }
-
-func (c *client) Close() error {
-	var errs []error
-	for _, conn := range c.conns {
-		errs = append(errs, conn.Close())
-	}
-	return errors.Join(errs...)
 }
 
 type caller struct {

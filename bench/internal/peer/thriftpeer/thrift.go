@@ -4,7 +4,6 @@ package thriftpeer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
+	"github.com/weftrpc/weft/bench/internal/conns"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -131,15 +131,12 @@ func (adder) Add(_ context.Context, a, b int32) (int32, error) { return a + b, n
 
 // Dial opens a connection for each caller, whatever number is asked for.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	c := &client{}
-	var dialer net.Dialer
-	for range cfg.Callers {
-		conn, err := dialer.DialContext(ctx, "tcp", cfg.Addr)
-		if err != nil {
-			c.Close()
-			return nil, err
-		}
-		c.conns = append(c.conns, conn)
+	open, err := conns.Dial(ctx, cfg.Addr, cfg.Callers, func(c net.Conn) net.Conn { return c })
+	if err != nil {
+		return nil, err
+	}
+	c := &client{Open: open}
+	for _, conn := range open {
 		transport := thrift.NewTBufferedTransport(thrift.NewTSocketFromConnConf(conn, config()), bufferSize)
 		factory := protocol(cfg.Codec)
 		standard := thrift.NewTStandardClient(factory.GetProtocol(transport), factory.GetProtocol(transport))
@@ -151,21 +148,11 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 }
 
 type client struct {
-	conns   []net.Conn
+	conns.Open[net.Conn]
 	callers []*caller
 }
 
 func (c *client) Caller(i int) (harness.Caller, error) { return c.callers[i], nil }
-
-func (c *client) Conns() int { return len(c.conns) }
-
-func (c *client) Close() error {
-	var errs []error
-	for _, conn := range c.conns {
-		errs = append(errs, conn.Close())
-	}
-	return errors.Join(errs...)
-}
 
 type caller struct {
 	greeter *wire.GreeterClient

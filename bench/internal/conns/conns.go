@@ -1,0 +1,40 @@
+// Package conns holds the connections of a peer's client, which are opened and
+// closed together.
+package conns
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+)
+
+// Open are open connections, each as the peer uses it.
+type Open[C io.Closer] []C
+
+// Dial opens n TCP connections, and has each made what the peer uses. If one
+// fails, it closes those before.
+func Dial[C io.Closer](ctx context.Context, addr string, n int, use func(net.Conn) C) (Open[C], error) {
+	all := make(Open[C], 0, n)
+	var dialer net.Dialer
+	for range n {
+		conn, err := dialer.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, errors.Join(err, all.Close())
+		}
+		all = append(all, use(conn))
+	}
+	return all, nil
+}
+
+// Conns is how many connections there are.
+func (o Open[C]) Conns() int { return len(o) }
+
+// Close closes all connections.
+func (o Open[C]) Close() error {
+	var errs []error
+	for _, c := range o {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
