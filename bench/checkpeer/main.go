@@ -1,6 +1,6 @@
-// Command checkpeer says whether programs keep the contract of the comparison
+// Command checkpeer reports whether programs keep the contract of the comparison
 // (CONTRACT.md): it asks each for its peers, lets every peer make some hundred
-// calls with each of its codecs and workloads, and says in plain words what went
+// calls with each of its codecs and workloads, and prints what went
 // wrong.
 //
 //	go run ./checkpeer path/to/program...

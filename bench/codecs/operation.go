@@ -18,7 +18,7 @@ type operation struct {
 	kind  string // encode, decode or call
 	codec string
 	peer  string       // of a call
-	size  int          // of the encoded message in bytes; 0 where nobody can tell
+	size  int          // of the encoded message in bytes; 0 where it is not known
 	once  func() error // does it once, and checks what came out of a call
 }
 

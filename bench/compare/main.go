@@ -80,7 +80,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 }
 
 // discover asks all programs for their peers. One of the repository's own that
-// is not built is left out, with a word; one that was asked for is an error.
+// is not built is left out, with a message; one that was asked for is an error.
 func discover(ctx context.Context, with []string, stderr io.Writer) ([]runner.Peer, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -119,7 +119,7 @@ func discover(ctx context.Context, with []string, stderr io.Writer) ([]runner.Pe
 	return peers, nil
 }
 
-// list tells what every peer is.
+// list prints the descriptions of all peers.
 func list(w io.Writer, peers []runner.Peer) error {
 	encoder := json.NewEncoder(w)
 	for _, p := range peers {

@@ -168,7 +168,7 @@ func other(t *testing.T, body string) string {
 }
 
 func TestAProgramFromOutside(t *testing.T) {
-	pigeon := other(t, `[ "$1" = describe ] && exec echo '{"peer":"pigeon","codecs":["raw"],"workloads":["echo"],"max_callers":3,"max_callers_why":"it has three birds"}'
+	pigeon := other(t, `[ "$1" = describe ] && exec echo '{"peer":"pigeon","codecs":["raw"],"workloads":["echo"],"max_callers":3,"max_callers_why":"it has three connections"}'
 command=$1
 shift 3
 exec "$self" peer "$command" -peer tcp "$@"`)
@@ -180,7 +180,7 @@ exec "$self" peer "$command" -peer tcp "$@"`)
 	for _, r := range records {
 		got = append(got, r.Title())
 		if r.Peer == "pigeon" && r.Callers == 4 {
-			if r.Skipped != "at most 3 callers: it has three birds" {
+			if r.Skipped != "at most 3 callers: it has three connections" {
 				t.Errorf("%s was not left out: %+v", r.Title(), r)
 			}
 		} else if r.Calls != 100 || r.Failures > 0 {
@@ -198,7 +198,7 @@ exec "$self" peer "$command" -peer tcp "$@"`)
 
 func TestARunThatFailsIsTold(t *testing.T) {
 	broken := other(t, `[ "$1" = describe ] && exec echo '{"peer":"broken","codecs":["raw"],"workloads":["echo"]}'
-echo '{"event":"failed","error":"a wing hurts"}'`)
+echo '{"event":"failed","error":"the link is down"}'`)
 	records, stdout, stderr, err := compare(t, "-with="+broken, "-peers=broken,tcp", "-callers=2", "-calls=100")
 	if err == nil || !strings.Contains(err.Error(), "1 of 2 runs had failed calls") {
 		t.Errorf("error %v", err)
@@ -207,7 +207,7 @@ echo '{"event":"failed","error":"a wing hurts"}'`)
 		t.Errorf("records %+v; want the other peer measured", records)
 	}
 	for name, text := range map[string]string{"table": stdout, "progress": stderr} {
-		if !strings.Contains(text, "a wing hurts") {
+		if !strings.Contains(text, "the link is down") {
 			t.Errorf("the %s does not say why:\n%s", name, text)
 		}
 	}

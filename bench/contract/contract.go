@@ -41,7 +41,7 @@ type Description struct {
 	Codecs    []string   `json:"codecs"`   // the best first
 	Workloads []Workload `json:"workloads"`
 
-	// MaxCallers is how many callers the peer stands at most, and why; 0 for any number.
+	// MaxCallers is how many callers the peer can serve at most, and why; 0 for any number.
 	MaxCallers    int    `json:"max_callers,omitempty"`
 	MaxCallersWhy string `json:"max_callers_why,omitempty"`
 
@@ -54,7 +54,7 @@ type Description struct {
 // nothing but Raw and lays the numbers out itself.
 const Raw = "raw"
 
-// Supports says whether the peer takes part in a workload with a codec.
+// Supports reports whether the peer takes part in a workload with a codec.
 func (d Description) Supports(w Workload, codec string) bool {
 	if codec == Raw && len(d.Codecs) > 1 && (w == Math || w == MathNew) {
 		return false

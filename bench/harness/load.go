@@ -12,7 +12,7 @@ import (
 	"github.com/weftrpc/weft/bench/internal/hist"
 )
 
-// load connects, warms up, tells the parent, measures when told to, reports, and
+// load connects, warms up, reports that, measures when ordered to, reports, and
 // waits for its input to end, so that the parent can read what it used.
 func load(ctx context.Context, t *task, lines *lines) error {
 	run, err := dial(ctx, t)
@@ -20,7 +20,7 @@ func load(ctx context.Context, t *task, lines *lines) error {
 		return err
 	}
 	defer run.close()
-	// Without a parent nobody wants the result: calls then fail, and callers stop.
+	// Without a parent the result has no use: calls then fail, and callers stop.
 	orders := make(chan string, 1)
 	go func() { // ends when the input does, at the latest with the process
 		defer run.close()

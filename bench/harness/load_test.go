@@ -292,7 +292,7 @@ func TestLoadCountsFailures(t *testing.T) {
 
 func TestLoadGivesUp(t *testing.T) {
 	dead := newScript()
-	dead.fail = func(int64) error { return errors.New("nobody there") }
+	dead.fail = func(int64) error { return errors.New("no server") }
 	refused := newScript()
 	refused.dialErr = errors.New("refused")
 	stuck := newScript()
@@ -303,7 +303,7 @@ func TestLoadGivesUp(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"no call succeeds", dead, loadArgs(contract.Echo, 2), "nobody there"},
+		{"no call succeeds", dead, loadArgs(contract.Echo, 2), "no server"},
 		{"no connection", refused, loadArgs(contract.Echo, 2), "refused"},
 		{"no connection for a call", refused, loadArgs(contract.MathNew, 2), "refused"},
 		{"no reply comes", stuck, loadArgs(contract.Echo, 2), "did not end within"},

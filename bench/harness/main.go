@@ -33,7 +33,7 @@ func Main(peers ...Peer) {
 }
 
 // Run is Main with the parts of the process given: the arguments, the peers, and
-// the three standard streams. An error was told to the parent already.
+// the three standard streams. The parent has had the error already.
 func Run(ctx context.Context, args []string, peers Peers, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
 		return errors.New("say describe, serve or load")
@@ -58,7 +58,7 @@ func Run(ctx context.Context, args []string, peers Peers, stdin io.Reader, stdou
 		err = fmt.Errorf("unknown command %q; there are describe, serve and load", command)
 	}
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		// If the parent is gone nobody needs to know.
+		// If the parent is gone, the event has no reader.
 		_ = lines.send(contract.Event{Event: contract.Failed, Error: err.Error()})
 	}
 	return err

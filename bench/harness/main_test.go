@@ -62,7 +62,7 @@ func TestBadArguments(t *testing.T) {
 				t.Fatalf("error %v, want one with %q", err, test.want)
 			}
 			if test.args == "" {
-				return // somebody at a terminal
+				return // started by hand, at a terminal
 			}
 			var e contract.Event
 			if json.Unmarshal([]byte(out.String()), &e) != nil || e.Event != contract.Failed || e.Error != err.Error() {

@@ -20,13 +20,13 @@ type Peer interface {
 	// Name is the name in flags and records.
 	Name() string
 
-	// Describe says what the report tells of the peer: Language, Version,
+	// Describe returns what the report shows of the peer: Language, Version,
 	// Settings, and where they apply MaxCallers with MaxCallersWhy, and Warmup.
 	// The other fields are filled in by what Supports answers.
 	Describe() contract.Description
 
-	// Supports says whether the peer can carry this codec through this method;
-	// the error says why not.
+	// Supports reports whether the peer can carry this codec through this method;
+	// the error has the reason.
 	Supports(codec msg.Codec, method msg.Method) error
 
 	// Serve listens on cfg.Addr, calls cfg.Ready once with the address, and
@@ -45,7 +45,7 @@ type Balancer interface {
 	DialServers(ctx context.Context, addrs []string, cfg DialConfig) (Client, error)
 }
 
-// ServeConfig is what a peer's server is told.
+// ServeConfig configures a peer's server.
 type ServeConfig struct {
 	Addr    string // host:port, with port 0: the peer lets the system choose
 	Codec   msg.Codec
@@ -53,7 +53,7 @@ type ServeConfig struct {
 	Ready   func(addr string) // to be called once, when clients may dial addr
 }
 
-// DialConfig is what a peer's client is told.
+// DialConfig configures a peer's client.
 type DialConfig struct {
 	Addr    string
 	Codec   msg.Codec

@@ -153,7 +153,7 @@ func (r *loadRun) failures() (n int64, first error) {
 	return n, first
 }
 
-// await waits for callers, but not for ever: a reply that never comes must not
+// await waits for callers, for a bounded time: a reply that never comes must not
 // hang the comparison.
 func await(callers *sync.WaitGroup, limit time.Duration) error {
 	all := make(chan struct{})

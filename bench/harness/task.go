@@ -89,7 +89,7 @@ func parseTask(command string, args []string, peers Peers, stderr io.Writer) (*t
 	return t, errors.Join(t.peer.Supports(t.codec, main), t.peer.Supports(t.codec, side))
 }
 
-// bounded says whether a flag is a number that a run can do something with.
+// bounded reports whether a flag is a number that a run can do something with.
 func bounded(v float64) bool { return v >= 0 && v <= 1e9 }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }

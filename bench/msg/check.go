@@ -2,7 +2,7 @@ package msg
 
 import "fmt"
 
-// Check says whether reply is the right answer to the published message.
+// Check reports whether reply is the right answer to the published message.
 func Check(m Method, reply Message) error {
 	return CheckFields(m, reply.GetField1(), reply.GetField2())
 }
@@ -47,7 +47,7 @@ func checkLarge(m Method, length int, first, last string) error {
 	return nil
 }
 
-// CheckSum says whether x is the sum of a and b.
+// CheckSum reports whether x is the sum of a and b.
 func CheckSum(a, b, x int32) error {
 	if x != a+b {
 		return fmt.Errorf("%s: %d + %d is %d in the reply", Add.Name(), a, b, x)

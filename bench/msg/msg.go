@@ -43,7 +43,7 @@ const (
 // Codecs lists them all, the fastest first.
 func Codecs() []Codec { return []Codec{VT, Google, Compact, Binary, Gob, JSON, Raw} }
 
-// Protobuf says whether a codec carries the message as protobuf, or as the bytes
+// Protobuf reports whether a codec carries the message as protobuf, or as the bytes
 // that protobuf made of it.
 func Protobuf(c Codec) bool { return c == VT || c == Google || c == Raw }
 

@@ -115,7 +115,7 @@ func (s *Service) Answer(m Method, message Message) {
 }
 
 // AnswerRaw is Answer for bytes: the body itself, or for Medium and Large a
-// shared slice that nobody may change.
+// shared slice, which must not be changed.
 func (s *Service) AnswerRaw(m Method, body []byte) []byte {
 	pause(m)
 	if size := m.size(); size > 0 {

@@ -73,7 +73,7 @@ func processorGoals(all results) []goal {
 }
 
 // comparisonGoals hold weft to grpc-go with the same protobuf code. What the floor
-// reaches, which is no RPC system, says about what is to be had on the machine.
+// reaches, which is no RPC system, shows about what the machine allows.
 func comparisonGoals(all results) []goal {
 	const times = 5
 	var list []goal

@@ -80,9 +80,9 @@ func (c *child) read() {
 	if err := lines.Err(); err != nil {
 		c.events <- failed("read its output: %v", err)
 	}
-	// What it says from here on nobody hears, but it must not block on saying it.
+	// The rest of its output is dropped; without a reader it would block.
 	_, _ = io.Copy(io.Discard, c.stdout)
-	// How it ended is in the process state, which expect tells.
+	// How it ended is in the process state, which expect reports.
 	_ = c.cmd.Wait()
 }
 
@@ -102,15 +102,15 @@ func (c *child) expect(kind string, limit time.Duration) (contract.Event, error)
 		case e.Event == contract.Failed:
 			return e, fmt.Errorf("%s: %s", c.name, e.Error)
 		case e.Event != kind:
-			return e, fmt.Errorf("%s said %q, want %q", c.name, e.Event, kind)
+			return e, fmt.Errorf("%s sent the event %q, want %q", c.name, e.Event, kind)
 		case kind == contract.Ready && e.Addr == "":
-			return e, fmt.Errorf("%s said %q without an address", c.name, kind)
+			return e, fmt.Errorf("%s sent the event %q without an address", c.name, kind)
 		case kind == contract.Result:
 			return e, c.check(e.Measured)
 		}
 		return e, nil
 	case <-timer.C:
-		return contract.Event{}, fmt.Errorf("%s did not say %q within %v", c.name, kind, limit)
+		return contract.Event{}, fmt.Errorf("%s did not send the event %q within %v", c.name, kind, limit)
 	}
 }
 
@@ -137,10 +137,10 @@ func (c *child) check(m *contract.Measured) error {
 	return nil
 }
 
-// tell sends an order.
-func (c *child) tell(order string) error {
+// order sends an order.
+func (c *child) order(order string) error {
 	if _, err := io.WriteString(c.stdin, order+"\n"); err != nil {
-		return fmt.Errorf("tell %s %q: %w", c.name, order, err)
+		return fmt.Errorf("order %s to %q: %w", c.name, order, err)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func (c *child) tell(order string) error {
 // fails.
 func (c *child) kill() {
 	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
-	// Whoever left the group may still hold the other end of the output.
+	// A process that left the group may still hold the other end of the output.
 	_ = c.stdout.Close()
 }
 

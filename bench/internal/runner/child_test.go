@@ -25,11 +25,11 @@ func TestABadProgramGivesAClearError(t *testing.T) {
 		limit time.Duration
 		want  string
 	}{
-		{"silent", contract.Ready, soon, `did not say "ready" within 200ms`},
+		{"silent", contract.Ready, soon, `did not send the event "ready" within 200ms`},
 		{"dying", contract.Ready, patient, `ended without the event "ready" (exit status 3)`},
 		{"garbage", contract.Ready, patient, `it printed "Listening on port 1 ...", which is no event`},
 		{"failing", contract.Ready, patient, "no such codec"},
-		{"early", contract.Ready, patient, `said "warm", want "ready"`},
+		{"early", contract.Ready, patient, `sent the event "warm", want "ready"`},
 		{"homeless", contract.Ready, patient, "without an address"},
 		{"endless", contract.Ready, patient, "token too long"},
 		{"empty", contract.Result, patient, "a result without figures"},

@@ -44,10 +44,10 @@ func (r *Record) disturb(others []procstat.Process, total time.Duration) {
 	}
 }
 
-// BySteal says whether other machines on the host disturbed the run.
+// BySteal reports whether other machines on the host disturbed the run.
 func (r Record) BySteal() bool { return r.Disturbed && r.Steal > disturbedBySteal }
 
-// ByOthers says whether other processes disturbed the run.
+// ByOthers reports whether other processes disturbed the run.
 func (r Record) ByOthers() bool { return r.Disturbed && r.OtherCPU > disturbedByOthers }
 
 // DisturbedBy says what disturbed the run; "" if nothing did.

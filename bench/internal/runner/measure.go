@@ -20,7 +20,7 @@ const (
 	warmupMost = 3                // times the warm-up that was asked for
 )
 
-// measure starts the children of a run and leads them through it.
+// measure starts the children of a run and directs them through it.
 func (p *Plan) measure(ctx context.Context, r run, hosts *hosts, record *Record) error {
 	load, err := procstat.Load1()
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *Plan) together(r run, servers, clients []*child, record *Record) error 
 		return err
 	}
 	for _, client := range clients {
-		if err := client.tell(contract.OrderGo); err != nil {
+		if err := client.order(contract.OrderGo); err != nil {
 			return err
 		}
 	}
@@ -139,7 +139,7 @@ func read(r run, servers, clients []*child) (now reading, err error) {
 	}
 	if now.counted = r.Peer.Usage; now.counted {
 		for _, c := range servers {
-			if err := c.tell(contract.OrderUsage); err != nil {
+			if err := c.order(contract.OrderUsage); err != nil {
 				return now, err
 			}
 			e, err := c.expect(contract.Usage, answerTime)

@@ -53,8 +53,8 @@ type run struct {
 }
 
 // runs lists the plan in order. Rounds are outermost and entries innermost, so
-// that a change in the machine's mood falls on all alike. What an entry cannot
-// do because of its number of callers is listed once, to be told in the report.
+// that a change of the machine's speed falls on all alike. What an entry cannot
+// do because of its number of callers is listed once, for the report.
 func (p *Plan) runs() []run {
 	var all []run
 	for round := range p.Rounds {
@@ -81,7 +81,7 @@ func (p *Plan) runs() []run {
 	return all
 }
 
-// takesPart says whether a point is meant for an entry.
+// takesPart reports whether a point is meant for an entry.
 func (e Entry) takesPart(point Point) bool {
 	return e.Peer.Supports(point.Workload, e.Codec) &&
 		(!point.Best || e.Codec == e.Peer.Codecs[0]) &&

@@ -1,4 +1,4 @@
-// Package runner leads peers through a comparison: it starts the programs that
+// Package runner directs peers through a comparison: it starts the programs that
 // package contract describes, a server and one or more clients for each run,
 // reads what they use, and makes a record of each run.
 package runner

@@ -118,7 +118,7 @@ func NewEnvironment(commit string) Environment {
 // sleepTime is how long a call of the workload delay takes at least.
 const sleepTime = 10 * time.Millisecond
 
-// fill puts what the clients measured, and what everybody used, into the record.
+// fill puts what the clients measured, and what all processes used, into the record.
 func (r *Record) fill(results []contract.Event, used reading) {
 	var main, side contract.Distribution
 	var late int64

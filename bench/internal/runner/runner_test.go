@@ -88,7 +88,7 @@ func misbehave(habit string) {
 		cmd := exec.Command(os.Args[0], asBad, "stubborn")
 		cmd.Stdout = os.Stdout
 		_ = cmd.Run()
-	case "talkative": // says more than anybody asked for, and ends with its input
+	case "talkative": // prints more than it was asked for, and ends with its input
 		for range 1000 {
 			fmt.Println(ready)
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Title says in a few words which run it is.
+// Title names the run in a few words.
 func (r Record) Title() string {
 	title := fmt.Sprintf("%s %s %s, %d callers", r.Workload, r.Peer, r.Codec, r.Callers)
 	if where := where(r); where != "" {

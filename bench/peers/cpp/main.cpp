@@ -32,7 +32,7 @@ void describe() {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
-  // What Thrift has to say belongs to nobody: calls that fail are counted.
+  // Drop the messages of Thrift: calls that fail are counted.
   apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
   const std::vector<std::string> args(argv + 1, argv + argc);
   try {

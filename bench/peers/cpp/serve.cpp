@@ -156,7 +156,7 @@ std::unique_ptr<server::TServer> makeServer(const Peer& peer, const Options& opt
 }  // namespace
 
 void serve(const Peer& peer, const Options& options) {
-  // The process has nothing to put in order: when nobody wants it any more it ends.
+  // The process has nothing to clean up: it ends when its input does.
   std::thread([] {
     for (std::string line; std::getline(std::cin, line);) {
     }

@@ -2,7 +2,7 @@
 """The made-up framework "courier" as a peer of the comparison.
 
 The smallest complete program that keeps ../../CONTRACT.md, with nothing but the
-standard library: what somebody reads who brings a framework of another language.
+standard library: a model for a framework of another language.
 The framework itself is frames with a length before them over TCP, one call at a
 time on each connection; the message travels as bytes (codec "raw").
 """
@@ -37,7 +37,7 @@ def exactly(conn, size):
     while view:
         n = conn.recv_into(view)
         if n == 0:
-            raise ConnectionError("the other side closed the connection")
+            raise ConnectionError("the peer closed the connection")
         view = view[n:]
     return body
 
@@ -57,7 +57,7 @@ WORKLOADS = {
     "large": (SAY, LARGE, 0, 1),
 }
 
-# With the codec "raw" nobody looks into the message: any 581 bytes will do. The
+# With the codec "raw" the message is not decoded: any 581 bytes will do. The
 # real ones are those of ../../idl/benchmark.proto.
 MESSAGE = bytes(i % 251 for i in range(581))
 

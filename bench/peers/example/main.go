@@ -18,7 +18,7 @@ type peer struct{}
 func (peer) Name() string { return "pigeon" }
 
 func (peer) Describe() contract.Description {
-	return contract.Description{Language: "Go", Version: "pigeon " + pigeon.Version, Settings: "a bird for each caller"}
+	return contract.Description{Language: "Go", Version: "pigeon " + pigeon.Version, Settings: "a connection for each caller"}
 }
 
 // Supports what carries bytes can carry: protobuf through msg.Exchange, and no sums.
@@ -34,62 +34,62 @@ func (peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 	if err != nil {
 		return err
 	}
-	loft, err := pigeon.Build(cfg.Addr)
+	server, err := pigeon.Listen(cfg.Addr)
 	if err != nil {
 		return err
 	}
 	for _, m := range msg.Methods() {
-		loft.Answer(m.Name(), func(letter []byte) ([]byte, error) { return respond(nil, m, letter) })
+		server.Handle(m.Name(), func(request []byte) ([]byte, error) { return respond(nil, m, request) })
 	}
-	cfg.Ready(loft.Addr())
+	cfg.Ready(server.Addr())
 	<-ctx.Done()
-	return loft.Close()
+	return server.Close()
 }
 
 func (peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
 	c := &client{codec: cfg.Codec}
 	for range cfg.Callers {
-		bird, err := pigeon.Catch(ctx, cfg.Addr)
+		conn, err := pigeon.Dial(ctx, cfg.Addr)
 		if err != nil {
 			c.Close()
 			return nil, err
 		}
-		c.birds = append(c.birds, bird)
+		c.conns = append(c.conns, conn)
 	}
 	return c, nil
 }
 
 type client struct {
 	codec msg.Codec
-	birds []*pigeon.Bird
+	conns []*pigeon.Conn
 }
 
-func (c *client) Conns() int { return len(c.birds) }
+func (c *client) Conns() int { return len(c.conns) }
 
 func (c *client) Close() error {
-	for _, bird := range c.birds {
-		bird.Free()
+	for _, conn := range c.conns {
+		conn.Close()
 	}
 	return nil
 }
 
 func (c *client) Caller(i int) (harness.Caller, error) {
 	exchange, err := msg.NewExchange(c.codec)
-	return &caller{c.birds[i], exchange}, err
+	return &caller{c.conns[i], exchange}, err
 }
 
 type caller struct {
-	bird     *pigeon.Bird
+	conn     *pigeon.Conn
 	exchange msg.Exchange
 }
 
 // Call sends the message and checks the reply.
 func (c *caller) Call(m msg.Method) error {
-	letter, err := c.exchange.AppendRequest(nil)
+	request, err := c.exchange.AppendRequest(nil)
 	if err != nil {
 		return err
 	}
-	reply, err := c.bird.Fly(m.Name(), letter)
+	reply, err := c.conn.Call(m.Name(), request)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,5 @@
 // Package comparison says what the records of a comparison mean: which runs
-// belong together, who is first and by how much. It knows nothing of how this is
-// shown.
+// belong together, which peer is first and by how much. It does not show them.
 package comparison
 
 import (
@@ -20,7 +19,7 @@ const Weft = "weft"
 // Entry is a peer with a codec.
 type Entry struct{ Peer, Codec string }
 
-// Mark says whether the entry is no competitor but a mark to come near: it does
+// Mark reports whether the entry is no competitor but a mark for the others: it does
 // less than any RPC system must.
 func (e Entry) Mark() bool {
 	base, _, _ := strings.Cut(e.Peer, ":")
@@ -199,8 +198,8 @@ type Gap struct {
 	Times     int
 }
 
-// Gaps are all runs that were not made or failed as a whole. Rounds that tell the
-// same are one gap.
+// Gaps are all runs that were not made or failed as a whole. Rounds with the same
+// reason are one gap.
 func (c *Comparison) Gaps() []Gap {
 	var all []Gap
 	for _, r := range c.Runs {
@@ -218,5 +217,5 @@ func (c *Comparison) Gaps() []Gap {
 	return all
 }
 
-// PlainRun says whether a run was made at a plain point.
+// PlainRun reports whether a run was made at a plain point.
 func PlainRun(r runner.Record) bool { p := pointOf(r); return r.Calls > 0 && p == Plain(p.Callers) }

@@ -36,7 +36,7 @@ func TestStanding(t *testing.T) {
 		want  Standing
 		first bool
 	}{
-		{"nobody else", []runner.Record{run("weft", "google", 100, 1, 10)}, Standing{Place: 1, Of: 1}, false},
+		{"no other peer", []runner.Record{run("weft", "google", 100, 1, 10)}, Standing{Place: 1, Of: 1}, false},
 		{"only marks", []runner.Record{run("weft", "google", 100, 1, 10), run("floor", "google", 100, 1, 99)}, Standing{Place: 1, Of: 1}, false},
 		{"no weft", []runner.Record{run("drpc", "google", 100, 1, 10)}, Standing{Place: 1, Of: 1}, false},
 		{"first", []runner.Record{run("weft", "google", 100, 1, 10), run("drpc", "google", 100, 1, 5), run("grpc-go", "google", 100, 1, 2)},

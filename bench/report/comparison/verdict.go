@@ -21,7 +21,7 @@ type Standing struct {
 	Every bool    // whether it is so in every round
 }
 
-// First says whether weft is the best.
+// First reports whether weft is the best.
 func (s Standing) First() bool { return s.Known && s.Place == 1 }
 
 // Standing of weft. It is judged by ratios between runs that took turns: a peer
@@ -160,7 +160,7 @@ func (c *Comparison) Defeats(v View) []Defeat {
 	return all
 }
 
-// Sure says whether there is a point where the peer is better in every round.
+// Sure reports whether there is a point where the peer is better in every round.
 func (d Defeat) Sure() bool { return slices.Contains(d.Every, true) }
 
 // Places says where, in few words: a place once, with all its numbers of callers

@@ -65,7 +65,7 @@ func competitors(entries []Entry) int {
 }
 
 // Views are those that are worth showing: the same code only if it compares weft
-// with somebody.
+// with another peer.
 func (c *Comparison) Views() []View {
 	if same := c.Same(); competitors(same.Entries) > 0 {
 		return []View{same, c.Best()}

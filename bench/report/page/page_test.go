@@ -200,8 +200,8 @@ func TestLittleData(t *testing.T) {
 		file records.File
 		want string
 	}{
-		{"one run", records.File{Runs: records.Runs{small("weft", 10)}}, "compare weft with nobody"},
-		{"no weft", records.File{Runs: records.Runs{small("drpc", 10)}}, "compare weft with nobody"},
+		{"one run", records.File{Runs: records.Runs{small("weft", 10)}}, "compare weft with no other peer"},
+		{"no weft", records.File{Runs: records.Runs{small("drpc", 10)}}, "compare weft with no other peer"},
 		{"nothing succeeded", records.File{Runs: records.Runs{failed}}, "gone"},
 		{"codecs only", records.File{Codecs: []records.Codec{{Codec: "gob", Operation: "encode", NsPerOp: 5}}}, "gob"},
 	}

@@ -12,7 +12,7 @@ import (
 // Plot is one picture of the report.
 type Plot struct {
 	Name string // of its file, without ending
-	More bool   // whether it is shown only to those who ask for more
+	More bool   // whether it is in the part that is folded away
 	draw func(alone bool) string
 }
 

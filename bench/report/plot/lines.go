@@ -11,7 +11,7 @@ import (
 type Lines struct {
 	ID     string // unique on a page, and a file name
 	Title  string
-	Desc   string // what is shown, for those who cannot see it
+	Desc   string // what is shown, for screen readers
 	XLabel string
 	X, Y   Scale
 	Ticks  []float64            // along X; nil for those of the scale

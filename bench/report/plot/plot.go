@@ -59,8 +59,7 @@ type canvas struct {
 
 func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.Builder, format+"\n", args...) }
 
-// document is the whole SVG: with a title and a description for those who cannot
-// see it, and with the style sheet if it is to stand alone.
+// document is the whole SVG: with a title and a description for screen readers, and with the style sheet if it is to stand alone.
 func document(id, title, desc string, width, height float64, body string, alone bool) string {
 	var b strings.Builder
 	namespace := "" // a page has no need of it

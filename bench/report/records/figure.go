@@ -20,7 +20,7 @@ type Figure struct {
 	Rounds              int
 }
 
-// Known says whether there was a round at all.
+// Known reports whether there was a round at all.
 func (f Figure) Known() bool { return f.Rounds > 0 }
 
 // Figure of a field over all runs that have it.
@@ -49,7 +49,7 @@ func FigureOf(values []float64) Figure {
 }
 
 // Over divides a field of each run by a field of the run of the others that was
-// made nearest in time, so that both saw the machine in the same mood.
+// made nearest in time, so that the machine was as busy for both.
 func (some Runs) Over(f Field, others Runs, g Field) Figure {
 	if len(others) == 0 {
 		return Figure{}

@@ -104,10 +104,10 @@ func File() *records.File {
 	var file records.File
 	for round := range 3 {
 		for _, p := range points() {
-			for _, who := range peers() {
-				for _, codec := range who.codecs {
+			for _, one := range peers() {
+				for _, codec := range one.codecs {
 					at = at.Add(5 * time.Second)
-					if r, made := run(who, codec, p, round+1, at, noise); made {
+					if r, made := run(one, codec, p, round+1, at, noise); made {
 						file.Runs = append(file.Runs, r)
 					}
 				}
@@ -128,38 +128,38 @@ func File() *records.File {
 }
 
 // run is one made-up record; false for one that is left out.
-func run(who peer, codec string, p point, round int, at time.Time, noise *rand.Rand) (runner.Record, bool) {
+func run(one peer, codec string, p point, round int, at time.Time, noise *rand.Rand) (runner.Record, bool) {
 	r := p.Record
 	small := r.Workload == contract.Math || r.Workload == contract.MathNew
-	if small && who.language == "Java" || who.name == "tcp" && r.Workload != contract.Echo && !small || r.Share > 0 && who.name == "motan" {
+	if small && one.language == "Java" || one.name == "tcp" && r.Workload != contract.Echo && !small || r.Share > 0 && one.name == "motan" {
 		return r, false
 	}
-	r.Peer, r.Codec, r.Round, r.Time, r.Language = who.name, codec, round, at, who.language
-	r.Version, r.Settings = who.name+" v1.2.3, made up", "as its documents advise, for tests"
+	r.Peer, r.Codec, r.Round, r.Time, r.Language = one.name, codec, round, at, one.language
+	r.Version, r.Settings = one.name+" v1.2.3, made up", "as its documents advise, for tests"
 	r.Environment = runner.Environment{Go: "go1.26.8", Kernel: "6.18.44", CPU: "Made-up Processor", CPUs: 2, Commit: "0123456789ab"}
-	if who.most > 0 && r.Callers > who.most {
-		r.Skipped = fmt.Sprintf("at most %d callers: a server thread serves one connection", who.most)
+	if one.most > 0 && r.Callers > one.most {
+		r.Skipped = fmt.Sprintf("at most %d callers: a server thread serves one connection", one.most)
 		return r, round == 1
 	}
-	if who.name == "grpc-java" && r.Callers == 5000 && round == 2 {
+	if one.name == "grpc-java" && r.Callers == 5000 && round == 2 {
 		r.Failures, r.FirstError = 1, "grpc-java load: no answer within 60 s: <killed> & gone"
 		return r, true
 	}
 	r.Disturbed = noise.Float64() < 0.15
-	mood := 1 + 0.16*(noise.Float64()-0.3)
+	speed := 1 + 0.16*(noise.Float64()-0.3)
 	if r.Disturbed {
-		r.Steal, mood = 12, mood*1.5
+		r.Steal, speed = 12, speed*1.5
 	}
-	latencies(&r, who, codec, p.slower*mood)
-	costs(&r, who, codec, p.slower*mood)
+	latencies(&r, one, codec, p.slower*speed)
+	costs(&r, one, codec, p.slower*speed)
 	return r, true
 }
 
 // latencies makes up the rate and the latencies of a run.
-func latencies(r *runner.Record, who peer, codec string, slower float64) {
+func latencies(r *runner.Record, one peer, codec string, slower float64) {
 	callers := float64(r.Callers * r.Clients)
-	busy := (who.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(callers/700)))
-	r.CallsPerSec = min(callers/((who.alone+dearer(codec))*slower)*1e6, 1.62e6/busy)
+	busy := (one.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(callers/700)))
+	r.CallsPerSec = min(callers/((one.alone+dearer(codec))*slower)*1e6, 1.62e6/busy)
 	if r.Share > 0 {
 		r.Rate = r.CallsPerSec * r.Share
 		r.CallsPerSec, callers = r.Rate*0.999, 8
@@ -170,7 +170,7 @@ func latencies(r *runner.Record, who peer, codec string, slower float64) {
 		r.CallsPerSec, r.Ideal = callers/r.Mean*1e6, callers*100
 	}
 	tail := 1.1 + 0.35*math.Log10(1+callers)
-	if who.language == "Java" {
+	if one.language == "Java" {
 		tail *= 1.3
 	}
 	// A log-normal body with a heavier tail beyond p99.
@@ -199,17 +199,17 @@ func latencies(r *runner.Record, who peer, codec string, slower float64) {
 }
 
 // costs makes up what a call took.
-func costs(r *runner.Record, who peer, codec string, slower float64) {
-	busy := (who.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(float64(r.Callers)/700)))
+func costs(r *runner.Record, one peer, codec string, slower float64) {
+	busy := (one.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(float64(r.Callers)/700)))
 	if r.Callers == 1 {
-		busy = (who.alone + dearer(codec)) * slower * 1.8
+		busy = (one.alone + dearer(codec)) * slower * 1.8
 	}
 	r.ClientCPU, r.ServerCPU, r.SoftIRQ = busy*0.53, busy*0.47, 1.9
-	r.ClientRSS, r.ServerRSS = who.memory*0.6, who.memory*0.4+float64(r.Callers)/60
-	r.BytesPerCall, r.PacketsPerCall, r.WritesPerCall, r.ReadsPerCall = 1236+who.cpu, 0.4+who.cpu/50, 0.2+who.cpu/80, 0.3+who.cpu/60
+	r.ClientRSS, r.ServerRSS = one.memory*0.6, one.memory*0.4+float64(r.Callers)/60
+	r.BytesPerCall, r.PacketsPerCall, r.WritesPerCall, r.ReadsPerCall = 1236+one.cpu, 0.4+one.cpu/50, 0.2+one.cpu/80, 0.3+one.cpu/60
 	r.Conns = 1 + r.Callers/300
-	if who.language == "Go" {
-		client, server := who.cpu/2, who.cpu/2+1
+	if one.language == "Go" {
+		client, server := one.cpu/2, one.cpu/2+1
 		r.ClientAllocs, r.ServerAllocs = &client, &server
 	}
 }

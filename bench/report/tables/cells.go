@@ -33,7 +33,7 @@ func sides(client, server records.Figure) table.Cell {
 	return table.Cell{Text: client.Short() + " + " + server.Short(), Sort: client.Median + server.Median}
 }
 
-// ratio is a cell with a ratio, coloured by who is better.
+// ratio is a cell with a ratio, coloured by which is better.
 func ratio(m comparison.Metric, f records.Figure) table.Cell {
 	if !f.Known() {
 		return short(f)
@@ -41,7 +41,7 @@ func ratio(m comparison.Metric, f records.Figure) table.Cell {
 	return table.Cell{Text: records.Times(f.Median), Class: heat(m.Better(f).Median), Sort: f.Median}
 }
 
-// heat is the class for how many times better than weft somebody is: worse-1 to
+// heat is the class for how many times better than weft a peer is: worse-1 to
 // worse-3, even, or better-1 to better-3.
 func heat(better float64) string {
 	name := "better"

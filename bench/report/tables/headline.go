@@ -31,7 +31,7 @@ func Headline(c *comparison.Comparison, v comparison.View) string {
 		}
 	}
 	if len(all) == 0 {
-		return v.Opening + ", the records compare weft with nobody."
+		return v.Opening + ", the records compare weft with no other peer."
 	}
 	var parts []string
 	for _, r := range all {

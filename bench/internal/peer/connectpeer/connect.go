@@ -28,7 +28,7 @@ const (
 	streamsPerConn = 100
 
 	// maxStreams is what the server lets share one. With more, net/http's client
-	// would open connections that nobody asked for.
+	// would open connections that were not asked for.
 	maxStreams = 1 << 16
 )
 
@@ -40,7 +40,7 @@ func (p Peer) Name() string {
 	return "connect"
 }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (p Peer) Describe() contract.Description {
 	settings := "Connect protocol over HTTP/2 without TLS, net/http's client and server, 100 callers a connection; no compression; vtprotobuf through its Codec"
 	if p.HTTP1 {
@@ -121,7 +121,7 @@ func (p Peer) protocols() *http.Protocols {
 }
 
 // Dial makes the transports. They connect when they are first used. So that the
-// callers who share one find its connection, instead of opening several at once,
+// callers that share one find its connection, instead of opening several at once,
 // a call is made on each; a lone caller connects with its own first call.
 func (p Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
 	c := &client{cfg: cfg}

@@ -76,7 +76,7 @@ type caller struct {
 	conn     *conn
 	slot     uint32
 	exchange msg.Exchange
-	waiting  atomic.Bool // whoever takes this from true to false sends on done
+	waiting  atomic.Bool // the goroutine that takes this from true to false sends on done
 	done     chan error
 }
 
@@ -105,7 +105,7 @@ type conn struct {
 	callers []*caller // fixed once the reader runs
 }
 
-// read delivers replies until the connection ends, and then fails all who wait.
+// read delivers replies until the connection ends, and then fails all waiting callers.
 func (c *conn) read() {
 	in := make([]byte, bufferSize)
 	filled := 0

@@ -1,8 +1,8 @@
-// Package floorpeer is the mark to come near: what is left of a call when all
-// that an RPC system needs is taken away but a frame, the codec, and batching.
+// Package floorpeer is the least that an RPC system must do: a frame, the codec, and
+// batching, and nothing else.
 //
 // Callers share a few connections. They encode straight into the connection's
-// buffer; the first becomes the writer, yields once so that all who can run add
+// buffer; the first becomes the writer, yields once so that all that can run add
 // theirs, and writes the batch. The server parses a batch in place, answers each
 // request on the reading goroutine, and writes all replies at once; one whose handler
 // sleeps has a goroutine, and its reply is sent as requests are. There are no method
@@ -41,7 +41,7 @@ type Peer struct{}
 // Name is "floor".
 func (Peer) Name() string { return "floor" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

@@ -22,13 +22,13 @@ type writer struct {
 	mu       sync.Mutex
 	buf      []byte       // what is to be written; at most one frame for each sender
 	spare    []byte       // the other half of the double buffer
-	flushing bool         // somebody writes, or is about to
+	flushing bool         // a sender writes, or is about to
 	err      error        // why nothing can be sent any more
 	open     atomic.Int64 // calls under way: with more than one, others may send soon
 }
 
 // send encodes a body into the shared buffer, and calls sent, if it is not nil. It
-// writes the buffer if nobody else does.
+// writes the buffer unless another sender does.
 func (w *writer) send(slot uint32, encode func([]byte) ([]byte, error), sent func()) error {
 	w.mu.Lock()
 	if err := w.err; err != nil {
@@ -50,21 +50,21 @@ func (w *writer) send(slot uint32, encode func([]byte) ([]byte, error), sent fun
 	}
 	w.flushing = true
 	if w.open.Load() > 1 {
-		w.yield()
+		w.yieldLocked()
 	}
-	w.flush(maxRounds) // unlocks
+	w.flushAndUnlock(maxRounds)
 	return nil
 }
 
-// flush writes until nothing is left, but at most rounds batches. It is called
-// with the lock held by whoever set flushing, and unlocks.
-func (w *writer) flush(rounds int) {
+// flushAndUnlock writes until nothing is left, but at most rounds batches. The
+// sender that set flushing calls it with the lock held; it unlocks.
+func (w *writer) flushAndUnlock(rounds int) {
 	for ; len(w.buf) > 0 && w.err == nil; rounds-- {
 		if rounds == 0 {
 			w.mu.Unlock()
 			go func() { // ends when the buffer is empty or the connection gone
 				w.mu.Lock()
-				w.flush(-1)
+				w.flushAndUnlock(-1)
 			}()
 			return
 		}
@@ -75,21 +75,21 @@ func (w *writer) flush(rounds int) {
 		w.mu.Lock()
 		w.spare = batch[:0]
 		if err != nil {
-			// The reader notices the closed socket and fails all who wait.
+			// The reader notices the closed socket and fails all waiting callers.
 			w.socket.Close()
 			w.err = err
 		}
 		if n := len(w.buf); n > 0 && n < smallBatch && w.open.Load() > 1 {
-			w.yield()
+			w.yieldLocked()
 		}
 	}
 	w.flushing = false
 	w.mu.Unlock()
 }
 
-// yield lets everybody who can run now add a frame first: Gosched puts the
-// writer behind all of them.
-func (w *writer) yield() {
+// yieldLocked unlocks, lets all senders that can run add a frame, and locks again:
+// Gosched puts the writer behind all of them.
+func (w *writer) yieldLocked() {
 	w.mu.Unlock()
 	runtime.Gosched()
 	w.mu.Lock()

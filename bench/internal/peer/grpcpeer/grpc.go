@@ -39,7 +39,7 @@ type Peer struct{}
 // Name is "grpc-go".
 func (Peer) Name() string { return "grpc-go" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

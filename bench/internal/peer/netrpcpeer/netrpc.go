@@ -30,7 +30,7 @@ type Peer struct{}
 // Name is "net-rpc".
 func (Peer) Name() string { return "net-rpc" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

@@ -38,7 +38,7 @@ type Peer struct{}
 // Name is "tcp".
 func (Peer) Name() string { return "tcp" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

@@ -27,7 +27,7 @@ type Peer struct{}
 // Name is "thrift-go".
 func (Peer) Name() string { return "thrift-go" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

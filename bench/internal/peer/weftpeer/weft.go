@@ -33,7 +33,7 @@ type Peer struct{}
 // Name is "weft".
 func (Peer) Name() string { return "weft" }
 
-// Describe says what the peer is.
+// Describe describes the peer.
 func (Peer) Describe() contract.Description {
 	return contract.Description{
 		Language: "Go",

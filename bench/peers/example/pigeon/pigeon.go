@@ -1,9 +1,9 @@
 // Package pigeon is a made-up RPC framework, no more than an example of a peer
 // needs: frames with a length before them, and one call at a time on each
-// connection. It knows nothing of the comparison.
+// connection. It does not import the comparison.
 //
-// A call is two frames, the method's name and the letter; a reply is one byte,
-// 0 or 1 for an error, and a frame with the answer or the text of the error.
+// A call is two frames, the method's name and the request; a reply is one byte,
+// 0 or 1 for an error, and a frame with the reply or the text of the error.
 package pigeon
 
 import (
@@ -23,101 +23,101 @@ const Version = "1.2"
 // longest is the longest frame, in bytes.
 const longest = 16 << 20
 
-// Answer makes the answer to a letter, which it may keep.
-type Answer func(letter []byte) ([]byte, error)
+// Handler answers a request, which it may keep.
+type Handler func(request []byte) ([]byte, error)
 
-// Loft is a server.
-type Loft struct {
+// Server is a server.
+type Server struct {
 	listener net.Listener
-	birds    sync.WaitGroup // the goroutines of the loft
+	running  sync.WaitGroup // the goroutines of the server
 
-	mu      sync.Mutex
-	answers map[string]Answer
-	open    map[net.Conn]bool
-	closed  bool
+	mu       sync.Mutex
+	handlers map[string]Handler
+	open     map[net.Conn]bool
+	closed   bool
 }
 
-// Build makes a loft that listens on addr, and answers at once with errors until
-// it has been told the answers.
-func Build(addr string) (*Loft, error) {
+// Listen makes a server that listens on addr; calls fail until their methods are
+// handled.
+func Listen(addr string) (*Server, error) {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	l := &Loft{listener: listener, answers: make(map[string]Answer), open: make(map[net.Conn]bool)}
-	l.birds.Go(l.accept) // ends with Close
-	return l, nil
+	s := &Server{listener: listener, handlers: make(map[string]Handler), open: make(map[net.Conn]bool)}
+	s.running.Go(s.accept) // ends with Close
+	return s, nil
 }
 
-// Addr is where the loft listens.
-func (l *Loft) Addr() string { return l.listener.Addr().String() }
+// Addr is where the server listens.
+func (s *Server) Addr() string { return s.listener.Addr().String() }
 
-// Answer sets what answers calls of a method.
-func (l *Loft) Answer(method string, answer Answer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.answers[method] = answer
+// Handle sets the handler of a method.
+func (s *Server) Handle(method string, handler Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers[method] = handler
 }
 
 // Close ends all connections and waits for the calls in progress.
-func (l *Loft) Close() error {
-	err := l.listener.Close()
-	l.mu.Lock()
-	l.closed = true
-	for conn := range l.open {
+func (s *Server) Close() error {
+	err := s.listener.Close()
+	s.mu.Lock()
+	s.closed = true
+	for conn := range s.open {
 		conn.Close()
 	}
-	l.mu.Unlock()
-	l.birds.Wait()
+	s.mu.Unlock()
+	s.running.Wait()
 	return err
 }
 
-func (l *Loft) accept() {
+func (s *Server) accept() {
 	for {
-		conn, err := l.listener.Accept()
+		conn, err := s.listener.Accept()
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		if l.closed {
-			l.mu.Unlock()
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
 			conn.Close()
 			return
 		}
-		l.open[conn] = true
-		l.mu.Unlock()
-		l.birds.Go(func() { // ends with the connection
-			l.serve(conn)
+		s.open[conn] = true
+		s.mu.Unlock()
+		s.running.Go(func() { // ends with the connection
+			s.serve(conn)
 			conn.Close()
-			l.mu.Lock()
-			delete(l.open, conn)
-			l.mu.Unlock()
+			s.mu.Lock()
+			delete(s.open, conn)
+			s.mu.Unlock()
 		})
 	}
 }
 
-// find is the answer to calls of a method, an error for one that nobody knows.
-func (l *Loft) find(method string) Answer {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if answer, known := l.answers[method]; known {
-		return answer
+// find is the handler of a method, one that fails if the method has none.
+func (s *Server) find(method string) Handler {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if handler, known := s.handlers[method]; known {
+		return handler
 	}
 	return func([]byte) ([]byte, error) { return nil, fmt.Errorf("no method %q", method) }
 }
 
-func (l *Loft) serve(conn net.Conn) {
+func (s *Server) serve(conn net.Conn) {
 	in, out := bufio.NewReader(conn), bufio.NewWriter(conn)
 	for {
 		name, err := readFrame(in)
 		if err != nil {
 			return
 		}
-		letter, err := readFrame(in)
+		request, err := readFrame(in)
 		if err != nil {
 			return
 		}
-		reply, err := l.find(string(name))(letter)
+		reply, err := s.find(string(name))(request)
 		status := byte(0)
 		if err != nil {
 			status, reply = 1, []byte(err.Error())
@@ -130,43 +130,43 @@ func (l *Loft) serve(conn net.Conn) {
 	}
 }
 
-// Bird carries one letter at a time.
-type Bird struct {
+// Conn carries one call at a time.
+type Conn struct {
 	conn net.Conn
 	in   *bufio.Reader
 	out  *bufio.Writer
 }
 
-// Catch connects to a server.
-func Catch(ctx context.Context, addr string) (*Bird, error) {
+// Dial connects to a server.
+func Dial(ctx context.Context, addr string) (*Conn, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	return &Bird{conn, bufio.NewReader(conn), bufio.NewWriter(conn)}, nil
+	return &Conn{conn, bufio.NewReader(conn), bufio.NewWriter(conn)}, nil
 }
 
-// Fly makes one call.
-func (b *Bird) Fly(method string, letter []byte) ([]byte, error) {
-	writeFrame(b.out, []byte(method))
-	writeFrame(b.out, letter)
-	if err := b.out.Flush(); err != nil {
+// Call makes one call.
+func (c *Conn) Call(method string, request []byte) ([]byte, error) {
+	writeFrame(c.out, []byte(method))
+	writeFrame(c.out, request)
+	if err := c.out.Flush(); err != nil {
 		return nil, err
 	}
-	status, err := b.in.ReadByte()
+	status, err := c.in.ReadByte()
 	if err != nil {
 		return nil, err
 	}
-	reply, err := readFrame(b.in)
+	reply, err := readFrame(c.in)
 	if err == nil && status != 0 {
 		err = errors.New(string(reply))
 	}
 	return reply, err
 }
 
-// Free ends the connection; a call in flight fails.
-func (b *Bird) Free() error { return b.conn.Close() }
+// Close ends the connection; a call in flight fails.
+func (c *Conn) Close() error { return c.conn.Close() }
 
 // writeFrame leaves errors to the flush: a bufio.Writer keeps its first.
 func writeFrame(w *bufio.Writer, body []byte) {

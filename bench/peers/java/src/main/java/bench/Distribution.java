@@ -37,7 +37,7 @@ final class Distribution {
     return shards[i % SHARDS];
   }
 
-  /** Forgets everything. Nobody may record meanwhile. */
+  /** Forgets everything. No thread may record meanwhile. */
   void reset() {
     for (int i = 0; i < SHARDS; i++) {
       if (shards[i] == null) {

@@ -72,7 +72,7 @@ public final class Main {
     awaitEnd();
   }
 
-  /** Returns when nobody wants this process any more. */
+  /** Returns when the parent has ended the input of this process. */
   private static void awaitEnd() throws IOException {
     while (System.in.read() >= 0) {
       // what it may say does not matter
