@@ -53,7 +53,7 @@ func checkCalls(ctx context.Context, p runner.Peer, codec string, stderr io.Writ
 	})
 }
 
-// judge says what is wrong with a run that was to make so many calls.
+// judge reports what is wrong with a run that was to make so many calls.
 func judge(r runner.Record) error {
 	switch {
 	case r.Skipped != "":

@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// run checks the programs one after the other. What they say on standard error
+// run checks the programs one after the other. Their standard error
 // goes to stderr, a line for each check to stdout.
 func run(ctx context.Context, programs []string, stdout, stderr io.Writer) error {
 	if len(programs) == 0 {

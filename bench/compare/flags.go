@@ -14,7 +14,7 @@ import (
 	"github.com/weftrpc/weft/bench/internal/runner"
 )
 
-// settings is what the flags say.
+// settings are the flags.
 type settings struct {
 	scope     scope
 	peers     []string // labels; empty: as the scope has it

@@ -193,7 +193,7 @@ func show(w io.Writer, made records.Runs) error {
 	return nil
 }
 
-// commit is the one given, or what git says about the working tree, with
+// commit is the one given, or what git reports of the working tree, with
 // "-dirty" if it has changes.
 func commit(ctx context.Context, given string) string {
 	if given != "" {

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrpc/weft/bench/internal/runner"
 )
 
-// scope is how much a plan asks.
+// scope is how much a plan measures.
 type scope string
 
 const (
@@ -41,7 +41,7 @@ func (s scope) seconds() float64 {
 	return 3
 }
 
-// peers are those that the plan has unless told otherwise.
+// peers are those that the plan has unless the flags choose others.
 func (s scope) peers(all []runner.Peer) []string {
 	var names []string
 	for _, p := range all {
@@ -52,9 +52,9 @@ func (s scope) peers(all []runner.Peer) []string {
 	return names
 }
 
-// codecs are those of a peer that the plan has unless told otherwise: its best, and
-// for the full plan all others too, with which peers can be told apart from their
-// codecs. Bytes as they are belong to the plan core, and to a peer without a codec.
+// codecs are those of a peer that the plan has unless the flags choose others: its best, and
+// for the full plan all others too, which keep the cost of a codec and that of a
+// framework apart. Bytes as they are belong to the plan core, and to a peer without a codec.
 func (s scope) codecs(p runner.Peer) []string {
 	switch s {
 	case core:
@@ -112,7 +112,7 @@ func usualCallers(w contract.Workload, s scope) []int {
 	return []int{1, 100, 500, 1000, 2000, 5000}
 }
 
-// points are all that a plan asks of every peer: echo over the callers, with all
+// points are where a plan measures every peer: echo over the callers, with all
 // codecs of the plan, and the rest with the best. What the published comparisons did not ask
 // of Java, and all of the rest in the quick plan, is only for peers that are
 // quickly warm.

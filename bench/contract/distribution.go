@@ -70,7 +70,7 @@ func (d Distribution) Quantile(share float64) int64 {
 	return d.Max
 }
 
-// Check says what is wrong with a distribution that another program made, or nil.
+// Check reports what is wrong with a distribution that another program made, or nil.
 func (d Distribution) Check() error {
 	var counted, last int64
 	for i, pair := range d.Histogram {

@@ -87,7 +87,7 @@ func TestQuantile(t *testing.T) {
 	}
 }
 
-// Merged parts must say the same as the whole.
+// Merged parts must have the figures of the whole.
 func TestQuantilesOfMergedParts(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	values := make([]int64, 2000)

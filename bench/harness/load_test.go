@@ -166,7 +166,7 @@ func loadIn(t *testing.T, peer *script, args ...string) (result contract.Event, 
 	return result, err
 }
 
-// loadArgs warm up for 400 ms and measure a second; more may say otherwise.
+// loadArgs warm up for 400 ms and measure a second; more may change that.
 func loadArgs(work contract.Workload, callers int, more ...string) []string {
 	return append([]string{
 		"load", "-peer", "script", "-codec", "vtproto", "-addr", "here:1", "-workload", string(work),

@@ -65,7 +65,7 @@ func obey(lines *lines) error {
 	}
 }
 
-// awaitServer gives a server that was told to stop a moment to do so.
+// awaitServer gives a server that is to stop a moment to do so.
 func awaitServer(served <-chan error) error {
 	select {
 	case err := <-served:

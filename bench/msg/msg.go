@@ -26,7 +26,7 @@ const (
 	Number = 100000
 )
 
-// Codec says how a message becomes bytes.
+// Codec is how a message becomes bytes.
 type Codec string
 
 // The codecs of the comparison.

@@ -55,7 +55,7 @@ func where(c *comparison.Comparison) string {
 		strings.TrimSuffix(strings.Split(facts["Disturbed"], ",")[0], " (†)"))
 }
 
-// comparisonOrigin is one line that says where and when the records were made.
+// comparisonOrigin is one line with where and when the records were made.
 func comparisonOrigin(c *comparison.Comparison) string {
 	var parts []string
 	for _, f := range tables.Facts(c) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The markers stand on lines of their own; the name of a block follows the first.
+// The markers are lines of their own; the name of a block follows the first.
 const (
 	beginMarker = "<!-- figures:begin "
 	beginEnd    = " -->"

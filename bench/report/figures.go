@@ -43,7 +43,7 @@ func summary(all results) string {
 	return b.String()
 }
 
-// origin is one line that says where and when the records were made.
+// origin is one line with where and when the records were made.
 func origin(all results) string {
 	first := slices.MinFunc(all, func(a, b runner.Record) int { return a.Time.Compare(b.Time) })
 	line := fmt.Sprintf("%s × %d, %s, Linux %s, commit %s, %s; %s", first.CPU, first.CPUs, first.Go, first.Kernel,
@@ -66,7 +66,7 @@ func commits(all results) []string {
 	return names
 }
 
-// rounds says how often everything was repeated.
+// rounds is how often everything was repeated.
 func rounds(all results) string {
 	most := slices.MaxFunc(all, func(a, b runner.Record) int { return cmp.Compare(a.Round, b.Round) }).Round
 	if most <= 1 {
@@ -75,7 +75,7 @@ func rounds(all results) string {
 	return fmt.Sprintf("medians of %d rounds", most)
 }
 
-// noise says how much of the machine was taken by others while the records were made.
+// noise is how much of the machine other load took while the records were made.
 func noise(all results) string {
 	every := records.Runs(all)
 	other, steal := every.Figure(func(r runner.Record) float64 { return r.OtherCPU }), every.Figure(func(r runner.Record) float64 { return r.Steal })

@@ -15,7 +15,7 @@ type goal struct {
 	verdict                       verdict
 }
 
-// verdict is what the records say of a goal.
+// verdict is whether the records meet a goal.
 type verdict string
 
 const (
@@ -46,7 +46,7 @@ func goals(all results) []goal {
 }
 
 // What a call may cost at a thousand callers, in µs of processor time of both
-// processes, and by how much it may be dearer with fewer or more of them.
+// processes, and how much more it may cost with fewer or more of them.
 func processorGoals(all results) []goal {
 	var list []goal
 	for _, c := range []struct {

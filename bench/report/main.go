@@ -1,6 +1,6 @@
 // Command report shows what was measured. It writes the figures of the documents:
-// it reads the records of bench/results, which are compressed, and replaces what
-// stands between the markers
+// it reads the records of bench/results, which are compressed, and replaces the
+// text between the markers
 //
 //	<!-- figures:begin goals -->
 //	<!-- figures:end -->
@@ -56,7 +56,7 @@ func documents() []string {
 // picture is the plot that documents show, from the root of the repository.
 const picture = "docs/comparison.svg"
 
-// options is what the flags say.
+// options are the flags.
 type options struct {
 	results, root       string
 	check               bool

@@ -145,7 +145,7 @@ func (m *BenchmarkMessage) Marshal(buf []byte) ([]byte, error) {
 }
 
 // Unmarshal decodes from the beginning of buf, all of which must be there, and
-// says how many bytes it read.
+// returns how many bytes it read.
 func (m *BenchmarkMessage) Unmarshal(buf []byte) (uint64, error) {
 	buf = buf[:len(buf):len(buf)] // nothing behind it is read
 	i := uint64(0)

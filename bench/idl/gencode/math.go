@@ -30,7 +30,7 @@ func (m *AddRequest) Marshal(buf []byte) ([]byte, error) {
 }
 
 // Unmarshal decodes from the beginning of buf, all of which must be there, and
-// says how many bytes it read.
+// returns how many bytes it read.
 func (m *AddRequest) Unmarshal(buf []byte) (uint64, error) {
 	buf = buf[:len(buf):len(buf)] // nothing behind it is read
 	i := uint64(0)
@@ -63,7 +63,7 @@ func (m *AddReply) Marshal(buf []byte) ([]byte, error) {
 }
 
 // Unmarshal decodes from the beginning of buf, all of which must be there, and
-// says how many bytes it read.
+// returns how many bytes it read.
 func (m *AddReply) Unmarshal(buf []byte) (uint64, error) {
 	buf = buf[:len(buf):len(buf)] // nothing behind it is read
 	i := uint64(0)

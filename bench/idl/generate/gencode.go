@@ -161,7 +161,7 @@ func (g *gencode) marshalMethod(name string, fields []field) {
 }
 
 func (g *gencode) unmarshalMethod(name string, fields []field) {
-	g.line("// Unmarshal decodes from the beginning of buf, all of which must be there, and\n// says how many bytes it read.")
+	g.line("// Unmarshal decodes from the beginning of buf, all of which must be there, and\n// returns how many bytes it read.")
 	g.line("func (m *%s) Unmarshal(buf []byte) (uint64, error) {", name)
 	g.line("buf = buf[:len(buf):len(buf)] // nothing behind it is read\ni := uint64(0)")
 	for _, f := range fields {

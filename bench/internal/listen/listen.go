@@ -10,7 +10,7 @@ import (
 // Serve listens on addr, calls ready with the address, and runs handle in a
 // goroutine for each connection until ctx ends. It closes each connection when
 // its handle returns, and all of them at the end, and waits for the goroutines.
-// What handle returns is not looked at: the client sees a closed connection.
+// What handle returns is dropped: the client sees a closed connection.
 func Serve(ctx context.Context, addr string, ready func(addr string), handle func(net.Conn) error) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	// stopTime is how long a child has to end, twice what the contract says.
+	// stopTime is how long a child has to end, twice what the contract allows.
 	stopTime = 10 * time.Second
 
 	// longestLine is the longest line that a child may print: a result with two

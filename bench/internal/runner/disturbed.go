@@ -50,7 +50,7 @@ func (r Record) BySteal() bool { return r.Disturbed && r.Steal > disturbedByStea
 // ByOthers reports whether other processes disturbed the run.
 func (r Record) ByOthers() bool { return r.Disturbed && r.OtherCPU > disturbedByOthers }
 
-// DisturbedBy says what disturbed the run; "" if nothing did.
+// DisturbedBy is what disturbed the run; "" if nothing did.
 func (r Record) DisturbedBy() string {
 	if !r.Disturbed {
 		return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/weftrpc/weft/bench/contract"
 )
 
-// Point is what is asked of every entry: a workload, and under which conditions.
+// Point is what every entry is measured at: a workload, and under which conditions.
 type Point struct {
 	Workload contract.Workload
 	Callers  int
@@ -41,7 +41,7 @@ type Plan struct {
 	Warmup      time.Duration // the least of every run; 0: usualWarmup, or what the peer needs if that is longer
 	Measure     time.Duration
 	Environment Environment
-	Stderr      io.Writer // for what the programs say there
+	Stderr      io.Writer // for what the programs print there
 }
 
 // run is one line of a plan.

@@ -80,7 +80,7 @@ func CurvePoints() []float64 {
 }
 
 // Cost is what all calls of the run took, main and side, divided by their
-// number, except where a unit says otherwise.
+// number, unless the unit is another.
 type Cost struct {
 	ClientCPU      float64  `json:"client_cpu_us"`
 	ServerCPU      float64  `json:"server_cpu_us"`

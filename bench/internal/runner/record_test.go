@@ -85,7 +85,7 @@ func TestFillMergesTheClients(t *testing.T) {
 	if r.Min != 1 || r.P50 != 2 || r.Max != 3 || r.Mean != 2 {
 		t.Errorf("latency %+v", r.Latency)
 	}
-	if r.ClientCPU != 10 { // of /proc, since the clients did not tell
+	if r.ClientCPU != 10 { // of /proc, since the clients did not report any
 		t.Errorf("client CPU %v", r.ClientCPU)
 	}
 	if r.ClientAllocs != nil || r.ServerAllocs != nil {

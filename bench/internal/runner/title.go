@@ -14,7 +14,7 @@ func (r Record) Title() string {
 	return title
 }
 
-// where says what is not usual about a run, or "".
+// where is what is not usual about a run, or "".
 func where(r Record) string {
 	var parts []string
 	if r.Servers > 1 {

@@ -1,4 +1,4 @@
-// Package comparison says what the records of a comparison mean: which runs
+// Package comparison computes what the records of a comparison mean: which runs
 // belong together, which peer is first and by how much. It does not show them.
 package comparison
 
@@ -149,7 +149,7 @@ func (c *Comparison) Entries(p Point) []Entry {
 	return some
 }
 
-// Title says in words under which conditions a point was measured.
+// Title describes the conditions under which a point was measured.
 func (p Point) Title() string {
 	text := string(p.Workload)
 	if p.Asked > 0 {

@@ -191,7 +191,7 @@ func TestAsked(t *testing.T) {
 	}
 }
 
-// TestPoints: runs of one kind are one point, and each kind is told from the others.
+// TestPoints: runs of one kind are one point, and kinds are kept apart.
 func TestPoints(t *testing.T) {
 	c := New(recordstest.File())
 	seen := make(map[string]Point)

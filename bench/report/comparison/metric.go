@@ -63,7 +63,7 @@ func (m Metric) Better(ratio records.Figure) records.Figure {
 	return ratio.Inverse()
 }
 
-// Direction says which way a figure is good: "higher is better" or "lower is better".
+// Direction is which way a figure is good: "higher is better" or "lower is better".
 func (m Metric) Direction() string {
 	if m.Higher {
 		return "higher is better"

@@ -25,7 +25,7 @@ type Standing struct {
 func (s Standing) First() bool { return s.Known && s.Place == 1 }
 
 // Standing of weft. It is judged by ratios between runs that took turns: a peer
-// is better when the median of these says so.
+// is better when the median of these is.
 func (c *Comparison) Standing(v View, p Point, m Metric) Standing {
 	s := Standing{Place: 1, Of: 1}
 	var best records.Figure
@@ -163,7 +163,7 @@ func (c *Comparison) Defeats(v View) []Defeat {
 // Sure reports whether there is a point where the peer is better in every round.
 func (d Defeat) Sure() bool { return slices.Contains(d.Every, true) }
 
-// Places says where, in few words: a place once, with all its numbers of callers
+// Places is where, in few words: a place once, with all its numbers of callers
 // or of calls.
 func (d Defeat) Places() string {
 	var kinds []string
@@ -184,7 +184,7 @@ func (d Defeat) Places() string {
 	return strings.Join(kinds, "; ")
 }
 
-// place is a kind of point, and the number that tells it from others of the kind.
+// place is a kind of point, and the number that is different within the kind.
 func (p Point) place() (kind, count string) {
 	kind, count = string(p.Workload), records.Count(p.Callers)
 	switch {

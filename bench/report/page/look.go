@@ -39,7 +39,7 @@ func hue(peer string) (int, bool) {
 	return 0, false
 }
 
-// looks tells all peers of a comparison apart: the hue is the framework, the dash
+// looks makes all peers of a comparison look different: the hue is the framework, the dash
 // the language, and neighbours have different markers.
 func looks(c *comparison.Comparison) map[string]plot.Look {
 	languages := make(map[string]string)

@@ -64,7 +64,7 @@ func (b Bar) sum() float64 {
 	return total
 }
 
-// legend says what the two tones of a bar are.
+// legend explains the two tones of a bar.
 func (p Bars) legend(c *canvas) {
 	if len(p.Parts) < 2 {
 		return

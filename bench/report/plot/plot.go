@@ -18,7 +18,7 @@ import (
 //go:embed plot.css
 var Style string
 
-// Look is how a series is told from others.
+// Look is what makes a series look different from others.
 type Look struct {
 	Hue    int // 0 to Hues-1: the framework
 	Dash   int // 0 to 2: solid, dashed, dotted
@@ -59,7 +59,8 @@ type canvas struct {
 
 func (c *canvas) add(format string, args ...any) { fmt.Fprintf(&c.Builder, format+"\n", args...) }
 
-// document is the whole SVG: with a title and a description for screen readers, and with the style sheet if it is to stand alone.
+// document is the whole SVG: with a title and a description for screen readers,
+// and with the style sheet if it is to stand alone.
 func document(id, title, desc string, width, height float64, body string, alone bool) string {
 	var b strings.Builder
 	namespace := "" // a page has no need of it

@@ -14,7 +14,7 @@ type Runs []runner.Record
 // Field is one figure of a record; NaN where the record does not have it.
 type Field func(runner.Record) float64
 
-// Figure is what the rounds say of one field. Without rounds it is unknown.
+// Figure sums up one field over the rounds. Without rounds it is unknown.
 type Figure struct {
 	Median, Least, Most float64
 	Rounds              int

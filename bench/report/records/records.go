@@ -1,4 +1,4 @@
-// Package records reads result files and says what their rounds have in common:
+// Package records reads result files and sums up their rounds:
 // medians, least and greatest values, and ratios between runs that took turns.
 package records
 

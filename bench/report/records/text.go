@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// None stands where there is no figure.
+// None is written where there is no figure.
 const None = "–"
 
 // Text is a figure with its unit, and with its least and greatest value if there

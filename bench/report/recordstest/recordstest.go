@@ -49,8 +49,8 @@ func peers() []peer {
 	}
 }
 
-// dearer is how much a call costs more with a codec than with the best.
-func dearer(codec string) float64 {
+// extra is how much more a call costs with a codec than with the best.
+func extra(codec string) float64 {
 	switch codec {
 	case "google":
 		return 5.5
@@ -64,7 +64,7 @@ func dearer(codec string) float64 {
 	return 0
 }
 
-// point is what is asked of every peer.
+// point is what every peer is measured at.
 type point struct {
 	runner.Record
 	slower float64
@@ -158,8 +158,8 @@ func run(one peer, codec string, p point, round int, at time.Time, noise *rand.R
 // latencies makes up the rate and the latencies of a run.
 func latencies(r *runner.Record, one peer, codec string, slower float64) {
 	callers := float64(r.Callers * r.Clients)
-	busy := (one.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(callers/700)))
-	r.CallsPerSec = min(callers/((one.alone+dearer(codec))*slower)*1e6, 1.62e6/busy)
+	busy := (one.cpu + extra(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(callers/700)))
+	r.CallsPerSec = min(callers/((one.alone+extra(codec))*slower)*1e6, 1.62e6/busy)
 	if r.Share > 0 {
 		r.Rate = r.CallsPerSec * r.Share
 		r.CallsPerSec, callers = r.Rate*0.999, 8
@@ -200,9 +200,9 @@ func latencies(r *runner.Record, one peer, codec string, slower float64) {
 
 // costs makes up what a call took.
 func costs(r *runner.Record, one peer, codec string, slower float64) {
-	busy := (one.cpu + dearer(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(float64(r.Callers)/700)))
+	busy := (one.cpu + extra(codec)) * slower * (1 + 0.05*math.Abs(math.Log10(float64(r.Callers)/700)))
 	if r.Callers == 1 {
-		busy = (one.alone + dearer(codec)) * slower * 1.8
+		busy = (one.alone + extra(codec)) * slower * 1.8
 	}
 	r.ClientCPU, r.ServerCPU, r.SoftIRQ = busy*0.53, busy*0.47, 1.9
 	r.ClientRSS, r.ServerRSS = one.memory*0.6, one.memory*0.4+float64(r.Callers)/60

@@ -1,5 +1,5 @@
 // Package table is a table of figures that can be shown as Markdown and, by a
-// template, as HTML. What a cell says is plain text; what shows it escapes it.
+// template, as HTML. The text of a cell is plain; its reader escapes it.
 package table
 
 import (

@@ -22,7 +22,7 @@ func Gaps(c *comparison.Comparison) table.Table {
 	return t
 }
 
-// Peers says what was compared: versions and settings.
+// Peers lists what was compared: versions and settings.
 func Peers(c *comparison.Comparison) table.Table {
 	t := table.Table{
 		ID: "peers", Caption: "What was compared",

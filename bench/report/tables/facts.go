@@ -14,7 +14,7 @@ import (
 // Fact is a line of the head: where, when and how the records were made.
 type Fact struct{ Name, Value string }
 
-// Facts say where, when and how the records were made.
+// Facts are where, when and how the records were made.
 func Facts(c *comparison.Comparison) []Fact {
 	if len(c.Runs) == 0 {
 		return nil
@@ -58,7 +58,7 @@ func Facts(c *comparison.Comparison) []Fact {
 	}
 }
 
-// disturbances says how many of the runs that were made were disturbed, and by what.
+// disturbances counts how many of the runs that were made were disturbed, and by what.
 func disturbances(some records.Runs, made int) string {
 	steal, others := 0, 0
 	for _, r := range some {

@@ -102,7 +102,7 @@ func Delayed(c *comparison.Comparison) []table.Table {
 }
 
 // Math are the workloads of a small call, over one long connection and over a new
-// one each. Beside the processor time stands its ratio to that of plain TCP, which
+// one each. Beside the processor time is its ratio to that of plain TCP, which
 // connects, exchanges two frames and closes.
 func Math(c *comparison.Comparison) []table.Table {
 	throughput, cpu := comparison.Throughput(), comparison.CPU()

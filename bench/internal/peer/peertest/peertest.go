@@ -69,7 +69,7 @@ func run(t *testing.T, peer harness.Peer, codec msg.Codec, methods []msg.Method)
 	})
 }
 
-// describes looks at what the report will say of the peer.
+// describes looks at what the report will show of the peer.
 func describes(t *testing.T, peer harness.Peer) {
 	if _, err := (harness.Peers{peer}).Find(peer.Name()); err != nil || peer.Name() == "" {
 		t.Errorf("the name %q does not find the peer: %v", peer.Name(), err)
@@ -231,8 +231,8 @@ func (p *pair) callOnce(m msg.Method) error {
 	return harness.CallOnce(ctx, p.peer, harness.DialConfig{Addr: p.addr, Codec: p.codec}, m)
 }
 
-// endCalls lets callers call until end makes them fail. A caller that waits for
-// ever for a reply would hang a measurement.
+// endCalls lets callers call until end makes them fail. A caller that waits
+// for a reply without end would hang a measurement.
 func (p *pair) endCalls(t *testing.T, method msg.Method, end func()) {
 	t.Helper()
 	deadline := time.Now().Add(patient)

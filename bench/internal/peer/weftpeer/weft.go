@@ -114,7 +114,7 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 	case harness.PerCaller:
 		n, conns = cfg.Callers, 1
 	case 0:
-		// What weft chooses itself, so that the record can say it: a second
+		// What weft chooses itself, for the record: a second
 		// connection is made when hundreds of calls are open.
 		conns = 1
 		if cfg.Callers > manyCallers {
