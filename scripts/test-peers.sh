@@ -1,7 +1,7 @@
 #!/bin/sh
 # The smoke of the peers that are not written in Go: builds them and makes a few
-# hundred calls with each, in every workload that it has, through the processes of
-# a real comparison. Every reply is checked. The exit code is 1 when a call failed
+# hundred calls with each codec, in every workload that it has, through the processes
+# of a real comparison. Every reply is checked. The exit code is 1 when a call failed
 # or a peer could not be built.
 #
 #	scripts/test-peers.sh          # both
@@ -26,9 +26,9 @@ for language in $languages; do
 	names=$names$(printf '%s\n' "$described" | sed 's/.*"peer": *"\([^"]*\)".*/\1,/' | tr -d '\n')
 done
 # A JVM is not warm after so short a time, which does not matter here. One caller
-# is for those that stand no more.
+# is for those that can serve no more.
 smoke() {
-	"$programs/compare" -peers="$names" -calls=300 -rounds=1 -warmup=50ms "$@" >/dev/null
+	"$programs/compare" -plan=full -peers="$names" -calls=300 -rounds=1 -warmup=50ms "$@" >/dev/null
 }
 smoke -callers=1 -workloads=echo,math
 smoke -callers=4 -workloads=echo,slow,delay,mixed,large,math,math-new

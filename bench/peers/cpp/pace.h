@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-// Pace says when one caller's calls are to begin, whatever became of those
-// before, in nanoseconds from the beginning of the phase.
+// Pace is when the calls of one caller are to begin, however those before
+// ended, in nanoseconds from the beginning of the phase.
 class Pace {
  public:
   Pace(int caller, int callers, double rate);

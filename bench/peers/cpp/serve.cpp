@@ -49,7 +49,7 @@ class Math : public wire::MathServiceIf {
 };
 
 // Greeter's methods, and MathService's beside them: one port serves both, as the
-// clients, which know of no multiplexing, expect.
+// clients, which do not multiplex, expect.
 class Both : public wire::GreeterProcessor {
  public:
   Both() : wire::GreeterProcessor(std::make_shared<Hello>()), math_(std::make_shared<Math>()) {}

@@ -14,7 +14,7 @@ public record Address(String host, int port) {
     return new Address(text.substring(0, colon), Integer.parseInt(text.substring(colon + 1)));
   }
 
-  /** This address, or one with a free port if its port is 0: for systems that must be told one. */
+  /** This address, or one with a free port if its port is 0: for systems that need one. */
   public Address free() throws IOException {
     if (port != 0) {
       return this;

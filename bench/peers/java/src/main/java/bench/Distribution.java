@@ -9,7 +9,7 @@ final class Distribution {
   private static final long HIGHEST = 60_000_000_000L;
   private static final int SHARDS = 8;
 
-  /** One part, so that threads seldom meet. */
+  /** One of several parts, so that threads seldom contend. */
   static final class Shard {
     private final Histogram histogram = new Histogram(HIGHEST, 3);
     private long count;

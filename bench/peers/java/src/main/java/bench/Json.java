@@ -36,7 +36,7 @@ final class Json {
     return fields.toString();
   }
 
-  /** Prints it as a line, where System.out was before Main took it away. */
+  /** Prints it as a line to the standard output, which System.out no longer is. */
   void print() {
     OUT.println(this);
   }

@@ -75,7 +75,7 @@ public final class Main {
   /** Returns when the parent has ended the input of this process. */
   private static void awaitEnd() throws IOException {
     while (System.in.read() >= 0) {
-      // what it may say does not matter
+      // further input is dropped
     }
   }
 }
