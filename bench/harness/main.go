@@ -36,7 +36,7 @@ func Main(peers ...Peer) {
 // the three standard streams. The parent has had the error already.
 func Run(ctx context.Context, args []string, peers Peers, stdin io.Reader, stdout, stderr io.Writer) error {
 	if len(args) == 0 {
-		return errors.New("say describe, serve or load")
+		return errors.New("want describe, serve or load")
 	}
 	lines := &lines{in: bufio.NewReader(stdin), out: json.NewEncoder(stdout)}
 	command := args[0]

@@ -36,7 +36,7 @@ func TestBadArguments(t *testing.T) {
 		args string
 		want string
 	}{
-		{"no command", "", "say describe, serve or load"},
+		{"no command", "", "want describe, serve or load"},
 		{"unknown command", "weave", `unknown command "weave"`},
 		{"unknown peer", "serve -peer spindle -codec raw", `unknown peer "spindle"; there are ["script"]`},
 		{"no peer", "load -codec raw", `unknown peer ""`},

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
   apache::thrift::GlobalOutput.setOutputFunction([](const char*) {});
   const std::vector<std::string> args(argv + 1, argv + argc);
   try {
-    if (args.empty()) throw std::runtime_error("say describe, serve or load");
+    if (args.empty()) throw std::runtime_error("want describe, serve or load");
     if (args[0] == "describe") {
       describe();
       return 0;

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // Table is a caption, a head and rows with as many cells as the head.
@@ -93,27 +93,47 @@ const (
 	Mark = "mark"
 )
 
-// Print writes the table as a terminal shows it, its caption above.
+// Print writes the table as a terminal shows it, its caption above: text is aligned
+// to the left, figures to the right.
 func (t Table) Print(w io.Writer) error {
-	if _, err := fmt.Fprintf(w, "%s\n", t.Caption); err != nil {
-		return err
-	}
-	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	lines := [][]string{nil}
 	for _, c := range t.Head {
-		fmt.Fprintf(lines, "%s\t", strings.TrimSpace(c.Title+" "+c.Unit))
+		lines[0] = append(lines[0], oneLine(c.Title, c.Unit))
 	}
-	fmt.Fprintln(lines)
 	for _, row := range t.Rows {
+		var line []string
 		for _, c := range row.Cells {
-			fmt.Fprintf(lines, "%s\t", oneLine(strings.TrimSpace(c.Text+" "+c.Small)))
+			line = append(line, oneLine(c.Text, c.Small))
 		}
-		fmt.Fprintln(lines)
+		lines = append(lines, line)
 	}
-	return lines.Flush()
+	widths := make([]int, len(t.Head))
+	for _, line := range lines {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintln(&b, t.Caption)
+	for _, line := range lines {
+		text := ""
+		for i, cell := range line {
+			if width := widths[i]; t.Head[i].Left {
+				text += fmt.Sprintf("  %-*s", width, cell)
+			} else {
+				text += fmt.Sprintf("  %*s", width, cell)
+			}
+		}
+		fmt.Fprintln(&b, strings.TrimRight(text, " "))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-// oneLine keeps a text from ending its cell or its line in a terminal.
-func oneLine(text string) string { return strings.NewReplacer("\t", " ", "\n", " ").Replace(text) }
+// oneLine is the text of a cell without an end of line.
+func oneLine(text, small string) string {
+	return strings.Join(strings.Fields(text+" "+small), " ")
+}
 
 // escaped keeps a text from ending its cell or its line.
 func escaped(text string) string {

@@ -40,7 +40,7 @@ func TestPrint(t *testing.T) {
 	if err := table.Print(&b); err != nil {
 		t.Fatal(err)
 	}
-	const want = "A table\n   peer  rate calls/s\n   weft       1 (0–2)\n  a b c            10\n"
+	const want = "A table\n  peer   rate calls/s\n  weft        1 (0–2)\n  a b c            10\n"
 	if b.String() != want {
 		t.Errorf("got %q, want %q", b.String(), want)
 	}

@@ -32,7 +32,7 @@ public final class Main {
           Options o = Options.parse(args);
           new Load(find(o.peer), o, new BufferedReader(new InputStreamReader(System.in))).run();
         }
-        default -> throw new IllegalArgumentException("say describe, serve or load");
+        default -> throw new IllegalArgumentException("want describe, serve or load");
       }
     } catch (Throwable e) {
       new Json().text("event", "failed").text("error", e.toString()).print();
