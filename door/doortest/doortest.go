@@ -4,7 +4,6 @@ package doortest
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -210,12 +209,4 @@ func closedWithin(t *testing.T, conn net.Conn, d time.Duration, what string) {
 			t.Errorf("%s: the server left the connection open for %v", what, d)
 		}
 	}
-}
-
-// tlsConn makes a TLS connection to the server, whose certificate is not verified.
-func (w *world) tlsConn(protocols ...string) net.Conn {
-	w.t.Helper()
-	conn, err := tls.Dial("tcp", w.addr, &tls.Config{InsecureSkipVerify: true, NextProtos: protocols})
-	must(w.t, err)
-	return conn
 }

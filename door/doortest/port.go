@@ -48,13 +48,16 @@ func testOnePort(t *testing.T, k Kit) {
 
 // testTLS does the same over TLS, where the door may be found by ALPN.
 func testTLS(t *testing.T, k Kit) {
-	w := start(t, k, &weft.ServerConfig{TLS: &tls.Config{Certificates: []tls.Certificate{certificate(t)}}})
+	own, roots := certificate(t)
+	w := start(t, k, &weft.ServerConfig{TLS: &tls.Config{Certificates: []tls.Certificate{own}}})
 	var protocols []string
 	if k.TLSProtocol != "" {
 		protocols = append(protocols, k.TLSProtocol)
 	}
-	echo(t, w.client(w.tlsConn(protocols...)), Message{"by the door", 1})
-	native, err := weft.Dial(t.Context(), "tcp://"+w.addr, &weft.ClientConfig{TLS: &tls.Config{InsecureSkipVerify: true}})
+	conn, err := tls.Dial("tcp", w.addr, &tls.Config{RootCAs: roots, NextProtos: protocols})
+	must(t, err)
+	echo(t, w.client(conn), Message{"by the door", 1})
+	native, err := weft.Dial(t.Context(), "tcp://"+w.addr, &weft.ClientConfig{TLS: &tls.Config{RootCAs: roots}})
 	must(t, err)
 	defer native.Close()
 	if _, err := weft.Invoke[Message](t.Context(), native, "Test.Echo", &Message{"by weft's wire", 1}); err != nil {
@@ -62,14 +65,22 @@ func testTLS(t *testing.T, k Kit) {
 	}
 }
 
-func certificate(t *testing.T) tls.Certificate {
+// certificate makes a certificate of the loopback address that signs itself.
+func certificate(t *testing.T) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	must(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	root, err := x509.ParseCertificate(der)
+	must(t, err)
+	roots := x509.NewCertPool()
+	roots.AddCert(root)
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, roots
 }
 
 // recorded is a connection that notes what is written to it.

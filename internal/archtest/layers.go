@@ -55,8 +55,8 @@ func table() []row {
 		{"cluster/health/...", 3, []string{"cluster/health"}},
 
 		{"cluster", 4, nil},
-		{"door", 4, nil},
-		{"door/...", 4, []string{"door"}},
+		{"door/wiretest", 4, []string{"cluster"}},
+		{"door/...", 4, []string{"door/..."}},
 		{"plugin/...", 4, []string{"plugin"}},
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
