@@ -1,14 +1,12 @@
 package weft
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"runtime/debug"
 	"strings"
 	"sync"
-
-	"context"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -37,6 +35,7 @@ type host struct {
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint
+	removed   map[string]*stats.Summary // what methods did that were removed, by name
 }
 
 // endpoint is a method as one host runs it.
@@ -71,7 +70,7 @@ func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []S
 		h.codecs[name] = c
 		h.names = append(h.names, name)
 	}
-	h.endpoints = make(map[*method]*endpoint)
+	h.endpoints, h.removed = make(map[*method]*endpoint), make(map[string]*stats.Summary)
 	h.plain = h.authenticate == nil && len(unary) == 0 && len(streams) == 0 && !h.hooks.any
 	h.unary, h.stream = chainUnary(unary, handleUnary), chainStream(streams, handleStream)
 	return nil
@@ -111,7 +110,7 @@ func (h *host) endpoint(m *method) *endpoint {
 		return e
 	}
 	if e == nil {
-		maps.DeleteFunc(h.endpoints, func(_ *method, old *endpoint) bool { return old.s.Removed() })
+		h.forgetRemovedLocked()
 		e = &endpoint{h: h, m: m, short: h.plain && m.kind == Unary && m.facts.timeout == 0}
 		e.stats.Sampled = true
 		h.endpoints[m] = e
@@ -119,6 +118,25 @@ func (h *host) endpoint(m *method) *endpoint {
 	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil, Serve: e.run, Data: e}
 	m.bind(e.s)
 	return e
+}
+
+// forgetRemovedLocked drops the methods that were removed, and keeps what they have done:
+// of the first maxNamed each by itself, of the others together.
+func (h *host) forgetRemovedLocked() {
+	for m, e := range h.endpoints {
+		if !e.s.Removed() {
+			continue
+		}
+		name := m.name
+		if h.removed[name] == nil && len(h.removed) >= maxNamed {
+			name = ""
+		}
+		if h.removed[name] == nil {
+			h.removed[name] = new(stats.Summary)
+		}
+		h.removed[name].Add(e.stats.Summary())
+		delete(h.endpoints, m)
+	}
 }
 
 // panicked logs a panic of the user's code and returns what the caller is told. It is

@@ -106,13 +106,31 @@ func (c *Client) Stats() ClientStats {
 	return out
 }
 
-// stats lists the statistics of the methods that were called.
-func (h *host) stats() []MethodStats {
+// summaries adds up what was counted of each method, by name, those of removed methods
+// among them.
+func (h *host) summaries() map[string]*stats.Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []MethodStats
+	all := make(map[string]*stats.Summary, len(h.endpoints))
+	for name, s := range h.removed {
+		sum := *s
+		all[name] = &sum
+	}
 	for m, e := range h.endpoints {
-		out = append(out, methodStatsOf(m.name, e.stats.Summary()))
+		sum := e.stats.Summary()
+		if past := all[m.name]; past != nil {
+			sum.Add(past)
+		}
+		all[m.name] = sum
+	}
+	return all
+}
+
+// stats lists the statistics of the methods that were called, by name.
+func (h *host) stats() []MethodStats {
+	var out []MethodStats
+	for name, s := range h.summaries() {
+		out = append(out, methodStatsOf(name, s))
 	}
 	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
 	return out

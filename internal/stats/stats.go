@@ -174,3 +174,15 @@ func (s *Summary) Buckets(yield func(upper time.Duration, count uint64) bool) {
 		}
 	}
 }
+
+// Add adds what another summary has.
+func (s *Summary) Add(o *Summary) {
+	for i, n := range o.Codes {
+		s.Codes[i] += n
+	}
+	for i, n := range o.counts {
+		s.counts[i] += n
+	}
+	s.Timed += o.Timed
+	s.Sum += o.Sum
+}

@@ -1,0 +1,90 @@
+package weft_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+func TestStats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, nil)
+		c := w.dial(nil)
+		for range 5 {
+			multiply(t, c)
+		}
+		wantError(t, c.Call(t.Context(), "Arith.Div", &Args{1, 0}, nil), weft.InvalidArgument, weft.Executed)
+		wantError(t, c.Call(t.Context(), "Arith.Missing", &Args{}, nil), weft.Unimplemented, weft.Refused)
+		wantError(t, c.Call(t.Context(), "Arith.Mul", "not the type", nil), weft.InvalidArgument, weft.Refused)
+		synctest.Wait()
+
+		s := w.srv.Stats()
+		if len(s.Methods) != 2 || s.Methods[0].Method != "Arith.Div" || s.Methods[1].Method != "Arith.Mul" {
+			t.Fatalf("methods: %+v", s.Methods)
+		}
+		if div := s.Methods[0]; div.Calls != 1 || div.Codes[weft.InvalidArgument] != 1 {
+			t.Errorf("Arith.Div: %+v", div)
+		}
+		mul := s.Methods[1]
+		if mul.Calls != 6 || len(mul.Codes) != 1 || mul.Codes[weft.InvalidArgument] != 1 || mul.Latency.Count == 0 {
+			t.Errorf("Arith.Mul: %+v", mul)
+		}
+		if s.Connections != 1 || s.Accepted != 1 || s.Rejected != 0 || s.InFlight != 0 {
+			t.Errorf("%+v", s)
+		}
+		if s.Refused[weft.ReasonNoMethod] != 1 || s.Refused[weft.ReasonDecode] != 1 || len(s.Refused) != 2 {
+			t.Errorf("refused: %v", s.Refused)
+		}
+
+		k := c.Stats()
+		if k.Connections != 1 || k.Connects != 1 || k.Failures != 0 || len(k.Methods) != 3 {
+			t.Fatalf("%+v", k)
+		}
+		if m := k.Methods[2]; m.Method != "Arith.Mul" || m.Calls != 6 || m.Latency.Count != 6 {
+			t.Errorf("%+v", m)
+		}
+		var n uint64
+		for upper, count := range k.Methods[2].Latency.Buckets {
+			if n += count; upper <= 0 {
+				t.Errorf("a bucket ends at %v", upper)
+			}
+		}
+		if n != 6 || k.Methods[2].Latency.Quantile(0.5) <= 0 {
+			t.Errorf("%d durations in the buckets", n)
+		}
+	})
+}
+
+// A method that was removed and registered again is counted from where it was.
+func TestStatsOutliveMethods(t *testing.T) {
+	w := start(t, nil, nil)
+	c := w.dial(nil)
+	multiply(t, c)
+	must(t, w.srv.Unregister("Arith"))
+	must(t, w.srv.Register(Arith{}))
+	multiply(t, c)
+	var calls uint64
+	for _, m := range w.srv.Stats().Methods {
+		calls += m.Calls
+	}
+	if calls != 2 {
+		t.Errorf("%d calls were counted, want 2", calls)
+	}
+}
+
+func TestPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d diary
+		w := start(t, &weft.ServerConfig{Interceptors: []weft.UnaryInterceptor{d.unary("s")}, Authenticate: guard}, nil)
+		c := w.dial(&weft.ClientConfig{Interceptors: []weft.UnaryInterceptor{d.unary("c")}})
+		for range 3 {
+			must(t, c.Ping(t.Context()))
+			time.Sleep(time.Second)
+		}
+		d.want(t) // no method was called
+		must(t, c.Close())
+		wantError(t, c.Ping(t.Context()), weft.Canceled, weft.NotSent, "the client is closed")
+	})
+}
