@@ -48,6 +48,7 @@ type DoorConn struct {
 	flights  flights
 	bytes    atomic.Int64 // of the requests of the calls under way
 	draining chan struct{}
+	drained  sync.Once // closes draining
 	done     chan struct{}
 
 	mu    sync.Mutex
@@ -324,7 +325,7 @@ func (c *DoorConn) cutOff() {
 
 // drain lets the calls end and returns how many had to be cut off.
 func (c *DoorConn) drain(ctx context.Context) (cut int) {
-	close(c.draining)
+	c.drained.Do(func() { close(c.draining) })
 	select {
 	case <-c.done:
 		return 0

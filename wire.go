@@ -90,7 +90,7 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		return err
 	}
 	if !p.flights.enter() {
-		return lost(w.Err(), x.info.Method, p)
+		return notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
 	defer p.flights.leave()
 	ctx, cancel := bounded(ctx, x.o.until(ctx))
@@ -141,7 +141,7 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 			Message: "the peer speaks " + p.Wire() + ", which has no streams"}
 	}
 	if !p.flights.enter() {
-		return nil, lost(w.Err(), x.info.Method, p)
+		return nil, notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
 	ctx, cancel := bounded(ctx, x.o.until(ctx))
 	stop := sync.OnceFunc(func() {
