@@ -266,6 +266,31 @@ func TestHandlerPanic(t *testing.T) {
 	}
 }
 
+// Without a Logger warnings and errors go to slog.Default(), on both sides, and nothing
+// below them.
+func TestDefaultLogger(t *testing.T) {
+	var logged log
+	before := slog.Default()
+	slog.SetDefault(logged.logger())
+	defer slog.SetDefault(before)
+	fail := func(context.Context, *Args) (*Product, error) { panic("on purpose") }
+	w := start(t, nil, func(s *weft.Server) error { return weft.Handle(s, "Panic.Unary", fail) })
+	s := weft.NewServices()
+	must(t, weft.Handle(s, "Panic.Unary", fail))
+	c := w.dial(&weft.ClientConfig{Services: s})
+	wantError(t, c.Call(t.Context(), "Panic.Unary", &Args{}, nil), weft.Internal, weft.Executed)
+	wantError(t, w.srv.Peers()[0].Call(t.Context(), "Panic.Unary", &Args{}, nil), weft.Internal, weft.Executed)
+	must(t, c.Close())
+	must(t, w.srv.Close())
+	text := logged.String()
+	if n := strings.Count(text, "handler panicked"); n != 2 {
+		t.Errorf("%d panics were logged, want 2:\n%s", n, text)
+	}
+	if strings.Contains(text, "level=INFO") || strings.Contains(text, "level=DEBUG") {
+		t.Errorf("logged without a logger:\n%s", text)
+	}
+}
+
 // Only what is no error has the code of none: else failures would be counted as success.
 func TestNoCodeIsUnknown(t *testing.T) {
 	for _, err := range []error{&weft.Error{Message: "bad"}, weft.Code(0), fmt.Errorf("wrapped: %w", &weft.Error{})} {
