@@ -12,7 +12,7 @@ import (
 // credit takes a CREDIT frame.
 func (rd *reader) credit(h wire.Header) error {
 	if st := rd.s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); st != nil {
-		return st.allow(int(h.Arg))
+		return st.allow(h.Arg)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"time"
 
@@ -201,6 +202,9 @@ func readHello(conn net.Conn, prefix []byte) (*wire.Hello, []byte, error) {
 		if err != nil {
 			return nil, nil, &helloError{wire.Internal, err}
 		}
+		// An int may have 32 bits; the other limits are bounded by the parser.
+		hello.MaxMessage = min(hello.MaxMessage, math.MaxInt32)
+		hello.MaxMetadata = min(hello.MaxMetadata, math.MaxInt32)
 		return hello, buf[head+int(h.Length) : have], nil
 	case wire.TypeGoAway:
 		return nil, nil, &goneError{wire.Status{Code: wire.Code(h.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}

@@ -453,13 +453,13 @@ func (st *Stream) copied(body []byte) *buffer {
 }
 
 // allow takes credit from the other side.
-func (st *Stream) allow(n int) error {
+func (st *Stream) allow(n uint32) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	if n > maxCredit-st.credit {
+	if int64(n) > maxCredit-int64(st.credit) {
 		return fmt.Errorf("stream %#x gets more credit than %d bytes", st.id, maxCredit)
 	}
-	st.credit += n
+	st.credit += int(n)
 	wakeUp(st.allowed)
 	return nil
 }

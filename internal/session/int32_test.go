@@ -1,0 +1,35 @@
+package session
+
+import (
+	"testing"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// A stream that is credited with more than an int of 32 bits holds ends the
+// connection, as any credit above the bound does.
+func TestCreditBeyondInt32(t *testing.T) {
+	for _, credit := range []uint32{maxCredit + 1, 1 << 31, 1<<32 - 1} {
+		p := newStranger(t, nil, chat())
+		p.greet(nil)
+		p.bind(0, "Echo.Chat")
+		p.request(0, 0, wire.FlagStream, "")
+		p.send(wire.Header{Type: wire.TypeCredit, ID: wire.ID(0, 0), Arg: credit}, nil)
+		p.expectGoAway(wire.Internal)
+	}
+}
+
+// A peer whose limits are above an int of 32 bits gets replies.
+func TestLimitsBeyondInt32(t *testing.T) {
+	for _, limit := range []uint32{1 << 31, 1<<32 - 1} {
+		p := newStranger(t, nil, echo())
+		h := strangerHello()
+		h.MaxMessage, h.MaxMetadata = limit, limit
+		p.greet(h)
+		p.bind(0, "Echo.Say")
+		p.request(0, 0, 0, "works")
+		if _, payload := p.expect(wire.TypeReply); string(payload) != "works" {
+			t.Errorf("a call of a peer with the limit %d gave %q", limit, payload)
+		}
+	}
+}
