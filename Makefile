@@ -29,12 +29,16 @@ build: ## build every package of every module
 vet: ## run go vet
 	@scripts/each.sh go vet ./...
 
+.PHONY: cross
+cross: ## vet for Windows, macOS, ARM and 32 bits, and run the root's tests with 32 bits
+	@scripts/cross.sh
+
 .PHONY: quick
 quick: ## run the tests that take seconds, without the race detector
 	@MODULES="$(QUICK)" scripts/each.sh go test ./...
 
 .PHONY: test
-test: need fmt-check tidy-check build vet lint race compat fuzz-short ## run all that continuous integration runs
+test: need fmt-check tidy-check build vet cross lint race compat fuzz-short ## run all that continuous integration runs
 
 .PHONY: race
 race: need registries ## run every test with the race detector, in a random order

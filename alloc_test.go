@@ -6,11 +6,11 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"syscall"
 	"testing"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/cputime"
 )
 
 // A call with codec raw allocates nothing, neither here nor there. The race
@@ -64,14 +64,14 @@ func BenchmarkDial(b *testing.B) {
 	must(b, srv.Register(Arith{}))
 	addr := serve(b, srv, "tcp://127.0.0.1:0")
 	b.ReportAllocs()
-	before := processorTime()
+	before := cputime.Used()
 	for b.Loop() {
 		c, err := weft.Dial(b.Context(), addr, nil)
 		must(b, err)
 		must(b, c.Call(b.Context(), "Arith.Mul", &Args{7, 8}, &Product{}))
 		must(b, c.Close())
 	}
-	b.ReportMetric(float64(processorTime()-before)/1e3/float64(b.N), "cpu-µs/op")
+	b.ReportMetric(float64(cputime.Used()-before)/1e3/float64(b.N), "cpu-µs/op")
 }
 
 // BenchmarkLarge is what a reply of 8 MiB costs, one call after the other. cpu-µs/op
@@ -88,21 +88,12 @@ func BenchmarkLarge(b *testing.B) {
 	var args, reply []byte
 	b.SetBytes(size)
 	b.ReportAllocs()
-	before := processorTime()
+	before := cputime.Used()
 	for b.Loop() {
 		must(b, c.Call(b.Context(), "Raw.Large", &args, &reply))
 		if len(reply) != size {
 			b.Fatalf("a reply of %d bytes", len(reply))
 		}
 	}
-	b.ReportMetric(float64(processorTime()-before)/1e3/float64(b.N), "cpu-µs/op")
-}
-
-// processorTime is what this process has used, in nanoseconds.
-func processorTime() int64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
+	b.ReportMetric(float64(cputime.Used()-before)/1e3/float64(b.N), "cpu-µs/op")
 }

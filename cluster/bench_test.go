@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
-	"syscall"
 	"testing"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/cputime"
 	"github.com/weftrpc/weft/registry/static"
 )
 
@@ -77,7 +77,7 @@ func measure(b *testing.B, c weft.Caller) {
 	b.SetParallelism(32)
 	b.ReportAllocs()
 	b.ResetTimer()
-	before := processorTime()
+	before := cputime.Used()
 	b.RunParallel(func(pb *testing.PB) {
 		var reply []byte
 		for pb.Next() && !failed.Load() {
@@ -87,14 +87,5 @@ func measure(b *testing.B, c weft.Caller) {
 			}
 		}
 	})
-	b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
-}
-
-// processorTime is what this process has used, in nanoseconds.
-func processorTime() int64 {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
+	b.ReportMetric(float64(cputime.Used()-before)/float64(b.N), "cpu-ns/op")
 }

@@ -28,6 +28,7 @@ func table() []row {
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
 		{"internal/logger", leaf, nil},
+		{"internal/cputime", leaf, nil},
 
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},

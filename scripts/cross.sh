@@ -1,0 +1,41 @@
+#!/bin/sh
+# Vets every module, tests included, for other systems and processors than this
+# machine's, and runs the tests of the root module as a 32-bit program where the
+# machine can run one. Nothing is built with cgo. The exit code is 1 when something
+# failed.
+#
+#	scripts/cross.sh                    # all targets
+#	scripts/cross.sh windows/amd64      # one, without the tests
+set -eu
+cd "$(dirname "$0")/.."
+export GOWORK=off CGO_ENABLED=0
+
+# unfit says why a module is not for a target; nothing when it is.
+unfit() {
+	case $1:$2 in
+	bench:windows/* | bench/*:windows/*) echo 'it stops processes and reads their clocks as Unix does' ;;
+	esac
+}
+
+failed=
+for target in ${*:-windows/amd64 darwin/amd64 darwin/arm64 linux/386 linux/arm64}; do
+	for module in $(scripts/modules.sh); do
+		why=$(unfit "$module" "$target")
+		if [ -n "$why" ]; then
+			printf '== %s: not for %s: %s\n' "$module" "$target" "$why"
+			continue
+		fi
+		printf '== %s: go vet ./... for %s\n' "$module" "$target"
+		(cd "$module" && GOOS=${target%/*} GOARCH=${target#*/} go vet ./...) || failed="$failed $module:$target"
+	done
+done
+
+# A 64-bit machine with Linux runs 32-bit programs of the same family.
+if [ $# -eq 0 ] && [ "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" = linux/amd64 ]; then
+	echo '== .: go test ./... as linux/386'
+	GOARCH=386 go test ./... || failed="$failed .:test-386"
+fi
+if [ -n "$failed" ]; then
+	printf 'FAILED:%s\n' "$failed" >&2
+	exit 1
+fi
