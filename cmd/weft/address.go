@@ -3,10 +3,11 @@ package main
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// address is where a registry is, and who asks.
+// address is where a registry is, and the credentials for it.
 type address struct {
 	kind           string // etcd, zookeeper and so on
 	tls            bool
@@ -17,14 +18,20 @@ type address struct {
 
 // parseAddress reads an address such as etcds://user:password@host:port,host:port/path.
 func parseAddress(text string) (address, error) {
-	kind, rest, found := strings.Cut(text, "://")
-	if !found || kind == "" {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found || scheme == "" {
 		// The text is not repeated: there may be a password in it.
 		return address{}, fmt.Errorf("registry: want an address such as etcd://127.0.0.1:2379; %w", errUsage)
 	}
-	a := address{kind: kind}
-	if plain, cut := strings.CutSuffix(kind, "s"); cut && kind != "nacos" && kind != "redis" {
+	a := address{kind: scheme}
+	if plain, cut := strings.CutSuffix(scheme, "s"); cut && slices.Contains(kinds(), plain) {
 		a.kind, a.tls = plain, true
+	}
+	switch {
+	case !slices.Contains(kinds(), a.kind):
+		return address{}, fmt.Errorf("registry: there is no kind %q, only %s; %w", scheme, strings.Join(kinds(), ", "), errUsage)
+	case a.kind == "file" && a.tls:
+		return address{}, fmt.Errorf("registry: a file has no TLS, want file:///path; %w", errUsage)
 	}
 	hosts, path, _ := strings.Cut(rest, "/")
 	a.path = path
@@ -43,6 +50,9 @@ func parseAddress(text string) (address, error) {
 	}
 	return a, nil
 }
+
+// kinds are the registries that can be asked. An s behind one of them asks for TLS.
+func kinds() []string { return []string{"etcd", "zookeeper", "consul", "redis", "nacos", "file"} }
 
 // prefix is the path with a slash before it, if there is one.
 func (a address) prefix() string {

@@ -11,12 +11,12 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/fileutil"
 )
 
-// lockFile is in every folder with the data of a registry, and locked while that is up.
+// lockFile is in every data folder, and locked while its registry runs.
 const lockFile = "weft.lock"
 
-// claim makes the folder of a registry if it is not there, and takes it for this
-// process until release is called. A folder that somebody else uses is refused: etcd
-// would wait for another etcd, and would write beside the files of anything else.
+// claim makes the folder of a registry if it is not there, and locks it for this
+// process until release is called. A folder in use is refused: etcd would wait for
+// another etcd, and would write beside the files of another program.
 func claim(folder string) (release func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return nil, fmt.Errorf("the data folder cannot be made; name another with -data: %w", err)
@@ -35,7 +35,7 @@ func claim(folder string) (release func(), err error) {
 	case errors.Is(err, fileutil.ErrLocked):
 		return nil, fmt.Errorf("the data folder %s is in use by another registry that is up; stop that one, or name another folder with -data", folder)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("the data folder belongs to somebody else; name another with -data: %w", err)
+		return nil, fmt.Errorf("this user may not write to the data folder; name another with -data: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("the data folder cannot be locked: %w", err)
 	}

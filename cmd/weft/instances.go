@@ -20,14 +20,14 @@ import (
 const instancesHelp = `Lists the servers that are registered, of one service or of all, with the state and the weight
 that clients give them: the rules of the service are applied, and the last column names those
 that made a difference. SEEN is how long ago the server last refreshed its registration, which it should
-do three times within its TTL; only etcd knows. LOAD is what it last said of its work: calls that
-run, calls a second, mean time of a call. Columns without anything in them are left out.
+do three times within its TTL; only etcd knows. LOAD is what it last reported: calls
+in flight, calls a second, mean time of a call. Empty columns are left out.
 
 	weft instances
 	weft instances -registry etcd://10.0.0.1:2379,10.0.0.2:2379 Arith
 	weft instances -registry consul://127.0.0.1:8500 Arith
 
-Only etcd can be asked for all services; of another registry name one.
+Only etcd can list all services; with another registry, name one.
 `
 
 // instances lists what is registered, of one service or of all.
@@ -45,9 +45,10 @@ func (p *program) instances(ctx context.Context, args []string) error {
 		return err
 	}
 	defer reg.Close()
-	if len(services) == 0 {
+	named := len(services) > 0
+	if !named {
 		if address.kind != "etcd" {
-			return fmt.Errorf("instances: which service? Only etcd can be asked for all; %w", errUsage)
+			return fmt.Errorf("instances: name a service, since only etcd can list them all; %w", errUsage)
 		}
 		if services, err = etcd.Services(ctx, address.etcd()); err != nil {
 			return fmt.Errorf("%s: %w", reg.Name(), err)
@@ -74,10 +75,13 @@ func (p *program) instances(ctx context.Context, args []string) error {
 		}
 		t.add(snapshot, silent, p.inForce(service, rules))
 	}
+	if len(t.lines) == 0 && named {
+		return unknown(ctx, address, reg, services[0])
+	}
 	return p.print(t, reg.Name())
 }
 
-// inForce returns the rules of a document, and complains if they cannot be used.
+// inForce returns the rules of a document. It warns and returns nil if they cannot be used.
 func (p *program) inForce(service string, doc registry.Document) *route.Rules {
 	if doc.Version == 0 {
 		return nil
@@ -89,6 +93,29 @@ func (p *program) inForce(service string, doc registry.Document) *route.Rules {
 	}
 	return rules
 }
+
+// unknown is the error of a service of which no server is registered. It names the
+// services that have one where the registry can list them.
+func unknown(ctx context.Context, a address, reg *registry.Registry, service string) error {
+	err := fmt.Errorf("no server of %s is registered in %s", service, reg.Name())
+	if a.kind != "etcd" {
+		return err
+	}
+	switch known, failed := etcd.Services(ctx, a.etcd()); {
+	case failed != nil:
+		return fmt.Errorf("%w, and the services there cannot be listed: %w", err, failed)
+	case len(known) == 0:
+		return fmt.Errorf("%w, and none of any other service", err)
+	case len(known) > maxNamed:
+		return fmt.Errorf("%w, only servers of %s and %d more services; 'weft instances' lists all",
+			err, strings.Join(known[:maxNamed], ", "), len(known)-maxNamed)
+	default:
+		return fmt.Errorf("%w, only servers of %s", err, strings.Join(known, ", "))
+	}
+}
+
+// maxNamed is how many services an error names.
+const maxNamed = 20
 
 // ask returns what the registry has of a service now.
 func ask(ctx context.Context, reg *registry.Registry, service string) (*registry.Snapshot, error) {
@@ -139,7 +166,7 @@ func (t *table) add(snapshot *registry.Snapshot, silent map[string]time.Duration
 	}
 }
 
-// line has a cell for each column; "" where there is nothing to say.
+// line has a cell for each column; "" is an empty one.
 func line(i *weft.Instance, seen string, effect *route.Effect) []string {
 	id, load := i.ID, ""
 	if id == i.Address {

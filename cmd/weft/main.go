@@ -4,8 +4,8 @@
 //	weft instances [service]   list the servers that are registered
 //	weft rules show service    show the rules by which clients route calls
 //
-// "weft help" lists all commands, "weft up -h" explains one. The exit code is 1 when
-// something failed, and 2 when the arguments make no sense.
+// "weft help" lists all commands, "weft help up" explains one. The exit code is 1 when
+// something failed, and 2 when the arguments are wrong.
 package main
 
 import (
@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -44,12 +45,12 @@ const usage = `weft runs a registry, and shows and changes what is in one.
 	weft rules apply service [file]        put new rules into force
 	weft rules rollback service version    put rules of an older version into force
 
-"weft up -h" and so on explain one of them. All but up ask the registry at -registry or
-$WEFT_REGISTRY, which is etcd://127.0.0.1:2379 if nothing is said; ZooKeeper, Consul, Redis,
+"weft help up", "weft help rules apply" and so on explain one of them. All but up ask the registry at -registry or
+$WEFT_REGISTRY, which is etcd://127.0.0.1:2379 by default; ZooKeeper, Consul, Redis,
 Nacos and files are asked as well.
 `
 
-// errUsage is for arguments that make no sense.
+// errUsage marks errors in the arguments.
 var errUsage = errors.New("see 'weft help'")
 
 // main runs a command and returns the exit code.
@@ -72,23 +73,40 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("there is no command; %w", errUsage)
 	}
-	switch command, args := args[0], args[1:]; command {
+	command, args := args[0], args[1:]
+	if isHelp(command) {
+		return p.help(ctx, args)
+	}
+	switch command {
 	case "up":
 		return p.up(ctx, args)
 	case "instances":
 		return p.instances(ctx, args)
 	case "rules":
 		return p.rules(ctx, args)
-	case "help", "-h", "-help", "--help":
-		_, err := io.WriteString(p.out, usage)
-		return err
 	default:
 		return fmt.Errorf("there is no command %q; %w", command, errUsage)
 	}
 }
 
-// errFlag is for flags that package flag has complained about.
-var errFlag = errors.New("the flags make no sense")
+func isHelp(word string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, word)
+}
+
+// help explains a command, given as words such as "rules" and "apply", or lists
+// all commands.
+func (p *program) help(ctx context.Context, command []string) error {
+	if len(command) == 0 || len(command) == 1 && command[0] == "rules" || isHelp(command[0]) {
+		_, err := io.WriteString(p.out, usage)
+		return err
+	}
+	// The help of a command is what was asked for, so it is output here.
+	asked := &program{in: p.in, out: p.out, log: p.out}
+	return asked.run(ctx, append(slices.Clone(command), "-h"))
+}
+
+// errFlag is for flags that package flag has reported.
+var errFlag = errors.New("the flags are wrong")
 
 // flags makes an empty set of flags for a command.
 func (p *program) flags(command, arguments, help string) *flag.FlagSet {

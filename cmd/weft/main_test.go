@@ -81,7 +81,7 @@ func start(t *testing.T, args ...string) *process {
 	return p
 }
 
-// says waits until the program has written something.
+// says waits until the program has written a text.
 func (p *process) says(t *testing.T, text string) {
 	t.Helper()
 	eventually(t, 30*time.Second, func() error {
@@ -143,7 +143,7 @@ func localPort(t *testing.T) string { return fmt.Sprintf("127.0.0.1:%d", registr
 
 func TestUsage(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "")
-	nobody := "etcd://" + localPort(t)
+	absent := "etcd://" + localPort(t)
 	for _, test := range []struct {
 		name string
 		args []string
@@ -153,6 +153,12 @@ func TestUsage(t *testing.T) {
 		{"no command", nil, 2, "there is no command"},
 		{"an unknown command", []string{"dwon"}, 2, `"dwon"`},
 		{"help", []string{"help"}, 0, "weft rules rollback"},
+		{"help of a command by its name", []string{"help", "up"}, 0, "-peer-listen"},
+		{"help of a command of rules by its name", []string{"help", "rules", "apply"}, 0, "-force"},
+		{"help of rules by their name", []string{"help", "rules"}, 0, "weft rules rollback"},
+		{"help of help", []string{"help", "help"}, 0, "weft rules rollback"},
+		{"help of an unknown command", []string{"help", "dwon"}, 2, `"dwon"`},
+		{"help of rules and a command", []string{"rules", "help", "apply"}, 0, "-force"},
 		{"help of rules", []string{"rules", "-h"}, 0, "weft rules rollback"},
 		{"help of a command", []string{"up", "-h"}, 0, "-peer-listen"},
 		{"an unknown flag", []string{"up", "-listen", "x"}, 2, "-listen"},
@@ -164,12 +170,16 @@ func TestUsage(t *testing.T) {
 		{"a version that is none", []string{"rules", "rollback", "Arith", "six"}, 2, `"six"`},
 		{"a call without a method", []string{"rules", "check", "-call", " ", "Arith"}, 2, "no method"},
 		{"metadata without a value", []string{"rules", "check", "-call", "Mul user", "Arith"}, 2, `"user"`},
-		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "which service?"},
+		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "name a service"},
 		{"a registry without a port", []string{"instances", "-registry", "etcd://127.0.0.1"}, 1, "127.0.0.1"},
-		{"a registry that is not there", []string{"instances", "-registry", nobody}, 1, "connection refused"},
-		{"a service of a registry that is not there", []string{"instances", "-registry", nobody, "Arith"}, 1, "connection refused"},
-		{"rules of a registry that is not there", []string{"rules", "show", "-registry", nobody, "Arith"}, 1, "connection refused"},
-		{"a file that is not there", []string{"rules", "check", "-registry", nobody, "Arith", "/nowhere/rules.json"}, 1, "/nowhere/rules.json"},
+		{"a registry that is not there", []string{"instances", "-registry", absent}, 1, "connection refused"},
+		{"a service of a registry that is not there", []string{"instances", "-registry", absent, "Arith"}, 1, "connection refused"},
+		{"rules of a registry that is not there", []string{"rules", "show", "-registry", absent, "Arith"}, 1, "connection refused"},
+		{"a file that is not there", []string{"rules", "check", "-registry", absent, "Arith", "/nowhere/rules.json"}, 1, "/nowhere/rules.json"},
+		{"no time for the registry", []string{"instances", "-timeout", "0"}, 2, "-timeout is 0s"},
+		{"less than no time for the rules", []string{"rules", "show", "-timeout", "-1s", "Arith"}, 2, "-timeout is -1s"},
+		{"a registry of an unknown kind", []string{"instances", "-registry", "bogus://x"}, 2, `no kind "bogus", only etcd, `},
+		{"a registry's file that is not there", []string{"instances", "-registry", "file:///nonexistent", "Arith"}, 1, "/nonexistent: no such file"},
 		{"an address without a port", []string{"up", "-listen", "127.0.0.1"}, 2, "-listen"},
 		{"an address that is a name", []string{"up", "-listen", "example.org:2379"}, 2, "example.org"},
 		{"a member that is not of the cluster", []string{"up", "-name", "n3", "-cluster", "n1=http://127.0.0.1:1,n2=http://127.0.0.1:2"}, 2, "n1, n2"},
@@ -186,8 +196,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestHelp asks every command for help, which is short enough for a terminal, has an
-// example, and tells no secrets.
+// TestHelp asks every command for help: it fits a terminal, shows the flags, and
+// contains no secrets. 'weft help' writes the same to the standard output.
 func TestHelp(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "etcd://me:secret@127.0.0.1:1")
 	for _, command := range []string{"up", "instances", "rules show", "rules history", "rules check", "rules apply", "rules rollback"} {
@@ -195,6 +205,9 @@ func TestHelp(t *testing.T) {
 			code, out, log := run(t, "", append(strings.Fields(command), "-h")...)
 			if code != 0 || out != "" || !strings.HasPrefix(log, "weft "+command+" [flags]") || !strings.Contains(log, "\n\nFlags:\n") {
 				t.Errorf("the exit code is %d and the help is:\n%s%s", code, out, log)
+			}
+			if _, asked, _ := run(t, "", append([]string{"help"}, strings.Fields(command)...)...); asked != log {
+				t.Errorf("'weft help %s' writes %q, want what -h writes", command, asked)
 			}
 			if strings.Contains(log, "secret") {
 				t.Errorf("the help tells the password:\n%s", log)
@@ -231,7 +244,7 @@ func TestAddress(t *testing.T) {
 			}
 		})
 	}
-	for _, text := range []string{"etcd://%zz@a:1", "etcd://me:%zzsecret@a:1", "secret", "://secret", "redis:///0"} {
+	for _, text := range []string{"etcd://%zz@a:1", "etcd://me:%zzsecret@a:1", "secret", "://secret", "redis:///0", "postgres://a", "files:///a", "nacosss://a", "s://a"} {
 		_, err := parseAddress(text)
 		if !errors.Is(err, errUsage) {
 			t.Errorf("the address %q: %v", text, err)
@@ -243,18 +256,27 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestKinds opens a registry of every kind, which asks none of them yet.
+// TestKinds opens a registry of every kind. No server is asked by that.
 func TestKinds(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(folder+"/registry.json", []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Servers have registered beside a file that is not there.
+	if err := os.Mkdir(folder+"/own.json.d", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct{ text, want string }{
 		{"etcd://a:1", "etcd a:1"},
 		{"zookeeper://a,b:2/shop", "a:2181,b:2"},
 		{"consul://a:8500", "a:8500"},
 		{"redis://a/3", "a:6379/3"},
 		{"nacos://a:8848/shop", "a:8848"},
-		{"file://" + t.TempDir() + "/registry.json", "registry.json"},
+		{"file://" + folder + "/registry.json", "registry.json"},
+		{"file://" + folder + "/own.json", "own.json"},
+		{"file://" + folder + "/other.json", "no such file"},
 		{"consul://a:1,b:2", errUsage.Error()},
 		{"redis://a/three", errUsage.Error()},
-		{"postgres://a", "only etcd, zookeeper, consul, redis, nacos and file"},
 	} {
 		t.Run(test.text, func(t *testing.T) {
 			a, err := parseAddress(test.text)
@@ -288,7 +310,9 @@ func TestAnotherKind(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", []string{"instances"}, 2, "which service?"},
+		{"", []string{"instances", "Greeter"}, 1, "no server of Greeter is registered in file"},
+		{"{}", []string{"rules", "apply", "Greeter"}, 1, "no server of Greeter"},
+		{"", []string{"instances"}, 2, "name a service"},
 		{"", []string{"instances", "Arith"}, 0, "tcp://10.0.0.7:8972  on     100     2.0"},
 		{someRules, []string{"rules", "apply", "Arith"}, 0, "version 1"},
 		{"", []string{"instances", "Arith"}, 0, `weight 5 by rule "canary"`},
@@ -301,7 +325,7 @@ func TestAnotherKind(t *testing.T) {
 	}
 }
 
-// TestWriteFails has nobody who reads the help.
+// TestWriteFails writes the help to a pipe that is closed.
 func TestWriteFails(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()

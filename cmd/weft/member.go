@@ -29,7 +29,7 @@ func (m *member) config() (*embed.Config, error) {
 		return nil, err
 	}
 	cfg.Dir, cfg.Name = dir, m.name
-	// Instances change all the time, and nobody asks for the past.
+	// Instances change all the time, and their past is not needed.
 	cfg.AutoCompactionMode, cfg.AutoCompactionRetention = embed.CompactorModePeriodic, "10m"
 
 	peer, peerListen, err := m.peer()
@@ -54,8 +54,9 @@ func (m *member) config() (*embed.Config, error) {
 	return cfg, nil
 }
 
-// peer returns where the other members find this one, and where it listens for them.
-// One that is alone has none, and listens where nobody looks, since etcd wants to.
+// peer returns the address of this member for the others, and the one it listens at.
+// A member that is alone gets a port of the loopback address that nothing connects to,
+// since etcd requires one.
 func (m *member) peer() (peer, listen *url.URL, err error) {
 	if m.cluster == "" {
 		if m.peerListen != "" {
@@ -106,8 +107,8 @@ func listenURL(name, address string) (*url.URL, error) {
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
 }
 
-// reachable is a name or address of this machine at which others are likely to find
-// it: the one that other members use, or else its first that is not the loopback.
+// reachable is a name or address of this machine that others can likely reach: the one
+// that other members use, or else its first that is not the loopback.
 func reachable(cluster string, peer *url.URL) string {
 	if cluster != "" {
 		return peer.Hostname()

@@ -42,8 +42,11 @@ func sourceFlags(flags *flag.FlagSet) *source {
 	return s
 }
 
-// open opens the registry, and says where it is.
+// open opens the registry, and returns its address too.
 func (s *source) open() (address, *registry.Registry, error) {
+	if s.timeout <= 0 {
+		return address{}, nil, fmt.Errorf("-timeout is %v, want more than 0; %w", s.timeout, errUsage)
+	}
 	a, err := parseAddress(cmp.Or(s.text, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint))
 	if err != nil {
 		return address{}, nil, err
@@ -82,10 +85,22 @@ func (a address) open() (*registry.Registry, error) {
 			Addresses: a.hosts, Username: a.user, Password: a.password, Group: a.path, TLS: a.encryption(), Registry: plain(),
 		})
 	case "file":
-		cfg := plain()
-		return file.New("/"+a.path, &cfg)
+		return openFile("/" + a.path)
 	}
-	return nil, fmt.Errorf("registry: there is no kind %q, only etcd, zookeeper, consul, redis, nacos and file; %w", a.kind, errUsage)
+	return nil, fmt.Errorf("registry: the kind %q cannot be opened; %w", a.kind, errUsage)
+}
+
+// openFile opens the registry of a file that exists, or of the folder beside it in
+// which servers register. Without either the registry would be empty, which for a
+// command is more likely a mistake in the path.
+func openFile(path string) (*registry.Registry, error) {
+	if _, err := os.Stat(path); err != nil {
+		if _, beside := os.Stat(path + ".d"); beside != nil {
+			return nil, fmt.Errorf("registry: %w, and no server has registered in %s.d", err, path)
+		}
+	}
+	cfg := plain()
+	return file.New(path, &cfg)
 }
 
 // etcd is how to reach an etcd.
@@ -103,5 +118,6 @@ func (a address) encryption() *tls.Config {
 	return &tls.Config{}
 }
 
-// plain makes a registry tell what it has now, and not what is believed.
+// plain makes a registry report what it has now: without the cache, and without
+// protection against lists that shrink.
 func plain() registry.Config { return registry.Config{NoCache: true, Protect: -1} }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/registry"
@@ -21,7 +23,11 @@ func (p *program) rules(ctx context.Context, args []string) error {
 	if len(args) == 0 {
 		return fmt.Errorf("rules: show, history, check, apply or rollback is missing; %w", errUsage)
 	}
-	switch verb, args := args[0], args[1:]; verb {
+	verb, args := args[0], args[1:]
+	if isHelp(verb) {
+		return p.help(ctx, append([]string{"rules"}, args...))
+	}
+	switch verb {
 	case "show":
 		return p.rulesShow(ctx, args)
 	case "history":
@@ -32,9 +38,6 @@ func (p *program) rules(ctx context.Context, args []string) error {
 		return p.rulesApply(ctx, args)
 	case "rollback":
 		return p.rulesRollback(ctx, args)
-	case "help", "-h", "-help", "--help":
-		_, err := io.WriteString(p.out, usage)
-		return err
 	default:
 		return fmt.Errorf("rules: there is no %q, only show, history, check, apply and rollback; %w", verb, errUsage)
 	}
@@ -42,6 +45,7 @@ func (p *program) rules(ctx context.Context, args []string) error {
 
 // kept is the rules of a service, as the registry keeps them.
 type kept struct {
+	address address
 	reg     *registry.Registry
 	service string
 	doc     registry.Document
@@ -52,12 +56,12 @@ type kept struct {
 func with(ctx context.Context, s *source, service string, do func(context.Context, *kept) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	_, reg, err := s.open()
+	address, reg, err := s.open()
 	if err != nil {
 		return err
 	}
 	defer reg.Close()
-	k := &kept{reg: reg, service: service}
+	k := &kept{address: address, reg: reg, service: service}
 	if k.doc, err = reg.Load(ctx, cluster.RulesDocument(service)); err != nil {
 		return fmt.Errorf("%s: %w", reg.Name(), err)
 	}
@@ -180,13 +184,21 @@ func (p *program) rulesCheck(ctx context.Context, args []string) error {
 		return err
 	}
 	return with(ctx, source, args[0], func(ctx context.Context, k *kept) error {
-		return p.dryRun(ctx, k, rules, calls)
+		snapshot, err := ask(ctx, k.reg, k.service)
+		if err != nil {
+			return err
+		}
+		if len(snapshot.Instances) == 0 {
+			fmt.Fprintf(p.log, "weft: %v\n", unknown(ctx, k.address, k.reg, k.service))
+		}
+		return p.dryRun(k, rules, snapshot.Instances, calls)
 	})
 }
 
 const applyHelp = `Puts new rules of a service into force: all clients follow them within moments. They are checked
 first, and what they change is written. Rules that were made from an older version than the one
-in force are refused, so that nobody's change is lost.
+in force are refused, so that no change is lost. So are rules of a service of which no server is
+registered, unless -force is given: its name may be misspelled.
 
 	weft rules show Greeter >rules.json
 	vi rules.json
@@ -196,7 +208,8 @@ in force are refused, so that nobody's change is lost.
 // rulesApply replaces the rules.
 func (p *program) rulesApply(ctx context.Context, args []string) error {
 	flags := p.flags("rules apply", "service [file]", applyHelp)
-	source, by, note := sourceFlags(flags), flags.String("by", self(), "`who` does it, for the history"), flags.String("note", "", "`why`, for the history")
+	source, by, note := sourceFlags(flags), byFlag(flags), noteFlag(flags)
+	force := flags.Bool("force", false, "apply the rules even if no server of the service is registered")
 	args, err := parse(flags, args, 1, 2)
 	if err != nil {
 		return err
@@ -210,7 +223,14 @@ func (p *program) rulesApply(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return p.replace(ctx, k, next)
+		snapshot, err := ask(ctx, k.reg, k.service)
+		if err != nil {
+			return err
+		}
+		if len(snapshot.Instances) == 0 && !*force {
+			return fmt.Errorf("rules apply: %w; -force applies the rules all the same", unknown(ctx, k.address, k.reg, k.service))
+		}
+		return p.replace(ctx, k, next, snapshot.Instances)
 	})
 }
 
@@ -221,10 +241,10 @@ also when the rules that are kept now cannot be used.
 	weft rules rollback -note 'the canary was slow' Greeter 6
 `
 
-// rulesRollback brings old rules back.
+// rulesRollback puts old rules into force.
 func (p *program) rulesRollback(ctx context.Context, args []string) error {
 	flags := p.flags("rules rollback", "service version", rollbackHelp)
-	source, by, note := sourceFlags(flags), flags.String("by", self(), "`who` does it, for the history"), flags.String("note", "", "`why`, for the history")
+	source, by, note := sourceFlags(flags), byFlag(flags), noteFlag(flags)
 	args, err := parse(flags, args, 2, 2)
 	if err != nil {
 		return err
@@ -238,17 +258,21 @@ func (p *program) rulesRollback(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		return p.replace(ctx, k, next)
+		snapshot, err := ask(ctx, k.reg, k.service)
+		if err != nil {
+			return err
+		}
+		return p.replace(ctx, k, next, snapshot.Instances)
 	})
 }
 
 // replace writes what a new document changes, and stores it.
-func (p *program) replace(ctx context.Context, k *kept, next []byte) error {
+func (p *program) replace(ctx context.Context, k *kept, next []byte, instances []weft.Instance) error {
 	rules, err := route.Parse(next)
 	if err != nil {
 		return err
 	}
-	if err := p.dryRun(ctx, k, rules, nil); err != nil {
+	if err := p.dryRun(k, rules, instances, nil); err != nil {
 		return err
 	}
 	if err := k.reg.Store(ctx, cluster.RulesDocument(k.service), next, k.doc.Version); err != nil {
@@ -258,21 +282,26 @@ func (p *program) replace(ctx context.Context, k *kept, next []byte) error {
 	return err
 }
 
-// dryRun writes what proposed rules would change.
-func (p *program) dryRun(ctx context.Context, k *kept, proposed *route.Rules, sample calls) error {
+// dryRun writes what proposed rules would change for the instances.
+func (p *program) dryRun(k *kept, proposed *route.Rules, instances []weft.Instance, sample calls) error {
 	current := p.inForce(k.service, k.doc)
-	snapshot, err := ask(ctx, k.reg, k.service)
-	if err != nil {
-		return err
-	}
 	if sample == nil {
 		sample = asked(current, proposed)
 	}
-	report := route.DryRun(current, proposed, snapshot.Instances, nil)
-	// The calls say where calls of their kind go, and nothing of how many there are.
-	report.Calls = route.DryRun(current, proposed, snapshot.Instances, sample.of(k.service)).Calls
-	_, err = io.WriteString(p.out, report.String())
+	report := route.DryRun(current, proposed, instances, nil)
+	// The sample says where calls of a kind go, and nothing of how many there are.
+	report.Calls = route.DryRun(current, proposed, instances, sample.of(k.service)).Calls
+	_, err := io.WriteString(p.out, report.String())
 	return err
+}
+
+// byFlag and noteFlag are what the history keeps of a change.
+func byFlag(flags *flag.FlagSet) *string {
+	return flags.String("by", self(), "the `name` of the author, for the history")
+}
+
+func noteFlag(flags *flag.FlagSet) *string {
+	return flags.String("note", "", "the `reason`, for the history")
 }
 
 // self is the name of the user who runs the program; "" if it has none.

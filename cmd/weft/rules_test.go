@@ -76,6 +76,16 @@ func TestRules(t *testing.T) {
 	code, out, _ = rules(first, "check", "Arith")
 	wants(t, "check of the same rules", code, out, 0, "nothing changes")
 
+	// A service that no server has registered needs -force.
+	code, out, log = rules(someRules, "apply", "Aritj")
+	wants(t, "apply for an unknown service", code, out+log, 1, "no server of Aritj is registered in etcd", "only servers of Arith;", "-force")
+	code, out, log = rules(someRules, "check", "Aritj")
+	wants(t, "check for an unknown service", code, out+log, 0, "no server of Aritj", "only servers of Arith")
+	code, out, _ = rules("", "show", "Aritj")
+	wants(t, "show after a refusal", code, out, 0, "{}")
+	code, out, _ = rules(someRules, "apply", "-force", "Aritj")
+	wants(t, "apply with -force", code, out, 0, "version 1 of the rules of Aritj is in force")
+
 	// What was shown can be edited and applied, but only once.
 	edited := strings.Replace(first, `"weight": 5`, `"weight": 6`, 1)
 	code, out, _ = rules(edited, "apply", "-by", "bob", "Arith", "-")
@@ -112,7 +122,7 @@ func TestRulesHistory(t *testing.T) {
 	code, out, _ = rules("", "show", "Arith")
 	wants(t, "show after rollback", code, out, 0, `"weight": 1`, "too heavy")
 
-	// What somebody has stored by hand can be seen and rolled back.
+	// A document that was stored by hand can be seen and rolled back.
 	reg, err := etcd.New(etcd.Config{Endpoints: []string{listen}, Registry: registry.Config{NoCache: true}})
 	if err != nil {
 		t.Fatal(err)

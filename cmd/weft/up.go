@@ -16,10 +16,10 @@ import (
 )
 
 const upHelp = `Runs a registry on this machine until it is interrupted: an etcd, alone or as one member of a
-cluster. Servers and clients find it at the address that it says when it is up.
+cluster. Servers and clients find it at the address that it prints when it is up.
 
 	weft up                                     for this machine alone
-	weft up -listen :2379                       for others, too: keep strangers away from the port
+	weft up -listen :2379                       for other machines too: let no untrusted network reach the port
 	weft up -data /var/lib/weft -listen 10.0.0.1:2379 -name n1 -cluster \
 	    n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380
 `
@@ -74,7 +74,7 @@ func (p *program) serve(ctx context.Context, m *member, cfg *embed.Config) error
 		case err = <-etcd.Err():
 		}
 		level.SetLevel(silent)
-		// Watches go on for ever; etcd would wait for them for some seconds.
+		// Watches do not end by themselves; etcd would wait some seconds for them.
 		server.Stop()
 	case <-ctx.Done():
 		level.SetLevel(silent)
@@ -106,7 +106,7 @@ func startEtcd(ctx context.Context, cfg *embed.Config) (*embed.Etcd, error) {
 	}
 }
 
-// cause says what to do about an etcd that does not start.
+// cause adds what to do about an etcd that does not start.
 func cause(cfg *embed.Config, err error) error {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Addr == nil {
@@ -125,12 +125,12 @@ func cause(cfg *embed.Config, err error) error {
 	return err
 }
 
-// silent is the level at which etcd says nothing but what makes it panic.
+// silent is the level at which etcd logs only what makes it panic.
 const silent = zapcore.DPanicLevel
 
-// etcdLog is where etcd says what goes wrong while it runs. It is silent while etcd
-// starts, since the error tells that, and while it ends, when etcd reports its own
-// listeners closed.
+// etcdLog is the logger of the etcd, for errors while it runs. It is silent while etcd
+// starts, since the returned error is reported, and while it ends, when etcd logs that
+// its own listeners are closed.
 func (p *program) etcdLog() (*zap.Logger, zap.AtomicLevel) {
 	level := zap.NewAtomicLevelAt(silent)
 	format := zap.NewDevelopmentEncoderConfig()
@@ -138,14 +138,14 @@ func (p *program) etcdLog() (*zap.Logger, zap.AtomicLevel) {
 	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(format), zapcore.Lock(zapcore.AddSync(p.log)), level)), level
 }
 
-// welcome tells how to use the registry, and how to end it.
+// welcome writes how to use the registry, and how to stop it.
 func (m *member) welcome(p *program, cfg *embed.Config) {
 	endpoint := cfg.AdvertiseClientUrls[0].Host
 	fmt.Fprintf(p.out, `The registry is up at %s (etcd %s); Ctrl-C stops it.
 Its data is in %s.
 `, endpoint, version.Version, cfg.Dir)
 	if !loopback(&cfg.ListenClientUrls[0]) {
-		fmt.Fprintln(p.out, "It asks for no password: whoever reaches this address can change what is registered.")
+		fmt.Fprintln(p.out, "It asks for no password: anyone who reaches this address can change what is registered.")
 	}
 	fmt.Fprintf(p.out, `
 In servers and clients:

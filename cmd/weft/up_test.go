@@ -89,8 +89,8 @@ func listed(t *testing.T, registry string, words ...string) (fields []string) {
 	return fields
 }
 
-// TestUp is a newcomer's first day: a registry, a server, a client, a look at the
-// table, and an end.
+// TestUp runs a registry, a server and a client, lists the instances, and stops and
+// restarts the registry.
 func TestUp(t *testing.T) {
 	listen, data := localPort(t), filepath.Join(t.TempDir(), "data")
 	up := upAt(t, listen, data)
@@ -104,12 +104,16 @@ func TestUp(t *testing.T) {
 	if code, out, _ := run(t, "", "instances", "-registry", "etcd://"+listen); code != 0 || !strings.Contains(out, "nothing is registered") {
 		t.Errorf("of an empty registry the exit code is %d and the table is %q", code, out)
 	}
+	code, out, log := run(t, "", "instances", "-registry", "etcd://"+listen, "Arith")
+	wants(t, "instances of a service in an empty registry", code, out+log, 1, "no server of Arith is registered", "none of any other service")
 
 	address := serve(t, listen)
 	fields := listed(t, "etcd://"+listen, "Arith", "calculator", "here", "owner=tests", "on", "100", "s ago")
 	if len(fields) < 3 || fields[0] != "Arith" || fields[1] != "calculator" || fields[2] != address {
 		t.Fatalf("the line of the server is %q, want its address %s third", fields, address)
 	}
+	code, out, log = run(t, "", "instances", "-registry", "etcd://"+listen, "Greeter")
+	wants(t, "instances of an unknown service", code, out+log, 1, "no server of Greeter is registered", "only servers of Arith")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	c, err := weft.Dial(ctx, fields[2], nil)
@@ -143,7 +147,7 @@ func TestUp(t *testing.T) {
 	listed(t, "etcd://"+listen, "Arith", address)
 }
 
-// TestUpRefuses has what somebody else uses already.
+// TestUpRefuses names addresses and folders that are in use already.
 func TestUpRefuses(t *testing.T) {
 	listen, data := localPort(t), t.TempDir()
 	upAt(t, listen, data)
