@@ -19,7 +19,7 @@ all: build vet quick ## build, vet and test every module, without what takes lon
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## build every package of every module
@@ -38,7 +38,7 @@ quick: ## run the tests that take seconds, without the race detector
 	@MODULES="$(QUICK)" scripts/each.sh go test ./...
 
 .PHONY: test
-test: need fmt-check tidy-check build vet cross lint race compat fuzz-short ## run all that continuous integration runs
+test: need fmt-check tidy-check build vet cross lint race compat fuzz-short release-check ## run all that continuous integration runs
 
 .PHONY: race
 race: need registries ## run every test with the race detector, in a random order
@@ -47,6 +47,10 @@ race: need registries ## run every test with the race detector, in a random orde
 .PHONY: compat
 compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
+
+.PHONY: release-check
+release-check: need ## make a release in a temporary clone, and get every module from it
+	@scripts/release.sh v0.0.1-check
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME each (5m)
@@ -123,7 +127,7 @@ clean: ## remove what the targets above have written, and their tools
 
 .PHONY: need
 need:
-	@scripts/need.sh gcc python3 ip
+	@scripts/need.sh gcc git python3 ip
 
 $(STATICCHECK):
 	@mkdir -p $(@D)
