@@ -1,8 +1,10 @@
 package examples_test
 
 import (
+	"bufio"
 	"context"
-	"net"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +34,7 @@ func TestExamples(t *testing.T) {
 		{name: "streams", want: []string{`from the server: 1 2 3 4 5`, `from the client: the sum of 1000 numbers is 500500`,
 			`both ways: warp, WARP`, `both ways: cloth, CLOTH`}},
 		{name: "push", want: []string{`ann is asked: delete ann.txt\?`, `   ann.txt is deleted`, `   Files.Delete at .*: Aborted \(Executed\): .*`,
-			`the server tells all 3 clients`, `   ann heard: .*`, `   bob heard: .*`, `   cid heard: .*`}},
+			`the server tells all 3 clients`, `   ann got: .*`, `   bob got: .*`, `   cid got: .*`}},
 		{name: "metadata", want: []string{`metadata: trace 4711/front arrived at the back`, `deadline: the front was called with 3s, the back has (3|2.\d)s left`,
 			`default: a call without a deadline has 10s, the back has (10|9.\d)s left`, `reply metadata: \{cache="miss"\}`,
 			`timeout: DeadlineExceeded after .*; the back's context ended: context deadline exceeded`,
@@ -74,7 +76,7 @@ func build(t *testing.T, bin string) {
 	}
 }
 
-// output runs a program, which must succeed and complain of nothing.
+// output runs a program, which must succeed and write nothing to standard error.
 func output(t *testing.T, program string, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -88,8 +90,8 @@ func output(t *testing.T, program string, args ...string) string {
 	return stdout.String()
 }
 
-// hello runs the server and the client. They meet on a socket in a folder, since a
-// free port may be taken by somebody else before the server has it.
+// hello runs the server and the client over a socket in a folder, since another
+// program may take a free port before the server has it.
 func hello(t *testing.T, bin string) {
 	folder, err := os.MkdirTemp("", "weft") // t.TempDir may be too long for a socket
 	if err != nil {
@@ -99,18 +101,17 @@ func hello(t *testing.T, bin string) {
 	socket := filepath.Join(folder, "hello.sock")
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var log strings.Builder
 	server := exec.CommandContext(ctx, filepath.Join(bin, "server"), "-address", "unix://"+socket)
-	server.Stderr = &log
+	stderr, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for ctx.Err() == nil {
-		if conn, err := net.Dial("unix", socket); err == nil {
-			conn.Close()
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
+	log := bufio.NewReader(stderr)
+	if line, err := log.ReadString('\n'); line != "serving on unix://"+socket+"\n" {
+		t.Fatalf("the server began with %q, %v", line, err)
 	}
 	if got := output(t, filepath.Join(bin, "client"), "-address", "unix://"+socket, "-name", "Ada"); got != "Hello, Ada!\n" {
 		t.Errorf("the client printed %q", got)
@@ -122,8 +123,9 @@ func hello(t *testing.T, bin string) {
 	if err := server.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Wait(); err != nil || !strings.Contains(log.String(), "all calls have ended") {
-		t.Errorf("the server ended with %v and logged %q", err, log.String())
+	last, err := io.ReadAll(log) // before Wait, which closes the pipe
+	if err := errors.Join(err, server.Wait()); err != nil || string(last) != "all calls have ended\n" {
+		t.Errorf("the server ended with %v and logged %q", err, last)
 	}
 }
 

@@ -21,7 +21,7 @@ func square(ctx context.Context, t *Task) (*Result, error) {
 	select {
 	case <-time.After(time.Duration(t.Millis) * time.Millisecond):
 		return &Result{t.N * t.N}, nil
-	case <-ctx.Done(): // the caller has gone
+	case <-ctx.Done(): // the call was cancelled, its deadline passed or the connection was lost
 		return nil, ctx.Err()
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // appKeys are the keys of applications. A caller proves that it has the key
 // without sending it: it signs the method and the time of every call. A signature
-// that was overheard is good for that method and for a minute, no more.
+// that was recorded on the way is valid for that method and for a minute, no more.
 type appKeys map[string][]byte
 
 // window is how old a signature may be, and how far the clocks may differ.

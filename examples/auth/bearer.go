@@ -10,10 +10,9 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// issuer is an authorization server as in OAuth 2.0, in this very process: it
-// gives out tokens that mean nothing in themselves and can be asked about them, as
-// RFC 7662 has it. With a real one, introspect is a request over HTTP whose answer
-// is kept for some seconds.
+// issuer is an authorization server as in OAuth 2.0, in this process: it issues
+// opaque tokens and answers questions about them, as RFC 7662 describes. With a real
+// one, introspect is a request over HTTP whose answer is kept for some seconds.
 type issuer struct {
 	mu     sync.Mutex
 	tokens map[string]introspection
@@ -28,7 +27,7 @@ type introspection struct {
 
 func newIssuer() *issuer { return &issuer{tokens: make(map[string]introspection)} }
 
-// issue gives out a token.
+// issue makes a token.
 func (s *issuer) issue(subject string, lifetime time.Duration) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -37,7 +36,7 @@ func (s *issuer) issue(subject string, lifetime time.Duration) string {
 	return token
 }
 
-// introspect tells whether a token counts, and whose it is.
+// introspect returns whether a token is valid, and its subject.
 func (s *issuer) introspect(token string) introspection {
 	s.mu.Lock()
 	defer s.mu.Unlock()

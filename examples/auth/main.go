@@ -1,4 +1,4 @@
-// Command auth lets callers in by four kinds of credentials: a fixed token, a user
+// Command auth accepts callers by four kinds of credentials: a fixed token, a user
 // with a password, a bearer token that expires, and an application key that signs
 // every call. Each kind has a file of its own.
 //
@@ -14,21 +14,21 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// Nobody is the request, Greeting the reply.
+// Empty is the request, Greeting the reply.
 type (
-	Nobody   struct{}
+	Empty    struct{}
 	Greeting struct{ Text string }
 )
 
-// account is who has called. It is whatever the server's authentication returns.
+// account is the caller, as the server's authentication returns it.
 type account struct{ Name, How string }
 
-func whoAmI(ctx context.Context, _ *Nobody) (*Greeting, error) {
+func whoAmI(ctx context.Context, _ *Empty) (*Greeting, error) {
 	caller := weft.PrincipalFrom(ctx).(*account)
 	return &Greeting{"you are " + caller.Name + ", by " + caller.How}, nil
 }
 
-// verifier decides over one kind of credentials.
+// verifier checks one kind of credentials.
 type verifier func(token string, call *weft.CallInfo) (*account, error)
 
 // authenticate chooses the verifier by the scheme of the credential. It runs before
@@ -37,7 +37,7 @@ func authenticate(by map[string]verifier) func(context.Context, weft.Credential,
 	return func(_ context.Context, cred weft.Credential, call *weft.CallInfo) (any, error) {
 		verify := by[cred.Scheme]
 		if verify == nil {
-			return nil, fmt.Errorf("credentials of the scheme %q are not taken here", cred.Scheme)
+			return nil, fmt.Errorf("credentials of the scheme %q are not accepted here", cred.Scheme)
 		}
 		return verify(cred.Token, call)
 	}
@@ -79,7 +79,7 @@ func run(ctx context.Context) error {
 	attempts := []struct {
 		what       string
 		credential func(context.Context, string) (weft.Credential, error)
-		want       weft.Code // 0: let in
+		want       weft.Code // 0: accepted
 	}{
 		{"the right token", weft.StaticCredential("Static", "s3cret"), 0},
 		{"a wrong token", weft.StaticCredential("Static", "guess"), weft.Unauthenticated},
@@ -108,7 +108,7 @@ func ask(ctx context.Context, address string, credential func(context.Context, s
 		return "", err
 	}
 	defer c.Close()
-	greeting, err := weft.Invoke[Greeting](ctx, c, "Account.WhoAmI", &Nobody{})
+	greeting, err := weft.Invoke[Greeting](ctx, c, "Account.WhoAmI", &Empty{})
 	if err != nil {
 		return err.Error(), err
 	}

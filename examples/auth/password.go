@@ -13,12 +13,12 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// users are those who may come in, with what is kept of their passwords. It is
-// slow on purpose: a server with many calls checks a password once, in
-// AuthenticateConn, or gives out a token for it.
+// users are the known users, with the hashes of their passwords. A check is slow
+// on purpose: a server with many calls checks a password once, in AuthenticateConn,
+// or issues a token for it.
 type users map[string]secret
 
-// secret is a password as it may be stored: nobody can read it back.
+// secret is a salted hash of a password.
 type secret struct{ salt, hash []byte }
 
 const rounds = 600_000
@@ -36,7 +36,7 @@ func newUsers(passwords map[string]string) (users, error) {
 	return u, nil
 }
 
-// verify takes what HTTP's Basic authentication sends.
+// verify takes a token of HTTP's Basic authentication.
 func (u users) verify(token string, _ *weft.CallInfo) (*account, error) {
 	plain, err := base64.StdEncoding.DecodeString(token)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // job. The client's side is weft.StaticCredential.
 func staticToken(token, name string) verifier {
 	return func(got string, _ *weft.CallInfo) (*account, error) {
-		// In constant time: how long it takes must not tell how much was right.
+		// In constant time, so that the time taken does not tell how much was right.
 		if subtle.ConstantTimeCompare([]byte(got), []byte(token)) != 1 {
 			return nil, errors.New("wrong token")
 		}

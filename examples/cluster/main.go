@@ -1,5 +1,5 @@
 // Command cluster shows three servers as one: they register themselves, a client
-// finds them, spreads its calls, does without one that goes, asks all at once, and
+// finds them, spreads its calls, goes on when one leaves, asks all at once, and
 // follows a rule that is stored while it runs.
 //
 // The registry is one in memory, so that nothing else has to run. With
@@ -54,7 +54,7 @@ func run(ctx context.Context) error {
 	idempotent := true
 	c, err := cluster.New(&cluster.Config{
 		Registry: reg,
-		Balancer: balance.RoundRobin(), // without one: the less busy of two, by latency
+		Balancer: balance.RoundRobin(), // nil: the faster of two random servers, by latency and load
 		Methods:  map[string]route.Method{"Stock.Get": {Idempotent: &idempotent}},
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func seen(ctx context.Context, c *cluster.Client, n int) error {
 	return fmt.Errorf("the client does not see %d servers:\n%v", n, c.Explain(ctx, "Stock.Get", nil))
 }
 
-// spread makes thirty calls and prints who answered them.
+// spread makes thirty calls and prints how many each server answered.
 func spread(ctx context.Context, c *cluster.Client, when string) error {
 	calls := make(map[string]int)
 	for range 30 {

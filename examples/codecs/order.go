@@ -64,7 +64,7 @@ func appendString(b []byte, s string) []byte {
 }
 
 // Unmarshal reads an order and returns how many bytes it had. Unlike generated
-// code it looks at every length before it believes it.
+// code it checks every length.
 func (o *Order) Unmarshal(buf []byte) (uint64, error) {
 	r := reader{rest: buf}
 	*o = Order{ID: r.uint32(), Customer: r.string()}

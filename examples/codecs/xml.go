@@ -9,8 +9,8 @@ import (
 	"github.com/weftrpc/weft/codec"
 )
 
-// xmlCodec is a codec of one's own: it needs a name and two methods. A codec in
-// earnest also runs codectest.Run in its tests.
+// xmlCodec is a custom codec: a name and two methods. A codec for production also
+// runs codectest.Run in its tests.
 type xmlCodec struct{}
 
 // Name is what the caller announces to the server.
@@ -28,13 +28,13 @@ func (xmlCodec) Decode(body []byte, v any) error {
 	if err != nil {
 		return err
 	}
-	target.SetZero() // encoding/xml leaves what it does not find
+	target.SetZero() // encoding/xml leaves fields that it does not find
 	d := xml.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(v); err != nil {
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("xml: there is something behind the document")
+		return errors.New("xml: there are bytes after the document")
 	}
 	return nil
 }

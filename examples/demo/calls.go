@@ -25,7 +25,7 @@ func (d *demo) connect() error {
 	}
 	for _, c := range d.load.clients {
 		if _, known := d.until(startTime, func() bool { return c.knows(d.ctx) == len(d.fleet.servers) }); !known {
-			return fmt.Errorf("after %v the servers are not known: %v", startTime, c.Explain(d.ctx, "Ledger.Read", nil))
+			return fmt.Errorf("the clients do not know the servers after %v: %v", startTime, c.Explain(d.ctx, "Ledger.Read", nil))
 		}
 	}
 	return nil
@@ -39,7 +39,7 @@ func (d *demo) introduce() error {
 	c := d.load.clients[0]
 	heading("Calls")
 	line("Servers A, B and C have registered with %v, which is", c.registry.Name())
-	line("'weft up'; it is all that the clients were told.")
+	line("'weft up'; the clients have no other address.")
 	fmt.Println()
 	for _, shown := range []func(context.Context, *client) error{typed, d.speed, stream, push, cancelled, failures} {
 		if err := shown(d.ctx, c); err != nil {
@@ -166,7 +166,7 @@ func push(ctx context.Context, c *client) error {
 	return nil
 }
 
-// cancelled gives a call up while its handler runs.
+// cancelled cancels a call while its handler runs.
 func cancelled(ctx context.Context, c *client) error {
 	given, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -190,14 +190,14 @@ func cancelled(ctx context.Context, c *client) error {
 	}
 	select {
 	case seen := <-c.reader.ended:
-		line("%-11s the caller was free after %s, its handler knew after %s", "a cancel", brief(back.Sub(at)), brief(seen.Sub(at)))
+		line("%-11s the caller was free after %s, its handler after %s", "a cancel", brief(back.Sub(at)), brief(seen.Sub(at)))
 		return nil
 	case <-time.After(patience):
-		return errors.New("the handler of a cancelled call was not told")
+		return errors.New("the handler of a cancelled call was not cancelled")
 	}
 }
 
-// failures shows an error of each outcome that a single call can bring about.
+// failures shows an error of each outcome that a single call can have.
 func failures(ctx context.Context, c *client) error {
 	for _, f := range []struct {
 		method  string
@@ -207,7 +207,7 @@ func failures(ctx context.Context, c *client) error {
 	}{
 		{"Ledger.Find", weft.NotFound, weft.Executed, "the handler ran"},
 		{"Ledger.Nope", weft.Unimplemented, weft.Refused, "no handler ran"},
-		{"Nobody.Find", weft.Unavailable, weft.NotSent, "nothing was sent"},
+		{"Absent.Find", weft.Unavailable, weft.NotSent, "nothing was sent"},
 	} {
 		err := c.Call(ctx, f.method, &Number{4711}, nil, weft.WithTimeout(patience/10))
 		e, ok := errors.AsType[*weft.Error](err)

@@ -17,7 +17,7 @@ import (
 // patience is how long a call may take.
 const patience = 2 * time.Second
 
-// client is one client of all servers, with its own view of the registry.
+// client is one client of all servers, with its own registry.
 type client struct {
 	*cluster.Client
 	registry *registry.Registry
@@ -37,19 +37,19 @@ func (r *Reader) Confirm(_ context.Context, q *Question) (*Answer, error) {
 	return &Answer{q.Text + " yes"}, nil
 }
 
-// Began says that Ledger.Wait runs.
+// Began is called when Ledger.Wait runs.
 func (r *Reader) Began(context.Context, *Nothing) (*Nothing, error) {
 	r.began <- struct{}{}
 	return &Nothing{}, nil
 }
 
-// Ended says when Ledger.Wait was told to end.
+// Ended is called with the time at which Ledger.Wait was cancelled.
 func (r *Reader) Ended(_ context.Context, at *Number) (*Nothing, error) {
 	r.ended <- time.Unix(0, at.N)
 	return &Nothing{}, nil
 }
 
-// newClient makes a client. It knows the registry, and no server.
+// newClient makes a client. It is given the registry and no server.
 func (d *demo) newClient() (*client, error) {
 	reg, err := d.fleet.connect()
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *demo) newClient() (*client, error) {
 		Health:   health.Config{Eject: d.times.eject},
 		Methods: map[string]route.Method{
 			"Ledger.*": {Timeout: patience},
-			// It may run more than once, so a second server may be asked when the first
+			// It may run more than once, so a second server may be called when the first
 			// one takes longer than usual.
 			"Ledger.Read": {Idempotent: &idempotent, FailMode: string(cluster.Failbackup)},
 		},

@@ -43,18 +43,18 @@ func (f *fleet) cache() string    { return filepath.Join(f.folder, "cache") }
 // startRegistry starts the registry, with what it has written before, and waits until
 // it serves.
 func (f *fleet) startRegistry() error {
-	complaints, err := os.OpenFile(filepath.Join(f.folder, "registry.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	log, err := os.OpenFile(filepath.Join(f.folder, "registry.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return err
 	}
-	defer complaints.Close()
-	f.registry, err = start(f.ctx, "weft up", complaints, f.program, "up", "-listen", f.endpoint, "-data", filepath.Join(f.folder, "registry"))
+	defer func() { _ = log.Close() }() // the process writes to it
+	f.registry, err = start(f.ctx, "weft up", log, f.program, "up", "-listen", f.endpoint, "-data", filepath.Join(f.folder, "registry"))
 	if err != nil {
 		return err
 	}
 	if err := f.registry.ready(f.ctx); err != nil {
-		said, _ := io.ReadAll(io.NewSectionReader(complaints, 0, 4<<10))
-		return fmt.Errorf("%w\n%s", err, said)
+		text, _ := io.ReadAll(io.NewSectionReader(log, 0, 4<<10))
+		return fmt.Errorf("%w\n%s", err, text)
 	}
 	return nil
 }
@@ -64,7 +64,7 @@ func (f *fleet) connect() (*registry.Registry, error) {
 	return etcd.New(etcd.Config{Endpoints: []string{f.endpoint}, Registry: registry.Config{CacheDir: f.cache()}})
 }
 
-// add starts servers. They make themselves known.
+// add starts servers, which register themselves.
 func (f *fleet) add(names ...string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -84,21 +84,21 @@ func (f *fleet) add(names ...string) error {
 // kill kills a server, in the middle of its calls.
 func (f *fleet) kill(name string) { f.servers[name].kill() }
 
-// freeze stops a server without its connections noticing, and thaw lets it go on.
+// freeze stops a server and leaves its connections open; thaw continues it.
 func (f *fleet) freeze(name string) error { return f.servers[name].freeze() }
 func (f *fleet) thaw(name string) error   { return f.servers[name].thaw() }
 
-// drain has a server leave, and returns how long that took.
+// drain has a server drain and exit, and returns how long that took.
 func (f *fleet) drain(name string) (time.Duration, error) {
 	began := time.Now()
 	err := f.servers[name].terminate()
 	return time.Since(began), err
 }
 
-// slow makes the work of a server take so many times as long.
+// slow multiplies the time that the work of a server takes.
 func (f *fleet) slow(name string, times int) error { return f.servers[name].tell("slow %d", times) }
 
-// drainAll has everybody who is left leave, the registry last.
+// drainAll drains the servers that still run, and ends the registry.
 func (f *fleet) drainAll() error {
 	var left []*process
 	for _, p := range f.servers {
@@ -115,7 +115,7 @@ func (f *fleet) drainAll() error {
 	return errors.Join(append(errs, f.registry.terminate())...)
 }
 
-// killAll ends whoever still runs; after a good end nobody does.
+// killAll kills the processes that still run; after a good end there are none.
 func (f *fleet) killAll() {
 	for _, p := range f.servers {
 		p.kill()

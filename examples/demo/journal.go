@@ -8,18 +8,17 @@ import (
 	"strconv"
 )
 
-// account is what became of the calls that must not run twice: what the callers were
-// told, compared with what the servers have in their journals.
+// account compares the results of the calls that must not run twice with the journals
+// of the servers.
 type account struct {
 	calls   int
 	twice   int // ran more than once
-	lost    int // have an answer, and did not run
-	denied  int // ran, and the caller was told that they did not
-	unknown int // of which the caller was told that nobody knows
+	lost    int // were answered, and did not run
+	denied  int // ran, and the error said that they did not
+	unknown int // failed with an unknown outcome
 }
 
-// compare finds out what became of every call. times says how often each number is in
-// the journals.
+// compare checks every call. times is how often each number is in the journals.
 func compare(books []booking, times map[int64]int) account {
 	a := account{calls: len(books)}
 	for _, n := range times {
@@ -60,7 +59,7 @@ func readJournal(path string, times map[int64]int) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it is only read
 	lines := bufio.NewScanner(file)
 	for lines.Scan() {
 		number, err := strconv.ParseInt(lines.Text(), 10, 64)

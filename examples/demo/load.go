@@ -36,13 +36,13 @@ type load struct {
 	books []booking
 }
 
-// booking is what the caller of Ledger.Book was told.
+// booking is the result of a call of Ledger.Book.
 type booking struct {
 	number int64
 	told   outcome
 }
 
-// outcome is what a caller knows of its call.
+// outcome is what the result of a call says about its handler.
 type outcome int
 
 const (
@@ -75,7 +75,7 @@ func (l *load) stop() {
 	l.callers.Wait()
 }
 
-// close ends the clients.
+// close closes the clients.
 func (l *load) close() error {
 	var errs []error
 	for _, c := range l.clients {
@@ -106,12 +106,12 @@ func (l *load) call(caller int, method string) {
 		}
 		l.note(method, number, reply, took, err)
 		if err != nil {
-			pause(l.ctx, workTime)
+			_ = pause(l.ctx, workTime) // the loop checks l.ctx
 		}
 	}
 }
 
-// right tells whether a reply is that of the call with a number.
+// right checks that a reply is that of the call with a number.
 func right(reply *message, number int64) error {
 	if reply.GetField22() != number {
 		return fmt.Errorf("call %d got the reply of call %d", number, reply.GetField22())
@@ -119,10 +119,10 @@ func right(reply *message, number int64) error {
 	return benchmark.Check(reply)
 }
 
-// note takes down how a call went.
+// note counts a call.
 func (l *load) note(method string, number int64, reply *message, took time.Duration, err error) {
 	if l.ctx.Err() != nil {
-		return // the demonstration was given up, and the call with it
+		return // the demonstration was interrupted, and the call with it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *load) note(method string, number int64, reply *message, took time.Durat
 	}
 }
 
-// outcomeOf is what an error says about whether the handler ran.
+// outcomeOf returns what an error says about whether the handler ran.
 func outcomeOf(err error) outcome {
 	if err == nil {
 		return ran

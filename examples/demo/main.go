@@ -1,14 +1,14 @@
 // Command demo shows the main job of weft in under a minute, with real processes on
 // this machine: servers that register themselves, clients that find them and call under
 // load, while one server is killed, one is added, one freezes, one is drained, the
-// registry goes away and comes back, and one server becomes slow.
+// registry stops and comes back, and one server becomes slow.
 //
 //	make demo
 //
 // The program is the clients. It starts itself again for each server, and the program
 // weft for the registry. Every reply is checked, every call that must not run twice is
-// looked for in the journals of the servers, and the table at the end says which
-// promises were kept. The exit code tells whether all were.
+// compared with the journals of the servers, and the table at the end says which
+// promises were kept. The exit code is 1 unless all were.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/weftrpc/weft/cluster"
 )
 
-// limit is how long the whole may take.
+// limit is how long the demonstration may take.
 const limit = time.Minute
 
 func main() {
@@ -46,24 +46,24 @@ func main() {
 func show(args []string) error {
 	flags := flag.NewFlagSet("demo", flag.ExitOnError)
 	program := flags.String("weft", "", "the `path` of the program weft, built from cmd/weft")
-	quick := flags.Bool("quick", false, "take ten seconds, to see that all works")
-	flags.Parse(args)
+	quick := flags.Bool("quick", false, "take ten seconds, to check that everything works")
+	_ = flags.Parse(args) // ExitOnError
 	if flags.NArg() > 0 {
-		return fmt.Errorf("%q: no arguments are wanted, see -h", flags.Args())
+		return fmt.Errorf("%q: there are no arguments, see -h", flags.Args())
 	}
 	if *program == "" {
-		return errors.New("the program weft is wanted with -weft; 'make demo' builds it")
+		return errors.New("-weft is missing: the path of the program weft; 'make demo' builds it")
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it was not over within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %v", limit))
 	defer cancel()
 
 	folder, err := os.MkdirTemp("", "weft-demo-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }() // what is left lies in the temporary folder
 	f, err := newFleet(ctx, *program, folder)
 	if err != nil {
 		return err
@@ -95,19 +95,19 @@ type demo struct {
 	verdict verdict
 	began   time.Time
 
-	usual float64              // which part of the calls of Ledger.Read is slow when nothing happens
+	usual float64              // the share of slow calls of Ledger.Read before anything happens
 	why   *cluster.Explanation // of a call while a server was frozen
 }
 
-// leave ends the callers and the clients, if they are still there.
+// leave stops the callers and closes the clients, if they still run.
 func (d *demo) leave() {
 	if d.load != nil {
 		d.load.stop()
-		d.load.close()
+		_ = d.load.close() // an error is reported by settle, which comes first
 	}
 }
 
-// run shows everything from the first process to the verdict.
+// run runs everything from the first process to the verdict.
 func (d *demo) run() error {
 	fmt.Printf("weft: a registry, servers that register, clients that find and call them\n")
 	fmt.Printf("%s, %s/%s, %d processors\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))

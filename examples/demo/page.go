@@ -58,7 +58,7 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
-// names are those of all servers that ever are, in the order of their columns.
+// names are those of all servers, in the order of their columns.
 const names = "ABCDE"
 
 // columns prints the head of the table of the phases.
@@ -87,15 +87,15 @@ func row(phase string, t *tally) {
 	line("%s", strings.TrimRight(b.String(), " "))
 }
 
-// bar draws a share as a cell that is so full.
+// bar draws a share as a cell that is filled to that height.
 func bar(share float64) string {
 	const levels = "▁▂▃▄▅▆▇█"
 	full := int(share*8 + 0.5)
 	return string([]rune(levels)[min(max(full, 1), 8)-1])
 }
 
-// progress shows on a terminal how a phase goes, in the place of its line, until stop is
-// called.
+// progress shows the counts of a phase on a terminal, in the place of its line, until
+// stop is called.
 func progress(phase string, peek func() (calls, failed int, since time.Duration)) (stop func()) {
 	if !terminal() {
 		return func() {}
@@ -123,7 +123,7 @@ func progress(phase string, peek func() (calls, failed int, since time.Duration)
 	}
 }
 
-// good marks what turned out well, bad what did not.
+// good and bad colour the marks of the verdict.
 func good(text string) string { return style("32", text) }
 func bad(text string) string  { return style("31", text) }
 
@@ -135,7 +135,7 @@ func style(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// terminal tells whether somebody watches.
+// terminal tells whether the output is a terminal.
 func terminal() bool {
 	info, err := os.Stdout.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"

@@ -12,15 +12,15 @@ import (
 	"github.com/weftrpc/weft/examples/internal/benchmark"
 )
 
-// The longest that a new server may take to be seen: when the registry is there, and
-// after it has come back.
+// seenWithin is how long a new server may take to get calls: after its start, and after
+// the registry has come back.
 const seenWithin = 5 * time.Second
 
-// enough is how many calls tell the servers' shares. On a machine that is busy with
-// something else they take longer.
+// enough is how many calls show the shares of the servers. On a busy machine they take
+// longer.
 const enough = 1000
 
-// perform shows the phases one after the other, under load.
+// perform runs the phases one after the other, under load.
 func (d *demo) perform() error {
 	heading("Under load")
 	line("%d callers of Ledger.Read, which is marked idempotent, and %d of Ledger.Book,", readers, bookers)
@@ -40,8 +40,8 @@ func (d *demo) perform() error {
 	return nil
 }
 
-// phase has an event happen, which may be nil, prints the line of the time that it and
-// what follows lasts, and returns how the calls went meanwhile.
+// phase runs an event, which may be nil, waits until the time of the phase is over, and
+// prints and returns its tally.
 func (d *demo) phase(name string, lasts time.Duration, event func() error) (*tally, error) {
 	d.load.next()
 	ends := time.Now().Add(lasts)
@@ -62,7 +62,7 @@ func (d *demo) phase(name string, lasts time.Duration, event func() error) (*tal
 	return t, nil
 }
 
-// until waits for something to become true, and returns how long that took.
+// until polls a condition, and returns how long it took to become true.
 func (d *demo) until(atMost time.Duration, is func() bool) (took time.Duration, ok bool) {
 	began := time.Now()
 	for {
@@ -85,7 +85,7 @@ func (d *demo) answers(server string) func() bool {
 	return func() bool { return d.load.answered(server) }
 }
 
-// steady is the time before anything happens.
+// steady is the phase in which nothing happens.
 func (d *demo) steady() error {
 	t, err := d.phase("three servers", d.times.steady, func() error {
 		d.until(5*patience, func() bool { calls, _, _ := d.load.peek(); return calls >= enough })
@@ -103,7 +103,7 @@ func (d *demo) steady() error {
 	return nil
 }
 
-// killed has a server end in the middle of its calls.
+// killed kills a server in the middle of its calls.
 func (d *demo) killed() error {
 	t, err := d.phase("A is killed", d.times.kill, func() error {
 		d.fleet.kill("A")
@@ -112,14 +112,14 @@ func (d *demo) killed() error {
 	if err != nil {
 		return err
 	}
-	// Each caller has at most one call under way.
+	// Each caller has at most one call in flight.
 	books := t.errors["Ledger.Book"]
 	d.verdict.note(t.errors["Ledger.Read"] == 0 && books <= bookers && t.told[unknown] == books,
 		"a killed server fails unmarked calls only", "%d that were in flight", books)
 	return nil
 }
 
-// added has a server come.
+// added starts a server.
 func (d *demo) added() error {
 	var took time.Duration
 	var seen bool
@@ -137,14 +137,14 @@ func (d *demo) added() error {
 	return nil
 }
 
-// frozen stops a server: its connections stay, and nothing comes any more.
+// frozen stops a server: its connections stay open, and it sends nothing.
 func (d *demo) frozen() error {
 	var took time.Duration
 	var out bool
 	t, err := d.phase("B is frozen", d.times.freeze, func() error {
 		err := d.fleet.freeze("B")
 		took, out = d.until(patience, func() bool { return !d.uses("B") })
-		pause(d.ctx, d.times.freeze/3)
+		_ = pause(d.ctx, d.times.freeze/3) // phase checks d.ctx
 		d.why = d.load.clients[0].Explain(d.ctx, "Ledger.Read", nil)
 		return err
 	})
@@ -157,12 +157,12 @@ func (d *demo) frozen() error {
 	return nil
 }
 
-// mostSlow is which part of the calls that may go to another server can be slow while
-// one is frozen, beside those that are slow anyway on a machine with other work.
+// mostSlow is the share of the idempotent calls that may be slow while a server is
+// frozen, beside those that are slow anyway on a busy machine.
 const mostSlow = 0.005
 
-// explain prints what matters of the explanation of a call while B was frozen. As a whole
-// it is its String.
+// explain prints a part of the explanation of a call while B was frozen. Its String is
+// the whole.
 func (d *demo) explain() {
 	heading("Where a call would go, asked while B was frozen (cluster.Explain)")
 	line("%s would go to %s; the list is from %s, %s old.", d.why.Method, d.why.Pick, d.why.Source, brief(d.why.Age))
@@ -171,7 +171,7 @@ func (d *demo) explain() {
 	}
 }
 
-// thawed lets it go on.
+// thawed continues it.
 func (d *demo) thawed() error {
 	var took time.Duration
 	var back bool
@@ -187,7 +187,7 @@ func (d *demo) thawed() error {
 	return nil
 }
 
-// drained has a server leave as for an update.
+// drained ends a server as for an update.
 func (d *demo) drained() error {
 	var took time.Duration
 	t, err := d.phase("C is drained", d.times.drain, func() (err error) {
@@ -201,34 +201,34 @@ func (d *demo) drained() error {
 	return nil
 }
 
-// registryAway ends the registry. A server and a client start meanwhile.
+// registryAway stops the registry. A server and a client start meanwhile.
 func (d *demo) registryAway() error {
 	var found string
-	var newcomer error
+	var late error
 	t, err := d.phase("registry is stopped", d.times.away, func() error {
 		d.fleet.registry.kill()
 		if err := d.fleet.add("E"); err != nil {
 			return err
 		}
-		found, newcomer = d.newcomer()
+		found, late = d.lateClient()
 		return nil
 	})
 	if err != nil {
 		return err
 	}
 	d.verdict.note(t.failed() == 0, "calls go on without the registry", "%d of %s failed", t.failed(), count(t.all()))
-	d.verdict.note(newcomer == nil, "a client that starts then has the cache", "%s", found)
+	d.verdict.note(late == nil, "a client that starts then has the cache", "%s", found)
 	return nil
 }
 
-// newcomer is a client that starts while the registry is away.
-func (d *demo) newcomer() (found string, err error) {
+// lateClient starts a client while the registry is stopped.
+func (d *demo) lateClient() (found string, err error) {
 	began := time.Now()
 	c, err := d.newClient()
 	if err != nil {
 		return err.Error(), err
 	}
-	defer c.close()
+	defer func() { _ = c.close() }() // the verdict is on its call
 	request, err := benchmark.New()
 	if err != nil {
 		return err.Error(), err
@@ -247,7 +247,7 @@ func (d *demo) newcomer() (found string, err error) {
 	return "answer after " + brief(took), nil
 }
 
-// registryBack starts the registry again, with the data it had.
+// registryBack starts the registry again, with its data.
 func (d *demo) registryBack() error {
 	var took time.Duration
 	var seen bool
@@ -266,7 +266,7 @@ func (d *demo) registryBack() error {
 	return nil
 }
 
-// noticed is how long clients have to see that a server has become slow.
+// noticed is how long clients have to notice that a server has become slow.
 const noticed = 500 * time.Millisecond
 
 // slowed makes the work of a server take ten times as long.
@@ -275,7 +275,7 @@ func (d *demo) slowed() error {
 		if err := d.fleet.slow("D", 10); err != nil {
 			return err
 		}
-		defer d.load.next() // what counts is what clients do when they have seen it
+		defer d.load.next() // the tally begins when clients have noticed
 		return pause(d.ctx, noticed)
 	})
 	if err != nil {
@@ -286,7 +286,7 @@ func (d *demo) slowed() error {
 	return nil
 }
 
-// settle ends everybody and compares what the callers know with what the servers know.
+// settle ends all processes and compares the results of the calls with the journals.
 func (d *demo) settle() error {
 	began := time.Now()
 	ended := errors.Join(d.load.close(), d.fleet.drainAll())
@@ -298,7 +298,7 @@ func (d *demo) settle() error {
 	all := d.load.total
 	for _, method := range []string{"Ledger.Read", "Ledger.Book"} {
 		if first := all.first[method]; first != nil {
-			heading(fmt.Sprintf("What the first caller was told whose %s failed (%s)", method, outcomeOf(first)))
+			heading(fmt.Sprintf("The first error of %s (%s)", method, outcomeOf(first)))
 			quote("", first.Error())
 		}
 	}
@@ -306,11 +306,11 @@ func (d *demo) settle() error {
 	d.verdict.note(all.errors["Ledger.Read"] == 0, "an idempotent call never fails", "%d of %s failed",
 		all.errors["Ledger.Read"], count(all.calls["Ledger.Read"]))
 	d.verdict.note(a.twice == 0 && a.calls > 0, "an unmarked call never runs twice", "%d of %s ran twice", a.twice, count(a.calls))
-	d.verdict.note(a.lost == 0 && a.denied == 0, "and its caller is told the truth", "%d wrong, %d \"may have run\"", a.lost+a.denied, a.unknown)
+	d.verdict.note(a.lost == 0 && a.denied == 0, "and its error says whether it ran", "%d wrong, %d \"may have run\"", a.lost+a.denied, a.unknown)
 	if ended != nil {
 		heading("What went wrong at the end")
 		quote("", ended.Error())
 	}
-	d.verdict.note(ended == nil, "who is asked to end ends well", "all in %s", brief(took))
+	d.verdict.note(ended == nil, "SIGTERM ends every process cleanly", "all in %s", brief(took))
 	return nil
 }

@@ -14,15 +14,15 @@ import (
 type process struct {
 	name  string
 	cmd   *exec.Cmd
-	input io.WriteCloser // a server ends when it does
-	lines chan string    // the first line that it says; "" when it has ended without
+	input io.WriteCloser // a server ends when it is closed
+	lines chan string    // the first line that it writes; "" when it ended without one
 	ended bool
 }
 
 // start starts a process. It is killed when ctx ends.
-func start(ctx context.Context, name string, complaints *os.File, program string, args ...string) (*process, error) {
+func start(ctx context.Context, name string, stderr *os.File, program string, args ...string) (*process, error) {
 	p := &process{name: name, cmd: exec.CommandContext(ctx, program, args...), lines: make(chan string, 1)}
-	p.cmd.Stderr = complaints
+	p.cmd.Stderr = stderr
 	input, err := p.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -40,12 +40,12 @@ func start(ctx context.Context, name string, complaints *os.File, program string
 		in := bufio.NewReader(output)
 		line, _ := in.ReadString('\n')
 		p.lines <- line
-		io.Copy(io.Discard, in)
+		_, _ = io.Copy(io.Discard, in) // it ends when the process does
 	}()
 	return p, nil
 }
 
-// ready waits until the process has said something.
+// ready waits until the process has written a line.
 func (p *process) ready(ctx context.Context) error {
 	select {
 	case line := <-p.lines:
@@ -64,8 +64,8 @@ func (p *process) tell(format string, args ...any) error {
 	return err
 }
 
-// terminate has the process come to its end by itself, which is an error unless all
-// was well.
+// terminate sends SIGTERM and waits for the process. An exit code other than 0 is an
+// error.
 func (p *process) terminate() error {
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("terminate %s: %w", p.name, err)
@@ -81,10 +81,10 @@ func (p *process) wait() error {
 	return nil
 }
 
-// kill ends the process at once, whatever it is doing.
+// kill ends the process at once.
 func (p *process) kill() {
 	if !p.ended {
-		p.cmd.Process.Kill()
-		p.wait() // that it was killed is no news
+		_ = p.cmd.Process.Kill() // it may just have ended
+		_ = p.wait()             // the error says that it was killed
 	}
 }

@@ -23,15 +23,15 @@ import (
 // message is that of the published RPC comparisons, 581 bytes.
 type message = benchmark.BenchmarkMessage
 
-// runServer is the process of a server: it makes itself known, serves until SIGTERM,
-// and drains.
+// runServer is the process of a server: it registers itself, serves until SIGTERM, and
+// drains.
 func runServer(args []string) error {
 	flags := flag.NewFlagSet("server", flag.ExitOnError)
-	name := flags.String("name", "", "by which the server is known")
+	name := flags.String("name", "", "the `ID` of the server")
 	endpoint := flags.String("registry", "", "where the registry is")
 	journal := flags.String("journal", "", "the file for the numbers of the calls that ran")
-	flags.Parse(args)
-	signal.Ignore(os.Interrupt) // Ctrl-C is for the parent to deal with
+	_ = flags.Parse(args)       // ExitOnError
+	signal.Ignore(os.Interrupt) // the parent handles Ctrl-C
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 
@@ -56,12 +56,11 @@ func runServer(args []string) error {
 	return errors.Join(err, reg.Close(), file.Close())
 }
 
-// Ledger is the service. Its methods are told from each other, and from streams, by
-// their types.
+// Ledger is the service.
 type Ledger struct {
 	name    string
 	journal *os.File
-	slow    atomic.Int64 // how many times as long as usual the work takes
+	slow    atomic.Int64 // the factor by which the work takes longer
 }
 
 // workTime is how long the work of a call takes, so that some are always under way.
@@ -80,7 +79,7 @@ func (l *Ledger) Book(ctx context.Context, m *message) (*message, error) {
 	return l.work(ctx, m)
 }
 
-// work takes its time and answers with the name of the server.
+// work waits and answers with the name of the server.
 func (l *Ledger) work(ctx context.Context, m *message) (*message, error) {
 	timer := time.NewTimer(time.Duration(l.slow.Load()) * workTime)
 	defer timer.Stop()
@@ -119,13 +118,13 @@ type (
 	Answer   struct{ Text string }
 )
 
-// Close asks its caller whether it is sure, over the connection that the caller made.
+// Close asks its caller for confirmation, over the connection that the caller made.
 func (l *Ledger) Close(ctx context.Context, _ *Nothing) (*Answer, error) {
 	return weft.Invoke[Answer](ctx, weft.PeerFrom(ctx), "Reader.Confirm", &Question{"close it?"})
 }
 
-// Wait does nothing until its caller gives it up. It tells the caller when it begins, and
-// when it learned that it may end.
+// Wait blocks until its caller cancels it. It calls the caller when it begins, and with
+// the time at which its context ended.
 func (l *Ledger) Wait(ctx context.Context, _ *Nothing) (*Nothing, error) {
 	caller := weft.PeerFrom(ctx)
 	if err := caller.Call(ctx, "Reader.Began", &Nothing{}, nil); err != nil {
@@ -143,7 +142,8 @@ func (l *Ledger) Find(_ context.Context, n *Number) (*Nothing, error) {
 	return nil, weft.Errorf(weft.NotFound, "there is no entry %d", n.N).WithReason("NO_SUCH_ENTRY")
 }
 
-// obey does what the parent says, and ends the process when the parent has gone.
+// obey follows the commands of the parent, and ends the process when the parent has
+// exited.
 func (l *Ledger) obey(parent *os.File) {
 	in := bufio.NewScanner(parent)
 	for in.Scan() {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// tally is how the calls of a phase went. A call counts in the phase in which it ends.
+// tally counts the calls of a phase. A call counts in the phase in which it ends.
 type tally struct {
 	began  time.Time
 	lasted time.Duration
@@ -28,7 +28,7 @@ func newTally() *tally {
 // tooLong is from when on a call counts as slow.
 const tooLong = 100 * time.Millisecond
 
-// add counts a call; one that took no time is not timed.
+// add counts a call; took is 0 for a call that is not timed.
 func (t *tally) add(method, server string, took time.Duration, err error) {
 	t.calls[method]++
 	if took > 0 {

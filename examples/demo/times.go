@@ -2,13 +2,13 @@ package main
 
 import "time"
 
-// times says how long each phase lasts, and how patient the clients are.
+// times is how long each phase lasts, and two settings of the clients.
 type times struct {
 	speed, steady, kill, add, freeze, thaw, drain, away, back, slow time.Duration
 
-	// The defaults of both are for servers that run for days.
-	eject time.Duration // how long a server that has stalled is left alone
-	warm  time.Duration // until a new server has its whole share
+	// The defaults of both suit servers that run for days.
+	eject time.Duration // how long a server that has stalled gets no calls
+	warm  time.Duration // until a new server has its full share
 }
 
 // full is the demonstration itself.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// finding is a promise and what was seen of it.
+// finding is a promise and what was measured of it.
 type finding struct {
 	promise string
 	seen    string
@@ -24,7 +24,7 @@ func (v *verdict) note(ok bool, promise, seen string, args ...any) {
 // print prints the table, and returns an error when a promise was not kept.
 func (v verdict) print(took time.Duration) error {
 	if len(v) == 0 {
-		return errors.New("nothing was seen")
+		return errors.New("nothing was measured")
 	}
 	heading("Verdict")
 	line("%-42s %s", "promise", "measured")

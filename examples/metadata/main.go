@@ -20,7 +20,7 @@ type (
 )
 
 // front passes every call on to the service Back. Its context carries the
-// deadline and the cancellation; metadata is passed on only when it says so.
+// deadline and the cancellation; metadata is passed on explicitly.
 func front(back *weft.Client) func(context.Context, *Page) (*Text, error) {
 	return func(ctx context.Context, p *Page) (*Text, error) {
 		trace := weft.MetadataFrom(ctx).Get("trace-id")
@@ -29,11 +29,11 @@ func front(back *weft.Client) func(context.Context, *Page) (*Text, error) {
 	}
 }
 
-// backend tells the channel how long its calls had, and how they ended.
+// backend sends to the channel how long its calls had, and how they ended.
 func backend(seen chan<- string) func(context.Context, *Page) (*Text, error) {
 	return func(ctx context.Context, p *Page) (*Text, error) {
 		if p.Path == "/slow" {
-			<-ctx.Done() // a handler that waits, waits for this as well
+			<-ctx.Done() // a handler that blocks must watch its context
 			seen <- "the back's context ended: " + ctx.Err().Error()
 			return nil, ctx.Err()
 		}
@@ -75,7 +75,7 @@ func run(ctx context.Context) error {
 	return errors.Join(metadata(ctx, c, seen), deadline(ctx, c, seen), cancelled(ctx, c, seen))
 }
 
-// metadata sends some and reads what comes back.
+// metadata sends metadata and reads that of the reply.
 func metadata(ctx context.Context, c *weft.Client, seen <-chan string) error {
 	var reply weft.Metadata
 	ctx = weft.WithMetadata(ctx, "trace-id", "4711")
@@ -104,7 +104,7 @@ func deadline(ctx context.Context, c *weft.Client, seen <-chan string) error {
 	return nil
 }
 
-// cancelled gives a call up.
+// cancelled cancels a call.
 func cancelled(ctx context.Context, c *weft.Client, seen <-chan string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	time.AfterFunc(100*time.Millisecond, cancel)

@@ -1,10 +1,11 @@
 // Command push shows calls from the server to its clients, over the connections
 // that the clients made: a handler asks its caller back before it answers, and the
-// server tells all who are connected.
+// server notifies all connected clients.
 package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
@@ -29,7 +30,7 @@ func deleteFile(ctx context.Context, f *File) (*Done, error) {
 		return nil, err
 	}
 	if !answer.Yes {
-		return nil, weft.Errorf(weft.Aborted, "the caller thought better of it")
+		return nil, weft.Errorf(weft.Aborted, "the caller said no")
 	}
 	return &Done{f.Name + " is deleted"}, nil
 }
@@ -54,9 +55,9 @@ func run(ctx context.Context) error {
 	go srv.Serve(l)
 	defer srv.Close()
 
-	heard := make(chan string, 3)
+	got := make(chan string, 3)
 	for _, name := range []string{"ann", "bob", "cid"} {
-		c, err := connect(ctx, l.Addr().String(), name, heard)
+		c, err := connect(ctx, l.Addr().String(), name, got)
 		if err != nil {
 			return err
 		}
@@ -71,11 +72,11 @@ func run(ctx context.Context) error {
 			fmt.Println("  ", done.Text)
 		}
 	}
-	return tellAll(ctx, srv, heard)
+	return tellAll(ctx, srv, got)
 }
 
 // connect makes a client that can be called.
-func connect(ctx context.Context, address, name string, heard chan<- string) (*weft.Client, error) {
+func connect(ctx context.Context, address, name string, got chan<- string) (*weft.Client, error) {
 	services := weft.NewServices()
 	if err := weft.Handle(services, "User.Confirm", func(ctx context.Context, q *Question) (*Answer, error) {
 		fmt.Printf("%s is asked: %s\n", name, q.Text)
@@ -84,7 +85,7 @@ func connect(ctx context.Context, address, name string, heard chan<- string) (*w
 		return nil, err
 	}
 	if err := weft.Handle(services, "User.Tell", func(ctx context.Context, n *News) (*struct{}, error) {
-		heard <- name + " heard: " + n.Text
+		got <- name + " got: " + n.Text
 		return &struct{}{}, nil
 	}); err != nil {
 		return nil, err
@@ -92,8 +93,8 @@ func connect(ctx context.Context, address, name string, heard chan<- string) (*w
 	return weft.Dial(ctx, address, &weft.ClientConfig{Services: services})
 }
 
-// tellAll pushes to every client and waits until all have heard.
-func tellAll(ctx context.Context, srv *weft.Server, heard <-chan string) error {
+// tellAll notifies every client and waits until all have got the news.
+func tellAll(ctx context.Context, srv *weft.Server, got <-chan string) error {
 	peers := srv.Peers()
 	fmt.Printf("the server tells all %d clients\n", len(peers))
 	for _, p := range peers {
@@ -103,10 +104,10 @@ func tellAll(ctx context.Context, srv *weft.Server, heard <-chan string) error {
 	}
 	for range peers {
 		select {
-		case line := <-heard:
+		case line := <-got:
 			fmt.Println("  ", line)
 		case <-time.After(5 * time.Second):
-			return fmt.Errorf("somebody has not heard")
+			return errors.New("a client has not got the news after 5 s")
 		}
 	}
 	return nil

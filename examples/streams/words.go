@@ -22,7 +22,7 @@ type Words struct{}
 func (Words) Count(ctx context.Context, r *Range, out *weft.Sender[Num]) error {
 	for n := r.From; n <= r.To; n++ {
 		if err := out.Send(&Num{n}); err != nil {
-			return err // the caller has gone
+			return err // the call was cancelled or the connection was lost
 		}
 	}
 	return nil

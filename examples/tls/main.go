@@ -1,6 +1,6 @@
 // Command tls makes both sides show certificates (mutual TLS), and changes the
-// server's certificate while it serves: new connections get the new one, old ones
-// live on. The certificates are made by certs.go, in a temporary folder.
+// server's certificate while it serves: new connections get the new one, existing ones
+// stay. The certificates are made by certs.go, in a temporary folder.
 package main
 
 import (
@@ -17,14 +17,14 @@ import (
 	"github.com/weftrpc/weft/transport/tls"
 )
 
-// Nobody is the request, Greeting the reply.
+// Empty is the request, Greeting the reply.
 type (
-	Nobody   struct{}
+	Empty    struct{}
 	Greeting struct{ Text string }
 )
 
-// whoAmI names its caller by the certificate that was verified.
-func whoAmI(ctx context.Context, _ *Nobody) (*Greeting, error) {
+// whoAmI returns the names in the verified certificate of its caller.
+func whoAmI(ctx context.Context, _ *Empty) (*Greeting, error) {
 	names := tls.PeerIdentity(*weft.PeerFrom(ctx).TLS())
 	return &Greeting{strings.Join(names, ", ")}, nil
 }
@@ -52,7 +52,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 
-	// The files are read again when they have changed; here at once, for the show.
+	// The files are read again when they have changed; here at once.
 	source, err := tls.Load(server, &tls.Config{CheckEvery: time.Millisecond})
 	if err != nil {
 		return err
@@ -91,14 +91,14 @@ func run(ctx context.Context) error {
 	if serial(before) == serial(after) {
 		return errors.New("the new connection has the old certificate")
 	}
-	if _, err := weft.Invoke[Greeting](ctx, before, "Account.WhoAmI", &Nobody{}); err != nil {
+	if _, err := weft.Invoke[Greeting](ctx, before, "Account.WhoAmI", &Empty{}); err != nil {
 		return err
 	}
 	fmt.Println("the old connection still works")
 
 	_, err = connect(ctx, address, tls.Files{CA: client.CA})
 	if err == nil {
-		return errors.New("a client without a certificate was let in")
+		return errors.New("a client without a certificate was accepted")
 	}
 	fmt.Println("a client without a certificate is refused:", err)
 	return nil
@@ -116,12 +116,12 @@ func connect(ctx context.Context, address string, files tls.Files) (*weft.Client
 	if err != nil {
 		return nil, err
 	}
-	who, err := weft.Invoke[Greeting](ctx, c, "Account.WhoAmI", &Nobody{})
+	greeting, err := weft.Invoke[Greeting](ctx, c, "Account.WhoAmI", &Empty{})
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
-	fmt.Printf("connected: the server showed certificate %s and knows the client as %s\n", serial(c), who.Text)
+	fmt.Printf("connected: the server showed certificate %s and knows the client as %s\n", serial(c), greeting.Text)
 	return c, nil
 }
 

@@ -22,7 +22,7 @@ type (
 func main() {
 	log.SetFlags(0)
 	address := flag.String("address", "tcp://127.0.0.1:8972", "where the server listens")
-	name := flag.String("name", "world", "whom to greet")
+	name := flag.String("name", "world", "the name in the greeting")
 	flag.Parse()
 	if err := run(context.Background(), *address, *name); err != nil {
 		log.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"context"
 	"flag"
 	"log"
+	"net"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,9 +24,17 @@ type (
 
 func greet(ctx context.Context, req *Hello) (*Greeting, error) {
 	if req.Name == "" {
-		return nil, weft.Errorf(weft.InvalidArgument, "whom shall I greet?")
+		return nil, weft.Errorf(weft.InvalidArgument, "the name is empty")
 	}
 	return &Greeting{Text: "Hello, " + req.Name + "!"}, nil
+}
+
+// listening is a hook that prints the address once the server listens on it.
+type listening struct{}
+
+// Listening is called by ListenAndServe.
+func (listening) Listening(addr net.Addr) {
+	log.Printf("serving on %s://%s", addr.Network(), addr)
 }
 
 func main() {
@@ -37,13 +46,12 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 
-	srv := weft.NewServer(nil)
+	srv := weft.NewServer(&weft.ServerConfig{Hooks: []any{listening{}}})
 	if err := weft.Handle(srv, "Greeter.Hello", greet); err != nil {
 		log.Fatal(err)
 	}
-	log.Printf("serving on %s until interrupted", *address)
 	if err := srv.ListenAndServe(ctx, *address); err != nil {
 		log.Fatal(err)
 	}
-	log.Print("all calls have ended, bye")
+	log.Print("all calls have ended")
 }
