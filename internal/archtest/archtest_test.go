@@ -87,7 +87,7 @@ func TestEveryRuleCanFail(t *testing.T) {
 
 func allSamples() map[string][]sample {
 	all := make(map[string][]sample)
-	for _, group := range []map[string][]sample{layerSamples(), moduleSamples(), sourceSamples(), docSamples(), budgetSamples(), testSamples()} {
+	for _, group := range []map[string][]sample{layerSamples(), moduleSamples(), sourceSamples(), docSamples(), budgetSamples(), sizeSamples(), testSamples()} {
 		for name, samples := range group {
 			all[name] = samples
 		}
