@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry/registrytest"
 )
 
@@ -84,7 +85,7 @@ func start(t *testing.T, args ...string) *process {
 // says waits until the program has written a text.
 func (p *process) says(t *testing.T, text string) {
 	t.Helper()
-	eventually(t, 30*time.Second, func() error {
+	polltest.Until(t, time.Minute, "the program says "+text, func() error {
 		select {
 		case <-p.exited:
 			if !strings.Contains(p.text(), text) {
@@ -111,21 +112,6 @@ func (p *process) terminate(t *testing.T, within time.Duration) int {
 		t.Fatalf("the program runs on %v after SIGTERM", within)
 	}
 	return p.cmd.ProcessState.ExitCode()
-}
-
-func eventually(t *testing.T, within time.Duration, try func() error) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("still after %v: %v", within, err)
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
 }
 
 // run runs a command to its end within this process.

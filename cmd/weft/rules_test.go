@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/etcd"
 )
@@ -176,7 +177,7 @@ func TestStateByRule(t *testing.T) {
 			code, out, log := rules(`{"instances": [{"name": "repair", "match": {"id": "calculator"}, "state": "`+test.state+`"}]}`, "apply", "Arith")
 			wants(t, "apply", code, out+log, 0, "instance calculator: "+test.change)
 			listed(t, "etcd://"+listen, "Arith", "calculator", " "+test.state+" ", test.state+` by rule "repair"`)
-			eventually(t, 10*time.Second, func() error {
+			polltest.Until(t, time.Minute, "a call goes as the rule says", func() error {
 				switch err := call(); {
 				case err == nil && test.fails != "":
 					return fmt.Errorf("the call went well, want an error with %q", test.fails)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/etcd"
 )
@@ -69,7 +70,7 @@ func serve(t *testing.T, endpoints ...string) string {
 // fields.
 func listed(t *testing.T, registry string, words ...string) (fields []string) {
 	t.Helper()
-	eventually(t, 20*time.Second, func() error {
+	polltest.Until(t, time.Minute, "a line of the table has "+strings.Join(words, ", "), func() error {
 		code, out, log := run(t, "", "instances", "-registry", registry)
 		if code != 0 {
 			return fmt.Errorf("the exit code is %d: %s", code, log)

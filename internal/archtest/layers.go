@@ -29,6 +29,7 @@ func table() []row {
 		{"internal/stats", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
+		{"internal/polltest", leaf, nil},
 
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
