@@ -39,5 +39,5 @@ func claim(folder string) (release func(), err error) {
 	case err != nil:
 		return nil, fmt.Errorf("the data folder cannot be locked: %w", err)
 	}
-	return func() { lock.Close() }, nil
+	return func() { _ = lock.Close() }, nil // it ends with the process, too
 }

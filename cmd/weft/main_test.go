@@ -21,6 +21,9 @@ import (
 	"github.com/weftrpc/weft/registry/registrytest"
 )
 
+// patience is how long anything may take on a busy machine.
+const patience = time.Minute
+
 // asProgram is set in the environment of a process that is the command and not its
 // tests.
 const asProgram = "WEFT_TEST_PROGRAM"
@@ -85,7 +88,7 @@ func start(t *testing.T, args ...string) *process {
 // says waits until the program has written a text.
 func (p *process) says(t *testing.T, text string) {
 	t.Helper()
-	polltest.Until(t, time.Minute, "the program says "+text, func() error {
+	polltest.Until(t, patience, "the program says "+text, func() error {
 		select {
 		case <-p.exited:
 			if !strings.Contains(p.text(), text) {
@@ -101,15 +104,15 @@ func (p *process) says(t *testing.T, text string) {
 }
 
 // terminate ends the program as a system does, and returns its exit code.
-func (p *process) terminate(t *testing.T, within time.Duration) int {
+func (p *process) terminate(t *testing.T) int {
 	t.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(within):
-		t.Fatalf("the program runs on %v after SIGTERM", within)
+	case <-time.After(patience):
+		t.Fatalf("the program still runs %v after SIGTERM", patience)
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -117,7 +120,7 @@ func (p *process) terminate(t *testing.T, within time.Duration) int {
 // run runs a command to its end within this process.
 func run(t *testing.T, in string, args ...string) (code int, out, log string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var o, l bytes.Buffer
 	p := &program{in: strings.NewReader(in), out: &o, log: &l}

@@ -321,7 +321,7 @@ func (p *program) read(names []string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it is only read
 		in = file
 	}
 	doc, err := io.ReadAll(io.LimitReader(in, registry.MaxDocument+1))

@@ -129,7 +129,7 @@ func TestRulesHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reg.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	doc, err := reg.Load(ctx, cluster.RulesDocument("Arith"))
 	if err != nil {
@@ -177,7 +177,7 @@ func TestStateByRule(t *testing.T) {
 			code, out, log := rules(`{"instances": [{"name": "repair", "match": {"id": "calculator"}, "state": "`+test.state+`"}]}`, "apply", "Arith")
 			wants(t, "apply", code, out+log, 0, "instance calculator: "+test.change)
 			listed(t, "etcd://"+listen, "Arith", "calculator", " "+test.state+" ", test.state+` by rule "repair"`)
-			polltest.Until(t, time.Minute, "a call goes as the rule says", func() error {
+			polltest.Until(t, patience, "a call goes as the rule says", func() error {
 				switch err := call(); {
 				case err == nil && test.fails != "":
 					return fmt.Errorf("the call went well, want an error with %q", test.fails)

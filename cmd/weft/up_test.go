@@ -56,7 +56,7 @@ func serve(t *testing.T, endpoints ...string) string {
 	}
 	go srv.Serve(l) // it ends with the server
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := srv.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
@@ -70,7 +70,7 @@ func serve(t *testing.T, endpoints ...string) string {
 // fields.
 func listed(t *testing.T, registry string, words ...string) (fields []string) {
 	t.Helper()
-	polltest.Until(t, time.Minute, "a line of the table has "+strings.Join(words, ", "), func() error {
+	polltest.Until(t, patience, "a line of the table has "+strings.Join(words, ", "), func() error {
 		code, out, log := run(t, "", "instances", "-registry", registry)
 		if code != 0 {
 			return fmt.Errorf("the exit code is %d: %s", code, log)
@@ -115,7 +115,7 @@ func TestUp(t *testing.T) {
 	}
 	code, out, log = run(t, "", "instances", "-registry", "etcd://"+listen, "Greeter")
 	wants(t, "instances of an unknown service", code, out+log, 1, "no server of Greeter is registered", "only servers of Arith")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, err := weft.Dial(ctx, fields[2], nil)
 	if err != nil {
@@ -136,7 +136,7 @@ func TestUp(t *testing.T) {
 	known := make(chan struct{}, 100)
 	defer watching.Watch("Arith", func(*registry.Snapshot) { known <- struct{}{} })()
 	<-known
-	if code := up.terminate(t, 10*time.Second); code != 0 {
+	if code := up.terminate(t); code != 0 {
 		t.Errorf("the exit code after SIGTERM is %d", code)
 	}
 	if text := up.text(); !strings.HasSuffix(text, "\nThe registry has ended.\n") || strings.Contains(text, "error\t") {
@@ -175,7 +175,7 @@ func TestUpRefuses(t *testing.T) {
 			p := start(t, "up", "-listen", test.listen, "-data", test.data)
 			select {
 			case <-p.exited:
-			case <-time.After(20 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("it goes on")
 			}
 			if code, text := p.cmd.ProcessState.ExitCode(), p.text(); code != 1 || !strings.Contains(text, test.want) || strings.Count(text, "\n") != 1 {
@@ -213,7 +213,7 @@ func TestUpCluster(t *testing.T) {
 	// One alone says that it waits, and can be ended.
 	alone := member(0)
 	alone.says(t, "most of the members")
-	if code := alone.terminate(t, 15*time.Second); code != 0 {
+	if code := alone.terminate(t); code != 0 {
 		t.Errorf("the exit code of a member that waits is %d", code)
 	}
 
@@ -228,7 +228,7 @@ func TestUpCluster(t *testing.T) {
 	<-all[1].exited
 	listed(t, registry, "Arith", address)
 	for _, i := range []int{0, 2} {
-		if code := all[i].terminate(t, 20*time.Second); code != 0 {
+		if code := all[i].terminate(t); code != 0 {
 			t.Errorf("the exit code of member %d is %d", i, code)
 		}
 	}
@@ -239,7 +239,7 @@ func TestNoLitter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	p := start(t, "up", "-listen", localPort(t))
 	p.says(t, "The registry is up")
-	p.terminate(t, 10*time.Second)
+	p.terminate(t)
 	var found []string
 	err := filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if path != "." && path != "weft-registry" && !strings.HasPrefix(path, "weft-registry/") {

@@ -41,7 +41,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // what is left lies in the temporary folder
 	ca, err := newAuthority(dir)
 	if err != nil {
 		return err

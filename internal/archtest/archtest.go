@@ -1,14 +1,12 @@
-// Package archtest holds the rules that the source of weft keeps, and checks
-// them over every file of the repository: which package may import which, what
+// Package archtest checks the source of the repository against its rules: which package may import which, what
 // no file may contain, how long a file may be, what must be documented.
 //
-// A rule is one small function over a [Tree]. Its own test shows a sample that
-// breaks it, so a rule that finds nothing is known to be able to. What a rule
-// must let pass stands in exceptions.go, each with its reason.
+// A rule is one small function over a [Tree]. Its test has a sample that breaks
+// the rule and one that keeps it. The exceptions of a rule are listed in
+// exceptions.go, each with its reason.
 //
-// The rules read source and never build it, so they see every file, whatever
-// its build constraints. Generated files are left out of all but the import
-// rules.
+// The rules read the source without building it, so they see every file,
+// whatever its build constraints. Only the import rules look at generated files.
 package archtest
 
 import (

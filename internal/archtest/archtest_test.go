@@ -67,8 +67,8 @@ func agrees(f Finding, want string) bool {
 	return strings.HasPrefix(f.String(), place+": ") && strings.Contains(f.Message, part)
 }
 
-// TestEveryRuleCanFail holds this package to its own promise: for every rule
-// there is a test with a sample that breaks it.
+// TestEveryRuleCanFail checks that every rule has a sample that breaks it and one
+// that keeps it.
 func TestEveryRuleCanFail(t *testing.T) {
 	tests := allSamples()
 	for _, r := range Rules() {

@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// The budgets. What goes beyond one is asked to become two things.
+// The budgets of files, functions and interfaces.
 const (
 	maxFileLines        = 800
 	maxFunctionLines    = 100
@@ -45,8 +45,8 @@ func functionLength(t *Tree) []Finding {
 }
 
 // interfaceSize counts the methods of every exported interface, with those of
-// the interfaces of its package that it embeds. One embedded from elsewhere
-// counts as one: who takes it has taken all of it.
+// the interfaces of its package that it embeds. An embedded interface of another
+// package counts as one method.
 func interfaceSize(t *Tree) []Finding {
 	var found []Finding
 	for _, p := range t.packages {
@@ -101,7 +101,7 @@ func methods(declared map[string]*ast.InterfaceType, name string) int {
 	return n
 }
 
-// packageNames: a package named after nothing collects everything.
+// packageNames refuses names of packages that do not say what is in them.
 func packageNames(t *Tree) []Finding {
 	empty := []string{"util", "utils", "common", "helper", "helpers", "base", "shared", "misc"}
 	var found []Finding
@@ -114,7 +114,7 @@ func packageNames(t *Tree) []Finding {
 	return found
 }
 
-// identifierNames holds exported names to the words of weft.
+// identifierNames refuses words in exported names that do not say anything.
 func identifierNames(t *Tree) []Finding {
 	var found []Finding
 	for p, f := range t.sources {
@@ -182,8 +182,8 @@ func camelWords(name string) []string {
 	return append(words, string(letters[start:]))
 }
 
-// unfinishedMarks finds the three words that promise work for later. Such work
-// is an issue, where somebody finds it.
+// unfinishedMarks finds the three words that announce work for later. Such work
+// belongs into an issue.
 func unfinishedMarks(t *Tree) []Finding {
 	mark := regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 	var found []Finding

@@ -30,8 +30,7 @@ func packageDocumentation(t *Tree) []Finding {
 	return found
 }
 
-// documentation asks for a comment on whatever a user of a public package can
-// name.
+// documentation asks for a comment on every exported name of a public package.
 func documentation(t *Tree) []Finding {
 	var found []Finding
 	for p, f := range t.sources {

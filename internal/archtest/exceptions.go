@@ -1,8 +1,8 @@
 package archtest
 
 // Exceptions are what the rules let pass: for a rule, by its name, the subjects
-// and the reason for each. What a subject is, a file or a name, is said at the
-// rule.
+// and the reason for each. The comment of a rule says whether its subjects are
+// files or names.
 type Exceptions map[string]map[string]string
 
 // Allowed returns the exceptions of this repository. One that is no longer

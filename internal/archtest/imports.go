@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// wireIsPure keeps the frame format free of everything but bytes: it can then
-// be fuzzed, cut at every byte and read by the author of a client in another
-// language.
+// wireIsPure keeps network and goroutines out of the frame format, so that it can
+// be fuzzed and tested at every byte, and ported to another language.
 func wireIsPure(t *Tree) []Finding {
 	var found []Finding
 	for p, f := range t.sources {
@@ -68,7 +67,7 @@ func noUnsafe(t *Tree) []Finding {
 	return found
 }
 
-// noReflect spares conformance kits, which compare values of any type. An
+// noReflect leaves out conformance kits, which compare values of any type. An
 // exception is a file, or the folder of a codec.
 func noReflect(t *Tree) []Finding {
 	var found []Finding

@@ -12,8 +12,8 @@ const leaf = -1
 
 // row gives the packages that match its pattern their layer.
 //
-// A package may import whatever lies in a lower layer, and in its own layer
-// nothing but its peers.
+// A package may import the packages of lower layers, and its peers in its own
+// layer.
 type row struct {
 	pattern string // a folder; with "/..." behind it, the folders below it
 	layer   int
@@ -115,9 +115,8 @@ func layerName(n int) string {
 	return "layer " + strconv.Itoa(n)
 }
 
-// layers holds every package to the table. A test may import what it likes,
-// except a program of layer 5 that is not its own neighbour: an example or a
-// comparison of two packages is often best told from above.
+// layers checks the imports of every package against the table. A test may import
+// any package below layer 5: examples and comparisons often need the layers above.
 func layers(t *Tree) []Finding {
 	var found []Finding
 	for _, p := range t.packages {

@@ -57,15 +57,15 @@ func directives(content []byte) map[string][]directive {
 	return all
 }
 
-// library is a module of others that the root module may require.
+// library is a third-party module that the root module may require.
 type library struct {
 	path  string
 	users []string // patterns of the packages whose code may import it
 }
 
-// libraries is all that a program that imports weft downloads besides weft. A
-// library is on the list only when it brings none of its own; heavier ones get
-// a module of their own in this repository.
+// libraries are the requirements of the root module. A library is on the list only
+// when it has no requirements of its own; a package that needs another one is a
+// module of its own in this repository.
 func libraries() []library {
 	return []library{
 		{"github.com/klauspost/compress", []string{"compress/..."}},

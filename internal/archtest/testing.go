@@ -56,10 +56,10 @@ func callsLeakMain(p *pkg, f *file) bool {
 	return false
 }
 
-// skippedTests: a test that is skipped where it matters proves nothing, and
-// nobody notices. What a test needs is installed by the scripts; what takes
-// long has a folder of its own below test/, which 'make' leaves out and
-// 'make test' does not. An exception is the path of a file.
+// skippedTests refuses tests that skip themselves: a test that is skipped proves
+// nothing. The scripts install what a test needs; tests that take long are below
+// test/, which 'make' leaves out and 'make test' runs. An exception is the path of a
+// file.
 func skippedTests(t *Tree) []Finding {
 	var found []Finding
 	for _, p := range t.packages {

@@ -43,7 +43,7 @@ type file struct {
 	generated bool
 }
 
-// text is a file that people read, Go or not.
+// text is a text file, Go or not.
 type text struct {
 	path    string
 	content []byte
@@ -51,8 +51,7 @@ type text struct {
 
 // Load parses the repository whose root is fsys. Folders that are hidden, or
 // named testdata, vendor, node_modules or target (what Maven builds), are left
-// out, as are Go files that
-// are never part of a build (//go:build ignore).
+// out, as are Go files that are never part of a build (//go:build ignore).
 func Load(fsys fs.FS, exceptions Exceptions) (*Tree, error) {
 	t := &Tree{fset: token.NewFileSet(), exceptions: exceptions, used: make(map[[2]string]bool)}
 	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
@@ -206,13 +205,13 @@ func (t *Tree) sources(yield func(*pkg, *file) bool) {
 }
 
 // workshop tells whether p is part of the measurements or of the system tests:
-// programs that nobody imports and that drive foreign software.
+// programs that no other package imports and that run foreign software.
 func (p *pkg) workshop() bool { return within(p.dir, "bench") || within(p.dir, "test") }
 
 // kit tells whether p is a conformance kit, by its name: codectest and the like.
 func (p *pkg) kit() bool { return strings.HasSuffix(p.name, "test") }
 
-// public tells whether programs of others can import p.
+// public tells whether other modules can import p.
 func (p *pkg) public() bool {
 	return p.name != "main" && !p.workshop() && !slices.Contains(strings.Split(p.dir, "/"), "internal") && !p.onlyTests()
 }

@@ -41,7 +41,7 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// follow tells what is wrong with a link of a document.
+// follow returns what is wrong with a link of a document.
 func follow(d document, target string, known map[string]document) string {
 	file, anchor, hasAnchor := strings.Cut(target, "#")
 	name := path.Join(path.Dir(d.name), file)

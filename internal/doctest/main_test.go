@@ -1,6 +1,7 @@
-// Package doctest holds the documents to the code: every link leads somewhere,
-// the programs of the README run, its two languages say the same, and what the
-// documents name (tests, defaults, packages, functions, goroutines) is there.
+// Package doctest checks the documents against the code: links lead to files and
+// headings, the programs of the README run, its two languages have the same content,
+// and the tests, defaults, packages, functions and goroutines that the documents name
+// exist.
 package doctest
 
 import (

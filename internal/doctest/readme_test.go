@@ -30,7 +30,7 @@ func TestReadmeIsShort(t *testing.T) {
 }
 
 // TestReadmeProgramRuns builds the program of the README, outside of any module's
-// folder as a reader would, and compares what it prints with its comments.
+// folder as a reader would, and compares its output with its comments.
 func TestReadmeProgramRuns(t *testing.T) {
 	var program string
 	_, code := readDocument(t, "README.md").split()

@@ -55,14 +55,14 @@ func goFiles(t *testing.T) []string {
 }
 
 // program tells whether a file belongs to the examples, the measurements or the
-// system tests, which nobody imports.
+// system tests, which no other package imports.
 func program(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return slices.Contains([]string{"bench", "examples", "test"}, top)
 }
 
-// library are the sources of what programs import, without what is for tests: the
-// packages whose names end in test, and the leak check.
+// library are the sources of the packages that programs import, without those for
+// tests: the packages whose names end in test, and the leak check.
 func library(t *testing.T) []source {
 	t.Helper()
 	var all []source
@@ -156,7 +156,7 @@ func (c constants) add(t *testing.T, folder string) {
 	}
 }
 
-// value evaluates an expression; what it does not know makes it unknown.
+// value evaluates an expression; ok is false when a part of it is not known.
 func (c constants) value(e ast.Expr) constant.Value {
 	switch e := e.(type) {
 	case *ast.BasicLit:
@@ -190,7 +190,7 @@ func (c constants) value(e ast.Expr) constant.Value {
 	return constant.MakeUnknown()
 }
 
-// amount reads a number as people write it: "4 MiB", "16,384", "10 s", "200 µs".
+// amount reads a number as the documents write it: "4 MiB", "16,384", "10 s", "200 µs".
 func amount(text string) (int64, error) {
 	digits, unit, _ := strings.Cut(text, " ")
 	n, err := strconv.ParseInt(strings.ReplaceAll(digits, ",", ""), 10, 64)
@@ -228,7 +228,7 @@ func everyConstant(t *testing.T) constants {
 	return c
 }
 
-// disagrees tells why the number of a document is not that of the code.
+// disagrees returns how the number of a document differs from that of the code.
 func (c constants) disagrees(name, text string) string {
 	want, err := amount(text)
 	if err != nil {

@@ -15,7 +15,8 @@ const leakOnPurpose = "WEFT_LEAK_ON_PURPOSE"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(leakOnPurpose) != "" {
-		go stayForever(nil) // this goroutine never ends: the child process exists to be caught
+		go stayForever(nil) // this goroutine never ends: the child process is to be caught
+		os.Exit(run(m, time.Second))
 	}
 	Main(m)
 }
@@ -89,7 +90,7 @@ func TestFuzzWorker(t *testing.T) {
 	}
 }
 
-// recorder stands for the test that Check is asked to watch.
+// recorder takes the place of the test that Check watches.
 type recorder struct {
 	testing.TB
 	cleanups []func()
@@ -123,7 +124,11 @@ func TestCheck(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			r := &recorder{TB: t}
-			Check(r)
+			wait := grace
+			if tt.want {
+				wait = time.Second
+			}
+			check(r, wait)
 			stop, ended := make(chan struct{}), make(chan struct{})
 			go func() { // this goroutine ends with its time, or when the test closes stop
 				defer close(ended)

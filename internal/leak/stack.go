@@ -15,7 +15,7 @@ type goroutine struct {
 }
 
 // maxDump bounds the stack dump; beyond it the goroutines that do not fit are
-// not seen, which 64 MiB (some 50,000 goroutines) makes a matter of theory.
+// not seen; 64 MiB hold some 50,000.
 const maxDump = 64 << 20
 
 // running returns all goroutines except the one that calls it.
@@ -75,9 +75,9 @@ func functions(body string) (calls []string, creator string) {
 	return calls, creator
 }
 
-// expected tells whether the goroutine is none of the code under test: the
-// first one, which waits for package testing, and what the runtime, package
-// testing, the fuzzing engine and os/signal began for themselves.
+// expected tells whether the goroutine is not one of the code under test: the first
+// one, which waits for package testing, and those that the runtime, package testing,
+// the fuzzing engine and os/signal started.
 func (g goroutine) expected() bool {
 	for _, owner := range []string{"runtime.", "testing.", "internal/fuzz."} {
 		if strings.HasPrefix(g.creator, owner) {

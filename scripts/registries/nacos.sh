@@ -91,8 +91,7 @@ public class Loopback extends ServerProvider {
 }
 JAVA
 echo Loopback >"$work/classes/META-INF/services/io.grpc.ServerProvider"
-# Nobody needs to log in, unless the options of a test say otherwise; the key signs the
-# tokens of those that do.
+# No login is needed unless the options of a test ask for it; the key signs the tokens.
 cat >"$work/classes/application.properties" <<'PROPERTIES'
 server.address=127.0.0.1
 nacos.core.auth.system.type=nacos
