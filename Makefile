@@ -9,7 +9,7 @@ STATICCHECK := $(CACHE)/bin/$(shell go env GOVERSION)/staticcheck-$(STATICCHECK_
 
 # What takes long lies below test/, what needs servers below registry/; only
 # 'make test' runs these, and the demonstration.
-QUICK := $(filter-out test/% registry/% examples/demo,$(shell scripts/modules.sh))
+QUICK := $(filter-out test/% registry/% examples/demo examples/etcd,$(shell scripts/modules.sh))
 
 FUZZTIME       ?= 5m# for each target of 'make fuzz'
 FUZZTIME_SHORT ?= 3s# for each target of 'make fuzz-short'

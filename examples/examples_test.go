@@ -48,6 +48,10 @@ func TestExamples(t *testing.T) {
 			`not compressed +27471`, `snappy +\d{4}`, `lz4 +\d{4}`, `zstd +\d{3,4}`, `gzip +\d{4}`}},
 		{name: "cluster", want: []string{`thirty calls: map\[ann:10 bob:10 cid:10\]`, `without bob: map\[ann:\d+ cid:\d+\]`,
 			`all at once: ann has 5`, `all at once: cid has 5`, `one server is left by the rule`, `without ann: map\[cid:30\]`}},
+		{name: "interceptors", want: []string{`a client has connected over tcp`, `journal: Words.Echo trace-7, OK`,
+			`journal: Words.Echo trace-7, InvalidArgument`, `journal: Words.Count sent 3 messages, OK`}},
+		{name: "hedging", want: []string{`without hedges the slowest of 60 calls took .*`, `with hedges it took \d+ms`,
+			`the slow calls were cancelled when another server had answered`}},
 		{name: "before", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: divide by zero`}},
 		{name: "after", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: .*divide by zero`}},
 	}
