@@ -4,8 +4,13 @@ export GOWORK := off
 # Tools that the checks need, pinned. They are built once for each version of Go,
 # into the user's cache.
 STATICCHECK_VERSION := v0.8.2
+ERRCHECK_VERSION    := v1.30.0
+GOVULNCHECK_VERSION := v1.9.0
 CACHE       := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft
-STATICCHECK := $(CACHE)/bin/$(shell go env GOVERSION)/staticcheck-$(STATICCHECK_VERSION)
+TOOLS       := $(CACHE)/bin/$(shell go env GOVERSION)
+STATICCHECK := $(TOOLS)/staticcheck-$(STATICCHECK_VERSION)
+ERRCHECK    := $(TOOLS)/errcheck-$(ERRCHECK_VERSION)
+GOVULNCHECK := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)
 
 # What takes long lies below test/, what needs servers below registry/; only
 # 'make test' runs these, and the demonstration.
@@ -98,8 +103,13 @@ cover: ## measure what the tests of the root module cover, into coverage.out
 	@go tool cover -func=coverage.out | tail -n 1
 
 .PHONY: lint
-lint: $(STATICCHECK) ## run staticcheck
+lint: $(STATICCHECK) $(ERRCHECK) ## run staticcheck, and look for errors that are not handled
 	@scripts/each.sh $(STATICCHECK) ./...
+	@scripts/errcheck.sh $(ERRCHECK)
+
+.PHONY: vuln
+vuln: $(GOVULNCHECK) ## look for known vulnerabilities (needs vuln.go.dev)
+	@scripts/each.sh $(GOVULNCHECK) ./...
 
 .PHONY: fmt
 fmt: ## format every Go file
@@ -133,3 +143,13 @@ $(STATICCHECK):
 	@mkdir -p $(@D)
 	@GOBIN=$(@D) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
 	@mv $(@D)/staticcheck $@
+
+$(ERRCHECK):
+	@mkdir -p $(@D)
+	@GOBIN=$(@D) go install github.com/kisielk/errcheck@$(ERRCHECK_VERSION)
+	@mv $(@D)/errcheck $@
+
+$(GOVULNCHECK):
+	@mkdir -p $(@D)
+	@GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	@mv $(@D)/govulncheck $@

@@ -108,7 +108,7 @@ func (c *Client) retire(client *weft.Client) {
 	// It ends when the client's calls have ended, or when c is closed.
 	go func() {
 		defer c.wg.Done()
-		client.Shutdown(c.life)
+		_ = client.Shutdown(c.life) // of calls that were cut off their callers are told
 		c.retiring.Delete(client)
 		close(ended)
 	}()

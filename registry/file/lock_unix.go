@@ -16,11 +16,11 @@ func tryLock(path string) (unlock func(), err error) {
 	}
 	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if err != nil {
-		file.Close()
+		_ = file.Close() // nothing was written
 		if err == syscall.EWOULDBLOCK || err == syscall.EINTR {
 			return nil, nil
 		}
 		return nil, &os.PathError{Op: "lock", Path: path, Err: err}
 	}
-	return func() { file.Close() }, nil
+	return func() { _ = file.Close() }, nil // nothing was written
 }

@@ -72,7 +72,7 @@ func NewProcess(t *testing.T, p Program) *Process {
 		if t.Failed() {
 			t.Logf("%s wrote:\n%s", p.Name, s.output())
 		}
-		log.Close()
+		_ = log.Close() // the program wrote to it
 	})
 	s.Start(t)
 	return s

@@ -123,7 +123,7 @@ func (l *listener) Close() error {
 		// to another file, so the comparison is sure.
 		now, err := os.Lstat(l.path)
 		if err == nil && l.file != nil && os.SameFile(now, l.file) {
-			os.Remove(l.path)
+			_ = os.Remove(l.path) // a later Listen removes what is left
 		}
 	})
 	return l.UnixListener.Close()
