@@ -5,7 +5,7 @@ export GOWORK := off
 # into the user's cache.
 STATICCHECK_VERSION := v0.8.2
 ERRCHECK_VERSION    := v1.30.0
-GOVULNCHECK_VERSION := v1.9.0
+GOVULNCHECK_VERSION := v1.8.0
 CACHE       := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weft
 TOOLS       := $(CACHE)/bin/$(shell go env GOVERSION)
 STATICCHECK := $(TOOLS)/staticcheck-$(STATICCHECK_VERSION)
