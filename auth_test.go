@@ -190,15 +190,13 @@ func TestAuthenticateConns(t *testing.T) {
 		return guard(context.Background(), cred, nil)
 	}}
 	w := start(t, cfg, whoami)
-	try := func(scheme, token string) (*weft.Client, error) {
-		return weft.Dial(t.Context(), address, &weft.ClientConfig{
+	with := func(scheme, token string) *weft.ClientConfig {
+		return &weft.ClientConfig{
 			Transports: transports(w.net), ConnCredential: func(context.Context) (weft.Credential, error) {
 				return weft.Credential{Scheme: scheme, Token: token}, nil
-			}})
+			}}
 	}
-	c, err := try("Bearer", canary)
-	must(t, err)
-	defer c.Close()
+	c := w.dial(with("Bearer", canary))
 	for range 3 {
 		if unary, stream, err := ask(t, c); err != nil || unary != "alice" || stream != "alice" {
 			t.Errorf("%q, %q, %v", unary, stream, err)
@@ -210,14 +208,10 @@ func TestAuthenticateConns(t *testing.T) {
 	if p := w.srv.Peers()[0].Principal(); p != "alice" {
 		t.Errorf("the peer's principal is %v", p)
 	}
-	_, err = try("Bearer", "guess")
-	wantError(t, err, weft.PermissionDenied, weft.NotSent, "not with this Bearer credential")
-	_, err = weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
-	wantError(t, err, weft.Unauthenticated, weft.NotSent, "no credential was shown")
-	_, err = try("Bearer", "panic")
-	wantError(t, err, weft.Internal, weft.NotSent, "could not be authenticated")
-	_, err = try("Bearer", strings.Repeat("x", 9000))
-	wantError(t, err, weft.InvalidArgument, weft.NotSent, "the credential has 9007 bytes, at most 8192")
+	wantError(t, firstCall(t, address, with("Bearer", "guess")), weft.PermissionDenied, weft.NotSent, "not with this Bearer credential")
+	wantError(t, firstCall(t, address, &weft.ClientConfig{Transports: transports(w.net)}), weft.Unauthenticated, weft.NotSent, "no credential was shown")
+	wantError(t, firstCall(t, address, with("Bearer", "panic")), weft.Internal, weft.NotSent, "could not be authenticated")
+	wantError(t, firstCall(t, address, with("Bearer", strings.Repeat("x", 9000))), weft.InvalidArgument, weft.NotSent, "the credential has 9007 bytes, at most 8192")
 	if n := len(w.srv.Peers()); n != 1 {
 		t.Errorf("%d connections are open", n)
 	}
@@ -357,7 +351,7 @@ func TestAuthenticationThatHangs(t *testing.T) {
 			return nil, hang(ctx)
 		}}, nil)
 		began := time.Now()
-		if _, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)}); err == nil {
+		if err := firstCall(t, address, &weft.ClientConfig{Transports: transports(w.net)}); err == nil {
 			t.Error("the connection was let in")
 		}
 		if took := time.Since(began); took > weft.DefaultHandshakeTimeout+time.Second {

@@ -36,8 +36,14 @@ type Client struct {
 const busyAt = 256
 
 // Dial makes a client of the server at address, such as "tcp://127.0.0.1:8972" or
-// "unix:///run/app.sock"; without a scheme it is one of TCP. It returns when there is a connection, or with an error
-// when there is none and ctx ends or the attempt fails; with Lazy it returns at once.
+// "unix:///run/app.sock"; without a scheme it is one of TCP. It returns when it is connected,
+// after the TLS handshake if there is one, or with an error when the attempt fails or ctx
+// ends; with Lazy it returns at once.
+//
+// The first calls leave together with weft's own handshake, which saves a round trip: what
+// is wrong with that, such as a credential that the server does not take or a server that
+// does not speak weft, is the error of the first call. A client with Services, or with
+// hooks that are told of connections, has the server's answer when Dial returns.
 // A nil configuration gives safe defaults. The client lives until Close, also when ctx
 // ends.
 func Dial(ctx context.Context, address string, cfg *ClientConfig) (*Client, error) {
@@ -199,7 +205,7 @@ func (c *Client) attemptElsewhere(ctx context.Context, x *outgoing, args any) er
 // connection may not have.
 func again(err error) bool {
 	e := (*Error)(nil)
-	if !asWeft(err, &e) || e.Code != Unavailable {
+	if !asWeft(err, &e) || e.Code != Unavailable || e.Reason == ReasonHandshake {
 		return false
 	}
 	return e.Outcome == NotSent || e.Outcome == Refused && (e.Reason == ReasonDraining || e.Reason == ReasonShutdown)

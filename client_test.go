@@ -74,15 +74,16 @@ func TestDialWrongProtocol(t *testing.T) {
 	for _, tt := range []struct {
 		name, addr string
 		want       string
+		outcome    weft.Outcome
 	}{
-		{"HTTP", web.Listener.Addr().String(), "does not speak weft: it began with \"HTTP/1."},
-		{"SSH", accepting(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }), `began with "SSH-2.0`},
-		{"one that hangs up", accepting(t, func(net.Conn) {}), ""},
-		{"one that says nothing", accepting(t, func(c net.Conn) { io.Copy(io.Discard, c) }), "no answer within 300ms"},
+		{"HTTP", web.Listener.Addr().String(), "does not speak weft: it began with \"HTTP/1.", weft.NotSent},
+		{"SSH", accepting(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }), `began with "SSH-2.0`, weft.NotSent},
+		{"one that hangs up", accepting(t, func(net.Conn) {}), "", weft.OutcomeUnknown},
+		{"one that says nothing", accepting(t, func(c net.Conn) { io.Copy(io.Discard, c) }), "no answer within 300ms", weft.OutcomeUnknown},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := weft.Dial(t.Context(), "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{HandshakeTimeout: 300 * time.Millisecond}})
-			wantError(t, err, weft.Unavailable, weft.NotSent, tt.want, "handshake")
+			err := firstCall(t, "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{HandshakeTimeout: 300 * time.Millisecond}})
+			wantError(t, err, weft.Unavailable, tt.outcome, tt.want, "handshake")
 		})
 	}
 	// An echo says of itself what a client says: that it serves nothing.
@@ -126,11 +127,14 @@ func TestDialContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		_, err = weft.Dial(ctx, "mem://silent", &weft.ClientConfig{Transports: transports(w.net)})
-		wantError(t, err, weft.DeadlineExceeded, weft.NotSent, "mem://silent")
+		eager, err := weft.Dial(ctx, "mem://silent", &weft.ClientConfig{Transports: transports(w.net)})
+		must(t, err)
+		err = eager.Call(ctx, "Arith.Mul", &Args{}, nil)
+		wantError(t, err, weft.DeadlineExceeded, weft.OutcomeUnknown)
 		if d := time.Since(began); d != time.Second {
 			t.Errorf("took %v", d)
 		}
+		must(t, eager.Close())
 		lazy, err := weft.Dial(ctx, "mem://silent", &weft.ClientConfig{Transports: transports(w.net), Lazy: true})
 		must(t, err)
 		if lazy.Peer() != nil {

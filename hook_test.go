@@ -197,8 +197,8 @@ func TestConnAcceptedRefuses(t *testing.T) {
 		var logged log
 		w := start(t, &weft.ServerConfig{Hooks: []any{h}, Logger: logged.logger()}, nil)
 		h.take()
-		_, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
-		wantError(t, err, weft.Unavailable, weft.NotSent)
+		err := firstCall(t, address, &weft.ClientConfig{Transports: transports(w.net)})
+		wantError(t, err, weft.PermissionDenied, weft.NotSent, "a hook of the server")
 		h.want(t, "ConnAccepted")
 		wantText(t, logged.String(), "refused by a hook", "not from there")
 	})

@@ -145,10 +145,13 @@ func TestMaxConnsOfServer(t *testing.T) {
 	for range 20 {
 		wg.Go(func() {
 			c, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
+			must(t, err)
+			err = c.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
 				refused++
+				must(t, c.Close())
 				wantError(t, err, weft.ResourceExhausted, weft.NotSent, "3 connections already")
 				return
 			}
@@ -205,9 +208,11 @@ func TestSlowHandshakes(t *testing.T) {
 		if n, err := late.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			t.Errorf("one too many: %d bytes, %v", n, err)
 		}
-		if d := time.Since(began); d != 0 {
+		if d := time.Since(began); d > 200*time.Millisecond {
 			t.Errorf("it was closed after %v", d)
 		}
+		err = firstCall(t, address, &weft.ClientConfig{Transports: transports(w.net), NoWaitForReady: true})
+		wantError(t, err, weft.Unavailable, weft.NotSent, "MaxPending")
 		wantText(t, logged.String(), "too many connections in their handshake")
 		multiply(t, c)
 		wg.Wait()

@@ -35,6 +35,7 @@ type link struct {
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes
 	failed  *Error        // why the last attempt failed; nil when there was none since the last connection
+	verdict *Error        // why the server did not take the first connection, until a call was told
 	tries   int           // attempts since the last connection
 	began   time.Time     // the last connection; it belongs to the goroutine that connects
 	drained bool          // the last server has drained; likewise
@@ -79,11 +80,45 @@ func (l *link) startLocked() {
 	go l.run()
 }
 
-// first waits for the first attempt to connect.
+// first makes the first connection. Calls leave together with the hello, which saves a
+// round trip: what the server says to the hello, a call is told. It waits for the server's
+// hello where hooks are told of connections, or the server makes calls to this client.
 func (l *link) first(ctx context.Context) error {
-	if _, err := l.waitFor(ctx, true); err != nil {
-		return err
+	if l.wire != nil || len(l.c.hooks.opened) > 0 || len(l.c.hooks.closed) > 0 || l.c.cfg.Services != nil {
+		if _, err := l.waitFor(ctx, true); err != nil {
+			return err
+		}
+		return nil
 	}
+	credential, err := l.credential(ctx)
+	var conn net.Conn
+	if err == nil {
+		conn, err = l.dial(ctx)
+	}
+	if err != nil {
+		l.c.failures.Add(1)
+		e := l.failure(err)
+		if ctx.Err() != nil {
+			return contextStatus(ctx, "no connection to "+l.c.address+" in time: "+e.Message)
+		}
+		return e
+	}
+	s := session.Open(conn, &l.c.session, credential.encode())
+	p := s.Owner.(*Peer)
+	l.c.connects.Add(1)
+	l.began = time.Now()
+	l.c.wg.Add(1)
+	l.mu.Lock()
+	l.running = true
+	l.live[p] = struct{}{}
+	l.last = p
+	l.current.Store(p)
+	l.mu.Unlock()
+	s.Attend(func() { l.leave(p, true) }, func() {
+		l.ended(p)
+		l.leave(p, false)
+		l.c.wg.Done()
+	})
 	return nil
 }
 
@@ -101,8 +136,13 @@ func (l *link) waitFor(ctx context.Context, fast bool) (*Peer, *Error) {
 	for {
 		l.mu.Lock()
 		l.startLocked()
-		changed, failed, retired, last := l.changed, l.failed, l.retired, l.last
+		changed, failed, retired, last, verdict := l.changed, l.failed, l.retired, l.last, l.verdict
+		l.verdict = nil
 		l.mu.Unlock()
+		if verdict != nil {
+			copied := *verdict
+			return nil, &copied
+		}
 		if p := l.peer(); p != nil {
 			return p, nil
 		}
@@ -209,7 +249,7 @@ func (l *link) reconnect() *Peer {
 		retired := false
 		l.began, l.drained = time.Now(), false
 		l.change(func() {
-			l.failed, l.tries = nil, 0
+			l.failed, l.verdict, l.tries = nil, nil, 0
 			if retired = l.retired; !retired {
 				l.live[p] = struct{}{}
 				l.last = p
@@ -237,6 +277,17 @@ func (l *link) ended(p *Peer) {
 	l.mu.Unlock()
 	err := p.ended()
 	err.Peer = l.c.address
+	if p.s != nil && !p.s.Met() && !l.c.closed.Load() {
+		l.c.failures.Add(1)
+		l.change(func() {
+			l.failed = err
+			l.tries++
+			if !again(err) {
+				l.verdict = err
+			}
+		})
+		return
+	}
 	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "error", err.Message)
 	for _, h := range l.c.hooks.closed {
 		h.ConnClosed(p, err)
@@ -276,7 +327,7 @@ func (l *link) pause() bool {
 	}
 }
 
-// connect makes one attempt.
+// connect makes one attempt, up to the server's hello.
 func (l *link) connect(ctx context.Context) (*Peer, *Error) {
 	credential, err := l.credential(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/leak"
@@ -116,7 +117,22 @@ func dial(t testing.TB, addr string, cfg *weft.ClientConfig) *weft.Client {
 	c, err := weft.Dial(t.Context(), addr, cfg)
 	must(t, err)
 	t.Cleanup(func() { c.Close() })
+	// Until the server has said its hello, if the connection lives so long.
+	for p := c.Peer(); p != nil && p.Software() == ""; p = c.Peer() {
+		time.Sleep(100 * time.Microsecond)
+	}
 	return c
+}
+
+// firstCall dials and makes one call.
+func firstCall(t testing.TB, addr string, cfg *weft.ClientConfig) error {
+	t.Helper()
+	c, err := weft.Dial(t.Context(), addr, cfg)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
 }
 
 // multiply makes the one call that always works, and checks it.

@@ -65,9 +65,21 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call) err
 	return err
 }
 
+// sizeOneway makes room for as many one-way calls as the limits of the peer allow, which
+// must be known.
+func (p *Peer) sizeOneway() {
+	p.onewaySized.Do(func() {
+		p.oneway = make(chan struct{}, max(1, min(maxOneway, int(p.s.Peer().MaxCalls)/2)))
+	})
+}
+
 // waitOneway waits until one more one-way call may be under way, within the time of
 // the call.
 func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
+	if st := p.s.Meet(ctx, sc); st != nil {
+		return failed(p.s, sc.Method, st)
+	}
+	p.sizeOneway()
 	select {
 	case p.oneway <- struct{}{}:
 		return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync"
 	"syscall"
 
 	"github.com/weftrpc/weft/internal/session"
@@ -26,16 +27,17 @@ type Peer struct {
 	caller    *caller
 	principal any
 	number    uint32        // spreads what counts the calls
-	oneway    chan struct{} // holds one for each one-way call under way
+	oneway    chan struct{} // holds one for each one-way call under way, once it is sized
 	flights   flights       // calls under way on a foreign wire
+
+	onewaySized sync.Once
 }
 
 var _ StreamCaller = (*Peer)(nil)
 
-// newPeer makes the peer of a session whose hellos are known.
+// newPeer makes the peer of a session.
 func newPeer(s *session.Session, c *caller) *Peer {
-	room := max(1, min(maxOneway, int(s.Peer().MaxCalls)/2))
-	return &Peer{s: s, conn: s.Conn(), caller: c, number: s.Number(), oneway: make(chan struct{}, room)}
+	return &Peer{s: s, conn: s.Conn(), caller: c, number: s.Number()}
 }
 
 // PeerFrom returns, in a handler, the caller's side of the connection; nil when

@@ -45,6 +45,7 @@ type Server struct {
 	schemes   map[net.Listener]string // of the transports of what Listen returned
 	peers     map[*Peer]struct{}
 	entering  map[net.Conn]struct{} // connections that were let in and are not among the peers yet
+	turning   int                   // connections that are being turned away
 	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
 	conns     sync.WaitGroup        // connections from accept to end, and what else ends with the server
 	closing   bool
@@ -344,7 +345,7 @@ func (s *Server) take(conn net.Conn) {
 	for _, h := range s.hooks.accepted {
 		if err := h.ConnAccepted(conn); err != nil {
 			s.cfg.Logger.Info("connection refused by a hook", "peer", conn.RemoteAddr().String(), "error", err)
-			conn.Close()
+			s.turnAway(conn, &wire.Status{Code: wire.PermissionDenied, Message: "a hook of the server does not let this connection in"})
 			return
 		}
 	}
@@ -360,11 +361,35 @@ func (s *Server) take(conn net.Conn) {
 		s.pending.Add(-1)
 		s.conns.Done()
 		s.cfg.Logger.Warn("too many connections in their handshake", "peer", conn.RemoteAddr().String(), "limit", s.cfg.MaxPending)
-		conn.Close()
+		s.turnAway(conn, &wire.Status{Code: wire.Unavailable, Message: "too many connections are in their handshake (ServerConfig.MaxPending)"})
 		return
 	}
 	// A worker: its stack has grown with the connections before.
 	s.exec.Go(func() { s.keep(conn) })
+}
+
+// turnAway tells a client why its connection is not taken, so that it knows that the calls
+// which it has sent already will not run. Beyond MaxPending such connections at a time are
+// closed without a word.
+func (s *Server) turnAway(conn net.Conn, st *wire.Status) {
+	s.mu.Lock()
+	told := !s.closed && s.cfg.TLS == nil && s.turning < s.cfg.MaxPending
+	if told {
+		s.turning++
+		s.conns.Add(1)
+	}
+	s.mu.Unlock()
+	if !told {
+		conn.Close()
+		return
+	}
+	s.exec.Go(func() {
+		defer s.conns.Done()
+		session.RefuseUnread(conn, st)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.turning--
+	})
 }
 
 // keep has a connection from its handshake, which is bounded in time, to its end. A
@@ -579,8 +604,13 @@ func (s *Server) left(p *Peer) {
 	s.mu.Lock()
 	delete(s.peers, p)
 	s.mu.Unlock()
+	if s.cfg.Logger.Enabled(s.life, slog.LevelDebug) {
+		s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", p.ended().Message)
+	}
+	if len(s.hooks.closed) == 0 {
+		return
+	}
 	err := p.ended()
-	s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
 	for _, h := range s.hooks.closed {
 		h.ConnClosed(p, err)
 	}

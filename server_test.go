@@ -256,8 +256,10 @@ func TestShutdownDuringHandshakes(t *testing.T) {
 		}, nil)
 		dialed := make(chan error, 1)
 		go func() { // this goroutine ends with the dial
-			_, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net)})
-			dialed <- err
+			c, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net), NoWaitForReady: true})
+			must(t, err)
+			defer c.Close()
+			dialed <- c.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
 		}()
 		silent, err := w.net.Dial(t.Context(), "server")
 		must(t, err)
@@ -268,7 +270,7 @@ func TestShutdownDuringHandshakes(t *testing.T) {
 		go func() { done <- w.srv.Shutdown(t.Context()) }() // this goroutine ends with the shutdown
 		time.Sleep(time.Second)
 		close(release)
-		wantError(t, <-dialed, weft.Unavailable, weft.NotSent, "shutting down")
+		wantError(t, <-dialed, weft.Unavailable, weft.NotSent)
 		must(t, <-done)
 		if d := time.Since(began); d > 1500*time.Millisecond {
 			t.Errorf("took %v", d)

@@ -149,7 +149,7 @@ func TestTLSMismatch(t *testing.T) {
 		{"no client certificate", secureAddr, load(t, anonymous).ClientConfig("server.example"), weft.Unavailable, "certificate required"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := weft.Dial(t.Context(), tt.addr, &weft.ClientConfig{TLS: tt.tls})
+			err := firstCall(t, tt.addr, &weft.ClientConfig{TLS: tt.tls})
 			wantError(t, err, tt.code, weft.NotSent, tt.want)
 		})
 	}

@@ -40,7 +40,7 @@ func TestRoundsFitTheConnection(t *testing.T) {
 // A reader has a larger buffer only while a large message comes in.
 func TestReaderBorrowsForLargeMessages(t *testing.T) {
 	s := &Session{}
-	rd := newReader(s, nil)
+	rd := newReader(s, nil, 0, 0)
 	if rd.resize(smallRead); len(rd.buf) != largeRead {
 		t.Fatalf("after a full read the buffer has %d bytes", len(rd.buf))
 	}

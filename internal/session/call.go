@@ -81,7 +81,7 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 	c.sized = sized
 	if sized && (c.Plain || c.Compress == nil) {
 		n, ok := z.Size(c.Args)
-		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.MaxMessage)) {
+		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.Load().MaxMessage)) {
 			return s.open(ctx, c, flags, nil, n)
 		}
 	}
@@ -95,13 +95,33 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 //go:noinline
 func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire.Status {
 	m := message{meta: c.Meta}
+	met := s.met()
 	z, _ := c.Codec.(codec.Sizer)
 	if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 		return st
 	}
+	if !met && m.length() > wire.InitialMessage {
+		// More than any server takes: it waits for the limits of this one, which may also
+		// undo a compression.
+		m.release()
+		if st := s.Meet(ctx, c); st != nil {
+			return st
+		}
+		m = message{meta: c.Meta}
+		if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
+			return st
+		}
+	}
 	st := s.open(ctx, c, flags, &m, 0)
 	m.release()
 	return st
+}
+
+// limit turns the timeout of a call that begins at a time into a deadline.
+func (c *Call) limit(at int64) {
+	if d := at + c.Timeout; d > at && (c.Deadline == 0 || d < c.Deadline) {
+		c.Deadline = d
+	}
 }
 
 // open finds a slot for the call and appends its request: the message m, or, if
@@ -109,11 +129,11 @@ func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire
 func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *message, size int) *wire.Status {
 	w := &s.w
 	meta := c.meta()
-	if len(meta) > int(s.peer.MaxMetadata) {
+	if len(meta) > int(s.peer.Load().MaxMetadata) {
 		return s.tooMuchMeta(len(meta))
 	}
 	w.mu.Lock()
-	if w.full(s.cfg.Limits.WriteBuffer) || w.dead || s.out.goneAway {
+	if w.full(s.cfg.Limits.WriteBuffer) || w.dead || s.out.barred {
 		if st := s.waitOpen(ctx, c); st != nil {
 			return st
 		}
@@ -123,9 +143,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.clock = now()
 	}
 	c.Sent = w.clock
-	if d := c.Sent + c.Timeout; d > c.Sent && (c.Deadline == 0 || d < c.Deadline) {
-		c.Deadline = d
-	}
+	c.limit(c.Sent)
 	arg, flags, ok := timeout(c.Deadline, c.Sent, flags)
 	if !ok {
 		w.mu.Unlock()
@@ -136,14 +154,18 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.mu.Unlock()
 		return st
 	}
-	sl := s.out.take(c, s.peer.MaxCalls)
+	peer := s.peer.Load()
+	sl := s.out.take(c, peer.MaxCalls)
 	if sl == nil {
 		w.mu.Unlock()
+		if peer == &unmet {
+			return s.openLater(ctx, c, flags, m, size)
+		}
 		return s.tooMany()
 	}
 	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: c.id, Arg: arg}
 	if !c.Plain && c.stream != nil {
-		c.stream.id = c.id
+		c.stream.id, c.stream.credit = c.id, int(peer.StreamWindow)
 		sl.stream.Store(c.stream)
 	}
 	sl.at = w.position()
@@ -177,15 +199,29 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	return nil
 }
 
+// openLater is open once the limits of the server are known.
+//
+//go:noinline
+func (s *Session) openLater(ctx context.Context, c *Call, flags wire.Flags, m *message, size int) *wire.Status {
+	if st := s.awaitHello(ctx, c.Deadline); st != nil {
+		return st
+	}
+	return s.open(ctx, c, flags, m, size)
+}
+
 // waitOpen waits for room in the writer's buffer, and tells why no call can be
 // opened, if so. It is called with the writer's lock held and keeps it, unless it
 // returns a status.
 //
 //go:noinline
 func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
-	at := now()
-	if d := at + c.Timeout; d > at && (c.Deadline == 0 || d < c.Deadline) {
-		c.Deadline = d
+	c.limit(now())
+	if s.out.barred && !s.out.goneAway && !s.w.dead {
+		s.w.mu.Unlock()
+		if st := s.awaitHello(ctx, c.Deadline); st != nil {
+			return st
+		}
+		s.w.mu.Lock()
 	}
 	if s.w.full(s.cfg.Limits.WriteBuffer) {
 		if st := s.waitRoomFor(ctx, c.Deadline); st != nil {
@@ -206,16 +242,16 @@ func tooLate() *wire.Status {
 
 //go:noinline
 func (s *Session) tooMuchMeta(n int) *wire.Status {
-	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "METADATA_TOO_LARGE",
-		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the other side takes", n, s.peer.MaxMetadata)}
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMetadataTooLarge,
+		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the other side takes", n, s.peer.Load().MaxMetadata)}
 }
 
 //go:noinline
 func (s *Session) tooMany() *wire.Status {
-	if s.peer.MaxCalls == 0 {
-		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: "NO_SERVICES", Message: "the other side takes no calls"}
+	if s.peer.Load().MaxCalls == 0 {
+		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoServices, Message: "the other side takes no calls"}
 	}
-	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "TOO_MANY_CALLS",
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonTooManyCalls,
 		Message: "as many calls are open on this connection as the other side allows"}
 }
 
@@ -230,14 +266,11 @@ func (s *Session) mayOpen() *wire.Status {
 		return &st
 	}
 	if s.out.goneAway {
-		return &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: ReasonDraining,
+		return &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: wire.ReasonDraining,
 			Message: "one of the sides is shutting down: there are no more calls on this connection"}
 	}
 	return nil
 }
-
-// ReasonDraining is the reason of calls that were turned away by a drain.
-const ReasonDraining = "DRAINING"
 
 // timeout turns a deadline into what a request carries; ok is false when it has passed.
 func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags, ok bool) {
@@ -408,7 +441,7 @@ func (s *Session) Finish(c *Call) {
 
 // replyStatus is the status of a call whose reply cannot be used.
 func replyStatus(err error, c *Call) *wire.Status {
-	st := &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "DECODE",
+	st := &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonDecode,
 		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
 	if errors.Is(err, compress.ErrTooLarge) || errors.Is(err, wire.ErrTooLarge) {
 		st.Code, st.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"

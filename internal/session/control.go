@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -76,13 +77,14 @@ const pingSize = 8
 // startKeeper starts the look after a connection that may be dead or stuck.
 func (s *Session) startKeeper() {
 	l := &s.cfg.Limits
-	if l.PingInterval <= 0 && l.WriteTimeout <= 0 {
+	if l.PingInterval <= 0 && l.WriteTimeout <= 0 && s.met() {
 		return
 	}
-	k := &keeper{s: s}
+	k := &s.keep
+	k.s, k.began = s, s.lastRead.Load()
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
-	s.keeper = time.AfterFunc(k.next(now(), l.PingIdle), k.look)
+	s.keeper = time.AfterFunc(k.next(k.began, l.PingIdle), k.look)
 }
 
 // keeper sends pings when nothing has come for a while, and ends the session when
@@ -91,7 +93,13 @@ type keeper struct {
 	s      *Session
 	writes uint64 // finished writes at the last look
 	stuck  int64  // since when no write has finished, 0 for not
+	began  int64
+	young  time.Duration // until the next look at a session whose calls read for themselves
 }
+
+// firstLook is how long a session that was opened for its first calls waits for one of them
+// before it sends its hello and reads. It waits the longer the longer calls read for themselves.
+const firstLook = 2 * time.Millisecond
 
 // next is the time until the next look: when a limit could be reached at the
 // earliest. silence is how long nothing may come before a ping is sent; a call that
@@ -112,6 +120,13 @@ func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 	if l.WriteTimeout > 0 {
 		d = min(d, l.WriteTimeout/4)
 	}
+	if !k.s.met() {
+		d = min(d, time.Duration(k.began-at)+l.HandshakeTimeout)
+	}
+	if !k.s.met() || k.s.unattended() {
+		k.young = min(max(2*k.young, firstLook), gateMost)
+		d = min(d, k.young)
+	}
 	return max(d, time.Millisecond)
 }
 
@@ -119,6 +134,13 @@ func (k *keeper) look() {
 	s, at := k.s, now()
 	l := &s.cfg.Limits
 	w := &s.w
+	if !s.met() && at-k.began >= int64(l.HandshakeTimeout) {
+		s.fail(handshakeStatus(os.ErrDeadlineExceeded, l.HandshakeTimeout))
+		return
+	}
+	if !s.met() || s.unattended() {
+		s.rouse() // which sends the hello, if no call has
+	}
 	w.mu.Lock()
 	if w.writes == k.writes {
 		w.trim()
@@ -152,7 +174,7 @@ func (k *keeper) look() {
 // not answered, and the session has ended.
 func (k *keeper) ping(at int64, silence time.Duration) bool {
 	s, l := k.s, &k.s.cfg.Limits
-	if l.PingInterval <= 0 {
+	if l.PingInterval <= 0 || !s.met() {
 		return true
 	}
 	sent := s.pinged.Load()
@@ -200,14 +222,31 @@ func (s *Session) sendPing(at int64) {
 // direction, the session ends. Nothing is lost and nothing is guessed.
 type drain struct {
 	begun atomic.Bool
-	peer  atomic.Bool   // the other side has sent a GOAWAY
-	acked chan struct{} // closed when the other side has agreed
+	peer  atomic.Bool // the other side has sent a GOAWAY
 	ackOf atomic.Bool
+	waits atomic.Pointer[drainWaits] // nil until a goroutine waits for one of them
+}
+
+// drainWaits is what those wait for who end a session in order.
+type drainWaits struct {
+	acked chan struct{} // closed when the other side has agreed
 	ready chan struct{} // closed when it has, or need not be waited for, and new calls are turned away
 	idle  chan struct{} // woken when the last open call has ended
 }
 
-func (d *drain) wake() { wakeUp(d.idle) }
+// need makes the channels, if they are not made yet.
+func (d *drain) need() *drainWaits {
+	if d.waits.Load() == nil {
+		d.waits.CompareAndSwap(nil, &drainWaits{acked: make(chan struct{}), ready: make(chan struct{}), idle: make(chan struct{}, 1)})
+	}
+	return d.waits.Load()
+}
+
+func (d *drain) wake() {
+	if w := d.waits.Load(); w != nil {
+		wakeUp(w.idle)
+	}
+}
 
 // over reports whether the end of the connection is expected.
 func (d *drain) over() bool { return d.begun.Load() || d.peer.Load() }
@@ -216,6 +255,14 @@ func (d *drain) over() bool { return d.begun.Load() || d.peer.Load() }
 // open have ended, or until stop is closed; it does not close the session. It
 // reports whether every call has ended.
 func (s *Session) Drain(stop <-chan struct{}, message string) bool {
+	if !s.met() {
+		select {
+		case <-s.metSoon():
+		case <-s.closed:
+		case <-stop:
+		}
+	}
+	waits := s.drain.need()
 	if s.drain.begun.CompareAndSwap(false, true) {
 		s.in.closing.Store(true)
 		s.w.mu.Lock()
@@ -227,18 +274,18 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 		wait := time.NewTimer(s.cfg.Limits.DrainWait)
 		defer wait.Stop()
 		select {
-		case <-s.drain.acked:
+		case <-waits.acked:
 		case <-wait.C:
 		case <-s.closed:
 			return true
 		case <-stop:
 		}
 		s.in.turned.Store(true)
-		close(s.drain.ready)
+		close(waits.ready)
 	} else {
 		// Until then a call may be on its way here, and is nowhere to be seen.
 		select {
-		case <-s.drain.ready:
+		case <-waits.ready:
 		case <-s.closed:
 			return true
 		case <-stop:
@@ -251,9 +298,10 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 // closed, and reports whether none is.
 func (s *Session) Settle(stop <-chan struct{}) bool {
 	s.in.closing.Store(true)
+	idle := s.drain.need().idle
 	for !s.settled() {
 		select {
-		case <-s.drain.idle:
+		case <-idle:
 		case <-s.closed:
 			return true
 		case <-stop:
@@ -272,7 +320,7 @@ func (s *Session) settled() bool {
 		// What runs on the reader is in no table. Whoever ends it wakes this.
 		return false
 	}
-	s.out.goneAway = true
+	s.out.goneAway, s.out.barred = true, true
 	s.drain.wake() // somebody else may wait as well
 	return true
 }
@@ -355,7 +403,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 		if !s.drain.begun.Load() || !s.drain.ackOf.CompareAndSwap(false, true) {
 			return errors.New("the answer to a goaway that was not sent")
 		}
-		close(s.drain.acked)
+		close(s.drain.need().acked)
 		return nil
 	}
 	message := string(payload[:min(len(payload), maxGoAway)])
@@ -370,7 +418,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 		f()
 	}
 	s.w.mu.Lock()
-	s.out.goneAway = true
+	s.out.goneAway, s.out.barred = true, true
 	var calls []*Call
 	if !s.w.dead {
 		calls = s.withdraw()

@@ -17,18 +17,19 @@ func TestGolden(t *testing.T) {
 	for _, x := range loadGolden(t) {
 		t.Run(x.Name, func(t *testing.T) {
 			for _, slice := range []int{0, 1, 7} {
-				for _, sum := range []bool{false, true} {
-					p := &play{t: t, x: x, sum: sum}
+				for how := range 4 {
+					sum := how&1 != 0
+					p := &play{t: t, x: x, sum: sum, open: how&2 != 0}
 					p.run(func(client, server *mem.Conn) {
 						client.In().MaxRead(slice)
 						server.In().MaxRead(slice)
 					})
-					p.check(fmt.Sprintf("reads of %d bytes, checksum %v", slice, sum))
-					if x.Name != "refused-connection" && len(p.ends) != len(x.Calls) {
+					p.check(fmt.Sprintf("reads of %d bytes, checksum %v, first flight %v", slice, sum, p.open))
+					if !p.refused() && len(p.ends) != len(x.Calls) {
 						t.Errorf("%d calls were made, want %d", len(p.ends), len(x.Calls))
 					}
 					for _, e := range p.ends {
-						if g := e.g; (e.st == nil) != (g.End == "REPLY" || g.End == "") && g.Cancel == 0 {
+						if g := e.g; (e.st == nil) != (g.End == "REPLY" || g.End == "" && !p.refused()) && g.Cancel == 0 {
 							t.Errorf("%s ended with %+v, want %q", g.Method, e.st, g.End)
 						}
 					}
@@ -87,6 +88,38 @@ func TestCutEverywhere(t *testing.T) {
 			}
 		}
 		handshake = false
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// The same with calls that leave together with the client's hello.
+func TestCutFirstFlight(t *testing.T) {
+	leak.Check(t)
+	for _, x := range loadGolden(t) {
+		whole := &play{t: t, x: x, open: true}
+		whole.run(nil)
+		for _, up := range []bool{true, false} {
+			to := whole.clientBytes
+			if !up {
+				to = whole.serverBytes
+			}
+			for _, n := range places(0, min(to, 1000)) {
+				p := &play{t: t, x: x, open: true}
+				p.run(func(client, server *mem.Conn) {
+					if up {
+						client.Out().CutAfter(n)
+					} else {
+						server.Out().CutAfter(n)
+					}
+				})
+				p.check(fmt.Sprintf("first flight, cut after byte %d, up %v", n, up))
+				if p.took > 7*time.Second {
+					t.Errorf("%s, first flight, cut after byte %d, up %v: it took %v to notice", x.Name, n, up, p.took)
+				}
+			}
+		}
 		if t.Failed() {
 			return
 		}

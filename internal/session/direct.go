@@ -16,12 +16,16 @@ import (
 // what the other side says unasked.
 //
 // rueidis does something like it for Redis connections.
+//
+// A session of Open begins so, without a goroutine: one that connects for a single call
+// needs none.
 type gate struct {
-	state  atomic.Uint32
-	rd     *reader
-	resume chan bool // tells the goroutine at the gate to read on, or to end
-	passed uint32    // callers that have read; guarded by holding the gate
-	timer  *time.Timer
+	state      atomic.Uint32
+	unattended atomic.Bool // there is no goroutine at the gate; changed by who has taken it
+	rd         *reader
+	resume     chan bool // tells the goroutine at the gate to read on, or to end
+	passed     uint32    // callers that have read; guarded by holding the gate
+	timer      *time.Timer
 }
 
 // The states of a gate.
@@ -48,7 +52,7 @@ func (rd *reader) stepAside() bool {
 	s := rd.s
 	rd.lone = 0
 	g := s.direct.Load()
-	if g == nil || g.rd != rd {
+	if g == nil || g.rd != rd || g.timer == nil {
 		g = &gate{rd: rd, resume: make(chan bool, 1), timer: time.NewTimer(gateTime)}
 		s.direct.Store(g)
 	} else {
@@ -90,6 +94,10 @@ func (rd *reader) stepAside() bool {
 // leave a call without a reader: then the gate stays taken.
 func (g *gate) leave(s *Session) bool {
 	g.state.Store(gateFree)
+	if s.failed.Load() != nil {
+		s.endUnattended()
+		return true
+	}
 	return !s.opened() || !g.state.CompareAndSwap(gateFree, gateTaken)
 }
 
@@ -123,7 +131,13 @@ func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
 			return true
 		}
 		if !g.rd.read() || !g.rd.work() {
-			// The session has ended, or a handler that ran here was too slow.
+			// The session has ended, or a write that was made here took too long.
+			if g.unattended.Load() {
+				g.unattended.Store(false)
+				// It tells that the session has ended, and ends.
+				go g.rd.finish(true)
+				return false
+			}
 			g.resume <- false
 			return false
 		}
@@ -132,14 +146,35 @@ func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
 
 // goOn lets the reading goroutine read again.
 func (g *gate) goOn() {
+	if g.unattended.Load() {
+		g.unattended.Store(false)
+		g.state.Store(gateOpen)
+		// It ends with the session.
+		go g.rd.runEarly()
+		return
+	}
 	g.state.Store(gateOpen)
 	g.resume <- true
 }
 
+// unattended reports whether there is no goroutine yet that reads when no caller does.
+func (s *Session) unattended() bool {
+	g := s.direct.Load()
+	return g != nil && g.unattended.Load()
+}
+
+// endUnattended tells that a session has ended which no goroutine reads. A caller that
+// reads tells so itself.
+func (s *Session) endUnattended() {
+	if g := s.direct.Load(); g != nil && g.unattended.Load() && g.state.CompareAndSwap(gateFree, gateTaken) {
+		g.rd.finish(true)
+	}
+}
+
 // rouse has the reading goroutine read for a call whose caller will not.
 func (s *Session) rouse() {
-	if g := s.direct.Load(); g != nil && g.state.CompareAndSwap(gateFree, gateOpen) {
-		g.resume <- true
+	if g := s.direct.Load(); g != nil && g.state.CompareAndSwap(gateFree, gateTaken) {
+		g.goOn()
 	}
 }
 

@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 			t.Error("the client takes the session for usable")
 		}
 		_, st := invoke(r.client, "Echo.Say", "x")
-		if st == nil || st.Code != wire.Unavailable || st.Outcome != wire.NotSent || st.Reason != ReasonDraining {
+		if st == nil || st.Code != wire.Unavailable || st.Outcome != wire.NotSent || st.Reason != wire.ReasonDraining {
 			t.Errorf("a call after the goaway: %+v, want Unavailable, NotSent, DRAINING", st)
 		}
 		// What is open goes on.
@@ -75,7 +75,7 @@ func TestDrain(t *testing.T) {
 		r.server.Leave(time.Second)
 		<-r.client.Done()
 		near(t, "the session ended", time.Since(from), 4*time.Second, 50*time.Millisecond)
-		if st := r.client.Err(); st.Reason != ReasonDraining {
+		if st := r.client.Err(); st.Reason != wire.ReasonDraining {
 			t.Errorf("the client's session ended with %+v", st)
 		}
 	})
@@ -195,7 +195,7 @@ func TestDrainLargeRequests(t *testing.T) {
 				switch st := do(context.Background(), r.client, c); {
 				case st == nil && len(reply) == 300_000:
 					begun.Add(1)
-				case st != nil && st.Outcome == wire.NotSent && st.Reason == ReasonDraining:
+				case st != nil && st.Outcome == wire.NotSent && st.Reason == wire.ReasonDraining:
 					unheard.Add(1)
 				default:
 					t.Errorf("a large call gave %d bytes, %+v", len(reply), st)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -75,6 +76,7 @@ type play struct {
 	t    *testing.T
 	x    *golden
 	sum  bool // both sides ask for checksums
+	open bool // the client's calls leave with its hello
 	harm bool // bytes may be changed: what is not known is no fault of the sessions
 
 	mu   sync.Mutex
@@ -96,6 +98,9 @@ type end struct {
 	received [][]byte
 }
 
+// refused reports whether the server does not let the client in.
+func (p *play) refused() bool { return strings.HasPrefix(p.x.Name, "refused-") }
+
 // run has the conversation in fake time; before puts faults on the connection.
 func (p *play) run(before func(client, server *mem.Conn)) {
 	p.seen = make(map[*goldenCall]int)
@@ -107,11 +112,15 @@ func (p *play) run(before func(client, server *mem.Conn)) {
 			before(cc, sc)
 		}
 		ccfg, scfg := p.config("server"), p.config("client")
-		if p.x.Name == "refused-connection" {
+		if p.refused() {
 			scfg.Accept = func(*Session, string) *wire.Status { return &wire.Status{Code: wire.Unauthenticated, Message: "no"} }
 		}
 		defer ccfg.Exec.Close()
 		defer scfg.Exec.Close()
+		if p.open {
+			p.runOpen(cc, sc, ccfg, scfg)
+			return
+		}
 		client, server, st1, st2 := connect(cc, sc, ccfg, scfg)
 		if st1 != nil && st1.Outcome != wire.NotSent {
 			t.Errorf("the dial ended with %+v, want NotSent", st1)
@@ -132,6 +141,38 @@ func (p *play) run(before func(client, server *mem.Conn)) {
 			}
 		}
 	})
+}
+
+// runOpen has the conversation with a client whose calls leave with its hello.
+func (p *play) runOpen(cc, sc *mem.Conn, ccfg, scfg *Config) {
+	if !slices.ContainsFunc(p.x.Calls, func(g *goldenCall) bool { return g.Opener == "server" }) {
+		ccfg.Resolve = nil // calls read their replies themselves
+	}
+	accepted := make(chan *Session, 1)
+	go func() {
+		server, _ := Accept(context.Background(), sc, scfg, nil)
+		if server != nil {
+			go server.Run(nil, nil)
+		}
+		accepted <- server
+	}()
+	ended := make(chan struct{})
+	client := Open(cc, ccfg, "")
+	client.Attend(nil, func() { close(ended) })
+	var wg sync.WaitGroup
+	wg.Go(func() { p.make("client", client) })
+	server := <-accepted
+	if server != nil {
+		p.make("server", server)
+	}
+	wg.Wait()
+	if server != nil {
+		p.drain(server)
+		server.Close(closedHere())
+	}
+	p.clientBytes, p.serverBytes = cc.Out().Written(), sc.Out().Written()
+	client.Close(closedHere())
+	<-ended
 }
 
 // drain ends the connection in peace, if it still is.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/internal/wire"
@@ -32,44 +33,95 @@ func (c *Config) hello(credential string) *wire.Hello {
 	return h
 }
 
-func (c *Config) sayHello(conn net.Conn, credential string) error {
-	const usual = 256 // bytes of a hello
-	b := append(make([]byte, 0, usual), wire.Preface...)
-	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeHello}, wire.AppendHello(make([]byte, 0, usual), c.hello(credential)))
-	_, err := conn.Write(b)
-	return err
+// greetings remembers what the connections of a server have in common: its own greeting,
+// and the last hello of a client, since most clients of a server say the same.
+type greetings struct {
+	own  atomic.Pointer[[]byte]
+	last atomic.Pointer[knownHello]
 }
 
-// Dial makes a session of a connection that this side has made. It ends with ctx
-// or when the handshake takes too long. The session needs somebody to Run it.
+// knownHello is a hello without a credential.
+type knownHello struct {
+	payload string
+	hello   *wire.Hello
+}
+
+// parse reads the payload of a hello.
+func (g *greetings) parse(payload []byte) (*wire.Hello, error) {
+	if k := g.last.Load(); k != nil && k.payload == string(payload) {
+		return k.hello, nil
+	}
+	h, err := wire.ParseHello(payload)
+	if err == nil && h.Credential == "" {
+		g.last.Store(&knownHello{string(payload), h})
+	}
+	return h, err
+}
+
+// append appends the greeting of a server.
+func (g *greetings) append(dst []byte, c *Config) []byte {
+	own := g.own.Load()
+	if own == nil {
+		made := c.appendGreeting(nil, "")
+		own = &made
+		g.own.Store(own)
+	}
+	return append(dst, *own...)
+}
+
+// appendGreeting appends the preface and the hello.
+func (c *Config) appendGreeting(dst []byte, credential string) []byte {
+	dst = append(dst, wire.Preface...)
+	at := len(dst)
+	dst = append(dst, noHeader[:]...)
+	dst = wire.AppendHello(dst, c.hello(credential))
+	wire.PutHeader(dst[at:], wire.Header{Type: wire.TypeHello, Length: uint32(len(dst) - at - wire.HeaderSize)})
+	return dst
+}
+
+// greetingSize is room for a usual greeting and a first call or reply, in bytes.
+const greetingSize = 512
+
+// Dial makes a session of a connection that this side has made, and waits for the
+// server's hello. It ends with ctx or when the handshake takes too long. The session
+// needs a goroutine to Run it.
 func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
 	s := newSession(conn, cfg)
-	err := cfg.sayHello(conn, credential)
-	var rest []byte
+	_, err := conn.Write(cfg.appendGreeting(make([]byte, 0, greetingSize), credential))
+	var peer *wire.Hello
+	var buf []byte
+	var r, w int
 	if err == nil {
-		s.peer, rest, err = readHello(conn, nil)
+		peer, buf, r, w, err = readHello(conn, nil, wire.ParseHello)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		conn.Close()
-		return nil, handshakeStatus(ctx, err, cfg.Limits.HandshakeTimeout)
+		st := handshakeStatus(err, cfg.Limits.HandshakeTimeout)
+		if ctx.Err() != nil {
+			st.Code, st.Message = fromContext(ctx).Code, "handshake: "+contextError(ctx)
+		}
+		st.Outcome = wire.NotSent
+		return nil, st
 	}
-	s.start(rest)
+	s.peer.Store(peer)
+	s.start(buf, r, w)
 	return s, nil
 }
 
 // Accept makes a session of a connection that the other side has made. prefix is what
-// its owner has read from conn already, nil for nothing; it is copied. The session needs
-// somebody to Run it.
+// its owner has read from conn already, nil for nothing; it is copied. This side's hello
+// leaves with the answers to what the client has sent already. The session needs a
+// goroutine to Run it.
 func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
 	s := newSession(conn, cfg)
-	peer, rest, err := readHello(conn, prefix)
+	peer, buf, r, w, err := readHello(conn, prefix, cfg.greetings.parse)
 	if err == nil {
-		s.peer = peer
+		s.peer.Store(peer)
 		if cfg.Accept != nil {
 			if st := cfg.Accept(s, peer.Credential); st != nil {
 				stop()
@@ -77,7 +129,6 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Se
 				return nil, st
 			}
 		}
-		err = cfg.sayHello(conn, "")
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -88,9 +139,15 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Se
 			return nil, st
 		}
 		conn.Close()
-		return nil, handshakeStatus(ctx, err, cfg.Limits.HandshakeTimeout)
+		st := handshakeStatus(err, cfg.Limits.HandshakeTimeout)
+		if ctx.Err() != nil {
+			st.Code, st.Message = fromContext(ctx).Code, "handshake: "+contextError(ctx)
+		}
+		return nil, st
 	}
-	s.start(rest)
+	s.w.buf = cfg.greetings.append(make([]byte, 0, greetingSize), cfg)
+	s.start(buf, r, w)
+	s.reading.current.dirty = true
 	return s, nil
 }
 
@@ -104,6 +161,18 @@ func Refuse(conn net.Conn, st *wire.Status) {
 		HangUp(conn)
 	}
 	conn.Close()
+}
+
+// RefuseUnread is Refuse for a connection of which nothing was read: only a client that
+// speaks weft is told why. It takes no longer than Refuse does, twice.
+func RefuseUnread(conn net.Conn, st *wire.Status) {
+	var b [len(wire.Preface)]byte
+	conn.SetDeadline(time.Now().Add(goodbye))
+	if _, err := io.ReadFull(conn, b[:]); err != nil || string(b[:]) != wire.Preface {
+		conn.Close()
+		return
+	}
+	Refuse(conn, st)
 }
 
 // bound limits what follows on conn to a time and to ctx. stop takes the limit
@@ -155,61 +224,68 @@ type goneError struct{ status wire.Status }
 
 func (e *goneError) Error() string { return e.status.Message }
 
-// readHello reads the preface and the hello, which begin with prefix. It returns what it
-// has read too much.
-func readHello(conn net.Conn, prefix []byte) (*wire.Hello, []byte, error) {
-	const head = len(wire.Preface) + wire.HeaderSize
-	buf := make([]byte, max(smallRead, len(prefix)))
-	have := copy(buf, prefix)
-	if err := checkPreface(buf[:have]); err != nil {
-		return nil, nil, err
+// readHello reads the preface and the hello, which begin with prefix. It returns the memory
+// with what it has read too much, which is buf[r:w].
+func readHello(conn net.Conn, prefix []byte, parse func([]byte) (*wire.Hello, error)) (h *wire.Hello, buf []byte, r, w int, err error) {
+	if buf = takeSmallRead(); len(prefix) > len(buf) {
+		buf = make([]byte, len(prefix))
 	}
-	need := func(n int) error {
-		if n > len(buf) {
-			grown := make([]byte, n)
-			copy(grown, buf[:have])
-			buf = grown
+	w = copy(buf, prefix)
+	for {
+		if h, r, err = parseGreeting(buf[:w], parse); h != nil {
+			return h, buf, r, w, nil
 		}
-		for have < n {
-			m, err := conn.Read(buf[have:])
-			have += m
-			if err := checkPreface(buf[:have]); err != nil {
-				return err
-			}
-			if err != nil && have < n {
-				if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() && have >= len(wire.Preface) {
-					return &helloError{wire.DeadlineExceeded, err}
-				}
-				return err
-			}
-		}
-		return nil
-	}
-	if err := need(head); err != nil {
-		return nil, nil, err
-	}
-	h := wire.ParseHeader(buf[len(wire.Preface):])
-	if err := h.Check(); err != nil {
-		return nil, nil, &helloError{wire.Internal, err}
-	}
-	if err := need(head + int(h.Length)); err != nil {
-		return nil, nil, err
-	}
-	payload := buf[head : head+int(h.Length)]
-	switch h.Type {
-	case wire.TypeHello:
-		hello, err := wire.ParseHello(payload)
 		if err != nil {
-			return nil, nil, &helloError{wire.Internal, err}
+			break
+		}
+		if r > len(buf) {
+			buf = append(make([]byte, 0, r), buf[:w]...)[:r]
+		}
+		n, failed := conn.Read(buf[w:])
+		if w += n; failed != nil && n == 0 {
+			err = failed
+			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() && w >= len(wire.Preface) {
+				err = &helloError{wire.DeadlineExceeded, err}
+			}
+			break
+		}
+	}
+	giveSmallRead(buf)
+	return nil, nil, 0, 0, err
+}
+
+// parseGreeting reads a preface and a hello from the front of b. It returns the hello and
+// the size of both, or no hello and the least size that b must have to be read further.
+func parseGreeting(b []byte, parse func([]byte) (*wire.Hello, error)) (h *wire.Hello, size int, err error) {
+	const head = len(wire.Preface) + wire.HeaderSize
+	if err := checkPreface(b); err != nil {
+		return nil, 0, err
+	}
+	if len(b) < head {
+		return nil, head, nil
+	}
+	header := wire.ParseHeader(b[len(wire.Preface):])
+	if err := header.Check(); err != nil {
+		return nil, 0, &helloError{wire.Internal, err}
+	}
+	size = head + int(header.Length)
+	if len(b) < size {
+		return nil, size, nil
+	}
+	payload := b[head:size]
+	switch header.Type {
+	case wire.TypeHello:
+		if h, err = parse(payload); err != nil {
+			return nil, 0, &helloError{wire.Internal, err}
 		}
 		// An int may have 32 bits; the other limits are bounded by the parser.
-		hello.MaxMessage = min(hello.MaxMessage, math.MaxInt32)
-		hello.MaxMetadata = min(hello.MaxMetadata, math.MaxInt32)
-		return hello, buf[head+int(h.Length) : have], nil
+		h.MaxMessage = min(h.MaxMessage, math.MaxInt32)
+		h.MaxMetadata = min(h.MaxMetadata, math.MaxInt32)
+		return h, size, nil
 	case wire.TypeGoAway:
-		return nil, nil, &goneError{wire.Status{Code: wire.Code(h.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}
+		return nil, 0, &goneError{wire.Status{Code: wire.Code(header.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}
 	default:
-		return nil, nil, &helloError{wire.Internal, fmt.Errorf("the first frame has type %d, want a hello", h.Type)}
+		return nil, 0, &helloError{wire.Internal, fmt.Errorf("the first frame has type %d, want a hello", header.Type)}
 	}
 }
 
@@ -226,24 +302,35 @@ func wrongPreface(b []byte) error {
 	if len(b) > last && string(b[:last]) == wire.Preface[:last] {
 		return &versionError{b[last]}
 	}
-	return fmt.Errorf("the other side does not speak weft: it began with %q", b)
+	return &strangerError{string(b)}
 }
 
-// handshakeStatus turns the failure of a handshake into a status.
-func handshakeStatus(ctx context.Context, err error, limit time.Duration) *wire.Status {
+// strangerError is a peer that does not speak weft.
+type strangerError struct{ began string }
+
+func (e *strangerError) Error() string {
+	return fmt.Sprintf("the peer does not speak weft: it began with %q", e.began)
+}
+
+// handshakeStatus turns the failure of a handshake into a status. Its outcome is NotSent
+// where the failure shows that the peer has read no call.
+func handshakeStatus(err error, limit time.Duration) *wire.Status {
 	if gone, ok := errors.AsType[*goneError](err); ok {
 		st := gone.status
 		st.Outcome = wire.NotSent
 		return &st
 	}
-	st := &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: "HANDSHAKE", Message: "handshake: " + err.Error()}
-	if ctx.Err() != nil {
-		st.Code = fromContext(ctx).Code
-		st.Message = "handshake: " + contextError(ctx)
-	} else if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-		st.Message = fmt.Sprintf("handshake: no answer within %v", limit)
+	st := &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonHandshake, Message: "handshake: " + err.Error()}
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		st.Message = fmt.Sprintf("handshake: no answer within %v (Limits.HandshakeTimeout)", limit)
 	} else if errors.Is(err, io.EOF) {
-		st.Message = "handshake: the other side closed the connection without a word"
+		st.Message = "handshake: the peer closed the connection without a word"
+	} else if _, ok := errors.AsType[*versionError](err); ok {
+		st.Outcome = wire.NotSent
+	} else if _, ok := errors.AsType[*strangerError](err); ok {
+		st.Outcome = wire.NotSent
+	} else if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
+		st.Outcome = wire.NotSent // the server's TLS has not let this side in: nothing behind it has read a byte
 	}
 	return st
 }

@@ -121,8 +121,8 @@ func (s *Session) bindIn(h wire.Header, payload []byte) error {
 		return err
 	}
 	n := int(h.Code)
-	if n >= s.cfg.Limits.MaxBindings {
-		return fmt.Errorf("binding %d is beyond the %d allowed", n, s.cfg.Limits.MaxBindings)
+	if most := max(s.cfg.Limits.MaxBindings, wire.InitialBindings); n >= most {
+		return fmt.Errorf("binding %d is beyond the %d allowed", n, most)
 	}
 	b := Binding{codec: string(codec), name: string(method)}
 	switch {

@@ -34,7 +34,7 @@ func (m *message) length() int {
 func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
 		n, ok := z.Size(v)
-		if ok && n > int(s.peer.MaxMessage) {
+		if ok && n > int(s.peer.Load().MaxMessage) && s.met() {
 			return s.tooLong(n)
 		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
@@ -68,7 +68,7 @@ func (s *Session) prepareBytes(m *message, b []byte, comp compress.Compressor) *
 }
 
 func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
-	if len(b) > int(s.peer.MaxMessage) {
+	if len(b) > int(s.peer.Load().MaxMessage) && s.met() {
 		m.release()
 		return s.tooLong(len(b))
 	}
@@ -97,7 +97,7 @@ func (m *message) own() {
 // it and it is really shorter.
 func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
-	for i, name := range s.peer.Compressors {
+	for i, name := range s.peer.Load().Compressors {
 		if name == comp.Name() && i < wire.MaxNames {
 			index = i
 		}
@@ -126,8 +126,8 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 
 func (s *Session) tooLong(n int) *wire.Status {
 	return &wire.Status{
-		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: "MESSAGE_TOO_LARGE",
-		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the other side takes", n, s.peer.MaxMessage),
+		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMessageTooLarge,
+		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the other side takes", n, s.peer.Load().MaxMessage),
 	}
 }
 
@@ -229,7 +229,7 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 		name = " with codec " + c.Name()
 	}
 	return &wire.Status{
-		Code: wire.Internal, Outcome: wire.NotSent, Reason: "ENCODE",
+		Code: wire.Internal, Outcome: wire.NotSent, Reason: wire.ReasonEncode,
 		Message: fmt.Sprintf("encode %T%s: %v", v, name, err),
 	}
 }

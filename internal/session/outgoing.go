@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -18,15 +19,17 @@ import (
 // session.
 type outgoing struct {
 	slots    table[slot]
-	made     uint32   // slots ever used
-	free     []uint32 // slots used before and free again
-	open     int      // slots taken
-	bindings map[bindingKey]uint16
-	bound    []bindingKey // by number
-	oldest   int          // the number that is given anew when there are no more
-	last     bindingKey   // the binding used last, and its number: callers repeat themselves
+	made     uint32                // slots ever used
+	free     []uint32              // slots used before and free again
+	open     int                   // slots taken
+	bindings map[bindingKey]uint16 // nil while there are few
+	bound    []bindingKey          // by number
+	oldest   int                   // the number that is given anew when there are no more
+	last     bindingKey            // the binding used last, and its number: callers repeat themselves
 	lastCode uint16
-	goneAway bool // the other side wants no more calls
+	goneAway bool   // no more calls may be opened: one of the sides drains
+	barred   bool   // the same, or no call may be opened yet
+	most     uint32 // slots from here on are not used again; 0 for no such bound
 
 	timer *time.Timer
 	due   int64 // when the timer fires, 0 for never
@@ -78,9 +81,21 @@ func (o *outgoing) release(id uint32) bool {
 	if sl.stream.Load() != nil {
 		sl.stream.Store(nil)
 	}
-	o.free = append(o.free, wire.Slot(id))
 	o.open--
+	if n := wire.Slot(id); o.most == 0 || n < o.most {
+		o.free = append(o.free, n)
+	}
 	return true
+}
+
+// limit takes out of use what of the slots is beyond the peer's limit: calls may have been
+// opened before it was known.
+func (o *outgoing) limit(most uint32) {
+	if o.made <= most {
+		return
+	}
+	o.most = max(most, 1)
+	o.free = slices.DeleteFunc(o.free, func(n uint32) bool { return n >= most })
 }
 
 // holds reports whether a call has its slot.
@@ -110,10 +125,11 @@ func (s *Session) bind(codec, method string) (uint16, *wire.Status) {
 func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
 	o := &s.out
 	k := bindingKey{codec, method}
-	n, ok := o.bindings[k]
+	n, ok := o.binding(k)
 	if !ok {
-		if s.peer.MaxCalls == 0 || s.peer.MaxBindings == 0 {
-			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: "NO_METHOD",
+		peer := s.peer.Load()
+		if peer.MaxCalls == 0 || peer.MaxBindings == 0 {
+			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoMethod,
 				Message: "the other side serves no methods"}
 		}
 		// A name that cannot travel would cost the whole connection.
@@ -126,7 +142,7 @@ func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
 		if err != nil {
 			return 0, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.NotSent, Message: err.Error()}
 		}
-		n = o.newBinding(k, int(s.peer.MaxBindings))
+		n = o.newBinding(k, int(peer.MaxBindings))
 		at := s.w.begin()
 		s.w.buf = wire.AppendBind(s.w.buf, codec, method)
 		s.w.end(at, wire.Header{Type: wire.TypeBind, Code: n}, s.sum)
@@ -135,22 +151,42 @@ func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
 	return n, nil
 }
 
-func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
-	if o.bindings == nil {
-		o.bindings = make(map[bindingKey]uint16)
+// fewBindings is how many are looked through one by one.
+const fewBindings = 4
+
+// binding finds the number of a method and a codec that were bound.
+func (o *outgoing) binding(k bindingKey) (n uint16, ok bool) {
+	if o.bindings != nil {
+		n, ok = o.bindings[k]
+		return n, ok
 	}
+	i := slices.Index(o.bound, k)
+	return uint16(max(i, 0)), i >= 0
+}
+
+func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
 	if len(o.bound) < most {
 		n := uint16(len(o.bound))
 		o.bound = append(o.bound, k)
-		o.bindings[k] = n
+		if o.bindings == nil && len(o.bound) > fewBindings {
+			o.bindings = make(map[bindingKey]uint16)
+			for i, k := range o.bound {
+				o.bindings[k] = uint16(i)
+			}
+		}
+		if o.bindings != nil {
+			o.bindings[k] = n
+		}
 		return n
 	}
 	// All numbers are in use: the oldest gets a new meaning for what follows.
 	n := o.oldest
 	o.oldest = (o.oldest + 1) % most
-	delete(o.bindings, o.bound[n])
+	if o.bindings != nil {
+		delete(o.bindings, o.bound[n])
+		o.bindings[k] = uint16(n)
+	}
 	o.bound[n] = k
-	o.bindings[k] = uint16(n)
 	return uint16(n)
 }
 
@@ -228,7 +264,8 @@ func (s *Session) cancelFrame(id uint32, code wire.Code) {
 }
 
 // abort completes every open call when the session has ended: those whose bytes
-// never were handed to the connection as not sent, the others as unknown.
+// never were handed to the connection as not sent, the others as unknown, unless st says
+// that the peer has read none.
 func (s *Session) abort(st *wire.Status) {
 	w, o := &s.w, &s.out
 	w.mu.Lock()
@@ -248,9 +285,10 @@ func (s *Session) abort(st *wire.Status) {
 		}
 		if c := sl.call.Swap(nil); c != nil {
 			failed := *st
-			failed.Outcome = wire.OutcomeUnknown
 			if sl.at >= w.taken {
 				failed.Outcome = wire.NotSent
+			} else if st.Outcome != wire.NotSent {
+				failed.Outcome = wire.OutcomeUnknown
 			}
 			c.Status = &failed
 			calls = append(calls, c)

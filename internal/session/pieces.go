@@ -27,6 +27,19 @@ func (rd *reader) vacant(id uint32) error {
 	return nil
 }
 
+// beyond turns away a request on a slot that was not offered, but that a peer may use which
+// has not read the offer. It reports whether it did.
+func (rd *reader) beyond(id uint32) bool {
+	s := rd.s
+	if n := int(wire.Slot(id)); n < s.cfg.Limits.MaxCalls || n >= wire.InitialCalls {
+		return false
+	}
+	s.turnAway(id, &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyCalls,
+		Message: fmt.Sprintf("this side takes %d calls at a time (Limits.MaxCalls)", s.cfg.Limits.MaxCalls)})
+	rd.dirty = true
+	return true
+}
+
 // begin takes the first frame of a large message. Only messages of open calls are
 // put together, so that nobody can make this side hold more of them than there are slots.
 func (rd *reader) begin(h wire.Header, payload []byte) error {
@@ -38,6 +51,9 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	var bind Binding
 	switch h.Type {
 	case wire.TypeRequest:
+		if rd.beyond(h.ID) {
+			return nil // its chunks will find nothing to go on with
+		}
 		if err := rd.vacant(h.ID); err != nil {
 			return err
 		}
@@ -215,6 +231,6 @@ func (rd *reader) tooLong(h wire.Header) error {
 
 // tooLongHere is the status of a message that is longer than this side takes.
 func (s *Session) tooLongHere() *wire.Status {
-	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: "MESSAGE_TOO_LARGE",
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonMessageTooLarge,
 		Message: fmt.Sprintf("message is larger than the %d bytes that this side takes", s.cfg.Limits.MaxMessage)}
 }

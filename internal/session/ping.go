@@ -37,6 +37,11 @@ func (s *Session) Ping(ctx context.Context) *wire.Status {
 	if err := ctx.Err(); err != nil {
 		return pingEnded(ctx, wire.NotSent)
 	}
+	if !s.met() {
+		if st := s.awaitHello(ctx, 0); st != nil {
+			return st
+		}
+	}
 	var late <-chan time.Time
 	if _, ok := ctx.Deadline(); !ok && s.cfg.Limits.PingTimeout > 0 {
 		t := time.NewTimer(s.cfg.Limits.PingTimeout)

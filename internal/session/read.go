@@ -67,6 +67,7 @@ type reader struct {
 	job   *job     // calls of this batch that go to a worker
 	dirty bool     // there is something to flush
 	stale bool     // what is in the buffer has waited behind a stalled call
+	early bool     // the peer's hello has not come
 
 	req     Request
 	calling bool // what runs is a handler, not a write
@@ -80,24 +81,55 @@ type reader struct {
 	stolen  chan struct{} // closed when the monitor has taken everything over
 }
 
-// newReader returns a reader that begins with rest, whose memory it takes over.
-func newReader(s *Session, rest []byte) *reader {
-	if cap(rest) < smallRead/2 {
-		rest = append(make([]byte, 0, max(smallRead, len(rest))), rest...)
+// newReader returns a reader that begins with buf[r:w]. It takes the memory over; without any
+// it gets a small buffer.
+func newReader(s *Session, buf []byte, r, w int) *reader {
+	if len(buf) < smallRead {
+		b := takeSmallRead()
+		w, r = copy(b, buf[r:w]), 0
+		buf = b
 	}
-	return &reader{s: s, buf: rest[:cap(rest)], w: len(rest), stolen: make(chan struct{})}
+	return &reader{s: s, buf: buf, r: r, w: w, stolen: make(chan struct{})}
+}
+
+// smallReads holds the buffers of smallRead bytes of connections that have ended.
+var smallReads = sync.Pool{New: func() any { return new([smallRead]byte) }}
+
+func takeSmallRead() []byte { return smallReads.Get().(*[smallRead]byte)[:] }
+
+// giveSmallRead gives a buffer back that may be one of takeSmallRead.
+func giveSmallRead(b []byte) {
+	if len(b) == smallRead {
+		smallReads.Put((*[smallRead]byte)(b))
+	}
 }
 
 // run reads until the session has ended, unless another reader goes on, and says so
 // when it has.
 func (rd *reader) run() {
-	rd.loop()
+	rd.finish(rd.loop())
+}
+
+// runEarly is run for a session of Open, whose hello may not have left yet.
+func (rd *reader) runEarly() {
+	rd.s.w.mu.Lock()
+	rd.s.flush(false)
+	rd.run()
+}
+
+// finish says that the session has ended, unless another reader goes on. unused says that
+// no other goroutine is in the middle of something with the reader.
+func (rd *reader) finish(unused bool) {
 	select {
 	case <-rd.stolen:
 		return
 	default:
 	}
 	<-rd.s.closed
+	if unused {
+		giveSmallRead(rd.buf)
+		rd.buf, rd.req.Body, rd.r, rd.w = nil, nil, 0, 0
+	}
 	rg := &rd.s.reading
 	// A caller that reads at the gate may be held up in a write yet: then the monitor lets
 	// another reader go on, which finds the end as well.
@@ -106,25 +138,32 @@ func (rd *reader) run() {
 	}
 }
 
-// loop reads until the session ends or the monitor lets another reader go on.
-func (rd *reader) loop() {
+// loop reads until the session ends or the monitor lets another reader go on. It returns
+// false when a caller may be reading yet.
+func (rd *reader) loop() (unused bool) {
 	if rd.at == 0 {
 		rd.at = now()
 	}
 	// What a former reader left, or the handshake read too much, comes first.
 	for rd.work() {
 		if rd.lone >= loneReplies && rd.s.cfg.Resolve == nil && !rd.stepAside() {
-			return
+			return false
 		}
 		if !rd.read() {
-			return
+			return true
 		}
 	}
+	return true
 }
 
 // work handles what is in the buffer. It returns false when the session has ended
 // or another reader goes on.
 func (rd *reader) work() bool {
+	if rd.early {
+		if known, ok := rd.greet(); !known {
+			return ok
+		}
+	}
 	frames, ended := rd.frames, rd.ended
 	owner, err := rd.handle()
 	if !owner {
@@ -173,9 +212,12 @@ func (rd *reader) read() bool {
 
 // lost turns the end of reading into a status.
 func (s *Session) lost(err error) *wire.Status {
+	if !s.met() {
+		return handshakeStatus(err, s.cfg.Limits.HandshakeTimeout)
+	}
 	if errors.Is(err, io.EOF) {
 		if s.drain.over() {
-			return &wire.Status{Code: wire.Unavailable, Reason: ReasonDraining, Message: "connection closed after a drain"}
+			return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "connection closed after a drain"}
 		}
 		return unavailable("closed by the other side")
 	}
@@ -347,7 +389,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if c == nil {
 		return nil // nobody waits any more
 	}
-	if rd.r == rd.w || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.MaxCalls) {
+	if rd.r == rd.w || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
 		// The last one, or slots are scarce: its caller may call again at once, and
 		// should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
@@ -403,7 +445,7 @@ func (rd *reader) endBatch() bool {
 	s.w.mu.Lock()
 	if len(s.w.buf) > s.flood() {
 		s.w.mu.Unlock()
-		s.fail(&wire.Status{Code: wire.ResourceExhausted, Reason: "SLOW_READER",
+		s.fail(&wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonSlowReader,
 			Message: "the other side makes calls and does not read the answers"})
 		return false
 	}
@@ -453,7 +495,8 @@ func (s *Session) known() *atomic.Bool { return &s.reading.watched }
 // has changed run, so everything of the reader but its handler is ours.
 func (s *Session) steal() {
 	rd := s.reading.current
-	next := newReader(s, bytes.Clone(rd.buf[rd.r:rd.w])) // the handler still reads the rest
+	rest := bytes.Clone(rd.buf[rd.r:rd.w]) // the handler still reads the rest
+	next := newReader(s, rest, 0, len(rest))
 	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
 	next.stale = true
 	if rd.calling {

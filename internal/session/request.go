@@ -64,7 +64,7 @@ func (r *Request) Open() *wire.Status {
 	r.compressed = false
 	b, err := r.Ctx.Session.decompress(r.Body)
 	if err != nil {
-		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: "DECOMPRESS", Message: err.Error()}
+		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecompress, Message: err.Error()}
 		if errors.Is(err, compress.ErrTooLarge) {
 			st.Code, st.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
 		}
@@ -139,7 +139,7 @@ func (r *Request) end(m *message) {
 	}
 	if !s.w.dead && s.in.clear(c) {
 		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
-		if len(m.meta) > int(s.peer.MaxMetadata) {
+		if len(m.meta) > int(s.peer.Load().MaxMetadata) {
 			st := s.tooMuchMeta(len(m.meta))
 			st.Outcome = wire.Executed
 			s.putError(c.id, st, "")
@@ -215,7 +215,7 @@ func (s *Session) putError(id uint32, st *wire.Status, meta string) {
 		h.Flags |= wire.FlagRefused
 	}
 	m := message{bytes: wire.AppendStatus(nil, st)}
-	if len(meta) <= int(s.peer.MaxMetadata) {
+	if len(meta) <= int(s.peer.Load().MaxMetadata) {
 		m.meta = meta // an error must be sayable, with or without
 	}
 	m.size = len(m.bytes)
@@ -270,5 +270,5 @@ func (r *Request) rescue() {
 func (r *Request) Panicked(p any) *wire.Status {
 	r.Ctx.Session.cfg.Logger.Error("handler panicked", "method", r.Ctx.Method.Name,
 		"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: "PANIC", Message: "the handler panicked"}
+	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonPanic, Message: "the handler panicked"}
 }

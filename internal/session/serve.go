@@ -13,6 +13,9 @@ import (
 // long that another one goes on.
 func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, err error) {
 	s := rd.s
+	if rd.beyond(h.ID) {
+		return true, nil
+	}
 	if err := rd.vacant(h.ID); err != nil {
 		return true, err
 	}
@@ -61,10 +64,10 @@ func streamMismatch(m *Method) string {
 // new calls were turned away is taken.
 func (s *Session) admit(size int, begun bool) *wire.Status {
 	if s.in.turned.Load() && !begun {
-		return &wire.Status{Code: wire.Unavailable, Reason: ReasonDraining, Message: "shutting down; call another server"}
+		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
 	}
 	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {
-		return &wire.Status{Code: wire.ResourceExhausted, Reason: "TOO_MANY_BYTES",
+		return &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyBytes,
 			Message: "the requests in flight on this connection have too many bytes; try again later"}
 	}
 	return nil
@@ -84,7 +87,7 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 	if h.Flags&wire.FlagMeta != 0 {
 		pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
 		if errors.Is(err, wire.ErrTooLarge) {
-			return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: "METADATA_TOO_LARGE", Message: err.Error()}
+			return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonMetadataTooLarge, Message: err.Error()}
 		}
 		if err != nil {
 			return nil, &wire.Status{Code: wire.InvalidArgument, Message: err.Error()}

@@ -43,6 +43,8 @@ type Config struct {
 
 	Exec   *Executor
 	Logger *slog.Logger
+
+	greetings greetings
 }
 
 // Limits bound what the other side can make this one hold.
@@ -66,11 +68,12 @@ type Limits struct {
 // Session is one connection after its hellos. All methods may be called from
 // any goroutine.
 type Session struct {
-	cfg    *Config
-	number uint32
-	conn   net.Conn
-	peer   *wire.Hello // what the other side said
-	sum    bool        // checksums behind frames
+	cfg     *Config
+	number  uint32
+	conn    net.Conn
+	peer    atomic.Pointer[wire.Hello] // what the peer said, or what may be assumed of it before
+	meeting chan struct{}              // closed when the hello has come that calls wait for; guarded by the writer's lock
+	sum     bool                       // checksums behind frames
 
 	resumes bool // an interrupted write can be gone on with
 
@@ -86,7 +89,8 @@ type Session struct {
 	lastRead atomic.Int64
 	load     atomic.Int32 // about out.open
 	pinged   atomic.Int64 // when the ping without answer was sent, 0 for none
-	keeper   *time.Timer
+	keep     keeper
+	keeper   *time.Timer // of keep
 	pings    pings
 
 	drain  drain
@@ -116,21 +120,19 @@ func At(t time.Time) int64 {
 func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, resumes: resumable(conn), closed: make(chan struct{})}
 	s.w.room.L = &s.w.mu
-	s.drain.acked = make(chan struct{})
-	s.drain.ready = make(chan struct{})
-	s.drain.idle = make(chan struct{}, 1)
 	return s
 }
 
-// start makes the session ready for Run, with what the handshake has read too much.
-func (s *Session) start(rest []byte) {
-	s.sum = s.cfg.Checksum && s.peer.Features&wire.FeatureChecksum != 0
+// start makes the session ready to be read, beginning with buf[r:w], which the handshake has
+// read too much.
+func (s *Session) start(buf []byte, r, w int) {
+	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
 	s.lastRead.Store(now())
 	s.startKeeper()
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)
 	}
-	s.reading.current = newReader(s, rest)
+	s.reading.current = newReader(s, buf, r, w)
 }
 
 // Run reads until the session has ended. Whoever made the session calls it, once, on
@@ -145,8 +147,29 @@ func (s *Session) Run(gone, ended func()) {
 	s.reading.current.run()
 }
 
-// Peer is what the other side said in its hello. It must not be changed.
-func (s *Session) Peer() *wire.Hello { return s.peer }
+// Attend is Run for a session of Open, and does not wait. Until calls overlap, or none is
+// made for a moment, calls read their replies themselves; only then a goroutine is started
+// that reads. ended may be called before Close returns, on its goroutine.
+func (s *Session) Attend(gone, ended func()) {
+	s.reading.gone, s.reading.ended = gone, ended
+	rd := s.reading.current
+	if s.cfg.Resolve != nil {
+		// It ends with the session.
+		go rd.runEarly()
+		return
+	}
+	g := &gate{rd: rd}
+	g.unattended.Store(true)
+	g.state.Store(gateFree)
+	s.direct.Store(g)
+	if s.failed.Load() != nil {
+		s.endUnattended()
+	}
+}
+
+// Peer is what the peer said in its hello, or what may be assumed of it before the hello
+// has come. It must not be changed.
+func (s *Session) Peer() *wire.Hello { return s.peer.Load() }
 
 // Number tells the sessions of one executor apart.
 func (s *Session) Number() uint32 { return s.number }
@@ -175,13 +198,18 @@ func (s *Session) Close(st *wire.Status) { s.fail(st) }
 // fail ends the session: the first reason counts. What this side had open fails
 // with st, what the other side had open is cancelled.
 func (s *Session) fail(st *wire.Status) {
+	first := false
 	s.once.Do(func() {
+		first = true
 		s.failed.Store(st)
 		s.conn.Close()
 		close(s.closed)
 		s.abort(st)
 		s.in.breakAll()
 	})
+	if first {
+		s.endUnattended()
+	}
 }
 
 // refuse ends the session because the other side broke the protocol, and tells
@@ -229,7 +257,7 @@ const goodbye = 100 * time.Millisecond
 
 // protocol makes the status of a session whose other side broke the rules.
 func protocol(err error) *wire.Status {
-	st := &wire.Status{Code: wire.Internal, Reason: "PROTOCOL", Message: "protocol error: " + err.Error()}
+	st := &wire.Status{Code: wire.Internal, Reason: wire.ReasonProtocol, Message: "protocol error: " + err.Error()}
 	if b, ok := errors.AsType[*breach](err); ok {
 		st.Code = b.code
 	}

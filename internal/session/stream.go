@@ -53,7 +53,7 @@ const messageCost = wire.HeaderSize
 
 func newStream(s *Session, opener bool, ctx context.Context) *Stream {
 	return &Stream{
-		s: s, opener: opener, ctx: ctx, credit: int(s.peer.StreamWindow),
+		s: s, opener: opener, ctx: ctx, credit: int(s.peer.Load().StreamWindow),
 		arrived: make(chan struct{}, 1), allowed: make(chan struct{}, 1),
 	}
 }
@@ -65,6 +65,11 @@ func (s *Session) OpenStream(ctx context.Context, c *Call) (*Stream, *wire.Statu
 	st.sizer, _ = c.Codec.(codec.Sizer)
 	c.stream = st
 	m := message{meta: c.Meta}
+	if m.length() > wire.InitialMessage {
+		if status := s.Meet(ctx, c); status != nil {
+			return nil, status
+		}
+	}
 	if status := s.open(ctx, c, wire.FlagStream, &m, 0); status != nil {
 		return nil, status
 	}
@@ -251,7 +256,7 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 
 // unusable is the status of a stream with a message that cannot be restored or decoded.
 func (st *Stream) unusable(err error) *wire.Status {
-	status := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: "DECODE",
+	status := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: wire.ReasonDecode,
 		Message: "decode a message of the stream with codec " + st.codec.Name() + ": " + err.Error()}
 	switch {
 	case errors.Is(err, compress.ErrTooLarge):

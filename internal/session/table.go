@@ -15,8 +15,8 @@ type table[T any] struct {
 }
 
 const (
-	firstBits  = 4 // the first page has 16 slots
-	tablePages = 13
+	firstBits  = 2 // the first page has 4 slots
+	tablePages = 15
 )
 
 // The pages have room for every slot there is.

@@ -135,6 +135,14 @@ func newReplay() *replay {
 	}
 }
 
+// limits are the limits of a side, or what any server takes while its hello has not come.
+func (r *replay) limits(side string) *wire.Hello {
+	if h := r.hellos[side]; h != nil {
+		return h
+	}
+	return &wire.Hello{MaxMetadata: wire.InitialMessage, MaxCalls: wire.InitialCalls, MaxBindings: wire.InitialBindings}
+}
+
 func (r *replay) checksum() bool {
 	a, b := r.hellos["client"], r.hellos["server"]
 	return a != nil && b != nil && a.Features&b.Features&wire.FeatureChecksum != 0
@@ -185,7 +193,7 @@ func (r *replay) bind(from string, h wire.Header, payload []byte) error {
 		return err
 	}
 	list := r.bindings[from]
-	if int(h.Code) > len(list) || uint32(h.Code) >= r.hellos[other(from)].MaxBindings {
+	if int(h.Code) > len(list) || uint32(h.Code) >= r.limits(other(from)).MaxBindings {
 		return fmt.Errorf("binding %d after %d", h.Code, len(list))
 	}
 	if int(h.Code) == len(list) {
@@ -200,7 +208,7 @@ func (r *replay) request(from, call string, h wire.Header) error {
 	if int(h.Code) >= len(r.bindings[from]) {
 		return fmt.Errorf("request on binding %d of %d", h.Code, len(r.bindings[from]))
 	}
-	if slots := r.hellos[other(from)].MaxCalls; wire.Slot(h.ID) >= slots {
+	if slots := r.limits(other(from)).MaxCalls; wire.Slot(h.ID) >= slots {
 		return fmt.Errorf("slot %d of %d", wire.Slot(h.ID), slots)
 	}
 	for _, c := range r.open {
@@ -218,8 +226,8 @@ func (r *replay) request(from, call string, h wire.Header) error {
 		c.TimeoutUS *= 1000
 	}
 	if c.Stream {
-		r.credit[from+" "+call] = int(r.hellos[other(from)].StreamWindow)
-		r.credit[other(from)+" "+call] = int(r.hellos[from].StreamWindow)
+		r.credit[from+" "+call] = int(r.limits(other(from)).StreamWindow)
+		r.credit[other(from)+" "+call] = int(r.limits(from).StreamWindow)
 	}
 	r.calls = append(r.calls, c)
 	r.open[call] = c
@@ -310,14 +318,14 @@ func (r *replay) data(from, call string, c *exchangeCall, p *piece, m exchangeMe
 func (r *replay) split(receiver string, p *piece) (m exchangeMessage, err error) {
 	m.Body = p.bytes
 	if p.head.Flags&wire.FlagMeta != 0 && p.head.Type != wire.TypeData {
-		pairs, rest, err := wire.SplitMeta(m.Body, int(r.hellos[receiver].MaxMetadata))
+		pairs, rest, err := wire.SplitMeta(m.Body, int(r.limits(receiver).MaxMetadata))
 		if err != nil {
 			return m, err
 		}
 		m.Meta, m.Body = pairsOf(pairs), rest
 	}
 	if p.head.Flags&wire.FlagCompressed != 0 && p.head.Type != wire.TypeError {
-		m.Body, err = restore(m.Body, r.hellos[receiver].Compressors)
+		m.Body, err = restore(m.Body, r.limits(receiver).Compressors)
 	}
 	return m, err
 }

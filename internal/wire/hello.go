@@ -55,6 +55,15 @@ const (
 	MaxSoftware     = 255     // bytes
 )
 
+// What a side may assume of a peer whose hello it has not read: the limits of its first
+// flight. A side that answers calls takes as much whatever its own limits are, or refuses
+// the single call.
+const (
+	InitialMessage  = MaxPayload // bytes of a message with its metadata: one frame
+	InitialCalls    = 16         // slots
+	InitialBindings = 16
+)
+
 // AppendHello appends the payload of a hello frame. h must have passed Check.
 func AppendHello(dst []byte, h *Hello) []byte {
 	dst = binary.LittleEndian.AppendUint64(appendField(dst, tagFeatures, 8), uint64(h.Features))

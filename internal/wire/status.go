@@ -26,6 +26,7 @@ const (
 	Canceled           Code = 1
 	InvalidArgument    Code = 3
 	DeadlineExceeded   Code = 4
+	PermissionDenied   Code = 7
 	ResourceExhausted  Code = 8
 	FailedPrecondition Code = 9
 	Unimplemented      Code = 12

@@ -342,6 +342,25 @@ class ExchangeTest(unittest.TestCase):
         self.assertEqual((caught.exception.code, caught.exception.outcome), (Code.UNAUTHENTICATED, Outcome.NOT_SENT))
         self.assertEqual(caught.exception.message, "token is not valid")
 
+    def test_first_flight(self):
+        self.unary_ok("first-flight", first_flight=True)
+
+    def test_first_flight_cut_at_every_byte(self):
+        size = sum(len(s["hex"]) // 2 for s in EXCHANGES["first-flight"]["steps"] if s["from"] == "server")
+        for cut in range(size):
+            conn = self.play("first-flight", cut=cut, first_flight=True)
+            with self.assertRaises(Error) as caught:
+                conn.call("Arith.Mul", {"A": 7, "B": 8}, timeout=1)
+            self.assertEqual((caught.exception.code, caught.exception.outcome), (Code.UNAVAILABLE, Outcome.UNKNOWN), cut)
+            conn.close()
+
+    def test_refused_first_flight(self):
+        conn = self.play("refused-first-flight", first_flight=True)
+        with self.assertRaises(Error) as caught:
+            conn.call("Arith.Mul", {"A": 7, "B": 8}, timeout=1)
+        self.assertEqual((caught.exception.code, caught.exception.outcome), (Code.UNAUTHENTICATED, Outcome.NOT_SENT))
+        self.finish(conn, "refused-first-flight")
+
     def test_compressed(self):
         conn = self.play("compressed")
         self.assertEqual(conn.call("Blob.Get", b"a", codec="raw", timeout=1).value, b"weft " * 200)

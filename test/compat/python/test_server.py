@@ -89,6 +89,13 @@ class ServerTest(unittest.TestCase):
             time.sleep(0.001)
 
 
+class FirstFlightTest(ServerTest):
+    """The same by a client that does not wait for the server's HELLO."""
+
+    def connect(self, name="plain", **options):
+        return super().connect(name, first_flight=True, **options)
+
+
 class CallTest(ServerTest):
     def test_json(self):
         conn = self.connect()

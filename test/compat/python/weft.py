@@ -122,6 +122,7 @@ class Options:
     codecs: Mapping[str, Codec] = field(default_factory=lambda: CODECS)
     compress: bool = False  # compress bodies of 1,024 bytes and more with gzip
     checksum: bool = False  # ask for a checksum behind every frame
+    first_flight: bool = False  # send calls without waiting for the server's HELLO; not with checksum
     credential: str = ""  # "scheme token"
     software: str = "weft-python/1.0"
     clock: Clock = time.monotonic_ns
@@ -134,6 +135,10 @@ class Reply:
     value: Any
     metadata: List[Pair]
 
+
+# What any server takes, before its HELLO is known. Nothing may be sent on a stream.
+INITIAL_MESSAGE = 16_384
+INITIAL = Hello(max_message=INITIAL_MESSAGE, max_metadata=INITIAL_MESSAGE, max_calls=16, max_bindings=16)
 
 COMPRESS_FROM = 1_024
 QUEUE = 64  # frames that may wait to be written before callers wait
@@ -216,7 +221,14 @@ class Connection:
         self._finish = False  # the writer ends when the queue is empty
         self._failed: Optional[Error] = None
         self._hello = self._own_hello()
-        self.server = self._handshake(time.monotonic() + timeout)
+        self._meet_by = time.monotonic() + timeout
+        self._met = not options.first_flight or options.checksum
+        if self._met:
+            self.server = self._handshake(self._meet_by)
+        else:
+            self.server = INITIAL
+            self._queue.append((self._greeting(), None))
+            self._control += 1
         self._checksum = bool(self._hello.features & self.server.features & wire.CHECKSUM)
         self._threads = [
             threading.Thread(target=self._read, name="weft-read", daemon=True),
@@ -330,23 +342,14 @@ class Connection:
             software=o.software,
         )
 
+    def _greeting(self) -> bytes:
+        return wire.PREFACE + wire.pack_frame(Header(wire.HELLO), wire.pack_hello(self._hello))
+
     def _handshake(self, deadline: float) -> Hello:
         try:
-            hello = wire.pack_hello(self._hello)
             self._sock.settimeout(max(0.001, deadline - time.monotonic()))
-            self._sock.sendall(wire.PREFACE + wire.pack_frame(Header(wire.HELLO), hello))
-            preface = self._source.take(8, deadline)
-            if preface[:7] != wire.PREFACE[:7]:
-                raise Error(Code.UNAVAILABLE, f"the server does not speak weft, it sent {preface!r}", Outcome.NOT_SENT)
-            if preface != wire.PREFACE:
-                text = f"the server speaks version {preface[7]} of weft, this client version {wire.PREFACE[7]}"
-                raise Error(Code.UNIMPLEMENTED, text, Outcome.NOT_SENT)
-            header, payload = self._source.frame(False, deadline)
-            if header.type == wire.GOAWAY:
-                raise Error(Code.of(header.code), payload.decode("utf-8", "replace"), Outcome.NOT_SENT)
-            if header.type != wire.HELLO:
-                raise _Violation(f"the first frame has type {header.type}")
-            server = wire.unpack_hello(payload)
+            self._sock.sendall(self._greeting())
+            server = self._read_hello(deadline)
             self._sock.settimeout(None)
             return server
         except Exception as e:
@@ -355,6 +358,37 @@ class Connection:
                 raise
             code = Code.DEADLINE_EXCEEDED if isinstance(e, socket.timeout) else Code.UNAVAILABLE
             raise Error(code, f"handshake: {e}", Outcome.NOT_SENT) from e
+
+    def _read_hello(self, deadline: float) -> Hello:
+        """Reads the server's HELLO. An Error says that the server has read no call."""
+        preface = self._source.take(8, deadline)
+        if preface[:7] != wire.PREFACE[:7]:
+            raise Error(Code.UNAVAILABLE, f"the server does not speak weft, it sent {preface!r}", Outcome.NOT_SENT)
+        if preface != wire.PREFACE:
+            text = f"the server speaks version {preface[7]} of weft, this client version {wire.PREFACE[7]}"
+            raise Error(Code.UNIMPLEMENTED, text, Outcome.NOT_SENT)
+        header, payload = self._source.frame(False, deadline)
+        if header.type == wire.GOAWAY:
+            raise Error(Code.of(header.code), payload.decode("utf-8", "replace"), Outcome.NOT_SENT)
+        if header.type != wire.HELLO:
+            raise _Violation(f"the first frame has type {header.type}")
+        try:
+            return wire.unpack_hello(payload)
+        except wire.WireError as e:
+            raise _Violation(str(e)) from e
+
+    def _meet(self) -> None:
+        """Reads the HELLO of a server to which calls may have been sent already."""
+        server = self._read_hello(self._meet_by)
+        with self._lock:
+            # The writer may be inside a write, whose time is the socket's too.
+            self._sock.settimeout(None)
+            self.server = server
+            self._met = True
+            for slot in self._slots:
+                if isinstance(slot.call, Stream):
+                    slot.call._credit(server.stream_window)
+            self._changed.notify_all()
 
     # Writing
 
@@ -397,10 +431,16 @@ class Connection:
 
     def _read(self) -> None:
         try:
+            if not self._met:
+                self._meet()
             while True:
                 self._frame(*self._source.frame(self._checksum))
         except _Violation as e:
-            self._say_goodbye(e)
+            if self._met:
+                self._say_goodbye(e)
+            self._fail(e.code, str(e))
+        except Error as e:
+            self._fail(e.code, e.message, Outcome.NOT_SENT)
         except (EOFError, OSError) as e:
             self._fail(Code.UNAVAILABLE, f"connection lost: {e}")
 
@@ -472,7 +512,7 @@ class Connection:
             e = self._failed
             raise Error(e.code, e.message, Outcome.NOT_SENT)
 
-    def _fail(self, code: Code, text: str) -> None:
+    def _fail(self, code: Code, text: str, outcome_of_sent: Outcome = Outcome.UNKNOWN) -> None:
         """Ends the connection; the first reason counts."""
         with self._lock:
             if self._failed is None:
@@ -480,7 +520,7 @@ class Connection:
                 self._queue.clear()
                 for slot in self._slots:
                     if slot.call is not None:
-                        outcome = Outcome.UNKNOWN if slot.call._sent else Outcome.NOT_SENT
+                        outcome = outcome_of_sent if slot.call._sent else Outcome.NOT_SENT
                         slot.call._end(Error(code, text, outcome))
                 for answered in self._pings.values():
                     answered.set()
@@ -490,7 +530,7 @@ class Connection:
     # Slots and bindings, with the lock held
 
     def _take_slot(self) -> int:
-        if self._free:
+        if self._free and self._free[0] < self.server.max_calls:
             return heapq.heappop(self._free)
         if len(self._slots) >= self.server.max_calls:
             text = f"all {self.server.max_calls} calls that the server allows are open"
@@ -525,7 +565,7 @@ class Connection:
             body = call._codec.encode(value)
         except Exception as e:
             raise Error(Code.INTERNAL, f"encode the request: {e}", Outcome.NOT_SENT) from e
-        if len(body) > self.server.max_message:
+        if len(body) > self.server.max_message and self._met:
             text = f"message of {len(body)} bytes, the server takes {self.server.max_message}"
             raise Error(Code.RESOURCE_EXHAUSTED, text, Outcome.NOT_SENT)
         if self.options.compress and len(body) >= COMPRESS_FROM and "gzip" in self.server.compressors:
@@ -589,6 +629,7 @@ class _Call:
             block = wire.pack_metadata(metadata, conn.server.max_metadata) if metadata else b""
             flags |= compressed | (wire.META if block else 0)
             with conn._lock:
+                self._wait_for_hello(len(block), len(data))
                 self._wait_for_room()
                 conn._check()
                 if conn._leaving:
@@ -598,6 +639,8 @@ class _Call:
                     raise Error(Code.DEADLINE_EXCEEDED, "deadline passed before sending", Outcome.NOT_SENT)
                 binding = conn._bind(self._codec_name, self.method)
                 self._occupy()
+                if isinstance(self, Stream):
+                    self._credit_left = conn.server.stream_window
                 arg, millis = (0, 0) if remaining is None else wire.pack_timeout(remaining)
                 head = Header(wire.REQUEST, flags | millis, binding, self._slot, self._generation, arg)
                 self._send(head, block + data)
@@ -605,6 +648,20 @@ class _Call:
             raise Error(Code.RESOURCE_EXHAUSTED, str(e), Outcome.NOT_SENT) from e
         except wire.WireError as e:
             raise Error(Code.INVALID_ARGUMENT, str(e), Outcome.NOT_SENT) from e
+
+    def _wait_for_hello(self, metadata: int, body: int) -> None:
+        """Waits for the server's HELLO where the call is more than any server takes."""
+        conn = self._conn
+        if conn._met:
+            return
+        while not conn._met and conn._failed is None and not self._answered:
+            room = conn._free or len(conn._slots) < INITIAL.max_calls
+            if metadata + body <= INITIAL_MESSAGE and room:
+                return
+            self._wait(conn._changed)
+        if conn._met and body > conn.server.max_message:
+            text = f"message of {body} bytes, the server takes {conn.server.max_message}"
+            raise Error(Code.RESOURCE_EXHAUSTED, text, Outcome.NOT_SENT)
 
     def _occupy(self) -> None:
         self._slot = self._conn._take_slot()

@@ -1,0 +1,135 @@
+package session
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Open makes a session of a connection that this side has made, without waiting for the
+// server's hello: the first calls leave together with this side's own. Until the server's
+// hello has come calls are held to what any server takes, and those beyond it wait. The
+// session needs Attend.
+//
+// When the server refuses the connection the session ends with the server's status, and
+// calls sent meanwhile end as NotSent: a server that refuses a connection reads none. When the
+// connection is lost before the hello has come, their outcome is Unknown.
+func Open(conn net.Conn, cfg *Config, credential string) *Session {
+	s := newSession(conn, cfg)
+	s.peer.Store(&unmet)
+	s.out.barred = cfg.Checksum // which changes all frames: none may leave before the hellos are known
+	s.w.buf = cfg.appendGreeting(make([]byte, 0, greetingSize), credential)
+	s.start(nil, 0, 0)
+	s.reading.current.early = true
+	return s
+}
+
+// unmet is what is known of a server whose hello has not come. Streams get their credit
+// with the hello.
+var unmet = wire.Hello{
+	MaxMessage: wire.InitialMessage, MaxMetadata: wire.InitialMessage, MaxCalls: wire.InitialCalls, MaxBindings: wire.InitialBindings,
+}
+
+// met reports whether the peer's hello has come.
+func (s *Session) met() bool { return s.peer.Load() != &unmet }
+
+// Met reports whether the peer has let this side in: its hello has come.
+func (s *Session) Met() bool { return s.met() }
+
+// greeted takes the hello of a server to which calls may have been sent already.
+func (s *Session) greeted(h *wire.Hello) {
+	s.w.mu.Lock()
+	s.sum = s.cfg.Checksum && h.Features&wire.FeatureChecksum != 0
+	s.peer.Store(h)
+	s.out.limit(h.MaxCalls)
+	s.out.barred = s.out.goneAway
+	for n := range s.out.made {
+		if st := s.out.slot(n).stream.Load(); st != nil {
+			st.mu.Lock()
+			st.credit += int(h.StreamWindow)
+			st.mu.Unlock()
+			wakeUp(st.allowed)
+		}
+	}
+	if s.meeting != nil {
+		close(s.meeting)
+		s.meeting = nil
+	}
+	s.w.mu.Unlock()
+}
+
+// metSoon returns what is closed when the server's hello has come, and has it come.
+func (s *Session) metSoon() <-chan struct{} {
+	s.w.mu.Lock()
+	meeting := s.meeting
+	switch {
+	case meeting != nil:
+	case s.met():
+		meeting = make(chan struct{})
+		close(meeting)
+	default:
+		meeting = make(chan struct{})
+		s.meeting = meeting
+	}
+	s.w.mu.Unlock()
+	s.rouse() // which sends the hello, if no call has
+	return meeting
+}
+
+// Meet waits until the server's hello has come, within the time of a call that is going to
+// be made.
+func (s *Session) Meet(ctx context.Context, c *Call) *wire.Status {
+	if s.met() {
+		return nil
+	}
+	c.limit(now())
+	return s.awaitHello(ctx, c.Deadline)
+}
+
+// awaitHello waits for the server's hello on behalf of a call that needs to know it. A
+// deadline of zero is none.
+func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
+	meeting := s.metSoon()
+	var late <-chan time.Time
+	if deadline != 0 {
+		t := time.NewTimer(time.Duration(deadline - now()))
+		defer t.Stop()
+		late = t.C
+	}
+	var st *wire.Status
+	select {
+	case <-meeting:
+		return nil
+	case <-s.closed:
+		s.w.mu.Lock()
+		st = s.mayOpen()
+		s.w.mu.Unlock()
+		return st
+	case <-ctx.Done():
+		st = fromContext(ctx)
+	case <-late:
+		st = tooLate()
+	}
+	st.Outcome = wire.NotSent
+	return st
+}
+
+// greet takes the server's hello from the buffer. It returns known false while it has not
+// come whole, and ok false when the server has not let this side in.
+func (rd *reader) greet() (known, ok bool) {
+	s := rd.s
+	h, size, err := parseGreeting(rd.buf[rd.r:rd.w], wire.ParseHello)
+	if err != nil {
+		s.fail(handshakeStatus(err, s.cfg.Limits.HandshakeTimeout))
+		return false, false
+	}
+	if h == nil {
+		return false, true
+	}
+	rd.r += size
+	rd.early = false
+	s.greeted(h)
+	return true, true
+}
