@@ -6,9 +6,11 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
@@ -293,4 +295,117 @@ func (c *halfBroken) Write(b []byte) (int, error) {
 		return 0, syscall.EPIPE
 	}
 	return c.Conn.Write(b)
+}
+
+// An answer to a call that is not open yet ends the connection, and touches no call that
+// takes the slot meanwhile: none waits longer than its time.
+func TestAnswerAhead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := mem.Pipe(nil)
+		started := make(chan *Call, 1)
+		open := fast(unary("Open.Call", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
+			c := newCall("Echo.Say", []byte("held"), nil)
+			c.Timeout = int64(time.Second)
+			if st := ctx.Session.Start(context.Background(), c); st != nil {
+				t.Errorf("start: %+v", st)
+			}
+			started <- c
+			return nil, nil
+		}))
+		cfg := newConfig(NewExecutor(), []*Method{open})
+		defer cfg.Exec.Close()
+		p := &stranger{t: t, conn: server, cfg: cfg, accepted: make(chan struct{})}
+		go func() {
+			defer close(p.accepted)
+			if p.s, p.refused = Dial(context.Background(), client, cfg, ""); p.s != nil {
+				go p.s.Run(nil, nil)
+			}
+		}()
+		hello := strangerHello()
+		hello.MaxCalls, hello.MaxBindings = 100, 100
+		p.greet(hello)
+		defer p.s.Close(closedHere())
+
+		// The first call uses slot 0 and gives it back.
+		done := make(chan *wire.Status, 1)
+		go func() {
+			_, st := invoke(p.s, "Echo.Say", "x")
+			done <- st
+		}()
+		first := p.serveOne()
+		p.send(first, nil)
+		if st := <-done; st != nil {
+			t.Fatal(st)
+		}
+		synctest.Wait()
+		// In one read: the answer to the next call in that slot, and a request whose
+		// handler opens it.
+		next := wire.ID(wire.Slot(first.ID), uint16(first.ID>>16)+1)
+		b := p.bytes(wire.Header{Type: wire.TypeBind}, wire.AppendBind(nil, "raw", "Open.Call"))
+		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(0, 0)}, nil)...)
+		ahead := p.bytes(wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: next}, []byte("forged"))
+		p.write(append(ahead, b...))
+		synctest.Wait()
+		select {
+		case c := <-started:
+			// It must end, by an answer, its deadline or the end of the connection.
+			other := newCall("Echo.Say", []byte("other"), nil)
+			other.Timeout = int64(time.Second)
+			p.s.Start(context.Background(), other)
+			from := time.Now()
+			p.s.Wait(context.Background(), c)
+			if took := time.Since(from); took > time.Second {
+				t.Errorf("the call ended after %v", took)
+			}
+		default:
+		}
+		time.Sleep(time.Second)
+		if p.s.Err() == nil {
+			t.Error("a session goes on whose peer answers calls that were not made")
+		}
+	})
+}
+
+// A peer that answers calls before it has got them shares no memory with who makes them.
+func TestAnswersWithoutRequests(t *testing.T) {
+	leak.Check(t)
+	for range 20 {
+		client, server := mem.Pipe(nil)
+		cfg := newConfig(NewExecutor(), nil)
+		hello := strangerHello()
+		hello.MaxCalls, hello.MaxBindings = 100, 100
+		b := wire.AppendFrame([]byte(wire.Preface), wire.Header{Type: wire.TypeHello}, wire.AppendHello(nil, hello))
+		go drainConn(server)
+		go func() {
+			server.Write(b)
+			for gen := range uint16(20) {
+				for slot := range uint32(2) {
+					server.Write(wire.AppendFrame(nil, wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: wire.ID(slot, gen+1)}, nil))
+				}
+			}
+		}()
+		if s, _ := Dial(context.Background(), client, cfg, ""); s != nil {
+			ended := make(chan struct{})
+			go s.Run(nil, func() { close(ended) })
+			var wg sync.WaitGroup
+			for range 50 {
+				c := newCall("Echo.Say", []byte("x"), nil)
+				c.Oneway, c.Timeout = true, int64(time.Second)
+				wg.Add(1)
+				c.Async = func(c *Call) {
+					c.Reset() // as its owner does, to use it again
+					wg.Done()
+				}
+				if st := s.Start(context.Background(), c); st != nil {
+					wg.Done()
+				}
+			}
+			within(t, 10*time.Second, "the calls", wg.Wait)
+			s.Close(closedHere())
+			<-ended
+		}
+		client.Close()
+		server.Close()
+		cfg.Exec.Close()
+	}
 }

@@ -179,11 +179,6 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		st = s.put(h, m)
 	}
 	if st != nil {
-		if !sl.call.CompareAndSwap(c, nil) {
-			// The other side has answered what it has not heard yet. So be it.
-			w.mu.Unlock()
-			return nil
-		}
 		s.out.release(c.id)
 		w.mu.Unlock()
 		return st
@@ -192,6 +187,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}
+	sl.call.Store(c) // from here on c belongs to the goroutine that ends it
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}

@@ -97,8 +97,9 @@ type keeper struct {
 	young  time.Duration // until the next look at a session whose calls read for themselves
 }
 
-// firstLook is how long a session that was opened for its first calls waits for one of them
-// before it sends its hello and reads. It waits the longer the longer calls read for themselves.
+// firstLook to twice firstLook is how long a session that was opened for its first calls waits
+// for one of them before it sends its hello and reads. It waits the longer the longer calls read
+// for themselves.
 const firstLook = 2 * time.Millisecond
 
 // next is the time until the next look: when a limit could be reached at the
@@ -124,7 +125,15 @@ func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 		d = min(d, time.Duration(k.began-at)+l.HandshakeTimeout)
 	}
 	if !k.s.met() || k.s.unattended() {
-		k.young = min(max(2*k.young, firstLook), gateMost)
+		k.young = min(2*k.young, gateMost)
+		if k.young == 0 {
+			// Sessions that begin at about the same time are looked at together, each a
+			// little later than the one before: a timer earlier than all others would have
+			// the runtime wake a thread to take it up.
+			k.young = firstLook
+			into := time.Duration(at) % firstLook
+			return 2*firstLook - into + into/16
+		}
 		d = min(d, k.young)
 	}
 	return max(d, time.Millisecond)
@@ -132,6 +141,9 @@ func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 
 func (k *keeper) look() {
 	s, at := k.s, now()
+	if s.failed.Load() != nil {
+		return
+	}
 	l := &s.cfg.Limits
 	w := &s.w
 	if !s.met() && at-k.began >= int64(l.HandshakeTimeout) {

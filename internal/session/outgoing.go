@@ -48,7 +48,8 @@ type bindingKey struct{ codec, method string }
 
 func (o *outgoing) slot(n uint32) *slot { return o.slots.at(n) }
 
-// take finds a slot for c. It returns nil when all are taken.
+// take finds a slot for c. It returns nil when all are taken. The call is put into it once
+// its request has been appended: until then no answer can end it.
 func (o *outgoing) take(c *Call, most uint32) *slot {
 	var n uint32
 	if k := len(o.free); k > 0 {
@@ -65,7 +66,6 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	sl.taken = true
 	sl.due = c.Deadline
 	c.id = wire.ID(n, sl.gen)
-	sl.call.Store(c)
 	o.open++
 	return sl
 }
@@ -271,8 +271,8 @@ func (s *Session) abort(st *wire.Status) {
 	w.mu.Lock()
 	w.dead = true
 	w.room.Broadcast()
-	if s.keeper != nil {
-		s.keeper.Stop()
+	if s.keeper != nil && !s.unattended() {
+		s.keeper.Stop() // or else it is about to find the end; see keeper.next
 	}
 	if o.timer != nil {
 		o.timer.Stop()

@@ -379,10 +379,18 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 		return fmt.Errorf("answer to call %#x, which was never made", h.ID)
 	}
 	c := sl.call.Swap(nil)
+	if c == nil {
+		// The caller has given the call up, or there is none.
+		var open bool
+		if c, open = s.givenUp(h.ID, sl); c == nil && !open {
+			return fmt.Errorf("answer to call %#x, which is not open", h.ID)
+		}
+	}
 	if c != nil && c.id != h.ID {
-		c.Status = unavailable("the other side answered the wrong call")
+		err := fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
+		c.Status = unavailable("the peer answered the wrong call")
 		s.complete(c)
-		return fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
+		return err
 	}
 	rd.freed = append(rd.freed, h.ID)
 	rd.ended++
@@ -400,6 +408,16 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	}
 	s.reply(c, h, body, owned, rd.at)
 	return nil
+}
+
+// givenUp reports whether a call without a caller is open. It returns the call if it was
+// opened this very moment.
+//
+//go:noinline
+func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	return sl.call.Swap(nil), s.out.holds(id)
 }
 
 // free gives the slots of ended calls back.
