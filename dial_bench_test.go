@@ -4,6 +4,8 @@ import (
 	"io"
 	"net"
 	"testing"
+
+	"github.com/weftrpc/weft/internal/cputime"
 )
 
 // BenchmarkDialBare is what BenchmarkDial is held against: a TCP connection on which as
@@ -35,7 +37,7 @@ func BenchmarkDialBare(b *testing.B) {
 		}
 	}()
 	b.ReportAllocs()
-	before := processorTime()
+	before := cputime.Used()
 	buf := make([]byte, size)
 	for b.Loop() {
 		c, err := net.Dial("tcp", l.Addr().String())
@@ -46,5 +48,5 @@ func BenchmarkDialBare(b *testing.B) {
 		must(b, err)
 		must(b, c.Close())
 	}
-	b.ReportMetric(float64(processorTime()-before)/1e3/float64(b.N), "cpu-µs/op")
+	b.ReportMetric(float64(cputime.Used()-before)/1e3/float64(b.N), "cpu-µs/op")
 }
