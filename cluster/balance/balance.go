@@ -43,7 +43,8 @@ import "time"
 // A Balancer builds pickers. It is a value that never changes: any number of
 // clients may share it, and Build may be called at the same time.
 //
-// Package balancetest proves that a balancer, also a user's, keeps the promises.
+// Package balancetest proves that a balancer, also a user's, keeps the promises. One
+// whose parameters can be wrong has a method Check() error; see [Check].
 type Balancer interface {
 	// Build returns a picker for a list of servers, in any order. The list
 	// belongs to the picker from then on: nobody changes it. An empty list

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"fmt"
 	"math"
 	"sync/atomic"
 	"time"
@@ -11,16 +12,13 @@ import (
 // call goes where inner sends it when that server was tried. It is for the
 // hashes, where one popular key would fill one server (Mirrokni, Thorup,
 // Zadimoghaddam: Consistent Hashing with Bounded Loads, SODA 2018), with Ring
-// the very scheme of the paper. A factor of 1 or less means 1.25: small factors
-// spread better and move more keys.
+// the very scheme of the paper. It has to be above 1: small factors
+// spread better and move more keys. 0 means 1.25.
 //
 // At most 8 servers are looked at; then the least loaded of them is picked. The
 // average is renewed every microsecond for each server, so every millisecond
 // for a thousand.
 func Bounded(factor float64, inner Balancer) Balancer {
-	if !(factor > 1) {
-		factor = 1.25
-	}
 	return bounded{factor, orDefault(inner)}
 }
 
@@ -29,9 +27,27 @@ type bounded struct {
 	inner  Balancer
 }
 
+// defaultFactor is the factor of a Bounded that names none.
+const defaultFactor = 1.25
+
+// valid reports whether the factor is one to use. 0 is not: it means the default.
+func (b bounded) valid() bool { return b.factor > 1 && !math.IsInf(b.factor, 1) }
+
+// Check refuses a factor of 1 or less, which no server could keep to.
+func (b bounded) Check() error {
+	if b.factor != 0 && !b.valid() {
+		return fmt.Errorf("balance.Bounded: the factor is %v, want a number above 1, or 0 for %v", b.factor, defaultFactor)
+	}
+	return Check(b.inner)
+}
+
 func (b bounded) Build(set []Node) Picker {
+	factor := b.factor
+	if !b.valid() {
+		factor = defaultFactor
+	}
 	return inTiers(set, func(set []Node) Picker {
-		p := &boundedPicker{inner: b.inner.Build(set), factor: b.factor, pool: newPool(set)}
+		p := &boundedPicker{inner: b.inner.Build(set), factor: factor, pool: newPool(set)}
 		p.renewed.Store(math.MinInt64)
 		return p
 	})

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -38,6 +39,15 @@ func Nearest(from Position, inner Balancer) Balancer {
 type nearest struct {
 	from  Position
 	inner Balancer
+}
+
+// Check refuses a position that is not on Earth.
+func (n nearest) Check() error {
+	if !(math.Abs(n.from.Latitude) <= 90 && math.Abs(n.from.Longitude) <= 180) {
+		return fmt.Errorf("balance.Nearest: position %v, %v is not on Earth: want a latitude of -90 to 90 and a longitude of -180 to 180",
+			n.from.Latitude, n.from.Longitude)
+	}
+	return Check(n.inner)
 }
 
 func (n nearest) Build(set []Node) Picker {

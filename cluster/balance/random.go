@@ -1,5 +1,7 @@
 package balance
 
+import "errors"
+
 // Random picks at random, in proportion to the weights.
 func Random() Balancer { return random{} }
 
@@ -21,6 +23,14 @@ func (p *randomPicker) Pick(c Call) int { return p.pool.untried(&c, c.Random) }
 //
 // A balancer with a state of its own implements [Balancer] instead.
 type Func func(set []Node, call Call) int
+
+// Check refuses a nil function.
+func (f Func) Check() error {
+	if f == nil {
+		return errors.New("balance.Func: the function is nil")
+	}
+	return nil
+}
 
 // Build returns a picker that asks the function. A nil function picks at random.
 func (f Func) Build(set []Node) Picker {

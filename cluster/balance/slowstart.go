@@ -1,6 +1,12 @@
 package balance
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
+
+// defaultWindow is the window of a SlowStart that names none.
+const defaultWindow = 30 * time.Second
 
 // SlowStart gives a new server a tenth of what inner (nil: [P2C]) would give it,
 // growing in a straight line to all of it over window, so that it can fill its
@@ -9,9 +15,6 @@ import "time"
 //
 // Around a consistent hash it moves keys away from the new server for that time.
 func SlowStart(window time.Duration, inner Balancer) Balancer {
-	if window <= 0 {
-		window = 30 * time.Second
-	}
 	return slowStart{window, orDefault(inner)}
 }
 
@@ -20,9 +23,21 @@ type slowStart struct {
 	inner  Balancer
 }
 
+// Check refuses a window below zero.
+func (s slowStart) Check() error {
+	if s.window < 0 {
+		return fmt.Errorf("balance.SlowStart: the window is %v, want 0 (for %v) or more", s.window, defaultWindow)
+	}
+	return Check(s.inner)
+}
+
 func (s slowStart) Build(set []Node) Picker {
+	window := s.window
+	if window <= 0 {
+		window = defaultWindow
+	}
 	return inTiers(set, func(set []Node) Picker {
-		return &slowStartPicker{s.inner.Build(set), s.window, set}
+		return &slowStartPicker{s.inner.Build(set), window, set}
 	})
 }
 

@@ -15,6 +15,9 @@ func Sticky(inner Balancer) Balancer { return sticky{orDefault(inner)} }
 
 type sticky struct{ inner Balancer }
 
+// Check checks the balancer inside.
+func (s sticky) Check() error { return Check(s.inner) }
+
 func (s sticky) Build(set []Node) Picker {
 	set = slices.Clone(set)
 	for i := range set {

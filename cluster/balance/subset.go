@@ -2,6 +2,8 @@ package balance
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -17,26 +19,43 @@ import (
 // between clients, and stay the same over a restart if that is wanted: host name
 // and port, or the name of the pod.
 func Subset(size int, client string, inner Balancer) Balancer {
-	if size <= 0 {
-		size = 32
-	}
-	return subset{size, hash(client), orDefault(inner)}
+	return subset{size, client, orDefault(inner)}
 }
+
+// defaultSubset is the size of a Subset that names none.
+const defaultSubset = 32
 
 type subset struct {
 	size   int
-	client uint64
+	client string
 	inner  Balancer
 }
 
+// Check refuses a size below zero, and a client without a name: all of those would
+// use the same servers.
+func (s subset) Check() error {
+	if s.size < 0 {
+		return fmt.Errorf("balance.Subset: the size is %d, want 0 (for %d) or more", s.size, defaultSubset)
+	}
+	if s.client == "" {
+		return errors.New("balance.Subset: the client has no name, so all clients would use the same servers; name it by host and port, or by its pod")
+	}
+	return Check(s.inner)
+}
+
 func (s subset) Build(set []Node) Picker {
-	if len(set) <= s.size {
+	size := s.size
+	if size <= 0 {
+		size = defaultSubset
+	}
+	if len(set) <= size {
 		return s.inner.Build(set)
 	}
+	client := hash(s.client)
 	score := make([]uint64, len(set))
 	index := make([]int, len(set))
 	for i, n := range set {
-		score[i], index[i] = mix(s.client^next(hash(n.ID))), i
+		score[i], index[i] = mix(client^next(hash(n.ID))), i
 	}
 	slices.SortFunc(index, func(a, b int) int {
 		return cmp.Or(
@@ -44,8 +63,8 @@ func (s subset) Build(set []Node) Picker {
 			cmp.Compare(score[b], score[a]),
 			cmp.Compare(set[a].ID, set[b].ID))
 	})
-	index = index[:s.size]
-	part := make([]Node, s.size)
+	index = index[:size]
+	part := make([]Node, size)
 	for k, i := range index {
 		part[k] = set[i]
 	}

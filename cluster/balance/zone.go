@@ -1,5 +1,7 @@
 package balance
 
+import "errors"
+
 // fewestZoned is below how many servers zones do not count: the shares of so few
 // are too coarse to keep to.
 const fewestZoned = 6
@@ -24,6 +26,14 @@ func Zone(local string, inner Balancer) Balancer {
 type zone struct {
 	local string
 	inner Balancer
+}
+
+// Check refuses an empty zone.
+func (z zone) Check() error {
+	if z.local == "" {
+		return errors.New("balance.Zone: the client's zone is empty; name it, or leave Zone out where there are no zones")
+	}
+	return Check(z.inner)
 }
 
 func (z zone) Build(set []Node) Picker {
