@@ -37,19 +37,19 @@ func TestConformance(t *testing.T) {
 		{"Fastest", balance.Fastest(), balancetest.Config{LoadAware: true, Unweighted: true}},
 		{"Ring", balance.Ring(), keyed},
 		{"Maglev", balance.Maglev(), keyed},
-		{"Jump", balance.Jump(), balancetest.Config{Keyed: true, Numbered: true, Unweighted: true}},
+		{"Jump", balance.Jump(), balancetest.Config{Keyed: true, Numbered: true}},
 		{"Func", balance.Func(firstLeft), balancetest.Config{Pinned: true}},
 		{"Func nil", balance.Func(nil), balancetest.Config{}},
 		{"Func out of range", balance.Func(func([]balance.Node, balance.Call) int { return 99 }), balancetest.Config{}},
 		{"Nearest", balance.Nearest(balance.Position{}, nil), loadAware},
 		{"Zone", balance.Zone("a", nil), loadAware},
 		{"Sticky", balance.Sticky(nil), balancetest.Config{Pinned: true}},
-		{"Bounded ring", balance.Bounded(1.25, balance.Ring()), keyed},
-		{"Bounded random", balance.Bounded(0, balance.Random()), balancetest.Config{}},
+		{"Bounded ring", balance.Bounded(1.25, balance.Ring()), balancetest.Config{Keyed: true, Bounds: true}},
+		{"Bounded random", balance.Bounded(0, balance.Random()), balancetest.Config{Bounds: true}},
 		{"SlowStart P2C", balance.SlowStart(time.Minute, nil), balancetest.Config{LoadAware: true, SlowStart: time.Minute}},
 		{"SlowStart weighted", balance.SlowStart(0, balance.WeightedRoundRobin()), balancetest.Config{SlowStart: 30 * time.Second}},
 		{"Subset", balance.Subset(32, "client-1", nil), loadAware},
-		{"nested", balance.Zone("a", balance.Subset(8, "c", balance.SlowStart(time.Second, balance.Bounded(2, nil)))), loadAware},
+		{"nested", balance.Zone("a", balance.Subset(8, "c", balance.SlowStart(time.Second, balance.Bounded(2, nil)))), balancetest.Config{LoadAware: true, Bounds: true}},
 	} {
 		t.Run(test.name, func(t *testing.T) { balancetest.Run(t, test.balancer, test.cfg) })
 	}

@@ -71,7 +71,7 @@ func (p *boundedPicker) Pick(c Call) int {
 	best, least := i, math.Inf(1)
 	for {
 		s := p.pool.stats[i]
-		crowding := p.pool.weigh(i)
+		crowding := p.pool.crowding(i)
 		load := float64(s.inFlight.Load())
 		if load+1 <= math.Ceil(average/crowding) {
 			return i

@@ -56,7 +56,7 @@ func (p *fastestPicker) Pick(c Call) int {
 	if next(c.Random)%explore == 0 && s.inFlight.Load() == 0 {
 		return challenger
 	}
-	if s.steadyCost(c.Now, 1) < better*best.steadyCost(c.Now, 1) {
+	if s.steadyCost(c.Now) < better*best.steadyCost(c.Now) {
 		p.first.CompareAndSwap(first, int32(challenger))
 		return challenger
 	}
@@ -66,7 +66,7 @@ func (p *fastestPicker) Pick(c Call) int {
 // second picks when the fastest was tried: the better of two.
 func (p *fastestPicker) second(c *Call, i int) int {
 	k := p.pool.another(c, i, next(c.Random))
-	if k >= 0 && p.pool.stats[k].steadyCost(c.Now, 1) < p.pool.stats[i].steadyCost(c.Now, 1) {
+	if k >= 0 && p.pool.stats[k].steadyCost(c.Now) < p.pool.stats[i].steadyCost(c.Now) {
 		return k
 	}
 	return i

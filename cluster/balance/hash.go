@@ -32,6 +32,9 @@ func below(x uint64, n int) (int, uint64) {
 	return int(hi), lo
 }
 
+// unit maps random bits to [0, 1).
+func unit(random uint64) float64 { return float64(random>>11) / (1 << 53) }
+
 // keyOf is the hash of a call's key, or random bits when it has none.
 func keyOf(c *Call) uint64 {
 	if c.Key == "" {

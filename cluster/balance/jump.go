@@ -5,23 +5,31 @@ import (
 	"slices"
 )
 
+// rounds is how often Jump looks for a server that takes a key, before it draws one by
+// weight alone.
+const rounds = 64
+
 // Jump picks by jump consistent hash of the call's key (Lamping, Veach: A Fast,
 // Minimal Memory, Consistent Hash Algorithm, 2014). Shares are exact and nothing
-// is stored but the list. Weights do not count, except 0.
+// is stored but the list.
 //
 // Jump knows servers by their number, here their place in the order of IDs. So
 // it fits servers that are numbered and come and go at the end, such as shard-000
 // to shard-031: the last of n to leave moves 1/n of the keys, but one from
-// elsewhere changes the numbers of all behind it, and so the places of their keys. A server that is to be avoided or has weight 0
-// keeps its number, and only its own keys move; use [Ring] or [Maglev] for servers
-// that come and go in any order.
+// elsewhere changes the numbers of all behind it, and so the places of their keys. A
+// server that is to be avoided or has weight 0 keeps its number, and only its own keys
+// move; use [Ring] or [Maglev] for servers that come and go in any order.
+//
+// A server takes the part of its keys that its weight is of the greatest weight; the
+// others are hashed again. So a change of a weight below the greatest moves keys of that
+// server only.
 func Jump() Balancer { return jump{} }
 
 type jump struct{}
 
 func (jump) Build(set []Node) Picker {
 	set = slices.Clone(set)
-	p := &jumpPicker{order: make([]int, len(set)), stats: make([]*Stats, len(set)), usable: make([]bool, len(set))}
+	p := &jumpPicker{order: make([]int, len(set)), stats: make([]*Stats, len(set)), takes: make([]uint64, len(set))}
 	for i := range set {
 		p.order[i] = i
 		if set[i].Stats == nil {
@@ -29,14 +37,20 @@ func (jump) Build(set []Node) Picker {
 		}
 	}
 	slices.SortFunc(p.order, func(a, b int) int { return cmp.Compare(set[a].ID, set[b].ID) })
-	found := false
+	heaviest := 0
 	for k, i := range p.order {
 		p.stats[k] = set[i].Stats
-		p.usable[k] = rank(set[i]) == 0
-		found = found || p.usable[k]
+		if rank(set[i]) == 0 {
+			heaviest = max(heaviest, set[i].Weight)
+		}
+	}
+	for k, i := range p.order {
+		if rank(set[i]) == 0 {
+			p.takes[k] = uint64(float64(set[i].Weight) / float64(heaviest) * (1 << 53))
+		}
 	}
 	p.rest = inTiers(set, func(set []Node) Picker { return &randomPicker{newPool(set)} })
-	if !found {
+	if heaviest == 0 {
 		return p.rest
 	}
 	return p
@@ -44,20 +58,21 @@ func (jump) Build(set []Node) Picker {
 
 // jumpPicker has the servers in the order of their IDs.
 type jumpPicker struct {
-	order  []int // place in the list
-	stats  []*Stats
-	usable []bool
-	rest   Picker // for when the hash finds nobody
+	order []int // place in the list
+	stats []*Stats
+	takes []uint64 // the part of its keys that the server takes, of 1<<53
+	rest  Picker   // for when the hash finds none
 }
 
 func (p *jumpPicker) Pick(c Call) int {
 	key := keyOf(&c)
-	for range 16 {
+	for range rounds {
 		k := jumpTo(key, len(p.order))
-		if p.usable[k] && !c.Tried.Has(p.stats[k]) {
+		again := next(key)
+		if again>>11 < p.takes[k] && !c.Tried.Has(p.stats[k]) {
 			return p.order[k]
 		}
-		key = next(key) // as if the key were another one
+		key = again // as if the key were another one
 	}
 	c.Random = key // the same for every client
 	return p.rest.Pick(c)

@@ -1,12 +1,15 @@
 package balance
 
+import "math/bits"
+
 // P2C draws two servers at random, in proportion to their weights, and picks the
-// one that will answer sooner: its latency, as a peak-sensitive moving average
-// (see [Stats]), times the calls that wait there. It is the default.
+// one that will answer sooner, by its latency and its calls in flight (see [Stats]).
+// It is the default.
 //
-// Two random choices keep every client from running to the one best server at
-// the same time (Mitzenmacher 2001); peak-EWMA is from Twitter's Finagle. A
-// server that answers ten times slower keeps a few percent of its share; one
+// Two random choices keep the clients from running all to the one best server at
+// the same time (Mitzenmacher 2001). Servers that answer about equally fast get what
+// their weights say, however many calls are in flight. One that is three times slower
+// gets about a third of its share, one that is ten times slower a twentieth, and one
 // that stops answering keeps the calls it has and gets hardly any new one.
 func P2C() Balancer { return p2c{} }
 
@@ -24,11 +27,12 @@ func orDefault(b Balancer) Balancer {
 	return b
 }
 
-// How many times cheaper a server has to be to get a call past the weights.
-// What is used more has higher peaks, so small differences say nothing; and the
-// weights give way altogether when a server is far slower than the others.
+// The latencies of two servers count as equal up to a ratio of near, and beyond it with
+// a chance that falls with the square of the ratio: measured latencies differ by chance,
+// and a server that looks slow has to get calls to show that it is not. far is the same
+// where a server was drawn twice.
 const (
-	near = 1.25
+	near = 1.5
 	far  = 4
 )
 
@@ -40,28 +44,57 @@ func (p *p2cPicker) Pick(c Call) int {
 		return -1
 	}
 	random := next(c.Random)
-	if p.pool.crowding == nil {
-		return p.better(&c, first, p.pool.another(&c, first, random), 1)
+	if p.pool.weight == nil {
+		return p.better(&c, first, p.pool.another(&c, first, random), next(random))
 	}
-	// Two independent draws give the shares of the weights exactly when all
-	// servers look alike; two that must differ would give each of two servers half
-	// as soon as chance decides which looks faster.
+	// Two independent draws give the shares of the weights exactly when all servers
+	// look alike; of two draws that must differ, each of two servers would win half.
 	second := p.pool.untried(&c, random)
+	random = next(random)
 	if second != first {
-		return p.better(&c, first, second, near)
+		return p.better(&c, first, second, random)
 	}
-	return p.better(&c, first, p.pool.another(&c, first, next(random)), far)
-}
-
-// better returns the second server if it is there and more than factor times
-// cheaper. Of two equals the first wins: it was drawn by weight alone.
-func (p *p2cPicker) better(c *Call, first, second int, factor float64) int {
-	if second < 0 {
-		return first
-	}
-	a, b := p.pool.stats[first], p.pool.stats[second]
-	if factor*b.cost(c.Now, p.pool.weigh(second)) < a.cost(c.Now, p.pool.weigh(first)) {
+	if second = p.pool.another(&c, first, random); second >= 0 && !alike(p.ratio(&c, first, second), far, next(random)) {
 		return second
 	}
 	return first
+}
+
+// better returns the second server if it is there and will answer sooner. Of two equals
+// the first wins: it was drawn by weight alone.
+func (p *p2cPicker) better(c *Call, first, second int, random uint64) int {
+	if second < 0 {
+		return first
+	}
+	ratio := p.ratio(c, first, second)
+	if alike(ratio, near, random) && alike(1/ratio, near, random) {
+		ratio = 1
+	}
+	qa, qb := p.pool.queues(first, second, bits.RotateLeft64(random, 32))
+	if ratio*(1+qa) > 1+qb {
+		return second
+	}
+	return first
+}
+
+// alike reports whether a server that takes ratio times as long as another is treated
+// as equal to it: always up to limit, then in (limit/ratio)² of the cases.
+func alike(ratio, limit float64, random uint64) bool {
+	return ratio <= limit || ratio*ratio*unit(random) < limit*limit
+}
+
+// ratio is how many times as long the first server takes as the second. A server of
+// which too little is known counts as equal, unless its calls already wait for longer.
+func (p *p2cPicker) ratio(c *Call, first, second int) float64 {
+	a, sureA := p.pool.stats[first].expected(c.Now)
+	b, sureB := p.pool.stats[second].expected(c.Now)
+	switch {
+	case !sureA && !sureB:
+		return 1
+	case !sureA:
+		return max(a/b, 1)
+	case !sureB:
+		return min(a/b, 1)
+	}
+	return a / b
 }

@@ -1,6 +1,9 @@
 package balance
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // pool is a list of servers to draw from in proportion to their weights.
 //
@@ -10,9 +13,10 @@ type pool struct {
 	stats []*Stats
 
 	// All nil when every weight is the same.
-	keep     []uint64  // the part of a column that its own server has, of 1<<64
-	alias    []int32   // who has the rest
-	crowding []float64 // mean weight / weight: what a call in flight weighs
+	keep   []uint64 // the part of a column that its own server has, of 1<<64
+	alias  []int32  // who has the rest
+	weight []float64
+	mean   float64
 }
 
 func newPool(set []Node) pool {
@@ -30,10 +34,10 @@ func newPool(set []Node) pool {
 		return p
 	}
 	mean := total / float64(len(set))
-	p.crowding = make([]float64, len(set))
+	p.mean, p.weight = mean, make([]float64, len(set))
 	share := make([]float64, len(set))
 	for i, n := range set {
-		p.crowding[i] = mean / float64(n.Weight)
+		p.weight[i] = float64(n.Weight)
 		share[i] = float64(n.Weight) / mean
 	}
 	p.keep, p.alias = aliasTable(share)
@@ -128,10 +132,34 @@ func (p *pool) after(c *Call, i int) int {
 	return -1
 }
 
-// weigh returns what one call in flight weighs on server i.
-func (p *pool) weigh(i int) float64 {
-	if p.crowding == nil {
+// queue is the length of the queue that a call would join at server i, in units of a
+// weight, which is at most that of the server.
+//
+// A server of three units counts as three equal ones, over which its calls are spread
+// evenly, and one of the three is drawn: of 4 calls it has two in one case of three, and
+// one otherwise. So every unit of weight has the same chances, and servers get the shares
+// of their weights however few calls are in flight.
+func (p *pool) queue(i int, of float64, random uint64) float64 {
+	n := float64(max(p.stats[i].inFlight.Load(), 0))
+	if p.weight == nil || p.weight[i] == of {
+		return n
+	}
+	return math.Floor(n*of/p.weight[i] + unit(random))
+}
+
+// queues are the queues of two servers in units of the lesser weight of both.
+func (p *pool) queues(a, b int, random uint64) (qa, qb float64) {
+	of := 1.0
+	if p.weight != nil {
+		of = min(p.weight[a], p.weight[b])
+	}
+	return p.queue(a, of, random), p.queue(b, of, random)
+}
+
+// crowding is what one call in flight weighs on server i: 1 on one of mean weight.
+func (p *pool) crowding(i int) float64 {
+	if p.weight == nil {
 		return 1
 	}
-	return p.crowding[i]
+	return p.mean / p.weight[i]
 }

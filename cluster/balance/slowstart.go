@@ -1,7 +1,9 @@
 package balance
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -10,8 +12,11 @@ const defaultWindow = 30 * time.Second
 
 // SlowStart gives a new server a tenth of what inner (nil: [P2C]) would give it,
 // growing in a straight line to all of it over window, so that it can fill its
-// caches and pools. A server is new when its [Stats] were made or restarted; when
-// all are new, all get their share. A window of 0 means 30 seconds.
+// caches and pools. A window of 0 means 30 seconds.
+//
+// Its [Stats] say when a server was new. The window counts against the oldest server of
+// the list: where all are equally new, all get their share at once, and one that comes
+// ten seconds after the first has a tenth then and two thirds after 30 seconds.
 //
 // Around a consistent hash it moves keys away from the new server for that time.
 func SlowStart(window time.Duration, inner Balancer) Balancer {
@@ -37,7 +42,10 @@ func (s slowStart) Build(set []Node) Picker {
 		window = defaultWindow
 	}
 	return inTiers(set, func(set []Node) Picker {
-		return &slowStartPicker{s.inner.Build(set), window, set}
+		oldest := slices.MinFunc(set, func(a, b Node) int {
+			return cmp.Compare(a.Stats.since.Load(), b.Stats.since.Load())
+		})
+		return &slowStartPicker{s.inner.Build(set), window, set, oldest.Stats}
 	})
 }
 
@@ -45,25 +53,35 @@ type slowStartPicker struct {
 	inner  Picker
 	window time.Duration
 	set    []Node
+	oldest *Stats
 }
 
+// redraws bounds how many servers a call may pass by because they are new. Where most
+// servers are new they are each other's choice.
+const redraws = 4
+
 func (p *slowStartPicker) Pick(c Call) int {
-	i := p.inner.Pick(c)
-	if i < 0 || c.Tried.n >= triedLimit {
-		return i
+	first := p.inner.Pick(c)
+	if first < 0 {
+		return first
 	}
-	warmth := p.set[i].Stats.warmth(c.Now, p.window)
-	if warmth == 1 {
-		return i
-	}
-	c.Random = next(c.Random)
-	if float64(c.Random>>11)/(1<<53) < warmth {
-		return i
-	}
-	// Once only: where most servers are new, they are each other's choice.
-	c.Tried.Add(p.set[i].Stats)
-	if k := p.inner.Pick(c); k >= 0 {
-		return k
+	i, full := first, 0.0
+	for range redraws {
+		warmth := p.set[i].Stats.warmth(c.Now, p.window)
+		if warmth == 1 {
+			return i
+		}
+		if full == 0 {
+			full = p.oldest.warmth(c.Now, p.window)
+		}
+		c.Random = next(c.Random)
+		if unit(c.Random)*full < warmth || c.Tried.n >= triedLimit {
+			return i
+		}
+		c.Tried.Add(p.set[i].Stats)
+		if i = p.inner.Pick(c); i < 0 {
+			return first
+		}
 	}
 	return i
 }

@@ -7,9 +7,9 @@ import (
 )
 
 const (
-	// decay is how fast what was learnt about a server fades: to 37 % after
-	// this time. A server that once answered a thousand times slower than the
-	// others is looked at again after seven times that.
+	// decay is how fast the latency of an idle server fades: to 37 % in this time. A
+	// server that once answered a thousand times slower than the others is looked at
+	// again after seven times that.
 	decay = 2 * time.Second
 
 	// fresh is how long an idle server's latency does not fade at all. Otherwise
@@ -21,6 +21,17 @@ const (
 	// has never answered: so long that it gets one call at a time as long as
 	// another server answers.
 	unknown = time.Second
+
+	// trusted is after how many answers the average is compared with others: the first
+	// of them may have waited for the connection.
+	trusted = 4
+
+	// settled is up to how many answers are counted.
+	settled = 16
+
+	// witnesses is how many calls have to wait together for their silence to count in
+	// full.
+	witnesses = 8
 
 	// A failed call counts as if it had taken failureFactor times the average,
 	// between these bounds, or as long as it took if that was longer. A server
@@ -48,11 +59,17 @@ const (
 	Canceled
 )
 
-// Stats is what a client has seen of one server: its calls in flight, and a
-// peak-sensitive moving average of its latency. The latency jumps up with a slow
-// answer and comes down over about two seconds, and fades while a server is
-// not used, after the peak-EWMA balancer of Twitter's Finagle
-// (twitter.github.io/finagle/guide/Clients.html).
+// Stats is what a client has seen of one server: its calls in flight, and a moving
+// average of its latency.
+//
+// The average is that of the logarithms, an answer counting for a sixteenth: a single
+// slow one changes it little, a server that has become slow shows after some ten of
+// them, and servers of equal latency have equal averages, whatever the number of their
+// calls. A failure raises it at once. While calls are in flight the latency is at least
+// the time since the last answer; and it fades while a server is not used, so that it is
+// looked at again (after the peak-EWMA balancer of Twitter's Finagle,
+// twitter.github.io/finagle/guide/Clients.html, whose peaks make a server look slower
+// the more it is used).
 //
 // A client has one for each server and keeps it as long as it knows the server;
 // clients do not share them. All methods may be called at the same time; none
@@ -63,15 +80,17 @@ type Stats struct {
 	seen     atomic.Int64  // when the latency was last updated
 	progress atomic.Int64  // the last answer, or the begin of the first call since idle
 	since    atomic.Int64  // when the server was new
+	answers  atomic.Uint32 // seen so far, up to settled
 	held     atomic.Bool   // a sticky picker holds on to this server
-	_        [20]byte      // fills a cache line, so that two servers share none
+	_        [16]byte      // fills a cache line, so that two servers share none
 }
 
-// NewStats returns the empty statistics of a server first seen now, for which
-// [SlowStart] counts from now. The zero Stats is one first seen at time 0.
-func NewStats(now time.Duration) *Stats {
+// NewStats returns the empty statistics of a server that was new at a time, from which
+// [SlowStart] counts: now for one that has just joined, a time long before for one that
+// was there before its client. The zero Stats is of one that was new at time 0.
+func NewStats(since time.Duration) *Stats {
 	s := new(Stats)
-	s.since.Store(int64(now))
+	s.since.Store(int64(since))
 	return s
 }
 
@@ -85,19 +104,18 @@ func (s *Stats) Begin(now time.Duration) {
 // End counts a call that is over: when, how long it took, and how it ended.
 func (s *Stats) End(now, latency time.Duration, result Result) {
 	s.inFlight.Add(-1)
-	average := s.average()
 	took := float64(max(latency, 1))
 	switch result {
+	case OK:
+		s.progress.Store(int64(now))
 	case Failed:
-		penalty := max(failureFactor*average, float64(failureFloor))
-		took = max(took, min(penalty, float64(failureCap)))
+		s.progress.Store(int64(now))
+		s.fail(now, took)
+		return
 	case Canceled:
-		if took <= average {
+		if took <= s.average() {
 			return // says nothing: the server might have answered in time
 		}
-	}
-	if result != Canceled {
-		s.progress.Store(int64(now))
 	}
 	s.observe(now, took)
 }
@@ -106,11 +124,12 @@ func (s *Stats) End(now, latency time.Duration, result Result) {
 // place of End.
 func (s *Stats) Drop() { s.inFlight.Add(-1) }
 
-// Restart forgets the latency and makes the server new again: for one that
-// comes back after an ejection. Calls in flight stay counted.
-func (s *Stats) Restart(now time.Duration) {
+// Restart forgets the latency and makes the server new again, from a time on: for one
+// that comes back after an ejection, or with a new process. Calls in flight stay counted.
+func (s *Stats) Restart(since time.Duration) {
 	s.latency.Store(0)
-	s.since.Store(int64(now))
+	s.answers.Store(0)
+	s.since.Store(int64(since))
 }
 
 // InFlight is the number of calls that have begun and not ended.
@@ -121,64 +140,93 @@ func (s *Stats) Latency() time.Duration { return time.Duration(s.average()) }
 
 func (s *Stats) average() float64 { return math.Float64frombits(s.latency.Load()) }
 
-// observe moves the average towards what a call took. The older the average,
-// the less it counts; a peak counts at once.
+// observe moves the average towards what a call took: by half of the way for the second
+// answer, by a sixteenth from the ninth on, and further when the average is old.
 func (s *Stats) observe(now time.Duration, took float64) {
-	passed := max(int64(now)-s.seen.Swap(int64(now)), 0)
-	x := float64(passed) / float64(decay)
-	keep := 1 - x // which is exp(-x) to five digits for so small an x
-	if x > 1.0/256 {
-		keep = math.Exp(-x)
+	age := time.Duration(int64(now) - s.seen.Swap(int64(now)))
+	answers := s.answers.Load()
+	if answers < settled {
+		answers = s.answers.Add(1)
 	}
+	step := 4
+	switch {
+	case answers <= 1 || age > 4*decay:
+		step = 0
+	case answers == 2 || age > 2*decay:
+		step = 1
+	case answers <= 4 || age > decay:
+		step = 2
+	case answers <= 8 || age > decay/2:
+		step = 3
+	}
+	// The bits of a positive float64, read as a number, grow as its logarithm does: in a
+	// straight line from each power of two to the next.
+	sample := math.Float64bits(took)
+	for {
+		old := s.latency.Load()
+		average := sample
+		if old != 0 {
+			average = old + uint64(int64(sample-old)>>step)
+		}
+		if s.latency.CompareAndSwap(old, average) {
+			return
+		}
+	}
+}
+
+// fail raises the average to what a failed call counts.
+func (s *Stats) fail(now time.Duration, took float64) {
+	s.seen.Store(int64(now))
+	s.answers.Store(settled)
 	for {
 		old := s.latency.Load()
 		average := math.Float64frombits(old)
-		switch {
-		case took >= average:
-			average = took
-		default:
-			average = average*keep + took*(1-keep)
-		}
+		penalty := max(failureFactor*average, float64(failureFloor))
+		average = max(average, took, min(penalty, float64(failureCap)))
 		if s.latency.CompareAndSwap(old, math.Float64bits(average)) {
 			return
 		}
 	}
 }
 
-// cost is how long a call sent now would wait: the latency times the calls that
-// are before it and its own. crowding is what one call in flight weighs on this
-// server, 1 for a server of mean weight.
+// expected is how long a call to the server is likely to take, the calls before it
+// left aside, and whether that is sure: whether enough have been answered.
 //
 // An average alone would never notice a server that stopped answering. So while
-// calls are in flight the latency is at least the time since the last answer;
-// it fades only while the server is idle.
-func (s *Stats) cost(now time.Duration, crowding float64) float64 {
+// calls are in flight it is at least the time since the last answer, or, of fewer than
+// witnesses calls, that part of it: that one call waits says little. The average fades
+// only while the server is idle.
+func (s *Stats) expected(now time.Duration) (latency float64, sure bool) {
+	average, answers := s.average(), s.answers.Load()
 	n := s.inFlight.Load()
 	if n <= 0 {
-		average, idle := s.average(), now-time.Duration(s.seen.Load())
-		if average == 0 || idle <= fresh {
-			return average
+		if idle := now - time.Duration(s.seen.Load()); idle > fresh {
+			average *= math.Exp(-float64(idle-fresh) / float64(decay))
 		}
-		return average * math.Exp(-float64(idle-fresh)/float64(decay))
+		return average, answers >= trusted
 	}
-	return s.busy(now, n, crowding)
+	silence := float64(int64(now)-s.progress.Load()) * (float64(min(n, witnesses)) / witnesses)
+	switch {
+	case answers == 0:
+		return max(silence, float64(unknown)), false
+	case answers < trusted:
+		return silence, false
+	}
+	return max(average, silence), true
 }
 
-// steadyCost is cost without fading.
-func (s *Stats) steadyCost(now time.Duration, crowding float64) float64 {
-	if n := s.inFlight.Load(); n > 0 {
-		return s.busy(now, n, crowding)
+// steadyCost is how long a call sent now would wait: the latency times the calls that
+// are before it and its own. It does not fade.
+func (s *Stats) steadyCost(now time.Duration) float64 {
+	average, n := s.average(), s.inFlight.Load()
+	if n <= 0 {
+		return average
 	}
-	return s.average()
-}
-
-func (s *Stats) busy(now time.Duration, inFlight int64, crowding float64) float64 {
-	average := s.average()
 	if average == 0 {
 		average = float64(unknown)
 	}
 	silence := float64(int64(now) - s.progress.Load())
-	return max(average, silence) * (1 + float64(inFlight)*crowding)
+	return max(average, silence) * float64(1+n)
 }
 
 // warmth is the part of its share that a server gets whose ramp takes window:

@@ -27,15 +27,22 @@ import (
 
 // Config says what the balancer promises beyond the least.
 type Config struct {
-	// Unweighted: weights other than 0 do not change the shares.
+	// Unweighted: weights other than 0 do not change the shares. Otherwise, when all
+	// servers answer equally fast, each gets the share of its weight within 2 % of all
+	// calls, over 10,000 calls from the first one on, for 1 to 64 callers.
 	Unweighted bool
+
+	// Bounds: calls in flight move calls to servers of less weight, by design. The shares
+	// are those of the weights only for a single caller.
+	Bounds bool
 
 	// Pinned: many calls may go to one server or a few, so shares say nothing.
 	Pinned bool
 
 	// LoadAware: of three servers with ten callers each, one ten times slower
 	// than the others gets at most a fifth of its fair share, and one that no
-	// longer answers holds at most half of the callers.
+	// longer answers holds at most half of the callers. Of two servers that a client
+	// has just found, one that is 25 times slower gets at most 6 % of the calls.
 	LoadAware bool
 
 	// Keyed: equal keys get equal servers, from every client, and the removal
@@ -89,12 +96,16 @@ func (s *suite) checks() []check {
 	}
 	if !s.cfg.Pinned {
 		all = append(all, check{"shares", s.shares})
+		if !s.cfg.Unweighted {
+			all = append(all, check{"weights", s.weights})
+		}
 	}
 	if s.cfg.Keyed {
 		all = append(all, check{"keys", s.keys}, check{"removal", s.removal})
 	}
 	if s.cfg.LoadAware {
-		all = append(all, check{"slow server", s.slowServer}, check{"frozen server", s.frozenServer},
+		all = append(all, check{"slow server", s.slowServer}, check{"slow at first", s.slowAtFirst},
+			check{"frozen server", s.frozenServer},
 			check{"stats over rebuilds", s.statsSurvive})
 	}
 	if s.cfg.SlowStart > 0 {

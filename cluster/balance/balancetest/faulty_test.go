@@ -26,6 +26,39 @@ func around(b balance.Balancer, change func(set []balance.Node, c balance.Call, 
 	})
 }
 
+// passesBy is P2C, but of part of the picks it takes another server.
+func passesBy(part float64) balance.Balancer {
+	return faulty(func(set []balance.Node) func(balance.Call) int {
+		p := balance.P2C().Build(set)
+		return func(c balance.Call) int {
+			i := p.Pick(c)
+			if float64(c.Random%1000) < part*1000 {
+				c.Tried.Add(set[i].Stats)
+				if other := p.Pick(c); other >= 0 {
+					return other
+				}
+			}
+			return i
+		}
+	})
+}
+
+// leastOfAll picks the server with the fewest calls in flight for its weight, by weight
+// among equals.
+func leastOfAll(set []balance.Node) func(balance.Call) int {
+	p := balance.Random().Build(set)
+	return func(c balance.Call) int {
+		best := p.Pick(c)
+		load := func(i int) float64 { return float64(set[i].Stats.InFlight()) / float64(set[i].Weight) }
+		for i := range set {
+			if load(i) < load(best) {
+				best = i
+			}
+		}
+		return best
+	}
+}
+
 // TestFaults: each fault is found by the check that is for it.
 func TestFaults(t *testing.T) {
 	kept := make([][]byte, 1)
@@ -72,6 +105,9 @@ func TestFaults(t *testing.T) {
 			return func(balance.Call) int { return rand.IntN(len(set)) }
 		})},
 		{"ignores weights", "shares", balance.RoundRobin()},
+		{"ignores weights", "weights", balance.RoundRobin()},
+		{"spares the server in use while all are new", "weights", passesBy(0.9)},
+		{"prefers the server with fewer calls in flight, by a whole call", "weights", faulty(leastOfAll)},
 		{"ignores the key", "keys", balance.Random()},
 		{"depends on the order of the list", "keys", faulty(func(set []balance.Node) func(balance.Call) int {
 			set = slices.Clone(set)
@@ -82,6 +118,7 @@ func TestFaults(t *testing.T) {
 		})},
 		{"moves the keys of all servers behind", "removal", balance.Jump()},
 		{"blind to latency", "slow server", balance.RoundRobin()},
+		{"spares the fast server while all are new", "slow at first", passesBy(0.9)},
 		{"blind to silence", "frozen server", balance.Random()},
 		{"forgets at a rebuild", "stats over rebuilds", faulty(func(set []balance.Node) func(balance.Call) int {
 			return balance.Random().Build(set).Pick

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weftrpc/weft/cluster/balance"
@@ -21,6 +22,9 @@ type Simulation struct {
 	// Callers is how many calls are in flight at any time.
 	Callers int
 
+	// Calls is how many calls are made at most; 0: as many as there is time for.
+	Calls int
+
 	// Timeout ends a call that is not answered, as failed; 0 means never.
 	Timeout time.Duration
 
@@ -28,11 +32,12 @@ type Simulation struct {
 	Seed uint64
 }
 
-// Run makes calls from a time to another, lets those in flight end, and returns
-// how many each server got. Calls that are never answered stay in flight.
+// Run makes calls from a time to another, each with a key of its own, lets those in
+// flight end, and returns how many each server got. Calls that are never answered stay
+// in flight.
 func (s *Simulation) Run(p balance.Picker, from, to time.Duration) []int {
 	counts := make([]int, len(s.Nodes))
-	source := rand.NewPCG(s.Seed, 1)
+	source, made := rand.NewPCG(s.Seed, 1), 0
 	var queue events
 	for k := range s.Callers { // not all in the same instant
 		queue = append(queue, event{at: from + time.Duration(k)*time.Microsecond, node: -1})
@@ -43,10 +48,11 @@ func (s *Simulation) Run(p balance.Picker, from, to time.Duration) []int {
 		if e.node >= 0 {
 			s.Nodes[e.node].Stats.End(e.at, e.at-e.began, e.result)
 		}
-		if e.at >= to {
+		if e.at >= to || s.Calls > 0 && made == s.Calls {
 			continue
 		}
-		i := p.Pick(balance.Call{Random: source.Uint64(), Now: e.at})
+		made++
+		i := p.Pick(balance.Call{Key: "key-" + strconv.Itoa(made), Random: source.Uint64(), Now: e.at})
 		if i < 0 {
 			continue
 		}
