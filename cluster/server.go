@@ -32,6 +32,7 @@ type server struct {
 	alive   atomic.Bool // while it is ejected: it answers pings again
 
 	lastUsed time.Time // belongs to the monitor
+	started  time.Time // by its instance; guarded by the client's lock
 
 	turning sync.Mutex // held while it goes down or comes up
 
@@ -50,9 +51,9 @@ type link struct {
 	cut     atomic.Bool // it was closed because the server stood still
 }
 
-func newServer(c *Client, address string) *server {
+func newServer(c *Client, address string, since time.Duration) *server {
 	s := &server{c: c, address: address, lastUsed: time.Now()}
-	s.stats = balance.NewStats(c.now())
+	s.stats = balance.NewStats(since)
 	s.health = c.panel.Add(address)
 	s.breakers.Store(new([]*breaker.Breaker))
 	l, err := s.newLink()

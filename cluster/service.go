@@ -132,10 +132,11 @@ func (s *service) rebuild() {
 		return
 	}
 	v := &view{snapshot: s.snapshot, rules: s.rules.Rules(), ruled: s.ruled || s.c.cfg.NoRules}
+	first := !s.view.Load().listed()
 	for _, i := range s.snapshot.Instances {
 		if s.c.cfg.admits(&i) {
 			v.instances = append(v.instances, i)
-			v.servers = append(v.servers, s.c.serverAt(i.Address))
+			v.servers = append(v.servers, s.c.serverAt(&i, first))
 		}
 	}
 	v.plan = v.rules.Plan(v.instances)
@@ -170,11 +171,8 @@ func (v *view) nodes() []balance.Node {
 	for i := range v.instances {
 		instance, server, effect := &v.instances[i], v.servers[i], v.plan.Instances[i]
 		nodes[i] = balance.Node{
-			ID: instance.ID, Weight: effect.Weight, Zone: instance.Zone, Stats: server.stats, Load: (*balance.Load)(instance.Load),
+			ID: instance.ID, Weight: effect.Weight, Zone: instance.Zone, Stats: server.stats, Position: instance.Position, Load: instance.Load,
 			Avoid: effect.State != weft.On || server.down.Load() || !server.health.Available(),
-		}
-		if p := instance.Position; p != nil {
-			nodes[i].Position = &balance.Position{Latitude: p.Latitude, Longitude: p.Longitude}
 		}
 	}
 	return nodes
@@ -235,15 +233,16 @@ func (s *service) wait(ctx context.Context, method string) (*view, error) {
 	}
 }
 
-// serverAt returns the server at an address. It is called with the client's lock
-// held.
-func (c *Client) serverAt(address string) *server {
-	s := c.servers[address]
+// serverAt returns the server of an instance; first tells that it stands in the first
+// list of its service. It is called with the client's lock held.
+func (c *Client) serverAt(i *weft.Instance, first bool) *server {
+	s := c.servers[i.Address]
 	if s == nil {
-		s = newServer(c, address)
-		c.servers[address] = s
-		c.cfg.Logger.Info("server found", "addr", address)
+		s = newServer(c, i.Address, c.newSince(i, first))
+		c.servers[i.Address] = s
+		c.cfg.Logger.Info("server found", "addr", i.Address)
 	}
+	s.noteStartLocked(i)
 	return s
 }
 

@@ -35,7 +35,7 @@ type registration struct {
 func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 	instance = instance.Clone()
 	if err := instance.Check(); err != nil {
-		return nil, err
+		return nil, weft.Errorf(weft.InvalidArgument, "registry: %w", err)
 	}
 	g := &registration{r: r, instance: instance, dirty: true, done: make(chan struct{}), update: make(chan struct{}, 1)}
 	g.log = r.cfg.Logger.With("service", instance.Service, "id", instance.ID)
@@ -61,7 +61,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 func (g *registration) Update(instance weft.Instance) error {
 	instance = instance.Clone()
 	if err := instance.Check(); err != nil {
-		return err
+		return weft.Errorf(weft.InvalidArgument, "registry: %w", err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

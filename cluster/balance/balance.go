@@ -38,7 +38,11 @@
 // equal picks.
 package balance
 
-import "time"
+import (
+	"time"
+
+	"github.com/weftrpc/weft/instance"
+)
 
 // A Balancer builds pickers. It is a value that never changes: any number of
 // clients may share it, and Build may be called at the same time.
@@ -79,8 +83,8 @@ type Node struct {
 	// Zone is the name of the failure domain the server runs in.
 	Zone string
 
-	// Position is where the server stands; nil if nobody knows.
-	Position *Position
+	// Position is where the server stands; nil: not known.
+	Position *instance.Position
 
 	// Stats is what calls to this server have shown. Keep it over rebuilds. A
 	// nil one is replaced by an empty one that stays empty, so the balancers
@@ -88,16 +92,8 @@ type Node struct {
 	Stats *Stats
 
 	// Load is what the server last reported of itself, for all its clients together;
-	// nil if it reports nothing. Only [Func] reads it: it is up to half a minute old,
-	// and the others go by what this client has seen, which is newer.
-	Load *Load
-}
-
-// Load is a server's report of its work.
-type Load struct {
-	InFlight int           // calls that ran
-	Rate     float64       // calls a second
-	Latency  time.Duration // the mean time of these calls in the server
+	// nil if it reports nothing. It is up to half a minute old when it comes.
+	Load *instance.Load
 }
 
 // Call is what a balancer may know about one attempt of a call.

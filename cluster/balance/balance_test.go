@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/balance/balancetest"
+	"github.com/weftrpc/weft/instance"
 	"github.com/weftrpc/weft/internal/leak"
 )
 
@@ -41,7 +42,7 @@ func TestConformance(t *testing.T) {
 		{"Func", balance.Func(firstLeft), balancetest.Config{Pinned: true}},
 		{"Func nil", balance.Func(nil), balancetest.Config{}},
 		{"Func out of range", balance.Func(func([]balance.Node, balance.Call) int { return 99 }), balancetest.Config{}},
-		{"Nearest", balance.Nearest(balance.Position{}, nil), loadAware},
+		{"Nearest", balance.Nearest(instance.Position{}, nil), loadAware},
 		{"Zone", balance.Zone("a", nil), loadAware},
 		{"Sticky", balance.Sticky(nil), balancetest.Config{Pinned: true}},
 		{"Bounded ring", balance.Bounded(1.25, balance.Ring()), balancetest.Config{Keyed: true, Bounds: true}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/balance/balancetest"
+	"github.com/weftrpc/weft/instance"
 )
 
 func benchmarked() []struct {
@@ -29,7 +30,7 @@ func benchmarked() []struct {
 		{"Jump", balance.Jump()},
 		{"Sticky", balance.Sticky(nil)},
 		{"Zone", balance.Zone("z0", nil)},
-		{"Nearest", balance.Nearest(balance.Position{}, nil)},
+		{"Nearest", balance.Nearest(instance.Position{}, nil)},
 		{"SlowStart", balance.SlowStart(time.Minute, nil)},
 		{"Bounded_Ring", balance.Bounded(1.25, balance.Ring())},
 		{"Subset", balance.Subset(32, "client", nil)},

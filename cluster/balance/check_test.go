@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/instance"
 )
 
 // TestCheck: wrong parameters are found, however deep the balancer is wrapped.
@@ -17,7 +18,7 @@ func TestCheck(t *testing.T) {
 		"Bounded":   func(b balance.Balancer) balance.Balancer { return balance.Bounded(0, b) },
 		"Subset":    func(b balance.Balancer) balance.Balancer { return balance.Subset(0, "client", b) },
 		"Zone":      func(b balance.Balancer) balance.Balancer { return balance.Zone("a", b) },
-		"Nearest":   func(b balance.Balancer) balance.Balancer { return balance.Nearest(balance.Position{}, b) },
+		"Nearest":   func(b balance.Balancer) balance.Balancer { return balance.Nearest(instance.Position{}, b) },
 		"Sticky":    balance.Sticky,
 		"all": func(b balance.Balancer) balance.Balancer {
 			return balance.Zone("a", balance.SlowStart(time.Second, balance.Sticky(balance.Bounded(2, b))))
@@ -40,8 +41,8 @@ func TestCheck(t *testing.T) {
 		{"size", balance.Subset(-5, "c", nil), "Subset: the size is -5"},
 		{"client", balance.Subset(5, "", nil), "Subset: the client has no name"},
 		{"zone", balance.Zone("", nil), "Zone: the client's zone is empty"},
-		{"position", balance.Nearest(balance.Position{Latitude: 91}, nil), "Nearest: position 91, 0 is not on Earth"},
-		{"position that is no number", balance.Nearest(balance.Position{Longitude: math.NaN()}, nil), "is not on Earth"},
+		{"position", balance.Nearest(instance.Position{Latitude: 91}, nil), "Nearest: position 91, 0 is not on Earth"},
+		{"position that is no number", balance.Nearest(instance.Position{Longitude: math.NaN()}, nil), "is not on Earth"},
 		{"function", balance.Func(nil), "Func: the function is nil"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

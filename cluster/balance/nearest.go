@@ -5,45 +5,30 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/weftrpc/weft/instance"
 )
-
-// Position is a place on Earth, in degrees: north and east positive.
-type Position struct {
-	Latitude, Longitude float64
-}
-
-const earthRadius = 6371.0 // km
 
 // metro is within how many kilometres of the nearest server others count as
 // equally near: the light needs half a millisecond there and back.
 const metro = 50.0
 
-// Distance is the way to another position in kilometres along the surface, by the
-// haversine formula.
-func (p Position) Distance(to Position) float64 {
-	const degree = math.Pi / 180
-	sinLat := math.Sin((to.Latitude - p.Latitude) * degree / 2)
-	sinLon := math.Sin((to.Longitude - p.Longitude) * degree / 2)
-	h := sinLat*sinLat + math.Cos(p.Latitude*degree)*math.Cos(to.Latitude*degree)*sinLon*sinLon
-	return 2 * earthRadius * math.Asin(math.Sqrt(min(h, 1)))
-}
-
 // Nearest picks among the servers nearest to a position, with inner (nil: [P2C]):
 // those up to 50 km farther than the nearest one count as equally near. Farther
 // ones, and last those without a position, are picked when every nearer one was
 // tried. Load does not move a call farther away; [Bounded] around it does that.
-func Nearest(from Position, inner Balancer) Balancer {
+func Nearest(from instance.Position, inner Balancer) Balancer {
 	return nearest{from, orDefault(inner)}
 }
 
 type nearest struct {
-	from  Position
+	from  instance.Position
 	inner Balancer
 }
 
 // Check refuses a position that is not on Earth.
 func (n nearest) Check() error {
-	if !(math.Abs(n.from.Latitude) <= 90 && math.Abs(n.from.Longitude) <= 180) {
+	if !n.from.Valid() {
 		return fmt.Errorf("balance.Nearest: position %v, %v is not on Earth: want a latitude of -90 to 90 and a longitude of -180 to 180",
 			n.from.Latitude, n.from.Longitude)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weftrpc/weft/instance"
 )
 
 func TestSmoothOrder(t *testing.T) {
@@ -143,25 +145,13 @@ func TestZoneFailover(t *testing.T) {
 	}
 }
 
-func TestDistance(t *testing.T) {
-	berlin, beijing := Position{52.52, 13.405}, Position{39.9042, 116.4074}
-	if d := berlin.Distance(beijing); math.Abs(d-7360) > 40 {
-		t.Errorf("Berlin to Beijing is %.0f km, want about 7360", d)
-	}
-	if d := (Position{0, 179.9}).Distance(Position{0, -179.9}); math.Abs(d-22.2) > 1 {
-		t.Errorf("over the date line %.1f km, want 22", d)
-	}
-	if d := (Position{90, 0}).Distance(Position{-90, 77}); math.Abs(d-math.Pi*earthRadius) > 1 {
-		t.Errorf("from pole to pole %.0f km", d)
-	}
-}
-
 func TestNearest(t *testing.T) {
+	at := func(lat, lon float64) *instance.Position { return &instance.Position{Latitude: lat, Longitude: lon} }
 	set := weighted(1, 1, 1, 1, 1, 1)
-	for i, p := range []*Position{{48.85, 2.35}, {52.52, 13.40}, {52.39, 13.06}, nil, {39.9, 116.4}, {math.NaN(), 0}} {
+	for i, p := range []*instance.Position{at(48.85, 2.35), at(52.52, 13.40), at(52.39, 13.06), nil, at(39.9, 116.4), at(math.NaN(), 0)} {
 		set[i].Position = p
 	}
-	p := Nearest(Position{52.5, 13.4}, Random()).Build(set)
+	p := Nearest(instance.Position{Latitude: 52.5, Longitude: 13.4}, Random()).Build(set)
 	counts := count(p, set, 2000)
 	if counts[1] < 900 || counts[2] < 900 {
 		t.Errorf("Berlin and Potsdam, 30 km apart, get %d and %d of 2000", counts[1], counts[2])

@@ -30,6 +30,7 @@ func table() []row {
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/polltest", leaf, nil},
+		{"instance", leaf, nil},
 
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
