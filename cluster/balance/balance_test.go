@@ -31,6 +31,8 @@ func TestConformance(t *testing.T) {
 		cfg      balancetest.Config
 	}{
 		{"P2C", balance.P2C(), loadAware},
+		{"P2C with reports", balance.P2CWith(balance.P2CConfig{Reports: true}), balancetest.Config{LoadAware: true, Reports: true}},
+		{"LeastReported", balance.LeastReported(), balancetest.Config{LoadAware: true, Reports: true}},
 		{"Random", balance.Random(), balancetest.Config{}},
 		{"RoundRobin", balance.RoundRobin(), balancetest.Config{Unweighted: true}},
 		{"WeightedRoundRobin", balance.WeightedRoundRobin(), balancetest.Config{}},
@@ -44,6 +46,7 @@ func TestConformance(t *testing.T) {
 		{"Func out of range", balance.Func(func([]balance.Node, balance.Call) int { return 99 }), balancetest.Config{}},
 		{"Nearest", balance.Nearest(instance.Position{}, nil), loadAware},
 		{"Zone", balance.Zone("a", nil), loadAware},
+		{"Zone of servers that name none", balance.ZoneWith(balance.ZoneConfig{Local: "a", Headroom: 3, SpillOver: 4, MinHealthy: 0.9}, nil), loadAware},
 		{"Sticky", balance.Sticky(nil), balancetest.Config{Pinned: true}},
 		{"Bounded ring", balance.Bounded(1.25, balance.Ring()), balancetest.Config{Keyed: true, Bounds: true}},
 		{"Bounded random", balance.Bounded(0, balance.Random()), balancetest.Config{Bounds: true}},

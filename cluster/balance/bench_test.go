@@ -20,6 +20,8 @@ func benchmarked() []struct {
 		balancer balance.Balancer
 	}{
 		{"P2C", balance.P2C()},
+		{"P2C_reports", balance.P2CWith(balance.P2CConfig{Reports: true})},
+		{"LeastReported", balance.LeastReported()},
 		{"Random", balance.Random()},
 		{"RoundRobin", balance.RoundRobin()},
 		{"WeightedRoundRobin", balance.WeightedRoundRobin()},
@@ -37,14 +39,18 @@ func benchmarked() []struct {
 	}
 }
 
-// servers are of three weights and three zones, and have answered a call each.
+// servers are of three weights and three zones, have answered a few calls each, and
+// report their load.
 func servers(n int) []balance.Node {
 	set := balancetest.Nodes(n)
 	for i := range set {
 		set[i].Weight = i%3 + 1
 		set[i].Zone = fmt.Sprint("z", i%3)
-		set[i].Stats.Begin(0)
-		set[i].Stats.End(0, time.Millisecond, balance.OK)
+		for range 5 {
+			set[i].Stats.Begin(0)
+			set[i].Stats.End(0, time.Millisecond, balance.OK)
+		}
+		set[i].Load = &instance.Load{InFlight: i % 7}
 	}
 	return set
 }

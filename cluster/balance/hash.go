@@ -25,6 +25,10 @@ func mix(x uint64) uint64 {
 // next is the random number or hash after x.
 func next(x uint64) uint64 { return mix(x + 0x9e3779b97f4a7c15) }
 
+// aside is a random number that owes nothing to x, next(x) and so on: for a wrapper,
+// whose inner balancer goes on with those.
+func aside(x uint64) uint64 { return mix(^x) }
+
 // below maps x evenly to [0, n) without a division (Lemire 2019), and returns
 // what is left of its randomness.
 func below(x uint64, n int) (int, uint64) {

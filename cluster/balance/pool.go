@@ -140,11 +140,14 @@ func (p *pool) after(c *Call, i int) int {
 // one otherwise. So every unit of weight has the same chances, and servers get the shares
 // of their weights however few calls are in flight.
 func (p *pool) queue(i int, of float64, random uint64) float64 {
-	n := float64(max(p.stats[i].inFlight.Load(), 0))
-	if p.weight == nil || p.weight[i] == of {
-		return n
+	n := p.stats[i].inFlight.Load()
+	switch {
+	case n <= 0:
+		return 0
+	case p.weight == nil || p.weight[i] == of:
+		return float64(n)
 	}
-	return math.Floor(n*of/p.weight[i] + unit(random))
+	return math.Floor(float64(n)*of/p.weight[i] + unit(random))
 }
 
 // queues are the queues of two servers in units of the lesser weight of both.

@@ -51,50 +51,72 @@ type ringPicker struct {
 func newRing(set []Node) Picker {
 	p := &ringPicker{pool: newPool(set)}
 	heaviest := slices.MaxFunc(set, func(a, b Node) int { return cmp.Compare(a.Weight, b.Weight) }).Weight
+	all := make([]point, 0, points*len(set))
 	for i, n := range set {
 		h := hash(n.ID)
 		for range max(int(points*float64(n.Weight)/float64(heaviest)+0.5), 1) {
 			h = next(h)
-			p.points = append(p.points, point{h, int32(i)})
+			all = append(all, point{h, int32(i)})
 		}
 	}
-	slices.SortFunc(p.points, func(a, b point) int {
-		// Two equal hashes are all but impossible; still every client agrees.
-		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(set[a.node].ID, set[b.node].ID))
-	})
-	// About one point in a bucket: a lookup is one step where a binary search
-	// of 256,000 points takes eighteen.
-	size := bits.Len(uint(len(p.points)))
-	p.shift = 64 - size
-	p.start = make([]int32, 1<<size)
-	k := 0
-	for b := range p.start {
-		for k < len(p.points) && p.points[k].hash>>p.shift < uint64(b) {
-			k++
-		}
-		p.start[b] = int32(k)
-	}
+	p.sort(all, set)
 	return p
 }
 
+// sort puts the points into their order by way of the buckets. There is about one in a
+// bucket, so a lookup is one step where a binary search of 512,000 points takes nineteen.
+func (p *ringPicker) sort(all []point, set []Node) {
+	size := bits.Len(uint(len(all)))
+	p.shift = 64 - size
+	p.start = make([]int32, 1<<size+1)
+	for _, q := range all {
+		p.start[q.hash>>p.shift+1]++
+	}
+	for b := range p.start[1:] {
+		p.start[b+1] += p.start[b]
+	}
+	p.points = make([]point, len(all))
+	filled := slices.Clone(p.start)
+	for _, q := range all {
+		b := q.hash >> p.shift
+		p.points[filled[b]] = q
+		filled[b]++
+	}
+	for b := range p.start[1:] {
+		if bucket := p.points[p.start[b]:p.start[b+1]]; len(bucket) > 1 {
+			slices.SortFunc(bucket, func(a, b point) int {
+				// Two equal hashes are all but impossible; still every client agrees.
+				return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(set[a.node].ID, set[b.node].ID))
+			})
+		}
+	}
+}
+
 func (p *ringPicker) Pick(c Call) int {
+	if c.Tried.n >= len(p.pool.stats) && p.pool.after(&c, 0) < 0 {
+		return -1 // at once, without a walk around the ring
+	}
 	key := keyOf(&c)
 	best, nearest := -1, uint64(math.MaxUint64)
 	for range probes {
-		if i, distance := p.follow(&c, key); i >= 0 && distance <= nearest {
+		i, distance := p.follow(&c, key)
+		if i < 0 {
+			break
+		}
+		if distance <= nearest {
 			best, nearest = i, distance
 		}
 		key = next(key)
 	}
 	if best < 0 {
-		return p.pool.after(&c, 0) // its points are far behind those of the servers tried
+		return p.pool.after(&c, 0)
 	}
 	return best
 }
 
 // follow returns the server of the first point at or after a place, and how far away
-// that is. Those that were tried are passed by, as if they had left; it is -1 when there
-// are only such for a long way.
+// that is. Those that were tried are passed by, as if they had left; it is -1 when they
+// are all that there is for a long way.
 func (p *ringPicker) follow(c *Call, place uint64) (i int, distance uint64) {
 	k := int(p.start[place>>p.shift])
 	for k < len(p.points) && p.points[k].hash < place {

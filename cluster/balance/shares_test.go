@@ -66,21 +66,27 @@ func TestZoneShares(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		weights []float64 // of zones, the local one first
+		room    float64
 		want    []float64
 	}{
-		{"equal zones keep to themselves", []float64{3, 3, 3}, []float64{1, 0, 0}},
-		{"a large zone too", []float64{6, 3, 3}, []float64{1, 0, 0}},
-		{"a small one spills the rest to who has to spare", []float64{1, 4, 4}, []float64{1. / 3, 1. / 3, 1. / 3}},
-		{"not to a zone that is short itself", []float64{2, 2, 5}, []float64{2. / 3, 0, 1. / 3}},
-		{"no local server", []float64{0, 3, 3}, []float64{0, 0.5, 0.5}},
-		{"the only zone with servers", []float64{6}, []float64{1}},
+		{"equal zones keep to themselves", []float64{3, 3, 3}, 1, []float64{1, 0, 0}},
+		{"a large zone too", []float64{6, 3, 3}, 1, []float64{1, 0, 0}},
+		{"a small one spills the rest to those with servers to spare", []float64{1, 4, 4}, 1, []float64{1. / 3, 1. / 3, 1. / 3}},
+		{"not to a zone that is short itself", []float64{2, 2, 5}, 1, []float64{2. / 3, 0, 1. / 3}},
+		{"with headroom it spills less", []float64{1, 4, 4}, 1.4, []float64{1.4 / 3, 0.8 / 3, 0.8 / 3}},
+		{"or nothing", []float64{3, 4, 4}, 1.4, []float64{1, 0, 0}},
+		{"one server of three", []float64{1, 2}, 1.4, []float64{2.8 / 3, 0.2 / 3}},
+		{"without a bound", []float64{1, 99}, math.Inf(1), []float64{1, 0}},
+		{"no local server, without a bound", []float64{0, 3, 3}, math.Inf(1), []float64{0, 0.5, 0.5}},
+		{"no local server", []float64{0, 3, 3}, 1.4, []float64{0, 0.5, 0.5}},
+		{"the only zone with servers", []float64{6}, 1, []float64{1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			total := 0.0
 			for _, w := range test.weights {
 				total += w
 			}
-			for k, got := range zoneShares(test.weights, total) {
+			for k, got := range zoneShares(test.weights, total, test.room) {
 				if math.Abs(got-test.want[k]) > 1e-9 {
 					t.Errorf("zone %d gets %.3f, want %.3f", k, got, test.want[k])
 				}
@@ -107,9 +113,13 @@ func TestZone(t *testing.T) {
 	}{
 		{"local only", "aaabbbccc", "", map[string]float64{"a": 1}},
 		{"local zone lost", "aaabbbccc", "ABC", map[string]float64{"b": 0.5, "c": 0.5}},
-		{"two of three lost", "aaabbbccc", "AB", map[string]float64{"a": 3. / 7, "b": 2. / 7, "c": 2. / 7}},
+		{"two of three lost", "aaabbbccc", "AB", map[string]float64{"a": 0.6, "b": 0.2, "c": 0.2}},
 		{"panic", "aaabbbccc", "DEFGH", map[string]float64{"a": 0.75, "c": 0.25}},
-		{"too few for zones", "aabb", "", map[string]float64{"a": 0.5, "b": 0.5}},
+		{"two servers", "ab", "", map[string]float64{"a": 1}},
+		{"two servers, the local one lost", "ab", "A", map[string]float64{"b": 1}},
+		{"two servers, the other one lost", "ab", "B", map[string]float64{"a": 1}},
+		{"two servers elsewhere", "bc", "", map[string]float64{"b": 0.5, "c": 0.5}},
+		{"one of five", "abbbb", "", map[string]float64{"a": 0.56, "b": 0.44}},
 		{"servers that name no zone", "aaa---", "", map[string]float64{"a": 1}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (p *slowStartPicker) Pick(c Call) int {
 		if full == 0 {
 			full = p.oldest.warmth(c.Now, p.window)
 		}
-		c.Random = next(c.Random)
+		c.Random = aside(c.Random)
 		if unit(c.Random)*full < warmth || c.Tried.n >= triedLimit {
 			return i
 		}

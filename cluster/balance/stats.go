@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftrpc/weft/instance"
 )
 
 const (
@@ -76,13 +78,15 @@ const (
 // takes a lock. Times are of the clock of [Call].Now.
 type Stats struct {
 	inFlight atomic.Int64
-	latency  atomic.Uint64 // bits of a float64, in nanoseconds; 0: none seen
-	seen     atomic.Int64  // when the latency was last updated
-	progress atomic.Int64  // the last answer, or the begin of the first call since idle
-	since    atomic.Int64  // when the server was new
-	answers  atomic.Uint32 // seen so far, up to settled
-	held     atomic.Bool   // a sticky picker holds on to this server
-	_        [16]byte      // fills a cache line, so that two servers share none
+	latency  atomic.Uint64                 // bits of a float64, in nanoseconds; 0: none seen
+	seen     atomic.Int64                  // when the latency was last updated
+	progress atomic.Int64                  // the last answer, or the begin of the first call since idle
+	since    atomic.Int64                  // when the server was new
+	answers  atomic.Uint32                 // seen so far, up to settled
+	held     atomic.Bool                   // a sticky picker holds on to this server
+	report   atomic.Pointer[instance.Load] // what the server last reported of itself
+	reported atomic.Int64                  // when that was first used
+	// That fills a cache line, so that two servers share none.
 }
 
 // NewStats returns the empty statistics of a server that was new at a time, from which
@@ -190,19 +194,25 @@ func (s *Stats) fail(now time.Duration, took float64) {
 }
 
 // expected is how long a call to the server is likely to take, the calls before it
-// left aside, and whether that is sure: whether enough have been answered.
+// left aside, and whether that is sure: whether enough have been answered. The latency
+// fades while the server is idle.
+func (s *Stats) expected(now time.Duration) (latency float64, sure bool) {
+	latency, sure = s.lasting(now)
+	if idle := now - time.Duration(s.seen.Load()); idle > fresh && s.inFlight.Load() <= 0 {
+		latency *= math.Exp(-float64(idle-fresh) / float64(decay))
+	}
+	return latency, sure
+}
+
+// lasting is expected without fading.
 //
 // An average alone would never notice a server that stopped answering. So while
 // calls are in flight it is at least the time since the last answer, or, of fewer than
-// witnesses calls, that part of it: that one call waits says little. The average fades
-// only while the server is idle.
-func (s *Stats) expected(now time.Duration) (latency float64, sure bool) {
+// witnesses calls, that part of it: that one call waits says little.
+func (s *Stats) lasting(now time.Duration) (latency float64, sure bool) {
 	average, answers := s.average(), s.answers.Load()
 	n := s.inFlight.Load()
 	if n <= 0 {
-		if idle := now - time.Duration(s.seen.Load()); idle > fresh {
-			average *= math.Exp(-float64(idle-fresh) / float64(decay))
-		}
 		return average, answers >= trusted
 	}
 	silence := float64(int64(now)-s.progress.Load()) * (float64(min(n, witnesses)) / witnesses)

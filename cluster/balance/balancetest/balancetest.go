@@ -45,6 +45,11 @@ type Config struct {
 	// has just found, one that is 25 times slower gets at most 6 % of the calls.
 	LoadAware bool
 
+	// Reports: of two servers of which one reports ten times the load of the other, that
+	// one gets at most a third of the calls; and about its half after two minutes in which
+	// nothing new was reported.
+	Reports bool
+
 	// Keyed: equal keys get equal servers, from every client, and the removal
 	// of one of ten servers moves at most 1.2 tenths of the keys.
 	Keyed bool
@@ -107,6 +112,9 @@ func (s *suite) checks() []check {
 		all = append(all, check{"slow server", s.slowServer}, check{"slow at first", s.slowAtFirst},
 			check{"frozen server", s.frozenServer},
 			check{"stats over rebuilds", s.statsSurvive})
+	}
+	if s.cfg.Reports {
+		all = append(all, check{"reports", s.reports})
 	}
 	if s.cfg.SlowStart > 0 {
 		all = append(all, check{"slow start", s.slowStart})

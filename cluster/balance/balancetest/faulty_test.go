@@ -62,7 +62,7 @@ func leastOfAll(set []balance.Node) func(balance.Call) int {
 // TestFaults: each fault is found by the check that is for it.
 func TestFaults(t *testing.T) {
 	kept := make([][]byte, 1)
-	all := Config{LoadAware: true, Keyed: true, SlowStart: time.Second}
+	all := Config{LoadAware: true, Keyed: true, Reports: true, SlowStart: time.Second}
 	for _, test := range []struct {
 		name     string
 		check    string
@@ -122,6 +122,16 @@ func TestFaults(t *testing.T) {
 		{"blind to silence", "frozen server", balance.Random()},
 		{"forgets at a rebuild", "stats over rebuilds", faulty(func(set []balance.Node) func(balance.Call) int {
 			return balance.Random().Build(set).Pick
+		})},
+		{"blind to reports", "reports", balance.P2C()},
+		{"believes old reports", "reports", faulty(func(set []balance.Node) func(balance.Call) int {
+			p := balance.Random().Build(set)
+			return func(c balance.Call) int {
+				if i := p.Pick(c); i != 0 || c.Random%16 == 0 {
+					return i
+				}
+				return 1
+			}
 		})},
 		{"all at once", "slow start", balance.Random()},
 	} {
