@@ -11,13 +11,12 @@ import (
 // the average number of calls in flight, in proportion to its weight: such a
 // call goes where inner sends it when that server was tried. It is for the
 // hashes, where one popular key would fill one server (Mirrokni, Thorup,
-// Zadimoghaddam: Consistent Hashing with Bounded Loads, SODA 2018), with Ring
-// the very scheme of the paper. It has to be above 1: small factors
-// spread better and move more keys. 0 means 1.25.
+// Zadimoghaddam: Consistent Hashing with Bounded Loads, SODA 2018). The factor has to
+// be above 1: a small one spreads better and moves more keys. 0 means 1.25.
 //
-// At most 8 servers are looked at; then the least loaded of them is picked. The
-// average is renewed every microsecond for each server, so every millisecond
-// for a thousand.
+// A call looks at no more than 8 servers; then it takes the least loaded of them. The
+// average is computed anew after as many microseconds as there are servers. Calls in
+// flight move calls away from where weights would send them.
 func Bounded(factor float64, inner Balancer) Balancer {
 	return bounded{factor, orDefault(inner)}
 }
@@ -33,7 +32,7 @@ const defaultFactor = 1.25
 // valid reports whether the factor is one to use. 0 is not: it means the default.
 func (b bounded) valid() bool { return b.factor > 1 && !math.IsInf(b.factor, 1) }
 
-// Check refuses a factor of 1 or less, which no server could keep to.
+// Check refuses a factor of 1 or less, by which no server might have more than the average.
 func (b bounded) Check() error {
 	if b.factor != 0 && !b.valid() {
 		return fmt.Errorf("balance.Bounded: the factor is %v, want a number above 1, or 0 for %v", b.factor, defaultFactor)
@@ -58,7 +57,7 @@ type boundedPicker struct {
 	factor  float64
 	pool    pool
 	total   atomic.Int64 // calls in flight, of all servers
-	renewed atomic.Int64 // when
+	renewed atomic.Int64 // when total was computed
 }
 
 func (p *boundedPicker) Pick(c Call) int {
@@ -89,7 +88,7 @@ func (p *boundedPicker) Pick(c Call) int {
 	}
 }
 
-// inFlight is the sum over all servers, a little old.
+// inFlight returns the calls in flight of all servers, as last computed.
 func (p *boundedPicker) inFlight(now time.Duration) int64 {
 	last := p.renewed.Load()
 	age := time.Duration(len(p.pool.stats)) * time.Microsecond

@@ -1,12 +1,12 @@
 package balance
 
-// Check returns what is wrong with the parameters of a balancer, nil if nothing is.
-// A client calls it once, when it is made: a negative size or window is an error
-// there, not a default.
+// Check returns an error if a parameter of the balancer is wrong, such as a size below
+// zero. A client calls it once, when it is made. A balancer that is not checked uses its
+// defaults in place of wrong parameters.
 //
-// A balancer with parameters has a method Check() error, and a wrapper calls Check
-// for the balancer inside as well. One without the method has nothing to be wrong,
-// and nil, which stands for the default, neither.
+// It calls the method Check() error of the balancer. A balancer without one has no
+// parameters to be wrong, and so has nil, which stands for the default. A wrapper checks
+// the balancer inside by calling Check.
 func Check(b Balancer) error {
 	if c, ok := b.(interface{ Check() error }); ok {
 		return c.Check()

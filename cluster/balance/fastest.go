@@ -3,11 +3,11 @@ package balance
 import "sync/atomic"
 
 const (
-	// explore is in how many picks one may go to a server that is not the
-	// fastest, to see whether it has become so.
+	// explore: one pick in so many may go to a server that is not the fastest, to
+	// measure it anew.
 	explore = 32
-	// better is how much cheaper a challenger has to be to become the first:
-	// without it two equal servers would change places all the time.
+	// better is the part of the first server's cost below which a challenger takes its
+	// place: with 1, two equal servers would change places all the time.
 	better = 0.9
 )
 
@@ -17,8 +17,8 @@ const (
 // Each pick compares the fastest known server with one random challenger, so a
 // pick costs the same for any number of servers, and the fastest of n is found
 // after about n picks. Up to one call in 32 goes to a challenger with no call in
-// flight, so that a server that has recovered is noticed, and one that hangs
-// holds a single call.
+// flight: so a server that has recovered is found, and one that hangs holds a single
+// call.
 func Fastest() Balancer { return fastest{} }
 
 type fastest struct{}

@@ -2,7 +2,7 @@ package balance
 
 import "math/bits"
 
-// The hashes are part of what clients have to agree on, so they are fixed and
+// All clients have to place keys and servers alike, so the hashes are fixed and
 // simple: FNV-1a of 64 bits over the bytes of a string (RFC 9923), and the
 // output function of SplitMix64 (Steele, Lea, Flood: Fast Splittable
 // Pseudorandom Number Generators, OOPSLA 2014) to spread its bits.
@@ -25,13 +25,13 @@ func mix(x uint64) uint64 {
 // next is the random number or hash after x.
 func next(x uint64) uint64 { return mix(x + 0x9e3779b97f4a7c15) }
 
-// aside is a random number that owes nothing to x, next(x) and so on: for a wrapper,
-// whose inner balancer goes on with those.
+// aside is a random number that is independent of x, next(x) and so on: for a wrapper
+// whose inner balancer uses those.
 func aside(x uint64) uint64 { return mix(^x) }
 
-// below maps x evenly to [0, n) without a division (Lemire 2019), and returns
-// what is left of its randomness.
-func below(x uint64, n int) (int, uint64) {
+// below maps x evenly to [0, n) without a division (Lemire 2019). rest holds the random
+// bits that this has not used.
+func below(x uint64, n int) (i int, rest uint64) {
 	hi, lo := bits.Mul64(x, uint64(n))
 	return int(hi), lo
 }

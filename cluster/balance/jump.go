@@ -5,20 +5,19 @@ import (
 	"slices"
 )
 
-// rounds is how often Jump looks for a server that takes a key, before it draws one by
-// weight alone.
+// rounds is how many servers Jump offers a key before it draws one by weight alone.
 const rounds = 64
 
 // Jump picks by jump consistent hash of the call's key (Lamping, Veach: A Fast,
 // Minimal Memory, Consistent Hash Algorithm, 2014). Shares are exact and nothing
 // is stored but the list.
 //
-// Jump knows servers by their number, here their place in the order of IDs. So
-// it fits servers that are numbered and come and go at the end, such as shard-000
-// to shard-031: the last of n to leave moves 1/n of the keys, but one from
-// elsewhere changes the numbers of all behind it, and so the places of their keys. A
-// server that is to be avoided or has weight 0 keeps its number, and only its own keys
-// move; use [Ring] or [Maglev] for servers that come and go in any order.
+// Jump numbers the servers in the order of their IDs. So it fits servers that are
+// numbered and are added and removed at the end, such as shard-000 to shard-031: when the
+// last of n leaves, 1/n of the keys move, but any other changes the numbers of all behind
+// it, and so the places of their keys. A server that is to be avoided or has weight 0
+// keeps its number, and only its own keys move. Use [Ring] or [Maglev] for servers that
+// come and go in any order.
 //
 // A server takes the part of its keys that its weight is of the greatest weight; the
 // others are hashed again. So a change of a weight below the greatest moves keys of that

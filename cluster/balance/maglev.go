@@ -12,10 +12,10 @@ const (
 	maglevLarge = 655373
 )
 
-// Maglev picks by the hash of the call's key out of a table that the servers
+// Maglev picks by the hash of the call's key from a table that the servers
 // fill in turn (Eisenbud and others: Maglev, NSDI 2016, section 3.4). Shares are
-// within about 1 % of the weights, closer than [Ring], and a pick is a single
-// look. When one of n servers leaves, its keys move, and a few of the others'.
+// within about 1 % of the weights, and a pick is one access to the table. When one of n
+// servers leaves, its keys move, and a few of the others'.
 //
 // Equal keys get the same server from every client, as with [Ring].
 func Maglev() Balancer { return maglev{} }
@@ -35,7 +35,7 @@ func (maglev) Build(set []Node) Picker {
 // maglevTable lets each server take the next free place of its own permutation,
 // in rounds; one with half the greatest weight takes part in every other round.
 func maglevTable(set []Node, size int) []int32 {
-	order := make([]int, len(set)) // every client has to go the same way
+	order := make([]int, len(set)) // the same for every client
 	for i := range order {
 		order[i] = i
 	}

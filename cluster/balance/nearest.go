@@ -9,14 +9,14 @@ import (
 	"github.com/weftrpc/weft/instance"
 )
 
-// metro is within how many kilometres of the nearest server others count as
-// equally near: the light needs half a millisecond there and back.
+// metro is the distance in kilometres up to which servers count as equally near as the
+// nearest one: light takes half a millisecond for it, both ways.
 const metro = 50.0
 
 // Nearest picks among the servers nearest to a position, with inner (nil: [P2C]):
 // those up to 50 km farther than the nearest one count as equally near. Farther
 // ones, and last those without a position, are picked when every nearer one was
-// tried. Load does not move a call farther away; [Bounded] around it does that.
+// tried. Load does not send a call farther away; [Bounded] around Nearest does.
 func Nearest(from instance.Position, inner Balancer) Balancer {
 	return nearest{from, orDefault(inner)}
 }

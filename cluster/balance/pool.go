@@ -13,10 +13,10 @@ type pool struct {
 	stats []*Stats
 
 	// All nil when every weight is the same.
-	keep   []uint64 // the part of a column that its own server has, of 1<<64
-	alias  []int32  // who has the rest
-	weight []float64
-	mean   float64
+	keep   []uint64  // the part of a column that its own server has, of 1<<64
+	alias  []int32   // the server that has the rest
+	weight []float64 // of each server
+	mean   float64   // of the weights
 }
 
 func newPool(set []Node) pool {

@@ -16,10 +16,10 @@ type randomPicker struct{ pool pool }
 func (p *randomPicker) Pick(c Call) int { return p.pool.untried(&c, c.Random) }
 
 // Func is the user's own balancer: a function of the servers and the call. It
-// gets the servers of one tier (see the package comment), and must not keep or
-// change the list; it may be called at the same time. Its answer, an index into
-// set, counts if it names a server that the call has not tried; otherwise, for
-// instance for -1, a random one is taken.
+// gets the servers of equal rank (those in use; if none is left those of weight 0; then
+// those to avoid), and must not keep or change the list. It may be called by several
+// goroutines at the same time. Its result is an index into set. When that is out of range
+// or of a server that the call has tried, such as -1, a random server is picked.
 //
 // A balancer with a state of its own implements [Balancer] instead.
 type Func func(set []Node, call Call) int

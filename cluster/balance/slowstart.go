@@ -14,7 +14,7 @@ const defaultWindow = 30 * time.Second
 // growing in a straight line to all of it over window, so that it can fill its
 // caches and pools. A window of 0 means 30 seconds.
 //
-// Its [Stats] say when a server was new. The window counts against the oldest server of
+// A server was new at the time of its [NewStats] or [Stats.Restart]. The window counts against the oldest server of
 // the list: where all are equally new, all get their share at once, and one that comes
 // ten seconds after the first has a tenth then and two thirds after 30 seconds.
 //

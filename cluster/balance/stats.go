@@ -43,21 +43,18 @@ const (
 	failureCap    = time.Second
 )
 
-// Result is how an attempt ended, as far as a balancer cares.
+// Result is how an attempt ended.
 type Result uint8
 
 const (
-	// OK means that the server answered. An error of the application is an
-	// answer too.
+	// OK: the server answered. An error of the application is an answer too.
 	OK Result = iota
 
-	// Failed means that the server did not do its work: no connection, a
-	// timeout, a refusal.
+	// Failed: the server did not do its work: no connection, a timeout, a refusal.
 	Failed
 
-	// Canceled means that the caller no longer wanted the answer: its context
-	// ended, or another attempt was faster. It tells only that the server
-	// would have taken longer.
+	// Canceled: the caller no longer wanted the answer: its context ended, or another
+	// attempt was faster. It shows only that the server would have taken longer.
 	Canceled
 )
 
@@ -118,14 +115,14 @@ func (s *Stats) End(now, latency time.Duration, result Result) {
 		return
 	case Canceled:
 		if took <= s.average() {
-			return // says nothing: the server might have answered in time
+			return // the server might have answered in time
 		}
 	}
 	s.observe(now, took)
 }
 
-// Drop counts a call that is over and has shown nothing, such as a one-way call, in the
-// place of End.
+// Drop counts a call that is over and has shown nothing of the server, such as a one-way
+// call. It takes the place of End.
 func (s *Stats) Drop() { s.inFlight.Add(-1) }
 
 // Restart forgets the latency and makes the server new again, from a time on: for one
@@ -208,7 +205,7 @@ func (s *Stats) expected(now time.Duration) (latency float64, sure bool) {
 //
 // An average alone would never notice a server that stopped answering. So while
 // calls are in flight it is at least the time since the last answer, or, of fewer than
-// witnesses calls, that part of it: that one call waits says little.
+// witnesses calls, that part of it: that a single call waits means little.
 func (s *Stats) lasting(now time.Duration) (latency float64, sure bool) {
 	average, answers := s.average(), s.answers.Load()
 	n := s.inFlight.Load()

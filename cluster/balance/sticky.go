@@ -6,11 +6,10 @@ import (
 	"sync/atomic"
 )
 
-// Sticky stays with the server that inner (nil: [P2C]) picked for the first call,
-// until that server leaves, is to be avoided, or a call that has tried it needs
-// another: then it stays with that one. Over a rebuild the server is known by its
-// [Stats]. All calls of a client go to one server, so its weight is only its
-// chance to be the one.
+// Sticky picks the server that inner (nil: [P2C]) picked for the first call, until that
+// server leaves, is to be avoided, or a call that has tried it needs another: then it
+// goes on with that one. When the list changes it finds the server by its [Stats]. All
+// calls of a client go to one server, so a weight is only the chance to be that one.
 func Sticky(inner Balancer) Balancer { return sticky{orDefault(inner)} }
 
 type sticky struct{ inner Balancer }
@@ -53,10 +52,10 @@ func (p *stickyPicker) Pick(c Call) int {
 			return -1
 		}
 		if rank(p.set[i]) != 0 {
-			return i // a last resort is for this call only
+			return i // it is a last resort, for this call only
 		}
 		if !p.held.CompareAndSwap(held, int32(i)) {
-			continue // another call has just moved on: go along with it
+			continue // another call has just moved to another server: use that
 		}
 		p.set[i].Stats.held.Store(true)
 		if held >= 0 {

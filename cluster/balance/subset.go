@@ -8,16 +8,16 @@ import (
 )
 
 // Subset gives inner (nil: [P2C]) only size of the servers, always the same ones
-// for one client: with hundreds of clients and servers a connection from each to
-// each would cost both sides more than it brings. A size of 0 means 32; a list
-// that is not longer stays whole.
+// for one client: with hundreds of clients and servers a connection from each client to
+// each server would cost more than it is worth. A size of 0 means 32. A list that is not
+// longer stays whole.
 //
 // The servers are those with the highest hash of client and server together
 // (rendezvous hashing, Thaler and Ravishankar 1998, as in gRPC's proposal A68,
 // random subsetting). When one leaves, only it is replaced; one to avoid or of
 // weight 0 is replaced too as long as there are others. client must differ
-// between clients, and stay the same over a restart if that is wanted: host name
-// and port, or the name of the pod.
+// between clients, such as host name and port, or the name of the pod. A client that
+// keeps its name over a restart keeps its servers.
 func Subset(size int, client string, inner Balancer) Balancer {
 	return subset{size, client, orDefault(inner)}
 }

@@ -6,7 +6,7 @@ type tier struct {
 	index  []int // of each of its servers in the whole list
 }
 
-// tiers asks one part of the list after the other: the next when every server
+// tiers picks from the first part of the list, and from the next when every server
 // of the one before was tried.
 type tiers []tier
 
@@ -28,7 +28,7 @@ func inTiers(set []Node, build func(set []Node) Picker) Picker {
 		parts[rank(n)] = append(parts[rank(n)], i)
 	}
 	if len(set) > 0 && len(parts[0]) == len(set) {
-		return build(partOf(set, parts[0])) // the usual case, without a detour
+		return build(partOf(set, parts[0])) // the usual case
 	}
 	return inParts(set, parts, build)
 }

@@ -101,7 +101,7 @@ func TestSubsetsAreEven(t *testing.T) {
 	}
 }
 
-// TestBounded: one key that everybody asks for fills no server.
+// TestBounded: one popular key does not fill a server.
 func TestBounded(t *testing.T) {
 	set := numbered(10)
 	p := Bounded(1.25, Ring()).Build(set)

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// ZoneConfig says when calls leave the zone of their client.
+// ZoneConfig sets when calls leave the zone of their client.
 type ZoneConfig struct {
 	// Local is the zone of the client, as instances name theirs. It must be set.
 	Local string

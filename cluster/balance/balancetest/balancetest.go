@@ -1,4 +1,4 @@
-// Package balancetest proves that a balancer keeps the promises of
+// Package balancetest tests that a balancer keeps the promises of
 // [balance.Balancer] and [balance.Picker].
 //
 // A balancer's test is one call:
@@ -7,12 +7,12 @@
 //		balancetest.Run(t, mybalancer.New(), balancetest.Config{LoadAware: true})
 //	}
 //
-// Run builds pickers for empty, small and large lists and checks: that no index
+// Run builds pickers for empty, small and large lists and checks that no index
 // is out of range, that servers tried, to avoid or of weight 0 are left out, that
-// the weights are kept, that nothing is allocated, that many goroutines may pick
+// weights are kept, that nothing is allocated, that many goroutines may pick
 // while lists change (run it with -race), and that equal calls give equal picks.
-// For a balancer that looks at load, a simulation with a clock of its own shows
-// what a slow and a frozen server get.
+// For a balancer that looks at load, a [Simulation] counts the calls that a slow and a
+// frozen server get.
 package balancetest
 
 import (
@@ -25,18 +25,18 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 )
 
-// Config says what the balancer promises beyond the least.
+// Config sets what the balancer promises beyond what all do.
 type Config struct {
 	// Unweighted: weights other than 0 do not change the shares. Otherwise, when all
 	// servers answer equally fast, each gets the share of its weight within 2 % of all
 	// calls, over 10,000 calls from the first one on, for 1 to 64 callers.
 	Unweighted bool
 
-	// Bounds: calls in flight move calls to servers of less weight, by design. The shares
-	// are those of the weights only for a single caller.
+	// Bounds: the balancer bounds calls in flight, and so moves calls away from where
+	// weights would send them. Weights are tested with a single caller.
 	Bounds bool
 
-	// Pinned: many calls may go to one server or a few, so shares say nothing.
+	// Pinned: all calls may go to one server or a few, so shares are not tested.
 	Pinned bool
 
 	// LoadAware: of three servers with ten callers each, one ten times slower
@@ -45,12 +45,12 @@ type Config struct {
 	// has just found, one that is 25 times slower gets at most 6 % of the calls.
 	LoadAware bool
 
-	// Reports: of two servers of which one reports ten times the load of the other, that
-	// one gets at most a third of the calls; and about its half after two minutes in which
-	// nothing new was reported.
+	// Reports: the balancer uses the load that servers report. Of two servers, one that
+	// reports ten times the load of the other gets at most a third of the calls, and about
+	// half after two minutes without a new report.
 	Reports bool
 
-	// Keyed: equal keys get equal servers, from every client, and the removal
+	// Keyed: equal keys give equal servers, for every client, and the removal
 	// of one of ten servers moves at most 1.2 tenths of the keys.
 	Keyed bool
 
@@ -123,7 +123,7 @@ func (s *suite) checks() []check {
 }
 
 // Nodes returns n servers of weight 1, with empty Stats, whose IDs are addresses
-// in the order of the list. They are no longer new for [balance.SlowStart].
+// in the order of the list. They have been there for an hour (see [balance.SlowStart]).
 func Nodes(n int) []balance.Node {
 	set := make([]balance.Node, n)
 	for i := range set {
@@ -137,8 +137,8 @@ func Nodes(n int) []balance.Node {
 }
 
 // Calls makes calls one after the other: each with a key of its own, random bits
-// of a seeded source, and a clock that goes on by a millisecond. It is for one
-// goroutine.
+// of a seeded source, and a time that is a millisecond later. It must be used by one
+// goroutine at a time.
 type Calls struct {
 	source *rand.PCG
 	count  int
@@ -160,7 +160,7 @@ func (c *Calls) Next() balance.Call {
 	}
 }
 
-// serve is a call that takes about a millisecond, by itself.
+// serve is a call of about a millisecond, with no other in flight.
 func (c *Calls) serve(s *balance.Stats, now time.Duration) {
 	s.Begin(now)
 	noise := time.Duration(c.source.Uint64() % uint64(200*time.Microsecond))

@@ -71,7 +71,7 @@ func (s *suite) inRange() error {
 	return nil
 }
 
-// tried walks through a list as a call does that fails everywhere.
+// tried makes the attempts of a call that fails on every server.
 func (s *suite) tried() error {
 	for _, n := range []int{2, 3, 8} {
 		set := Nodes(n)
@@ -177,7 +177,7 @@ func (s *suite) allocations() error {
 	return nil
 }
 
-// concurrent lets calls run while the list changes. The race detector judges.
+// concurrent makes calls while the list changes, for the race detector.
 func (s *suite) concurrent() error {
 	set := Nodes(12)
 	var wg sync.WaitGroup
@@ -185,7 +185,7 @@ func (s *suite) concurrent() error {
 	var failed error
 	current := s.build(set)
 	for g := range 4 {
-		wg.Go(func() { // ends after its calls; Wait below waits for it
+		wg.Go(func() { // it ends after its calls
 			calls := NewCalls(uint64(g))
 			for k := range 1000 {
 				if g == 0 && k%200 == 0 {
@@ -239,7 +239,7 @@ func (s *suite) deterministic() error {
 	return nil
 }
 
-// shares counts what each server gets of many idle-time calls.
+// shares counts the calls of each server when only one is in flight at a time.
 func (s *suite) shares() error {
 	const calls = 20000
 	set := Nodes(4)
@@ -255,7 +255,7 @@ func (s *suite) shares() error {
 	tolerance := 0.08
 	switch {
 	case s.cfg.Keyed:
-		tolerance = 0.35 // a hash of few servers is coarse
+		tolerance = 0.35 // the shares of a hash differ from the weights
 	case s.cfg.LoadAware:
 		tolerance = 0.25
 	}

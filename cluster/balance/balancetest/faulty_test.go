@@ -18,7 +18,7 @@ type pickFunc func(balance.Call) int
 
 func (f pickFunc) Pick(c balance.Call) int { return f(c) }
 
-// around changes the picks of a sound balancer.
+// around changes the picks of a correct balancer.
 func around(b balance.Balancer, change func(set []balance.Node, c balance.Call, i int) int) balance.Balancer {
 	return faulty(func(set []balance.Node) func(balance.Call) int {
 		p := b.Build(set)

@@ -32,7 +32,7 @@ func (s *suite) reports() error {
 		return fmt.Errorf("of two servers, the one that reports ten times the load got %.3f of the calls, want a third at most", got)
 	}
 	calls.now += 2 * time.Minute
-	p = s.build(slices.Clone(set)) // that the list is built anew does not confirm a report
+	p = s.build(slices.Clone(set)) // building anew does not renew a report
 	if got := share(); got < 0.4 || got > 0.6 {
 		return fmt.Errorf("two minutes after its report, a server got %.3f of the calls, want about half: reports have to age", got)
 	}

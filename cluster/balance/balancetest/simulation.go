@@ -11,8 +11,8 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 )
 
-// Simulation lets callers that each wait for one answer before the next call use
-// a list of servers, on a clock of its own. Nothing in it is random but its seed.
+// Simulation makes calls to a list of servers on a clock of its own. Each caller waits
+// for an answer before its next call. Equal seeds give equal runs.
 type Simulation struct {
 	// Nodes are the servers; Latency returns how long one takes to answer a call
 	// that arrives now. A negative one means: it does not answer.
@@ -28,7 +28,7 @@ type Simulation struct {
 	// Timeout ends a call that is not answered, as failed; 0 means never.
 	Timeout time.Duration
 
-	// Seed is of the random bits.
+	// Seed is that of the random bits.
 	Seed uint64
 }
 
@@ -39,7 +39,7 @@ func (s *Simulation) Run(p balance.Picker, from, to time.Duration) []int {
 	counts := make([]int, len(s.Nodes))
 	source, made := rand.NewPCG(s.Seed, 1), 0
 	var queue events
-	for k := range s.Callers { // not all in the same instant
+	for k := range s.Callers { // not all at the same time
 		queue = append(queue, event{at: from + time.Duration(k)*time.Microsecond, node: -1})
 	}
 	heap.Init(&queue)
@@ -144,8 +144,8 @@ func (s *suite) frozenServer() error {
 	return nil
 }
 
-// statsSurvive rebuilds while one server is slow: it must not be tried as if it
-// were new.
+// statsSurvive changes the list often while one server is slow: what was measured must
+// be kept.
 func (s *suite) statsSurvive() error {
 	sim := &Simulation{Nodes: Nodes(3), Callers: simulatedCallers, Seed: 11,
 		Latency: func(node int, _ time.Duration) time.Duration {

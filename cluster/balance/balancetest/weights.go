@@ -58,7 +58,7 @@ func (s *suite) weightsOf(weights []int, callers int) error {
 	return nil
 }
 
-// slowAtFirst lets a client begin with two servers of which one is far slower.
+// slowAtFirst gives a new client two servers of which one is far slower.
 func (s *suite) slowAtFirst() error {
 	for slow := range 2 {
 		for _, callers := range []int{4, 16} {
