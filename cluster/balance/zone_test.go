@@ -26,7 +26,7 @@ func TestZoneSpillsOver(t *testing.T) {
 		{"well again", time.Millisecond, 0.96, 1},
 		{"frozen", -1, 0, 0.1},
 	}
-	for _, n := range []int{2, 4, 8} {
+	for _, n := range []int{2, 8} {
 		for _, callers := range []int{1, 10} {
 			t.Run(fmt.Sprint(n, " servers, ", callers, " callers"), func(t *testing.T) {
 				set := balancetest.Nodes(n)
@@ -45,8 +45,8 @@ func TestZoneSpillsOver(t *testing.T) {
 				now := time.Duration(0)
 				for _, phase := range phases {
 					home = phase.home
-					sim.Run(p, now, now+30*time.Second)
-					now += 30 * time.Second
+					sim.Run(p, now, now+5*time.Second)
+					now += 5 * time.Second
 					counts := sim.Run(p, now, now+time.Second)
 					now += time.Second
 					local, total := 0, 0
