@@ -72,7 +72,7 @@ func TestAccess(t *testing.T) {
 // operations does everything once.
 func operations(t *testing.T, d *driver) map[string]error {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	put := d.Put(ctx, arith, time.Minute)
 	refresh := d.Refresh(ctx, arith, time.Minute)

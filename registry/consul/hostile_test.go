@@ -48,7 +48,7 @@ func TestHostile(t *testing.T) {
 			d := openDriver(t, Config{Address: server.URL, Token: "secret"})
 			// With the race detector, the library needs seconds for as much as is allowed.
 			d.http.Transport = limited{d.http.Transport.(limited).Transport, 1 << 20}
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			for what, err := range map[string]error{
 				"Watch":         d.Watch(ctx, "Arith", func(l registry.List) { t.Errorf("it emitted %v", l) }),
@@ -88,7 +88,7 @@ func TestSocket(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	d := openDriver(t, Config{Address: "unix://" + path})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	err = first(ctx, func(ctx context.Context, got func()) error {
 		return d.Watch(ctx, "Arith", func(registry.List) { got() })

@@ -112,7 +112,8 @@ func TestContextEnds(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("look returned %v, want the end of its context", err)
 	}
-	if took := time.Since(began); took > 900*time.Millisecond {
+	// On its own it would end after lookTimeout.
+	if took := time.Since(began); took > lookTimeout/2 {
 		t.Errorf("look returned %v after its context had ended", took)
 	}
 }

@@ -92,7 +92,7 @@ func next(t *testing.T, lists <-chan registry.List) registry.List {
 	select {
 	case l := <-lists:
 		return l
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the watch shows nothing")
 		return registry.List{}
 	}
@@ -106,7 +106,7 @@ func arith(id string) weft.Instance {
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	d := startServer(t).driver(t)
-	ctx := testContext(t, 30*time.Second)
+	ctx := testContext(t, time.Minute)
 	value, err := registry.Encode(arith("a/b"))
 	if err != nil {
 		t.Fatal(err)
@@ -143,7 +143,7 @@ func TestServices(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	d := s.driver(t)
-	ctx := testContext(t, 30*time.Second)
+	ctx := testContext(t, time.Minute)
 	for _, i := range []weft.Instance{
 		{Service: "Echo", ID: "1", Address: "tcp://10.0.0.1:1"}, {Service: "Echo", ID: "2", Address: "tcp://10.0.0.1:2"},
 		{Service: "a/b", ID: "1", Address: "tcp://10.0.0.1:1"},
@@ -166,7 +166,7 @@ func TestSilence(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	d := s.driver(t)
-	ctx := testContext(t, 30*time.Second)
+	ctx := testContext(t, time.Minute)
 	if err := errors.Join(d.Put(ctx, arith("a/b"), time.Minute), d.Put(ctx, arith("two"), time.Minute)); err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestSilence(t *testing.T) {
 		}
 	}
 	cfg := Config{Endpoints: []string{s.endpoint}}
-	eventually(t, 20*time.Second, "the silence of one is seen, and the other is refreshed", func() error {
+	eventually(t, time.Minute, "the silence of one is seen, and the other is refreshed", func() error {
 		if err := d.Refresh(ctx, arith("two"), time.Minute); err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestSameID(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	first, second := s.driver(t), s.driver(t)
-	ctx := testContext(t, 30*time.Second)
+	ctx := testContext(t, time.Minute)
 	old, young := arith("one"), arith("one")
 	young.Version = "2.0"
 	if err := errors.Join(first.Put(ctx, old, time.Minute), second.Put(ctx, young, time.Minute)); err != nil {
@@ -237,7 +237,7 @@ func TestLateServer(t *testing.T) {
 		if s.Err == nil || len(s.Instances) > 0 {
 			t.Errorf("before etcd is there the client is told %v and error %v", s.Instances, s.Err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("the client is not told that the registry cannot be reached")
 	}
 	startAt(t, p)
@@ -246,7 +246,7 @@ func TestLateServer(t *testing.T) {
 		if s.Err == nil && len(s.Instances) == 1 {
 			break
 		}
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > time.Minute {
 			t.Fatalf("%v after etcd is there the client knows %v, error %v", time.Since(began), s.Instances, s.Err)
 		}
 	}

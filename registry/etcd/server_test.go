@@ -112,7 +112,7 @@ func startCluster(t *testing.T, members int) []*server {
 		cluster[i].Process = registrytest.NewProcess(t, program)
 	}
 	for _, s := range cluster {
-		eventually(t, 30*time.Second, "every member is well", func() error {
+		eventually(t, time.Minute, "every member is well", func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			return s.healthy(ctx)

@@ -72,7 +72,7 @@ func TestApply(t *testing.T) {
 func TestCompacted(t *testing.T) {
 	t.Parallel()
 	d := startServer(t).driver(t)
-	ctx := testContext(t, 30*time.Second)
+	ctx := testContext(t, time.Minute)
 	key, last := d.keys.document("rules"), int64(0)
 	for _, value := range []string{"a", "b", "c"} {
 		done, err := d.client.Put(ctx, key, value)
@@ -96,7 +96,7 @@ func TestCompactedUnderWatch(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)
 	writer := s.driver(t)
-	ctx := testContext(t, time.Minute)
+	ctx := testContext(t, 3*time.Minute)
 	gate := make(chan struct{})
 	var mu sync.Mutex
 	var revisions []uint64

@@ -131,7 +131,7 @@ func lists(t *testing.T, d *driver, service string) <-chan registry.List {
 // until waits for a list with so many instances and invalid entries.
 func until(t *testing.T, all <-chan registry.List, instances, invalid int) registry.List {
 	t.Helper()
-	deadline := time.After(15 * time.Second)
+	deadline := time.After(patience)
 	var last registry.List
 	for {
 		select {
@@ -288,17 +288,19 @@ func TestManyQuestions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	began := time.Now()
-	const messages = 20
-	for range messages {
+	// The least of many times does not depend on what else the machine does.
+	least := time.Hour
+	for range 20 {
+		began := time.Now()
 		asked, err := parse(packed)
 		if err != nil || len(asked.questions) != 1000 {
 			t.Fatalf("%d questions, %v, want 1000", len(asked.questions), err)
 		}
 		d.asked(asked)
+		least = min(least, time.Since(began))
 	}
-	if took := time.Since(began) / messages; took > 100*time.Millisecond {
-		t.Errorf("a message of %d bytes takes %v", len(packed), took)
+	if least > 100*time.Millisecond {
+		t.Errorf("a message of %d bytes takes %v", len(packed), least)
 	}
 	if _, err := parse(make([]byte, maxPacket+1)); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a message of more bytes than are allowed: %v", err)
@@ -314,18 +316,21 @@ func TestAnswersAreRare(t *testing.T) {
 		t.Fatal(err)
 	}
 	label := instanceLabel(name, "one")
-	for began := time.Now(); time.Since(began) < 5*time.Second; time.Sleep(5 * time.Millisecond) {
+	const least = 5
+	began := time.Now()
+	for len(s.announced(label)) < least {
+		if time.Since(began) > patience {
+			t.Fatalf("announced %d times in %v, want about once a second", len(s.announced(label)), patience)
+		}
 		packed, err := query(name, nil)
 		s.say(t, packed, err)
+		time.Sleep(5 * time.Millisecond)
 	}
-	times := s.announced(label)
-	if len(times) < 4 || len(times) > 7 {
-		t.Errorf("announced %d times in 5 s, want about once a second", len(times))
-	}
-	for n := 1; n < len(times); n++ {
-		if pause := times[n].Sub(times[n-1]); pause < spacing/2 { // some of it may be lost on the way
-			t.Errorf("announced again after %v, want about %v", pause, spacing)
-		}
+	// On a busy machine some are heard late, so single pauses say nothing. One more is
+	// the first, and one may be at the end.
+	took := time.Since(began)
+	if n := len(s.announced(label)); n > int(took/spacing)+2 {
+		t.Errorf("announced %d times in %v, want once a second at most", n, took)
 	}
 }
 
@@ -384,11 +389,12 @@ func TestQuestions(t *testing.T) {
 			}
 			asked := time.Now()
 			d.asked(got)
+			done := time.Now()
 			if got := !p.due.IsZero(); got != test.want {
 				t.Fatalf("it is answered: %t, want %t", got, test.want)
 			}
-			if delay := p.due.Sub(asked); test.want && (delay < leastDelay || delay > mostDelay+time.Second) {
-				t.Errorf("it is answered after %v, want %v to %v", delay, leastDelay, mostDelay)
+			if test.want && (p.due.Sub(asked) < leastDelay || p.due.Sub(done) > mostDelay) {
+				t.Errorf("it is answered after %v, want %v to %v", p.due.Sub(asked), leastDelay, mostDelay)
 			}
 		})
 	}
@@ -462,7 +468,7 @@ func TestReplacedByAnother(t *testing.T) {
 		list = until(t, all, 1, 0)
 	}
 	// In the worst case it was refreshed before the replacement was heard.
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		err := one.Refresh(t.Context(), old, time.Minute)
 		if errors.Is(err, registry.ErrLost) {

@@ -3,6 +3,7 @@ package nacos
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -63,19 +64,22 @@ func inGroup(service string) url.Values {
 // seenByOthers looks at an instance the way Nacos' own clients do.
 func seenByOthers(t *testing.T, s server) {
 	put(t, s.driver(t), arith("Seen", "one"))
-	var reply struct {
-		Data []struct {
-			IP       string
-			Port     int
-			Weight   float64
-			Metadata map[string]string
+	type entry struct {
+		IP       string
+		Port     int
+		Weight   float64
+		Metadata map[string]string
+	}
+	var got entry
+	eventually(t, "Nacos lists one instance", func() string {
+		body := s.must(t, http.MethodGet, instancePath+"/list", "", inGroup("Seen"))
+		var reply struct{ Data []entry }
+		if err := json.Unmarshal([]byte(body), &reply); err != nil || len(reply.Data) != 1 {
+			return fmt.Sprintf("it lists %s, %v", body, err)
 		}
-	}
-	body := s.must(t, http.MethodGet, instancePath+"/list", "", inGroup("Seen"))
-	if err := json.Unmarshal([]byte(body), &reply); err != nil || len(reply.Data) != 1 {
-		t.Fatalf("Nacos lists %s, %v; want one instance", body, err)
-	}
-	got := reply.Data[0]
+		got = reply.Data[0]
+		return ""
+	})
 	if got.IP != "10.0.0.7" || got.Port != 8972 || got.Weight != 2.5 || got.Metadata["weft"] == "" {
 		t.Errorf("Nacos has %+v; want 10.0.0.7, 8972, weight 2.5, and the instance in the metadata", got)
 	}
@@ -102,7 +106,12 @@ func offline(t *testing.T, s server) {
 	}
 	until := func(what string, want int) {
 		t.Helper()
-		eventually(t, what, func() bool { return len(listed(t, d, "Offline").Instances) == want })
+		eventually(t, what, func() string {
+			if got := listed(t, d, "Offline"); len(got.Instances) != want {
+				return fmt.Sprintf("the list has %v, want %d", got.Instances, want)
+			}
+			return ""
+		})
 	}
 	until("an instance is listed", 1)
 	set("false")
@@ -123,10 +132,13 @@ func foreign(t *testing.T, s server) {
 	form.Set("port", "80")
 	s.must(t, http.MethodPost, instancePath, "", form)
 	put(t, d, arith("Foreign", "one"))
-	got := listed(t, d, "Foreign")
-	if len(got.Instances) != 1 || len(got.Invalid) != 1 || got.Invalid[0].ID != "10.0.0.9#80" {
-		t.Errorf("the list has %v and invalid %v, want one of each", got.Instances, got.Invalid)
-	}
+	eventually(t, "one instance is listed, and 10.0.0.9#80 as invalid", func() string {
+		got := listed(t, d, "Foreign")
+		if len(got.Instances) != 1 || len(got.Invalid) != 1 || got.Invalid[0].ID != "10.0.0.9#80" {
+			return fmt.Sprintf("the list has %v and invalid %v", got.Instances, got.Invalid)
+		}
+		return ""
+	})
 }
 
 // moved gives an instance another address: in the process that has put it, and in
@@ -144,6 +156,15 @@ func moved(t *testing.T, s server) {
 		}
 		return at
 	}
+	listsOnly := func(what string, want ...place) {
+		t.Helper()
+		eventually(t, what, func() string {
+			if at := where(); !slices.Equal(at, want) {
+				return fmt.Sprintf("listed are %v", at)
+			}
+			return ""
+		})
+	}
 	for _, step := range []struct {
 		d    *driver
 		host string
@@ -151,14 +172,14 @@ func moved(t *testing.T, s server) {
 	}{{first, "10.0.0.1", 1}, {first, "10.0.0.1", 2}, {second, "10.0.0.1", 3}, {second, "2001:db8::1", 3}} {
 		i.Address = "tcp://" + net.JoinHostPort(step.host, strconv.Itoa(step.port))
 		put(t, step.d, i)
-		eventually(t, i.Address+" alone is listed", func() bool { return slices.Equal(where(), []place{{step.host, step.port}}) })
+		listsOnly(i.Address+" alone is listed", place{step.host, step.port})
 	}
 	// A change of the address that has not come to Nacos is no reason to stay there.
 	i.Address = "tcp://10.0.0.1:5"
 	if err := second.Delete(testContext(t), i); err != nil {
 		t.Error(err)
 	}
-	eventually(t, "nothing is listed after Delete", func() bool { return len(where()) == 0 })
+	listsOnly("nothing is listed after Delete")
 }
 
 // tooLong is an instance that Nacos cannot hold, which is an error that says so.
@@ -180,9 +201,12 @@ func longName(t *testing.T, s server) {
 	d := s.driver(t)
 	for _, service := range []string{strings.Repeat("服", 80), strings.Repeat("服", 79) + "x"} {
 		put(t, d, arith(service, service))
-		if got := listed(t, d, service); len(got.Instances) != 1 || got.Instances[0].Service != service {
-			t.Errorf("%q has %v", service, got)
-		}
+		eventually(t, "an instance with a long name is listed", func() string {
+			if got := listed(t, d, service); len(got.Instances) != 1 || got.Instances[0].Service != service {
+				return fmt.Sprintf("%q has %v", service, got)
+			}
+			return ""
+		})
 	}
 }
 

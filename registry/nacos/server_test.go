@@ -33,7 +33,7 @@ func startNacos(t *testing.T, options ...string) server {
 		Args:   append([]string{data, port}, options...),
 		Data:   data,
 		Ready:  s.serves,
-		Within: 90 * time.Second, // Java needs six seconds of a processor for it
+		Within: 4 * time.Minute, // Java needs six seconds of a processor for it
 	})
 	return s
 }
@@ -118,17 +118,26 @@ func openDriver(t *testing.T, cfg Config) *driver {
 
 func testContext(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// eventually waits until Nacos lists what it should: its lists are half a second old.
-func eventually(t *testing.T, what string, is func() bool) {
+// patience is how long anything may take that must go well.
+const patience = time.Minute
+
+// eventually waits until lacks returns "", and otherwise what is not as it should be:
+// Nacos applies a registration later than it answers, and its lists are half a second
+// old.
+func eventually(t *testing.T, what string, lacks func() string) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); !is(); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+		problem := lacks()
+		if problem == "" {
+			return
+		}
 		if time.Now().After(deadline) {
-			t.Fatalf("not so after 15 s: %s", what)
+			t.Fatalf("not so after %v: %s: %s", patience, what, problem)
 		}
 	}
 }

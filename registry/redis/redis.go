@@ -98,8 +98,9 @@ type Config struct {
 // something to ask. An error means that cfg is wrong. All methods of the registry may
 // be called at the same time.
 //
-// The library that is used writes to standard error when it cannot connect. Package
-// github.com/redis/go-redis/v9 has a SetLogger for the program as a whole.
+// The library that is used writes to standard error what it does with Sentinels and with
+// the nodes of a cluster, and has no logger of one client. SetLogger of package
+// github.com/redis/go-redis/v9 replaces that of the program as a whole.
 func New(cfg Config) (*registry.Registry, error) {
 	d, err := newDriver(cfg)
 	if err != nil {
@@ -119,6 +120,7 @@ type driver struct {
 	client  redis.UniversalClient
 	scripts scripts
 	news    *news
+	poll    time.Duration // usualPoll
 }
 
 var (
@@ -135,12 +137,16 @@ const (
 	connections = 8
 )
 
-func newDriver(cfg Config) (*driver, error) {
+func newDriver(cfg Config) (*driver, error) { return newDriverWithin(cfg, answerTimeout) }
+
+// newDriverWithin makes a driver that gives Redis so long for an answer.
+func newDriverWithin(cfg Config, answer time.Duration) (*driver, error) {
 	o := &redis.UniversalOptions{
 		MasterName: cfg.Master, Username: cfg.User, Password: cfg.Password, DB: cfg.DB, TLSConfig: cfg.TLS,
 		Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true,
 		MaxRetries: -1, DialerRetries: 1, // Registry goes on trying
-		DialTimeout: dialTimeout, ReadTimeout: answerTimeout, WriteTimeout: answerTimeout,
+		DialTimeout: dialTimeout, ReadTimeout: answer, WriteTimeout: answer,
+		Dialer:   dialer(cfg.TLS),
 		PoolSize: connections,
 	}
 	for _, a := range cfg.Addresses {
@@ -169,7 +175,7 @@ func newDriver(cfg Config) (*driver, error) {
 	client := redis.NewUniversalClient(o)
 	d := &driver{
 		name:   fmt.Sprintf("redis %s/%d/%s", strings.Join(o.Addrs, ","), cfg.DB, prefix),
-		prefix: prefix, client: client, scripts: newScripts(), news: newNews(client),
+		prefix: prefix, client: client, scripts: newScripts(), news: newNews(client), poll: usualPoll,
 	}
 	if cfg.Master != "" {
 		d.name += " of " + cfg.Master
@@ -201,8 +207,8 @@ func (d *driver) document(name string) topic {
 	return topic{[]string{base}, base + ":changed"}
 }
 
-// poll is how often what is watched is read in any case.
-const poll = 2 * time.Second
+// usualPoll is how often what is watched is read in any case.
+const usualPoll = 2 * time.Second
 
 // batch is how long announcements are collected: a deployment makes many changes at a
 // time, and each reads all instances.
@@ -213,13 +219,13 @@ const batch = 20 * time.Millisecond
 func (d *driver) follow(ctx context.Context, t topic, read func(context.Context) error) error {
 	changed, stop := d.news.listen(t.channel)
 	defer stop()
-	timer := time.NewTimer(poll)
+	timer := time.NewTimer(d.poll)
 	defer timer.Stop()
 	for {
 		if err := read(ctx); err != nil {
 			return err
 		}
-		timer.Reset(poll)
+		timer.Reset(d.poll)
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

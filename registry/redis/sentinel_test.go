@@ -56,12 +56,11 @@ func startReplica(t *testing.T, master string) string {
 	host, port := split(t, master)
 	_, address := redisServer(t, "--replicaof", host, port, "--repl-diskless-sync-delay", "0")
 	c := raw(t, address)
-	for range 500 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		info, err := c.Info(operation(t), "replication").Result()
 		if err == nil && strings.Contains(info, "master_link_status:up") {
 			return address
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("the replica does not follow its master")
 	return ""
@@ -106,7 +105,7 @@ func TestSentinel(t *testing.T) {
 	t.Cleanup(through().Watch("Sentinel", func(s *registry.Snapshot) { snapshots <- s }))
 	sees := func(what string, wanted func(*registry.Snapshot) bool) {
 		t.Helper()
-		deadline := time.After(40 * time.Second)
+		deadline := time.After(2 * time.Minute)
 		for {
 			select {
 			case s := <-snapshots:
@@ -145,12 +144,11 @@ func knowsReplica(t *testing.T, sentinel string) {
 	t.Helper()
 	c := redis.NewSentinelClient(&redis.Options{Addr: sentinel, Protocol: 2})
 	defer c.Close()
-	for range 1000 {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		replicas, err := c.Replicas(operation(t), "weft").Result()
 		if err == nil && len(replicas) == 1 && replicas[0]["master-link-status"] == "ok" {
 			return
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatal("the Sentinel does not know the replica")
 }

@@ -108,7 +108,7 @@ func (s *suite) eventually(t *testing.T, what string, operation func(context.Con
 	t.Helper()
 	deadline := time.Now().Add(s.Expires + s.patience)
 	for {
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		err := operation(ctx)
 		cancel()
 		if err == nil {

@@ -64,7 +64,7 @@ type limits struct {
 }
 
 func usual() limits {
-	return limits{patience: 15 * time.Second, confirm: 10 * time.Second, notice: 20 * time.Second}
+	return limits{patience: time.Minute, confirm: 10 * time.Second, notice: 20 * time.Second}
 }
 
 // Run tests a driver, in subtests of t that each name a promise. Those that need no

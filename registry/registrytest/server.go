@@ -38,7 +38,7 @@ type Program struct {
 	// Ready tells whether the program serves; it is asked until it returns nil, each
 	// time for two seconds at most. nil: it serves as soon as it runs.
 	Ready func(ctx context.Context) error
-	// Within is how long that may take. 0: 30 s.
+	// Within is how long that may take. 0: 2 min.
 	Within time.Duration
 }
 
@@ -60,7 +60,7 @@ var _ Server = (*Process)(nil)
 func NewProcess(t *testing.T, p Program) *Process {
 	t.Helper()
 	if p.Within == 0 {
-		p.Within = 30 * time.Second
+		p.Within = 2 * time.Minute
 	}
 	log, err := os.Create(filepath.Join(t.TempDir(), "output"))
 	if err != nil {

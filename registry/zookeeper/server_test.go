@@ -110,7 +110,7 @@ func connect(t *testing.T, cfg Config) *driver {
 // operation is the context of an operation that must succeed.
 func operation(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -154,7 +154,7 @@ func watch(t *testing.T, d *driver, service string) *watched {
 func (w *watched) until(t *testing.T, what string, wanted func(registry.List) bool) []registry.List {
 	t.Helper()
 	var seen []registry.List
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(time.Minute)
 	for {
 		select {
 		case list := <-w.lists:

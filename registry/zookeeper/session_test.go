@@ -66,7 +66,7 @@ func testExpiry(t *testing.T, address string) {
 	c.flow()
 	c.cut() // what was kept back would be a network that does not exist
 	var err error
-	for range 100 {
+	for range 1000 {
 		if err = far.Refresh(operation(t), i, time.Minute); errors.Is(err, registry.ErrLost) {
 			break
 		}
@@ -81,8 +81,9 @@ func testExpiry(t *testing.T, address string) {
 
 func testResume(t *testing.T, address string) {
 	c := newCable(t, address, nil)
-	far := connect(t, Config{Servers: []string{c.address}})
-	w := watch(t, connect(t, Config{Servers: []string{address}}), "Resume")
+	// A session that outlives the moments in which a busy machine does nothing for it.
+	far := connect(t, Config{Servers: []string{c.address}, SessionTimeout: 3 * timeout})
+	w := watch(t, connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout}), "Resume")
 	cut := watch(t, far, "Resume")
 	i := instance("Resume", "a")
 	put(t, far, i)
@@ -118,7 +119,7 @@ func testResume(t *testing.T, address string) {
 func testOlderSelf(t *testing.T, address string) {
 	c := newCable(t, address, nil)
 	old := connect(t, Config{Servers: []string{c.address}})
-	young := connect(t, Config{Servers: []string{address}})
+	young := connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout})
 	w := watch(t, young, "Older")
 	i := instance("Older", "a")
 	put(t, old, i)
@@ -146,7 +147,7 @@ func testOlderSelf(t *testing.T, address string) {
 	}
 	c.flow()
 	c.cut()
-	for range 100 {
+	for range 1000 {
 		err := old.Refresh(operation(t), i, time.Minute)
 		if errors.Is(err, registry.ErrLost) {
 			return
@@ -167,7 +168,7 @@ func testWatchEnds(t *testing.T, address string) {
 			t.Errorf("Watch returned %v, want the error of its context", err)
 		}
 	}
-	for range 200 {
+	for range 3000 {
 		d.mu.Lock()
 		open := len(d.open)
 		d.mu.Unlock()

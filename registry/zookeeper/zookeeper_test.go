@@ -75,7 +75,7 @@ func TestServersHavePorts(t *testing.T) {
 // A server that is not there costs the time that one gives it, and says so.
 func TestNoServer(t *testing.T) {
 	d := connect(t, Config{Servers: []string{"127.0.0.1:1"}})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	err := d.Put(ctx, instance("Arith", "a"), time.Minute)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "refused") {
@@ -86,7 +86,7 @@ func TestNoServer(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Errorf("Watch without a server returned %v, want an error that names it", err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("Watch took %v to find that there is no server", took)
 	}
 }

@@ -1,0 +1,76 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/registrytest"
+)
+
+// quietAddress names the Redis that the process of TestQuiet asks.
+const quietAddress = "WEFT_TEST_REDIS_ADDRESS"
+
+// TestQuiet runs a process whose Redis is not there: nothing but its logger is told.
+func TestQuiet(t *testing.T) {
+	t.Parallel()
+	if address := os.Getenv(quietAddress); address != "" {
+		asksInVain(t, strings.Split(address, ","))
+		return
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(registrytest.FreePort(t)))
+	for name, addresses := range map[string]string{"one server": address, "TLS": "tls:" + address} {
+		t.Run(name, func(t *testing.T) {
+			var out, said strings.Builder
+			cmd := exec.Command(os.Args[0], "-test.run=^TestQuiet$")
+			cmd.Env = append(os.Environ(), quietAddress+"="+addresses)
+			cmd.Stdout, cmd.Stderr = &out, &said
+			if err := cmd.Run(); err != nil || said.Len() > 0 {
+				t.Errorf("the process returned %v and wrote to standard error:\n%s\nand to standard output:\n%s", err, &said, &out)
+			}
+		})
+	}
+}
+
+// asksInVain uses a Redis that is not there until a client has noticed.
+func asksInVain(t *testing.T, addresses []string) {
+	cfg := Config{Registry: registry.Config{NoCache: true, Logger: slog.New(slog.DiscardHandler)}}
+	for _, a := range addresses {
+		rest, secure := strings.CutPrefix(a, "tls:")
+		if secure {
+			cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+		}
+		cfg.Addresses = append(cfg.Addresses, rest)
+	}
+	r, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	failed := make(chan error, 100)
+	defer r.Watch("Arith", func(s *registry.Snapshot) { failed <- s.Err })()
+	select {
+	case err := <-failed:
+		if err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("the client is told %v, want that the connection was refused", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the client is not told that Redis is away")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	// As often as the library has connections, and more.
+	for range 2 * connections {
+		if _, err := r.Load(ctx, "rules/Arith"); err == nil || !strings.Contains(err.Error(), "refused") {
+			t.Errorf("Load returned %v, want that the connection was refused", err)
+		}
+	}
+}
