@@ -31,26 +31,32 @@ func readKept(doc []byte) (*kept, error) {
 		return k, nil
 	}
 	if err := json.Unmarshal(doc, k); err != nil {
-		return nil, weft.Errorf(weft.FailedPrecondition,
-			"rules: what the registry keeps now cannot be read (%v): give no current document, and the history begins anew", err)
+		return nil, weft.Errorf(weft.FailedPrecondition, "rules: what the registry keeps now cannot be read: %w", err)
 	}
 	return k, nil
+}
+
+// replaceable reads a document that is to be replaced. One that cannot be read, which
+// was written by hand, counts as none: the history begins anew.
+func replaceable(doc []byte) (*kept, []byte) {
+	k, err := readKept(doc)
+	if err != nil {
+		return new(kept), nil
+	}
+	return k, doc
 }
 
 // Next returns the document to store in place of the current one, which is empty
 // if there is none yet: what is proposed, checked, with the next number, its
 // author, a note, the time, and the last ten revisions as its history, fewer when
-// they are large. A proposal that says from which version it was made must have
+// they are large. A current document that is no JSON has no history. A proposal that says from which version it was made must have
 // been made from the current one, or the error is a weft.Aborted.
 func Next(current, proposed []byte, by, note string, at time.Time) ([]byte, error) {
 	v, err := readRevision(proposed)
 	if err != nil {
 		return nil, err
 	}
-	now, err := readKept(current)
-	if err != nil {
-		return nil, err
-	}
+	now, current := replaceable(current)
 	if v.Version != 0 && v.Version != now.Version {
 		return nil, weft.Errorf(weft.Aborted,
 			"rules: the proposal was made from version %d, and version %d is kept now: see what has changed, and propose again", v.Version, now.Version)
@@ -59,12 +65,16 @@ func Next(current, proposed []byte, by, note string, at time.Time) ([]byte, erro
 }
 
 // Rollback returns the document to store in place of the current one: the rules of
-// an older version, under a new number. An empty note says that it is a roll-back.
-// The error is a weft.NotFound when the history does not reach back to that version.
+// an older version, under a new number. Version 0, to which every document can go
+// back, is that of no rules. An empty note says that it is a roll-back. The error is
+// a weft.NotFound when the history does not reach back to that version.
 func Rollback(current []byte, to int, by, note string, at time.Time) ([]byte, error) {
-	now, err := readKept(current)
-	if err != nil {
-		return nil, err
+	now, current := replaceable(current)
+	if to == 0 {
+		if note == "" {
+			note = "roll-back to no rules"
+		}
+		return now.next(current, new(Revision), by, note, at)
 	}
 	for _, old := range now.History {
 		if version(old) != to {
@@ -79,7 +89,7 @@ func Rollback(current []byte, to int, by, note string, at time.Time) ([]byte, er
 		}
 		return now.next(current, v, by, note, at)
 	}
-	return nil, weft.Errorf(weft.NotFound, "rules: there is no version %d to go back to: version %d is kept now, with %s of history", to, now.Version, revisions(now.History))
+	return nil, weft.Errorf(weft.NotFound, "rules: there is no version %d to go back to: version %d is kept now, with %s of history; version 0 is no rules", to, now.Version, revisions(now.History))
 }
 
 // next returns the document that follows this one.

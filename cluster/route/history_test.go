@@ -67,7 +67,6 @@ func TestNextRefuses(t *testing.T) {
 		{"nobody", string(doc), `{}`, "", day(4), weft.InvalidArgument, "by: the author"},
 		{"never", string(doc), `{}`, "ann", time.Time{}, weft.InvalidArgument, "time"},
 		{"long note", string(doc), `{}`, strings.Repeat("x", 256), day(4), weft.InvalidArgument, "by: this has 256 bytes"},
-		{"current is not JSON", "oh", `{}`, "ann", day(4), weft.FailedPrecondition, "give no current document"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			next, err := route.Next([]byte(test.current), []byte(test.proposed), test.by, "", test.at)
@@ -101,7 +100,7 @@ func TestRollback(t *testing.T) {
 	if got := parse(t, string(again)).Revision(); told(got) != `5 2026-01-05T12:00:00.123Z bob "no, forward" timeout 3s` {
 		t.Errorf("got %s", told(got))
 	}
-	for _, to := range []int{3, 0, 99, -1} {
+	for _, to := range []int{3, 99, -1} {
 		if _, err := route.Rollback(doc, to, "bob", "", day(4)); !errors.Is(err, weft.NotFound) || !strings.Contains(err.Error(), "versions 1 to 2") {
 			t.Errorf("back to %d: %v", to, err)
 		}
@@ -136,6 +135,33 @@ func TestBrokenByHand(t *testing.T) {
 		if _, err := route.Rollback(repaired, 3, "ann", "", day(5)); err == nil || !strings.Contains(err.Error(), "version 3 cannot be brought back") {
 			t.Errorf("%s: the broken one came back: %v", name, err)
 		}
+	}
+}
+
+// TestNoHistory: what was written by hand, broken and without a history, can be
+// replaced, and rolled back to no rules.
+func TestNoHistory(t *testing.T) {
+	for name, doc := range map[string]string{"no JSON": `{"routes": [`, "no rules": `{"routes": 1}`, "nothing": ""} {
+		t.Run(name, func(t *testing.T) {
+			back, err := route.Rollback([]byte(doc), 0, "ann", "", day(4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `1 2026-01-04T12:00:00.123Z ann "roll-back to no rules"`
+			if v := parse(t, string(back)).Revision(); !strings.HasPrefix(told(v), want) || len(v.Methods)+len(v.Routes)+len(v.Instances) > 0 {
+				t.Errorf("got %s, want %s", told(v), want)
+			}
+			next, err := route.Next([]byte(doc), timeouts("2s"), "ann", "", day(4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := parse(t, string(next)).Revision(); v.Version != 1 || v.Methods["*"].Timeout != 2*time.Second {
+				t.Errorf("replaced by %s", told(v))
+			}
+			if _, err := route.Rollback([]byte(doc), 1, "ann", "", day(4)); !errors.Is(err, weft.NotFound) || !strings.Contains(err.Error(), "version 0 is no rules") {
+				t.Errorf("back to version 1: %v, want that there is none, and what there is", err)
+			}
+		})
 	}
 }
 

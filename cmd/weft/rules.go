@@ -235,10 +235,11 @@ func (p *program) rulesApply(ctx context.Context, args []string) error {
 }
 
 const rollbackHelp = `Puts the rules of an older version of a service into force again, under a new number. It works
-also when the rules that are kept now cannot be used.
+also when the rules that are kept now cannot be used. Version 0 is no rules, and is always there.
 
 	weft rules history Greeter
 	weft rules rollback -note 'the canary was slow' Greeter 6
+	weft rules rollback -note 'broken by hand' Greeter 0
 `
 
 // rulesRollback puts old rules into force.
@@ -250,7 +251,7 @@ func (p *program) rulesRollback(ctx context.Context, args []string) error {
 		return err
 	}
 	number, err := strconv.Atoi(args[1])
-	if err != nil || number < 1 {
+	if err != nil || number < 0 {
 		return fmt.Errorf("rules rollback: %q is no version; %w", args[1], errUsage)
 	}
 	return with(ctx, source, args[0], func(ctx context.Context, k *kept) error {

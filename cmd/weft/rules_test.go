@@ -143,6 +143,22 @@ func TestRulesHistory(t *testing.T) {
 	wants(t, "show of broken rules", code, out+log, 0, "clients cannot use", `"heavy"`)
 	code, out, _ = rules("", "rollback", "Arith", "2")
 	wants(t, "rollback from broken rules", code, out, 0, "is in force")
+
+	// Also without a history, and when it is no JSON.
+	for _, broken := range []string{`{"instances": [{"weigth": 1}]}`, `{"instances": [`} {
+		if doc, err = reg.Load(ctx, cluster.RulesDocument("Arith")); err != nil {
+			t.Fatal(err)
+		}
+		if err := reg.Store(ctx, cluster.RulesDocument("Arith"), []byte(broken), doc.Version); err != nil {
+			t.Fatal(err)
+		}
+		code, _, log = rules("", "rollback", "Arith", "2")
+		wants(t, "rollback without a history", code, log, 1, "version 0 is no rules")
+		code, out, log = rules("", "rollback", "Arith", "0")
+		wants(t, "rollback to no rules", code, out+log, 0, "clients cannot use", "version 1 of the rules of Arith is in force")
+		code, out, log = rules(someRules, "apply", "Arith")
+		wants(t, "apply after that", code, out+log, 0, "version 2 of the rules of Arith is in force")
+	}
 }
 
 // TestStateByRule takes an instance out of service, and brings it back: the table shows
