@@ -99,16 +99,17 @@ func (s *service) learn(snapshot *registry.Snapshot) {
 	s.rebuild()
 }
 
-// rule takes a new document of rules.
-func (s *service) rule(d registry.Document, err error) {
+// rule takes a new document of rules. The error says that they cannot be used.
+func (s *service) rule(d registry.Document, err error) error {
 	changed := err == nil || d.Version != 0 // otherwise nothing is known
 	if changed {
-		if err := s.rules.Update(d.Value, d.Version); err != nil {
-			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", err)
-			changed = false
+		if wrong := s.rules.Update(d.Value, d.Version); wrong != nil {
+			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", wrong)
+			return wrong // the registry tells next what there is in their place
 		}
 	}
 	s.settleRules(changed)
+	return nil
 }
 
 // settleRules has calls wait for rules no longer.

@@ -22,6 +22,8 @@
 //   - A list of an older revision is not used, until it has been the registry's
 //     answer for Config.Protect: then the registry has lost its data.
 //   - A document that is gone is kept for Config.Protect as well.
+//   - A document that a client cannot use, such as broken rules, does not replace the
+//     last good one, which is on disk too.
 //   - The last good list is kept on disk, so that a client that starts while the
 //     registry is away finds its servers.
 //

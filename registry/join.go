@@ -129,7 +129,7 @@ func merge(service string, parts []*Snapshot) *Snapshot {
 
 // WatchDocument watches the document of the first registry that keeps documents. When
 // none does f gets ErrNoDocuments.
-func (j *Joined) WatchDocument(name string, f func(Document, error)) (stop func()) {
+func (j *Joined) WatchDocument(name string, f func(Document, error) error) (stop func()) {
 	for _, r := range j.all {
 		if _, ok := r.driver.(Documents); ok {
 			return r.WatchDocument(name, f)

@@ -70,7 +70,7 @@ type Source interface {
 	// whenever it changes, until stop is called; see Registry.Watch.
 	Watch(service string, f func(*Snapshot)) (stop func())
 	// WatchDocument calls f with a document; see Registry.WatchDocument.
-	WatchDocument(name string, f func(Document, error)) (stop func())
+	WatchDocument(name string, f func(Document, error) error) (stop func())
 }
 
 // New makes a Registry of a driver, which it owns from then on. name says for

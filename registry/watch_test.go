@@ -1,6 +1,8 @@
 package registry
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -402,8 +404,9 @@ func TestDocuments(t *testing.T) {
 		d := newScripted()
 		r := open(t, d, &Config{CacheDir: dir})
 		var got []string
-		stop := r.WatchDocument("rules/Arith", func(doc Document, err error) {
+		stop := r.WatchDocument("rules/Arith", func(doc Document, err error) error {
 			got = append(got, fmt.Sprintf("%s %d %v", doc.Value, doc.Version, err))
+			return nil
 		})
 		synctest.Wait()
 		if err := r.Store(t.Context(), "rules/Arith", []byte("one"), 0); err != nil {
@@ -433,7 +436,10 @@ func TestDocuments(t *testing.T) {
 			d.set(true)
 			r := open(t, d, &Config{CacheDir: dir})
 			told := make(chan string, 1)
-			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) { told <- fmt.Sprintf("%s %v", doc.Value, err) })
+			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) error {
+				told <- fmt.Sprintf("%s %v", doc.Value, err)
+				return nil
+			})
 			defer stop()
 			if got := <-told; got != "one the registry is down" {
 				t.Errorf("the watch was told %q, want the cached document", got)
@@ -493,10 +499,11 @@ func TestDocumentGone(t *testing.T) {
 			r := open(t, d, &Config{CacheDir: dir})
 			var mu sync.Mutex
 			var last string
-			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) {
+			stop := r.WatchDocument("rules/Arith", func(doc Document, err error) error {
 				mu.Lock()
 				defer mu.Unlock()
 				last = fmt.Sprintf("%s %v", doc.Value, err != nil)
+				return nil
 			})
 			defer stop()
 			f(d, func() string {
@@ -539,18 +546,141 @@ func TestDocumentGone(t *testing.T) {
 		time.Sleep(DefaultProtect)
 		check(t, "believed", told(), " false")
 	})
-	if err := (&Registry{name: "scripted", cfg: Config{CacheDir: dir}}).cache().saveDocument("rules/Arith", Document{[]byte("disk"), 3}); err != nil {
+	run(t, func(d *scripted, told func() string) {
+		check(t, "at first", told(), "good false")
+		d.lose()
+		check(t, "lost", told(), "good true")
+	}) // the watch ends, and its timer with it
+}
+
+// onDisk puts a document into the cache of a registry.
+func onDisk(t *testing.T, dir string, d Document) {
+	t.Helper()
+	if err := (&Registry{name: "scripted", cfg: Config{CacheDir: dir}}).cache().saveDocument("rules/Arith", d); err != nil {
 		t.Fatal(err)
 	}
-	synctest.Test(t, func(t *testing.T) {
-		r := open(t, newScripted(), &Config{CacheDir: dir})
-		var last string
-		stop := r.WatchDocument("rules/Arith", func(doc Document, err error) { last = fmt.Sprintf("%s %v", doc.Value, err != nil) })
-		synctest.Wait()
-		check(t, "from the disk", last, "disk true")
-		time.Sleep(time.Second)
-		stop()
-		time.Sleep(time.Hour)
-		check(t, "after the watch has ended", last, "disk true")
+}
+
+// fussy is the function of a watch that cannot use what begins with "bad", and what it
+// was told.
+type fussy struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (f *fussy) use(d Document, err error) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line := fmt.Sprintf("%s%d", d.Value, d.Version)
+	switch {
+	case errors.Is(err, ErrUnusable):
+		line += " unusable"
+	case errors.Is(err, errDown):
+		line += " down"
+	case err != nil:
+		line += " gone"
+	}
+	f.all = append(f.all, line)
+	if bytes.HasPrefix(d.Value, []byte("bad")) {
+		return errors.New("it is bad")
+	}
+	return nil
+}
+
+func (f *fussy) told() string {
+	synctest.Wait()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return strings.Join(f.all, ", ")
+}
+
+// TestDiskIsSecond: a document on the disk is for a registry that does not answer, and
+// for one whose document cannot be used.
+func TestDiskIsSecond(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		has  Document // in the registry
+		disk Document
+		do   func(d *scripted)
+		want string
+	}{
+		{"the registry has none", Document{}, Document{[]byte("old"), 3}, func(*scripted) {}, "0"},
+		{"it has none when it is back", Document{}, Document{[]byte("old"), 3}, func(d *scripted) {
+			d.set(true)
+			time.Sleep(time.Minute)
+			d.set(false)
+			time.Sleep(time.Minute)
+		}, "0, 0 down, 0"},
+		{"it goes away", Document{[]byte("new"), 4}, Document{[]byte("old"), 3}, func(d *scripted) { d.set(true) }, "new4, new4 down"},
+		{"its document cannot be used", Document{[]byte("bad"), 4}, Document{[]byte("old"), 3}, func(*scripted) {}, "bad4, old3 unusable"},
+		{"and is replaced", Document{[]byte("bad"), 4}, Document{[]byte("old"), 3}, func(d *scripted) {
+			_ = d.Store(context.Background(), "rules/Arith", []byte("new"), 4)
+		}, "bad4, old3 unusable, new5"},
+		{"and the registry goes away and comes back", Document{[]byte("bad"), 4}, Document{[]byte("old"), 3}, func(d *scripted) {
+			d.set(true)
+			time.Sleep(time.Minute)
+			d.set(false)
+			time.Sleep(time.Minute)
+		}, "bad4, old3 unusable, old3 down, bad4"},
+		{"neither can be used", Document{[]byte("bad"), 4}, Document{[]byte("bad"), 3}, func(d *scripted) { d.set(true) }, "bad4, bad3 unusable, 0 unusable, 0 down"},
+		{"nothing is on the disk", Document{[]byte("bad"), 4}, Document{}, func(d *scripted) { d.set(true) }, "bad4, 0 unusable, 0 down"},
+		{"a good one becomes a bad one", Document{[]byte("good"), 4}, Document{[]byte("old"), 3}, func(d *scripted) {
+			_ = d.Store(context.Background(), "rules/Arith", []byte("bad"), 4)
+			time.Sleep(time.Second)
+			d.set(true)
+		}, "good4, bad5, good4 down"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			onDisk(t, dir, test.disk)
+			synctest.Test(t, func(t *testing.T) {
+				d := newScripted()
+				d.documents["rules/Arith"] = test.has
+				f := &fussy{}
+				defer open(t, d, &Config{CacheDir: dir}).WatchDocument("rules/Arith", f.use)()
+				synctest.Wait()
+				test.do(d)
+				if got := f.told(); got != test.want {
+					t.Errorf("the watch was told %s, want %s", got, test.want)
+				}
+			})
+		})
+	}
+
+	t.Run("at a start without the registry", func(t *testing.T) {
+		dir := t.TempDir()
+		onDisk(t, dir, Document{[]byte("old"), 3})
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			d.set(true)
+			f := &fussy{}
+			defer open(t, d, &Config{CacheDir: dir}).WatchDocument("rules/Arith", f.use)()
+			synctest.Wait()
+			d.set(false)
+			time.Sleep(10 * time.Second)
+			if got := f.told(); got != "old3 down, 0" {
+				t.Errorf("the watch was told %s, want the document of the disk until the registry says that there is none", got)
+			}
+		})
+	})
+
+	t.Run("what cannot be used is not kept", func(t *testing.T) {
+		dir := t.TempDir()
+		for range 2 {
+			synctest.Test(t, func(t *testing.T) {
+				d := newScripted()
+				d.documents["rules/Arith"] = Document{[]byte("good"), 4}
+				stop := open(t, d, &Config{CacheDir: dir}).WatchDocument("rules/Arith", (&fussy{}).use)
+				synctest.Wait()
+				_ = d.Store(t.Context(), "rules/Arith", []byte("bad"), 4)
+				synctest.Wait()
+				stop()
+				f := &fussy{}
+				defer open(t, d, &Config{CacheDir: dir}).WatchDocument("rules/Arith", f.use)()
+				if got := f.told(); got != "bad5, good4 unusable" {
+					t.Errorf("a client that starts with broken rules in the registry was told %s", got)
+				}
+			})
+		}
 	})
 }
