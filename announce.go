@@ -1,15 +1,15 @@
 package weft
 
 import (
+	"cmp"
 	"context"
+	"log/slog"
 	"maps"
 	"math"
 	"net"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/weftrpc/weft/internal/stats"
 )
 
 // Registry is where a server makes its services known to clients. Package registry
@@ -38,26 +38,63 @@ const withdrawTimeout = 2 * time.Second
 // that its failure is in the log before the server is gone.
 const withdrawReserve = withdrawTimeout / 20
 
-// announcer publishes the services of a server.
+// announcer publishes the services of a server in its registry.
 type announcer struct {
-	s        *Server
 	registry Registry
-	template Instance // without service
+	log      *slog.Logger
+	services func() []string // the names of those that the server has
+	work     func() work     // what the server has done
+	inFlight func() int      // the calls that run
 
 	mu      sync.Mutex
-	open    bool // there is an address, and no shutdown
+	every   Instance            // of every service that is not in own; without a service
+	own     map[string]Instance // by service
+	address string              // of the first listener, for those that name none
+	open    bool                // there is an address, and no shutdown
 	shown   map[string]Registration
 	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
 	load    *Load                      // as last published
-	totals  totals
+	before  work                       // at the last report
+	at      time.Time                  // of the last report
 }
 
-// totals are sums over all methods, up to a moment.
-type totals struct {
-	at    time.Time
-	calls uint64
-	timed uint64
-	sum   time.Duration
+// newAnnouncer makes the announcer of a server, nil if its configuration has no
+// registry. The configured instances are checked in any case.
+func newAnnouncer(s *Server) (*announcer, error) {
+	c := &s.cfg
+	if c.Instance.Service != "" {
+		return nil, Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
+	}
+	a := &announcer{
+		registry: c.Registry, log: c.Logger, services: s.Services.names, work: s.host.work, inFlight: s.inFlight,
+		every: c.Instance.Clone(), own: make(map[string]Instance, len(c.Instances)),
+		shown: make(map[string]Registration), leaving: make(map[string]context.Context),
+	}
+	if err := a.check("", a.every); err != nil {
+		return nil, Errorf(InvalidArgument, "weft: Instance: %w", err)
+	}
+	for service, i := range c.Instances {
+		if i.Service != "" && i.Service != service {
+			return nil, Errorf(InvalidArgument, "weft: Instances[%q].Service is %q: leave it empty", service, i.Service)
+		}
+		if err := a.check(service, i); err != nil {
+			return nil, Errorf(InvalidArgument, "weft: Instances[%q]: %w", service, err)
+		}
+		a.own[service] = i.Clone()
+	}
+	if c.Registry == nil {
+		return nil, nil
+	}
+	return a, nil
+}
+
+// check tells what is wrong with an instance that is configured of a service, or of all
+// if it is "". The address may not be known yet.
+func (a *announcer) check(service string, i Instance) error {
+	i.Service = cmp.Or(service, "Any")
+	i.Address = cmp.Or(i.Address, a.every.Address, "tcp://unknown:1")
+	i.ID = cmp.Or(i.ID, a.every.ID, i.Address)
+	return i.Check()
 }
 
 // announce publishes the server's services with the address of a listener, unless
@@ -73,10 +110,9 @@ func (s *Server) announce(l net.Listener) error {
 		a.mu.Unlock()
 		return nil
 	}
-	before := a.template
-	if err := a.begin(l.Addr(), s.schemeOf(l)); err != nil {
-		a.template = before
-		leaving := a.leaveAll()
+	if err := a.beginLocked(l.Addr(), s.schemeOf(l)); err != nil {
+		a.address = ""
+		leaving := a.leaveAllLocked()
 		a.mu.Unlock()
 		await(context.Background(), leaving)
 		return err
@@ -87,77 +123,85 @@ func (s *Server) announce(l net.Listener) error {
 	if s.cfg.LoadReportInterval > 0 && !s.closed {
 		s.conns.Add(1)
 		// It ends with the server.
-		go a.report(s.cfg.LoadReportInterval)
+		go func() {
+			defer s.conns.Done()
+			a.report(s.life, s.cfg.LoadReportInterval)
+		}()
 	}
 	return nil
 }
 
-// begin completes the template and publishes all services. It is called with the
-// lock held.
-func (a *announcer) begin(addr net.Addr, scheme string) error {
-	if a.template.Address == "" {
+// beginLocked publishes all services, with the address of a listener.
+func (a *announcer) beginLocked(addr net.Addr, scheme string) error {
+	if a.every.Address == "" {
 		address, err := reachable(addr, scheme)
 		if err != nil {
 			return err
 		}
-		a.template.Address = address
-	}
-	if a.template.ID == "" {
-		a.template.ID = a.template.Address
+		a.address = address
 	}
 	a.open = true
-	a.totals = a.count(time.Now())
-	for _, service := range a.s.Services.names() {
-		if err := a.show(service); err != nil {
+	a.before, a.at = a.work(), time.Now()
+	for _, service := range a.services() {
+		if err := a.showLocked(service); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// changed publishes a service that was registered, or withdraws one that was
-// removed, while the server serves. Two changes may be told in the wrong order, so
-// what there is now counts.
+// changed publishes a service that was registered, publishes anew one that has changed,
+// or withdraws one that was removed, while the server serves. Two changes may be told
+// in the wrong order, so what there is now counts.
 func (a *announcer) changed(service string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.settle(service)
+	a.settleLocked(service)
 }
 
-// settle publishes or withdraws a service, as the server has it or not. It is
-// called with the lock held.
-func (a *announcer) settle(service string) {
+// settleLocked publishes or withdraws a service, as the server has it or not.
+func (a *announcer) settleLocked(service string) {
 	if !a.open {
 		return
 	}
-	if !slices.Contains(a.s.Services.names(), service) {
-		a.leave(service)
+	if !slices.Contains(a.services(), service) {
+		a.leaveLocked(service)
 		return
 	}
-	if err := a.show(service); err != nil {
-		a.s.cfg.Logger.Error("the service cannot be registered", "service", service, "error", err)
+	if err := a.showLocked(service); err != nil {
+		a.log.Error("the service cannot be registered", "service", service, "error", err)
 	}
 }
 
-// show publishes a service. One that is being withdrawn is published when that has
-// ended: the registry would refuse it, or the withdrawal take it away. It is called
-// with the lock held.
-func (a *announcer) show(service string) error {
-	if a.shown[service] != nil || a.leaving[service] != nil {
+// showLocked publishes a service as it is now. One that is being withdrawn is published
+// when that has ended: the registry would refuse it, or the withdrawal take it away.
+func (a *announcer) showLocked(service string) error {
+	if a.leaving[service] != nil {
 		return nil
 	}
-	r, err := a.registry.Register(a.instance(service))
+	i := a.instanceLocked(service)
+	r, err := a.shown[service], error(nil)
+	if r != nil {
+		err = r.Update(i)
+	} else if r, err = a.registry.Register(i); err == nil {
+		a.shown[service] = r
+	}
 	if err != nil {
 		return Errorf(InvalidArgument, "weft: register service %s: %w", service, err)
 	}
-	a.shown[service] = r
 	return nil
 }
 
-// instance is called with the lock held.
-func (a *announcer) instance(service string) Instance {
-	i := a.template.Clone()
+// instanceLocked is the instance of a service as it is to be published.
+func (a *announcer) instanceLocked(service string) Instance {
+	i, ok := a.own[service]
+	if !ok {
+		i = a.every
+	}
+	i = i.Clone()
 	i.Service = service
+	i.Address = cmp.Or(i.Address, a.every.Address, a.address)
+	i.ID = cmp.Or(i.ID, a.every.ID, i.Address)
 	if a.load != nil {
 		load := *a.load
 		i.Load = &load
@@ -165,8 +209,8 @@ func (a *announcer) instance(service string) Instance {
 	return i
 }
 
-// leave begins to withdraw a service. It is called with the lock held.
-func (a *announcer) leave(service string) {
+// leaveLocked begins to withdraw a service.
+func (a *announcer) leaveLocked(service string) {
 	r := a.shown[service]
 	if r == nil {
 		return
@@ -174,27 +218,26 @@ func (a *announcer) leave(service string) {
 	delete(a.shown, service)
 	ctx, done := context.WithTimeout(context.Background(), withdrawTimeout)
 	a.leaving[service] = ctx
-	// It ends with the registry's answer, for which nobody waits longer than ctx lasts.
+	// It ends with the registry's answer, for which nothing waits longer than ctx lasts.
 	go func() {
 		defer done()
 		asked, cancel := context.WithTimeout(ctx, withdrawTimeout-withdrawReserve)
 		defer cancel()
 		if err := r.Close(asked); err != nil {
-			a.s.cfg.Logger.Warn("the service could not be withdrawn", "service", service, "error", err)
+			a.log.Warn("the service could not be withdrawn", "service", service, "error", err)
 		}
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		delete(a.leaving, service)
-		a.settle(service) // it may have come back meanwhile
+		a.settleLocked(service) // it may have come back meanwhile
 	}()
 }
 
-// leaveAll begins to withdraw everything and returns the withdrawals under way. It
-// is called with the lock held.
-func (a *announcer) leaveAll() []context.Context {
+// leaveAllLocked begins to withdraw everything and returns the withdrawals under way.
+func (a *announcer) leaveAllLocked() []context.Context {
 	a.open = false
 	for service := range a.shown {
-		a.leave(service)
+		a.leaveLocked(service)
 	}
 	return slices.Collect(maps.Values(a.leaving))
 }
@@ -208,7 +251,7 @@ func (a *announcer) withdraw() []context.Context {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.leaveAll()
+	return a.leaveAllLocked()
 }
 
 // await waits until the withdrawals have ended, at most until withdrawTimeout after
@@ -232,16 +275,15 @@ func patience(ctx context.Context) time.Duration {
 	return withdrawTimeout
 }
 
-// report publishes the server's load from time to time.
-func (a *announcer) report(every time.Duration) {
-	defer a.s.conns.Done()
+// report publishes the server's load from time to time, until ctx ends.
+func (a *announcer) report(ctx context.Context, every time.Duration) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
 			a.reportNow(time.Now())
-		case <-a.s.life.Done():
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -252,22 +294,22 @@ func (a *announcer) report(every time.Duration) {
 func (a *announcer) reportNow(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.totals
-	a.totals = a.count(now)
-	load := Load{InFlight: a.s.inFlight()}
-	if passed := now.Sub(before.at).Seconds(); passed > 0 {
-		load.Rate = math.Round(10*float64(a.totals.calls-before.calls)/passed) / 10 // some registries have little room
+	done, before, passed := a.work(), a.before, now.Sub(a.at)
+	a.before, a.at = done, now
+	load := Load{InFlight: a.inFlight()}
+	if passed > 0 {
+		load.Rate = math.Round(10*float64(done.calls-before.calls)/passed.Seconds()) / 10 // some registries have little room
 	}
-	if n := a.totals.timed - before.timed; n > 0 {
-		load.Latency = (a.totals.sum - before.sum) / time.Duration(n)
+	if n := done.timed - before.timed; n > 0 {
+		load.Latency = (done.sum - before.sum) / time.Duration(n)
 	}
 	if !a.open || a.load != nil && !differs(*a.load, load) {
 		return
 	}
 	a.load = &load
 	for service, r := range a.shown {
-		if err := r.Update(a.instance(service)); err != nil {
-			a.s.cfg.Logger.Warn("the load cannot be reported", "service", service, "error", err)
+		if err := r.Update(a.instanceLocked(service)); err != nil {
+			a.log.Warn("the load cannot be reported", "service", service, "error", err)
 		}
 	}
 }
@@ -281,84 +323,4 @@ func differs(was, is Load) bool {
 	return quarter(float64(was.InFlight), float64(is.InFlight), 4) ||
 		quarter(was.Rate, is.Rate, 10) ||
 		quarter(float64(was.Latency), float64(is.Latency), float64(time.Millisecond))
-}
-
-// count adds up the statistics of all methods.
-func (a *announcer) count(now time.Time) totals {
-	t := totals{at: now}
-	for _, m := range a.s.host.methodStats() {
-		sum := m.Summary()
-		t.calls += sum.Calls()
-		t.timed += sum.Timed
-		t.sum += sum.Sum
-	}
-	return t
-}
-
-// methodStats are the statistics of all methods that were called.
-func (h *host) methodStats() []*stats.Method {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := make([]*stats.Method, 0, len(h.endpoints))
-	for _, s := range h.endpoints {
-		out = append(out, &s.stats)
-	}
-	return out
-}
-
-// inFlight is the number of calls that run now.
-func (s *Server) inFlight() int {
-	n := 0
-	for _, p := range s.Peers() {
-		n += p.incoming()
-	}
-	return n
-}
-
-// reachable makes an address that clients can use of the one that a listener of a
-// transport has. One that listens everywhere is reached at an address of this
-// machine, whatever the transport does on top of TCP.
-func reachable(addr net.Addr, scheme string) (string, error) {
-	if addr.Network() != "tcp" {
-		return scheme + "://" + addr.String(), nil
-	}
-	host, port, err := net.SplitHostPort(addr.String())
-	if err != nil {
-		return "", Errorf(InvalidArgument, "weft: address %v: %w", addr, err)
-	}
-	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
-		return scheme + "://" + net.JoinHostPort(host, port), nil
-	}
-	own, err := net.InterfaceAddrs()
-	if err != nil {
-		return "", Errorf(FailedPrecondition,
-			"weft: the server listens on every address, and those of this machine cannot be read; set Instance.Address: %w", err)
-	}
-	return scheme + "://" + net.JoinHostPort(preferred(own), port), nil
-}
-
-// preferred chooses the address of a machine at which others are likely to reach
-// it: an IPv4 address rather than an IPv6 one, and the loopback only when there is
-// no other.
-func preferred(own []net.Addr) string {
-	var ips []net.IP
-	for _, a := range own {
-		if n, ok := a.(*net.IPNet); ok && (n.IP.IsGlobalUnicast() || n.IP.IsLoopback()) {
-			ips = append(ips, n.IP)
-		}
-	}
-	rank := func(ip net.IP) int {
-		switch {
-		case ip.IsLoopback():
-			return 2
-		case ip.To4() == nil:
-			return 1
-		}
-		return 0
-	}
-	slices.SortStableFunc(ips, func(a, b net.IP) int { return rank(a) - rank(b) })
-	if len(ips) == 0 {
-		return "127.0.0.1"
-	}
-	return ips[0].String()
 }

@@ -118,8 +118,11 @@ type ServerConfig struct {
 	// Instance is what is published of each service: weight, group, version, zone and
 	// so on, but no Service. Without an Address it is that of the first listener; one
 	// that listens everywhere is published with an address of this machine. Without
-	// an ID it is the address.
+	// an ID it is the address. Server.SetInstance changes it while the server runs.
 	Instance Instance
+	// Instances are published of the services of these names, in place of Instance.
+	// Without an Address or ID they have those of Instance.
+	Instances map[string]Instance
 	// LoadReportInterval is how often the load is published with the instance, if it has
 	// changed by more than a quarter. 0: DefaultLoadReportInterval; below zero: never.
 	LoadReportInterval time.Duration

@@ -17,7 +17,7 @@ import (
 // ClientStreamInterceptor for that. Of a one-way call a client's hooks see what is
 // sent.
 
-// ServiceRegisteredHook is told of every service that gets its first method.
+// ServiceRegisteredHook is told of every service that gets its first method or alias.
 type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
 
 // ListeningHook is told of every address that ListenAndServe listens on, with the

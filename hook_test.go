@@ -146,6 +146,9 @@ func TestHookOrder(t *testing.T) {
 		must(t, weft.Handle(w.srv, "Arith.Other", Arith{}.Mul)) // not its service's first
 		must(t, w.srv.RegisterName("Other", Arith{}))
 		server.want(t, "ServiceRegistered Other")
+		must(t, w.srv.Alias("Calc.Times", "Arith.Mul"))
+		must(t, w.srv.Alias("Calc.Mul", "Arith.Mul"))
+		server.want(t, "ServiceRegistered Calc")
 	})
 }
 

@@ -123,12 +123,10 @@ func (s *Server) configure() error {
 	s.caller = caller{compressor: c.Compressor, timeout: c.Timeout, hooks: a.hooks.reply}
 	s.caller.setup(nil, a.client, a.clientStream)
 	c.LoadReportInterval = orDefault(c.LoadReportInterval, DefaultLoadReportInterval)
-	if c.Instance.Service != "" {
-		return Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
+	if s.announcer, err = newAnnouncer(s); err != nil {
+		return err
 	}
-	if c.Registry != nil {
-		s.announcer = &announcer{s: s, registry: c.Registry, template: c.Instance.Clone(),
-			shown: make(map[string]Registration), leaving: make(map[string]context.Context)}
+	if s.announcer != nil {
 		s.Services.changed = s.announcer.changed
 	}
 	for _, h := range s.hooks.registered {

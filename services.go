@@ -65,17 +65,24 @@ func (s *Services) add(all ...*method) error {
 		}
 		s.methods[m.name] = m
 	}
-	tell, changed := s.onNew, s.changed
 	s.mu.Unlock()
 	for _, service := range fresh {
-		for _, f := range tell {
-			f(service)
-		}
-		if changed != nil {
-			changed(service)
-		}
+		s.begun(service)
 	}
 	return nil
+}
+
+// begun tells that a service has its first name.
+func (s *Services) begun(service string) {
+	s.mu.RLock()
+	tell, changed := s.onNew, s.changed
+	s.mu.RUnlock()
+	for _, f := range tell {
+		f(service)
+	}
+	if changed != nil {
+		changed(service)
+	}
 }
 
 // names lists the services under which a method can be called, aliases among them.
@@ -128,8 +135,8 @@ func (s *Services) Alias(alias, name string) error {
 		return err
 	}
 	fresh, err := s.alias(alias, name)
-	if err == nil && fresh && s.changed != nil {
-		s.changed(serviceOf(alias))
+	if err == nil && fresh {
+		s.begun(serviceOf(alias))
 	}
 	return err
 }
