@@ -12,14 +12,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/registry"
 )
 
-// New makes a registry in which every service is at these addresses.
+// New makes a registry in which every service is at these addresses, which are as
+// weft.Dial takes them: "tcp://10.0.0.7:8972", "10.0.0.7:8972", "unix:///run/app.sock".
 func New(addresses ...string) (*registry.Registry, error) {
 	instances := make([]weft.Instance, len(addresses))
 	for i, a := range addresses {
@@ -28,9 +31,10 @@ func New(addresses ...string) (*registry.Registry, error) {
 	return Of(instances...)
 }
 
-// Of makes a registry of these instances, with weights, zones and all. One without a
-// Service has every service; one without an ID has its address for an ID. Of two with
-// the same ID that a service has so, the one that names the service counts.
+// Of makes a registry of these instances, with weights, zones and all, and addresses as
+// New takes them. One without a Service has every service; one without an ID has its
+// address for an ID. Of two with the same ID that a service has so, the one that names
+// the service counts.
 //
 // An instance that is none is an error, and so are no instances at all and two with
 // the same Service and ID.
@@ -53,6 +57,11 @@ func newDriver(instances []weft.Instance) (driver, error) {
 	d := make(driver)
 	for n, i := range instances {
 		i = i.Clone()
+		address, err := withScheme(i.Address)
+		if err != nil {
+			return nil, fmt.Errorf("static: instance %d of the list: %w", n+1, err)
+		}
+		i.Address = address
 		i.ID = cmp.Or(i.ID, i.Address)
 		checked := i
 		checked.Service = cmp.Or(i.Service, "Any")
@@ -65,6 +74,17 @@ func newDriver(instances []weft.Instance) (driver, error) {
 		d[i.Service] = append(d[i.Service], i)
 	}
 	return d, nil
+}
+
+// withScheme returns an address with its scheme, which is that of TCP if it has none.
+func withScheme(address string) (string, error) {
+	if strings.Contains(address, "://") {
+		return address, nil
+	}
+	if _, _, err := net.SplitHostPort(address); err != nil || strings.ContainsAny(address, "@/") {
+		return "", fmt.Errorf("address %q is neither \"host:port\" nor one with a scheme, such as \"tcp://host:port\"", address)
+	}
+	return "tcp://" + address, nil
 }
 
 // list returns what a service has.

@@ -62,6 +62,24 @@ func TestList(t *testing.T) {
 	}
 }
 
+// Addresses are as Dial takes them.
+func TestAddresses(t *testing.T) {
+	for address, want := range map[string]string{
+		"tcp://10.0.0.7:8972": "tcp://10.0.0.7:8972", "10.0.0.7:8972": "tcp://10.0.0.7:8972", "localhost:8972": "tcp://localhost:8972",
+		"[2001:db8::1]:1": "tcp://[2001:db8::1]:1", ":8972": "tcp://:8972", "unix:///run/app.sock": "unix:///run/app.sock",
+		"mem://server": "mem://server", "tls+tcp://host:1": "tls+tcp://host:1",
+	} {
+		d, err := newDriver([]weft.Instance{{Address: address}})
+		if err != nil {
+			t.Errorf("%q: %v", address, err)
+			continue
+		}
+		if got := d.list("Arith").Instances; len(got) != 1 || got[0].Address != want || got[0].ID != want {
+			t.Errorf("%q is listed as %+v, want %s", address, got, want)
+		}
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, test := range []struct {
 		name      string
@@ -69,7 +87,11 @@ func TestErrors(t *testing.T) {
 		want      string
 	}{
 		{"none", nil, "no addresses"},
-		{"no scheme", []weft.Instance{{Address: "tcp://10.0.0.1:1"}, {Address: "10.0.0.7:8972"}}, "instance 2 of the list"},
+		{"no port", []weft.Instance{{Address: "tcp://10.0.0.1:1"}, {Address: "10.0.0.7"}}, `instance 2 of the list: address "10.0.0.7" is neither "host:port"`},
+		{"the form of rpcx", []weft.Instance{{Address: "tcp@10.0.0.7:8972"}}, "neither"},
+		{"a path", []weft.Instance{{Address: "/run/app.sock"}}, "neither"},
+		{"nothing", []weft.Instance{{}}, "neither"},
+		{"twice, with and without a scheme", []weft.Instance{{Address: "tcp://10.0.0.1:1"}, {Address: "10.0.0.1:1"}}, "another one with the ID"},
 		{"twice", []weft.Instance{{Address: "tcp://10.0.0.1:1"}, {Address: "tcp://10.0.0.1:1"}}, `another one with the ID "tcp://10.0.0.1:1"`},
 		{"bad service", []weft.Instance{{Service: "a b", Address: "tcp://10.0.0.1:1"}}, "service"},
 	} {
