@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -226,10 +227,14 @@ func instance(service, id string) weft.Instance {
 
 func open(t *testing.T, d Driver, cfg *Config) *Registry {
 	t.Helper()
-	if cfg == nil {
-		cfg = &Config{NoCache: true}
+	c := Config{NoCache: true}
+	if cfg != nil {
+		c = *cfg
 	}
-	r, err := New("scripted", d, cfg)
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	r, err := New("scripted", d, &c)
 	if err != nil {
 		t.Fatal(err)
 	}

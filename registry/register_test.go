@@ -1,11 +1,14 @@
 package registry
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -199,6 +202,46 @@ func TestRegister(t *testing.T) {
 
 // TestPace: nobody falls upon a registry that has trouble, and yet many registrations
 // are back within a TTL.
+// Without a logger the warnings go to slog.Default.
+func TestDefaultLogger(t *testing.T) {
+	var mu sync.Mutex
+	var out bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return out.Write(p)
+	}), nil)))
+	defer slog.SetDefault(before)
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		d.set(true)
+		r, err := New("scripted", d, &Config{NoCache: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Register(instance("Arith", "a")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		d.set(false)
+		time.Sleep(DefaultTTL)
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	mu.Lock()
+	defer mu.Unlock()
+	if got := out.String(); !strings.Contains(got, "registration failed") || strings.Contains(got, "registered again") {
+		t.Errorf("the log has %q, want the warning and nothing below", got)
+	}
+}
+
+// writer is a function that is an io.Writer.
+type writer func([]byte) (int, error)
+
+func (w writer) Write(p []byte) (int, error) { return w(p) }
+
 func TestPace(t *testing.T) {
 	tests := []struct {
 		name          string

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/logger"
 )
 
 // The defaults of a Config.
@@ -33,8 +34,10 @@ type Config struct {
 	CacheDir string
 	// NoCache keeps nothing on disk.
 	NoCache bool
-	// Logger gets what an operator should know: when the registry is lost and found,
-	// lists that are not believed. nil: nothing is logged.
+	// Logger gets what an operator should know: when the registry does not answer and
+	// when it is back, lists that are not believed, documents that are not used. nil:
+	// slog.Default() gets the warnings and errors; slog.New(slog.DiscardHandler) is
+	// silence. The logger of the server or client that uses the registry is its own.
 	Logger *slog.Logger
 }
 
@@ -94,10 +97,7 @@ func New(name string, driver Driver, cfg *Config) (*Registry, error) {
 	if c.Protect == 0 {
 		c.Protect = DefaultProtect
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
-	c.Logger = c.Logger.With("registry", name)
+	c.Logger = logger.OrDefault(c.Logger).With("registry", name)
 	r.life, r.stop = context.WithCancel(context.Background())
 	return r, nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"time"
@@ -119,5 +120,7 @@ func (a address) encryption() *tls.Config {
 }
 
 // plain makes a registry report what it has now: without the cache, and without
-// protection against lists that shrink.
-func plain() registry.Config { return registry.Config{NoCache: true, Protect: -1} }
+// protection against lists that shrink. The command reports failures itself.
+func plain() registry.Config {
+	return registry.Config{NoCache: true, Protect: -1, Logger: slog.New(slog.DiscardHandler)}
+}

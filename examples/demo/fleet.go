@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -61,7 +62,7 @@ func (f *fleet) startRegistry() error {
 
 // connect makes a registry of the client's side.
 func (f *fleet) connect() (*registry.Registry, error) {
-	return etcd.New(etcd.Config{Endpoints: []string{f.endpoint}, Registry: registry.Config{CacheDir: f.cache()}})
+	return etcd.New(etcd.Config{Endpoints: []string{f.endpoint}, Registry: registry.Config{CacheDir: f.cache(), Logger: slog.New(slog.DiscardHandler)}})
 }
 
 // add starts servers, which register themselves.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"strconv"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/examples/internal/benchmark"
+	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/etcd"
 )
 
@@ -44,7 +46,7 @@ func runServer(args []string) error {
 	// It ends with the process.
 	go ledger.obey(os.Stdin)
 
-	reg, err := etcd.New(etcd.Config{Endpoints: []string{*endpoint}})
+	reg, err := etcd.New(etcd.Config{Endpoints: []string{*endpoint}, Registry: registry.Config{Logger: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		return err
 	}

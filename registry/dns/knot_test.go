@@ -3,6 +3,7 @@ package dns
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
@@ -180,7 +181,7 @@ func TestTimeToLive(t *testing.T) {
 	k.publish(t, "Arith", []weft.Instance{instance})
 
 	r, err := New(Config{
-		Name: k.config().Name, Servers: k.config().Servers, Registry: registry.Config{NoCache: true, Protect: -1},
+		Name: k.config().Name, Servers: k.config().Servers, Registry: registry.Config{NoCache: true, Protect: -1, Logger: slog.New(slog.DiscardHandler)},
 	})
 	if err != nil {
 		t.Fatal(err)

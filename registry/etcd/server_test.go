@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"runtime"
@@ -144,7 +145,7 @@ func openDriver(t *testing.T, cfg Config) *driver {
 // open makes a registry that believes every list, so that a test sees what it says.
 func open(t *testing.T, cfg Config) *registry.Registry {
 	t.Helper()
-	cfg.Registry.NoCache, cfg.Registry.Protect = true, -1
+	cfg.Registry.NoCache, cfg.Registry.Protect, cfg.Registry.Logger = true, -1, slog.New(slog.DiscardHandler)
 	r, err := New(cfg)
 	if err != nil {
 		t.Fatal(err)

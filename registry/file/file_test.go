@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -195,7 +196,7 @@ func TestLinks(t *testing.T) {
 func TestDeletedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "weft")
 	path := filepath.Join(dir, "registry.json")
-	reg, err := New(path, &registry.Config{TTL: time.Second, Protect: -1, NoCache: true})
+	reg, err := New(path, &registry.Config{TTL: time.Second, Protect: -1, NoCache: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"slices"
@@ -30,7 +31,7 @@ const hostTTL = 10 * time.Second
 // runHost is a process on one of the hosts. It writes a line for all that happens,
 // and ends when its input does.
 func runHost(role string) (code int) {
-	r, err := New(&Config{Registry: registry.Config{TTL: hostTTL, Protect: -1, NoCache: true}})
+	r, err := New(&Config{Registry: registry.Config{TTL: hostTTL, Protect: -1, NoCache: true, Logger: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		fmt.Println("error:", err)
 		return 1

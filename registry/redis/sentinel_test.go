@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -90,7 +91,7 @@ func TestSentinel(t *testing.T) {
 	knowsReplica(t, sentinel)
 
 	through := func() *registry.Registry {
-		r, err := New(Config{Addresses: []string{sentinel}, Master: "weft", Registry: registry.Config{NoCache: true, TTL: 3 * time.Second}})
+		r, err := New(Config{Addresses: []string{sentinel}, Master: "weft", Registry: registry.Config{NoCache: true, TTL: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}})
 		if err != nil {
 			t.Fatal(err)
 		}

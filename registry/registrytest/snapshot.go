@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -16,7 +17,9 @@ import (
 // an earlier run has left there would hide what the driver does.
 func (s *suite) registry(t *testing.T, ttl, protect time.Duration) *registry.Registry {
 	t.Helper()
-	r, err := registry.New("kit", s.New(t), &registry.Config{TTL: max(ttl, time.Second), Protect: protect, NoCache: true})
+	r, err := registry.New("kit", s.New(t), &registry.Config{
+		TTL: max(ttl, time.Second), Protect: protect, NoCache: true, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
