@@ -17,17 +17,17 @@ import (
 	"github.com/weftrpc/weft/transport/tcp"
 )
 
-// board is a registry that remembers what it was told.
-type board struct {
-	mu     sync.Mutex
-	has    map[string]weft.Instance
-	log    []string
-	refuse map[string]error
-	held   chan struct{} // closed: withdrawing does not wait; nil: the same
-	deaf   bool          // withdrawing does not look at its context
+// recorder is a registry that remembers what it was told.
+type recorder struct {
+	mu             sync.Mutex
+	has            map[string]weft.Instance
+	log            []string
+	refuse         map[string]error
+	held           chan struct{} // closed: withdrawing does not wait; nil: the same
+	ignoresContext bool          // withdrawing does not look at its context
 }
 
-func (b *board) Register(i weft.Instance) (weft.Registration, error) {
+func (b *recorder) Register(i weft.Instance) (weft.Registration, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.refuse[i.Service]; err != nil {
@@ -44,29 +44,29 @@ func (b *board) Register(i weft.Instance) (weft.Registration, error) {
 	}
 	b.has[i.Service] = i
 	b.log = append(b.log, "+"+i.Service)
-	return &notice{b, i.Service}, nil
+	return &recorded{b, i.Service}, nil
 }
 
-func (b *board) get(service string) (weft.Instance, bool) {
+func (b *recorder) get(service string) (weft.Instance, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	i, ok := b.has[service]
 	return i, ok
 }
 
-func (b *board) said() string {
+func (b *recorder) said() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return strings.Join(b.log, " ")
 }
 
-// notice is one registration on a board.
-type notice struct {
-	b       *board
+// recorded is one registration with a recorder.
+type recorded struct {
+	b       *recorder
 	service string
 }
 
-func (n *notice) Update(i weft.Instance) error {
+func (n *recorded) Update(i weft.Instance) error {
 	n.b.mu.Lock()
 	defer n.b.mu.Unlock()
 	n.b.has[n.service] = i
@@ -74,9 +74,9 @@ func (n *notice) Update(i weft.Instance) error {
 	return nil
 }
 
-func (n *notice) Close(ctx context.Context) error {
+func (n *recorded) Close(ctx context.Context) error {
 	over := ctx.Done()
-	if n.b.deaf {
+	if n.b.ignoresContext {
 		over = nil
 	}
 	if n.b.held != nil {
@@ -96,7 +96,7 @@ func (n *notice) Close(ctx context.Context) error {
 func TestAnnounce(t *testing.T) {
 	t.Run("what is served", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{}
+			b := &recorder{}
 			w := start(t, &weft.ServerConfig{Registry: b, Instance: weft.Instance{Zone: "a", Weight: 7}}, nil)
 			synctest.Wait()
 			i, ok := b.get("Arith")
@@ -117,7 +117,7 @@ func TestAnnounce(t *testing.T) {
 
 	t.Run("withdrawn before anything else", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{held: make(chan struct{})}
+			b := &recorder{held: make(chan struct{})}
 			w := start(t, &weft.ServerConfig{Registry: b}, nil)
 			c := w.dial(nil)
 			if _, err := weft.Invoke[Product](t.Context(), c, "Arith.Mul", &Args{6, 7}); err != nil {
@@ -141,7 +141,7 @@ func TestAnnounce(t *testing.T) {
 
 	t.Run("a registry that does not answer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{held: make(chan struct{})}
+			b := &recorder{held: make(chan struct{})}
 			w := start(t, &weft.ServerConfig{Registry: b}, nil)
 			synctest.Wait()
 			began := time.Now()
@@ -156,7 +156,7 @@ func TestAnnounce(t *testing.T) {
 
 	t.Run("the load", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{}
+			b := &recorder{}
 			w := start(t, &weft.ServerConfig{Registry: b, LoadReportInterval: 10 * time.Second}, nil)
 			c := w.dial(nil)
 			for range 200 {
@@ -178,7 +178,7 @@ func TestAnnounce(t *testing.T) {
 	})
 
 	t.Run("refused", func(t *testing.T) {
-		b := &board{refuse: map[string]error{"Arith": errors.New("no room")}}
+		b := &recorder{refuse: map[string]error{"Arith": errors.New("no room")}}
 		srv := weft.NewServer(&weft.ServerConfig{Registry: b})
 		must(t, srv.Register(Arith{}))
 		err := srv.ListenAndServe(t.Context(), "tcp://127.0.0.1:0")
@@ -197,7 +197,7 @@ func TestAnnounce(t *testing.T) {
 
 // A server that listens on every address is found at one that others can reach.
 func TestAnnounceEverywhere(t *testing.T) {
-	b := &board{}
+	b := &recorder{}
 	ctx, cancel := context.WithCancel(t.Context())
 	srv := weft.NewServer(&weft.ServerConfig{Registry: b})
 	must(t, srv.Register(Arith{}))
@@ -231,7 +231,7 @@ func TestAnnounceEverywhere(t *testing.T) {
 func TestAnnounceFirstListener(t *testing.T) {
 	for range 20 {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{}
+			b := &recorder{}
 			srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(mem.New())})
 			must(t, srv.Register(Arith{}))
 			ctx, cancel := context.WithCancel(t.Context())
@@ -268,7 +268,7 @@ func TestAnnounceAgain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &board{held: make(chan struct{})}
+				b := &recorder{held: make(chan struct{})}
 				w := start(t, &weft.ServerConfig{Registry: b}, nil)
 				synctest.Wait()
 				must(t, w.srv.Unregister("Arith"))
@@ -284,7 +284,7 @@ func TestAnnounceAgain(t *testing.T) {
 }
 
 // Some registries do not look at the context of a withdrawal.
-func TestDeafRegistry(t *testing.T) {
+func TestRegistryIgnoresContext(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(*weft.Server) error
@@ -297,7 +297,7 @@ func TestDeafRegistry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := &board{held: make(chan struct{}), deaf: true}
+				b := &recorder{held: make(chan struct{}), ignoresContext: true}
 				w := start(t, &weft.ServerConfig{Registry: b}, nil)
 				synctest.Wait()
 				time.AfterFunc(time.Minute, func() { close(b.held) })
@@ -315,7 +315,7 @@ func TestDeafRegistry(t *testing.T) {
 // A registry that does not answer leaves most of a shutdown's time to the drain.
 func TestSlowRegistryLeavesTimeToDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &board{held: make(chan struct{})}
+		b := &recorder{held: make(chan struct{})}
 		w := start(t, &weft.ServerConfig{Registry: b}, func(s *weft.Server) error {
 			return weft.Handle(s, "Slow.Call", func(context.Context, *Args) (*Product, error) {
 				time.Sleep(150 * time.Millisecond)
@@ -355,7 +355,7 @@ func TestSlowRegistryLeavesTimeToDrain(t *testing.T) {
 // can be with another listener.
 func TestAnnounceHalfway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &board{refuse: map[string]error{"Other": errors.New("no room")}}
+		b := &recorder{refuse: map[string]error{"Other": errors.New("no room")}}
 		network := mem.New()
 		srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(network)})
 		must(t, srv.Register(Arith{}))
@@ -402,7 +402,7 @@ func TestAnnounceScheme(t *testing.T) {
 		{"a listener from elsewhere", "mem+x://server", true, "mem://server"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			b := &board{}
+			b := &recorder{}
 			network := mem.New()
 			srv := weft.NewServer(&weft.ServerConfig{Registry: b,
 				Transports: transports(tcp.New(nil), layered{tcp.New(nil)}, layered{network})})

@@ -14,7 +14,7 @@ import (
 )
 
 // published returns what a registry has of a service.
-func (b *board) published(t *testing.T, service string) weft.Instance {
+func (b *recorder) published(t *testing.T, service string) weft.Instance {
 	t.Helper()
 	i, ok := b.get(service)
 	if !ok {
@@ -25,7 +25,7 @@ func (b *board) published(t *testing.T, service string) weft.Instance {
 
 func TestInstances(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &board{}
+		b := &recorder{}
 		start(t, &weft.ServerConfig{
 			Registry: b, Instance: weft.Instance{Zone: "a", Weight: 7},
 			Instances: map[string]weft.Instance{
@@ -66,7 +66,7 @@ func TestInstances(t *testing.T) {
 
 func TestSetInstance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &board{}
+		b := &recorder{}
 		w := start(t, &weft.ServerConfig{
 			Registry: b, Instance: weft.Instance{Zone: "a", Weight: 7, Tags: map[string]string{"k": "v"}}, LoadReportInterval: 10 * time.Second,
 		}, func(s *weft.Server) error {
@@ -140,7 +140,7 @@ func TestSetInstance(t *testing.T) {
 
 	t.Run("before the server serves", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			b := &board{}
+			b := &recorder{}
 			srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(mem.New())})
 			must(t, srv.Register(Arith{}))
 			must(t, srv.SetInstance("Arith", func(i *weft.Instance) { i.Weight = 5 }))
@@ -166,7 +166,7 @@ func TestSetInstance(t *testing.T) {
 	})
 
 	t.Run("beside each other", func(t *testing.T) {
-		b := &board{}
+		b := &recorder{}
 		srv := weft.NewServer(&weft.ServerConfig{Registry: b, Transports: transports(mem.New()), LoadReportInterval: time.Millisecond})
 		must(t, srv.Register(Arith{}))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -197,7 +197,7 @@ func TestSetInstance(t *testing.T) {
 // What a removed method has done does not come off what the server does.
 func TestLoadAfterUnregister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := &board{}
+		b := &recorder{}
 		w := start(t, &weft.ServerConfig{Registry: b, LoadReportInterval: 10 * time.Second}, nil)
 		c := w.dial(nil)
 		call := func(n int) {

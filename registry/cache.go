@@ -54,18 +54,18 @@ func fileName(name string) string {
 
 // cachedList is a list as it lies on the disk.
 type cachedList struct {
-	Heard     time.Time       `json:"heard"`
+	Confirmed time.Time       `json:"confirmed"`
 	Instances []weft.Instance `json:"instances"`
 }
 
 // maxCached bounds what is read from the disk.
 const maxCached = 64 << 20
 
-func (c cache) saveList(service string, instances []weft.Instance, heard time.Time) error {
+func (c cache) saveList(service string, instances []weft.Instance, confirmed time.Time) error {
 	if c == "" {
 		return nil
 	}
-	data, err := json.Marshal(cachedList{heard.UTC(), instances})
+	data, err := json.Marshal(cachedList{confirmed.UTC(), instances})
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (c cache) loadList(service string) ([]weft.Instance, time.Time, error) {
 			return nil, time.Time{}, fmt.Errorf("registry: cache %s: %w", c, err)
 		}
 	}
-	return list.Instances, list.Heard, nil
+	return list.Instances, list.Confirmed, nil
 }
 
 func (c cache) saveDocument(name string, d Document) error {
@@ -148,7 +148,7 @@ func (c cache) read(kind, name string, into any) error {
 }
 
 // readFile reads a regular file, at most maxCached bytes of it: to open a pipe would
-// wait for somebody to write into it.
+// wait for a writer.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -17,7 +17,7 @@
 //
 //   - While it cannot be reached, the last good list stays, and says how old it is.
 //   - A list that is suddenly empty, or has lost more than half of its instances, is
-//     not believed at once: what it adds is used, what it misses is kept for
+//     not accepted at once: what it adds is used, what it misses is kept for
 //     Config.Protect, 30 s, or until it comes back.
 //   - A list of an older revision is not used, until it has been the registry's
 //     answer for Config.Protect: then the registry has lost its data.

@@ -84,7 +84,7 @@ func (j *Joined) Watch(service string, f func(*Snapshot)) (stop func()) {
 
 // merge makes one snapshot of those of several registries; some may be nil.
 func merge(service string, parts []*Snapshot) *Snapshot {
-	out := &Snapshot{Service: service, heard: new(atomic.Int64)}
+	out := &Snapshot{Service: service, confirmed: new(atomic.Int64)}
 	var sources []string
 	var errs []error
 	var listed, away, kept []weft.Instance
@@ -111,8 +111,8 @@ func merge(service string, parts []*Snapshot) *Snapshot {
 			}
 		}
 		// The list as a whole is as old as its oldest part.
-		if s.heard != nil && s.heard.Load() != 0 && (out.heard.Load() == 0 || s.heard.Load() < out.heard.Load()) {
-			out.heard = s.heard
+		if s.confirmed != nil && s.confirmed.Load() != 0 && (out.confirmed.Load() == 0 || s.confirmed.Load() < out.confirmed.Load()) {
+			out.confirmed = s.confirmed
 		}
 	}
 	// Of instances with the same ID the first stays.

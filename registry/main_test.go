@@ -246,19 +246,19 @@ func open(t *testing.T, d Driver, cfg *Config) *Registry {
 	return r
 }
 
-// ear keeps the snapshots that a watch was told.
-type ear struct {
+// listener keeps the snapshots that a watch was told.
+type listener struct {
 	mu  sync.Mutex
 	all []*Snapshot
 }
 
-func (e *ear) hear(s *Snapshot) {
+func (e *listener) take(s *Snapshot) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.all = append(e.all, s)
 }
 
-func (e *ear) last() *Snapshot {
+func (e *listener) last() *Snapshot {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.all) == 0 {
@@ -267,7 +267,7 @@ func (e *ear) last() *Snapshot {
 	return e.all[len(e.all)-1]
 }
 
-func (e *ear) count() int {
+func (e *listener) count() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return len(e.all)

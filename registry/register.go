@@ -98,7 +98,7 @@ func (g *registration) keep() {
 			return
 		case errors.Is(err, ErrLost):
 			g.log.Warn("registration lost, registering again")
-			g.soil()
+			g.markDirty()
 			g.held = nil
 			failures = 0
 			// All servers notice at the same time that a registry has lost its data.
@@ -135,7 +135,7 @@ func (g *registration) once() error {
 		g.held = &instance
 		return nil
 	}
-	g.soil()
+	g.markDirty()
 	if g.held == nil || ctx.Err() != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (g *registration) once() error {
 	return err
 }
 
-// soil notes that the registry may not have the instance.
-func (g *registration) soil() {
+// markDirty notes that the registry may not have the instance.
+func (g *registration) markDirty() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.dirty = true

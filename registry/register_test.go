@@ -200,7 +200,7 @@ func TestRegister(t *testing.T) {
 	})
 }
 
-// TestPace: nobody falls upon a registry that has trouble, and yet many registrations
+// TestPace: a registry that fails is asked at a bounded pace, and yet many registrations
 // are back within a TTL.
 // Without a logger the warnings go to slog.Default.
 func TestDefaultLogger(t *testing.T) {
@@ -327,8 +327,7 @@ func TestRegisterRefused(t *testing.T) {
 	}
 }
 
-// TestUpdateRefused: an update that the registry does not take costs nobody his
-// registration.
+// TestUpdateRefused: an update that the registry refuses leaves the registration.
 func TestUpdateRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newScripted()

@@ -21,12 +21,12 @@ const (
 // Config says how a Registry treats the server of its registry. The zero value, and
 // a nil pointer to one, give the defaults.
 type Config struct {
-	// TTL is how long the registry keeps an instance whose server has fallen
+	// TTL is how long the registry keeps an instance whose server is
 	// silent; it is refreshed three times as often. 0: DefaultTTL; at least a second.
 	TTL time.Duration
-	// Protect is how long a client does not believe a list that is empty, that has
+	// Protect is how long a client does not accept a list that is empty, that has
 	// lost more than half of its instances, or that is older than the one before, nor
-	// that a document is gone. 0: DefaultProtect; below zero: everything is believed
+	// that a document is gone. 0: DefaultProtect; below zero: everything is accepted
 	// at once.
 	Protect time.Duration
 	// CacheDir is the folder in which the last good lists are kept. "": a folder
@@ -35,7 +35,7 @@ type Config struct {
 	// NoCache keeps nothing on disk.
 	NoCache bool
 	// Logger gets what an operator should know: when the registry does not answer and
-	// when it is back, lists that are not believed, documents that are not used. nil:
+	// when it is back, lists that are not accepted, documents that are not used. nil:
 	// slog.Default() gets the warnings and errors; slog.New(slog.DiscardHandler) is
 	// silence. The logger of the server or client that uses the registry is its own.
 	Logger *slog.Logger

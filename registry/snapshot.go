@@ -15,7 +15,7 @@ type Snapshot struct {
 	Service   string
 	Instances []weft.Instance // by ID
 	// Kept are the IDs of instances that the registry no longer lists, and that
-	// are among the Instances because it is not believed yet.
+	// are among the Instances because its list is not accepted yet.
 	Kept []string
 	// Invalid are entries of the registry that are no instances.
 	Invalid []Invalid
@@ -26,27 +26,27 @@ type Snapshot struct {
 	// Err is why the registry does not answer now; nil while it does.
 	Err error
 
-	heard *atomic.Int64 // nanoseconds of Unix time
+	confirmed *atomic.Int64 // nanoseconds of Unix time
 }
 
-// Heard is when the registry last said that this is the list; the zero time if it
+// Confirmed is when the registry last said that this is the list; the zero time if it
 // never did.
-func (s *Snapshot) Heard() time.Time {
-	if s.heard == nil || s.heard.Load() == 0 {
+func (s *Snapshot) Confirmed() time.Time {
+	if s.confirmed == nil || s.confirmed.Load() == 0 {
 		return time.Time{}
 	}
-	return time.Unix(0, s.heard.Load())
+	return time.Unix(0, s.confirmed.Load())
 }
 
-// Age is the time since Heard, 0 if the registry has not said anything.
+// Age is the time since Confirmed, 0 if the registry has not said anything.
 func (s *Snapshot) Age() time.Duration {
-	if at := s.Heard(); !at.IsZero() {
+	if at := s.Confirmed(); !at.IsZero() {
 		return max(0, time.Since(at))
 	}
 	return 0
 }
 
-// same reports whether two snapshots say the same, whenever they were heard.
+// same reports whether two snapshots say the same, whenever they were confirmed.
 func (s *Snapshot) same(o *Snapshot) bool {
 	if s == nil || o == nil {
 		return s == o

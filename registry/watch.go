@@ -21,11 +21,11 @@ const (
 
 // topic is the list of one service, for all that watch it.
 type topic struct {
-	r       *Registry
-	service string
-	cancel  context.CancelFunc
-	wake    chan struct{} // holds one when there is something to do
-	heard   atomic.Int64  // when the registry last confirmed the list
+	r         *Registry
+	service   string
+	cancel    context.CancelFunc
+	wake      chan struct{} // holds one when there is something to do
+	confirmed atomic.Int64  // when the registry last confirmed the list
 
 	mu      sync.Mutex
 	list    *List // what the registry said last; nil: nothing yet
@@ -36,9 +36,9 @@ type topic struct {
 	watches map[*watch]struct{}
 
 	// What follows belongs to the goroutine that delivers.
-	belief    belief
+	accepted  accepted
 	loaded    bool // the list on the disk has been asked for
-	cached    bool // what is believed is from the disk
+	cached    bool // the accepted list is from the disk
 	cachedAge time.Duration
 	invalid   []Invalid
 	last      *Snapshot
@@ -76,7 +76,7 @@ func (r *Registry) Watch(service string, f func(*Snapshot)) (stop func()) {
 	if t == nil {
 		t = &topic{
 			r: r, service: service, wake: make(chan struct{}, 1), watches: make(map[*watch]struct{}),
-			belief: belief{protect: r.cfg.Protect}, started: time.Now(),
+			accepted: accepted{protect: r.cfg.Protect}, started: time.Now(),
 		}
 		ctx, cancel := context.WithCancel(r.life)
 		t.cancel = cancel
@@ -90,7 +90,7 @@ func (r *Registry) Watch(service string, f func(*Snapshot)) (stop func()) {
 	t.mu.Lock()
 	t.watches[w] = struct{}{}
 	t.mu.Unlock()
-	t.poke()
+	t.wakeUp()
 	return func() { t.stop(w) }
 }
 
@@ -110,7 +110,7 @@ func (t *topic) stop(w *watch) {
 	}
 }
 
-func (t *topic) poke() {
+func (t *topic) wakeUp() {
 	select {
 	case t.wake <- struct{}{}:
 	default:
@@ -125,7 +125,7 @@ func (t *topic) listen(ctx context.Context) {
 		answered := false
 		err := t.r.driver.Watch(ctx, t.service, func(list List) {
 			answered = true
-			t.hear(list)
+			t.answer(list)
 		})
 		if ctx.Err() != nil {
 			return
@@ -134,15 +134,15 @@ func (t *topic) listen(ctx context.Context) {
 			failures = 0
 		}
 		failures++
-		t.lose(err)
+		t.fail(err)
 		t.r.pauseWatch(ctx, failures)
 	}
 }
 
-// hear takes a list of the registry.
-func (t *topic) hear(list List) {
+// answer takes a list of the registry.
+func (t *topic) answer(list List) {
 	list.Instances = sorted(list.Instances)
-	t.heard.Store(time.Now().UnixNano())
+	t.confirmed.Store(time.Now().UnixNano())
 	t.mu.Lock()
 	back := t.failed != nil && t.lost
 	t.back = t.back || t.failed != nil
@@ -151,11 +151,11 @@ func (t *topic) hear(list List) {
 	if back {
 		t.r.cfg.Logger.Info("the registry is back", "service", t.service, "instances", len(list.Instances))
 	}
-	t.poke()
+	t.wakeUp()
 }
 
-// lose notes that the registry does not answer.
-func (t *topic) lose(err error) {
+// fail notes that the registry does not answer.
+func (t *topic) fail(err error) {
 	t.mu.Lock()
 	first := t.failed == nil
 	t.failed = err
@@ -166,10 +166,10 @@ func (t *topic) lose(err error) {
 	if first {
 		t.r.cfg.Logger.Warn("the registry does not answer; the last good list stays", "service", t.service, "error", err)
 	}
-	t.poke()
+	t.wakeUp()
 }
 
-// deliver makes snapshots of what was heard and hands them out.
+// deliver makes snapshots of what the registry answers and hands them out.
 func (t *topic) deliver(ctx context.Context) {
 	defer t.r.wg.Done()
 	timer := time.NewTimer(cacheAfter)
@@ -183,8 +183,8 @@ func (t *topic) deliver(ctx context.Context) {
 		}
 		now := time.Now()
 		if wait := t.lastTime.Add(debounce).Sub(now); wait > 0 && t.last != nil {
-			// What comes within the time is delivered together, but whoever is new is
-			// told at once.
+			// What comes within the time is delivered together, but a new watch is told
+			// at once.
 			t.tell(t.last)
 			timer.Reset(wait)
 			continue
@@ -194,12 +194,12 @@ func (t *topic) deliver(ctx context.Context) {
 			t.last, t.lastTime, t.unsaved = s, now, true
 		}
 		t.tell(t.last)
-		t.save(now) // a slow disk holds nobody up
+		t.save(now) // behind tell, which a slow disk must not hold up
 		timer.Reset(t.next(now))
 	}
 }
 
-// next is how long there is nothing to do unless something is heard.
+// next is how long there is nothing to do unless the registry answers.
 func (t *topic) next(now time.Time) time.Duration {
 	next := saveEvery
 	if t.last == nil {
@@ -221,28 +221,28 @@ func (t *topic) snapshot(now time.Time) *Snapshot {
 	t.fresh, t.back = false, false
 	t.mu.Unlock()
 	due := failed == nil && !t.again.IsZero() && !now.Before(t.again)
-	if list != nil && len(list.Instances) == 0 && !t.belief.any {
+	if list != nil && len(list.Instances) == 0 && !t.accepted.any {
 		t.load() // a registry that has just lost its data answers, too
 	}
 	if back {
-		t.belief.restart(now)
+		t.accepted.restart(now)
 	}
 	if list != nil && (fresh || due) {
-		t.believe(*list, now)
+		t.accept(*list, now)
 	}
 	if failed != nil {
 		// A registry that is away confirms nothing, however long it takes.
 		t.again = time.Time{}
 	}
-	if list == nil && !t.belief.any && (failed != nil || now.Sub(t.started) >= cacheAfter) {
+	if list == nil && !t.accepted.any && (failed != nil || now.Sub(t.started) >= cacheAfter) {
 		t.load()
 	}
-	if !t.belief.any && failed == nil {
+	if !t.accepted.any && failed == nil {
 		return nil
 	}
 	s := &Snapshot{
-		Service: t.service, Instances: t.belief.instances, Kept: t.belief.kept(), Invalid: t.invalid,
-		Source: t.r.name, Revision: t.belief.revision, Err: failed, heard: &t.heard,
+		Service: t.service, Instances: t.accepted.instances, Kept: t.accepted.kept(), Invalid: t.invalid,
+		Source: t.r.name, Revision: t.accepted.revision, Err: failed, confirmed: &t.confirmed,
 	}
 	if t.cached {
 		s.Source = "cache of " + t.r.name
@@ -250,22 +250,22 @@ func (t *topic) snapshot(now time.Time) *Snapshot {
 	return s
 }
 
-// believe makes up its mind about a list.
-func (t *topic) believe(list List, now time.Time) {
+// accept uses a list, or as much of it as is accepted.
+func (t *topic) accept(list List, now time.Time) {
 	if t.cached && len(list.Instances) > 0 && t.cachedAge > cacheDoubts {
 		// What was on the disk was a stopgap.
-		t.belief = belief{protect: t.belief.protect}
+		t.accepted = accepted{protect: t.accepted.protect}
 	}
 	t.cached = false
-	trusted := t.belief.trusts()
-	t.again = t.belief.hear(list, now)
+	trusted := t.accepted.asSent()
+	t.again = t.accepted.take(list, now)
 	t.invalid = list.Invalid
 	switch {
 	case trusted && !t.again.IsZero():
-		t.r.cfg.Logger.Warn("the registry is not believed yet", "service", t.service, "why", t.belief.why,
-			"has", len(list.Instances), "used", len(t.belief.instances), "for", t.r.cfg.Protect)
+		t.r.cfg.Logger.Warn("the list of the registry is not accepted yet", "service", t.service, "why", t.accepted.why,
+			"has", len(list.Instances), "used", len(t.accepted.instances), "for", t.r.cfg.Protect)
 	case !trusted && t.again.IsZero():
-		t.r.cfg.Logger.Info("the registry is believed again", "service", t.service, "has", len(list.Instances))
+		t.r.cfg.Logger.Info("the list of the registry is accepted again", "service", t.service, "has", len(list.Instances))
 	}
 }
 
@@ -298,17 +298,17 @@ func (t *topic) load() {
 		return
 	}
 	t.loaded = true
-	instances, heard, err := t.r.cache().loadList(t.service)
+	instances, confirmed, err := t.r.cache().loadList(t.service)
 	if err != nil {
 		t.r.cfg.Logger.Warn("the cached list cannot be used", "service", t.service, "error", err)
 	}
 	if len(instances) == 0 {
 		return
 	}
-	t.belief.instances, t.belief.any, t.cached, t.cachedAge = sorted(instances), true, true, time.Since(heard)
-	t.heard.Store(heard.UnixNano())
+	t.accepted.instances, t.accepted.any, t.cached, t.cachedAge = sorted(instances), true, true, time.Since(confirmed)
+	t.confirmed.Store(confirmed.UnixNano())
 	t.r.cfg.Logger.Warn("the registry does not answer; the list of the cache is used", "service", t.service,
-		"instances", len(instances), "age", time.Since(heard).Round(time.Second))
+		"instances", len(instances), "age", time.Since(confirmed).Round(time.Second))
 }
 
 const (
@@ -322,7 +322,7 @@ const (
 // vouched reports whether the list is one that the registry vouches for, and worth
 // having on the disk.
 func (t *topic) vouched() bool {
-	return !t.cached && t.belief.any && len(t.belief.instances) > 0 && t.belief.trusts()
+	return !t.cached && t.accepted.any && len(t.accepted.instances) > 0 && t.accepted.asSent()
 }
 
 // saveAt is when to write the list to the disk; the zero time: it never was.
@@ -342,7 +342,7 @@ func (t *topic) save(now time.Time) {
 		return
 	}
 	t.saved, t.unsaved = now, false
-	if err := t.r.cache().saveList(t.service, t.belief.instances, time.Unix(0, t.heard.Load())); err != nil {
+	if err := t.r.cache().saveList(t.service, t.accepted.instances, time.Unix(0, t.confirmed.Load())); err != nil {
 		t.r.cfg.Logger.Warn("the list cannot be cached", "service", t.service, "error", err)
 	}
 }

@@ -19,9 +19,9 @@ import (
 func TestWatch(t *testing.T) {
 	tests := []struct {
 		name string
-		run  func(t *testing.T, d *scripted, r *Registry, e *ear)
+		run  func(t *testing.T, d *scripted, r *Registry, e *listener)
 	}{
-		{"what there is and every change", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"what there is and every change", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			expect(t, e, "[a b]")
 			d.list("Arith", 2, "c", "a", "b")
 			time.Sleep(time.Second)
@@ -30,7 +30,7 @@ func TestWatch(t *testing.T) {
 				t.Errorf("the snapshot is of revision %d from %q with error %v", s.Revision, s.Source, s.Err)
 			}
 		}},
-		{"a storm of changes", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"a storm of changes", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			before := e.count()
 			for n := range 100 {
 				d.list("Arith", uint64(2+n), "a", "b", fmt.Sprintf("c%02d", n))
@@ -42,14 +42,14 @@ func TestWatch(t *testing.T) {
 			}
 			expect(t, e, "[a b c99]")
 		}},
-		{"a second watch is told at once", func(t *testing.T, _ *scripted, r *Registry, _ *ear) {
-			second := &ear{}
-			stop := r.Watch("Arith", second.hear)
+		{"a second watch is told at once", func(t *testing.T, _ *scripted, r *Registry, _ *listener) {
+			second := &listener{}
+			stop := r.Watch("Arith", second.take)
 			defer stop()
 			synctest.Wait()
 			expect(t, second, "[a b]")
 		}},
-		{"an outage", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"an outage", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			d.set(true)
 			time.Sleep(5 * time.Minute)
 			expect(t, e, "[a b]")
@@ -68,7 +68,7 @@ func TestWatch(t *testing.T) {
 				t.Errorf("after the outage the snapshot says %v, %v old", s.Err, s.Age())
 			}
 		}},
-		{"an empty list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"an empty list", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			d.list("Arith", 2)
 			time.Sleep(DefaultProtect - time.Second)
 			expect(t, e, "[a b]")
@@ -78,7 +78,7 @@ func TestWatch(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			expect(t, e, "[]")
 		}},
-		{"an outage in the middle of a collapse", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"an outage in the middle of a collapse", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			d.list("Arith", 2)
 			time.Sleep(DefaultProtect / 2)
 			d.set(true)
@@ -95,7 +95,7 @@ func TestWatch(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			expect(t, e, "[]")
 		}},
-		{"an outage after an older list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"an outage after an older list", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			d.list("Arith", 9, "a", "b", "c")
 			time.Sleep(time.Second)
 			d.list("Arith", 3, "a")
@@ -108,7 +108,7 @@ func TestWatch(t *testing.T) {
 			time.Sleep(DefaultProtect)
 			expect(t, e, "[a]")
 		}},
-		{"an older list", func(t *testing.T, d *scripted, _ *Registry, e *ear) {
+		{"an older list", func(t *testing.T, d *scripted, _ *Registry, e *listener) {
 			d.list("Arith", 9, "a", "b", "c")
 			time.Sleep(time.Second)
 			d.list("Arith", 3, "a", "b", "gone")
@@ -124,8 +124,8 @@ func TestWatch(t *testing.T) {
 				d := newScripted()
 				d.list("Arith", 1, "b", "a")
 				r := open(t, d, nil)
-				e := &ear{}
-				stop := r.Watch("Arith", e.hear)
+				e := &listener{}
+				stop := r.Watch("Arith", e.take)
 				time.Sleep(time.Second)
 				tt.run(t, d, r, e)
 				stop()
@@ -141,10 +141,10 @@ func TestWatch(t *testing.T) {
 }
 
 // TestAwayInDoubt: the time of doubt is over in the moment in which the registry fails.
-// What it said is not believed for that, and nothing spins until it is back.
+// What it said is not accepted for that, and nothing spins until it is back.
 func TestAwayInDoubt(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
-	topic := &topic{r: open(t, newScripted(), nil), service: "Arith", belief: belief{protect: DefaultProtect}}
+	topic := &topic{r: open(t, newScripted(), nil), service: "Arith", accepted: accepted{protect: DefaultProtect}}
 	say := func(at time.Duration, ids ...string) {
 		list := &List{}
 		for _, id := range ids {
@@ -168,7 +168,7 @@ func TestAwayInDoubt(t *testing.T) {
 	}
 }
 
-func expect(t *testing.T, e *ear, want string) {
+func expect(t *testing.T, e *listener, want string) {
 	t.Helper()
 	if got := ids(e.last()); got != want {
 		t.Errorf("the instances are %s, want %s", got, want)
@@ -177,19 +177,19 @@ func expect(t *testing.T, e *ear, want string) {
 
 func TestCache(t *testing.T) {
 	dir := t.TempDir()
-	run := func(t *testing.T, f func(t *testing.T, d *scripted, e *ear)) {
+	run := func(t *testing.T, f func(t *testing.T, d *scripted, e *listener)) {
 		t.Helper()
 		synctest.Test(t, func(t *testing.T) {
 			d := newScripted()
-			e := &ear{}
+			e := &listener{}
 			d.set(true)
 			r := open(t, d, &Config{CacheDir: dir})
-			stop := r.Watch("Arith", e.hear)
+			stop := r.Watch("Arith", e.take)
 			defer stop()
 			f(t, d, e)
 		})
 	}
-	run(t, func(t *testing.T, d *scripted, e *ear) {
+	run(t, func(t *testing.T, d *scripted, e *listener) {
 		time.Sleep(time.Second)
 		if s := e.last(); s == nil || len(s.Instances) != 0 || s.Err == nil {
 			t.Fatalf("without cache and registry the snapshot is %+v", s)
@@ -201,7 +201,7 @@ func TestCache(t *testing.T) {
 	})
 
 	t.Run("a start without the registry", func(t *testing.T) {
-		run(t, func(t *testing.T, d *scripted, e *ear) {
+		run(t, func(t *testing.T, d *scripted, e *listener) {
 			time.Sleep(100 * time.Millisecond)
 			expect(t, e, "[a b c]")
 			if s := e.last(); s.Source != "cache of scripted" || s.Err == nil {
@@ -220,7 +220,7 @@ func TestCache(t *testing.T) {
 	})
 
 	t.Run("an empty registry", func(t *testing.T) {
-		run(t, func(t *testing.T, d *scripted, e *ear) {
+		run(t, func(t *testing.T, d *scripted, e *listener) {
 			d.set(false)
 			d.list("Arith", 1)
 			time.Sleep(5 * time.Second)
@@ -235,7 +235,7 @@ func TestCache(t *testing.T) {
 		if err := c.saveList("Arith", []weft.Instance{instance("Arith", "a"), instance("Arith", "b")}, time.Unix(0, 0)); err != nil {
 			t.Fatal(err)
 		}
-		run(t, func(t *testing.T, d *scripted, e *ear) {
+		run(t, func(t *testing.T, d *scripted, e *listener) {
 			time.Sleep(100 * time.Millisecond)
 			expect(t, e, "[a b]")
 			// What the registry says is better than what was on the disk for so long.
@@ -251,7 +251,7 @@ func TestCache(t *testing.T) {
 		if err := os.WriteFile(path, []byte(`{"instances":[{"service"`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run(t, func(t *testing.T, _ *scripted, e *ear) {
+		run(t, func(t *testing.T, _ *scripted, e *listener) {
 			time.Sleep(time.Second)
 			expect(t, e, "[]")
 		})
@@ -345,8 +345,8 @@ func TestSave(t *testing.T) {
 			d := newScripted()
 			d.set(true)
 			r := open(t, d, &Config{CacheDir: dir})
-			e := &ear{}
-			stop := r.Watch("Arith", e.hear)
+			e := &listener{}
+			stop := r.Watch("Arith", e.take)
 			defer stop()
 			time.Sleep(time.Second)
 			if err := r.cache().saveList("Arith", []weft.Instance{instance("Arith", "a")}, time.Now()); err != nil {
@@ -470,8 +470,8 @@ func TestJoin(t *testing.T) {
 		}
 		older.list("Arith", 1, "a", "b")
 		newer.list("Arith", 1, "b", "c")
-		e := &ear{}
-		stop := j.Watch("Arith", e.hear)
+		e := &listener{}
+		stop := j.Watch("Arith", e.take)
 		defer stop()
 		time.Sleep(time.Second)
 		expect(t, e, "[a b c]")
@@ -488,7 +488,7 @@ func TestJoin(t *testing.T) {
 }
 
 // TestDocumentGone: a registry that has lost its data does not take the rules from
-// anybody at once.
+// clients at once.
 func TestDocumentGone(t *testing.T) {
 	dir := t.TempDir()
 	run := func(t *testing.T, f func(d *scripted, told func() string)) {
@@ -525,7 +525,7 @@ func TestDocumentGone(t *testing.T) {
 		d.lose()
 		check(t, "lost", told(), "good true")
 		time.Sleep(DefaultProtect - time.Second)
-		check(t, "just before it is believed", told(), "good true")
+		check(t, "just before it is accepted", told(), "good true")
 		if err := d.Store(t.Context(), "rules/Arith", []byte("again"), 0); err != nil {
 			t.Fatal(err)
 		}
@@ -544,7 +544,7 @@ func TestDocumentGone(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		check(t, "lost when it is back", told(), "good true")
 		time.Sleep(DefaultProtect)
-		check(t, "believed", told(), " false")
+		check(t, "accepted", told(), " false")
 	})
 	run(t, func(d *scripted, told func() string) {
 		check(t, "at first", told(), "good false")

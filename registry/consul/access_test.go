@@ -52,7 +52,7 @@ func TestAccess(t *testing.T) {
 			for what, err := range operations(t, openDriver(t, Config{Address: s.address, Token: test.token})) {
 				want, denied := test.lacks[what]
 				if what == "Refresh" && test.token == "" {
-					// Consul shows nothing to whom it knows nothing of.
+					// Without a token Consul shows nothing.
 					if !errors.Is(err, registry.ErrLost) {
 						t.Errorf("Refresh: %v, want ErrLost", err)
 					}

@@ -128,7 +128,7 @@ func newDriver(cfg Config) (*driver, error) {
 		MaxIdleConnsPerHost: idlePerHost,
 		IdleConnTimeout:     idleTimeout,
 		ForceAttemptHTTP2:   true,
-		// All goes over one connection of HTTP/2, and nobody else would notice its death.
+		// All goes over one connection of HTTP/2, whose loss nothing else would notice.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
 	}
 	conf := &api.Config{Address: cfg.Address, Token: cfg.Token, Namespace: cfg.Namespace, Transport: transport}
@@ -143,7 +143,7 @@ func newDriver(cfg Config) (*driver, error) {
 	if t, ok := conf.HttpClient.Transport.(*http.Transport); ok {
 		conf.HttpClient.Transport = limited{t, maxReply}
 	}
-	// An agent redirects nobody, and who does must not get the token.
+	// An agent does not redirect. A server that does must not get the token.
 	conf.HttpClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 	name := []string{"consul", conf.Address}

@@ -116,7 +116,7 @@ func TestList(t *testing.T) {
 		{"a service in small letters", []*api.ServiceEntry{entry(small, 1), entry(arith, 5)}, []string{arith.Address}, nil},
 		{"an address that is none", []*api.ServiceEntry{entry(broken, 5)}, nil, []string{arith.ID}},
 		{
-			"one that somebody else has registered",
+			"one that another program has registered",
 			[]*api.ServiceEntry{{Service: &api.AgentService{ID: "web", Service: "weft-Arith"}}, entry(arith, 5)},
 			[]string{arith.Address}, []string{"web"},
 		},

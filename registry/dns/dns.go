@@ -1,5 +1,5 @@
 // Package dns finds servers in the Domain Name System. Servers do not register
-// themselves there: whoever runs the zone, or the cluster, lists them.
+// themselves there: they are listed by the operator of the zone, or by the cluster.
 //
 //	r, err := dns.New(dns.Config{
 //		Name: func(service string) string { return "_" + service + "._tcp.example.com" },
@@ -41,9 +41,9 @@
 //
 // # Trust
 //
-// Plain DNS proves nothing about who answers. Ports and identifiers are random, and
+// Plain DNS does not authenticate servers. Ports and identifiers are random, and
 // answers that do not fit the question are ignored; where that is not enough, ask a
-// resolver on this machine that validates, and let TLS prove who the servers are.
+// resolver on this machine that validates, and let TLS authenticate the servers.
 package dns
 
 import (
@@ -64,7 +64,7 @@ const (
 	DefaultMaxTTL = time.Minute
 )
 
-// Config says what to ask, and whom.
+// Config says what to ask, and which servers.
 type Config struct {
 	// Name returns the domain name under which a service is listed, in full: search
 	// lists do not apply. It may be called at the same time.

@@ -115,7 +115,7 @@ func TestHostileStreams(t *testing.T) {
 	}
 }
 
-// Records that nobody asked for change nothing.
+// Records that were not asked for change nothing.
 func TestForeignRecords(t *testing.T) {
 	d := newTestDriver(t, Config{}, serve(t, func(query dnsmessage.Message, _ string) [][]byte {
 		return [][]byte{respond(query, func(m *dnsmessage.Message) {

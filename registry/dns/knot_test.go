@@ -65,7 +65,7 @@ zone:
   - domain: weft.test
     file: zone
 `, k.dir, port))
-	write(t, filepath.Join(k.dir, "zone"), k.zone())
+	write(t, filepath.Join(k.dir, "zone"), k.zoneLocked())
 	k.Process = registrytest.NewProcess(t, registrytest.Program{
 		Name: "knotd", Path: registrytest.Find(t, "knotd"), Args: []string{"-c", config},
 		Ready: func(ctx context.Context) error {
@@ -104,14 +104,14 @@ func (k *knot) publish(t *testing.T, service string, instances []weft.Instance) 
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.services[service] = instances
-	k.reload(t)
+	k.reloadLocked(t)
 }
 
-// reload makes the server read the zone. k.mu is held.
-func (k *knot) reload(t *testing.T) {
+// reloadLocked makes the server read the zone.
+func (k *knot) reloadLocked(t *testing.T) {
 	t.Helper()
 	path := filepath.Join(k.dir, "zone")
-	write(t, path+".new", k.zone())
+	write(t, path+".new", k.zoneLocked())
 	if err := os.Rename(path+".new", path); err != nil {
 		t.Fatal(err)
 	}
@@ -122,8 +122,8 @@ func (k *knot) reload(t *testing.T) {
 	}
 }
 
-// zone is the zone as a file. k.mu is held.
-func (k *knot) zone() string {
+// zoneLocked is the zone as a file.
+func (k *knot) zoneLocked() string {
 	k.serial++
 	var b strings.Builder
 	fmt.Fprintf(&b, "$ORIGIN weft.test.\n$TTL %d\n@ SOA ns admin %d 3600 600 86400 1\n@ NS ns\nns A 127.0.0.1\n", k.ttl, k.serial)
@@ -249,7 +249,7 @@ _away._tcp 6 SRV 10 1 8972 host.elsewhere.example.
 	for n := range 300 {
 		k.extra += fmt.Sprintf("_many._tcp 30 SRV 10 1 %d two\n", 10000+n)
 	}
-	k.reload(t)
+	k.reloadLocked(t)
 	k.mu.Unlock()
 	tests := []struct {
 		name, domain string

@@ -83,7 +83,7 @@ type host struct {
 }
 
 // errForeign says that a message is no answer to the question that was asked. It may
-// be late, or made up by somebody who guesses.
+// be late, or forged.
 var errForeign = errors.New("a message that does not answer the question")
 
 var errReferral = errors.New("a referral to other servers: it neither knows the name nor recurses; ask one that does")

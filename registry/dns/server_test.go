@@ -26,7 +26,7 @@ func code(c dnsmessage.RCode) reply {
 	}
 }
 
-// closed is an address at which nobody answers.
+// closed is an address at which nothing answers.
 func closed(t *testing.T) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func closed(t *testing.T) string {
 func TestNextServer(t *testing.T) {
 	tests := []struct {
 		name  string
-		first reply // nil: nobody listens
+		first reply // nil: nothing listens
 	}{
 		{"down", nil},
 		{"silent", func(dnsmessage.Message, string) [][]byte { return nil }},

@@ -88,7 +88,7 @@ func (a *access) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 	}
 	defer a.unlock()
 	if !a.known {
-		if err := a.logIn(ctx); err != nil {
+		if err := a.logInLocked(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -98,8 +98,8 @@ func (a *access) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 	return map[string]string{rpctypes.TokenFieldNameGRPC: a.token}, nil
 }
 
-// logIn gets a token. The lock is held.
-func (a *access) logIn(ctx context.Context) error {
+// logInLocked gets a token.
+func (a *access) logInLocked(ctx context.Context) error {
 	reply, err := a.client.Authenticate(ctx, &pb.AuthenticateRequest{Name: a.username, Password: a.password})
 	switch {
 	case err == nil:

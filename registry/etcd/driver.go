@@ -46,8 +46,8 @@ var (
 )
 
 const (
-	// A silent connection with a call on it is asked for a sign of life; etcd cuts
-	// off who asks more often than every five seconds.
+	// A silent connection with a call on it is asked for a sign of life; etcd closes
+	// connections that ask more often than every five seconds.
 	keepAliveTime    = 10 * time.Second
 	keepAliveTimeout = 3 * time.Second
 	// maxBackoff is the longest time between two attempts to connect to a member.
@@ -136,7 +136,7 @@ func seconds(ttl time.Duration) int64 {
 }
 
 // Refresh renews the lease, which etcd does for as long as it was granted, if the
-// instance still has it: it may have been deleted, or put by somebody else.
+// instance still has it: it may have been deleted, or put by another process.
 func (d *driver) Refresh(ctx context.Context, instance weft.Instance, _ time.Duration) error {
 	key := d.keys.instance(instance.Service, instance.ID)
 	l, ok := d.lookup(key)
@@ -182,8 +182,8 @@ func (d *driver) keepAlive(ctx context.Context, id clientv3.LeaseID) error {
 	return nil
 }
 
-// Delete revokes the lease, and with it the instance, unless somebody else has put
-// one in its place. What this process has not put is deleted by its key.
+// Delete revokes the lease, and with it the instance, unless another process has
+// put one in its place. What this process has not put is deleted by its key.
 func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 	key := d.keys.instance(instance.Service, instance.ID)
 	l, ok := d.lookup(key)

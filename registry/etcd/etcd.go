@@ -4,7 +4,7 @@
 //	server := weft.NewServer(&weft.ServerConfig{Registry: reg})
 //	client, err := cluster.New(&cluster.Config{Registry: reg})
 //
-// The command "weft up" is an etcd for those who have none.
+// The command "weft up" runs an etcd.
 //
 // # What is in etcd
 //

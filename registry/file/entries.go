@@ -150,7 +150,7 @@ func (e *entries) load(name string, info fs.FileInfo) (known, error) {
 	case err != nil:
 		return k, err
 	}
-	// The times of entries are set to the nanosecond by who writes them, so no two
+	// The times of entries are set to the nanosecond by their writers, so no two
 	// versions have the same.
 	k.stamp = stamp{info: info, settled: true}
 	var head struct {

@@ -38,8 +38,9 @@
 // people can write, too.
 //
 // Characters of names that are not a to z, A to Z, 0 to 9, '-', '_' and '.' are written
-// as %XX, and long names are cut and end in a hash. The folder belongs to whose servers
-// write there, and others can read it; who can write there decides where calls go. It
+// as %XX, and long names are cut and end in a hash. The folder belongs to the user of the
+// servers that write there, and others can read it; every process that can write there
+// decides where calls go. It
 // may be deleted at any time: servers that run are back within a third of their TTL.
 //
 // # Limits

@@ -191,7 +191,7 @@ func TestLinks(t *testing.T) {
 	until("b", "")
 }
 
-// TestDeletedFolder: servers whose entries somebody deletes, with the folder they were
+// TestDeletedFolder: servers whose entries are deleted, with the folder they were
 // in, are soon there again.
 func TestDeletedFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "weft")
@@ -210,7 +210,7 @@ func TestDeletedFolder(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	// It may be back before anybody has looked, so the file is waited for.
+	// It may be back before it is looked at, so the file is waited for.
 	entry := open(t, path).entries("Arith").path("a")
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		_, err := os.Stat(entry)
@@ -261,7 +261,7 @@ func TestWrongAtTheStart(t *testing.T) {
 	}
 }
 
-// TestBoth: the file and those who registered themselves make one list.
+// TestBoth: the file and the servers that registered themselves make one list.
 func TestBoth(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.json")
 	write(t, path, `{"services": {"Arith": [{"id": "a", "address": "tcp://10.0.0.1:1"}, {"id": "c", "address": "tcp://10.0.0.3:1"}]}}`)
@@ -338,7 +338,7 @@ func TestSweep(t *testing.T) {
 	put("dead", -2*sweepAfter)
 	put("late", -sweepAfter/2)
 	dir := d.entries("Arith").dir
-	for _, name := range []string{newPrefix + "1", "README"} { // what died with its writer, and what is somebody's
+	for _, name := range []string{newPrefix + "1", "README"} { // left by a writer that died, and by another program
 		path := filepath.Join(dir, name)
 		write(t, path, "x")
 		old := time.Now().Add(-2 * sweepAfter)
@@ -391,7 +391,7 @@ func TestDocumentByHand(t *testing.T) {
 		t.Error("the change was not seen")
 	}
 	if err := d.Store(t.Context(), "rules/Arith", []byte("three"), before.Version); !errors.Is(err, registry.ErrConflict) {
-		t.Errorf("Store over what somebody wrote returned %v, want ErrConflict", err)
+		t.Errorf("Store over what was written by hand returned %v, want ErrConflict", err)
 	}
 	cancel()
 	<-ended

@@ -12,7 +12,7 @@ import (
 // long as it takes to write one small file.
 const staleAfter = 10 * time.Second
 
-// tryLock returns nil for unlock when somebody else has the lock. The lock is that the
+// tryLock returns nil for unlock when another process has the lock. The lock is that the
 // file is there, since these systems have no other way in the standard library.
 func tryLock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// tryLock returns nil for unlock when somebody else has the lock. The system gives the
-// lock of a process back that dies, so it is never stale.
+// tryLock returns nil for unlock when another process has the lock. The system
+// releases the lock of a process that dies, so it is never stale.
 func tryLock(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {

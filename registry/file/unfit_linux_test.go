@@ -12,7 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// TestPipe: nothing waits for somebody to write into a pipe.
+// TestPipe: nothing waits for the writer of a pipe.
 func TestPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.json")
 	d := open(t, path)
@@ -89,7 +89,7 @@ func listed(d *driver, e *entries) string {
 	return text
 }
 
-// asNobody runs f without the rights of root, who may read everything.
+// asNobody runs f without the rights of root, which may read everything.
 func asNobody(t *testing.T, f func() string) string {
 	t.Helper()
 	if os.Geteuid() != 0 {

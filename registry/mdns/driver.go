@@ -48,8 +48,8 @@ type session struct {
 
 var errClosed = errors.New("mdns: the driver is closed")
 
-// open makes sure that there is a session. d.mu is held.
-func (d *driver) open() error {
+// openLocked makes sure that there is a session.
+func (d *driver) openLocked() error {
 	if d.closed {
 		return errClosed
 	}
@@ -69,8 +69,8 @@ func (d *driver) open() error {
 	return nil
 }
 
-// end ends a session. d.mu is held.
-func (d *driver) end(s *session, err error) {
+// endLocked ends a session.
+func (d *driver) endLocked(s *session, err error) {
 	if d.session == s {
 		d.session = nil
 		s.err = err
@@ -79,7 +79,7 @@ func (d *driver) end(s *session, err error) {
 	}
 }
 
-// listen hears what is said.
+// listen reads what is announced and asked.
 func (d *driver) listen(s *session) {
 	defer d.wg.Done()
 	buffer := make([]byte, 64<<10)
@@ -88,37 +88,37 @@ func (d *driver) listen(s *session) {
 		if err != nil {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			d.end(s, err)
+			d.endLocked(s, err)
 			return
 		}
 		m, err := parse(p.message)
 		if err != nil {
-			continue // whoever is on the network can send anything
+			continue // every machine of the network can send anything
 		}
 		d.mu.Lock()
-		if d.session == s && s.socket.hears(p.link) {
-			d.asked(m)
+		if d.session == s && s.socket.listens(p.link) {
+			d.askedLocked(m)
 			if p.proper {
-				d.told(m)
+				d.toldLocked(m)
 			}
 		}
 		d.mu.Unlock()
 	}
 }
 
-// told takes what is announced. d.mu is held.
-func (d *driver) told(m message) {
+// toldLocked takes what is announced.
+func (d *driver) toldLocked(m message) {
 	for i, r := range m.records {
-		d.compare(r, m.ttls[i])
+		d.compareLocked(r, m.ttls[i])
 		for w := range d.watches {
-			w.hear(r, m.ttls[i])
+			w.takeLocked(r, m.ttls[i])
 		}
 	}
 }
 
-// send multicasts a message. d.mu is held.
-func (d *driver) send(message []byte) error {
-	if err := d.open(); err != nil {
+// sendLocked multicasts a message.
+func (d *driver) sendLocked(message []byte) error {
+	if err := d.openLocked(); err != nil {
 		return err
 	}
 	return d.session.socket.send(message)
@@ -135,17 +135,17 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.publish(r, ttl)
+	return d.publishLocked(r, ttl)
 }
 
 // Refresh announces an instance once more. Another speaker may just have withdrawn it,
-// so it is only there when its announcement has been heard and nothing else before.
+// so it is only there when its announcement has come back and nothing else before.
 func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	d.mu.Lock()
-	p, heard, err := d.renew(instanceLabel(instance.Service, instance.ID), ttl)
+	p, back, err := d.renewLocked(instanceLabel(instance.Service, instance.ID), ttl)
 	d.mu.Unlock()
 	if err != nil {
 		return err
@@ -153,14 +153,14 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 	timer := time.NewTimer(echoWait)
 	defer timer.Stop()
 	select {
-	case <-heard:
+	case <-back:
 	case <-timer.C: // it may have been lost on its way back
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.confirm(p)
+	return d.confirmLocked(p)
 }
 
 // Delete says goodbye to an instance, at once and twice more.
@@ -170,7 +170,7 @@ func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.withdraw(record{label: instanceLabel(instance.Service, instance.ID), subtype: subtype(instance.Service)})
+	return d.withdrawLocked(record{label: instanceLabel(instance.Service, instance.ID), subtype: subtype(instance.Service)})
 }
 
 // Close gives the socket back. Without a goodbye, what was published expires.
@@ -178,7 +178,7 @@ func (d *driver) Close() error {
 	d.mu.Lock()
 	d.closed = true
 	if d.session != nil {
-		d.end(d.session, errClosed)
+		d.endLocked(d.session, errClosed)
 	}
 	d.mu.Unlock()
 	d.wg.Wait()

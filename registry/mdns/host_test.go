@@ -203,7 +203,7 @@ func encoded(t *testing.T, i weft.Instance) string {
 	return string(value)
 }
 
-// The client and the servers are processes of two hosts, with nothing but a cable
+// The client and the servers are processes of two hosts, with nothing but a network
 // between them.
 func TestTwoHosts(t *testing.T) {
 	t.Parallel()
@@ -222,7 +222,7 @@ func TestTwoHosts(t *testing.T) {
 	// It is announced in fragments.
 	two := l.start(t, 1, server("two", 60))
 	client.until(t, "sees one/7/0 two/7/60", patience)
-	// Somebody who comes later asks.
+	// A client that comes later asks.
 	late := l.start(t, 0, "client")
 	late.until(t, "sees one/7/0 two/7/60", patience)
 

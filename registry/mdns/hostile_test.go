@@ -17,14 +17,14 @@ import (
 	"golang.org/x/net/ipv4"
 )
 
-// stranger is somebody on the network who says what the test wants.
+// stranger is a machine of the network that sends what the test wants.
 type stranger struct {
 	socket *socket
 	wg     sync.WaitGroup
 
-	mu    sync.Mutex
-	heard []message
-	at    []time.Time
+	mu       sync.Mutex
+	received []message
+	at       []time.Time
 }
 
 func newStranger(t *testing.T) *stranger {
@@ -54,7 +54,7 @@ func (s *stranger) listen() {
 		}
 		if m, err := parse(p.message); err == nil {
 			s.mu.Lock()
-			s.heard, s.at = append(s.heard, m), append(s.at, time.Now())
+			s.received, s.at = append(s.received, m), append(s.at, time.Now())
 			s.mu.Unlock()
 		}
 	}
@@ -87,7 +87,7 @@ func (s *stranger) announced(label string) []time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []time.Time
-	for n, m := range s.heard {
+	for n, m := range s.received {
 		for _, r := range m.records {
 			if r.label == label {
 				all = append(all, s.at[n])
@@ -167,7 +167,7 @@ func TestGarbage(t *testing.T) {
 		spoiled[n] ^= 0x40
 		s.say(t, spoiled, nil)
 	}
-	// An entry whose name is right and whose content is not.
+	// An entry with a right name and a wrong content.
 	for id, value := range map[string]string{
 		"no JSON": "}", "empty": "", "wrong ID": `{"service":"` + name + `","id":"other"}`,
 		"incomplete": `{"service":"` + name + `","id":"incomplete"}`,
@@ -185,26 +185,26 @@ func TestGarbage(t *testing.T) {
 
 func TestTooManyInstances(t *testing.T) {
 	d := newDriver(nil)
-	w := &watch{d: d, service: "Arith", label: serviceLabel("Arith"), changed: make(chan struct{}, 1), heard: make(map[string]*heard)}
+	w := &watch{d: d, service: "Arith", label: serviceLabel("Arith"), changed: make(chan struct{}, 1), all: make(map[string]*announced)}
 	d.watches[w] = struct{}{}
 	var m message
-	for n := range maxHeard + 50 {
+	for n := range maxAnnounced + 50 {
 		r, err := newRecord(instance("Arith", fmt.Sprint(n)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		m.records, m.ttls = append(m.records, r), append(m.ttls, time.Minute)
 	}
-	d.told(m)
-	list := w.list()
-	if len(list.Instances) != maxHeard || len(list.Invalid) != 1 || !errors.Is(list.Invalid[0].Err, errFull) {
-		t.Errorf("the list has %d instances and %v, want %d and that there are too many", len(list.Instances), list.Invalid, maxHeard)
+	d.toldLocked(m)
+	list := w.listLocked()
+	if len(list.Instances) != maxAnnounced || len(list.Invalid) != 1 || !errors.Is(list.Invalid[0].Err, errFull) {
+		t.Errorf("the list has %d instances and %v, want %d and that there are too many", len(list.Instances), list.Invalid, maxAnnounced)
 	}
 	m.ttls[0] = 0 // a goodbye makes room
-	d.told(message{records: m.records[:1], ttls: m.ttls[:1]})
-	d.told(message{records: m.records[maxHeard:][:1], ttls: m.ttls[maxHeard:][:1]})
-	if list = w.list(); len(list.Instances) != maxHeard || len(list.Invalid) != 0 {
-		t.Errorf("after one has gone and one has come, the list has %d instances and %v, want %d", len(list.Instances), list.Invalid, maxHeard)
+	d.toldLocked(message{records: m.records[:1], ttls: m.ttls[:1]})
+	d.toldLocked(message{records: m.records[maxAnnounced:][:1], ttls: m.ttls[maxAnnounced:][:1]})
+	if list = w.listLocked(); len(list.Instances) != maxAnnounced || len(list.Invalid) != 0 {
+		t.Errorf("after one has gone and one has come, the list has %d instances and %v, want %d", len(list.Instances), list.Invalid, maxAnnounced)
 	}
 }
 
@@ -296,7 +296,7 @@ func TestManyQuestions(t *testing.T) {
 		if err != nil || len(asked.questions) != 1000 {
 			t.Fatalf("%d questions, %v, want 1000", len(asked.questions), err)
 		}
-		d.asked(asked)
+		d.askedLocked(asked)
 		least = min(least, time.Since(began))
 	}
 	if least > 100*time.Millisecond {
@@ -307,10 +307,10 @@ func TestManyQuestions(t *testing.T) {
 	}
 }
 
-// However often somebody asks, a record is announced once a second at most, but is
+// However often clients ask, a record is announced once a second at most, but is
 // announced.
 func TestAnswersAreRare(t *testing.T) {
-	// Not beside others, which would change when this one hears something.
+	// Not beside others, which would change when this one receives something.
 	s, d, name := newStranger(t), driverOf(t), service(t)
 	if err := d.Put(t.Context(), instance(name, "one"), time.Minute); err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestAnswersAreRare(t *testing.T) {
 		s.say(t, packed, err)
 		time.Sleep(5 * time.Millisecond)
 	}
-	// On a busy machine some are heard late, so single pauses say nothing. One more is
+	// On a busy machine some are received late, so single pauses say nothing. One more is
 	// the first, and one may be at the end.
 	took := time.Since(began)
 	if n := len(s.announced(label)); n > int(took/spacing)+2 {
@@ -334,7 +334,7 @@ func TestAnswersAreRare(t *testing.T) {
 	}
 }
 
-// What somebody asks, and knows already.
+// What a client asks, and knows already.
 func TestQuestions(t *testing.T) {
 	label := instanceLabel("Arith", "one")
 	tests := []struct {
@@ -356,7 +356,7 @@ func TestQuestions(t *testing.T) {
 		{"the port", []question{{instanceName(label), dnsmessage.TypeSRV}}, 0, true},
 		{"the address", []question{{hostName(label), dnsmessage.TypeA}}, 0, true},
 		{"second of two", []question{{"x.local.", dnsmessage.TypeA}, {domain, dnsmessage.TypePTR}}, 0, true},
-		{"somebody else", []question{{"printer._ipp._tcp.local.", dnsmessage.TypePTR}}, 0, false},
+		{"another type of service", []question{{"printer._ipp._tcp.local.", dnsmessage.TypePTR}}, 0, false},
 		{"nothing", nil, 0, false},
 	}
 	for _, test := range tests {
@@ -388,7 +388,7 @@ func TestQuestions(t *testing.T) {
 				t.Fatal(err)
 			}
 			asked := time.Now()
-			d.asked(got)
+			d.askedLocked(got)
 			done := time.Now()
 			if got := !p.due.IsZero(); got != test.want {
 				t.Fatalf("it is answered: %t, want %t", got, test.want)
@@ -400,14 +400,15 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// Of two who announce the same instance, the later one counts, for the other too.
+// Of two servers that announce the same instance, the later one counts, for the other
+// too.
 func TestRivals(t *testing.T) {
 	mine := instance("Arith", "one")
 	theirs := mine
 	theirs.Weight = 9
 	tests := []struct {
 		name  string
-		heard bool // its own announcement came back before
+		back  bool // its own announcement came back before
 		what  weft.Instance
 		ttl   time.Duration
 		stays bool
@@ -431,15 +432,15 @@ func TestRivals(t *testing.T) {
 			d := newDriver(nil)
 			r.writer, r.version = d.id, 1
 			d.own[r.label] = &published{record: r, gone: test.gone, expires: time.Now().Add(time.Minute)}
-			if test.heard {
-				d.compare(r, time.Minute)
+			if test.back {
+				d.compareLocked(r, time.Minute)
 			}
 			other, err := newRecord(test.what)
 			if err != nil {
 				t.Fatal(err)
 			}
 			other.writer = "other"
-			d.compare(other, test.ttl)
+			d.compareLocked(other, test.ttl)
 			if _, stays := d.own[r.label]; stays != test.stays {
 				t.Errorf("it is still announced: %t, want %t", stays, test.stays)
 			}
@@ -467,7 +468,7 @@ func TestReplacedByAnother(t *testing.T) {
 	for list := until(t, all, 1, 0); list.Instances[0].Weight != 9; {
 		list = until(t, all, 1, 0)
 	}
-	// In the worst case it was refreshed before the replacement was heard.
+	// In the worst case it was refreshed before the replacement arrived.
 	deadline := time.Now().Add(patience)
 	for {
 		err := one.Refresh(t.Context(), old, time.Minute)
@@ -560,7 +561,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// FuzzParse reads what could come from anybody, and makes a list of it.
+// FuzzParse reads what could come from any machine, and makes a list of it.
 func FuzzParse(f *testing.F) {
 	for _, i := range []weft.Instance{instance("Arith", "one"), instance("Größe", "/")} {
 		r, err := newRecord(i)
@@ -591,17 +592,17 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.own[r.label] = &published{record: r, expires: time.Now().Add(time.Minute), heard: true}
-		w := &watch{d: d, service: "Arith", label: serviceLabel("Arith"), changed: make(chan struct{}, 1), heard: make(map[string]*heard)}
+		d.own[r.label] = &published{record: r, expires: time.Now().Add(time.Minute), back: true}
+		w := &watch{d: d, service: "Arith", label: serviceLabel("Arith"), changed: make(chan struct{}, 1), all: make(map[string]*announced)}
 		d.watches[w] = struct{}{}
-		d.asked(m)
-		d.told(m)
+		d.askedLocked(m)
+		d.toldLocked(m)
 		for _, ttl := range m.ttls {
 			if ttl < 0 || ttl > maxTTL {
 				t.Fatalf("a time to live of %v", ttl)
 			}
 		}
-		for _, i := range w.list().Instances {
+		for _, i := range w.listLocked().Instances {
 			if err := i.Check(); err != nil || i.Service != "Arith" {
 				t.Fatalf("an instance of %q, %v", i.Service, err)
 			}

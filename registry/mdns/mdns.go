@@ -5,8 +5,8 @@
 //
 // It is for the machines of one network segment: a desk, a lab, a factory floor.
 // Multicast goes no further, and many clouds and wireless networks do not let it
-// through at all. Whoever is on the segment can announce anything: let TLS prove who
-// the servers are.
+// through at all. Every machine of the segment can announce anything: let TLS
+// authenticate the servers.
 //
 // # What is on the wire
 //
@@ -23,7 +23,7 @@
 //	arith-0123456789abcdef-[digest].local.            A     or AAAA, if the address is an IP address
 //
 // Services and IDs can be any text, which names of DNS cannot: names have digests of
-// them, of which nobody else makes the same. They are therefore not probed for.
+// them, which nothing else makes. They are therefore not probed for.
 //
 // A server multicasts its records when it registers, again one and three seconds
 // later, whenever the registration is refreshed, and upon a question, but then at

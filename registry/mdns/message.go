@@ -33,8 +33,8 @@ const (
 // record is an instance as it is announced.
 type record struct {
 	label   string
-	subtype string // the name under which those who look for its service ask
-	writer  string // who announces it
+	subtype string // the name by which clients of its service ask
+	writer  string // the server that announces it
 	version uint64 // how many times that one has published something
 	value   []byte // JSON
 
@@ -177,7 +177,7 @@ func point(b *dnsmessage.Builder, from, to string, ttl uint32) error {
 
 // query makes the message that asks for the instances of a service, except for those
 // that are known, given by label with the seconds that they are still good. Those that
-// do not fit are left out, and hence heard of once more.
+// do not fit are left out, and hence announced once more.
 func query(service string, known map[string]uint32) ([]byte, error) {
 	name, err := dnsmessage.NewName(subtype(service))
 	if err != nil {
@@ -245,9 +245,9 @@ func parse(packed []byte) (message, error) {
 	// section 12.1).
 	err = errors.Join(
 		p.SkipAllQuestions(),
-		each(p.AnswerHeader, func(h dnsmessage.ResourceHeader) error { return m.hear(&p, h, p.SkipAnswer) }),
+		each(p.AnswerHeader, func(h dnsmessage.ResourceHeader) error { return m.add(&p, h, p.SkipAnswer) }),
 		p.SkipAllAuthorities(),
-		each(p.AdditionalHeader, func(h dnsmessage.ResourceHeader) error { return m.hear(&p, h, p.SkipAdditional) }),
+		each(p.AdditionalHeader, func(h dnsmessage.ResourceHeader) error { return m.add(&p, h, p.SkipAdditional) }),
 	)
 	return m, err
 }
@@ -294,8 +294,8 @@ func (m *message) know(p *dnsmessage.Parser, h dnsmessage.ResourceHeader) error 
 	return err
 }
 
-// hear reads one record of a response.
-func (m *message) hear(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, skip func() error) error {
+// add reads one record of a response.
+func (m *message) add(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, skip func() error) error {
 	label, ok := labelOf(h.Name.String())
 	if !ok || !ours(h) || h.Type != dnsmessage.TypeTXT {
 		return skip()

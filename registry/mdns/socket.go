@@ -26,7 +26,7 @@ const (
 // group is the address to which everything is sent.
 func group() *net.UDPAddr { return &net.UDPAddr{IP: net.IPv4(224, 0, 0, 251), Port: port} }
 
-// socket sends to and hears the multicast group on some interfaces. Other processes of
+// socket sends to and receives from the multicast group on some interfaces. Other processes of
 // this machine use the same port.
 type socket struct {
 	conn   *ipv4.PacketConn
@@ -53,8 +53,8 @@ func openSocket(names []string) (*socket, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("mdns: %w", err), conn.Close())
 	}
-	// Not every system can tell where a packet came from, and whom it was sent to; then
-	// all are heard.
+	// Not every system can tell where a packet came from, and where it was sent to;
+	// then all are taken.
 	_ = conn.SetControlMessage(ipv4.FlagInterface|ipv4.FlagDst, true)
 	s := &socket{conn: conn, names: names, joined: map[int]bool{links[0].Index: true}}
 	if err := s.look(); err != nil {
@@ -117,7 +117,7 @@ func (s *socket) look() error {
 	}
 	for _, link := range links {
 		if !s.joined[link.Index] {
-			// If it fails, nothing is heard there, and sending says so as well.
+			// If it fails, nothing is received there, and sending says so as well.
 			s.joined[link.Index] = s.conn.JoinGroup(&link, group()) == nil
 		}
 	}
@@ -177,10 +177,10 @@ func (s *socket) receive(buffer []byte) (packet, error) {
 	}
 }
 
-// hears tells whether packets of an interface are wanted: the system also hands over
+// listens tells whether packets of an interface are wanted: the system also hands over
 // what comes by those on which other processes listen. It must not be called while
 // send is.
-func (s *socket) hears(link int) bool {
+func (s *socket) listens(link int) bool {
 	return link == 0 || len(s.names) == 0 ||
 		slices.ContainsFunc(s.links, func(l net.Interface) bool { return l.Index == link })
 }

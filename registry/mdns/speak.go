@@ -15,7 +15,7 @@ const (
 	// spacing is the least time between two answers with the same record (RFC 6762,
 	// section 6).
 	spacing = time.Second
-	// Whoever is asked waits for a random time, so that not all answer at once.
+	// A server that is asked waits for a random time, so that not all answer at once.
 	leastDelay, mostDelay = 20 * time.Millisecond, 120 * time.Millisecond
 	// A long list is not sent faster than this, so that receivers can follow.
 	burst, burstEvery = 16, 10 * time.Millisecond
@@ -29,32 +29,32 @@ type published struct {
 	gone    bool      // it was withdrawn, and that is still repeated
 	expires time.Time // without another Refresh
 	sent    time.Time // when it was last announced
-	due     time.Time // when it is to be announced; zero: not before somebody asks
+	due     time.Time // when it is to be announced; zero: not before a client asks
 	repeats int       // how often it is announced without a question
 
-	// heard says that its announcement came back. All listeners hear everything in
-	// the same order, so what others say of the same instance counts if it is heard
-	// later than that, and has been overtaken if it is heard earlier.
-	heard bool
-	echo  chan struct{} // closed when it comes back the next time; nil: nobody waits
+	// back says that its announcement came back. All machines receive everything in
+	// the same order, so what another server says of the same instance counts if it
+	// arrives later than that, and is outdated if it arrives earlier.
+	back bool
+	echo chan struct{} // closed when it comes back the next time; nil: nothing waits
 	// withdrawn says that another speaker has withdrawn it.
 	withdrawn bool
 }
 
-// publish announces a record as the latest of its instance. d.mu is held.
-func (d *driver) publish(r record, ttl time.Duration) error {
+// publishLocked announces a record as the latest of its instance.
+func (d *driver) publishLocked(r record, ttl time.Duration) error {
 	d.version++
 	r.writer, r.version = d.id, d.version
 	p := &published{record: r, expires: time.Now().Add(ttl), repeats: repeats}
-	if err := d.announce(p); err != nil {
+	if err := d.announceLocked(p); err != nil {
 		return err
 	}
 	d.own[r.label] = p
 	return nil
 }
 
-// withdraw says goodbye to an instance, whoever has published it. d.mu is held.
-func (d *driver) withdraw(r record) error {
+// withdrawLocked announces the end of an instance, also of one of another server.
+func (d *driver) withdrawLocked(r record) error {
 	if old := d.own[r.label]; old != nil {
 		r = old.record
 		delete(d.own, r.label)
@@ -62,16 +62,15 @@ func (d *driver) withdraw(r record) error {
 	d.version++
 	r.writer, r.version = d.id, d.version
 	p := &published{record: r, gone: true, expires: time.Now().Add(time.Minute), repeats: repeats}
-	if err := d.announce(p); err != nil {
+	if err := d.announceLocked(p); err != nil {
 		return err
 	}
 	d.own[r.label] = p
 	return nil
 }
 
-// renew announces a published record, and returns what is closed when it is heard.
-// d.mu is held.
-func (d *driver) renew(label string, ttl time.Duration) (*published, <-chan struct{}, error) {
+// renewLocked announces a published record, and returns what is closed when it comes back.
+func (d *driver) renewLocked(label string, ttl time.Duration) (*published, <-chan struct{}, error) {
 	now := time.Now()
 	p := d.own[label]
 	if p == nil || p.gone || !now.Before(p.expires) {
@@ -81,31 +80,31 @@ func (d *driver) renew(label string, ttl time.Duration) (*published, <-chan stru
 	if p.echo == nil {
 		p.echo = make(chan struct{})
 	}
-	return p, p.echo, d.announce(p)
+	return p, p.echo, d.announceLocked(p)
 }
 
-// confirm tells whether a record that was renewed is still published. d.mu is held.
-func (d *driver) confirm(p *published) error {
+// confirmLocked tells whether a record that was renewed is still published.
+func (d *driver) confirmLocked(p *published) error {
 	switch {
 	case d.own[p.label] == p:
 		return nil
 	case p.withdrawn && d.own[p.label] == nil:
 		// The announcement came after the goodbye and has undone it.
-		return errors.Join(registry.ErrLost, d.withdraw(p.record))
+		return errors.Join(registry.ErrLost, d.withdrawLocked(p.record))
 	}
 	return registry.ErrLost
 }
 
-// announce sends a record now. d.mu is held.
-func (d *driver) announce(p *published) error {
+// announceLocked sends a record now.
+func (d *driver) announceLocked(p *published) error {
 	now := time.Now()
 	message, err := response([]record{p.record}, []uint32{p.ttl(now)})
 	if err == nil {
-		err = d.send(message)
+		err = d.sendLocked(message)
 	}
 	if err == nil {
 		p.wasSent(now)
-		d.wake()
+		d.wakeLocked()
 	}
 	return err
 }
@@ -128,16 +127,16 @@ func (p *published) wasSent(now time.Time) {
 	}
 }
 
-// wake tells the speaker to look what is due. d.mu is held.
-func (d *driver) wake() {
+// wakeLocked tells the speaker to look what is due.
+func (d *driver) wakeLocked() {
 	select {
 	case d.session.wake <- struct{}{}:
 	default:
 	}
 }
 
-// asked notes which records answer a query. d.mu is held.
-func (d *driver) asked(m message) {
+// askedLocked notes which records answer a query.
+func (d *driver) askedLocked(m message) {
 	if len(m.questions) == 0 {
 		return
 	}
@@ -156,22 +155,22 @@ func (d *driver) asked(m message) {
 			p.due = at
 		}
 	}
-	d.wake()
+	d.wakeLocked()
 }
 
-// compare holds what is said against what this driver has published: another speaker
-// may have replaced or withdrawn it. d.mu is held.
-func (d *driver) compare(r record, ttl time.Duration) {
+// compareLocked holds what is said against what this driver has published: another speaker
+// may have replaced or withdrawn it.
+func (d *driver) compareLocked(r record, ttl time.Duration) {
 	p := d.own[r.label]
 	switch {
 	case p == nil:
 	case r.writer == d.id:
-		p.heard = p.heard || r.version == p.version
+		p.back = p.back || r.version == p.version
 		if p.echo != nil && r.version == p.version {
 			close(p.echo)
 			p.echo = nil
 		}
-	case p.heard && (p.gone != (ttl == 0) || string(p.value) != string(r.value)):
+	case p.back && (p.gone != (ttl == 0) || string(p.value) != string(r.value)):
 		p.withdrawn = ttl == 0
 		delete(d.own, r.label)
 	}
@@ -192,21 +191,21 @@ func (d *driver) speak(s *session) {
 		d.mu.Lock()
 		wait := time.Hour
 		if d.session == s {
-			wait = d.speakUp(time.Now())
+			wait = d.speakUpLocked(time.Now())
 		}
 		d.mu.Unlock()
 		timer.Reset(wait)
 	}
 }
 
-// speakUp announces what is due, as much as receivers can take at once, and returns
-// when to look again. d.mu is held.
-func (d *driver) speakUp(now time.Time) time.Duration {
+// speakUpLocked announces what is due, as much as receivers can take at once, and returns
+// when to look again.
+func (d *driver) speakUpLocked(now time.Time) time.Duration {
 	var due []*published
 	for label, p := range d.own {
 		switch {
 		case !now.Before(p.expires), p.gone && p.due.IsZero():
-			delete(d.own, label) // nobody has refreshed it, or all have been told
+			delete(d.own, label) // it was not refreshed, or its end was announced
 		case !p.due.IsZero() && !now.Before(p.due):
 			due = append(due, p)
 		}
@@ -215,7 +214,7 @@ func (d *driver) speakUp(now time.Time) time.Duration {
 		if len(due) == 0 {
 			break
 		}
-		due = due[d.speakOne(due, now):]
+		due = due[d.speakOneLocked(due, now):]
 	}
 	next := now.Add(time.Hour)
 	if len(due) > 0 {
@@ -232,9 +231,9 @@ func (d *driver) speakUp(now time.Time) time.Duration {
 	return max(next.Sub(now), time.Millisecond)
 }
 
-// speakOne announces as many records as fit in a usual packet, at least one, and
-// returns how many. d.mu is held.
-func (d *driver) speakOne(due []*published, now time.Time) int {
+// speakOneLocked announces as many records as fit in a usual packet, at least one, and
+// returns how many.
+func (d *driver) speakOneLocked(due []*published, now time.Time) int {
 	var records []record
 	var ttls []uint32
 	var packed []byte
@@ -248,8 +247,8 @@ func (d *driver) speakOne(due []*published, now time.Time) int {
 		packed = longer
 		n++
 	}
-	// When it cannot be sent now, whoever refreshes the records is told.
-	_ = d.send(packed)
+	// When it cannot be sent now, Refresh of the records returns why.
+	_ = d.sendLocked(packed)
 	for _, p := range due[:n] {
 		p.wasSent(now)
 	}

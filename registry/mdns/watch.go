@@ -22,11 +22,11 @@ const (
 	confirmEvery = 9 * time.Second
 	// leastPause and mostPause are between two questions (RFC 6762, section 5.2).
 	leastPause, mostPause = time.Second, time.Minute
-	// maxHeard is how many instances of a service are kept.
-	maxHeard = 1024
+	// maxAnnounced is how many instances of a service are kept.
+	maxAnnounced = 1024
 )
 
-// watch is what is heard of one service. The mutex of its driver guards what is below
+// watch is what is announced of one service. The mutex of its driver guards what is below
 // it.
 type watch struct {
 	d       *driver
@@ -35,12 +35,12 @@ type watch struct {
 	changed chan struct{} // holds one when the list has changed
 
 	session *session
-	heard   map[string]*heard // by label
-	full    bool              // there were too many
+	all     map[string]*announced // by label
+	full    bool                  // there were too many
 }
 
-// heard is an instance that somebody has announced.
-type heard struct {
+// announced is an instance as a server has announced it.
+type announced struct {
 	value   []byte
 	ttl     time.Duration
 	expires time.Time
@@ -50,10 +50,10 @@ type heard struct {
 func (d *driver) Watch(ctx context.Context, service string, emit func(registry.List)) error {
 	w := &watch{
 		d: d, service: service, label: serviceLabel(service),
-		changed: make(chan struct{}, 1), heard: make(map[string]*heard),
+		changed: make(chan struct{}, 1), all: make(map[string]*announced),
 	}
 	d.mu.Lock()
-	err := d.open()
+	err := d.openLocked()
 	if err == nil {
 		w.session = d.session
 		d.watches[w] = struct{}{}
@@ -142,7 +142,7 @@ func (w *watch) step(t *timetable, now time.Time) (*registry.List, time.Time, er
 		if err := w.session.socket.look(); err != nil {
 			return nil, now, err
 		}
-		list = w.list()
+		list = w.listLocked()
 		t.emit, t.began = now.Add(confirmEvery), true
 	}
 	next := t.emit
@@ -157,9 +157,9 @@ func (w *watch) step(t *timetable, now time.Time) (*registry.List, time.Time, er
 // age forgets what has expired, and returns when to ask for what is about to.
 func (w *watch) age(now time.Time) (renew time.Time, gone bool) {
 	renew = now.Add(time.Hour)
-	for label, h := range w.heard {
+	for label, h := range w.all {
 		if !now.Before(h.expires) {
-			delete(w.heard, label)
+			delete(w.all, label)
 			gone = true
 		} else if at := h.expires.Add(-h.ttl / 5); at.Before(renew) {
 			renew = at
@@ -170,7 +170,7 @@ func (w *watch) age(now time.Time) (renew time.Time, gone bool) {
 
 // nextEnd returns when the first instance expires, if that is before a time.
 func (w *watch) nextEnd(before time.Time) time.Time {
-	for _, h := range w.heard {
+	for _, h := range w.all {
 		if h.expires.Before(before) {
 			before = h.expires
 		}
@@ -181,7 +181,7 @@ func (w *watch) nextEnd(before time.Time) time.Time {
 // ask asks for all instances but those that are known to be good for a while.
 func (w *watch) ask(now time.Time) error {
 	known := make(map[string]uint32)
-	for label, h := range w.heard {
+	for label, h := range w.all {
 		if left := h.expires.Sub(now); left > h.ttl/2 {
 			known[label] = uint32(left / time.Second)
 		}
@@ -190,22 +190,22 @@ func (w *watch) ask(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return w.d.send(message)
+	return w.d.sendLocked(message)
 }
 
-// hear takes what somebody announces. The driver's mutex is held.
-func (w *watch) hear(r record, ttl time.Duration) {
+// takeLocked takes what a server announces.
+func (w *watch) takeLocked(r record, ttl time.Duration) {
 	if !isOf(w.label, r.label) {
 		return
 	}
-	h := w.heard[r.label]
+	h := w.all[r.label]
 	switch {
 	case ttl == 0:
 		if h == nil {
 			return
 		}
-		delete(w.heard, r.label)
-	case h == nil && len(w.heard) >= maxHeard:
+		delete(w.all, r.label)
+	case h == nil && len(w.all) >= maxAnnounced:
 		if w.full {
 			return
 		}
@@ -214,7 +214,7 @@ func (w *watch) hear(r record, ttl time.Duration) {
 		h.ttl, h.expires = ttl, time.Now().Add(ttl)
 		return
 	default:
-		w.heard[r.label] = &heard{value: r.value, ttl: ttl, expires: time.Now().Add(ttl)}
+		w.all[r.label] = &announced{value: r.value, ttl: ttl, expires: time.Now().Add(ttl)}
 	}
 	select {
 	case w.changed <- struct{}{}:
@@ -222,13 +222,13 @@ func (w *watch) hear(r record, ttl time.Duration) {
 	}
 }
 
-var errFull = fmt.Errorf("mdns: more than %d instances are announced; the others are left out", maxHeard)
+var errFull = fmt.Errorf("mdns: more than %d instances are announced; the others are left out", maxAnnounced)
 
-// list makes a list of what was heard. The driver's mutex is held.
-func (w *watch) list() *registry.List {
+// listLocked makes a list of what was announced.
+func (w *watch) listLocked() *registry.List {
 	var list registry.List
-	for _, label := range slices.Sorted(maps.Keys(w.heard)) {
-		value := w.heard[label].value
+	for _, label := range slices.Sorted(maps.Keys(w.all)) {
+		value := w.all[label].value
 		var key struct {
 			ID string `json:"id"`
 		}

@@ -12,7 +12,7 @@ import (
 
 // Store is what registries keep in memory. Its methods may be called at the same
 // time. It needs no Close: it has no goroutines, and what has expired is dropped when
-// somebody looks.
+// the service is read.
 type Store struct {
 	mu        sync.Mutex
 	revision  uint64 // grows with every change
@@ -41,18 +41,17 @@ func NewStore() *Store {
 	}
 }
 
-// change counts a change and wakes all watches, of which a small program has few.
-// s.mu is held.
-func (s *Store) change() uint64 {
+// changeLocked counts a change and wakes all watches, of which a small program has few.
+func (s *Store) changeLocked() uint64 {
 	s.revision++
 	close(s.changed)
 	s.changed = make(chan struct{})
 	return s.revision
 }
 
-// live returns the entries of a service that have not expired, after it has dropped
-// the others; nil: there are none. s.mu is held.
-func (s *Store) live(name string, now time.Time) *service {
+// liveLocked returns the entries of a service that have not expired, after it has dropped
+// the others; nil: there are none.
+func (s *Store) liveLocked(name string, now time.Time) *service {
 	v := s.services[name]
 	if v == nil {
 		return nil
@@ -60,7 +59,7 @@ func (s *Store) live(name string, now time.Time) *service {
 	had := len(v.entries)
 	maps.DeleteFunc(v.entries, func(_ string, e entry) bool { return !now.Before(e.expires) })
 	if len(v.entries) != had {
-		v.revision = s.change()
+		v.revision = s.changeLocked()
 	}
 	if len(v.entries) == 0 {
 		delete(s.services, name)
@@ -73,13 +72,13 @@ func (s *Store) put(i weft.Instance, ttl time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	v := s.live(i.Service, now)
+	v := s.liveLocked(i.Service, now)
 	if v == nil {
 		v = &service{entries: make(map[string]entry)}
 		s.services[i.Service] = v
 	}
 	v.entries[i.ID] = entry{i.Clone(), now.Add(ttl)}
-	v.revision = s.change()
+	v.revision = s.changeLocked()
 }
 
 // refresh tells whether there was anything to refresh.
@@ -87,7 +86,7 @@ func (s *Store) refresh(name, id string, ttl time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	v := s.live(name, now)
+	v := s.liveLocked(name, now)
 	if v == nil {
 		return false
 	}
@@ -101,7 +100,7 @@ func (s *Store) refresh(name, id string, ttl time.Duration) bool {
 func (s *Store) delete(name, id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	v := s.live(name, time.Now())
+	v := s.liveLocked(name, time.Now())
 	if v == nil {
 		return
 	}
@@ -109,7 +108,7 @@ func (s *Store) delete(name, id string) {
 		return
 	}
 	delete(v.entries, id)
-	v.revision = s.change()
+	v.revision = s.changeLocked()
 	if len(v.entries) == 0 {
 		delete(s.services, name)
 	}
@@ -127,7 +126,7 @@ func (s *Store) view(name string) view {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var w view
-	if v := s.live(name, time.Now()); v != nil {
+	if v := s.liveLocked(name, time.Now()); v != nil {
 		w.revision = v.revision
 		for _, id := range slices.Sorted(maps.Keys(v.entries)) {
 			e := v.entries[id]
@@ -161,6 +160,6 @@ func (s *Store) store(name string, value []byte, version uint64) error {
 	if s.documents[name].Version != version {
 		return registry.ErrConflict
 	}
-	s.documents[name] = registry.Document{Value: slices.Clone(value), Version: s.change()}
+	s.documents[name] = registry.Document{Value: slices.Clone(value), Version: s.changeLocked()}
 	return nil
 }

@@ -34,8 +34,8 @@ func TestAccess(t *testing.T) {
 		name, user, password string
 		want                 string // in every error
 	}{
-		{"nobody", "", "", "403"},
-		{"an unknown user", "nobody", "password", `"nobody"`},
+		{"no user", "", "", "403"},
+		{"an unknown user", "unknown", "password", `"unknown"`},
 		{"a wrong password", "weft", "wrong", `"weft"`},
 		{"another group", "other", "password", "403"},
 	} {

@@ -17,10 +17,10 @@ import (
 // client speaks Nacos' HTTP API.
 type client struct {
 	bases              []*url.URL    // of the servers
-	turn               atomic.Uint32 // whose it is, modulo their number
+	turn               atomic.Uint32 // the index of the one that is asked, modulo their number
 	http               http.Client
 	username, password string
-	session            chan session // holds the one there is, unless somebody has taken it to log in
+	session            chan session // holds the one there is, unless a goroutine has taken it to log in
 	most               int64        // bytes of an answer; maxReply
 }
 
@@ -54,7 +54,7 @@ func newClient(cfg Config) (*client, error) {
 		}
 		c.bases = append(c.bases, base)
 	}
-	// Nacos redirects nobody, and who does must not get the token.
+	// Nacos does not redirect. A server that does must not get the token.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http.Transport = &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
@@ -64,7 +64,7 @@ func newClient(cfg Config) (*client, error) {
 		MaxIdleConnsPerHost: idlePerHost,
 		IdleConnTimeout:     idleTimeout,
 		ForceAttemptHTTP2:   true,
-		// All goes over one connection of HTTP/2, and nobody else would notice its death.
+		// All goes over one connection of HTTP/2, whose loss nothing else would notice.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingAfter},
 	}
 	return c, nil
@@ -326,7 +326,7 @@ func (c *client) forget(ctx context.Context, token string) bool {
 	}
 	defer func() { c.session <- s }()
 	switch {
-	case s.token != token: // somebody else was faster
+	case s.token != token: // another goroutine has logged in
 		return true
 	case time.Since(s.since) < loginEvery:
 		return false

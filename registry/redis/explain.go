@@ -19,7 +19,7 @@ func explain(err error) error {
 	case redis.IsOOMError(err):
 		return fmt.Errorf("%w (raise maxmemory)", err)
 	case strings.HasPrefix(err.Error(), "WRONGTYPE"):
-		return fmt.Errorf("%w (somebody else uses the key: use another Prefix)", err)
+		return fmt.Errorf("%w (another program uses the key: use another Prefix)", err)
 	}
 	return err
 }

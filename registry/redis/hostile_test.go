@@ -19,8 +19,8 @@ func TestHostileData(t *testing.T) {
 		run  func(t *testing.T, address string)
 	}{
 		{"a large value is an invalid entry beside the others", testLargeValue},
-		{"more instances than anybody has end a watch", testManyInstances},
-		{"more bytes than anybody has end a watch", testManyBytes},
+		{"more instances than are allowed end a watch", testManyInstances},
+		{"more bytes than are allowed end a watch", testManyBytes},
 		{"a strange revision is begun anew", testStrangeRevision},
 		{"a key of another kind is named", testWrongType},
 		{"a large document is refused", testLargeDocument},

@@ -116,7 +116,7 @@ func wrongForm(parts int) error {
 	return fmt.Errorf("an answer of %d parts is not of the form that the script gives it; is this a Redis?", parts)
 }
 
-// clone returns the list for somebody else to keep.
+// clone returns a copy of the list, which its receiver may keep.
 func (r *roll) clone() registry.List {
 	list := registry.List{Revision: r.list.Revision, Invalid: append([]registry.Invalid(nil), r.list.Invalid...)}
 	for _, i := range r.list.Instances {

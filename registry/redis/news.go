@@ -10,8 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// news hears the announcements of changes, on one connection for all that is watched.
-// It does its best and fails without a word: what it misses is seen at the next poll.
+// news receives the announcements of changes, on one connection for all that is watched.
+// It reports no failures: what it misses is seen at the next poll.
 type news struct {
 	client redis.UniversalClient
 	life   context.Context
@@ -30,7 +30,7 @@ func newNews(client redis.UniversalClient) *news {
 	return n
 }
 
-// close ends it. Nobody listens any more.
+// close ends it. There are no listeners any more.
 func (n *news) close() {
 	n.stop()
 	n.wg.Wait()
@@ -89,12 +89,12 @@ func (n *news) connection() {
 	p := n.client.Subscribe(n.life)
 	ctx, cancel := context.WithCancel(n.life)
 	var wg sync.WaitGroup
-	// It ends with ctx, and closes the connection, which ends hear.
+	// It ends with ctx, and closes the connection, which ends receive.
 	wg.Go(func() {
 		defer p.Close()
 		n.subscribe(ctx, p)
 	})
-	hear(ctx, p, n.tell)
+	receive(ctx, p, n.tell)
 	cancel()
 	wg.Wait()
 }
@@ -151,9 +151,9 @@ func (n *news) tell(channel string) {
 // and then how long it may take to answer.
 const quiet = 5 * time.Second
 
-// hear tells of announcements, and of subscriptions, before which some were missed,
+// receive tells of announcements, and of subscriptions, before which some were missed,
 // until the connection fails.
-func hear(ctx context.Context, p *redis.PubSub, tell func(channel string)) {
+func receive(ctx context.Context, p *redis.PubSub, tell func(channel string)) {
 	asked := false
 	for ctx.Err() == nil {
 		message, err := p.ReceiveTimeout(ctx, quiet)

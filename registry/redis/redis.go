@@ -16,7 +16,7 @@
 // Names in keys are escaped as in the path of a URL. The braces make a cluster keep what
 // belongs together on one node. Scripts that run in the server change and read it in
 // one step. The clock is the server's alone, so those of the hosts need not agree. What
-// is left of a service that nobody uses any more is dropped an hour after its last
+// is left of a service that is not used any more is dropped an hour after its last
 // instance has expired.
 //
 // The revision of a service, and the version of a document, is the server's time of the
@@ -28,8 +28,8 @@
 // # How changes are seen
 //
 // A change is announced by PUBLISH on a channel for each service and document, and is
-// read within milliseconds. Redis announces neither to whom the connection fails for a
-// moment nor, by itself, that an instance has expired; so what is watched is read again
+// read within milliseconds. A client misses what is announced while its connection
+// fails, and Redis does not announce that an instance has expired; so what is watched is read again
 // every two seconds in any case, which costs a few bytes when it has not changed. A
 // watch ends when Redis does not answer for two seconds.
 //
@@ -38,7 +38,7 @@
 //
 // # Rights and limits
 //
-// Who reads finds what has expired and removes it, so clients need the right to write,
+// A reader removes what has expired, so clients need the right to write,
 // and a replica is no place to read from. A user needs the keys and channels that begin
 // with the prefix, and +@scripting +@hash +@sortedset +@string +@keyspace +@pubsub
 // +@connection +time -@dangerous.

@@ -150,7 +150,7 @@ func TestCluster(t *testing.T) {
 	})
 }
 
-// open makes a driver that somebody else closes.
+// open makes a driver that the conformance kit closes.
 func open(t *testing.T, cfg Config) *driver {
 	t.Helper()
 	d, err := newDriver(cfg)
@@ -204,7 +204,7 @@ func TestServer(t *testing.T) {
 		run  func(t *testing.T, address string)
 	}{
 		{"changes are announced", testAnnounced},
-		{"announcements are heard again after the connection was lost", testAnnouncedAgain},
+		{"announcements are received again after the connection was lost", testAnnouncedAgain},
 		{"a change that was not announced is seen", testUnannounced},
 		{"subscriptions end with their watches", testSubscriptions},
 		{"expiry is seen by a watch", testExpirySeen},
@@ -212,7 +212,7 @@ func TestServer(t *testing.T) {
 		{"an unchanged list is not sent again", testUnchanged},
 		{"a Put of the same is no change", testSamePut},
 		{"scripts that the server has forgotten are sent again", testScriptFlush},
-		{"what nobody uses does not stay for ever", testGarbage},
+		{"what is not used does not stay for ever", testGarbage},
 		{"the revision outlives the last instance", testRevision},
 		{"databases and prefixes do not mix", testApart},
 	} {
@@ -287,7 +287,7 @@ func testAnnouncedAgain(t *testing.T, address string) {
 	announced(t, connect(t, Config{Addresses: []string{address}}), w, "Again")
 }
 
-// testUnannounced publishes on a channel to which nobody listens, which is as if the
+// testUnannounced publishes on a channel without listeners, which is as if the
 // network had lost it.
 func testUnannounced(t *testing.T, address string) {
 	d := connect(t, Config{Addresses: []string{address}})
@@ -385,7 +385,7 @@ func testUnchanged(t *testing.T, address string) {
 	}
 	answer, err = d.scripts.list.Run(operation(t), d.client, topic.keys, topic.channel, answer[0]).Slice()
 	if err != nil || len(answer) != 1 {
-		t.Errorf("the list of a reader who knows it is %v, %v, want a revision alone", answer, err)
+		t.Errorf("the list of a reader that knows it is %v, %v, want a revision alone", answer, err)
 	}
 }
 

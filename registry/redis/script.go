@@ -15,8 +15,8 @@ type scripts struct {
 	load, store                *redis.Script // of documents
 }
 
-// What a client takes of one service. Whoever can write to Redis could otherwise fill
-// the memory of all clients.
+// What a client takes of one service. A process that can write to Redis could otherwise
+// fill the memory of all clients.
 const (
 	maxInstances = 100_000
 	maxBytes     = 64 << 20 // of all IDs and values together
@@ -86,9 +86,9 @@ local function hold(id, ttl)
 	end
 end
 
--- A Redis that is short of memory may have evicted one key of the three. Who is alive
--- refreshes what has lost its time within the next hour. More than are listed are
--- somebody else's.
+-- A Redis that is short of memory may have evicted one key of the three. Servers that
+-- are alive refresh what has lost its time within the next hour. If there are more than
+-- are listed, another program has written them.
 local there = redis.call('HLEN', instances)
 if there <= %d and there ~= redis.call('ZCARD', expiry) then
 	for _, id in ipairs(redis.call('HKEYS', instances)) do

@@ -128,7 +128,7 @@ func listFaults() []fault {
 				return true
 			})}
 		}},
-		{"the list is shared", "healthy/a list belongs to whom it was given", func(s both) faulty {
+		{"the list is shared", "healthy/a list belongs to its receiver", func(s both) faulty {
 			return faulty{both: s, watch: func(ctx context.Context, service string, emit func(registry.List)) error {
 				return s.Watch(ctx, service, func(list registry.List) {
 					first, _ := shared.LoadOrStore(service, list)
@@ -245,7 +245,7 @@ func instanceFaults() []fault {
 				return s.Watch(ctx, path.Clean(service), emit)
 			}}
 		}},
-		{"the caller's map is kept", "healthy/an instance belongs to whom it came from", func(s both) faulty {
+		{"the caller's map is kept", "healthy/an instance belongs to its sender", func(s both) faulty {
 			var tags sync.Map
 			return faulty{both: s,
 				put: func(ctx context.Context, i weft.Instance, ttl time.Duration) error {

@@ -49,9 +49,9 @@ func start[T any](t *testing.T, f *feed[T], watch func(ctx context.Context, emit
 		defer f.mu.Unlock()
 		f.over, f.err = true, err
 		if err == nil {
-			f.blame("it returned nil instead of an error")
+			f.blameLocked("it returned nil instead of an error")
 		}
-		f.tell()
+		f.tellLocked()
 		close(f.ended)
 	}()
 	t.Cleanup(func() {
@@ -79,7 +79,7 @@ func (f *feed[T]) end(t *testing.T) {
 func (f *feed[T]) emit(value T) {
 	f.mu.Lock()
 	if f.inside {
-		f.blame("it called emit while emit ran")
+		f.blameLocked("it called emit while emit ran")
 	}
 	f.inside = true
 	f.mu.Unlock()
@@ -89,31 +89,31 @@ func (f *feed[T]) emit(value T) {
 	defer f.mu.Unlock()
 	f.inside = false
 	if f.over {
-		f.blame("it called emit after it had returned")
+		f.blameLocked("it called emit after it had returned")
 	}
 	var before *T
 	if n := len(f.emitted); n > 0 {
 		before = &f.emitted[n-1].value
 	}
 	if wrong := f.inspect(before, value); wrong != "" {
-		f.blame(wrong)
+		f.blameLocked(wrong)
 	}
 	if f.keep != nil {
 		value = f.keep(value)
 	}
 	f.emitted = append(f.emitted, emission[T]{value, time.Now()})
-	f.tell()
+	f.tellLocked()
 }
 
-// blame keeps the first broken promise. f.mu is held.
-func (f *feed[T]) blame(wrong string) {
+// blameLocked keeps the first broken promise.
+func (f *feed[T]) blameLocked(wrong string) {
 	if f.wrong == "" {
 		f.wrong = wrong
 	}
 }
 
-// tell wakes who waits. f.mu is held.
-func (f *feed[T]) tell() {
+// tellLocked wakes all that wait.
+func (f *feed[T]) tellLocked() {
 	close(f.news)
 	f.news = make(chan struct{})
 }

@@ -29,7 +29,7 @@ func (s *suite) driver(t *testing.T) registry.Driver {
 	return d
 }
 
-// service returns a name that nobody has used.
+// service returns a name that was not used before.
 func service() string { return fmt.Sprintf("Kit%010x", rand.Uint64()>>24) }
 
 // instance returns the nth simple instance of a service.

@@ -240,7 +240,7 @@ func clientThrough(t *testing.T, s *suite, breakServer func(*testing.T) func()) 
 	c.notices(t, s.notice)
 	c.kept(t, i)
 	mend()
-	// Until it is back for sure, nobody says whether it still has the instance.
+	// Whether it still has the instance is not known.
 	s.eventually(t, "publishing after the registry is back", func(ctx context.Context) error {
 		if s.Publish != nil {
 			s.Publish(t, name, r.has)

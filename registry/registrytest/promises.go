@@ -52,8 +52,8 @@ func checkLong(t *testing.T, s *suite) {
 	s.sees(t, s.watch(t, s.driver(t), name), want...)
 }
 
-// checkListOwner spoils every list it is given, which must change nothing for anybody
-// else.
+// checkListOwner spoils every list it is given, which must change nothing for
+// other watches.
 func checkListOwner(t *testing.T, s *suite) {
 	name := service()
 	want := rich(name)

@@ -46,7 +46,7 @@ type Config struct {
 	// TTL is the time to live that the tests of expiry use. 0: 2 s. A registry with a
 	// coarser one names its least.
 	TTL time.Duration
-	// Expires is after how long at most an instance is gone that nobody refreshes. 0:
+	// Expires is after how long at most an instance is gone that is not refreshed. 0:
 	// 3*TTL + 2 s.
 	Expires time.Duration
 	// Settle is how long a change may take to be seen by Watch. 0: 2 s.
@@ -137,7 +137,7 @@ func (s *suite) checks() []check {
 		{"an instance is seen as it was published", checkWhole},
 		{"services do not mix", checkServices},
 		{"a long list is complete", checkLong},
-		{"a list belongs to whom it was given", checkListOwner},
+		{"a list belongs to its receiver", checkListOwner},
 		{"an unchanged list is confirmed", checkConfirmed},
 		{"a watch ends with its context", checkWatchEnds},
 		{"a client sees the list through a Registry", checkSnapshot},
@@ -157,7 +157,7 @@ func (s *suite) checks() []check {
 	}
 	all = append(all,
 		check{"Delete withdraws one instance", checkDelete},
-		check{"an instance belongs to whom it came from", checkInstanceOwner},
+		check{"an instance belongs to its sender", checkInstanceOwner},
 		check{"Refresh of what is not there is ErrLost", checkLost},
 		check{"silent instances expire, refreshed ones stay", checkExpiry},
 		check{"a driver serves many goroutines", checkConcurrent},

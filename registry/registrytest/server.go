@@ -239,7 +239,7 @@ const (
 	ports      = 15000
 )
 
-// FreePort returns a TCP port of the loopback address on which nobody listens. It
+// FreePort returns a TCP port of the loopback address on which nothing listens. It
 // stays free until the server is started, and while it is down.
 func FreePort(t *testing.T) int {
 	t.Helper()

@@ -72,7 +72,7 @@ var (
 )
 
 // dial connects to a server and begins a session, or goes on with one.
-func dial(ctx context.Context, address string, config *tls.Config, who *identity, ask time.Duration, auth []byte) (*conn, error) {
+func dial(ctx context.Context, address string, config *tls.Config, as *identity, ask time.Duration, auth []byte) (*conn, error) {
 	plain, err := reach(ctx, address, config)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
@@ -84,7 +84,7 @@ func dial(ctx context.Context, address string, config *tls.Config, who *identity
 		pending: make(map[int32]request),
 	}
 	plain.SetDeadline(time.Now().Add(greetTimeout))
-	err = c.greet(who, ask)
+	err = c.greet(as, ask)
 	if err == nil && auth != nil {
 		err = c.introduce(auth)
 	}
@@ -108,17 +108,17 @@ func reach(ctx context.Context, address string, config *tls.Config) (net.Conn, e
 	return (&net.Dialer{}).DialContext(ctx, "tcp", address)
 }
 
-// errNoSession is said of a server that takes the session of nobody, or not this one:
+// errNoSession is said of a server that takes no session, or not this one:
 // it starts, is cut off from the others, or has less data than the session has seen.
 var errNoSession = errors.New("the server ends the connection instead of beginning a session")
 
 // greet exchanges the first messages.
-func (c *conn) greet(who *identity, ask time.Duration) error {
+func (c *conn) greet(as *identity, ask time.Duration) error {
 	hello := putInt(make([]byte, 4, 64), 0) // of the protocol there is one version
-	hello = putLong(hello, who.zxid)
+	hello = putLong(hello, as.zxid)
 	hello = putInt(hello, int32(min(ask, time.Hour).Milliseconds()))
-	hello = putLong(hello, who.id)
-	password := who.password
+	hello = putLong(hello, as.id)
+	password := as.password
 	if password == nil {
 		password = make([]byte, 16)
 	}
@@ -148,7 +148,7 @@ func (c *conn) greet(who *identity, ask time.Duration) error {
 	case id == 0 || granted <= 0:
 		return errExpired
 	}
-	who.id, who.password, who.timeout = id, password, granted
+	as.id, as.password, as.timeout = id, password, granted
 	return nil
 }
 
@@ -164,7 +164,7 @@ func (c *conn) readGreeting() ([]byte, error) {
 	return readMessage(c.in, size)
 }
 
-// introduce tells the server who we are.
+// introduce names the user to the server.
 func (c *conn) introduce(auth []byte) error {
 	request := putInt(make([]byte, 4, 64), xidAuth)
 	request = putInt(request, int32(opAuth))
@@ -191,12 +191,12 @@ func (c *conn) introduce(auth []byte) error {
 
 // serve carries requests and answers until the connection breaks, which it is told
 // why. When goodbye is closed it ends the session first.
-func (c *conn) serve(who *identity, goodbye <-chan struct{}, changed func(path string)) error {
+func (c *conn) serve(as *identity, goodbye <-chan struct{}, changed func(path string)) error {
 	var wg sync.WaitGroup
 	done := make(chan struct{})
 	// It ends when the connection breaks, and at the latest a second after goodbye.
-	wg.Go(func() { c.send(who.timeout, goodbye, done) })
-	err := c.receive(who, changed)
+	wg.Go(func() { c.send(as.timeout, goodbye, done) })
+	err := c.receive(as, changed)
 	close(done)
 	c.net.Close()
 	wg.Wait()
@@ -236,9 +236,9 @@ func (c *conn) send(timeout time.Duration, goodbye, done <-chan struct{}) {
 }
 
 // receive hands out answers and changes.
-func (c *conn) receive(who *identity, changed func(path string)) error {
+func (c *conn) receive(as *identity, changed func(path string)) error {
 	for {
-		c.net.SetReadDeadline(time.Now().Add(who.timeout * 2 / 3))
+		c.net.SetReadDeadline(time.Now().Add(as.timeout * 2 / 3))
 		size, err := readSize(c.in)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (c *conn) receive(who *identity, changed func(path string)) error {
 			changed(string(d.bytes()))
 		}
 		if xid > 0 {
-			who.zxid = max(who.zxid, zxid)
+			as.zxid = max(as.zxid, zxid)
 		}
 		if r.answers != nil {
 			r.answers <- a
@@ -289,7 +289,7 @@ func (c *conn) readBody(size, most int64) (a answer, err error) {
 	return answer{err: tooLong{size, most}}, err
 }
 
-// tooLong is said of a request whose answer was not taken.
+// tooLong is the error of a request whose answer was not taken.
 type tooLong struct{ size, most int64 }
 
 func (e tooLong) Error() string {

@@ -32,7 +32,7 @@ func (s *session) unsubscribe(v *subscription) {
 	delete(s.views, v)
 }
 
-// changed tells those whom a change concerns.
+// changed tells the watches that a change concerns.
 func (s *session) changed(path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,7 +78,7 @@ const (
 // long as ZooKeeper keeps its word.
 var errMissed = errors.New("something has changed without a word of it")
 
-// picture is what somebody wants to know of a part of the tree.
+// picture is what a watch has to know of a part of the tree.
 type picture interface {
 	// read reads what has changed, and asks to be told of the next change. It is not
 	// whole when something has vanished of whose end there will be word.
@@ -157,7 +157,7 @@ func (d *driver) borrow() (*session, error) {
 	s := d.reading
 	if s == nil || s.lost() {
 		var err error
-		if s, err = d.begin(false); err != nil {
+		if s, err = d.beginLocked(false); err != nil {
 			return nil, err
 		}
 		d.reading = s

@@ -75,7 +75,7 @@ func namesOf(n int, name func(int) string) []byte {
 	return append(b, make([]byte, 68)...)
 }
 
-// TestHostileAnswers: what a server says, or whoever can write to it, ends a watch with
+// TestHostileAnswers: what a server says, or another client writes to it, ends a watch with
 // an error and takes little memory.
 func TestHostileAnswers(t *testing.T) {
 	short := func(int) string { return "x" }
@@ -252,7 +252,7 @@ func TestReadMessage(t *testing.T) {
 }
 
 // TestCallEnds: a request whose context has ended waits for nothing, and its answer
-// goes to nobody.
+// is dropped.
 func TestCallEnds(t *testing.T) {
 	release := make(chan struct{})
 	address := forge(t, func(op) []byte {

@@ -81,14 +81,14 @@ func (s *session) create(ctx context.Context, path string, value []byte, k kind)
 // creation is the request that makes a node. It is open to all, or to those with the
 // same identity.
 func (s *session) creation(path string, value []byte, k kind) []byte {
-	scheme, who := "world", "anyone"
+	scheme, id := "world", "anyone"
 	if s.d.auth != nil {
-		scheme, who = "auth", ""
+		scheme, id = "auth", ""
 	}
 	const one, all = 1, 1<<5 - 1
 	request := putText(putText(nil, path), value)
 	request = putInt(putInt(request, one), all)
-	request = putText(putText(request, scheme), who)
+	request = putText(putText(request, scheme), id)
 	return putInt(request, int32(k))
 }
 

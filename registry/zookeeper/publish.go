@@ -15,7 +15,7 @@ func (d *driver) writer() (*session, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.writing == nil || d.writing.lost() {
-		s, err := d.begin(true)
+		s, err := d.beginLocked(true)
 		if err != nil {
 			return nil, err
 		}
@@ -55,7 +55,7 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 }
 
 // publish makes a node of this session or changes it. errNoNode and errNodeExists mean
-// that somebody else was at it too.
+// that another process changed it at the same time.
 func (s *session) publish(ctx context.Context, path string, value []byte) error {
 	there, err := s.look(ctx, path, false)
 	switch {
@@ -88,7 +88,7 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 	return nil
 }
 
-// Delete removes the node, whoever has made it.
+// Delete removes the node, also of another process.
 func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 	path := d.instancePath(instance.Service, instance.ID)
 	s, err := d.writer()
@@ -139,8 +139,7 @@ func (d *driver) drop(path string) {
 
 // overdue removes a node that was not refreshed. If that fails it is tried again, for
 // as long as there is the session with which the node goes in any case. Without a
-// connection nothing can be refreshed: whoever wants to gets as long again once there
-// is one.
+// connection nothing can be refreshed: instances get as long again once there is one.
 func (d *driver) overdue(path string, l *lease) {
 	d.mu.Lock()
 	s := d.writing

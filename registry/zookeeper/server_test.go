@@ -60,7 +60,7 @@ func zooKeeper(t *testing.T, port int, id string, lines ...string) (*registrytes
 		Data: data,
 		Ready: func(ctx context.Context) error {
 			if id != "" {
-				return nil // the first of several has nobody to serve with
+				return nil // the first of several cannot serve alone
 			}
 			_, err := mode(ctx, address)
 			return err

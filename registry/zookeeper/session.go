@@ -11,7 +11,7 @@ import (
 )
 
 // session is one session of ZooKeeper. It is lost once and for all when it is of no
-// more use, and ends by itself then; who needs another begins another.
+// more use, and ends by itself then; another one is begun when it is needed.
 type session struct {
 	d       *driver
 	resume  bool            // after a lost connection
@@ -33,11 +33,11 @@ type session struct {
 var (
 	errExpired = errors.New("the session has expired")
 	errRefused = errors.New("the servers refuse the session")
-	errUnused  = errors.New("nobody watches any more")
+	errUnused  = errors.New("nothing is watched any more")
 )
 
-// begin begins a session; it does not wait for a server. d.mu is held.
-func (d *driver) begin(resume bool) (*session, error) {
+// beginLocked begins a session; it does not wait for a server.
+func (d *driver) beginLocked(resume bool) (*session, error) {
 	if d.closed {
 		return nil, errClosed
 	}
@@ -62,7 +62,7 @@ func (s *session) lost() bool { return s.life.Err() != nil }
 func (s *session) run() {
 	defer s.d.wg.Done()
 	defer s.d.forget(s)
-	who := &identity{}
+	as := &identity{}
 	var expires time.Time // zero: there is nothing to lose yet
 	refused := 0          // how often servers have ended the connection in a row
 	for tried := 0; !s.lost(); {
@@ -73,19 +73,19 @@ func (s *session) run() {
 		address := s.servers[0]
 		s.servers = append(s.servers[1:], address)
 		tried++
-		c, err := s.attempt(address, who, expires)
+		c, err := s.attempt(address, as, expires)
 		switch {
 		case err == nil:
 			began := time.Now()
-			s.use(c, who, address)
+			s.use(c, as, address)
 			ended := time.Now()
-			expires, refused = ended.Add(who.timeout), 0
+			expires, refused = ended.Add(as.timeout), 0
 			if ended.Sub(began) > settled {
 				tried = 1 // the server that is lost is tried last
 			}
 		case errors.Is(err, errExpired), !expires.IsZero() && !time.Now().Before(expires):
 			s.lose(errExpired)
-		case errors.Is(err, errNoSession) && who.id != 0:
+		case errors.Is(err, errNoSession) && as.id != 0:
 			// All servers do so for ever after their data was lost.
 			if refused++; refused >= 2*len(s.servers) {
 				s.lose(errRefused)
@@ -104,24 +104,24 @@ func (s *session) run() {
 const settled = time.Second
 
 // attempt connects to a server, unless the session expires before.
-func (s *session) attempt(address string, who *identity, expires time.Time) (*conn, error) {
+func (s *session) attempt(address string, as *identity, expires time.Time) (*conn, error) {
 	ctx := s.life
 	if !expires.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, expires)
 		defer cancel()
 	}
-	return dial(ctx, address, s.d.tls, who, s.d.timeout, s.d.auth)
+	return dial(ctx, address, s.d.tls, as, s.d.timeout, s.d.auth)
 }
 
 // use lets requests through a connection until it breaks.
-func (s *session) use(c *conn, who *identity, address string) {
+func (s *session) use(c *conn, as *identity, address string) {
 	s.mu.Lock()
-	s.conn, s.since, s.id, s.trouble = c, time.Now(), who.id, nil
+	s.conn, s.since, s.id, s.trouble = c, time.Now(), as.id, nil
 	close(s.up)
 	s.mu.Unlock()
 
-	err := c.serve(who, s.life.Done(), s.changed)
+	err := c.serve(as, s.life.Done(), s.changed)
 
 	s.mu.Lock()
 	s.conn, s.up = nil, make(chan struct{})
@@ -130,7 +130,7 @@ func (s *session) use(c *conn, who *identity, address string) {
 	if !s.resume {
 		s.lose(s.trouble)
 	}
-	close(c.broken) // after all that, so that who tries again finds another connection
+	close(c.broken) // after all that, so that the next attempt finds another connection
 }
 
 // exhausted is called when all servers have been tried in vain.

@@ -177,7 +177,7 @@ func testWatchEnds(t *testing.T, address string) {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	t.Error("sessions are open though nobody watches")
+	t.Error("sessions are open though nothing is watched")
 }
 
 func testManyWatches(t *testing.T, address string) {

@@ -65,8 +65,8 @@ func (r *roll) read(ctx context.Context, changed map[string]bool) (whole bool, e
 	return r.readEntries(ctx, stale)
 }
 
-// What a client takes of one service. Whoever can write to ZooKeeper could otherwise
-// fill the memory of all clients.
+// What a client takes of one service. A process that can write to ZooKeeper could
+// otherwise fill the memory of all clients.
 const (
 	maxInstances = 100_000
 	maxBytes     = 64 << 20 // of all values together

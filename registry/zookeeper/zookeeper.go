@@ -22,8 +22,8 @@
 // ZooKeeper ties an instance to the session of its server's process, not to a time of
 // its own: when the process dies, its instances go with the session, after
 // [Config.SessionTimeout]. That is what the time to live of a registration comes to
-// here, and it is the TTL of registry.Config unless it is set. An instance that nobody
-// refreshes, though the process lives, is withdrawn by the driver after its time to
+// here, and it is the TTL of registry.Config unless it is set. An instance that is not
+// refreshed, though the process lives, is withdrawn by the driver after its time to
 // live.
 //
 // A process has up to two sessions. The one that publishes survives a lost connection:

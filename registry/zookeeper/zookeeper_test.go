@@ -44,7 +44,7 @@ func TestNewChecksItsConfig(t *testing.T) {
 		{"a path upwards", Config{Servers: good, Prefix: "/a/../b"}, "Prefix"},
 		{"an empty server", Config{Servers: []string{""}}, "empty"},
 		{"a user with a colon", Config{Servers: good, User: "a:b"}, "User"},
-		{"a password of nobody", Config{Servers: good, Password: "x"}, "User"},
+		{"a password without a user", Config{Servers: good, Password: "x"}, "User"},
 		{"a short session", Config{Servers: good, SessionTimeout: time.Millisecond}, "SessionTimeout"},
 		{"a short TTL", Config{Servers: good, SessionTimeout: time.Second, Registry: registry.Config{TTL: time.Millisecond}}, "TTL"},
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-func TestBelief(t *testing.T) {
+func TestAccept(t *testing.T) {
 	type said struct {
 		at       time.Duration
 		revision uint64
@@ -84,19 +84,19 @@ func TestBelief(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			start := time.Unix(1_000_000, 0)
-			b := belief{protect: 30}
+			b := accepted{protect: 30}
 			for _, s := range tt.all {
 				l := List{Revision: s.revision}
 				for _, id := range s.ids {
 					l.Instances = append(l.Instances, weft.Instance{ID: id})
 				}
-				b.hear(l, start.Add(s.at))
+				b.take(l, start.Add(s.at))
 				var got []string
 				for _, i := range b.instances {
 					got = append(got, i.ID)
 				}
 				if fmt.Sprint(got) != s.want {
-					t.Fatalf("at %d, told %v of revision %d, it believes %v, want %s", s.at, s.ids, s.revision, got, s.want)
+					t.Fatalf("at %d, told %v of revision %d, it uses %v, want %s", s.at, s.ids, s.revision, got, s.want)
 				}
 			}
 		})
