@@ -51,6 +51,7 @@ type announcer struct {
 	own     map[string]Instance // by service
 	address string              // of the first listener, for those that name none
 	open    bool                // there is an address, and no shutdown
+	started time.Time           // when it was opened first
 	shown   map[string]Registration
 	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
 	load    *Load                      // as last published
@@ -141,6 +142,9 @@ func (a *announcer) beginLocked(addr net.Addr, scheme string) error {
 		a.address = address
 	}
 	a.open = true
+	if a.started.IsZero() {
+		a.started = time.Now().UTC().Truncate(time.Second)
+	}
 	a.before, a.at = a.work(), time.Now()
 	for _, service := range a.services() {
 		if err := a.showLocked(service); err != nil {
@@ -202,6 +206,9 @@ func (a *announcer) instanceLocked(service string) Instance {
 	i.Service = service
 	i.Address = cmp.Or(i.Address, a.every.Address, a.address)
 	i.ID = cmp.Or(i.ID, a.every.ID, i.Address)
+	if i.Started.IsZero() {
+		i.Started = a.started
+	}
 	if a.load != nil {
 		load := *a.load
 		i.Load = &load

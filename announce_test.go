@@ -100,7 +100,7 @@ func TestAnnounce(t *testing.T) {
 			w := start(t, &weft.ServerConfig{Registry: b, Instance: weft.Instance{Zone: "a", Weight: 7}}, nil)
 			synctest.Wait()
 			i, ok := b.get("Arith")
-			if !ok || i.Address != address || i.ID != address || i.Zone != "a" || i.Weight != 7 {
+			if !ok || i.Address != address || i.ID != address || i.Zone != "a" || i.Weight != 7 || !i.Started.Equal(time.Now()) {
 				t.Fatalf("registered is %+v (%v), want the service at %s", i, ok, address)
 			}
 			must(t, w.srv.RegisterName("Later", Arith{}))

@@ -45,6 +45,8 @@ func (i *Instance) Check() error {
 	}
 	p := i.Position
 	switch {
+	case i.checkIdempotent() != "":
+		return wrong("%s", i.checkIdempotent())
 	case i.ID == "":
 		return wrong("it has no ID")
 	case len(i.Tags) > maxTags:

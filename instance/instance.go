@@ -5,6 +5,7 @@ package instance
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -31,6 +32,10 @@ type Instance struct {
 	Position *Position `json:"position,omitempty"`
 	// Tags are further names with values, for rules.
 	Tags map[string]string `json:"tags,omitempty"`
+	// Idempotent are the methods of the service, named without it, that can be called
+	// again without another effect, so that clients may repeat calls whose outcome they
+	// do not know. All ("*") is every method; see AddIdempotent.
+	Idempotent []string `json:"idempotent,omitempty"`
 
 	// State says whether calls are wanted.
 	State State `json:"state,omitempty"`
@@ -49,6 +54,7 @@ const DefaultWeight = 100
 func (i *Instance) Clone() Instance {
 	c := *i
 	c.Tags = maps.Clone(i.Tags)
+	c.Idempotent = slices.Clone(i.Idempotent)
 	if i.Position != nil {
 		p := *i.Position
 		c.Position = &p
@@ -66,5 +72,5 @@ func (i *Instance) Equal(o *Instance) bool {
 	load := func(a, b *Load) bool { return a == b || a != nil && b != nil && *a == *b }
 	return i.Service == o.Service && i.ID == o.ID && i.Address == o.Address && i.Weight == o.Weight &&
 		i.Group == o.Group && i.Version == o.Version && i.Zone == o.Zone && same(i.Position, o.Position) &&
-		maps.Equal(i.Tags, o.Tags) && i.State == o.State && i.Started.Equal(o.Started) && load(i.Load, o.Load)
+		maps.Equal(i.Tags, o.Tags) && slices.Equal(i.Idempotent, o.Idempotent) && i.State == o.State && i.Started.Equal(o.Started) && load(i.Load, o.Load)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +14,7 @@ import (
 func full() Instance {
 	return Instance{
 		Service: "Arith", ID: "a", Address: "tcp://10.0.0.7:8972", Weight: 3, Group: "g", Version: "1", Zone: "z",
-		Position: &Position{1, 2}, Tags: map[string]string{"k": "v"}, State: Draining,
+		Position: &Position{1, 2}, Tags: map[string]string{"k": "v"}, Idempotent: []string{"Add"}, State: Draining,
 		Started: time.Date(2026, 11, 22, 5, 0, 0, 123e6, time.UTC), Load: &Load{1, 2, 3},
 	}
 }
@@ -54,6 +55,7 @@ func TestCloneIsApart(t *testing.T) {
 		"position": func(i *Instance) { i.Position.Latitude = 9 },
 		"tags":     func(i *Instance) { i.Tags["k"] = "w" },
 		"load":     func(i *Instance) { i.Load.InFlight = 9 },
+		"method":   func(i *Instance) { i.Idempotent[0] = "Mul" },
 	} {
 		i := full()
 		c := i.Clone()
@@ -90,6 +92,11 @@ func TestCheck(t *testing.T) {
 		{"a great weight", func(i *Instance) { i.Weight = 1 << 30 }, "weight"},
 		{"a weight below zero", func(i *Instance) { i.Weight = -1 }, ""},
 		{"no such state", func(i *Instance) { i.State = 7 }, "no state 7"},
+		{"an idempotent method with its service", func(i *Instance) { i.Idempotent = []string{"Arith.Mul"} }, "without the service"},
+		{"an idempotent method without a name", func(i *Instance) { i.Idempotent = []string{""} }, "wrong name"},
+		{"all methods idempotent", func(i *Instance) { i.Idempotent = []string{All} }, ""},
+		{"many idempotent methods", func(i *Instance) { i.Idempotent = slices.Repeat([]string{"M"}, 65) }, "at most 64"},
+		{"long idempotent methods", func(i *Instance) { i.Idempotent = slices.Repeat([]string{strings.Repeat("M", 100)}, 21) }, "2048 bytes"},
 		{"off the Earth", func(i *Instance) { i.Position.Latitude = 91 }, "Earth"},
 		{"nowhere", func(i *Instance) { i.Position.Longitude = math.NaN() }, "Earth"},
 		{"started in no year", func(i *Instance) { i.Started = time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC) }, "year 10000"},

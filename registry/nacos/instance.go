@@ -70,9 +70,14 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 		return err
 	}
 	metadata, err := metadataOf(instance, ttl)
+	// Better without its load than not at all, and without its idempotent methods: clients
+	// then do not repeat calls.
 	if len(metadata) > maxMetadata && instance.Load != nil {
-		// Better without its load than not at all.
 		instance.Load = nil
+		metadata, err = metadataOf(instance, ttl)
+	}
+	if len(metadata) > maxMetadata && instance.Idempotent != nil {
+		instance.Idempotent = nil
 		metadata, err = metadataOf(instance, ttl)
 	}
 	if err != nil {

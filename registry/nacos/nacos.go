@@ -30,7 +30,8 @@
 //   - Nacos looks for instances that have fallen silent every five seconds, so they go up
 //     to five seconds after their time to live.
 //   - Nacos takes 1024 bytes of metadata, which is about 700 of an instance's JSON: enough
-//     for its names and some tags. More is an error of the registration.
+//     for its names and some tags. If there is no room for them, its load and then its
+//     idempotent methods are left out. More is an error of the registration.
 //   - Lists have no revision. The version of a document is made of its MD5: one that is
 //     changed and changed back has its old version again.
 //

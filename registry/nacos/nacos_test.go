@@ -189,6 +189,8 @@ func tooLong(t *testing.T, s server) {
 	put(t, s.driver(t), i)
 	i.Load = &weft.Load{InFlight: 12345, Rate: 123456.7, Latency: 123456789} // which it may go without
 	put(t, s.driver(t), i)
+	i.Idempotent = []string{strings.Repeat("M", 500)} // and without these
+	put(t, s.driver(t), i)
 	i.Tags["more"] = strings.Repeat("x", 255)
 	err := s.driver(t).Put(testContext(t), i, time.Minute)
 	if err == nil || !strings.Contains(err.Error(), "1024") || !strings.Contains(err.Error(), "fewer tags") {

@@ -54,17 +54,19 @@ func instances(service string, n int) []weft.Instance {
 // rich returns an instance with something in every field.
 func rich(service string) weft.Instance {
 	return weft.Instance{
-		Service:  service,
-		ID:       "tcp://10.7.0.1:8972",
-		Address:  "tcp://10.7.0.1:8972",
-		Weight:   250,
-		Group:    "blue",
-		Version:  "2.1.0-rc.1+build",
-		Zone:     "eu-central-1a",
-		Position: &weft.Position{Latitude: 52.520008, Longitude: -13.404954},
-		Tags:     map[string]string{"owner": "team \"A\" & <B>", "größe": "50 %", "a/b=c;d,e": ""},
-		State:    weft.Draining,
-		Load:     &weft.Load{InFlight: 7, Rate: 1234.5, Latency: 1500 * time.Microsecond},
+		Service:    service,
+		ID:         "tcp://10.7.0.1:8972",
+		Address:    "tcp://10.7.0.1:8972",
+		Weight:     250,
+		Group:      "blue",
+		Version:    "2.1.0-rc.1+build",
+		Zone:       "eu-central-1a",
+		Position:   &weft.Position{Latitude: 52.520008, Longitude: -13.404954},
+		Tags:       map[string]string{"owner": "team \"A\" & <B>", "größe": "50 %", "a/b=c;d,e": ""},
+		Idempotent: []string{"Get", "Größe", "*"},
+		State:      weft.Draining,
+		Started:    time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Load:       &weft.Load{InFlight: 7, Rate: 1234.5, Latency: 1500 * time.Microsecond},
 	}
 }
 

@@ -86,6 +86,9 @@ func spoil(list registry.List) registry.List {
 		if i.Load != nil {
 			i.Load.InFlight = -1
 		}
+		if len(i.Idempotent) > 0 {
+			i.Idempotent[0] = "spoiled"
+		}
 	}
 	return kept
 }
@@ -290,6 +293,7 @@ func checkInstanceOwner(t *testing.T, s *suite) {
 	s.put(t, d, mine, s.long())
 	mine.Tags["owner"] = "spoiled"
 	mine.Position.Latitude = 0
+	mine.Idempotent[0] = "spoiled"
 	s.sees(t, s.watch(t, d, name), rich(name))
 }
 
