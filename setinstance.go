@@ -12,10 +12,10 @@ import (
 // service is removed and registered anew. Before the server serves, it changes what
 // will be published; after its shutdown it has no effect.
 //
-// change gets a copy of the instance as it is configured or was set before. Service, ID
-// and Address must stay as they are; the load is the server's own. The error says that
-// the server has no registry or no such service, or what is wrong with the changed
-// instance; then nothing has changed.
+// change gets a copy of the instance as it is configured or was set before. Service, ID,
+// and Address must stay as they are; Load and Started are the server's own. The error
+// says that the server has no registry or no such service, or what is wrong with the
+// changed instance; then nothing has changed.
 //
 // SetInstance may be called from any goroutine. Calls of change run one at a time, and
 // must not use the server.
@@ -76,9 +76,9 @@ func (a *announcer) apply(service string, before Instance, change func(*Instance
 	i := before.Clone()
 	change(&i)
 	if i.Service != before.Service || i.ID != before.ID || i.Address != before.Address {
-		return before, errors.New("Service, ID and Address cannot be changed")
+		return before, errors.New("its Service, ID and Address cannot be changed")
 	}
-	i.Load = before.Load
+	i.Load, i.Started = before.Load, before.Started
 	i = i.Clone() // change may have kept the tags
 	return i, a.check(service, i)
 }

@@ -27,7 +27,7 @@ func TestQuiet(t *testing.T) {
 		return
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(registrytest.FreePort(t)))
-	for name, addresses := range map[string]string{"one server": address, "TLS": "tls:" + address} {
+	for name, addresses := range map[string]string{"one server": address, "TLS": "tls:" + address, "a cluster": address + "," + address} {
 		t.Run(name, func(t *testing.T) {
 			var out, said strings.Builder
 			cmd := exec.Command(os.Args[0], "-test.run=^TestQuiet$")
