@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,7 +21,30 @@ import (
 // arguments, and returns it with its address.
 func redisServer(t *testing.T, args ...string) (*registrytest.Process, string) {
 	t.Helper()
-	port, data := registrytest.FreePort(t), t.TempDir()
+	return redisServerAt(t, registrytest.FreePort(t), args...)
+}
+
+// clusterPort returns a port that is free, as is that 10,000 above, which a node of a
+// cluster takes too: below those that the system gives to connections.
+func clusterPort(t *testing.T) int {
+	t.Helper()
+	for {
+		port := registrytest.FreePort(t)
+		if port+10_000 >= 32_768 {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port+10_000))
+		if err == nil {
+			l.Close()
+			return port
+		}
+	}
+}
+
+// redisServerAt is redisServer at a port.
+func redisServerAt(t *testing.T, port int, args ...string) (*registrytest.Process, string) {
+	t.Helper()
+	data := t.TempDir()
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	return registrytest.NewProcess(t, registrytest.Program{
 		Name: "redis-server",
@@ -31,7 +55,7 @@ func redisServer(t *testing.T, args ...string) (*registrytest.Process, string) {
 		}, args...),
 		Data: data,
 		Ready: func(ctx context.Context) error {
-			c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, Protocol: 2})
+			c := redis.NewClient(&redis.Options{Addr: address, MaxRetries: -1, Protocol: 2, Dialer: dialer(nil)})
 			defer c.Close()
 			err := c.Ping(ctx).Err()
 			if err != nil && strings.HasPrefix(err.Error(), "NOAUTH") {
@@ -128,7 +152,7 @@ func TestConformance(t *testing.T) {
 // different nodes. Named twice, its one node is taken for a cluster.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	_, address := redisServer(t, "--cluster-enabled", "yes")
+	_, address := redisServerAt(t, clusterPort(t), "--cluster-enabled", "yes")
 	c := redis.NewClient(&redis.Options{Addr: address, Protocol: 2})
 	defer c.Close()
 	ctx := operation(t)

@@ -34,7 +34,7 @@ func startSentinel(t *testing.T, name, master string) string {
 		Path: registrytest.Find(t, "redis-server"),
 		Args: []string{file, "--sentinel"},
 		Ready: func(ctx context.Context) error {
-			c := redis.NewSentinelClient(&redis.Options{Addr: address, MaxRetries: -1, DialerRetries: 1, Protocol: 2})
+			c := redis.NewSentinelClient(&redis.Options{Addr: address, MaxRetries: -1, Protocol: 2, Dialer: dialer(nil)})
 			defer c.Close()
 			return c.Ping(ctx).Err()
 		},
