@@ -43,8 +43,10 @@ type announcer struct {
 	registry Registry
 	log      *slog.Logger
 	services func() []string // the names of those that the server has
-	work     func() work     // what the server has done
-	inFlight func() int      // the calls that run
+	// idempotent lists the idempotent methods of a service, without its name.
+	idempotent func(service string) []string
+	work       func() work // what the server has done
+	inFlight   func() int  // the calls that run
 
 	mu      sync.Mutex
 	every   Instance            // of every service that is not in own; without a service
@@ -52,11 +54,17 @@ type announcer struct {
 	address string              // of the first listener, for those that name none
 	open    bool                // there is an address, and no shutdown
 	started time.Time           // when it was opened first
-	shown   map[string]Registration
+	shown   map[string]published
 	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
 	load    *Load                      // as last published
 	before  work                       // at the last report
 	at      time.Time                  // of the last report
+}
+
+// published is a service in the registry.
+type published struct {
+	registration Registration
+	instance     Instance // as it was told last
 }
 
 // newAnnouncer makes the announcer of a server, nil if its configuration has no
@@ -67,9 +75,9 @@ func newAnnouncer(s *Server) (*announcer, error) {
 		return nil, Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
 	}
 	a := &announcer{
-		registry: c.Registry, log: c.Logger, services: s.Services.names, work: s.host.work, inFlight: s.inFlight,
+		registry: c.Registry, log: c.Logger, services: s.Services.names, idempotent: s.Services.idempotent, work: s.host.work, inFlight: s.inFlight,
 		every: c.Instance.Clone(), own: make(map[string]Instance, len(c.Instances)),
-		shown: make(map[string]Registration), leaving: make(map[string]context.Context),
+		shown: make(map[string]published), leaving: make(map[string]context.Context),
 	}
 	if err := a.check("", a.every); err != nil {
 		return nil, Errorf(InvalidArgument, "weft: Instance: %w", err)
@@ -154,8 +162,8 @@ func (a *announcer) beginLocked(addr net.Addr, scheme string) error {
 	return nil
 }
 
-// changed publishes a service that was registered, publishes anew one that has changed,
-// or withdraws one that was removed, while the server serves. Two changes may be told
+// changed publishes a service that was registered, publishes anew one whose methods have
+// changed, or withdraws one that was removed, while the server serves. Two changes may be told
 // in the wrong order, so what there is now counts.
 func (a *announcer) changed(service string) {
 	a.mu.Lock()
@@ -184,15 +192,19 @@ func (a *announcer) showLocked(service string) error {
 		return nil
 	}
 	i := a.instanceLocked(service)
-	r, err := a.shown[service], error(nil)
-	if r != nil {
-		err = r.Update(i)
-	} else if r, err = a.registry.Register(i); err == nil {
-		a.shown[service] = r
+	p, ok := a.shown[service]
+	var err error
+	switch {
+	case !ok:
+		p.registration, err = a.registry.Register(i)
+	case !p.instance.Equal(&i):
+		err = p.registration.Update(i)
 	}
 	if err != nil {
 		return Errorf(InvalidArgument, "weft: register service %s: %w", service, err)
 	}
+	p.instance = i
+	a.shown[service] = p
 	return nil
 }
 
@@ -203,6 +215,7 @@ func (a *announcer) instanceLocked(service string) Instance {
 		i = a.every
 	}
 	i = i.Clone()
+	i.AddIdempotent(a.idempotent(service)...)
 	i.Service = service
 	i.Address = cmp.Or(i.Address, a.every.Address, a.address)
 	i.ID = cmp.Or(i.ID, a.every.ID, i.Address)
@@ -218,8 +231,8 @@ func (a *announcer) instanceLocked(service string) Instance {
 
 // leaveLocked begins to withdraw a service.
 func (a *announcer) leaveLocked(service string) {
-	r := a.shown[service]
-	if r == nil {
+	p, ok := a.shown[service]
+	if !ok {
 		return
 	}
 	delete(a.shown, service)
@@ -230,7 +243,7 @@ func (a *announcer) leaveLocked(service string) {
 		defer done()
 		asked, cancel := context.WithTimeout(ctx, withdrawTimeout-withdrawReserve)
 		defer cancel()
-		if err := r.Close(asked); err != nil {
+		if err := p.registration.Close(asked); err != nil {
 			a.log.Warn("the service could not be withdrawn", "service", service, "error", err)
 		}
 		a.mu.Lock()
@@ -314,8 +327,8 @@ func (a *announcer) reportNow(now time.Time) {
 		return
 	}
 	a.load = &load
-	for service, r := range a.shown {
-		if err := r.Update(a.instanceLocked(service)); err != nil {
+	for service := range a.shown {
+		if err := a.showLocked(service); err != nil {
 			a.log.Warn("the load cannot be reported", "service", service, "error", err)
 		}
 	}

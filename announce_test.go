@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -281,6 +282,43 @@ func TestAnnounceAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What is published names the idempotent methods of a service, as they are now.
+func TestAnnounceIdempotent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &recorder{}
+		w := start(t, &weft.ServerConfig{
+			Registry: b, Instances: map[string]weft.Instance{"Other": {Idempotent: []string{"Set"}}},
+		}, func(s *weft.Server) error {
+			return errors.Join(
+				s.Register(Arith{}, weft.For("Mul", weft.Idempotent())),
+				weft.Handle(s, "Other.Get", Arith{}.Mul, weft.Idempotent()),
+				weft.Handle(s, "Other.Put", Arith{}.Mul),
+			)
+		})
+		is := func(service string, want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if i := b.published(t, service); !slices.Equal(i.Idempotent, want) {
+				t.Errorf("the idempotent methods of %s are %q, want %q", service, i.Idempotent, want)
+			}
+		}
+		is("Arith", "Mul")
+		is("Other", "Get", "Set")
+		must(t, weft.Handle(w.srv, "Other.Find", Arith{}.Mul, weft.Idempotent()))
+		is("Other", "Find", "Get", "Set")
+		must(t, w.srv.Alias("Other.Times", "Arith.Mul"))
+		is("Other", "Find", "Get", "Set", "Times")
+		said := b.said()
+		must(t, weft.Handle(w.srv, "Other.Delete", Arith{}.Mul))
+		is("Other", "Find", "Get", "Set", "Times")
+		if got := b.said(); got != said {
+			t.Errorf("nothing has changed, and the registry was told %q", got)
+		}
+		must(t, w.srv.Unregister("Arith")) // and its alias
+		is("Other", "Find", "Get", "Set")
+	})
 }
 
 // Some registries do not look at the context of a withdrawal.

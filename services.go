@@ -2,6 +2,7 @@ package weft
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -17,7 +18,7 @@ type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
 	onNew   []func(service string)
-	changed func(service string) // it has its first name, or lost its last; nil: no registry is told
+	changed func(service string) // it may have more names, or fewer; nil: no registry is told
 	wrong   error                // what is wrong with the server's configuration: nothing can be registered
 }
 
@@ -58,31 +59,46 @@ func (s *Services) add(all ...*method) error {
 		s.mu.Unlock()
 		return err
 	}
-	var fresh []string
+	fresh := make(map[string]bool) // by service
 	for _, m := range all {
-		if service := serviceOf(m.name); !s.hasLocked(service) {
-			fresh = append(fresh, service)
+		if service := serviceOf(m.name); !fresh[service] {
+			fresh[service] = !s.hasLocked(service)
 		}
 		s.methods[m.name] = m
 	}
 	s.mu.Unlock()
-	for _, service := range fresh {
-		s.begun(service)
+	for _, service := range slices.Sorted(maps.Keys(fresh)) {
+		s.got(service, fresh[service])
 	}
 	return nil
 }
 
-// begun tells that a service has its first name.
-func (s *Services) begun(service string) {
+// got tells that a service has more names, which may be its first.
+func (s *Services) got(service string, first bool) {
 	s.mu.RLock()
 	tell, changed := s.onNew, s.changed
 	s.mu.RUnlock()
-	for _, f := range tell {
-		f(service)
+	if first {
+		for _, f := range tell {
+			f(service)
+		}
 	}
 	if changed != nil {
 		changed(service)
 	}
+}
+
+// idempotent lists the methods of a service that are idempotent, without its name.
+func (s *Services) idempotent(service string) []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	var out []string
+	for name, m := range s.methods {
+		if m.facts.idempotent && serviceOf(name) == service {
+			out = append(out, name[len(service)+1:])
+		}
+	}
+	return out
 }
 
 // names lists the services under which a method can be called, aliases among them.
@@ -135,8 +151,8 @@ func (s *Services) Alias(alias, name string) error {
 		return err
 	}
 	fresh, err := s.alias(alias, name)
-	if err == nil && fresh {
-		s.begun(serviceOf(alias))
+	if err == nil {
+		s.got(serviceOf(alias), fresh)
 	}
 	return err
 }
@@ -169,11 +185,8 @@ func (s *Services) Unregister(service string) error {
 		return err
 	}
 	if s.changed != nil {
-		after := s.names()
-		for _, gone := range before {
-			if !slices.Contains(after, gone) {
-				s.changed(gone)
-			}
+		for _, service := range before { // each may have lost an alias
+			s.changed(service)
 		}
 	}
 	return nil
