@@ -19,15 +19,19 @@ import (
 // quietAddress names the Redis that the process of TestQuiet asks.
 const quietAddress = "WEFT_TEST_REDIS_ADDRESS"
 
-// TestQuiet runs a process whose Redis is not there: nothing but its logger is told.
+// TestQuiet runs processes whose Redis is not there, or is found by a Sentinel: nothing
+// but their logger is told.
 func TestQuiet(t *testing.T) {
 	t.Parallel()
 	if address := os.Getenv(quietAddress); address != "" {
-		asksInVain(t, strings.Split(address, ","))
+		asksOnce(t, strings.Split(address, ","))
 		return
 	}
 	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(registrytest.FreePort(t)))
-	for name, addresses := range map[string]string{"one server": address, "TLS": "tls:" + address, "a cluster": address + "," + address} {
+	_, master := redisServer(t)
+	watched := startSentinel(t, "weft", master)
+	for name, addresses := range map[string]string{"one server": address, "TLS": "tls:" + address, "a cluster": address + "," + address,
+		"a Sentinel that is away": "sentinel:" + address, "a Sentinel": "there:sentinel:" + watched} {
 		t.Run(name, func(t *testing.T) {
 			var out, said strings.Builder
 			cmd := exec.Command(os.Args[0], "-test.run=^TestQuiet$")
@@ -40,10 +44,16 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// asksInVain uses a Redis that is not there until a client has noticed.
-func asksInVain(t *testing.T, addresses []string) {
+// asksOnce uses a Redis until a client has noticed whether it is there.
+func asksOnce(t *testing.T, addresses []string) {
 	cfg := Config{Registry: registry.Config{NoCache: true, Logger: slog.New(slog.DiscardHandler)}}
+	there := false
 	for _, a := range addresses {
+		a, there = strings.CutPrefix(a, "there:")
+		a, watched := strings.CutPrefix(a, "sentinel:")
+		if watched {
+			cfg.Master = "weft"
+		}
 		rest, secure := strings.CutPrefix(a, "tls:")
 		if secure {
 			cfg.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
@@ -59,8 +69,8 @@ func asksInVain(t *testing.T, addresses []string) {
 	defer r.Watch("Arith", func(s *registry.Snapshot) { failed <- s.Err })()
 	select {
 	case err := <-failed:
-		if err == nil || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("the client is told %v, want that the connection was refused", err)
+		if there != (err == nil) || !there && !strings.Contains(err.Error(), "refused") {
+			t.Errorf("the client is told %v, want that the connection was refused, or nothing: %t", err, there)
 		}
 	case <-time.After(time.Minute):
 		t.Error("the client is not told that Redis is away")
@@ -69,8 +79,8 @@ func asksInVain(t *testing.T, addresses []string) {
 	defer cancel()
 	// As often as the library has connections, and more.
 	for range 2 * connections {
-		if _, err := r.Load(ctx, "rules/Arith"); err == nil || !strings.Contains(err.Error(), "refused") {
-			t.Errorf("Load returned %v, want that the connection was refused", err)
+		if _, err := r.Load(ctx, "rules/Arith"); there != (err == nil) || !there && !strings.Contains(err.Error(), "refused") {
+			t.Errorf("Load returned %v, want that the connection was refused, or nothing: %t", err, there)
 		}
 	}
 }

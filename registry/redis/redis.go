@@ -98,9 +98,9 @@ type Config struct {
 // something to ask. An error means that cfg is wrong. All methods of the registry may
 // be called at the same time.
 //
-// The library that is used writes to standard error what it does with Sentinels and with
-// the nodes of a cluster, and has no logger of one client. SetLogger of package
-// github.com/redis/go-redis/v9 replaces that of the program as a whole.
+// The library that is used may write to standard error about the nodes of a cluster, and
+// has no logger of one client. SetLogger of package github.com/redis/go-redis/v9 replaces
+// that of the program as a whole.
 func New(cfg Config) (*registry.Registry, error) {
 	d, err := newDriver(cfg)
 	if err != nil {
@@ -172,9 +172,15 @@ func newDriverWithin(cfg Config, answer time.Duration) (*driver, error) {
 	case cfg.DB < 0, cfg.DB > 0 && cfg.Master == "" && len(o.Addrs) > 1:
 		return nil, fmt.Errorf("redis: DB is %d, want 0 or more, and 0 for a cluster", cfg.DB)
 	}
+	addresses := strings.Join(o.Addrs, ",")
+	if cfg.Master != "" {
+		s := &sentinels{addresses: o.Addrs, master: cfg.Master, dial: o.Dialer}
+		o.Addrs, o.MasterName = []string{cfg.Master}, "" // for messages
+		o.Dialer, o.ConnMaxLifetime = s.dialMaster, masterLifetime
+	}
 	client := redis.NewUniversalClient(o)
 	d := &driver{
-		name:   fmt.Sprintf("redis %s/%d/%s", strings.Join(o.Addrs, ","), cfg.DB, prefix),
+		name:   fmt.Sprintf("redis %s/%d/%s", addresses, cfg.DB, prefix),
 		prefix: prefix, client: client, scripts: newScripts(), news: newNews(client), poll: usualPoll,
 	}
 	if cfg.Master != "" {

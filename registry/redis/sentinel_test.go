@@ -91,12 +91,16 @@ func TestSentinel(t *testing.T) {
 	knowsReplica(t, sentinel)
 
 	through := func() *registry.Registry {
-		r, err := New(Config{Addresses: []string{sentinel}, Master: "weft", Registry: registry.Config{NoCache: true, TTL: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}})
+		r, err := New(Config{Addresses: []string{"127.0.0.1:1", sentinel}, Master: "weft", Registry: registry.Config{NoCache: true, TTL: 3 * time.Second, Logger: slog.New(slog.DiscardHandler)}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { r.Close() })
 		return r
+	}
+	wrong := connect(t, Config{Addresses: []string{sentinel}, Master: "other"})
+	if err := wrong.Put(operation(t), instance("Sentinel", "a"), time.Minute); err == nil || !strings.Contains(err.Error(), "no master of this name") {
+		t.Errorf("Put with the name of another master returned %v", err)
 	}
 	registration, err := through().Register(instance("Sentinel", "a"))
 	if err != nil {
