@@ -13,6 +13,8 @@
 // A codec of your own proves itself with codectest.Run.
 package codec
 
+import "reflect"
+
 // Codec turns values into bytes and bytes into values.
 //
 // A codec is used by many goroutines at once and must not keep state between
@@ -55,4 +57,15 @@ type Sizer interface {
 	// same goroutine just before, and v has not changed since. It appends n
 	// bytes or returns an error, so that n can be announced before the bytes.
 	AppendSized(dst []byte, v any, n int) ([]byte, error)
+}
+
+// TypeChecker is implemented by a codec that can tell by a type alone that its
+// values cannot be carried, such as one that holds channels or functions. It is
+// asked before a value is encoded, so an error is found when a service is
+// registered or before a call is sent.
+type TypeChecker interface {
+	// CheckType returns why values of the type t cannot be carried; nil when they
+	// can, or when that depends on the value. It remembers its answers, so it
+	// may be called for each message.
+	CheckType(t reflect.Type) error
 }

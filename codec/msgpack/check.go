@@ -4,42 +4,30 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 )
 
-// verdict is what check says of a type.
-type verdict struct {
-	err     error // what would be lost, or could not be encoded
-	pointer bool  // a pointer to it has the methods of the generator
-}
-
-// check says how values of the type t are encoded. With the rules of the library some
-// would be lost, or could not be encoded at all. It remembers the answer; there are no
-// more of them than types in the program.
-func check(t reflect.Type) verdict {
-	if t == nil {
-		return verdict{}
-	}
-	known, ok := checked.Load(t)
-	if !ok {
-		v := verdict{pointer: reflect.PointerTo(t).Implements(reflect.TypeFor[marshaler]())}
-		if !v.pointer {
-			v.err = checkType(t, t.String(), make(map[reflect.Type]bool))
-		}
-		known, _ = checked.LoadOrStore(t, v)
-	}
-	return known.(verdict)
+// check says why values of the type t cannot travel, or would lose something.
+func check(t reflect.Type) error {
+	return checkType(t, strings.TrimLeft(t.String(), "*"), make(map[reflect.Type]bool))
 }
 
 // checkType checks t, which is found at path, and the types it is made of. What
 // is behind an interface is not known and not checked.
 func checkType(t reflect.Type, path string, seen map[reflect.Type]bool) error {
-	if seen[t] || t == reflect.TypeFor[time.Time]() {
+	if seen[t] {
 		return nil
 	}
 	seen[t] = true
+	if _, ok := selfCoding(t); ok {
+		return nil
+	}
 	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Array:
+	case reflect.Pointer:
+		if endless(t) {
+			return fmt.Errorf("codec/msgpack: %s is a %s, which points to nothing but itself", path, t)
+		}
+		return checkType(t.Elem(), path, seen)
+	case reflect.Slice, reflect.Array:
 		return checkType(t.Elem(), path, seen)
 	case reflect.Map:
 		if err := checkType(t.Key(), path, seen); err != nil {
@@ -76,8 +64,8 @@ func checkStruct(t reflect.Type, path string, seen map[reflect.Type]bool) error 
 		if field.Name[0] < 'A' || field.Name[0] > 'Z' {
 			return fmt.Errorf("codec/msgpack: %s would be lost, since its name does not begin with A to Z", path)
 		}
-		if field.Anonymous && name == "" && base(field.Type) == reflect.TypeFor[time.Time]() {
-			return fmt.Errorf("codec/msgpack: %s would be lost, since an embedded time.Time needs a tag with a name", path)
+		if _, own := selfCoding(base(field.Type)); own && flattened(field, name) {
+			return fmt.Errorf("codec/msgpack: %s would be lost, since an embedded %s needs a tag with a name", path, base(field.Type))
 		}
 		if err := checkType(field.Type, path, seen); err != nil {
 			return err
@@ -123,10 +111,14 @@ func embeds(t, whole reflect.Type, seen map[reflect.Type]bool) bool {
 	return false
 }
 
-// base returns t, or what it points to.
-func base(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
+// endless reports whether following pointers from a t never ends.
+func endless(t reflect.Type) bool {
+	seen := make(map[reflect.Type]bool)
+	for ; t.Kind() == reflect.Pointer; t = t.Elem() {
+		if seen[t] {
+			return true
+		}
+		seen[t] = true
 	}
-	return t
+	return false
 }

@@ -1,31 +1,67 @@
 // Package msgpack is the codec for MessagePack: as rich as JSON, smaller and
 // faster, and readable from every language.
 //
-// Structs travel as maps from field name to value, so that fields can be added
-// and languages without a schema can read them. The tag `msgpack:"name"`
-// renames a field, `msgpack:"name,omitempty"` leaves it out when it is zero,
-// and `msgpack:"-"` always. A time.Time travels as the timestamp extension,
-// -1, to the nanosecond, and arrives in UTC. What arrives in an any is a
-// map[any]any, a []any, a string, a []byte, or the smallest Go type that holds
-// the number as it was sent.
+// # Structs
 //
-// A type with the methods that the msgp generator writes, MarshalMsg and
-// UnmarshalMsg, is encoded and decoded with them, several times faster. Other
-// types go through reflection, with github.com/shamaton/msgpack. A type that
-// would lose something silently, such as a struct whose fields are all
-// unexported, is an error. A number is not checked against the size of the
-// field that receives it: as in a Go conversion, high bits are dropped.
+// A struct travels as a map from field names to values, so that languages without
+// a schema can read it. The tag `msgpack:"name"` renames a field,
+// `msgpack:"name,omitempty"` leaves it out when it is zero, and `msgpack:"-"`
+// always. Fields of an embedded struct belong to the outer one, by the rules of
+// encoding/json, unless it has a tag with a name.
+//
+// Fields match by name alone, as with encoding/json and encoding/gob. Either side
+// may add, remove or reorder fields, and widen numbers: a field that the receiver
+// does not have is skipped, one that did not come is zero. So a struct of which no
+// field matches, such as one whose fields were all renamed, decodes to zeros
+// without an error.
+//
+// # Numbers
+//
+// A number that the receiver cannot hold is an error, never another number: it is
+// too large, negative for an unsigned integer, not whole for an integer, or an
+// integer that a float cannot hold exactly. A float64 that arrives for a float32 is
+// rounded, unless it becomes infinite. A named number, such as an enumeration, is a
+// number on the wire, and so is a time.Duration.
+//
+// # Other types
+//
+//   - A []byte or an array of bytes travels as a byte string. A byte string and a
+//     string are accepted for each other.
+//   - A time.Time travels as the timestamp extension, -1, to the nanosecond, and
+//     arrives in UTC.
+//   - A type with the methods MarshalMsg and UnmarshalMsg, such as the msgp
+//     generator writes, is encoded and decoded with them, wherever it stands. What
+//     they append must be one value.
+//   - A type with MarshalBinary and UnmarshalBinary travels as a byte string, and a
+//     struct with MarshalText and UnmarshalText as a string. This does not hold for a
+//     struct that embeds such a type, since the methods would leave out its other fields.
+//   - What arrives in an any is a map[any]any, a []any, a string, a []byte, a
+//     time.Time, or the smallest Go type that holds the number as it was sent. A
+//     byte string as a key of such a map becomes a string.
+//   - nil is accepted for any type and is its zero value. An array of fewer
+//     elements than a Go array has leaves the others zero; one of more is an error.
+//
+// A type that would lose something silently, such as a struct whose fields are all
+// unexported, is an error, as is one with a channel or a function; CheckType tells
+// before anything is sent. Containers may nest [codec.MaxDepth] deep, and a value
+// that contains itself is an error.
+//
+// # Cost
+//
+// A type is examined once, at its first use; after that no value is looked at by
+// package reflect, except maps of uncommon types. The strings and byte slices of a
+// message share one allocation, or one for each 4 KiB; those of 1 KiB and
+// more have their own. So a short string keeps at most 4 KiB of its message alive.
+// A variable is set through unsafe.Pointer, in one small package; with the build tag
+// purego it is set by package reflect, which is several times slower.
 package msgpack
 
 import (
-	"bytes"
 	"fmt"
 	"reflect"
-	"sync"
-
-	"github.com/shamaton/msgpack/v3"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
 // New returns a codec named "msgpack".
@@ -33,73 +69,64 @@ func New() codec.Codec { return msgpackCodec{} }
 
 type msgpackCodec struct{}
 
-// checked is what check said of the types that were seen, reflect.Type to verdict.
-var checked sync.Map
-
-// marshaler and unmarshaler are what the msgp generator writes.
-type marshaler interface {
-	MarshalMsg(b []byte) ([]byte, error)
-}
-
-type unmarshaler interface {
-	UnmarshalMsg(b []byte) (rest []byte, err error)
-}
-
 func (msgpackCodec) Name() string { return "msgpack" }
+
+// CheckType reports why values of the type t, or what such a pointer points to,
+// cannot be carried. What is behind interfaces is not known before it is sent.
+func (msgpackCodec) CheckType(t reflect.Type) error {
+	if t == nil {
+		return nil
+	}
+	return planOf(t).err
+}
 
 // Append appends v. A nil v is a MessagePack nil.
 func (msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
-	if m, ok := v.(marshaler); ok {
-		return m.MarshalMsg(dst)
+	if v == nil {
+		return append(dst, 0xc0), nil
 	}
-	switch how := check(reflect.TypeOf(v)); {
-	case how.err != nil:
-		return dst, how.err
-	case how.pointer:
-		// Its fields may have other names there than the library would give them.
-		p := reflect.New(reflect.TypeOf(v))
-		p.Elem().Set(reflect.ValueOf(v))
-		return p.Interface().(marshaler).MarshalMsg(dst)
+	p := planOf(reflect.TypeOf(v))
+	if p.err != nil {
+		return dst, p.err
 	}
-	b, err := msgpack.MarshalAsMap(v)
-	if err != nil {
-		return dst, fmt.Errorf("codec/msgpack: encoding a %T: %w", v, err)
+	if p.node.op == opPointer && p.node.elem.op == opGenerated { // nil is for its method, too
+		return v.(marshaler).MarshalMsg(dst)
 	}
-	return append(dst, b...), nil
+	e := encoder{b: dst[:cap(dst)]}
+	end := e.root(p, v, len(dst), codec.MaxDepth)
+	if end < 0 {
+		return dst, e.wrap("encoding", v)
+	}
+	return e.b[:end], nil
 }
 
 // Decode decodes the one value that body holds.
 func (msgpackCodec) Decode(body []byte, v any) (err error) {
-	target, err := codec.Target(v)
-	if err != nil {
+	target := reflect.ValueOf(v)
+	if target.Kind() != reflect.Pointer || target.IsNil() {
+		_, err := codec.Target(v)
 		return err
 	}
-	// Neither decoder below may see a body that lies about itself: the one
-	// reads beyond its end, the other makes room for what is claimed.
-	if err := scan(body); err != nil {
-		return fmt.Errorf("codec/msgpack: %w", err)
+	p := planOf(target.Type())
+	if p.err != nil {
+		return p.err
 	}
-	target.SetZero()
-	// Type confusion, such as bytes for a []int, ends in a panic of reflect.
 	defer recovered(&err, "decoding into", v)
-	if m, ok := v.(unmarshaler); ok {
-		rest, err := m.UnmarshalMsg(body[:len(body):len(body)])
-		if err == nil && len(rest) > 0 {
-			err = fmt.Errorf("codec/msgpack: UnmarshalMsg of a %T left %d bytes", v, len(rest))
-		}
-		return err
+	target.Elem().SetZero()
+	n := p.node.elem
+	d := decoder{body: body, rest: n.frame}
+	end := d.value(n, memory.Of(target), 0, codec.MaxDepth)
+	if end >= 0 && end < len(body) {
+		end = d.fail("%d bytes behind the value", len(body)-end)
 	}
-	if how := check(target.Type()); how.err != nil {
-		return how.err
-	}
-	// The library lets byte slices and strings point into what it decodes.
-	if err := msgpack.UnmarshalAsMap(bytes.Clone(body), v); err != nil {
-		return fmt.Errorf("codec/msgpack: decoding into a %T: %w", v, err)
+	if end < 0 {
+		return d.wrap("decoding into", v)
 	}
 	return nil
 }
 
+// recovered makes an error of a panic, which a method of the user's may cause.
 func recovered(err *error, doing string, v any) {
 	if r := recover(); r != nil {
 		*err = fmt.Errorf("codec/msgpack: %s a %T: %v", doing, v, r)

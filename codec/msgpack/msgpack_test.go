@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"math/big"
-	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -71,7 +69,7 @@ func TestConformance(t *testing.T) {
 			&map[string]map[int64][]bool{"a": {1: {true}}}, &[3]complex128{1i},
 			&generated{"first", 1 << 40},
 		},
-		Refused: []any{make(chan int), func() {}, struct{ A any }{make(chan int)}, &big.Int{}, netip.Addr{}},
+		Refused: []any{make(chan int), func() {}, struct{ A any }{make(chan int)}, &opaque{}, opaque{}},
 	})
 	if _, ok := msgpack.New().(codec.Sizer); ok {
 		t.Error("msgpack may run MarshalMsg methods, so it must not be a Sizer")
@@ -113,8 +111,8 @@ func TestCheckNamesWhatWouldBeLost(t *testing.T) {
 		A int
 	}
 	for want, v := range map[string]any{
-		"msgpack_test.withTime.Time would be lost":                                                   withTime{},
-		"struct { A []struct { N big.Int } }.A.N would be lost, since big.Int has no exported field": struct{ A []struct{ N big.Int } }{},
+		"msgpack_test.withTime.Time would be lost": withTime{},
+		"struct { A []struct { N msgpack_test.opaque } }.A.N would be lost, since msgpack_test.opaque has no exported field": struct{ A []struct{ N opaque } }{},
 		"what is in struct { msgpack_test.hidden; Name string }.hidden would be lost": struct {
 			hidden
 			Name string
@@ -220,6 +218,11 @@ func BenchmarkDecode(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// opaque has nothing that could travel.
+type opaque struct {
+	n int //lint:ignore U1000 what would be lost
 }
 
 // hidden has a field that encoding/json would carry where it is embedded.

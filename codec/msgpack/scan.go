@@ -12,9 +12,13 @@ var errShort = errors.New("body ends within a value")
 
 // scan reports what is wrong with body as an encoding of exactly one value. It
 // does not recurse and allocates nothing unless it fails.
-func scan(body []byte) error {
-	var left [codec.MaxDepth]int // how many values are to come, by nesting
-	depth := 0
+func scan(body []byte) error { return scanTo(body, codec.MaxDepth) }
+
+// scanTo is scan for a value in which at most depth containers are in one another.
+func scanTo(body []byte, depth int) error {
+	var all [codec.MaxDepth]int
+	left := all[:depth] // how many values are to come, by nesting
+	depth = 0
 	for at := 0; ; {
 		size, children, err := header(body[at:])
 		if err != nil {

@@ -1,0 +1,97 @@
+package msgpack
+
+import (
+	"bytes"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+)
+
+// span returns where the bytes of the string or byte string at i are; to is
+// failed when there is none. wanted names what was expected.
+func (d *decoder) span(i int, wanted string) (from, to int) {
+	f, n, next := head(d.body, i)
+	switch {
+	case f != text && f != binaryText && f != short:
+		return 0, d.fail("at byte %d: %s does not fit %s", i, f, wanted)
+	case f == short, n > uint64(len(d.body)-next):
+		return 0, d.short(i)
+	}
+	return next, next + int(n)
+}
+
+// text reads a string.
+func (d *decoder) text(n *node, r memory.Ref, i int) int {
+	if i < len(d.body) && d.body[i] == 0xc0 {
+		r.SetText("")
+		return i + 1
+	}
+	from, to := d.span(i, "a string")
+	if to >= 0 {
+		r.SetText(d.string(from, to))
+	}
+	return to
+}
+
+// bytes reads a byte string, a string, or an array of small numbers.
+func (d *decoder) bytes(n *node, r memory.Ref, i, depth int) int {
+	f, _, next := head(d.body, i)
+	switch f {
+	case null:
+		r.SetBytes(nil)
+		return next
+	case list:
+		return d.slice(n, r, i, depth)
+	case text, binaryText:
+	default:
+		return d.unfit(f, i, n)
+	}
+	from, to := d.span(i, "bytes")
+	switch {
+	case to < 0:
+	case from == to:
+		r.SetBytes([]byte{})
+	default:
+		r.SetBytes(d.keep(from, to))
+	}
+	return to
+}
+
+// string returns a string with the bytes of body from one index to another.
+func (d *decoder) string(from, to int) string {
+	if from == to {
+		return ""
+	}
+	return memory.String(d.keep(from, to))
+}
+
+const (
+	// chunk is how much memory is allocated at once for texts. It is also how much
+	// a short text keeps alive at most.
+	chunk = 4 << 10
+	// single is the length from which a text gets memory of its own.
+	single = 1 << 10
+)
+
+// keep returns a copy of the bytes of body from one index to another. Short ones
+// share memory, without overlapping.
+func (d *decoder) keep(from, to int) []byte {
+	n := to - from
+	if n > len(d.free) {
+		if n >= single {
+			return bytes.Clone(d.body[from:to])
+		}
+		d.allocate(from, n)
+	}
+	s := d.free[:n:n]
+	d.free = d.free[n:]
+	copy(s, d.body[from:to])
+	return s
+}
+
+// allocate makes d.free have n bytes at least, for a text of n bytes at from.
+//
+//go:noinline
+func (d *decoder) allocate(from, n int) {
+	d.free = make([]byte, max(n, min(chunk, len(d.body)-from-d.rest)))
+	d.rest = 0 // an estimate for the first time
+}
