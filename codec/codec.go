@@ -26,14 +26,15 @@ type Codec interface {
 	Name() string
 
 	// Append appends the encoding of v to dst and returns the longer slice, as
-	// the built-in append does. It never keeps dst or v. After an error the
-	// bytes behind len(dst) mean nothing.
+	// the built-in append does; it may use all of dst's capacity. It never keeps
+	// dst or v. After an error the bytes behind len(dst) mean nothing. A value that
+	// contains itself is an error.
 	Append(dst []byte, v any) ([]byte, error)
 
 	// Decode decodes body into v, which is a non-nil pointer. What v held
 	// before does not show in the result, so a value can be used again and
 	// nothing of one call leaks into the next; after an error what v holds means
-	// nothing. Bytes behind the encoded value are an error, unless the format
+	// nothing. A number that v cannot hold is an error, never another number. Bytes behind the encoded value are an error, unless the format
 	// does not know its end, as those of raw and protobuf do not.
 	//
 	// body belongs to the caller and is overwritten after Decode returns, so

@@ -72,6 +72,18 @@ func faults() map[string]codec.Codec {
 			}
 			return sound{}.Decode(b, v)
 		}},
+		"Numbers": faulty{decode: func(b []byte, v any) error {
+			var n int64
+			switch p := v.(type) {
+			case *int64:
+				return json.Unmarshal(b, p)
+			case *int8:
+				err := json.Unmarshal(b, &n)
+				*p = int8(n)
+				return err
+			}
+			return sound{}.Decode(b, v)
+		}},
 		"Reuse": faulty{decode: func(b []byte, v any) error {
 			p, ok := v.(*[]string)
 			if !ok || p == nil {
