@@ -4,6 +4,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weftrpc/weft/codec"
@@ -13,11 +14,13 @@ import (
 // encoder writes one value. Its functions get an index into b, and return where
 // they ended, or failed.
 type encoder struct {
-	b []byte // as long as it has capacity
+	b        []byte  // what dst has behind its length, or scratch
+	borrowed *[]byte // the scratch, once dst had no room
 	trail
 }
 
-// room returns b with n bytes behind i at least.
+// room returns b with n bytes behind i at least. Often that is more than the
+// value needs in the end, so dst does not grow here.
 func (e *encoder) room(i, n int) []byte {
 	if len(e.b)-i < n {
 		e.grow(i, n)
@@ -27,9 +30,44 @@ func (e *encoder) room(i, n int) []byte {
 
 //go:noinline
 func (e *encoder) grow(i, n int) {
-	b := slices.Grow(e.b[:i], max(n, i)) // at least twice as much
-	e.b = b[:cap(b)]
+	written := e.b[:i]
+	if e.borrowed == nil {
+		e.borrowed = scratch.Get().(*[]byte)
+		e.b = *e.borrowed
+	}
+	if len(e.b)-i < n {
+		b := slices.Grow(e.b[:0], 2*i+n)
+		e.b = b[:cap(b)]
+		*e.borrowed = e.b
+	}
+	copy(e.b, written)
 }
+
+// finish appends what was written, up to end, to dst.
+func (e *encoder) finish(dst []byte, end int) []byte {
+	if e.borrowed == nil {
+		return dst[:len(dst)+end]
+	}
+	dst = append(dst, e.b[:end]...)
+	e.release()
+	return dst
+}
+
+// release gives the scratch back.
+func (e *encoder) release() {
+	if e.borrowed != nil && len(*e.borrowed) <= keptScratch {
+		scratch.Put(e.borrowed)
+	}
+}
+
+// keptScratch is how long a buffer in the pool may be.
+const keptScratch = 64 << 10
+
+// scratch has buffers for values that may be longer than dst has room for.
+var scratch = sync.Pool{New: func() any {
+	b := make([]byte, 2<<10)
+	return &b
+}}
 
 func (e *encoder) tooDeep() int {
 	return e.fail("nesting deeper than %d: the value may contain itself", codec.MaxDepth)

@@ -39,6 +39,8 @@ func (e *encoder) generated(v marshaler, i, depth int) int {
 	if err := scanTo(b[i:], depth); err != nil {
 		return e.fail("MarshalMsg appended what is not one value: %w", err)
 	}
-	e.b = b[:cap(b)]
+	if len(e.b) == 0 || &b[0] != &e.b[0] { // there was no room
+		copy(e.room(i, len(b)-i)[i:], b[i:])
+	}
 	return len(b)
 }

@@ -93,12 +93,13 @@ func (msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 	if p.node.op == opPointer && p.node.elem.op == opGenerated { // nil is for its method, too
 		return v.(marshaler).MarshalMsg(dst)
 	}
-	e := encoder{b: dst[:cap(dst)]}
-	end := e.root(p, v, len(dst), codec.MaxDepth)
+	e := encoder{b: dst[len(dst):cap(dst)]}
+	end := e.root(p, v, 0, codec.MaxDepth)
 	if end < 0 {
+		e.release()
 		return dst, e.wrap("encoding", v)
 	}
-	return e.b[:end], nil
+	return e.finish(dst, end), nil
 }
 
 // Decode decodes the one value that body holds.

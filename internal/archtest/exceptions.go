@@ -28,6 +28,7 @@ func Allowed() Exceptions {
 		"package variables": {
 			"weft.codeNames":                "the names of the status codes; only read",
 			"codec/msgpack.plans":           "what is known of Go types, which do not change, by all clients and servers",
+			"codec/msgpack.scratch":         "a pool of buffers: which call gets which changes no result",
 			"internal/session.buffers":      "a pool of buffers: which connection gets which changes no result",
 			"internal/session.largeBuffers": "the same for large ones",
 			"internal/session.bulkReads":    "the same for those that readers borrow",
