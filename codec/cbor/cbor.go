@@ -22,10 +22,14 @@ package cbor
 
 import (
 	"bytes"
+	"encoding"
+	"fmt"
+	"reflect"
 
 	"github.com/fxamacker/cbor/v2"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/internal/typecheck"
 )
 
 const (
@@ -62,6 +66,22 @@ type cborCodec struct {
 }
 
 func (cborCodec) Name() string { return "cbor" }
+
+// types are the Go types that were asked for.
+var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself}
+
+// CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
+// function or a complex number.
+func (cborCodec) CheckType(t reflect.Type) error {
+	if err := types.Check(t); err != nil {
+		return fmt.Errorf("codec/cbor: %w", err)
+	}
+	return nil
+}
+
+func encodesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[cbor.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.BinaryMarshaler]())
+}
 
 // Append appends v. A nil v is a CBOR null.
 func (c cborCodec) Append(dst []byte, v any) ([]byte, error) {

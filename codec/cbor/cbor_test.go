@@ -185,3 +185,18 @@ func TestNullIntoTime(t *testing.T) {
 		t.Errorf("%v, %v; want no time", at, err)
 	}
 }
+
+func TestCheckType(t *testing.T) {
+	checker := cbor.New().(codec.TypeChecker)
+	for v, want := range map[any]bool{
+		1: true, new(codectest.Message): true, netip.Addr{}: true, struct{ At time.Time }{}: true, new(big.Int): true,
+		new(struct {
+			F func() `cbor:"-"`
+		}): true,
+		new(func()): false, struct{ C chan int }{}: false, new([]complex64): false,
+	} {
+		if err := checker.CheckType(reflect.TypeOf(v)); (err == nil) != want {
+			t.Errorf("CheckType of a %T: %v", v, err)
+		}
+	}
+}

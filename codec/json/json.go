@@ -9,10 +9,13 @@
 package json
 
 import (
+	"encoding"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/internal/typecheck"
 )
 
 // New returns the codec named "json". All values it returns are equal.
@@ -21,6 +24,31 @@ func New() codec.Codec { return jsonCodec{} }
 type jsonCodec struct{}
 
 func (jsonCodec) Name() string { return "json" }
+
+// types are the Go types that were asked for.
+var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, Key: canBeKey}
+
+// CheckType reports why values of the type t cannot be JSON: it holds a channel, a
+// function, a complex number, or a map whose keys are neither strings nor numbers.
+func (jsonCodec) CheckType(t reflect.Type) error {
+	if err := types.Check(t); err != nil {
+		return fmt.Errorf("codec/json: %w", err)
+	}
+	return nil
+}
+
+func encodesItself(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+func canBeKey(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return true
+	}
+	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
 
 // Append appends v as JSON, without a newline behind it.
 func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {

@@ -90,6 +90,21 @@ func TestDecodeLeavesAnUnmarshalerItsState(t *testing.T) {
 	}
 }
 
+func TestCheckType(t *testing.T) {
+	checker := json.New().(codec.TypeChecker)
+	for v, want := range map[any]bool{
+		1: true, new(codectest.Message): true, netip.Addr{}: true, struct{ At time.Time }{}: true, new(map[netip.Addr]int): true,
+		new(struct {
+			F func() `json:"-"`
+		}): true,
+		new(func()): false, struct{ C chan int }{}: false, new(map[float64]int): false, new([]complex64): false,
+	} {
+		if err := checker.CheckType(reflect.TypeOf(v)); (err == nil) != want {
+			t.Errorf("CheckType of a %T: %v", v, err)
+		}
+	}
+}
+
 func nest(depth int) string { return strings.Repeat("[", depth) + strings.Repeat("]", depth) }
 
 func FuzzDecode(f *testing.F) {

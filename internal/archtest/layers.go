@@ -35,6 +35,7 @@ func table() []row {
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
 		{"codec/internal/memory", leaf, nil},
+		{"codec/internal/typecheck", leaf, nil},
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},
 		{"compress/...", 0, []string{"compress"}},

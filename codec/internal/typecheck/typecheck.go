@@ -1,0 +1,95 @@
+// Package typecheck tells by a type alone that a library cannot encode its
+// values, for codecs over libraries that only say so when they meet one.
+package typecheck
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Checker remembers which types can be encoded. What is behind an interface is
+// not known and not checked.
+type Checker struct {
+	// Tags are the keys of struct tags, of which the first that a field has counts.
+	Tags []string
+
+	// Self reports whether values of a type are encoded by methods of their own.
+	Self func(t reflect.Type) bool
+
+	// Key reports whether a type can be the key of a map; nil: every type that
+	// can be encoded.
+	Key func(t reflect.Type) bool
+
+	known sync.Map // reflect.Type to verdict
+}
+
+// Check returns why values of the type t cannot be encoded; nil when they can, or
+// when that depends on the value.
+func (c *Checker) Check(t reflect.Type) error {
+	if t == nil {
+		return nil
+	}
+	wrong, ok := c.known.Load(t)
+	if !ok {
+		var err error
+		if problem := c.problem(t, strings.TrimLeft(t.String(), "*"), make(map[reflect.Type]bool)); problem != "" {
+			err = fmt.Errorf("%s, which cannot be encoded", problem)
+		}
+		wrong, _ = c.known.LoadOrStore(t, verdict{err})
+	}
+	return wrong.(verdict).err
+}
+
+type verdict struct{ err error }
+
+// problem says what of the type t, found at path, cannot be encoded.
+func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]bool) string {
+	if seen[t] || c.Self(t) || t.Kind() != reflect.Interface && c.Self(reflect.PointerTo(t)) {
+		return ""
+	}
+	seen[t] = true
+	switch t.Kind() {
+	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Complex64, reflect.Complex128:
+		return fmt.Sprintf("%s is a %s", path, t)
+	case reflect.Pointer, reflect.Slice, reflect.Array:
+		return c.problem(t.Elem(), path, seen)
+	case reflect.Map:
+		if c.Key != nil && !c.Key(t.Key()) {
+			return fmt.Sprintf("%s is a map with keys of type %s", path, t.Key())
+		}
+		if c.Key == nil {
+			if problem := c.problem(t.Key(), path, seen); problem != "" {
+				return problem
+			}
+		}
+		return c.problem(t.Elem(), path, seen)
+	case reflect.Struct:
+		for f := range t.Fields() {
+			if c.leftOut(f) {
+				continue
+			}
+			if problem := c.problem(f.Type, path+"."+f.Name, seen); problem != "" {
+				return problem
+			}
+		}
+	}
+	return ""
+}
+
+// leftOut reports whether the field f is never encoded, or not when it is zero.
+func (c *Checker) leftOut(f reflect.StructField) bool {
+	if !f.IsExported() && !f.Anonymous {
+		return true
+	}
+	for _, key := range c.Tags {
+		if tag, ok := f.Tag.Lookup(key); ok {
+			_, options, _ := strings.Cut(tag, ",")
+			all := strings.Split(options, ",")
+			return tag == "-" || slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
+		}
+	}
+	return false
+}
