@@ -14,8 +14,8 @@
 //
 // What a value held before Decode does not show in the result; a type with an
 // UnmarshalCBOR method of its own, and only that, decides for itself. Arrays, maps
-// and tags may nest [codec.MaxDepth] deep. A body is checked to its end before
-// anything is made for it.
+// and tags may nest [codec.MaxDepth] deep, and a value that contains itself is an
+// error. A body is checked to its end before anything is made for it.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor
@@ -57,12 +57,13 @@ func New() codec.Codec {
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	return cborCodec{enc, dec}
+	return cborCodec{enc, dec, &codec.Nesting{Opaque: opaque}}
 }
 
 type cborCodec struct {
-	enc cbor.UserBufferEncMode
-	dec cbor.DecMode
+	enc     cbor.UserBufferEncMode
+	dec     cbor.DecMode
+	nesting *codec.Nesting
 }
 
 func (cborCodec) Name() string { return "cbor" }
@@ -83,8 +84,16 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[cbor.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.BinaryMarshaler]())
 }
 
+// opaque reports whether the library does not look into values of the type t.
+func opaque(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && (encodesItself(t) || encodesItself(reflect.PointerTo(t)))
+}
+
 // Append appends v. A nil v is a CBOR null.
 func (c cborCodec) Append(dst []byte, v any) ([]byte, error) {
+	if err := c.nesting.Check(v); err != nil { // the library follows it without end
+		return dst, fmt.Errorf("codec/cbor: %w", err)
+	}
 	buf := bytes.NewBuffer(dst)
 	if err := c.enc.MarshalToBuffer(v, buf); err != nil {
 		return dst, err

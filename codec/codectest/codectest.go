@@ -62,6 +62,7 @@ func Run(t *testing.T, c codec.Codec, cfg Config) {
 	t.Run("Refused", s.refused)
 	t.Run("Targets", s.targets)
 	t.Run("Numbers", s.numbers)
+	t.Run("Cycles", s.cycles)
 	for i, v := range cfg.Values {
 		t.Run(fmt.Sprintf("Value%d", i), func(t *testing.T) {
 			if p := reflect.ValueOf(v); p.Kind() != reflect.Pointer || p.IsNil() {

@@ -72,6 +72,12 @@ func faults() map[string]codec.Codec {
 			}
 			return sound{}.Decode(b, v)
 		}},
+		"Cycles": faulty{append: func(dst []byte, v any) ([]byte, error) {
+			if _, ok := v.(*[]any); ok {
+				return append(dst, "[]"...), nil
+			}
+			return sound{}.Append(dst, v)
+		}},
 		"Numbers": faulty{decode: func(b []byte, v any) error {
 			var n int64
 			switch p := v.(type) {
