@@ -14,7 +14,21 @@ type decoder struct {
 	body []byte
 	free []byte // memory for texts that is not used yet, see keep
 	rest int    // at least so many bytes of body are not of texts
+	owed uint64 // so many elements are to come in the lists and maps around this place
 	trail
+}
+
+// claim reports whether n elements, which the value at i announces, can be in the
+// bytes from next on, beside those owed. Each has a byte at least; so all that is
+// claimed, at whatever depth, is not more than what came. The caller takes each from
+// owed before it reads it.
+func (d *decoder) claim(n uint64, i, next int) bool {
+	if left := uint64(len(d.body) - next); n > left || n > left-min(left, d.owed) {
+		d.fail("at byte %d: %d elements claimed, %d bytes are left", i, n, left)
+		return false
+	}
+	d.owed += n
+	return true
 }
 
 func (d *decoder) short(i int) int {

@@ -63,11 +63,12 @@ func (d *decoder) any(i, depth int) (v any, next int) {
 
 // anyList reads the n elements of an array that begins at i.
 func (d *decoder) anyList(i int, n uint64, next, depth int) (any, int) {
-	if left := uint64(len(d.body) - next); n > left {
-		return nil, d.fail("at byte %d: %d elements claimed, %d bytes are left", i, n, left)
+	if !d.claim(n, i, next) {
+		return nil, failed
 	}
 	elements := make([]any, n)
 	for k := range elements {
+		d.owed--
 		if elements[k], next = d.any(next, depth); next < 0 {
 			return nil, d.in("[%d]", k)
 		}
@@ -77,12 +78,12 @@ func (d *decoder) anyList(i int, n uint64, next, depth int) (any, int) {
 
 // anyTable reads the n entries of a map that begins at i.
 func (d *decoder) anyTable(i int, n uint64, next, depth int) (any, int) {
-	if left := uint64(len(d.body) - next); n > left/2 {
-		return nil, d.fail("at byte %d: %d elements claimed, %d bytes are left", i, 2*n, left)
+	if !d.claim(2*n, i, next) {
+		return nil, failed
 	}
-	const entry = 48 // bytes of memory, about
-	entries := make(map[any]any, d.affordable(int(n), entry, next))
+	entries := make(map[any]any, n)
 	for range int(n) {
+		d.owed -= 2
 		var k, v any
 		if k, next = d.anyKey(next, depth); next < 0 {
 			return nil, d.in("[a key]")

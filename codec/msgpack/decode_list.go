@@ -27,8 +27,8 @@ func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 		return d.unfit(f, i, n)
 	case depth == 0:
 		return d.tooDeep(i)
-	case count > uint64(len(d.body)-next):
-		return d.fail("at byte %d: %d elements claimed, %d bytes are left", i, count, len(d.body)-next)
+	case !d.claim(count, i, next):
+		return failed
 	}
 	i = next
 	s := r.Value(n.typ)
@@ -43,6 +43,7 @@ func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 			room = min(s.Cap(), int(count))
 			s.SetLen(room)
 		}
+		d.owed--
 		if i = d.value(n.elem, r.Elem(k, n.elem.size), i, depth-1); i < 0 {
 			return d.in("[%d]", k)
 		}
@@ -86,9 +87,12 @@ func (d *decoder) array(n *node, r memory.Ref, i, depth int) int {
 		return to
 	case depth == 0:
 		return d.tooDeep(i)
+	case !d.claim(count, i, next):
+		return failed
 	}
 	i = next
 	for k := range int(count) {
+		d.owed--
 		if i = d.value(n.elem, r.Index(k, n.elem.size), i, depth-1); i < 0 {
 			return d.in("[%d]", k)
 		}

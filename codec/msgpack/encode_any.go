@@ -18,14 +18,24 @@ func (e *encoder) any(v any, i, depth int) int {
 		return e.text(v, i)
 	case int:
 		return putInt(e.room(i, 9), i, int64(v))
+	case int8:
+		return putInt(e.room(i, 9), i, int64(v))
+	case int16:
+		return putInt(e.room(i, 9), i, int64(v))
 	case int32:
 		return putInt(e.room(i, 9), i, int64(v))
 	case int64:
 		return putInt(e.room(i, 9), i, v)
 	case uint8:
 		return putUint(e.room(i, 9), i, uint64(v))
+	case uint16:
+		return putUint(e.room(i, 9), i, uint64(v))
+	case uint32:
+		return putUint(e.room(i, 9), i, uint64(v))
 	case uint64:
 		return putUint(e.room(i, 9), i, v)
+	case float32:
+		return putFloat32(e.room(i, 5), i, v)
 	case float64:
 		return putFloat64(e.room(i, 9), i, v)
 	case []byte:

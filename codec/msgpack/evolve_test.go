@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -205,5 +206,38 @@ func TestLargeElements(t *testing.T) {
 	want[0].N, want[4999].N = 1, 2
 	if got := convert[[]large](t, want); !reflect.DeepEqual(got, want) {
 		t.Error("the list arrives changed")
+	}
+}
+
+type recursive struct {
+	All  []recursive
+	Any  any
+	Text map[string][]any
+}
+
+// Lists within lists that all claim to be long share one claim: what is
+// announced, at whatever depth, is not more than the bytes that came.
+func TestNestedClaims(t *testing.T) {
+	const size = 1 << 20
+	var table strings.Builder
+	for range 30 {
+		table.WriteString("\x81\xa3All\xdd\x00\x0f\xff\x00")
+	}
+	for body, v := range map[string]any{
+		strings.Repeat("\xdd\x00\x0f\xf0\x00", 60):        new(any),
+		strings.Repeat("\xdf\x00\x07\x00\x00\x01", 60):    new(any),
+		strings.Repeat("\xdd\x00\x0f\xf0\x00", 60) + "x":  new([]any),
+		strings.Repeat("\xdd\x00\x0f\xf0\x00", 60) + "xx": new([][][][][]any),
+		strings.Repeat("\xdf\x00\x07\x00\x00\xa1x", 60):   new(map[string]any),
+		table.String(): new(recursive),
+	} {
+		body := append([]byte(body), make([]byte, size)...)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err := msgpack.New().Decode(body, v)
+		runtime.ReadMemStats(&after)
+		if used := after.TotalAlloc - before.TotalAlloc; err == nil || used > 100*size {
+			t.Errorf("into a %T: %v, and %d bytes for a body of %d", v, err, used, len(body))
+		}
 	}
 }

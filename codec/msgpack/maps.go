@@ -108,6 +108,7 @@ func textTable[V any](d *decoder, n *node, r memory.Ref, i, count, depth int) in
 	v := new(V)
 	at := memory.To(v)
 	for range count {
+		d.owed -= 2
 		from, to := d.span(i, "a string")
 		if to < 0 {
 			return failed
@@ -156,8 +157,8 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 		return d.unfit(f, i, n)
 	case depth == 0:
 		return d.tooDeep(i)
-	case count > uint64(len(d.body)-next)/2:
-		return d.fail("at byte %d: a map of %d entries in %d bytes", i, count, len(d.body)-next)
+	case !d.claim(2*count, i, next):
+		return failed
 	}
 	if n.common != uncommon {
 		return d.commonTable(n, r, next, int(count), depth-1)
@@ -167,6 +168,7 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 	r.Value(n.typ).Set(m)
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)
 	for range int(count) {
+		d.owed -= 2
 		key.Elem().SetZero()
 		value.Elem().SetZero()
 		at := i
