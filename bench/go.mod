@@ -21,7 +21,6 @@ require (
 require (
 	connectrpc.com/connect v1.21.1
 	github.com/apache/thrift v0.25.0
-	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
 	github.com/weftrpc/weft/codec/cbor v0.0.0
 	github.com/zeebo/errs v1.2.2 // indirect
 	golang.org/x/net v0.60.0 // indirect

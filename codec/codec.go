@@ -1,7 +1,7 @@
 // Package codec says how the body of a call becomes bytes.
 //
 // A [Codec] is a value, passed in a configuration. Each subpackage holds one.
-// A codec is chosen per call by the caller, who announces its name to the
+// A codec is chosen per call by the caller, which announces its name to the
 // server; the reply comes back in the same codec.
 //
 //   - raw: bytes as they are

@@ -31,7 +31,7 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// A codec is a value: it is passed to whoever shall use it.
+// A codec is a value, passed to the server or the client that uses it.
 func ExampleCodec() {
 	var c codec.Codec = json.New()
 	body, err := c.Append([]byte("body: "), map[string]int{"answer": 42})

@@ -7,9 +7,6 @@ require (
 	golang.org/x/net v0.60.0
 )
 
-require (
-	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
-)
+require google.golang.org/protobuf v1.36.12 // indirect
 
 replace github.com/weftrpc/weft => ../..

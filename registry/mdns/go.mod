@@ -8,7 +8,6 @@ require (
 )
 
 require (
-	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )

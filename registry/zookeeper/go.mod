@@ -4,9 +4,6 @@ go 1.26.0
 
 require github.com/weftrpc/weft v0.0.0
 
-require (
-	github.com/shamaton/msgpack/v3 v3.1.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
-)
+require google.golang.org/protobuf v1.36.12 // indirect
 
 replace github.com/weftrpc/weft => ../..
