@@ -5,16 +5,16 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
 // decoder reads one value. Its functions get an index into body, and return where
 // the value there ended, or failed. They read body only where they have checked
 // that it goes on.
 type decoder struct {
-	body []byte
-	free []byte // memory for texts that is not used yet, see keep
-	rest int    // at least so many bytes of body are not of texts
-	owed uint64 // so many elements are to come in the lists and maps around this place
+	body  []byte
+	texts texts.Pieces
+	owed  uint64 // so many elements are to come in the lists and maps around this place
 	trail
 }
 

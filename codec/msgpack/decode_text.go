@@ -1,8 +1,6 @@
 package msgpack
 
 import (
-	"bytes"
-
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
@@ -58,40 +56,10 @@ func (d *decoder) bytes(n *node, r memory.Ref, i, depth int) int {
 
 // string returns a string with the bytes of body from one index to another.
 func (d *decoder) string(from, to int) string {
-	if from == to {
-		return ""
-	}
-	return memory.String(d.keep(from, to))
+	return d.texts.String(d.body[from:to], len(d.body)-from)
 }
 
-const (
-	// chunk is how much memory is allocated at once for texts. It is also how much
-	// a short text keeps alive at most.
-	chunk = 4 << 10
-	// single is the length from which a text gets memory of its own.
-	single = 1 << 10
-)
-
-// keep returns a copy of the bytes of body from one index to another. Short ones
-// share memory, without overlapping.
+// keep returns a copy of the bytes of body from one index to another.
 func (d *decoder) keep(from, to int) []byte {
-	n := to - from
-	if n > len(d.free) {
-		if n >= single {
-			return bytes.Clone(d.body[from:to])
-		}
-		d.allocate(from, n)
-	}
-	s := d.free[:n:n]
-	d.free = d.free[n:]
-	copy(s, d.body[from:to])
-	return s
-}
-
-// allocate makes d.free have n bytes at least, for a text of n bytes at from.
-//
-//go:noinline
-func (d *decoder) allocate(from, n int) {
-	d.free = make([]byte, max(n, min(chunk, len(d.body)-from-d.rest)))
-	d.rest = 0 // an estimate for the first time
+	return d.texts.Bytes(d.body[from:to], len(d.body)-from)
 }
