@@ -36,6 +36,7 @@ func table() []row {
 		{"codec", 0, nil},
 		{"codec/internal/memory", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
+		{"codec/internal/numbered", leaf, []string{"codec/internal/memory", "codec/internal/texts"}},
 		{"codec/internal/texts", leaf, []string{"codec/internal/memory"}},
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},

@@ -1,0 +1,247 @@
+package numbered
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+)
+
+// encoder appends messages. After an error what it appends means nothing.
+type encoder struct{ err error }
+
+func (e *encoder) fail(format string, args ...any) {
+	if e.err == nil {
+		e.err = fmt.Errorf(format, args...)
+	}
+}
+
+// message appends the fields of the struct r. At most depth messages may be in one
+// another there.
+func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
+	if depth == 0 {
+		e.fail("messages nest deeper than %d: the value may contain itself", MaxDepth)
+		return b
+	}
+	for k := range n.fields {
+		f := &n.fields[k]
+		at := r.Field(f.at)
+		switch f.node.op {
+		case opPointer:
+			if !at.IsNil() {
+				b = e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
+			}
+		case opList:
+			b = e.list(f, b, at, depth)
+		case opTable:
+			if !at.IsNil() {
+				b = e.table(f, b, at, depth)
+			}
+		default:
+			b = e.single(f.tag, f.node, b, at, depth, false)
+		}
+		if e.err != nil {
+			e.err = fmt.Errorf("%s: %w", f.name, e.err)
+			return b
+		}
+	}
+	return b
+}
+
+// single appends one value with its tag, unless it is zero and need not be there.
+func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int, present bool) []byte {
+	switch n.op {
+	case opText:
+		if s := r.Text(); s != "" || present {
+			b = protowire.AppendString(append(b, tag...), s)
+		}
+		return b
+	case opBytes:
+		if s := r.Bytes(); len(s) > 0 || present {
+			b = protowire.AppendBytes(append(b, tag...), s)
+		}
+		return b
+	case opMessage, opTime, opDuration:
+		if n.op == opTime && !present {
+			if memory.As[time.Time](r).IsZero() {
+				return b
+			}
+			present = true // 1970 has no fields, either
+		}
+		start := len(b)
+		b = append(append(b, tag...), 0)
+		body := len(b)
+		switch n.op {
+		case opMessage:
+			b = e.message(n, b, r, depth-1)
+		case opTime:
+			b = e.time(b, *memory.As[time.Time](r))
+		default:
+			b = appendSeconds(b, r.Int64()/1e9, r.Int64()%1e9)
+		}
+		if len(b) == body && !present {
+			return b[:start]
+		}
+		return setLength(b, body)
+	}
+	v := n.number(r)
+	if v == 0 && !present {
+		return b
+	}
+	return n.appendNumber(append(b, tag...), v)
+}
+
+// number returns the number r as it is encoded.
+func (n *node) number(r memory.Ref) uint64 {
+	switch n.op {
+	case opBool:
+		if r.Bool() {
+			return 1
+		}
+		return 0
+	case opFloat:
+		if n.bits == 32 {
+			return uint64(math.Float32bits(r.Float32()))
+		}
+		return math.Float64bits(r.Float64())
+	}
+	if n.unsigned {
+		switch n.bits {
+		case 8:
+			return uint64(r.Uint8())
+		case 16:
+			return uint64(r.Uint16())
+		case 32:
+			return uint64(r.Uint32())
+		}
+		return r.Uint64()
+	}
+	var v int64
+	switch n.bits {
+	case 8:
+		v = int64(r.Int8())
+	case 16:
+		v = int64(r.Int16())
+	case 32:
+		v = int64(r.Int32())
+	default:
+		v = r.Int64()
+	}
+	if n.op == opZigzag {
+		return protowire.EncodeZigZag(v)
+	}
+	return uint64(v)
+}
+
+// appendNumber appends v, which number returned.
+func (n *node) appendNumber(b []byte, v uint64) []byte {
+	switch {
+	case n.op != opFixed && n.op != opFloat:
+		return protowire.AppendVarint(b, v)
+	case n.bits == 32:
+		return binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return binary.LittleEndian.AppendUint64(b, v)
+}
+
+// setLength writes the length of what begins at body into the byte before, and
+// makes room for more bytes when it needs them.
+func setLength(b []byte, body int) []byte {
+	size := len(b) - body
+	if size < 128 {
+		b[body-1] = byte(size)
+		return b
+	}
+	var length [10]byte
+	n := binary.PutUvarint(length[:], uint64(size))
+	b = append(b, length[:n-1]...)
+	copy(b[body+n-1:], b[body:body+size])
+	copy(b[body-1:], length[:n])
+	return b
+}
+
+func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
+	n, length := f.node.elem, r.Len()
+	if length == 0 {
+		return b
+	}
+	if n.packs() {
+		b = append(append(b, f.tag...), 0)
+		body := len(b)
+		for k := range length {
+			b = n.appendNumber(b, n.number(r.Elem(k, n.size)))
+		}
+		return setLength(b, body)
+	}
+	for k := 0; k < length && e.err == nil; k++ {
+		at, elem := r.Elem(k, n.size), n
+		if n.op == opPointer {
+			if at.IsNil() {
+				e.fail("element %d is nil, which Protocol Buffers cannot tell from an empty message", k)
+				return b
+			}
+			at, elem = at.Pointee(), n.elem
+		}
+		b = e.single(f.tag, elem, b, at, depth, true)
+	}
+	return b
+}
+
+// The tags of the two fields of an entry of a map.
+func (n *node) entryTag(number protowire.Number) string {
+	return string(rune(protowire.EncodeTag(number, n.wire())))
+}
+
+func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
+	n := f.node
+	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)
+	for entries := r.Value(n.typ).MapRange(); entries.Next() && e.err == nil; {
+		key.Elem().SetIterKey(entries)
+		value.Elem().SetIterValue(entries)
+		b = append(append(b, f.tag...), 0)
+		body := len(b)
+		b = e.single(n.key.entryTag(1), n.key, b, memory.Of(key), depth, true)
+		at, elem := memory.Of(value), n.elem
+		if elem.op == opPointer {
+			if at.IsNil() {
+				e.fail("the value of the key %v is nil, which Protocol Buffers cannot tell from an empty message", key.Elem())
+				return b
+			}
+			at, elem = at.Pointee(), elem.elem
+		}
+		b = e.single(elem.entryTag(2), elem, b, at, depth, true)
+		b = setLength(b, body)
+	}
+	return b
+}
+
+// The bounds of google.protobuf.Timestamp: the years 1 to 9999.
+const (
+	firstSecond = -62135596800
+	lastSecond  = 253402300799
+)
+
+// time appends the fields of a google.protobuf.Timestamp.
+func (e *encoder) time(b []byte, t time.Time) []byte {
+	seconds := t.Unix()
+	if seconds < firstSecond || seconds > lastSecond {
+		e.fail("the year %d has no form in Protocol Buffers, which has 1 to 9999", t.Year())
+	}
+	return appendSeconds(b, seconds, int64(t.Nanosecond()))
+}
+
+// appendSeconds appends the fields of a Timestamp or a Duration.
+func appendSeconds(b []byte, seconds, nanoseconds int64) []byte {
+	if seconds != 0 {
+		b = protowire.AppendVarint(append(b, 1<<3), uint64(seconds))
+	}
+	if nanoseconds != 0 {
+		b = protowire.AppendVarint(append(b, 2<<3), uint64(nanoseconds))
+	}
+	return b
+}

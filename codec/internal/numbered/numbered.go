@@ -1,0 +1,89 @@
+// Package numbered encodes plain Go structs whose fields have numbers as Protocol
+// Buffers, for codec/protobuf, which describes what travels how.
+package numbered
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/texts"
+)
+
+// MaxDepth is how deep messages may nest, as in other implementations.
+const MaxDepth = 100
+
+// plan is what is known of a type: the node of the struct that it is or points
+// to, or why there is none.
+type plan struct {
+	node *node
+	err  error
+}
+
+// plans holds the plans by type, reflect.Type to *plan.
+var plans sync.Map
+
+// errPlain is the plan of a type that is no numbered struct, nor meant to be.
+var errPlain = errors.New("it is no struct with numbered fields")
+
+func planOf(t reflect.Type) *plan {
+	if known, ok := plans.Load(t); ok {
+		return known.(*plan)
+	}
+	p := &plan{err: errPlain}
+	s := t
+	if s.Kind() == reflect.Pointer {
+		s = s.Elem()
+	}
+	if isNumbered(s) {
+		c := compiler{structs: make(map[reflect.Type]*node)}
+		p.node, p.err = c.message(s)
+	}
+	known, _ := plans.LoadOrStore(t, p)
+	return known.(*plan)
+}
+
+// Is reports whether t is a struct with a numbered field, or a pointer to one.
+func Is(t reflect.Type) bool { return t != nil && planOf(t).err != errPlain }
+
+// Check returns why values of t, for which Is holds, cannot be encoded; nil when they can.
+func Check(t reflect.Type) error { return planOf(t).err }
+
+// Append appends the encoding of v, for whose type Is holds. A nil pointer is an error.
+func Append(dst []byte, v any) ([]byte, error) {
+	p := planOf(reflect.TypeOf(v))
+	if p.err != nil {
+		return dst, p.err
+	}
+	value := reflect.ValueOf(v)
+	if value.Kind() != reflect.Pointer {
+		variable := reflect.New(value.Type())
+		variable.Elem().Set(value)
+		value = variable
+	}
+	if value.IsNil() {
+		return dst, fmt.Errorf("a nil %T", v)
+	}
+	var e encoder
+	b := e.message(p.node, dst, memory.Of(value), MaxDepth)
+	if e.err != nil {
+		return dst, e.err
+	}
+	return b, nil
+}
+
+// Decode decodes body into the struct that v, a pointer that is not nil, points
+// to. For the type of v Is holds.
+func Decode(body []byte, v any) error {
+	p := planOf(reflect.TypeOf(v))
+	if p.err != nil {
+		return p.err
+	}
+	value := reflect.ValueOf(v)
+	value.Elem().SetZero()
+	d := decoder{body: body, texts: texts.Pieces{Rest: p.node.frame}}
+	d.message(p.node, memory.Of(value), 0, len(body), MaxDepth)
+	return d.err
+}

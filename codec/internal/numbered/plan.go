@@ -1,0 +1,222 @@
+package numbered
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+)
+
+// op says how a value of a type is encoded and decoded.
+type op uint8
+
+const (
+	opBool     op = iota
+	opInt         // a varint, two's complement
+	opZigzag      // a varint, small for small negative numbers
+	opUint        // a varint
+	opFixed       // four or eight bytes
+	opFloat       // four or eight bytes
+	opText        // a string
+	opBytes       // a []byte
+	opMessage     // a struct
+	opTime        // a time.Time, as google.protobuf.Timestamp
+	opDuration    // a time.Duration, as google.protobuf.Duration
+	opPointer     // to one of the above
+	opList        // of the above, or of pointers to messages
+	opTable       // a map
+)
+
+// node is the plan of a type.
+type node struct {
+	op       op
+	typ      reflect.Type
+	bits     int // of a number
+	unsigned bool
+	size     uintptr
+	elem     *node
+	key      *node
+	fields   []field        // of a message, by number
+	index    map[uint64]int // by number
+	dense    []uint16       // the same for small numbers, one more than the index; 0: none
+	frame    int            // at least so many bytes that are not of texts
+}
+
+// field is one field of a message.
+type field struct {
+	number uint64
+	tag    string // as it is encoded
+	at     memory.Offset
+	node   *node
+	name   string
+}
+
+// wire returns how a value is put on the wire; not that of a list of numbers, which is packed.
+func (n *node) wire() protowire.Type {
+	switch n.op {
+	case opBool, opInt, opZigzag, opUint:
+		return protowire.VarintType
+	case opFixed, opFloat:
+		if n.bits == 32 {
+			return protowire.Fixed32Type
+		}
+		return protowire.Fixed64Type
+	case opPointer:
+		return n.elem.wire()
+	}
+	return protowire.BytesType
+}
+
+// packs reports whether a list of such values is one field.
+func (n *node) packs() bool { return n.op <= opFloat }
+
+// isNumbered reports whether t is a struct of which a field has a number.
+func isNumbered(t reflect.Type) bool {
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for f := range t.Fields() {
+		if tag, ok := f.Tag.Lookup("weft"); ok && tag != "" && tag[0] >= '0' && tag[0] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// compiler makes the node of a type, and has those of the structs within.
+type compiler struct{ structs map[reflect.Type]*node }
+
+// message makes the node of the struct t.
+func (c *compiler) message(t reflect.Type) (*node, error) {
+	if n := c.structs[t]; n != nil {
+		return n, nil
+	}
+	n := &node{op: opMessage, typ: t, size: t.Size(), index: make(map[uint64]int)}
+	c.structs[t] = n
+	left := t.NumField() == 0
+	for f := range t.Fields() {
+		tag := f.Tag.Get("weft")
+		switch {
+		case tag == "-":
+			left = true
+			continue
+		case !f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct && f.Type.NumField() > 0:
+			return nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
+		case !f.IsExported():
+			continue
+		}
+		number, options, _ := strings.Cut(tag, ",")
+		num, err := strconv.ParseUint(number, 10, 32)
+		if err != nil || num < 1 || num > uint64(protowire.MaxValidNumber) || num >= 19000 && num < 20000 {
+			return nil, fmt.Errorf("%s.%s has no field number: give it a tag such as `weft:\"1\"`, up to 536870911 and not from 19000 to 19999, or `weft:\"-\"`", t, f.Name)
+		}
+		value, err := c.field(f.Type, options)
+		if err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
+		}
+		n.fields = append(n.fields, field{number: num, at: memory.Join(*new(memory.Offset), f), node: value, name: f.Name})
+	}
+	if len(n.fields) == 0 && !left {
+		return nil, fmt.Errorf("a %s would be lost, since it has no exported field", t)
+	}
+	slices.SortFunc(n.fields, func(a, b field) int { return cmp.Compare(a.number, b.number) })
+	for i := range n.fields {
+		f := &n.fields[i]
+		if i > 0 && n.fields[i-1].number == f.number {
+			return nil, fmt.Errorf("%s: the fields %s and %s have one number, %d", t, n.fields[i-1].name, f.name, f.number)
+		}
+		wire := f.node.wire()
+		f.tag = string(protowire.AppendTag(nil, protowire.Number(f.number), wire))
+		n.index[f.number] = i
+		n.frame += len(f.tag) + 1
+	}
+	const most = 256
+	for i, f := range n.fields {
+		if f.number < most {
+			n.dense = append(n.dense, make([]uint16, int(f.number)+1-len(n.dense))...)
+			n.dense[f.number] = uint16(i + 1)
+		}
+	}
+	return n, nil
+}
+
+// field makes the node of a field of the type t.
+func (c *compiler) field(t reflect.Type, options string) (*node, error) {
+	switch {
+	case t.Kind() == reflect.Pointer:
+		elem, err := c.single(t.Elem(), options)
+		return &node{op: opPointer, typ: t, size: t.Size(), elem: elem}, err
+	case t.Kind() == reflect.Slice && t.Elem() != reflect.TypeFor[byte]():
+		elem, err := c.single(t.Elem(), options)
+		if t.Elem().Kind() == reflect.Pointer && t.Elem().Elem().Kind() == reflect.Struct {
+			elem, err = c.field(t.Elem(), options)
+		}
+		return &node{op: opList, typ: t, size: t.Size(), elem: elem}, err
+	case t.Kind() == reflect.Map:
+		key, err := c.single(t.Key(), "")
+		if err != nil {
+			return nil, err
+		}
+		if key.op == opFloat || key.op > opText {
+			return nil, fmt.Errorf("a %s cannot be the key of a map in Protocol Buffers", t.Key())
+		}
+		elem, err := c.single(t.Elem(), options)
+		if t.Elem().Kind() == reflect.Pointer && t.Elem().Elem().Kind() == reflect.Struct {
+			elem, err = c.field(t.Elem(), options)
+		}
+		return &node{op: opTable, typ: t, size: t.Size(), key: key, elem: elem}, err
+	}
+	return c.single(t, options)
+}
+
+// single makes the node of a value that is no list, no map and no pointer.
+func (c *compiler) single(t reflect.Type, options string) (*node, error) {
+	n := &node{typ: t, size: t.Size()}
+	known := options == ""
+	switch kind := t.Kind(); {
+	case t == reflect.TypeFor[time.Time]():
+		n.op = opTime
+	case t == reflect.TypeFor[time.Duration]() && options == "":
+		n.op = opDuration
+	case kind == reflect.Bool:
+		n.op = opBool
+	case kind >= reflect.Int && kind <= reflect.Int64:
+		n.op, n.bits = opInt, t.Bits()
+		switch {
+		case options == "zigzag":
+			n.op, known = opZigzag, true
+		case options == "fixed" && n.bits >= 32:
+			n.op, known = opFixed, true
+		}
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		n.op, n.bits, n.unsigned = opUint, t.Bits(), true
+		if options == "fixed" && n.bits >= 32 {
+			n.op, known = opFixed, true
+		}
+	case kind == reflect.Float32, kind == reflect.Float64:
+		n.op, n.bits = opFloat, t.Bits()
+	case kind == reflect.String:
+		n.op = opText
+	case kind == reflect.Slice && t.Elem() == reflect.TypeFor[byte]():
+		n.op = opBytes
+	case kind == reflect.Struct:
+		message, err := c.message(t)
+		if err != nil {
+			return nil, err
+		}
+		n = message
+	default:
+		return nil, fmt.Errorf("a %s has no form in Protocol Buffers", t)
+	}
+	if !known {
+		return nil, fmt.Errorf("the option %q of the tag does not fit a %s", options, t)
+	}
+	return n, nil
+}
