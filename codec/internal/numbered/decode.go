@@ -37,6 +37,15 @@ func (d *decoder) varint(i, end int) (v uint64, next int) {
 	if i < end && d.body[i] < 0x80 {
 		return uint64(d.body[i]), i + 1
 	}
+	if i+2 < end {
+		b := d.body[i : i+3 : i+3]
+		switch {
+		case b[1] < 0x80:
+			return uint64(b[0]&0x7f) | uint64(b[1])<<7, i + 2
+		case b[2] < 0x80:
+			return uint64(b[0]&0x7f) | uint64(b[1]&0x7f)<<7 | uint64(b[2])<<14, i + 3
+		}
+	}
 	v, n := protowire.ConsumeVarint(d.body[i:end])
 	if n < 0 {
 		return 0, d.fail("at byte %d: no varint", i)
@@ -67,20 +76,54 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int) int {
 		if at < 0 {
 			return failed
 		}
-		wire := protowire.Type(tag & 7)
 		f := n.field(tag >> 3)
-		if f == nil {
-			if i = d.skip(tag, i, at, end); i < 0 {
+		switch {
+		case f == nil:
+			i = d.skip(tag, i, at, end)
+			if i < 0 {
 				return failed
 			}
 			continue
+		case tag == f.first && f.op <= opText:
+			i = d.common(f, r.Field(f.at), at, end)
+		default:
+			i = d.field(f, r.Field(f.at), protowire.Type(tag&7), at, end, depth)
 		}
-		if i = d.field(f, r.Field(f.at), wire, at, end, depth); i < 0 {
+		if i < 0 {
 			d.err = fmt.Errorf("%s: %w", f.name, d.err)
 			return failed
 		}
 	}
 	return i
+}
+
+// common reads the value of a number or a string, of the wire type of its field.
+func (d *decoder) common(f *field, r memory.Ref, i, end int) int {
+	switch f.op {
+	case opText:
+		from, to := d.span(i, end)
+		if to >= 0 {
+			r.SetText(d.texts.String(d.body[from:to], len(d.body)-from))
+		}
+		return to
+	case opInt:
+		v, next := d.varint(i, end)
+		switch {
+		case next < 0:
+			return failed
+		case f.bits == 64:
+			r.Set64(v)
+			return next
+		case f.bits == 32 && int64(v) == int64(int32(v)):
+			r.Set32(uint32(v))
+			return next
+		}
+	}
+	v, next := d.number(f.node, i, end)
+	if next >= 0 {
+		next = d.set(f.node, r, v, i, next)
+	}
+	return next
 }
 
 // field returns the field with a number, or nil.

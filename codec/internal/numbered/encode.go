@@ -31,7 +31,31 @@ func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
 	for k := range n.fields {
 		f := &n.fields[k]
 		at := r.Field(f.at)
-		switch f.node.op {
+		switch f.op {
+		case opBool:
+			if at.Bool() {
+				b = append(f.appendTag(b), 1)
+			}
+			continue
+		case opInt:
+			var v int64
+			switch f.bits {
+			case 32:
+				v = int64(at.Int32())
+			case 64:
+				v = at.Int64()
+			default:
+				v = int64(f.node.number(at))
+			}
+			if v != 0 {
+				b = appendVarint(f.appendTag(b), uint64(v))
+			}
+			continue
+		case opText:
+			if s := at.Text(); s != "" {
+				b = append(appendVarint(f.appendTag(b), uint64(len(s))), s...)
+			}
+			continue
 		case opPointer:
 			if !at.IsNil() {
 				b = e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
@@ -51,6 +75,25 @@ func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
 		}
 	}
 	return b
+}
+
+// appendTag appends the tag, which seldom has more than two bytes.
+func (f *field) appendTag(b []byte) []byte {
+	switch len(f.tag) {
+	case 1:
+		return append(b, byte(f.first))
+	case 2:
+		return append(b, byte(f.first)|0x80, byte(f.first>>7))
+	}
+	return append(b, f.tag...)
+}
+
+func appendVarint(b []byte, v uint64) []byte {
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
 }
 
 // single appends one value with its tag, unless it is zero and need not be there.

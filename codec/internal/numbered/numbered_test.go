@@ -222,6 +222,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		for _, o := range []*order{got, again} { // their order is another in each run
 			o.ByText, o.ByInt = nil, nil
+			if o.Float != o.Float { // they make a quiet NaN of a signaling one
+				o.Float = 0
+			}
 		}
 		ours, err := Append(nil, got) // to compare numbers that are none, too
 		if err != nil {

@@ -53,6 +53,9 @@ type node struct {
 type field struct {
 	number uint64
 	tag    string // as it is encoded
+	first  uint64 // the number that tag is
+	op     op     // of node
+	bits   int    // of node
 	at     memory.Offset
 	node   *node
 	name   string
@@ -134,6 +137,7 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 		}
 		wire := f.node.wire()
 		f.tag = string(protowire.AppendTag(nil, protowire.Number(f.number), wire))
+		f.first, f.op, f.bits = protowire.EncodeTag(protowire.Number(f.number), wire), f.node.op, f.node.bits
 		n.index[f.number] = i
 		n.frame += len(f.tag) + 1
 	}
