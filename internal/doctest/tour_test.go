@@ -187,7 +187,7 @@ func TestManyServers(t *testing.T) {
 }
 
 // serve serves until the test ends, and returns the address.
-func serve(t *testing.T, srv *weft.Server) string {
+func serve(t testing.TB, srv *weft.Server) string {
 	t.Helper()
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
 	must(t, err)
@@ -200,7 +200,7 @@ func serve(t *testing.T, srv *weft.Server) string {
 	return "tcp://" + l.Addr().String()
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
