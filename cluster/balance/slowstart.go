@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// coldest is the part of its share with which a new server begins.
+const coldest = 0.1
+
 // defaultWindow is the window of a SlowStart that names none.
 const defaultWindow = 30 * time.Second
 
@@ -14,9 +17,10 @@ const defaultWindow = 30 * time.Second
 // growing in a straight line to all of it over window, so that it can fill its
 // caches and pools. A window of 0 means 30 seconds.
 //
-// A server was new at the time of its [NewStats] or [Stats.Restart]. The window counts against the oldest server of
-// the list: where all are equally new, all get their share at once, and one that comes
-// ten seconds after the first has a tenth then and two thirds after 30 seconds.
+// A server was new at the time of its [NewStats] or [Stats.Restart]. It is compared with
+// the oldest server of the list: where all are equally new, all get their share at once.
+// One that is added ten seconds after the first has a tenth of its share then, a third
+// five seconds later, and all of it after its window.
 //
 // Around a consistent hash it moves keys away from the new server for that time.
 func SlowStart(window time.Duration, inner Balancer) Balancer {
@@ -65,17 +69,14 @@ func (p *slowStartPicker) Pick(c Call) int {
 	if first < 0 {
 		return first
 	}
-	i, full := first, 0.0
+	i := first
 	for range redraws {
-		warmth := p.set[i].Stats.warmth(c.Now, p.window)
-		if warmth == 1 {
+		part := p.part(p.set[i].Stats, c.Now)
+		if part >= 1 {
 			return i
 		}
-		if full == 0 {
-			full = p.oldest.warmth(c.Now, p.window)
-		}
 		c.Random = aside(c.Random)
-		if unit(c.Random)*full < warmth || c.Tried.n >= triedLimit {
+		if unit(c.Random) < part || c.Tried.n >= triedLimit {
 			return i
 		}
 		c.Tried.Add(p.set[i].Stats)
@@ -84,4 +85,18 @@ func (p *slowStartPicker) Pick(c Call) int {
 		}
 	}
 	return i
+}
+
+// part is the part of its share that a server gets: its age for that of the oldest one,
+// at least coldest. Both count at most the window, and at least a tenth of it: servers
+// that were found one after the other when the list was read are equally old.
+func (p *slowStartPicker) part(s *Stats, now time.Duration) float64 {
+	age := s.age(now)
+	if age >= p.window {
+		return 1
+	}
+	oldest := p.oldest.age(now)
+	whole := float64(min(max(oldest, p.window/10), p.window))
+	ramp := func(age time.Duration) float64 { return min(max(float64(age)/whole, coldest), 1) }
+	return ramp(age) / ramp(oldest)
 }

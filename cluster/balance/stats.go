@@ -236,12 +236,5 @@ func (s *Stats) steadyCost(now time.Duration) float64 {
 	return max(average, silence) * float64(1+n)
 }
 
-// warmth is the part of its share that a server gets whose ramp takes window:
-// from a tenth to 1.
-func (s *Stats) warmth(now, window time.Duration) float64 {
-	age := int64(now) - s.since.Load()
-	if age >= int64(window) {
-		return 1
-	}
-	return max(float64(age)/float64(window), 0.1)
-}
+// age is how long ago the server was new.
+func (s *Stats) age(now time.Duration) time.Duration { return now - time.Duration(s.since.Load()) }

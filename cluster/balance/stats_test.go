@@ -100,8 +100,8 @@ func TestExpected(t *testing.T) {
 	if s.Latency() != 0 || s.InFlight() != witnesses {
 		t.Errorf("after Restart latency %v and %d in flight, want 0 and %d", s.Latency(), s.InFlight(), witnesses)
 	}
-	if w := s.warmth(35*time.Second, 10*time.Second); w != 0.5 {
-		t.Errorf("halfway through its ramp a server is at %v", w)
+	if age := s.age(35 * time.Second); age != 5*time.Second {
+		t.Errorf("five seconds after Restart the age is %v", age)
 	}
 }
 

@@ -1,6 +1,7 @@
 package balance
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"testing"
@@ -98,6 +99,48 @@ func TestSubsetsAreEven(t *testing.T) {
 	}
 	if least, most := slices.Min(clients), slices.Max(clients); least < 65 || most > 140 {
 		t.Errorf("servers have %d to %d clients, want about 100", least, most)
+	}
+}
+
+// TestSlowStart: what part of its share a server gets, beside an older one.
+func TestSlowStart(t *testing.T) {
+	const window = 30 * time.Second
+	for _, test := range []struct {
+		name         string
+		since, other time.Duration // when the servers were new
+		now          time.Duration
+		want         float64
+	}{
+		{"both new", 0, 0, 0, 1},
+		{"both new, a moment later", 0, 0, time.Second, 1},
+		{"found one after the other", time.Millisecond, 0, 2 * time.Millisecond, 1},
+		{"found one after the other, ten seconds later", time.Millisecond, 0, 10 * time.Second, 0.9999},
+		{"beside an old one, at first", time.Hour, 0, time.Hour, 0.1},
+		{"beside an old one, half of the time", time.Hour, 0, time.Hour + 15*time.Second, 0.5},
+		{"beside an old one, at the end", time.Hour, 0, time.Hour + window, 1},
+		{"ten seconds after the first, at first", 10 * time.Second, 0, 10 * time.Second, 0.1},
+		{"ten seconds after the first, then", 10 * time.Second, 0, 15 * time.Second, 1. / 3},
+		{"ten seconds after the first, when that is old", 10 * time.Second, 0, 30 * time.Second, 2. / 3},
+		{"ten seconds after the first, at the end", 10 * time.Second, 0, 40 * time.Second, 1},
+		{"the older one", 0, 10 * time.Second, 15 * time.Second, 1},
+	} {
+		set := []Node{{ID: "a", Weight: 1, Stats: NewStats(test.since)}, {ID: "b", Weight: 1, Stats: NewStats(test.other)}}
+		p := SlowStart(window, nil).Build(set).(*slowStartPicker)
+		if got := p.part(set[0].Stats, test.now); math.Abs(got-test.want) > 1e-4 {
+			t.Errorf("%s: %.4f of its share, want %.4f", test.name, got, test.want)
+		}
+	}
+	// Of two equal servers, the new one gets a tenth of its half.
+	set := []Node{{ID: "a", Weight: 1, Stats: NewStats(time.Hour)}, {ID: "b", Weight: 1, Stats: NewStats(0)}}
+	p, picks, call := SlowStart(window, Random()).Build(set), 0, Call{Random: 1, Now: time.Hour}
+	for range 10000 {
+		call.Random = next(call.Random)
+		if p.Pick(call) == 0 {
+			picks++
+		}
+	}
+	if picks < 400 || picks > 600 {
+		t.Errorf("a new server gets %d of 10,000 calls, want a tenth of its half", picks)
 	}
 }
 
