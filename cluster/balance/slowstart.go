@@ -17,10 +17,9 @@ const defaultWindow = 30 * time.Second
 // growing in a straight line to all of it over window, so that it can fill its
 // caches and pools. A window of 0 means 30 seconds.
 //
-// A server was new at the time of its [NewStats] or [Stats.Restart]. It is compared with
-// the oldest server of the list: where all are equally new, all get their share at once.
-// One that is added ten seconds after the first has a tenth of its share then, a third
-// five seconds later, and all of it after its window.
+// A server was new at the time of its [NewStats] or [Stats.Restart]. That counts beside
+// older servers only: where all are equally new, all get their share at once, and beside
+// servers that are themselves younger than the window a new one gets more than a tenth.
 //
 // Around a consistent hash it moves keys away from the new server for that time.
 func SlowStart(window time.Duration, inner Balancer) Balancer {
@@ -71,15 +70,19 @@ func (p *slowStartPicker) Pick(c Call) int {
 	}
 	i := first
 	for range redraws {
-		part := p.part(p.set[i].Stats, c.Now)
-		if part >= 1 {
+		stats := p.set[i].Stats
+		if stats.age(c.Now) >= p.window {
+			return i
+		}
+		part := p.part(stats, c.Now)
+		if part == 1 {
 			return i
 		}
 		c.Random = aside(c.Random)
 		if unit(c.Random) < part || c.Tried.n >= triedLimit {
 			return i
 		}
-		c.Tried.Add(p.set[i].Stats)
+		c.Tried.Add(stats)
 		if i = p.inner.Pick(c); i < 0 {
 			return first
 		}
@@ -87,16 +90,19 @@ func (p *slowStartPicker) Pick(c Call) int {
 	return i
 }
 
-// part is the part of its share that a server gets: its age for that of the oldest one,
-// at least coldest. Both count at most the window, and at least a tenth of it: servers
-// that were found one after the other when the list was read are equally old.
+// part is the part of its share that a server gets. The older the oldest server is, the
+// more counts how much younger this one is: servers that have started within a few
+// seconds of each other, and not long ago, get nearly equal parts.
 func (p *slowStartPicker) part(s *Stats, now time.Duration) float64 {
-	age := s.age(now)
-	if age >= p.window {
+	age, oldest := p.warmth(s, now), p.warmth(p.oldest, now)
+	if age >= oldest {
 		return 1
 	}
-	oldest := p.oldest.age(now)
-	whole := float64(min(max(oldest, p.window/10), p.window))
-	ramp := func(age time.Duration) float64 { return min(max(float64(age)/whole, coldest), 1) }
-	return ramp(age) / ramp(oldest)
+	share := func(warmth float64) float64 { return 1 - (1-warmth)*oldest }
+	return max(share(age)/share(oldest), coldest)
+}
+
+// warmth is the age of a server in parts of the window, from 0 to 1.
+func (p *slowStartPicker) warmth(s *Stats, now time.Duration) float64 {
+	return min(max(float64(s.age(now))/float64(p.window), 0), 1)
 }

@@ -113,20 +113,20 @@ func TestSlowStart(t *testing.T) {
 	}{
 		{"both new", 0, 0, 0, 1},
 		{"both new, a moment later", 0, 0, time.Second, 1},
-		{"found one after the other", time.Millisecond, 0, 2 * time.Millisecond, 1},
-		{"found one after the other, ten seconds later", time.Millisecond, 0, 10 * time.Second, 0.9999},
+		{"started two seconds later, at first", 2 * time.Second, 0, 2 * time.Second, 0.995},
+		{"started two seconds later, then", 2 * time.Second, 0, 12 * time.Second, 0.965},
 		{"beside an old one, at first", time.Hour, 0, time.Hour, 0.1},
 		{"beside an old one, half of the time", time.Hour, 0, time.Hour + 15*time.Second, 0.5},
 		{"beside an old one, at the end", time.Hour, 0, time.Hour + window, 1},
-		{"ten seconds after the first, at first", 10 * time.Second, 0, 10 * time.Second, 0.1},
-		{"ten seconds after the first, then", 10 * time.Second, 0, 15 * time.Second, 1. / 3},
-		{"ten seconds after the first, when that is old", 10 * time.Second, 0, 30 * time.Second, 2. / 3},
-		{"ten seconds after the first, at the end", 10 * time.Second, 0, 40 * time.Second, 1},
+		{"beside one of 10 seconds", 10 * time.Second, 0, 10 * time.Second, 0.857},
+		{"beside one of 20 seconds", 20 * time.Second, 0, 20 * time.Second, 0.429},
+		{"when the other one is old", 10 * time.Second, 0, 30 * time.Second, 0.667},
+		{"new in the future", time.Hour, 0, time.Minute, 0.1},
 		{"the older one", 0, 10 * time.Second, 15 * time.Second, 1},
 	} {
 		set := []Node{{ID: "a", Weight: 1, Stats: NewStats(test.since)}, {ID: "b", Weight: 1, Stats: NewStats(test.other)}}
 		p := SlowStart(window, nil).Build(set).(*slowStartPicker)
-		if got := p.part(set[0].Stats, test.now); math.Abs(got-test.want) > 1e-4 {
+		if got := p.part(set[0].Stats, test.now); math.Abs(got-test.want) > 1e-3 {
 			t.Errorf("%s: %.4f of its share, want %.4f", test.name, got, test.want)
 		}
 	}
