@@ -292,3 +292,38 @@ func TestServesNothing(t *testing.T) {
 		r.end()
 	}
 }
+
+// What compressed bodies become counts among the bytes in flight: few bytes cannot make a
+// connection hold many.
+func TestRestoredBytesAreCounted(t *testing.T) {
+	release := make(chan struct{})
+	var running, most atomic.Int32
+	hold := unary("Hold.All", func(_ *Context, body []byte) ([]byte, *wire.Status) {
+		most.Store(max(most.Load(), running.Add(1)))
+		<-release
+		running.Add(-1)
+		return nil, nil
+	})
+	r := newRig(t, setup{server: func(c *Config) { c.Limits.MaxCallBytes = 3 << 20 }}, hold, echo())
+	done := make(chan *wire.Status)
+	for range 10 {
+		c := newCall("Hold.All", make([]byte, 1<<20), nil)
+		c.Compress = r.client.cfg.Compressors[0]
+		go func() { done <- do(context.Background(), r.client, c) }()
+	}
+	for range 8 {
+		if st := <-done; st == nil || st.Reason != wire.ReasonTooManyBytes || st.Outcome != wire.Refused {
+			t.Errorf("a call beyond the bytes in flight ended with %+v", st)
+		}
+	}
+	close(release)
+	for range 2 {
+		if st := <-done; st != nil {
+			t.Errorf("a call within the bytes in flight ended with %+v", st)
+		}
+	}
+	if n := most.Load(); n > 3 {
+		t.Errorf("%d bodies of 1 MiB were held, want at most 3", n)
+	}
+	mustEcho(t, r.client, "on")
+}

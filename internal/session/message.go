@@ -113,8 +113,7 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 		return &wire.Status{Code: wire.Internal, Outcome: wire.NotSent, Message: "compress with " + comp.Name() + ": " + err.Error()}
 	}
 	small.b = out
-	if len(out) >= len(b) || len(b) > restoredLimit(len(out)-1) {
-		// It would be longer, or look like a bomb to the other side.
+	if len(out) >= len(b) {
 		small.release()
 		return nil
 	}
@@ -252,7 +251,7 @@ func (s *Session) decompress(body []byte) ([]byte, error) {
 	}
 	c := s.cfg.Compressors[index]
 	body = body[1:]
-	b, err := restore(c, body, min(s.cfg.Limits.MaxMessage, restoredLimit(len(body))))
+	b, err := restore(c, body, s.cfg.Limits.MaxMessage)
 	if err != nil {
 		return nil, fmt.Errorf("decompress with %s: %w", c.Name(), err)
 	}
@@ -269,13 +268,3 @@ func restore(c compress.Compressor, src []byte, limit int) (b []byte, err error)
 	defer recovered(&err)
 	return c.Decompress(nil, src, limit)
 }
-
-// restoredLimit is how long a body may be whose compressed form has n bytes.
-func restoredLimit(n int) int { return n*maxRatio + ratioFree }
-
-const (
-	// maxRatio is how many times longer than its compressed form a body may be,
-	maxRatio = 100
-	// ratioFree is a length that is allowed whatever the ratio, in bytes.
-	ratioFree = 64 << 10
-)

@@ -30,6 +30,7 @@ type Request struct {
 	oneway     bool
 	compressed bool
 	answered   bool
+	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
 
 // scratch is memory for replies that are bytes, used again for the next request of
@@ -62,7 +63,22 @@ func (r *Request) Open() *wire.Status {
 		return nil
 	}
 	r.compressed = false
-	b, err := r.Ctx.Session.decompress(r.Body)
+	s := r.Ctx.Session
+	// What a body becomes counts like one that came as it is. Most become no longer than
+	// this, so that not many can be restored at once that turn out to be too much together.
+	r.restored = int64(min(s.cfg.Limits.MaxMessage, usualRatio*len(r.Body)))
+	if st := s.roomFor(r.restored); st != nil {
+		r.restored = 0
+		return st
+	}
+	b, err := s.decompress(r.Body)
+	if more := int64(len(b)) - r.restored; err == nil {
+		r.restored += more
+		if st := s.roomFor(more); st != nil {
+			r.restored -= more
+			return st
+		}
+	}
 	if err != nil {
 		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecompress, Message: err.Error()}
 		if errors.Is(err, compress.ErrTooLarge) {
@@ -72,6 +88,24 @@ func (r *Request) Open() *wire.Status {
 	}
 	r.Body = b
 	return nil
+}
+
+// usualRatio is how many times longer most bodies become when their compression is undone.
+const usualRatio = 16
+
+// roomFor counts bytes of requests, if there is room for them; fewer than none are given
+// back.
+func (s *Session) roomFor(n int64) *wire.Status {
+	if s.in.bytes.Add(n) > int64(s.cfg.Limits.MaxCallBytes) && n > 0 {
+		s.in.bytes.Add(-n)
+		return tooManyBytes()
+	}
+	return nil
+}
+
+func tooManyBytes() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: wire.ReasonTooManyBytes,
+		Message: "the requests in flight on this connection have more bytes than the server takes (Limits.MaxCallBytes); try again later"}
 }
 
 // Reply ends the call well, with v as its result.

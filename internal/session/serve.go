@@ -67,8 +67,7 @@ func (s *Session) admit(size int, begun bool) *wire.Status {
 		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
 	}
 	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {
-		return &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyBytes,
-			Message: "the requests in flight on this connection have too many bytes; try again later"}
+		return tooManyBytes()
 	}
 	return nil
 }
@@ -239,6 +238,7 @@ func (j *job) serve(r *Request) {
 	s := j.s
 	done, size := 0, 0
 	defer func() { // also when a handler ends its goroutine
+		size += int(r.restored)
 		*r = Request{}
 		s.served(done, size)
 	}()
@@ -259,6 +259,8 @@ func (j *job) serve(r *Request) {
 		done++
 		size += it.to - it.from
 		r.runQueued()
+		size += int(r.restored)
+		r.restored = 0
 		took := r.Ended - from
 		it.ctx.Method.pace.observe(took, 1)
 		owner = j.run.CompareAndSwap(run, 0)

@@ -570,7 +570,7 @@ class Connection:
             raise Error(Code.RESOURCE_EXHAUSTED, text, Outcome.NOT_SENT)
         if self.options.compress and len(body) >= COMPRESS_FROM and "gzip" in self.server.compressors:
             small = wire.compress(body, self.server.compressors, "gzip")
-            if len(small) < len(body) <= wire.restorable(small):
+            if len(small) < len(body):
                 return small, wire.COMPRESSED
         return body, 0
 

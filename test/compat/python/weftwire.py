@@ -354,15 +354,10 @@ class _Cursor:
 # Compression
 
 
-def restorable(compressed: bytes) -> int:
-    """How long a body may become that is compressed to this, number and all."""
-    return 65_536 + 100 * (len(compressed) - 1)
-
-
 def compress(body: bytes, receiver: Sequence[str], name: str) -> bytes:
     """Compresses a body for a receiver that lists those compressors.
 
-    It is of use only if it is shorter than body, and body not longer than restorable.
+    It is of use only if it is shorter than body.
     """
     if name != "gzip" or name not in receiver:
         raise WireError(f"no compressor {name} that both sides have, the receiver has {list(receiver)}")
@@ -374,7 +369,7 @@ def decompress(body: bytes, listed: Sequence[str], max_message: int) -> bytes:
     """Restores a compressed body for who listed those compressors."""
     if not body or body[0] >= len(listed) or listed[body[0]] != "gzip":
         raise WireError(f"body is compressed with something that is not in {list(listed)}")
-    limit = min(max_message, restorable(body))
+    limit = max_message
     unpacker = zlib.decompressobj(31)
     try:
         # One byte more than allowed is enough to see that there is too much.
