@@ -46,12 +46,23 @@ type knownHello struct {
 	hello   *wire.Hello
 }
 
+// parseHello reads the payload of a hello. Its limits fit an int, which may have 32 bits;
+// those that are not bounded here are bounded by the parser.
+func parseHello(payload []byte) (*wire.Hello, error) {
+	h, err := wire.ParseHello(payload)
+	if err == nil {
+		h.MaxMessage = min(h.MaxMessage, math.MaxInt32)
+		h.MaxMetadata = min(h.MaxMetadata, math.MaxInt32)
+	}
+	return h, err
+}
+
 // parse reads the payload of a hello.
 func (g *greetings) parse(payload []byte) (*wire.Hello, error) {
 	if k := g.last.Load(); k != nil && k.payload == string(payload) {
 		return k.hello, nil
 	}
-	h, err := wire.ParseHello(payload)
+	h, err := parseHello(payload)
 	if err == nil && h.Credential == "" {
 		g.last.Store(&knownHello{string(payload), h})
 	}
@@ -93,7 +104,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	var buf []byte
 	var r, w int
 	if err == nil {
-		peer, buf, r, w, err = readHello(conn, nil, wire.ParseHello)
+		peer, buf, r, w, err = readHello(conn, nil, parseHello)
 	}
 	if !stop() && err == nil {
 		err = ctx.Err()
@@ -278,9 +289,6 @@ func parseGreeting(b []byte, parse func([]byte) (*wire.Hello, error)) (h *wire.H
 		if h, err = parse(payload); err != nil {
 			return nil, 0, &helloError{wire.Internal, err}
 		}
-		// An int may have 32 bits; the other limits are bounded by the parser.
-		h.MaxMessage = min(h.MaxMessage, math.MaxInt32)
-		h.MaxMetadata = min(h.MaxMetadata, math.MaxInt32)
 		return h, size, nil
 	case wire.TypeGoAway:
 		return nil, 0, &goneError{wire.Status{Code: wire.Code(header.Code), Message: string(payload[:min(len(payload), maxGoAway)])}}

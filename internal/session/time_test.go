@@ -263,6 +263,7 @@ func TestSlowButAlive(t *testing.T) {
 			unasked := func(c *Config) { c.Limits.PingInterval, c.Limits.PingIdle = 0, 0 } // a ping waits behind all that
 			r := newRig(t, setup{bubble: true, client: unasked, server: unasked, pipe: &mem.PipeConfig{Buffer: tt.buffer}}, echo())
 			stop := make(chan struct{})
+			r.serverConn.In().StallAfter(0) // now, or much may have passed before the goroutine begins
 			go func() {
 				for at := int64(0); ; at += 4 << 10 {
 					r.serverConn.In().StallAfter(at)
