@@ -8,12 +8,12 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Inbound is the wire's side of a call that has come in: it reads the request and writes
-// the reply. The server calls Decode or Stream at most once, and then Reply or Fail
+// Inbound is what a door implements for a call that has come in: it reads the request and
+// writes the reply. The server calls Decode or Stream at most once, and then Reply or Fail
 // exactly once. All are called by one goroutine.
 type Inbound interface {
-	// Decode decodes the request into v, a pointer. It is called when the caller was
-	// authenticated and the method found. An error that is no *Error gets
+	// Decode decodes the request into v, a pointer. It is called after the caller was
+	// authenticated and the method was found. An error that is no *Error gets
 	// InvalidArgument and ReasonDecode.
 	Decode(v any) error
 	// Reply ends the call well: it sends v, a pointer, and the handler's metadata. An
@@ -193,5 +193,5 @@ func (a *arrival) caught(err *error) {
 }
 
 // answerOf is what a caller is told of an error: code, message, reason and details. What
-// the handler's own calls learnt, such as the peer, stays here.
+// describes the handler's own calls, such as their peer, does not travel.
 func answerOf(err error) *Error { return fromStatus(toStatus(err), "", "") }

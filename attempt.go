@@ -8,7 +8,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// attemptKey is the metadata key that tells the other side how many times a call was
+// attemptKey is the metadata key that tells the server how many times a call was
 // tried before.
 const attemptKey = "weft-attempt"
 
@@ -27,8 +27,8 @@ func WithAttempt(tried int) CallOption {
 
 // AttemptFrom returns, in a handler, how many times its caller had tried the call
 // before; 0 if this is the first attempt, or if ctx is not that of a handler. A
-// handler's own calls should not be tried again when it is above 0: the caller is at
-// it already, and over many hops the attempts would multiply.
+// handler's own calls should not be tried again when it is above 0: the caller
+// tries again already, and over several hops the attempts would multiply.
 func AttemptFrom(ctx context.Context) int {
 	c := session.FromContext(ctx)
 	if c == nil {

@@ -21,7 +21,7 @@ import (
 // canary is a token that must turn up nowhere.
 const canary = "canary-5d41402a"
 
-// guard lets callers in who show the canary, and names them.
+// guard accepts callers that show the canary, and gives them a name.
 func guard(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
 	switch {
 	case cred == (weft.Credential{}):
@@ -32,7 +32,7 @@ func guard(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, erro
 	return "alice", nil
 }
 
-// whoami registers methods that tell who their caller is.
+// whoami registers methods that return the principal of their caller.
 func whoami(s *weft.Server) error {
 	who := func(ctx context.Context) string { return fmt.Sprint(weft.PrincipalFrom(ctx)) }
 	return errors.Join(
@@ -303,8 +303,8 @@ func TestCredentialsAreNeverPrinted(t *testing.T) {
 	})
 }
 
-// A credential that is not to be had for now is the caller's to hear of: asking for it
-// again and again would keep whoever gives it out from coming back.
+// A call whose credential is unavailable fails at once: to ask for the credential again and
+// again would add load to the service that issues it.
 func TestCredentialUnavailable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
@@ -340,7 +340,7 @@ func TestCredentialOfAStream(t *testing.T) {
 	}
 }
 
-// Who hangs while he says who somebody is holds nobody up for ever.
+// An Authenticate function that hangs delays no call for ever.
 func TestAuthenticationThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := func(ctx context.Context) error {

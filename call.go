@@ -6,15 +6,13 @@ import (
 	"io"
 )
 
-// Caller is what calls can be made with: a Client, a Peer, and whatever balances
-// over many of them.
+// Caller is what calls can be made with: a Client, a Peer, a cluster.Client.
 type Caller interface {
 	// Call makes a unary call; see Client.Call.
 	Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error
 }
 
-// StreamCaller is a Caller that can open streams: a Client, a Peer, and whatever
-// balances over many of them.
+// StreamCaller is a Caller that can open streams: a Client, a Peer, a cluster.Client.
 type StreamCaller interface {
 	Caller
 	// OpenStream opens a stream whose types are not known; see Client.OpenStream.
@@ -30,10 +28,10 @@ func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts 
 	return reply, nil
 }
 
-// OpenStream opens a streaming call, in which this side sends messages of type
+// OpenStream opens a streaming call, which sends messages of type
 // Req and receives messages of type Res. It does not wait for the server. The
-// stream must be received from until its end, or be closed, or its context be ended,
-// for what it holds to be given back.
+// caller must receive until the end, or close the stream, or end its context; until
+// then the stream holds a place among the calls of its connection.
 func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
 	end, err := c.OpenStream(ctx, method, new(Req), opts...)
 	if err != nil {

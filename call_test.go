@@ -126,7 +126,7 @@ func TestGo(t *testing.T) {
 			t.Errorf("%d × 2 = %d", a.A, p.C)
 		}
 	}
-	// A call that finds no room is lost on the channel, as in net/rpc, and holds up nobody.
+	// A call for which the channel has no room is not sent to it, as in net/rpc, and blocks nothing.
 	c.Go(ctx, "Arith.Mul", &Args{}, new(Product), make(chan *weft.Call))
 	multiply(t, c)
 }

@@ -40,8 +40,8 @@ type caller struct {
 	last   atomic.Pointer[methodStats]
 }
 
-// maxNamed is how many methods have statistics of their own: a client may call what
-// its peers name, and must not remember all of it.
+// maxNamed is how many methods have statistics of their own: the names may come
+// from peers, so their number must be bounded.
 const maxNamed = 1 << 12
 
 // methodStats are the statistics of a method that was called.
@@ -244,7 +244,7 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 	return deadline, err
 }
 
-// heed takes over what a context says of a call.
+// heed applies the deadline and the metadata of a context to a call.
 //
 //go:noinline
 func (c *caller) heed(ctx context.Context, sc *session.Call) error {

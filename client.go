@@ -12,8 +12,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Client makes calls to one server, over as few connections as will do, and keeps
-// them alive: a lost one is made anew. Its methods may be called from any goroutine.
+// Client makes calls to one server, over one connection, or more when many calls are open.
+// A lost connection is made anew. Its methods may be called from any goroutine.
 type Client struct {
 	cfg     ClientConfig
 	address string
@@ -142,12 +142,12 @@ func (c *Client) opened(s *session.Session) {
 }
 
 // Call makes a unary call: it sends args to the method, which has the form
-// "Service.Method", and decodes what comes back into reply, a pointer; nil throws it
-// away. args and reply must not be changed until Call returns.
+// "Service.Method", and decodes the reply into reply, a pointer; with nil it is
+// discarded. args and reply must not be changed until Call returns.
 //
-// A call whose context has no deadline has the configured timeout. When ctx ends,
-// the server's handler is told. While there is no connection the call waits for one,
-// unless the client is configured to fail fast. A call that certainly did not run, because
+// A call whose context has no deadline has the configured timeout. When ctx ends, so
+// does the context of the handler. While there is no connection the call waits for one,
+// unless ClientConfig.NoWaitForReady is set. A call that certainly did not run, because
 // it was not sent or was refused by a server that shuts down, is made again within
 // its deadline; no other is.
 //
@@ -247,10 +247,10 @@ func (c *Client) acquire(ctx context.Context, method string) (*Peer, error) {
 	return p, nil
 }
 
-// Ping asks the server for a sign of life, by the protocol's own PING: no method is
-// called, and neither interceptors nor credentials take part. It waits for a connection
-// as a call does. On a foreign wire without pings a connection that is open counts. The
-// duration of a ping on an idle connection is a round trip.
+// Ping waits for the server to answer a PING of the protocol: no method is called, and
+// interceptors and credentials are not used. It waits for a connection as a call does. On a
+// foreign wire without pings it succeeds if a connection is open. The duration of a ping on an
+// idle connection is a round trip.
 func (c *Client) Ping(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok && c.caller.timeout > 0 {
 		var cancel context.CancelFunc
@@ -268,16 +268,16 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 // Notify makes a one-way call: it returns when the request has been handed to the
-// connection, and what becomes of it is not told. The server still confirms that it
-// has dealt with it, so that a shutdown of either side loses none. While 1024 of them
-// are under way on the connection, the next one waits.
+// connection, and its error on the server is not reported. The server still acknowledges
+// it when the handler has returned, so that a shutdown of client or server loses none. While
+// 1024 one-way calls are under way on the connection, the next one waits.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
 	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }
 
 // Go makes a unary call without waiting for its end. The call is sent to done
 // when it has ended; a nil done is replaced by a new channel. done must have room for
-// all calls that may end at the same time, otherwise they are lost on it. args and
+// all calls that may end at the same time: one for which there is no room is not sent to it. args and
 // reply must not be changed until then.
 func (c *Client) Go(ctx context.Context, method string, args, reply any, done chan *Call, opts ...CallOption) *Call {
 	if done == nil {

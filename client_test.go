@@ -58,7 +58,7 @@ func TestDialErrors(t *testing.T) {
 	}
 }
 
-// unusedAddress is one of TCP that nobody listens on.
+// unusedAddress is an address of TCP without a listener.
 func unusedAddress(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -190,7 +190,7 @@ func TestReconnect(t *testing.T) {
 	})
 }
 
-// A client tries rarely while nobody waits, and soon when somebody does.
+// A client tries rarely while no call waits, and soon when one does.
 func TestBackoff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil, nil)

@@ -28,7 +28,7 @@ const (
 	Internal           Code = 13 // something is broken
 	Unavailable        Code = 14 // no server can be reached now; try again
 	DataLoss           Code = 15 // data is lost or corrupted
-	Unauthenticated    Code = 16 // the caller did not show who he is
+	Unauthenticated    Code = 16 // the credential is missing or not valid
 )
 
 // codeNames are read only.
@@ -60,7 +60,7 @@ const (
 	OutcomeUnknown = Outcome(wire.OutcomeUnknown)
 	// NotSent: nothing left this process. The call may be made again.
 	NotSent = Outcome(wire.NotSent)
-	// Refused: the other side did not run the handler. The call may be made again.
+	// Refused: the server says that it did not run the handler. The call may be made again.
 	Refused = Outcome(wire.Refused)
 	// Executed: the handler ran and answered with this error.
 	Executed = Outcome(wire.Executed)

@@ -18,7 +18,7 @@ import (
 	"github.com/weftrpc/weft/transport"
 )
 
-// The defaults of the limits. Where a limit is told to the other side, it is told
+// The defaults of the limits. A limit that the peer is told of is told
 // when the connection is made.
 const (
 	DefaultTimeout            = 10 * time.Second       // of a unary call
@@ -42,20 +42,20 @@ const (
 	DefaultLoadReportInterval = 30 * time.Second       // between two reports of a server's load to its registry
 )
 
-// Limits bound what the other side of a connection can make this one hold, and
-// how long it may be silent. A zero field means its default, given beside it in
+// Limits bound what the peer of a connection can make this process hold, and
+// how long the peer may be silent. A zero field means its default, given beside it in
 // the constants; a negative one is an error.
 type Limits struct {
 	MaxMessage       int           // bytes of one message's body after decompression; at most 1 GiB
 	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
-	MaxCalls         int           // calls that the other side may have open; at most 65,536
-	MaxCallBytes     int           // bytes of their requests; more are refused
-	MaxBindings      int           // methods, times codecs, that it may use at once; at most 65,536
-	StreamWindow     int           // bytes it may send ahead on each stream; at most 1 GiB
+	MaxCalls         int           // calls that the peer may have open; at most 65,536
+	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
+	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536
+	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB
 	WriteBuffer      int           // bytes that may wait to be written before callers wait
 	WriteTimeout     time.Duration // a write without progress for so long ends the connection
-	PingInterval     time.Duration // silence after which the other side is asked for a sign of life, calls being open
-	PingIdle         time.Duration // the same with no call open
+	PingInterval     time.Duration // silence after which the peer is sent a ping, while calls are open
+	PingIdle         time.Duration // the same while none is
 	PingTimeout      time.Duration // silence after that ends the connection
 	HandshakeTimeout time.Duration // for TLS and for the hellos of a new connection, each
 	CompressAbove    int           // bodies with fewer bytes are sent as they are
@@ -78,19 +78,19 @@ type ServerConfig struct {
 	Compressors []compress.Compressor
 	// Compressor compresses replies to callers that can undo it; nil: none does.
 	Compressor compress.Compressor
-	// Checksum asks for a checksum behind every frame; it is used when the other
-	// side asks as well.
+	// Checksum asks for a checksum behind every frame; it is used when the
+	// peer asks for it too.
 	Checksum bool
 
-	// Authenticate decides over every call, before its body is decoded, by the
+	// Authenticate accepts or refuses every call, before its body is decoded, by the
 	// credential in its metadata. An error refuses the call; one without a code
-	// becomes Unauthenticated. What it returns is what PrincipalFrom gives the
-	// handler. nil: every call is let in. It may be called concurrently.
+	// becomes Unauthenticated. The principal that it returns is the one that
+	// PrincipalFrom gives the handler. nil: every call is accepted. It may be called concurrently.
 	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
-	// AuthenticateConn decides over every connection by the credential in its
+	// AuthenticateConn accepts or refuses every connection by the credential in its
 	// hello. The principal it returns is that of the connection's calls for which
-	// Authenticate gives none. ctx ends after Limits.Handshake. nil: every connection
-	// is let in.
+	// Authenticate gives none. ctx ends after Limits.HandshakeTimeout. nil: every connection
+	// is accepted.
 	AuthenticateConn func(ctx context.Context, cred Credential, peer *Peer) (principal any, err error)
 
 	// Interceptors run around every unary call, the first outermost.
@@ -105,15 +105,15 @@ type ServerConfig struct {
 	// StreamInterceptors and Hooks, in the order of the list.
 	Plugins []Plugin
 	// Doors are the foreign wires that are served on the server's listeners, beside
-	// weft's own. They are asked in order whose a connection is.
+	// weft's own. The first one in the list that recognizes a connection gets it.
 	Doors []Door
 	// Timeout is that of a unary call without a deadline that comes through a door, and
 	// of the calls that the server makes to its clients. 0: DefaultTimeout; below zero: none.
 	Timeout time.Duration
 
-	// Registry is where the services are made known to clients, from when the server
-	// serves its first listener until it shuts down; nil: nowhere. Package registry
-	// has them.
+	// Registry is where the services are registered for clients, from when the server
+	// serves its first listener until it shuts down; nil: nowhere. Package registry and
+	// those below it have them.
 	Registry Registry
 	// Instance is what is published of each service: weight, group, version, zone and
 	// so on, but no Service. Without an Address it is that of the first listener; one
@@ -139,7 +139,8 @@ type ServerConfig struct {
 	DrainTimeout time.Duration
 
 	// Logger gets what an operator should know: panics, refused connections, lost
-	// ones. nil: nothing is logged.
+	// ones. nil: warnings and errors go to slog.Default(). slog.New(slog.DiscardHandler)
+	// silences it.
 	Logger *slog.Logger
 }
 
@@ -177,12 +178,12 @@ type ClientConfig struct {
 	Compressor compress.Compressor
 	// Compressors are what replies may be compressed with; nil: Compressor alone.
 	Compressors []compress.Compressor
-	// Checksum asks for a checksum behind every frame; it is used when the other
-	// side asks as well.
+	// Checksum asks for a checksum behind every frame; it is used when the
+	// peer asks for it too.
 	Checksum bool
 
-	// Credential gives the credential of every call, whose time ctx has; nil: none. It
-	// may be called concurrently.
+	// Credential gives the credential of every call; ctx has the deadline of the call.
+	// nil: none. It may be called concurrently.
 	Credential func(ctx context.Context, method string) (Credential, error)
 	// ConnCredential gives the credential of every connection; nil: none.
 	ConnCredential func(ctx context.Context) (Credential, error)
@@ -212,17 +213,17 @@ type ClientConfig struct {
 	Backoff, MaxBackoff time.Duration
 
 	// Logger gets what an operator should know: lost and refused connections. nil:
-	// nothing is logged.
+	// warnings and errors go to slog.Default(). slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
 // software is what a side says of itself in its hello.
 const software = "weft-go/0.1"
 
-// drainWait is how long a side that drains waits for the other to agree.
+// drainWait is how long a side that drains waits for its peer to acknowledge that.
 const drainWait = 5 * time.Second
 
-// checkCompressors tells what is wrong with the compressors of a configuration.
+// checkCompressors reports what is wrong with the compressors of a configuration.
 func checkCompressors(all []compress.Compressor) error {
 	if len(all) > wire.MaxNames {
 		return Errorf(InvalidArgument, "weft: %d compressors are configured, at most %d are allowed", len(all), wire.MaxNames)
@@ -244,7 +245,7 @@ func checkCompressors(all []compress.Compressor) error {
 	return nil
 }
 
-// noneNil tells which of n values of a configuration is nil.
+// noneNil reports which of n values of a configuration is nil.
 func noneNil(what string, n int, isNil func(i int) bool) error {
 	for i := range n {
 		if isNil(i) {

@@ -161,8 +161,8 @@ func TestDefaultTimeout(t *testing.T) {
 	})
 }
 
-// Cancelling, and losing the connection, reach the handler's context and whoever
-// waits on its stream.
+// Cancelling, and losing the connection, reach the handler's context and the
+// goroutines that wait on its stream.
 func TestCancelReachesHandler(t *testing.T) {
 	ends := map[string]func(cancel context.CancelFunc, c *weft.Client){
 		"cancel":     func(cancel context.CancelFunc, _ *weft.Client) { cancel() },

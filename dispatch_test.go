@@ -9,7 +9,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// Calls that are read together, of a method that nobody knows to be slow yet,
+// Calls that are read together, of a method that is not known to be slow yet,
 // begin together: one that waits does not hold up those behind it one by one.
 func TestSlowCallsOfNewMethodBeginTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,25 +15,25 @@ import (
 // Door is a foreign wire that a Server serves on its own listeners, beside weft's wire:
 // a value of ServerConfig.Doors. Its calls go through the same authentication, limits,
 // hooks, interceptors, statistics and drain as those of weft's wire. Package doortest
-// holds a door to what is said here.
+// tests a door against this contract.
 type Door interface {
 	// Name is that of the wire, for logs and Peer.Wire, for example "net/rpc".
 	Name() string
 	// Protocols are the names by which the wire is negotiated in TLS (ALPN); nil: none.
 	Protocols() []string
-	// Match looks at the first bytes of a connection, at least one. yes: the connection
-	// is this door's. more: these bytes do not tell yet; it is asked again with more of
-	// them, and at most 64. The doors are asked in the order of the configuration.
+	// Match gets the first bytes of a connection, at least one. yes: the connection is one
+	// of this door's wire. more: these bytes do not decide it; Match is called again with
+	// more bytes, up to 64. The doors are asked in the order of the configuration.
 	Match(prefix []byte) (yes, more bool)
-	// Serve serves one connection and returns when it is of no more use; the server then
-	// closes it. It calls Admit before anything of the user's runs, within
+	// Serve serves one connection and returns when the connection has ended; the server then
+	// closes it. It calls Admit before any call is begun, within
 	// Limits.HandshakeTimeout. When Draining is closed it takes no new calls, tells the
-	// peer so as the wire can, and returns when those that are open were answered. It
-	// ends as well when reading fails, which is how the server cuts a connection off.
+	// peer so if the wire can, and returns when the open calls have been answered. It also
+	// returns when reading fails: that is how the server cuts a connection off.
 	Serve(c *DoorConn) error
 }
 
-// maxSniff is how many bytes of a connection doors get to see before one must want it.
+// maxSniff is how many bytes of a connection the doors get before one must recognize it.
 const maxSniff = 64
 
 // DoorConn is a connection that a door serves. All methods may be called concurrently.
@@ -57,7 +57,7 @@ type DoorConn struct {
 	err   error  // that of Serve
 }
 
-// Conn is the connection: what was read to find the door is read again.
+// Conn is the connection. The bytes that were read to find the door are read from it once more.
 func (c *DoorConn) Conn() net.Conn {
 	if len(c.prefix) == 0 {
 		return c.conn
@@ -80,7 +80,7 @@ func (r *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite ends this side's direction, if the connection has two.
+// CloseWrite closes the sending direction, if the connection can do that.
 func (r *replayed) CloseWrite() error {
 	if c, ok := r.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
@@ -97,13 +97,14 @@ func (c *DoorConn) Logger() *slog.Logger { return c.s.cfg.Logger }
 // Draining is closed when the server shuts down.
 func (c *DoorConn) Draining() <-chan struct{} { return c.draining }
 
-// Go runs f on one of the server's workers, whose stacks have grown already.
+// Go runs f on a worker goroutine of the server: it is reused, so its stack has the size that
+// handlers need.
 func (c *DoorConn) Go(f func()) { c.s.exec.Go(f) }
 
-// Admit asks whether the connection is let in, with the credential that the wire
-// carries for it, if any, and the conn by which the peer can be called back; nil if the
-// wire cannot. It is called once. An error is what the peer should be told, as far as the
-// wire can, before Serve returns.
+// Admit authenticates the connection and counts it against the limits of the server. cred is
+// the credential that the wire carries for the connection, if any; back is what calls to the
+// peer are made with, nil if the wire has none. Admit is called once. Serve tells the peer of
+// an error, if the wire can, and returns.
 func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, number: c.s.exec.Number()}
 	c.peer = p
@@ -136,8 +137,8 @@ type DoorCall struct {
 	came int64 // on the clock of session.Nanos
 }
 
-// Begin takes a call in. It returns nil, having called in.Fail, when a limit is reached.
-// Otherwise Run must follow, on any goroutine. A call of a unary method whose
+// Begin begins a call. When a limit is reached it calls in.Fail and returns nil. Otherwise
+// Run must follow, on any goroutine. A call of a unary method whose
 // Head has no Timeout has that of the server's configuration.
 func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
@@ -173,7 +174,7 @@ func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	return x
 }
 
-// room takes a place for a call, or tells why there is none.
+// room takes a place for a call, or reports why there is none.
 func (c *DoorConn) room(size int) *Error {
 	l := &c.s.cfg.Limits
 	e := &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
@@ -194,11 +195,11 @@ func (c *DoorConn) room(size int) *Error {
 // Context is the context of the call, for the door's streams.
 func (x *DoorCall) Context() context.Context { return x.a.ctx }
 
-// Cancel ends the context of the call: its caller has given it up.
+// Cancel ends the context of the call, when the caller has cancelled it.
 func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }
 
-// Run runs the call and answers it. It returns when that is done, whatever the handler
-// does; a handler that ends its goroutine ends that of Run too.
+// Run runs the call and answers it, also when the handler panics. A handler that calls
+// runtime.Goexit ends the goroutine of Run; the call is answered then too.
 func (x *DoorCall) Run() {
 	err := error(Internal)
 	defer func() {
@@ -230,8 +231,8 @@ func (x *DoorCall) end(err error) {
 	c.flights.leave()
 }
 
-// answeredOnce lets the first answer of a call through, and tells a call that was cut off
-// by the server why.
+// answeredOnce passes only the first answer of a call on. It replaces the error of a call
+// that the server cut off by the reason for that.
 type answeredOnce struct {
 	Inbound
 	conn     *DoorConn
@@ -285,7 +286,7 @@ func (c *DoorConn) serve() {
 	returned = true
 	select {
 	case <-c.draining:
-		// The last replies must not be taken back by a reset.
+		// A reset would discard replies that the peer has not read.
 		c.conn.SetDeadline(time.Now().Add(goodbye))
 		session.HangUp(c.conn)
 	default:

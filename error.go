@@ -13,34 +13,34 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Error is what every call of this package that fails returns: errors.As finds
-// it. A handler that returns an *Error, also a wrapped one, sends its code, message,
-// reason and details to the caller; any other error arrives with the code Unknown
-// and its text as the message.
+// Error is the error of every call that fails; errors.AsType finds it in a wrapped one. A
+// handler that returns an *Error, also a wrapped one, sends its code, message, reason and
+// details to the caller; any other error arrives with the code Unknown and its text as the
+// message.
 //
 // An Error must not be changed once it has been returned.
 type Error struct {
 	Code    Code
 	Message string
-	Reason  string   // a word for programs, such as "QUOTA_EXCEEDED"; at most 255 bytes
+	Reason  string   // a constant for programs, such as "QUOTA_EXCEEDED"; at most 255 bytes
 	Details []Detail // typed values; at most 16 of them travel
 
-	// The rest is filled in by the side that made the call.
+	// The rest is filled in on the caller's side.
 	Outcome Outcome
 	Method  string // "Service.Method"
-	Peer    string // the address of the other side
+	Peer    string // the address of the peer
 
 	cause error
 }
 
 // Detail is a typed value that travels with an error.
 type Detail struct {
-	Type  string // a name both sides know, for protobuf the full name of the message; at most 255 bytes
+	Type  string // a name that both sides know, for protobuf the full name of the message; at most 255 bytes
 	Value []byte
 }
 
 // Errorf makes an Error. As with fmt.Errorf, an error formatted with %w can be
-// found in it, on this side of the wire.
+// found in it; it does not travel.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
@@ -230,8 +230,8 @@ func closedError() *Error {
 	return &Error{Code: Canceled, Outcome: NotSent, Reason: ReasonClosed, Message: "the client is closed"}
 }
 
-// closedStatus is what the calls fail with that are open when this side closes their
-// connection.
+// closedStatus is the status of the calls that are open when their connection is closed
+// here.
 func closedStatus() *wire.Status {
 	return &wire.Status{Code: wire.Canceled, Reason: wire.ReasonClosed, Message: "the connection was closed by this side"}
 }
@@ -258,8 +258,8 @@ func toStatus(err error) *wire.Status {
 	if !ok {
 		return st
 	}
-	// What the handler's own calls learnt, such as the peer, is not the caller's
-	// business; a message that was wrapped keeps its wrapping.
+	// What describes the handler's own calls, such as their peer, does not travel; a
+	// message that was wrapped keeps its wrapping.
 	if err == error(e) {
 		st.Message = e.Message
 	}
@@ -277,7 +277,7 @@ func statusOf(e *Error) *wire.Status {
 	return st
 }
 
-// refusal is the status of a call that was turned away before its handler ran.
+// refusal is the status of a call that was refused before its handler ran.
 func refusal(err error) *wire.Status {
 	st := toStatus(err)
 	st.Outcome = wire.Refused

@@ -8,31 +8,33 @@ import (
 // The hooks are interfaces of one method each. A value in a configuration's Hooks
 // is called for each of them that it implements, in the order of the list, and
 // may be called concurrently. A hook whose name begins with Before can return an
-// error: the call then ends with it, as with an error that a handler returns, and no
-// further hooks run for it, except AfterWriteReplyHook when a reply was held back.
-// Hooks that no value implements cost nothing.
+// error: the call then ends with it. From BeforeReadRequestBody the error has the outcome
+// Refused, from BeforeWriteRequest NotSent, and otherwise the call may have run. No further
+// hooks run for the call, except AfterWriteReplyHook when a reply was held back. Hooks that
+// no value implements cost nothing.
 //
 // Of a streaming call a server's hooks see the beginning and the end, without
-// AfterReadRequestBodyHook; a client's do not see it: there is
-// ClientStreamInterceptor for that. Of a one-way call a client's hooks see what is
-// sent.
+// AfterReadRequestBodyHook; a client's are not called for it: use
+// ClientStreamInterceptor. Of a one-way call a client's hooks see what is sent. On a
+// foreign wire BeforeReadReplyHeaderHook and BeforeReadReplyBodyHook are not called.
 
-// ServiceRegisteredHook is told of every service that gets its first method or alias.
+// ServiceRegisteredHook is called for every service that gets its first method or alias.
 type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
 
-// ListeningHook is told of every address that ListenAndServe listens on, with the
+// ListeningHook is called for every address that ListenAndServe listens on, with the
 // port that the system chose, before connections are accepted.
 type ListeningHook interface{ Listening(addr net.Addr) }
 
-// ConnAcceptedHook sees a server's new connection before anything is read from
+// ConnAcceptedHook is called with a server's new connection before anything is read from
 // it. An error closes it.
 type ConnAcceptedHook interface{ ConnAccepted(conn net.Conn) error }
 
-// ConnOpenedHook is told when the hellos have been exchanged, on either side, and
-// before anything else is read: it can keep the peer, and must not wait for it.
+// ConnOpenedHook is called, on a server and on a client, when the hellos have been exchanged
+// and before anything else is read. It may keep the peer; it must not make a call and wait
+// for the reply.
 type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
 
-// ConnClosedHook is told when an opened connection has ended, and why.
+// ConnClosedHook is called when an opened connection has ended; err says why.
 type ConnClosedHook interface{ ConnClosed(peer *Peer, err error) }
 
 // AfterReadRequestHeaderHook runs on a server when a call has come in: its method

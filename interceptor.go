@@ -2,8 +2,8 @@ package weft
 
 import "context"
 
-// CallInfo tells about a call to what runs around it. An interceptor that wants
-// another method or peer to be seen hands next a changed copy.
+// CallInfo describes a call to interceptors and hooks. To change the method that the rest of
+// the chain sees, an interceptor passes a changed copy to next.
 type CallInfo struct {
 	Method string // "Service.Method"
 	Codec  string // the name of the codec
@@ -17,14 +17,15 @@ type CallInfo struct {
 	in  *arrival
 }
 
-// UnaryFunc is a unary call, or what is left of it, as an interceptor sees it.
+// UnaryFunc is a unary call with the interceptors that are further inside.
 // On a server it takes the decoded request and returns the reply; on a client it
-// returns CallInfo.Reply, filled in. info must be the interceptor's own, or a copy
-// of it.
+// returns CallInfo.Reply, filled in. info must be the one that the interceptor got, or
+// a copy of it.
 type UnaryFunc func(ctx context.Context, info *CallInfo, req any) (reply any, err error)
 
-// UnaryInterceptor runs around a unary call. It calls next at most as often as
-// the call may be made, or not at all, and returns what becomes of the call. On a
+// UnaryInterceptor runs around a unary call. It calls next once, or not at all, and returns
+// the reply or the error of the call. One on a client may call next again for a call that may
+// be made twice. On a
 // client the reply must be CallInfo.Reply; another one is ignored. It is called
 // concurrently.
 type UnaryInterceptor func(ctx context.Context, info *CallInfo, req any, next UnaryFunc) (reply any, err error)
@@ -37,20 +38,20 @@ type RawStream interface {
 	Recv(msg any) error
 	// CloseSend says that no more will be sent. On a server it does nothing.
 	CloseSend() error
-	// Close gives the call up. On a server it does nothing.
+	// Close cancels the call. On a server it does nothing.
 	Close() error
 	// Context is the context of the call.
 	Context() context.Context
 }
 
-// StreamFunc is a streaming call on a server, or what is left of it.
+// StreamFunc is a streaming call on a server with the interceptors that are further inside.
 type StreamFunc func(ctx context.Context, info *CallInfo, stream RawStream) error
 
 // StreamInterceptor runs around a streaming call on a server. It is called
 // concurrently. It may hand next another RawStream that sees every message.
 type StreamInterceptor func(ctx context.Context, info *CallInfo, stream RawStream, next StreamFunc) error
 
-// OpenFunc opens a streaming call on a client, or is what is left of that.
+// OpenFunc opens a streaming call on a client, with the interceptors that are further inside.
 type OpenFunc func(ctx context.Context, info *CallInfo) (RawStream, error)
 
 // ClientStreamInterceptor runs around the opening of a streaming call on a client.

@@ -17,7 +17,7 @@ import (
 //
 // A key has 1 to 255 bytes and must not begin with "weft-"; a block has at most 64
 // pairs and 64 KiB. A call with other metadata fails with InvalidArgument, one with
-// more than the other side takes, 16 KiB unless it is configured otherwise, with
+// more than the Limits.MaxMetadata of the peer, 16 KiB by default, with
 // ResourceExhausted.
 type Metadata struct {
 	pairs string // as they travel

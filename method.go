@@ -11,7 +11,7 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// MethodOption says more about a method when it is registered. The options are
+// MethodOption describes a method, or bounds it, when it is registered. The options are
 // Idempotent, MethodTimeout, Doc, Annotate and, for Register, For.
 type MethodOption interface{ applyTo(f *methodFacts) error }
 
@@ -52,8 +52,8 @@ func Doc(text string) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error { f.doc = text; return nil })
 }
 
-// Annotate keeps a value for a door, a plugin or a generator, which defines the key:
-// an HTTP path, or the method's name in an interface definition. Describe gives it.
+// Annotate stores a value for a door, a plugin or a generator, which defines the key: for
+// example an HTTP path, or the name of the method in an interface definition. Describe gives it.
 func Annotate(key, value string) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error {
 		if key == "" {
@@ -93,7 +93,7 @@ func factsOf(opts []MethodOption) (methodFacts, error) {
 	return f, nil
 }
 
-// Kind says which side sends how many messages in a call.
+// Kind says how many messages client and server send in a call.
 type Kind uint8
 
 // The kinds of methods.

@@ -66,7 +66,7 @@ func TestNotifySurvivesDrain(t *testing.T) {
 	}
 }
 
-// Whoever notifies faster than it is dealt with waits, and leaves room for others.
+// A caller that notifies faster than its calls are handled waits, and leaves room for others.
 func TestNotifyWaitsForRoom(t *testing.T) {
 	for _, tt := range []struct {
 		maxCalls, room int
@@ -100,7 +100,7 @@ func TestNotifyWaitsForRoom(t *testing.T) {
 	}
 }
 
-// Whoever waits when the connection is lost goes on with the next one.
+// A caller that waits when the connection is lost goes on with the next one.
 func TestNotifyWaitsAcrossReconnect(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger

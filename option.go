@@ -81,8 +81,8 @@ func WithReplyMetadata(m *Metadata) CallOption {
 	return optionFunc(func(o *callOptions) error { o.reply = m; return nil })
 }
 
-// CallSettings are what the options of a call say, for a Caller that makes calls on
-// behalf of others, as package cluster does.
+// CallSettings are what the options of a call say, for a Caller that makes calls
+// through other Callers, as package cluster does.
 type CallSettings struct {
 	Timeout       time.Duration // below zero: none
 	HasTimeout    bool          // an option gives Timeout

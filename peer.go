@@ -14,10 +14,10 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Peer is what a connection leads to: for a server a client, for a client its server.
-// A handler finds its caller's with PeerFrom; a server lists all with Peers. It may be
+// Peer is the other end of a connection: a client of a server, or the server of a client.
+// PeerFrom gives a handler the peer that called it; Server.Peers lists all. A Peer may be
 // kept and used by any goroutine until the connection ends: a server calls its client
-// with it, and the other way round.
+// with it, and a client its server.
 type Peer struct {
 	s         *session.Session // nil: the connection has a foreign wire
 	w         WireConn         // makes calls on a foreign wire; nil: it has none to this peer
@@ -40,8 +40,8 @@ func newPeer(s *session.Session, c *caller) *Peer {
 	return &Peer{s: s, conn: s.Conn(), caller: c, number: s.Number()}
 }
 
-// PeerFrom returns, in a handler, the caller's side of the connection; nil when
-// ctx is not that of a handler.
+// PeerFrom returns, in a handler, the peer that made the call; nil when ctx is not that of
+// a handler.
 func PeerFrom(ctx context.Context) *Peer {
 	if c := session.FromContext(ctx); c != nil {
 		return peerOf(c)
@@ -57,11 +57,11 @@ func peerOf(c *session.Context) *Peer {
 // Addr is the address of the peer.
 func (p *Peer) Addr() net.Addr { return p.conn.RemoteAddr() }
 
-// LocalAddr is the address of this side.
+// LocalAddr is the local address of the connection.
 func (p *Peer) LocalAddr() net.Addr { return p.conn.LocalAddr() }
 
-// TLS is the state of the connection's TLS, with the certificates that the other
-// side has shown and that were verified; nil for a plaintext connection.
+// TLS is the state of the connection's TLS, with the certificates of the peer, if it
+// has shown any; nil for a plaintext connection.
 func (p *Peer) TLS() *tls.ConnectionState {
 	c, ok := p.conn.(interface{ ConnectionState() tls.ConnectionState })
 	if !ok {
@@ -83,7 +83,7 @@ func (p *Peer) Wire() string {
 	return p.wire
 }
 
-// Software is what the peer says of itself, for example "weft-go/0.1"; empty where the
+// Software is the name that the peer gives itself, for example "weft-go/0.1"; empty where the
 // wire has no place for it. It is not verified.
 func (p *Peer) Software() string {
 	if p.s == nil {
@@ -131,7 +131,7 @@ func (p *Peer) openOnce(ctx context.Context, x *outgoing) (RawStream, error) {
 	return p.caller.openOn(ctx, p, x)
 }
 
-// ping asks for a sign of life.
+// ping sends a ping and waits for its answer.
 func (p *Peer) ping(ctx context.Context) error {
 	if p.s == nil {
 		return p.pingForeign(ctx)
@@ -155,7 +155,7 @@ func (p *Peer) usable() bool {
 	}
 }
 
-// load is about how many calls this side has open.
+// load is about how many calls to the peer are open.
 func (p *Peer) load() int {
 	if p.s != nil {
 		return p.s.Load()

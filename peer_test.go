@@ -169,7 +169,7 @@ func TestNestedCalls(t *testing.T) {
 	wg.Wait()
 }
 
-// A push to every peer reaches each, and one that is gone holds up nobody.
+// A push to every peer reaches each, and one that is gone delays no other.
 func TestPushToAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := start(t, nil, nil)

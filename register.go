@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Register registers every suitable method of a value under the name of its type,
-// so that method Mul of type Arith is called "Arith.Mul"; Box[int] counts as Box. These shapes are suitable,
-// on values as well as on pointers, promoted methods among them; A and R may be
-// any types, *A may also be A:
+// Register registers every suitable method of a value under the name of its type, so that
+// method Mul of type Arith is called "Arith.Mul"; Box[int] counts as Box. These shapes are
+// suitable, on values as well as on pointers, promoted methods among them; A and R may be any
+// types, *A may also be A:
 //
 //	func (T) M(ctx context.Context, args *A) (*R, error)
 //	func (T) M(ctx context.Context, args *A, reply *R) error
@@ -21,7 +21,7 @@ import (
 //	func (T) M(ctx context.Context, args *A, out *weft.Sender[R]) error
 //	func (T) M(ctx context.Context, in *weft.Receiver[A]) (*R, error)
 //
-// Other exported methods are left alone, unless they nearly fit: that is an error
+// Other exported methods are ignored, unless they nearly fit: that is an error
 // which names the method and what is wrong with it. So is a value without a
 // suitable method, and a name that is registered already. After an error nothing
 // has been registered.
@@ -177,8 +177,8 @@ func shapeOf(f reflect.Value) (m *method, near string) {
 	return unaryShape(f, ctx, params), ""
 }
 
-// nearly tells what keeps a method from being suitable: "" for nothing, "no" for
-// a method that was never meant to be called.
+// nearly reports what keeps a method from being suitable: "" for nothing, "no" for
+// a method that does not look like one for remote calls.
 func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 	streams := slices.IndexFunc(params, func(p reflect.Type) bool { _, _, _, ok := streamTypes(p); return ok })
 	replies := t.NumOut() == 2 && fails

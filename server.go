@@ -35,7 +35,7 @@ type Server struct {
 	buffers sync.Pool    // of first bytes, *[firstRead]byte
 	pending atomic.Int64 // connections in their handshake
 
-	accepted, rejected atomic.Uint64 // connections that were let in, and that were not
+	accepted, rejected atomic.Uint64 // connections that were accepted after authentication, and that were not
 	strangers          occasionally
 
 	announcer *announcer // nil: there is no registry
@@ -44,8 +44,8 @@ type Server struct {
 	listeners map[net.Listener]struct{}
 	schemes   map[net.Listener]string // of the transports of what Listen returned
 	peers     map[*Peer]struct{}
-	entering  map[net.Conn]struct{} // connections that were let in and are not among the peers yet
-	turning   int                   // connections that are being turned away
+	entering  map[net.Conn]struct{} // connections that were admitted and are not among the peers yet
+	turning   int                   // connections that are being refused
 	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
 	conns     sync.WaitGroup        // connections from accept to end, and what else ends with the server
 	closing   bool
@@ -56,9 +56,9 @@ type Server struct {
 	over      chan struct{} // closed when the server has been closed
 }
 
-// NewServer makes a server. A nil configuration gives safe defaults. What is wrong with
-// a configuration is the error of every Handle, Register, Alias, Listen, Serve and
-// ListenAndServe.
+// NewServer makes a server. A nil configuration gives safe defaults. It does not fail: the
+// error of a wrong configuration is returned by every Handle, Register, Alias, Listen, Serve
+// and ListenAndServe of the server.
 func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
@@ -190,8 +190,8 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 }
 
 // Listen listens on an address of one of the server's transports, for Serve. The
-// server remembers the transport's scheme, which its registry is told; a listener
-// from elsewhere is taken for one of the scheme that its Addr names.
+// server remembers the transport's scheme for its registry; for a listener that Listen did
+// not make, the scheme is the network of its Addr.
 func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -226,8 +226,8 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 			h.Listening(l.Addr())
 		}
 	}
-	// It is the first listener whose address the registry gets, so it is not left to
-	// the goroutines.
+	// The registry gets the address of the first listener, so it is announced before
+	// any goroutine serves.
 	if err := s.announce(listeners[0]); err != nil {
 		s.forgetAll(listeners)
 		return err
@@ -366,9 +366,9 @@ func (s *Server) take(conn net.Conn) {
 	s.exec.Go(func() { s.keep(conn) })
 }
 
-// turnAway tells a client why its connection is not taken, so that it knows that the calls
-// which it has sent already will not run. Beyond MaxPending such connections at a time are
-// closed without a word.
+// turnAway tells a client why its connection is refused, so that the client knows that the
+// calls which it has sent already will not run. More than MaxPending such connections at a
+// time are closed without an answer.
 func (s *Server) turnAway(conn net.Conn, st *wire.Status) {
 	s.mu.Lock()
 	told := !s.closed && s.cfg.TLS == nil && s.turning < s.cfg.MaxPending
@@ -390,7 +390,7 @@ func (s *Server) turnAway(conn net.Conn, st *wire.Status) {
 	})
 }
 
-// keep has a connection from its handshake, which is bounded in time, to its end. A
+// keep serves a connection from its handshake, which is bounded in time, to its end. A
 // shutdown waits for it.
 func (s *Server) keep(conn net.Conn) {
 	handed := false
@@ -411,7 +411,7 @@ func (s *Server) keep(conn net.Conn) {
 	}
 }
 
-// keepDoor has a connection of a door.
+// keepDoor serves a connection of a door.
 func (s *Server) keepDoor(d *DoorConn) {
 	defer func() {
 		d.waits()
@@ -433,7 +433,7 @@ func (s *Server) keepDoor(d *DoorConn) {
 	d.serve()
 }
 
-// handshake returns the session of a connection that was let in, or the connection of a
+// handshake returns the session of a connection that was admitted, or the connection of a
 // door, or neither.
 func (s *Server) handshake(conn net.Conn) (sess *session.Session, d *DoorConn) {
 	defer func() {
@@ -506,7 +506,7 @@ func (s *Server) doorFor(protocol string) Door {
 	return nil
 }
 
-// strange closes a connection whose wire was not recognized, and logs it.
+// strange logs and closes a connection whose wire was not recognized.
 func (s *Server) strange(conn net.Conn, err error) {
 	conn.Close()
 	if errors.Is(err, io.EOF) {
@@ -522,7 +522,7 @@ func (s *Server) strange(conn net.Conn, err error) {
 	}
 }
 
-// enteredLocked notes that a connection which was let in is among the peers, or has
+// enteredLocked records that a connection which was admitted is among the peers, or has
 // failed.
 func (s *Server) enteredLocked(conn net.Conn) {
 	if _, ok := s.entering[conn]; ok {
@@ -531,8 +531,8 @@ func (s *Server) enteredLocked(conn net.Conn) {
 	}
 }
 
-// admitSession decides over a connection by what its hello says. It runs before the
-// session takes any call.
+// admitSession accepts or refuses a connection by its hello, before the session takes any
+// call.
 func (s *Server) admitSession(sess *session.Session, credential string) *wire.Status {
 	p := newPeer(sess, &s.caller)
 	sess.Owner = p
@@ -542,7 +542,7 @@ func (s *Server) admitSession(sess *session.Session, credential string) *wire.St
 	return nil
 }
 
-// admit decides over a connection of any wire.
+// admit accepts or refuses a connection of any wire.
 func (s *Server) admit(conn net.Conn, p *Peer, credential Credential) error {
 	if s.cfg.AuthenticateConn != nil {
 		principal, err := s.authenticateConn(credential, p)
@@ -553,7 +553,7 @@ func (s *Server) admit(conn net.Conn, p *Peer, credential Credential) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A connection that is let in gets its calls answered, so none is while the
+	// A connection that is admitted gets its calls answered, so none is while the
 	// server shuts down.
 	if s.closing {
 		return Errorf(Unavailable, "the server is shutting down").WithReason(ReasonDraining)
@@ -567,8 +567,8 @@ func (s *Server) admit(conn net.Conn, p *Peer, credential Credential) error {
 	return nil
 }
 
-// authenticateConn asks the configured function. Its panic, which a stranger may
-// have found a way to cause, costs only the connection.
+// authenticateConn calls the configured function. A panic in it, which a hostile peer may be
+// able to cause, ends only the connection.
 func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -584,7 +584,7 @@ func (s *Server) authenticateConn(cred Credential, p *Peer) (principal any, err 
 // openedSession is called for every session before it reads its first frame.
 func (s *Server) openedSession(sess *session.Session) { s.opened(sess.Owner.(*Peer)) }
 
-// opened makes a connection that was let in one of the peers.
+// opened makes a connection that was admitted one of the peers.
 func (s *Server) opened(p *Peer) {
 	s.accepted.Add(1)
 	s.mu.Lock()

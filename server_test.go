@@ -294,8 +294,7 @@ func TestShutdownTwice(t *testing.T) {
 	})
 }
 
-// Who shuts the server down says how long that may take, also where ListenAndServe
-// has an idea of its own.
+// The deadline of the call of Shutdown applies, also while ListenAndServe has another one.
 func TestShutdownBesideListenAndServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l ledger

@@ -17,12 +17,12 @@ const lingering = time.Second
 const cutGrace = 500 * time.Millisecond
 
 // Shutdown ends the server without losing a call: it withdraws its services from
-// the registry, closes the listeners, asks every client to make no more calls, lets
-// those that were made run to their end and their replies be read, and closes the
-// connections. Clients connect elsewhere or anew meanwhile.
+// the registry, closes the listeners, asks every client to make no more calls, waits
+// until those under way have ended and their replies were read, and closes the
+// connections.
 //
-// A registry that does not answer holds it up for two seconds at most, and the drain
-// for no more than a quarter of the time that ctx gives.
+// A registry that does not answer delays it by two seconds at most, and by no more than a
+// quarter of the time that ctx gives.
 //
 // When ctx ends first, the contexts of the calls that still run are cancelled,
 // their callers get Unavailable, the connections are closed, and Shutdown returns an
@@ -31,7 +31,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	// It is tried even when there is no time: clients would go on coming.
+	// Withdrawn even when there is no time left: otherwise clients would go on connecting.
 	leaving := s.announcer.withdraw()
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx))
 	await(waiting, leaving)
@@ -41,7 +41,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		l.Close()
 	}
 	s.mu.Unlock()
-	// Connections that were let in just now still become peers: their hello is being
+	// Connections that were admitted just now still become peers: their hello is being
 	// written, which is bounded in time.
 	s.admitted.Wait()
 	peers := s.Peers()

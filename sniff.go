@@ -50,7 +50,7 @@ func (s *Server) sniff(conn net.Conn, buf []byte) (prefix []byte, door Door, err
 	}
 }
 
-// strangerError is a connection that no door wants.
+// strangerError is the error of a connection that no door recognizes.
 type strangerError struct{ prefix []byte }
 
 func (e *strangerError) Error() string {
@@ -96,7 +96,7 @@ func looksLike(b []byte) (what, door string) {
 	return fmt.Sprintf("no protocol that is known here: it began with %q", b[:min(len(b), 16)]), ""
 }
 
-// occasionally lets one in a second through, so that strangers cannot flood a log.
+// occasionally allows one event a second, so that unknown peers cannot flood a log.
 type occasionally struct {
 	next    atomic.Int64 // on the clock of session.Nanos
 	skipped atomic.Int64

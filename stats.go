@@ -64,8 +64,8 @@ type ServerStats struct {
 	Refused     Refusals      // also of calls that reached no method
 	InFlight    int           // calls that wait or run now
 	Connections int           // that are open now
-	Accepted    uint64        // connections that were let in
-	Rejected    uint64        // connections that were not
+	Accepted    uint64        // connections that were admitted
+	Rejected    uint64        // connections that were refused
 }
 
 // Stats returns a snapshot of what the server has counted. It costs some microseconds

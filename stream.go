@@ -17,30 +17,30 @@ import (
 // must not do the same at once.
 //
 // A stream has the deadline of its caller's context and none otherwise. It ends
-// for both sides when the handler returns, when the caller's context ends, or when
+// for client and server when the handler returns, when the caller's context ends, or when
 // the connection is lost.
 type Stream[In, Out any] struct{ end RawStream }
 
-// Recv receives the next message. It returns io.EOF when the other side has sent
-// its last one and all is well, and the call's error otherwise.
+// Recv receives the next message. It returns io.EOF when the peer has sent its last
+// one and the call has not failed, and otherwise the error of the call.
 func (s *Stream[In, Out]) Recv() (*In, error) { return recv[In](s.end) }
 
 // All yields every message until the end. An error, if there is one, comes last,
 // with a nil message.
 func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
 
-// Send sends a message. It waits while the other side is behind by more than its
-// window. The message may be changed afterwards. On a client, an error means that
-// the call has ended, be it because the message cannot be sent; io.EOF means that it
-// ended well without taking more.
+// Send sends a message. It waits while the peer has not read more than Limits.StreamWindow of
+// what was sent. The message may be changed afterwards. On a client, an error means that the
+// call has ended, also if only the message cannot be sent; io.EOF means that it ended without
+// an error before all was read.
 func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 
-// CloseSend says that this side sends no more; the other side's Recv then returns
-// io.EOF. On a server it does nothing: a server ends its side by returning.
+// CloseSend ends the messages of the client; the Recv of the server then returns io.EOF.
+// On a server it does nothing: the stream ends when the handler returns.
 func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
 
-// CloseAndRecv says that this side sends no more and returns the one message that
-// the other side sends before it ends the call.
+// CloseAndRecv ends the messages of the client and returns the one message that the server
+// sends before it ends the call.
 func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	if err := s.CloseSend(); err != nil {
 		return nil, err
@@ -61,8 +61,8 @@ func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	return msg, nil
 }
 
-// Close gives the call up and frees what it holds, if it has not ended: the
-// handler's context ends, and Recv and Send fail with Canceled. On a server it does
+// Close cancels the call, if it has not ended, and frees its resources: the
+// context of the handler ends, and Recv and Send fail with Canceled. On a server it does
 // nothing. It need not be called after Recv or All has reported the end.
 func (s *Stream[In, Out]) Close() error { return s.end.Close() }
 
@@ -121,7 +121,7 @@ type rawStream struct {
 	server bool
 	stop   func() // of a client: releases the context's watch
 	meta   *Metadata
-	stored sync.Once // meta, by whoever sees the end first
+	stored sync.Once // meta, by the goroutine that sees the end first
 }
 
 func (e *rawStream) Context() context.Context { return e.ctx }
@@ -164,7 +164,7 @@ func (e *rawStream) Close() error {
 	if !e.server {
 		e.s.Cancel(&wire.Status{Code: wire.Canceled, Message: "the stream was closed by the caller"})
 		e.finish()
-		e.stop() // also when somebody else is ending the call just now
+		e.stop() // also when another goroutine is ending the call at this moment
 	}
 	return nil
 }

@@ -202,8 +202,8 @@ func TestStreamMismatch(t *testing.T) {
 	multiply(t, c)
 }
 
-// A sender waits for a receiver that does not keep up, by bytes, and holds up
-// nobody else. Its end is told.
+// A sender waits for a receiver that does not keep up, by bytes, and delays
+// no other. It learns of the end.
 func TestStreamFlowControl(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const window = 64 << 10

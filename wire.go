@@ -14,7 +14,8 @@ import (
 // Wire is a foreign protocol that a Client speaks: with it in ClientConfig.Wires, an
 // address such as "netrpc://127.0.0.1:1234" is that of a server of this protocol. The
 // transport is TCP unless the scheme names another one behind a plus sign, as in
-// "netrpc+unix:///run/app.sock". Package wiretest holds a wire to what is said here.
+// "netrpc+unix:///run/app.sock". Package wiretest
+// tests a wire against this contract.
 type Wire interface {
 	// Scheme is the part of an address before "://" or "+", for example "netrpc".
 	Scheme() string
@@ -41,10 +42,11 @@ type WireConfig struct {
 // WireConn is one connection of a wire. All methods may be called concurrently. It may
 // be a WireStreamer and a WirePinger as well.
 type WireConn interface {
-	// Conn is the connection underneath, which must only be asked, not used.
+	// Conn is the connection underneath, for its addresses and the state of TLS; it must not
+	// be read from or written to.
 	Conn() net.Conn
 	// Call makes a unary call and decodes its reply into call.Reply. It ends with ctx,
-	// which has the deadline; the server is told where the wire can tell it. Its errors
+	// which has the deadline; the server is told of both if the wire can carry them. Its errors
 	// are *Error with the outcome; those of a call that was certainly not sent have
 	// NotSent. A one-way call returns when the request has been written.
 	Call(ctx context.Context, call *WireCall) error
@@ -64,9 +66,9 @@ type WireStreamer interface {
 	OpenStream(ctx context.Context, call *WireCall) (RawStream, error)
 }
 
-// WirePinger is a WireConn of a wire that has a sign of life.
+// WirePinger is a WireConn of a wire that has pings.
 type WirePinger interface {
-	// Ping asks the server for a sign of life.
+	// Ping waits for the server to answer a ping.
 	Ping(ctx context.Context) error
 }
 
@@ -75,7 +77,7 @@ type WireCall struct {
 	Method   string // "Service.Method"
 	Codec    codec.Codec
 	Args     any // the request; of a stream a message as it will be sent
-	Reply    any // a pointer; nil: the reply is thrown away
+	Reply    any // a pointer; nil: the reply is discarded
 	Metadata Metadata
 	Oneway   bool
 
@@ -242,7 +244,7 @@ func withProtocols(c *tls.Config, protocols ...string) *tls.Config {
 	return c
 }
 
-// pingForeign asks the server of a foreign wire for a sign of life. On a wire that has
+// pingForeign sends a ping to the server of a foreign wire. On a wire that has
 // none, a connection that is open counts.
 func (p *Peer) pingForeign(ctx context.Context) error {
 	if pinger, ok := p.w.(WirePinger); ok {
