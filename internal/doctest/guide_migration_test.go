@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/memory"
 )
 
@@ -147,6 +148,8 @@ func TestFromRpcx(t *testing.T) {
 	check(srv.Register(Arith{}))
 	go srv.ListenAndServe(ctx, "tcp://127.0.0.1:0")
 
+	waitForServer(t, reg)
+
 	xclient, err := cluster.New(&cluster.Config{
 		Registry: reg, Group: "blue", FailMode: cluster.Failover, Balancer: balance.WeightedRoundRobin(),
 		Methods: map[string]route.Method{"Arith.Mul": {Timeout: 500 * time.Millisecond, Idempotent: &yes}},
@@ -160,4 +163,21 @@ func TestFromRpcx(t *testing.T) {
 	check(xclient.Close())
 	check(srv.Shutdown(t.Context()))
 	check(reg.Close())
+}
+
+// waitForServer waits until a server of Arith answers that was found in a registry.
+func waitForServer(t *testing.T, reg *registry.Registry) {
+	t.Helper()
+	c, err := cluster.New(&cluster.Config{Registry: reg})
+	must(t, err)
+	defer c.Close()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		err := c.Call(t.Context(), "Arith.Mul", &Args{1, 1}, nil)
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+	}
 }

@@ -166,6 +166,7 @@ func TestUpgradingAlias(t *testing.T) {
 	check(srv.Alias("Calculator.Multiply", "Arith.Mul")) // both names lead to the same handler
 
 	serve(t, srv)
+	waitForServer(t, reg)
 	ctx := t.Context()
 	c, err := cluster.New(&cluster.Config{Registry: reg})
 	check(err)
