@@ -2,6 +2,7 @@
 package polltest
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -25,4 +26,15 @@ func Until(t testing.TB, within time.Duration, what string, try func() error) {
 		}
 		time.Sleep(Pause)
 	}
+}
+
+// True is Until for a condition without an error.
+func True(t testing.TB, within time.Duration, what string, is func() bool) {
+	t.Helper()
+	Until(t, within, what, func() error {
+		if !is() {
+			return errors.New("it is false")
+		}
+		return nil
+	})
 }

@@ -59,3 +59,13 @@ func TestUntilGivesUp(t *testing.T) {
 		}
 	})
 }
+
+func TestTrue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		polltest.True(t, time.Minute, "the second try succeeds", func() bool { tries++; return tries == 2 })
+		if tries != 2 {
+			t.Errorf("it took %d tries", tries)
+		}
+	})
+}

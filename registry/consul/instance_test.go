@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/consul/api"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -20,16 +21,9 @@ var arith = weft.Instance{
 	Weight: 250, Group: "blue", Version: "2.1.0", Zone: "eu-1a", Tags: map[string]string{"owner": "größe"},
 }
 
-// eventually waits until Consul says what it should: an agent tells its servers of a
-// change a moment after it has answered.
-func eventually(t *testing.T, what string, is func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not so after a minute: %s", what)
-		}
-	}
-}
+// patience is how long anything may take: an agent tells its servers of a change a moment
+// after it has answered.
+const patience = time.Minute
 
 // lists keeps the last list of a watch that runs until the end of the test.
 func lists(t *testing.T, d *driver, service string) (ids func() []string) {
@@ -67,7 +61,7 @@ func TestCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var entries []*api.ServiceEntry
-	eventually(t, "Consul lists weft-Arith, with tag and state", func() bool {
+	polltest.True(t, patience, "Consul lists weft-Arith, with tag and state", func() bool {
 		var err error
 		entries, _, err = d.client.Health().Service("weft-Arith", "zone-eu-1a", true, nil)
 		if err != nil {
@@ -86,11 +80,11 @@ func TestCatalog(t *testing.T) {
 	resolver := net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, s.dns)
 	}}
-	eventually(t, "Consul's DNS has one record with port 8972 and weight 250", func() bool {
+	polltest.True(t, patience, "Consul's DNS has one record with port 8972 and weight 250", func() bool {
 		_, records, err := resolver.LookupSRV(t.Context(), "", "", "version-2-1-0.weft-arith.service.consul.")
 		return err == nil && len(records) == 1 && records[0].Port == 8972 && records[0].Weight == 250
 	})
-	eventually(t, "Consul's DNS has the address 10.0.0.7", func() bool {
+	polltest.True(t, patience, "Consul's DNS has the address 10.0.0.7", func() bool {
 		ips, err := resolver.LookupHost(t.Context(), "weft-Arith.service.consul.")
 		return err == nil && slices.Equal(ips, []string{"10.0.0.7"})
 	})
@@ -108,18 +102,18 @@ func TestMaintenance(t *testing.T) {
 	ids := lists(t, d, "Arith")
 	there := func() bool { return slices.Equal(ids(), []string{arith.ID}) }
 	gone := func() bool { return len(ids()) == 0 }
-	eventually(t, "the instance is listed", there)
+	polltest.True(t, patience, "the instance is listed", there)
 	if err := d.client.Agent().EnableServiceMaintenance(d.serviceID("Arith", arith.ID), "test"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "an instance in maintenance is not listed", gone)
+	polltest.True(t, patience, "an instance in maintenance is not listed", gone)
 	if err := d.Refresh(t.Context(), arith, time.Minute); err != nil {
 		t.Errorf("Refresh of an instance in maintenance: %v", err)
 	}
 	if err := d.client.Agent().DisableServiceMaintenance(d.serviceID("Arith", arith.ID)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the instance is listed again", there)
+	polltest.True(t, patience, "the instance is listed again", there)
 }
 
 // TestComesBack: an instance that has expired, which Consul remembers for a minute, is
@@ -132,18 +126,18 @@ func TestComesBack(t *testing.T) {
 	if err := d.Put(t.Context(), arith, 500*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the instance is listed", func() bool {
+	polltest.True(t, patience, "the instance is listed", func() bool {
 		// Without this it could expire before the test sees it.
 		if err := d.Refresh(t.Context(), arith, 500*time.Millisecond); err != nil {
 			t.Fatal(err)
 		}
 		return len(ids()) == 1
 	})
-	eventually(t, "the instance has expired", func() bool { return len(ids()) == 0 })
+	polltest.True(t, patience, "the instance has expired", func() bool { return len(ids()) == 0 })
 	if err := d.Put(t.Context(), arith, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the instance is listed again", func() bool { return len(ids()) == 1 })
+	polltest.True(t, patience, "the instance is listed again", func() bool { return len(ids()) == 1 })
 }
 
 func TestHostPort(t *testing.T) {

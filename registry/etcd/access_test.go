@@ -20,6 +20,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -114,7 +115,7 @@ func TestTokenLost(t *testing.T) {
 	d := openDriver(t, Config{Endpoints: []string{s.endpoint}, Username: "weft", Password: "secret"})
 	works := func() {
 		t.Helper()
-		eventually(t, time.Minute, "everything works", func() error {
+		polltest.Until(t, time.Minute, "everything works", func() error {
 			return everything(testContext(t, 20*time.Second), d)
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -23,7 +24,7 @@ func endpoints(cluster []*server) []string {
 func leader(t *testing.T, cluster []*server) int {
 	t.Helper()
 	found := -1
-	eventually(t, time.Minute, "a member leads", func() error {
+	polltest.Until(t, time.Minute, "a member leads", func() error {
 		for i, s := range cluster {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
@@ -83,7 +84,7 @@ func TestLeaderKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := tell(t, client, "Arith")
-	eventually(t, time.Minute, "one is seen", func() error { return c.has(1) })
+	polltest.Until(t, time.Minute, "one is seen", func() error { return c.has(1) })
 
 	at := leader(t, cluster)
 	cluster[at].Kill(t)
@@ -91,11 +92,11 @@ func TestLeaderKilled(t *testing.T) {
 	if _, err := server.Register(arith("two")); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, time.Minute, "two is seen", func() error { return c.has(2) })
+	polltest.Until(t, time.Minute, "two is seen", func() error { return c.has(2) })
 	t.Logf("a registration was seen %v after the leader was killed", time.Since(began).Round(time.Millisecond))
 	// Both stay for longer than etcd would keep them without a refresh.
 	time.Sleep(5 * time.Second)
-	eventually(t, time.Minute, "both stay", func() error { return c.has(2) })
+	polltest.Until(t, time.Minute, "both stay", func() error { return c.has(2) })
 	cluster[at].Start(t)
 
 	c.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/registrytest"
 )
@@ -176,7 +177,7 @@ func TestSilence(t *testing.T) {
 		}
 	}
 	cfg := Config{Endpoints: []string{s.endpoint}}
-	eventually(t, time.Minute, "the silence of one is seen, and the other is refreshed", func() error {
+	polltest.Until(t, time.Minute, "the silence of one is seen, and the other is refreshed", func() error {
 		if err := d.Refresh(ctx, arith("two"), time.Minute); err != nil {
 			t.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/registrytest"
 )
@@ -113,7 +114,7 @@ func startCluster(t *testing.T, members int) []*server {
 		cluster[i].Process = registrytest.NewProcess(t, program)
 	}
 	for _, s := range cluster {
-		eventually(t, time.Minute, "every member is well", func() error {
+		polltest.Until(t, time.Minute, "every member is well", func() error {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 			defer cancel()
 			return s.healthy(ctx)
@@ -162,22 +163,6 @@ func open(t *testing.T, cfg Config) *registry.Registry {
 func (s *server) client(t *testing.T) *clientv3.Client {
 	t.Helper()
 	return s.driver(t).client
-}
-
-// eventually tries something until it goes well.
-func eventually(t *testing.T, within time.Duration, what string, try func() error) {
-	t.Helper()
-	deadline := time.Now().Add(within)
-	for {
-		err := try()
-		if err == nil {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not so after %v: %v", what, within, err)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
 }
 
 func testContext(t *testing.T, limit time.Duration) context.Context {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/registrytest"
 )
 
 func TestPassword(t *testing.T) {
@@ -41,7 +42,7 @@ func TestPassword(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Put: %v", err)
 			}
-			watch(t, d, "Password").until(t, 1)
+			registrytest.NewWatch(t, d, "Password").Count(t, 1)
 			subscribers(t, raw(t, address, "s3cret"), d.service("Password").channel, 1)
 			if err := d.Store(operation(t), "rules", nil, 0); err != nil && !errors.Is(err, registry.ErrConflict) {
 				t.Errorf("Store: %v", err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/registrytest"
 )
 
 // TestHostileData writes into Redis what weft would not write.
@@ -49,7 +50,7 @@ func testLargeValue(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	put(t, d, instance("Large", "a"), time.Minute)
-	list := watch(t, d, "Large").until(t, 1)
+	list := registrytest.NewWatch(t, d, "Large").Count(t, 1)
 	var invalid []string
 	for _, i := range list.Invalid {
 		invalid = append(invalid, i.ID)
@@ -115,7 +116,7 @@ func testStrangeRevision(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 		put(t, d, instance(service, "a"), time.Minute)
-		list := watch(t, d, service).until(t, 1)
+		list := registrytest.NewWatch(t, d, service).Count(t, 1)
 		if now := uint64(time.Now().UnixMicro()); list.Revision > now || list.Revision < now-60_000_000 {
 			t.Errorf("the revision is %d after it was %.20q, want that of a moment ago", list.Revision, revision)
 		}

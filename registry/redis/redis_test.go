@@ -96,49 +96,6 @@ func put(t *testing.T, d *driver, i weft.Instance, ttl time.Duration) {
 	}
 }
 
-// watched is what a watch has seen.
-type watched struct {
-	lists chan registry.List
-	ended chan error
-}
-
-// watch watches a service until the end of the test.
-func watch(t *testing.T, d *driver, service string) *watched {
-	t.Helper()
-	w := &watched{make(chan registry.List, 1000), make(chan error, 1)}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	// It ends with its context, for which the cleanup waits.
-	go func() {
-		defer close(done)
-		w.ended <- d.Watch(ctx, service, func(list registry.List) { w.lists <- list })
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	return w
-}
-
-// until waits for a list of so many instances, and returns it.
-func (w *watched) until(t *testing.T, n int) registry.List {
-	t.Helper()
-	var last registry.List
-	deadline := time.After(time.Minute)
-	for {
-		select {
-		case last = <-w.lists:
-			if len(last.Instances) == n {
-				return last
-			}
-		case err := <-w.ended:
-			t.Fatalf("Watch ended before it saw %d instances: %v", n, err)
-		case <-deadline:
-			t.Fatalf("Watch did not see %d instances; the last list is %+v", n, last)
-		}
-	}
-}
-
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	server, address := redisServer(t)
@@ -280,18 +237,18 @@ func unpolled(t *testing.T, address string) *driver {
 }
 
 // announced fails the test unless a watch of an unpolled driver sees changes.
-func announced(t *testing.T, d *driver, w *watched, service string) {
+func announced(t *testing.T, d *driver, w *registrytest.Watch, service string) {
 	t.Helper()
 	for n := range 6 {
 		put(t, d, instance(service, strconv.Itoa(n)), time.Minute)
-		w.until(t, n+1)
+		w.Count(t, n+1)
 	}
 }
 
 func testAnnounced(t *testing.T, address string) {
 	d := unpolled(t, address)
-	w := watch(t, d, "Announced")
-	w.until(t, 0)
+	w := registrytest.NewWatch(t, d, "Announced")
+	w.Count(t, 0)
 	subscribers(t, raw(t, address), d.service("Announced").channel, 1)
 	announced(t, connect(t, Config{Addresses: []string{address}}), w, "Announced")
 }
@@ -299,8 +256,8 @@ func testAnnounced(t *testing.T, address string) {
 func testAnnouncedAgain(t *testing.T, address string) {
 	c := raw(t, address)
 	d := unpolled(t, address)
-	w := watch(t, d, "Again")
-	w.until(t, 0)
+	w := registrytest.NewWatch(t, d, "Again")
+	w.Count(t, 0)
 	channel := d.service("Again").channel
 	subscribers(t, c, channel, 1)
 	if err := c.ClientKillByFilter(operation(t), "TYPE", "pubsub").Err(); err != nil {
@@ -316,8 +273,8 @@ func testAnnouncedAgain(t *testing.T, address string) {
 func testUnannounced(t *testing.T, address string) {
 	d := connect(t, Config{Addresses: []string{address}})
 	put(t, d, instance("Unannounced", "a"), time.Minute)
-	w := watch(t, connect(t, Config{Addresses: []string{address}}), "Unannounced")
-	w.until(t, 1)
+	w := registrytest.NewWatch(t, connect(t, Config{Addresses: []string{address}}), "Unannounced")
+	w.Count(t, 1)
 	subscribers(t, raw(t, address), d.service("Unannounced").channel, 1)
 	i := instance("Unannounced", "b")
 	value, err := registry.Encode(i)
@@ -327,7 +284,7 @@ func testUnannounced(t *testing.T, address string) {
 	if err := d.scripts.put.Run(operation(t), d.client, d.service("Unannounced").keys, "nowhere", "b", value, 60_000).Err(); err != nil {
 		t.Fatal(err)
 	}
-	w.until(t, 2)
+	w.Count(t, 2)
 }
 
 // testClock: what is kept is a time of the server, to which nothing of the client's
@@ -382,15 +339,15 @@ func testSubscriptions(t *testing.T, address string) {
 
 func testExpirySeen(t *testing.T, address string) {
 	d := connect(t, Config{Addresses: []string{address}})
-	w := watch(t, d, "Expiry")
+	w := registrytest.NewWatch(t, d, "Expiry")
 	put(t, d, instance("Expiry", "a"), time.Minute)
 	put(t, d, instance("Expiry", "b"), time.Minute)
-	before := w.until(t, 2)
+	before := w.Count(t, 2)
 	began := time.Now()
 	if err := d.Refresh(operation(t), instance("Expiry", "a"), time.Second); err != nil {
 		t.Fatal(err)
 	}
-	after := w.until(t, 1)
+	after := w.Count(t, 1)
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("an instance that was refreshed for a second was gone after %v", took)
 	}
@@ -416,9 +373,9 @@ func testUnchanged(t *testing.T, address string) {
 func testSamePut(t *testing.T, address string) {
 	d := connect(t, Config{Addresses: []string{address}})
 	put(t, d, instance("Same", "a"), time.Minute)
-	first := watch(t, d, "Same").until(t, 1)
+	first := registrytest.NewWatch(t, d, "Same").Count(t, 1)
 	put(t, d, instance("Same", "a"), time.Minute)
-	if second := watch(t, d, "Same").until(t, 1); second.Revision != first.Revision {
+	if second := registrytest.NewWatch(t, d, "Same").Count(t, 1); second.Revision != first.Revision {
 		t.Errorf("the revision is %d after a Put of what was there, and was %d", second.Revision, first.Revision)
 	}
 }
@@ -426,7 +383,7 @@ func testSamePut(t *testing.T, address string) {
 func testScriptFlush(t *testing.T, address string) {
 	c := raw(t, address)
 	d := connect(t, Config{Addresses: []string{address}})
-	w := watch(t, d, "Flush")
+	w := registrytest.NewWatch(t, d, "Flush")
 	i := instance("Flush", "a")
 	operations := []struct {
 		name string
@@ -446,7 +403,7 @@ func testScriptFlush(t *testing.T, address string) {
 			t.Errorf("%s after SCRIPT FLUSH: %v", o.name, err)
 		}
 	}
-	w.until(t, 1)
+	w.Count(t, 1)
 }
 
 func testGarbage(t *testing.T, address string) {
@@ -474,22 +431,22 @@ func testGarbage(t *testing.T, address string) {
 
 func testRevision(t *testing.T, address string) {
 	d := connect(t, Config{Addresses: []string{address}})
-	w := watch(t, d, "Revision")
-	last := w.until(t, 0).Revision
+	w := registrytest.NewWatch(t, d, "Revision")
+	last := w.Count(t, 0).Revision
 	if last != 0 {
 		t.Errorf("a service of which Redis knows nothing has revision %d, want 0", last)
 	}
 	i := instance("Revision", "a")
 	for range 3 {
 		put(t, d, i, time.Minute)
-		revision := w.until(t, 1).Revision
+		revision := w.Count(t, 1).Revision
 		if revision <= last {
 			t.Errorf("the revision is %d after %d", revision, last)
 		}
 		if err := d.Delete(operation(t), i); err != nil {
 			t.Fatal(err)
 		}
-		if last = w.until(t, 0).Revision; last <= revision {
+		if last = w.Count(t, 0).Revision; last <= revision {
 			t.Errorf("the revision is %d after %d", last, revision)
 		}
 	}
@@ -508,7 +465,7 @@ func testApart(t *testing.T, address string) {
 		}
 	}
 	for n, d := range all {
-		list := watch(t, d, "Apart").until(t, 1)
+		list := registrytest.NewWatch(t, d, "Apart").Count(t, 1)
 		if id := list.Instances[0].ID; id != strconv.Itoa(n) {
 			t.Errorf("in the place %d there is the instance %s", n, id)
 		}
@@ -530,20 +487,20 @@ func TestWipe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := watch(t, d, "Wipe")
-	before := w.until(t, 1)
+	w := registrytest.NewWatch(t, d, "Wipe")
+	before := w.Count(t, 1)
 
 	if err := c.FlushAll(operation(t)).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if empty := w.until(t, 0); empty.Revision != 0 {
+	if empty := w.Count(t, 0); empty.Revision != 0 {
 		t.Errorf("a service of which Redis knows nothing any more has revision %d, want 0", empty.Revision)
 	}
 	if err := d.Refresh(operation(t), i, time.Minute); !errors.Is(err, registry.ErrLost) {
 		t.Errorf("Refresh after FLUSHALL returned %v, want ErrLost", err)
 	}
 	put(t, d, i, time.Minute)
-	if after := w.until(t, 1); after.Revision <= before.Revision {
+	if after := w.Count(t, 1); after.Revision <= before.Revision {
 		t.Errorf("the revision is %d after FLUSHALL, and was %d before; clients would not believe it", after.Revision, before.Revision)
 	}
 	if err := d.Store(operation(t), "wiped", []byte("late"), old.Version); !errors.Is(err, registry.ErrConflict) {

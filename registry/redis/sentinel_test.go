@@ -138,7 +138,7 @@ func TestSentinel(t *testing.T) {
 		return s.Err == nil && len(s.Instances) == 1 && s.Instances[0].Weight == 7
 	})
 	t.Logf("a change was seen %v after the master was killed", time.Since(killed).Round(time.Millisecond))
-	watch(t, connect(t, Config{Addresses: []string{replica}}), "Sentinel").until(t, 1)
+	registrytest.NewWatch(t, connect(t, Config{Addresses: []string{replica}}), "Sentinel").Count(t, 1)
 	if err := registration.Close(operation(t)); err != nil {
 		t.Error(err)
 	}

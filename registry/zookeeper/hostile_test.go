@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/registrytest"
 )
 
 // forge begins sessions as ZooKeeper does, and then answers every request but a sign of
@@ -153,15 +154,15 @@ func TestOneServiceTooLarge(t *testing.T) {
 		}
 	})
 	d := connect(t, Config{Servers: []string{address}})
-	w := watch(t, d, "Good")
-	w.until(t, "a list", count(0))
+	w := registrytest.NewWatch(t, d, "Good")
+	w.Until(t, "a list", count(0))
 	close(broken)
 	err := d.Watch(operation(t), "Large", func(registry.List) { t.Error("Watch emits a list that is too large") })
 	if _, ok := errors.AsType[tooLong](err); !ok {
 		t.Errorf("Watch returned %v, want that the answer is too long", err)
 	}
 	select {
-	case err := <-w.ended:
+	case err := <-w.Ended:
 		t.Errorf("the watch of another service has ended: %v", err)
 	default:
 	}
@@ -181,7 +182,7 @@ func testLargeValues(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 	}
-	list := watch(t, d, "Large").until(t, "a list", count(1))[0]
+	list := registrytest.NewWatch(t, d, "Large").Until(t, "a list", count(1))[0]
 	if len(list.Invalid) != 2 {
 		t.Fatalf("the invalid entries are %+v, want two", list.Invalid)
 	}

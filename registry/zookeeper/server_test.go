@@ -126,50 +126,6 @@ func put(t *testing.T, d *driver, i weft.Instance) {
 	}
 }
 
-// watched is what a watch has seen.
-type watched struct {
-	lists chan registry.List
-	ended chan error
-}
-
-// watch watches a service until the end of the test.
-func watch(t *testing.T, d *driver, service string) *watched {
-	t.Helper()
-	w := &watched{make(chan registry.List, 1000), make(chan error, 1)}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	// It ends with its context, for which the cleanup waits.
-	go func() {
-		defer close(done)
-		w.ended <- d.Watch(ctx, service, func(list registry.List) { w.lists <- list })
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	return w
-}
-
-// until waits for a list that is as wanted, and returns all until then.
-func (w *watched) until(t *testing.T, what string, wanted func(registry.List) bool) []registry.List {
-	t.Helper()
-	var seen []registry.List
-	deadline := time.After(time.Minute)
-	for {
-		select {
-		case list := <-w.lists:
-			seen = append(seen, list)
-			if wanted(list) {
-				return seen
-			}
-		case err := <-w.ended:
-			t.Fatalf("Watch ended before it saw %s: %v", what, err)
-		case <-deadline:
-			t.Fatalf("Watch did not see %s; it saw %+v", what, seen)
-		}
-	}
-}
-
 // count is the wanted list of so many instances.
 func count(n int) func(registry.List) bool {
 	return func(list registry.List) bool { return len(list.Instances) == n }

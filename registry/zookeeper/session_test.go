@@ -53,13 +53,13 @@ func TestSessions(t *testing.T) {
 func testExpiry(t *testing.T, address string) {
 	c := newCable(t, address, nil)
 	far := connect(t, Config{Servers: []string{c.address}})
-	w := watch(t, connect(t, Config{Servers: []string{address}}), "Expiry")
+	w := registrytest.NewWatch(t, connect(t, Config{Servers: []string{address}}), "Expiry")
 	i := instance("Expiry", "a")
 	put(t, far, i)
-	w.until(t, "the instance", count(1))
+	w.Until(t, "the instance", count(1))
 	c.stall()
 	began := time.Now()
-	w.until(t, "the end of the instance", count(0))
+	w.Until(t, "the end of the instance", count(0))
 	if took := time.Since(began); took < timeout/2 {
 		t.Errorf("the instance was gone after %v, in a session of %v", took, timeout)
 	}
@@ -76,22 +76,22 @@ func testExpiry(t *testing.T, address string) {
 		t.Fatalf("Refresh after the session has expired returned %v, want ErrLost", err)
 	}
 	put(t, far, i)
-	w.until(t, "the instance again", count(1))
+	w.Until(t, "the instance again", count(1))
 }
 
 func testResume(t *testing.T, address string) {
 	c := newCable(t, address, nil)
 	// A session that outlives the moments in which a busy machine does nothing for it.
 	far := connect(t, Config{Servers: []string{c.address}, SessionTimeout: 3 * timeout})
-	w := watch(t, connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout}), "Resume")
-	cut := watch(t, far, "Resume")
+	w := registrytest.NewWatch(t, connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout}), "Resume")
+	cut := registrytest.NewWatch(t, far, "Resume")
 	i := instance("Resume", "a")
 	put(t, far, i)
-	before := w.until(t, "the instance", count(1))
-	cut.until(t, "the instance", count(1))
+	before := w.Until(t, "the instance", count(1))
+	cut.Until(t, "the instance", count(1))
 	session := far.writing
 	c.cut()
-	if err := <-cut.ended; err == nil {
+	if err := <-cut.Ended; err == nil {
 		t.Error("Watch returned nil after its connection was cut")
 	}
 	for deadline := time.Now().Add(timeout / 2); time.Now().Before(deadline); time.Sleep(timeout / 10) {
@@ -104,7 +104,7 @@ func testResume(t *testing.T, address string) {
 	}
 	i.Weight = 7
 	put(t, far, i)
-	after := w.until(t, "the change", func(l registry.List) bool {
+	after := w.Until(t, "the change", func(l registry.List) bool {
 		return len(l.Instances) == 1 && l.Instances[0].Weight == 7
 	})
 	for _, list := range after[:len(after)-1] {
@@ -120,14 +120,14 @@ func testOlderSelf(t *testing.T, address string) {
 	c := newCable(t, address, nil)
 	old := connect(t, Config{Servers: []string{c.address}})
 	young := connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout})
-	w := watch(t, young, "Older")
+	w := registrytest.NewWatch(t, young, "Older")
 	i := instance("Older", "a")
 	put(t, old, i)
-	w.until(t, "the instance", count(1))
+	w.Until(t, "the instance", count(1))
 	c.stall()
 	i.Weight = 7
 	put(t, young, i)
-	lists := w.until(t, "the new self", func(l registry.List) bool {
+	lists := w.Until(t, "the new self", func(l registry.List) bool {
 		return len(l.Instances) == 1 && l.Instances[0].Weight == 7
 	})
 	// The end of the old session must not take the new node with it.
@@ -137,7 +137,7 @@ func testOlderSelf(t *testing.T, address string) {
 	}
 	i.Weight = 8
 	put(t, young, i)
-	lists = append(lists, w.until(t, "another change", func(l registry.List) bool {
+	lists = append(lists, w.Until(t, "another change", func(l registry.List) bool {
 		return len(l.Instances) == 1 && l.Instances[0].Weight == 8
 	})...)
 	for _, list := range lists {
@@ -182,7 +182,7 @@ func testWatchEnds(t *testing.T, address string) {
 
 func testManyWatches(t *testing.T, address string) {
 	d := connect(t, Config{Servers: []string{address}})
-	watch(t, d, "Many").until(t, "a list", count(0))
+	registrytest.NewWatch(t, d, "Many").Until(t, "a list", count(0))
 	first := d.reading
 	for range 20 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -233,8 +233,8 @@ func passesOver(t *testing.T, bad, good string) {
 			t.Parallel()
 			d := connect(t, Config{Servers: []string{bad, good}, SessionTimeout: 30 * time.Second})
 			put(t, d, instance(t.Name(), "a"))
-			w := watch(t, d, t.Name())
-			w.until(t, "the instance", count(1))
+			w := registrytest.NewWatch(t, d, t.Name())
+			w.Until(t, "the instance", count(1))
 		})
 	}
 }
@@ -263,14 +263,14 @@ func testAuth(t *testing.T, address string) {
 	if err := d.Store(operation(t), "rules", []byte("{}"), 0); err != nil {
 		t.Fatalf("Store: %v", err)
 	}
-	w := watch(t, d, "Auth")
-	w.until(t, "the instance", count(1))
+	w := registrytest.NewWatch(t, d, "Auth")
+	w.Until(t, "the instance", count(1))
 	c.cut()
-	if err := <-w.ended; err == nil {
+	if err := <-w.Ended; err == nil {
 		t.Error("Watch returned nil after its connection was cut")
 	}
 	put(t, d, instance("Auth", "b")) // the identity was told again
-	watch(t, d, "Auth").until(t, "both instances", count(2))
+	registrytest.NewWatch(t, d, "Auth").Until(t, "both instances", count(2))
 
 	for _, password := range []string{"", "wrong"} {
 		other := Config{Servers: []string{address}, Prefix: "/secret", User: "weft", Password: password}
@@ -299,7 +299,7 @@ func testTLS(t *testing.T, address string) {
 	c := newCable(t, address, &tls.Config{Certificates: []tls.Certificate{certificate}})
 	d := connect(t, Config{Servers: []string{c.address}, TLS: &tls.Config{RootCAs: roots}})
 	put(t, d, instance("TLS", "a"))
-	watch(t, d, "TLS").until(t, "the instance", count(1))
+	registrytest.NewWatch(t, d, "TLS").Until(t, "the instance", count(1))
 
 	stranger := connect(t, Config{Servers: []string{c.address}, TLS: &tls.Config{}})
 	err := stranger.Watch(operation(t), "TLS", func(registry.List) { t.Error("Watch trusts an unknown certificate") })
@@ -343,7 +343,7 @@ func testForeignNode(t *testing.T, address string) {
 			t.Fatal(err)
 		}
 	}
-	seen := watch(t, d, "Foreign").until(t, "a list", count(1))
+	seen := registrytest.NewWatch(t, d, "Foreign").Until(t, "a list", count(1))
 	var invalid []string
 	for _, i := range seen[0].Invalid {
 		invalid = append(invalid, i.ID)
