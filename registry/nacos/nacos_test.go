@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/registrytest"
 )
@@ -71,14 +72,14 @@ func seenByOthers(t *testing.T, s server) {
 		Metadata map[string]string
 	}
 	var got entry
-	eventually(t, "Nacos lists one instance", func() string {
+	polltest.Until(t, patience, "Nacos lists one instance", func() error {
 		body := s.must(t, http.MethodGet, instancePath+"/list", "", inGroup("Seen"))
 		var reply struct{ Data []entry }
 		if err := json.Unmarshal([]byte(body), &reply); err != nil || len(reply.Data) != 1 {
-			return fmt.Sprintf("it lists %s, %v", body, err)
+			return fmt.Errorf("it lists %s, %v", body, err)
 		}
 		got = reply.Data[0]
-		return ""
+		return nil
 	})
 	if got.IP != "10.0.0.7" || got.Port != 8972 || got.Weight != 2.5 || got.Metadata["weft"] == "" {
 		t.Errorf("Nacos has %+v; want 10.0.0.7, 8972, weight 2.5, and the instance in the metadata", got)
@@ -106,11 +107,11 @@ func offline(t *testing.T, s server) {
 	}
 	until := func(what string, want int) {
 		t.Helper()
-		eventually(t, what, func() string {
+		polltest.Until(t, patience, what, func() error {
 			if got := listed(t, d, "Offline"); len(got.Instances) != want {
-				return fmt.Sprintf("the list has %v, want %d", got.Instances, want)
+				return fmt.Errorf("the list has %v, want %d", got.Instances, want)
 			}
-			return ""
+			return nil
 		})
 	}
 	until("an instance is listed", 1)
@@ -132,12 +133,12 @@ func foreign(t *testing.T, s server) {
 	form.Set("port", "80")
 	s.must(t, http.MethodPost, instancePath, "", form)
 	put(t, d, arith("Foreign", "one"))
-	eventually(t, "one instance is listed, and 10.0.0.9#80 as invalid", func() string {
+	polltest.Until(t, patience, "one instance is listed, and 10.0.0.9#80 as invalid", func() error {
 		got := listed(t, d, "Foreign")
 		if len(got.Instances) != 1 || len(got.Invalid) != 1 || got.Invalid[0].ID != "10.0.0.9#80" {
-			return fmt.Sprintf("the list has %v and invalid %v", got.Instances, got.Invalid)
+			return fmt.Errorf("the list has %v and invalid %v", got.Instances, got.Invalid)
 		}
-		return ""
+		return nil
 	})
 }
 
@@ -158,11 +159,11 @@ func moved(t *testing.T, s server) {
 	}
 	listsOnly := func(what string, want ...place) {
 		t.Helper()
-		eventually(t, what, func() string {
+		polltest.Until(t, patience, what, func() error {
 			if at := where(); !slices.Equal(at, want) {
-				return fmt.Sprintf("listed are %v", at)
+				return fmt.Errorf("listed are %v", at)
 			}
-			return ""
+			return nil
 		})
 	}
 	for _, step := range []struct {
@@ -203,11 +204,11 @@ func longName(t *testing.T, s server) {
 	d := s.driver(t)
 	for _, service := range []string{strings.Repeat("服", 80), strings.Repeat("服", 79) + "x"} {
 		put(t, d, arith(service, service))
-		eventually(t, "an instance with a long name is listed", func() string {
+		polltest.Until(t, patience, "an instance with a long name is listed", func() error {
 			if got := listed(t, d, service); len(got.Instances) != 1 || got.Instances[0].Service != service {
-				return fmt.Sprintf("%q has %v", service, got)
+				return fmt.Errorf("%q has %v", service, got)
 			}
-			return ""
+			return nil
 		})
 	}
 }

@@ -123,21 +123,6 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// patience is how long anything may take that must go well.
+// patience is how long anything may take that must go well. Nacos applies a registration
+// later than it answers, and its lists are half a second old.
 const patience = time.Minute
-
-// eventually waits until lacks returns "", and otherwise what is not as it should be:
-// Nacos applies a registration later than it answers, and its lists are half a second
-// old.
-func eventually(t *testing.T, what string, lacks func() string) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		problem := lacks()
-		if problem == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("not so after %v: %s: %s", patience, what, problem)
-		}
-	}
-}
