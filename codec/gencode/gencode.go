@@ -2,7 +2,7 @@
 // generator (github.com/andyleap/gencode), which writes the fields of a struct
 // one behind the other, without names or numbers. It is among the fastest ways
 // to encode, and both sides must have generated from the same schema. Any type
-// with these methods will do:
+// with these methods will do; a value that contains itself cannot be encoded:
 //
 //	Size() uint64                             // of the encoding, in bytes
 //	Marshal(buf []byte) ([]byte, error)       // fills buf if its capacity is enough
@@ -12,8 +12,8 @@
 //
 // The generated code does not check lengths. Where it leaves the body, Decode
 // returns an error; but for a slice it makes as many elements as the body
-// claims, and only the code knows where such a claim stands. Offer messages
-// with slices only to peers you trust.
+// claims, at a place that only the generated code knows. Offer messages with
+// slices only to peers you trust.
 package gencode
 
 import (
@@ -24,12 +24,12 @@ import (
 	"github.com/weftrpc/weft/codec"
 )
 
-// New returns the codec named "gencode". All values it returns are equal.
-func New() codec.Codec { return gencode{} }
+// New returns a codec named "gencode".
+func New() codec.Codec { return &gencode{nesting: codec.Nesting{Max: maxDepth}} }
 
-type gencode struct{}
+type gencode struct{ nesting codec.Nesting }
 
-var _ codec.Sizer = gencode{}
+var _ codec.Sizer = (*gencode)(nil)
 
 type message interface {
 	Size() uint64
@@ -37,21 +37,25 @@ type message interface {
 	Unmarshal(buf []byte) (uint64, error)
 }
 
+// maxDepth is how many structs, slices and maps may nest inside one another. The
+// generated code recurses, and sets no bound.
+const maxDepth = 10_000
+
 // maxSize bounds what a wrong Size can make Append reserve.
 const maxSize = 1<<31 - 1
 
-func (gencode) Name() string { return "gencode" }
+func (*gencode) Name() string { return "gencode" }
 
 // Size returns the length of the encoding of v; ok is false when v lacks the
-// methods or is nil.
-func (gencode) Size(v any) (n int, ok bool) {
+// methods, is nil or contains itself.
+func (g *gencode) Size(v any) (n int, ok bool) {
 	defer func() {
 		if recover() != nil {
 			n, ok = 0, false // Append tells why
 		}
 	}()
 	m, ok := v.(message)
-	if !ok {
+	if !ok || g.nesting.Check(v) != nil {
 		return 0, false
 	}
 	size := m.Size()
@@ -59,11 +63,14 @@ func (gencode) Size(v any) (n int, ok bool) {
 }
 
 // Append appends the encoding of v.
-func (g gencode) Append(dst []byte, v any) (_ []byte, err error) {
+func (g *gencode) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
 	m, ok := v.(message)
 	if !ok {
 		return dst, errType(v)
+	}
+	if err := g.nesting.Check(v); err != nil {
+		return dst, fmt.Errorf("codec/gencode: %w", err)
 	}
 	size := m.Size()
 	if size > maxSize {
@@ -73,7 +80,7 @@ func (g gencode) Append(dst []byte, v any) (_ []byte, err error) {
 }
 
 // AppendSized is Append; n is what Size returned.
-func (gencode) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
+func (*gencode) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
 	m, ok := v.(message)
 	if !ok {
@@ -96,7 +103,7 @@ func (gencode) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
 }
 
 // Decode decodes body into v.
-func (gencode) Decode(body []byte, v any) (err error) {
+func (*gencode) Decode(body []byte, v any) (err error) {
 	defer recovered(&err, "decoding into", v)
 	m, ok := v.(message)
 	if !ok {

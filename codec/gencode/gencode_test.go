@@ -204,3 +204,21 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+func TestCyclicValues(t *testing.T) {
+	c, ring := gencode.New(), &person{Name: "ring"}
+	ring.Next = &person{Next: ring}
+	if _, ok := c.(codec.Sizer).Size(ring); ok {
+		t.Error("a value that contains itself has a size")
+	}
+	if _, err := c.Append(nil, ring); err == nil || !strings.Contains(err.Error(), "contains itself") {
+		t.Errorf("Append: %v", err)
+	}
+	var long *person
+	for range 1000 {
+		long = &person{Next: long}
+	}
+	if _, err := c.Append(nil, long); err != nil {
+		t.Errorf("1000 deep: %v", err)
+	}
+}

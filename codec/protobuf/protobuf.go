@@ -49,6 +49,12 @@
 // level takes some hundred bytes of stack. Where such a type comes from
 // strangers, keep the limit on the size of messages at a few MiB or leave the
 // unmarshal methods out.
+//
+// An element of a repeated field may have two bytes, and takes as much memory as
+// a message of its type: for 1 MiB of empty messages with 40 fields each some 150
+// MiB. The limit on the size of messages bounds it.
+//
+// A message that contains itself cannot be encoded.
 package protobuf
 
 import (
@@ -56,6 +62,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -63,12 +70,17 @@ import (
 	"github.com/weftrpc/weft/codec/internal/numbered"
 )
 
-// New returns the codec named "protobuf". All values it returns are equal.
-func New() codec.Codec { return protobuf{} }
+// New returns a codec named "protobuf".
+func New() codec.Codec {
+	return &protobuf{plain: codec.Nesting{Max: maxContainers, Skip: unsent}}
+}
 
-type protobuf struct{}
+type protobuf struct {
+	kinds sync.Map      // reflect.Type of a proto.Message to *kind
+	plain codec.Nesting // of messages that have only generated methods
+}
 
-var _ codec.Sizer = protobuf{}
+var _ codec.Sizer = (*protobuf)(nil)
 
 // recursionLimit is the bound that C++ and Java have. The one of Go is 10000.
 const recursionLimit = 100
@@ -108,7 +120,7 @@ func Is(v any) bool {
 
 // CheckType reports why values of the type t, or what such a pointer points to,
 // are no messages.
-func (protobuf) CheckType(t reflect.Type) error {
+func (*protobuf) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
@@ -129,16 +141,19 @@ func (protobuf) CheckType(t reflect.Type) error {
 	return fmt.Errorf("codec/protobuf: a %s is no Protocol Buffers message; choose another codec for other types", t)
 }
 
-func (protobuf) Name() string { return "protobuf" }
+func (*protobuf) Name() string { return "protobuf" }
 
 // Size returns the length of the encoding of the message v; ok is false when v
 // is none, or cannot be encoded at all.
-func (protobuf) Size(v any) (n int, ok bool) {
+func (p *protobuf) Size(v any) (n int, ok bool) {
 	defer func() {
 		if recover() != nil {
 			n, ok = 0, false // Append tells why
 		}
 	}()
+	if p.check(v) != nil {
+		return 0, false
+	}
 	switch m := v.(type) {
 	case vtMarshaler:
 		return m.SizeVT(), true
@@ -151,8 +166,11 @@ func (protobuf) Size(v any) (n int, ok bool) {
 }
 
 // Append appends the encoding of the message v.
-func (protobuf) Append(dst []byte, v any) (_ []byte, err error) {
+func (p *protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
+	if err := p.check(v); err != nil {
+		return dst, fmt.Errorf("codec/protobuf: %w", err)
+	}
 	switch m := v.(type) {
 	case vtMarshaler:
 		return appendSized(dst, v, m.SizeVT())
@@ -172,7 +190,7 @@ func (protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 }
 
 // AppendSized is Append; n is what Size returned.
-func (protobuf) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
+func (*protobuf) AppendSized(dst []byte, v any, n int) (_ []byte, err error) {
 	// A message that changes meanwhile makes generated code leave its buffer.
 	defer recovered(&err, "encoding", v)
 	return appendSized(dst, v, n)
@@ -212,7 +230,7 @@ func appendWith(dst []byte, v any, n int, marshal func([]byte) (int, error)) ([]
 }
 
 // Decode decodes body into v, a message.
-func (protobuf) Decode(body []byte, v any) (err error) {
+func (*protobuf) Decode(body []byte, v any) (err error) {
 	// Code that was generated years ago may leave its buffer at hostile bytes.
 	// Without the spare capacity it cannot do so unnoticed.
 	defer recovered(&err, "decoding into", v)

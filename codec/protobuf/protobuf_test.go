@@ -259,3 +259,53 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+func TestCyclicMessages(t *testing.T) {
+	ring := &structpb.Value{}
+	ring.Kind = &structpb.Value_ListValue{ListValue: &structpb.ListValue{Values: []*structpb.Value{structpb.NewBoolValue(true), ring}}}
+	table := &structpb.Struct{Fields: map[string]*structpb.Value{"number": structpb.NewNumberValue(1)}}
+	table.Fields["self"] = structpb.NewStructValue(table)
+	message := &descriptorpb.DescriptorProto{}
+	message.NestedType = []*descriptorpb.DescriptorProto{message}
+	c := protobuf.New()
+	for _, v := range []any{ring, table, message} {
+		if _, ok := c.(codec.Sizer).Size(v); ok {
+			t.Errorf("a %T that contains itself has a size", v)
+		}
+		if _, err := c.Append(nil, v); err == nil || !strings.Contains(err.Error(), "contains itself") {
+			t.Errorf("Append of a cyclic %T: %v", v, err)
+		}
+	}
+	deep := structpb.NewBoolValue(true)
+	for range 32 { // three messages each: a list, the value in it, and its list
+		deep = structpb.NewListValue(&structpb.ListValue{Values: []*structpb.Value{deep}})
+	}
+	if body, err := c.Append(nil, deep); err != nil || c.Decode(body, new(structpb.Value)) != nil {
+		t.Errorf("deep but finite: %v", err)
+	}
+}
+
+// node is a message by its methods alone.
+type node struct {
+	vtMessage
+	Next *node
+}
+
+func (n *node) SizeVT() int {
+	if n == nil {
+		return 0
+	}
+	return n.Next.SizeVT() + 2
+}
+
+func TestCyclicGeneratedMessages(t *testing.T) {
+	ring := &node{}
+	ring.Next = ring
+	c := protobuf.New()
+	if _, ok := c.(codec.Sizer).Size(ring); ok {
+		t.Error("a message that contains itself has a size")
+	}
+	if _, err := c.Append(nil, ring); err == nil || !strings.Contains(err.Error(), "contains itself") {
+		t.Errorf("Append: %v", err)
+	}
+}
