@@ -59,7 +59,7 @@ func ExampleAppendFrom() {
 	// Output: > hello: compress: restored data is larger than the limit
 }
 
-// A compressor is a value: it is passed to whoever shall use it.
+// A compressor is a value, passed to the function that uses it.
 func ExampleCompressor() {
 	var c compress.Compressor = snappy.New()
 	small, err := c.Compress(nil, bytes.Repeat([]byte("weft "), 100))

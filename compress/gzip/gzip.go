@@ -1,4 +1,4 @@
-// Package gzip compresses with gzip, which everything understands.
+// Package gzip compresses with gzip, which has libraries in every language.
 //
 // The compressed form is a member as in RFC 1952, without name or time, with
 // the deflated bytes of RFC 1951, their CRC-32 and length. Several members one
@@ -21,7 +21,7 @@ const (
 	BestCompression = 9
 )
 
-// defaultLevel is where more CPU begins to buy little.
+// defaultLevel is the level beyond which more CPU saves few bytes.
 const defaultLevel = 5
 
 // New returns the compressor named "gzip" with the level 5. It keeps encoders

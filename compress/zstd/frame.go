@@ -21,7 +21,7 @@ const (
 
 var errShort = errors.New("frame is cut short")
 
-// A frame is what can be said of one without decompressing it.
+// A frame has what is known of one without decompressing it.
 type frame struct {
 	sized   bool   // content is known
 	content uint64 // how many bytes the frame claims to restore

@@ -1,5 +1,4 @@
-// Package zstd compresses with Zstandard: nearly as small as the best, at a
-// fraction of the CPU of gzip.
+// Package zstd compresses with Zstandard: small, at a fraction of the CPU of gzip.
 //
 // The compressed form is one frame as in RFC 8878, without a dictionary, with
 // the size of its content and a checksum. Frames without these are read too,
@@ -61,7 +60,7 @@ func NewLevel(level int) (compress.Compressor, error) {
 		return nil, fmt.Errorf("compress/zstd: %w", err)
 	}
 	// The decoder fills the room it is given and makes none of its own; how far
-	// back a frame refers costs it nothing, and parseFrame has a say in that.
+	// back a frame refers costs it nothing, and parseFrame bounds it.
 	dec, err := zstd.NewReader(nil,
 		zstd.WithDecoderConcurrency(0), // as many at once as there are processors
 		zstd.WithDecodeAllCapLimit(true),
