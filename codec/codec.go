@@ -1,8 +1,8 @@
-// Package codec says how the body of a call becomes bytes.
+// Package codec defines how the body of a call becomes bytes.
 //
 // A [Codec] is a value, passed in a configuration. Each subpackage holds one.
-// A codec is chosen per call by the caller, which announces its name to the
-// server; the reply comes back in the same codec.
+// The caller chooses the codec of a call and sends its name to the server; the
+// reply comes back in the same codec.
 //
 //   - raw: bytes as they are
 //   - protobuf: Protocol Buffers messages
@@ -10,15 +10,17 @@
 //   - gob: any Go struct, between Go programs
 //   - gencode: types with methods from the gencode generator
 //
-// A codec of your own proves itself with codectest.Run.
+// Test a codec of your own with codectest.Run.
+//
+// A [Nesting] and [Rooms] are for codecs over an encoder and a decoder that lack
+// these bounds.
 package codec
 
 import "reflect"
 
-// Codec turns values into bytes and bytes into values.
+// A Codec turns values into bytes and bytes into values.
 //
-// A codec is used by many goroutines at once and must not keep state between
-// calls that one of them could see.
+// Many goroutines use a codec at once. Nothing of one call may show in another.
 type Codec interface {
 	// Name is the name of the codec on the wire, for example "json": 1 to 32
 	// characters of a-z, 0-9, '-' and '.'. Two codecs with one name must be able to
@@ -27,27 +29,27 @@ type Codec interface {
 
 	// Append appends the encoding of v to dst and returns the longer slice, as
 	// the built-in append does; it may use all of dst's capacity. It never keeps
-	// dst or v. After an error the bytes behind len(dst) mean nothing. A value that
-	// contains itself is an error.
+	// dst or v. After an error the bytes behind len(dst) are undefined. A value
+	// that contains itself is an error.
 	Append(dst []byte, v any) ([]byte, error)
 
 	// Decode decodes body into v, which is a non-nil pointer. What v held
 	// before does not show in the result, so a value can be used again and
-	// nothing of one call leaks into the next; after an error what v holds means
-	// nothing. A number that v cannot hold is an error, never another number. Bytes behind the encoded value are an error, unless the format
-	// does not know its end, as those of raw and protobuf do not.
+	// nothing of one call leaks into the next; after an error what v holds is
+	// undefined. A number that v cannot hold is an error, never another number.
+	// Bytes behind the encoded value are an error, unless the format does not know
+	// its end, as those of raw and protobuf do not.
 	//
 	// body belongs to the caller and is overwritten after Decode returns, so
 	// what v keeps must be copied. Decode must survive hostile bytes: it returns
-	// an error, does not panic, and allocates no more than a small multiple of
-	// len(body), times the size of an element of the type that v has: a list of empty
-	// structs is short on the wire.
+	// an error, does not panic, takes time in proportion to len(body), and
+	// allocates no more than a small multiple of len(body), or what [Rooms] allows
+	// for elements: a list of empty structs is short on the wire.
 	Decode(body []byte, v any) error
 }
 
-// Sizer is implemented by a codec that can tell the size of an encoding
-// beforehand and whose encoding never blocks and never runs code of the user's
-// own. Small values are then encoded straight into the buffer of the connection,
+// A Sizer is a codec that tells the size of an encoding beforehand, and whose
+// encoding never blocks and runs no code of the application. Small values are then encoded straight into the buffer of the connection,
 // without a copy.
 type Sizer interface {
 	// Size returns the exact length of the encoding of v; ok is false when the

@@ -7,7 +7,7 @@ import (
 
 // MaxDepth is how many containers (objects, arrays, maps, structs) a codec of
 // this module lets a peer nest inside one another where the format itself sets
-// no bound. Decoders recurse, and a stack that grows too far ends the process.
+// no bound. Decoders recurse, and a full stack ends the process.
 const MaxDepth = 64
 
 // Target returns the variable that v, the argument of a Decode, points to. The

@@ -14,8 +14,12 @@
 //
 // What a value held before Decode does not show in the result; a type with an
 // UnmarshalCBOR method of its own, and only that, decides for itself. Arrays, maps
-// and tags may nest [codec.MaxDepth] deep, and a value that contains itself is an
-// error. A body is checked to its end before anything is made for it.
+// and tags may nest [codec.MaxDepth] deep. A body is checked to its end before
+// anything is made for it, a bignum has at most 1024 bytes, and the elements of a
+// body take at most as much memory as [codec.Rooms] allows.
+//
+// A number that does not fit the variable it is decoded into is an error, and so
+// is a value that contains itself. An unknown field is ignored.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor
@@ -25,6 +29,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/fxamacker/cbor/v2"
 
@@ -57,23 +62,28 @@ func New() codec.Codec {
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	return cborCodec{enc, dec, &codec.Nesting{Opaque: opaque}}
+	return &cborCodec{
+		enc: enc, dec: dec,
+		nesting: codec.Nesting{Opaque: opaque, Skip: notSent},
+		rooms:   codec.Rooms{Least: 1, Opaque: decodesItself, Name: fieldName, Fold: true},
+	}
 }
 
 type cborCodec struct {
 	enc     cbor.UserBufferEncMode
 	dec     cbor.DecMode
-	nesting *codec.Nesting
+	nesting codec.Nesting
+	rooms   codec.Rooms
 }
 
-func (cborCodec) Name() string { return "cbor" }
+func (*cborCodec) Name() string { return "cbor" }
 
 // types are the Go types that were asked for.
 var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself}
 
 // CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
 // function or a complex number.
-func (cborCodec) CheckType(t reflect.Type) error {
+func (*cborCodec) CheckType(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
 	}
@@ -84,14 +94,9 @@ func encodesItself(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[cbor.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.BinaryMarshaler]())
 }
 
-// opaque reports whether the library does not look into values of the type t.
-func opaque(t reflect.Type) bool {
-	return t.Kind() != reflect.Interface && (encodesItself(t) || encodesItself(reflect.PointerTo(t)))
-}
-
 // Append appends v. A nil v is a CBOR null.
-func (c cborCodec) Append(dst []byte, v any) ([]byte, error) {
-	if err := c.nesting.Check(v); err != nil { // the library follows it without end
+func (c *cborCodec) Append(dst []byte, v any) ([]byte, error) {
+	if err := c.nesting.Check(v); err != nil {
 		return dst, fmt.Errorf("codec/cbor: %w", err)
 	}
 	buf := bytes.NewBuffer(dst)
@@ -102,13 +107,65 @@ func (c cborCodec) Append(dst []byte, v any) ([]byte, error) {
 }
 
 // Decode decodes the one value that body holds.
-func (c cborCodec) Decode(body []byte, v any) error {
+func (c *cborCodec) Decode(body []byte, v any) error {
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
+	}
+	tally := c.rooms.Tally(len(body), target.Type())
+	if tally != nil || len(body) > maxBignum {
+		if err := scan(body, tally); err != nil {
+			return err
+		}
 	}
 	if _, itself := v.(cbor.Unmarshaler); !itself {
 		target.SetZero() // UnmarshalBinary is asked for byte strings alone
 	}
 	return c.dec.Unmarshal(body, v)
+}
+
+// opaque reports whether the library does not look into values of the type t
+// when it encodes them.
+func opaque(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && (encodesItself(t) || encodesItself(reflect.PointerTo(t)))
+}
+
+// decodesItself reports whether the library hands values of the type t their
+// bytes.
+func decodesItself(t reflect.Type) bool {
+	return implements(t, reflect.TypeFor[cbor.Unmarshaler]()) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
+}
+
+func implements(t, methods reflect.Type) bool {
+	return t.Kind() != reflect.Interface && (t.Implements(methods) || reflect.PointerTo(t).Implements(methods))
+}
+
+// notSent reports whether the library leaves out a field.
+func notSent(f reflect.StructField) bool {
+	return tagOf(f) == "-" || !f.IsExported() && !f.Anonymous
+}
+
+// fieldName returns the name of a field in a map.
+func fieldName(f reflect.StructField) (name string, embedded bool) {
+	if notSent(f) {
+		return "", false
+	}
+	if name, _, _ = strings.Cut(tagOf(f), ","); name != "" {
+		return name, false
+	}
+	t := f.Type
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if f.Anonymous && t.Kind() == reflect.Struct {
+		return "", true
+	}
+	return f.Name, false
+}
+
+func tagOf(f reflect.StructField) string {
+	if tag, ok := f.Tag.Lookup("cbor"); ok {
+		return tag
+	}
+	return f.Tag.Get("json")
 }

@@ -3,10 +3,13 @@ package codectest_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/codectest"
@@ -111,9 +114,21 @@ func indexPanic(b []byte, v any) error {
 	return sound{}.Decode(b, v)
 }
 
+// quadratic takes time that grows with the square of the length of a body.
+func quadratic(b []byte, v any) error {
+	time.Sleep(40 * time.Nanosecond * time.Duration(len(b)*len(b)))
+	return errors.New("no value")
+}
+
 // TestFaulty runs the kit on one faulty codec. It is run by TestRunFindsFaults,
 // in a process of its own, and must fail there.
 func TestFaulty(t *testing.T) {
+	if os.Getenv("CODECTEST_FAULT") == "Growth" {
+		t.Run("Growth", func(t *testing.T) {
+			codectest.Growth(t, faulty{decode: quadratic}, 256, func(n int) []byte { return make([]byte, n) }, new(int))
+		})
+		return
+	}
 	c, ok := faults()[os.Getenv("CODECTEST_FAULT")]
 	if !ok {
 		return
@@ -122,7 +137,8 @@ func TestFaulty(t *testing.T) {
 }
 
 func TestRunFindsFaults(t *testing.T) {
-	for name := range faults() {
+	names := slices.AppendSeq([]string{"Growth"}, maps.Keys(faults()))
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestFaulty$")
 			cmd.Env = append(os.Environ(), "CODECTEST_FAULT="+name)

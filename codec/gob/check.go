@@ -60,9 +60,8 @@ func check(b []byte, top part) bool {
 		at = end
 	}
 	for p := top; ; {
-		if p.to == nil || p.to.kind == kindOpaque {
-			at = pastScalar(b, at, p)
-			if at < 0 {
+		if p.scalar() { // only the whole value
+			if at = pastScalar(b, at, p); at < 0 {
 				return false
 			}
 		} else {
@@ -134,9 +133,30 @@ func (l *level) open(b []byte, at int) int {
 	return end
 }
 
-// next returns the type of the next part, and whether there is one.
+// next reads on to the next part that has parts itself, and returns its type;
+// more is false when there is none.
 func (l *level) next(b []byte, at int) (p part, end int, more bool) {
 	if l.typ.kind == kindStruct {
+		return l.nextField(b, at)
+	}
+	for l.left > 0 {
+		l.left--
+		p = l.typ.elem
+		if l.typ.kind == kindMap && l.left%2 == 1 {
+			p = l.typ.key
+		}
+		if !p.scalar() {
+			return p, at, true
+		}
+		if at = pastScalar(b, at, p); at < 0 {
+			return p, -1, false
+		}
+	}
+	return p, at, false
+}
+
+func (l *level) nextField(b []byte, at int) (p part, end int, more bool) {
+	for {
 		delta, end := uintAt(b, at)
 		if end < 0 || delta == 0 {
 			return p, end, false
@@ -145,14 +165,15 @@ func (l *level) next(b []byte, at int) (p part, end int, more bool) {
 			return p, -1, false
 		}
 		l.field += int(delta)
-		return l.typ.fields[l.field].part, end, true
+		p = l.typ.fields[l.field].part
+		if !p.scalar() {
+			return p, end, true
+		}
+		if at = pastScalar(b, end, p); at < 0 {
+			return p, -1, false
+		}
 	}
-	if l.left == 0 {
-		return p, at, false
-	}
-	l.left--
-	if l.typ.kind == kindMap && l.left%2 == 1 {
-		return l.typ.key, at, true
-	}
-	return l.typ.elem, at, true
 }
+
+// scalar reports whether values of the type have no parts.
+func (p part) scalar() bool { return p.to == nil || p.to.kind == kindOpaque }

@@ -9,7 +9,8 @@
 // still cost a description and an encoder of their own.
 //
 // Concrete types behind interfaces must be known to gob.Register on both sides.
-// A number that does not fit the variable it is decoded into is an error. What
+// A number that does not fit the variable it is decoded into is an error. A field
+// that the variable lacks is ignored, but when all do that is an error. What
 // a value held before Decode does not show in the result, except in a type that
 // decodes itself. A value that contains itself cannot be encoded.
 //
@@ -22,8 +23,8 @@
 // adversarial inputs. On its own it reserves maps of any claimed size, can be
 // made to loop for hours by a few bytes, and recurses until the stack is full,
 // which ends the process. So Decode reads every body first: counts must fit
-// the bytes behind them, nesting is at most [codec.MaxDepth], and what
-// encoding/gob is then given is in the plainest form that says the same. A
+// the bytes behind them, nesting is at most [codec.MaxDepth], elements take at
+// most as much memory as [codec.Rooms] allows, and what encoding/gob is then given is in the plainest form that says the same. A
 // decoder that failed is not used again, and what is remembered of descriptions
 // is bounded. What remains is CPU time: a body can make encoding/gob compile a
 // decoder for types that no method has. Offer gob to peers you trust not to
@@ -44,11 +45,19 @@ import (
 // New returns a codec named "gob". It remembers descriptions of types, so use
 // one for all calls.
 func New() codec.Codec {
-	return &gobCodec{nesting: codec.Nesting{Opaque: encodesItself, Skip: notSent}}
+	return &gobCodec{
+		nesting: codec.Nesting{Opaque: encodesItself, Skip: notSent},
+		rooms:   codec.Rooms{Least: 1, Behind: largeElement, Opaque: decodesItself, Name: fieldName},
+	}
 }
+
+// largeElement is more memory than an element of a registered type takes, but for
+// the oddest.
+const largeElement = 16 << 10
 
 type gobCodec struct {
 	nesting   codec.Nesting
+	rooms     codec.Rooms
 	senders   sync.Map // reflect.Type of what is encoded, to *sender
 	receivers sync.Map // reflect.Type of what is decoded into, to *receiver
 	memory    memory   // of all receivers
@@ -91,7 +100,7 @@ func (c *gobCodec) Decode(body []byte, v any) error {
 	t := reflect.TypeOf(v)
 	r, ok := c.receivers.Load(t)
 	if !ok {
-		r, _ = c.receivers.LoadOrStore(t, &receiver{memory: &c.memory})
+		r, _ = c.receivers.LoadOrStore(t, &receiver{rooms: &c.rooms, memory: &c.memory})
 	}
 	return r.(*receiver).decode(body, v)
 }
@@ -100,6 +109,12 @@ func (c *gobCodec) Decode(body []byte, v any) error {
 // their encoding.
 func encodesItself(t reflect.Type) bool {
 	return implements(t, reflect.TypeFor[gob.GobEncoder]()) || implements(t, reflect.TypeFor[encoding.BinaryMarshaler]())
+}
+
+// decodesItself reports whether encoding/gob hands values of the type t their
+// bytes.
+func decodesItself(t reflect.Type) bool {
+	return implements(t, reflect.TypeFor[gob.GobDecoder]()) || implements(t, reflect.TypeFor[encoding.BinaryUnmarshaler]())
 }
 
 func implements(t, methods reflect.Type) bool {
@@ -113,4 +128,12 @@ func implements(t, methods reflect.Type) bool {
 func notSent(f reflect.StructField) bool {
 	t := base(f.Type)
 	return !f.IsExported() || t.Kind() == reflect.Chan || t.Kind() == reflect.Func
+}
+
+// fieldName returns the name of a field that encoding/gob decodes.
+func fieldName(f reflect.StructField) (name string, embedded bool) {
+	if notSent(f) {
+		return "", false
+	}
+	return f.Name, false
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/codectest"
 )
 
 type list struct{ Next *list }
@@ -151,6 +152,98 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// wide is a struct that takes much memory for few bytes.
+type wide struct {
+	Room  [128]int64
+	Next  *wide
+	Many  []wide
+	Any   any
+	Small []int
+	Map   map[string]wide
+}
+
+// TestRoom has bodies whose elements take much more memory than bytes.
+func TestRoom(t *testing.T) {
+	gob.Register([]wide{})
+	type other struct{ Other []wide }
+	many := func(n int) []wide { return make([]wide, n) }
+	empty := func(n int) []byte { // n empty structs
+		defs, value := split(t, bodyOf(t, []entry{{1}}))
+		return append(defs, message(value[:2], []byte{0}, appendUint(nil, uint64(n)), make([]byte, n))...)
+	}
+	pairs := make(map[[2]int]int)
+	for i := range 1000 {
+		pairs[[2]int{i, i}] = i
+	}
+	for name, test := range map[string]struct {
+		body    []byte
+		v       any
+		refused bool
+	}{
+		"structs":        {empty(1 << 16), new([]wide), true},
+		"pointers":       {empty(1 << 16), new([]*wide), true},
+		"few structs":    {empty(1 << 12), new([]wide), false},
+		"small structs":  {empty(1 << 16), new([]struct{ A int }), false},
+		"itself":         {bodyOf(t, many(40)), new([]wide), false},
+		"field":          {bodyOf(t, struct{ Many []entry }{make([]entry, 1<<16)}), new(wide), true},
+		"unknown field":  {bodyOf(t, struct{ Many []entry }{make([]entry, 1<<16)}), new(other), false},
+		"small elements": {bodyOf(t, wide{Small: make([]int, 1<<16)}), new(wide), false},
+		"any":            {bodyOf(t, struct{ Any any }{many(200)}), new(wide), false},
+		"map":            {bodyOf(t, map[int]entry{1: {2}}), new(map[int]wide), false},
+		"keys":           {bodyOf(t, pairs), new(map[[2]int]int), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := New()
+			for range 2 {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err := c.Decode(test.body, test.v)
+				runtime.ReadMemStats(&after)
+				used := after.TotalAlloc - before.TotalAlloc
+				if test.refused != (err != nil && strings.Contains(err.Error(), "bytes of memory")) || test.refused && used > 16<<20 {
+					t.Errorf("%v, %d bytes were allocated", err, used)
+				}
+			}
+		})
+	}
+}
+
+// TestRoomBehindInterfaces has many values of a registered type, each of a byte.
+func TestRoomBehindInterfaces(t *testing.T) {
+	gob.Register([]wide{})
+	const n = 1 << 16
+	defs, value := split(t, bodyOf(t, []any{1}))
+	wideDefs, wideValue := split(t, bodyOf(t, []entry{{1}}))
+	name := "[]gob.wide"
+	held := bytes.Join([][]byte{{byte(len(name))}, []byte(name), wideValue[:2], message([]byte{0}, appendUint(nil, n), make([]byte, n))}, nil)
+	body := append(append(append([]byte{}, defs...), wideDefs...), message(value[:2], []byte{0, 1}, held)...)
+	var v []any
+	if err := New().Decode(body, &v); err == nil || !strings.Contains(err.Error(), "bytes of memory") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestGrowth has bodies of many types, many values behind interfaces, and many
+// values behind those.
+func TestGrowth(t *testing.T) {
+	gob.Register([]any{})
+	gob.Register(map[string]any{})
+	register()
+	targets := []any{new(any), new([]any), new(entry), new(map[string]any), new(holder), new(string)}
+	codectest.Growth(t, New(), 8<<10, func(n int) []byte { return manyTypes(n / 10) }, targets...)
+	for name, part := range map[string]any{
+		"nil": nil, "number": 1, "list": []any{nil}, "map": map[string]any{"a": []any{}}, "holder": holder{Shape: holder{Shape: square{1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			codectest.Growth(t, New(), 8<<10, func(n int) []byte { return bodyOf(t, slices.Repeat([]any{part}, n/8)) }, targets...)
+			codectest.Growth(t, New(), 8<<10, func(n int) []byte {
+				body := bodyOf(t, slices.Repeat([]any{part}, n/8))
+				return append(manyTypes(1000)[:9000], body...)
+			}, targets...)
+		})
+	}
+}
+
 // TestUnhashableKey has a slice as the key of a map with interface keys, at
 // which package reflect panics.
 func TestUnhashableKey(t *testing.T) {
@@ -188,7 +281,7 @@ func FuzzDecode(f *testing.F) {
 			func() any { return new(entry) }, func() any { return new([3]complex64) },
 		} {
 			want := make()
-			scanned, err := scan(body, reflect.TypeOf(want))
+			scanned, err := scan(body, reflect.TypeOf(want), nil)
 			if defs, _, contents, ok := cut(body); ok {
 				if top, at := topOf(contents); at > 0 {
 					types, sound := scannedTypes(defs)
@@ -199,7 +292,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			if err == nil {
 				plain := scanned.plain()
-				again, err := scan(plain, reflect.TypeOf(want))
+				again, err := scan(plain, reflect.TypeOf(want), nil)
 				if err != nil || !bytes.Equal(again.plain(), plain) {
 					t.Fatalf("plain form %x of %x is not plain: %x, %v", plain, body, again.plain(), err)
 				}
@@ -233,7 +326,7 @@ func once(body []byte, v any) (err error) {
 // scannedTypes returns the types that defs describes.
 func scannedTypes(defs []byte) (types descriptions, sound bool) {
 	number := []byte{typeInt << 1, 0, 0}
-	s, err := scan(appendMessage(bytes.Clone(defs), number), reflect.TypeFor[int]())
+	s, err := scan(appendMessage(bytes.Clone(defs), number), reflect.TypeFor[int](), nil)
 	s.types.link()
 	return s.types, err == nil
 }

@@ -20,8 +20,8 @@ const (
 
 // A Reader takes the values off a stream that encoding/gob writes, such as a
 // connection of net/rpc. On such a stream a type is described once, before its
-// first value, so only the one who read everything so far can decode the next
-// value. A Reader remembers the descriptions, and returns each value as a body
+// first value, so a decoder that has not read everything so far cannot decode
+// the next value. A Reader remembers the descriptions, and returns each value as a body
 // that stands alone: the codec decodes it whenever the type to decode into is
 // known, in any goroutine, or never.
 //
@@ -29,9 +29,8 @@ const (
 //	…
 //	err = c.Decode(body, &request) // c is what New returned
 //
-// A Reader has the bounds of [codec.Codec.Decode]: nesting, counts and
-// descriptions are checked before anything is made of them, and a value is read
-// only up to the limit. It must not be used by two goroutines at once.
+// A value is read only up to the limit, and descriptions are bounded as in Decode,
+// which checks all else. A Reader must not be used by two goroutines at once.
 type Reader struct {
 	in    *bufio.Reader
 	limit int
@@ -42,7 +41,7 @@ type Reader struct {
 
 	types    descriptions
 	size     int              // of all descriptions
-	heads    map[int64][]byte // descriptions by the number of the type of a value, without interfaces
+	heads    map[int64][]byte // descriptions by the number of the type of a value, in which no interface can be
 	headSize int              // of all heads
 }
 
@@ -83,7 +82,7 @@ func (r *Reader) next(dst []byte) ([]byte, error) {
 		return nil, err
 	}
 	if top, at := topOf(contents); at > 0 {
-		if head, known := r.heads[top]; known && check(contents[at:], part{top, r.types[top]}) {
+		if head, known := r.heads[top]; known {
 			return appendMessage(append(dst, head...), contents), nil
 		}
 	}
@@ -102,14 +101,11 @@ func (r *Reader) next(dst []byte) ([]byte, error) {
 
 // head returns the descriptions of all types in the value that s read.
 func (r *Reader) head(s *scanner) (head []byte, err error) {
-	if head, known := r.heads[s.top]; known && len(s.interfaces) == 0 {
-		return head, nil
-	}
 	seen := make(map[int64]bool)
 	if head, err = r.types.reachable(nil, s.top, seen, maxPrefix); err != nil {
 		return nil, err
 	}
-	if len(s.interfaces) == 0 {
+	if !r.types.holdInterface(s.top, make(map[int64]bool)) { // so a value is one message
 		if r.headSize += len(head); r.headSize > maxHeads {
 			clear(r.heads)
 			r.headSize = len(head)

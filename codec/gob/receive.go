@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weftrpc/weft/codec"
 )
 
 const (
@@ -27,6 +29,7 @@ const (
 
 // A receiver decodes into variables of one type.
 type receiver struct {
+	rooms  *codec.Rooms
 	memory *memory
 	known  atomic.Pointer[map[heading]*known] // replaced under memory.mu
 }
@@ -57,14 +60,16 @@ type known struct {
 
 // decode decodes body into v.
 func (r *receiver) decode(body []byte, v any) error {
-	if defs, message, contents, ok := cut(body); ok {
+	t := reflect.TypeOf(v)
+	tally := r.rooms.Tally(len(body), t.Elem())
+	if defs, message, contents, ok := cut(body); ok && tally == nil {
 		if id, at := topOf(contents); at > 0 {
 			if k := r.find(defs, id); k != nil && check(contents[at:], k.top) {
 				return k.decode(message, 0, v)
 			}
 		}
 	}
-	s, err := scan(body, reflect.TypeOf(v))
+	s, err := scan(body, t, tally)
 	if err != nil {
 		return fmt.Errorf("codec/gob: %w", err)
 	}

@@ -40,9 +40,9 @@ var (
 // here is what encoding/gob will meet.
 //
 // receiver is the type of what the body will be decoded into, or nil when that
-// is not known.
-func scan(body []byte, receiver reflect.Type) (*scanner, error) {
-	s := &scanner{rest: body, receiver: receiver, types: make(descriptions), out: make([]byte, 0, len(body))}
+// is not known. tally, unless it is nil, counts the elements.
+func scan(body []byte, receiver reflect.Type, tally *codec.Tally) (*scanner, error) {
+	s := &scanner{rest: body, receiver: receiver, tally: tally, types: make(descriptions), out: make([]byte, 0, len(body))}
 	s.wholeValue()
 	if s.err == nil && len(s.rest) > 0 {
 		s.err = fmt.Errorf("%d bytes behind the value", len(s.rest))
@@ -75,6 +75,7 @@ type scanner struct {
 	rest     []byte // the messages to come
 	buf      []byte // what is left of this message
 	receiver reflect.Type
+	tally    *codec.Tally
 
 	// A stream gives its messages one by one: next returns the next one, room
 	// how many bytes are still allowed. Without next, rest has all messages.
@@ -133,15 +134,24 @@ func (s *scanner) step() {
 			s.fail(fmt.Errorf("struct has a field beyond its last, %d", len(f.typ.fields)-1))
 		default:
 			f.field += int64(delta)
+			if s.tally != nil {
+				s.tally.Key([]byte(f.typ.fields[f.field].name))
+			}
 			s.value(f.typ.fields[f.field].id)
 		}
 	case f.left == 0:
 		s.pop()
 	default:
 		f.left--
-		if f.typ.kind == kindMap && f.left%2 == 1 {
-			s.value(f.typ.key.id)
-		} else {
+		switch {
+		case f.typ.kind != kindMap:
+			s.value(f.typ.elem.id)
+		case f.left%2 == 1:
+			s.key(f.typ.key.id)
+		default:
+			if s.tally != nil {
+				s.tally.Key(nil)
+			}
 			s.value(f.typ.elem.id)
 		}
 	}
@@ -150,6 +160,18 @@ func (s *scanner) step() {
 func (s *scanner) pop() {
 	s.stack = s.stack[:len(s.stack)-1]
 	s.depth--
+	if s.tally != nil {
+		s.tally.End()
+	}
+}
+
+// key reads the key of a map. It is part of its entry, which is counted whole,
+// unless it has parts that can take more.
+func (s *scanner) key(id int64) {
+	if s.tally != nil {
+		s.tally.MapKey()
+	}
+	s.value(id)
 }
 
 // first reads the beginning of a value that stands alone, at the top or behind
@@ -165,6 +187,9 @@ func (s *scanner) first(id int64) {
 
 // value reads a value without parts, or the beginning of one with parts.
 func (s *scanner) value(id int64) {
+	if s.tally != nil && (id < typeInterface || s.types[id] != nil && s.types[id].kind == kindOpaque) {
+		s.count(s.tally.Scalar())
+	}
 	switch id {
 	case typeBool, typeInt, typeUint, typeFloat:
 		s.uint()
@@ -213,6 +238,16 @@ func (s *scanner) described(id int64) {
 		return
 	}
 	s.stack = append(s.stack, f)
+	if s.tally != nil {
+		s.count(s.tally.Begin(d.kind == kindStruct || d.kind == kindMap))
+	}
+}
+
+// count stops the scan when the elements take too much room.
+func (s *scanner) count(err error) {
+	if err != nil {
+		s.fail(err)
+	}
 }
 
 // iface reads what comes before a value behind an interface.
@@ -222,6 +257,9 @@ func (s *scanner) iface() {
 		return
 	}
 	if len(name) == 0 { // the interface is nil
+		if s.tally != nil {
+			s.count(s.tally.Scalar())
+		}
 		if s.skipped() {
 			s.fail(errors.New("the receiver lacks a field with a nil interface in it, which encoding/gob cannot skip"))
 		}
@@ -234,6 +272,14 @@ func (s *scanner) iface() {
 	s.out = appendInt(s.out, id)
 	s.skipUint() // the length; the right one is put there when it is known
 	s.interfaces = append(s.interfaces, id)
+	if s.tally != nil {
+		held := concrete{string(name), id}
+		if t := s.registered(held); t != nil {
+			s.tally.Into(t)
+		} else if _, known := s.concrete[held]; !known {
+			s.fail(fmt.Errorf("values behind interfaces have more than %d types, or long descriptions, in a body of many elements", maxConcrete))
+		}
+	}
 	s.stack = append(s.stack, frame{held: concrete{string(name), id}, start: len(s.out)})
 	s.first(id)
 }

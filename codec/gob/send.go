@@ -108,7 +108,7 @@ func (s *sender) reusable(e *encoder, body, written []byte, fresh bool) bool {
 		if prefix == nil || len(body) < len(*prefix) {
 			return false
 		}
-		scanned, err := scan(body, s.typ)
+		scanned, err := scan(body, s.typ, nil)
 		return err == nil && bytes.Equal(scanned.defs, *prefix)
 	case !fresh:
 		return e.messages == 1

@@ -32,7 +32,7 @@ func (w *Writer) Append(dst, body []byte) ([]byte, error) {
 			return append(dst, message...), nil
 		}
 	}
-	s, err := scan(body, nil)
+	s, err := scan(body, nil, nil)
 	if err != nil {
 		return dst, fmt.Errorf("codec/gob: %w", err)
 	}

@@ -1,11 +1,15 @@
 // Package json is the codec for JSON, with the rules of encoding/json.
 //
 // It carries what encoding/json carries, and every language can read it. It
-// differs in three things: characters such as '<' are not escaped, since a body
+// differs in these things: characters such as '<' are not escaped, since a body
 // is not part of a web page; what a value held before Decode does not show in
 // the result, while a type with an UnmarshalJSON method of its own, and only
-// that, decides for itself; and objects and arrays may nest at
-// most [codec.MaxDepth] deep.
+// that, decides for itself; objects and arrays may nest at
+// most [codec.MaxDepth] deep, a number has at most 1024 characters, and the
+// elements of a body take at most as much memory as [codec.Rooms] allows.
+//
+// A number that does not fit the variable it is decoded into is an error, and so
+// is a value that contains itself. An unknown field is ignored.
 package json
 
 import (
@@ -13,24 +17,27 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/typecheck"
 )
 
-// New returns the codec named "json". All values it returns are equal.
-func New() codec.Codec { return jsonCodec{} }
+// New returns a codec named "json".
+func New() codec.Codec {
+	return &jsonCodec{rooms: codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true}}
+}
 
-type jsonCodec struct{}
+type jsonCodec struct{ rooms codec.Rooms }
 
-func (jsonCodec) Name() string { return "json" }
+func (*jsonCodec) Name() string { return "json" }
 
 // types are the Go types that were asked for.
 var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, Key: canBeKey}
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
 // function, a complex number, or a map whose keys are neither strings nor numbers.
-func (jsonCodec) CheckType(t reflect.Type) error {
+func (*jsonCodec) CheckType(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
 	}
@@ -51,7 +58,7 @@ func canBeKey(t reflect.Type) bool {
 }
 
 // Append appends v as JSON, without a newline behind it.
-func (jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+func (*jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	out := sink(dst)
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -70,7 +77,7 @@ func (s *sink) Write(p []byte) (int, error) {
 }
 
 // Decode decodes the one JSON value that body holds.
-func (jsonCodec) Decode(body []byte, v any) error {
+func (c *jsonCodec) Decode(body []byte, v any) error {
 	if at := tooDeep(body); at >= 0 {
 		return fmt.Errorf("codec/json: nesting deeper than %d at byte %d", codec.MaxDepth, at)
 	}
@@ -78,8 +85,45 @@ func (jsonCodec) Decode(body []byte, v any) error {
 	if err != nil {
 		return err
 	}
+	tally := c.rooms.Tally(len(body), target.Type())
+	if tally != nil || longNumberMayBe(body) {
+		if err := scan(body, tally); err != nil {
+			return err
+		}
+	}
 	if _, itself := v.(json.Unmarshaler); !itself {
 		target.SetZero()
 	}
 	return json.Unmarshal(body, v)
+}
+
+// decodesItself reports whether encoding/json hands values of the type t their
+// bytes.
+func decodesItself(t reflect.Type) bool {
+	if t.Kind() == reflect.Interface {
+		return false
+	}
+	p := reflect.PointerTo(t)
+	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
+}
+
+// fieldName returns the name of a field in an object.
+func fieldName(f reflect.StructField) (name string, embedded bool) {
+	tag := f.Tag.Get("json")
+	if tag == "-" || !f.IsExported() && !f.Anonymous {
+		return "", false
+	}
+	if name, _, _ = strings.Cut(tag, ","); name != "" {
+		return name, false
+	}
+	if f.Anonymous {
+		t := f.Type
+		if t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		if t.Kind() == reflect.Struct {
+			return "", true
+		}
+	}
+	return f.Name, false
 }

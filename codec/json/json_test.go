@@ -183,3 +183,40 @@ func TestNullIntoText(t *testing.T) {
 		t.Errorf("%v, %v; want no address", addr, err)
 	}
 }
+
+func TestOverflow(t *testing.T) {
+	for body, targets := range map[string][]any{
+		"5000000000":           {new(int32), new(uint32), new(*int8)},
+		"-1":                   {new(uint8), new(uint64)},
+		"256":                  {new(uint8), new(int8)},
+		"9223372036854775808":  {new(int64), new(int)},
+		"1e300":                {new(float32), new(int)},
+		"1e400":                {new(float64), new(any)},
+		"1.5":                  {new(int)},
+		"[5000000000]":         {new([]int32), new([1]int32)},
+		`{"A":5000000000}`:     {new(struct{ A int32 }), new(map[string]int32)},
+		`{"5000000000":1}`:     {new(map[int32]int)},
+		"18446744073709551616": {new(uint64)},
+	} {
+		for _, v := range targets {
+			if err := json.New().Decode([]byte(body), v); err == nil {
+				t.Errorf("%s into a %T: no error", body, v)
+			}
+		}
+	}
+}
+
+func TestCyclicValues(t *testing.T) {
+	type list struct{ Next *list }
+	ring := &list{}
+	ring.Next = ring
+	slice := []any{nil}
+	slice[0] = slice
+	table := map[string]any{}
+	table["self"] = table
+	for _, v := range []any{ring, slice, table} {
+		if _, err := json.New().Append(nil, v); err == nil || !strings.Contains(err.Error(), "cycle") {
+			t.Errorf("Append of a cyclic %T: %v", v, err)
+		}
+	}
+}

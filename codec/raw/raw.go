@@ -1,5 +1,5 @@
-// Package raw is the codec for bytes that are already what they shall be: a
-// file, an image, a message encoded elsewhere.
+// Package raw is the codec for bytes that need no encoding: a file, an image, a
+// message encoded elsewhere.
 //
 // It carries []byte and *[]byte. The body on the wire is those bytes and nothing
 // else. Both directions cost one copy and, once the receiving slice is large
