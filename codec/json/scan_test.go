@@ -74,7 +74,7 @@ func TestRoom(t *testing.T) {
 }
 
 func TestLongNumber(t *testing.T) {
-	digits := strings.Repeat("7", 4<<20)
+	digits := strings.Repeat("7", 1<<18)
 	for _, body := range []string{digits, "[1,-" + digits + "]", `{"a":"x","b":0.` + digits + "}", " 1e" + digits, digits[:1025]} {
 		for _, v := range []any{new(big.Int), new(any), new(float64), new(string), new([]big.Int)} {
 			if err := json.New().Decode([]byte(body), v); err == nil || !strings.Contains(err.Error(), "the longest has 1024") {
