@@ -1,5 +1,7 @@
 package msgpack
 
+import "github.com/weftrpc/weft/codec/internal/pack"
+
 // any reads the value at i into the Go type that suits it.
 func (d *decoder) any(i, depth int) (v any, next int) {
 	f, n, next := head(d.body, i)
@@ -117,10 +119,10 @@ func (d *decoder) anyExtension(i int) (any, int) {
 	if to < 0 {
 		return nil, failed
 	}
-	if t, ok := timeOf(kind, d.body[from:to]); ok {
+	if t, ok := pack.TimeOf(kind, d.body[from:to]); ok {
 		return t, to
 	}
-	if c, ok := complexOf(kind, d.body[from:to]); ok {
+	if c, ok := pack.ComplexOf(kind, d.body[from:to]); ok {
 		if to-from == 8 {
 			return complex64(c), to
 		}

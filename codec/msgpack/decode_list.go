@@ -6,15 +6,6 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// affordable returns how many elements of a size to make room for at once, of n
-// that a peer claims at i: memory grows with the bytes that came, not with those
-// that were announced.
-func (d *decoder) affordable(n int, size uintptr, i int) int {
-	const floor, factor = 4 << 10, 16
-	most := (floor + factor*uintptr(len(d.body)-i)) / max(1, size)
-	return min(n, max(1, int(most)))
-}
-
 // slice reads an array into a slice that is nil.
 func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 	f, count, next := head(d.body, i)

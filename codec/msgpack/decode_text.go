@@ -4,19 +4,6 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// span returns where the bytes of the string or byte string at i are; to is
-// failed when there is none. wanted names what was expected.
-func (d *decoder) span(i int, wanted string) (from, to int) {
-	f, n, next := head(d.body, i)
-	switch {
-	case f != text && f != binaryText && f != short:
-		return 0, d.fail("at byte %d: %s does not fit %s", i, f, wanted)
-	case f == short, n > uint64(len(d.body)-next):
-		return 0, d.short(i)
-	}
-	return next, next + int(n)
-}
-
 // text reads a string.
 func (d *decoder) text(n *node, r memory.Ref, i int) int {
 	if i < len(d.body) && d.body[i] == 0xc0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/shamaton/msgpack/v3"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/codectest"
 )
 
@@ -115,7 +116,7 @@ func compareValue(t *testing.T, v, older any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := scan(ours); err != nil || len(ours) != len(theirs) {
+	if err := scanTo(ours, codec.MaxDepth); err != nil || len(ours) != len(theirs) {
 		t.Fatalf("of a %T: %v\n%x, want\n%x", v, err, ours, theirs)
 	}
 	// What is hidden by another field does not travel, so v itself is not the measure.
@@ -207,7 +208,7 @@ func FuzzBodies(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		valid := scan(body) == nil
+		valid := scanTo(body, codec.MaxDepth) == nil
 		once := valid && unique(body)
 		for _, subject := range subjects() {
 			err := New().Decode(body[:len(body):len(body)], subject)

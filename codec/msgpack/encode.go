@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
 )
 
 // encoder writes one value. Its functions get an index into b, and return where
@@ -80,9 +81,9 @@ func (e *encoder) value(n *node, r memory.Ref, i, depth int) int {
 	case opBool, opInt8, opInt16, opInt32, opInt64, opUint8, opUint16, opUint32, opUint64, opFloat32, opFloat64:
 		return putNumber(n.op, e.room(i, slack+2), i, r)
 	case opComplex64:
-		return putComplex64(e.room(i, maxComplex), i, complex64(r.Value(n.typ).Complex()))
+		return pack.Complex64(e.room(i, pack.MaxComplex), i, complex64(r.Value(n.typ).Complex()))
 	case opComplex128:
-		return putComplex128(e.room(i, maxComplex), i, r.Value(n.typ).Complex())
+		return pack.Complex128(e.room(i, pack.MaxComplex), i, r.Value(n.typ).Complex())
 	case opString:
 		return e.text(r.Text(), i)
 	case opBytes:
@@ -91,7 +92,7 @@ func (e *encoder) value(n *node, r memory.Ref, i, depth int) int {
 		}
 		return e.bytes(r.Bytes(), i)
 	case opTime:
-		return putTime(e.room(i, maxTime), i, *memory.As[time.Time](r))
+		return pack.Time(e.room(i, pack.MaxTime), i, *memory.As[time.Time](r))
 	case opStruct:
 		return e.structure(n, r, i, depth)
 	case opPointer:
@@ -129,35 +130,35 @@ func (e *encoder) null(i int) int {
 func putNumber(o op, b []byte, i int, r memory.Ref) int {
 	switch o {
 	case opBool:
-		return putBool(b, i, r.Bool())
+		return pack.Bool(b, i, r.Bool())
 	case opInt8:
-		return putInt(b, i, int64(r.Int8()))
+		return pack.Int(b, i, int64(r.Int8()))
 	case opInt16:
-		return putInt(b, i, int64(r.Int16()))
+		return pack.Int(b, i, int64(r.Int16()))
 	case opInt32:
-		return putInt(b, i, int64(r.Int32()))
+		return pack.Int(b, i, int64(r.Int32()))
 	case opInt64:
-		return putInt(b, i, r.Int64())
+		return pack.Int(b, i, r.Int64())
 	case opUint8:
-		return putUint(b, i, uint64(r.Uint8()))
+		return pack.Uint(b, i, uint64(r.Uint8()))
 	case opUint16:
-		return putUint(b, i, uint64(r.Uint16()))
+		return pack.Uint(b, i, uint64(r.Uint16()))
 	case opUint32:
-		return putUint(b, i, uint64(r.Uint32()))
+		return pack.Uint(b, i, uint64(r.Uint32()))
 	case opUint64:
-		return putUint(b, i, r.Uint64())
+		return pack.Uint(b, i, r.Uint64())
 	case opFloat32:
-		return putFloat32(b, i, r.Float32())
+		return pack.Float32(b, i, r.Float32())
 	}
-	return putFloat64(b, i, r.Float64())
+	return pack.Float64(b, i, r.Float64())
 }
 
 func (e *encoder) text(s string, i int) int {
 	if uint64(len(s)) > math.MaxUint32 {
 		return e.fail("a string of %d bytes is longer than MessagePack allows", len(s))
 	}
-	b := e.room(i, maxHead+len(s))
-	i = putTextHead(b, i, len(s))
+	b := e.room(i, pack.MaxHead+len(s))
+	i = pack.TextHead(b, i, len(s))
 	return i + copy(b[i:], s)
 }
 
@@ -165,8 +166,8 @@ func (e *encoder) bytes(s []byte, i int) int {
 	if uint64(len(s)) > math.MaxUint32 {
 		return e.fail("a byte string of %d bytes is longer than MessagePack allows", len(s))
 	}
-	b := e.room(i, maxHead+len(s))
-	i = putBytesHead(b, i, len(s))
+	b := e.room(i, pack.MaxHead+len(s))
+	i = pack.BytesHead(b, i, len(s))
 	return i + copy(b[i:], s)
 }
 
@@ -197,8 +198,8 @@ func (e *encoder) slice(n *node, r memory.Ref, i, depth int) int {
 
 func (e *encoder) array(n *node, r memory.Ref, i, depth int) int {
 	if n.elem.typ == reflect.TypeFor[byte]() {
-		b := e.room(i, maxHead+n.length)
-		i = putBytesHead(b, i, n.length)
+		b := e.room(i, pack.MaxHead+n.length)
+		i = pack.BytesHead(b, i, n.length)
 		for k := range n.length {
 			b[i+k] = r.Index(k, 1).Uint8()
 		}
@@ -220,5 +221,5 @@ func (e *encoder) listHead(n, i, depth int) int {
 	if uint64(n) > math.MaxUint32 {
 		return e.fail("a list of %d elements is longer than MessagePack allows", n)
 	}
-	return putListHead(e.room(i, maxHead), i, n)
+	return pack.ListHead(e.room(i, pack.MaxHead), i, n)
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
 )
 
 // any writes a value of any type. The most common types need no plan.
@@ -13,38 +14,38 @@ func (e *encoder) any(v any, i, depth int) int {
 	case nil:
 		return e.null(i)
 	case bool:
-		return putBool(e.room(i, 1), i, v)
+		return pack.Bool(e.room(i, 1), i, v)
 	case string:
 		return e.text(v, i)
 	case int:
-		return putInt(e.room(i, 9), i, int64(v))
+		return pack.Int(e.room(i, 9), i, int64(v))
 	case int8:
-		return putInt(e.room(i, 9), i, int64(v))
+		return pack.Int(e.room(i, 9), i, int64(v))
 	case int16:
-		return putInt(e.room(i, 9), i, int64(v))
+		return pack.Int(e.room(i, 9), i, int64(v))
 	case int32:
-		return putInt(e.room(i, 9), i, int64(v))
+		return pack.Int(e.room(i, 9), i, int64(v))
 	case int64:
-		return putInt(e.room(i, 9), i, v)
+		return pack.Int(e.room(i, 9), i, v)
 	case uint8:
-		return putUint(e.room(i, 9), i, uint64(v))
+		return pack.Uint(e.room(i, 9), i, uint64(v))
 	case uint16:
-		return putUint(e.room(i, 9), i, uint64(v))
+		return pack.Uint(e.room(i, 9), i, uint64(v))
 	case uint32:
-		return putUint(e.room(i, 9), i, uint64(v))
+		return pack.Uint(e.room(i, 9), i, uint64(v))
 	case uint64:
-		return putUint(e.room(i, 9), i, v)
+		return pack.Uint(e.room(i, 9), i, v)
 	case float32:
-		return putFloat32(e.room(i, 5), i, v)
+		return pack.Float32(e.room(i, 5), i, v)
 	case float64:
-		return putFloat64(e.room(i, 9), i, v)
+		return pack.Float64(e.room(i, 9), i, v)
 	case []byte:
 		if v == nil {
 			return e.null(i)
 		}
 		return e.bytes(v, i)
 	case time.Time:
-		return putTime(e.room(i, maxTime), i, v)
+		return pack.Time(e.room(i, pack.MaxTime), i, v)
 	case []any:
 		if v == nil {
 			return e.null(i)

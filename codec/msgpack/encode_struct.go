@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
 )
 
 // structure writes a struct as a map from names to values.
@@ -17,7 +18,7 @@ func (e *encoder) structure(n *node, r memory.Ref, i, depth int) int {
 		return e.sparse(n, r, i, depth)
 	}
 	b := e.room(i, n.need)
-	i = putTableHead(b, i, len(n.fields))
+	i = pack.TableHead(b, i, len(n.fields))
 	for k := range n.fields {
 		f := &n.fields[k]
 		i = f.putKey(b, i)
@@ -63,7 +64,7 @@ func (e *encoder) field(f *field, r memory.Ref, i, depth int) int {
 			binary.LittleEndian.PutUint64(b[i:], 0xce|uint64(bits.ReverseBytes32(uint32(v)))<<8)
 			return i + 5
 		}
-		return putInt(b, i, v)
+		return pack.Int(b, i, v)
 	case opString:
 		s := r.Text()
 		if len(b)-i < 5+len(s)+int(f.after) {
@@ -80,7 +81,7 @@ func (e *encoder) field(f *field, r memory.Ref, i, depth int) int {
 			b[i+1], b[i] = byte(n), 0xd9
 			i += 2
 		default:
-			i = putTextHead(b, i, n)
+			i = pack.TextHead(b, i, n)
 		}
 		return i + copy(b[i:], s)
 	case opBool, opInt8, opInt16, opUint8, opUint16, opUint32, opUint64, opFloat32, opFloat64:
@@ -101,7 +102,7 @@ func (e *encoder) sparse(n *node, r memory.Ref, i, depth int) int {
 		}
 	}
 	b := e.room(i, n.need)
-	i = putTableHead(b, i, count)
+	i = pack.TableHead(b, i, count)
 	for k := range n.fields {
 		f := &n.fields[k]
 		at, ok := f.present(r)

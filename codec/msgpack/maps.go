@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
 )
 
 // common is a type of map that is read and written without package reflect.
@@ -128,7 +129,7 @@ func (e *encoder) table(n *node, r memory.Ref, i, depth int) int {
 		return e.tooDeep()
 	}
 	m := r.Value(n.typ)
-	i = putTableHead(e.room(i, maxHead), i, m.Len())
+	i = pack.TableHead(e.room(i, pack.MaxHead), i, m.Len())
 	if n.common != uncommon {
 		return e.commonTable(n, r, i, depth-1)
 	}

@@ -117,7 +117,7 @@ func (msgpackCodec) Decode(body []byte, v any) (err error) {
 	defer recovered(&err, "decoding into", v)
 	target.Elem().SetZero()
 	n := p.node.elem
-	d := decoder{body: body, texts: texts.Pieces{Rest: n.frame}}
+	d := decoder{source: source{body: body}, texts: texts.Pieces{Rest: n.frame}}
 	end := d.value(n, memory.Of(target), 0, codec.MaxDepth)
 	if end >= 0 && end < len(body) {
 		end = d.fail("%d bytes behind the value", len(body)-end)

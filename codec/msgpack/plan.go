@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
 )
 
 // op says how a value of a type is encoded and decoded.
@@ -202,10 +203,10 @@ func (n *node) compileStruct(pending map[reflect.Type]*node) {
 	members := collect(n.typ)
 	n.index = make(map[string]int, len(members))
 	n.fields = make([]field, len(members))
-	n.need = maxHead
+	n.need = pack.MaxHead
 	for i, m := range members {
 		f := &n.fields[i]
-		*f = field{at: m.at, omit: m.omit, key: string(appendText(nil, m.name))}
+		*f = field{at: m.at, omit: m.omit, key: string(pack.AppendText(nil, m.name))}
 		f.node = compile(m.typ, pending)
 		f.op = f.node.op
 		if m.via != nil || m.parents != nil {

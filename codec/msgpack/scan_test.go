@@ -3,6 +3,7 @@ package msgpack
 import (
 	"testing"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/codectest"
 )
 
@@ -16,8 +17,8 @@ func FuzzScan(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		n, ok := plain(body, 0)
-		if want := ok && n == len(body); want != (scan(body) == nil) {
-			t.Fatalf("scan(%x) = %v, but valid is %v", body, scan(body), want)
+		if want := ok && n == len(body); want != (scanTo(body, codec.MaxDepth) == nil) {
+			t.Fatalf("scanTo(%x) = %v, but valid is %v", body, scanTo(body, codec.MaxDepth), want)
 		}
 	})
 }
@@ -91,7 +92,7 @@ func TestScanAllocatesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if allocs := testing.AllocsPerRun(100, func() { err = scan(body) }); allocs != 0 || err != nil {
+	if allocs := testing.AllocsPerRun(100, func() { err = scanTo(body, codec.MaxDepth) }); allocs != 0 || err != nil {
 		t.Errorf("scan: %v allocations, %v", allocs, err)
 	}
 }
@@ -103,7 +104,7 @@ func BenchmarkScan(b *testing.B) {
 	}
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := scan(body); err != nil {
+		if err := scanTo(body, codec.MaxDepth); err != nil {
 			b.Fatal(err)
 		}
 	}

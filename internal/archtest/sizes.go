@@ -36,7 +36,6 @@ func larger() map[string]map[string]int {
 			"cluster.call":               34,
 			"codec/gob.scanner":          32,
 			"codec/internal/memory.Ref":  66, // with unsafe and without it, of which one is built
-			"codec/msgpack.decoder":      32,
 			"internal/session.Session":   108,
 			"internal/session.Stream":    30,
 			"internal/session.reader":    42,
@@ -47,7 +46,6 @@ func larger() map[string]map[string]int {
 			".":                7500,
 			"cluster":          3000,
 			"cluster/route":    2600,
-			"codec/msgpack":    2700,
 			"internal/session": 6300,
 		},
 	}
