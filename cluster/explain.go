@@ -158,6 +158,8 @@ func (x *call) eligible(s *server, effect route.Effect, report health.Report, in
 		return false, "its address cannot be used: " + s.invalid.Error()
 	case effect.State == weft.Off:
 		return false, why("it is off")
+	case x.target.subset < 0:
+		return false, fmt.Sprintf("the rule %q does not allow it, and asks for no other", x.target.rule)
 	case !inside && x.target.rule != "":
 		return false, fmt.Sprintf("the rule %q sends the call elsewhere", x.target.rule)
 	case !inside:
@@ -197,8 +199,14 @@ const mostNamed = 16
 // instance and why it is left out.
 func (x *call) noServer() error {
 	var b strings.Builder
-	snapshot := x.v.snapshot
+	snapshot, reason := x.v.snapshot, NoServer
+	forbidden := x.forbidden()
+	if forbidden != "" {
+		reason = ForbiddenByRules
+	}
 	switch n := len(snapshot.Instances); {
+	case forbidden != "":
+		fmt.Fprintf(&b, "%s; the list of its %d servers is from %s", forbidden, n, snapshot.Source)
 	case n == 0:
 		fmt.Fprintf(&b, "no server of %s is known: the list of %s is empty", x.m.service.name, snapshot.Source)
 	default:
@@ -228,7 +236,21 @@ func (x *call) noServer() error {
 		}
 		fmt.Fprintf(&b, "; %s: %v", bad.ID, bad.Err)
 	}
-	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Reason: "NO_SERVER", Method: x.m.name, Message: b.String()}
+	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Reason: reason, Method: x.m.name, Message: b.String()}
+}
+
+// forbidden says which rule lets the call go to no server; "" when none does. A list
+// without instances is no rule's doing.
+func (x *call) forbidden() string {
+	switch {
+	case len(x.v.instances) == 0:
+		return ""
+	case x.target.subset < 0:
+		return fmt.Sprintf("the rule %q forbids the call: none of the instances that it allows is there", x.target.rule)
+	case len(x.v.sets[0].index) == 0:
+		return fmt.Sprintf("every instance of %s is off", x.m.service.name)
+	}
+	return ""
 }
 
 func (x *call) serverOf(id string) *server {

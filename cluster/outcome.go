@@ -15,6 +15,14 @@ import (
 // sake of the call.
 const draining = "DRAINING"
 
+// The reasons, in weft.Error.Reason, of calls that fail before anything was sent.
+const (
+	NoServer         = "NO_SERVER"       // no server is known, or none can be reached
+	ForbiddenByRules = retry.Forbidden   // the rules let the call go to no server
+	BreakerOpen      = retry.BreakerOpen // the breaker of the method is open on the server that the call asked
+	ClientLimit      = "CLIENT_LIMIT"    // a limit that rules or Config.Methods set is reached
+)
+
 // verdict is what the failure of an attempt says of its server.
 type verdict struct {
 	balance balance.Result // did it do its work?

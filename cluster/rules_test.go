@@ -166,6 +166,51 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// A call that rules forbid fails at once and names the rule: to wait changes nothing.
+func TestForbiddenByRules(t *testing.T) {
+	for _, tt := range []struct {
+		name, doc string
+		want      []string
+	}{
+		{"a route with else fail", `{"routes":[{"name":"eu only","to":[{"match":{"zone":"eu"}}],"else":"fail"}]}`,
+			[]string{`the rule "eu only" forbids the call`, "mem://a: ", "mem://b: "}},
+		{"everything off", `{"instances":[{"name":"closed today","match":{"id":"*"},"state":"off"}]}`,
+			[]string{"every instance of Who is off", `mem://a: it is off (off by rule "closed today")`, "mem://b: it is off"}},
+		{"off, and a route", `{"instances":[{"name":"closed today","match":{"id":"*"},"state":"off"}],"routes":[{"name":"r","to":[{"match":{"zone":""}}]}]}`,
+			[]string{`rule "closed today"`}},
+	} {
+		for _, mode := range []cluster.FailMode{cluster.Failfast, cluster.Failover, cluster.Failtry, cluster.Failbackup} {
+			t.Run(tt.name+" "+string(mode), func(t *testing.T) {
+				bubble(t, func(t *testing.T) {
+					f := newFleet(t, "a", "b")
+					c := f.client(func(cfg *cluster.Config) { cfg.FailMode = mode })
+					who(t, t.Context(), c)
+					f.rules(tt.doc)
+					began := time.Now()
+					for what, call := range map[string]func() error{
+						"a call":     func() error { return c.Call(t.Context(), "Who.Who", &Args{}, &Reply{}) },
+						"a one-way":  func() error { return c.Notify(t.Context(), "Who.Who", &Args{}) },
+						"a stream":   func() error { _, err := c.OpenStream(t.Context(), "Who.Chat", &Args{}); return err },
+						"a fan-out":  func() error { _, err := cluster.Inform[Reply](t.Context(), c, "Who.Who", &Args{}); return err },
+						"a new call": func() error { return c.Call(t.Context(), "Who.Other", &Args{}, &Reply{}) },
+					} {
+						err := call()
+						if took := time.Since(began); took > 0 {
+							t.Fatalf("%s took %v", what, took)
+						}
+						wantError(t, err, weft.Unavailable, weft.NotSent, tt.want...)
+						if e := err.(*weft.Error); e.Reason != cluster.ForbiddenByRules {
+							t.Errorf("%s: the reason is %q", what, e.Reason)
+						}
+					}
+					f.rules(`{}`)
+					who(t, t.Context(), c)
+				})
+			})
+		}
+	}
+}
+
 func TestNoRules(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b")

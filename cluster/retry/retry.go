@@ -55,6 +55,11 @@ const (
 // a breaker is there so that callers need not wait for what is broken.
 const BreakerOpen = "BREAKER_OPEN"
 
+// Forbidden is the [weft.Error.Reason] of a call that the rules of its service let go to
+// no server. Such a call fails at once: rules change when an operator changes them, so
+// waiting does not help.
+const Forbidden = "FORBIDDEN_BY_RULES"
+
 // Forever is the [Attempt.Left] of a call without a deadline.
 const Forever = time.Duration(math.MaxInt64)
 
@@ -207,6 +212,8 @@ func (p *Policy) notSent(a *Attempt) Decision {
 		unsent = a.Number
 	}
 	switch {
+	case a.Err.Reason == Forbidden:
+		return Decision{Why: "not sent: the rules forbid it"}
 	case !passing(a.Err):
 		return Decision{Why: "not sent, for a reason that every server shares"}
 	case unsent >= patience*p.attempts():
