@@ -42,6 +42,7 @@ const (
 	DefaultPingTimeout    = 3 * time.Second  // of silence after that, before the connection ends
 	DefaultMaxBackoff     = 2 * time.Second  // between two attempts to connect to a server
 	DefaultIdleTimeout    = 5 * time.Minute  // without a call, until a server's connections are closed
+	DefaultRestartGrace   = 3 * time.Second  // for which calls wait for a server that was lost, when no other can be reached
 	DefaultSlowStart      = 30 * time.Second // in which the share of a new server grows from a tenth to all
 )
 
@@ -91,6 +92,12 @@ type Config struct {
 	// are closed. 0: DefaultIdleTimeout; below zero: they stay.
 	IdleTimeout time.Duration
 
+	// RestartGrace is for how long calls wait for a server that this client had reached
+	// before, and that may just be restarting, when no other can be reached. After that,
+	// and for servers that were never reached, a call fails as soon as each was tried.
+	// 0: DefaultRestartGrace; below zero: calls do not wait.
+	RestartGrace time.Duration
+
 	// Logger gets what an operator should know: servers that come, go, fail and recover,
 	// and rules that cannot be used. nil: nothing is logged.
 	Logger *slog.Logger
@@ -121,6 +128,9 @@ func (c *Config) resolve() error {
 	}
 	if c.IdleTimeout == 0 {
 		c.IdleTimeout = DefaultIdleTimeout
+	}
+	if c.RestartGrace == 0 {
+		c.RestartGrace = DefaultRestartGrace
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

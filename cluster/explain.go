@@ -63,7 +63,7 @@ func (c *Client) Explain(ctx context.Context, name string, args any) *Explanatio
 	m, err := c.method(name)
 	if err == nil {
 		var v *view
-		if v, err = c.waitFor(ctx, m, nil); err == nil {
+		if v, err = c.waitFor(ctx, m, c.deadlineOf(ctx, nil, time.Now())); err == nil {
 			e.explain(c, ctx, m, v, args)
 			return e
 		}
@@ -79,7 +79,9 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	x.side = x.pick.Random
 	e.Source, e.Age, e.Registry, e.Invalid = v.snapshot.Source, v.snapshot.Age(), v.snapshot.Err, v.snapshot.Invalid
 	e.FailMode, e.Attempts, e.Idempotent = p.failMode, p.attempts, p.idempotent || markedIdempotent(ctx)
-	e.Timeout = c.timeLimit(context.Background(), nil, p.timeout)
+	if e.Timeout = p.timeout; e.Timeout == 0 {
+		e.Timeout = max(c.timeout, 0)
+	}
 	e.Rules = m.service.rules.Status().Err
 	if v.rules != nil {
 		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.side})
@@ -87,7 +89,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	}
 	e.Candidates = x.candidates()
 	s := x.picked()
-	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) {
+	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) && x.leavesOut(s) {
 		e.Err = x.noServer()
 		return
 	}
@@ -165,21 +167,32 @@ func (x *call) eligible(s *server, effect route.Effect, report health.Report, in
 	case !inside:
 		return false, why("the rules leave it out")
 	}
+	open := ""
 	switch b := s.breaker(x.m.number).Status(x.pick.Now); {
-	case b.State == breaker.HalfOpen && !s.breaker(x.m.number).Ready(x.pick.Now):
-		return false, fmt.Sprintf("the breaker of the method was open: %s, and the call that is to show how it is now has not ended", b.Why)
+	case s.breaker(x.m.number).Ready(x.pick.Now):
+	case b.State == breaker.HalfOpen:
+		open = fmt.Sprintf("the breaker of the method was open: %s, and the call that is to show how it is now has not ended", b.Why)
 	case b.State == breaker.Open:
-		return false, fmt.Sprintf("the breaker of the method is open: %s, for %v more", b.Why, (b.Until - x.pick.Now).Round(time.Millisecond))
+		open = fmt.Sprintf("the breaker of the method is open: %s, for %v more", b.Why, (b.Until - x.pick.Now).Round(time.Millisecond))
+	}
+	if open != "" && x.leavesOut(s) {
+		return false, open
 	}
 	switch {
 	case s.down.Load():
-		return true, "only as the last resort: it cannot be reached"
+		text := "it cannot be reached; only as the last resort"
+		if failure := s.failure.Load(); failure != nil {
+			text = *failure + "; only as the last resort"
+		}
+		return true, text
 	case report.State != health.Healthy:
-		return true, fmt.Sprintf("only as the last resort: %v, %s", report.State, report.Why)
+		return true, fmt.Sprintf("%v, %s; only as the last resort", report.State, report.Why)
 	case effect.State == weft.Draining:
-		return true, why("only as the last resort: it is draining")
+		return true, why("it is draining; only as the last resort")
 	case effect.Weight <= 0:
 		return true, why("only when no instance with a weight is left: its weight is 0")
+	case open != "":
+		return true, "it may get the call, because too many servers would be left out: " + open
 	}
 	return true, why("it may get the call")
 }
@@ -224,11 +237,13 @@ func (x *call) noServer() error {
 			fmt.Fprintf(&b, "; and %d more", len(candidates)-i)
 			break
 		}
-		tried := ""
-		if s := x.serverOf(k.Instance.ID); s != nil && x.pick.Tried.Has(s.stats) {
-			tried = "it was tried; "
+		why := k.Why
+		if s := x.serverOf(k.Instance.ID); s != nil && s.unreachable() && s.failure.Load() != nil {
+			why = *s.failure.Load()
+		} else if s != nil && x.pick.Tried.Has(s.stats) {
+			why = "it was tried; " + why
 		}
-		fmt.Fprintf(&b, "; %s: %s%s", k.Instance.ID, tried, k.Why)
+		fmt.Fprintf(&b, "; %s: %s", k.Instance.ID, why)
 	}
 	for i, bad := range snapshot.Invalid {
 		if i == mostNamed {

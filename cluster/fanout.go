@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/cluster/balance"
 )
 
 // Answer is what one server made of a call.
@@ -48,6 +47,7 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 	if err != nil {
 		return nil, err
 	}
+	defer x.leave()
 	answers := make([]Answer[R], len(instances))
 	room := make(chan struct{}, mostAtOnce)
 	var wg sync.WaitGroup
@@ -71,6 +71,7 @@ func Fork[R any](ctx context.Context, c *Client, method string, args any, opts .
 	if err != nil {
 		return nil, err
 	}
+	defer x.leave()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan *Answer[R], len(instances))
@@ -110,33 +111,33 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	one := *x
 	one.pick.Now = one.c.now()
 	reply := new(R)
-	opts := append(one.opts[:len(one.opts):len(one.opts)], weft.WithReplyMetadata(&a.Metadata))
+	opts := one.deadline.options(one.opts[:len(one.opts):len(one.opts)])
+	opts = append(opts, weft.WithReplyMetadata(&a.Metadata))
 	if a.Err = one.send(one.v.servers[i], ctx, reply, opts); a.Err == nil {
 		a.Reply = reply
 	}
 }
 
-// everyone returns a call and the instances, by index, that it may go to.
-func (c *Client) everyone(ctx context.Context, name string, args any, opts []weft.CallOption) (*call, []int, error) {
+// everyone returns a call and the instances, by index, that it may go to. leave must be
+// called at its end.
+func (c *Client) everyone(ctx context.Context, name string, args any, opts []weft.CallOption) (x *call, index []int, err error) {
 	m, err := c.method(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	v := m.service.view.Load()
-	if !v.known() {
-		if v, err = c.waitFor(ctx, m, opts); err != nil {
-			return nil, nil, err
-		}
+	x = &call{c: c, m: m, ctx: ctx, kind: unary, args: args, opts: opts, side: rand.Uint64(), began: c.now()}
+	if err := x.prepare(); err != nil {
+		return nil, nil, err
 	}
-	p := m.policyUnder(c, v.rules)
-	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, kind: unary, args: args, opts: p.options(opts)}
-	x.side = rand.Uint64()
-	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, args), Now: c.now()}
-	if v.rules != nil {
-		x.route()
-	}
-	if x.target.subset < 0 || len(v.sets[x.target.subset].index) == 0 {
+	if x.target.subset < 0 || len(x.v.sets[x.target.subset].index) == 0 {
 		return nil, nil, x.noServer()
 	}
-	return x, v.sets[x.target.subset].index, nil
+	if err := m.limits.enter(x.p, name, x.pick.Now); err != nil {
+		return nil, nil, err
+	}
+	x.until() // before many goroutines ask for it
+	return x, x.v.sets[x.target.subset].index, nil
 }
+
+// leave gives back the call's place among those that may be in flight.
+func (x *call) leave() { x.m.limits.leave(x.p) }

@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -307,29 +306,6 @@ func TestBreaker(t *testing.T) {
 		}
 		if f.servers["a"].runs.Load() < before+5 {
 			t.Error("the method works again and is not called")
-		}
-	})
-}
-
-// When the breakers of all servers are open, calls fail at once and say so.
-func TestBreakersOfAll(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		f := newFleet(t, "a", "b")
-		c := f.client(nil)
-		for _, n := range f.servers {
-			n.fail.Store(weft.Errorf(weft.Internal, "broken"))
-		}
-		for range 100 {
-			weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
-		}
-		began := time.Now()
-		_, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{})
-		if took := time.Since(began); took > 0 {
-			t.Errorf("the call took %v", took)
-		}
-		e, ok := errors.AsType[*weft.Error](err)
-		if !ok || e.Reason != "NO_SERVER" || strings.Count(e.Message, "breaker of the method is open") != 2 {
-			t.Errorf("the call ended with %v", err)
 		}
 	})
 }

@@ -19,8 +19,8 @@ func (x *call) hedgeAfter(now time.Duration) time.Duration {
 		return 0
 	}
 	left := retry.Forever
-	if deadline, ok := x.ctx.Deadline(); ok {
-		left = time.Until(deadline)
+	if d, limited := x.until().left(); limited {
+		left = d
 	}
 	policy := x.retries()
 	d := policy.Hedge(retry.Attempt{
@@ -85,10 +85,7 @@ func (x *call) hedged(after time.Duration) error {
 	}
 	// Two attempts must not decode into the same reply.
 	second.reply = blank(reply)
-	again := own(1, weft.WithAttempt(1))
-	if d := first.c.timeLimit(first.ctx, first.opts, 0); d > 0 {
-		again = append(again, weft.WithTimeout(max(first.pick.Now+d-second.pick.Now, 1)))
-	}
+	again := first.until().options(own(1, weft.WithAttempt(1)))
 	// It ends like the first.
 	go func() { ended <- ending{other, second.send(other, ctx, second.reply, again), 1} }()
 

@@ -20,7 +20,7 @@ func (c *Client) monitor() {
 	defer c.wg.Done()
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
-	seen := make(map[*server]uint32) // how often each had gone down or come up at the last look
+	seen := make(map[*server]uint32) // how often each had gone down or come up when last looked at
 	for {
 		select {
 		case <-c.life.Done():
@@ -96,7 +96,7 @@ func (c *Client) lookAfter(s *server) {
 		return
 	}
 	if l.client.Peer() != nil {
-		s.rose(l)
+		s.cameUp(l)
 	} else if !l.asked.Swap(true) {
 		c.ping(s)
 	}

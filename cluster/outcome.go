@@ -25,28 +25,33 @@ const (
 
 // verdict is what the failure of an attempt says of its server.
 type verdict struct {
-	balance balance.Result // did it do its work?
-	health  health.Result  // is it alive?
-	breaker breaker.Result // does the method work there?
-	gone    string         // it cannot be reached now, and why
+	balance   balance.Result // did it do its work?
+	health    health.Result  // is it alive?
+	breaker   breaker.Result // does the method work there?
+	gone      string         // why it takes no calls now
+	unreached bool           // it is gone because a connection could not be made
+	lost      bool           // the connection was lost with the call on it
 }
 
 // judge reads a failure. connected tells whether the server has a connection now.
 func judge(ctx context.Context, err error, connected bool) verdict {
+	nothing := verdict{balance: balance.Canceled, health: health.Canceled, breaker: breaker.Canceled}
 	e, ok := asError(err)
 	if !ok {
 		return verdict{} // an interceptor's own error says nothing about the server
 	}
 	if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) || e.Code == weft.Canceled && e.Outcome != weft.Executed {
-		return verdict{balance.Canceled, health.Canceled, breaker.Canceled, ""}
+		return nothing
 	}
 	switch e.Outcome {
 	case weft.NotSent:
-		if e.Code != weft.Unavailable || connected {
-			// The message, the credential, a hook or the caller's time was at fault.
-			return verdict{balance.Canceled, health.Canceled, breaker.Canceled, ""}
+		v := nothing
+		if e.Code == weft.Unavailable && !connected {
+			// For health it is down, which is more than a call that failed.
+			v.balance, v.gone, v.unreached = balance.Failed, "it cannot be reached: "+e.Message, true
 		}
-		return verdict{balance.Failed, health.Failed, breaker.Canceled, "it cannot be reached: " + e.Message}
+		// Otherwise the message, the credential, a hook or the caller's time was at fault.
+		return v
 	case weft.Refused:
 		v := verdict{balance: balance.OK, breaker: breaker.Canceled}
 		switch e.Code {
@@ -62,13 +67,16 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 	case weft.Executed:
 		switch e.Code {
 		case weft.Unavailable, weft.ResourceExhausted, weft.DeadlineExceeded:
-			return verdict{balance.Failed, health.OK, breaker.Failed, ""}
+			return verdict{balance: balance.Failed, breaker: breaker.Failed}
 		case weft.Internal, weft.DataLoss:
-			return verdict{balance.OK, health.OK, breaker.Failed, ""}
+			return verdict{breaker: breaker.Failed}
 		}
 		return verdict{}
 	}
-	return verdict{balance.Failed, health.Failed, breaker.Failed, ""}
+	return verdict{
+		balance: balance.Failed, health: health.Failed, breaker: breaker.Failed,
+		lost: e.Code == weft.Unavailable, // nothing else ends a call so that was sent
+	}
 }
 
 func asError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](err) }

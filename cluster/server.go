@@ -23,10 +23,13 @@ type server struct {
 	health  *health.Tracker
 	invalid error // the address is of no use
 
-	link  atomic.Pointer[link] // nil: the server is no longer listed
-	down  atomic.Bool          // it could not be reached, or its last connection was lost
-	turns atomic.Uint32        // how often that has changed
-	used  atomic.Bool          // since the monitor last looked
+	link    atomic.Pointer[link]   // nil: the server is no longer listed
+	down    atomic.Bool            // it could not be reached, or its last connection was lost
+	downAt  atomic.Int64           // since when, on the client's clock
+	failure atomic.Pointer[string] // why it could not be reached since it is down; nil: it was not tried
+	reached atomic.Bool            // it could be reached at some time
+	turns   atomic.Uint32          // how often down has changed
+	used    atomic.Bool            // since the monitor last looked
 
 	pinging atomic.Bool // a ping is under way
 	alive   atomic.Bool // while it is ejected: it answers pings again
@@ -45,8 +48,10 @@ type server struct {
 type link struct {
 	s       *server
 	client  *weft.Client
-	conns   atomic.Int32 // open connections
-	asked   atomic.Bool  // it was pinged while the server was down, and so connects
+	conns   atomic.Int32  // open connections
+	made    atomic.Uint32 // connections that were made
+	blamed  atomic.Uint32 // made+1 of the last one whose loss was counted as a failure
+	asked   atomic.Bool   // it was pinged while the server was down, and so connects
 	retired atomic.Bool
 	cut     atomic.Bool // it was closed because the server stood still
 }
@@ -77,44 +82,109 @@ func (s *server) newLink() (*link, error) {
 
 // ConnOpened implements weft.ConnOpenedHook.
 func (l *link) ConnOpened(*weft.Peer) {
+	l.made.Add(1)
 	l.conns.Add(1)
-	l.s.rose(l)
+	l.s.cameUp(l)
 }
 
 // ConnClosed implements weft.ConnClosedHook.
 func (l *link) ConnClosed(*weft.Peer, error) {
 	if l.conns.Add(-1) == 0 && !l.retired.Load() {
-		l.s.fell(l, "its connection was lost")
+		l.s.wentDown(l, "its connection was lost")
 	}
 }
 
-// fell notes that the server cannot be reached. Its client goes on trying. What is said
-// of a client that the server no longer has counts for nothing.
-func (s *server) fell(l *link, why string) {
+// blame tells whether the loss of a connection still is to be counted as a failure. made
+// is how many had been made when the call began. All calls that were in flight on it
+// fail, but that is one event, and says nothing about their methods.
+func (l *link) blame(made uint32) bool {
+	for {
+		last := l.blamed.Load()
+		if made < last {
+			return false
+		}
+		if l.blamed.CompareAndSwap(last, made+1) {
+			return true
+		}
+	}
+}
+
+// follow notes what a failure says of whether the server can be reached.
+func (s *server) follow(l *link, v verdict) {
+	if v.gone == "" {
+		return
+	}
+	s.wentDown(l, v.gone)
+	if v.unreached {
+		s.turning.Lock()
+		defer s.turning.Unlock()
+		if s.link.Load() == l && s.down.Load() {
+			s.failure.Store(&v.gone)
+		}
+	}
+}
+
+// wentDown notes that the server cannot be reached. Its client goes on trying. What is
+// said of a client that the server no longer has counts for nothing.
+func (s *server) wentDown(l *link, why string) {
 	s.turning.Lock()
 	defer s.turning.Unlock()
 	if s.link.Load() != l || s.down.Load() {
 		return
 	}
+	now := s.c.now()
+	s.downAt.Store(int64(now))
+	s.failure.Store(nil)
 	s.down.Store(true)
 	s.turns.Add(1)
-	s.health.Lost(s.c.now())
+	s.health.Lost(now)
 	s.c.cfg.Logger.Warn("server lost", "addr", s.address, "why", why)
 	s.c.kick()
 }
 
-// rose notes that the server can be reached.
-func (s *server) rose(l *link) {
+// cameUp notes that the server can be reached.
+func (s *server) cameUp(l *link) {
 	s.turning.Lock()
 	defer s.turning.Unlock()
 	s.health.Connected(s.c.now())
+	s.reached.Store(true)
 	if s.link.Load() != l || !s.down.Load() {
 		return
 	}
 	s.down.Store(false)
+	s.failure.Store(nil)
 	s.turns.Add(1)
 	s.c.cfg.Logger.Info("server reached", "addr", s.address)
 	s.c.kick()
+}
+
+// unreachable tells whether the server is down and could not be reached since.
+func (s *server) unreachable() bool {
+	return s.invalid != nil || s.down.Load() && s.failure.Load() != nil
+}
+
+// graceLeft is for how long calls still wait for a server that is down and may just be
+// restarting: one that this client has never reached is not waited for.
+func (s *server) graceLeft(now time.Duration) time.Duration {
+	if !s.reached.Load() || !s.down.Load() {
+		return 0
+	}
+	return max(time.Duration(s.downAt.Load())+s.c.cfg.RestartGrace-now, 0)
+}
+
+// hopeless tells whether it is of no use to wait for the server.
+func (s *server) hopeless(now time.Duration) bool { return s.unreachable() && s.graceLeft(now) == 0 }
+
+// prospect says how likely the server takes a call, for servers of which none should get
+// it: those that can be reached first.
+func (s *server) prospect() int {
+	switch {
+	case !s.down.Load():
+		return 2
+	case !s.unreachable():
+		return 1
+	}
+	return 0
 }
 
 // pingTimeout is how long an ejected server may take to answer a ping.
@@ -134,6 +204,9 @@ func (s *server) ping() {
 	defer cancel()
 	err := l.client.Call(ctx, "Weft.Ping", &[]byte{}, nil, weft.WithCodec(raw.New()))
 	e, failed := asError(err)
+	if failed {
+		s.follow(l, judge(ctx, err, l.client.Peer() != nil))
+	}
 	alive := !failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed
 	s.alive.Store(alive)
 	if alive {
@@ -184,6 +257,15 @@ func (s *server) retire(l *link) {
 	}
 	l.retired.Store(true)
 	s.c.retire(l.client)
+}
+
+// breakerIf returns the breaker of a method on this server; nil: it was not used yet, and
+// so is closed.
+func (s *server) breakerIf(number int) *breaker.Breaker {
+	if all := *s.breakers.Load(); number < len(all) {
+		return all[number]
+	}
+	return nil
 }
 
 // breaker returns the breaker of a method on this server.

@@ -203,9 +203,7 @@ const rulesPatience = time.Second
 func (s *service) wait(ctx context.Context, method string) (*view, error) {
 	var late <-chan time.Time
 	for {
-		s.mu.Lock()
-		changed := s.changed
-		s.mu.Unlock()
+		changed := s.nextChange()
 		v := s.view.Load()
 		if v.known() {
 			return v, nil
@@ -232,6 +230,13 @@ func (s *service) wait(ctx context.Context, method string) (*view, error) {
 			return nil, e
 		}
 	}
+}
+
+// nextChange is closed when there is a view newer than the present one.
+func (s *service) nextChange() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.changed
 }
 
 // serverAt returns the server of an instance; first tells that it stands in the first

@@ -8,90 +8,67 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
 )
 
 // OpenStream opens a streaming call on one of the servers; the function
 // weft.OpenStream gives it types. It stays on that server. Another one is tried only
-// while nothing was sent.
+// while nothing was sent. While it is not known which servers there are, or none can be
+// reached, it waits as a call does: until the deadline of ctx, or for the configured
+// timeout.
 func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.RawStream, error) {
 	m, err := c.method(name)
 	if err != nil {
 		return nil, err
 	}
-	v := m.service.view.Load()
-	if !v.known() {
-		if v, err = c.waitFor(ctx, m, opts); err != nil {
-			return nil, err
-		}
-	}
-	p := m.policyUnder(c, v.rules)
-	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, opts: opts}
-	now := c.now()
-	x.side = rand.Uint64()
-	x.pick = balance.Call{Method: name, Key: c.keyOf(ctx, name, sample), Random: x.side, Now: now}
-	if v.rules != nil {
-		x.route()
-	}
-	if err := m.limits.enter(p, name, now); err != nil {
+	x := call{c: c, m: m, ctx: ctx, kind: streaming, args: sample, opts: opts, side: rand.Uint64(), began: c.now()}
+	if err := x.prepare(); err != nil {
 		return nil, err
 	}
-	opened := false
+	if err := m.limits.enter(x.p, name, x.pick.Now); err != nil {
+		return nil, err
+	}
 	defer func() {
-		if !opened { // or the user's code in it has panicked
-			m.limits.leave(p)
+		if x.stream == nil { // or the user's code in it has panicked
+			m.limits.leave(x.p)
 		}
 	}()
-	end, err := x.open(sample)
-	opened = err == nil
-	return end, err
+	s, err := x.attempt()
+	if err != nil {
+		err = x.failed(s, err)
+	}
+	return x.stream, err
 }
 
-// open opens the stream on one server after the other.
-func (x *call) open(sample any) (weft.RawStream, error) {
-	for {
-		s := x.picked() // a stream may be quiet for long, and so is no probe
-		if s == nil {
-			return nil, x.noServer()
-		}
-		end, err := x.openOn(s, sample)
-		if e, ok := asError(err); err == nil || !ok || e.Outcome != weft.NotSent || e.Code != weft.Unavailable ||
-			x.p.failMode == Failfast || x.pick.Tried.Len() == triedMost {
-			return end, err
-		}
-		x.pick.Tried.Add(s.stats)
-		x.pick.Now, x.pick.Random = x.c.now(), rand.Uint64()
-	}
-}
-
-func (x *call) openOn(s *server, sample any) (weft.RawStream, error) {
-	l := s.link.Load()
-	if l == nil {
-		return nil, x.noLink(s)
-	}
+// open opens the stream on a server.
+func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream, error) {
 	b := s.breaker(x.m.number)
 	if !b.AllowStream(x.pick.Now) {
-		return nil, breakerOpen(x.m.name, s.address)
+		if x.leavesOut(s) {
+			return nil, breakerOpen(x.m.name, s.address)
+		}
+		b.PassStream(x.pick.Now)
 	}
 	s.used.Store(true)
 	// For the balancer a stream is no call: that it lasts, or that nothing comes for
 	// hours, must not look like a server that hangs.
 	s.health.BeginStream(x.pick.Now)
-	st := &stream{x: x, s: s, l: l, b: b}
+	own := *x // calls must not be made on the heap because streams are
+	st := &stream{x: &own, s: s, l: l, b: b, made: l.made.Load()}
 	defer func() {
 		if st.RawStream == nil {
 			st.tell(canceled()) // the user's code has panicked, or the error was told before
 		}
 	}()
-	end, err := l.client.OpenStream(x.ctx, x.m.name, sample, x.opts...)
+	end, err := l.client.OpenStream(x.ctx, x.m.name, x.args, opts...)
 	if err != nil {
 		err = x.unlessLeft(l, err)
 		st.tell(err)
 		return nil, err
 	}
 	st.RawStream = end
-	// Whoever ends the context of a stream need not look at it again.
+	// The application may end the context of a stream and not look at the stream again.
 	st.forget = context.AfterFunc(x.ctx, func() {
 		st.tell(canceled())
 		st.leave()
@@ -109,9 +86,10 @@ type stream struct {
 	s      *server
 	l      *link
 	b      *breaker.Breaker
+	made   uint32 // connections that had been made when it began
 	told   sync.Once
 	ended  sync.Once
-	forget func() bool // when it has ended, nobody waits for the end of its context
+	forget func() bool // removes what waits for the end of its context
 }
 
 func (s *stream) tell(err error) {
@@ -122,11 +100,12 @@ func (s *stream) tell(err error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			v = judge(s.x.ctx, err, s.l.client.Peer() != nil)
 		}
+		if v.lost && !s.l.blame(s.made) {
+			v.health, v.breaker = health.Canceled, breaker.Canceled
+		}
 		s.s.health.EndStream(now, took, v.health)
 		s.b.DoneStream(now, took, v.breaker)
-		if v.gone != "" {
-			s.s.fell(s.l, v.gone)
-		}
+		s.s.follow(s.l, v)
 	})
 }
 

@@ -19,6 +19,9 @@
 // takes four times as long as the slowest good one of late is overdue, and counts
 // like one that has failed. A probe that hangs counts as failed as well.
 //
+// When too many servers would be left out, the caller may send a call although Allow
+// refused it, and says so with [Breaker.Pass].
+//
 // What is a failure is the caller's decision. A breaker is for errors that the
 // method would not give if it was well, such as Unavailable, Internal, or no answer
 // in time; NotFound is an answer. A stream is done, for a breaker, with its first
@@ -39,8 +42,8 @@ type gate int64
 
 const (
 	shut gate = 0
-	// changing is the state while one goroutine opens or closes a breaker. Nobody
-	// else does then, and no call goes through.
+	// changing is the state while one goroutine opens or closes a breaker. No other
+	// goroutine changes it then, and no call goes through.
 	changing State = 3
 )
 
@@ -59,6 +62,9 @@ const (
 	probeHung
 )
 
+// causeBits is how many bits a cause has.
+const causeBits = 3
+
 // overdueAfter is how many times the slowest good call of late a call may take.
 const overdueAfter = 4
 
@@ -71,10 +77,10 @@ type Breaker struct {
 	changed  atomic.Int64 // when it opened after having been closed, or closed
 	slowest  atomic.Uint32
 	row      atomic.Uint32 // failures since the last good call
-	level    atomic.Uint32 // how often the time it is open was doubled
-	cause    atomic.Uint32 // a cause
+	opening  atomic.Uint32 // the cause of the last opening, and above it how often the time was doubled
+	opened   atomic.Uint32 // how often it opened after having been closed
 	stream   atomic.Bool   // the call that was let through is a stream
-	random   uint32        // of whoever has set changing
+	random   uint32        // guarded by changing: only the goroutine that set it reads and writes
 	counts   counts
 }
 
@@ -124,6 +130,28 @@ func (b *Breaker) patience() time.Duration {
 		return streamTrial
 	}
 	return max(b.settings.window, overdueAfter*b.usual())
+}
+
+// Until orders breakers that refuse calls: the larger it is, the later they let the
+// next call through. It is 0 for one that is Ready.
+func (b *Breaker) Until(now time.Duration) time.Duration {
+	if b.Ready(now) {
+		return 0
+	}
+	return max(gate(b.gate.Load()).time(), 1)
+}
+
+// Pass counts a call that is sent although Allow has just refused it. It needs one Done,
+// and closes the breaker if it goes well.
+func (b *Breaker) Pass(now time.Duration) {
+	bucket, _ := b.counts.bucket(now, b.settings.width)
+	b.counts.sent(bucket)
+}
+
+// PassStream is Pass after AllowStream. It needs one DoneStream.
+func (b *Breaker) PassStream(now time.Duration) {
+	b.Pass(now)
+	b.counts.carried.Add(-1)
 }
 
 // probe tells whether a breaker that is not closed lets a call through.
@@ -238,7 +266,7 @@ func (b *Breaker) fade() {
 
 // tally adds up the calls of the window.
 func (b *Breaker) tally(now time.Duration) (ok, failed, late int) {
-	width, grace := b.settings.width, int64(buckets) // as long as nobody knows how long the method takes
+	width, grace := b.settings.width, int64(buckets) // until it is known how long the method takes
 	if usual := b.usual(); usual > 0 {
 		// The newest bucket may have begun just now, so it never counts.
 		grace = 2 + int64((overdueAfter*usual-1)/width)
@@ -265,8 +293,9 @@ func (b *Breaker) trip(now time.Duration, from gate, why cause) {
 	if !b.gate.CompareAndSwap(int64(from), int64(changing)) {
 		return
 	}
-	s, level := b.settings, b.level.Load()
+	s, level := b.settings, b.opening.Load()>>causeBits
 	if from == shut {
+		b.opened.Add(1)
 		if now-time.Duration(b.changed.Load()) > s.most {
 			level = 0 // it was well for long enough
 		}
@@ -279,8 +308,7 @@ func (b *Breaker) trip(now time.Duration, from gate, why cause) {
 	if wait < s.most {
 		level++
 	}
-	b.level.Store(level)
-	b.cause.Store(uint32(why))
+	b.opening.Store(level<<causeBits | uint32(why))
 	b.gate.Store(int64(gateAt(Open, now+b.jitter(wait))))
 }
 
@@ -319,14 +347,14 @@ func (b *Breaker) State(now time.Duration) State {
 func (b *Breaker) Status(now time.Duration) Status {
 	g := gate(b.gate.Load())
 	ok, failed, late := b.tally(now)
-	s := Status{State: b.State(now), Calls: ok + failed + late, Failed: failed, Overdue: late}
+	s := Status{State: b.State(now), Calls: ok + failed + late, Failed: failed, Overdue: late, Opened: int(b.opened.Load())}
 	if s.State == Closed {
 		return s
 	}
 	if g.state() == Open {
 		s.Until = g.time()
 	}
-	switch cause(b.cause.Load()) {
+	switch cause(b.opening.Load() & (1<<causeBits - 1)) {
 	case inARow:
 		s.Why = fmt.Sprintf("%d calls in a row failed", b.settings.consecutive)
 	case tooMany:

@@ -43,13 +43,14 @@ const (
 	Canceled
 )
 
-// Status is what a breaker knows, for those who watch.
+// Status is what a breaker knows.
 type Status struct {
 	State   State
 	Until   time.Duration // when an open one lets its probe through
 	Calls   int           // of the window, those that ended and those overdue
 	Failed  int           // of these
 	Overdue int           // of these
+	Opened  int           // how often it opened after having been closed
 	Why     string        // why it is not closed; empty when it is
 }
 

@@ -33,11 +33,13 @@ func Example() {
 			}
 			time.Sleep(d.After)
 			attempt.Number++
+			attempt.Resent = attempt.Resent || d.Free
 		}
 	}
 	// Output:
-	// 1 no answer: again by policy, the method being idempotent
+	// 1 the connection was lost: once at once elsewhere
 	// 2 no answer: again by policy, the method being idempotent
-	// 3 the policy allows no more attempts
+	// 3 no answer: again by policy, the method being idempotent
+	// 4 the policy allows no more attempts
 	// 1 the handler may have run, and the method is not idempotent
 }

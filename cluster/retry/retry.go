@@ -6,7 +6,8 @@
 //
 //	NotSent    nothing left this process: again, for any method, for free
 //	Refused    the handler did not run: once at once elsewhere, for free; then by policy
-//	Unknown    the handler may have run: by policy, if the method is idempotent
+//	Unknown    the handler may have run, so only if the method is idempotent: once at once
+//	           elsewhere, for free, if the connection was lost; then by policy
 //	Executed   the handler answered so: by policy, if the method is idempotent
 //	           and the code is one of the policy's
 //
@@ -69,7 +70,8 @@ const Forever = time.Duration(math.MaxInt64)
 type Policy struct {
 	// Attempts is how often a call is sent at most, the first time included. 0: 3.
 	// Attempts that did not leave this process do not count, nor does the one that is
-	// sent again for free after a refusal; so 1 leaves what is safe for every call.
+	// sent again for free after a refusal or a lost connection; so 1 leaves what is safe
+	// for every call.
 	Attempts int
 
 	// Backoff is the longest wait before the second attempt. It doubles with each
@@ -238,11 +240,14 @@ func (p *Policy) refused(a *Attempt) Decision {
 	// has room for it. Refusals for too much work are a different thing: when all are
 	// overloaded, a free second attempt for each call would double the load.
 	_, told := a.Err.RetryAfter()
-	if !a.Resent && !told && a.Err.Code != weft.ResourceExhausted {
+	if p.mayResend(a) && !told && a.Err.Code != weft.ResourceExhausted {
 		return Decision{Again: true, Free: true, Elsewhere: true, Why: "refused: once at once elsewhere"}
 	}
 	return p.byPolicy(a, "refused: again by policy")
 }
+
+// mayResend tells whether the call may still be sent again for free.
+func (p *Policy) mayResend(a *Attempt) bool { return !a.Resent && a.Number-a.Unsent <= p.attempts() }
 
 func (p *Policy) unknown(a *Attempt) Decision {
 	switch {
@@ -252,6 +257,10 @@ func (p *Policy) unknown(a *Attempt) Decision {
 		return Decision{Why: "no answer, and the caller of this caller retries"}
 	case !passing(a.Err) && a.Err.Code != weft.DataLoss:
 		return Decision{Why: "no answer, for a reason that every server shares"}
+	case a.Err.Code == weft.Unavailable && p.mayResend(a):
+		// The connection was lost, which is one event for all calls on it: it must not
+		// use up a budget that is made for single calls.
+		return Decision{Again: true, Free: true, Elsewhere: true, Why: "the connection was lost: once at once elsewhere"}
 	}
 	return p.byPolicy(a, "no answer: again by policy, the method being idempotent")
 }

@@ -38,6 +38,7 @@ func TestDecide(t *testing.T) {
 	lost := failure(weft.Unavailable, weft.OutcomeUnknown)
 	refused := failure(weft.Unavailable, weft.Refused)
 	unsent := failure(weft.Unavailable, weft.NotSent)
+	late := failure(weft.DeadlineExceeded, weft.OutcomeUnknown)
 	for _, test := range []struct {
 		name    string
 		policy  retry.Policy
@@ -56,6 +57,7 @@ func TestDecide(t *testing.T) {
 		{"not sent, at the bound", retry.Policy{}, retry.Attempt{Number: 24, Unsent: 24, Err: unsent, Left: retry.Forever}, no, 0},
 		{"not sent, nested", retry.Policy{}, retry.Attempt{Number: 1, Unsent: 1, Err: unsent, Upstream: 1}, free, 0},
 		{"not sent, one attempt allowed", retry.Policy{Attempts: 1}, retry.Attempt{Number: 1, Unsent: 1, Err: unsent}, free, 0},
+		{"forbidden by rules", retry.Policy{}, retry.Attempt{Number: 1, Unsent: 1, Err: because(failure(weft.Unavailable, weft.NotSent), retry.Forbidden)}, no, 0},
 		{"stopped by a breaker", retry.Policy{}, retry.Attempt{Number: 3, Unsent: 3, Err: because(failure(weft.Unavailable, weft.NotSent), retry.BreakerOpen)}, free, 0},
 		{"stopped by the breakers of all", retry.Policy{}, retry.Attempt{Number: 4, Unsent: 4, Err: because(failure(weft.Unavailable, weft.NotSent), retry.BreakerOpen)}, no, 0},
 		{"not sent within an attempt's time", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.DeadlineExceeded, weft.NotSent)}, free, 0},
@@ -77,11 +79,13 @@ func TestDecide(t *testing.T) {
 		{"too large to take", retry.Policy{}, retry.Attempt{Number: 1, Err: because(failure(weft.ResourceExhausted, weft.Refused), "METADATA_TOO_LARGE")}, no, 0},
 
 		{"lost", retry.Policy{}, retry.Attempt{Number: 1, Err: lost}, no, 0},
-		{"lost, idempotent", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true}, paid, 20 * ms},
-		{"lost twice", retry.Policy{}, retry.Attempt{Number: 2, Err: lost, Idempotent: true}, paid, 40 * ms},
-		{"lost three times", retry.Policy{}, retry.Attempt{Number: 3, Err: lost, Idempotent: true}, no, 0},
-		{"lost after two that were not sent", retry.Policy{}, retry.Attempt{Number: 3, Unsent: 2, Err: lost, Idempotent: true}, paid, 20 * ms},
-		{"lost after a free one", retry.Policy{}, retry.Attempt{Number: 3, Err: lost, Idempotent: true, Resent: true}, paid, 40 * ms},
+		{"lost, idempotent", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true}, resend, 0},
+		{"lost, one attempt allowed", retry.Policy{Attempts: 1}, retry.Attempt{Number: 1, Err: lost, Idempotent: true}, resend, 0},
+		{"lost twice", retry.Policy{}, retry.Attempt{Number: 2, Err: lost, Idempotent: true, Resent: true}, paid, 20 * ms},
+		{"lost three times", retry.Policy{}, retry.Attempt{Number: 3, Err: lost, Idempotent: true, Resent: true}, paid, 40 * ms},
+		{"lost four times", retry.Policy{}, retry.Attempt{Number: 4, Err: lost, Idempotent: true, Resent: true}, no, 0},
+		{"lost after two that were not sent", retry.Policy{}, retry.Attempt{Number: 3, Unsent: 2, Err: lost, Idempotent: true}, resend, 0},
+		{"lost after a refusal", retry.Policy{}, retry.Attempt{Number: 2, Err: lost, Idempotent: true, Resent: true}, paid, 20 * ms},
 		{"lost, nested", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true, Upstream: 2}, no, 0},
 		{"lost amid a stream", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true, Answered: true}, no, 0},
 		{"no answer in an attempt's time", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.DeadlineExceeded, weft.OutcomeUnknown), Idempotent: true}, paid, 20 * ms},
@@ -102,12 +106,12 @@ func TestDecide(t *testing.T) {
 		{"a policy without codes", retry.Policy{Codes: []weft.Code{}}, retry.Attempt{Number: 1, Err: failure(weft.Unavailable, weft.Executed), Idempotent: true}, no, 0},
 
 		{"the deadline has passed", retry.Policy{}, retry.Attempt{Number: 1, Err: unsent, Left: -1}, no, 0},
-		{"the deadline comes before the backoff ends", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true, Left: 20 * ms}, no, 0},
+		{"the deadline comes before the backoff ends", retry.Policy{}, retry.Attempt{Number: 1, Err: late, Idempotent: true, Left: 20 * ms}, no, 0},
 		{"the caller gave up before it was sent", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.Canceled, weft.NotSent), Idempotent: true}, no, 0},
 		{"the caller gave up", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.Canceled, weft.OutcomeUnknown), Idempotent: true}, no, 0},
-		{"no deadline", retry.Policy{}, retry.Attempt{Number: 1, Err: lost, Idempotent: true, Left: retry.Forever}, paid, 20 * ms},
-		{"a policy of its own", retry.Policy{Attempts: 9, Backoff: ms, MaxBackoff: 5 * ms}, retry.Attempt{Number: 8, Err: lost, Idempotent: true}, paid, 5 * ms},
-		{"a step beyond all bits", retry.Policy{Attempts: 200}, retry.Attempt{Number: 150, Err: lost, Idempotent: true, Left: retry.Forever}, paid, time.Second},
+		{"no deadline", retry.Policy{}, retry.Attempt{Number: 1, Err: late, Idempotent: true, Left: retry.Forever}, paid, 20 * ms},
+		{"a policy of its own", retry.Policy{Attempts: 9, Backoff: ms, MaxBackoff: 5 * ms}, retry.Attempt{Number: 8, Err: late, Idempotent: true}, paid, 5 * ms},
+		{"a step beyond all bits", retry.Policy{Attempts: 200}, retry.Attempt{Number: 150, Err: late, Idempotent: true, Left: retry.Forever}, paid, time.Second},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a := test.attempt
@@ -153,7 +157,7 @@ func TestDecideEnds(t *testing.T) {
 		switch outcome {
 		case weft.NotSent:
 			want = 24
-		case weft.Refused:
+		case weft.Refused, weft.OutcomeUnknown:
 			want = 4
 		}
 		if a.Number != want {

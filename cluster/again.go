@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/retry"
+)
+
+// failed decides what becomes of a call whose first attempt failed, and makes the
+// further ones.
+//
+//go:noinline
+func (x *call) failed(s *server, err error) (result error) {
+	rp := x.retries()
+	a := retry.Attempt{
+		Number:     x.made,
+		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
+		Upstream:   weft.AttemptFrom(x.ctx),
+	}
+	mayHaveRun := false // in an attempt before the last
+	defer func() {
+		if e, ok := asError(result); ok && mayHaveRun && (e.Outcome == weft.NotSent || e.Outcome == weft.Refused) {
+			// That is true of the last attempt, and not of the call.
+			whole := *e
+			whole.Outcome = weft.OutcomeUnknown
+			result = &whole
+		}
+	}()
+	onward := len(x.v.servers) // attempts to reach one more server
+	for x.p.failMode != Failfast {
+		e, ok := asError(err)
+		if !ok {
+			return err
+		}
+		a.Left = retry.Forever
+		if left, limited := x.until().left(); limited {
+			a.Left = left
+		}
+		unreachable := s != nil && e.Outcome == weft.NotSent && e.Code == weft.Unavailable && s.unreachable()
+		if unreachable && x.hopeless(s) {
+			if x.p.failMode == Failtry {
+				return err
+			}
+			return x.noServer()
+		}
+		if unreachable && onward > 0 && a.Left > 0 && x.ctx.Err() == nil && x.p.failMode != Failtry && x.untried(s) {
+			// That a server cannot be reached costs neither time nor an attempt.
+			onward--
+			s, err = x.next(s, true, a.Number)
+			continue
+		}
+		a.Err = e
+		a.Number++
+		if e.Outcome == weft.NotSent {
+			a.Unsent++
+		}
+		a.Random = rand.Uint64()
+		d := rp.Decide(a)
+		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == retry.BreakerOpen || unreachable && !x.reachable()) {
+			return x.noServer() // with what is known of each
+		}
+		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) {
+			return err
+		}
+		wake := func() bool { return false }
+		switch {
+		case unreachable && x.p.failMode == Failtry:
+			wake = func() bool { return !s.down.Load() }
+		case unreachable || s == nil:
+			wake = x.reachable
+		}
+		if !x.pause(x.graceAtMost(d.After), wake) {
+			return err
+		}
+		a.Resent = a.Resent || d.Free
+		mayHaveRun = mayHaveRun || e.Outcome == weft.OutcomeUnknown || e.Outcome == weft.Executed
+		s, err = x.next(s, d.Elsewhere, a.Number)
+	}
+	return err
+}
+
+// next makes one more attempt.
+func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
+	if last != nil {
+		x.pick.Tried.Add(last.stats)
+	}
+	same := (*server)(nil)
+	switch {
+	case x.p.failMode == Failtry && last != nil:
+		same = last
+	case !elsewhere:
+		x.pick.Tried = balance.Tried{}
+	}
+	x.refresh()
+	x.pick.Now, x.pick.Random = x.c.now(), rand.Uint64()
+	opts := append(x.opts[:len(x.opts):len(x.opts)], weft.WithAttempt(number))
+	if x.kind != streaming { // the timeout of a stream would be that of all its messages
+		opts = x.until().options(opts)
+	}
+	s := same
+	if s != nil && s.link.Load() == nil {
+		s = x.v.at(s.address) // it has left and come back meanwhile, or not
+	}
+	if s == nil {
+		if s = x.choose(); s == nil && x.pick.Tried.Len() > 0 {
+			// Every server was tried: once more from the beginning.
+			x.pick.Tried = balance.Tried{}
+			s = x.choose()
+		}
+		if s == nil {
+			return nil, x.noServer()
+		}
+	}
+	return s, x.send(s, x.ctx, x.reply, opts)
+}
+
+// hopeless tells whether every server that the call may go to was tried and cannot be
+// reached, so that it is of no use to wait: none of them may just be restarting.
+func (x *call) hopeless(last *server) bool {
+	if x.p.failMode == Failtry {
+		return last.hopeless(x.c.now())
+	}
+	x.refresh()
+	now, some := x.c.now(), false
+	for s := range x.servers {
+		if some = true; !s.hopeless(now) {
+			return false
+		}
+	}
+	return some
+}
+
+// untried tells whether there is a server, other than the last, that the call has not
+// tried and that is not known to be unreachable.
+func (x *call) untried(last *server) bool {
+	for s := range x.servers {
+		if s != last && !s.unreachable() && !x.pick.Tried.Has(s.stats) {
+			return true
+		}
+	}
+	return false
+}
+
+// reachable tells whether the call may go to a server that is not down.
+func (x *call) reachable() bool {
+	x.refresh()
+	for s := range x.servers {
+		if !s.down.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// graceAtMost shortens a pause so that it ends with the time in which a server may just
+// be restarting.
+func (x *call) graceAtMost(d time.Duration) time.Duration {
+	now := x.c.now()
+	for s := range x.servers {
+		if left := s.graceLeft(now); left > 0 {
+			d = min(d, left+time.Millisecond)
+		}
+	}
+	return d
+}
+
+// pause waits, but no longer than until wake reports true after a change of what is
+// known; false means that the call or the client has ended meanwhile.
+func (x *call) pause(d time.Duration, wake func() bool) bool {
+	if d <= 0 {
+		return x.ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		changed := x.m.service.nextChange()
+		if wake() {
+			return x.ctx.Err() == nil
+		}
+		select {
+		case <-timer.C:
+			return true
+		case <-changed:
+		case <-x.ctx.Done():
+			return false
+		case <-x.c.life.Done():
+			return false
+		}
+	}
+}
