@@ -58,6 +58,9 @@ func New(cfg *Config) (*Client, error) {
 		return nil, err
 	}
 	c.connection = c.cfg.connection()
+	if err := checkClient(c.connection); err != nil {
+		return nil, err
+	}
 	c.timeout = c.connection.Timeout
 	if c.timeout == 0 {
 		c.timeout = weft.DefaultTimeout

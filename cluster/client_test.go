@@ -2,15 +2,14 @@ package cluster_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
-	"github.com/weftrpc/weft/cluster/breaker"
-	"github.com/weftrpc/weft/cluster/health"
-	"github.com/weftrpc/weft/cluster/retry"
+	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/registry/memory"
 )
@@ -19,31 +18,78 @@ func TestConfigErrors(t *testing.T) {
 	reg, err := memory.New(nil)
 	must(t, err)
 	defer reg.Close()
+	no := false
 	for _, tt := range []struct {
 		name string
-		cfg  *cluster.Config
+		set  func(*cluster.Config)
 		want string
 	}{
-		{"nothing", nil, "no Registry"},
-		{"no registry", &cluster.Config{}, "registry/static"},
-		{"a fail mode", &cluster.Config{Registry: reg, FailMode: "failsafe"}, `fail mode "failsafe"`},
-		{"a fail mode of a method", &cluster.Config{Registry: reg, Methods: map[string]route.Method{"A.B": {FailMode: "x"}}}, "method A.B"},
-		{"retries", &cluster.Config{Registry: reg, Retry: retry.Policy{Attempts: -1}}, "ttempts"},
-		{"a budget", &cluster.Config{Registry: reg, Budget: retry.BudgetConfig{Ratio: -1}}, "atio"},
-		{"a breaker", &cluster.Config{Registry: reg, Breaker: breaker.Config{Ratio: -1}}, "atio"},
-		{"health", &cluster.Config{Registry: reg, Health: health.Config{Failures: -1}}, "ailures"},
+		{"no registry", func(c *cluster.Config) { c.Registry = nil }, "registry/static"},
+		{"a fail mode", func(c *cluster.Config) { c.FailMode = "failsafe" }, `fail mode "failsafe"`},
+		{"retries", func(c *cluster.Config) { c.Retry.Attempts = -1 }, "Attempts is -1"},
+		{"a backoff", func(c *cluster.Config) { c.Retry.Backoff = -1 }, "Backoff is -1ns"},
+		{"a budget", func(c *cluster.Config) { c.Budget.Ratio = -1 }, "Ratio is -1"},
+		{"a budget's floor", func(c *cluster.Config) { c.Budget.Floor = math.NaN() }, "Floor is NaN"},
+		{"a budget's time", func(c *cluster.Config) { c.Budget.TTL = -1 }, "TTL is -1ns"},
+		{"a breaker's window", func(c *cluster.Config) { c.Breaker.Window = -1 }, "Window is -1ns"},
+		{"a breaker's calls", func(c *cluster.Config) { c.Breaker.Calls = -1 }, "Calls is -1"},
+		{"a breaker's ratio", func(c *cluster.Config) { c.Breaker.Ratio = -1 }, "Ratio is -1"},
+		{"a breaker's row", func(c *cluster.Config) { c.Breaker.Consecutive = -1 }, "Consecutive is -1"},
+		{"a breaker's time", func(c *cluster.Config) { c.Breaker.Open = -1 }, "Open is -1ns"},
+		{"a breaker's longest time", func(c *cluster.Config) { c.Breaker.MaxOpen = -1 }, "MaxOpen is -1ns"},
+		{"health's failures", func(c *cluster.Config) { c.Health.Failures = -1 }, "Failures is -1"},
+		{"health's rate", func(c *cluster.Config) { c.Health.Rate = 2 }, "Rate is 2"},
+		{"health's stall", func(c *cluster.Config) { c.Health.Stall = -1 }, "Stall is -1ns"},
+		{"health's ejection", func(c *cluster.Config) { c.Health.Eject = -1 }, "Eject is -1ns"},
+		{"a balancer's bound", func(c *cluster.Config) { c.Balancer = balance.Bounded(-1, balance.Ring()) }, "Bounded: the factor is -1"},
+		{"a balancer's subset", func(c *cluster.Config) { c.Balancer = balance.SlowStart(0, balance.Subset(-5, "c", nil)) }, "Subset: the size is -5"},
+		{"a balancer's window", func(c *cluster.Config) { c.Balancer = balance.SlowStart(-1, nil) }, "SlowStart: the window is -1ns"},
+		{"a limit", func(c *cluster.Config) { c.Client = &weft.ClientConfig{Limits: weft.Limits{MaxMessage: -1}} }, "MaxMessage is -1"},
+		{"a limit in time", func(c *cluster.Config) { c.Client = &weft.ClientConfig{Limits: weft.Limits{PingTimeout: -1}} }, "PingTimeout is -1ns"},
+		{"connections", func(c *cluster.Config) { c.Client = &weft.ClientConfig{MaxConns: -1} }, "MaxConns is -1"},
+		{"a backoff of connections", func(c *cluster.Config) { c.Client = &weft.ClientConfig{Backoff: -1} }, "Backoff is -1ns"},
+		{"a hook that is none", func(c *cluster.Config) { c.Client = &weft.ClientConfig{Hooks: []any{1}} }, "hook"},
+		{"an interceptor that is nil", func(c *cluster.Config) { c.Client = &weft.ClientConfig{Interceptors: []weft.UnaryInterceptor{nil}} }, "interceptor"},
+		{"a method without a service", method("Mul", route.Method{}), `Methods["Mul"]: no method has this name`},
+		{"a service without a method", method("Arith.", route.Method{}), `Methods["Arith."]: no method has this name`},
+		{"a method of no service", method(".Mul", route.Method{}), `Methods[".Mul"]: no method has this name`},
+		{"every method", method("*", route.Method{}), `Methods["*"]: no method has this name`},
+		{"a pattern of services", method("*.Mul", route.Method{}), `Methods["*.Mul"]: no method has this name`},
+		{"a pattern of methods", method("Arith.M*", route.Method{}), `Methods["Arith.M*"]: no method has this name`},
+		{"a method's fail mode", method("A.B", route.Method{FailMode: "x"}), `Methods["A.B"]: fail_mode: "x"`},
+		{"a method's timeout", method("A.B", route.Method{Timeout: -1}), `Methods["A.B"]: timeout: -1ns`},
+		{"a method's attempts", method("A.*", route.Method{Attempts: -1}), `Methods["A.*"]: attempts: -1`},
+		{"a method's limit", method("A.B", route.Method{MaxInFlight: -1}), `max_in_flight: -1`},
+		{"a method's rate", method("A.B", route.Method{Rate: math.NaN()}), `rate: NaN`},
+		{"a hedge that may not be", method("A.B", route.Method{FailMode: "failbackup", Idempotent: &no}), `not to be idempotent`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := cluster.New(tt.cfg)
+			cfg := &cluster.Config{Registry: reg}
+			tt.set(cfg)
+			c, err := cluster.New(cfg)
 			if err == nil {
 				c.Close()
 				t.Fatal("New takes it")
 			}
-			if !strings.Contains(err.Error(), tt.want) {
+			if !strings.Contains(err.Error(), tt.want) || weft.CodeOf(err) != weft.InvalidArgument {
 				t.Errorf("New says %q, want something about %q", err, tt.want)
 			}
 		})
 	}
+	if _, err := cluster.New(nil); err == nil {
+		t.Error("New takes no configuration at all")
+	}
+	c, err := cluster.New(&cluster.Config{
+		Registry: reg, IdleTimeout: -1, RestartGrace: -1, Client: &weft.ClientConfig{Timeout: -1},
+		Methods: map[string]route.Method{"pkg.Arith.Mul": {Timeout: time.Second}, "pkg.Arith.*": {}},
+	})
+	must(t, err)
+	must(t, c.Close())
+}
+
+// method sets one entry of Methods.
+func method(name string, m route.Method) func(*cluster.Config) {
+	return func(c *cluster.Config) { c.Methods = map[string]route.Method{name: m} }
 }
 
 func TestMethodNames(t *testing.T) {

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -111,6 +113,9 @@ func (c *Config) resolve() error {
 	if c.Balancer == nil {
 		c.Balancer = balance.SlowStart(DefaultSlowStart, balance.P2C())
 	}
+	if err := balance.Check(c.Balancer); err != nil {
+		return weft.Errorf(weft.InvalidArgument, "cluster: Balancer: %w", err)
+	}
 	if c.FailMode == "" {
 		c.FailMode = Failover
 	}
@@ -118,12 +123,9 @@ func (c *Config) resolve() error {
 		return err
 	}
 	c.Methods = maps.Clone(c.Methods)
-	for name, m := range c.Methods {
-		if m.FailMode == "" {
-			continue
-		}
-		if err := FailMode(m.FailMode).check(); err != nil {
-			return weft.Errorf(weft.InvalidArgument, "cluster: method %s: %w", name, err)
+	for _, name := range slices.Sorted(maps.Keys(c.Methods)) {
+		if err := checkMethod(name, c.Methods[name]); err != nil {
+			return weft.Errorf(weft.InvalidArgument, "cluster: Methods[%q]: %w", name, err)
 		}
 	}
 	if c.IdleTimeout == 0 {
@@ -136,6 +138,32 @@ func (c *Config) resolve() error {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
 	return nil
+}
+
+// checkMethod tells what is wrong with an entry of Methods.
+func checkMethod(name string, m route.Method) error {
+	dot := strings.LastIndexByte(name, '.')
+	switch {
+	case dot <= 0 || dot == len(name)-1:
+		return fmt.Errorf("no method has this name: write \"Service.Method\", or \"Service.*\" for all of a service")
+	case strings.Contains(name[:dot], "*") || strings.Contains(name[dot+1:], "*") && name[dot+1:] != "*":
+		return fmt.Errorf("no method has this name: a * stands for all methods of a service, \"Service.*\"; rules in the registry have patterns")
+	}
+	return m.Check()
+}
+
+// checkClient tells what is wrong with the configuration of the connections, before any
+// of them is made.
+func checkClient(cfg weft.ClientConfig) error {
+	scheme := "tcp"
+	if len(cfg.Transports) > 0 && cfg.Transports[0] != nil {
+		scheme = cfg.Transports[0].Scheme()
+	}
+	c, err := weft.Dial(context.Background(), scheme+"://localhost:0", &cfg) // it is lazy, and so does nothing
+	if err != nil {
+		return weft.Errorf(weft.InvalidArgument, "cluster: Client: %w", err)
+	}
+	return c.Close()
 }
 
 func (m FailMode) check() error {

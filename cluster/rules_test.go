@@ -109,6 +109,29 @@ func TestRules(t *testing.T) {
 					t.Errorf("%d calls went through in five seconds, want ten a second", good)
 				}
 			}},
+		{"a rate, and calls to all servers", `{"methods":{"Who":{"rate":2,"max_in_flight":1}}}`,
+			func(t *testing.T, f *fleet, c *cluster.Client) {
+				fans := map[string]func() error{
+					"Broadcast": func() error { _, err := cluster.Broadcast[Reply](t.Context(), c, "Who.Who", &Args{}); return err },
+					"Inform":    func() error { _, err := cluster.Inform[Reply](t.Context(), c, "Who.Who", &Args{}); return err },
+					"Fork":      func() error { _, err := cluster.Fork[Reply](t.Context(), c, "Who.Who", &Args{}); return err },
+				}
+				for name, fan := range fans {
+					time.Sleep(2 * time.Second)
+					if err := fan(); err != nil { // one call, however many servers it goes to
+						t.Errorf("%s: %v", name, err)
+					}
+					wantError(t, fan(), weft.ResourceExhausted, weft.NotSent, "2 a second")
+				}
+				time.Sleep(2 * time.Second)
+				for _, n := range f.servers {
+					n.slow(time.Second)
+				}
+				first := timed(fans["Inform"])
+				time.Sleep(900 * time.Millisecond)
+				wantError(t, fans["Inform"](), weft.ResourceExhausted, weft.NotSent, "in flight: 1")
+				must(t, (<-first).err)
+			}},
 		{"a rate that was a mistake", `{"methods":{"Who":{"rate":0.01}}}`,
 			func(t *testing.T, f *fleet, c *cluster.Client) {
 				who(t, t.Context(), c)

@@ -1,6 +1,7 @@
 package route
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -176,22 +177,39 @@ func (c *checker) methodName(path, name string) {
 }
 
 func (c *checker) method(path string, m Method) {
+	if field, err := m.check(); err != nil {
+		c.wrong(path+"."+field, "%v", err)
+	}
+}
+
+// Check tells what is wrong with the settings of a method.
+func (m Method) Check() error {
+	field, err := m.check()
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	return nil
+}
+
+// check tells which field is wrong, and how.
+func (m Method) check() (field string, err error) {
 	switch {
 	case m.Timeout < 0 || m.Timeout > maxTimeout:
-		c.wrong(path+".timeout", "%v is not a time up to %v", m.Timeout, maxTimeout)
+		return "timeout", fmt.Errorf("%v is not a time up to %v", m.Timeout, maxTimeout)
 	case m.Attempts < 0 || m.Attempts > maxAttempts:
-		c.wrong(path+".attempts", "%d is not a number from 1 to %d: it counts the first attempt too", m.Attempts, maxAttempts)
+		return "attempts", fmt.Errorf("%d is not a number from 1 to %d: it counts the first attempt too", m.Attempts, maxAttempts)
 	case m.MaxInFlight < 0 || m.MaxInFlight > maxRate:
-		c.wrong(path+".max_in_flight", "%d is not a number from 1 to %d", m.MaxInFlight, maxRate)
+		return "max_in_flight", fmt.Errorf("%d is not a number from 1 to %d", m.MaxInFlight, maxRate)
 	case !(m.Rate >= 0 && m.Rate <= maxRate):
-		c.wrong(path+".rate", "%v is not a number above 0 and up to %d", m.Rate, maxRate)
+		return "rate", fmt.Errorf("%v is not a number above 0 and up to %d", m.Rate, maxRate)
 	}
 	switch m.FailMode {
 	case "", "failfast", "failover", "failtry", "failbackup":
 	default:
-		c.wrong(path+".fail_mode", "%q is no fail mode: it is failfast, failover, failtry or failbackup", shorten(m.FailMode))
+		return "fail_mode", fmt.Errorf("%q is no fail mode: it is failfast, failover, failtry or failbackup", shorten(m.FailMode))
 	}
 	if m.FailMode == "failbackup" && m.Idempotent != nil && !*m.Idempotent {
-		c.wrong(path+".fail_mode", "failbackup makes a call twice, and the method is said not to be idempotent: choose another")
+		return "fail_mode", errors.New("failbackup makes a call twice, and the method is said not to be idempotent: choose another")
 	}
+	return "", nil
 }
