@@ -4,12 +4,14 @@ import "github.com/weftrpc/weft/internal/wire"
 
 // The reasons that weft itself gives in Error.Reason. Handlers have their own.
 const (
+	ReasonBreakerOpen      = wire.ReasonBreakerOpen      // a circuit breaker of the client did not let the attempt through
 	ReasonClosed           = wire.ReasonClosed           // the connection was closed while the call was open
 	ReasonClientLimit      = wire.ReasonClientLimit      // a limit that rules set for the calls of a client
 	ReasonDecode           = wire.ReasonDecode           // a message is not one of its codec and type
 	ReasonDecompress       = wire.ReasonDecompress       // a message cannot be decompressed
 	ReasonDraining         = wire.ReasonDraining         // the peer shuts down and takes no more calls
 	ReasonEncode           = wire.ReasonEncode           // a message cannot be encoded
+	ReasonForbidden        = wire.ReasonForbidden        // rules let the call go to no server
 	ReasonHandshake        = wire.ReasonHandshake        // the handshake of a connection failed
 	ReasonMessageTooLarge  = wire.ReasonMessageTooLarge  // Limits.MaxMessage of the receiver
 	ReasonMetadataTooLarge = wire.ReasonMetadataTooLarge // Limits.MaxMetadata of the receiver

@@ -59,7 +59,7 @@ func (x *call) failed(s *server, err error) (result error) {
 		}
 		a.Random = rand.Uint64()
 		d := rp.Decide(a)
-		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == retry.BreakerOpen || unreachable && !x.reachable()) {
+		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each
 		}
 		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) {

@@ -260,7 +260,7 @@ func TestNestedCallsDoNotMultiply(t *testing.T) {
 		for range 50 {
 			who(t, t.Context(), inner)
 		}
-		front := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{f.net}})
+		front := weft.NewServer(&weft.ServerConfig{Logger: silent(), Transports: []transport.Transport{f.net}})
 		must(t, weft.Handle(front, "Front.Ask", func(ctx context.Context, a *Args) (*Reply, error) {
 			return weft.Invoke[Reply](cluster.WithIdempotent(ctx), inner, "Who.Who", a)
 		}))
@@ -268,7 +268,7 @@ func TestNestedCallsDoNotMultiply(t *testing.T) {
 		must(t, err)
 		go front.Serve(l) // this goroutine ends with the server
 		defer front.Close()
-		c, err := weft.Dial(t.Context(), "mem://front", &weft.ClientConfig{Transports: []transport.Transport{f.net}})
+		c, err := weft.Dial(t.Context(), "mem://front", &weft.ClientConfig{Logger: silent(), Transports: []transport.Transport{f.net}})
 		must(t, err)
 		defer c.Close()
 		for _, n := range f.servers {

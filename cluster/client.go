@@ -102,8 +102,8 @@ func (c *Client) kick() {
 }
 
 // retire closes the client of a server when its calls and streams have ended, however
-// long they last: that the server has left the list, or was idle but for a stream, is no
-// reason to cut them off. A connection that has died ends them by itself.
+// long they last: they are not cut off because the server has left the list, or was idle
+// but for a stream. They end with a connection that has died.
 func (c *Client) retire(client *weft.Client) {
 	ended := make(chan struct{})
 	c.retiring.Store(client, ended)
@@ -117,7 +117,8 @@ func (c *Client) retire(client *weft.Client) {
 	}()
 }
 
-// Close ends the client at once. Open calls fail with Canceled.
+// Close ends the client at once. Open calls fail with Canceled, and errors.Is finds
+// weft.ErrClientClosed in their errors.
 func (c *Client) Close() error {
 	services, servers := c.shut()
 	c.stop() // before, so that no watch begins behind
@@ -134,8 +135,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Shutdown lets the open calls end and closes the client. New calls fail with
-// Canceled. When ctx ends first it closes at once and returns an error.
+// Shutdown lets the open calls end and closes the client. New calls fail as
+// after Close. When ctx ends first it closes at once and returns an error.
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, servers := c.shut()
 	errs := make([]error, len(servers))
@@ -177,5 +178,5 @@ func (c *Client) shut() (services []*service, servers []*server) {
 }
 
 func closedError(method string) error {
-	return &weft.Error{Code: weft.Canceled, Outcome: weft.NotSent, Method: method, Message: "the client is closed"}
+	return &weft.Error{Code: weft.Canceled, Outcome: weft.NotSent, Reason: weft.ReasonClosed, Method: method, Message: "the client is closed"}
 }

@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -190,6 +191,11 @@ func TestClose(t *testing.T) {
 		}
 		wantError(t, c.Call(t.Context(), "Who.Who", &Args{}, nil), weft.Canceled, weft.NotSent, "closed")
 		wantError(t, c.Call(t.Context(), "New.Method", &Args{}, nil), weft.Canceled, weft.NotSent, "closed")
+		for name, call := range ways(t, c) {
+			if err := call(); !errors.Is(err, weft.ErrClientClosed) {
+				t.Errorf("%s with a closed client ended with %v", name, err)
+			}
+		}
 
 		c = f.client(nil)
 		go func() {
@@ -198,7 +204,7 @@ func TestClose(t *testing.T) {
 		}()
 		time.Sleep(100 * time.Millisecond)
 		must(t, c.Close())
-		if err := <-ended; weft.CodeOf(err) != weft.Canceled {
+		if err := <-ended; weft.CodeOf(err) != weft.Canceled || !errors.Is(err, weft.ErrClientClosed) {
 			t.Errorf("a call that was open when the client was closed ended with %v", err)
 		}
 	})

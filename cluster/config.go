@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/cluster/health"
 	"github.com/weftrpc/weft/cluster/retry"
 	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -101,7 +102,9 @@ type Config struct {
 	RestartGrace time.Duration
 
 	// Logger gets what an operator should know: servers that come, go, fail and recover,
-	// and rules that cannot be used. nil: nothing is logged.
+	// and rules that cannot be used. The connections have it too, unless Client has one.
+	// nil: warnings and errors go to slog.Default(); slog.New(slog.DiscardHandler)
+	// silences it.
 	Logger *slog.Logger
 }
 
@@ -134,9 +137,7 @@ func (c *Config) resolve() error {
 	if c.RestartGrace == 0 {
 		c.RestartGrace = DefaultRestartGrace
 	}
-	if c.Logger == nil {
-		c.Logger = slog.New(slog.DiscardHandler)
-	}
+	c.Logger = logger.OrDefault(c.Logger)
 	return nil
 }
 

@@ -212,10 +212,10 @@ const mostNamed = 16
 // instance and why it is left out.
 func (x *call) noServer() error {
 	var b strings.Builder
-	snapshot, reason := x.v.snapshot, NoServer
+	snapshot, reason := x.v.snapshot, weft.ReasonNoServer
 	forbidden := x.forbidden()
 	if forbidden != "" {
-		reason = ForbiddenByRules
+		reason = weft.ReasonForbidden
 	}
 	switch n := len(snapshot.Instances); {
 	case forbidden != "":

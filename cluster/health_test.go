@@ -216,6 +216,41 @@ func recovers(f func()) (p any) {
 	return nil
 }
 
+// Pings of an ejected server pass by interceptors and credentials.
+func TestPingIsNoCall(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		var strange atomic.Int64 // calls of methods that the test does not call
+		see := func(method string) {
+			if method != "Who.Who" {
+				strange.Add(1)
+			}
+		}
+		c := f.client(func(cfg *cluster.Config) {
+			cfg.Client.Interceptors = []weft.UnaryInterceptor{func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+				see(info.Method)
+				return next(ctx, info, req)
+			}}
+			cfg.Client.Credential = func(_ context.Context, method string) (weft.Credential, error) {
+				see(method)
+				return weft.Credential{Scheme: "Bearer", Token: "t"}, nil
+			}
+		})
+		for _, n := range f.servers {
+			n.slow(20 * time.Millisecond)
+		}
+		shares(t, c, 30)
+		var made atomic.Int64
+		load(t, c, 16, 0, &made, func(error) {}, func() {
+			f.servers["a"].slow(time.Hour)
+			time.Sleep(8 * time.Second)
+		})
+		if n := strange.Load(); n != 0 {
+			t.Errorf("the client made %d calls of its own", n)
+		}
+	})
+}
+
 // What goes wrong on the client's side, or is refused for the sake of the call, says
 // nothing about servers.
 func TestRefusalsAreNoFall(t *testing.T) {

@@ -62,5 +62,5 @@ func (l *limits) turn(rate float64, now time.Duration) bool {
 }
 
 func refused(method, why string) error {
-	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Method: method, Reason: ClientLimit, Message: why}
+	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Method: method, Reason: weft.ReasonClientLimit, Message: why}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -105,10 +106,10 @@ func newFleet(t *testing.T, names ...string) *fleet {
 // add starts a server that registers itself.
 func (f *fleet) add(name string, i weft.Instance) *node {
 	f.t.Helper()
-	reg, err := f.store.Registry(nil)
+	reg, err := f.store.Registry(&registry.Config{Logger: silent()})
 	must(f.t, err)
 	n := &node{name: name, reg: reg}
-	n.srv = weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: i, Transports: []transport.Transport{f.net}})
+	n.srv = weft.NewServer(&weft.ServerConfig{Logger: silent(), Registry: reg, Instance: i, Transports: []transport.Transport{f.net}})
 	must(f.t, n.srv.RegisterName("Who", n))
 	l, err := n.srv.Listen(f.t.Context(), "mem://"+name)
 	must(f.t, err)
@@ -127,9 +128,9 @@ func (f *fleet) add(name string, i weft.Instance) *node {
 // client makes a client of the fleet; configure may be nil.
 func (f *fleet) client(configure func(*cluster.Config)) *cluster.Client {
 	f.t.Helper()
-	reg, err := f.store.Registry(nil)
+	reg, err := f.store.Registry(&registry.Config{Logger: silent()})
 	must(f.t, err)
-	cfg := cluster.Config{Registry: reg, Client: &weft.ClientConfig{Transports: []transport.Transport{f.net}}}
+	cfg := cluster.Config{Logger: silent(), Registry: reg, Client: &weft.ClientConfig{Transports: []transport.Transport{f.net}}}
 	if configure != nil {
 		configure(&cfg)
 	}
@@ -176,6 +177,9 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
+
+// silent drops what is logged.
+func silent() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func must(t testing.TB, err error) {
 	t.Helper()

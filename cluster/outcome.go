@@ -8,19 +8,6 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
-	"github.com/weftrpc/weft/cluster/retry"
-)
-
-// draining is the reason of a refusal by a server that shuts down. Others refuse for the
-// sake of the call.
-const draining = "DRAINING"
-
-// The reasons, in weft.Error.Reason, of calls that fail before anything was sent.
-const (
-	NoServer         = "NO_SERVER"       // no server is known, or none can be reached
-	ForbiddenByRules = retry.Forbidden   // the rules let the call go to no server
-	BreakerOpen      = retry.BreakerOpen // the breaker of the method is open on the server that the call asked
-	ClientLimit      = "CLIENT_LIMIT"    // a limit that rules or Config.Methods set is reached
 )
 
 // verdict is what the failure of an attempt says of its server.
@@ -57,7 +44,7 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 		switch e.Code {
 		case weft.Unavailable:
 			v.balance = balance.Failed
-			if e.Reason == draining {
+			if e.Reason == weft.ReasonDraining {
 				v.gone = "it takes no more calls: " + e.Message
 			}
 		case weft.ResourceExhausted, weft.DeadlineExceeded:
@@ -84,7 +71,7 @@ func asError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](
 // breakerOpen is the failure of an attempt that the breaker of the method did not let
 // through.
 func breakerOpen(method, peer string) error {
-	return notSent(method, peer, "the breaker of the method is open on this server").WithReason(retry.BreakerOpen)
+	return notSent(method, peer, "the breaker of the method is open on this server").WithReason(weft.ReasonBreakerOpen)
 }
 
 // notSent is the failure of an attempt that was not made.

@@ -24,7 +24,7 @@ func (f *fleet) listed(names ...string) {
 // serve starts a server that does not register itself.
 func (f *fleet) serve(name string) *weft.Server {
 	f.t.Helper()
-	srv := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{f.net}})
+	srv := weft.NewServer(&weft.ServerConfig{Logger: silent(), Transports: []transport.Transport{f.net}})
 	must(f.t, srv.RegisterName("Who", &node{name: name}))
 	l, err := srv.Listen(f.t.Context(), "mem://"+name)
 	must(f.t, err)
@@ -92,7 +92,7 @@ func TestAllRefuse(t *testing.T) {
 								t.Errorf("the error does not say why %s cannot be reached: %v", name, err)
 							}
 						}
-						if e, _ := errors.AsType[*weft.Error](err); e.Reason != cluster.NoServer {
+						if e, _ := errors.AsType[*weft.Error](err); e.Reason != weft.ReasonNoServer {
 							t.Errorf("the reason is %q", e.Reason)
 						}
 					}

@@ -222,7 +222,7 @@ func TestForbiddenByRules(t *testing.T) {
 							t.Fatalf("%s took %v", what, took)
 						}
 						wantError(t, err, weft.Unavailable, weft.NotSent, tt.want...)
-						if e := err.(*weft.Error); e.Reason != cluster.ForbiddenByRules {
+						if e := err.(*weft.Error); e.Reason != weft.ReasonForbidden {
 							t.Errorf("%s: the reason is %q", what, e.Reason)
 						}
 					}

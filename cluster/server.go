@@ -11,7 +11,6 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
-	"github.com/weftrpc/weft/codec/raw"
 )
 
 // server is one server, by its address, for all services that it has: its
@@ -190,9 +189,8 @@ func (s *server) prospect() int {
 // pingTimeout is how long an ejected server may take to answer a ping.
 const pingTimeout = time.Second
 
-// ping asks an ejected server whether it is there at all. The method does not exist;
-// to be told so, or anything else, is an answer. Without one, no call of a user is
-// spent on it as a probe.
+// ping asks an ejected server whether it answers at all. If it does not, no call of the
+// application is spent on it as a probe.
 func (s *server) ping() {
 	defer s.c.wg.Done()
 	defer s.pinging.Store(false)
@@ -202,17 +200,14 @@ func (s *server) ping() {
 	}
 	ctx, cancel := context.WithTimeout(s.c.life, pingTimeout)
 	defer cancel()
-	err := l.client.Call(ctx, "Weft.Ping", &[]byte{}, nil, weft.WithCodec(raw.New()))
-	e, failed := asError(err)
-	if failed {
-		s.follow(l, judge(ctx, err, l.client.Peer() != nil))
-	}
-	alive := !failed || e.Outcome == weft.Refused || e.Outcome == weft.Executed
-	s.alive.Store(alive)
-	if alive {
+	err := l.client.Ping(ctx)
+	s.alive.Store(err == nil)
+	if err == nil {
 		s.health.Answered(s.c.now())
+		return
 	}
-	if !alive && e.Code == weft.DeadlineExceeded && l.conns.Load() > 0 && s.c.life.Err() == nil {
+	s.follow(l, judge(ctx, err, l.client.Peer() != nil))
+	if weft.CodeOf(err) == weft.DeadlineExceeded && l.conns.Load() > 0 && s.c.life.Err() == nil {
 		s.cut(l)
 	}
 }

@@ -51,16 +51,6 @@ const (
 	patience = 8
 )
 
-// BreakerOpen is the [weft.Error.Reason] of an attempt that a circuit breaker did not
-// let through. Another server is tried at once; when none is left the call fails, since
-// a breaker is there so that callers need not wait for what is broken.
-const BreakerOpen = "BREAKER_OPEN"
-
-// Forbidden is the [weft.Error.Reason] of a call that the rules of its service let go to
-// no server. Such a call fails at once: rules change when an operator changes them, so
-// waiting does not help.
-const Forbidden = "FORBIDDEN_BY_RULES"
-
 // Forever is the [Attempt.Left] of a call without a deadline.
 const Forever = time.Duration(math.MaxInt64)
 
@@ -214,7 +204,8 @@ func (p *Policy) notSent(a *Attempt) Decision {
 		unsent = a.Number
 	}
 	switch {
-	case a.Err.Reason == Forbidden:
+	case a.Err.Reason == weft.ReasonForbidden:
+		// Rules change when an operator changes them, so waiting does not help.
 		return Decision{Why: "not sent: the rules forbid it"}
 	case !passing(a.Err):
 		return Decision{Why: "not sent, for a reason that every server shares"}
@@ -222,7 +213,8 @@ func (p *Policy) notSent(a *Attempt) Decision {
 		return Decision{Why: "not sent, too often"}
 	case unsent <= prompt:
 		return Decision{Again: true, Elsewhere: true, Why: "not sent: at once elsewhere"}
-	case a.Err.Reason == BreakerOpen:
+	case a.Err.Reason == weft.ReasonBreakerOpen:
+		// Breakers are there so that callers need not wait for what is broken.
 		return Decision{Why: "not sent: the breakers of the servers are open"}
 	}
 	// By now no server may be left that the call has not tried.

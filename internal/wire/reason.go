@@ -2,12 +2,14 @@ package wire
 
 // The reasons that weft itself gives for a call that failed.
 const (
+	ReasonBreakerOpen      = "BREAKER_OPEN"
 	ReasonClosed           = "CLOSED"
 	ReasonClientLimit      = "CLIENT_LIMIT"
 	ReasonDecode           = "DECODE"
 	ReasonDecompress       = "DECOMPRESS"
 	ReasonDraining         = "DRAINING"
 	ReasonEncode           = "ENCODE"
+	ReasonForbidden        = "FORBIDDEN_BY_RULES"
 	ReasonHandshake        = "HANDSHAKE"
 	ReasonMessageTooLarge  = "MESSAGE_TOO_LARGE"
 	ReasonMetadataTooLarge = "METADATA_TOO_LARGE"
