@@ -174,6 +174,48 @@ func TestExplain(t *testing.T) {
 	})
 }
 
+// Under a split the explanation tells a fallback from a first choice, and says by which
+// key and which rules.
+func TestExplainSplit(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.add("a", weft.Instance{Version: "1"})
+		f.add("b", weft.Instance{Version: "1"})
+		f.add("c", weft.Instance{Version: "2"})
+		c := f.client(func(cfg *cluster.Config) { cfg.Balancer = balance.Ring() })
+		who(t, t.Context(), c)
+		f.rules(`{"version":7,"routes":[{"name":"canary","when":{"metadata":[{"key":"user","in":["ann"]}]},"to":[{"percent":100,"match":{"version":"2"}},{"percent":0,"match":{"version":"1"}}]}]}`)
+		ctx := weft.WithMetadata(cluster.WithKey(t.Context(), "cart 12"), "user", "ann")
+		check := func(pick string, isFallback bool, parts ...string) {
+			t.Helper()
+			x := c.Explain(ctx, "Who.Who", nil)
+			if pick != "" && x.Pick != pick || x.Fallback != isFallback || x.RulesVersion != 7 || x.Key != "cart 12" {
+				t.Errorf("pick %s, fallback %v, version %d, key %q", x.Pick, x.Fallback, x.RulesVersion, x.Key)
+			}
+			for _, k := range x.Candidates {
+				if k.Fallback != (k.Instance.Version == "1") {
+					t.Errorf("%s is a fallback: %v", k.Instance.ID, k.Fallback)
+				}
+			}
+			for _, part := range append(parts, "rules of version 7", `key "cart 12"`, `a fallback, when no instance of "canary: version=2" can be reached: it may get the call`) {
+				if !strings.Contains(x.String(), part) {
+					t.Errorf("the explanation lacks %q:\n%v", part, x)
+				}
+			}
+		}
+		check("mem://c", false, "would go to mem://c\n")
+		f.servers["c"].reg.Close() // so that it stays in the list
+		must(t, f.store.Driver().Put(t.Context(), weft.Instance{Service: "Who", ID: "mem://c", Address: "mem://c", Version: "2"}, time.Hour))
+		time.Sleep(time.Second)
+		if name := who(t, ctx, c); name != "c" {
+			t.Errorf("%s answered", name)
+		}
+		f.servers["c"].srv.Close()
+		time.Sleep(time.Second)
+		check("", true, ", a fallback: none of the instances that the rules chose first can be reached")
+	})
+}
+
 func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, "a")

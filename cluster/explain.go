@@ -28,9 +28,15 @@ type Explanation struct {
 	Timeout    time.Duration // of a call whose context has no deadline; 0: none
 	Attempts   int           // 0: as the retry policy says
 	Idempotent bool
+	// Key is that by which consistent hashes pick and rules split calls that name no other;
+	// "": the call has none.
+	Key string
 
 	// Routes is what the rules make of the call; nil: there are no rules.
 	Routes *route.Explanation
+	// RulesVersion is the number of the rules in force; 0: there are none, or they have no
+	// number.
+	RulesVersion int
 	// Rules is why the newest rules are not used; nil: they are.
 	Rules error
 	// Candidates is every instance that is known, in the order of their IDs.
@@ -40,13 +46,17 @@ type Explanation struct {
 	// Pick is the ID of the instance that the call would go to; "" when there is
 	// none, and Err says why.
 	Pick string
-	Err  error
+	// Fallback says that Pick is not of the servers that the rules chose first, because
+	// none of those can be reached.
+	Fallback bool
+	Err      error
 }
 
 // Candidate is one instance in an Explanation.
 type Candidate struct {
 	Instance  weft.Instance
 	Eligible  bool   // it may get the call
+	Fallback  bool   // but only when none can be reached of those that the rules chose first
 	Why       string // it may, or not, or only as the last resort
 	Weight    int
 	Connected bool
@@ -82,7 +92,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	if e.Timeout = p.timeout; e.Timeout == 0 {
 		e.Timeout = max(c.timeout, 0)
 	}
-	e.Rules = m.service.rules.Status().Err
+	e.Rules, e.RulesVersion, e.Key = m.service.rules.Status().Err, v.rules.Version(), x.pick.Key
 	if v.rules != nil {
 		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.side})
 		x.route()
@@ -96,6 +106,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	for i, server := range v.servers {
 		if server == s {
 			e.Pick = v.instances[i].ID
+			e.Fallback = x.choices()[i] == fallback
 			break
 		}
 	}
@@ -107,7 +118,7 @@ func (x *call) candidates() []Candidate {
 	for _, r := range x.c.panel.Reports(x.pick.Now) {
 		reports[r.Name] = r
 	}
-	inside := x.inside()
+	choices := x.choices()
 	kept := make(map[string]bool)
 	for _, id := range x.v.snapshot.Kept {
 		kept[id] = true
@@ -123,7 +134,10 @@ func (x *call) candidates() []Candidate {
 		k := Candidate{
 			Instance: i, Weight: effect.Weight, Connected: s.connected(), InFlight: s.stats.InFlight(), Latency: s.stats.Latency(),
 		}
-		k.Eligible, k.Why = x.eligible(s, effect, reports[s.address], inside[n])
+		k.Eligible, k.Why = x.eligible(s, effect, reports[s.address], choices[n] != excluded)
+		if k.Fallback = k.Eligible && choices[n] == fallback; k.Fallback {
+			k.Why = fmt.Sprintf("a fallback, when no instance of %q can be reached: %s", x.v.plan.Subsets[x.target.subset].Name, k.Why)
+		}
 		if kept[i.ID] {
 			k.Why += "; the registry no longer lists it and is not believed yet"
 		}
@@ -133,18 +147,29 @@ func (x *call) candidates() []Candidate {
 	return out
 }
 
-// inside tells of each instance whether the rules let the call go to it.
-func (x *call) inside() []bool {
-	in := make([]bool, len(x.v.instances))
-	for _, subset := range []int{x.target.subset, x.target.otherwise} {
-		if subset < 0 {
-			continue
-		}
-		for _, i := range x.v.sets[subset].index {
-			in[i] = true
+// choice is what the rules make of an instance for a call.
+type choice uint8
+
+const (
+	excluded choice = iota
+	fallback
+	preferred
+)
+
+// choices tells of each instance whether the rules let the call go to it, and when.
+func (x *call) choices() []choice {
+	out := make([]choice, len(x.v.instances))
+	if x.target.otherwise >= 0 {
+		for _, i := range x.v.sets[x.target.otherwise].index {
+			out[i] = fallback
 		}
 	}
-	return in
+	if x.target.subset >= 0 {
+		for _, i := range x.v.sets[x.target.subset].index {
+			out[i] = preferred
+		}
+	}
+	return out
 }
 
 // eligible says whether a server may get the call, and why.
@@ -277,13 +302,16 @@ func (x *call) serverOf(id string) *server {
 	return nil
 }
 
-// String is the explanation for people, a line for each instance.
+// String is the explanation as text, a line for each instance.
 func (e *Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s", e.Method)
 	switch {
 	case e.Pick != "":
 		fmt.Fprintf(&b, " would go to %s", e.Pick)
+		if e.Fallback {
+			b.WriteString(", a fallback: none of the instances that the rules chose first can be reached")
+		}
 	case e.Err != nil:
 		fmt.Fprintf(&b, " would fail: %v", e.Err)
 	}
@@ -293,6 +321,12 @@ func (e *Explanation) String() string {
 			fmt.Fprintf(&b, "; it does not answer: %v", e.Registry)
 		}
 		fmt.Fprintf(&b, "\nfail mode %s, timeout %v, idempotent %v\n", e.FailMode, e.Timeout, e.Idempotent)
+	}
+	if e.Key != "" {
+		fmt.Fprintf(&b, "key %q\n", e.Key)
+	}
+	if e.RulesVersion > 0 {
+		fmt.Fprintf(&b, "rules of version %d\n", e.RulesVersion)
 	}
 	if e.Routes != nil {
 		fmt.Fprintf(&b, "%v\n", e.Routes)

@@ -36,6 +36,7 @@ import (
 // Rules are the rules of one service, ready for use. A nil *Rules is no rules:
 // every call may go to every instance.
 type Rules struct {
+	version   int
 	text      []byte // as Encode gives it
 	instances []instanceRule
 	routes    []route
@@ -82,7 +83,7 @@ func compile(v *Revision) (*Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Rules{text: text, methods: compileMethods(v.Methods)}
+	r := &Rules{text: text, version: v.Version, methods: compileMethods(v.Methods)}
 	for i, rule := range v.Instances {
 		r.instances = append(r.instances, instanceRule{instanceRuleName(rule.Name, i), newMatcher(&rule.Match), rule.Weight, rule.State})
 	}
@@ -130,6 +131,14 @@ func (r *Rules) Encode() []byte {
 		return []byte("{}\n")
 	}
 	return append([]byte(nil), r.text...)
+}
+
+// Version is the number of the revision, 0 if it has none.
+func (r *Rules) Version() int {
+	if r == nil {
+		return 0
+	}
+	return r.version
 }
 
 // Revision returns the rules as they are written. It is the caller's own copy: to
