@@ -21,32 +21,44 @@ type MethodStats struct {
 // Latency is a distribution of durations. A client records every call; a server records
 // those that run on workers and one in sixteen of the short ones that do not.
 type Latency struct {
-	Count   uint64        // durations that were recorded
-	Sum     time.Duration // of these, within the width of the histogram's buckets
-	summary *stats.Summary
+	Count     uint64        // durations that were recorded
+	Sum       time.Duration // of these, within the width of the histogram's buckets
+	histogram Histogram
+}
+
+// Histogram is what a Latency is made of.
+type Histogram interface {
+	Quantile(q float64) time.Duration
+	Buckets(yield func(upper time.Duration, count uint64) bool)
+}
+
+// NewLatency returns the distribution of a histogram, for a Caller that measures calls
+// itself, as package cluster does.
+func NewLatency(count uint64, sum time.Duration, h Histogram) Latency {
+	return Latency{Count: count, Sum: sum, histogram: h}
 }
 
 // Quantile is the time within which the share q, from 0 to 1, of the recorded calls
 // ended, at most a quarter too high; 0 when none was recorded.
 func (l Latency) Quantile(q float64) time.Duration {
-	if l.summary == nil {
+	if l.histogram == nil {
 		return 0
 	}
-	return l.summary.Quantile(q)
+	return l.histogram.Quantile(q)
 }
 
 // Buckets calls yield with every bucket of the histogram that holds a duration, in order:
 // its upper end and how many durations it holds.
 func (l Latency) Buckets(yield func(upper time.Duration, count uint64) bool) {
-	if l.summary != nil {
-		l.summary.Buckets(yield)
+	if l.histogram != nil {
+		l.histogram.Buckets(yield)
 	}
 }
 
 // methodStatsOf makes the public form of a summary.
 func methodStatsOf(name string, s *stats.Summary) MethodStats {
 	m := MethodStats{Method: name, Calls: s.Calls(), Codes: make(map[Code]uint64),
-		Latency: Latency{Count: s.Timed, Sum: s.Sum, summary: s}}
+		Latency: NewLatency(s.Timed, s.Sum, s)}
 	for code, n := range s.Codes {
 		if code != 0 && n > 0 {
 			m.Codes[Code(code)] = n

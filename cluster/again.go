@@ -84,6 +84,7 @@ func (x *call) failed(s *server, err error) (result error) {
 
 // next makes one more attempt.
 func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
+	x.m.retries.Add(1)
 	if last != nil {
 		x.pick.Tried.Add(last.stats)
 	}

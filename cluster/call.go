@@ -91,7 +91,9 @@ func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, o
 		return err
 	}
 	x := call{c: c, m: m, ctx: ctx, kind: k, args: args, reply: reply, opts: opts, side: rand.Uint64(), began: c.now()}
-	return x.run()
+	err = x.run()
+	x.count(err)
+	return err
 }
 
 // run makes the call.

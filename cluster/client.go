@@ -34,8 +34,9 @@ type Client struct {
 	closed   bool
 	services map[string]*service
 	servers  map[string]*server // by address
-	numbered int                // methods that have a number
+	numbered []*method          // by their numbers
 
+	events events        // of all servers
 	kicked chan struct{} // holds one when the monitor is to look at once
 	life   context.Context
 	stop   context.CancelFunc

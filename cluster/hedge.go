@@ -83,6 +83,7 @@ func (x *call) hedged(after time.Duration) error {
 	if other == nil || other == s || !first.c.budget.Withdraw(second.pick.Now) {
 		return first.sole(<-ended, back, &backs)
 	}
+	first.m.hedges.Add(1)
 	// Two attempts must not decode into the same reply.
 	second.reply = blank(reply)
 	again := first.until().options(own(1, weft.WithAttempt(1)))

@@ -13,14 +13,17 @@ import (
 
 // method is one method that was called.
 type method struct {
-	name    string
-	number  int // of its breakers
-	service *service
-	policy  atomic.Pointer[policy]
-	limits  limits
-	times   stats.Method // of attempts, for hedges
-	hedge   atomic.Int64 // nanoseconds after which to hedge, and
-	hedged  atomic.Int64 // when that was computed, on the client's clock
+	name                     string
+	number                   int // of its breakers
+	service                  *service
+	policy                   atomic.Pointer[policy]
+	limits                   limits
+	calls                    stats.Method // as their callers saw them
+	streams, retries, hedges atomic.Uint64
+	openings                 uint64       // of breakers on servers that have left; guarded by the client's lock
+	times                    stats.Method // of attempts, for hedges
+	hedge                    atomic.Int64 // nanoseconds after which to hedge, and
+	hedged                   atomic.Int64 // when that was computed, on the client's clock
 }
 
 // policy is how a method's calls are made under certain rules.
@@ -67,8 +70,8 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if found, ok := c.methods.Load(name); ok {
 		return found.(*method), nil
 	}
-	m := &method{name: name, number: c.numbered, service: c.serviceFor(name[:dot])}
-	c.numbered++
+	m := &method{name: name, number: len(c.numbered), service: c.serviceFor(name[:dot])}
+	c.numbered = append(c.numbered, m)
 	c.methods.Store(name, m)
 	return m, nil
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
@@ -65,13 +66,7 @@ func (c *Client) look(seen map[*server]uint32) {
 			continue
 		}
 		changed[s] = true
-		c.cfg.Logger.Warn("server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
-		switch change.To {
-		case health.Healthy:
-			s.stats.Restart(now)
-		case health.Ejected:
-			c.ping(s)
-		}
+		c.changed(s, change, now)
 	}
 	for _, s := range servers {
 		if s.health.State() != health.Probing {
@@ -86,6 +81,25 @@ func (c *Client) look(seen map[*server]uint32) {
 		}
 	}
 	c.restIdle(servers)
+}
+
+// changed deals with a server whose state has changed.
+func (c *Client) changed(s *server, change health.Change, now time.Duration) {
+	level := slog.LevelWarn
+	switch change.To {
+	case health.Healthy:
+		level = slog.LevelInfo
+		s.stats.Restart(now)
+		if change.From != health.Down {
+			s.counts.returns.Add(1)
+			c.events.returns.Add(1)
+		}
+	case health.Ejected:
+		s.counts.ejections.Add(1)
+		c.events.ejections.Add(1)
+		c.ping(s)
+	}
+	c.cfg.Logger.Log(c.life, level, "server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
 }
 
 // lookAfter sees to it that a server that is down is found to be up: its client may have

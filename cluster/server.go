@@ -27,8 +27,9 @@ type server struct {
 	downAt  atomic.Int64           // since when, on the client's clock
 	failure atomic.Pointer[string] // why it could not be reached since it is down; nil: it was not tried
 	reached atomic.Bool            // it could be reached at some time
-	turns   atomic.Uint32          // how often down has changed
-	used    atomic.Bool            // since the monitor last looked
+	counts  events
+	turns   atomic.Uint32 // how often down has changed
+	used    atomic.Bool   // since the monitor last looked
 
 	pinging atomic.Bool // a ping is under way
 	alive   atomic.Bool // while it is ejected: it answers pings again
@@ -136,6 +137,8 @@ func (s *server) wentDown(l *link, why string) {
 	s.failure.Store(nil)
 	s.down.Store(true)
 	s.turns.Add(1)
+	s.counts.losses.Add(1)
+	s.c.events.losses.Add(1)
 	s.health.Lost(now)
 	s.c.cfg.Logger.Warn("server lost", "addr", s.address, "why", why)
 	s.c.kick()

@@ -270,6 +270,7 @@ func (c *Client) forget() {
 		delete(c.servers, address)
 		c.panel.Remove(s.health)
 		c.cfg.Logger.Info("server gone", "addr", address)
+		c.keepOpeningsLocked(s)
 		s.leave()
 	}
 }

@@ -38,6 +38,9 @@ func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts .
 	if err != nil {
 		err = x.failed(s, err)
 	}
+	if err == nil {
+		m.streams.Add(1)
+	}
 	return x.stream, err
 }
 

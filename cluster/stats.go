@@ -1,0 +1,148 @@
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/breaker"
+	"github.com/weftrpc/weft/cluster/health"
+)
+
+// Stats are what a client has done since it was made. Its numbers never go down.
+type Stats struct {
+	Methods   []MethodStats // that were called, by name
+	Servers   []ServerStats // that are listed now, by address
+	Losses    uint64        // how often a server went down: it could not be reached, or lost its last connection
+	Ejections uint64        // how often a server was ejected
+	Returns   uint64        // how often an ejected one was let back
+}
+
+// MethodStats are the calls of one method.
+type MethodStats struct {
+	// MethodStats counts the unary and one-way calls as their callers saw them: once each,
+	// with the time from the first attempt to the end of the last. The clients of the
+	// servers count attempts.
+	weft.MethodStats
+	Streams         uint64 // streams that were opened
+	Retries         uint64 // attempts after the first of a call or stream, those of hedges aside
+	Hedges          uint64 // second attempts beside a first one that took long
+	BreakerOpenings uint64 // how often a breaker of the method opened, on any server
+}
+
+// ServerStats are the state of one server and what has happened to it since it was listed.
+type ServerStats struct {
+	Address     string
+	State       health.State
+	Why         string        // it is in this state; "" for a healthy server that is well
+	Connections int           // that are open now
+	InFlight    int           // calls that wait for an answer now
+	Latency     time.Duration // as the balancer sees it; 0: not known
+	Losses      uint64        // how often it went down
+	Ejections   uint64        // how often it was ejected
+	Returns     uint64        // how often it was let back
+	// Breakers are those of the methods that were called there, by name.
+	Breakers []BreakerStats
+}
+
+// BreakerStats are the state of the breaker of one method on one server.
+type BreakerStats struct {
+	Method string
+	breaker.Status
+}
+
+// events count how often servers went down, were ejected and came back.
+type events struct{ losses, ejections, returns atomic.Uint64 }
+
+// Stats returns a snapshot of what the client has counted. It costs some microseconds
+// for each method and server, and the calls next to nothing.
+func (c *Client) Stats() Stats {
+	now := c.now()
+	reports := make(map[string]health.Report)
+	for _, r := range c.panel.Reports(now) {
+		reports[r.Name] = r
+	}
+	c.mu.Lock()
+	methods, servers := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers))
+	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load()}
+	openings := make([]uint64, len(methods))
+	for i, m := range methods {
+		openings[i] = m.openings
+	}
+	c.mu.Unlock()
+	for _, s := range servers {
+		out.Servers = append(out.Servers, s.snapshot(reports[s.address], methods, openings, now))
+	}
+	for i, m := range methods {
+		out.Methods = append(out.Methods, m.snapshot(openings[i]))
+	}
+	slices.SortFunc(out.Methods, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
+	slices.SortFunc(out.Servers, func(a, b ServerStats) int { return cmp.Compare(a.Address, b.Address) })
+	return out
+}
+
+func (m *method) snapshot(openings uint64) MethodStats {
+	sum := m.calls.Summary()
+	out := MethodStats{
+		MethodStats: weft.MethodStats{Method: m.name, Calls: sum.Calls(), Codes: make(map[weft.Code]uint64)},
+		Streams:     m.streams.Load(), Retries: m.retries.Load(), Hedges: m.hedges.Load(), BreakerOpenings: openings,
+	}
+	out.Latency = weft.NewLatency(sum.Timed, sum.Sum, sum)
+	for code, n := range sum.Codes {
+		if code != 0 && n > 0 {
+			out.Codes[weft.Code(code)] = n
+		}
+	}
+	return out
+}
+
+// snapshot also adds the openings of the server's breakers to those of their methods.
+func (s *server) snapshot(r health.Report, methods []*method, openings []uint64, now time.Duration) ServerStats {
+	out := ServerStats{
+		Address: s.address, State: r.State, Why: r.Why, InFlight: s.stats.InFlight(), Latency: s.stats.Latency(),
+		Losses: s.counts.losses.Load(), Ejections: s.counts.ejections.Load(), Returns: s.counts.returns.Load(),
+	}
+	if l := s.link.Load(); l != nil {
+		out.Connections = int(l.conns.Load())
+	}
+	if s.invalid != nil {
+		out.State, out.Why = health.Down, "its address cannot be used: "+s.invalid.Error()
+	} else if failure := s.failure.Load(); s.down.Load() && failure != nil {
+		out.State, out.Why = health.Down, *failure
+	}
+	for number, m := range methods {
+		if b := s.breakerIf(number); b != nil {
+			status := b.Status(now)
+			openings[number] += uint64(status.Opened)
+			out.Breakers = append(out.Breakers, BreakerStats{m.name, status})
+		}
+	}
+	slices.SortFunc(out.Breakers, func(a, b BreakerStats) int { return cmp.Compare(a.Method, b.Method) })
+	return out
+}
+
+// keepOpeningsLocked keeps what the breakers of a server have counted that leaves. It is called
+// with the client's lock held.
+func (c *Client) keepOpeningsLocked(s *server) {
+	for number, m := range c.numbered {
+		if b := s.breakerIf(number); b != nil {
+			m.openings += uint64(b.Status(c.now()).Opened)
+		}
+	}
+}
+
+// count counts a unary or one-way call that has ended.
+func (x *call) count(err error) {
+	end := x.ended
+	if end == 0 {
+		end = x.c.now()
+	}
+	code := weft.Code(0)
+	if err != nil {
+		code = weft.CodeOf(err)
+	}
+	x.m.calls.Ended(uint32(x.side), uint16(code), int64(end-x.began))
+}
