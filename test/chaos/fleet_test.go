@@ -227,6 +227,8 @@ type load struct {
 	errs    []error // of Work.Get
 	unsafe  []error // of Work.Do
 	longest time.Duration
+	last    time.Time     // that a call of either was answered
+	gap     time.Duration // the longest time without an answer
 }
 
 // outcome is what the client of a call was told.
@@ -272,7 +274,17 @@ func (l *load) get() {
 		l.errs = append(l.errs, err)
 		return
 	}
-	l.shares[a.Server]++
+	l.answeredLocked(a.Server)
+}
+
+// answeredLocked notes a call that was answered. It is called with the lock held.
+func (l *load) answeredLocked(server string) {
+	now := time.Now()
+	if !l.last.IsZero() {
+		l.gap = max(l.gap, now.Sub(l.last))
+	}
+	l.last = now
+	l.shares[server]++
 }
 
 func (l *load) do() {
@@ -285,7 +297,7 @@ func (l *load) do() {
 	l.note(took)
 	if err == nil {
 		l.told[n] = answered
-		l.shares[a.Server]++
+		l.answeredLocked(a.Server)
 		return
 	}
 	l.told[n] = unknown
@@ -302,12 +314,12 @@ func (l *load) note(took time.Duration) {
 	}
 }
 
-// mark forgets shares and slow calls, and returns the shares up to now.
+// mark forgets shares, slow calls and gaps, and returns the shares up to now.
 func (l *load) mark() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	was := l.shares
-	l.shares, l.slow, l.longest = make(map[string]int), 0, 0
+	l.shares, l.slow, l.longest, l.gap = make(map[string]int), 0, 0, 0
 	return was
 }
 

@@ -45,7 +45,7 @@ type settings struct {
 // Number is the number of a call.
 type Number struct{ N uint64 }
 
-// Answer says who answered.
+// Answer names the server that answered.
 type Answer struct{ Server string }
 
 // Order tells a server how to behave from now on.
