@@ -26,9 +26,11 @@ type Latency struct {
 	histogram Histogram
 }
 
-// Histogram is what a Latency is made of.
+// Histogram is what a Latency is made of. It does not change.
 type Histogram interface {
+	// Quantile is that of Latency.
 	Quantile(q float64) time.Duration
+	// Buckets is that of Latency.
 	Buckets(yield func(upper time.Duration, count uint64) bool)
 }
 

@@ -24,7 +24,8 @@ const mostAtOnce = 256
 // Broadcast makes a unary call to every instance of the method's service that rules
 // let the call go to, and waits for all. The error is nil only when every one
 // answered well; it joins what went wrong, also of servers that could not be reached.
-// Nothing is made again, and each attempt has the call's timeout.
+// Nothing is made again. For the limits of the method it is one call, and all attempts
+// share its deadline.
 func Broadcast[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
 	answers, err := Inform[R](ctx, c, method, args, opts...)
 	if err != nil {
@@ -43,7 +44,7 @@ func Broadcast[R any](ctx context.Context, c *Client, method string, args any, o
 // the caller what the failure of one means. The error says that there was no server to
 // ask.
 func Inform[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
-	x, instances, err := c.everyone(ctx, method, args, opts)
+	x, instances, err := c.everywhere(ctx, method, args, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +66,9 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 
 // Fork makes a unary call to every instance at the same time, as Broadcast does,
 // returns the first good answer, and cancels the other attempts. The method should be
-// idempotent: most servers run it. When nobody answers well the error joins all.
+// idempotent: most servers run it. When no server answers well the error joins all.
 func Fork[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) (*Answer[R], error) {
-	x, instances, err := c.everyone(ctx, method, args, opts)
+	x, instances, err := c.everywhere(ctx, method, args, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -116,11 +117,12 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	if a.Err = one.send(one.v.servers[i], ctx, reply, opts); a.Err == nil {
 		a.Reply = reply
 	}
+	one.count(a.Err)
 }
 
-// everyone returns a call and the instances, by index, that it may go to. leave must be
+// everywhere returns a call and the instances, by index, that it may go to. leave must be
 // called at its end.
-func (c *Client) everyone(ctx context.Context, name string, args any, opts []weft.CallOption) (x *call, index []int, err error) {
+func (c *Client) everywhere(ctx context.Context, name string, args any, opts []weft.CallOption) (x *call, index []int, err error) {
 	m, err := c.method(name)
 	if err != nil {
 		return nil, nil, err

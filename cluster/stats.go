@@ -24,8 +24,8 @@ type Stats struct {
 // MethodStats are the calls of one method.
 type MethodStats struct {
 	// MethodStats counts the unary and one-way calls as their callers saw them: once each,
-	// with the time from the first attempt to the end of the last. The clients of the
-	// servers count attempts.
+	// with the time from the first attempt to the end of the last. A fan-out counts once
+	// for each server.
 	weft.MethodStats
 	Streams         uint64 // streams that were opened
 	Retries         uint64 // attempts after the first of a call or stream, those of hedges aside
