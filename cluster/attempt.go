@@ -124,8 +124,8 @@ func (x *call) noLink(s *server) error {
 }
 
 // unlessLeft corrects the error of a call whose server's client was closed, because
-// the server left the list as the call was about to be sent, or because it stood
-// still: the caller has not cancelled the call.
+// the server left the list as the call was about to be sent, or because it did
+// not respond: the caller has not cancelled the call.
 func (x *call) unlessLeft(l *link, err error) error {
 	e, ok := asError(err)
 	if !ok || e.Code != weft.Canceled || !l.retired.Load() || x.ctx.Err() != nil || x.c.life.Err() != nil {
@@ -136,7 +136,7 @@ func (x *call) unlessLeft(l *link, err error) error {
 		return x.noLink(l.s)
 	case l.cut.Load():
 		cut := *e
-		cut.Code, cut.Message = weft.Unavailable, "the server stood still, and its connections were closed"
+		cut.Code, cut.Message = weft.Unavailable, "the server did not respond, and its connections were closed"
 		return &cut
 	}
 	return err

@@ -54,7 +54,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// turns is the least that somebody with several servers would write.
+// turns is the least code that calls several servers in turn.
 type turns struct {
 	clients []*weft.Client
 	calls   atomic.Uint64

@@ -631,7 +631,7 @@ func TestFanOut(t *testing.T) {
 			}
 		}
 		if _, err := cluster.Inform[Reply](t.Context(), c, "Nobody.Home", &Args{}, weft.WithTimeout(time.Second)); err == nil {
-			t.Error("informing nobody goes well")
+			t.Error("Inform without a server goes well")
 		}
 	})
 }

@@ -91,7 +91,7 @@ func TestFrozenServer(t *testing.T) {
 		if made.Load() < 3000 {
 			t.Errorf("only %d calls were made", made.Load())
 		}
-		// New connections work, and one is made though nobody calls.
+		// New connections work, and one is made without a call.
 		before := f.servers["a"].runs.Load()
 		time.Sleep(time.Minute)
 		load(t, c, 3, 10*time.Second, &made, nil, func() {})

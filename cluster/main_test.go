@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-// Args is what the tests send, Reply what they get: who answered.
+// Args is what the tests send, Reply what they get: the server that answered.
 type (
 	Args  struct{ N int }
 	Reply struct {
@@ -162,7 +162,7 @@ func who(t *testing.T, ctx context.Context, c weft.Caller, opts ...weft.CallOpti
 	return r.Server
 }
 
-// shares makes n calls, one after the other, and counts who answers.
+// shares makes n calls, one after the other, and counts which servers answer.
 func shares(t *testing.T, c weft.Caller, n int) map[string]int {
 	t.Helper()
 	out := make(map[string]int)

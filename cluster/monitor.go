@@ -102,7 +102,7 @@ func (c *Client) changed(s *server, change health.Change, now time.Duration) {
 	c.cfg.Logger.Log(c.life, level, "server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
 }
 
-// lookAfter sees to it that a server that is down is found to be up: its client may have
+// lookAfter finds out whether a server that is down is up again: its client may have
 // connected as a call failed, or may wait for a call to connect at all.
 func (c *Client) lookAfter(s *server) {
 	l := s.link.Load()

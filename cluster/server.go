@@ -53,7 +53,7 @@ type link struct {
 	blamed  atomic.Uint32 // made+1 of the last one whose loss was counted as a failure
 	asked   atomic.Bool   // it was pinged while the server was down, and so connects
 	retired atomic.Bool
-	cut     atomic.Bool // it was closed because the server stood still
+	cut     atomic.Bool // it was closed because the server did not respond
 }
 
 func newServer(c *Client, address string, since time.Duration) *server {
@@ -223,7 +223,7 @@ func (s *server) cut(l *link) {
 	if err != nil || !s.link.CompareAndSwap(l, fresh) {
 		return
 	}
-	s.c.cfg.Logger.Warn("server stands still, its connections are closed", "addr", s.address)
+	s.c.cfg.Logger.Warn("server does not respond, its connections are closed", "addr", s.address)
 	l.cut.Store(true)
 	l.retired.Store(true)
 	l.client.Close()

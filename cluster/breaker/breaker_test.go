@@ -231,7 +231,7 @@ func TestStreamAsProbe(t *testing.T) {
 		t.Errorf("two seconds later the breaker refuses: %+v", l.Status(l.now))
 	}
 	l.want(Closed)
-	l.DoneStream(l.now, l.now-begun, Failed) // late, and nobody's fault
+	l.DoneStream(l.now, l.now-begun, Failed) // late, and not counted
 	l.want(Closed)
 
 	l.open()

@@ -22,7 +22,7 @@
 // connection is down, which is known and not judged, and ends when it has one.
 //
 // Never more than half of the servers are out, for the rest may not carry the load of
-// all. And when all fail, nobody is ejected: then the fault is likely on this side, or
+// all. And when all fail, none is ejected: then the fault is likely on this side, or
 // behind all of them, and one server is as good as another.
 //
 // What is a failure is the caller's decision. Health is for those where a server did
@@ -157,7 +157,7 @@ type Change struct {
 	Why      string // such as "5 failures in a row"
 }
 
-// Report is what is known of a server now, for those who watch.
+// Report is what is known of a server now.
 type Report struct {
 	Name     string
 	State    State

@@ -156,7 +156,7 @@ func TestProbeEnds(t *testing.T) {
 		}, health.Probing},
 		{"it was never sent", func(b *bench) { b.others(time.Minute) }, health.Probing},
 		{"it was a stream", func(b *bench) { b.a.BeginStream(b.now); b.now += ms; b.a.EndStream(b.now, ms, health.OK); b.tick() }, health.Healthy},
-		{"nobody calls, and it answers otherwise", func(b *bench) { b.a.Answered(b.now); b.others(7 * time.Second) }, health.Healthy},
+		{"there are no calls, and it answers otherwise", func(b *bench) { b.a.Answered(b.now); b.others(7 * time.Second) }, health.Healthy},
 		{"a stream that was not asked goes well", func(b *bench) {
 			b.others(2 * time.Second) // the one that was asked never began
 			b.a.BeginStream(b.now)

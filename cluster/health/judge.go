@@ -15,7 +15,7 @@ const (
 	// lapse is after how many times its last ejection a healthy server has no record.
 	lapse = 4
 	// fading is which part of the slowest answer is forgotten with each bucket: half of
-	// it in about twenty seconds. Calls that wait for news on the other side take a
+	// it in about twenty seconds. Calls that wait for news at the server take a
 	// minute or so each time, and should be remembered from one to the next.
 	fading = 24
 	// waiting is how many calls have to wait in vain, or have done so since the last
@@ -25,31 +25,31 @@ const (
 
 // record is what the panel keeps of a server.
 type record struct {
-	before  State         // at the begin of a tick
-	why     string        // it is in its state
-	note    string        // what is wrong with it though it is healthy
-	outcast bool          // it is down, and was not healthy before
-	stalled bool          // it was ejected for its silence
-	ejected time.Duration // when
-	until   time.Duration
-	last    time.Duration // for how long
-	level   int           // how often that was doubled
-	healed  time.Duration // when it last became healthy
-	heardAt int64         // its last answer, when its slowest last faded
+	before      State         // at the begin of a tick
+	why         string        // it is in its state
+	note        string        // what is wrong with it though it is healthy
+	unwell      bool          // it is down, and was not healthy before
+	stalled     bool          // it was ejected for its silence
+	ejected     time.Duration // when
+	until       time.Duration
+	last        time.Duration // for how long
+	level       int           // how often that was doubled
+	healed      time.Duration // when it last became healthy
+	fadedAnswer int64         // its last answer, when its slowest last faded
 }
 
 // view is what a tick sees of all servers.
 type view struct {
 	healthy    int           // servers
 	ok, failed int           // calls of these
-	heard      time.Duration // the last answer of any
+	lastAnswer time.Duration // the last answer of any
 	usual      time.Duration // the slowest answer of the slowest
 }
 
 func (p *Panel) look(now time.Duration) view {
-	v := view{heard: -1}
+	v := view{lastAnswer: -1}
 	for _, t := range p.all {
-		v.heard = max(v.heard, time.Duration(t.heard.Load()))
+		v.lastAnswer = max(v.lastAnswer, time.Duration(t.lastAnswer.Load()))
 		v.usual = max(v.usual, t.usual())
 		if t.Available() {
 			ok, failed := t.recent.sum(now, p.width)
@@ -65,21 +65,21 @@ func (p *Panel) look(now time.Duration) view {
 func (p *Panel) follow(t *Tracker, now time.Duration) {
 	switch lost := t.lost.Load(); {
 	case lost && t.State() != Down:
-		t.outcast = t.State() != Healthy
+		t.unwell = t.State() != Healthy
 		t.enter(Down, never, "no connection")
-	case !lost && t.State() == Down && t.outcast:
+	case !lost && t.State() == Down && t.unwell:
 		p.admit(t, now)
 	case !lost && t.State() == Down:
 		t.heal(now, "connected again")
 	}
 }
 
-// examine looks after a server that is out.
+// examine updates a server that is out.
 func (p *Panel) examine(t *Tracker, now time.Duration, v view) {
 	switch t.State() {
 	case Ejected:
 		// A server that was silent and speaks is asked at once.
-		if now >= t.until || t.stalled && time.Duration(t.heard.Load()) > t.ejected {
+		if now >= t.until || t.stalled && time.Duration(t.lastAnswer.Load()) > t.ejected {
 			p.admit(t, now)
 		}
 	case Probing:
@@ -131,7 +131,7 @@ func (t *Tracker) restore(now time.Duration, why string) {
 	t.heal(now, why)
 }
 
-// heal makes a server healthy and forgets what was held against it.
+// heal makes a server healthy and forgets its failures.
 func (t *Tracker) heal(now time.Duration, why string) {
 	t.row.Store(0)
 	t.slowest.Store(0)
@@ -140,7 +140,7 @@ func (t *Tracker) heal(now time.Duration, why string) {
 	t.enter(Healthy, int64(now), why)
 }
 
-// release makes a server healthy for the sake of the others. What it was ejected for
+// release makes a server healthy because too many are out. What it was ejected for
 // still holds.
 func (t *Tracker) release(now time.Duration, why string) {
 	t.healed = now
@@ -233,13 +233,13 @@ func (p *Panel) faultOf(t *Tracker, now time.Duration, v view, awake bool) fault
 	if row := t.row.Load(); row >= uint32(p.cfg.Failures) {
 		return fault{why: fmt.Sprintf("%d failures in a row", row), part: part}
 	}
-	if silence := t.silence(now); awake && silence >= p.patience(t, v) && now-v.heard < p.cfg.Stall {
+	if silence := t.silence(now); awake && silence >= p.patience(t, v) && now-v.lastAnswer < p.cfg.Stall {
 		if n := t.inFlight.Load(); n+int64(t.row.Load()) >= waiting {
 			return fault{why: fmt.Sprintf("%d calls wait and nothing was answered for %v", n, silence.Round(time.Millisecond)), stall: true, part: 1}
 		}
 	}
 	if n := ok + failed; n >= p.cfg.Calls && v.healthy > 1 {
-		// Compared to the others: what all have in common is nobody's fault.
+		// Compared to the others: what all have in common is no fault of one.
 		usual := 1.0
 		if others := v.ok + v.failed - n; others >= p.cfg.Calls {
 			usual = float64(v.ok-ok) / float64(others)
@@ -260,15 +260,15 @@ func (p *Panel) patience(t *Tracker, v view) time.Duration {
 	return max(p.cfg.Stall, slack*usual)
 }
 
-// fade forgets slow answers by and by, but not while there are no newer ones.
+// fade gradually forgets slow answers, but not while there are no newer ones.
 func (p *Panel) fade(now time.Duration) {
 	if now-p.faded < p.width {
 		return
 	}
 	p.faded = now
 	for _, t := range p.all {
-		if heard := t.heard.Load(); heard != t.heardAt {
-			t.heardAt = heard
+		if last := t.lastAnswer.Load(); last != t.fadedAnswer {
+			t.fadedAnswer = last
 			s := t.slowest.Load()
 			t.slowest.CompareAndSwap(s, s-s/fading)
 		}

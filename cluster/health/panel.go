@@ -42,7 +42,7 @@ func (p *Panel) Add(name string) *Tracker {
 	return t
 }
 
-// Remove forgets a server. Calls may still report to its tracker; nobody listens.
+// Remove forgets a server. What calls still report to its tracker has no effect.
 func (p *Panel) Remove(t *Tracker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,10 +98,11 @@ func (p *Panel) offer() {
 }
 
 // Probe returns a server that wants a call to show how it is, and nil when there is
-// none, which costs next to nothing: ask before each pick. The one who gets it sends
-// a call there, at once and whatever the balancer says; nobody else gets it
-// meanwhile, unless no call has begun there within a second. may tells whether that call may go to that server, as it may not if the
-// server does not have its service; nil stands for yes.
+// none, which costs next to nothing: ask before each pick. The caller that gets it sends
+// a call there, at once and whatever the balancer says; no other caller gets it
+// meanwhile, unless no call has begun there within a second. may tells whether that
+// call may go to that server, as it may not if the server does not have its service;
+// nil stands for yes.
 //
 // Since that server was not well, the call should be one that can be tried again
 // elsewhere, if there are such.

@@ -28,14 +28,14 @@ type Tracker struct {
 	name  string
 	panel *Panel
 
-	inFlight atomic.Int64
-	heard    atomic.Int64  // the last answer, to the millisecond; below 0: none
-	since    atomic.Int64  // begin of the first of the calls that nothing was heard after; below 0: none
-	stumbled atomic.Int64  // the last failure
-	from     atomic.Int64  // calls that began before this time do not count
-	row      atomic.Uint32 // failures since the last answer
-	slowest  atomic.Uint32 // answer of late, in units of 65 microseconds; 0: none seen
-	recent   window
+	inFlight   atomic.Int64
+	lastAnswer atomic.Int64  // the last answer, to the millisecond; below 0: none
+	since      atomic.Int64  // begin of the first of the calls that no answer came after; below 0: none
+	failedAt   atomic.Int64  // the last failure
+	from       atomic.Int64  // calls that began before this time do not count
+	row        atomic.Uint32 // failures since the last answer
+	slowest    atomic.Uint32 // answer of late, in units of 65 microseconds; 0: none seen
+	recent     window
 
 	state   atomic.Uint32 // a State, of the panel's making
 	stage   atomic.Uint32 // of the probe
@@ -52,7 +52,7 @@ type Tracker struct {
 
 func newTracker(p *Panel, name string) *Tracker {
 	t := &Tracker{name: name, panel: p}
-	t.heard.Store(-1)
+	t.lastAnswer.Store(-1)
 	t.since.Store(-1)
 	t.made.Store(math.MinInt64 / 2) // long ago
 	return t
@@ -83,7 +83,7 @@ func (t *Tracker) waitsAnew(now time.Duration) bool {
 	if now-time.Duration(since) < time.Millisecond && since >= 0 {
 		return false // near enough
 	}
-	return since < 0 || t.heard.Load() >= since || now-time.Duration(t.stumbled.Load()) > t.panel.cfg.Stall
+	return since < 0 || t.lastAnswer.Load() >= since || now-time.Duration(t.failedAt.Load()) > t.panel.cfg.Stall
 }
 
 // begun notes a call that may be a probe.
@@ -112,7 +112,7 @@ func (t *Tracker) End(now, took time.Duration, r Result) {
 func (t *Tracker) EndStream(now, took time.Duration, r Result) {
 	began := now - took
 	if r == OK {
-		t.hear(now)
+		t.noteAnswer(now)
 	}
 	if began < time.Duration(t.from.Load()) {
 		t.outcome(now, began, r)
@@ -126,7 +126,7 @@ func (t *Tracker) EndStream(now, took time.Duration, r Result) {
 		}
 	case Failed:
 		t.recent.add(now, t.panel.width, oneFailed)
-		t.stumbled.Store(int64(now))
+		t.failedAt.Store(int64(now))
 		t.row.Add(1)
 	}
 }
@@ -140,7 +140,7 @@ func (t *Tracker) outcome(now, began time.Duration, r Result) {
 	next := wanted // by another call, if this one was canceled
 	switch r {
 	case OK:
-		next = passed // whoever was asked, and nobody may have been: a stream, or the last resort
+		next = passed // also if the call was no probe, but a stream or the last resort
 	case Failed:
 		next = missed
 	default:
@@ -157,12 +157,12 @@ func (t *Tracker) outcome(now, began time.Duration, r Result) {
 // that it works.
 func (t *Tracker) Answered(now time.Duration) { t.replied.Store(int64(now)) }
 
-// hear notes an answer. One store in a millisecond is enough, but for the first
+// noteAnswer notes an answer. One store in a millisecond is enough, but for the first
 // after a silence.
-func (t *Tracker) hear(now time.Duration) {
-	heard := time.Duration(t.heard.Load())
-	if now-heard >= time.Millisecond || heard < time.Duration(t.since.Load()) {
-		t.heard.Store(int64(now))
+func (t *Tracker) noteAnswer(now time.Duration) {
+	last := time.Duration(t.lastAnswer.Load())
+	if now-last >= time.Millisecond || last < time.Duration(t.since.Load()) {
+		t.lastAnswer.Store(int64(now))
 	}
 }
 
@@ -183,7 +183,7 @@ func (t *Tracker) silence(now time.Duration) time.Duration {
 	if t.inFlight.Load() <= 0 {
 		return 0
 	}
-	return now - max(time.Duration(t.heard.Load()), time.Duration(t.since.Load()), t.healed)
+	return now - max(time.Duration(t.lastAnswer.Load()), time.Duration(t.since.Load()), t.healed)
 }
 
 // Lost reports that the server has no connection any more, or does not take one. The

@@ -137,7 +137,7 @@ type Attempt struct {
 	Left time.Duration
 
 	// Upstream is how many attempts came before the call in whose handler this one
-	// is made. Above 0 somebody further up is retrying already, and if every layer
+	// is made. Above 0 a caller further up is retrying already, and if every layer
 	// did, the load on the lowest would multiply; so nothing but attempts that were
 	// not sent is tried again here.
 	Upstream int
@@ -153,7 +153,7 @@ type Decision struct {
 	Paid      bool          // and not unless Budget.Withdraw agrees
 	Free      bool          // it is the one that is sent again for free: set Attempt.Resent from now on
 	Elsewhere bool          // on a server that the call has not tried, if there is one; otherwise on any
-	Why       string        // one of a few constant sentences, for those who explain a call
+	Why       string        // one of a few constant sentences, for explanations
 }
 
 // Decide says whether a failed attempt is followed by another. It allocates
@@ -187,7 +187,7 @@ func over(a *Attempt) string {
 	case a.Left <= 0:
 		return "the deadline has passed"
 	case a.Err.Code == weft.Canceled && a.Err.Outcome != weft.Executed:
-		return "the caller gave the call up"
+		return "the caller has cancelled the call"
 	case a.Answered:
 		return "a message of the stream has arrived already"
 	}
@@ -228,8 +228,8 @@ func (p *Policy) refused(a *Attempt) Decision {
 	case !passing(a.Err):
 		return Decision{Why: "refused, for a reason that every server shares"}
 	}
-	// A server that leaves refuses what crossed its farewell on the way: another one
-	// has room for it. Refusals for too much work are a different thing: when all are
+	// A server that leaves refuses the calls that were sent before its GOAWAY arrived:
+	// another one has room for them. Refusals for too much work are a different thing: when all are
 	// overloaded, a free second attempt for each call would double the load.
 	_, told := a.Err.RetryAfter()
 	if p.mayResend(a) && !told && a.Err.Code != weft.ResourceExhausted {
@@ -306,7 +306,7 @@ func (p *Policy) byPolicy(a *Attempt, why string) Decision {
 		if wait >= a.Left {
 			return Decision{Why: "the server asks for more time than is left"}
 		}
-		// Those who are told the same time shall not come back in the same moment.
+		// Callers that are told the same time must not come back in the same moment.
 		after = wait + min(p.backoff(0, a.Random), a.Left-wait-1)
 	}
 	return Decision{Again: true, After: after, Paid: true, Elsewhere: true, Why: why}

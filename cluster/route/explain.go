@@ -31,8 +31,7 @@ type Verdict struct {
 	Why   string // or why not
 }
 
-// Explain tells what Route makes of a call, and why. It is for people and takes its
-// time.
+// Explain tells what Route makes of a call, and why. It is much slower than Route.
 func (p *Plan) Explain(call Call) *Explanation {
 	e := &Explanation{Target: p.Route(call), Method: p.rules.Method(call.Method)}
 	if p.rules != nil {

@@ -97,7 +97,7 @@ func (k *kept) next(current []byte, v *Revision, by, note string, at time.Time) 
 	v.Version, v.Time, v.By, v.Note = k.Version+1, at.UTC().Round(time.Millisecond), by, note
 	switch {
 	case by == "":
-		return nil, &Error{Field: "by", Reason: "the author is missing: say who changes the rules"}
+		return nil, &Error{Field: "by", Reason: "the author is missing: name the person or program that changes the rules"}
 	case at.IsZero():
 		return nil, &Error{Field: "time", Reason: "the time is missing"}
 	}

@@ -64,7 +64,7 @@ func TestNextRefuses(t *testing.T) {
 		{"made from an older one", string(doc), `{"version":2}`, "ann", day(4), weft.Aborted, "version 2, and version 3 is kept"},
 		{"made from one that was removed", "", `{"version":3}`, "ann", day(4), weft.Aborted, "version 0 is kept"},
 		{"not right", string(doc), `{"routes":1}`, "ann", day(4), weft.InvalidArgument, "line 1, column 11"},
-		{"nobody", string(doc), `{}`, "", day(4), weft.InvalidArgument, "by: the author"},
+		{"no author", string(doc), `{}`, "", day(4), weft.InvalidArgument, "by: the author"},
 		{"never", string(doc), `{}`, "ann", time.Time{}, weft.InvalidArgument, "time"},
 		{"long note", string(doc), `{}`, strings.Repeat("x", 256), day(4), weft.InvalidArgument, "by: this has 256 bytes"},
 	} {
@@ -110,7 +110,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// TestBrokenByHand: somebody wrote into the registry past all checks.
+// TestBrokenByHand: a document was written into the registry past all checks.
 func TestBrokenByHand(t *testing.T) {
 	doc := strings.Replace(string(stored(t, 3)), `"methods": {`, `"routes": [{"name": ""}], "methods": {`, 1)
 	if _, err := route.Parse([]byte(doc)); err == nil {

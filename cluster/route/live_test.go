@@ -65,7 +65,7 @@ func TestLive(t *testing.T) {
 	})
 }
 
-// TestLiveConcurrently: who reads sees whole rules, old or new. It needs -race to
+// TestLiveConcurrently: readers see whole rules, old or new. It needs -race to
 // find a lock that is missing.
 func TestLiveConcurrently(t *testing.T) {
 	var live route.Live

@@ -8,7 +8,7 @@ type patterns struct {
 	set   map[string]struct{} // all of them when they are more
 	globs []glob
 	empty bool   // "" is one of them
-	text  string // for people
+	text  string // as it is written
 }
 
 // fewExact is how many strings are compared faster one by one than with a map.

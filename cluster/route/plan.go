@@ -8,7 +8,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// Plan is what rules make of a list of instances. Nobody changes it.
+// Plan is what rules make of a list of instances. It does not change.
 type Plan struct {
 	// Instances tells what became of each instance, by its index in the list.
 	Instances []Effect
@@ -17,7 +17,7 @@ type Plan struct {
 	// not off, and may be empty; the others are not empty, and no two are equal.
 	Subsets []Subset
 
-	// Notes say what the rules have no effect on, or a harsh one: for people.
+	// Notes say which rules have no effect, or one that is hardly meant.
 	Notes []string
 
 	rules   *Rules
@@ -130,7 +130,7 @@ func (p *Plan) targetsOf(rt *route, instances []weft.Instance) []Target {
 // that is on, else the first with any.
 func (p *Plan) target(rule string, ways []Subset) Target {
 	if len(p.Subsets[0].Index) == 0 {
-		return Target{Subset: 0, Else: None, Rule: rule} // there is no instance, which is not the rule's fault
+		return Target{Subset: 0, Else: None, Rule: rule} // there is no instance, whatever the rule says
 	}
 	first := slices.IndexFunc(ways, func(w Subset) bool { return p.on(w.Index) })
 	if first < 0 {

@@ -57,7 +57,7 @@ func TestFallback(t *testing.T) {
 	}{
 		{"its side", `{` + canary + `}]}`, fleet(), "[2]", "[0 1 2]"},
 		{"the other side", `{` + canary + `}]}`, old, "[0 1]", "none"},
-		{"the other side before strangers", `{` + canary + `}]}`, append(fleet()[:1], weft.Instance{ID: "x", Version: "3"}), "[0]", "[0 1]"},
+		{"the other side before other versions", `{` + canary + `}]}`, append(fleet()[:1], weft.Instance{ID: "x", Version: "3"}), "[0]", "[0 1]"},
 		{"any", `{` + canary + `}]}`, []weft.Instance{{ID: "x", Version: "3"}}, "[0]", "none"},
 		{"its side is off", `{"instances":[{"match":{"id":"b1"},"state":"off"}],` + canary + `}]}`, fleet(), "[0 1]", "none"},
 		{"its side drains", `{"instances":[{"match":{"id":"b1"},"state":"draining"}],` + canary + `}]}`, fleet(), "[0 1 2]", "none"},
@@ -98,12 +98,12 @@ func TestNotes(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", `{"routes":[{"name":"r","to":[{"match":{"id":"a*"}}]}]}`, nil},
-		{"an instance rule for nobody", `{"instances":[{"name":"gone","match":{"id":"z9"},"state":"off"}]}`,
+		{"an instance rule that fits none", `{"instances":[{"name":"gone","match":{"id":"z9"},"state":"off"}]}`,
 			[]string{`rule "gone": none of 3 instances has id=z9`}},
 		{"everything off", `{"instances":[{"match":{"id":"*"},"state":"off"}]}`, []string{"every instance is off: all calls fail"}},
-		{"a side of nobody", `{"routes":[{"name":"c","to":[{"percent":90,"match":{"version":"1.*"}},{"percent":10,"match":{"version":"3","zone":["a","b"]}}]}]}`,
+		{"an empty side", `{"routes":[{"name":"c","to":[{"percent":90,"match":{"version":"1.*"}},{"percent":10,"match":{"version":"3","zone":["a","b"]}}]}]}`,
 			[]string{`route "c": none of 3 instances has version=3 zone=a|b: 10 % of its calls go to other instances`}},
-		{"a side of nobody, fail", `{"routes":[{"name":"c","to":[{"match":{"version":"3"}}],"else":"fail"}]}`,
+		{"an empty side, fail", `{"routes":[{"name":"c","to":[{"match":{"version":"3"}}],"else":"fail"}]}`,
 			[]string{`route "c": none of 3 instances has version=3: 100 % of its calls fail`}},
 		{"a side that gets nothing", `{"routes":[{"name":"c","to":[{"percent":100,"match":{"version":"1.*"}},{"percent":0,"match":{"version":"3"}}]}]}`, nil},
 		{"a side that is off", `{"instances":[{"match":{"id":"b1"},"state":"off"}],"routes":[{"name":"c","to":[{"match":{"version":"2.0"}}]}]}`,

@@ -37,7 +37,7 @@ const (
 // in the JSON are those of the fields in lower case, with underscores.
 type Revision struct {
 	// Version counts up from 1 with every document that is stored; Time, By and Note
-	// say when it was, who did it and why. Next and Rollback set them.
+	// give the time, the author and the reason. Next and Rollback set them.
 	Version int       `json:"version,omitempty"`
 	Time    time.Time `json:"time,omitzero"`
 	By      string    `json:"by,omitempty"`
@@ -132,7 +132,7 @@ func (p Patterns) MarshalJSON() ([]byte, error) {
 // Parse refuses. The error says that a number or a time cannot be written as JSON.
 func (v *Revision) Encode() ([]byte, error) { return encode(v) }
 
-// encode is JSON to be read by people: indented, and < stays <.
+// encode is JSON as a person would write it: indented, and < stays <.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

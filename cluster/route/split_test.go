@@ -68,7 +68,7 @@ func TestSticky(t *testing.T) {
 	}
 }
 
-// TestGrowing: when a canary grows, who has it keeps it.
+// TestGrowing: when a canary grows, users who have it keep it.
 func TestGrowing(t *testing.T) {
 	small, large := split(t, 10, ""), split(t, 25, "")
 	for i := range 10_000 {
