@@ -65,14 +65,7 @@ func (x *call) failed(s *server, err error) (result error) {
 		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) {
 			return err
 		}
-		wake := func() bool { return false }
-		switch {
-		case unreachable && x.p.failMode == Failtry:
-			wake = func() bool { return !s.down.Load() }
-		case unreachable || s == nil:
-			wake = x.reachable
-		}
-		if !x.pause(x.graceAtMost(d.After), wake) {
+		if !x.pauseAfter(s, unreachable, d.After) {
 			return err
 		}
 		a.Resent = a.Resent || d.Free
@@ -154,6 +147,21 @@ func (x *call) reachable() bool {
 		}
 	}
 	return false
+}
+
+// pauseAfter waits before the next attempt; false means that the call or the client has
+// ended meanwhile. Where no server can be reached or is known, it waits no longer than
+// until one can be.
+func (x *call) pauseAfter(s *server, unreachable bool, d time.Duration) bool {
+	switch {
+	case s == nil:
+		return x.pause(d, x.reachable)
+	case unreachable && x.p.failMode == Failtry:
+		return x.pause(x.graceAtMost(d), func() bool { return !s.down.Load() })
+	case unreachable:
+		return x.pause(x.graceAtMost(d), x.reachable)
+	}
+	return x.pause(d, func() bool { return false })
 }
 
 // graceAtMost shortens a pause so that it ends with the time in which a server may just

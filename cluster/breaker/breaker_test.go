@@ -607,3 +607,78 @@ func BenchmarkRefused(b *testing.B) {
 		l.Allow(l.now)
 	}
 }
+
+// A call that is sent although the breaker refused it closes the breaker if it goes well,
+// and is counted like any other.
+func TestPass(t *testing.T) {
+	l := newLine(t, Config{})
+	l.open()
+	opened := l.now
+	if until := l.Until(l.now); until <= l.now {
+		t.Errorf("an open breaker refuses calls until %v, now is %v", until, l.now)
+	}
+	pass := func(r Result, stream bool) {
+		l.t.Helper()
+		l.now += ms
+		if stream {
+			if l.AllowStream(l.now) {
+				l.t.Fatal("the breaker lets a stream through")
+			}
+			l.PassStream(l.now)
+			l.now += ms
+			l.DoneStream(l.now, ms, r)
+			return
+		}
+		if l.Allow(l.now) {
+			l.t.Fatal("the breaker lets a call through")
+		}
+		l.Pass(l.now)
+		l.now += ms
+		l.Done(l.now, ms, r)
+	}
+	for range 100 {
+		pass(Failed, false)
+		pass(Canceled, true)
+	}
+	l.want(Open)
+	if s := l.Status(l.now); s.Opened != 1 {
+		t.Errorf("it opened %d times, want once", s.Opened)
+	}
+	pass(OK, false)
+	l.want(Closed)
+	if until := l.Until(l.now); until != 0 {
+		t.Errorf("a closed breaker refuses calls until %v", until)
+	}
+	l.now = opened + time.Hour
+	l.Allow(l.now)
+	if s := l.Status(l.now); s.Overdue != 0 {
+		t.Errorf("%+v when all calls have ended, want no overdue call", s)
+	}
+	l.Done(l.now, 0, OK)
+	l.open()
+	pass(OK, true)
+	l.want(Closed)
+	if s := l.Status(l.now); s.Opened != 2 {
+		t.Errorf("it opened %d times, want twice", s.Opened)
+	}
+}
+
+// Of two open breakers the one that opened later refuses calls for longer, give or take
+// what is random.
+func TestUntilOrders(t *testing.T) {
+	s := newSettings(t, Config{})
+	first, second := &line{s.New(1), t, time.Hour}, &line{s.New(2), t, time.Hour + 10*time.Second}
+	first.calls(10, Failed)
+	second.calls(10, Failed)
+	if a, b := first.Until(first.now), second.Until(second.now); a >= b || a <= first.now {
+		t.Errorf("they refuse calls until %v and %v", a, b)
+	}
+	first.probeTime()
+	begun := first.now
+	if !first.Allow(begun) {
+		t.Fatal("no probe let through")
+	}
+	if until := first.Until(begun); until == 0 || until > begun {
+		t.Errorf("while the probe is under way it refuses calls until %v", until)
+	}
+}
