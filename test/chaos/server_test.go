@@ -115,7 +115,8 @@ func serve(text string) error {
 	defer journal.Close()
 	w := &Work{name: s.Name, journal: journal}
 	w.order.Store(&Order{})
-	srv := weft.NewServer(&weft.ServerConfig{Registry: reg})
+	// The ID places the server on the ring of a consistent hash, whatever its port.
+	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{ID: s.Name}})
 	if err := srv.RegisterName("Work", w); err != nil {
 		return err
 	}
