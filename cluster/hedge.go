@@ -67,7 +67,8 @@ func (x *call) hedged(after time.Duration) error {
 		return first.failed(nil, first.noServer())
 	}
 	// It ends with the attempt, which ctx ends at the latest.
-	go func() { ended <- ending{s, first.send(s, ctx, reply, opts), 0} }()
+	one := first // an attempt notes when it ended
+	go func() { ended <- ending{s, one.send(s, ctx, reply, opts), 0} }()
 
 	timer := time.NewTimer(after)
 	defer timer.Stop()
