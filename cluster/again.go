@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 //
 //go:noinline
 func (x *call) failed(s *server, err error) (result error) {
-	rp := x.retries()
+	rp := x.p.retries(x.c.cfg.Retry)
 	a := retry.Attempt{
 		Number:     x.made,
 		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
@@ -40,13 +41,13 @@ func (x *call) failed(s *server, err error) (result error) {
 			a.Left = left
 		}
 		unreachable := s != nil && e.Outcome == weft.NotSent && e.Code == weft.Unavailable && s.unreachable()
-		if unreachable && x.hopeless(s) {
-			if x.p.failMode == Failtry {
-				return err
-			}
+		if unreachable && x.p.failMode == Failtry && s.hopeless(x.c.now()) {
+			return err
+		}
+		if x.refresh(); unreachable && x.p.failMode != Failtry && hopeless(x.servers, x.c.now()) {
 			return x.noServer()
 		}
-		if unreachable && onward > 0 && a.Left > 0 && x.ctx.Err() == nil && x.p.failMode != Failtry && x.untried(s) {
+		if unreachable && onward > 0 && a.Left > 0 && x.ctx.Err() == nil && x.p.failMode != Failtry && untried(x.servers, s, &x.pick.Tried) {
 			// That a server cannot be reached costs neither time nor an attempt.
 			onward--
 			s, err = x.next(s, true, a.Number)
@@ -111,33 +112,6 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 	return s, x.send(s, x.ctx, x.reply, opts)
 }
 
-// hopeless tells whether every server that the call may go to was tried and cannot be
-// reached, so that it is of no use to wait: none of them may just be restarting.
-func (x *call) hopeless(last *server) bool {
-	if x.p.failMode == Failtry {
-		return last.hopeless(x.c.now())
-	}
-	x.refresh()
-	now, some := x.c.now(), false
-	for s := range x.servers {
-		if some = true; !s.hopeless(now) {
-			return false
-		}
-	}
-	return some
-}
-
-// untried tells whether there is a server, other than the last, that the call has not
-// tried and that is not known to be unreachable.
-func (x *call) untried(last *server) bool {
-	for s := range x.servers {
-		if s != last && !s.unreachable() && !x.pick.Tried.Has(s.stats) {
-			return true
-		}
-	}
-	return false
-}
-
 // reachable tells whether the call may go to a server that is not down.
 func (x *call) reachable() bool {
 	x.refresh()
@@ -157,23 +131,11 @@ func (x *call) pauseAfter(s *server, unreachable bool, d time.Duration) bool {
 	case s == nil:
 		return x.pause(d, x.reachable)
 	case unreachable && x.p.failMode == Failtry:
-		return x.pause(x.graceAtMost(d), func() bool { return !s.down.Load() })
+		return x.pause(graceAtMost(x.servers, x.c.now(), d), func() bool { return !s.down.Load() })
 	case unreachable:
-		return x.pause(x.graceAtMost(d), x.reachable)
+		return x.pause(graceAtMost(x.servers, x.c.now(), d), x.reachable)
 	}
 	return x.pause(d, func() bool { return false })
-}
-
-// graceAtMost shortens a pause so that it ends with the time in which a server may just
-// be restarting.
-func (x *call) graceAtMost(d time.Duration) time.Duration {
-	now := x.c.now()
-	for s := range x.servers {
-		if left := s.graceLeft(now); left > 0 {
-			d = min(d, left+time.Millisecond)
-		}
-	}
-	return d
 }
 
 // pause waits, but no longer than until wake reports true after a change of what is
@@ -199,4 +161,38 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 			return false
 		}
 	}
+}
+
+// hopeless tells whether each of some servers was tried and cannot be reached, so that it
+// is of no use to wait: none of them may just be restarting.
+func hopeless(servers iter.Seq[*server], now time.Duration) bool {
+	some := false
+	for s := range servers {
+		if some = true; !s.hopeless(now) {
+			return false
+		}
+	}
+	return some
+}
+
+// untried tells whether there is a server, other than the last, that a call has not
+// tried and that is not known to be unreachable.
+func untried(servers iter.Seq[*server], last *server, tried *balance.Tried) bool {
+	for s := range servers {
+		if s != last && !s.unreachable() && !tried.Has(s.stats) {
+			return true
+		}
+	}
+	return false
+}
+
+// graceAtMost shortens a pause so that it ends with the time in which one of some servers
+// may just be restarting.
+func graceAtMost(servers iter.Seq[*server], now, d time.Duration) time.Duration {
+	for s := range servers {
+		if left := s.graceLeft(now); left > 0 {
+			d = min(d, left+time.Millisecond)
+		}
+	}
+	return d
 }

@@ -23,7 +23,7 @@ func (x *call) attempt() (*server, error) {
 func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallOption) error {
 	l := s.link.Load()
 	if l == nil {
-		return x.noLink(s)
+		return s.noLink(x.m.name)
 	}
 	if x.kind == streaming {
 		var err error
@@ -73,7 +73,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		}
 		return nil
 	}
-	err = x.unlessLeft(l, err)
+	err = l.unlessLeft(x.ctx, x.m.name, err)
 	v := judge(ctx, err, l.client.Peer() != nil)
 	if v.lost && !l.blame(made) {
 		x.dropped(s, b, breaker.Canceled)
@@ -112,28 +112,28 @@ func (x *call) tell(s *server, took time.Duration, r health.Result) {
 	}
 }
 
-// noLink says why a server has no client.
-func (x *call) noLink(s *server) error {
+// noLink says why a server has no client for a call of a method.
+func (s *server) noLink(method string) error {
 	switch {
-	case x.c.life.Err() != nil:
-		return closedError(x.m.name)
+	case s.c.life.Err() != nil:
+		return closedError(method)
 	case s.invalid != nil:
-		return notSent(x.m.name, s.address, "its address cannot be used: "+s.invalid.Error())
+		return notSent(method, s.address, "its address cannot be used: "+s.invalid.Error())
 	}
-	return notSent(x.m.name, s.address, "the server has left")
+	return notSent(method, s.address, "the server has left")
 }
 
 // unlessLeft corrects the error of a call whose server's client was closed, because
 // the server left the list as the call was about to be sent, or because it did
 // not respond: the caller has not cancelled the call.
-func (x *call) unlessLeft(l *link, err error) error {
+func (l *link) unlessLeft(ctx context.Context, method string, err error) error {
 	e, ok := asError(err)
-	if !ok || e.Code != weft.Canceled || !l.retired.Load() || x.ctx.Err() != nil || x.c.life.Err() != nil {
+	if !ok || e.Code != weft.Canceled || !l.retired.Load() || ctx.Err() != nil || l.s.c.life.Err() != nil {
 		return err
 	}
 	switch {
 	case e.Outcome == weft.NotSent:
-		return x.noLink(l.s)
+		return l.s.noLink(method)
 	case l.cut.Load():
 		cut := *e
 		cut.Code, cut.Message = weft.Unavailable, "the server did not respond, and its connections were closed"

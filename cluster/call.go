@@ -7,7 +7,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/balance"
-	"github.com/weftrpc/weft/cluster/retry"
 )
 
 // Call makes a unary call to one of the servers of the method's service; see
@@ -75,15 +74,6 @@ type call struct {
 	deadline deadline
 }
 
-// retries is the policy by which the call is made again.
-func (x *call) retries() retry.Policy {
-	p := x.c.policy
-	if x.p.attempts > 0 {
-		p.Attempts = x.p.attempts
-	}
-	return p
-}
-
 // do makes a unary or a one-way call.
 func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, opts []weft.CallOption) error {
 	m, err := c.method(name)
@@ -92,7 +82,7 @@ func (c *Client) do(ctx context.Context, k kind, name string, args, reply any, o
 	}
 	x := call{c: c, m: m, ctx: ctx, kind: k, args: args, reply: reply, opts: opts, side: rand.Uint64(), began: c.now()}
 	err = x.run()
-	x.count(err)
+	m.count(&x, err)
 	return err
 }
 

@@ -19,7 +19,6 @@ type Client struct {
 	cfg        Config
 	connection weft.ClientConfig // of every server
 	timeout    time.Duration     // of calls that have none; not above zero: none
-	policy     retry.Policy
 	budget     *retry.Budget
 	panel      *health.Panel
 	breakers   *breaker.Settings
@@ -78,8 +77,8 @@ func New(cfg *Config) (*Client, error) {
 
 // govern makes what bounds and watches all calls.
 func (c *Client) govern() (err error) {
-	if c.policy = c.cfg.Retry; c.policy.Check() != nil {
-		return c.policy.Check()
+	if err := c.cfg.Retry.Check(); err != nil {
+		return err
 	}
 	if c.budget, err = retry.NewBudget(c.cfg.Budget); err != nil {
 		return err

@@ -263,7 +263,7 @@ func (x *call) noServer() error {
 			break
 		}
 		why := k.Why
-		if s := x.serverOf(k.Instance.ID); s != nil && s.unreachable() && s.failure.Load() != nil {
+		if s := x.v.serverOf(k.Instance.ID); s != nil && s.unreachable() && s.failure.Load() != nil {
 			why = *s.failure.Load()
 		} else if s != nil && x.pick.Tried.Has(s.stats) {
 			why = "it was tried; " + why
@@ -293,10 +293,11 @@ func (x *call) forbidden() string {
 	return ""
 }
 
-func (x *call) serverOf(id string) *server {
-	for i := range x.v.instances {
-		if x.v.instances[i].ID == id {
-			return x.v.servers[i]
+// serverOf returns the server of an instance, nil when there is none.
+func (v *view) serverOf(id string) *server {
+	for i := range v.instances {
+		if v.instances[i].ID == id {
+			return v.servers[i]
 		}
 	}
 	return nil

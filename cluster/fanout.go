@@ -48,7 +48,7 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 	if err != nil {
 		return nil, err
 	}
-	defer x.leave()
+	defer x.m.limits.leave(x.p)
 	answers := make([]Answer[R], len(instances))
 	room := make(chan struct{}, mostAtOnce)
 	var wg sync.WaitGroup
@@ -72,7 +72,7 @@ func Fork[R any](ctx context.Context, c *Client, method string, args any, opts .
 	if err != nil {
 		return nil, err
 	}
-	defer x.leave()
+	defer x.m.limits.leave(x.p)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ended := make(chan *Answer[R], len(instances))
@@ -117,11 +117,11 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	if a.Err = one.send(one.v.servers[i], ctx, reply, opts); a.Err == nil {
 		a.Reply = reply
 	}
-	one.count(a.Err)
+	one.m.count(&one, a.Err)
 }
 
-// everywhere returns a call and the instances, by index, that it may go to. leave must be
-// called at its end.
+// everywhere returns a call and the instances, by index, that it may go to. It has a
+// place among the method's calls in flight, which must be given back.
 func (c *Client) everywhere(ctx context.Context, name string, args any, opts []weft.CallOption) (x *call, index []int, err error) {
 	m, err := c.method(name)
 	if err != nil {
@@ -140,6 +140,3 @@ func (c *Client) everywhere(ctx context.Context, name string, args any, opts []w
 	x.until() // before many goroutines ask for it
 	return x, x.v.sets[x.target.subset].index, nil
 }
-
-// leave gives back the call's place among those that may be in flight.
-func (x *call) leave() { x.m.limits.leave(x.p) }

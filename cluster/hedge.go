@@ -22,7 +22,7 @@ func (x *call) hedgeAfter(now time.Duration) time.Duration {
 	if d, limited := x.until().left(); limited {
 		left = d
 	}
-	policy := x.retries()
+	policy := x.p.retries(x.c.cfg.Retry)
 	d := policy.Hedge(retry.Attempt{
 		Number: 1, Idempotent: true, Left: left, Upstream: weft.AttemptFrom(x.ctx), Random: x.pick.Random,
 	}, after)

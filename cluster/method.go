@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/retry"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/internal/stats"
 )
@@ -115,6 +116,14 @@ func (c *Client) policyFor(name string, rules *route.Rules) *policy {
 		p.opts = []weft.CallOption{weft.WithTimeout(p.timeout)}
 	}
 	return p
+}
+
+// retries is the retry policy of a client as the method has it.
+func (p *policy) retries(rp retry.Policy) retry.Policy {
+	if p.attempts > 0 {
+		rp.Attempts = p.attempts
+	}
+	return rp
 }
 
 // options are what an attempt is made with: the caller's own go before.

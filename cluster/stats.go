@@ -135,7 +135,7 @@ func (c *Client) keepOpeningsLocked(s *server) {
 }
 
 // count counts a unary or one-way call that has ended.
-func (x *call) count(err error) {
+func (m *method) count(x *call, err error) {
 	end := x.ended
 	if end == 0 {
 		end = x.c.now()
@@ -144,5 +144,5 @@ func (x *call) count(err error) {
 	if err != nil {
 		code = weft.CodeOf(err)
 	}
-	x.m.calls.Ended(uint32(x.side), uint16(code), int64(end-x.began))
+	m.calls.Ended(uint32(x.side), uint16(code), int64(end-x.began))
 }

@@ -66,7 +66,7 @@ func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream,
 	}()
 	end, err := l.client.OpenStream(x.ctx, x.m.name, x.args, opts...)
 	if err != nil {
-		err = x.unlessLeft(l, err)
+		err = l.unlessLeft(x.ctx, x.m.name, err)
 		st.tell(err)
 		return nil, err
 	}
