@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"iter"
 	"math/rand/v2"
 	"time"
 
@@ -44,10 +43,10 @@ func (x *call) failed(s *server, err error) (result error) {
 		if unreachable && x.p.failMode == Failtry && s.hopeless(x.c.now()) {
 			return err
 		}
-		if x.refresh(); unreachable && x.p.failMode != Failtry && hopeless(x.servers, x.c.now()) {
+		if x.refresh(); unreachable && x.p.failMode != Failtry && x.reach().hopeless(x.c.now()) {
 			return x.noServer()
 		}
-		if unreachable && onward > 0 && a.Left > 0 && x.ctx.Err() == nil && x.p.failMode != Failtry && untried(x.servers, s, &x.pick.Tried) {
+		if unreachable && onward > 0 && a.Left > 0 && x.ctx.Err() == nil && x.p.failMode != Failtry && x.reach().untried(s, &x.pick.Tried) {
 			// That a server cannot be reached costs neither time nor an attempt.
 			onward--
 			s, err = x.next(s, true, a.Number)
@@ -115,7 +114,7 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 // reachable tells whether the call may go to a server that is not down.
 func (x *call) reachable() bool {
 	x.refresh()
-	for s := range x.servers {
+	for s := range x.reach().servers {
 		if !s.down.Load() {
 			return true
 		}
@@ -131,9 +130,9 @@ func (x *call) pauseAfter(s *server, unreachable bool, d time.Duration) bool {
 	case s == nil:
 		return x.pause(d, x.reachable)
 	case unreachable && x.p.failMode == Failtry:
-		return x.pause(graceAtMost(x.servers, x.c.now(), d), func() bool { return !s.down.Load() })
+		return x.pause(x.reach().graceAtMost(x.c.now(), d), func() bool { return !s.down.Load() })
 	case unreachable:
-		return x.pause(graceAtMost(x.servers, x.c.now(), d), x.reachable)
+		return x.pause(x.reach().graceAtMost(x.c.now(), d), x.reachable)
 	}
 	return x.pause(d, func() bool { return false })
 }
@@ -163,11 +162,11 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 	}
 }
 
-// hopeless tells whether each of some servers was tried and cannot be reached, so that it
+// hopeless tells whether every server was tried and cannot be reached, so that it
 // is of no use to wait: none of them may just be restarting.
-func hopeless(servers iter.Seq[*server], now time.Duration) bool {
+func (r reach) hopeless(now time.Duration) bool {
 	some := false
-	for s := range servers {
+	for s := range r.servers {
 		if some = true; !s.hopeless(now) {
 			return false
 		}
@@ -177,8 +176,8 @@ func hopeless(servers iter.Seq[*server], now time.Duration) bool {
 
 // untried tells whether there is a server, other than the last, that a call has not
 // tried and that is not known to be unreachable.
-func untried(servers iter.Seq[*server], last *server, tried *balance.Tried) bool {
-	for s := range servers {
+func (r reach) untried(last *server, tried *balance.Tried) bool {
+	for s := range r.servers {
 		if s != last && !s.unreachable() && !tried.Has(s.stats) {
 			return true
 		}
@@ -186,10 +185,10 @@ func untried(servers iter.Seq[*server], last *server, tried *balance.Tried) bool
 	return false
 }
 
-// graceAtMost shortens a pause so that it ends with the time in which one of some servers
+// graceAtMost shortens a pause so that it ends with the time in which one of the servers
 // may just be restarting.
-func graceAtMost(servers iter.Seq[*server], now, d time.Duration) time.Duration {
-	for s := range servers {
+func (r reach) graceAtMost(now, d time.Duration) time.Duration {
+	for s := range r.servers {
 		if left := s.graceLeft(now); left > 0 {
 			d = min(d, left+time.Millisecond)
 		}

@@ -36,14 +36,22 @@ func (x *call) refresh() {
 	}
 }
 
-// servers iterates over the servers that the call may go to. One may come twice.
-func (x *call) servers(yield func(*server) bool) {
-	for _, subset := range [2]int{x.target.subset, x.target.otherwise} {
+// reach is the servers that a call may go to.
+type reach struct {
+	v      *view
+	target target
+}
+
+func (x *call) reach() reach { return reach{x.v, x.target} }
+
+// servers iterates over the servers. One may come twice.
+func (r reach) servers(yield func(*server) bool) {
+	for _, subset := range [2]int{r.target.subset, r.target.otherwise} {
 		if subset < 0 {
 			continue
 		}
-		for _, i := range x.v.sets[subset].index {
-			if !yield(x.v.servers[i]) {
+		for _, i := range r.v.sets[subset].index {
+			if !yield(r.v.servers[i]) {
 				return
 			}
 		}
