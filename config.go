@@ -305,7 +305,7 @@ func (l Limits) resolve() (session.Limits, error) {
 		{"PingInterval", l.PingInterval, &out.PingInterval, DefaultPingInterval},
 		{"PingIdle", l.PingIdle, &out.PingIdle, DefaultPingIdle},
 		{"PingTimeout", l.PingTimeout, &out.PingTimeout, DefaultPingTimeout},
-		{"Handshake", l.HandshakeTimeout, &out.HandshakeTimeout, DefaultHandshakeTimeout},
+		{"HandshakeTimeout", l.HandshakeTimeout, &out.HandshakeTimeout, DefaultHandshakeTimeout},
 	} {
 		if f.set < 0 {
 			return out, Errorf(InvalidArgument, "weft: limit %s is %v, want 0 (its default) or more", f.name, f.set)
