@@ -19,6 +19,7 @@ type incoming struct {
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
+	turns    turns
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.at(wire.Slot(id)) }

@@ -19,6 +19,9 @@ type message struct {
 	flags wire.Flags
 	buf   *buffer    // bytes live here, if anywhere
 	bind  bindingKey // of a request
+
+	reply bool   // made by a worker: its bytes wait for room in the writer's buffer
+	turn  *turns // given back by release; nil: no turn was taken
 }
 
 // length is how many bytes the message has on the wire, without headers.
@@ -42,6 +45,7 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 			return nil
 		}
 	}
+	m.takeTurn(s)
 	m.buf = bufferFor(z, v)
 	b, err := appendBody(c, m.buf.b[:0], v)
 	if err != nil {
@@ -73,6 +77,9 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 		return s.tooLong(len(b))
 	}
 	m.bytes, m.size = b, len(b)
+	if len(b) > wire.MaxPayload {
+		m.takeTurn(s)
+	}
 	if comp != nil && len(b) >= s.cfg.Limits.CompressAbove {
 		if st := s.compress(m, b, comp); st != nil {
 			return st
@@ -117,7 +124,7 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 		small.release()
 		return nil
 	}
-	m.release()
+	m.releaseBody()
 	m.buf, m.bytes, m.size = small, out, len(out)
 	m.flags |= wire.FlagCompressed
 	return nil
@@ -233,7 +240,16 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 	}
 }
 
+// release gives back what the message holds.
 func (m *message) release() {
+	if m.turn != nil {
+		m.turn.give()
+		m.turn = nil
+	}
+	m.releaseBody()
+}
+
+func (m *message) releaseBody() {
 	if m.buf != nil {
 		m.buf.release()
 		m.buf = nil

@@ -105,13 +105,13 @@ func (s *Session) roomFor(n int64) *wire.Status {
 
 func tooManyBytes() *wire.Status {
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: wire.ReasonTooManyBytes,
-		Message: "the requests in flight on this connection have more bytes than the server takes (Limits.MaxCallBytes); try again later"}
+		Message: "the requests in flight on this connection have too many bytes for their answerer (Limits.MaxCallBytes); try again later"}
 }
 
 // Reply ends the call well, with v as its result.
 func (r *Request) Reply(v any) {
 	r.returned()
-	var m message
+	m := message{reply: r.reader == nil}
 	if r.oneway {
 		r.end(&m)
 		return
@@ -129,7 +129,7 @@ func (r *Request) Reply(v any) {
 func (r *Request) ReplyBytes(b []byte) {
 	r.returned()
 	r.scratch.want = max(r.scratch.want, min(len(b), keepScratch))
-	var m message
+	m := message{reply: r.reader == nil}
 	if r.oneway {
 		r.end(&m)
 		return
@@ -259,14 +259,19 @@ func (s *Session) putError(id uint32, st *wire.Status, meta string) {
 // turnAway answers a request that will not be run.
 func (s *Session) turnAway(id uint32, st *wire.Status) {
 	st.Outcome = wire.Refused
-	if s.cfg.Refused != nil {
-		s.cfg.Refused(s, st)
-	}
+	s.refused(st)
 	s.w.mu.Lock()
 	if !s.w.dead {
 		s.putError(id, st, "")
 	}
 	s.w.mu.Unlock()
+}
+
+// refused tells the owner of a call that was refused before it reached its method.
+func (s *Session) refused(st *wire.Status) {
+	if s.cfg.Refused != nil {
+		s.cfg.Refused(s, st)
+	}
 }
 
 // run lets the method serve the request and sees to it that it is answered

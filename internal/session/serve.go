@@ -334,6 +334,7 @@ func (r *Request) runQueued() {
 		if c.state.Load() == expired {
 			st.Code, st.Message = wire.DeadlineExceeded, "deadline exceeded before the handler ran"
 		}
+		c.Session.refused(st)
 		r.Fail(st)
 		return
 	}

@@ -38,7 +38,9 @@ type Config struct {
 	Accept func(s *Session, credential string) *wire.Status
 	// Setup is called once for every session before it reads its first frame.
 	Setup func(s *Session)
-	// Refused is called for calls that never reached a method; nil ignores them.
+	// Refused is called for every call that is refused before it reaches its method, with
+	// what its caller is told; nil ignores them. A method that refuses a call counts it
+	// itself.
 	Refused func(s *Session, st *wire.Status)
 
 	Exec   *Executor
@@ -206,6 +208,7 @@ func (s *Session) fail(st *wire.Status) {
 		close(s.closed)
 		s.abort(st)
 		s.in.breakAll()
+		s.in.turns.end()
 	})
 	if first {
 		s.endUnattended()

@@ -444,3 +444,59 @@ func (c *lateConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return c.Conn.Close()
 }
+
+// A peer that does not read has a server hold the replies that its limits allow, and no
+// more, whatever the handlers return.
+func TestSlowReaderHoldsLittle(t *testing.T) {
+	const calls, size = 200, 1 << 20
+	var encoded atomic.Int32
+	release := make(chan struct{})
+	answer := &Method{Name: "Get.Large", Serve: func(r *Request) {
+		<-release // so that all have one to give at the same time
+		r.Codec = countingCodec{r.Codec, &encoded}
+		r.Sizer = nil
+		r.Reply(make([]byte, size))
+	}}
+	limits := func(c *Config) { c.Limits.WriteBuffer = 64 << 10 }
+	r := newRig(t, setup{server: limits}, answer, echo())
+	r.clientConn.In().Stall()
+	done := make(chan *wire.Status)
+	for range calls {
+		c := newCall("Get.Large", nil, nil)
+		go func() { done <- do(context.Background(), r.client, c) }()
+	}
+	for range 5000 {
+		if r.server.in.running.Load() == calls {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(release)
+	most := int32(maxBulk/size + maxEncoded + 4)
+	for was := int32(-1); encoded.Load() != was; time.Sleep(200 * time.Millisecond) {
+		was = encoded.Load()
+	}
+	if n := encoded.Load(); n > most {
+		t.Errorf("%d replies of 1 MiB are held, want at most %d", n, most)
+	}
+	r.clientConn.In().Resume()
+	for range calls {
+		if st := <-done; st != nil {
+			t.Fatalf("a call ended with %+v", st)
+		}
+	}
+	if n := encoded.Load(); n != calls {
+		t.Errorf("%d replies were encoded, want %d", n, calls)
+	}
+}
+
+// countingCodec counts what it encodes.
+type countingCodec struct {
+	codec.Codec
+	n *atomic.Int32
+}
+
+func (c countingCodec) Append(dst []byte, v any) ([]byte, error) {
+	c.n.Add(1)
+	return c.Codec.Append(dst, v)
+}
