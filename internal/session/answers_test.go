@@ -409,3 +409,22 @@ func TestAnswersWithoutRequests(t *testing.T) {
 		cfg.Exec.Close()
 	}
 }
+
+// A connection that the peer closes is not called lost; a limit is called by its setting,
+// and the side's whose it is.
+func TestWordsOfLimitsAndEnds(t *testing.T) {
+	p := strangeServer(t, nil)
+	p.conn.Close()
+	<-p.s.Done()
+	if st := p.s.Err(); st.Message != "connection closed by the peer" {
+		t.Errorf("a closed connection ended with %q", st.Message)
+	}
+	large := unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return pattern(2000), nil })
+	r := newRig(t, setup{noLeakCheck: true, client: func(c *Config) { c.Limits.MaxMessage = 1000 }, server: func(c *Config) { c.Limits.MaxMessage = 3000 }}, large, echo())
+	if _, st := invoke(r.client, "Echo.Say", string(pattern(4000))); st == nil || !strings.Contains(st.Message, "the peer takes (its Limits.MaxMessage)") {
+		t.Errorf("a request beyond the server's limit ended with %+v", st)
+	}
+	if _, st := invoke(r.client, "Get.Large", ""); st == nil || !strings.Contains(st.Message, "Limits.MaxMessage") {
+		t.Errorf("a reply beyond the client's limit ended with %+v", st)
+	}
+}

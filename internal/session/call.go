@@ -239,16 +239,16 @@ func tooLate() *wire.Status {
 //go:noinline
 func (s *Session) tooMuchMeta(n int) *wire.Status {
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMetadataTooLarge,
-		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the other side takes", n, s.peer.Load().MaxMetadata)}
+		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the peer takes (its Limits.MaxMetadata)", n, s.peer.Load().MaxMetadata)}
 }
 
 //go:noinline
 func (s *Session) tooMany() *wire.Status {
 	if s.peer.Load().MaxCalls == 0 {
-		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoServices, Message: "the other side takes no calls"}
+		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoServices, Message: "the peer takes no calls"}
 	}
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonTooManyCalls,
-		Message: "as many calls are open on this connection as the other side allows"}
+		Message: fmt.Sprintf("as many calls are open on this connection as the peer takes: %d (its Limits.MaxCalls)", s.peer.Load().MaxCalls)}
 }
 
 // mayOpen tells why no call can be opened now, if so.
@@ -467,7 +467,7 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	case h.Type == wire.TypeError:
 		c.Status = errorStatus(h, body)
 	case len(body) > s.cfg.Limits.MaxMessage:
-		c.Status = s.tooLongHere()
+		c.Status = s.tooLongHere(wire.TypeReply)
 	case c.Reply == nil || c.Oneway || !c.Plain && c.stream != nil:
 	case c.sized && (c.Plain || !c.Late) && h.Flags&wire.FlagCompressed == 0 && !owned:
 		if err := Decode(c.Codec, body, c.Reply); err != nil {

@@ -169,7 +169,7 @@ func (k *keeper) look() {
 	w.mu.Unlock()
 
 	if l.WriteTimeout > 0 && k.stuck != 0 && at-k.stuck >= int64(l.WriteTimeout) {
-		s.fail(unavailable(fmt.Sprintf("the other side has taken nothing for %v", l.WriteTimeout)))
+		s.fail(unavailable(fmt.Sprintf("the peer has read nothing for %v (Limits.WriteTimeout)", l.WriteTimeout)))
 		return
 	}
 	if !k.ping(at, silence) {
@@ -196,7 +196,7 @@ func (k *keeper) ping(at int64, silence time.Duration) bool {
 	}
 	switch {
 	case sent != 0 && at-sent >= int64(l.PingTimeout):
-		s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v", l.PingTimeout)))
+		s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v (Limits.PingTimeout)", l.PingTimeout)))
 		return false
 	case sent == 0 && at-s.lastRead.Load() >= int64(silence):
 		s.sendPing(at)

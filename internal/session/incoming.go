@@ -123,7 +123,7 @@ func (s *Session) bindIn(h wire.Header, payload []byte) error {
 	}
 	n := int(h.Code)
 	if most := max(s.cfg.Limits.MaxBindings, wire.InitialBindings); n >= most {
-		return fmt.Errorf("binding %d is beyond the %d allowed", n, most)
+		return fmt.Errorf("binding %d is beyond the %d allowed (Limits.MaxBindings)", n, most)
 	}
 	b := Binding{codec: string(codec), name: string(method)}
 	switch {

@@ -133,7 +133,7 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 func (s *Session) tooLong(n int) *wire.Status {
 	return &wire.Status{
 		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMessageTooLarge,
-		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the other side takes", n, s.peer.Load().MaxMessage),
+		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the peer takes (its Limits.MaxMessage)", n, s.peer.Load().MaxMessage),
 	}
 }
 

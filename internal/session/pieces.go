@@ -11,7 +11,7 @@ import (
 func (rd *reader) vacant(id uint32) error {
 	s := rd.s
 	if int(wire.Slot(id)) >= s.cfg.Limits.MaxCalls {
-		return fmt.Errorf("call %#x is beyond the %d slots allowed", id, s.cfg.Limits.MaxCalls)
+		return fmt.Errorf("call %#x is beyond the %d slots allowed (Limits.MaxCalls)", id, s.cfg.Limits.MaxCalls)
 	}
 	used := false
 	if p := s.in.at(id); p != nil {
@@ -209,7 +209,7 @@ func (rd *reader) spare(n int, except *assembly) bool {
 // called when the whole of it has passed by: until then the slot is taken.
 func (rd *reader) tooLong(h wire.Header) error {
 	s := rd.s
-	st := s.tooLongHere()
+	st := s.tooLongHere(h.Type)
 	switch h.Type {
 	case wire.TypeRequest:
 		s.turnAway(h.ID, st)
@@ -229,8 +229,16 @@ func (rd *reader) tooLong(h wire.Header) error {
 	return nil
 }
 
-// tooLongHere is the status of a message that is longer than this side takes.
-func (s *Session) tooLongHere() *wire.Status {
+// tooLongHere is the status of a message that is longer than this side takes. That of a
+// request, and of a stream's message, is told the peer.
+func (s *Session) tooLongHere(t wire.Type) *wire.Status {
+	text := "the message is larger than the %d bytes that its receiver takes (Limits.MaxMessage)"
+	switch t {
+	case wire.TypeRequest:
+		text = "the request is larger than the %d bytes that the server takes (its Limits.MaxMessage)"
+	case wire.TypeReply:
+		text = "the reply is larger than the %d bytes that this caller takes (its own Limits.MaxMessage)"
+	}
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonMessageTooLarge,
-		Message: fmt.Sprintf("message is larger than the %d bytes that this side takes", s.cfg.Limits.MaxMessage)}
+		Message: fmt.Sprintf(text, s.cfg.Limits.MaxMessage)}
 }

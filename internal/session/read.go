@@ -219,7 +219,7 @@ func (s *Session) lost(err error) *wire.Status {
 		if s.drain.over() {
 			return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "connection closed after a drain"}
 		}
-		return unavailable("closed by the other side")
+		return &wire.Status{Code: wire.Unavailable, Message: "connection closed by the peer"}
 	}
 	return unavailable("read: " + err.Error())
 }
@@ -464,7 +464,7 @@ func (rd *reader) endBatch() bool {
 	if len(s.w.buf) > s.flood() {
 		s.w.mu.Unlock()
 		s.fail(&wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonSlowReader,
-			Message: "the other side makes calls and does not read the answers"})
+			Message: "the peer makes calls and does not read the answers (Limits.WriteBuffer)"})
 		return false
 	}
 	if s.w.mode == writing || len(s.w.buf) == 0 && len(s.w.bulk) == 0 {

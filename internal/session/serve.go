@@ -96,7 +96,7 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 	}
 	switch {
 	case len(body) > s.cfg.Limits.MaxMessage:
-		return nil, s.tooLongHere()
+		return nil, s.tooLongHere(wire.TypeRequest)
 	case len(body) > 0 && h.Flags&wire.FlagStream != 0:
 		return nil, &wire.Status{Code: wire.InvalidArgument, Message: "a request that opens a stream has no body"}
 	}

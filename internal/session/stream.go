@@ -421,7 +421,7 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 	}
 	limits := &st.s.cfg.Limits
 	if len(body) > limits.MaxMessage {
-		st.overrun(st.s.tooLongHere())
+		st.overrun(st.s.tooLongHere(wire.TypeData))
 		return nil
 	}
 	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
