@@ -27,6 +27,7 @@ func table() []row {
 		{"internal/archtest", leaf, nil},
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
+		{"internal/turns", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/polltest", leaf, nil},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -19,7 +20,7 @@ type incoming struct {
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
-	turns    turns
+	turns    turns.Turns                 // of replies that are encoded and wait for room
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.at(wire.Slot(id)) }

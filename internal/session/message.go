@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -20,8 +21,8 @@ type message struct {
 	buf   *buffer    // bytes live here, if anywhere
 	bind  bindingKey // of a request
 
-	reply bool   // made by a worker: its bytes wait for room in the writer's buffer
-	turn  *turns // given back by release; nil: no turn was taken
+	reply bool         // made by a worker: its bytes wait for room in the writer's buffer
+	turn  *turns.Turns // given back by release; nil: no turn was taken
 }
 
 // length is how many bytes the message has on the wire, without headers.
@@ -240,10 +241,23 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 	}
 }
 
+// maxEncoded is how many replies of a connection may be encoded and wait for room in the
+// writer's buffer, besides what is in it. Workers that have more to say encode it later: a
+// peer that does not read has a server hold little, whatever its methods return.
+const maxEncoded = 8
+
+// takeTurn waits until one more reply may be encoded. The reader does not wait.
+func (m *message) takeTurn(s *Session) {
+	if m.reply && m.turn == nil {
+		m.turn = &s.in.turns
+		m.turn.Take(maxEncoded)
+	}
+}
+
 // release gives back what the message holds.
 func (m *message) release() {
 	if m.turn != nil {
-		m.turn.give()
+		m.turn.Give()
 		m.turn = nil
 	}
 	m.releaseBody()

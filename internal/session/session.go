@@ -208,7 +208,7 @@ func (s *Session) fail(st *wire.Status) {
 		close(s.closed)
 		s.abort(st)
 		s.in.breakAll()
-		s.in.turns.end()
+		s.in.turns.End()
 	})
 	if first {
 		s.endUnattended()
