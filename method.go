@@ -29,8 +29,8 @@ type methodFacts struct {
 }
 
 // Idempotent says that a call of the method may be made twice with the effect of
-// once. It is published with the service, so that clients that find the server in a
-// registry need not be told.
+// once. It is published with the service: a cluster.Client makes such calls again without
+// being told, once all servers of the service that it sees publish it.
 func Idempotent() MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error { f.idempotent = true; return nil })
 }

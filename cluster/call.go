@@ -122,7 +122,7 @@ func (x *call) prepare() error {
 		}
 		x.v, waited = v, true
 	}
-	x.p = x.m.policyUnder(x.c, x.v.rules)
+	x.p = x.m.policyUnder(x.c, x.v)
 	if len(x.p.opts) > 0 && x.kind != streaming {
 		x.opts = x.p.options(x.opts)
 	}

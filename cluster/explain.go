@@ -83,7 +83,7 @@ func (c *Client) Explain(ctx context.Context, name string, args any) *Explanatio
 }
 
 func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view, args any) {
-	p := m.policyUnder(c, v.rules)
+	p := m.policyUnder(c, v)
 	x := &call{c: c, m: m, v: v, p: p, target: anywhere(), ctx: ctx, args: args}
 	x.pick = balance.Call{Method: m.name, Key: c.keyOf(ctx, m.name, args), Random: rand.Uint64(), Now: c.now()}
 	x.side = x.pick.Random

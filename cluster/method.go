@@ -30,6 +30,7 @@ type method struct {
 // policy is how a method's calls are made under certain rules.
 type policy struct {
 	rules      *route.Rules
+	published  *idempotent
 	failMode   FailMode
 	timeout    time.Duration // by rule or configuration; 0: that of the client
 	attempts   int           // 0: those of the retry policy
@@ -77,21 +78,22 @@ func (c *Client) newMethod(name string) (*method, error) {
 	return m, nil
 }
 
-// policyUnder returns the method's policy under rules.
-func (m *method) policyUnder(c *Client, rules *route.Rules) *policy {
-	if p := m.policy.Load(); p != nil && p.rules == rules {
+// policyUnder returns the method's policy with what a view has.
+func (m *method) policyUnder(c *Client, v *view) *policy {
+	if p := m.policy.Load(); p != nil && p.rules == v.rules && p.published == v.published {
 		return p
 	}
-	p := c.policyFor(m.name, rules)
+	p := c.policyFor(m.name, v.rules, v.published)
 	m.policy.Store(p)
 	return p
 }
 
-// policyFor puts together what the rules, the configuration and the defaults say of
-// a method, in this order.
-func (c *Client) policyFor(name string, rules *route.Rules) *policy {
-	p := &policy{rules: rules, failMode: c.cfg.FailMode}
-	service := name[:strings.LastIndexByte(name, '.')]
+// policyFor puts together what the rules, the configuration, the servers and the
+// defaults say of a method, in this order.
+func (c *Client) policyFor(name string, rules *route.Rules, published *idempotent) *policy {
+	dot := strings.LastIndexByte(name, '.')
+	service := name[:dot]
+	p := &policy{rules: rules, published: published, failMode: c.cfg.FailMode, idempotent: published.has(name[dot+1:])}
 	for _, m := range []route.Method{c.cfg.Methods[service+".*"], c.cfg.Methods[name], rules.Method(name)} {
 		if m.Timeout > 0 {
 			p.timeout = m.Timeout

@@ -35,6 +35,7 @@ type view struct {
 	plan      *route.Plan
 	instances []weft.Instance // those of the snapshot that the configuration admits
 	servers   []*server       // as many
+	published *idempotent     // what all of them say of their methods
 	sets      []set           // by subset of the plan
 }
 
@@ -140,6 +141,10 @@ func (s *service) rebuild() {
 			v.servers = append(v.servers, s.c.serverAt(&i, first))
 		}
 	}
+	if old := s.view.Load(); old != nil {
+		v.published = old.published
+	}
+	v.published = publishedBy(v.instances, v.published)
 	v.plan = v.rules.Plan(v.instances)
 	nodes := v.nodes()
 	for _, subset := range v.plan.Subsets {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"log/slog"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -56,6 +57,7 @@ func run(ctx context.Context) error {
 		Registry: reg,
 		Balancer: balance.RoundRobin(), // nil: the faster of two random servers, by latency and load
 		Methods:  map[string]route.Method{"Stock.Get": {Idempotent: &idempotent}},
+		Logger:   slog.New(slog.DiscardHandler), // nil: warnings, such as of a lost server, go to standard error
 	})
 	if err != nil {
 		return err
