@@ -271,6 +271,10 @@ func (c *Client) Ping(ctx context.Context) error {
 // connection, and its error on the server is not reported. The server still acknowledges
 // it when the handler has returned, so that a shutdown of client or server loses none. While
 // 1024 one-way calls are under way on the connection, the next one waits.
+//
+// One-way calls, like others, may run at the same time and in any order, also those that
+// one goroutine makes one after the other: handlers that must see messages in order take
+// them from a client stream.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
 	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }
