@@ -37,7 +37,7 @@ func TestDialErrors(t *testing.T) {
 		{"Backoff", "tcp://" + closed, weft.ClientConfig{Lazy: true, Backoff: -1}, weft.InvalidArgument, []string{"Backoff"}},
 		{"a limit below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{MaxMessage: -1}}, weft.InvalidArgument, []string{"MaxMessage is -1"}},
 		{"a limit too high", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{MaxCalls: 1 << 17}}, weft.InvalidArgument, []string{"MaxCalls is 131072"}},
-		{"a time below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{HandshakeTimeout: -1}}, weft.InvalidArgument, []string{"Handshake is -1ns"}},
+		{"a time below zero", "tcp://" + closed, weft.ClientConfig{Lazy: true, Limits: weft.Limits{HandshakeTimeout: -1}}, weft.InvalidArgument, []string{"HandshakeTimeout is -1ns"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			began := time.Now()

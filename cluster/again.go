@@ -16,9 +16,8 @@ import (
 func (x *call) failed(s *server, err error) (result error) {
 	rp := x.p.retries(x.c.cfg.Retry)
 	a := retry.Attempt{
-		Number:     x.made,
-		Idempotent: x.kind == unary && (x.p.idempotent || markedIdempotent(x.ctx)),
-		Upstream:   weft.AttemptFrom(x.ctx),
+		Number:   x.made,
+		Upstream: weft.AttemptFrom(x.ctx),
 	}
 	mayHaveRun := false // in an attempt before the last
 	defer func() {
@@ -58,6 +57,7 @@ func (x *call) failed(s *server, err error) (result error) {
 			a.Unsent++
 		}
 		a.Random = rand.Uint64()
+		a.Idempotent = x.kind == unary && x.idempotent()
 		d := rp.Decide(a)
 		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each

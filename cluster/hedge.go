@@ -15,7 +15,7 @@ import (
 // asked; 0: it is not to be asked at all.
 func (x *call) hedgeAfter(now time.Duration) time.Duration {
 	after := x.m.hedgeAfter(now)
-	if after == 0 || !x.p.idempotent && !markedIdempotent(x.ctx) {
+	if after == 0 || !x.idempotent() {
 		return 0
 	}
 	left := retry.Forever

@@ -35,3 +35,9 @@ func publishedBy(instances []weft.Instance, last *idempotent) *idempotent {
 func (p *idempotent) has(method string) bool {
 	return p != nil && (slices.Contains(p.methods, method) || slices.Contains(p.methods, instance.All))
 }
+
+// idempotent reports whether the call may run twice, as is known now: the list of servers
+// may have been empty when it began.
+func (x *call) idempotent() bool {
+	return x.m.policyUnder(x.c, x.v).idempotent || markedIdempotent(x.ctx)
+}
