@@ -26,6 +26,9 @@ type address struct {
 // is one of TCP. A scheme is that of a transport, that of a wire, which stands for TCP,
 // or both with a plus sign between them.
 func parseAddress(transports []transport.Transport, wires []Wire, text string) (address, error) {
+	if text == "" {
+		return address{}, fmt.Errorf("weft: the address is empty; write for example tcp://127.0.0.1:8972")
+	}
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok {
 		scheme, rest = "tcp", text

@@ -42,6 +42,9 @@ func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string
 
 // Subscribe opens a call of a method that gets one request and sends many messages.
 func Subscribe[Res, Req any](ctx context.Context, c StreamCaller, method string, req *Req, opts ...CallOption) (*Stream[Res, Req], error) {
+	if req == nil {
+		return nil, notSent(checkMessages(req, nil), method)
+	}
 	s, err := OpenStream[Req, Res](ctx, c, method, opts...)
 	if err != nil {
 		return nil, err
@@ -62,10 +65,18 @@ type Call struct {
 	Done   chan *Call // gets the call when it has ended
 }
 
+// checkDone panics if no call can be sent to a channel while its receiver is busy, as
+// net/rpc does: it is a mistake in the program that would lose calls without a sign.
+func checkDone(done chan *Call) {
+	if done != nil && cap(done) == 0 {
+		panic("weft: the done channel of Go is unbuffered")
+	}
+}
+
 func (c *Call) done() {
 	select {
 	case c.Done <- c:
 	default:
-		// There is no room: as in net/rpc, it is the caller's task to have some.
+		// There is no room: as with net/rpc, the caller must have some.
 	}
 }

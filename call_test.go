@@ -127,7 +127,9 @@ func TestGo(t *testing.T) {
 		}
 	}
 	// A call for which the channel has no room is not sent to it, as in net/rpc, and blocks nothing.
-	c.Go(ctx, "Arith.Mul", &Args{}, new(Product), make(chan *weft.Call))
+	full := make(chan *weft.Call, 1)
+	full <- nil
+	c.Go(ctx, "Arith.Mul", &Args{}, new(Product), full)
 	multiply(t, c)
 }
 
@@ -267,4 +269,25 @@ func TestContexts(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Error("errors.Is does not find context.DeadlineExceeded")
 	}
+}
+
+// What is wrong with a call by itself is found before anything is sent.
+func TestWrongCalls(t *testing.T) {
+	c := start(t, nil, nil).dial(nil)
+	wantError(t, c.Call(t.Context(), "Arith.Mul", &Args{}, (*Product)(nil)), weft.InvalidArgument, weft.NotSent, "the reply is a nil *weft_test.Product")
+	wantError(t, c.Call(t.Context(), "Arith.Mul", &Args{}, nil, nil), weft.InvalidArgument, weft.NotSent, "call option 0 is nil")
+	_, err := weft.Subscribe[Product, Args](t.Context(), c, "Stream.Mul", nil)
+	wantError(t, err, weft.InvalidArgument, weft.NotSent, "the arguments are a nil *weft_test.Args")
+	_, err = weft.Dial(t.Context(), "", nil)
+	wantError(t, err, weft.InvalidArgument, 0, "the address is empty")
+	srv := weft.NewServer(nil)
+	_, err = srv.Listen(t.Context(), "")
+	wantError(t, err, weft.InvalidArgument, 0, "the address is empty")
+	must(t, srv.Close())
+	defer func() {
+		if p := recover(); p == nil {
+			t.Error("Go took a channel without room")
+		}
+	}()
+	c.Go(t.Context(), "Arith.Mul", &Args{}, nil, make(chan *weft.Call))
 }

@@ -280,10 +280,12 @@ func (c *Client) Notify(ctx context.Context, method string, args any, opts ...Ca
 }
 
 // Go makes a unary call without waiting for its end. The call is sent to done
-// when it has ended; a nil done is replaced by a new channel. done must have room for
+// when it has ended; a nil done is replaced by a new channel, and an unbuffered one makes Go
+// panic, as with net/rpc. done must have room for
 // all calls that may end at the same time: one for which there is no room is not sent to it. args and
 // reply must not be changed until then.
 func (c *Client) Go(ctx context.Context, method string, args, reply any, done chan *Call, opts ...CallOption) *Call {
+	checkDone(done)
 	if done == nil {
 		done = make(chan *Call, 1)
 	}

@@ -2,7 +2,7 @@
 //
 // A [Server] offers methods; a [Client] calls them by name, "Service.Method". Methods
 // are typed Go functions, registered one by one with [Handle], or all those of a value
-// with [Server.Register]. No code has to be generated:
+// with [Services.Register]. No code has to be generated:
 //
 //	srv := weft.NewServer(nil)
 //	err := weft.Handle(srv, "Greeter.Hello", func(ctx context.Context, name *string) (*string, error) { … })

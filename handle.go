@@ -17,7 +17,7 @@ func offer(r Registrar, m *method, missing bool, opts []MethodOption) (err error
 		return Errorf(InvalidArgument, "weft: handle %s: For is an option of Register", m.name)
 	}
 	for _, t := range []reflect.Type{m.in, m.out} {
-		if what := holds(t); what != "" {
+		if what := unfit(t); what != "" {
 			return Errorf(InvalidArgument, "weft: handle %s: type %v cannot travel: %s", m.name, t, what)
 		}
 	}

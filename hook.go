@@ -142,7 +142,13 @@ func collect[T any](list *[]T, v any) bool {
 // newHooks sorts the values of a configuration.
 func newHooks(values []any) (*hooks, error) {
 	h := &hooks{}
-	for _, v := range values {
+	for i, v := range values {
+		if v == nil {
+			return nil, Errorf(InvalidArgument, "weft: hook %d of the configuration is nil", i)
+		}
+		if near := nearHook(v); near != "" {
+			return nil, Errorf(InvalidArgument, "weft: hook of type %T: %s", v, near)
+		}
 		conn := collect(&h.registered, v)
 		conn = collect(&h.listening, v) || conn
 		conn = collect(&h.accepted, v) || conn

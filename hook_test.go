@@ -228,7 +228,7 @@ func (n *named) BeforeReadRequestBody(context.Context, *weft.CallInfo) error {
 }
 
 func TestHookConfigErrors(t *testing.T) {
-	for _, hooks := range [][]any{{struct{}{}}, {new(everyHook), 7}, {nil}} {
+	for _, hooks := range [][]any{{struct{}{}}, {new(everyHook), 7}} {
 		wantError(t, weft.NewServer(&weft.ServerConfig{Hooks: hooks}).Register(Arith{}), weft.InvalidArgument, 0, "implements none of the hook interfaces")
 		_, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Hooks: hooks, Lazy: true})
 		wantError(t, err, weft.InvalidArgument, 0, "implements none of the hook interfaces")
@@ -283,4 +283,19 @@ func TestPanicBeforeNotify(t *testing.T) {
 	if p := notify(); p != nil {
 		t.Errorf("panic: %v", p)
 	}
+}
+
+// nearly has a hook's name and not its signature.
+type nearly struct{}
+
+func (nearly) ConnClosed(*weft.Peer, error)                                   {}
+func (nearly) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) {}
+
+// A hook that nearly fits would never be called: an access check would let all in.
+func TestHookWithWrongSignature(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Hooks: []any{nearly{}}})
+	wantError(t, srv.Register(Arith{}), weft.InvalidArgument, 0, "weft_test.nearly", "BeforeReadRequestBody is func(context.Context, *weft.CallInfo), want func(context.Context, *weft.CallInfo) error")
+	must(t, srv.Close())
+	_, err := weft.Dial(t.Context(), "tcp://127.0.0.1:1", &weft.ClientConfig{Lazy: true, Plugins: []weft.Plugin{{Hooks: []any{nil}}}})
+	wantError(t, err, weft.InvalidArgument, 0, "hook 0 of the configuration is nil")
 }

@@ -5,7 +5,37 @@ import (
 	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/protobuf"
 )
+
+// unfit tells why values of a type cannot be messages; "" means that they can.
+func unfit(t reflect.Type) string {
+	if what := holds(t); what != "" {
+		return what
+	}
+	if checker, ok := protobuf.New().(codec.TypeChecker); ok && numbered(t) {
+		if err := checker.CheckType(reflect.PointerTo(t)); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// numbered reports whether fields of a struct have the numbers that make it a Protocol
+// Buffers message.
+func numbered(t reflect.Type) bool {
+	if t == nil || t.Kind() != reflect.Struct {
+		return false
+	}
+	for f := range t.Fields() {
+		if tag := f.Tag.Get("weft"); f.IsExported() && tag != "" && tag != "-" {
+			return true
+		}
+	}
+	return false
+}
 
 // holds tells which part of a message's type no codec can carry: a channel, a function
 // or a bare pointer in an exported field. "" means none. Types that encode themselves,
@@ -86,6 +116,8 @@ func checkMessages(args, reply any) error {
 		return Errorf(InvalidArgument, "the arguments are nil; for a method without arguments pass &struct{}{}")
 	case isNilPointer(args):
 		return Errorf(InvalidArgument, "the arguments are a nil %T", args)
+	case reply != nil && isNilPointer(reply):
+		return Errorf(InvalidArgument, "the reply is a nil %T", reply)
 	case reply != nil && !isPointer(reply):
 		return Errorf(InvalidArgument, "the reply has type %T, want a pointer or nil", reply)
 	}

@@ -86,5 +86,17 @@ func TestTypesThatCannotTravel(t *testing.T) {
 	wantError(t, err, weft.InvalidArgument, 0, "handle A.B", "it holds a chan in field Parts.Notify")
 	err = weft.Handle(s, "A.B", func(context.Context, *Args) (*struct{ F func() }, error) { return nil, nil })
 	wantError(t, err, weft.InvalidArgument, 0, "it holds a func in field F")
+	type twice struct {
+		A int `weft:"1"`
+		B int `weft:"1"`
+	}
+	type half struct {
+		A int `weft:"1"`
+		B int
+	}
+	err = weft.Handle(s, "A.B", func(context.Context, *twice) (*Product, error) { return nil, nil })
+	wantError(t, err, weft.InvalidArgument, 0, "cannot travel", "twice")
+	err = weft.Handle(s, "A.B", func(context.Context, *Args) (*half, error) { return nil, nil })
+	wantError(t, err, weft.InvalidArgument, 0, "half.B has no field number")
 	must(t, weft.Handle(s, "A.B", func(context.Context, *fine) (*fine, error) { return &fine{at: nil}, nil }))
 }

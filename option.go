@@ -93,12 +93,23 @@ type CallSettings struct {
 // that is wrong.
 func SettingsOf(opts ...CallOption) (CallSettings, error) {
 	var o callOptions
-	for _, opt := range opts {
-		if err := opt.apply(&o); err != nil {
-			return CallSettings{}, err
-		}
+	if err := applyAll(&o, opts); err != nil {
+		return CallSettings{}, err
 	}
 	return CallSettings{Timeout: o.timeout, HasTimeout: o.bounded, ReplyMetadata: o.reply}, nil
+}
+
+// applyAll applies options in order.
+func applyAll(o *callOptions, opts []CallOption) error {
+	for i, opt := range opts {
+		if opt == nil {
+			return Errorf(InvalidArgument, "weft: call option %d is nil", i)
+		}
+		if err := opt.apply(o); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // resolve is the one place where the options and the deadline of a call are found.
@@ -108,10 +119,8 @@ func (c *caller) resolve(ctx context.Context, o *callOptions, stream bool, opts 
 	if !stream {
 		o.timeout = c.timeout
 	}
-	for _, opt := range opts {
-		if err := opt.apply(o); err != nil {
-			return err
-		}
+	if err := applyAll(o, opts); err != nil {
+		return err
 	}
 	o.deadline = deadlineOf(ctx)
 	if (o.bounded || o.deadline == 0) && o.timeout > 0 {

@@ -211,7 +211,7 @@ func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 	for _, p := range messages {
 		if e := elem(p); !usable(e) {
 			return fmt.Sprintf("type %v cannot travel: it is not exported, or an interface, function or channel", p)
-		} else if what := holds(e); what != "" {
+		} else if what := unfit(e); what != "" {
 			return fmt.Sprintf("type %v cannot travel: %s", p, what)
 		}
 	}

@@ -196,6 +196,9 @@ func (s *Server) Listen(ctx context.Context, address string) (net.Listener, erro
 	if s.err != nil {
 		return nil, s.err
 	}
+	if address == "" {
+		return nil, Errorf(InvalidArgument, "weft: listen: the address is empty; write tcp://:0 for any free port")
+	}
 	a, err := parseAddress(s.cfg.Transports, nil, address)
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)

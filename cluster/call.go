@@ -30,6 +30,9 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 	if done == nil {
 		done = make(chan *weft.Call, 1)
 	}
+	if cap(done) == 0 {
+		panic("cluster: the done channel of Go is unbuffered") // as weft.Client.Go does
+	}
 	call := &weft.Call{Method: method, Args: args, Reply: reply, Done: done}
 	// It ends with the call.
 	go func() {

@@ -57,7 +57,7 @@ type Config struct {
 	Registry registry.Source
 	// Client configures the connections, and gives calls their timeout, codec,
 	// credential and so on. nil: the defaults of package weft, but DefaultMaxBackoff,
-	// and of the Limits DefaultConnectTimeout for Handshake, DefaultPingInterval, and
+	// and of the Limits DefaultConnectTimeout for HandshakeTimeout, DefaultPingInterval, and
 	// DefaultPingTimeout: a call that waits for a dead server is to end while there is
 	// time for another. Lazy and NoWaitForReady are always set, and Interceptors run around
 	// every attempt.

@@ -17,6 +17,7 @@ func Allowed() Exceptions {
 			"register.go":              "finds the methods of a service, once, at registration",
 			"handle.go":                "names the types of a function's messages, once, at registration",
 			"method.go":                "keeps those types, for the description of services",
+			"hookcheck.go":             "finds hooks with a wrong signature, when a server or client is made",
 			"message.go":               "finds types that no codec can carry, at registration, and values that are no messages",
 			"codec":                    "checks that the target of a decode is a pointer, sets it to zero first, finds values that contain themselves, and counts what elements take",
 			"codec/gencode":            "tells a message passed by value, to say in the error that a pointer is wanted",
