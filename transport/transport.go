@@ -1,4 +1,4 @@
-// Package transport says how bytes travel between two processes.
+// Package transport defines how bytes travel between two processes.
 //
 // A [Transport] is a value, passed in a configuration. Each subpackage holds one.
 package transport

@@ -71,7 +71,7 @@ func (c *Conn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Close closes both directions and wakes everyone who waits on either end. The
+// Close closes both directions and wakes every goroutine that waits on either end. The
 // other end can still read what was written. Closing again does nothing.
 func (c *Conn) Close() error {
 	c.out.closeWrite()

@@ -6,7 +6,7 @@ import (
 )
 
 // deadline turns a time into a flag and a wake-up. The lock of the condition it
-// wakes protects it, and is held by whoever calls its methods.
+// wakes protects it, and is held by the callers of its methods.
 type deadline struct {
 	at     time.Time // zero: none
 	passed bool

@@ -73,7 +73,7 @@ func (d *Direction) read(b []byte) (int, error) {
 	}
 }
 
-// deliverable says how many of at most n bytes a Read may have now.
+// deliverable returns how many of at most n bytes a Read may have now.
 func (d *Direction) deliverable(n int) int {
 	n = min(n, d.buffer.size)
 	if d.maxRead > 0 {
@@ -133,7 +133,7 @@ func (d *Direction) put(b []byte) (n int, cut bool, err error) {
 	return n, d.cut, err
 }
 
-// refusal says why nothing can be written now, if so.
+// refusal returns why nothing can be written now; nil when a write can go on.
 func (d *Direction) refusal() error {
 	switch {
 	case d.writeClosed:

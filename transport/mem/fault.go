@@ -8,8 +8,8 @@ type flip struct {
 	mask   byte
 }
 
-// Written returns how many bytes the writer has given away so far, those that nobody
-// read yet included. A test that cuts at every byte learns the length here.
+// Written returns how many bytes the writer has written so far, including bytes not read
+// yet. A test that cuts at every byte learns the length here.
 func (d *Direction) Written() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,8 +50,8 @@ func (d *Direction) sever() {
 }
 
 // Stall stops delivery now: reads wait, also for the end of the direction, while
-// writes go on until the buffer is full. This is what a peer that vanished without a
-// word looks like.
+// writes go on until the buffer is full. This is what a peer that vanished without
+// closing looks like.
 func (d *Direction) Stall() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

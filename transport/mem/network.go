@@ -3,7 +3,7 @@
 //
 // A [Network] is a transport; [Pipe] is one connection without a network. Its
 // connections behave like sockets: writes complete into a bounded buffer, the
-// reader gets what was sent before a close, deadlines wake who waits. They start no
+// reader gets what was sent before a close, deadlines end waits. They start no
 // goroutine and block on nothing but sync.Cond, channels and timers, so they work
 // in a [testing/synctest] bubble.
 //
@@ -50,7 +50,7 @@ func New() *Network {
 func (n *Network) Scheme() string { return "mem" }
 
 // Intercept has f called for every later Dial that found a listener, with both ends
-// before anyone else has them: the place to set faults. An error fails the Dial. A
+// before any other code has them: the place to set faults. An error fails the Dial. A
 // nil f ends it. f runs on the goroutine that dials.
 func (n *Network) Intercept(f func(addr string, client, server *Conn) error) {
 	n.mu.Lock()
@@ -158,7 +158,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return nil, &net.OpError{Op: "accept", Net: "mem", Addr: l.addr, Err: net.ErrClosed}
 }
 
-// Close frees the name and closes the connections nobody accepted.
+// Close frees the name and closes the connections that were not accepted.
 func (l *listener) Close() error {
 	l.once.Do(func() {
 		l.network.mu.Lock()

@@ -8,7 +8,7 @@ type ring struct {
 	limit int
 }
 
-// put appends as much of b as there is room for and says how much that was.
+// put appends as much of b as there is room for and returns how much that was.
 func (r *ring) put(b []byte) int {
 	b = b[:min(len(b), r.limit-r.size)]
 	if r.size+len(b) > len(r.buf) {

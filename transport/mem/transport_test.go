@@ -28,7 +28,7 @@ func TestNetworkErrors(t *testing.T) {
 	ctx := t.Context()
 	n := mem.New()
 	if _, err := n.Dial(ctx, "orders"); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "orders") {
-		t.Errorf("Dial to nobody: %v, want connection refused and the name", err)
+		t.Errorf("Dial without a listener: %v, want connection refused and the name", err)
 	}
 	l, err := n.Listen(ctx, "orders")
 	if err != nil {
@@ -60,7 +60,7 @@ func TestChosenNamesDiffer(t *testing.T) {
 	}
 }
 
-// Nobody accepts: connections queue up to a bound, then Dial waits for its context,
+// Without Accept: connections queue up to a bound, then Dial waits for its context,
 // and closing the listener refuses them all.
 func TestBacklog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestBacklog(t *testing.T) {
 		}
 		for _, c := range queued {
 			if _, err := c.Read(make([]byte, 1)); err != io.EOF {
-				t.Fatalf("Read of a connection nobody accepted: %v, want EOF", err)
+				t.Fatalf("Read of a connection that was not accepted: %v, want EOF", err)
 			}
 		}
 	})

@@ -1,7 +1,7 @@
 // Package tcp carries weft over TCP.
 //
 // Go already sends small writes at once (TCP_NODELAY). What this package adds is
-// a bound on silence: a peer that vanished without a word (power cut, pulled
+// a bound on silence: a peer that vanished without closing (power cut, pulled
 // cable, firewall that forgot the flow) is noticed after [Config.PeerTimeout],
 // where the system's own patience is about 15 minutes.
 package tcp

@@ -65,7 +65,7 @@ func TestStuckPeer(t *testing.T) {
 	start := time.Now()
 	var err error
 	for err == nil {
-		_, err = client.Write(make([]byte, 1<<20)) // nobody reads
+		_, err = client.Write(make([]byte, 1<<20)) // the server does not read
 	}
 	if !errors.Is(err, syscall.ETIMEDOUT) {
 		t.Fatalf("Write to a stuck peer ended after %v with %v, want a timeout of the connection", time.Since(start), err)

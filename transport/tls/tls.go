@@ -39,7 +39,7 @@ type Files struct {
 	// where servers ask for them.
 	Cert, Key string
 
-	// CA holds the authorities that may vouch for the other side. For a client
+	// CA holds the authorities that may vouch for the peer. For a client
 	// these are the ones that sign servers, and empty means those of the
 	// system. For a server these are the ones that sign clients: when set,
 	// every client must show a certificate, when empty none is asked to.
@@ -69,7 +69,7 @@ type Config struct {
 
 	// Logger is told of each set of files that was taken into use (level Info)
 	// or found broken (level Error, once for each different error). Nil means
-	// nobody is: then a failed rotation shows only when the old certificate
+	// no log: then a failed rotation shows only when the old certificate
 	// expires.
 	Logger *slog.Logger
 }
@@ -108,7 +108,7 @@ func Load(files Files, cfg *Config) (*Source, error) {
 		checked:    time.Now(),
 	}
 	if cfg.Protocols != nil {
-		s.protocols = slices.Clip(slices.Clone(cfg.Protocols)) // whoever appends gets a copy
+		s.protocols = slices.Clip(slices.Clone(cfg.Protocols)) // an append makes a copy
 	}
 	if s.minVersion == 0 {
 		s.minVersion = tls.VersionTLS13
@@ -190,7 +190,7 @@ func (s *Source) newServerConfig(cert *tls.Certificate, authorities *x509.CertPo
 
 // ClientConfig returns a configuration for connections to the server that goes by
 // serverName, a DNS name or an IP address. An empty name must be filled in by
-// whoever dials.
+// the dialing code.
 //
 // Call it for every dial, which is cheap, and each connection has the newest files.
 // Where one configuration is kept for many dials, its client certificate is always

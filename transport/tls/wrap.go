@@ -15,7 +15,7 @@ import (
 //
 // Dial verifies the server by serverName, or by the host of the address it dials
 // when serverName is empty, and returns after the handshake, which ctx bounds.
-// Accept does not wait for a handshake, so that a silent peer holds up nobody: it
+// Accept does not wait for a handshake, so that a silent peer does not delay others: it
 // happens at the first Read or Write, or in [Handshake]. Set a deadline or a context
 // for it. Connections are of type *tls.Conn of crypto/tls.
 func Wrap(inner transport.Transport, source *Source, serverName string) transport.Transport {

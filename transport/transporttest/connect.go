@@ -74,12 +74,12 @@ func checkContextAfter(t *testing.T, open Open) {
 	cancel()
 	// tryConnect cancels the context it dials with before it returns.
 	client, server := connect(t, tr, l)
-	time.Sleep(10 * time.Millisecond) // for whoever watches a context
+	time.Sleep(10 * time.Millisecond) // for an implementation that watches a context
 	exchange(t, client, server, "weft")
 	exchange(t, server, client, "warp")
 }
 
-func checkNobody(t *testing.T, open Open) {
+func checkNoListener(t *testing.T, open Open) {
 	tr, l := listen(t, open)
 	addr := l.Addr().String()
 	l.Close()
@@ -91,7 +91,7 @@ func checkNobody(t *testing.T, open Open) {
 		return err
 	})
 	if err == nil {
-		t.Fatalf("Dial(%q) succeeded where nobody listens", addr)
+		t.Fatalf("Dial(%q) succeeded without a listener", addr)
 	}
 	if !strings.Contains(err.Error(), addr) {
 		t.Errorf("error %q does not name the address %q", err, addr)

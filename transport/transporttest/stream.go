@@ -46,13 +46,13 @@ func checkCloseWrite(t *testing.T, open Open) {
 	waiting := make(chan error, 1)
 	// Ends with the connection, closed below or in cleanup.
 	go func() {
-		_, err := client.Write(make([]byte, 4*big)) // nobody reads
+		_, err := client.Write(make([]byte, 4*big)) // the server does not read
 		waiting <- err
 	}()
 	time.Sleep(50 * time.Millisecond)
 	select {
 	case err := <-waiting:
-		t.Fatalf("Write of %d bytes that nobody reads ended early, error %v: its buffer has no bound", 4*big, err)
+		t.Fatalf("Write of %d bytes that are not read ended early, error %v: its buffer has no bound", 4*big, err)
 	default:
 	}
 	client.Close()
@@ -199,7 +199,7 @@ func checkWriteDeadline(t *testing.T, open Open) {
 	client.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
 	err := soon(t, "Write", func() error {
 		for {
-			if _, err := client.Write(make([]byte, 1<<20)); err != nil { // nobody reads
+			if _, err := client.Write(make([]byte, 1<<20)); err != nil { // the server does not read
 				return err
 			}
 		}

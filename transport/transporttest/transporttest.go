@@ -16,8 +16,8 @@ import (
 // patience is how long an operation that must end may take, on a busy machine.
 const patience = 10 * time.Second
 
-// Open returns a transport under test and an address to listen on where nobody
-// listens yet. It is called for each check.
+// Open returns a transport under test and an address to listen on that is not
+// in use. It is called for each check.
 type Open func(t *testing.T) (tr transport.Transport, addr string)
 
 // Run checks the transport that open returns, in subtests that each name a promise.
@@ -34,7 +34,7 @@ func Run(t *testing.T, open func(t *testing.T) (tr transport.Transport, addr str
 		{"the listener's address can be dialed", checkEcho},
 		{"an address is listened on once", checkListenTwice},
 		{"contexts do not outlive Dial and Listen", checkContextAfter},
-		{"Dial to nobody fails and names the address", checkNobody},
+		{"Dial without a listener fails and names the address", checkNoListener},
 		{"Dial ends with its context", checkDialContext},
 		{"closing the listener ends Accept", checkCloseAccept},
 		{"connections outlive the listener", checkOutlive},
@@ -72,8 +72,8 @@ func connect(t *testing.T, tr transport.Transport, l net.Listener) (client, serv
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		// The server first: a check may leave the client with bytes that nobody
-		// reads, which crypto/tls waits 5 seconds to follow with its farewell.
+		// The server first: a check may leave the client with bytes that the
+		// server does not read; crypto/tls then waits 5 seconds to send its close alert.
 		server.Close()
 		client.Close()
 	})
@@ -101,7 +101,7 @@ func tryConnect(ctx context.Context, tr transport.Transport, l net.Listener) (cl
 	}()
 	client, err = tr.Dial(ctx, l.Addr().String())
 	if err != nil {
-		// Nothing else would end an Accept to which nobody comes.
+		// Nothing else would end an Accept without a Dial.
 		l.Close()
 	}
 	if err2 := <-accepted; err == nil {

@@ -107,7 +107,7 @@ func faults() map[string]*faulty {
 				return c.Write(b)
 			}}, err
 		}},
-		"Dial to nobody fails and names the address": {dial: func(n *mem.Network, ctx context.Context, addr string) (net.Conn, error) {
+		"Dial without a listener fails and names the address": {dial: func(n *mem.Network, ctx context.Context, addr string) (net.Conn, error) {
 			c, err := n.Dial(ctx, addr)
 			if err != nil {
 				return nil, errors.New("connection refused")

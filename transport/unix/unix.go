@@ -21,12 +21,12 @@ import (
 // DefaultMode is the [Config.Mode] of a zero configuration: the owner alone.
 const DefaultMode fs.FileMode = 0o600
 
-// probeTime bounds the question whether anybody answers on an old socket file.
+// probeTime bounds the check whether a process listens on an old socket file.
 const probeTime = time.Second
 
 // Config tunes the socket files of a transport. The zero value is ready for use.
 type Config struct {
-	// Mode is the permission of a socket file, which decides who may connect.
+	// Mode is the permission of a socket file, which decides which users may connect.
 	// Zero means [DefaultMode]. On Linux the file never has more than this; on
 	// other systems it is narrowed right after it is made, so put it in a
 	// directory that only its users can enter.
@@ -45,7 +45,7 @@ type unix struct {
 // network namespace may connect. The connections are of type [*net.UnixConn].
 //
 // Listen takes over the socket file of a process that is gone. A path where
-// somebody answers, or where anything other than a socket is, is left as it is and
+// a process listens, or where anything other than a socket is, is left as it is and
 // is an error. When two servers start on one such old file at the same instant,
 // the later one has the path. Closing the listener removes the file if it is still
 // its own.
@@ -154,7 +154,7 @@ func clearStale(ctx context.Context, path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil // its owner removed it meanwhile
 	default:
-		// Not a proof that nobody is there: no permission, a full queue.
+		// Not a proof that no process listens: no permission, or a full queue.
 		return fmt.Errorf("%w: cannot tell whether its process lives: %w", syscall.EADDRINUSE, err)
 	}
 }

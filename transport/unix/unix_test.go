@@ -99,7 +99,7 @@ func TestLiveListenerIsLeftAlone(t *testing.T) {
 	path := socketPath(t)
 	listen(t, path)
 	if _, err := unix.New(nil).Listen(t.Context(), path); !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), path) {
-		t.Errorf("Listen where somebody answers: %v, want address in use and the path", err)
+		t.Errorf("Listen where a process listens: %v, want address in use and the path", err)
 	}
 	c, err := unix.New(nil).Dial(t.Context(), path)
 	if err != nil {
@@ -158,7 +158,7 @@ func TestSocketOfAnotherKindIsLeftAlone(t *testing.T) {
 	}
 }
 
-// An operator who removed the file and started another server there keeps that one.
+// When the file was removed and another server was started there, its file stays.
 func TestCloseRemovesOnlyItsOwnFile(t *testing.T) {
 	path := socketPath(t)
 	old := listen(t, path)
