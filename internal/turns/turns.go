@@ -51,7 +51,7 @@ func (t *Turns) try(most int32) bool {
 // Give gives a turn back.
 func (t *Turns) Give() {
 	t.taken.Add(-1)
-	// A goroutine that waits has said so before it looked at taken for the last time.
+	// A goroutine that waits has counted itself in waiting before it looked at taken for the last time.
 	if t.waiting.Load() > 0 {
 		t.mu.Lock()
 		t.free.Signal()

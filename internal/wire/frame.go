@@ -34,12 +34,12 @@ const (
 	TypeError   Type = 5  // ends a call badly
 	TypeChunk   Type = 6  // goes on with a message that did not fit one frame
 	TypeData    Type = 7  // a message of a stream
-	TypeCredit  Type = 8  // lets the other side send more on a stream
+	TypeCredit  Type = 8  // lets the peer send more on a stream
 	TypeCancel  Type = 9  // the caller does not want the result any more
 	TypePing    Type = 10 // asks for a sign of life
-	TypeGoAway  Type = 11 // no more calls, please
+	TypeGoAway  Type = 11 // asks for no more calls
 
-	// typeIgnorable marks the types that may be skipped by who does not know them.
+	// typeIgnorable marks the types that a receiver may skip when it does not know them.
 	typeIgnorable Type = 0x80
 )
 

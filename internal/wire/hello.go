@@ -15,15 +15,15 @@ type Features uint64
 // the two hellos.
 const FeatureChecksum Features = 1 << 0
 
-// Hello is what each side says of itself in its first frame. Every limit is the
+// Hello is the content of the first frame of each side. Every limit is the
 // sender's own: what it is ready to receive.
 type Hello struct {
 	Features     Features
 	MaxMessage   uint32   // bytes of one message's body, as it travels and decompressed
 	MaxMetadata  uint32   // bytes of the inside of one metadata block
-	MaxCalls     uint32   // slots for calls that the other side may have open
-	MaxBindings  uint32   // bindings that the other side may make
-	StreamWindow uint32   // bytes that the other side may send on a new stream unasked
+	MaxCalls     uint32   // slots for calls that the peer may have open
+	MaxBindings  uint32   // bindings that the peer may make
+	StreamWindow uint32   // bytes that the peer may send on a new stream unasked
 	Codecs       []string // names of the codecs it reads and writes
 	Compressors  []string // names of the compressors it can undo, in the order their numbers refer to
 	Credential   string   // "scheme token" for the connection as a whole; empty for none

@@ -13,7 +13,7 @@ type Outcome uint8
 const (
 	OutcomeUnknown Outcome = iota // bytes left, no verdict came back
 	NotSent                       // nothing left this process
-	Refused                       // the other side did not run the handler
+	Refused                       // the peer did not run the handler
 	Executed                      // the handler answered
 )
 
