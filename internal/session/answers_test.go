@@ -143,8 +143,8 @@ func TestBadAnswers(t *testing.T) {
 	}
 }
 
-// A reply that comes after its caller has given up frees the slot, and is nobody
-// else's.
+// A reply that comes after its caller has given up frees the slot, and
+// reaches no other call.
 func TestLateAnswer(t *testing.T) {
 	p := strangeServer(t, nil)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -225,7 +225,7 @@ func TestLastWordsCarryRequests(t *testing.T) {
 	p := strangeServer(t, nil)
 	s := p.s
 	s.w.mu.Lock()
-	s.w.mode = yielding // somebody is about to write
+	s.w.mode = yielding // a leader is about to write
 	s.w.mu.Unlock()
 	c := newCall("Echo.Say", []byte("on its way"), nil)
 	if st := s.Start(context.Background(), c); st != nil {
@@ -243,8 +243,8 @@ func TestLastWordsCarryRequests(t *testing.T) {
 	}
 }
 
-// Whoever says why it closes the connection is heard, though it closes while a large
-// request is being written to it and nobody reads.
+// The reason that a peer gives for closing the connection arrives, though it closes
+// while a large request is being written to it and does not read.
 func TestReasonBeforeBrokenPipe(t *testing.T) {
 	p := strangeServer(t, nil)
 	for range 2 * loneReplies {
@@ -366,7 +366,7 @@ func TestAnswerAhead(t *testing.T) {
 	})
 }
 
-// A peer that answers calls before it has got them shares no memory with who makes them.
+// A peer that answers calls before it has got them shares no memory with their callers.
 func TestAnswersWithoutRequests(t *testing.T) {
 	leak.Check(t)
 	for range 20 {

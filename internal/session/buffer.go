@@ -2,7 +2,7 @@ package session
 
 import "sync"
 
-// buffer is a reusable piece of memory. Whoever takes one owns it until release.
+// buffer is a reusable piece of memory. The code that takes one owns it until release.
 type buffer struct{ b []byte }
 
 const (
@@ -36,7 +36,7 @@ func takeLarge(n int) *buffer {
 // release gives the buffer back. Nothing may use its memory any more.
 func (b *buffer) release() {
 	switch n := cap(b.b); {
-	case n < leastBuffer: // who takes it would have to make another one
+	case n < leastBuffer: // too small to be of use to the next taker
 	case n <= smallBuffer:
 		b.b = b.b[:0]
 		buffers.Put(b)

@@ -19,13 +19,13 @@ type bulk struct {
 	buf   *buffer     // holds the body; nil for none
 	bind  bindingKey  // of a request: its binding may get another meaning while it waits
 	begun bool        // a frame has been appended, perhaps an empty one
-	then  []*bulk     // what the same side says on the same call behind it
+	then  []*bulk     // what the same side sends on the same call behind it
 }
 
 const (
 	// leastRound and mostRound bound how many bytes of large messages go into one
-	// write. Many mean fewer system calls, and fewer times that the other side is
-	// woken; but what is said meanwhile waits for them.
+	// write. Many mean fewer system calls, and fewer times that the peer is
+	// woken; but frames appended meanwhile wait for them.
 	leastRound = 64 << 10
 	mostRound  = 240 << 10 // with frames' headers no more than largeWrite
 	// Rounds grow once quickRounds in a row were written within quickRound each, more
@@ -93,10 +93,10 @@ func (w *writer) findBulk(id uint32, answer wire.Flags) int {
 	return -1
 }
 
-// dropBulk forgets what this side still had to say on a call that it opened. It
-// reports whether the call's request was among it and had not begun: then the other
-// side has never heard of the call.
-func (w *writer) dropBulk(id uint32) (unheard bool) {
+// dropBulk drops what this side still had to send on a call that it opened. It
+// reports whether the call's request was among it and had not begun: then the peer
+// does not know of the call.
+func (w *writer) dropBulk(id uint32) (unsent bool) {
 	i := w.findBulk(id, 0)
 	if i < 0 {
 		return false
@@ -110,16 +110,16 @@ func (w *writer) dropBulk(id uint32) (unheard bool) {
 	for _, t := range b.then {
 		w.bulkSize -= t.left()
 	}
-	return b.unheard()
+	return b.unsent()
 }
 
-// unheard reports whether this is a request that has not begun.
-func (b *bulk) unheard() bool { return b.head.Type == wire.TypeRequest && !b.begun }
+// unsent reports whether this is a request that has not begun.
+func (b *bulk) unsent() bool { return b.head.Type == wire.TypeRequest && !b.begun }
 
-// dropUnheard forgets all requests that have not begun, and returns their calls.
-func (w *writer) dropUnheard() (ids []uint32) {
+// dropUnsent drops all requests that have not begun, and returns their calls.
+func (w *writer) dropUnsent() (ids []uint32) {
 	for _, b := range w.bulk {
-		if b.unheard() {
+		if b.unsent() {
 			ids = append(ids, b.head.ID)
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Session) takeBulk() {
 			w.bulkTurn = 0
 		}
 		b := w.bulk[w.bulkTurn]
-		if b.unheard() {
+		if b.unsent() {
 			// The names have been bound before, so that this cannot fail.
 			b.head.Code, _ = s.bind(b.bind.codec, b.bind.method)
 			s.out.mark(b.head.ID, w.position())
@@ -190,7 +190,7 @@ type assembly struct {
 	buf  *buffer     // what has come
 	at   int64       // when the first frame came
 	bind Binding     // of a request
-	skip bool        // it is an answer that is too long: the rest of it is thrown away
+	skip bool        // it is an answer that is too long: the rest of it is discarded
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call
@@ -204,7 +204,7 @@ type assemblyKey struct {
 const maxAssembly = 64 << 20
 
 // assemblies are the unfinished messages of a session, all of calls that were open
-// when they began. They belong to whoever reads.
+// when they began. They belong to the current reader.
 type assemblies struct {
 	open map[assemblyKey]*assembly
 	size int
@@ -236,7 +236,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	return m
 }
 
-// drop forgets the unfinished message in a call's slot, if there is one.
+// drop removes the unfinished message in a call's slot, if there is one.
 func (a *assemblies) drop(id uint32, answer bool) {
 	if len(a.open) == 0 {
 		return

@@ -20,7 +20,7 @@ import (
 // second; the others are not touched for plain calls.
 type Call struct {
 	done   chan struct{}
-	Reply  any          // nil: the body of the reply is thrown away
+	Reply  any          // nil: the body of the reply is discarded
 	Codec  codec.Codec  // of the arguments and the reply
 	Status *wire.Status // set when the call has ended; nil: it went well
 	Ended  int64        // when the reply was read; 0 if none was
@@ -60,7 +60,7 @@ func (c *Call) meta() string {
 	return c.Meta
 }
 
-// Reset forgets everything but the channel.
+// Reset clears everything but the channel.
 func (c *Call) Reset() {
 	if !c.Plain || c.held {
 		*c = Call{done: c.done}
@@ -205,9 +205,9 @@ func (s *Session) openLater(ctx context.Context, c *Call, flags wire.Flags, m *m
 	return s.open(ctx, c, flags, m, size)
 }
 
-// waitOpen waits for room in the writer's buffer, and tells why no call can be
-// opened, if so. It is called with the writer's lock held and keeps it, unless it
-// returns a status.
+// waitOpen waits for room in the writer's buffer. Its status says why no call can
+// be opened; nil when one can. It is called with the writer's lock held and keeps it,
+// unless it returns a status.
 //
 //go:noinline
 func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
@@ -251,7 +251,7 @@ func (s *Session) tooMany() *wire.Status {
 		Message: fmt.Sprintf("as many calls are open on this connection as the peer takes: %d (its Limits.MaxCalls)", s.peer.Load().MaxCalls)}
 }
 
-// mayOpen tells why no call can be opened now, if so.
+// mayOpen returns why no call can be opened now; nil when one can.
 func (s *Session) mayOpen() *wire.Status {
 	if s.w.dead {
 		st := wire.Status{Code: wire.Unavailable, Message: "connection closed"}
@@ -358,7 +358,7 @@ func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 	return true
 }
 
-// Forget gives up a started call for which nobody will Wait.
+// Forget gives up a started call for which Wait will not be called.
 func (s *Session) Forget(c *Call) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -391,8 +391,8 @@ func fromContext(ctx context.Context) *wire.Status {
 	return st
 }
 
-// complete tells the caller that its call has ended. Only who swapped the call
-// out of its slot may do so.
+// complete tells the caller that its call has ended. Only the goroutine that
+// swapped the call out of its slot may call it.
 func (s *Session) complete(c *Call) {
 	if c.Plain {
 		c.done <- struct{}{}

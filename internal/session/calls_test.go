@@ -134,7 +134,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// A call with Oneway holds its slot until the other side has dealt with it.
+// A call with Oneway holds its slot until the peer has dealt with it.
 func TestOneway(t *testing.T) {
 	var ran atomic.Int32
 	r := newRig(t, setup{}, unary("One.Way", func(_ *Context, b []byte) ([]byte, *wire.Status) {
@@ -329,8 +329,8 @@ func TestBadCodec(t *testing.T) {
 	mustEcho(t, r.client, "still here")
 }
 
-// Of a call that the other side runs nobody says that it was not sent, however its
-// length lies to that of a frame.
+// A call that the peer runs never ends as not sent, whatever its length relative to
+// a frame.
 func TestLostWhileItRuns(t *testing.T) {
 	for n := wire.MaxPayload - 3; n <= wire.MaxPayload+2; n++ {
 		for _, meta := range []string{"", "\x01a\x01\x00b"} {

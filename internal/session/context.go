@@ -9,12 +9,12 @@ import (
 )
 
 // Context is the context of one call that this side answers. It ends when the
-// other side cancels the call, when the deadline passes, when the connection is
+// peer cancels the call, when the deadline passes, when the connection is
 // lost, and when the handler has returned. What only some calls need (metadata, a
 // Done channel, a timer) is made when it is needed, so that a Context is small.
 //
 // A Context is never used for a second call, whatever becomes of it: a handler
-// that keeps it too long sees an ended context, never somebody else's call.
+// that keeps it too long sees an ended context, never another call.
 type Context struct {
 	Session *Session
 	Method  *Method
@@ -36,7 +36,7 @@ type more struct {
 	stream    *Stream
 
 	mu    sync.Mutex
-	done  chan struct{} // nil until somebody asks for it
+	done  chan struct{} // nil until it is asked for
 	timer *time.Timer
 	after map[*func()]struct{}
 }
@@ -99,7 +99,7 @@ func (c *Context) Principal() any {
 	return nil
 }
 
-// SetPrincipal says who the caller is. It is called before the handler runs.
+// SetPrincipal sets the identity of the caller. It is called before the handler runs.
 func (c *Context) SetPrincipal(p any) { c.need().principal = p }
 
 // Deadline is the caller's, carried over without comparing clocks.
@@ -149,8 +149,8 @@ func (c *Context) watch(m *more) {
 		return
 	}
 	m.done = make(chan struct{})
-	// Who ends the context changes the state before it looks for m, and then waits
-	// for the lock: either it sees the channel or this sees the state.
+	// end changes the state before it looks for m, and then waits for the lock:
+	// either it sees the channel or this sees the state.
 	if c.state.Load() != live {
 		close(m.done)
 		return

@@ -18,7 +18,7 @@ func (rd *reader) credit(h wire.Header) error {
 	return nil
 }
 
-// cancel takes a CANCEL frame: nobody waits for a call that this side answers.
+// cancel takes a CANCEL frame: the peer no longer waits for a call that this side answers.
 func (rd *reader) cancel(h wire.Header) error {
 	s := rd.s
 	if m := s.reading.parts.find(h.ID, false); m != nil {
@@ -227,21 +227,21 @@ func (s *Session) sendPing(at int64) {
 	}
 }
 
-// drain is the orderly end of a session. The side that wants it says so with a
-// GOAWAY; the other side opens no more calls and says so with an ack, behind its
+// drain is the orderly end of a session. The side that wants it sends a
+// GOAWAY; the peer opens no more calls and confirms with an ack, behind its
 // last request: since bytes keep their order, every call before the ack is
 // served and none comes after it. When no call is open any more in either
 // direction, the session ends. Nothing is lost and nothing is guessed.
 type drain struct {
 	begun atomic.Bool
-	peer  atomic.Bool // the other side has sent a GOAWAY
+	peer  atomic.Bool // the peer has sent a GOAWAY
 	ackOf atomic.Bool
 	waits atomic.Pointer[drainWaits] // nil until a goroutine waits for one of them
 }
 
-// drainWaits is what those wait for who end a session in order.
+// drainWaits is what goroutines wait for that end a session in order.
 type drainWaits struct {
-	acked chan struct{} // closed when the other side has agreed
+	acked chan struct{} // closed when the peer has agreed
 	ready chan struct{} // closed when it has, or need not be waited for, and new calls are turned away
 	idle  chan struct{} // woken when the last open call has ended
 }
@@ -263,7 +263,7 @@ func (d *drain) wake() {
 // over reports whether the end of the connection is expected.
 func (d *drain) over() bool { return d.begun.Load() || d.peer.Load() }
 
-// Drain asks the other side to open no more calls and waits until all that are
+// Drain asks the peer to open no more calls and waits until all that are
 // open have ended, or until stop is closed; it does not close the session. It
 // reports whether every call has ended.
 func (s *Session) Drain(stop <-chan struct{}, message string) bool {
@@ -324,16 +324,16 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 }
 
 // settled reports whether no call is open. From then on none can be opened, since
-// nobody would wait for its end.
+// nothing would wait for its end.
 func (s *Session) settled() bool {
 	s.w.mu.Lock()
 	defer s.w.mu.Unlock()
 	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
-		// What runs on the reader is in no table. Whoever ends it wakes this.
+		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
 	}
 	s.out.goneAway, s.out.barred = true, true
-	s.drain.wake() // somebody else may wait as well
+	s.drain.wake() // another goroutine may wait as well
 	return true
 }
 
@@ -345,7 +345,7 @@ func (s *Session) CancelIncoming(st *wire.Status) {
 }
 
 // CutIncoming answers all calls that still run with st. What their handlers
-// return later is thrown away.
+// return later is discarded.
 func (s *Session) CutIncoming(st *wire.Status) {
 	s.in.each(func(c *Context) {
 		s.w.mu.Lock()
@@ -358,9 +358,9 @@ func (s *Session) CutIncoming(st *wire.Status) {
 	})
 }
 
-// Leave writes what is left, says goodbye and closes. It waits for the other
-// side to close first, but not longer than patience: closing while bytes of the
-// other side are on their way could take the last replies back from it.
+// Leave writes what is left, closes its direction and then the connection. It waits for the peer
+// to close first, but not longer than patience: closing while bytes of the peer are
+// on their way could discard the last replies before the peer has read them.
 func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
@@ -387,8 +387,8 @@ func (s *Session) Leave(patience time.Duration) {
 }
 
 // written reports whether everything has been handed to the connection. If so
-// nobody writes any more: what is said from then on would only fail, and a write
-// that fails closes the connection before the other side has read the rest.
+// nothing writes any more: a frame appended from then on would only fail, and a write
+// that fails closes the connection before the peer has read the rest.
 func (s *Session) written() bool {
 	w := &s.w
 	w.mu.Lock()
@@ -420,7 +420,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	}
 	message := string(payload[:min(len(payload), maxGoAway)])
 	if code := wire.Code(h.Code); code != wire.Unavailable && code != wire.OK {
-		s.fail(&wire.Status{Code: code, Message: "the other side closed the connection: " + message})
+		s.fail(&wire.Status{Code: code, Message: "the peer closed the connection: " + message})
 		return nil
 	}
 	if !s.drain.peer.CompareAndSwap(false, true) {
@@ -451,7 +451,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 // of a GOAWAY none may begin. It is called with the writer's lock held, and returns
 // the calls to be completed.
 func (s *Session) withdraw() (calls []*Call) {
-	for _, id := range s.w.dropUnheard() {
+	for _, id := range s.w.dropUnsent() {
 		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}

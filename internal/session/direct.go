@@ -13,7 +13,7 @@ import (
 // idle processor. So when calls come one at a time, the reading goroutine steps
 // aside, to a gate, and leaves its reader there for the next caller to take. It comes
 // back when calls overlap, and when none has come for a while: then only it notices
-// what the other side says unasked.
+// what the peer sends unasked.
 //
 // rueidis does something like it for Redis connections.
 //
@@ -21,7 +21,7 @@ import (
 // needs none.
 type gate struct {
 	state      atomic.Uint32
-	unattended atomic.Bool // there is no goroutine at the gate; changed by who has taken it
+	unattended atomic.Bool // there is no goroutine at the gate; changed while the gate is taken
 	rd         *reader
 	resume     chan bool // tells the goroutine at the gate to read on, or to end
 	passed     uint32    // callers that have read; guarded by holding the gate
@@ -31,7 +31,7 @@ type gate struct {
 // The states of a gate.
 const (
 	gateOpen  uint32 = iota // the reading goroutine reads
-	gateFree                // nobody reads; a caller may
+	gateFree                // no goroutine reads; a caller may
 	gateTaken               // a caller reads
 )
 
@@ -39,7 +39,7 @@ const (
 	// loneReplies is how many replies in a row, each to the only open call, make
 	// the reading goroutine step aside.
 	loneReplies = 8
-	// gateTime is how long nobody reads, at first, when no calls are made. It grows
+	// gateTime is how long no goroutine reads, at first, when no calls are made. It grows
 	// to gateMost while calls go on to come one at a time: it takes longer to
 	// notice that they have ceased, and costs less to look.
 	gateTime = 5 * time.Millisecond
@@ -62,7 +62,7 @@ func (rd *reader) stepAside() bool {
 	passed, wait := g.passed, gateTime
 	g.state.Store(gateFree)
 	if s.opened() && g.state.CompareAndSwap(gateFree, gateOpen) {
-		// A call was made just now, by somebody who saw the gate closed.
+		// A call was made just now, by a caller that saw the gate closed.
 		return true
 	}
 	for {
@@ -126,7 +126,7 @@ func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
 		default:
 		}
 		if ctx.Err() != nil && s.Abandon(ctx, c) {
-			// The answer is still to come, and is nobody's.
+			// The answer is still to come, and no caller waits for it.
 			g.goOn()
 			return true
 		}
@@ -134,7 +134,7 @@ func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
 			// The session has ended, or a write that was made here took too long.
 			if g.unattended.Load() {
 				g.unattended.Store(false)
-				// It tells that the session has ended, and ends.
+				// It calls ended, and ends.
 				go g.rd.finish(true)
 				return false
 			}
@@ -163,8 +163,8 @@ func (s *Session) unattended() bool {
 	return g != nil && g.unattended.Load()
 }
 
-// endUnattended tells that a session has ended which no goroutine reads. A caller that
-// reads tells so itself.
+// endUnattended calls ended for a session that no goroutine reads. A caller that reads
+// calls it itself.
 func (s *Session) endUnattended() {
 	if g := s.direct.Load(); g != nil && g.unattended.Load() && g.state.CompareAndSwap(gateFree, gateTaken) {
 		g.rd.finish(true)

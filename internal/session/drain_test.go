@@ -96,7 +96,7 @@ func TestDrainBoth(t *testing.T) {
 		synctest.Wait()
 		from := time.Now()
 		for _, s := range []*Session{r.client, r.server} {
-			for range 2 { // who asks twice gets the same answer
+			for range 2 { // a second Drain gives the same result
 				wg.Go(func() {
 					if !s.Drain(nil, "bye") {
 						t.Error("the drain left calls open")
@@ -186,7 +186,7 @@ func TestDrainLargeRequests(t *testing.T) {
 		const n = 8
 		r := newRig(t, setup{bubble: true, pipe: &mem.PipeConfig{Buffer: 4 << 10}}, echo())
 		r.serverConn.In().Stall()
-		var begun, unheard atomic.Int32
+		var begun, unsent atomic.Int32
 		var wg sync.WaitGroup
 		for range n {
 			wg.Go(func() {
@@ -196,7 +196,7 @@ func TestDrainLargeRequests(t *testing.T) {
 				case st == nil && len(reply) == 300_000:
 					begun.Add(1)
 				case st != nil && st.Outcome == wire.NotSent && st.Reason == wire.ReasonDraining:
-					unheard.Add(1)
+					unsent.Add(1)
 				default:
 					t.Errorf("a large call gave %d bytes, %+v", len(reply), st)
 				}
@@ -212,8 +212,8 @@ func TestDrainLargeRequests(t *testing.T) {
 		}
 		r.server.Leave(time.Second)
 		wg.Wait()
-		if begun.Load() == 0 || unheard.Load() == 0 {
-			t.Errorf("%d calls were finished and %d not begun, want some of both", begun.Load(), unheard.Load())
+		if begun.Load() == 0 || unsent.Load() == 0 {
+			t.Errorf("%d calls were finished and %d not begun, want some of both", begun.Load(), unsent.Load())
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestDrainWaitsForReader(t *testing.T) {
 	}
 }
 
-// All who wait for a session to settle are told.
+// All goroutines that wait for a session to settle are woken.
 func TestSettleTellsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, setup{bubble: true}, nap(time.Second))
@@ -296,8 +296,8 @@ func TestCutIncoming(t *testing.T) {
 	})
 }
 
-// Who leaves does not take the last replies back from a peer that is still
-// writing, and reads late.
+// Leave does not discard the last replies to a peer that is still writing and reads
+// late.
 func TestLeaveKeepsReplies(t *testing.T) {
 	leak.Check(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -439,7 +439,7 @@ func countReplies(conn net.Conn) (n int, err error) {
 	return n, err
 }
 
-// Who drains while another one does waits as well for the calls on their way here.
+// A second concurrent Drain also waits for the calls that are on their way here.
 func TestDrainTogether(t *testing.T) {
 	p := newStranger(t, nil, echo())
 	p.greet(nil)
@@ -451,7 +451,7 @@ func TestDrainTogether(t *testing.T) {
 	go func() { drained <- p.s.Drain(p.s.Done(), "going down") }()
 	select {
 	case <-drained:
-		t.Fatal("a drain ended before the other side had agreed")
+		t.Fatal("a drain ended before the peer had agreed")
 	case <-time.After(50 * time.Millisecond):
 	}
 	p.request(5, 0, 0, "x")

@@ -371,7 +371,7 @@ func (p *play) check(where string) {
 		}
 	}
 	if p.odd > 0 {
-		p.t.Errorf("%s, %s: %d handlers ran with what nobody sent", p.x.Name, where, p.odd)
+		p.t.Errorf("%s, %s: %d handlers ran with arguments that were never sent", p.x.Name, where, p.odd)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// A handler that panics costs its caller the call, and nobody else anything. The
-// caller learns nothing of the stack or the arguments, the log does.
+// A handler that panics fails its own call and no other. The stack and the arguments
+// go to the log, not to the caller.
 func TestPanics(t *testing.T) {
 	for _, tier := range []string{"worker", "reader", "stream"} {
 		t.Run(tier, func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestContextChildren(t *testing.T) {
 		}
 		children <- child
 		children <- timed
-		_, _ = cancel, stop // kept by nobody
+		_, _ = cancel, stop // not kept
 		return b, nil
 	}))
 	for range 20 {

@@ -13,7 +13,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// hello is what this side says of itself.
+// hello is the hello of this side.
 func (c *Config) hello(credential string) *wire.Hello {
 	h := &wire.Hello{
 		MaxMessage: uint32(c.Limits.MaxMessage), MaxMetadata: uint32(c.Limits.MaxMetadata),
@@ -34,7 +34,7 @@ func (c *Config) hello(credential string) *wire.Hello {
 }
 
 // greetings remembers what the connections of a server have in common: its own greeting,
-// and the last hello of a client, since most clients of a server say the same.
+// and the last hello of a client, since most clients of a server send the same.
 type greetings struct {
 	own  atomic.Pointer[[]byte]
 	last atomic.Pointer[knownHello]
@@ -123,7 +123,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	return s, nil
 }
 
-// Accept makes a session of a connection that the other side has made. prefix is what
+// Accept makes a session of a connection that the peer has made. prefix is what
 // its owner has read from conn already, nil for nothing; it is copied. This side's hello
 // leaves with the answers to what the client has sent already. The session needs a
 // goroutine to Run it.
@@ -162,7 +162,7 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Se
 	return s, nil
 }
 
-// Refuse tells the other side why its connection is not taken, and closes it.
+// Refuse tells the peer why its connection is not taken, and closes it.
 func Refuse(conn net.Conn, st *wire.Status) {
 	b := append([]byte(nil), wire.Preface...)
 	message := st.Message[:min(len(st.Message), maxGoAway)]
@@ -207,8 +207,8 @@ func (e *versionError) Error() string {
 	return fmt.Sprintf("major version %d of the protocol is spoken here, not %d", wire.Preface[len(wire.Preface)-1], e.theirs)
 }
 
-// helloError is a hello that cannot be read, or did not come in time, of somebody
-// who has proved by the preface to speak weft.
+// helloError is a hello that cannot be read, or did not come in time, of a peer
+// that has proved by the preface to speak weft.
 type helloError struct {
 	code wire.Code
 	err  error
@@ -218,8 +218,8 @@ func (e *helloError) Error() string { return e.err.Error() }
 
 func (e *helloError) Unwrap() error { return e.err }
 
-// refusal is what a client is told whose handshake failed; nil when there is
-// nobody to be told.
+// refusal is the status sent to a client whose handshake failed; nil when the client
+// could not read one.
 func refusal(err error) *wire.Status {
 	if e, ok := errors.AsType[*versionError](err); ok {
 		return &wire.Status{Code: wire.Unimplemented, Message: e.Error()}
@@ -332,7 +332,7 @@ func handshakeStatus(err error, limit time.Duration) *wire.Status {
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		st.Message = fmt.Sprintf("handshake: no answer within %v (Limits.HandshakeTimeout)", limit)
 	} else if errors.Is(err, io.EOF) {
-		st.Message = "handshake: the peer closed the connection without a word"
+		st.Message = "handshake: the peer closed the connection without giving a reason"
 	} else if _, ok := errors.AsType[*versionError](err); ok {
 		st.Outcome = wire.NotSent
 	} else if _, ok := errors.AsType[*strangerError](err); ok {

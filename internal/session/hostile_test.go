@@ -188,8 +188,8 @@ func TestUnfinishedBytes(t *testing.T) {
 	<-p.s.Done()
 }
 
-// Who opens and cancels calls as fast as can be never has more handlers running
-// than slots.
+// A peer that opens and cancels calls as fast as it can never has more handlers
+// running than slots.
 func TestRapidCancel(t *testing.T) {
 	const slots = 16
 	var running, most, ran atomic.Int64
@@ -229,7 +229,7 @@ func TestRapidCancel(t *testing.T) {
 		p.expect(wire.TypeError)
 	}
 	atRest(t, p.s)
-	// Who does not wait for the answer is thrown out.
+	// A peer that does not wait for the answer is disconnected.
 	p.write(bytes.Repeat(opening(0), 3))
 	p.expectGoAway(wire.Internal)
 }

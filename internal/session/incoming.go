@@ -8,7 +8,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// incoming is what this side knows of the calls that the other side has open.
+// incoming is what this side knows of the calls that the peer has open.
 // A call that runs on the reader is not in the table: nothing can ask for it
 // until the reader reads on.
 type incoming struct {
@@ -16,7 +16,7 @@ type incoming struct {
 	running  atomic.Int64                // calls waiting for a worker or running on one
 	arriving atomic.Int64                // calls whose requests have not come whole
 	bytes    atomic.Int64                // bytes of their requests
-	closing  atomic.Bool                 // the session drains: who finishes last says so
+	closing  atomic.Bool                 // the session drains: the end of the last call wakes Drain
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
@@ -40,8 +40,8 @@ func (in *incoming) enter(c *Context) bool {
 	if !in.slots.need(wire.Slot(c.id)).CompareAndSwap(nil, c) {
 		return false
 	}
-	// Who ends all calls looks through the table after it has said so: what it
-	// does not find there ends here.
+	// breakAll looks through the table after failed is set: a call that it does
+	// not find there ends here.
 	if c.Session.failed.Load() != nil {
 		c.broken()
 	} else if in.cut.Load() != nil {
@@ -59,7 +59,7 @@ func (c *Context) broken() {
 }
 
 // clear takes a call out of the table. It is called with the writer's lock held,
-// just before the final frame is appended: the other side may use the slot again
+// just before the final frame is appended: the peer may use the slot again
 // as soon as it has seen that frame. It returns false when one has been appended.
 func (in *incoming) clear(c *Context) bool {
 	if c.answered {

@@ -16,7 +16,7 @@ import (
 	"github.com/weftrpc/weft/transport/mem"
 )
 
-// What is too large for the other side fails where it is, with the right outcome.
+// What is too large for the peer fails where it is, with the right outcome.
 func TestMessageLimits(t *testing.T) {
 	const limit = 5000
 	small := func(c *Config) { c.Limits.MaxMessage = limit }
@@ -53,7 +53,7 @@ func TestMessageLimits(t *testing.T) {
 	}
 }
 
-// As many calls as the other side allows are open at once, and not one more.
+// As many calls as the peer allows are open at once, and not one more.
 func TestSlotsExhausted(t *testing.T) {
 	r := newRig(t, setup{server: func(c *Config) { c.Limits.MaxCalls = 3 }}, echo(), wait())
 	ctx, cancel := context.WithCancel(context.Background())
@@ -121,7 +121,7 @@ func TestLostBeforeSent(t *testing.T) {
 		c := newCall("Echo.Say", pattern(n), nil)
 		c.Async = func(*Call) {}
 		done := make(chan struct{})
-		go func() { // who writes is held up
+		go func() { // the writing goroutine is held up
 			defer close(done)
 			r.client.Start(context.Background(), c)
 		}()
@@ -191,7 +191,7 @@ func TestLargeAnswersToMany(t *testing.T) {
 	}
 }
 
-// Who waits for room in the write buffer gets it, and passes it on.
+// A goroutine that waits for room in the write buffer gets it, and wakes the next.
 func TestRoomIsPassedOn(t *testing.T) {
 	tiny := func(c *Config) { c.Limits.WriteBuffer = 3000 }
 	r := newRig(t, setup{client: tiny, server: tiny, pipe: &mem.PipeConfig{Buffer: 4 << 10}}, echo())
@@ -225,7 +225,7 @@ func TestGenerations(t *testing.T) {
 	}
 }
 
-// Bindings beyond what the other side allows replace others, and no call lands at
+// Bindings beyond what the peer allows replace others, and no call lands at
 // the wrong method: not the large ones either, which wait while others are bound.
 func TestBindings(t *testing.T) {
 	name := func(ctx *Context, body []byte) ([]byte, *wire.Status) { return []byte(ctx.Method.Name), nil }

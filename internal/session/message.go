@@ -87,7 +87,7 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 		}
 	}
 	if m.size > wire.MaxPayload {
-		m.own() // here, since nobody should copy much under the writer's lock
+		m.own() // here, to copy little under the writer's lock
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func (m *message) own() {
 	}
 }
 
-// compress replaces the body by a compressed one, where the other side can undo
+// compress replaces the body by a compressed one, where the peer can undo
 // it and it is really shorter.
 func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
@@ -242,7 +242,7 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 }
 
 // maxEncoded is how many replies of a connection may be encoded and wait for room in the
-// writer's buffer, besides what is in it. Workers that have more to say encode it later: a
+// writer's buffer, besides what is in it. Workers that have more to send encode it later: a
 // peer that does not read has a server hold little, whatever its methods return.
 const maxEncoded = 8
 

@@ -15,7 +15,7 @@ type Method struct {
 	Either bool
 	// Serve runs a call: it decodes, calls the handler and answers r, exactly once.
 	Serve func(r *Request)
-	// Data belongs to whoever made the method.
+	// Data belongs to the creator of the method.
 	Data any
 
 	gone atomic.Bool // no longer registered
@@ -107,5 +107,5 @@ func (p *pace) observe(ns int64, weight int32) {
 	}
 }
 
-// stalled notes a call that took long, or held up who ran it.
+// stalled notes a call that took long, or held up the goroutine that ran it.
 func (p *pace) stalled() { p.slow.Store(min(p.slow.Load()+slowWeight, maxSlow)) }

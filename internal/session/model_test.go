@@ -342,7 +342,7 @@ func TestLoneCaller(t *testing.T) {
 			wg.Go(func() { mustEcho(t, r.client, "beside") })
 		}
 		within(t, time.Second, "calls beside one that waits", wg.Wait)
-		// A call that nobody waits for.
+		// A call without a waiting caller.
 		alone()
 		done := make(chan struct{})
 		async := newCall("Echo.Say", []byte("x"), nil)

@@ -8,9 +8,9 @@ import (
 
 // The monitor makes it safe to run handlers on a reader, and several calls one
 // after the other on a worker. When one has not come back between two looks, the
-// monitor takes the work behind it away and lets somebody else go on, so that a
-// slow handler holds up nobody, and a handler that calls back over its own connection
-// finds somebody to read the answer. The Go runtime does the same with a thread
+// monitor takes the work behind it away and lets another goroutine go on, so that a
+// slow handler does not delay other calls, and the answer to a handler that calls back
+// over its own connection is read. The Go runtime does the same with a thread
 // that sits in a system call.
 //
 // It looks often when much is going on and rarely when little is: its own cost
@@ -26,12 +26,12 @@ type monitor struct {
 // target is what the monitor watches: a session's reader or a job.
 type target interface {
 	// running is zero while nothing runs, and an odd number never seen before when
-	// something does. Who changes it back owns what comes next.
+	// something does. The goroutine that changes it back owns what comes next.
 	running() *atomic.Uint64
 	// known says that the monitor has the target in its list.
 	known() *atomic.Bool
-	// steal lets somebody else go on, and sets running to zero when all is handed
-	// over. It is called by who has set running to handing.
+	// steal lets another goroutine go on, and sets running to zero when all is handed
+	// over. It is called by the goroutine that has set running to handing.
 	steal()
 }
 
@@ -107,8 +107,8 @@ func (m *monitor) look() {
 	}
 }
 
-// leave takes a target off the list, unless it has begun to run meanwhile: who
-// runs looks at known after he has set running.
+// leave takes a target off the list, unless it has begun to run meanwhile: the
+// target looks at known after it has set running.
 func (m *monitor) leave(w *watch) bool {
 	w.known().Store(false)
 	return w.running().Load() == 0 || !w.known().CompareAndSwap(false, true)

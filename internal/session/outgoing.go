@@ -10,11 +10,11 @@ import (
 )
 
 // outgoing is the table of the calls that this side has open. A call has a slot,
-// whose number is in the call's id; the slot stays taken until the other side has
-// ended the call, also when nobody waits for it any more.
+// whose number is in the call's id; the slot stays taken until the peer has
+// ended the call, also when its caller has given up.
 //
 // Everything but the two pointers of a slot is guarded by the writer's lock,
-// which a caller holds anyway. Who swaps a call out of its slot, and only he,
+// which a caller holds anyway. Only the goroutine that swaps a call out of its slot
 // completes it: the reader, a caller that gives up, the timer, or the end of the
 // session.
 type outgoing struct {
@@ -112,7 +112,7 @@ func (o *outgoing) mark(id uint32, at uint64) {
 }
 
 // bind returns the number for a method and a codec, and appends a BIND when the
-// other side has not heard of it. It is called with the writer's lock held.
+// peer does not know it. It is called with the writer's lock held.
 func (s *Session) bind(codec, method string) (uint16, *wire.Status) {
 	o := &s.out
 	if o.last.method == method && o.last.codec == codec && method != "" {
@@ -130,7 +130,7 @@ func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
 		peer := s.peer.Load()
 		if peer.MaxCalls == 0 || peer.MaxBindings == 0 {
 			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoMethod,
-				Message: "the other side serves no methods"}
+				Message: "the peer serves no methods"}
 		}
 		// A name that cannot travel would cost the whole connection.
 		err := wire.CheckMethod(method)
@@ -249,11 +249,11 @@ func (s *Session) expire() {
 	}
 }
 
-// cancelFrame tells the other side that nobody waits for a call. It is called
+// cancelFrame tells the peer that a call was given up. It is called
 // with the writer's lock held.
 func (s *Session) cancelFrame(id uint32, code wire.Code) {
 	if len(s.w.bulk) > 0 && s.w.dropBulk(id) {
-		// The other side has never heard of the call and will not end it.
+		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {
 			s.drain.wake()

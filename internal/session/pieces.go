@@ -41,7 +41,7 @@ func (rd *reader) beyond(id uint32) bool {
 }
 
 // begin takes the first frame of a large message. Only messages of open calls are
-// put together, so that nobody can make this side hold more of them than there are slots.
+// put together, so that this side never holds more of them than there are slots.
 func (rd *reader) begin(h wire.Header, payload []byte) error {
 	s := rd.s
 	if len(payload) == 0 {
@@ -130,7 +130,7 @@ func (rd *reader) interrupt(h wire.Header) error {
 }
 
 // chunk handles a part of a large message. One that has no beginning was given
-// up, here or on the other side.
+// up, on this side or at the peer.
 func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	s := rd.s
 	last := h.Flags&wire.FlagMore == 0
@@ -188,7 +188,7 @@ func (s *Session) longest(h *wire.Header) int {
 }
 
 // spare reports whether n more bytes of unfinished messages may be held. Before it
-// says no it forgets those, but one, whose streams have ended meanwhile.
+// returns false it drops those of ended streams, other than except.
 func (rd *reader) spare(n int, except *assembly) bool {
 	s := rd.s
 	parts := &s.reading.parts

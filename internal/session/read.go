@@ -14,14 +14,14 @@ import (
 )
 
 // reading is what the successive readers of a session share. Its fields belong
-// to whoever reads, except run.
+// to the current reader, except run.
 type reading struct {
 	// run says that the reader runs something that could stall: an odd number, never
-	// the same one twice. Who changes it back to zero, the reader or the monitor,
-	// goes on reading.
+	// the same one twice. The reader or the monitor changes it back to zero; the one
+	// that does decides which reader goes on.
 	run     atomic.Uint64
 	last    uint64
-	current *reader // who runs; written before run is
+	current *reader // the reader that runs; written before run is
 	parts   assemblies
 	control budget
 	watched atomic.Bool // the monitor knows the session
@@ -104,8 +104,8 @@ func giveSmallRead(b []byte) {
 	}
 }
 
-// run reads until the session has ended, unless another reader goes on, and says so
-// when it has.
+// run reads until the session has ended, unless another reader goes on, and calls
+// ended when it has.
 func (rd *reader) run() {
 	rd.finish(rd.loop())
 }
@@ -117,7 +117,7 @@ func (rd *reader) runEarly() {
 	rd.run()
 }
 
-// finish says that the session has ended, unless another reader goes on. unused says that
+// finish calls ended when the session has ended, unless another reader goes on. unused says that
 // no other goroutine is in the middle of something with the reader.
 func (rd *reader) finish(unused bool) {
 	select {
@@ -177,8 +177,8 @@ func (rd *reader) work() bool {
 		return false
 	}
 	if rd.ended != ended && len(rd.s.reading.parts.open) > 0 {
-		// There is more of a large message to read, perhaps for long: those who were
-		// woken meanwhile go first.
+		// There is more of a large message to read, perhaps for long: the callers
+		// woken meanwhile run first.
 		runtime.Gosched()
 	}
 	if rd.frames-frames == 1 && rd.ended-ended == 1 && rd.open == 0 {
@@ -300,7 +300,7 @@ func (rd *reader) resize(filled int) {
 	}
 }
 
-// bulkReads holds the buffers of bulkRead bytes that nobody has borrowed.
+// bulkReads holds the buffers of bulkRead bytes that are not borrowed.
 var bulkReads = sync.Pool{New: func() any { return new([bulkRead]byte) }}
 
 // borrow reads on with a buffer of bulkRead bytes, to be woken less often.
@@ -395,7 +395,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	rd.freed = append(rd.freed, h.ID)
 	rd.ended++
 	if c == nil {
-		return nil // nobody waits any more
+		return nil // its caller has given up
 	}
 	if rd.r == rd.w || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
 		// The last one, or slots are scarce: its caller may call again at once, and
@@ -430,7 +430,7 @@ func (rd *reader) free() error {
 	s.w.mu.Lock()
 	for _, id := range rd.freed {
 		if len(s.w.bulk) > 0 {
-			s.w.dropBulk(id) // what this side still had to say is of no use any more
+			s.w.dropBulk(id) // what this side still had to send is of no use any more
 		}
 		if !s.out.release(id) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
@@ -447,7 +447,7 @@ func (rd *reader) free() error {
 	return err
 }
 
-// endBatch hands over what the batch has gathered and flushes what it has said.
+// endBatch hands over the jobs of the batch and flushes the frames that it appended.
 // It returns false when the flush took so long that another reader goes on.
 func (rd *reader) endBatch() bool {
 	s := rd.s
@@ -471,7 +471,7 @@ func (rd *reader) endBatch() bool {
 		s.w.mu.Unlock()
 		return true
 	}
-	// The write may block when the other side does not read: then the monitor
+	// The write may block when the peer does not read: then the monitor
 	// lets another reader go on, so that this side always reads.
 	rd.calling = false
 	run := rd.enter()
@@ -479,7 +479,7 @@ func (rd *reader) endBatch() bool {
 	return rd.leave(run)
 }
 
-// enter says that the reader begins something that could stall.
+// enter marks that the reader begins something that could stall.
 func (rd *reader) enter() uint64 {
 	s := rd.s
 	s.reading.last += 2
@@ -492,7 +492,7 @@ func (rd *reader) enter() uint64 {
 	return run
 }
 
-// leave says that it is over. It returns false when another reader goes on.
+// leave marks the end of what enter began. It returns false when another reader goes on.
 func (rd *reader) leave(run uint64) bool {
 	if rd.s.reading.run.CompareAndSwap(run, 0) {
 		if rd.s.in.closing.Load() {
@@ -510,7 +510,7 @@ func (s *Session) running() *atomic.Uint64 { return &s.reading.run }
 func (s *Session) known() *atomic.Bool { return &s.reading.watched }
 
 // steal lets a new reader go on where the current one is held up. The monitor
-// has changed run, so everything of the reader but its handler is ours.
+// has changed run, so everything of the reader but its handler belongs to the monitor.
 func (s *Session) steal() {
 	rd := s.reading.current
 	rest := bytes.Clone(rd.buf[rd.r:rd.w]) // the handler still reads the rest
@@ -559,7 +559,7 @@ type budget struct {
 // controlPerSecond is how many control frames are taken in a second.
 const controlPerSecond = 1000
 
-// spend accounts for a control frame that costs the other side nothing.
+// spend accounts for a control frame that costs the peer nothing.
 func (rd *reader) spend() error {
 	b := &rd.s.reading.control
 	if since := rd.at - b.from; since < 0 || since > int64(time.Second) {

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// Who writes for all is held up when the connection takes nothing, and may be a
-// caller whose own time is over meanwhile. So when a deadline passes, whoever writes
-// is relieved: its write is interrupted, and a goroutine of its own goes on with what
-// is left of it. Only plain sockets can do this. On others one caller at a time may be
+// The leader is held up when the connection takes nothing, and may be a caller whose
+// deadline passes meanwhile. So when a deadline passes the leader is relieved: its
+// write is interrupted, and a goroutine of its own goes on with the rest. Only plain sockets can do this. On others one caller at a time may be
 // held up, for WriteTimeout at most.
 
 // resumable reports whether a write that a deadline has interrupted can be gone
@@ -23,8 +22,8 @@ func resumable(conn net.Conn) bool {
 	return false
 }
 
-// relieve interrupts the write that is under way, unless nobody waits for who does
-// it. It is called with the writer's lock held.
+// relieve interrupts the write that is under way, unless the leader is a goroutine
+// of its own. It is called with the writer's lock held.
 func (s *Session) relieve() {
 	w := &s.w
 	if w.mode != writing || w.alone || w.dead || !s.resumes {

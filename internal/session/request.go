@@ -15,7 +15,7 @@ type Request struct {
 	Ctx   *Context
 	Codec codec.Codec
 	Sizer codec.Sizer
-	Body  []byte // valid until Serve returns; nobody else's meanwhile
+	Body  []byte // valid until Serve returns; not shared meanwhile
 	// Compress is how the reply is compressed; nil for not at all.
 	Compress compress.Compressor
 
@@ -35,7 +35,7 @@ type Request struct {
 
 // scratch is memory for replies that are bytes, used again for the next request of
 // the same reader or job. It is the session's own: what a handler returns may be
-// anybody's, even the request itself.
+// shared, or be the request itself.
 type scratch struct {
 	mem  []byte
 	want int // how long the longest reply was
@@ -45,7 +45,7 @@ type scratch struct {
 const keepScratch = 64 << 10
 
 // Scratched returns empty memory that a reply given to ReplyBytes may be put into. It
-// is nobody else's until Serve returns.
+// is not shared until Serve returns.
 func (r *Request) Scratched() []byte {
 	if x := &r.scratch; cap(x.mem) < x.want {
 		x.mem = make([]byte, 0, x.want)
@@ -152,7 +152,7 @@ func (r *Request) returned() {
 }
 
 // prepared notes when a reply was ready that had to be encoded, compressed or copied
-// first: a method with megabytes to say holds its reader up as a slow one does.
+// first: a method with megabytes to send holds its reader up as a slow one does.
 func (r *Request) prepared(m *message) {
 	if r.Sampled && m.buf != nil {
 		r.Ended = now()
@@ -188,16 +188,16 @@ func (r *Request) end(m *message) {
 }
 
 // noteCrowd has new calls go to workers, which wait for room, when the replies are
-// more than the other side reads. It is called with the writer's lock held.
+// more than the peer reads. It is called with the writer's lock held.
 func (s *Session) noteCrowd() {
 	if s.w.full(s.cfg.Limits.WriteBuffer) {
 		s.w.crowded.Store(true)
 	}
 }
 
-// flood is how many bytes may wait to be written before the other side, which makes
-// more calls all the same, is taken for hostile. Who is only slow has at most MaxCalls
-// calls to be refused.
+// flood is how many bytes may wait to be written before the peer, which makes
+// more calls all the same, is taken for hostile. A slow peer has at most MaxCalls calls
+// in flight.
 func (s *Session) flood() int {
 	const (
 		refusal = 512     // bytes of an ERROR that refuses a call
@@ -284,8 +284,8 @@ func (r *Request) run() {
 	}
 }
 
-// rescue turns a panic into an error for the caller, who learns nothing of
-// the stack or the arguments; they go to the log on this side.
+// rescue turns a panic into an error for the caller. The stack and the
+// arguments are not sent; they go to the log on this side.
 func (r *Request) rescue() {
 	p := recover()
 	if p == nil && r.answered {

@@ -60,7 +60,7 @@ func streamMismatch(m *Method) string {
 	return m.Name + " is a unary method and was opened as a stream"
 }
 
-// admit tells why no call is taken now, if so. One that began to arrive before
+// admit returns why no call is taken now; nil when one is. One that began to arrive before
 // new calls were turned away is taken.
 func (s *Session) admit(size int, begun bool) *wire.Status {
 	if s.in.turned.Load() && !begun {
@@ -326,7 +326,7 @@ func (j *job) spread(held *Method) {
 	}
 }
 
-// runQueued runs a call that has waited: perhaps nobody waits for it any more.
+// runQueued runs a call that has waited, unless it was cancelled or its deadline passed meanwhile.
 func (r *Request) runQueued() {
 	c := r.Ctx
 	if err := c.Err(); err != nil {

@@ -1,9 +1,9 @@
 // Package session runs weft's protocol on one connection: it multiplexes calls
-// and streams in both directions, writes what many callers have to say in few
-// system calls, reads many frames at once, and runs what the other side asks for.
+// and streams in both directions, combines the frames of many callers into few
+// system calls, reads many frames at once, and runs what the peer asks for.
 //
-// A session has one reading goroutine (see read.go) and no writing one: whoever
-// has something to say becomes the writer for a moment (see write.go). Two locks
+// A session has one reading goroutine (see read.go) and no writing one: a
+// goroutine that appends a frame becomes the writer for a moment (see write.go). Two locks
 // matter: the writer's, which also guards the table of open calls, and a small
 // one in each stream. A stream's lock is never held while the writer's is taken.
 package session
@@ -25,12 +25,12 @@ import (
 // session asks of its owner. It must not change once a session uses it.
 type Config struct {
 	Limits      Limits
-	Codecs      []string              // names, told to the other side
+	Codecs      []string              // names, told to the peer
 	Compressors []compress.Compressor // what can be undone here
 	Checksum    bool                  // ask for checksums
 	Software    string
 
-	// Resolve finds the method for a binding that the other side made. It returns
+	// Resolve finds the method for a binding that the peer made. It returns
 	// nil and a status that names what is missing.
 	Resolve func(codec, method string) (*Binding, *wire.Status)
 	// Accept decides over a connection by the credential in its hello. It is
@@ -49,20 +49,20 @@ type Config struct {
 	greetings greetings
 }
 
-// Limits bound what the other side can make this one hold.
+// Limits bound what the peer can make this side hold.
 type Limits struct {
 	MaxMessage       int           // bytes of a body, decompressed
 	MaxMetadata      int           // bytes of a metadata block
-	MaxCalls         int           // calls that the other side may have open; at most 65,536
+	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of requests waiting or running
-	MaxBindings      int           // method and codec pairs that the other side may bind
-	StreamWindow     int           // bytes the other side may send ahead on a stream
+	MaxBindings      int           // method and codec pairs that the peer may bind
+	StreamWindow     int           // bytes the peer may send ahead on a stream
 	WriteBuffer      int           // bytes waiting to be written before callers wait
 	WriteTimeout     time.Duration // a write that makes no progress for so long ends the session
 	PingInterval     time.Duration // silence after which a ping is sent while calls are open
 	PingIdle         time.Duration // the same while none is open
 	PingTimeout      time.Duration // silence after a ping that ends the session
-	DrainWait        time.Duration // how long to wait for the other side to agree to a drain
+	DrainWait        time.Duration // how long to wait for the peer to agree to a drain
 	HandshakeTimeout time.Duration // for the two hellos
 	CompressAbove    int           // smaller bodies are sent as they are
 }
@@ -73,13 +73,13 @@ type Session struct {
 	cfg     *Config
 	number  uint32
 	conn    net.Conn
-	peer    atomic.Pointer[wire.Hello] // what the peer said, or what may be assumed of it before
+	peer    atomic.Pointer[wire.Hello] // the peer's hello, or what may be assumed before it has come
 	meeting chan struct{}              // closed when the hello has come that calls wait for; guarded by the writer's lock
 	sum     bool                       // checksums behind frames
 
 	resumes bool // an interrupted write can be gone on with
 
-	// Owner belongs to whoever made the session; it is set before the first call.
+	// Owner belongs to the creator of the session; it is set before the first call.
 	Owner any
 
 	w   writer
@@ -137,11 +137,11 @@ func (s *Session) start(buf []byte, r, w int) {
 	s.reading.current = newReader(s, buf, r, w)
 }
 
-// Run reads until the session has ended. Whoever made the session calls it, once, on
+// Run reads until the session has ended. The creator of the session calls it, once, on
 // a goroutine for it. When a handler or a write holds that goroutine up, another one
 // reads on, and Run returns with what held it up.
 //
-// gone is called when the other side has asked for no more calls, and ended when the
+// gone is called when the peer has asked for no more calls, and ended when the
 // session has ended: each at most once, on a goroutine that reads; gone must not wait.
 // Both may be nil.
 func (s *Session) Run(gone, ended func()) {
@@ -169,14 +169,14 @@ func (s *Session) Attend(gone, ended func()) {
 	}
 }
 
-// Peer is what the peer said in its hello, or what may be assumed of it before the hello
+// Peer is the hello of the peer, or what may be assumed of it before the hello
 // has come. It must not be changed.
 func (s *Session) Peer() *wire.Hello { return s.peer.Load() }
 
 // Number tells the sessions of one executor apart.
 func (s *Session) Number() uint32 { return s.number }
 
-// Incoming is how many calls of the other side wait for a worker or run on one.
+// Incoming is how many calls of the peer wait for a worker or run on one.
 func (s *Session) Incoming() int { return int(s.in.running.Load()) }
 
 // Conn is the connection underneath. It must only be asked, not used.
@@ -185,7 +185,7 @@ func (s *Session) Conn() net.Conn { return s.conn }
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.closed }
 
-// Err tells why the session ended; nil while it lives.
+// Err returns why the session ended; nil while it lives.
 func (s *Session) Err() *wire.Status { return s.failed.Load() }
 
 // Load is about how many calls this side has open. It costs nothing to ask.
@@ -198,7 +198,7 @@ func (s *Session) Usable() bool { return !s.drain.peer.Load() && s.failed.Load()
 func (s *Session) Close(st *wire.Status) { s.fail(st) }
 
 // fail ends the session: the first reason counts. What this side had open fails
-// with st, what the other side had open is cancelled.
+// with st, what the peer had open is cancelled.
 func (s *Session) fail(st *wire.Status) {
 	first := false
 	s.once.Do(func() {
@@ -215,8 +215,8 @@ func (s *Session) fail(st *wire.Status) {
 	}
 }
 
-// refuse ends the session because the other side broke the protocol, and tells
-// it so first, as far as that is possible within goodbye.
+// refuse ends the session because the peer broke the protocol, and tells
+// the peer so first, as far as that is possible within goodbye.
 func (s *Session) refuse(st *wire.Status) {
 	w := &s.w
 	w.mu.Lock()
@@ -239,8 +239,8 @@ func (s *Session) refuse(st *wire.Status) {
 	s.fail(st)
 }
 
-// HangUp ends this side's direction of a connection and reads what the other side
-// has sent meanwhile, so that closing does not take the last words back from it. The
+// HangUp ends this side's direction of a connection and reads what the peer
+// has sent meanwhile, so that closing does not discard the last frames before the peer has read them. The
 // connection's deadline bounds it in time.
 func HangUp(conn net.Conn) {
 	c, ok := conn.(interface{ CloseWrite() error })
@@ -255,10 +255,10 @@ func HangUp(conn net.Conn) {
 	}
 }
 
-// goodbye is how long the last words on a connection may take.
+// goodbye is how long the last write on a connection may take.
 const goodbye = 100 * time.Millisecond
 
-// protocol makes the status of a session whose other side broke the rules.
+// protocol makes the status of a session whose peer broke the protocol.
 func protocol(err error) *wire.Status {
 	st := &wire.Status{Code: wire.Internal, Reason: wire.ReasonProtocol, Message: "protocol error: " + err.Error()}
 	if b, ok := errors.AsType[*breach](err); ok {

@@ -214,10 +214,10 @@ func TestDeadlineBehindStall(t *testing.T) {
 	}
 }
 
-// A side whose peer does not read goes on reading what the peer says.
+// A side whose peer does not read goes on reading what the peer sends.
 func TestReadsWhileWriteStalls(t *testing.T) {
-	var heard atomic.Int32
-	count := fast(unary("Count.Up", func(*Context, []byte) ([]byte, *wire.Status) { heard.Add(1); return nil, nil }))
+	var counted atomic.Int32
+	count := fast(unary("Count.Up", func(*Context, []byte) ([]byte, *wire.Status) { counted.Add(1); return nil, nil }))
 	large := fast(unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return pattern(16_000), nil }))
 	began, over := make(chan struct{}), make(chan struct{})
 	hang := unary("Wait.Long", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
@@ -247,7 +247,7 @@ func TestReadsWhileWriteStalls(t *testing.T) {
 		calls = append(calls, start(context.Background(), "Count.Up"))
 	}
 	within(t, 2*time.Second, "the calls behind a stalled write", func() {
-		for heard.Load() < 50 {
+		for counted.Load() < 50 {
 			time.Sleep(time.Millisecond)
 		}
 	})
@@ -346,7 +346,7 @@ func TestEndWhileStalled(t *testing.T) {
 	select {
 	case <-p.ended:
 	case <-time.After(5 * time.Second):
-		t.Error("nobody was told of the end")
+		t.Error("ended was not called")
 	}
 }
 

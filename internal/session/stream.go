@@ -28,7 +28,7 @@ type Stream struct {
 	held     int       // what they weigh
 	taken    int       // what was received since the last credit
 	credit   int       // what may be sent; below zero, nothing
-	peerDone bool      // the other side sends no more messages
+	peerDone bool      // the peer sends no more messages
 	sentDone bool      // this side sends no more
 	over     bool      // the call has ended; status tells how
 	status   *wire.Status
@@ -90,7 +90,7 @@ func wakeUp(c chan struct{}) {
 	}
 }
 
-// Send sends one message. It waits while the other side has not made room, until
+// Send sends one message. It waits while the peer has not made room, until
 // ctx, the context of the call, ends. A status with the code OK says that the call
 // has ended well and takes no more. A message that the opener cannot send ends the
 // call.
@@ -126,7 +126,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		w.mu.Unlock()
 		return st.failed(status)
 	}
-	// Before the flush: the other side may give it back as soon as it has the message.
+	// Before the flush: the peer may give it back as soon as it has the message.
 	st.mu.Lock()
 	st.credit -= m.size + messageCost
 	st.mu.Unlock()
@@ -134,7 +134,7 @@ func (st *Stream) Send(v any) *wire.Status {
 	return nil
 }
 
-// mayTalk reports whether this side may say something on the call: the opener may
+// mayTalk reports whether this side may send on the call: the opener may
 // not once it has sent a CANCEL or got the final frame, the answerer not once it has
 // sent the final frame. It is called with the writer's lock held.
 func (st *Stream) mayTalk() bool {
@@ -156,7 +156,7 @@ func (st *Stream) tooLate() *wire.Status {
 		}
 		return &wire.Status{Code: wire.FailedPrecondition, Outcome: wire.NotSent, Message: "send on a stream whose call was answered"}
 	}
-	// Whoever has ended the call is about to say how.
+	// The goroutine that has ended the call is about to set its status.
 	for !st.Over() {
 		<-st.allowed
 	}
@@ -198,15 +198,15 @@ func (st *Stream) waitCredit() *wire.Status {
 		case <-st.allowed:
 		case <-st.ctx.Done():
 			if st.Over() {
-				continue // whoever has seen the end has ended the context
+				continue // the end of the call has ended the context
 			}
 			return st.gaveUp()
 		}
 	}
 }
 
-// CloseSend tells the other side that no more messages will come. Only the
-// opener may call it; the other side ends the stream by ending the call.
+// CloseSend tells the peer that no more messages will come. Only the
+// opener may call it; the peer ends the stream by ending the call.
 func (st *Stream) CloseSend() *wire.Status {
 	st.mu.Lock()
 	if st.over || st.sentDone {
@@ -339,7 +339,7 @@ func (st *Stream) end() *wire.Status {
 	return unavailable("the stream is gone")
 }
 
-// gaveUp ends the wait of somebody whose context has ended.
+// gaveUp ends the wait of a Send or Recv whose context has ended.
 func (st *Stream) gaveUp() *wire.Status {
 	status := fromContext(st.ctx)
 	if st.opener {
@@ -351,8 +351,8 @@ func (st *Stream) gaveUp() *wire.Status {
 // ContextEnded gives the stream up because the context of the call has ended.
 func (st *Stream) ContextEnded() { st.gaveUp() }
 
-// Cancel gives the stream up: the other side's handler is told, and this side
-// sees status from now on. Only the opener may call it.
+// Cancel gives the stream up: the peer's handler is canceled, and
+// this side gets status from now on. Only the opener may call it.
 func (st *Stream) Cancel(status *wire.Status) {
 	s := st.s
 	sl := s.out.slot(wire.Slot(st.id))
@@ -447,7 +447,7 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 }
 
 // copied returns a copy of body. What waits in a queue is not to hold much more memory
-// than the other side had credit for, so only the first gets whatever the pool has.
+// than the peer had credit for, so only the first gets whatever the pool has.
 func (st *Stream) copied(body []byte) *buffer {
 	b := takeBuffer()
 	if len(st.queue) > 0 && cap(b.b) > 2*len(body) {
@@ -457,7 +457,7 @@ func (st *Stream) copied(body []byte) *buffer {
 	return b.extend(body)
 }
 
-// allow takes credit from the other side.
+// allow takes credit from the peer.
 func (st *Stream) allow(n uint32) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
@@ -472,7 +472,7 @@ func (st *Stream) allow(n uint32) error {
 // maxCredit is the most a stream may be allowed to send ahead, in bytes.
 const maxCredit = 1 << 30
 
-// overrun ends a stream whose other side sent a message that is too large.
+// overrun ends a stream whose peer sent a message that is too large.
 func (st *Stream) overrun(status *wire.Status) {
 	if st.opener {
 		st.Cancel(status)

@@ -92,7 +92,7 @@ func TestStreamOrder(t *testing.T) {
 	}
 }
 
-// A sender stops when the other side's window is used up, and goes on when the
+// A sender stops when the peer's window is used up, and goes on when the
 // application there has received. Empty messages use it up too.
 func TestStreamCredit(t *testing.T) {
 	const window = 1000
@@ -237,7 +237,7 @@ func TestStreamDown(t *testing.T) {
 }
 
 // An opener that cancels in the middle of large messages keeps its slot until the
-// other side has ended the call, and nothing on the connection is disturbed.
+// peer has ended the call, and nothing on the connection is disturbed.
 func TestStreamCancelMidMessage(t *testing.T) {
 	release := make(chan struct{})
 	close(release)

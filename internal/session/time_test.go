@@ -128,7 +128,7 @@ func TestDeadlineWhileArriving(t *testing.T) {
 	}
 }
 
-// Who cancels is told at once; so is the handler.
+// A caller that cancels returns at once; the handler is told at once.
 func TestCancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began, over := make(chan struct{}, 1), make(chan error, 1)
@@ -294,7 +294,7 @@ func TestWaitForRoom(t *testing.T) {
 		r.broken = true
 		r.clientConn.Out().Stall()
 		var wg sync.WaitGroup
-		for range 30 { // the pipe and the buffer are filled; who writes is held up
+		for range 30 { // the pipe and the buffer are filled; the writing goroutine is held up
 			wg.Go(func() {
 				c := newCall("Echo.Say", pattern(16_000), nil)
 				c.Timeout = int64(time.Millisecond)

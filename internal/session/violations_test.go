@@ -140,7 +140,7 @@ func (v *violation) check(t *testing.T, p *stranger) {
 	}
 }
 
-// A connection that is not weft at all ends without a word.
+// A connection that does not speak weft is closed without an answer.
 func TestGarbage(t *testing.T) {
 	for _, b := range []string{"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00", "\xf7", "\xf7wefu", "\x00", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"} {
 		p := newStranger(t, nil)
@@ -152,8 +152,8 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// Whoever breaks the protocol while something is being written to it hears why as well,
-// behind what was being written.
+// A peer that breaks the protocol while a write to it is under way gets the reason too,
+// behind that write.
 func TestReasonBehindWrite(t *testing.T) {
 	p := newStranger(t, nil, echo())
 	calls := fillReplies(p)
@@ -165,7 +165,7 @@ func TestReasonBehindWrite(t *testing.T) {
 	p.expectGoAway(wire.Internal)
 }
 
-// Nobody waits long for a peer that has broken the protocol and reads nothing.
+// A session does not wait long for a peer that has broken the protocol and does not read.
 func TestReasonNobodyReads(t *testing.T) {
 	p := newStranger(t, nil, echo())
 	fillReplies(p)
@@ -178,7 +178,7 @@ func TestReasonNobodyReads(t *testing.T) {
 }
 
 // fillReplies makes calls whose replies do not fit into the connection together, and
-// waits until somebody is held up writing them.
+// waits until a goroutine is held up writing them.
 func fillReplies(p *stranger) (calls int) {
 	p.greet(nil)
 	p.bind(0, "Echo.Say")

@@ -124,7 +124,7 @@ func (e *Executor) rest(w *worker) bool {
 	return true
 }
 
-// clean ends the workers that nobody needed since it ran last. Those at the
+// clean ends the workers that were not needed since it ran last. Those at the
 // bottom of the stack have waited longest.
 func (e *Executor) clean() {
 	e.mu.Lock()

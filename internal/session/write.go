@@ -9,11 +9,11 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// The writer combines what many goroutines have to say into few system calls.
-// Everyone appends to one buffer under the lock; the first to do so becomes the
-// writer. When other calls are open it first yields once, so that every goroutine
+// The writer combines the frames of many goroutines into few system calls. Each
+// goroutine appends to one buffer under the lock; the first to do so becomes the
+// leader, which writes. When other calls are open it first yields once, so that every goroutine
 // that is ready to run can append as well, then swaps the two buffers, writes
-// outside the lock, and goes on until nothing is left. Nobody waits for a timer.
+// outside the lock, and goes on until nothing is left. No goroutine waits for a timer.
 //
 // The idea is known from group commit and from gRPC's and gorpc's writers, which
 // also yield before a flush.
@@ -22,7 +22,7 @@ type writer struct {
 	buf      []byte // frames to be written
 	spare    []byte // the other one of the two buffers
 	mode     mode
-	turn     uint32 // counts writers, so that one who yielded sees that it was overtaken
+	turn     uint32 // counts leaders: one that yielded sees from it that another took over
 	waiting  int    // goroutines waiting for room
 	room     sync.Cond
 	taken    uint64 // bytes handed to the connection since it began
@@ -35,11 +35,11 @@ type writer struct {
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
 
-	alone    bool   // a goroutine of its own writes, which nobody waits for
-	relieved bool   // whoever writes was told to leave it to a goroutine
+	alone    bool   // the leader is a goroutine of its own, not a caller
+	relieved bool   // the leader was told to hand the rest to a goroutine
 	rest     []byte // what is left of a write that was interrupted
 
-	heir chan struct{} // closed when the writer leaves everything to who waits for that
+	heir chan struct{} // closed to hand the writer role to takeOver
 
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
@@ -125,7 +125,7 @@ func (w *writer) trim() {
 	}
 }
 
-// full reports whether who can wait should wait before appending more.
+// full reports whether a goroutine that can wait should wait before it appends more.
 func (w *writer) full(limit int) bool {
 	return len(w.buf) >= limit || w.bulkSize >= maxBulk
 }
@@ -145,7 +145,7 @@ func (s *Session) flush(patient bool) {
 		runtime.Gosched()
 		w.mu.Lock()
 		if w.turn != turn {
-			// Someone else found the batch large enough and took it over.
+			// Another goroutine found the batch large enough and became the leader.
 			w.mu.Unlock()
 			return
 		}
@@ -155,7 +155,7 @@ func (s *Session) flush(patient bool) {
 	s.write(maxRounds)
 }
 
-// flushElsewhere is flush on a worker, for those who must not wait for a write: their
+// flushElsewhere is flush on a worker, for callers that must not wait for a write: their
 // time is up. It is called with the lock held and releases it.
 func (s *Session) flushElsewhere() {
 	w := &s.w
@@ -207,7 +207,7 @@ func (s *Session) write(rounds int) {
 			w.crowded.Store(false)
 		}
 		if w.waiting > 0 {
-			w.room.Signal() // who leaves wakes the next one, as long as there is room
+			w.room.Signal() // each goroutine that leaves wakes the next, as long as there is room
 		}
 		w.mu.Unlock()
 
@@ -215,7 +215,7 @@ func (s *Session) write(rounds int) {
 			if s.handOver(b[n:], err) {
 				return
 			}
-			s.hearOut(unavailable("write: " + err.Error()))
+			s.failAfterWrite(unavailable("write: " + err.Error()))
 			return
 		}
 
@@ -235,10 +235,10 @@ func (s *Session) write(rounds int) {
 	}
 }
 
-// hearOut ends the session after a write that failed: for the reason that the other side
-// gives, if it has said one before it closed the connection, or else with st. Until then
-// the mode stays writing, so that nobody else writes.
-func (s *Session) hearOut(st *wire.Status) {
+// failAfterWrite ends the session after a write that failed: for the reason that the
+// peer sent before it closed the connection, or else with st. Until then the mode
+// stays writing, so that no other goroutine writes.
+func (s *Session) failAfterWrite(st *wire.Status) {
 	if s.failed.Load() != nil {
 		return
 	}
@@ -262,8 +262,8 @@ func (s *Session) hand(b []byte) (n int, err error) {
 	return n + m, err
 }
 
-// takeOver makes its caller the writer in place of the one who writes now, as soon as
-// that one's write ends. It is called with the lock held and keeps it, and returns
+// takeOver makes its caller the leader in place of the current one, as soon as the
+// current write ends. It is called with the lock held and keeps it, and returns
 // false when the write has not ended within goodbye, or the session has.
 func (s *Session) takeOver() bool {
 	w := &s.w
@@ -299,8 +299,8 @@ func (s *Session) waitRoom() {
 }
 
 // awaitWrite waits for a write to end. It is called with the lock held and keeps
-// it. When nobody writes, those who have filled the buffer have not come to flush
-// it yet, and may wait themselves: then it does so for them.
+// it. When there is no leader, the goroutines that filled the buffer have not flushed
+// it yet, and may be waiting too: then awaitWrite flushes it.
 func (s *Session) awaitWrite() {
 	w := &s.w
 	if w.mode == idle {
@@ -313,8 +313,8 @@ func (s *Session) awaitWrite() {
 	w.waiting--
 }
 
-// passRoom wakes the next one who waits, if there is still room. It is called
-// with the lock held by everyone who has waited.
+// passRoom wakes the next waiting goroutine, if there is still room. It is called
+// with the lock held by every goroutine that has waited.
 func (s *Session) passRoom() {
 	if s.w.waiting > 0 && !s.w.full(s.cfg.Limits.WriteBuffer) {
 		s.w.room.Signal()
