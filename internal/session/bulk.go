@@ -49,9 +49,9 @@ func (w *writer) fit(took time.Duration) {
 	}
 }
 
-// addBulk queues a large message, or a small one that must not overtake a large
+// addBulkLocked queues a large message, or a small one that must not overtake a large
 // one of its call. It is called with the lock held.
-func (w *writer) addBulk(h wire.Header, meta string, body *buffer, bind bindingKey) {
+func (w *writer) addBulkLocked(h wire.Header, meta string, body *buffer, bind bindingKey) {
 	b := &bulk{head: h, bind: bind}
 	if meta != "" {
 		b.meta = appendMeta(nil, meta)
@@ -60,7 +60,7 @@ func (w *writer) addBulk(h wire.Header, meta string, body *buffer, bind bindingK
 		b.buf, b.body = body, body.b
 	}
 	w.bulkSize += b.left()
-	if i := w.findBulk(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
+	if i := w.findBulkLocked(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
 		w.bulk[i].then = append(w.bulk[i].then, b)
 		return
 	}
@@ -83,8 +83,8 @@ func (b *bulk) take(dst []byte, n int) []byte {
 	return dst
 }
 
-// findBulk returns the place of what is on its way out for a call, or -1.
-func (w *writer) findBulk(id uint32, answer wire.Flags) int {
+// findBulkLocked returns the place of what is on its way out for a call, or -1.
+func (w *writer) findBulkLocked(id uint32, answer wire.Flags) int {
 	for i, b := range w.bulk {
 		if b.head.ID == id && b.head.Flags&wire.FlagAnswer == answer {
 			return i
@@ -93,11 +93,11 @@ func (w *writer) findBulk(id uint32, answer wire.Flags) int {
 	return -1
 }
 
-// dropBulk drops what this side still had to send on a call that it opened. It
+// dropBulkLocked drops what this side still had to send on a call that it opened. It
 // reports whether the call's request was among it and had not begun: then the peer
 // does not know of the call.
-func (w *writer) dropBulk(id uint32) (unsent bool) {
-	i := w.findBulk(id, 0)
+func (w *writer) dropBulkLocked(id uint32) (unsent bool) {
+	i := w.findBulkLocked(id, 0)
 	if i < 0 {
 		return false
 	}
@@ -116,22 +116,22 @@ func (w *writer) dropBulk(id uint32) (unsent bool) {
 // unsent reports whether this is a request that has not begun.
 func (b *bulk) unsent() bool { return b.head.Type == wire.TypeRequest && !b.begun }
 
-// dropUnsent drops all requests that have not begun, and returns their calls.
-func (w *writer) dropUnsent() (ids []uint32) {
+// dropUnsentLocked drops all requests that have not begun, and returns their calls.
+func (w *writer) dropUnsentLocked() (ids []uint32) {
 	for _, b := range w.bulk {
 		if b.unsent() {
 			ids = append(ids, b.head.ID)
 		}
 	}
 	for _, id := range ids {
-		w.dropBulk(id)
+		w.dropBulkLocked(id)
 	}
 	return ids
 }
 
-// takeBulk appends the next chunks, one of each message in turn. It is called
+// takeBulkLocked appends the next chunks, one of each message in turn. It is called
 // with the writer's lock held.
-func (s *Session) takeBulk() {
+func (s *Session) takeBulkLocked() {
 	w := &s.w
 	w.round = max(w.round, leastRound)
 	budget := w.round
@@ -142,10 +142,10 @@ func (s *Session) takeBulk() {
 		b := w.bulk[w.bulkTurn]
 		if b.unsent() {
 			// The names have been bound before, so that this cannot fail.
-			b.head.Code, _ = s.bind(b.bind.codec, b.bind.method)
+			b.head.Code, _ = s.bindLocked(b.bind.codec, b.bind.method)
 			s.out.mark(b.head.ID, w.position())
 		}
-		budget -= w.chunk(b, s.sum)
+		budget -= w.chunkLocked(b, s.sum)
 		if b.left() == 0 && b.buf != nil {
 			b.buf.release()
 			b.buf = nil
@@ -167,7 +167,7 @@ func (s *Session) takeBulk() {
 	}
 }
 
-func (w *writer) chunk(b *bulk, sum bool) int {
+func (w *writer) chunkLocked(b *bulk, sum bool) int {
 	h := b.head
 	if b.begun {
 		h = wire.Header{Type: wire.TypeChunk, Flags: b.head.Flags & wire.FlagAnswer, ID: b.head.ID}

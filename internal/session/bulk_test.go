@@ -89,7 +89,7 @@ func TestNewLargeMessagesWaitTheirTurn(t *testing.T) {
 	s := &Session{}
 	w := &s.w
 	add := func(id, size int) {
-		w.addBulk(wire.Header{Type: wire.TypeData, ID: uint32(id)}, "", &buffer{b: make([]byte, size)}, bindingKey{})
+		w.addBulkLocked(wire.Header{Type: wire.TypeData, ID: uint32(id)}, "", &buffer{b: make([]byte, size)}, bindingKey{})
 	}
 	const (
 		each     = wire.MaxPayload + 1<<10
@@ -97,17 +97,17 @@ func TestNewLargeMessagesWaitTheirTurn(t *testing.T) {
 		patience = 80
 	)
 	add(0, 64*wire.MaxPayload)
-	for round := 1; w.findBulk(0, 0) >= 0; round++ {
+	for round := 1; w.findBulkLocked(0, 0) >= 0; round++ {
 		if round == 10_000 {
-			t.Fatalf("of the first message %d bytes are left, and %d others wait", w.bulk[w.findBulk(0, 0)].left(), len(w.bulk)-1)
+			t.Fatalf("of the first message %d bytes are left, and %d others wait", w.bulk[w.findBulkLocked(0, 0)].left(), len(w.bulk)-1)
 		}
 		for i := range perRound {
 			add(perRound*round+i, each)
 			if round > patience {
-				w.dropBulk(uint32(perRound*(round-patience) + i)) // it is given up, if it is there still
+				w.dropBulkLocked(uint32(perRound*(round-patience) + i)) // it is given up, if it is there still
 			}
 		}
-		s.takeBulk()
+		s.takeBulkLocked()
 		w.buf = w.buf[:0]
 	}
 }

@@ -133,8 +133,8 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		return s.tooMuchMeta(len(meta))
 	}
 	w.mu.Lock()
-	if w.full(s.cfg.Limits.WriteBuffer) || w.dead || s.out.barred {
-		if st := s.waitOpen(ctx, c); st != nil {
+	if w.fullLocked(s.cfg.Limits.WriteBuffer) || w.dead || s.out.barred {
+		if st := s.waitOpenLocked(ctx, c); st != nil {
 			return st
 		}
 	}
@@ -149,7 +149,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.mu.Unlock()
 		return tooLate()
 	}
-	code, st := s.bind(c.Codec.Name(), c.Method)
+	code, st := s.bindLocked(c.Codec.Name(), c.Method)
 	if st != nil {
 		w.mu.Unlock()
 		return st
@@ -170,20 +170,20 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	}
 	sl.at = w.position()
 	if m == nil {
-		st = s.putSized(h, meta, c.Codec.(codec.Sizer), c.Args, size)
+		st = s.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
 		if m.sizer == nil && m.length() > wire.MaxPayload {
 			sl.at = ^uint64(0) // until its first chunk is taken
 			m.bind = s.out.last
 		}
-		st = s.put(h, m)
+		st = s.putLocked(h, m)
 	}
 	if st != nil {
 		s.out.release(c.id)
 		w.mu.Unlock()
 		return st
 	}
-	s.watch(c.Deadline)
+	s.watchLocked(c.Deadline)
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}
@@ -191,7 +191,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}
-	s.flush(s.out.open > 1)
+	s.flushAndUnlock(s.out.open > 1)
 	return nil
 }
 
@@ -205,12 +205,12 @@ func (s *Session) openLater(ctx context.Context, c *Call, flags wire.Flags, m *m
 	return s.open(ctx, c, flags, m, size)
 }
 
-// waitOpen waits for room in the writer's buffer. Its status says why no call can
+// waitOpenLocked waits for room in the writer's buffer. Its status says why no call can
 // be opened; nil when one can. It is called with the writer's lock held and keeps it,
 // unless it returns a status.
 //
 //go:noinline
-func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
+func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 	c.limit(now())
 	if s.out.barred && !s.out.goneAway && !s.w.dead {
 		s.w.mu.Unlock()
@@ -219,12 +219,12 @@ func (s *Session) waitOpen(ctx context.Context, c *Call) *wire.Status {
 		}
 		s.w.mu.Lock()
 	}
-	if s.w.full(s.cfg.Limits.WriteBuffer) {
-		if st := s.waitRoomFor(ctx, c.Deadline); st != nil {
+	if s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
+		if st := s.waitRoomLocked(ctx, c.Deadline); st != nil {
 			return st
 		}
 	}
-	if st := s.mayOpen(); st != nil {
+	if st := s.mayOpenLocked(); st != nil {
 		s.w.mu.Unlock()
 		return st
 	}
@@ -251,8 +251,8 @@ func (s *Session) tooMany() *wire.Status {
 		Message: fmt.Sprintf("as many calls are open on this connection as the peer takes: %d (its Limits.MaxCalls)", s.peer.Load().MaxCalls)}
 }
 
-// mayOpen returns why no call can be opened now; nil when one can.
-func (s *Session) mayOpen() *wire.Status {
+// mayOpenLocked returns why no call can be opened now; nil when one can.
+func (s *Session) mayOpenLocked() *wire.Status {
 	if s.w.dead {
 		st := wire.Status{Code: wire.Unavailable, Message: "connection closed"}
 		if why := s.failed.Load(); why != nil {
@@ -284,13 +284,13 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 	return uint32(min(us/1000, 1<<32-1)), flags | wire.FlagMillis, true
 }
 
-// waitRoomFor waits for room in the writer's buffer until the deadline or the
+// waitRoomLocked waits for room in the writer's buffer until the deadline or the
 // end of ctx. It is called with the lock held and keeps it, unless it returns a
 // status.
-func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status {
+func (s *Session) waitRoomLocked(ctx context.Context, deadline int64) *wire.Status {
 	wake := func() {
 		s.w.mu.Lock()
-		s.relieve() // it may be this caller that writes
+		s.relieveLocked() // it may be this caller that writes
 		s.w.room.Broadcast()
 		s.w.mu.Unlock()
 	}
@@ -301,7 +301,7 @@ func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status 
 		defer t.Stop()
 	}
 	w := &s.w
-	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
+	for w.fullLocked(s.cfg.Limits.WriteBuffer) && !w.dead {
 		var st *wire.Status
 		switch {
 		case ctx.Err() != nil:
@@ -311,13 +311,13 @@ func (s *Session) waitRoomFor(ctx context.Context, deadline int64) *wire.Status 
 		}
 		if st != nil {
 			st.Outcome = wire.NotSent
-			s.passRoom()
+			s.passRoomLocked()
 			w.mu.Unlock()
 			return st
 		}
-		s.awaitWrite()
+		s.awaitWriteLocked()
 	}
-	s.passRoom()
+	s.passRoomLocked()
 	return nil
 }
 
@@ -352,9 +352,9 @@ func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 	c.Status = fromContext(ctx)
 	s.w.mu.Lock()
 	if !s.w.dead {
-		s.cancelFrame(c.id, c.Status.Code)
+		s.cancelFrameLocked(c.id, c.Status.Code)
 	}
-	s.flushElsewhere()
+	s.flushElsewhereAndUnlock()
 	return true
 }
 

@@ -139,12 +139,12 @@ func (c *Context) Done() <-chan struct{} {
 	m := c.need()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.watch(m)
+	c.watchLocked(m)
 	return m.done
 }
 
-// watch makes the channel and the timer. It is called with the lock held.
-func (c *Context) watch(m *more) {
+// watchLocked makes the channel and the timer. It is called with the lock held.
+func (c *Context) watchLocked(m *more) {
 	if m.done != nil {
 		return
 	}
@@ -164,7 +164,7 @@ func (c *Context) watch(m *more) {
 func (c *Context) AfterFunc(f func()) func() bool {
 	m := c.need()
 	m.mu.Lock()
-	c.watch(m)
+	c.watchLocked(m)
 	if c.state.Load() != live {
 		m.mu.Unlock()
 		// It runs the user's function once and ends with it.

@@ -155,7 +155,7 @@ func (k *keeper) look() {
 	}
 	w.mu.Lock()
 	if w.writes == k.writes {
-		w.trim()
+		w.trimLocked()
 	}
 	if w.mode != writing || w.writes != k.writes {
 		k.writes, k.stuck = w.writes, 0
@@ -222,7 +222,7 @@ func (s *Session) sendPing(at int64) {
 		// Not on the timer's goroutine: the write may take long.
 		s.cfg.Exec.Go(func() {
 			s.w.mu.Lock()
-			s.flush(false)
+			s.flushAndUnlock(false)
 		})
 	}
 }
@@ -281,7 +281,7 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 		if !s.w.dead {
 			s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, message, s.sum)
 		}
-		s.flush(false)
+		s.flushAndUnlock(false)
 		s.rouse()
 		wait := time.NewTimer(s.cfg.Limits.DrainWait)
 		defer wait.Stop()
@@ -353,8 +353,8 @@ func (s *Session) CutIncoming(st *wire.Status) {
 		if c.answered || s.w.dead {
 			return
 		}
-		s.in.clear(c)
-		s.putError(c.id, st, "")
+		s.in.clearLocked(c)
+		s.putErrorLocked(c.id, st, "")
 	})
 }
 
@@ -366,7 +366,7 @@ func (s *Session) Leave(patience time.Duration) {
 	defer t.Stop()
 	s.rouse()
 	s.w.mu.Lock()
-	s.flush(false)
+	s.flushAndUnlock(false)
 	for !s.written() {
 		select {
 		case <-s.closed:
@@ -433,10 +433,10 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	s.out.goneAway, s.out.barred = true, true
 	var calls []*Call
 	if !s.w.dead {
-		calls = s.withdraw()
+		calls = s.withdrawLocked()
 		s.w.frame(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil, s.sum)
 	}
-	st := s.mayOpen()
+	st := s.mayOpenLocked()
 	s.w.mu.Unlock()
 	for _, c := range calls {
 		copied := *st
@@ -447,11 +447,11 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	return nil
 }
 
-// withdraw takes back the large requests of which nothing was sent: after the ack
+// withdrawLocked takes back the large requests of which nothing was sent: after the ack
 // of a GOAWAY none may begin. It is called with the writer's lock held, and returns
 // the calls to be completed.
-func (s *Session) withdraw() (calls []*Call) {
-	for _, id := range s.w.dropUnsent() {
+func (s *Session) withdrawLocked() (calls []*Call) {
+	for _, id := range s.w.dropUnsentLocked() {
 		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}

@@ -58,10 +58,10 @@ func (c *Context) broken() {
 	}
 }
 
-// clear takes a call out of the table. It is called with the writer's lock held,
+// clearLocked takes a call out of the table. It is called with the writer's lock held,
 // just before the final frame is appended: the peer may use the slot again
 // as soon as it has seen that frame. It returns false when one has been appended.
-func (in *incoming) clear(c *Context) bool {
+func (in *incoming) clearLocked(c *Context) bool {
 	if c.answered {
 		return false
 	}

@@ -182,7 +182,7 @@ func TestLargeAnswersToMany(t *testing.T) {
 		}
 		p.w.mu.Lock()
 		p.w.mode = idle
-		p.flush(false)
+		p.flushAndUnlock(false)
 		within(t, 10*time.Second, "all answers", wg.Wait)
 		r.end()
 		if t.Failed() {

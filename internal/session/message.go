@@ -138,11 +138,11 @@ func (s *Session) tooLong(n int) *wire.Status {
 	}
 }
 
-// put appends the message as a frame, or queues it as a large one. It is called
+// putLocked appends the message as a frame, or queues it as a large one. It is called
 // with the writer's lock held. After an error nothing has been appended.
-func (s *Session) put(h wire.Header, m *message) *wire.Status {
+func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	w := &s.w
-	behind := len(w.bulk) > 0 && w.findBulk(h.ID, h.Flags&wire.FlagAnswer) >= 0
+	behind := len(w.bulk) > 0 && w.findBulkLocked(h.ID, h.Flags&wire.FlagAnswer) >= 0
 	if m.sizer != nil && behind {
 		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
 		if err != nil || len(b) != m.size {
@@ -151,7 +151,7 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 		m.sizer, m.bytes = nil, b
 	}
 	if m.sizer != nil {
-		return s.putSized(h, m.meta, m.sizer, m.value, m.size)
+		return s.putSizedLocked(h, m.meta, m.sizer, m.value, m.size)
 	}
 	h.Flags |= m.flags
 	if m.meta != "" {
@@ -159,7 +159,7 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 	}
 	if m.length() > wire.MaxPayload || behind {
 		m.own()
-		w.addBulk(h, m.meta, m.buf, m.bind)
+		w.addBulkLocked(h, m.meta, m.buf, m.bind)
 		m.buf = nil // the queue owns the bytes now
 		return nil
 	}
@@ -170,8 +170,8 @@ func (s *Session) put(h wire.Header, m *message) *wire.Status {
 	return nil
 }
 
-// putSized encodes v, which has size bytes, straight into the writer's buffer.
-func (s *Session) putSized(h wire.Header, meta string, z codec.Sizer, v any, size int) *wire.Status {
+// putSizedLocked encodes v, which has size bytes, straight into the writer's buffer.
+func (s *Session) putSizedLocked(h wire.Header, meta string, z codec.Sizer, v any, size int) *wire.Status {
 	w := &s.w
 	at := w.begin()
 	if meta != "" {

@@ -104,7 +104,7 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 		return nil
 	case <-s.closed:
 		s.w.mu.Lock()
-		st = s.mayOpen()
+		st = s.mayOpenLocked()
 		s.w.mu.Unlock()
 		return st
 	case <-ctx.Done():

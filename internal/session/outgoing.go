@@ -111,18 +111,18 @@ func (o *outgoing) mark(id uint32, at uint64) {
 	}
 }
 
-// bind returns the number for a method and a codec, and appends a BIND when the
+// bindLocked returns the number for a method and a codec, and appends a BIND when the
 // peer does not know it. It is called with the writer's lock held.
-func (s *Session) bind(codec, method string) (uint16, *wire.Status) {
+func (s *Session) bindLocked(codec, method string) (uint16, *wire.Status) {
 	o := &s.out
 	if o.last.method == method && o.last.codec == codec && method != "" {
 		return o.lastCode, nil
 	}
-	return s.bindNew(codec, method)
+	return s.bindNewLocked(codec, method)
 }
 
 //go:noinline
-func (s *Session) bindNew(codec, method string) (uint16, *wire.Status) {
+func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 	o := &s.out
 	k := bindingKey{codec, method}
 	n, ok := o.binding(k)
@@ -190,11 +190,11 @@ func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
 	return uint16(n)
 }
 
-// watch sees to it that a call with this deadline is ended in time. It is called
+// watchLocked sets the timer so that a call with this deadline is ended in time. It is called
 // with the writer's lock held. There is one timer for all calls; it is set
 // anew only for a deadline earlier than all, so that calls with the same timeout
 // cost nothing.
-func (s *Session) watch(due int64) {
+func (s *Session) watchLocked(due int64) {
 	o := &s.out
 	if due == 0 || (o.due != 0 && o.due <= due) {
 		return
@@ -229,17 +229,17 @@ func (s *Session) expire() {
 		sl.due = 0
 		if c := sl.call.Swap(nil); c != nil {
 			late = append(late, c)
-			s.cancelFrame(c.id, wire.DeadlineExceeded)
+			s.cancelFrameLocked(c.id, wire.DeadlineExceeded)
 		}
 	}
 	o.due = 0
 	if !w.dead {
-		s.watch(next)
+		s.watchLocked(next)
 	}
 	if len(late) > 0 {
-		s.relieve()
+		s.relieveLocked()
 	}
-	s.flushElsewhere()
+	s.flushElsewhereAndUnlock()
 	for _, c := range late {
 		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
 		s.complete(c)
@@ -249,10 +249,10 @@ func (s *Session) expire() {
 	}
 }
 
-// cancelFrame tells the peer that a call was given up. It is called
+// cancelFrameLocked tells the peer that a call was given up. It is called
 // with the writer's lock held.
-func (s *Session) cancelFrame(id uint32, code wire.Code) {
-	if len(s.w.bulk) > 0 && s.w.dropBulk(id) {
+func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
+	if len(s.w.bulk) > 0 && s.w.dropBulkLocked(id) {
 		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {

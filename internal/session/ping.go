@@ -84,7 +84,7 @@ func (s *Session) joinPing() *pong {
 			s.sendNextPingLocked()
 		}
 	}
-	s.flushElsewhere()
+	s.flushElsewhereAndUnlock()
 	return p
 }
 
@@ -97,7 +97,7 @@ func (s *Session) sendNextPingLocked() {
 			if pg.current == nil && pg.next != nil {
 				s.sendNextPingLocked()
 			}
-			s.flushElsewhere()
+			s.flushElsewhereAndUnlock()
 			s.rouse()
 		})
 		return

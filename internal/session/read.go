@@ -113,7 +113,7 @@ func (rd *reader) run() {
 // runEarly is run for a session of Open, whose hello may not have left yet.
 func (rd *reader) runEarly() {
 	rd.s.w.mu.Lock()
-	rd.s.flush(false)
+	rd.s.flushAndUnlock(false)
 	rd.run()
 }
 
@@ -430,7 +430,7 @@ func (rd *reader) free() error {
 	s.w.mu.Lock()
 	for _, id := range rd.freed {
 		if len(s.w.bulk) > 0 {
-			s.w.dropBulk(id) // what this side still had to send is of no use any more
+			s.w.dropBulkLocked(id) // what this side still had to send is of no use any more
 		}
 		if !s.out.release(id) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
@@ -475,7 +475,7 @@ func (rd *reader) endBatch() bool {
 	// lets another reader go on, so that this side always reads.
 	rd.calling = false
 	run := rd.enter()
-	s.flush(false)
+	s.flushAndUnlock(false)
 	return rd.leave(run)
 }
 

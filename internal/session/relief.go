@@ -22,9 +22,9 @@ func resumable(conn net.Conn) bool {
 	return false
 }
 
-// relieve interrupts the write that is under way, unless the leader is a goroutine
+// relieveLocked interrupts the write that is under way, unless the leader is a goroutine
 // of its own. It is called with the writer's lock held.
-func (s *Session) relieve() {
+func (s *Session) relieveLocked() {
 	w := &s.w
 	if w.mode != writing || w.alone || w.dead || !s.resumes {
 		return

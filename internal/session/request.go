@@ -166,31 +166,31 @@ func (r *Request) end(m *message) {
 	m.meta = c.ReplyMeta()
 	c.end(finished)
 	s.w.mu.Lock()
-	for r.reader == nil && !s.w.dead && s.w.full(s.cfg.Limits.WriteBuffer) {
+	for r.reader == nil && !s.w.dead && s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
 		s.w.mu.Unlock()
 		s.waitRoom()
 		s.w.mu.Lock()
 	}
-	if !s.w.dead && s.in.clear(c) {
+	if !s.w.dead && s.in.clearLocked(c) {
 		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
 		if len(m.meta) > int(s.peer.Load().MaxMetadata) {
 			st := s.tooMuchMeta(len(m.meta))
 			st.Outcome = wire.Executed
-			s.putError(c.id, st, "")
-		} else if st := s.put(h, m); st != nil {
+			s.putErrorLocked(c.id, st, "")
+		} else if st := s.putLocked(h, m); st != nil {
 			st.Outcome = wire.Executed
-			s.putError(c.id, st, m.meta)
+			s.putErrorLocked(c.id, st, m.meta)
 		}
-		s.noteCrowd()
+		s.noteCrowdLocked()
 	}
 	s.w.mu.Unlock()
 	m.release()
 }
 
-// noteCrowd has new calls go to workers, which wait for room, when the replies are
+// noteCrowdLocked has new calls go to workers, which wait for room, when the replies are
 // more than the peer reads. It is called with the writer's lock held.
-func (s *Session) noteCrowd() {
-	if s.w.full(s.cfg.Limits.WriteBuffer) {
+func (s *Session) noteCrowdLocked() {
+	if s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
 		s.w.crowded.Store(true)
 	}
 }
@@ -214,8 +214,8 @@ func (r *Request) Fail(st *wire.Status) {
 	st = r.verdict(st)
 	c.end(finished)
 	s.w.mu.Lock()
-	if !s.w.dead && s.in.clear(c) {
-		s.putError(c.id, st, c.ReplyMeta())
+	if !s.w.dead && s.in.clearLocked(c) {
+		s.putErrorLocked(c.id, st, c.ReplyMeta())
 	}
 	s.w.mu.Unlock()
 }
@@ -242,8 +242,8 @@ func (r *Request) verdict(st *wire.Status) *wire.Status {
 	return &told
 }
 
-// putError appends an ERROR. It is called with the writer's lock held.
-func (s *Session) putError(id uint32, st *wire.Status, meta string) {
+// putErrorLocked appends an ERROR. It is called with the writer's lock held.
+func (s *Session) putErrorLocked(id uint32, st *wire.Status, meta string) {
 	h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer, Code: uint16(st.Code), ID: id}
 	if st.Outcome == wire.Refused || st.Outcome == wire.NotSent {
 		h.Flags |= wire.FlagRefused
@@ -253,7 +253,7 @@ func (s *Session) putError(id uint32, st *wire.Status, meta string) {
 		m.meta = meta // an error must be sayable, with or without
 	}
 	m.size = len(m.bytes)
-	s.put(h, &m)
+	s.putLocked(h, &m)
 }
 
 // turnAway answers a request that will not be run.
@@ -262,7 +262,7 @@ func (s *Session) turnAway(id uint32, st *wire.Status) {
 	s.refused(st)
 	s.w.mu.Lock()
 	if !s.w.dead {
-		s.putError(id, st, "")
+		s.putErrorLocked(id, st, "")
 	}
 	s.w.mu.Unlock()
 }

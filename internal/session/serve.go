@@ -146,7 +146,7 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 // outrun finishes a call that was taken from its reader: it was counted then.
 func (s *Session) outrun() {
 	s.w.mu.Lock()
-	s.flush(true)
+	s.flushAndUnlock(true)
 	s.left()
 }
 
@@ -279,8 +279,8 @@ func (j *job) serve(r *Request) {
 // served writes what a worker has answered and counts it.
 func (s *Session) served(done, size int) {
 	s.w.mu.Lock()
-	full := s.w.full(s.cfg.Limits.WriteBuffer)
-	s.flush(s.in.running.Load() > 1)
+	full := s.w.fullLocked(s.cfg.Limits.WriteBuffer)
+	s.flushAndUnlock(s.in.running.Load() > 1)
 	if full {
 		// A worker that fills the buffer faster than it empties takes no new work.
 		s.waitRoom()
@@ -306,7 +306,7 @@ func (j *job) steal() {
 	// The replies before it wait no longer either.
 	j.s.cfg.Exec.Go(func() {
 		j.s.w.mu.Lock()
-		j.s.flush(false)
+		j.s.flushAndUnlock(false)
 	})
 }
 

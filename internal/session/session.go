@@ -220,7 +220,7 @@ func (s *Session) fail(st *wire.Status) {
 func (s *Session) refuse(st *wire.Status) {
 	w := &s.w
 	w.mu.Lock()
-	if w.mode == writing && !s.takeOver() {
+	if w.mode == writing && !s.takeOverLocked() {
 		w.mu.Unlock()
 		s.fail(st)
 		return

@@ -106,23 +106,23 @@ func (st *Stream) Send(v any) *wire.Status {
 	defer m.release()
 	w := &s.w
 	w.mu.Lock()
-	if w.full(s.cfg.Limits.WriteBuffer) {
+	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
 		var due int64
 		if st.opener {
 			due = st.call.Deadline
 		}
-		if status := s.waitRoomFor(st.ctx, due); status != nil {
+		if status := s.waitRoomLocked(st.ctx, due); status != nil {
 			if st.Over() {
 				return st.waitCredit() // which says how it ended
 			}
 			return status
 		}
 	}
-	if !st.mayTalk() {
+	if !st.maySendLocked() {
 		w.mu.Unlock()
 		return st.tooLate()
 	}
-	if status := s.put(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
+	if status := s.putLocked(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
 		w.mu.Unlock()
 		return st.failed(status)
 	}
@@ -130,14 +130,14 @@ func (st *Stream) Send(v any) *wire.Status {
 	st.mu.Lock()
 	st.credit -= m.size + messageCost
 	st.mu.Unlock()
-	s.flush(true)
+	s.flushAndUnlock(true)
 	return nil
 }
 
-// mayTalk reports whether this side may send on the call: the opener may
+// maySendLocked reports whether this side may send on the call: the opener may
 // not once it has sent a CANCEL or got the final frame, the answerer not once it has
 // sent the final frame. It is called with the writer's lock held.
-func (st *Stream) mayTalk() bool {
+func (st *Stream) maySendLocked() bool {
 	switch c, _ := st.ctx.(*Context); {
 	case st.s.w.dead:
 		return false
@@ -217,17 +217,17 @@ func (st *Stream) CloseSend() *wire.Status {
 	st.mu.Unlock()
 	s := st.s
 	s.w.mu.Lock()
-	if !st.mayTalk() {
+	if !st.maySendLocked() {
 		s.w.mu.Unlock()
 		return nil // it has ended, which Recv will tell
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
-	if s.w.findBulk(st.id, st.flags()) >= 0 {
-		s.w.addBulk(h, "", nil, bindingKey{}) // behind the large message that is still on its way
+	if s.w.findBulkLocked(st.id, st.flags()) >= 0 {
+		s.w.addBulkLocked(h, "", nil, bindingKey{}) // behind the large message that is still on its way
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}
-	s.flush(false)
+	s.flushAndUnlock(false)
 	return nil
 }
 
@@ -275,7 +275,7 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 			a = st.queue[0]
 			st.queue[0] = arrival{}
 			st.queue = st.queue[1:]
-			give := st.consume(len(a.body))
+			give := st.consumeLocked(len(a.body))
 			st.mu.Unlock()
 			if give > 0 {
 				st.giveCredit(give)
@@ -302,8 +302,8 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 	}
 }
 
-// consume accounts for a message that was received and returns the credit to give.
-func (st *Stream) consume(n int) (give int) {
+// consumeLocked accounts for a message that was received and returns the credit to give.
+func (st *Stream) consumeLocked(n int) (give int) {
 	cost := n + messageCost
 	st.held -= cost
 	st.taken += cost
@@ -317,12 +317,12 @@ func (st *Stream) consume(n int) (give int) {
 func (st *Stream) giveCredit(n int) {
 	s := st.s
 	s.w.mu.Lock()
-	if !st.mayTalk() {
+	if !st.maySendLocked() {
 		s.w.mu.Unlock()
 		return
 	}
 	s.w.frame(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil, s.sum)
-	s.flush(false)
+	s.flushAndUnlock(false)
 }
 
 // end is the status of a stream that is over; nil when it ended well.
@@ -361,9 +361,9 @@ func (st *Stream) Cancel(status *wire.Status) {
 	}
 	s.w.mu.Lock()
 	if !s.w.dead {
-		s.cancelFrame(st.id, status.Code)
+		s.cancelFrameLocked(st.id, status.Code)
 	}
-	s.flushElsewhere()
+	s.flushElsewhereAndUnlock()
 	st.ended(status, "")
 }
 
@@ -437,7 +437,7 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
 	}
 	if !owned {
-		a.buf = st.copied(body)
+		a.buf = st.copiedLocked(body)
 		a.body = a.buf.b
 	}
 	st.held += len(body) + messageCost
@@ -446,9 +446,9 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 	return nil
 }
 
-// copied returns a copy of body. What waits in a queue is not to hold much more memory
+// copiedLocked returns a copy of body. What waits in a queue is not to hold much more memory
 // than the peer had credit for, so only the first gets whatever the pool has.
-func (st *Stream) copied(body []byte) *buffer {
+func (st *Stream) copiedLocked(body []byte) *buffer {
 	b := takeBuffer()
 	if len(st.queue) > 0 && cap(b.b) > 2*len(body) {
 		b.release()
@@ -517,7 +517,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 		defer func() {
 			st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
 			s.w.mu.Lock()
-			s.flush(false)
+			s.flushAndUnlock(false)
 			s.left()
 		}()
 		r.runQueued()

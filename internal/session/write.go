@@ -17,6 +17,8 @@ import (
 //
 // The idea is known from group commit and from gRPC's and gorpc's writers, which
 // also yield before a flush.
+//
+// The lock guards all fields but crowded. A method of writer needs it held.
 type writer struct {
 	mu       sync.Mutex
 	buf      []byte // frames to be written
@@ -39,7 +41,7 @@ type writer struct {
 	relieved bool   // the leader was told to hand the rest to a goroutine
 	rest     []byte // what is left of a write that was interrupted
 
-	heir chan struct{} // closed to hand the writer role to takeOver
+	handoff chan struct{} // closed to hand the writer role to takeOverLocked
 
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
@@ -112,8 +114,8 @@ const maxGoAway = 1 << 10
 // position is the place in the byte stream where the next frame will begin.
 func (w *writer) position() uint64 { return w.taken + uint64(len(w.buf)) }
 
-// trim gives memory back when nothing is going on.
-func (w *writer) trim() {
+// trimLocked gives memory back when nothing is going on.
+func (w *writer) trimLocked() {
 	if w.mode != idle || len(w.buf) > 0 {
 		return
 	}
@@ -125,14 +127,14 @@ func (w *writer) trim() {
 	}
 }
 
-// full reports whether a goroutine that can wait should wait before it appends more.
-func (w *writer) full(limit int) bool {
+// fullLocked reports whether a goroutine that can wait should wait before it appends more.
+func (w *writer) fullLocked(limit int) bool {
 	return len(w.buf) >= limit || w.bulkSize >= maxBulk
 }
 
-// flush sees to it that what was appended gets written. It is called with the
-// lock held and releases it. patient says that others may append soon.
-func (s *Session) flush(patient bool) {
+// flushAndUnlock has the appended frames written. It is called with the lock held and
+// releases it. patient means that other goroutines may append soon.
+func (s *Session) flushAndUnlock(patient bool) {
 	w := &s.w
 	if w.mode == writing || (w.mode == yielding && len(w.buf) < eager) || w.dead {
 		w.mu.Unlock()
@@ -152,37 +154,37 @@ func (s *Session) flush(patient bool) {
 	}
 	w.turn++
 	w.mode = writing
-	s.write(maxRounds)
+	s.writeAndUnlock(maxRounds)
 }
 
-// flushElsewhere is flush on a worker, for callers that must not wait for a write: their
-// time is up. It is called with the lock held and releases it.
-func (s *Session) flushElsewhere() {
+// flushElsewhereAndUnlock is flushAndUnlock on a worker, for callers that must not wait
+// for a write because their deadline has passed. It is called with the lock held and releases it.
+func (s *Session) flushElsewhereAndUnlock() {
 	w := &s.w
 	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.bulk) > 0)
 	w.mu.Unlock()
 	if needed {
 		s.cfg.Exec.Go(func() {
 			w.mu.Lock()
-			s.flush(false)
+			s.flushAndUnlock(false)
 		})
 	}
 }
 
-// write is the leader's loop. It is called with the lock held and mode writing,
+// writeAndUnlock is the leader's loop. It is called with the lock held and mode writing,
 // and releases the lock when nothing is left or rounds writes have been made.
-func (s *Session) write(rounds int) {
+func (s *Session) writeAndUnlock(rounds int) {
 	w := &s.w
 	for ; ; rounds-- {
-		if w.heir != nil && !w.dead {
-			close(w.heir)
-			w.heir = nil
+		if w.handoff != nil && !w.dead {
+			close(w.handoff)
+			w.handoff = nil
 			w.mu.Unlock()
 			return
 		}
 		var from int64 // of a write with large messages
 		if len(w.bulk) > 0 {
-			s.takeBulk()
+			s.takeBulkLocked()
 			from = now()
 		}
 		if len(w.buf) == 0 && len(w.rest) == 0 || w.dead {
@@ -203,7 +205,7 @@ func (s *Session) write(rounds int) {
 			w.buf, w.spare = w.spare[:0], nil
 			w.taken += uint64(len(b))
 		}
-		if w.crowded.Load() && !w.full(s.cfg.Limits.WriteBuffer) {
+		if w.crowded.Load() && !w.fullLocked(s.cfg.Limits.WriteBuffer) {
 			w.crowded.Store(false)
 		}
 		if w.waiting > 0 {
@@ -262,29 +264,29 @@ func (s *Session) hand(b []byte) (n int, err error) {
 	return n + m, err
 }
 
-// takeOver makes its caller the leader in place of the current one, as soon as the
+// takeOverLocked makes its caller the leader in place of the current one, as soon as the
 // current write ends. It is called with the lock held and keeps it, and returns
 // false when the write has not ended within goodbye, or the session has.
-func (s *Session) takeOver() bool {
+func (s *Session) takeOverLocked() bool {
 	w := &s.w
-	heir := make(chan struct{})
-	w.heir = heir
+	handoff := make(chan struct{})
+	w.handoff = handoff
 	w.mu.Unlock()
 	late := time.NewTimer(goodbye)
 	defer late.Stop()
 	select {
-	case <-heir:
+	case <-handoff:
 	case <-s.closed:
 	case <-late.C:
 	}
 	w.mu.Lock()
-	return w.heir != heir && !w.dead
+	return w.handoff != handoff && !w.dead
 }
 
 func (s *Session) writeOn() {
 	s.w.mu.Lock()
 	s.w.alone = true
-	s.write(-1)
+	s.writeAndUnlock(-1)
 }
 
 // waitRoom waits until there is room for more or the session has ended.
@@ -292,19 +294,19 @@ func (s *Session) waitRoom() {
 	w := &s.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.full(s.cfg.Limits.WriteBuffer) && !w.dead {
-		s.awaitWrite()
+	for w.fullLocked(s.cfg.Limits.WriteBuffer) && !w.dead {
+		s.awaitWriteLocked()
 	}
-	s.passRoom()
+	s.passRoomLocked()
 }
 
-// awaitWrite waits for a write to end. It is called with the lock held and keeps
+// awaitWriteLocked waits for a write to end. It is called with the lock held and keeps
 // it. When there is no leader, the goroutines that filled the buffer have not flushed
-// it yet, and may be waiting too: then awaitWrite flushes it.
-func (s *Session) awaitWrite() {
+// it yet, and may be waiting too: then awaitWriteLocked flushes it.
+func (s *Session) awaitWriteLocked() {
 	w := &s.w
 	if w.mode == idle {
-		s.flush(false)
+		s.flushAndUnlock(false)
 		w.mu.Lock()
 		return
 	}
@@ -313,10 +315,10 @@ func (s *Session) awaitWrite() {
 	w.waiting--
 }
 
-// passRoom wakes the next waiting goroutine, if there is still room. It is called
+// passRoomLocked wakes the next waiting goroutine, if there is still room. It is called
 // with the lock held by every goroutine that has waited.
-func (s *Session) passRoom() {
-	if s.w.waiting > 0 && !s.w.full(s.cfg.Limits.WriteBuffer) {
+func (s *Session) passRoomLocked() {
+	if s.w.waiting > 0 && !s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
 		s.w.room.Signal()
 	}
 }
