@@ -1,5 +1,5 @@
-// Package turns lets few of many goroutines do something at the same time, and costs little
-// as long as they are few.
+// Package turns bounds how many goroutines do something at the same time. It costs little
+// while there are fewer than the bound.
 package turns
 
 import (
@@ -51,7 +51,7 @@ func (t *Turns) try(most int32) bool {
 // Give gives a turn back.
 func (t *Turns) Give() {
 	t.taken.Add(-1)
-	// A goroutine that waits has counted itself in waiting before it looked at taken for the last time.
+	// A goroutine that waits counts itself in waiting before its last look at taken.
 	if t.waiting.Load() > 0 {
 		t.mu.Lock()
 		t.free.Signal()
@@ -59,7 +59,7 @@ func (t *Turns) Give() {
 	}
 }
 
-// End lets all goroutines go on, also those to come.
+// End lets all goroutines go on, also those that call Take later.
 func (t *Turns) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

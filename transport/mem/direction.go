@@ -126,7 +126,7 @@ func (d *Direction) put(b []byte) (n int, cut bool, err error) {
 		n += k
 		d.written += int64(k)
 		d.readable.Broadcast()
-		d.checkCut()
+		d.checkCutLocked()
 	}
 	d.writing = false
 	d.writable.Broadcast()

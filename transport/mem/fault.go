@@ -25,7 +25,7 @@ func (d *Direction) Written() int64 {
 func (d *Direction) CutAfter(n int64) {
 	d.mu.Lock()
 	d.cutAt = max(n, d.written)
-	d.checkCut()
+	d.checkCutLocked()
 	cut := d.cut
 	d.mu.Unlock()
 	if cut {
@@ -33,9 +33,9 @@ func (d *Direction) CutAfter(n int64) {
 	}
 }
 
-// checkCut cuts this direction if its time has come. The caller holds the lock, and
+// checkCutLocked cuts this direction if its time has come. The caller holds the lock, and
 // calls sever on the opposite direction once it does not.
-func (d *Direction) checkCut() {
+func (d *Direction) checkCutLocked() {
 	if d.written >= d.cutAt && !d.cut {
 		d.cut = true
 		d.wake()

@@ -41,7 +41,7 @@ type Network struct {
 	intercept func(addr string, client, server *Conn) error
 }
 
-// New returns an empty network. Two networks never see each other.
+// New returns an empty network. A listener is found in its own network only.
 func New() *Network {
 	return &Network{listeners: make(map[string]*listener)}
 }

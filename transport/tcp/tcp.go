@@ -2,8 +2,8 @@
 //
 // Go already sends small writes at once (TCP_NODELAY). What this package adds is
 // a bound on silence: a peer that vanished without closing (power cut, pulled
-// cable, firewall that forgot the flow) is noticed after [Config.PeerTimeout],
-// where the system's own patience is about 15 minutes.
+// cable, firewall that dropped the flow) is noticed after [Config.PeerTimeout];
+// the system's own limit is about 15 minutes.
 package tcp
 
 import (
@@ -120,7 +120,7 @@ func (t *tcp) Dial(ctx context.Context, addr string) (net.Conn, error) {
 		return c, nil
 	}
 	// Package net puts the deadline of ctx on the socket too, whose own timeout
-	// may come a moment before ctx ends and would look like the network's fault.
+	// may come a moment before ctx ends and would look like a failure of the network.
 	at, ok := ctx.Deadline()
 	var op *net.OpError
 	if ok && !time.Now().Before(at) && errors.Is(err, os.ErrDeadlineExceeded) && errors.As(err, &op) {

@@ -144,7 +144,7 @@ func whole(rest []byte) error {
 
 // parseAuthorities reads a PEM file of certificates. The standard library's
 // AppendCertsFromPEM passes over what it cannot read; here a damaged certificate is
-// an error, so that an authority never goes missing in silence.
+// an error, so that an authority is never left out silently.
 func parseAuthorities(rest []byte) (*x509.CertPool, error) {
 	pool := x509.NewCertPool()
 	for n := 1; ; n++ {

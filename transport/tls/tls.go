@@ -39,7 +39,7 @@ type Files struct {
 	// where servers ask for them.
 	Cert, Key string
 
-	// CA holds the authorities that may vouch for the peer. For a client
+	// CA holds the authorities that may sign the certificate of the peer. For a client
 	// these are the ones that sign servers, and empty means those of the
 	// system. For a server these are the ones that sign clients: when set,
 	// every client must show a certificate, when empty none is asked to.

@@ -70,7 +70,7 @@ func (w *wrapped) Listen(ctx context.Context, addr string) (net.Listener, error)
 //
 // The error says so when the peer does not speak TLS. It wraps a
 // tls.RecordHeaderError then, whose Conn, if set, is the bare connection, on which a
-// server can answer a plaintext client in its own language before closing.
+// server can answer a plaintext client in its own protocol before closing.
 func Handshake(ctx context.Context, conn *tls.Conn) error {
 	err := conn.HandshakeContext(ctx)
 	if err == nil {

@@ -20,7 +20,7 @@ const patience = 10 * time.Second
 // in use. It is called for each check.
 type Open func(t *testing.T) (tr transport.Transport, addr string)
 
-// Run checks the transport that open returns, in subtests that each name a promise.
+// Run checks the transport that open returns, in subtests that each name a requirement.
 //
 // A connection from Accept that has a method HandshakeContext, as those of
 // crypto/tls have, is brought through its handshake before it is used, as a server
