@@ -13,8 +13,8 @@ const (
 	keepBuffer  = 16 << 20
 )
 
-// The pools hold what is not in use. Fresh memory of megabytes is dear: each of
-// its pages has to be given by the system and cleared.
+// The pools hold what is not in use. Fresh memory of megabytes is expensive: the
+// system has to provide and clear each of its pages.
 var (
 	buffers      = sync.Pool{New: func() any { return &buffer{b: make([]byte, 0, leastBuffer)} }}
 	largeBuffers sync.Pool

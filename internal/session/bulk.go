@@ -11,7 +11,7 @@ import (
 // large message at a time, between everything else that is waiting: so that a
 // small call never waits for more than a bounded piece of a large one.
 
-// bulk is a large message on its way out. It owns its bytes.
+// bulk is a large message that is being sent. It owns its bytes.
 type bulk struct {
 	head  wire.Header // of the first frame, without FlagMore
 	meta  []byte      // what is left of the metadata block
@@ -24,8 +24,8 @@ type bulk struct {
 
 const (
 	// leastRound and mostRound bound how many bytes of large messages go into one
-	// write. Many mean fewer system calls, and fewer times that the peer is
-	// woken; but frames appended meanwhile wait for them.
+	// write. A large round means fewer system calls and fewer wake-ups of the peer,
+	// but frames appended meanwhile wait for it.
 	leastRound = 64 << 10
 	mostRound  = 240 << 10 // with frames' headers no more than largeWrite
 	// Rounds grow once quickRounds in a row were written within quickRound each, more
@@ -36,8 +36,8 @@ const (
 	longRound   = 2 * time.Millisecond
 )
 
-// fit fits the rounds to the time that the write of the last one took: they are
-// large as long as others hardly wait for them.
+// fit sets the size of a round by the time that the write of the last one took: it
+// is large as long as other frames hardly wait for it.
 func (w *writer) fit(took time.Duration) {
 	if took >= quickRound {
 		w.quick = 0
@@ -64,7 +64,7 @@ func (w *writer) addBulkLocked(h wire.Header, meta string, body *buffer, bind bi
 		w.bulk[i].then = append(w.bulk[i].then, b)
 		return
 	}
-	// The last one to have its turn, or new ones would overtake it without end.
+	// Behind the others in the turn order: new messages must not overtake old ones.
 	at := min(w.bulkTurn, len(w.bulk))
 	w.bulk = slices.Insert(w.bulk, at, b)
 	w.bulkTurn = at + 1
@@ -83,7 +83,7 @@ func (b *bulk) take(dst []byte, n int) []byte {
 	return dst
 }
 
-// findBulkLocked returns the place of what is on its way out for a call, or -1.
+// findBulkLocked returns the index of the large message of a call, or -1.
 func (w *writer) findBulkLocked(id uint32, answer wire.Flags) int {
 	for i, b := range w.bulk {
 		if b.head.ID == id && b.head.Flags&wire.FlagAnswer == answer {
@@ -184,7 +184,7 @@ func (w *writer) chunkLocked(b *bulk, sum bool) int {
 	return n
 }
 
-// assembly is a large message on its way in.
+// assembly is a large message that is being received.
 type assembly struct {
 	head wire.Header // of the first frame
 	buf  *buffer     // what has come
@@ -222,7 +222,7 @@ func (a *assemblies) find(id uint32, answer bool) *assembly {
 }
 
 // begin takes the first frame of a large message of an open call. What is left
-// of an ended call in the same slot is forgotten.
+// of an ended call in the same slot is dropped.
 func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	answer := h.Flags&wire.FlagAnswer != 0
 	a.drop(h.ID, answer)

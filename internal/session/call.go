@@ -11,12 +11,12 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Call is one call that this side makes. Its owner fills what is exported of it
+// Call is one call that this side makes. Its owner sets the exported fields
 // up to Async, starts it, waits, and reads the rest. A Call may be used again after
 // Reset once it has been waited for; the session keeps nothing of it.
 //
 // With thousands of calls open every line of the processor's cache costs. What the
-// reader looks at fills the first line, what a plain call needs besides the
+// reader uses fills the first line, what else a plain call needs the
 // second; the others are not touched for plain calls.
 type Call struct {
 	done   chan struct{}

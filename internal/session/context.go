@@ -13,8 +13,8 @@ import (
 // lost, and when the handler has returned. What only some calls need (metadata, a
 // Done channel, a timer) is made when it is needed, so that a Context is small.
 //
-// A Context is never used for a second call, whatever becomes of it: a handler
-// that keeps it too long sees an ended context, never another call.
+// A Context is never used for a second call: a handler that keeps it too long sees an
+// ended context, never another call.
 type Context struct {
 	Session *Session
 	Method  *Method
@@ -49,7 +49,7 @@ const (
 	finished
 )
 
-// Key is the key under which a Context gives itself.
+// Key is the key under which Value returns the Context.
 type Key struct{}
 
 // FromContext returns the Context that ctx is or descends from, or nil.
@@ -226,10 +226,10 @@ func (c *Context) Stream() *Stream {
 	return nil
 }
 
-// String keeps a Context out of logs: fmt would walk through the session.
+// String is short: without it fmt would print the whole session.
 func (c *Context) String() string { return "weft call " + c.Method.Name }
 
-// contextError turns the end of ctx into words.
+// contextError describes why ctx ended.
 func contextError(ctx context.Context) string {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return "deadline exceeded"

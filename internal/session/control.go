@@ -74,7 +74,7 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 // pingSize is the size of a ping's payload, in bytes.
 const pingSize = 8
 
-// startKeeper starts the look after a connection that may be dead or stuck.
+// startKeeper starts the timer that finds a dead or stuck connection.
 func (s *Session) startKeeper() {
 	l := &s.cfg.Limits
 	if l.PingInterval <= 0 && l.WriteTimeout <= 0 && s.met() {
@@ -98,7 +98,7 @@ type keeper struct {
 }
 
 // firstLook to twice firstLook is how long a session that was opened for its first calls waits
-// for one of them before it sends its hello and reads. It waits the longer the longer calls read
+// for one of them before it sends its hello and reads. It waits longer the longer calls have read
 // for themselves.
 const firstLook = 2 * time.Millisecond
 
@@ -112,7 +112,7 @@ func (k *keeper) next(at int64, silence time.Duration) time.Duration {
 		d = time.Duration(sent-at) + l.PingTimeout
 	} else if l.PingInterval > 0 {
 		if d = time.Duration(k.s.lastRead.Load()-at) + silence; d <= 0 {
-			d = l.PingTimeout // it is time, but a write is under way
+			d = l.PingTimeout // a ping is due, but a write is under way
 		}
 	}
 	if l.PingInterval > 0 {
@@ -217,7 +217,7 @@ func (s *Session) sendPing(at int64) {
 	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
 	mode := s.w.mode
 	s.w.mu.Unlock()
-	s.rouse() // the answer is no caller's
+	s.rouse() // no caller reads the answer
 	if mode == idle {
 		// Not on the timer's goroutine: the write may take long.
 		s.cfg.Exec.Go(func() {
@@ -231,7 +231,7 @@ func (s *Session) sendPing(at int64) {
 // GOAWAY; the peer opens no more calls and confirms with an ack, behind its
 // last request: since bytes keep their order, every call before the ack is
 // served and none comes after it. When no call is open any more in either
-// direction, the session ends. Nothing is lost and nothing is guessed.
+// direction, the session ends. No call is lost, and the outcome of each is known.
 type drain struct {
 	begun atomic.Bool
 	peer  atomic.Bool // the peer has sent a GOAWAY
@@ -295,7 +295,7 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 		s.in.turned.Store(true)
 		close(waits.ready)
 	} else {
-		// Until then a call may be on its way here, and is nowhere to be seen.
+		// Until then a call may be on its way here that this side does not see.
 		select {
 		case <-waits.ready:
 		case <-s.closed:
@@ -358,9 +358,9 @@ func (s *Session) CutIncoming(st *wire.Status) {
 	})
 }
 
-// Leave writes what is left, closes its direction and then the connection. It waits for the peer
-// to close first, but not longer than patience: closing while bytes of the peer are
-// on their way could discard the last replies before the peer has read them.
+// Leave writes what is left, closes its direction and then the connection. It waits for
+// the peer to close first, but not longer than patience: closing while bytes of the peer
+// are on their way could discard the last replies before the peer has read them.
 func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()

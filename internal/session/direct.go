@@ -12,10 +12,10 @@ import (
 // would cost about as much as a third of the whole call, most of it for waking an
 // idle processor. So when calls come one at a time, the reading goroutine steps
 // aside, to a gate, and leaves its reader there for the next caller to take. It comes
-// back when calls overlap, and when none has come for a while: then only it notices
+// back when calls overlap, and when none has come for a while: only it notices
 // what the peer sends unasked.
 //
-// rueidis does something like it for Redis connections.
+// The Redis client rueidis does something similar.
 //
 // A session of Open begins so, without a goroutine: one that connects for a single call
 // needs none.
@@ -109,7 +109,7 @@ func (s *Session) opened() bool {
 }
 
 // readOwn lets the caller of c read until c has ended or ctx has. It returns false
-// when another reader has to, or does, complete c.
+// when another reader completes c.
 func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
 	if ctx.Done() != nil {
 		stop := context.AfterFunc(ctx, s.poke)
@@ -185,7 +185,7 @@ func (s *Session) poke() {
 	}
 }
 
-// poked reports whether a read has failed because of a poke, and takes it away.
+// poked reports whether a read has failed because of a poke, and resets the deadline.
 func (s *Session) poked(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false

@@ -33,7 +33,7 @@ func (c *Config) hello(credential string) *wire.Hello {
 	return h
 }
 
-// greetings remembers what the connections of a server have in common: its own greeting,
+// greetings caches what the connections of a server have in common: its own greeting,
 // and the last hello of a client, since most clients of a server send the same.
 type greetings struct {
 	own  atomic.Pointer[[]byte]
@@ -175,7 +175,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 }
 
 // RefuseUnread is Refuse for a connection of which nothing was read: only a client that
-// speaks weft is told why. It takes no longer than Refuse does, twice.
+// speaks weft gets the reason. It takes no longer than Refuse does, twice.
 func RefuseUnread(conn net.Conn, st *wire.Status) {
 	var b [len(wire.Preface)]byte
 	conn.SetDeadline(time.Now().Add(goodbye))
@@ -236,7 +236,7 @@ type goneError struct{ status wire.Status }
 func (e *goneError) Error() string { return e.status.Message }
 
 // readHello reads the preface and the hello, which begin with prefix. It returns the memory
-// with what it has read too much, which is buf[r:w].
+// with what it has read ahead, which is buf[r:w].
 func readHello(conn net.Conn, prefix []byte, parse func([]byte) (*wire.Hello, error)) (h *wire.Hello, buf []byte, r, w int, err error) {
 	if buf = takeSmallRead(); len(prefix) > len(buf) {
 		buf = make([]byte, len(prefix))
@@ -338,7 +338,7 @@ func handshakeStatus(err error, limit time.Duration) *wire.Status {
 	} else if _, ok := errors.AsType[*strangerError](err); ok {
 		st.Outcome = wire.NotSent
 	} else if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
-		st.Outcome = wire.NotSent // the server's TLS has not let this side in: nothing behind it has read a byte
+		st.Outcome = wire.NotSent // the server's TLS has rejected this side: its session has read nothing
 	}
 	return st
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // incoming is what this side knows of the calls that the peer has open.
-// A call that runs on the reader is not in the table: nothing can ask for it
+// A call that runs on the reader is not in the table: no frame can refer to it
 // until the reader reads on.
 type incoming struct {
 	slots    table[atomic.Pointer[Context]]
@@ -111,7 +111,7 @@ func (in *incoming) each(f func(*Context)) {
 // cancelCalls ends the contexts of all calls in the table.
 func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }) }
 
-// breakAll does the same when the session has ended, and ends the streams as well.
+// breakAll ends the contexts and streams of all calls in the table when the session has ended.
 func (in *incoming) breakAll() {
 	in.each((*Context).broken)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// message is a body on its way out: either a value that is encoded straight into
+// message is a body to be sent: either a value that is encoded straight into
 // the writer's buffer, or bytes that were encoded before.
 type message struct {
 	meta  string // the inside of a metadata block, "" for none
@@ -102,7 +102,7 @@ func (m *message) own() {
 }
 
 // compress replaces the body by a compressed one, where the peer can undo
-// it and it is really shorter.
+// it and it is shorter.
 func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
 	for i, name := range s.peer.Load().Compressors {
@@ -205,8 +205,8 @@ func appendMeta(dst []byte, pairs string) []byte {
 	return append(dst, pairs...)
 }
 
-// appendBody and appendSized keep a codec, or the user's code in it, from taking
-// the process down.
+// appendBody and appendSized turn a panic of a codec, or of the user's code in it, into
+// an error.
 func appendBody(c codec.Codec, dst []byte, v any) (b []byte, err error) {
 	defer recovered(&err)
 	return c.Append(dst, v)
@@ -224,7 +224,7 @@ func recovered(err *error) {
 	}
 }
 
-// Decode decodes body into v and survives a codec that panics.
+// Decode decodes body into v. A panic of the codec becomes an error.
 func Decode(c codec.Codec, body []byte, v any) (err error) {
 	defer recovered(&err)
 	return c.Decode(body, v)
@@ -243,7 +243,7 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 
 // maxEncoded is how many replies of a connection may be encoded and wait for room in the
 // writer's buffer, besides what is in it. Workers that have more to send encode it later: a
-// peer that does not read has a server hold little, whatever its methods return.
+// server holds little for a peer that does not read, whatever its methods return.
 const maxEncoded = 8
 
 // takeTurn waits until one more reply may be encoded. The reader does not wait.
@@ -288,7 +288,7 @@ func (s *Session) decompress(body []byte) ([]byte, error) {
 	return b, nil
 }
 
-// squeeze and restore keep a compressor from taking the process down.
+// squeeze and restore turn a panic of a compressor into an error.
 func squeeze(c compress.Compressor, dst, src []byte) (b []byte, err error) {
 	defer recovered(&err)
 	return c.Compress(dst, src)

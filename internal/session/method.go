@@ -65,11 +65,11 @@ const (
 	// inlineMean and chunkMean bound the average running time, ns.
 	inlineMean = 20_000
 	chunkMean  = 50_000
-	// meanCap is the longest running time that the average sees, ns: a call that
-	// the system interrupted says little about the method.
+	// meanCap is the longest running time that the average counts, ns: the time of
+	// a call that the system interrupted is not the method's.
 	meanCap = 100_000
 	// slowCall is a running time that counts against a method by itself, ns. Shorter
-	// ones may be the garbage collector asking a goroutine for help.
+	// ones may be assists of the garbage collector.
 	slowCall = 3_000_000
 	// One slow call in slowWeight, over some time, moves a method to workers of its
 	// own; it comes back after at most maxSlow fast ones. A busy machine interrupts
@@ -92,8 +92,8 @@ func (p *pace) tier() tier {
 	}
 }
 
-// observe takes the running time of one call that stands for weight calls. Two at
-// once may lose one another's update, which does no harm.
+// observe takes the running time of one call that stands for weight calls. One of two
+// concurrent updates may be lost, which does no harm.
 func (p *pace) observe(ns int64, weight int32) {
 	if p.calls.Load() < trial {
 		p.calls.Add(1)

@@ -48,7 +48,8 @@ const (
 	// lookOften and lookRarely bound the time between two looks.
 	lookOften  = 200 * time.Microsecond
 	lookRarely = 10 * time.Millisecond
-	// perLook is how many things run at least for each look: the longer the time, the fewer.
+	// perLook is how many runs each look should find: with fewer the time between looks
+	// grows, with more than twice as many it shrinks.
 	perLook = 32
 	// forget is after how many looks without anything new a target leaves the list.
 	forget = 20

@@ -35,7 +35,7 @@ var unmet = wire.Hello{
 // met reports whether the peer's hello has come.
 func (s *Session) met() bool { return s.peer.Load() != &unmet }
 
-// Met reports whether the peer has let this side in: its hello has come.
+// Met reports whether the peer has accepted this side: its hello has come.
 func (s *Session) Met() bool { return s.met() }
 
 // greeted takes the hello of a server to which calls may have been sent already.
@@ -60,7 +60,8 @@ func (s *Session) greeted(h *wire.Hello) {
 	s.w.mu.Unlock()
 }
 
-// metSoon returns what is closed when the server's hello has come, and has it come.
+// metSoon returns a channel that is closed when the server's hello has come, and has the
+// hello sent and read.
 func (s *Session) metSoon() <-chan struct{} {
 	s.w.mu.Lock()
 	meeting := s.meeting
@@ -117,7 +118,7 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 }
 
 // greet takes the server's hello from the buffer. It returns known false while it has not
-// come whole, and ok false when the server has not let this side in.
+// come whole, and ok false when the server has rejected this side.
 func (rd *reader) greet() (known, ok bool) {
 	s := rd.s
 	h, size, err := parseGreeting(rd.buf[rd.r:rd.w], wire.ParseHello)

@@ -88,8 +88,8 @@ func (o *outgoing) release(id uint32) bool {
 	return true
 }
 
-// limit takes out of use what of the slots is beyond the peer's limit: calls may have been
-// opened before it was known.
+// limit takes the slots beyond the peer's limit out of use: calls may have been opened
+// before it was known.
 func (o *outgoing) limit(most uint32) {
 	if o.made <= most {
 		return
@@ -132,7 +132,7 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoMethod,
 				Message: "the peer serves no methods"}
 		}
-		// A name that cannot travel would cost the whole connection.
+		// The peer would end the connection over such a name.
 		err := wire.CheckMethod(method)
 		if err == nil {
 			if err = wire.CheckName(codec); err != nil {
@@ -151,7 +151,7 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 	return n, nil
 }
 
-// fewBindings is how many are looked through one by one.
+// fewBindings is how many bindings are searched one by one.
 const fewBindings = 4
 
 // binding finds the number of a method and a codec that were bound.
@@ -272,7 +272,7 @@ func (s *Session) abort(st *wire.Status) {
 	w.dead = true
 	w.room.Broadcast()
 	if s.keeper != nil && !s.unattended() {
-		s.keeper.Stop() // or else it is about to find the end; see keeper.next
+		s.keeper.Stop() // else the keeper finds the end itself; see keeper.next
 	}
 	if o.timer != nil {
 		o.timer.Stop()

@@ -27,8 +27,8 @@ func (rd *reader) vacant(id uint32) error {
 	return nil
 }
 
-// beyond turns away a request on a slot that was not offered, but that a peer may use which
-// has not read the offer. It reports whether it did.
+// beyond turns away a request on a slot that was not offered, but that a peer may use
+// before it has read the offer. It reports whether it did.
 func (rd *reader) beyond(id uint32) bool {
 	s := rd.s
 	if n := int(wire.Slot(id)); n < s.cfg.Limits.MaxCalls || n >= wire.InitialCalls {
@@ -115,7 +115,7 @@ func (rd *reader) isOpen(h wire.Header) error {
 }
 
 // interrupt reports a message that begins before the last one of its call and
-// direction has ended. An error may: what was there is forgotten.
+// direction has ended. An ERROR may: the unfinished message is dropped.
 func (rd *reader) interrupt(h wire.Header) error {
 	parts := &rd.s.reading.parts
 	answer := h.Flags&wire.FlagAnswer != 0
@@ -174,8 +174,8 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	}
 }
 
-// longest is how long a message may be that begins with this frame. What of it
-// is metadata and what is body will be seen when it is complete.
+// longest is how long a message may be that begins with this frame. How much of it
+// is metadata is known only when it is complete.
 func (s *Session) longest(h *wire.Header) int {
 	n := s.cfg.Limits.MaxMessage
 	if h.Type == wire.TypeError {
@@ -205,8 +205,8 @@ func (rd *reader) spare(n int, except *assembly) bool {
 	return parts.size+n <= most
 }
 
-// tooLong ends the call whose message is longer than allowed. Of an answer it is
-// called when the whole of it has passed by: until then the slot is taken.
+// tooLong ends the call whose message is longer than allowed. For an answer it is
+// called when all of it has been received: until then the slot is taken.
 func (rd *reader) tooLong(h wire.Header) error {
 	s := rd.s
 	st := s.tooLongHere(h.Type)
@@ -230,7 +230,7 @@ func (rd *reader) tooLong(h wire.Header) error {
 }
 
 // tooLongHere is the status of a message that is longer than this side takes. That of a
-// request, and of a stream's message, is told the peer.
+// request, and of a stream's message, is sent to the peer.
 func (s *Session) tooLongHere(t wire.Type) *wire.Status {
 	text := "the message is larger than the %d bytes that its receiver takes (Limits.MaxMessage)"
 	switch t {

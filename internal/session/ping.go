@@ -49,7 +49,7 @@ func (s *Session) Ping(ctx context.Context) *wire.Status {
 		late = t.C
 	}
 	p := s.joinPing()
-	s.rouse() // the answer is no caller's
+	s.rouse() // no caller reads the answer
 	select {
 	case <-p.done:
 		return nil
@@ -110,8 +110,8 @@ func (s *Session) sendNextPingLocked() {
 	binary.LittleEndian.PutUint64(b[:], pg.current.number)
 	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
 	if s.w.mode != writing || s.cfg.Limits.WriteTimeout <= 0 {
-		// The keeper looks after it as after its own. Behind a write that is under way,
-		// which has a limit of its own, it could not leave in time.
+		// The keeper checks its answer as it does for its own pings. Behind a write that
+		// is under way, which has a limit of its own, it could not leave in time.
 		s.pinged.CompareAndSwap(0, at)
 	}
 }

@@ -17,8 +17,8 @@ import (
 // to the current reader, except run.
 type reading struct {
 	// run says that the reader runs something that could stall: an odd number, never
-	// the same one twice. The reader or the monitor changes it back to zero; the one
-	// that does decides which reader goes on.
+	// the same one twice. The reader changes it back to zero and goes on, or the
+	// monitor does and a new reader goes on.
 	run     atomic.Uint64
 	last    uint64
 	current *reader // the reader that runs; written before run is
@@ -48,7 +48,7 @@ const (
 	// freeTogether is how many slots are given back under one lock.
 	freeTogether = 32
 	// scarce is how many slots must be left for them to be given back together. It
-	// is more than freeTogether and what Load may be behind.
+	// is more than freeTogether plus the error of Load.
 	scarce = 128
 )
 
@@ -117,8 +117,8 @@ func (rd *reader) runEarly() {
 	rd.run()
 }
 
-// finish calls ended when the session has ended, unless another reader goes on. unused says that
-// no other goroutine is in the middle of something with the reader.
+// finish calls ended when the session has ended, unless another reader goes on. unused
+// means that no other goroutine uses the reader.
 func (rd *reader) finish(unused bool) {
 	select {
 	case <-rd.stolen:
@@ -131,7 +131,7 @@ func (rd *reader) finish(unused bool) {
 		rd.buf, rd.req.Body, rd.r, rd.w = nil, nil, 0, 0
 	}
 	rg := &rd.s.reading
-	// A caller that reads at the gate may be held up in a write yet: then the monitor lets
+	// A caller that reads at the gate may still be held up in a write: then the monitor lets
 	// another reader go on, which finds the end as well.
 	if rg.told.CompareAndSwap(false, true) && rg.ended != nil {
 		rg.ended()
@@ -139,12 +139,12 @@ func (rd *reader) finish(unused bool) {
 }
 
 // loop reads until the session ends or the monitor lets another reader go on. It returns
-// false when a caller may be reading yet.
+// false when a caller may still be reading.
 func (rd *reader) loop() (unused bool) {
 	if rd.at == 0 {
 		rd.at = now()
 	}
-	// What a former reader left, or the handshake read too much, comes first.
+	// First come the bytes that a former reader left or the handshake read ahead.
 	for rd.work() {
 		if rd.lone >= loneReplies && rd.s.cfg.Resolve == nil && !rd.stepAside() {
 			return false
@@ -202,7 +202,7 @@ func (rd *reader) read() bool {
 		return true
 	}
 	if err != nil && !s.poked(err) {
-		if s.failed.Load() == nil { // or else it is known why
+		if s.failed.Load() == nil { // else the reason is known
 			s.fail(s.lost(err))
 		}
 		return false
@@ -411,7 +411,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 }
 
 // givenUp reports whether a call without a caller is open. It returns the call if it was
-// opened this very moment.
+// opened at that moment.
 //
 //go:noinline
 func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
@@ -522,7 +522,7 @@ func (s *Session) steal() {
 		c.Method.pace.stalled()
 		s.w.mu.Lock()
 		if c.answered {
-			// It has come back just now: only its count is missing.
+			// It has returned just now: only its count is missing.
 			s.in.running.Add(1)
 		} else {
 			s.in.enter(c) // its slot is free, or the call would not have begun
@@ -550,7 +550,7 @@ func (rd *reader) newContext() *Context {
 	return c
 }
 
-// budget bounds what a stranger can make this side do without calling anything.
+// budget bounds the work that a peer can cause without a call.
 type budget struct {
 	from  int64
 	spent int

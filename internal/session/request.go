@@ -57,7 +57,7 @@ func (r *Request) Scratched() []byte {
 func (r *Request) Oneway() bool { return r.oneway }
 
 // Open undoes the compression of the body, if any. It is called before Body is
-// used, and after the caller has been let in.
+// used, and after the caller was authorized.
 func (r *Request) Open() *wire.Status {
 	if !r.compressed {
 		return nil
@@ -93,8 +93,8 @@ func (r *Request) Open() *wire.Status {
 // usualRatio is how many times longer most bodies become when their compression is undone.
 const usualRatio = 16
 
-// roomFor counts bytes of requests, if there is room for them; fewer than none are given
-// back.
+// roomFor counts n bytes of requests, if there is room for them; a negative n gives
+// bytes back.
 func (s *Session) roomFor(n int64) *wire.Status {
 	if s.in.bytes.Add(n) > int64(s.cfg.Limits.MaxCallBytes) && n > 0 {
 		s.in.bytes.Add(-n)
@@ -108,7 +108,7 @@ func tooManyBytes() *wire.Status {
 		Message: "the requests in flight on this connection have too many bytes for their answerer (Limits.MaxCallBytes); try again later"}
 }
 
-// Reply ends the call well, with v as its result.
+// Reply ends the call successfully, with v as its result.
 func (r *Request) Reply(v any) {
 	r.returned()
 	m := message{reply: r.reader == nil}
@@ -125,7 +125,7 @@ func (r *Request) Reply(v any) {
 	r.end(&m)
 }
 
-// ReplyBytes ends the call well, with a body that is encoded already.
+// ReplyBytes ends the call successfully, with a body that is encoded already.
 func (r *Request) ReplyBytes(b []byte) {
 	r.returned()
 	r.scratch.want = max(r.scratch.want, min(len(b), keepScratch))
@@ -143,8 +143,8 @@ func (r *Request) ReplyBytes(b []byte) {
 	r.end(&m)
 }
 
-// returned notes when the handler was done: what comes after it, such as waiting
-// for the writer's lock, says nothing about the method.
+// returned notes when the handler returned: what comes after it, such as waiting
+// for the writer's lock, is not the method's time.
 func (r *Request) returned() {
 	if r.Sampled && r.Ended == 0 {
 		r.Ended = now()
@@ -159,7 +159,7 @@ func (r *Request) prepared(m *message) {
 	}
 }
 
-// end appends the REPLY. What is wrong with it only shows now: it becomes an error.
+// end appends the REPLY. A reply that is too large or cannot be encoded becomes an ERROR.
 func (r *Request) end(m *message) {
 	c, s := r.Ctx, r.Ctx.Session
 	r.answered = true
@@ -206,7 +206,7 @@ func (s *Session) flood() int {
 	return 4*s.cfg.Limits.WriteBuffer + refusal*s.cfg.Limits.MaxCalls + slack
 }
 
-// Fail ends the call badly.
+// Fail ends the call with an error.
 func (r *Request) Fail(st *wire.Status) {
 	r.returned()
 	c, s := r.Ctx, r.Ctx.Session
@@ -220,8 +220,8 @@ func (r *Request) Fail(st *wire.Status) {
 	s.w.mu.Unlock()
 }
 
-// verdict is what a call is answered with that failed with st. One that was
-// canceled on this side is told why.
+// verdict is the status that a call that failed with st is answered with: for one that
+// was canceled on this side, the reason.
 func (r *Request) verdict(st *wire.Status) *wire.Status {
 	if st.Code != wire.Canceled {
 		return st
@@ -250,7 +250,7 @@ func (s *Session) putErrorLocked(id uint32, st *wire.Status, meta string) {
 	}
 	m := message{bytes: wire.AppendStatus(nil, st)}
 	if len(meta) <= int(s.peer.Load().MaxMetadata) {
-		m.meta = meta // an error must be sayable, with or without
+		m.meta = meta // else the error is sent without it
 	}
 	m.size = len(m.bytes)
 	s.putLocked(h, &m)
@@ -274,7 +274,7 @@ func (s *Session) refused(st *wire.Status) {
 	}
 }
 
-// run lets the method serve the request and sees to it that it is answered
+// run lets the method serve the request and ensures that it is answered
 // exactly once, whatever the handler does.
 func (r *Request) run() {
 	defer r.rescue()
@@ -304,7 +304,7 @@ func (r *Request) rescue() {
 	}
 }
 
-// Panicked logs a panic of the handler and returns what the caller is told. It is
+// Panicked logs a panic of the handler and returns the status for the caller. It is
 // called by the function that recovered, so that the stack is still there.
 func (r *Request) Panicked(p any) *wire.Status {
 	r.Ctx.Session.cfg.Logger.Error("handler panicked", "method", r.Ctx.Method.Name,

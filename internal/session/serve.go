@@ -150,8 +150,8 @@ func (s *Session) outrun() {
 	s.left()
 }
 
-// exited does what is left to do when a handler has ended the reader's goroutine:
-// the monitor will find that it does not come back, and let another reader go on.
+// exited finishes the call when a handler has ended the reader's goroutine: the
+// monitor will find that it does not return, and let another reader go on.
 func (rd *reader) exited() {
 	// It ends when that has happened.
 	go func() {
@@ -265,7 +265,7 @@ func (j *job) serve(r *Request) {
 		it.ctx.Method.pace.observe(took, 1)
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
-			// The monitor, which looks now and then, has not seen it.
+			// The monitor has not looked in that time.
 			j.spread(nil)
 			break
 		}
@@ -326,7 +326,8 @@ func (j *job) spread(held *Method) {
 	}
 }
 
-// runQueued runs a call that has waited, unless it was cancelled or its deadline passed meanwhile.
+// runQueued runs a call that has waited, unless it was cancelled or its deadline passed
+// meanwhile.
 func (r *Request) runQueued() {
 	c := r.Ctx
 	if err := c.Err(); err != nil {

@@ -2,10 +2,10 @@
 // and streams in both directions, combines the frames of many callers into few
 // system calls, reads many frames at once, and runs what the peer asks for.
 //
-// A session has one reading goroutine (see read.go) and no writing one: a
-// goroutine that appends a frame becomes the writer for a moment (see write.go). Two locks
-// matter: the writer's, which also guards the table of open calls, and a small
-// one in each stream. A stream's lock is never held while the writer's is taken.
+// A session has one reading goroutine (see read.go) and no writing one: a goroutine
+// that appends a frame writes for a moment (see write.go). Two locks matter: the
+// writer's, which also guards the table of open calls, and a small one in each stream.
+// A stream's lock is never held while the writer's is taken.
 package session
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Config is what the two ends of a connection agree on beforehand, and what a
-// session asks of its owner. It must not change once a session uses it.
+// Config is what the two ends of a connection agree on beforehand, and the callbacks
+// of a session. It must not change once a session uses it.
 type Config struct {
 	Limits      Limits
 	Codecs      []string              // names, told to the peer
@@ -110,7 +110,7 @@ func now() int64 { return int64(time.Since(epoch)) }
 // Nanos is the session's clock: what Call.Deadline is measured on.
 func Nanos() int64 { return now() }
 
-// At is t on the clock of Nanos. What is too far away is as far as it goes.
+// At is t on the clock of Nanos, or its maximum if t is later.
 func At(t time.Time) int64 {
 	at, left := now(), int64(time.Until(t))
 	if left > 0 && at+left < at {
@@ -126,7 +126,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 }
 
 // start makes the session ready to be read, beginning with buf[r:w], which the handshake has
-// read too much.
+// read ahead.
 func (s *Session) start(buf []byte, r, w int) {
 	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
 	s.lastRead.Store(now())
@@ -179,7 +179,7 @@ func (s *Session) Number() uint32 { return s.number }
 // Incoming is how many calls of the peer wait for a worker or run on one.
 func (s *Session) Incoming() int { return int(s.in.running.Load()) }
 
-// Conn is the connection underneath. It must only be asked, not used.
+// Conn is the connection underneath. It must only be inspected: no reads, writes or close.
 func (s *Session) Conn() net.Conn { return s.conn }
 
 // Done is closed when the session has ended.
@@ -239,9 +239,9 @@ func (s *Session) refuse(st *wire.Status) {
 	s.fail(st)
 }
 
-// HangUp ends this side's direction of a connection and reads what the peer
-// has sent meanwhile, so that closing does not discard the last frames before the peer has read them. The
-// connection's deadline bounds it in time.
+// HangUp ends this side's direction of a connection and reads what the peer has sent
+// meanwhile, so that closing does not discard the last frames before the peer has read
+// them. The connection's deadline bounds it in time.
 func HangUp(conn net.Conn) {
 	c, ok := conn.(interface{ CloseWrite() error })
 	if !ok || c.CloseWrite() != nil {

@@ -9,7 +9,7 @@ import (
 
 // Executor runs what must not run on a reader. It is shared by the sessions of
 // one server or client. Its workers are used again, the last idle one first, so
-// that their stacks have grown already and their memory is warm.
+// that their stacks have grown already and their memory is in the cache.
 type Executor struct {
 	mu      sync.Mutex
 	idle    []*worker // the last is the one that went idle last
@@ -39,7 +39,7 @@ const (
 	idleTime = 5 * time.Second
 )
 
-// NewExecutor returns an executor without workers; they come with the work.
+// NewExecutor returns an executor without workers; they are started with the work.
 func NewExecutor() *Executor {
 	return &Executor{}
 }

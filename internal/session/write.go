@@ -11,9 +11,10 @@ import (
 
 // The writer combines the frames of many goroutines into few system calls. Each
 // goroutine appends to one buffer under the lock; the first to do so becomes the
-// leader, which writes. When other calls are open it first yields once, so that every goroutine
-// that is ready to run can append as well, then swaps the two buffers, writes
-// outside the lock, and goes on until nothing is left. No goroutine waits for a timer.
+// leader, which writes. When other calls are open the leader first yields once, so that
+// every goroutine that is ready to run can append as well, then swaps the two buffers,
+// writes outside the lock, and goes on until the buffer is empty. No goroutine waits for
+// a timer.
 //
 // The idea is known from group commit and from gRPC's and gorpc's writers, which
 // also yield before a flush.
@@ -29,7 +30,7 @@ type writer struct {
 	room     sync.Cond
 	taken    uint64 // bytes handed to the connection since it began
 	bulk     []*bulk
-	bulkTurn int    // the place of the one whose chunk comes next
+	bulkTurn int    // the index in bulk of the message whose chunk comes next
 	bulkSize int    // bytes in bulk not yet appended
 	round    int    // bytes of bulk in one write
 	quick    int    // how many such writes in a row were quick
@@ -114,7 +115,7 @@ const maxGoAway = 1 << 10
 // position is the place in the byte stream where the next frame will begin.
 func (w *writer) position() uint64 { return w.taken + uint64(len(w.buf)) }
 
-// trimLocked gives memory back when nothing is going on.
+// trimLocked frees large buffers when there is no leader and nothing to write.
 func (w *writer) trimLocked() {
 	if w.mode != idle || len(w.buf) > 0 {
 		return
@@ -158,7 +159,8 @@ func (s *Session) flushAndUnlock(patient bool) {
 }
 
 // flushElsewhereAndUnlock is flushAndUnlock on a worker, for callers that must not wait
-// for a write because their deadline has passed. It is called with the lock held and releases it.
+// for a write because their deadline has passed. It is called with the lock held and
+// releases it.
 func (s *Session) flushElsewhereAndUnlock() {
 	w := &s.w
 	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.bulk) > 0)
