@@ -183,12 +183,12 @@ func TestRefusedConnection(t *testing.T) {
 	cfg := newConfig(NewExecutor(), nil)
 	cfg.Accept = func(_ *Session, credential string) *wire.Status {
 		if credential != "token right" {
-			return &wire.Status{Code: wire.Unauthenticated, Message: "who are you?"}
+			return &wire.Status{Code: wire.Unauthenticated, Message: "unknown token"}
 		}
 		return nil
 	}
 	go Accept(context.Background(), server, cfg, nil)
-	if _, st := Dial(context.Background(), client, cfg, "token wrong"); st == nil || st.Code != wire.Unauthenticated || st.Outcome != wire.NotSent || st.Message != "who are you?" {
+	if _, st := Dial(context.Background(), client, cfg, "token wrong"); st == nil || st.Code != wire.Unauthenticated || st.Outcome != wire.NotSent || st.Message != "unknown token" {
 		t.Errorf("dial ended with %+v", st)
 	}
 	r := newRig(t, setup{server: func(c *Config) {
