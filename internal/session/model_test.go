@@ -115,6 +115,9 @@ func (m *model) run(r *rig, lone bool) {
 		}
 	}
 	time.Sleep(modelTime)
+	for end := time.Now().Add(10 * time.Second); m.good.Load() < 100 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond) // the machine is busy
+	}
 	close(m.stop)
 	within(m.t, 20*time.Second, "the end of all operations", wg.Wait)
 	if m.begun.Load() != m.ended.Load() {
