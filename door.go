@@ -2,6 +2,8 @@ package weft
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net"
 	"runtime"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Door is a foreign wire that a Server serves on its own listeners, beside weft's wire:
@@ -43,6 +46,7 @@ type DoorConn struct {
 	conn   net.Conn
 	prefix []byte // read already
 	waits  func() // to be called when the connection no longer counts as pending
+	free   func() // to be called when the connection has been admitted: Server.Close ends it as a peer then
 
 	peer     *Peer
 	flights  flights
@@ -103,15 +107,19 @@ func (c *DoorConn) Go(f func()) { c.s.exec.Go(f) }
 
 // Admit authenticates the connection and counts it against the limits of the server. cred is
 // the credential that the wire carries for the connection, if any; back is what calls to the
-// peer are made with, nil if the wire has none. Admit is called once. Serve tells the peer of
+// peer are made with, nil if the wire has none. When it has succeeded it is not called again. Serve tells the peer of
 // an error, if the wire can, and returns.
 func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
+	if c.peer != nil {
+		return nil, Errorf(Internal, "door %s admitted its connection twice", c.door.Name())
+	}
 	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, number: c.s.exec.Number()}
-	c.peer = p
 	if err := c.s.admit(c.conn, p, cred); err != nil {
 		return nil, answerOf(err)
 	}
+	c.peer = p
 	c.conn.SetDeadline(time.Time{})
+	c.free()
 	c.waits()
 	c.s.opened(p)
 	return p, nil
@@ -141,10 +149,22 @@ type DoorCall struct {
 // Run must follow, on any goroutine. A call of a unary method whose
 // Head has no Timeout has that of the server's configuration.
 func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
+	if c.peer == nil {
+		in.Fail(&Error{Code: Unauthenticated, Outcome: Refused, Message: "door " + c.door.Name() + " began a call on a connection that was not admitted"}, Metadata{})
+		return nil
+	}
 	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
 	if e := c.room(head.Size); e != nil {
 		c.s.host.refused.count(e.Code, e.Reason)
 		in.Fail(e, Metadata{})
+		return nil
+	}
+	if len(head.Method) > wire.MaxMethodName {
+		c.bytes.Add(-int64(head.Size))
+		c.flights.leave()
+		c.s.host.refused.count(InvalidArgument, ReasonNoMethod)
+		in.Fail(&Error{Code: InvalidArgument, Outcome: Refused, Reason: ReasonNoMethod,
+			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
 		return nil
 	}
 	deadline := int64(0)
@@ -155,15 +175,16 @@ func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 		deadline = x.came + int64(head.Timeout)
 	}
 	h := &c.s.host
-	e := &endpoint{h: h}
+	var e *endpoint
+	var sm *session.Method
 	if m, st := h.services.find(head.Method); st == nil {
-		e = h.endpoint(m)
+		e, sm = h.endpoint(m)
 	} else {
-		e.s = &session.Method{Name: head.Method}
+		e, sm = &endpoint{h: h}, &session.Method{Name: head.Method}
 	}
 	x.once = answeredOnce{Inbound: in, conn: c}
-	x.a = arrival{h: h, e: e, in: &x.once, ctx: session.NewContext(c.peer, e.s, head.Metadata.pairs, deadline),
-		info: CallInfo{Method: e.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
+	x.a = arrival{h: h, e: e, in: &x.once, ctx: session.NewContext(c.peer, sm, head.Metadata.pairs, deadline),
+		info: CallInfo{Method: sm.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
 	x.a.info.in = &x.a
 	c.mu.Lock()
 	c.calls[x] = struct{}{}
@@ -206,7 +227,9 @@ func (x *DoorCall) Run() {
 		if p := recover(); p != nil {
 			x.once.Fail(x.a.h.panicked(x.a.info.Method, x.conn.peer, p), Metadata{})
 		}
-		x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
+		if !x.once.answered {
+			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
+		}
 		x.end(err)
 	}()
 	if ended := x.a.ctx.Err(); ended != nil {
@@ -269,6 +292,7 @@ func (a *answeredOnce) Fail(e *Error, m Metadata) {
 // serve runs the door on the connection, to its end.
 func (c *DoorConn) serve() {
 	defer close(c.done)
+	defer c.free()
 	returned := false
 	defer func() {
 		if p := recover(); p != nil {
@@ -321,7 +345,16 @@ func (c *DoorConn) cancelCalls(why *Error) int {
 // cutOff ends the connection at once.
 func (c *DoorConn) cutOff() {
 	c.cancelCalls(nil)
-	c.conn.Close()
+	sever(c.conn)
+}
+
+// sever closes a connection without the last message of TLS, which takes seconds while the
+// peer does not read.
+func sever(conn net.Conn) {
+	if t, ok := conn.(*tls.Conn); ok {
+		conn = t.NetConn()
+	}
+	conn.Close()
 }
 
 // drain lets the calls end and returns how many had to be cut off.

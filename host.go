@@ -88,7 +88,7 @@ func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) 
 	m, st := h.services.find(name)
 	switch {
 	case st == nil:
-		b.Method = h.endpoint(m).s
+		_, b.Method = h.endpoint(m)
 	case h.authenticate == nil:
 		return nil, st
 	default:
@@ -101,13 +101,13 @@ func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) 
 	return b, nil
 }
 
-// endpoint returns the method as this host runs it.
-func (h *host) endpoint(m *method) *endpoint {
+// endpoint returns the method as this host runs it, and what stands for it in a session.
+func (h *host) endpoint(m *method) (*endpoint, *session.Method) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	e := h.endpoints[m]
 	if e != nil && !e.s.Removed() {
-		return e
+		return e, e.s
 	}
 	if e == nil {
 		h.forgetRemovedLocked()
@@ -117,7 +117,7 @@ func (h *host) endpoint(m *method) *endpoint {
 	}
 	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil, Serve: e.run, Data: e}
 	m.bind(e.s)
-	return e
+	return e, e.s
 }
 
 // forgetRemovedLocked drops the methods that were removed, and keeps what they have done:

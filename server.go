@@ -398,7 +398,8 @@ func (s *Server) turnAway(conn net.Conn, st *wire.Status) {
 func (s *Server) keep(conn net.Conn) {
 	handed := false
 	defer func() {
-		if !handed { // also when a hook has ended this goroutine
+		if !handed { // also when a hook or Match of a door has ended this goroutine
+			conn.Close()
 			s.rejected.Add(1)
 			s.conns.Done()
 		}
@@ -468,8 +469,10 @@ func (s *Server) handshake(conn net.Conn) (sess *session.Session, d *DoorConn) {
 	}
 	if door != nil {
 		conn.SetDeadline(time.Now().Add(s.session.Limits.HandshakeTimeout))
+		stop := context.AfterFunc(s.life, func() { sever(conn) })
 		return nil, &DoorConn{s: s, door: door, conn: conn, prefix: bytes.Clone(prefix), calls: make(map[*DoorCall]struct{}),
-			draining: make(chan struct{}), done: make(chan struct{}), waits: sync.OnceFunc(func() { s.pending.Add(-1) })}
+			draining: make(chan struct{}), done: make(chan struct{}), free: func() { stop() },
+			waits: sync.OnceFunc(func() { s.pending.Add(-1) })}
 	}
 	sess, st := session.Accept(s.life, conn, &s.session, prefix)
 	if st != nil {

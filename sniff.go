@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -31,7 +32,7 @@ func (s *Server) sniff(conn net.Conn, buf []byte) (prefix []byte, door Door, err
 		if n > 0 {
 			undecided := false
 			for _, d := range s.cfg.Doors {
-				yes, more := d.Match(buf[:min(have, maxSniff)])
+				yes, more := s.match(d, buf[:min(have, maxSniff)])
 				if yes {
 					return buf[:have], d, nil
 				}
@@ -48,6 +49,18 @@ func (s *Server) sniff(conn net.Conn, buf []byte) (prefix []byte, door Door, err
 			return buf[:have], nil, fmt.Errorf("no wire was recognized in %d bytes: %w", have, err)
 		}
 	}
+}
+
+// match asks a door. A panic in Match, which a hostile peer may be able to cause, ends only the
+// connection.
+func (s *Server) match(d Door, prefix []byte) (yes, more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.cfg.Logger.Error("Match of a door panicked", "door", d.Name(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			yes, more = false, false
+		}
+	}()
+	return d.Match(prefix)
 }
 
 // strangerError is the error of a connection that no door recognizes.
