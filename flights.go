@@ -8,6 +8,7 @@ type flights struct {
 	mu     sync.Mutex
 	n      int
 	closed bool
+	ended  bool          // also without the calls under way
 	idle   chan struct{} // closed when it was closed and the last call has ended
 }
 
@@ -26,8 +27,22 @@ func (f *flights) enter() bool {
 func (f *flights) leave() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.n--; f.closed && f.n == 0 {
+	if f.n--; f.closed && f.n == 0 && !f.ended {
 		close(f.idle)
+	}
+}
+
+// end lets no more calls in, and has what close returns closed, though calls may be under way.
+func (f *flights) end() {
+	idle := f.close()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended = true; f.n > 0 {
+		select {
+		case <-idle:
+		default:
+			close(f.idle)
+		}
 	}
 }
 

@@ -187,7 +187,8 @@ func (l *link) change(f func()) {
 func (l *link) run() {
 	var p *Peer
 	defer func() {
-		if p == nil { // also when a hook has ended this goroutine
+		if p == nil { // also when a hook has ended this goroutine; the next call connects then
+			l.change(func() { l.running = false })
 			l.c.wg.Done()
 		}
 	}()
@@ -358,9 +359,16 @@ func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer
 		return nil, l.failure(err)
 	}
 	p := &Peer{w: w, wire: l.wire.Scheme(), conn: w.Conn(), caller: &l.c.caller, number: l.c.exec.Number()}
+	told := false
+	defer func() {
+		if !told { // a hook has ended this goroutine
+			w.Close()
+		}
+	}()
 	for _, h := range l.c.hooks.opened {
 		h.ConnOpened(p)
 	}
+	told = true
 	return p, nil
 }
 

@@ -196,6 +196,8 @@ func (p *Peer) end() {
 		p.door.cutOff()
 	default:
 		p.w.Close()
+		// A stream that the program has abandoned must not hold up the end of the client.
+		p.flights.end()
 	}
 }
 
@@ -224,6 +226,9 @@ func (p *Peer) drain(done <-chan struct{}) bool {
 	}
 	select {
 	case <-p.flights.close():
+		if w, ok := p.w.(WireDrainer); ok {
+			w.Drain(done)
+		}
 		p.w.Close()
 		return true
 	case <-done:

@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"log/slog"
 	"net"
 	"sync"
@@ -40,7 +41,7 @@ type WireConfig struct {
 }
 
 // WireConn is one connection of a wire. All methods may be called concurrently. It may
-// be a WireStreamer and a WirePinger as well.
+// be a WireStreamer, a WirePinger and a WireDrainer as well.
 type WireConn interface {
 	// Conn is the connection underneath, for its addresses and the state of TLS; it must not
 	// be read from or written to.
@@ -70,6 +71,13 @@ type WireStreamer interface {
 type WirePinger interface {
 	// Ping waits for the server to answer a ping.
 	Ping(ctx context.Context) error
+}
+
+// WireDrainer is a WireConn of a wire whose server acknowledges one-way calls.
+type WireDrainer interface {
+	// Drain waits until the server has acknowledged all one-way calls, the connection is lost or
+	// done is closed. Client.Shutdown calls it before Close, when no call is under way.
+	Drain(done <-chan struct{})
 }
 
 // WireCall is one call as a wire makes it.
@@ -107,7 +115,11 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		}
 	}
 	from := session.Nanos()
-	err = w.Call(ctx, call)
+	if ctx.Err() != nil { // interceptors, hooks and credentials take time too
+		err = tooLate(ctx, call.Method)
+	} else {
+		err = w.Call(ctx, call)
+	}
 	c.statsOf(call.Method).Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
 	if x.o.reply != nil {
 		*x.o.reply = call.ReplyMetadata
@@ -155,7 +167,13 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		stop()
 		return nil, lost(err, call.Method, p)
 	}
-	return &foreignStream{RawStream: stream, stop: stop, call: call, reply: x.o.reply}, nil
+	// A stream whose context has ended need not be received from.
+	unwatch := context.AfterFunc(ctx, stop)
+	end := func() {
+		unwatch()
+		stop()
+	}
+	return &foreignStream{RawStream: stream, stop: end, call: call, reply: x.o.reply}, nil
 }
 
 // foreign readies a call for a foreign wire.
@@ -194,12 +212,19 @@ func lost(err error, method string, p *Peer) error {
 // foreignStream is a stream of a foreign wire, which holds its connection until it ends.
 type foreignStream struct {
 	RawStream
-	call  *WireCall
-	reply *Metadata
-	stop  func()
+	call   *WireCall
+	reply  *Metadata
+	stored sync.Once // reply, by the goroutine that sees the end first
+	stop   func()
 }
 
-func (s *foreignStream) Send(msg any) error { return s.over(s.RawStream.Send(msg)) }
+func (s *foreignStream) Send(msg any) error {
+	err := s.RawStream.Send(msg)
+	if err == io.EOF {
+		return err // the server has ended the call; what it sent before can still be received
+	}
+	return s.over(err)
+}
 
 func (s *foreignStream) Recv(msg any) error { return s.over(s.RawStream.Recv(msg)) }
 
@@ -213,7 +238,7 @@ func (s *foreignStream) Close() error {
 func (s *foreignStream) over(err error) error {
 	if err != nil {
 		if s.reply != nil {
-			*s.reply = s.call.ReplyMetadata
+			s.stored.Do(func() { *s.reply = s.call.ReplyMetadata })
 		}
 		s.stop()
 	}
