@@ -11,6 +11,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func Run(t *testing.T, k Kit) {
 		{"connection refused", testConnRefused}, {"panics", testPanics}, {"limits", testLimits}, {"too large", testTooLarge},
 		{"default timeout", testTimeout}, {"disconnect", testDisconnect}, {"drain", testDrain}, {"cut", testCut}, {"close", testClose},
 		{"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
-		{"garbage", testGarbage}, {"silence", testSilence}, {"calling back", testCallback},
+		{"garbage", testGarbage}, {"deaf client", testDeaf}, {"memory for a deaf client", testDeafMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, k) })
 	}
@@ -77,6 +78,7 @@ type world struct {
 	release chan struct{} // is closed to let those calls end
 	ended   chan error    // gets the reason when the context of such a call ends first
 	served  chan error
+	big     atomic.Int64 // calls of Test.Big, whose reply has 1 MiB
 }
 
 // start starts a server with the door.
@@ -105,6 +107,11 @@ func start(t *testing.T, k Kit, cfg *weft.ServerConfig) *world {
 	}))
 	must(t, weft.Handle(w.srv, "Test.CallBack", func(ctx context.Context, m *Message) (*Message, error) {
 		return weft.Invoke[Message](ctx, weft.PeerFrom(ctx), "Client.Echo", m)
+	}))
+	big := &Message{Text: strings.Repeat("x", 1<<20)}
+	must(t, weft.Handle(w.srv, "Test.Big", func(context.Context, *Message) (*Message, error) {
+		w.big.Add(1)
+		return big, nil
 	}))
 	l, err := w.srv.Listen(t.Context(), "tcp://127.0.0.1:0")
 	must(t, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/gob"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
+	"github.com/weftrpc/weft/internal/turns"
 )
 
 // Door returns a door for clients of net/rpc.
@@ -48,9 +50,11 @@ func (door) Serve(c *weft.DoorConn) error {
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { s.drain(ended) })
-	err := s.read(gob.NewReader(c.Conn(), limits.MaxMessage))
-	close(ended)
-	wg.Wait()
+	err := func() error {
+		defer wg.Wait() // also when reading panics
+		defer close(ended)
+		return s.read(gob.NewReader(c.Conn(), limits.MaxMessage))
+	}()
 	if s.drained() {
 		return nil
 	}
@@ -63,12 +67,17 @@ type serverConn struct {
 	*weft.DoorConn
 	codec codec.Codec
 	out   *writer
+	turns turns.Turns // of replies that are encoded and wait for room
 
 	mu       sync.Mutex
 	open     int // calls that were begun and not answered
 	draining bool
 	idle     chan struct{} // closed when the connection drains and no call is open
 }
+
+// maxHeader is how many bytes the header of a request may have, with the descriptions of its
+// types: the name of its method is held while the call is under way, and goes into its answer.
+const maxHeader = 4 << 10
 
 // read takes requests off the connection until it ends.
 func (s *serverConn) read(r *gob.Reader) error {
@@ -77,6 +86,9 @@ func (s *serverConn) read(r *gob.Reader) error {
 		var err error
 		if buf, err = r.Next(buf[:0]); err != nil {
 			return ended(err)
+		}
+		if len(buf) > maxHeader {
+			return fmt.Errorf("a header of %d bytes came, at most %d are allowed", len(buf), maxHeader)
 		}
 		var h header.Request
 		if err := s.codec.Decode(buf, &h); err != nil {
@@ -162,7 +174,17 @@ type inbound struct {
 
 func (in *inbound) Decode(v any) error { return in.s.codec.Decode(in.body, v) }
 
+// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer
+// that does not read could otherwise make as many as its calls.
+const maxEncoded = 16
+
 func (in *inbound) Reply(v any, _ weft.Metadata) error {
+	in.s.turns.Take(maxEncoded)
+	defer in.s.turns.Give()
+	if in.s.out.failure() != nil { // nothing can be sent
+		in.s.answered()
+		return nil
+	}
 	body, err := in.s.codec.Append(nil, v)
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)

@@ -32,7 +32,7 @@ func (wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error
 	}
 	c := &clientConn{
 		conn: conn, codec: gob.New(), out: newWriter(conn, cfg.Limits), limit: cfg.Limits.MaxMessage,
-		calls: make(map[uint64]*call), done: make(chan struct{}),
+		calls: make(map[uint64]*call), done: make(chan struct{}), oneway: make(chan struct{}, maxOneway),
 	}
 	// It ends when the connection does.
 	go c.read()
@@ -46,6 +46,8 @@ type clientConn struct {
 	out   *writer
 	limit int
 	done  chan struct{}
+
+	oneway chan struct{} // holds one for each one-way call under way
 
 	mu    sync.Mutex
 	seq   uint64
@@ -92,19 +94,33 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	x := &call{}
 	if !w.Oneway {
 		x.answer = make(chan answer, 1)
+	} else if err := c.waitOneway(ctx); err != nil {
+		return err
 	}
 	seq, err := c.enter(x)
 	if err != nil {
+		if w.Oneway {
+			<-c.oneway
+		}
 		return err
 	}
 	head, err := c.codec.Append(nil, &header.Request{ServiceMethod: w.Method, Seq: seq})
+	appended := false
 	if err == nil {
-		err = c.out.send(head, body)
+		appended, err = c.out.sendWithin(ctx, head, body)
 	}
-	if err != nil {
-		c.leave(seq)
+	switch {
+	case err == nil:
+	case !appended && ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		c.forget(seq)
+		return notSent(weft.CodeOf(err), "", "%w before the request was written: the server does not read", err)
+	default:
+		c.forget(seq)
 		c.fail(weft.Errorf(weft.Unavailable, "write: %w", err))
-		return weft.Errorf(weft.Unavailable, "write: %w", err)
+		if !appended {
+			return notTaken(c.Err())
+		}
+		return c.Err()
 	}
 	if w.Oneway {
 		return nil
@@ -113,8 +129,39 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	case a := <-x.answer:
 		return c.finish(a, w.Reply)
 	case <-ctx.Done():
-		c.leave(seq) // the server cannot be told
+		if c.leave(seq) == nil { // its answer is there, or will be at once
+			return c.finish(<-x.answer, w.Reply)
+		}
+		// The server cannot be told.
 		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
+	}
+}
+
+// maxOneway is how many one-way calls may be under way: no caller waits for their ends.
+const maxOneway = 1024
+
+// waitOneway waits until one more one-way call may be under way.
+func (c *clientConn) waitOneway(ctx context.Context) error {
+	select {
+	case c.oneway <- struct{}{}:
+		return nil
+	case <-c.done:
+		return notTaken(c.Err())
+	case <-ctx.Done():
+		return notSent(weft.CodeOf(ctx.Err()), "", "%w: as many one-way calls are under way as may be", ctx.Err())
+	}
+}
+
+// Drain implements weft.WireDrainer: the response to a one-way call acknowledges it.
+func (c *clientConn) Drain(done <-chan struct{}) {
+	for range cap(c.oneway) { // all places are free then
+		select {
+		case c.oneway <- struct{}{}:
+		case <-c.done:
+			return
+		case <-done:
+			return
+		}
 	}
 }
 
@@ -142,21 +189,36 @@ func notSent(code weft.Code, reason, format string, args ...any) error {
 	return e
 }
 
+// notTaken is the error of a call that a connection which has ended does not take.
+func notTaken(why error) error {
+	e := weft.Errorf(weft.CodeOf(why), "%w", why)
+	if known, ok := errors.AsType[*weft.Error](why); ok {
+		*e = *known
+	}
+	e.Outcome = weft.NotSent
+	return e
+}
+
 // enter gives a call its number.
 func (c *clientConn) enter(x *call) (uint64, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err != nil {
-		e := weft.Errorf(weft.CodeOf(c.err), "%w", c.err)
-		e.Outcome = weft.NotSent
-		return 0, e
+		return 0, notTaken(c.err)
 	}
 	c.seq++
 	c.calls[c.seq] = x
 	return c.seq, nil
 }
 
-// leave takes a call out.
+// forget takes out a call that was not sent.
+func (c *clientConn) forget(seq uint64) {
+	if x := c.leave(seq); x != nil && x.answer == nil {
+		<-c.oneway
+	}
+}
+
+// leave takes a call out; nil if the connection has done so, which then answers it.
 func (c *clientConn) leave(seq uint64) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,14 +247,25 @@ func (c *clientConn) read() {
 			c.lost(err)
 			return
 		}
-		if x := c.leave(h.Seq); x != nil && x.answer != nil {
+		switch x := c.leave(h.Seq); {
+		case x == nil: // its caller has left
+		case x.answer == nil:
+			<-c.oneway
+		default:
 			x.answer <- answer{text: h.Error, body: body}
+		}
+		if cap(buf) > keptBuffer {
+			buf = nil // of the text of an error
 		}
 	}
 }
 
 // lost ends a connection that cannot be read further.
 func (c *clientConn) lost(err error) {
+	if cause := c.out.failure(); cause != nil {
+		c.fail(weft.Errorf(weft.Unavailable, "write: %w", cause))
+		return
+	}
 	if errors.Is(err, io.EOF) {
 		c.fail(weft.Errorf(weft.Unavailable, "the server closed the connection"))
 		return
@@ -212,12 +285,14 @@ func (c *clientConn) fail(why error) {
 	open := c.calls
 	c.calls = nil
 	c.mu.Unlock()
-	c.conn.Close()
 	c.out.close()
 	close(c.done)
 	for _, x := range open {
 		if x.answer != nil {
 			x.answer <- answer{err: why}
+		} else {
+			<-c.oneway
 		}
 	}
+	c.conn.Close() // with TLS that takes a while if the server does not read
 }

@@ -1,6 +1,8 @@
 package netrpc
 
 import (
+	"context"
+	"errors"
 	"net"
 	"runtime"
 	"sync"
@@ -47,20 +49,135 @@ func (w *writer) send(messages ...[]byte) error {
 	if w.err != nil {
 		return w.err
 	}
-	for _, m := range messages {
-		var err error
-		if w.buf, err = w.stream.Append(w.buf, m); err != nil {
-			// What stands before it has no end now.
-			w.err = err
-			w.conn.Close()
-			return err
-		}
+	if err := w.appendLocked(messages); err != nil {
+		return err
 	}
 	if !w.writing {
 		w.writing = true
 		w.flushLocked()
 		w.writing = false
 	}
+	return w.err
+}
+
+// sendWithin is send for a caller that is not held up beyond the end of ctx. Nothing was
+// appended when it returns false. An error of a later write is that of the connection.
+func (w *writer) sendWithin(ctx context.Context, messages ...[]byte) (appended bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.buf) > w.room && w.err == nil {
+		stop := context.AfterFunc(ctx, func() {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.roomy.Broadcast()
+		})
+		defer stop()
+		for len(w.buf) > w.room && w.err == nil && ctx.Err() == nil {
+			w.roomy.Wait()
+		}
+	}
+	if w.err != nil {
+		return false, w.err
+	}
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err := w.appendLocked(messages); err != nil {
+		return true, err
+	}
+	if w.writing {
+		return true, nil
+	}
+	w.writing = true
+	if rest := w.writeSoonLocked(); w.err == nil && (len(rest) > 0 || len(w.buf) > 0) {
+		// It ends with the connection, or when nothing waits.
+		go w.finish(rest)
+		return true, nil
+	}
+	w.writing = false
+	return true, w.err
+}
+
+// soon is how long a caller of sendWithin writes itself. What the connection does not take in
+// that time is written by a goroutine.
+const soon = 5 * time.Millisecond
+
+// writeSoonLocked writes what waits, and returns what the connection did not take. It gives the
+// lock back while it writes.
+func (w *writer) writeSoonLocked() (rest []byte) {
+	switch w.conn.(type) {
+	case *net.TCPConn, *net.UnixConn:
+	default:
+		return nil // the write of another connection cannot go on after a timeout
+	}
+	w.mu.Unlock()
+	runtime.Gosched() // goroutines that are about to send join this write
+	w.mu.Lock()
+	buf := w.buf
+	w.buf, w.spare = w.spare[:0], nil
+	w.mu.Unlock()
+	w.conn.SetWriteDeadline(time.Now().Add(soon))
+	n, err := w.conn.Write(buf)
+	w.mu.Lock()
+	if err != nil {
+		if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+			return buf[n:]
+		}
+		w.brokenLocked(err)
+	}
+	w.writtenLocked(buf)
+	return nil
+}
+
+// finish writes what is left of a write, and then until nothing waits.
+func (w *writer) finish(rest []byte) {
+	var err error
+	if len(rest) > 0 {
+		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
+		_, err = w.conn.Write(rest)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err != nil {
+		w.brokenLocked(err)
+	}
+	w.flushLocked()
+	w.writing = false
+	w.roomy.Broadcast()
+}
+
+// appendLocked appends messages to what waits.
+func (w *writer) appendLocked(messages [][]byte) error {
+	for _, m := range messages {
+		var err error
+		if w.buf, err = w.stream.Append(w.buf, m); err != nil {
+			w.brokenLocked(err) // what stands before it has no end now
+			return err
+		}
+	}
+	return nil
+}
+
+// brokenLocked ends the connection.
+func (w *writer) brokenLocked(err error) {
+	if w.err == nil {
+		w.err = err
+		w.conn.Close()
+	}
+}
+
+// writtenLocked keeps a buffer for the next messages, and wakes the senders that wait for room.
+func (w *writer) writtenLocked(buf []byte) {
+	if cap(buf) <= keptBuffer {
+		w.spare = buf[:0]
+	}
+	w.roomy.Broadcast()
+}
+
+// failure is why writing has ended; nil while it has not.
+func (w *writer) failure() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.err
 }
 
@@ -79,14 +196,10 @@ func (w *writer) flushLocked() {
 		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
 		_, err := w.conn.Write(buf)
 		w.mu.Lock()
-		if err != nil && w.err == nil {
-			w.err = err
-			w.conn.Close()
+		if err != nil {
+			w.brokenLocked(err)
 		}
-		if cap(buf) <= keptBuffer {
-			w.spare = buf[:0]
-		}
-		w.roomy.Broadcast()
+		w.writtenLocked(buf)
 	}
 }
 

@@ -71,7 +71,7 @@ func Run(t *testing.T, k Kit) {
 		run  func(*testing.T, Kit)
 	}{
 		{"calls", testCalls}, {"many callers", testManyCallers}, {"sizes", testSizes}, {"errors", testErrors},
-		{"deadline", testDeadline}, {"cancel", testCancel}, {"asynchronous and one-way", testOther}, {"around a call", testAround},
+		{"deadline", testDeadline}, {"late before it is sent", testLate}, {"deaf server", testDeaf}, {"one-way calls and shutdown", testOnewayShutdown}, {"cancel", testCancel}, {"asynchronous and one-way", testOther}, {"around a call", testAround},
 		{"streams", testStreams}, {"ping", testPing}, {"no server", testNoServer}, {"lost connection", testLost},
 		{"shutdown", testShutdown}, {"close", testClose}, {"too large", testTooLarge}, {"cluster", testCluster},
 		{"answers cut at every byte", testCutBytes}, {"answers with changed bytes", testChangedBytes},

@@ -1,0 +1,139 @@
+package doortest
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// deaf is a connection from which nothing is read.
+type deaf struct {
+	net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (d *deaf) Read([]byte) (int, error) {
+	<-d.closed
+	return 0, net.ErrClosed
+}
+
+func (d *deaf) Close() error {
+	d.once.Do(func() { close(d.closed) })
+	return d.Conn.Close()
+}
+
+// testDeaf has a client make calls and read no replies: its connection ends with
+// Limits.WriteTimeout, and nothing of its calls is left.
+func testDeaf(t *testing.T, k Kit) {
+	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{WriteTimeout: 200 * time.Millisecond, WriteBuffer: 64 << 10}})
+	conn, err := net.Dial("tcp", w.addr)
+	must(t, err)
+	must(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
+	d := &deaf{Conn: conn, closed: make(chan struct{})}
+	defer d.Close()
+	c, err := k.Dial(d)
+	if err != nil {
+		return // a wire with a handshake
+	}
+	var wg sync.WaitGroup
+	for range 64 {
+		async(&wg, c, "Test.Echo", &Message{Text: strings.Repeat("x", 512<<10)})
+	}
+	eventually(t, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 1 })
+	eventually(t, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
+	c.Close()
+	d.Close()
+	wg.Wait()
+	echo(t, w.dial(), Message{"afterwards", 1})
+}
+
+// testDeafMemory makes many calls with large replies and reads none: few replies are encoded.
+func testDeafMemory(t *testing.T, k Kit) {
+	const calls, most = 300, 100 << 20
+	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{WriteTimeout: 10 * patience}})
+	conn, err := net.Dial("tcp", w.addr)
+	must(t, err)
+	d := &deaf{Conn: conn, closed: make(chan struct{})}
+	defer d.Close()
+	c, err := k.Dial(d)
+	if err != nil {
+		return // a wire with a handshake
+	}
+	var wg sync.WaitGroup
+	for range calls {
+		async(&wg, c, "Test.Big", &Message{})
+	}
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	runtime.GC()
+	before := heap()
+	eventually(t, "the handlers have run", func() bool { return w.big.Load() == calls })
+	for range 20 {
+		runtime.GC()
+		if now := heap(); now > before+most {
+			t.Errorf("%d MiB are held for %d replies that a client does not read", (now-before)>>20, calls)
+			break
+		}
+		time.Sleep(10 * time.Millisecond) // the replies are being encoded
+	}
+	c.Close()
+	d.Close()
+	wg.Wait()
+	eventually(t, "no call is left", func() bool { return w.srv.Stats().InFlight == 0 })
+}
+
+// testLongName calls methods with long names, which are not held or sent back.
+func testLongName(t *testing.T, k Kit) {
+	w := start(t, k, nil)
+	for _, n := range []int{256, 1000, 1 << 20} {
+		err := w.dial().Call("Test."+strings.Repeat("x", n), &Message{}, new(Message))
+		if err == nil || len(err.Error()) > 4<<10 {
+			t.Errorf("a method whose name has %d bytes: an error of %d bytes", n, len(err.Error()))
+		}
+	}
+	echo(t, w.dial(), Message{"afterwards", 1})
+}
+
+// testBusyDrain shuts down while clients go on calling: a call that runs is answered, and
+// Shutdown ends.
+func testBusyDrain(t *testing.T, k Kit) {
+	w := start(t, k, nil)
+	var wg sync.WaitGroup
+	for range 4 {
+		c := w.dial()
+		for range 4 {
+			wg.Go(func() {
+				for {
+					var back Message
+					if err := c.Call("Test.Echo", &Message{"busy", 1}, &back); err != nil {
+						return
+					}
+					if back.N != 1 {
+						t.Errorf("came back as %+v", back)
+					}
+				}
+			})
+		}
+	}
+	eventually(t, "calls are made", func() bool {
+		m := w.srv.Stats().Methods
+		return len(m) > 0 && m[0].Calls > 100
+	})
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	must(t, w.srv.Shutdown(ctx))
+	if s := w.srv.Stats(); s.InFlight != 0 || s.Connections != 0 {
+		t.Errorf("after Shutdown: %+v", s)
+	}
+	wg.Wait()
+}
