@@ -49,10 +49,19 @@ func split(t testing.TB, body []byte) (defs, value []byte) {
 	return slices.Clip(body[:len(s.defs)]), body[len(s.defs)+1:]
 }
 
+// idOf is the number of the type that a value begins with. The numbers grow with the
+// types of the tests that ran before, to more bytes than two.
+func idOf(value []byte) []byte {
+	if value[0] < 0x80 {
+		return value[:1]
+	}
+	return value[:1+256-int(value[0])]
+}
+
 func TestDecodeRefuses(t *testing.T) {
 	huge := appendUint(nil, 1<<40)
 	mapDefs, mapValue := split(t, bodyOf(t, map[string]int{"a": 1}))
-	mapID := mapValue[:2] // the number of the type, of two bytes
+	mapID := idOf(mapValue)
 	structDefs, structValue := split(t, bodyOf(t, entry{1}))
 	sliceDefs, sliceValue := split(t, bodyOf(t, []string{"a"}))
 	keyDefs, keyValue := split(t, bodyOf(t, map[entry]entry{{1}: {2}}))
@@ -65,9 +74,9 @@ func TestDecodeRefuses(t *testing.T) {
 		"claimed message":    {append(appendUint(nil, 9<<20), 4, 0, 2), "message of 9437184 bytes claimed, 3 are left"},
 		"claimed map":        {append(mapDefs, message(mapID, []byte{0}, huge)...), "1099511627776 elements claimed, 0 bytes are left"},
 		"map that overflows": {append(mapDefs, message(mapID, []byte{0}, appendUint(nil, 1<<63+1), make([]byte, 9))...), "elements claimed"},
-		"claimed slice":      {append(sliceDefs, message(sliceValue[:2], []byte{0}, huge, make([]byte, 99))...), "elements claimed, 99 bytes"},
-		"endless map":        {append(keyDefs, message(keyValue[:2], []byte{0}, huge)...), "elements claimed"},
-		"field beyond":       {append(structDefs, message(structValue[:2], []byte{2, 2, 0})...), "beyond its last"},
+		"claimed slice":      {append(sliceDefs, message(idOf(sliceValue), []byte{0}, huge, make([]byte, 99))...), "elements claimed, 99 bytes"},
+		"endless map":        {append(keyDefs, message(idOf(keyValue), []byte{0}, huge)...), "elements claimed"},
+		"field beyond":       {append(structDefs, message(idOf(structValue), []byte{2, 2, 0})...), "beyond its last"},
 		"no leading zero":    {message([]byte{4, 1, 2}), "leading zero"},
 		"unknown type":       {message(appendInt(nil, 70), []byte{0, 0}), "type 70 is not described"},
 		"reserved type":      {message([]byte{32, 0, 0}), "type 16 is not described"},
@@ -124,7 +133,7 @@ func TestDepth(t *testing.T) {
 	// 8 MiB of a list in a list: encoding/gob alone overflows the stack, which
 	// ends the process.
 	defs, value := split(t, bodyOf(t, chain(2)))
-	deep := message(value[:2], bytes.Repeat([]byte{1}, 4<<20), make([]byte, 4<<20+1))
+	deep := message(idOf(value), bytes.Repeat([]byte{1}, 4<<20), make([]byte, 4<<20+1))
 	start := time.Now()
 	err := New().Decode(append(defs, deep...), &got)
 	if err == nil || !strings.Contains(err.Error(), "nesting deeper than 64") {
@@ -169,7 +178,7 @@ func TestRoom(t *testing.T) {
 	many := func(n int) []wide { return make([]wide, n) }
 	empty := func(n int) []byte { // n empty structs
 		defs, value := split(t, bodyOf(t, []entry{{1}}))
-		return append(defs, message(value[:2], []byte{0}, appendUint(nil, uint64(n)), make([]byte, n))...)
+		return append(defs, message(idOf(value), []byte{0}, appendUint(nil, uint64(n)), make([]byte, n))...)
 	}
 	pairs := make(map[[2]int]int)
 	for i := range 1000 {
@@ -215,8 +224,8 @@ func TestRoomBehindInterfaces(t *testing.T) {
 	defs, value := split(t, bodyOf(t, []any{1}))
 	wideDefs, wideValue := split(t, bodyOf(t, []entry{{1}}))
 	name := "[]gob.wide"
-	held := bytes.Join([][]byte{{byte(len(name))}, []byte(name), wideValue[:2], message([]byte{0}, appendUint(nil, n), make([]byte, n))}, nil)
-	body := append(append(append([]byte{}, defs...), wideDefs...), message(value[:2], []byte{0, 1}, held)...)
+	held := bytes.Join([][]byte{{byte(len(name))}, []byte(name), idOf(wideValue), message([]byte{0}, appendUint(nil, n), make([]byte, n))}, nil)
+	body := append(append(append([]byte{}, defs...), wideDefs...), message(idOf(value), []byte{0, 1}, held)...)
 	var v []any
 	if err := New().Decode(body, &v); err == nil || !strings.Contains(err.Error(), "bytes of memory") {
 		t.Errorf("%v", err)
@@ -256,8 +265,9 @@ func TestUnhashableKey(t *testing.T) {
 	defs, value := split(t, good)
 	sliceDefs, sliceValue := split(t, bodyOf(t, []string{"x"}))
 	name := "[]string"
-	key := bytes.Join([][]byte{{byte(len(name))}, []byte(name), sliceValue[:2], message(sliceValue[2:])}, nil)
-	bad := append(append(append([]byte{}, defs...), sliceDefs...), message(value[:2], []byte{0, 1}, key, []byte{2})...)
+	id, sliceID := idOf(value), idOf(sliceValue)
+	key := bytes.Join([][]byte{{byte(len(name))}, []byte(name), sliceID, message(sliceValue[len(sliceID):])}, nil)
+	bad := append(append(append([]byte{}, defs...), sliceDefs...), message(id, []byte{0, 1}, key, []byte{2})...)
 	if err := New().Decode(bad, &m); err == nil || !strings.Contains(err.Error(), "unhashable") {
 		t.Errorf("Decode: %v, want an error about an unhashable key", err)
 	}

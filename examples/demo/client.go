@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -64,6 +65,7 @@ func (d *demo) newClient() (*client, error) {
 	c, err := cluster.New(&cluster.Config{
 		Registry: reg,
 		Client:   &weft.ClientConfig{Services: callbacks},
+		Logger:   slog.New(slog.DiscardHandler), // the page shows what happens; nil: warnings to standard error
 		Balancer: balance.SlowStart(d.times.warm, balance.P2C()),
 		Health:   health.Config{Eject: d.times.eject},
 		Methods: map[string]route.Method{

@@ -88,7 +88,7 @@ func runs(t *testing.T, bin string) {
 		`  A is killed +[\d,]+ +[\d.]+ (ms|s) +0 +\d+ +(` + share + `){3}· +·`,
 		`  D is added .*`, `  B is frozen .*`, `  B is thawed .*`, `  C is drained .*`, `  registry is stopped .* 0 +0  .*`, `  registry is back .*`,
 		`  D is 10x slower .*`,
-		`  B  only as the last resort: ejected, .*`,
+		`  B  ejected, .*`,
 		`  an idempotent call never fails +0 of [\d,]+ failed +ok`,
 		`  an unmarked call never runs twice +0 of [\d,]+ ran twice +ok`,
 	} {

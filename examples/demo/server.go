@@ -50,7 +50,7 @@ func runServer(args []string) error {
 	if err != nil {
 		return err
 	}
-	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{ID: *name}})
+	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{ID: *name}, Logger: slog.New(slog.DiscardHandler)})
 	err = srv.Register(ledger)
 	if err == nil {
 		err = srv.ListenAndServe(ctx, "tcp://127.0.0.1:0")
