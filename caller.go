@@ -118,7 +118,7 @@ func openStream(ctx context.Context, info *CallInfo) (RawStream, error) {
 
 // errForeignInfo is the error of an interceptor that did not pass its CallInfo on.
 func errForeignInfo() error {
-	return Errorf(Internal, "an interceptor called next with a CallInfo that is not its own").WithReason(ReasonEncode)
+	return Errorf(Internal, "an interceptor called next with a CallInfo that is not its own")
 }
 
 // codecFor chooses the codec of a call by its option, the configuration, or the

@@ -107,8 +107,8 @@ func (c *DoorConn) Go(f func()) { c.s.exec.Go(f) }
 
 // Admit authenticates the connection and counts it against the limits of the server. cred is
 // the credential that the wire carries for the connection, if any; back is what calls to the
-// peer are made with, nil if the wire has none. When it has succeeded it is not called again. Serve tells the peer of
-// an error, if the wire can, and returns.
+// peer are made with, nil if the wire has none. When it has succeeded it is not called again.
+// Serve tells the peer of an error, if the wire can, and returns.
 func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 	if c.peer != nil {
 		return nil, Errorf(Internal, "door %s admitted its connection twice", c.door.Name())
@@ -153,18 +153,16 @@ func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 		in.Fail(&Error{Code: Unauthenticated, Outcome: Refused, Message: "door " + c.door.Name() + " began a call on a connection that was not admitted"}, Metadata{})
 		return nil
 	}
+	if len(head.Method) > wire.MaxMethodName {
+		c.s.host.refused.count(InvalidArgument, ReasonNoMethod)
+		in.Fail(&Error{Code: InvalidArgument, Outcome: Refused, Reason: ReasonNoMethod,
+			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
+		return nil
+	}
 	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
 	if e := c.room(head.Size); e != nil {
 		c.s.host.refused.count(e.Code, e.Reason)
 		in.Fail(e, Metadata{})
-		return nil
-	}
-	if len(head.Method) > wire.MaxMethodName {
-		c.bytes.Add(-int64(head.Size))
-		c.flights.leave()
-		c.s.host.refused.count(InvalidArgument, ReasonNoMethod)
-		in.Fail(&Error{Code: InvalidArgument, Outcome: Refused, Reason: ReasonNoMethod,
-			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
 		return nil
 	}
 	deadline := int64(0)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // Kit is a wire and a server to try it with.
@@ -218,11 +219,7 @@ func within[T any](t *testing.T, c <-chan T, what string) (v T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, patience)
-		}
-	}
+	polltest.True(t, patience, what, ok)
 }
 
 // async makes a call of Test.Wait and returns when it runs.
