@@ -74,7 +74,7 @@ BENCH = $(PEERS:%=-peers=%) $(CODECS:%=-codecs=%) $(WORKLOADS:%=-workloads=%) $(
 	$(ROUNDS:%=-rounds=%) $(SECONDS:%=-seconds=%) $(CALLS:%=-calls=%)
 
 .PHONY: bench
-bench: ## compare with other RPC systems (10 min; with PLAN=full 2 h)
+bench: ## compare with other RPC systems (10 min; with PLAN=full 3 h)
 	@scripts/bench.sh $(PLAN:%=-plan=%) $(WITH:%=-with=%) $(BENCH)
 
 .PHONY: bench-core
