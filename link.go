@@ -127,8 +127,9 @@ func (l *link) wait(ctx context.Context) (*Peer, *Error) {
 	return l.waitFor(ctx, l.c.cfg.NoWaitForReady)
 }
 
-// waitFor waits for a connection until ctx ends or, if fast, an attempt has failed. One
-// that was made meanwhile and is lost already will do: its caller is told why.
+// waitFor waits for a connection until ctx ends, an attempt has failed for a lasting reason or,
+// if fast, for any. One that was made meanwhile and is lost already will do: its caller is
+// told why.
 func (l *link) waitFor(ctx context.Context, fast bool) (*Peer, *Error) {
 	l.mu.Lock()
 	before := l.last
@@ -152,7 +153,7 @@ func (l *link) waitFor(ctx context.Context, fast bool) (*Peer, *Error) {
 		if retired || l.c.closed.Load() {
 			return nil, closedError()
 		}
-		if fast && failed != nil {
+		if failed != nil && (fast || lasting(failed.Code)) {
 			copied := *failed
 			return nil, &copied
 		}
@@ -172,6 +173,17 @@ func (l *link) waitFor(ctx context.Context, fast bool) (*Peer, *Error) {
 			return nil, closedError()
 		}
 	}
+}
+
+// lasting reports whether an attempt to connect that failed with code is likely to fail again
+// until the client or the server is configured in another way. While it does, calls are told
+// why at once, and the link goes on to try.
+func lasting(code Code) bool {
+	switch code {
+	case Unauthenticated, PermissionDenied, FailedPrecondition, Unimplemented, InvalidArgument:
+		return true
+	}
+	return false
 }
 
 // change publishes a new state.
@@ -239,7 +251,7 @@ func (l *link) reconnect() *Peer {
 			})
 			// The first failure is what Dial or a call returns; then fewer the longer it lasts.
 			if l.tries > 1 && l.tries&(l.tries-1) == 0 {
-				l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "error", err.Message, "attempt", l.tries)
+				l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "code", err.Code.String(), "error", err.Message, "attempt", l.tries)
 			}
 			if l.pause() {
 				continue
@@ -289,7 +301,7 @@ func (l *link) ended(p *Peer) {
 		})
 		return
 	}
-	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "error", err.Message)
+	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "code", err.Code.String(), "error", err.Message)
 	for _, h := range l.c.hooks.closed {
 		h.ConnClosed(p, err)
 	}
