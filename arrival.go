@@ -104,11 +104,10 @@ func (a *arrival) fits() error {
 	m := a.e.m
 	switch {
 	case m == nil:
-		_, st := a.h.services.find(a.info.Method)
-		if st == nil {
+		if a.h.services.find(a.info.Method) != nil {
 			return Errorf(Unavailable, "method %s has just been registered; call again", a.info.Method)
 		}
-		return fromStatus(st, "", "")
+		return fromStatus(a.h.services.missing(a.info.Method), "", "")
 	case (m.kind != Unary) != a.info.Stream:
 		what := "a unary method and was opened as a stream"
 		if m.kind != Unary {

@@ -125,6 +125,7 @@ func (c *Client) configure() error {
 	c.session = session.Config{
 		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: software,
 		Setup: c.opened, Exec: c.exec, Logger: f.Logger, Refused: c.host.sessionRefused,
+		Panicked: c.host.sessionPanicked,
 	}
 	if f.Services != nil {
 		c.session.Resolve = c.host.resolve

@@ -175,7 +175,7 @@ func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	h := &c.s.host
 	var e *endpoint
 	var sm *session.Method
-	if m, st := h.services.find(head.Method); st == nil {
+	if m := h.services.find(head.Method); m != nil {
 		e, sm = h.endpoint(m)
 	} else {
 		e, sm = &endpoint{h: h}, &session.Method{Name: head.Method}

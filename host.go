@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -32,6 +31,7 @@ type host struct {
 	plain        bool       // nothing of these: the short way
 
 	refused refusals
+	fence   fence
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint
@@ -70,6 +70,7 @@ func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []S
 		h.codecs[name] = c
 		h.names = append(h.names, name)
 	}
+	h.fence.log = h.log
 	h.endpoints, h.removed = make(map[*method]*endpoint), make(map[string]*stats.Summary)
 	h.plain = h.authenticate == nil && len(unary) == 0 && len(streams) == 0 && !h.hooks.any
 	h.unary, h.stream = chainUnary(unary, handleUnary), chainStream(streams, handleStream)
@@ -85,12 +86,12 @@ func (h *host) resolve(codecName, name string) (*session.Binding, *wire.Status) 
 	}
 	z, _ := c.(codec.Sizer)
 	b := &session.Binding{Codec: c, Sizer: z}
-	m, st := h.services.find(name)
+	m := h.services.find(name)
 	switch {
-	case st == nil:
+	case m != nil:
 		_, b.Method = h.endpoint(m)
 	case h.authenticate == nil:
-		return nil, st
+		return nil, h.services.missing(name)
 	default:
 		// Its caller is authenticated before it is told; the next call looks again.
 		missing := &endpoint{h: h}
@@ -142,6 +143,6 @@ func (h *host) forgetRemovedLocked() {
 // panicked logs a panic of the user's code and returns what the caller is told. It is
 // called by the function that recovered, so that the stack is still there.
 func (h *host) panicked(method string, p *Peer, v any) *Error {
-	h.log.Error("handler panicked", "method", method, "peer", p.Addr().String(), "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	h.fence.panicked("method", method, p.Addr(), v)
 	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
 }

@@ -110,3 +110,8 @@ func (n native) Stream(ctx context.Context) RawStream {
 func (h *host) sessionRefused(_ *session.Session, st *wire.Status) {
 	h.refused.count(Code(st.Code), st.Reason)
 }
+
+// sessionPanicked logs a panic of a handler around which nothing runs.
+func (h *host) sessionPanicked(r *session.Request, v any) {
+	h.fence.panicked("method", r.Ctx.Method.Name, r.Ctx.Session.Conn().RemoteAddr(), v)
+}

@@ -135,7 +135,7 @@ func (s *Server) configure() error {
 	s.session = session.Config{
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
 		Resolve: s.host.resolve, Accept: s.admitSession, Setup: s.openedSession, Exec: s.exec, Logger: c.Logger,
-		Refused: s.host.sessionRefused,
+		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked,
 	}
 	return nil
 }

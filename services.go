@@ -7,7 +7,10 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
+	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -19,7 +22,8 @@ type Services struct {
 	methods map[string]*method // by name, aliases among them
 	onNew   []func(service string)
 	changed func(service string) // it may have more names, or fewer; nil: no registry is told
-	wrong   error                // what is wrong with the server's configuration: nothing can be registered
+	hints   hints
+	wrong   error // what is wrong with the server's configuration: nothing can be registered
 }
 
 // Registrar is a *Server or a *Services: what handlers can be registered with.
@@ -253,32 +257,63 @@ func (s *Services) Describe() []ServiceInfo {
 	return out
 }
 
-// find returns a method, or a status that tells what there is instead.
-func (s *Services) find(name string) (*method, *wire.Status) {
+// find returns a method, or nil. It takes the same time whatever is registered.
+func (s *Services) find(name string) *method {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if m := s.methods[name]; m != nil {
-		return m, nil
+	return s.methods[name]
+}
+
+// missing is the status of a call of a method that does not exist. It is made for callers that
+// are authenticated, if callers have to be. A few times a second it tells what there is.
+func (s *Services) missing(name string) *wire.Status {
+	message := "there is no method " + name
+	if s.hints.take() {
+		message += s.hint(name)
 	}
+	return &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: wire.ReasonNoMethod, Message: message}
+}
+
+// hint tells what there is in place of a method that does not exist. It looks at all names.
+func (s *Services) hint(name string) string {
 	service := serviceOf(name)
-	var methods, services []string
+	var methods []string
+	services := make(map[string]bool)
+	s.mu.RLock()
 	for n := range s.methods {
-		if serviceOf(n) == service {
+		if other := serviceOf(n); other == service {
 			methods = append(methods, n)
-		} else if !slices.Contains(services, serviceOf(n)) {
-			services = append(services, serviceOf(n))
+		} else {
+			services[other] = true
 		}
 	}
-	message := fmt.Sprintf("there is no method %s", name)
+	s.mu.RUnlock()
 	switch {
 	case len(methods) > 0:
-		message += "; the service has " + list(methods)
+		return "; the service has " + list(methods)
 	case len(services) > 0:
-		message += "; there are the services " + list(services)
+		return "; there are the services " + list(slices.Collect(maps.Keys(services)))
 	default:
-		message += "; nothing is registered"
+		return "; nothing is registered"
 	}
-	return nil, &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: wire.ReasonNoMethod, Message: message}
+}
+
+// hintsPerSecond is how many errors of a server's unknown methods tell what there is.
+const hintsPerSecond = 10
+
+// hints allows hintsPerSecond events in each second.
+type hints struct {
+	second atomic.Int64 // the second that given counts
+	given  atomic.Int64
+}
+
+// take reports whether one more is allowed now.
+func (h *hints) take() bool {
+	second := session.Nanos() / int64(time.Second)
+	if was := h.second.Load(); was != second && h.second.CompareAndSwap(was, second) {
+		h.given.Store(0)
+	}
+	return h.given.Add(1) <= hintsPerSecond
 }
 
 // list joins at most a handful of names.

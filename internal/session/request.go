@@ -307,7 +307,11 @@ func (r *Request) rescue() {
 // Panicked logs a panic of the handler and returns the status for the caller. It is
 // called by the function that recovered, so that the stack is still there.
 func (r *Request) Panicked(p any) *wire.Status {
-	r.Ctx.Session.cfg.Logger.Error("handler panicked", "method", r.Ctx.Method.Name,
-		"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	if cfg := r.Ctx.Session.cfg; cfg.Panicked != nil {
+		cfg.Panicked(r, p)
+	} else {
+		cfg.Logger.Error("handler panicked", "method", r.Ctx.Method.Name,
+			"peer", r.Ctx.Session.conn.RemoteAddr().String(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	}
 	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonPanic, Message: "the handler panicked"}
 }

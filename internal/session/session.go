@@ -42,6 +42,9 @@ type Config struct {
 	// what its caller is told; nil ignores them. A method that refuses a call counts it
 	// itself.
 	Refused func(s *Session, st *wire.Status)
+	// Panicked logs a panic of a method, on the goroutine that has recovered it; nil: each
+	// is logged with its stack.
+	Panicked func(r *Request, v any)
 
 	Exec   *Executor
 	Logger *slog.Logger
