@@ -56,9 +56,9 @@ type DoorConn struct {
 	done     chan struct{}
 
 	mu    sync.Mutex
-	calls map[*DoorCall]struct{}
-	cut   *Error // what calls are answered with that were canceled here
-	err   error  // that of Serve
+	calls *DoorCall // under way, a list
+	cut   *Error    // what calls are answered with that were canceled here
+	err   error     // that of Serve
 }
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
@@ -133,64 +133,81 @@ type Head struct {
 	Timeout  time.Duration
 	Oneway   bool // no reply is sent
 	Stream   bool
-	Size     int // bytes of the request that the door holds while the call is under way
+	Size     int         // bytes of the request that the door holds while the call is under way
+	Found    *DoorMethod // what DoorConn.Method has found under the name; nil: Begin looks it up
 }
 
 // DoorCall is a call that a door has begun.
 type DoorCall struct {
 	a    arrival
 	once answeredOnce
+	ctx  session.ForeignContext
 	conn *DoorConn
 	size int
 	came int64 // on the clock of session.Nanos
+
+	next, before *DoorCall // in DoorConn.calls
 }
 
 // Begin begins a call. When a limit is reached it calls in.Fail and returns nil. Otherwise
 // Run must follow, on any goroutine. A call of a unary method whose
 // Head has no Timeout has that of the server's configuration.
 func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
+	if x := new(DoorCall); c.BeginIn(x, &head, in) {
+		return x
+	}
+	return nil
+}
+
+// BeginIn is Begin with memory of the caller's for the call, which is zero and is not used
+// for a second one. It returns false where Begin returns nil.
+func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if c.peer == nil {
 		in.Fail(&Error{Code: Unauthenticated, Outcome: Refused, Message: "door " + c.door.Name() + " began a call on a connection that was not admitted"}, Metadata{})
-		return nil
+		return false
 	}
 	if len(head.Method) > wire.MaxMethodName {
 		c.s.host.refused.count(InvalidArgument, ReasonNoMethod)
 		in.Fail(&Error{Code: InvalidArgument, Outcome: Refused, Reason: ReasonNoMethod,
 			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
-		return nil
+		return false
 	}
-	x := &DoorCall{conn: c, size: head.Size, came: session.Nanos()}
 	if e := c.room(head.Size); e != nil {
 		c.s.host.refused.count(e.Code, e.Reason)
 		in.Fail(e, Metadata{})
-		return nil
+		return false
 	}
+	x.conn, x.size, x.came = c, head.Size, session.Nanos()
 	deadline := int64(0)
-	if head.Timeout == 0 && !head.Stream {
-		head.Timeout = max(c.s.cfg.Timeout, 0)
+	timeout := head.Timeout
+	if timeout == 0 && !head.Stream {
+		timeout = max(c.s.cfg.Timeout, 0)
 	}
-	if head.Timeout > 0 {
-		deadline = x.came + int64(head.Timeout)
+	if timeout > 0 {
+		deadline = x.came + int64(timeout)
 	}
-	h := &c.s.host
-	var e *endpoint
-	var sm *session.Method
-	if m := h.services.find(head.Method); m != nil {
-		e, sm = h.endpoint(m)
-	} else {
-		e, sm = &endpoint{h: h}, &session.Method{Name: head.Method}
+	m := head.Found
+	if m == nil || m.Stale() {
+		if m = c.Method(head.Method); m == nil {
+			m = &DoorMethod{&endpoint{h: &c.s.host}, &session.Method{Name: head.Method}}
+		}
 	}
 	x.once = answeredOnce{Inbound: in, conn: c}
-	x.a = arrival{h: h, e: e, in: &x.once, ctx: session.NewContext(c.peer, sm, head.Metadata.pairs, deadline),
-		info: CallInfo{Method: sm.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
+	x.ctx.Init(c.peer, m.s, head.Metadata.pairs, x.came, deadline)
+	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context,
+		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
 	x.a.info.in = &x.a
 	c.mu.Lock()
-	c.calls[x] = struct{}{}
-	if c.cut != nil {
+	if x.next = c.calls; x.next != nil {
+		x.next.before = x
+	}
+	c.calls = x
+	cut := c.cut != nil
+	c.mu.Unlock()
+	if cut {
 		x.a.ctx.Cancel()
 	}
-	c.mu.Unlock()
-	return x
+	return true
 }
 
 // room takes a place for a call, or reports why there is none.
@@ -198,7 +215,7 @@ func (c *DoorConn) room(size int) *Error {
 	l := &c.s.cfg.Limits
 	e := &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
 		Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
-	if c.flights.count() >= l.MaxCalls || !c.flights.enter() {
+	if !c.flights.enterBelow(l.MaxCalls) {
 		return e
 	}
 	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) {
@@ -221,6 +238,7 @@ func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }
 // runtime.Goexit ends the goroutine of Run; the call is answered then too.
 func (x *DoorCall) Run() {
 	err := error(Internal)
+	from := session.Nanos()
 	defer func() {
 		if p := recover(); p != nil {
 			x.once.Fail(x.a.h.panicked(x.a.info.Method, x.conn.peer, p), Metadata{})
@@ -228,7 +246,7 @@ func (x *DoorCall) Run() {
 		if !x.once.answered {
 			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
 		}
-		x.end(err)
+		x.end(err, from)
 	}()
 	if ended := x.a.ctx.Err(); ended != nil {
 		err = x.a.refuse(Errorf(CodeOf(ended), "the call had ended before its handler ran"))
@@ -237,17 +255,30 @@ func (x *DoorCall) Run() {
 	err = x.a.serve()
 }
 
-// end counts the call and gives its place back.
-func (x *DoorCall) end(err error) {
+// end counts the call, which ran from a time on the clock of session.Nanos, and gives its place
+// back.
+func (x *DoorCall) end(err error, from int64) {
 	c := x.conn
 	c.mu.Lock()
-	delete(c.calls, x)
+	if x.next != nil {
+		x.next.before = x.before
+	}
+	if x.before != nil {
+		x.before.next = x.next
+	} else {
+		c.calls = x.next
+	}
+	x.next, x.before = nil, nil
 	c.mu.Unlock()
 	x.a.ctx.Finish()
 	c.bytes.Add(-int64(x.size))
 	if x.a.e.m != nil {
+		to := session.Nanos()
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
-		x.a.e.stats.Time(c.peer.number, session.Nanos()-x.came)
+		x.a.e.stats.Time(c.peer.number, to-x.came)
+		if !x.a.info.Stream {
+			x.a.ctx.Method.Observe(to - from)
+		}
 	}
 	c.flights.leave()
 }
@@ -334,10 +365,12 @@ func (c *DoorConn) cancelCalls(why *Error) int {
 	if why != nil {
 		c.cut = why
 	}
-	for x := range c.calls {
+	n := 0
+	for x := c.calls; x != nil; x = x.next {
 		x.a.ctx.Cancel()
+		n++
 	}
-	return len(c.calls)
+	return n
 }
 
 // cutOff ends the connection at once.

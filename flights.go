@@ -1,6 +1,9 @@
 package weft
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // flights counts the calls under way on a connection of a foreign wire, so that its end
 // can wait for them. The zero value is ready.
@@ -13,10 +16,13 @@ type flights struct {
 }
 
 // enter counts one more call; false when no more are taken.
-func (f *flights) enter() bool {
+func (f *flights) enter() bool { return f.enterBelow(math.MaxInt) }
+
+// enterBelow is enter where at most so many calls may be under way.
+func (f *flights) enterBelow(most int) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed {
+	if f.closed || f.n >= most {
 		return false
 	}
 	f.n++

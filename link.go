@@ -365,6 +365,7 @@ func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer
 	bound, done := context.WithTimeout(ctx, 2*l.c.session.Limits.HandshakeTimeout)
 	w, err := l.wire.Dial(bound, WireConfig{
 		Dial: l.dial, Address: l.addr, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
+		Compressors: l.c.cfg.Compressors, Compressor: l.c.cfg.Compressor,
 	})
 	done()
 	if err != nil {

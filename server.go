@@ -470,7 +470,7 @@ func (s *Server) handshake(conn net.Conn) (sess *session.Session, d *DoorConn) {
 	if door != nil {
 		conn.SetDeadline(time.Now().Add(s.session.Limits.HandshakeTimeout))
 		stop := context.AfterFunc(s.life, func() { sever(conn) })
-		return nil, &DoorConn{s: s, door: door, conn: conn, prefix: bytes.Clone(prefix), calls: make(map[*DoorCall]struct{}),
+		return nil, &DoorConn{s: s, door: door, conn: conn, prefix: bytes.Clone(prefix),
 			draining: make(chan struct{}), done: make(chan struct{}), free: func() { stop() },
 			waits: sync.OnceFunc(func() { s.pending.Add(-1) })}
 	}

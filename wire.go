@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -38,6 +39,10 @@ type WireConfig struct {
 	Limits Limits
 	// Logger is that of the client, never nil.
 	Logger *slog.Logger
+	// Compressors are what replies may be compressed with, and Compressor is what requests
+	// are, if it is not nil.
+	Compressors []compress.Compressor
+	Compressor  compress.Compressor
 }
 
 // WireConn is one connection of a wire. All methods may be called concurrently. It may

@@ -3,17 +3,32 @@ package session
 // A call that came through a foreign wire has a Context too: what a handler finds in
 // its context does not depend on the wire.
 
-// NewContext returns the context of a call that did not come through a session. owner
-// is what Owner gives, meta the inside of its metadata block, and deadline is on the
-// clock of Nanos, 0 for none. Its owner calls Cancel or Finish.
-func NewContext(owner any, m *Method, meta string, deadline int64) *Context {
-	c := &Context{Method: m, deadline: deadline, received: now()}
-	x := c.need()
-	x.owner, x.meta = owner, meta
-	return c
+// ForeignContext is the context of a call that did not come through a session.
+type ForeignContext struct {
+	Context
+	own more
 }
 
-// Owner is the owner of the call's session, or what NewContext was given.
+// Init readies the context, which is zero. owner is what Owner gives, meta the inside of the
+// call's metadata block; received and deadline are on the clock of Nanos, deadline is 0 for
+// none. The owner calls Cancel or Finish. The memory is not used for a second call.
+func (f *ForeignContext) Init(owner any, m *Method, meta string, received, deadline int64) {
+	f.Method, f.deadline, f.received = m, deadline, received
+	f.own.owner, f.own.meta = owner, meta
+	f.more.Store(&f.own)
+}
+
+// Fast reports whether the next call of the method may run on the goroutine that reads its
+// connection, as far as its calls so far tell.
+func (m *Method) Fast() bool { return m.pace.tier() == inline }
+
+// Observe takes the running time of a call, in nanoseconds.
+func (m *Method) Observe(ns int64) { m.pace.observe(ns, 1) }
+
+// Stalled notes that a call has held up the goroutine that ran it.
+func (m *Method) Stalled() { m.pace.stalled() }
+
+// Owner is the owner of the call's session, or what Init was given.
 func (c *Context) Owner() any {
 	if c.Session != nil {
 		return c.Session.Owner

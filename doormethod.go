@@ -1,0 +1,65 @@
+package weft
+
+import (
+	"strings"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// DoorMethod is a method that a door has looked up, for Head.Found: a door that keeps it
+// with what names the method on its wire need not look it up for each call.
+type DoorMethod struct {
+	e *endpoint
+	s *session.Method
+}
+
+// Method looks a method or alias up by its name. nil: there is none.
+func (c *DoorConn) Method(name string) *DoorMethod {
+	h := &c.s.host
+	m := h.services.find(name)
+	if m == nil {
+		return nil
+	}
+	e, s := h.endpoint(m)
+	return &DoorMethod{e, s}
+}
+
+// Stale reports whether the method must be looked up again: it was removed, or another one
+// may have its name.
+func (m *DoorMethod) Stale() bool { return m.s.Removed() }
+
+// Kind is that of the method.
+func (m *DoorMethod) Kind() Kind { return m.e.m.kind }
+
+// Fast reports whether the calls of the method have been so short that the next one may run
+// on the goroutine that reads the connection, between Enter and Leave of a DoorGuard.
+func (m *DoorMethod) Fast() bool { return m.s.Fast() }
+
+// Stalled notes that a call of the method has held up the goroutine that reads the connection.
+func (m *DoorMethod) Stalled() { m.s.Stalled() }
+
+// DoorGuard lets a door run short calls on the goroutine that reads the connection.
+type DoorGuard struct{ *session.Guard }
+
+// Guard returns a guard for the goroutine that reads the connection. That goroutine
+// calls Enter before it runs a call or writes, and Leave behind it. When it is held up between the two,
+// takeOver is called, on a goroutine of the server: it takes over all that belongs to the reader, and
+// starts another one. Leave then returns false.
+func (c *DoorConn) Guard(takeOver func()) DoorGuard { return DoorGuard{c.s.exec.Guard(takeOver)} }
+
+// Codec is the codec of the server that has a name; nil: there is none.
+func (c *DoorConn) Codec(name string) codec.Codec { return c.s.host.codecs[name] }
+
+// Codecs lists the names of the server's codecs, for messages.
+func (c *DoorConn) Codecs() string { return strings.Join(c.s.host.names, ", ") }
+
+// Compressors are what callers may use.
+func (c *DoorConn) Compressors() []compress.Compressor { return c.s.cfg.Compressors }
+
+// Compressor is what compresses replies to callers that can undo it; nil: none does.
+func (c *DoorConn) Compressor() compress.Compressor { return c.s.cfg.Compressor }
+
+// Services are those of the server.
+func (c *DoorConn) Services() *Services { return c.s.Services }
