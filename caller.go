@@ -87,7 +87,7 @@ func (c *caller) invoke(ctx context.Context, r route, method string, args, reply
 	if err := checkMessages(args, reply); err != nil {
 		return notSent(err, method)
 	}
-	x.info.Oneway = x.o.oneway
+	x.info.Oneway, x.info.Attempt = x.o.oneway, x.o.attempt
 	if c.unary == nil {
 		return r.attempt(ctx, x, args)
 	}
@@ -371,6 +371,7 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 	if err := c.resolve(ctx, &x.o, true, opts); err != nil {
 		return nil, notSent(err, method)
 	}
+	x.info.Attempt = x.o.attempt
 	if c.stream == nil {
 		return r.openOnce(ctx, x)
 	}

@@ -275,7 +275,7 @@ func (x *DoorCall) end(err error, from int64) {
 	if x.a.e.m != nil {
 		to := session.Nanos()
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
-		x.a.e.stats.Time(c.peer.number, to-x.came)
+		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {
 			x.a.ctx.Method.Observe(to - from)
 		}

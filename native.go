@@ -17,7 +17,9 @@ func (e *endpoint) run(r *session.Request) {
 		where := r.Ctx.Session.Number()
 		e.stats.Count(where, uint16(CodeOf(err)))
 		if r.Sampled {
-			e.stats.Time(where, r.Ended-r.Ctx.Received())
+			e.stats.Time(where, uint16(CodeOf(err)), r.Ended-r.Ctx.Received())
+		} else if err != nil {
+			e.stats.Time(where, uint16(CodeOf(err)), session.Nanos()-r.Ctx.Received())
 		}
 	}()
 	err = e.answer(r)

@@ -16,10 +16,13 @@ type MethodStats struct {
 	Calls   uint64          // all that have ended
 	Codes   map[Code]uint64 // those that failed, by their code
 	Latency Latency         // how long they took
+	// Latencies are how long they took by the code that they ended with, 0 for those that
+	// went well. A code is missing when no duration was recorded.
+	Latencies map[Code]Latency
 }
 
 // Latency is a distribution of durations. A client records every call; a server records
-// those that run on workers and one in sixteen of the short ones that do not.
+// those that fail, those that run on workers, and one in sixteen of the others.
 type Latency struct {
 	Count     uint64        // durations that were recorded
 	Sum       time.Duration // of these, within the width of the histogram's buckets
@@ -60,10 +63,13 @@ func (l Latency) Buckets(yield func(upper time.Duration, count uint64) bool) {
 // methodStatsOf makes the public form of a summary.
 func methodStatsOf(name string, s *stats.Summary) MethodStats {
 	m := MethodStats{Method: name, Calls: s.Calls(), Codes: make(map[Code]uint64),
-		Latency: NewLatency(s.Timed, s.Sum, s)}
+		Latency: NewLatency(s.Timed, s.Sum, s), Latencies: make(map[Code]Latency)}
 	for code, n := range s.Codes {
 		if code != 0 && n > 0 {
 			m.Codes[Code(code)] = n
+		}
+		if d := s.Of(uint16(code)); d != nil {
+			m.Latencies[Code(code)] = NewLatency(d.Timed, d.Sum, d)
 		}
 	}
 	return m

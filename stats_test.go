@@ -31,6 +31,9 @@ func TestStats(t *testing.T) {
 		if mul.Calls != 6 || len(mul.Codes) != 1 || mul.Codes[weft.InvalidArgument] != 1 || mul.Latency.Count == 0 {
 			t.Errorf("Arith.Mul: %+v", mul)
 		}
+		if ok, failed := mul.Latencies[0].Count, mul.Latencies[weft.InvalidArgument].Count; failed != 1 || ok+failed != mul.Latency.Count {
+			t.Errorf("Arith.Mul: %d durations of calls that went well, %d of others, %d of all", ok, failed, mul.Latency.Count)
+		}
 		if s.Connections != 1 || s.Accepted != 1 || s.Rejected != 0 || s.InFlight != 0 {
 			t.Errorf("%+v", s)
 		}

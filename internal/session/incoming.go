@@ -108,6 +108,10 @@ func (in *incoming) each(f func(*Context)) {
 	})
 }
 
+// EachIncoming calls f with the context of every call that the peer of a session has open,
+// but for those that run on the reader.
+func EachIncoming(s *Session, f func(*Context)) { s.in.each(f) }
+
 // cancelCalls ends the contexts of all calls in the table.
 func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }) }
 

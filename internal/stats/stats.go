@@ -33,8 +33,11 @@ type Method struct {
 
 type shard struct {
 	codes   [Codes]atomic.Uint64
-	latency [buckets]atomic.Uint64
+	latency histogram                        // of the calls that went well
+	failed  [Codes]atomic.Pointer[histogram] // of the others, by code; made when they are used
 }
+
+type histogram [buckets]atomic.Uint64
 
 // Count notes the end of a call of a Sampled method. where spreads callers over
 // the shards.
@@ -42,18 +45,39 @@ func (m *Method) Count(where uint32, code uint16) {
 	m.at(where).codes[known(code)].Add(1)
 }
 
-// Time notes how long a call of a Sampled method took, in nanoseconds.
-func (m *Method) Time(where uint32, ns int64) {
-	m.at(where).latency[bucket(ns)].Add(1)
+// Time notes how long a call of a Sampled method took that ended with a code, in
+// nanoseconds.
+func (m *Method) Time(where uint32, code uint16, ns int64) {
+	m.at(where).of(known(code))[bucket(ns)].Add(1)
 }
 
 // Ended notes the end of a call of a method that is not Sampled.
 func (m *Method) Ended(where uint32, code uint16, ns int64) {
 	s := m.at(where)
-	s.latency[bucket(ns)].Add(1)
-	if code != 0 {
-		s.codes[known(code)].Add(1)
+	if code == 0 {
+		s.latency[bucket(ns)].Add(1)
+		return
 	}
+	code = known(code)
+	s.of(code)[bucket(ns)].Add(1)
+	s.codes[code].Add(1)
+}
+
+// of is the histogram of the calls that ended with a code.
+func (s *shard) of(code uint16) *histogram {
+	if code == 0 {
+		return &s.latency
+	}
+	if h := s.failed[code].Load(); h != nil {
+		return h
+	}
+	return s.beginFailed(code)
+}
+
+//go:noinline
+func (s *shard) beginFailed(code uint16) *histogram {
+	s.failed[code].CompareAndSwap(nil, new(histogram))
+	return s.failed[code].Load()
 }
 
 func (m *Method) at(where uint32) *shard {
@@ -106,11 +130,20 @@ func lower(i int) int64 {
 
 // Summary is what was counted up to a moment.
 type Summary struct {
-	Codes  [Codes]uint64 // calls by status code
+	Codes     [Codes]uint64     // calls by status code
+	Durations                   // of all calls whose duration was recorded
+	byCode    [Codes]*Durations // nil: of none with that code
+}
+
+// Durations are how long calls took.
+type Durations struct {
 	Timed  uint64        // calls whose duration was recorded
 	Sum    time.Duration // of those, as exact as the buckets are
 	counts [buckets]uint64
 }
+
+// Of are the durations of the calls that ended with a code; nil when none was recorded.
+func (s *Summary) Of(code uint16) *Durations { return s.byCode[known(code)] }
 
 // Summary adds up what was counted.
 func (m *Method) Summary() *Summary {
@@ -123,12 +156,15 @@ func (m *Method) Summary() *Summary {
 		for c := range s.codes {
 			out.Codes[c] += s.codes[c].Load()
 		}
-		for b := range s.latency {
-			n := s.latency[b].Load()
-			out.counts[b] += n
-			out.Timed += n
-			out.Sum += time.Duration(n) * time.Duration(lower(b)+upper(b)) * time.Microsecond / 2
+		out.read(0, &s.latency)
+		for code := range s.failed {
+			if h := s.failed[code].Load(); h != nil {
+				out.read(uint16(code), h)
+			}
 		}
+	}
+	for _, d := range out.byCode {
+		out.Durations.add(d)
 	}
 	if !m.Sampled {
 		// Only the failures were counted; the rest went well.
@@ -138,6 +174,23 @@ func (m *Method) Summary() *Summary {
 		}
 	}
 	return out
+}
+
+// read adds the histogram of a code.
+func (s *Summary) read(code uint16, h *histogram) {
+	for b := range h {
+		n := h[b].Load()
+		if n == 0 {
+			continue
+		}
+		if s.byCode[code] == nil {
+			s.byCode[code] = new(Durations)
+		}
+		d := s.byCode[code]
+		d.counts[b] += n
+		d.Timed += n
+		d.Sum += time.Duration(n) * time.Duration(lower(b)+upper(b)) * time.Microsecond / 2
+	}
 }
 
 // Calls is the number of calls, whatever became of them.
@@ -151,7 +204,7 @@ func (s *Summary) Calls() uint64 {
 
 // Quantile is the time within which the share q, from 0 to 1, of the recorded
 // calls ended; 0 when none was recorded. It is the upper end of a bucket.
-func (s *Summary) Quantile(q float64) time.Duration {
+func (s *Durations) Quantile(q float64) time.Duration {
 	if s.Timed == 0 {
 		return 0
 	}
@@ -167,7 +220,7 @@ func (s *Summary) Quantile(q float64) time.Duration {
 
 // Buckets calls yield with every bucket that is not empty, in order: its upper end, and
 // how many durations it holds.
-func (s *Summary) Buckets(yield func(upper time.Duration, count uint64) bool) {
+func (s *Durations) Buckets(yield func(upper time.Duration, count uint64) bool) {
 	for i, n := range s.counts {
 		if n > 0 && !yield(time.Duration(upper(i))*time.Microsecond, n) {
 			return
@@ -179,6 +232,21 @@ func (s *Summary) Buckets(yield func(upper time.Duration, count uint64) bool) {
 func (s *Summary) Add(o *Summary) {
 	for i, n := range o.Codes {
 		s.Codes[i] += n
+	}
+	s.Durations.add(&o.Durations)
+	for code, d := range o.byCode {
+		if d == nil {
+			continue
+		}
+		sum := *d
+		sum.add(s.byCode[code])
+		s.byCode[code] = &sum // the old one may be shared with a copy of the summary
+	}
+}
+
+func (s *Durations) add(o *Durations) {
+	if o == nil {
+		return
 	}
 	for i, n := range o.counts {
 		s.counts[i] += n

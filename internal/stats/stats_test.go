@@ -81,7 +81,7 @@ func TestCodes(t *testing.T) {
 			some.Count(where, code)
 		}
 	}
-	some.Time(7, 1000)
+	some.Time(7, 0, 1000)
 	for name, m := range map[string]*Method{"all": &all, "sampled": &some} {
 		s := m.Summary()
 		for code, n := range s.Codes {
@@ -99,6 +99,36 @@ func TestCodes(t *testing.T) {
 	}
 	if n := some.Summary().Timed; n != 1 {
 		t.Errorf("%d durations were recorded, want 1", n)
+	}
+}
+
+// Durations are kept by code, and those of all are their sum.
+func TestDurationsByCode(t *testing.T) {
+	var m, other Method
+	for i := range uint32(8) {
+		m.Ended(i, 0, 1_000_000)
+		m.Ended(i, 4, 10_000_000_000)
+		other.Ended(i, 4, 10_000_000_000)
+	}
+	s := m.Summary()
+	copied := *s
+	s.Add(other.Summary())
+	for code, want := range map[uint16]uint64{0: 8, 4: 16} {
+		if d := s.Of(code); d == nil || d.Timed != want {
+			t.Errorf("code %d: %+v, want %d durations", code, d, want)
+		}
+	}
+	if s.Timed != 24 || s.Of(5) != nil {
+		t.Errorf("%d durations are recorded, want 24 and none of code 5", s.Timed)
+	}
+	if d := s.Of(0).Quantile(1); d > 2*time.Millisecond {
+		t.Errorf("the slowest call that went well took %v", d)
+	}
+	if d := s.Of(4).Quantile(0); d < 9*time.Second {
+		t.Errorf("the fastest call that failed took %v", d)
+	}
+	if copied.Of(4).Timed != 8 {
+		t.Error("adding to a summary has changed a copy of it")
 	}
 }
 
@@ -141,7 +171,7 @@ func TestSummaryMeanwhile(t *testing.T) {
 
 func TestRecordingAllocatesNothing(t *testing.T) {
 	var m Method
-	if n := testing.AllocsPerRun(100, func() { m.Ended(1, 0, 12345); m.Count(2, 5); m.Time(3, 99) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Ended(1, 0, 12345); m.Count(2, 5); m.Time(3, 0, 99) }); n != 0 {
 		t.Errorf("recording allocates %v times", n)
 	}
 }
