@@ -62,7 +62,11 @@ func (x *call) failed(s *server, err error) (result error) {
 		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each
 		}
-		if !d.Again || d.Paid && !x.c.budget.Withdraw(x.c.now()) {
+		if !d.Again {
+			return err
+		}
+		paid := !d.Paid || x.c.budget.Withdraw(x.c.now())
+		if observer(x.c.cfg.Observe).failed(x, e, d.After, paid); !paid {
 			return err
 		}
 		if !x.pauseAfter(s, unreachable, d.After) {

@@ -34,10 +34,12 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	now := x.pick.Now
 	if !b.Allow(now) {
 		if x.leavesOut(s) {
+			observer(x.c.cfg.Observe).tell(x, Event{Kind: BreakerRefused, Address: s.address})
 			return breakerOpen(x.m.name, s.address)
 		}
 		b.Pass(now)
 	}
+	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	if !s.used.Load() {
 		s.used.Store(true)
 	}
@@ -74,6 +76,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		return nil
 	}
 	err = l.unlessLeft(x.ctx, x.m.name, err)
+	x.m.countFailure(err)
 	v := judge(ctx, err, l.client.Peer() != nil)
 	if v.lost && !l.blame(made) {
 		x.dropped(s, b, breaker.Canceled)

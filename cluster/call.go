@@ -16,12 +16,18 @@ import (
 //
 // While it is not known which servers there are the call waits, within its deadline.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...weft.CallOption) error {
+	if len(c.around.unary) > 0 {
+		return c.around.call(ctx, c, unary, method, args, reply, opts)
+	}
 	return c.do(ctx, unary, method, args, reply, opts)
 }
 
 // Notify makes a one-way call to one of the servers; see weft.Client.Notify. It is
 // tried again only when it was not sent.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...weft.CallOption) error {
+	if len(c.around.unary) > 0 {
+		return c.around.call(ctx, c, oneway, method, args, nil, opts)
+	}
 	return c.do(ctx, oneway, method, args, nil, opts)
 }
 

@@ -18,7 +18,8 @@ import (
 type Client struct {
 	cfg        Config
 	connection weft.ClientConfig // of every server
-	timeout    time.Duration     // of calls that have none; not above zero: none
+	around     around
+	timeout    time.Duration // of calls that have none; not above zero: none
 	budget     *retry.Budget
 	panel      *health.Panel
 	breakers   *breaker.Settings
@@ -55,6 +56,10 @@ func New(cfg *Config) (*Client, error) {
 		c.cfg = *cfg
 	}
 	if err := c.cfg.resolve(); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.around, err = gather(c.cfg.Plugins); err != nil {
 		return nil, err
 	}
 	c.connection = c.cfg.connection()

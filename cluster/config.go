@@ -62,6 +62,13 @@ type Config struct {
 	// time for another. Lazy and NoWaitForReady are always set, and Interceptors run around
 	// every attempt.
 	Client *weft.ClientConfig
+	// Plugins run around whole calls, all attempts of each included: their Client and
+	// ClientStream. CallInfo has neither Codec nor Peer there.
+	Plugins []weft.Plugin
+	// Observe is told what happens to calls, for tracing; ctx is that of the call, with what
+	// Plugins have put into it. It runs on the goroutine of the call, and must not block.
+	// nil: nothing is told.
+	Observe func(ctx context.Context, e Event)
 
 	// Balancer chooses among the servers. nil:
 	// balance.SlowStart(DefaultSlowStart, balance.P2C()).

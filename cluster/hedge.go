@@ -85,6 +85,7 @@ func (x *call) hedged(after time.Duration) error {
 		return first.sole(<-ended, back, &backs)
 	}
 	first.m.hedges.Add(1)
+	observer(first.c.cfg.Observe).tell(&first, Event{Kind: Hedging, After: after})
 	// Two attempts must not decode into the same reply.
 	second.reply = blank(reply)
 	again := first.until().options(own(1, weft.WithAttempt(1)))

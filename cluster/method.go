@@ -21,10 +21,11 @@ type method struct {
 	limits                   limits
 	calls                    stats.Method // as their callers saw them
 	streams, retries, hedges atomic.Uint64
-	openings                 uint64       // of breakers on servers that have left; guarded by the client's lock
-	times                    stats.Method // of attempts, for hedges
-	hedge                    atomic.Int64 // nanoseconds after which to hedge, and
-	hedged                   atomic.Int64 // when that was computed, on the client's clock
+	failures                 [4]atomic.Uint64 // failed attempts, by outcome
+	openings                 uint64           // of breakers on servers that have left; guarded by the client's lock
+	times                    stats.Method     // of attempts, for hedges
+	hedge                    atomic.Int64     // nanoseconds after which to hedge, and
+	hedged                   atomic.Int64     // when that was computed, on the client's clock
 }
 
 // policy is how a method's calls are made under certain rules.

@@ -19,6 +19,20 @@ type Stats struct {
 	Losses    uint64        // how often a server went down: it could not be reached, or lost its last connection
 	Ejections uint64        // how often a server was ejected
 	Returns   uint64        // how often an ejected one was let back
+	// Services are those that were called, by name.
+	Services []ServiceStats
+	// Budget is how many retries are saved now, beside those that are always allowed.
+	Budget float64
+}
+
+// ServiceStats are what is known of a service.
+type ServiceStats struct {
+	Service string
+	Source  string        // where the list of its instances is from; "": nothing is known yet
+	Age     time.Duration // since the registry confirmed the list
+	Err     error         // why the registry does not answer now; nil while it does
+	// Instances are those that the client may use, by the state of their servers.
+	Instances map[health.State]int
 }
 
 // MethodStats are the calls of one method.
@@ -27,6 +41,8 @@ type MethodStats struct {
 	// with the time from the first attempt to the end of the last. A fan-out counts once
 	// for each server.
 	weft.MethodStats
+	// Failures are the attempts that failed, by outcome; a call may have had several.
+	Failures        map[weft.Outcome]uint64
 	Streams         uint64 // streams that were opened
 	Retries         uint64 // attempts after the first of a call or stream, those of hedges aside
 	Hedges          uint64 // second attempts beside a first one that took long
@@ -66,8 +82,9 @@ func (c *Client) Stats() Stats {
 		reports[r.Name] = r
 	}
 	c.mu.Lock()
-	methods, servers := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers))
-	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load()}
+	methods, servers, services := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers)), slices.Collect(maps.Values(c.services))
+	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load(),
+		Budget: c.budget.Balance(now)}
 	openings := make([]uint64, len(methods))
 	for i, m := range methods {
 		openings[i] = m.openings
@@ -76,6 +93,10 @@ func (c *Client) Stats() Stats {
 	for _, s := range servers {
 		out.Servers = append(out.Servers, s.snapshot(reports[s.address], methods, openings, now))
 	}
+	for _, s := range services {
+		out.Services = append(out.Services, s.snapshotOf(reports))
+	}
+	slices.SortFunc(out.Services, func(a, b ServiceStats) int { return cmp.Compare(a.Service, b.Service) })
 	for i, m := range methods {
 		out.Methods = append(out.Methods, m.snapshot(openings[i]))
 	}
@@ -87,7 +108,8 @@ func (c *Client) Stats() Stats {
 func (m *method) snapshot(openings uint64) MethodStats {
 	sum := m.calls.Summary()
 	out := MethodStats{
-		MethodStats: weft.MethodStats{Method: m.name, Calls: sum.Calls(), Codes: make(map[weft.Code]uint64)},
+		MethodStats: weft.MethodStats{Method: m.name, Calls: sum.Calls(), Codes: make(map[weft.Code]uint64), Latencies: make(map[weft.Code]weft.Latency)},
+		Failures:    make(map[weft.Outcome]uint64),
 		Streams:     m.streams.Load(), Retries: m.retries.Load(), Hedges: m.hedges.Load(), BreakerOpenings: openings,
 	}
 	out.Latency = weft.NewLatency(sum.Timed, sum.Sum, sum)
@@ -95,6 +117,40 @@ func (m *method) snapshot(openings uint64) MethodStats {
 		if code != 0 && n > 0 {
 			out.Codes[weft.Code(code)] = n
 		}
+		if d := sum.Of(uint16(code)); d != nil {
+			out.Latencies[weft.Code(code)] = weft.NewLatency(d.Timed, d.Sum, d)
+		}
+	}
+	for outcome := range m.failures {
+		if n := m.failures[outcome].Load(); n > 0 {
+			out.Failures[weft.Outcome(outcome)] = n
+		}
+	}
+	return out
+}
+
+// countFailure counts an attempt that failed.
+func (m *method) countFailure(err error) {
+	outcome := weft.OutcomeUnknown
+	if e, ok := asError(err); ok {
+		outcome = e.Outcome
+	}
+	m.failures[int(outcome)%len(m.failures)].Add(1)
+}
+
+func (s *service) snapshotOf(reports map[string]health.Report) ServiceStats {
+	out := ServiceStats{Service: s.name, Instances: make(map[health.State]int)}
+	v := s.view.Load()
+	if v == nil {
+		return out
+	}
+	out.Source, out.Age, out.Err = v.snapshot.Source, v.snapshot.Age(), v.snapshot.Err
+	for _, server := range v.servers {
+		state := reports[server.address].State
+		if server.invalid != nil || server.down.Load() {
+			state = health.Down
+		}
+		out.Instances[state]++
 	}
 	return out
 }

@@ -18,6 +18,13 @@ import (
 // reached, it waits as a call does: until the deadline of ctx, or for the configured
 // timeout.
 func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.RawStream, error) {
+	if len(c.around.streams) > 0 {
+		return c.around.open(ctx, c, name, sample, opts)
+	}
+	return c.openStream(ctx, name, sample, opts)
+}
+
+func (c *Client) openStream(ctx context.Context, name string, sample any, opts []weft.CallOption) (weft.RawStream, error) {
 	m, err := c.method(name)
 	if err != nil {
 		return nil, err
@@ -49,10 +56,12 @@ func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream,
 	b := s.breaker(x.m.number)
 	if !b.AllowStream(x.pick.Now) {
 		if x.leavesOut(s) {
+			observer(x.c.cfg.Observe).tell(x, Event{Kind: BreakerRefused, Address: s.address})
 			return nil, breakerOpen(x.m.name, s.address)
 		}
 		b.PassStream(x.pick.Now)
 	}
+	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	s.used.Store(true)
 	// For the balancer a stream is no call: that it lasts, or that nothing comes for
 	// hours, must not look like a server that hangs.

@@ -1,0 +1,73 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/weftrpc/weft"
+)
+
+// around is what runs around whole calls, all attempts of each included.
+type around struct {
+	unary   []weft.UnaryInterceptor
+	streams []weft.ClientStreamInterceptor
+}
+
+// gather collects what the plugins of a configuration have for whole calls.
+func gather(plugins []weft.Plugin) (a around, err error) {
+	for i, p := range plugins {
+		if p.Client == nil && p.ClientStream == nil {
+			return a, weft.Errorf(weft.InvalidArgument,
+				"cluster: Plugins[%d] (%q) has neither Client nor ClientStream; what runs around attempts is for Client.Plugins", i, p.Name)
+		}
+		if p.Client != nil {
+			a.unary = append(a.unary, p.Client)
+		}
+		if p.ClientStream != nil {
+			a.streams = append(a.streams, p.ClientStream)
+		}
+	}
+	return a, nil
+}
+
+// call makes a unary or a one-way call with the interceptors around it.
+func (a *around) call(ctx context.Context, c *Client, k kind, name string, args, reply any, opts []weft.CallOption) error {
+	next := func(ctx context.Context, info *weft.CallInfo, req any) (any, error) {
+		return info.Reply, c.do(ctx, k, info.Method, req, info.Reply, opts)
+	}
+	for i := len(a.unary) - 1; i >= 0; i-- {
+		interceptor, inner := a.unary[i], next
+		next = func(ctx context.Context, info *weft.CallInfo, req any) (any, error) {
+			return interceptor(ctx, info, req, inner)
+		}
+	}
+	_, err := next(ctx, &weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}, args)
+	return ownError(err, name)
+}
+
+// open opens a stream with the interceptors around it.
+func (a *around) open(ctx context.Context, c *Client, name string, sample any, opts []weft.CallOption) (weft.RawStream, error) {
+	next := func(ctx context.Context, info *weft.CallInfo) (weft.RawStream, error) {
+		return c.openStream(ctx, info.Method, sample, opts)
+	}
+	for i := len(a.streams) - 1; i >= 0; i-- {
+		interceptor, inner := a.streams[i], next
+		next = func(ctx context.Context, info *weft.CallInfo) (weft.RawStream, error) {
+			return interceptor(ctx, info, inner)
+		}
+	}
+	stream, err := next(ctx, &weft.CallInfo{Method: name, Stream: true})
+	return stream, ownError(err, name)
+}
+
+// ownError makes an *Error of the error of an interceptor.
+func ownError(err error, method string) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := asError(err); ok {
+		return err
+	}
+	e := weft.Errorf(weft.CodeOf(err), "%w", err)
+	e.Method = method
+	return e
+}
