@@ -66,7 +66,9 @@ func table() []row {
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
 		{"door/...", 4, []string{"door/..."}},
-		{"plugin/...", 4, []string{"plugin"}},
+		{"health", 4, nil},
+		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
+		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
