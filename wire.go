@@ -39,10 +39,10 @@ type WireConfig struct {
 	Limits Limits
 	// Logger is that of the client, never nil.
 	Logger *slog.Logger
-	// Compressors are what replies may be compressed with, and Compressor is what requests
-	// are, if it is not nil.
+	// Compressors are what replies may be compressed with.
 	Compressors []compress.Compressor
-	Compressor  compress.Compressor
+	// Compressor is what compresses requests; nil: none does.
+	Compressor compress.Compressor
 }
 
 // WireConn is one connection of a wire. All methods may be called concurrently. It may
