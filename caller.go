@@ -164,6 +164,9 @@ func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (M
 			m = told
 		}
 	}
+	if o.ordered {
+		m = m.reserved(wire.OrderKey, o.order) // which must be the first pair
+	}
 	if m.wrong != "" {
 		return m, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
 	}
@@ -191,7 +194,7 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 		return c.callForeign(ctx, p, x, args)
 	}
 	sc := c.calls.Get().(*session.Call)
-	sc.Args, sc.Reply, sc.Oneway = args, x.info.Reply, x.o.oneway
+	sc.Args, sc.Reply, sc.Oneway, sc.Ordered = args, x.info.Reply, x.o.oneway, x.o.ordered
 	err := c.fill(ctx, sc, x, args)
 	if err == nil {
 		switch {

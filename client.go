@@ -177,7 +177,11 @@ func (c *Client) makeAgain(ctx context.Context, method string, args, reply any, 
 
 // attempt makes a unary call, again where that is safe.
 func (c *Client) attempt(ctx context.Context, x *outgoing, args any) error {
-	if p := c.ready(); p != nil {
+	p := c.links[0].peer() // that of ordered calls
+	if !x.o.ordered {
+		p = c.ready()
+	}
+	if p != nil {
 		err := c.caller.call(ctx, p, x, args)
 		if err == nil || !again(err) {
 			return err
@@ -274,8 +278,8 @@ func (c *Client) Ping(ctx context.Context) error {
 // 1024 one-way calls are under way on the connection, the next one waits.
 //
 // One-way calls, like others, may run at the same time and in any order, also those that
-// one goroutine makes one after the other: handlers that must see messages in order take
-// them from a client stream.
+// one goroutine makes one after the other. With WithOrder those of one key run one after the
+// other.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
 	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }

@@ -26,6 +26,7 @@ const (
 	DefaultMaxMetadata        = 16 << 10               // bytes of the metadata of one call
 	DefaultMaxCalls           = 16384                  // calls open on a connection
 	DefaultMaxCallBytes       = 64 << 20               // bytes of the requests in flight on a connection
+	DefaultMaxOrdered         = 1024                   // one-way calls of one order that wait or run on a connection
 	DefaultMaxBindings        = 1024                   // methods, times codecs, used on a connection
 	DefaultStreamWindow       = 256 << 10              // bytes sent ahead on a stream
 	DefaultWriteBuffer        = 4 << 20                // bytes waiting to be written before callers wait
@@ -50,6 +51,7 @@ type Limits struct {
 	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
+	MaxOrdered       int           // one-way calls with one key of WithOrder that wait or run; more are refused
 	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536
 	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB
 	WriteBuffer      int           // bytes that may wait to be written before callers wait
@@ -281,6 +283,7 @@ func (l Limits) resolve() (session.Limits, error) {
 		{"MaxMetadata", l.MaxMetadata, &out.MaxMetadata, DefaultMaxMetadata, mostMetadata},
 		{"MaxCalls", l.MaxCalls, &out.MaxCalls, DefaultMaxCalls, mostSlots},
 		{"MaxCallBytes", l.MaxCallBytes, &out.MaxCallBytes, DefaultMaxCallBytes, 0},
+		{"MaxOrdered", l.MaxOrdered, &out.MaxOrdered, DefaultMaxOrdered, 0},
 		{"MaxBindings", l.MaxBindings, &out.MaxBindings, DefaultMaxBindings, mostSlots},
 		{"StreamWindow", l.StreamWindow, &out.StreamWindow, DefaultStreamWindow, mostMessage},
 		{"WriteBuffer", l.WriteBuffer, &out.WriteBuffer, DefaultWriteBuffer, 0},
@@ -322,7 +325,7 @@ func (l Limits) resolve() (session.Limits, error) {
 func limitsOf(l session.Limits) Limits {
 	return Limits{
 		MaxMessage: l.MaxMessage, MaxMetadata: l.MaxMetadata, MaxCalls: l.MaxCalls, MaxCallBytes: l.MaxCallBytes,
-		MaxBindings: l.MaxBindings, StreamWindow: l.StreamWindow, WriteBuffer: l.WriteBuffer, WriteTimeout: l.WriteTimeout,
+		MaxOrdered: l.MaxOrdered, MaxBindings: l.MaxBindings, StreamWindow: l.StreamWindow, WriteBuffer: l.WriteBuffer, WriteTimeout: l.WriteTimeout,
 		PingInterval: l.PingInterval, PingIdle: l.PingIdle, PingTimeout: l.PingTimeout, HandshakeTimeout: l.HandshakeTimeout,
 		CompressAbove: l.CompressAbove,
 	}

@@ -20,7 +20,9 @@ type callOptions struct {
 	credential *Credential
 	reply      *Metadata
 	oneway     bool
-	attempt    int // how many times the call was tried before
+	ordered    bool   // a one-way call that runs after the earlier ones of the same order
+	order      string // of an ordered call
+	attempt    int    // how many times the call was tried before
 
 	// deadline is when the call ends at the latest, by its timeout and the deadline of
 	// ctx, on the clock of session.Nanos; 0 for never.
@@ -29,7 +31,7 @@ type callOptions struct {
 }
 
 // CallOption changes one call. The options are WithCodec, WithCompressor,
-// WithTimeout, WithCredential, WithReplyMetadata and WithAttempt.
+// WithTimeout, WithCredential, WithReplyMetadata, WithOrder and WithAttempt.
 type CallOption interface{ apply(o *callOptions) error }
 
 type optionFunc func(o *callOptions) error
@@ -121,6 +123,9 @@ func (c *caller) resolve(ctx context.Context, o *callOptions, stream bool, opts 
 	}
 	if err := applyAll(o, opts); err != nil {
 		return err
+	}
+	if o.ordered && !o.oneway {
+		return Errorf(InvalidArgument, "weft: WithOrder is for one-way calls: use it with Notify")
 	}
 	o.deadline = deadlineOf(ctx)
 	if (o.bounded || o.deadline == 0) && o.timeout > 0 {

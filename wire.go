@@ -191,6 +191,10 @@ func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any) 
 	if err := checkName(method); err != nil {
 		return nil, nil, notSent(err, method)
 	}
+	if x.o.ordered {
+		return nil, nil, &Error{Code: Unimplemented, Outcome: NotSent, Method: method, Peer: p.Addr().String(),
+			Message: "the peer speaks " + p.Wire() + ", which has no order of one-way calls (WithOrder)"}
+	}
 	if ctx.Err() != nil {
 		return nil, nil, tooLate(ctx, method)
 	}

@@ -28,6 +28,7 @@ func table() []row {
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
 		{"internal/turns", leaf, nil},
+		{"internal/serial", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/polltest", leaf, nil},

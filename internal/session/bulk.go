@@ -129,6 +129,14 @@ func (w *writer) dropUnsentLocked() (ids []uint32) {
 	return ids
 }
 
+// beginBulkLocked appends the first chunk of a request that was just queued, so that no later
+// request begins before it. Its binding is made already.
+func (w *writer) beginBulkLocked(id uint32, sum bool) {
+	if i := w.findBulkLocked(id, 0); i >= 0 && w.bulk[i].unsent() {
+		w.chunkLocked(w.bulk[i], sum)
+	}
+}
+
 // takeBulkLocked appends the next chunks, one of each message in turn. It is called
 // with the writer's lock held.
 func (s *Session) takeBulkLocked() {
@@ -186,11 +194,12 @@ func (w *writer) chunkLocked(b *bulk, sum bool) int {
 
 // assembly is a large message that is being received.
 type assembly struct {
-	head wire.Header // of the first frame
-	buf  *buffer     // what has come
-	at   int64       // when the first frame came
-	bind Binding     // of a request
-	skip bool        // it is an answer that is too long: the rest of it is discarded
+	head   wire.Header // of the first frame
+	buf    *buffer     // what has come
+	at     int64       // when the first frame came
+	bind   Binding     // of a request
+	queued *queued     // of an ordered one-way call
+	skip   bool        // it is an answer that is too long: the rest of it is discarded
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call

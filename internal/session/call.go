@@ -29,6 +29,8 @@ type Call struct {
 	held   bool // there is a body for Finish
 	Plain  bool // promises that nothing from Compress to Async is set
 	Oneway bool
+	// Ordered says that Meta begins with an order: no later request may begin before this one.
+	Ordered bool
 
 	Method   string
 	Args     any
@@ -172,11 +174,17 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if m == nil {
 		st = s.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
-		if m.sizer == nil && m.length() > wire.MaxPayload {
-			sl.at = ^uint64(0) // until its first chunk is taken
+		large := m.sizer == nil && m.length() > wire.MaxPayload
+		if large {
 			m.bind = s.out.last
+			if !c.Ordered {
+				sl.at = ^uint64(0) // until its first chunk is taken
+			}
 		}
 		st = s.putLocked(h, m)
+		if st == nil && large && c.Ordered {
+			w.beginBulkLocked(c.id, s.sum)
+		}
 	}
 	if st != nil {
 		s.out.release(c.id)

@@ -29,6 +29,7 @@ func (rd *reader) cancel(h wire.Header) error {
 				st.Code = wire.DeadlineExceeded
 			}
 			s.turnAway(h.ID, st)
+			s.in.leave(s, m.queued)
 			s.arrived()
 			rd.dirty = true
 			return nil

@@ -21,6 +21,8 @@ type incoming struct {
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
 	turns    turns.Turns                 // of replies that are encoded and wait for room
+
+	sequences sequences // one-way calls that have an order
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.at(wire.Slot(id)) }

@@ -49,6 +49,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	}
 	answer := h.Flags&wire.FlagAnswer != 0
 	var bind Binding
+	var pl *queued
 	switch h.Type {
 	case wire.TypeRequest:
 		if rd.beyond(h.ID) {
@@ -67,6 +68,14 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 			rd.dirty = true
 			return nil
 		}
+		if ordered(h) {
+			var st *wire.Status
+			if pl, st = s.in.reserve(payload, s.cfg.Limits.MaxOrdered); st != nil {
+				s.turnAway(h.ID, st)
+				rd.dirty = true
+				return nil
+			}
+		}
 		s.in.arriving.Add(1)
 	case wire.TypeData:
 		if s.streamOf(h.ID, answer) == nil {
@@ -81,12 +90,14 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		return err
 	}
 	if rd.spare(len(payload), nil) {
-		s.reading.parts.begin(h, payload, rd.at).bind = bind
+		m := s.reading.parts.begin(h, payload, rd.at)
+		m.bind, m.queued = bind, pl
 		return nil
 	}
 	switch h.Type {
 	case wire.TypeRequest:
 		err := rd.tooLong(h) // its chunks will find nothing to go on with
+		s.in.leave(s, pl)
 		s.arrived()
 		return err
 	case wire.TypeData:
@@ -151,6 +162,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
 		err := rd.tooLong(m.head)
 		if m.head.Type == wire.TypeRequest {
+			s.in.leave(s, m.queued)
 			s.arrived()
 		}
 		return true, err

@@ -25,6 +25,10 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	} else if b, err = s.binding(h.Code); err != nil {
 		return true, err
 	}
+	var pl *queued // of an ordered call
+	if owned {
+		pl = m.queued
+	}
 	st := s.resolve(b)
 	if st == nil {
 		st = s.admit(len(body), owned)
@@ -34,16 +38,23 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		st = &wire.Status{Code: wire.Unimplemented, Message: streamMismatch(b.Method)}
 	}
 	c := rd.newContext()
+	payload := body
 	if st == nil {
 		body, st = rd.fill(c, h, b, body, at)
+	}
+	if st == nil && !owned && ordered(h) {
+		pl, st = s.in.reserve(payload, s.cfg.Limits.MaxOrdered)
 	}
 	if st != nil {
 		copied := *st
 		s.turnAway(h.ID, &copied)
+		s.in.leave(s, pl)
 		rd.dirty = true
 		return true, nil
 	}
 	switch {
+	case pl != nil:
+		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, flags: h.Flags}, body, owned)
 	case streaming:
 		return true, rd.startStream(c, h, b)
 	case !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:

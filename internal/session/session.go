@@ -58,6 +58,7 @@ type Limits struct {
 	MaxMetadata      int           // bytes of a metadata block
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of requests waiting or running
+	MaxOrdered       int           // one-way calls with the same order that wait or run
 	MaxBindings      int           // method and codec pairs that the peer may bind
 	StreamWindow     int           // bytes the peer may send ahead on a stream
 	WriteBuffer      int           // bytes waiting to be written before callers wait
@@ -211,6 +212,9 @@ func (s *Session) fail(st *wire.Status) {
 		close(s.closed)
 		s.abort(st)
 		s.in.breakAll()
+		for _, q := range s.in.sequences.End() {
+			s.cfg.Exec.runSequence(s, q, nil)
+		}
 		s.in.turns.End()
 	})
 	if first {

@@ -26,10 +26,11 @@ type worker struct {
 	req   Request   // what it runs
 }
 
-// work is a job or, rarely, a function.
+// work is a job, a series or, rarely, a function.
 type work struct {
-	job *job
-	f   func()
+	job    *job
+	series *series
+	f      func()
 }
 
 const (
@@ -82,9 +83,12 @@ func (e *Executor) run(job work) {
 
 func (e *Executor) serve(w *worker, next work) {
 	for ok := true; ok; {
-		if next.job != nil {
+		switch {
+		case next.job != nil:
 			next.job.serve(&w.req)
-		} else {
+		case next.series != nil:
+			next.series.serve(&w.req)
+		default:
 			next.f()
 		}
 		if !e.rest(w) {

@@ -17,6 +17,10 @@ const (
 	MaxMetaPairs = 64
 	// MaxMetaBlock is the longest block that its length field can express.
 	MaxMetaBlock = 1<<16 - 1
+	// OrderKey is the key of the pair that gives a one-way call its order.
+	OrderKey = "weft-order"
+	// MaxOrder is the longest value of OrderKey, in bytes.
+	MaxOrder = 255
 )
 
 // AppendPair appends one pair to the inside of a metadata block. The key has at
@@ -76,4 +80,20 @@ func NextPair(b string) (key, value, rest string) {
 	k := int(b[0])
 	v := int(b[1+k]) | int(b[2+k])<<8
 	return b[1 : 1+k], b[3+k : 3+k+v], b[3+k+v:]
+}
+
+// Order returns the value of OrderKey in the payload of the first frame of a message that
+// begins with a metadata block. The pair counts only as the first one of the block, whole in
+// this frame, with a value of at most MaxOrder bytes. The result shares memory with payload.
+func Order(payload []byte) (order []byte, ok bool) {
+	const head = 2 + 1 + len(OrderKey) + 2 // lengths of the block, the key and the value
+	if len(payload) < head || int(payload[2]) != len(OrderKey) || string(payload[3:head-2]) != OrderKey {
+		return nil, false
+	}
+	block := int(binary.LittleEndian.Uint16(payload))
+	n := int(binary.LittleEndian.Uint16(payload[head-2:]))
+	if n > MaxOrder || head-2+n > block || len(payload) < head+n {
+		return nil, false
+	}
+	return payload[head : head+n], true
 }

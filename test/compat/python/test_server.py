@@ -176,6 +176,17 @@ class CallTest(ServerTest):
             self.assertIsNone(conn.start("Log.Write", b"line", codec="raw", oneway=True).result().value)
         self.assertEqual(conn.call("Log.Read", b"", codec="raw").value[0], before + 3)
 
+    def test_ordered(self):
+        conn = self.connect()
+        calls = []
+        for n in range(400):
+            body = bytes([n % 256]) + b"x" * (40_000 if n % 50 == 3 else 0)
+            calls.append(conn.start("Log.Note", body, codec="raw", oneway=True, order=b"account-7", metadata=[("trace", b"1")]))
+        for call in calls:
+            self.assertIsNone(call.result().value)
+        self.assertEqual(conn.call("Log.Notes", b"", codec="raw").value, bytes(n % 256 for n in range(400)))
+        self.fails(Code.INVALID_ARGUMENT, Outcome.NOT_SENT, lambda: conn.start("Log.Note", b"x", codec="raw", order=b"k"))
+
     def test_too_long(self):
         conn = self.connect()
         self.fails(Code.RESOURCE_EXHAUSTED, Outcome.NOT_SENT, lambda: conn.call("Echo.Say", b"x" * 4_194_305, codec="raw"))

@@ -266,8 +266,16 @@ class Connection:
         metadata: Sequence[Pair] = (),
         timeout: Optional[float] = 10.0,
         oneway: bool = False,
+        order: Optional[bytes] = None,
     ) -> "PendingCall":
-        """Sends a unary call and returns at once; see PendingCall.result."""
+        """Sends a unary call and returns at once; see PendingCall.result.
+
+        One-way calls with the same order run one after the other, as they were sent.
+        """
+        if order is not None:
+            if not oneway or len(order) > 255:
+                raise Error(Code.INVALID_ARGUMENT, "an order is for one-way calls and has at most 255 bytes", Outcome.NOT_SENT)
+            metadata = [("weft-order", order), *metadata]
         call = PendingCall(self, method, codec, timeout, oneway)
         call._open(wire.ONEWAY if oneway else 0, metadata, self._body(call, value))
         return call

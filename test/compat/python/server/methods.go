@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft"
@@ -34,6 +35,8 @@ func register(s *weft.Server) error {
 		weft.HandleClientStream(s, "Sink.Sum", sum),
 		weft.HandleRaw(s, "Log.Write", log.write),
 		weft.HandleRaw(s, "Log.Read", log.read),
+		weft.HandleRaw(s, "Log.Note", log.note),
+		weft.HandleRaw(s, "Log.Notes", log.noted),
 		s.Register(Arith{}),
 		s.Register(Orders{}),
 	)
@@ -136,7 +139,11 @@ func sum(_ context.Context, in *weft.Receiver[Order]) (*Order, error) {
 }
 
 // journal counts what one-way calls have brought.
-type journal struct{ lines atomic.Int32 }
+type journal struct {
+	lines atomic.Int32
+	mu    sync.Mutex
+	notes []byte
+}
 
 func (j *journal) write(_ context.Context, _, _ []byte) ([]byte, error) {
 	j.lines.Add(1)
@@ -145,4 +152,18 @@ func (j *journal) write(_ context.Context, _, _ []byte) ([]byte, error) {
 
 func (j *journal) read(_ context.Context, _, buf []byte) ([]byte, error) {
 	return append(buf, byte(j.lines.Load())), nil
+}
+
+// note keeps the first byte of a request, in the order in which requests come.
+func (j *journal) note(_ context.Context, req, _ []byte) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.notes = append(j.notes, req[:min(1, len(req))]...)
+	return nil, nil
+}
+
+func (j *journal) noted(_ context.Context, _, buf []byte) ([]byte, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return append(buf, j.notes...), nil
 }

@@ -1,0 +1,162 @@
+package session
+
+import (
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/serial"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// A one-way call may have an order: those of the same order run one after the other, as
+// their requests began. Each order has a queue, and while its first call can run, a worker.
+type (
+	sequences = serial.Keys[turn]
+	sequence  = serial.Queue[turn]
+	queued    = serial.Place[turn]
+)
+
+// turn is a whole request with an order.
+type turn struct {
+	item item
+	buf  *buffer // holds the body
+}
+
+// ordered reports whether a request may have an order.
+func ordered(h wire.Header) bool {
+	const both = wire.FlagOneway | wire.FlagMeta
+	return h.Flags&(both|wire.FlagStream) == both
+}
+
+// reserve takes a place for the call whose first frame has this payload. It returns nil and no
+// status for a call that has no order.
+func (in *incoming) reserve(payload []byte, most int) (*queued, *wire.Status) {
+	order, ok := wire.Order(payload)
+	if !ok {
+		return nil, nil
+	}
+	p := in.sequences.Reserve(order, most)
+	if p == nil {
+		return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyCalls,
+			Message: "as many one-way calls of this order wait as may (the answerer's Limits.MaxOrdered); try again later"}
+	}
+	return p, nil
+}
+
+// enqueue hands a whole request to the worker of its order. owned says that body may be kept.
+func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
+	if err := in.put(it.ctx); err != nil {
+		return err
+	}
+	s := it.ctx.Session
+	in.bytes.Add(int64(len(body)))
+	it.to = len(body)
+	buf := &buffer{b: body}
+	if !owned {
+		buf = takeBuffer().extend(body)
+	}
+	start, ok := in.sequences.Fill(p, turn{item: it, buf: buf})
+	if !ok {
+		// The session has ended.
+		in.bytes.Add(-int64(len(body)))
+		s.left()
+	}
+	s.cfg.Exec.runSequence(s, start, nil)
+	return nil
+}
+
+// leave gives the place of a call up that will not run. A nil place is ignored.
+func (in *incoming) leave(s *Session, p *queued) {
+	s.cfg.Exec.runSequence(s, in.sequences.Leave(p), nil)
+}
+
+// runSequence has a worker run the calls of an order behind after. A nil sequence is ignored.
+func (e *Executor) runSequence(s *Session, q *sequence, after *queued) {
+	if q != nil {
+		e.run(work{series: &series{s: s, q: q, after: after}})
+	}
+}
+
+// series is the work of one worker on a sequence.
+type series struct {
+	s     *Session
+	q     *sequence
+	after *queued // the call behind which it begins; nil for none
+
+	run        atomic.Uint64 // the call that runs, for the monitor; see reading.run
+	last       uint64
+	watched    atomic.Bool
+	done, size int // calls that were answered since replies were flushed last, and their bytes
+}
+
+// flushEvery is how many calls of a sequence share a flush of their replies.
+const flushEvery = 16
+
+// serve runs calls until none can run. r is the worker's own.
+func (x *series) serve(r *Request) {
+	s, calls := x.s, &x.s.in.sequences
+	p := calls.Next(x.q, x.after)
+	defer func() {
+		if p != nil {
+			// The handler has ended its goroutine: another worker goes on.
+			x.run.Store(0)
+			x.size += int(r.restored)
+			x.flush()
+			s.cfg.Exec.runSequence(s, x.q, p)
+		}
+		*r = Request{}
+	}()
+	for ; p != nil; p = calls.Next(x.q, p) {
+		if s.w.crowded.Load() {
+			s.waitRoom() // before there is a reply to be held
+		}
+		if x.serveOne(r, p.Value()) >= longCall || x.done >= flushEvery {
+			x.flush()
+		}
+	}
+	x.flush()
+}
+
+// serveOne runs one call and returns how long it took.
+func (x *series) serveOne(r *Request, t *turn) (took int64) {
+	from := now()
+	x.last += 2
+	run := x.last | 1
+	x.run.Store(run)
+	if x.done > 0 && !x.watched.Load() {
+		x.s.cfg.Exec.watch.see(x)
+	}
+	it := &t.item
+	*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: t.buf.b, scratch: r.scratch,
+		oneway: true, compressed: it.flags&wire.FlagCompressed != 0}
+	x.done++
+	x.size += it.to
+	r.runQueued()
+	x.run.CompareAndSwap(run, 0)
+	x.size += int(r.restored)
+	r.restored = 0
+	took = r.Ended - from
+	it.ctx.Method.pace.observe(took, 1)
+	t.buf.release()
+	return took
+}
+
+// flush writes the replies of the calls that were answered, and counts them.
+func (x *series) flush() {
+	if x.done > 0 {
+		x.s.served(x.done, x.size)
+		x.done, x.size = 0, 0
+	}
+}
+
+// The monitor has the replies written that wait behind a call which takes long.
+func (x *series) running() *atomic.Uint64 { return &x.run }
+
+func (x *series) known() *atomic.Bool { return &x.watched }
+
+func (x *series) steal() {
+	x.run.CompareAndSwap(handing, 0)
+	x.s.cfg.Exec.Go(func() {
+		x.s.w.mu.Lock()
+		x.s.flushAndUnlock(false)
+	})
+}
