@@ -49,8 +49,8 @@ type Codec interface {
 }
 
 // A Sizer is a codec that tells the size of an encoding beforehand, and whose
-// encoding never blocks and runs no code of the application. Small values are then encoded straight into the buffer of the connection,
-// without a copy.
+// encoding never blocks and runs no code of the application. Small values are then
+// encoded straight into the buffer of the connection, without a copy.
 type Sizer interface {
 	// Size returns the exact length of the encoding of v; ok is false when the
 	// codec cannot tell for this value, which is then encoded with Append.
@@ -60,6 +60,17 @@ type Sizer interface {
 	// same goroutine just before, and v has not changed since. It appends n
 	// bytes or returns an error, so that n can be announced before the bytes.
 	AppendSized(dst []byte, v any, n int) ([]byte, error)
+}
+
+// A Reuser is a codec that can decode over an older value without new memory.
+type Reuser interface {
+	// DecodeReuse is Decode, which uses the memory of what v refers to again: lists,
+	// maps, and the variables behind pointers. Strings and byte slices in v may be parts of
+	// body: v can be used as long as body does not change. What did not come is zero, but
+	// a list or a map may be empty in place of nil. After an error v may be decoded into
+	// again. If the program has stored a pointer to a variable of its own in v, that
+	// variable is overwritten.
+	DecodeReuse(body []byte, v any) error
 }
 
 // TypeChecker is implemented by a codec that can tell by a type alone that its

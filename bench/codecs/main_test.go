@@ -49,7 +49,8 @@ func TestRecordsAndTables(t *testing.T) {
 		}
 	}
 	want := []string{"call gob net-rpc", "call json net-rpc"}
-	for _, codec := range []string{"gob", "json", "msgpack", "cbor", "google", "vtproto", "gencode"} {
+	want = append(want, "reuse compiled", "reuse numbered")
+	for _, codec := range []string{"gob", "json", "msgpack", "cbor", "google", "vtproto", "gencode", "compiled", "numbered"} {
 		want = append(want, "encode "+codec, "decode "+codec, "call "+codec+" weft")
 	}
 	if len(got) != len(want) {

@@ -10,12 +10,13 @@ import (
 const (
 	encode = "encode"
 	decode = "decode"
+	reuse  = "reuse" // decode over the last message
 	call   = "call"
 )
 
 // operation is what one row of a table measures.
 type operation struct {
-	kind  string // encode, decode or call
+	kind  string // encode, decode, reuse or call
 	codec string
 	peer  string       // of a call
 	size  int          // of the encoded message in bytes; 0 where it is not known

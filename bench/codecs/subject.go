@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	generated "github.com/weftrpc/weft/bench/idl/gencode"
+	"github.com/weftrpc/weft/bench/idl/numbered"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
 	"github.com/weftrpc/weft/bench/idl/vt"
@@ -50,6 +51,18 @@ func subjects() []measurable {
 			answer: func(m *pb.BenchmarkMessage) { service.Answer(msg.Say, m) },
 			check:  func(m *pb.BenchmarkMessage) error { return msg.Check(msg.Say, m) },
 		},
+		subject[pb.BenchmarkMessage]{
+			name: "compiled", codec: protobuf.NewCompiled(), message: msg.NewGoogle(),
+			answer: func(m *pb.BenchmarkMessage) { service.Answer(msg.Say, m) },
+			check:  func(m *pb.BenchmarkMessage) error { return msg.Check(msg.Say, m) },
+		},
+		subject[numbered.BenchmarkMessage]{
+			name: "numbered", codec: protobuf.New(), message: msg.NewNumbered(),
+			answer: func(m *numbered.BenchmarkMessage) { m.Field1, m.Field2 = service.Text(msg.Say), msg.Answered },
+			check: func(m *numbered.BenchmarkMessage) error {
+				return msg.CheckFields(msg.Say, m.Field1, m.Field2)
+			},
+		},
 		subject[vt.BenchmarkMessage]{
 			name: string(msg.VT), codec: protobuf.New(), message: msg.NewVT(),
 			answer: func(m *vt.BenchmarkMessage) { service.Answer(msg.Say, m) },
@@ -83,7 +96,8 @@ func (s subject[M]) operations(ctx context.Context) (all []operation, stop func(
 		return nil, nil, fmt.Errorf("calls with %s: %w", s.name, err)
 	}
 	out := make([]byte, 0, len(body))
-	return []operation{
+	all = append(all, s.reuse(body)...)
+	return append(all, []operation{
 		{kind: encode, codec: s.name, size: len(body), once: func() error {
 			_, err := s.codec.Append(out, s.message) // into memory that is there, as weft does
 			return err
@@ -92,7 +106,17 @@ func (s subject[M]) operations(ctx context.Context) (all []operation, stop func(
 			return s.codec.Decode(body, new(M)) // fresh for each call, as a server's is
 		}},
 		{kind: call, codec: s.name, size: len(body), peer: "weft", once: once},
-	}, stop, nil
+	}...), stop, nil
+}
+
+// reuse decodes over the last message, where the codec can.
+func (s subject[M]) reuse(body []byte) []operation {
+	c, ok := s.codec.(codec.Reuser)
+	if !ok || s.name == string(msg.Google) || s.name == string(msg.VT) { // these have no such code
+		return nil
+	}
+	m := new(M)
+	return []operation{{kind: reuse, codec: s.name, size: len(body), once: func() error { return c.DecodeReuse(body, m) }}}
 }
 
 // roundTrip is the encoded message, which decodes into what is encoded alike.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 
 	"github.com/weftrpc/weft/bench/idl/gencode"
+	"github.com/weftrpc/weft/bench/idl/numbered"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
 )
 
@@ -13,6 +14,13 @@ import (
 // schema.
 func NewPlain() *wire.BenchmarkMessage {
 	m := new(wire.BenchmarkMessage)
+	fillFields(reflect.ValueOf(m).Elem())
+	return m
+}
+
+// NewNumbered makes the published message as a struct of plain fields with numbers.
+func NewNumbered() *numbered.BenchmarkMessage {
+	m := new(numbered.BenchmarkMessage)
 	fillFields(reflect.ValueOf(m).Elem())
 	return m
 }

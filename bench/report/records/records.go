@@ -26,7 +26,7 @@ type File struct {
 type Codec struct {
 	Workload    string  `json:"workload"`  // always CodecWorkload
 	Codec       string  `json:"codec"`     // such as "gob"
-	Operation   string  `json:"operation"` // "encode", "decode" or "call"
+	Operation   string  `json:"operation"` // "encode", "decode", "reuse" or "call"
 	Peer        string  `json:"peer"`      // of a call: the framework that made it
 	NsPerOp     float64 `json:"ns_per_op"`
 	BytesPerOp  float64 `json:"bytes_per_op"`

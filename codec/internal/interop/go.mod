@@ -5,8 +5,15 @@ go 1.26
 replace github.com/weftrpc/weft => ../../..
 
 require (
+	github.com/bufbuild/protocompile v0.14.1
 	github.com/vmihailenco/msgpack/v5 v5.4.1
 	github.com/weftrpc/weft v0.0.0
+	google.golang.org/protobuf v1.36.12
 )
 
-require github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
+require (
+	github.com/vmihailenco/tagparser/v2 v2.0.0 // indirect
+	golang.org/x/sync v0.8.0 // indirect
+)
+
+tool google.golang.org/protobuf/cmd/protoc-gen-go

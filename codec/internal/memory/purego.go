@@ -7,6 +7,12 @@ import (
 	"slices"
 )
 
+// Unexported says that a Ref may refer to a field that is not exported.
+const Unexported = false
+
+// Cells is memory for numbers and strings that pointers point to; here each has its own.
+type Cells struct{}
+
 // Ref refers to a variable.
 type Ref struct{ v reflect.Value }
 
@@ -142,8 +148,23 @@ func (r Ref) Allocate(t reflect.Type) Ref {
 	return Ref{r.v.Elem()}
 }
 
+// SetNil makes a pointer nil.
+func (r Ref) SetNil() { r.v.SetZero() }
+
+// Number makes the pointer r point to a new number or bool.
+func (*Cells) Number(r Ref, t reflect.Type, _ uintptr, _ int) Ref { return r.Allocate(t) }
+
+// Text makes the pointer r point to a new string.
+func (*Cells) Text(r Ref, t reflect.Type, _ int) Ref { return r.Allocate(t) }
+
 // Len returns the length of a slice.
 func (r Ref) Len() int { return r.v.Len() }
+
+// Cap returns the capacity of a slice.
+func (r Ref) Cap() int { return r.v.Cap() }
+
+// SetLen sets the length of a slice, to at most its capacity.
+func (r Ref) SetLen(n int) { r.v.SetLen(n) }
 
 // Elem returns a reference to element i of a slice that has it. Each element has
 // size bytes.

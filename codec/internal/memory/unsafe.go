@@ -7,6 +7,28 @@ import (
 	"unsafe"
 )
 
+// Unexported says that a Ref may refer to a field that is not exported.
+const Unexported = true
+
+// Cells is memory for numbers and strings that pointers point to.
+type Cells struct {
+	words []uint64
+	used  uintptr
+	texts []string
+}
+
+// Text makes the pointer r point to a new string. Several of them share memory: want is
+// how many a message has.
+func (c *Cells) Text(r Ref, _ reflect.Type, want int) Ref {
+	if len(c.texts) == 0 {
+		c.texts = make([]string, max(want, 1))
+	}
+	p := unsafe.Pointer(&c.texts[0])
+	c.texts = c.texts[1:]
+	*(*unsafe.Pointer)(r.p) = p
+	return Ref{p}
+}
+
 // Ref refers to a variable.
 type Ref struct{ p unsafe.Pointer }
 
@@ -117,14 +139,36 @@ func (r Ref) Allocate(t reflect.Type) Ref {
 	return Ref{p}
 }
 
+// Number makes the pointer r point to a new number or bool of size bytes. Several of them
+// share memory: want is how many bytes the numbers of a message take.
+func (c *Cells) Number(r Ref, _ reflect.Type, size uintptr, want int) Ref {
+	at := (c.used + size - 1) &^ (size - 1)
+	if at+size > uintptr(len(c.words))*8 {
+		c.words, at = make([]uint64, (max(want, 8)+7)/8), 0
+	}
+	c.used = at + size
+	p := unsafe.Add(unsafe.Pointer(unsafe.SliceData(c.words)), at)
+	*(*unsafe.Pointer)(r.p) = p
+	return Ref{p}
+}
+
 // slice is how a slice lies in memory.
 type slice struct {
 	data     unsafe.Pointer
 	len, cap int
 }
 
+// SetNil makes a pointer nil.
+func (r Ref) SetNil() { *(*unsafe.Pointer)(r.p) = nil }
+
 // Len returns the length of a slice.
 func (r Ref) Len() int { return (*slice)(r.p).len }
+
+// Cap returns the capacity of a slice.
+func (r Ref) Cap() int { return (*slice)(r.p).cap }
+
+// SetLen sets the length of a slice, to at most its capacity.
+func (r Ref) SetLen(n int) { (*slice)(r.p).len = n }
 
 // Elem returns a reference to element i of a slice that has it. Each element has
 // size bytes.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"reflect"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -18,7 +19,9 @@ import (
 // to an end, and return where they ended, or failed.
 type decoder struct {
 	body  []byte
+	reuse bool // texts are those of body
 	texts texts.Pieces
+	cells memory.Cells
 	err   error
 }
 
@@ -66,78 +69,152 @@ func (d *decoder) span(i, end int) (from, to int) {
 	return from, from + int(n)
 }
 
-// message reads the fields from i to end into the struct r.
-func (d *decoder) message(n *node, r memory.Ref, i, end, depth int) int {
+// message reads the fields from i to end into the struct r. With old, r may hold what
+// an earlier message left; otherwise it is zero, or holds the fields of this message that
+// have come so far.
+func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) int {
 	if depth == 0 {
 		return d.fail("at byte %d: messages nest deeper than %d", i, MaxDepth)
 	}
-	for i < end {
-		tag, at := d.varint(i, end)
+	var came fieldSet
+	if old {
+		old = d.begin(n, r)
+	}
+	body, fields := d.body[:end], n.fields
+	// Encoders write the fields in the order of their numbers: expected is the next one.
+	expected := 0
+	for i < len(body) {
+		if expected < len(fields) && len(body)-i >= 8 {
+			f := &fields[expected]
+			x := binary.LittleEndian.Uint64(body[i:])
+			if f.quick && uint32(x)&f.mask == f.word {
+				if next := d.quick(f, r.Field(f.at), x>>(8*f.width&63), i+int(f.width), len(body)); next > 0 {
+					if old {
+						came.add(expected)
+					}
+					i = next
+					expected++
+					continue
+				}
+			}
+		}
+		tag, at := d.varint(i, len(body))
 		if at < 0 {
 			return failed
 		}
-		f := n.field(tag >> 3)
-		switch {
-		case f == nil:
-			i = d.skip(tag, i, at, end)
-			if i < 0 {
+		k := n.find(tag >> 3)
+		if k < 0 || n.stock != nil && tag != fields[k].first && !fields[k].takes(protowire.Type(tag&7)) {
+			if i = d.unknown(n, r, tag, i, at, len(body)); i < 0 {
 				return failed
 			}
 			continue
-		case tag == f.first && f.op <= opText:
-			i = d.common(f, r.Field(f.at), at, end)
-		default:
-			i = d.field(f, r.Field(f.at), protowire.Type(tag&7), at, end, depth)
 		}
+		f := &fields[k]
+		i = d.field(f, r.Field(f.at), protowire.Type(tag&7), at, len(body), depth, old && came.add(k))
+		expected = k + 1
 		if i < 0 {
 			d.err = fmt.Errorf("%s: %w", f.name, d.err)
 			return failed
 		}
 	}
+	if old {
+		n.resetOthers(r, &came)
+	}
 	return i
 }
 
-// common reads the value of a number or a string, of the wire type of its field.
-func (d *decoder) common(f *field, r memory.Ref, i, end int) int {
-	switch f.op {
+// quick reads the value at i of a quick field, which r refers to, if it is of the usual
+// form; x is that place of body. It returns where the value ends, or 0.
+func (d *decoder) quick(f *field, r memory.Ref, x uint64, i, end int) int {
+	if f.op == opPointer {
+		if r.IsNil() {
+			d.allocate(f.node.elem, r, end-i)
+		}
+		r = r.Pointee()
+	}
+	switch f.leaf {
+	case opBool:
+		if x&0x80 == 0 {
+			r.SetBool(byte(x) != 0)
+			return i + 1
+		}
 	case opText:
-		from, to := d.span(i, end)
-		if to >= 0 {
-			r.SetText(d.texts.String(d.body[from:to], len(d.body)-from))
+		from, to := i+1, i+1+int(byte(x))
+		if x&0x80 != 0 {
+			if x&0x8000 != 0 {
+				return 0
+			}
+			from, to = i+2, i+2+int(x&0x7f|x>>1&0x3f80)
 		}
+		if to > end || f.strict && !utf8.Valid(d.body[from:to]) {
+			return 0
+		}
+		r.SetText(d.text(from, to))
 		return to
-	case opInt:
-		v, next := d.varint(i, end)
-		switch {
-		case next < 0:
-			return failed
-		case f.bits == 64:
-			r.Set64(v)
-			return next
-		case f.bits == 32 && int64(v) == int64(int32(v)):
-			r.Set32(uint32(v))
-			return next
+	case opInt, opUint:
+		v, n := short(uint32(x))
+		if n == 0 {
+			return 0
 		}
+		if f.bits == 32 {
+			r.Set32(v)
+		} else {
+			r.Set64(uint64(v))
+		}
+		return i + n
 	}
-	v, next := d.number(f.node, i, end)
-	if next >= 0 {
-		next = d.set(f.node, r, v, i, next)
-	}
-	return next
+	return 0
 }
 
-// field returns the field with a number, or nil.
-func (n *node) field(number uint64) *field {
+// short reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
+func short(x uint32) (v uint32, n int) {
+	v = x & 0x7f
+	if x&0x80 == 0 {
+		return v, 1
+	}
+	v |= x >> 1 & 0x3f80
+	if x&0x8000 == 0 {
+		return v, 2
+	}
+	v |= x >> 2 & 0x1fc000
+	if x&0x800000 == 0 {
+		return v, 3
+	}
+	if x&0x80000000 != 0 {
+		return 0, 0
+	}
+	return v | x>>3&0xfe00000, 4
+}
+
+// find returns the index of the field with a number, or -1.
+func (n *node) find(number uint64) int {
 	if number < uint64(len(n.dense)) {
-		if k := n.dense[number]; k > 0 {
-			return &n.fields[k-1]
-		}
-		return nil
+		return int(n.dense[number]) - 1
 	}
 	if k, ok := n.index[number]; ok {
-		return &n.fields[k]
+		return k
 	}
-	return nil
+	return -1
+}
+
+// text returns the bytes of body from one index to another as a string.
+func (d *decoder) text(from, to int) string {
+	if d.reuse {
+		return memory.String(d.body[from:to])
+	}
+	return d.texts.String(d.body[from:to], len(d.body)-from)
+}
+
+// unknown goes over a field that no struct has, and returns where it ends. Generated
+// messages keep it.
+func (d *decoder) unknown(n *node, r memory.Ref, tag uint64, i, at, end int) int {
+	next := d.skip(tag, i, at, end)
+	if next >= 0 && n.stock != nil {
+		kept := r.Field(n.stock.unknown)
+		b := protowire.AppendVarint(kept.Bytes(), tag)
+		kept.SetBytes(append(b, d.body[at:next]...))
+	}
+	return next
 }
 
 // skip returns where the field that no struct has ends.
@@ -153,34 +230,60 @@ func (d *decoder) skip(tag uint64, i, at, end int) int {
 	return at + n
 }
 
-// field reads the value at i of a field, which r refers to.
-func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, depth int) int {
+// field reads the value at i of a field, which r refers to. With old, r may hold what an
+// earlier message left.
+func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, depth int, old bool) int {
 	n := f.node
 	switch n.op {
 	case opPointer:
 		if r.IsNil() {
-			r.Allocate(n.elem.typ)
+			old = false
+			d.allocate(n.elem, r, end-i)
 		}
-		return d.single(n.elem, r.Pointee(), wire, i, end, depth)
+		return d.single(n.elem, r.Pointee(), wire, i, end, depth, old)
 	case opList:
+		if old {
+			r.SetLen(0)
+		}
 		if wire == protowire.BytesType && n.elem.packs() {
 			return d.packed(n, r, i, end)
 		}
-		s := r.Value(n.typ)
-		k := s.Len()
-		if k == s.Cap() {
-			s.Grow(d.following(f.tag, wire, i, end))
+		k := r.Len()
+		if k == r.Cap() {
+			r.Value(n.typ).Grow(d.following(f.tag, wire, i, end))
 		}
-		s.SetLen(k + 1)
+		r.SetLen(k + 1)
 		at, elem := r.Elem(k, n.elem.size), n.elem
+		old = d.reuse
 		if elem.op == opPointer {
-			at, elem = at.Allocate(elem.elem.typ), elem.elem
+			elem = elem.elem
+			if old = old && !at.IsNil(); old {
+				at = at.Pointee()
+			} else {
+				at = at.Allocate(elem.typ)
+			}
 		}
-		return d.single(elem, at, wire, i, end, depth)
+		return d.single(elem, at, wire, i, end, depth, old)
 	case opTable:
+		if old {
+			r.Value(n.typ).Clear()
+		}
 		return d.entry(n, r, wire, i, end, depth)
 	}
-	return d.single(n, r, wire, i, end, depth)
+	return d.single(n, r, wire, i, end, depth, old)
+}
+
+// allocate makes the pointer r point to a new variable of the type of n.
+func (d *decoder) allocate(n *node, r memory.Ref, left int) {
+	const most = 256
+	switch {
+	case n.packs():
+		d.cells.Number(r, n.typ, n.size, min(most, 4*left))
+	case n.op == opText:
+		d.cells.Text(r, n.typ, min(most/16, left/8))
+	default:
+		r.Allocate(n.typ)
+	}
 }
 
 // following returns how many values with a tag stand behind one another, from i on.
@@ -198,7 +301,7 @@ func (d *decoder) following(tag string, wire protowire.Type, i, end int) int {
 }
 
 // single reads one value.
-func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, depth int) int {
+func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, depth int, old bool) int {
 	if wire != n.wire() {
 		return d.fail("at byte %d: a value of wire type %d does not fit a %s", i, wire, n.typ)
 	}
@@ -215,14 +318,23 @@ func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, dep
 	}
 	switch n.op {
 	case opText:
-		r.SetText(d.texts.String(d.body[from:to], len(d.body)-from))
+		if n.strict && !utf8.Valid(d.body[from:to]) {
+			return d.fail("at byte %d: a string is not UTF-8", from)
+		}
+		r.SetText(d.text(from, to))
 	case opBytes:
-		r.SetBytes(nil)
-		if to > from {
+		switch {
+		case from == to && n.explicit:
+			r.SetBytes([]byte{})
+		case from == to:
+			r.SetBytes(nil)
+		case d.reuse:
+			r.SetBytes(d.body[from:to:to])
+		default:
 			r.SetBytes(d.texts.Bytes(d.body[from:to], len(d.body)-from))
 		}
 	case opMessage:
-		return d.message(n, r, from, to, depth-1)
+		return d.message(n, r, from, to, depth-1, old)
 	default:
 		return d.seconds(n, r, from, to)
 	}
@@ -256,11 +368,14 @@ func (d *decoder) set(n *node, r memory.Ref, v uint64, i, next int) int {
 		}
 		return next
 	case opZigzag:
+		if n.wraps && n.bits == 32 {
+			v = uint64(uint32(v))
+		}
 		v = uint64(protowire.DecodeZigZag(v))
 	}
 	unused := 64 - n.bits
 	switch s := int64(v); {
-	case n.op == opFixed:
+	case n.op == opFixed || n.wraps:
 	case n.unsigned && v<<unused>>unused != v:
 		return d.fail("at byte %d: %d does not fit a %s", i, v, n.typ)
 	case !n.unsigned && s<<unused>>unused != s:
@@ -298,12 +413,15 @@ func (d *decoder) packed(n *node, r memory.Ref, i, end int) int {
 			}
 		}
 	}
-	s := r.Value(n.typ)
-	k := s.Len()
-	s.Grow(count)
-	s.SetLen(k + count)
+	k := r.Len()
+	if k+count > r.Cap() {
+		r.Value(n.typ).Grow(count)
+	}
+	if count > 0 {
+		r.SetLen(k + count)
+	}
 	for ; i < to; k++ {
-		if k == s.Len() {
+		if k == r.Len() {
 			return d.short(i)
 		}
 		v, next := d.number(n.elem, i, to)
@@ -322,6 +440,12 @@ func (d *decoder) entry(n *node, r memory.Ref, wire protowire.Type, i, end, dept
 	if wire != protowire.BytesType {
 		return d.fail("at byte %d: a value of wire type %d does not fit a %s", i, wire, n.typ)
 	}
+	stock := n.wraps // as in generated code
+	if stock {
+		if depth--; depth == 0 {
+			return d.fail("at byte %d: messages nest deeper than %d", i, MaxDepth)
+		}
+	}
 	i, to := d.span(i, end)
 	if to < 0 {
 		return failed
@@ -336,11 +460,12 @@ func (d *decoder) entry(n *node, r memory.Ref, wire protowire.Type, i, end, dept
 		if next < 0 {
 			return failed
 		}
-		switch tag >> 3 {
-		case 1:
-			i = d.single(n.key, memory.Of(key), protowire.Type(tag&7), next, to, depth)
-		case 2:
-			i = d.single(elem, at, protowire.Type(tag&7), next, to, depth)
+		wire := protowire.Type(tag & 7)
+		switch {
+		case tag>>3 == 1 && (!stock || wire == n.key.wire()):
+			i = d.single(n.key, memory.Of(key), wire, next, to, depth, false)
+		case tag>>3 == 2 && (!stock || wire == elem.wire()):
+			i = d.single(elem, at, wire, next, to, depth, false)
 		default:
 			i = d.skip(tag, i, next, to)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -31,31 +32,46 @@ func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
 	for k := range n.fields {
 		f := &n.fields[k]
 		at := r.Field(f.at)
+		if f.quick {
+			present := f.op == opPointer
+			if present {
+				if at.IsNil() {
+					continue
+				}
+				at = at.Pointee()
+			}
+			switch f.leaf {
+			case opBool:
+				if set := at.Bool(); set {
+					b = f.appendNumber(b, 1)
+				} else if present {
+					b = f.appendNumber(b, 0)
+				}
+				continue
+			case opInt:
+				v := uint64(0)
+				if f.bits == 32 {
+					v = uint64(int64(at.Int32()))
+				} else {
+					v = uint64(at.Int64())
+				}
+				if v != 0 || present {
+					b = f.appendNumber(b, v)
+				}
+				continue
+			case opText:
+				if s := at.Text(); s != "" || present {
+					if f.strict && !utf8.ValidString(s) {
+						e.fail("%s: the string is not UTF-8", f.name)
+						return b
+					}
+					b = append(f.appendNumber(b, uint64(len(s))), s...)
+				}
+				continue
+			}
+			at = r.Field(f.at)
+		}
 		switch f.op {
-		case opBool:
-			if at.Bool() {
-				b = append(f.appendTag(b), 1)
-			}
-			continue
-		case opInt:
-			var v int64
-			switch f.bits {
-			case 32:
-				v = int64(at.Int32())
-			case 64:
-				v = at.Int64()
-			default:
-				v = int64(f.node.number(at))
-			}
-			if v != 0 {
-				b = appendVarint(f.appendTag(b), uint64(v))
-			}
-			continue
-		case opText:
-			if s := at.Text(); s != "" {
-				b = append(appendVarint(f.appendTag(b), uint64(len(s))), s...)
-			}
-			continue
 		case opPointer:
 			if !at.IsNil() {
 				b = e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
@@ -67,25 +83,45 @@ func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
 				b = e.table(f, b, at, depth)
 			}
 		default:
-			b = e.single(f.tag, f.node, b, at, depth, false)
+			b = e.single(f.tag, f.node, b, at, depth, f.node.explicit && !at.IsNil())
 		}
 		if e.err != nil {
 			e.err = fmt.Errorf("%s: %w", f.name, e.err)
 			return b
 		}
 	}
+	if n.stock != nil {
+		b = append(b, r.Field(n.stock.unknown).Bytes()...)
+	}
 	return b
 }
 
-// appendTag appends the tag, which seldom has more than two bytes.
-func (f *field) appendTag(b []byte) []byte {
-	switch len(f.tag) {
-	case 1:
-		return append(b, byte(f.first))
-	case 2:
-		return append(b, byte(f.first)|0x80, byte(f.first>>7))
+// appendNumber appends the tag of a quick field, and a varint.
+func (f *field) appendNumber(b []byte, v uint64) []byte {
+	i := len(b)
+	if cap(b)-i >= 8 && v < 1<<28 {
+		x, n := shortVarint(uint32(v))
+		binary.LittleEndian.PutUint64(b[i:i+8], uint64(f.word)|uint64(x)<<(8*f.width&63))
+		return b[:i+int(f.width)+n]
 	}
-	return append(b, f.tag...)
+	return appendVarint(append(b, f.tag...), v)
+}
+
+// shortVarint returns the varint of v, which is less than 1<<28, as it lies in memory, and
+// its length.
+func shortVarint(v uint32) (x uint32, n int) {
+	if v < 1<<7 {
+		return v, 1
+	}
+	x = v&0x7f | v<<1&0x7f00 | 0x80
+	if v < 1<<14 {
+		return x, 2
+	}
+	x |= v<<2&0x7f0000 | 0x8000
+	if v < 1<<21 {
+		return x, 3
+	}
+	return x | v<<3&0x7f000000 | 0x800000, 4
 }
 
 func appendVarint(b []byte, v uint64) []byte {
@@ -101,6 +137,9 @@ func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int,
 	switch n.op {
 	case opText:
 		if s := r.Text(); s != "" || present {
+			if n.strict && !utf8.ValidString(s) {
+				e.fail("a string is not UTF-8")
+			}
 			b = protowire.AppendString(append(b, tag...), s)
 		}
 		return b
@@ -213,6 +252,12 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 	if length == 0 {
 		return b
 	}
+	if n.packs() && f.node.unpacked {
+		for k := range length {
+			b = n.appendNumber(append(b, f.tag...), n.number(r.Elem(k, n.size)))
+		}
+		return b
+	}
 	if n.packs() {
 		b = append(append(b, f.tag...), 0)
 		body := len(b)
@@ -224,6 +269,10 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 	for k := 0; k < length && e.err == nil; k++ {
 		at, elem := r.Elem(k, n.size), n
 		if n.op == opPointer {
+			if at.IsNil() && n.elem.stock != nil {
+				b = append(append(b, f.tag...), 0)
+				continue
+			}
 			if at.IsNil() {
 				e.fail("element %d is nil, which Protocol Buffers cannot tell from an empty message", k)
 				return b
@@ -251,6 +300,10 @@ func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 		b = e.single(n.key.entryTag(1), n.key, b, memory.Of(key), depth, true)
 		at, elem := memory.Of(value), n.elem
 		if elem.op == opPointer {
+			if at.IsNil() && elem.elem.stock != nil {
+				b = setLength(append(append(b, elem.entryTag(2)...), 0), body)
+				continue
+			}
 			if at.IsNil() {
 				e.fail("the value of the key %v is nil, which Protocol Buffers cannot tell from an empty message", key.Elem())
 				return b

@@ -1,5 +1,6 @@
 // Package numbered encodes plain Go structs whose fields have numbers as Protocol
-// Buffers, for codec/protobuf, which describes what travels how.
+// Buffers, and messages that protoc-gen-go has generated, for codec/protobuf, which
+// describes what travels how.
 package numbered
 
 import (
@@ -66,8 +67,13 @@ func Append(dst []byte, v any) ([]byte, error) {
 	if value.IsNil() {
 		return dst, fmt.Errorf("a nil %T", v)
 	}
+	return p.node.append(dst, memory.Of(value))
+}
+
+// append appends the encoding of the message r.
+func (n *node) append(dst []byte, r memory.Ref) ([]byte, error) {
 	var e encoder
-	b := e.message(p.node, dst, memory.Of(value), MaxDepth)
+	b := e.message(n, dst, r, MaxDepth)
 	if e.err != nil {
 		return dst, e.err
 	}
@@ -84,6 +90,18 @@ func Decode(body []byte, v any) error {
 	value := reflect.ValueOf(v)
 	value.Elem().SetZero()
 	d := decoder{body: body, texts: texts.Pieces{Rest: p.node.frame}}
-	d.message(p.node, memory.Of(value), 0, len(body), MaxDepth)
+	d.message(p.node, memory.Of(value), 0, len(body), MaxDepth, false)
+	return d.err
+}
+
+// Reuse is Decode into memory that v has. Strings and bytes are those of body, which must
+// not change while v is used.
+func Reuse(body []byte, v any) error {
+	p := planOf(reflect.TypeOf(v))
+	if p.err != nil {
+		return p.err
+	}
+	d := decoder{body: body, reuse: true}
+	d.message(p.node, memory.Of(reflect.ValueOf(v)), 0, len(body), MaxDepth, true)
 	return d.err
 }

@@ -2,7 +2,9 @@ package numbered
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -43,22 +45,50 @@ type node struct {
 	size     uintptr
 	elem     *node
 	key      *node
+	strict   bool           // a text must be UTF-8
+	wraps    bool           // a number that does not fit loses its upper bits, as in generated code
+	explicit bool           // bytes that are empty are not absent
+	unpacked bool           // of a list of numbers: each has a tag
 	fields   []field        // of a message, by number
 	index    map[uint64]int // by number
 	dense    []uint16       // the same for small numbers, one more than the index; 0: none
 	frame    int            // at least so many bytes that are not of texts
+	stock    *stock         // of a message that protoc-gen-go has generated
 }
 
-// field is one field of a message.
+// field is one field of a message. What is used for each value stands first.
 type field struct {
-	number uint64
-	tag    string // as it is encoded
+	word   uint32 // tag as it lies in memory, if quick
+	mask   uint32 // the bytes of word that tag has
+	at     memory.Offset
 	first  uint64 // the number that tag is
 	op     op     // of node
-	bits   int    // of node
-	at     memory.Offset
+	leaf   op     // of what a quick field holds or points to
+	bits   uint8  // of that
+	width  uint8  // the length of tag
+	quick  bool   // a number or a text, or a pointer to one, with a tag of at most four bytes
+	strict bool   // a text must be UTF-8
 	node   *node
+	tag    string // as it is encoded
 	name   string
+	number uint64
+}
+
+// set completes the field, which has a number, a place and a node.
+func (f *field) set() {
+	wire := f.node.wire()
+	f.tag = string(protowire.AppendTag(nil, protowire.Number(f.number), wire))
+	f.first = protowire.EncodeTag(protowire.Number(f.number), wire)
+	f.op, f.width = f.node.op, uint8(len(f.tag))
+	leaf := f.node
+	if f.op == opPointer {
+		leaf = leaf.elem
+	}
+	f.leaf, f.bits, f.strict = leaf.op, uint8(leaf.bits), leaf.strict
+	if word := [4]byte{}; copy(word[:], f.tag) == len(f.tag) {
+		f.word, f.mask = binary.LittleEndian.Uint32(word[:]), math.MaxUint32>>(32-8*len(f.tag))
+		f.quick = leaf.op <= opText && (f.bits == 0 || f.bits >= 32)
+	}
 }
 
 // wire returns how a value is put on the wire; not that of a list of numbers, which is packed.
@@ -73,6 +103,10 @@ func (n *node) wire() protowire.Type {
 		return protowire.Fixed64Type
 	case opPointer:
 		return n.elem.wire()
+	case opList:
+		if n.unpacked {
+			return n.elem.wire()
+		}
 	}
 	return protowire.BytesType
 }
@@ -129,26 +163,29 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 	if len(n.fields) == 0 && !left {
 		return nil, fmt.Errorf("a %s would be lost, since it has no exported field", t)
 	}
+	return n, n.order()
+}
+
+// order completes a message whose fields have a number, a place and a node.
+func (n *node) order() error {
 	slices.SortFunc(n.fields, func(a, b field) int { return cmp.Compare(a.number, b.number) })
 	for i := range n.fields {
 		f := &n.fields[i]
 		if i > 0 && n.fields[i-1].number == f.number {
-			return nil, fmt.Errorf("%s: the fields %s and %s have one number, %d", t, n.fields[i-1].name, f.name, f.number)
+			return fmt.Errorf("%s: the fields %s and %s have one number, %d", n.typ, n.fields[i-1].name, f.name, f.number)
 		}
-		wire := f.node.wire()
-		f.tag = string(protowire.AppendTag(nil, protowire.Number(f.number), wire))
-		f.first, f.op, f.bits = protowire.EncodeTag(protowire.Number(f.number), wire), f.node.op, f.node.bits
+		f.set()
 		n.index[f.number] = i
 		n.frame += len(f.tag) + 1
 	}
-	const most = 256
+	const most = 512
 	for i, f := range n.fields {
 		if f.number < most {
 			n.dense = append(n.dense, make([]uint16, int(f.number)+1-len(n.dense))...)
 			n.dense[f.number] = uint16(i + 1)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 // field makes the node of a field of the type t.

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package interop
+
+const purego = false

@@ -1,0 +1,166 @@
+package numbered
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// tidy makes empty lists and maps nil, and NaNs 0, so that values can be compared.
+func tidy(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			tidy(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				tidy(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+		} else if v.Kind() == reflect.Slice {
+			for i := range v.Len() {
+				tidy(v.Index(i))
+			}
+		}
+	case reflect.Float32, reflect.Float64:
+		if v.Float() != v.Float() {
+			v.SetFloat(0)
+		}
+	}
+}
+
+// compare decodes body into a fresh value and over used, and compares them.
+func compare(t *testing.T, body []byte, used any) {
+	t.Helper()
+	fresh := reflect.New(reflect.TypeOf(used).Elem())
+	err, errUsed := Decode(body, fresh.Interface()), Reuse(body, used)
+	if fmt.Sprint(err) != fmt.Sprint(errUsed) {
+		t.Fatalf("%x: %v, over an older value: %v", body, err, errUsed)
+	}
+	if err != nil {
+		return
+	}
+	tidy(fresh)
+	tidy(reflect.ValueOf(used))
+	if !reflect.DeepEqual(fresh.Interface(), used) {
+		t.Fatalf("%x\n is %+v\nand %+v over an older value", body, fresh.Elem(), reflect.ValueOf(used).Elem())
+	}
+}
+
+// TestReuse decodes whole and changed bodies over older values, those of failed
+// decodings too.
+func TestReuse(t *testing.T) {
+	r, used, untidied := rand.New(rand.NewPCG(5, 6)), new(order), new(order)
+	for range 300 {
+		body, err := Append(nil, random(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			b := append([]byte(nil), body...)
+			for range r.IntN(3) {
+				b[r.IntN(len(b))] = byte(r.Uint32())
+			}
+			b = b[:len(b)-r.IntN(2)*r.IntN(len(b))]
+			compare(t, b[:len(b):len(b)], used)
+			_ = Reuse(b, untidied)
+		}
+		// One whose lists were not made nil by the comparison.
+		if err := Reuse(body, untidied); err != nil {
+			t.Fatal(err)
+		}
+		want := new(order)
+		if err := Decode(body, want); err != nil {
+			t.Fatal(err)
+		}
+		a, b := reflect.ValueOf(untidied).Elem(), reflect.ValueOf(want).Elem()
+		for i := range a.NumField() {
+			if x, y := a.Field(i), b.Field(i); x.Kind() == reflect.Slice && x.Len() == y.Len() && x.Len() == 0 {
+				continue
+			} else if x.Kind() == reflect.Map && x.Len() == 0 && y.Len() == 0 || x.Kind() == reflect.Func {
+				continue
+			} else if !reflect.DeepEqual(x.Interface(), y.Interface()) {
+				t.Fatalf("%s: %v, want %v", a.Type().Field(i).Name, x, y)
+			}
+		}
+	}
+}
+
+// TestReuseMerges has a message that comes in two parts: together they are one, with
+// nothing of what was there before.
+func TestReuseMerges(t *testing.T) {
+	part := func(i *item) []byte {
+		body, err := Append(nil, i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return protowire.AppendBytes(protowire.AppendTag(nil, 16, protowire.BytesType), body)
+	}
+	used := &order{Item: item{Name: "old", N: 7, Sub: &item{Name: "old", N: 9}}}
+	body := append(part(&item{Name: "new"}), part(&item{N: 3, Sub: &item{N: 5}})...)
+	compare(t, body, used)
+	if want := (item{Name: "new", N: 3, Sub: &item{N: 5}}); !reflect.DeepEqual(used.Item, want) {
+		t.Errorf("%+v", used.Item)
+	}
+}
+
+// TestReuseKeepsMemory also says what a decoding allocates: nothing.
+func TestReuseKeepsMemory(t *testing.T) {
+	body, err := Append(nil, &order{Text: "text", Bytes: []byte("bytes"), Maybe: &item{Name: "x"}, Opt: new(int32), OptText: new(string),
+		Ints: []int32{1, 2}, Texts: []string{"a", "b"}, Items: []item{{Name: "y", Sub: &item{N: 1}}}, Ptrs: []*item{{N: 2}}, Blobs: [][]byte{{1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := new(order)
+	if err := Reuse(body, used); err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = Reuse(body, used) }); n > 0 && !purego {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestReuseLongBodies(t *testing.T) {
+	long := &order{Text: strings.Repeat("t", 100_000)}
+	for i := range 3000 {
+		long.Items = append(long.Items, item{Name: fmt.Sprint("item ", i), Sub: &item{Name: strings.Repeat("s", i%100)}})
+		long.Texts = append(long.Texts, strings.Repeat("u", i%2000))
+	}
+	body, err := Append(nil, long)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := new(order)
+	for range 2 {
+		compare(t, body, used)
+		compare(t, nil, used)
+	}
+}
+
+// TestReuseOfManyFields has more fields than are remembered.
+func TestReuseOfManyFields(t *testing.T) {
+	var fields []reflect.StructField
+	for i := range maxFields + 44 {
+		fields = append(fields, reflect.StructField{Name: fmt.Sprintf("F%d", i+1), Type: reflect.TypeFor[int64](), Tag: reflect.StructTag(fmt.Sprintf(`weft:"%d"`, i+1))})
+	}
+	v := reflect.New(reflect.StructOf(fields))
+	for i := range fields {
+		v.Elem().Field(i).SetInt(int64(i))
+	}
+	body, err := Append(nil, v.Interface())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, body, v.Interface())
+	compare(t, body[:10], v.Interface())
+	compare(t, body[len(body)-3:], v.Interface())
+}

@@ -1,0 +1,5 @@
+//go:build !purego
+
+package numbered
+
+const purego = false
