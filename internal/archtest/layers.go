@@ -29,6 +29,7 @@ func table() []row {
 		{"internal/stats", leaf, nil},
 		{"internal/turns", leaf, nil},
 		{"internal/serial", leaf, nil},
+		{"internal/overload", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/polltest", leaf, nil},

@@ -1,0 +1,47 @@
+package overload
+
+// Class says how much a call matters.
+type Class uint8
+
+// The classes.
+const (
+	Default   Class = iota
+	Critical        // refused last
+	Sheddable       // refused first
+)
+
+// spare is the least number of places above a limit that critical calls have.
+const spare = 8
+
+// share is how much of a limit a class may use.
+func (c Class) share(limit int64) int64 {
+	switch c {
+	case Critical:
+		return limit + max(limit/3, spare)
+	case Sheddable:
+		return limit - limit/3
+	}
+	return limit
+}
+
+// patience is how much of the time that a call has may pass before its answer.
+func (c Class) patience(budget int64) int64 {
+	switch c {
+	case Critical:
+		return budget * 2 / 3
+	case Sheddable:
+		return budget / 3
+	}
+	return budget / 2
+}
+
+// Verdict is what becomes of a call.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Admitted Verdict = iota
+	Waits            // calls wait too long for a processor
+	TooLate          // the call would not be answered in time
+	Full             // as many calls of the method are in flight as it can use
+)

@@ -1,0 +1,151 @@
+package overload
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	window    = 100_000_000    // the least length of a window, ns
+	longest   = 1_000_000_000  // after which a window ends though little has happened in it
+	enough    = 5              // starts that a window of the server needs
+	floor     = 8              // below which no limit goes, for each processor beyond the first four 2 more
+	free      = 4096           // up to which the limit grows without being used
+	calm      = 30_000_000_000 // without a long wait, after which the limit is lifted
+	NoBudget  = 10_000_000_000 // the time, ns, that a call without a deadline is taken to have
+	mostCalls = 1 << 20        // what no limit exceeds
+	burst     = 16             // times the target: what does not pass for a burst even in a single window
+)
+
+// Controller is the state of one server. Its methods, and those of its Methods, may be called
+// from any goroutine. now is the time since any fixed moment in ns, and never 0.
+type Controller struct {
+	most  int64 // calls in flight at most
+	least int64 // below which the limit does not go
+
+	inflight atomic.Int64
+	_        [56]byte
+	limit    atomic.Int64
+	peak     atomic.Int64 // the most in flight of the window
+	next     atomic.Int64 // when the window can end
+	cut      atomic.Int64 // when the limit was last lowered: calls that were read before do not count
+	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
+	waits    waits
+
+	mu      sync.Mutex
+	from    int64   // when the window began
+	long    int64   // when calls last waited too long in a window, or the controller began
+	high    int     // windows in a row in which they did
+	prompt  float64 // of the last window
+	refused atomic.Uint64
+	journal journal
+}
+
+// New returns the controller of a server that never has more than most calls in
+// flight, or any number if most is 0, on so many processors.
+func New(most, processors int) *Controller {
+	c := &Controller{most: mostCalls, least: int64(max(floor, 2*processors))}
+	if most > 0 {
+		c.most = min(int64(most), mostCalls)
+	}
+	c.least = min(c.least, c.most)
+	c.limit.Store(c.most)
+	return c
+}
+
+// enter counts a call, unless the limit is reached.
+func (c *Controller) enter(class Class) bool {
+	limit := class.share(c.limit.Load())
+	if c.inflight.Load() >= limit {
+		c.refused.Add(1)
+		return false
+	}
+	n := c.inflight.Add(1)
+	for p := c.peak.Load(); n > p && !c.peak.CompareAndSwap(p, n); p = c.peak.Load() {
+	}
+	return true
+}
+
+// leave counts a call that has ended.
+func (c *Controller) leave() {
+	if n := c.inflight.Add(-1); n <= c.least && !c.drained.Load() {
+		c.drained.Store(true)
+	}
+}
+
+// started notes that the handler of a call starts which was read at came.
+func (c *Controller) started(came, now, budget int64) {
+	if came >= c.cut.Load() {
+		c.waits.note(now-came, budget)
+	}
+}
+
+// turn closes the window if it is over.
+func (c *Controller) turn(now int64) {
+	if now < c.next.Load() || !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	if now < c.next.Load() {
+		return
+	}
+	if c.from == 0 {
+		c.from, c.long = now, now
+	}
+	c.next.Store(now + window)
+	passed := now - c.from
+	if passed < window || c.waits.count() < enough && passed < longest {
+		return
+	}
+	n, prompt := c.waits.take()
+	peak := c.peak.Swap(c.inflight.Load())
+	refused := c.refused.Swap(0)
+	if c.drained.Swap(false) {
+		prompt = min(prompt, 1) // the queue does not stay
+	}
+	c.from = now
+	c.adjustLocked(now, passed, n, prompt, peak, refused)
+}
+
+// adjustLocked sets the limit by what a window has shown.
+func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64) {
+	old := c.limit.Load()
+	limit := old
+	c.prompt = prompt
+	if prompt <= 1 {
+		c.high = 0
+	}
+	switch {
+	case n >= enough && prompt > 1 && old == c.most && prompt < burst && c.high == 0:
+		c.high++ // one window may be a burst
+		return
+	case n >= enough && prompt > 1:
+		c.long = now
+		used := min(old, peak)
+		limit = max(int64(float64(used)*max(0.125, math.Sqrt(1/prompt))), c.least)
+		c.cut.Store(now)
+	case old >= c.most:
+	case now-c.long >= calm && old >= free:
+		limit = c.most
+	case refused > 0 || peak*10 >= old*9:
+		limit = min(old+old/20+1, c.most)
+		if prompt < 0.25 && n >= enough {
+			limit = min(old+old/5+1, c.most)
+		}
+	case old < free:
+		// A server on which nothing happens recovers as if windows had passed.
+		limit = int64(float64(old)*math.Pow(1.02, float64(min(passed, 100*longest)/window))) + 1
+		limit = min(limit, free, c.most)
+	}
+	if limit == old {
+		return
+	}
+	c.limit.Store(limit)
+	switch {
+	case limit < old:
+		c.journal.add(Decision{At: now, What: LimitLowered, From: min(old, peak), To: limit, Ratio: prompt})
+	case limit == c.most:
+		c.journal.add(Decision{At: now, What: LimitLifted, From: old, To: limit})
+	}
+}

@@ -1,0 +1,224 @@
+package overload
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	few    = 16 // calls of a method in flight that it may always have
+	sample = 20 // completions that a window of a method needs, unless it is long
+	smooth = 0.3
+)
+
+// Method is the state of one method of a server.
+type Method struct {
+	c     *Controller
+	name  string
+	fixed int64 // a limit that was configured, in place of guard and probe; 0: none
+
+	inflight atomic.Int64
+	over     counted // calls that have ended in the window
+	_        [48]byte
+	limit    atomic.Int64 // of the probe; 0: none
+	rate     atomic.Int64 // completions in a second, times 1000; 0: not known, or there is no queue
+	busy     atomic.Bool  // more than few were in flight throughout the window
+	began    atomic.Int64 // when the window did
+	next     atomic.Int64 // when it can end
+	budget   atomic.Int64 // about what the calls have
+	fast     atomic.Int64 // the least time that the method has taken, ns; 0: not known
+	refused  atomic.Uint64
+	late     atomic.Uint64 // refused by the guard
+
+	mu    sync.Mutex
+	past  past
+	probe probe
+}
+
+// past is what the windows up to now have shown of a method.
+type past struct {
+	ended bool    // calls did in the last one
+	x     float64 // completions in a second, smoothed; 0: not known
+	r     int64   // the mean time in the handler
+	told  bool    // the journal has that the guard refuses
+}
+
+// counted is a number of calls, in its upper 24 bits, and the µs they took.
+type counted struct{ atomic.Uint64 }
+
+func (d *counted) add(took int64) {
+	const most = 10_000_000
+	d.Add(1<<40 | uint64(min(max(took, 0)/1000, most)))
+}
+
+func splitCounted(v uint64) (n, took int64) { return int64(v >> 40), int64(v&(1<<40-1)) * 1000 }
+
+// Method returns the state of one more method. fixed is a limit to the calls of it in
+// flight, 0 for none.
+func (c *Controller) Method(name string, fixed int) *Method {
+	return &Method{c: c, name: name, fixed: int64(fixed)}
+}
+
+// Admit decides over a call that was read at now and has budget ns. Of one that is
+// admitted the user calls Started, and then Ended; or Dropped, if its handler does not run.
+func (m *Method) Admit(now, budget int64, class Class) Verdict {
+	c := m.c
+	if now >= c.next.Load() {
+		c.turn(now)
+	}
+	if now >= m.next.Load() {
+		m.turn(now)
+	}
+	if v := m.allows(now, budget, class); v != Admitted {
+		return v
+	}
+	if !c.enter(class) {
+		return Waits
+	}
+	if n := m.inflight.Add(1); m.fixed > 0 && n > m.fixed {
+		m.Dropped() // another call was faster
+		m.refused.Add(1)
+		return Full
+	}
+	return Admitted
+}
+
+// allows applies the rules of the method.
+func (m *Method) allows(now, budget int64, class Class) Verdict {
+	n := m.inflight.Load()
+	if m.fixed > 0 {
+		if n >= m.fixed {
+			m.refused.Add(1)
+			return Full
+		}
+		return Admitted
+	}
+	if n < few {
+		return Admitted
+	}
+	if b := m.budget.Load(); budget > b+b/8 || budget < b-b/8 {
+		m.budget.Store(budget)
+	}
+	if l := m.limit.Load(); l > 0 && n >= class.share(l) {
+		m.refused.Add(1)
+		return Full
+	}
+	if m.tooLate(n, now, class.patience(budget)) {
+		m.late.Add(1)
+		return TooLate
+	}
+	return Admitted
+}
+
+// tooLate tells whether a call that joins n others would be answered later than patience from
+// now. Without a rate of earlier windows it takes that of this one, if its calls took longer
+// than they would without a queue. The rate may just be rising, so that of this window counts
+// where it is higher.
+func (m *Method) tooLate(n, now, patience int64) bool {
+	rate := m.rate.Load()
+	if rate > 0 && n*1_000_000 <= rate*(patience/1_000_000) {
+		return false
+	}
+	done, took := splitCounted(m.over.Load())
+	passed := now - m.began.Load()
+	if done < sample || passed <= 0 {
+		return rate > 0
+	}
+	if fast := m.fast.Load(); rate == 0 && (fast == 0 || took < done*max(2*fast, leastTarget)) {
+		return false
+	}
+	return float64(n)*float64(passed) > float64(done)*float64(patience)
+}
+
+// turn closes the window of the method if it is over.
+func (m *Method) turn(now int64) {
+	if !m.mu.TryLock() {
+		return
+	}
+	defer m.mu.Unlock()
+	if now < m.next.Load() {
+		return
+	}
+	m.next.Store(now + window)
+	if m.began.Load() == 0 {
+		m.began.Store(now)
+		return
+	}
+	passed := now - m.began.Load()
+	done, _ := splitCounted(m.over.Load())
+	least, need := m.probe.needs()
+	if passed < least {
+		m.next.Store(now + least - passed)
+		return
+	}
+	if passed < window || done < need && passed < longest || done == 0 && m.inflight.Load() > few {
+		return
+	}
+	m.closeLocked(now, passed)
+}
+
+// closeLocked closes a window that lasted so long.
+func (m *Method) closeLocked(now, passed int64) {
+	done, took := splitCounted(m.over.Swap(0))
+	m.began.Store(now)
+	inflight := m.inflight.Load()
+	busy := m.busy.Swap(inflight > few)
+	refused, late := m.refused.Swap(0), m.late.Swap(0)
+	rate := float64(done) * 1e9 / float64(passed)
+	if done > 0 {
+		m.past.r = took / done
+	}
+	// In a long window that begins before the first call has ended there is no rate.
+	known := busy && done > 0 && (m.past.ended || done >= sample && passed <= 2*window)
+	m.past.ended = done > 0
+	switch {
+	case !known:
+		m.past.x = 0
+	case m.past.x == 0:
+		m.past.x = rate
+	default:
+		m.past.x = max(rate, m.past.x+smooth*(rate-m.past.x))
+	}
+	m.rate.Store(int64(m.past.x * 1000))
+	if told := late > 0; told != m.past.told {
+		if m.past.told = told; told {
+			m.c.journal.add(Decision{At: now, What: CallsTooLate, Method: m.name, From: inflight, Ratio: m.past.x})
+		}
+	}
+	if m.fixed == 0 {
+		defer func() { m.fast.Store(m.probe.least()) }()
+		m.limit.Store(m.probe.step(reading{
+			now: now, passed: passed, done: done, r: m.past.r, rate: rate, inflight: inflight, busy: busy, refused: refused,
+			target: target(m.budget.Load()),
+		}, func(d Decision) {
+			d.At, d.Method = now, m.name
+			m.c.journal.add(d)
+		}))
+	}
+}
+
+// AdmitStream decides over a stream, which counts while it opens.
+func (m *Method) AdmitStream(now int64, class Class) Verdict { return m.Admit(now, NoBudget, class) }
+
+// Started notes that the handler of a call starts at now which was read at came.
+func (m *Method) Started(came, now, budget int64) { m.c.started(came, now, budget) }
+
+// Opened notes that the handler of a stream starts: it no longer counts.
+func (m *Method) Opened(came, now int64) {
+	m.c.started(came, now, NoBudget)
+	m.Dropped()
+}
+
+// Ended notes that a handler has ended that took so long.
+func (m *Method) Ended(took int64) {
+	m.over.add(took)
+	m.Dropped()
+}
+
+// Dropped notes that an admitted call has ended whose handler did not run.
+func (m *Method) Dropped() {
+	m.c.leave()
+	if n := m.inflight.Add(-1); n <= few && m.busy.Load() {
+		m.busy.Store(false)
+	}
+}

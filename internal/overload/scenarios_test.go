@@ -1,0 +1,214 @@
+package overload
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+const (
+	ms      = time.Millisecond
+	refusal = 2_000 // ns that a refusal costs
+)
+
+// scenario is a kind of server under a kind of load.
+type scenario struct {
+	name     string
+	kinds    []kind
+	capacity float64 // calls in a second
+	times    float64 // the load, as a multiple of the capacity
+	bursts   bool
+	step     time.Duration // the time of sleeping from the middle on; 0: as before
+	throttle bool
+	refusal  int64   // 0: refusal
+	least    float64 // of the possible goodput
+	most     float64 // share of calls that may be refused; below 0: any
+	length   time.Duration
+}
+
+func computing1(d time.Duration) []kind { return []kind{{share: 1, cpu: d}} }
+
+func scenarios() []scenario {
+	sleeps := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 20 * ms}}
+	pools := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 10 * ms, slots: 10}}
+	mix := []kind{{share: 0.9, cpu: 200 * time.Microsecond}, {share: 0.1, cpu: 20 * time.Microsecond, sleep: 200 * ms}}
+	mixRate := processors / (0.9*200e-6 + 0.1*20e-6)
+	var all []scenario
+	for _, x := range []float64{0.5, 0.8, 0.9, 1.5, 2, 4, 10} {
+		most := -1.0
+		if x < 0.85 {
+			most = 0
+		} else if x < 1 {
+			most = 0.02
+		}
+		all = append(all,
+			scenario{name: "compute 1 ms", kinds: computing1(ms), capacity: processors * 1000, times: x, least: 0.9, most: most},
+			scenario{name: "pool", kinds: pools, capacity: 1000, times: x, least: 0.9, most: most},
+		)
+	}
+	for _, x := range []float64{0.5, 0.8, 1.5, 3} {
+		most := -1.0
+		if x < 1 {
+			most = 0
+		}
+		all = append(all, scenario{name: "mix", kinds: mix, capacity: mixRate, times: x, least: 0.9, most: most})
+	}
+	return append(all,
+		scenario{name: "sleep 20 ms", kinds: sleeps, capacity: processors / 20e-6, times: 0.1, least: 0.99, most: 0},
+		scenario{name: "sleep 20 ms", kinds: sleeps, capacity: processors / 20e-6, times: 0.5, least: 0.99, most: 0, length: 6 * time.Second},
+		scenario{name: "step 20 to 60 ms", kinds: sleeps, capacity: 30_000, times: 1.0 / 3, step: 60 * ms, least: 0.98, most: 0.015, length: 10 * time.Second},
+		scenario{name: "bursts", kinds: computing1(ms), capacity: processors * 1000, times: 6, bursts: true, least: 0.75, most: -1},
+		// Both are four times as long, so that the model has less to do.
+		scenario{name: "compute 50 µs, throttled", kinds: computing1(4 * 50 * time.Microsecond), refusal: 4 * refusal,
+			capacity: processors * 5_000, times: 10, throttle: true, least: 0.9, most: -1, length: 12 * time.Second},
+	)
+}
+
+// after is how long the load is half the capacity at the end.
+func (s scenario) after() time.Duration {
+	switch {
+	case s.bursts || s.times < 1:
+		return 0
+	case s.throttle:
+		return 5 * time.Second
+	}
+	return 4 * time.Second
+}
+
+func (s scenario) load() load {
+	length := s.length
+	if length == 0 {
+		length = 12 * time.Second
+	}
+	l := load{kinds: s.kinds, deadline: time.Second, length: length, throttle: s.throttle, refusal: max(s.refusal, refusal),
+		rate: func(at time.Duration) float64 {
+			if at < length/8 || at >= length-s.after() {
+				return s.capacity * min(s.times, 0.5)
+			}
+			return s.capacity * s.times
+		}}
+	if s.bursts {
+		l.rate = func(at time.Duration) float64 {
+			if at%(300*ms) < 30*ms {
+				return s.capacity * s.times
+			}
+			return 0
+		}
+	}
+	if s.step > 0 {
+		l.change = func(at time.Duration, k *kind) {
+			if at >= length/2 {
+				k.sleep = s.step
+			}
+		}
+	}
+	return l
+}
+
+// The model's scenarios: what is answered in time is at least so much of what could be, and
+// nothing is refused where there is no overload.
+func TestScenarios(t *testing.T) {
+	for _, s := range scenarios() {
+		for _, critical := range []float64{0, 0.04} {
+			if critical == 0 && s.times < 4 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s at %.1f, %.0f %% critical", s.name, s.times, 100*critical), func(t *testing.T) {
+				t.Parallel()
+				l := s.load()
+				l.critical = critical
+				r := simulate(l, 1, true)
+				from, to := l.length/8+2500*ms, l.length-max(s.after(), time.Second)
+				got := r.between(from, to)
+				possible := min(float64(got.offered)/(to-from).Seconds(), s.capacity)
+				if s.after() > 0 {
+					end := r.between(l.length-1500*ms, l.length-500*ms)
+					if end.refusedShare > 0.01 || float64(end.good) < 0.98*float64(end.offered) {
+						t.Errorf("%v after the overload %d of %d calls were refused, and %d answered in time",
+							s.after()-1500*ms, end.refused, end.offered, end.good)
+					}
+				}
+				share := got.goodput / possible
+				t.Logf("goodput %.1f %%, p99 %v, refused %.2f %% %v, critical %.2f %%, limit %d, %v", 100*share, got.p99.Round(100*time.Microsecond),
+					100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare, r.c.limit.Load(), r.c.journal.last())
+				if share < s.least {
+					t.Errorf("goodput is %.1f %% of what is possible, want %.0f", 100*share, 100*s.least)
+				}
+				if s.most >= 0 && got.refusedShare > s.most {
+					t.Errorf("%.2f %% of the calls were refused, want %.0f at most", 100*got.refusedShare, 100*s.most)
+				}
+				if critical > 0 && got.criticalGoodShare < 0.99 && !s.throttle {
+					t.Errorf("%.2f %% of the critical calls were answered in time, want 99", 100*got.criticalGoodShare)
+				}
+			})
+		}
+	}
+}
+
+// Random mixes of methods, on servers that are overloaded and on some that are not.
+func TestRandomMixes(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, 2))
+			l := load{deadline: time.Duration(200+rng.IntN(1800)) * ms, length: 10 * time.Second, critical: 0.04, refusal: refusal}
+			cost := 0.0
+			n := 1 + rng.IntN(3)
+			for range n {
+				k := kind{share: 1 / float64(n), cpu: time.Duration(100+rng.IntN(1500)) * time.Microsecond}
+				if rng.IntN(2) == 0 {
+					k.sleep = time.Duration(5+rng.IntN(int(l.deadline/ms)/4)) * ms
+				}
+				cost += k.share * k.cpu.Seconds()
+				l.kinds = append(l.kinds, k)
+			}
+			capacity := processors / cost
+			times := 0.3 + rng.Float64()/2
+			if seed%2 == 0 {
+				times = 1.5 + rng.Float64()*6
+			}
+			const before, after = 2 * time.Second, 4 * time.Second
+			l.rate = func(at time.Duration) float64 {
+				if at < before || at >= l.length-after {
+					return capacity * min(times, 0.5)
+				}
+				return capacity * times
+			}
+			r := &run{load: l, rng: rng, idle: processors}
+			r.each = func() {
+				if limit := r.c.limit.Load(); limit < r.c.least || limit > r.c.most {
+					t.Errorf("the limit is %d, which is not from %d to %d", limit, r.c.least, r.c.most)
+				}
+			}
+			r.start(true)
+			got := r.between(before+2*time.Second, l.length-after)
+			possible := min(float64(got.offered)/(l.length-after-before-2*time.Second).Seconds(), capacity)
+			t.Logf("%v deadline %v, %.1f times: goodput %.1f %%, refused %.2f %% %v, critical %.2f %%", l.kinds, l.deadline, times,
+				100*got.goodput/possible, 100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare)
+			if got.goodput < 0.9*possible {
+				t.Errorf("goodput is %.1f %% of what is possible", 100*got.goodput/possible)
+			}
+			if times < 0.8 && got.refused > 0 {
+				t.Errorf("%d calls were refused below 0.8 of the capacity", got.refused)
+			}
+			if got.criticalGoodShare < 0.98 {
+				t.Errorf("%.2f %% of the critical calls were answered in time", 100*got.criticalGoodShare)
+			}
+			if end := r.between(l.length-2500*ms, l.length-2000*ms); end.refusedShare > 0.01 || float64(end.good) < 0.98*float64(end.offered) {
+				t.Errorf("1.5 s after the overload %d of %d calls were refused, and %d answered in time", end.refused, end.offered, end.good)
+			}
+			// Nothing of it is left when the server has been idle.
+			r.c.State(r.now + int64(time.Minute))
+			if s := r.c.State(r.now + int64(61*time.Second)); s.Limit != s.Most {
+				t.Errorf("after a minute without calls the limit is %d", s.Limit)
+			}
+			for _, m := range r.methods {
+				m.State(r.now + int64(time.Minute))
+				if s := m.State(r.now + int64(61*time.Second)); s.Limit != 0 || s.Mode != Open {
+					t.Errorf("after a minute without calls a method has limit %d, mode %v", s.Limit, s.Mode)
+				}
+			}
+		})
+	}
+}
