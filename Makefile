@@ -137,7 +137,7 @@ clean: ## remove what the targets above have written, and their tools
 
 .PHONY: need
 need:
-	@scripts/need.sh gcc git python3 ip
+	@scripts/need.sh gcc git python3 ip prometheus
 
 $(STATICCHECK):
 	@mkdir -p $(@D)
