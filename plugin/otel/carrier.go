@@ -1,0 +1,54 @@
+package otel
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/weftrpc/weft"
+)
+
+// received reads what came with a call.
+type received struct{ m weft.Metadata }
+
+var _ propagation.ValuesGetter = received{}
+
+// Get implements propagation.TextMapCarrier.
+func (r received) Get(key string) string { return r.m.Get(key) }
+
+// Values implements propagation.ValuesGetter.
+func (r received) Values(key string) []string { return r.m.Values(key) }
+
+// Set implements propagation.TextMapCarrier. Nothing is set on what was received.
+func (r received) Set(string, string) {}
+
+// Keys implements propagation.TextMapCarrier.
+func (r received) Keys() []string {
+	keys := make([]string, 0, r.m.Len())
+	for key := range r.m.All() {
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// sent collects what goes with a call.
+type sent struct{ pairs []string }
+
+// Get implements propagation.TextMapCarrier.
+func (s *sent) Get(string) string { return "" }
+
+// Set implements propagation.TextMapCarrier.
+func (s *sent) Set(key, value string) { s.pairs = append(s.pairs, key, value) }
+
+// Keys implements propagation.TextMapCarrier.
+func (s *sent) Keys() []string { return nil }
+
+// inject returns a context whose call carries the trace.
+func (t *Telemetry) inject(ctx context.Context) context.Context {
+	s := sent{pairs: make([]string, 0, 6)}
+	t.cfg.Propagator.Inject(ctx, &s)
+	if len(s.pairs) == 0 {
+		return ctx
+	}
+	return weft.WithMetadata(ctx, s.pairs...)
+}

@@ -1,0 +1,199 @@
+package otel
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/plugin/internal/figures"
+)
+
+// call is the interceptor of unary calls that this side makes.
+func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	began, system := time.Now(), systemOfPeer(info.Peer)
+	ctx, span := t.leave(ctx, info, system)
+	ended := false
+	defer func() {
+		if !ended { // an interceptor further inside has panicked
+			t.end(ctx, span, system, info.Method, began, weft.Internal, true)
+		}
+	}()
+	reply, err := next(t.callContext(ctx, info), info, req)
+	ended = true
+	t.end(ctx, span, system, info.Method, began, err, true)
+	return reply, err
+}
+
+// open is the interceptor of streams that this side opens.
+func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+	began, system := time.Now(), systemOfPeer(info.Peer)
+	ctx, span := t.leave(ctx, info, system)
+	stream, err := next(t.callContext(ctx, info), info)
+	end := func(err error) { t.end(ctx, span, system, info.Method, began, err, true) }
+	if err != nil {
+		end(err)
+		return nil, err
+	}
+	return watch(ctx, stream, end), nil
+}
+
+// leave begins the span of a call that is made.
+func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo, system string) (context.Context, trace.Span) {
+	ctx, span := t.tracer.Start(ctx, figures.MethodName(info.Method), t.start(system, info.Method, trace.SpanKindClient)...)
+	if span.IsRecording() {
+		span.SetAttributes(metadataOf(t.cfg.RequestMetadata, weft.OutgoingMetadata(ctx), semconv.RPCRequestMetadata)...)
+		span.SetAttributes(peerOf(info.Peer)...)
+	}
+	return ctx, span
+}
+
+// callContext is the context of what is inside of a call: on the connection to a server it
+// carries the trace, and around attempts it knows the attempts.
+func (t *Telemetry) callContext(ctx context.Context, info *weft.CallInfo) context.Context {
+	if info.Codec != "" {
+		return t.inject(ctx)
+	}
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return ctx // attempts are linked in spans alone
+	}
+	return context.WithValue(ctx, attemptsKey{}, &attempts{})
+}
+
+type attemptsKey struct{}
+
+// attempts are those of one call.
+type attempts struct {
+	mu   sync.Mutex
+	last trace.SpanContext
+}
+
+// follow notes an attempt and returns the one before.
+func (a *attempts) follow(s trace.SpanContext) trace.SpanContext {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	before := a.last
+	a.last = s
+	return before
+}
+
+// attempt is the interceptor of one attempt of a unary call.
+func (t *Telemetry) attempt(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	ctx, span := t.try(ctx, info)
+	ended := false
+	defer func() {
+		if !ended {
+			t.endSpan(span, weft.Internal, weft.Internal, true)
+		}
+	}()
+	reply, err := next(t.inject(ctx), info, req)
+	ended = true
+	t.endSpan(span, codeOf(err), err, true)
+	return reply, err
+}
+
+// openAttempt is the interceptor of one attempt to open a stream.
+func (t *Telemetry) openAttempt(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+	ctx, span := t.try(ctx, info)
+	stream, err := next(t.inject(ctx), info)
+	end := func(err error) { t.endSpan(span, codeOf(err), err, true) }
+	if err != nil {
+		end(err)
+		return nil, err
+	}
+	return watch(ctx, stream, end), nil
+}
+
+// try begins the span of an attempt.
+func (t *Telemetry) try(ctx context.Context, info *weft.CallInfo) (context.Context, trace.Span) {
+	ctx, span := t.tracer.Start(ctx, "attempt "+figures.MethodName(info.Method), t.start("weft", info.Method, trace.SpanKindClient)...)
+	if !span.IsRecording() {
+		return ctx, span
+	}
+	span.SetAttributes(attribute.Int("weft.attempt", info.Attempt))
+	if a, ok := ctx.Value(attemptsKey{}).(*attempts); ok {
+		if before := a.follow(span.SpanContext()); before.IsValid() {
+			span.AddLink(trace.Link{SpanContext: before})
+		}
+	}
+	return ctx, span
+}
+
+// Observe is for cluster.Config.Observe: it adds an event to the span of the call. Cluster sets
+// it.
+func (t *Telemetry) Observe(ctx context.Context, e cluster.Event) {
+	span := trace.SpanFromContext(ctx)
+	if !span.IsRecording() {
+		return
+	}
+	attributes := make([]attribute.KeyValue, 0, 4)
+	if e.Address != "" {
+		attributes = append(attributes, semconv.ServerAddress(e.Address))
+	}
+	if e.After != 0 {
+		attributes = append(attributes, attribute.Float64("weft.after", e.After.Seconds()))
+	}
+	if e.Err != nil {
+		attributes = append(attributes, resultOf(codeOf(e.Err), true)...)
+	}
+	span.AddEvent("weft."+string(e.Kind), trace.WithAttributes(attributes...))
+}
+
+// watch ends a span with a stream: when Recv or Send has reported the end, when the stream is
+// closed, or when its context ends.
+func watch(ctx context.Context, stream weft.RawStream, end func(error)) weft.RawStream {
+	w := &watched{RawStream: stream, end: end}
+	w.forget = context.AfterFunc(ctx, func() { w.ended(ctx.Err()) })
+	return w
+}
+
+type watched struct {
+	weft.RawStream
+	once   sync.Once
+	end    func(error)
+	forget func() bool
+}
+
+func (w *watched) ended(err error) {
+	w.once.Do(func() {
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		w.end(err)
+	})
+}
+
+// Recv implements weft.RawStream.
+func (w *watched) Recv(msg any) error {
+	err := w.RawStream.Recv(msg)
+	if err != nil {
+		w.forget()
+		w.ended(err)
+	}
+	return err
+}
+
+// Send implements weft.RawStream. io.EOF says that the call has ended, and Recv says how.
+func (w *watched) Send(msg any) error {
+	err := w.RawStream.Send(msg)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.forget()
+		w.ended(err)
+	}
+	return err
+}
+
+// Close implements weft.RawStream.
+func (w *watched) Close() error {
+	err := w.RawStream.Close()
+	w.forget()
+	w.ended(weft.Canceled)
+	return err
+}

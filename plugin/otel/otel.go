@@ -1,0 +1,149 @@
+// Package otel traces and measures calls with OpenTelemetry, by its conventions for RPC: a span
+// for each call on both sides, one for each attempt of a cluster.Client, the trace context and
+// baggage of the W3C in the metadata, and the histograms rpc.server.call.duration and
+// rpc.client.call.duration. It needs the API of OpenTelemetry alone; the program chooses an SDK.
+//
+//	t, err := otel.New(nil)                               // the global providers
+//	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{t.Plugin()}})
+//	c, err := weft.Dial(ctx, addr, &weft.ClientConfig{Plugins: []weft.Plugin{t.Plugin()}})
+//	cfg := cluster.Config{Registry: reg}
+//	t.Cluster(&cfg)                                       // calls, attempts and what happens between
+//
+// docs/guide/observability.md has the attributes.
+package otel
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	api "go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/propagation"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
+)
+
+// Config configures a Telemetry. The zero value, and a nil pointer to one, give the defaults.
+type Config struct {
+	// TracerProvider makes the spans. nil: the global one.
+	TracerProvider trace.TracerProvider
+	// MeterProvider makes the histograms. nil: the global one.
+	MeterProvider metric.MeterProvider
+	// Propagator carries the trace between processes. nil: the trace context and baggage of
+	// the W3C, whose keys are traceparent, tracestate and baggage.
+	Propagator propagation.TextMapPropagator
+	// Public says that the server's callers are not trusted: a call begins a trace of its own,
+	// with a link to its caller's span, and the caller's baggage is not taken.
+	Public bool
+	// ServerAddress is what the program dials, such as "orders.internal:8972" or
+	// "etcd:///Orders": the attributes server.address and server.port of a client. "": none.
+	ServerAddress string
+	// RequestMetadata are the keys of metadata that spans show as
+	// rpc.request.metadata.<key>. Do not name keys that carry secrets. nil: none.
+	RequestMetadata []string
+	// ErrorMessages shows the messages of errors in the spans. They may hold what is private.
+	ErrorMessages bool
+	// HistogramOptions are for both histograms, behind those of this package, so that they
+	// count.
+	HistogramOptions []metric.Float64HistogramOption
+}
+
+// Telemetry traces and measures calls. Its methods may be called from any goroutine.
+type Telemetry struct {
+	cfg            Config
+	tracer         trace.Tracer
+	server, client metric.Float64Histogram
+	address        []attribute.KeyValue // of Config.ServerAddress
+
+	starts  sync.Map // startKey → []trace.SpanStartOption
+	results sync.Map // resultKey → []metric.RecordOption
+}
+
+const scope = "github.com/weftrpc/weft/plugin/otel"
+
+// New makes a Telemetry. The error is that of the meter.
+func New(cfg *Config) (*Telemetry, error) {
+	t := &Telemetry{}
+	if cfg != nil {
+		t.cfg = *cfg
+	}
+	c := &t.cfg
+	if c.TracerProvider == nil {
+		c.TracerProvider = api.GetTracerProvider()
+	}
+	if c.MeterProvider == nil {
+		c.MeterProvider = api.GetMeterProvider()
+	}
+	if c.Propagator == nil {
+		c.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
+	}
+	for _, key := range c.RequestMetadata {
+		if strings.EqualFold(key, "authorization") {
+			return nil, fmt.Errorf("otel: the metadata key %q carries credentials, which spans do not show", key)
+		}
+	}
+	t.address = addressOf(c.ServerAddress)
+	t.tracer = c.TracerProvider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
+	meter := c.MeterProvider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
+	var err error
+	if t.server, err = meter.Float64Histogram("rpc.server.call.duration",
+		t.options("Measures the duration of an incoming Remote Procedure Call (RPC).")...); err != nil {
+		return nil, fmt.Errorf("otel: %w", err)
+	}
+	if t.client, err = meter.Float64Histogram("rpc.client.call.duration",
+		t.options("Measures the duration of an outgoing Remote Procedure Call (RPC).")...); err != nil {
+		return nil, fmt.Errorf("otel: %w", err)
+	}
+	return t, nil
+}
+
+func (t *Telemetry) options(description string) []metric.Float64HistogramOption {
+	return append([]metric.Float64HistogramOption{
+		metric.WithDescription(description), metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10),
+	}, t.cfg.HistogramOptions...)
+}
+
+// addressOf are the attributes of an address as the user wrote it.
+func addressOf(address string) []attribute.KeyValue {
+	if address == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if n, wrong := strconv.Atoi(port); err == nil && wrong == nil {
+		return []attribute.KeyValue{semconv.ServerAddress(host), semconv.ServerPort(n)}
+	}
+	return []attribute.KeyValue{semconv.ServerAddress(address)}
+}
+
+// Plugin is for the Plugins of a server, of a client of one server, and of a cluster.Client:
+// it makes the spans and the measurements of whole calls. In the last case use Cluster.
+func (t *Telemetry) Plugin() weft.Plugin {
+	return weft.Plugin{Name: "otel", Server: t.serve, ServerStream: t.serveStream, Client: t.call, ClientStream: t.open}
+}
+
+// Attempts is for Config.Client.Plugins of a cluster: it makes a span for each attempt, which
+// is linked to the one before. The servers' spans are below those of the attempts.
+func (t *Telemetry) Attempts() weft.Plugin {
+	return weft.Plugin{Name: "otel attempts", Client: t.attempt, ClientStream: t.openAttempt}
+}
+
+// Cluster puts everything into the configuration of a cluster.Client: the spans of calls and
+// of attempts, and what happens between them as events.
+func (t *Telemetry) Cluster(cfg *cluster.Config) {
+	cfg.Plugins = append([]weft.Plugin{t.Plugin()}, cfg.Plugins...)
+	var connections weft.ClientConfig
+	if cfg.Client != nil {
+		connections = *cfg.Client
+	}
+	connections.Plugins = append([]weft.Plugin{t.Attempts()}, connections.Plugins...)
+	cfg.Client = &connections
+	cfg.Observe = t.Observe
+}
