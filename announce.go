@@ -10,6 +10,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/weftrpc/weft/internal/fence"
+	"github.com/weftrpc/weft/internal/reachable"
 )
 
 // Registry is where a server makes its services known to clients. Package registry
@@ -42,6 +45,7 @@ const withdrawReserve = withdrawTimeout / 20
 type announcer struct {
 	registry Registry
 	log      *slog.Logger
+	fence    *fence.Fence
 	services func() []string // the names of those that the server has
 	// idempotent lists the idempotent methods of a service, without its name.
 	idempotent func(service string) []string
@@ -75,7 +79,7 @@ func newAnnouncer(s *Server) (*announcer, error) {
 		return nil, Errorf(InvalidArgument, "weft: Instance.Service is %q: leave it empty, every service is registered by its own name", c.Instance.Service)
 	}
 	a := &announcer{
-		registry: c.Registry, log: c.Logger, services: s.Services.names, idempotent: s.Services.idempotent, work: s.host.work, inFlight: s.inFlight,
+		registry: c.Registry, log: c.Logger, fence: &s.host.fence, services: s.Services.names, idempotent: s.Services.idempotent, work: s.host.work, inFlight: s.inFlight,
 		every: c.Instance.Clone(), own: make(map[string]Instance, len(c.Instances)),
 		shown: make(map[string]published), leaving: make(map[string]context.Context),
 	}
@@ -114,38 +118,47 @@ func (s *Server) announce(l net.Listener) error {
 	if a == nil {
 		return nil
 	}
-	a.mu.Lock()
-	if a.open || s.stopping() {
-		a.mu.Unlock()
+	if s.stopping() {
 		return nil
 	}
-	if err := a.beginLocked(l.Addr(), s.schemeOf(l)); err != nil {
-		a.address = ""
-		leaving := a.leaveAllLocked()
-		a.mu.Unlock()
-		await(context.Background(), leaving)
+	begun, leaving, err := a.begin(l.Addr(), s.schemeOf(l))
+	for _, l := range leaving {
+		<-l.Done()
+	}
+	if !begun {
 		return err
 	}
-	a.mu.Unlock()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.cfg.LoadReportInterval > 0 && !s.closed {
-		s.conns.Add(1)
+	if s.cfg.LoadReportInterval > 0 && s.conns.Enter() {
 		// It ends with the server.
 		go func() {
-			defer s.conns.Done()
+			defer s.conns.Leave()
 			a.report(s.life, s.cfg.LoadReportInterval)
 		}()
 	}
 	return nil
 }
 
+// begin publishes all services, with the address of a listener, unless that has been done. After
+// an error it returns the withdrawals that are under way.
+func (a *announcer) begin(addr net.Addr, scheme string) (begun bool, leaving []context.Context, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.open {
+		return false, nil, nil
+	}
+	if err := a.beginLocked(addr, scheme); err != nil {
+		a.address = ""
+		return false, a.leaveAllLocked(), err
+	}
+	return true, nil, nil
+}
+
 // beginLocked publishes all services, with the address of a listener.
 func (a *announcer) beginLocked(addr net.Addr, scheme string) error {
 	if a.every.Address == "" {
-		address, err := reachable(addr, scheme)
+		address, err := reachable.Address(addr, scheme)
 		if err != nil {
-			return err
+			return Errorf(FailedPrecondition, "weft: %w", err)
 		}
 		a.address = address
 	}
@@ -196,9 +209,11 @@ func (a *announcer) showLocked(service string) error {
 	var err error
 	switch {
 	case !ok:
-		p.registration, err = a.registry.Register(i)
+		err = fence.ErrPanicked
+		a.fence.Run("Register of the registry", nil, func() { p.registration, err = a.registry.Register(i) })
 	case !p.instance.Equal(&i):
-		err = p.registration.Update(i)
+		err = fence.ErrPanicked
+		a.fence.Run("Update of the registry", nil, func() { err = p.registration.Update(i) })
 	}
 	if err != nil {
 		return Errorf(InvalidArgument, "weft: register service %s: %w", service, err)
@@ -243,13 +258,17 @@ func (a *announcer) leaveLocked(service string) {
 		defer done()
 		asked, cancel := context.WithTimeout(ctx, withdrawTimeout-withdrawReserve)
 		defer cancel()
-		if err := p.registration.Close(asked); err != nil {
-			a.log.Warn("the service could not be withdrawn", "service", service, "error", err)
-		}
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		delete(a.leaving, service)
-		a.settleLocked(service) // it may have come back meanwhile
+		err := fence.ErrPanicked
+		defer func() { // also when the registry has ended this goroutine
+			if err != nil {
+				a.log.Warn("the service could not be withdrawn", "service", service, "error", err)
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			delete(a.leaving, service)
+			a.settleLocked(service) // it may have come back meanwhile
+		}()
+		a.fence.Run("Close of the registration", nil, func() { err = p.registration.Close(asked) })
 	}()
 }
 
@@ -263,7 +282,7 @@ func (a *announcer) leaveAllLocked() []context.Context {
 }
 
 // withdraw begins to take everything back, so that no client comes any more. It
-// returns what is under way, for await. A second call returns what is left of the
+// returns what is under way. A second call returns what is left of the
 // first.
 func (a *announcer) withdraw() []context.Context {
 	if a == nil {
@@ -276,13 +295,10 @@ func (a *announcer) withdraw() []context.Context {
 
 // await waits until the withdrawals have ended, at most until withdrawTimeout after
 // they began, or until ctx ends.
-func await(ctx context.Context, leaving []context.Context) {
-	for _, l := range leaving {
-		select {
-		case <-l.Done():
-		case <-ctx.Done():
-			return
-		}
+func await(ctx context.Context, leaving <-chan struct{}) {
+	select {
+	case <-leaving:
+	case <-ctx.Done():
 	}
 }
 

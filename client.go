@@ -5,8 +5,10 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
@@ -29,7 +31,7 @@ type Client struct {
 	life   context.Context
 	stop   context.CancelFunc
 	closed atomic.Bool
-	wg     sync.WaitGroup
+	work   flights.Flights // connections, and attempts to make one
 }
 
 // busyAt is how many open calls make a client use one more connection.
@@ -137,8 +139,22 @@ func (c *Client) configure() error {
 func (c *Client) opened(s *session.Session) {
 	p := newPeer(s, &c.caller)
 	s.Owner = p
+	if len(c.hooks.opened) == 0 {
+		return
+	}
+	told := false
+	defer func() {
+		if !told { // a hook has ended this goroutine
+			s.Close(closedStatus())
+		}
+	}()
+	c.tellOpened(p)
+	told = true
+}
+
+func (c *Client) tellOpened(p *Peer) {
 	for _, h := range c.hooks.opened {
-		h.ConnOpened(p)
+		c.host.fence.Run("ConnOpened", p.Addr(), func() { h.ConnOpened(p) })
 	}
 }
 
@@ -317,8 +333,12 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 // goSlow makes the call on a goroutine.
 func (c *Client) goSlow(ctx context.Context, call *Call, opts []CallOption) {
 	c.exec.Go(func() {
-		call.Error = c.Call(ctx, call.Method, call.Args, call.Reply, opts...)
-		call.done()
+		err := error(&Error{Code: Internal, Method: call.Method, Message: "an interceptor or other code of the client has panicked or ended its goroutine"})
+		defer func() {
+			call.Error = err
+			call.done()
+		}()
+		c.host.fence.Run("Go", nil, func() { err = c.Call(ctx, call.Method, call.Args, call.Reply, opts...) })
 	})
 }
 
@@ -406,7 +426,8 @@ func (c *Client) openOnce(ctx context.Context, x *outgoing) (RawStream, error) {
 // Peer is the server at the end of the connection in use; nil while there is none.
 func (c *Client) Peer() *Peer { return c.links[0].peer() }
 
-// Close ends the client at once. Open calls fail with Canceled.
+// Close ends the client at once. Open calls fail with Canceled. Hooks and other code of the
+// user's that does not return within half a second is left behind.
 func (c *Client) Close() error {
 	if c.closed.Swap(true) {
 		return nil
@@ -415,7 +436,13 @@ func (c *Client) Close() error {
 	for _, l := range c.links {
 		l.close()
 	}
-	c.wg.Wait()
+	late := time.NewTimer(closeWait)
+	defer late.Stop()
+	select {
+	case <-c.work.Close():
+	case <-late.C:
+		c.cfg.Logger.Error("the client is closed, and code of the user's has not returned: a hook or a wire", "addr", c.address, "connections", c.work.Count())
+	}
 	c.exec.Close()
 	return nil
 }

@@ -59,7 +59,7 @@ type Limits struct {
 	PingInterval     time.Duration // silence after which the peer is sent a ping, while calls are open
 	PingIdle         time.Duration // the same while none is
 	PingTimeout      time.Duration // silence after that ends the connection
-	HandshakeTimeout time.Duration // for TLS and for the hellos of a new connection, each
+	HandshakeTimeout time.Duration // for TLS and for the hellos of a new connection, each; on a server half of it for the first byte
 	CompressAbove    int           // bodies with fewer bytes are sent as they are
 }
 
@@ -131,8 +131,9 @@ type ServerConfig struct {
 
 	// Limits bound what a client can make the server hold.
 	Limits Limits
-	// MaxPending is how many connections may be in their handshake; more are closed
-	// at once. 0: DefaultMaxPending.
+	// MaxPending is how many connections may be in their handshake; beyond it one that makes no
+	// progress is ended for each new one, first those of an address that has many.
+	// 0: DefaultMaxPending.
 	MaxPending int
 	// MaxConns is how many connections may be open; more are refused. 0: no limit.
 	MaxConns int

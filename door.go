@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -46,10 +46,11 @@ type DoorConn struct {
 	conn   net.Conn
 	prefix []byte // read already
 	waits  func() // to be called when the connection no longer counts as pending
-	free   func() // to be called when the connection has been admitted: Server.Close ends it as a peer then
+
+	newcomer *newcomer
 
 	peer     *Peer
-	flights  flights
+	flights  flights.Flights
 	bytes    atomic.Int64 // of the requests of the calls under way
 	draining chan struct{}
 	drained  sync.Once // closes draining
@@ -114,13 +115,13 @@ func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 		return nil, Errorf(Internal, "door %s admitted its connection twice", c.door.Name())
 	}
 	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, number: c.s.exec.Number()}
-	if err := c.s.admit(c.conn, p, cred); err != nil {
+	if err := c.newcomer.admit(p, cred); err != nil {
 		return nil, answerOf(err)
 	}
+	if c.waits(); c.newcomer.late != nil {
+		return nil, answerOf(handshakeError(c.newcomer.late)) // keepDoor notes that it has not entered
+	}
 	c.peer = p
-	c.conn.SetDeadline(time.Time{})
-	c.free()
-	c.waits()
 	c.s.opened(p)
 	return p, nil
 }
@@ -215,12 +216,12 @@ func (c *DoorConn) room(size int) *Error {
 	l := &c.s.cfg.Limits
 	e := &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
 		Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
-	if !c.flights.enterBelow(l.MaxCalls) {
+	if !c.flights.EnterBelow(l.MaxCalls) {
 		return e
 	}
 	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) {
 		c.bytes.Add(-int64(size))
-		c.flights.leave()
+		c.flights.Leave()
 		e.Reason = ReasonTooManyBytes
 		e.Message = "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later"
 		return e
@@ -280,7 +281,7 @@ func (x *DoorCall) end(err error, from int64) {
 			x.a.ctx.Method.Observe(to - from)
 		}
 	}
-	c.flights.leave()
+	c.flights.Leave()
 }
 
 // answeredOnce passes only the first answer of a call on. It replaces the error of a call
@@ -321,13 +322,10 @@ func (a *answeredOnce) Fail(e *Error, m Metadata) {
 // serve runs the door on the connection, to its end.
 func (c *DoorConn) serve() {
 	defer close(c.done)
-	defer c.free()
 	returned := false
 	defer func() {
 		if p := recover(); p != nil {
-			buf := make([]byte, 8<<10)
-			c.s.cfg.Logger.Error("door panicked", "door", c.door.Name(), "peer", c.conn.RemoteAddr().String(),
-				"panic", p, "stack", string(buf[:runtime.Stack(buf, false)]))
+			c.s.host.fence.Panicked("function", "Serve of door "+c.door.Name(), c.conn.RemoteAddr(), p)
 		}
 		if !returned {
 			c.err = Errorf(Internal, "the door panicked")

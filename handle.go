@@ -3,6 +3,8 @@ package weft
 import (
 	"context"
 	"reflect"
+
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // offer registers a method, or tells what is wrong with it.
@@ -17,7 +19,7 @@ func offer(r Registrar, m *method, missing bool, opts []MethodOption) (err error
 		return Errorf(InvalidArgument, "weft: handle %s: For is an option of Register", m.name)
 	}
 	for _, t := range []reflect.Type{m.in, m.out} {
-		if what := unfit(t); what != "" {
+		if what := fit.Wrong(t); what != "" {
 			return Errorf(InvalidArgument, "weft: handle %s: type %v cannot travel: %s", m.name, t, what)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 	"github.com/weftrpc/weft/internal/wire"
@@ -31,7 +32,7 @@ type host struct {
 	plain        bool       // nothing of these: the short way
 
 	refused refusals
-	fence   fence
+	fence   fence.Fence
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint
@@ -70,7 +71,7 @@ func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []S
 		h.codecs[name] = c
 		h.names = append(h.names, name)
 	}
-	h.fence.log = h.log
+	h.fence.Log = h.log
 	h.endpoints, h.removed = make(map[*method]*endpoint), make(map[string]*stats.Summary)
 	h.plain = h.authenticate == nil && len(unary) == 0 && len(streams) == 0 && !h.hooks.any
 	h.unary, h.stream = chainUnary(unary, handleUnary), chainStream(streams, handleStream)
@@ -143,6 +144,6 @@ func (h *host) forgetRemovedLocked() {
 // panicked logs a panic of the user's code and returns what the caller is told. It is
 // called by the function that recovered, so that the stack is still there.
 func (h *host) panicked(method string, p *Peer, v any) *Error {
-	h.fence.panicked("method", method, p.Addr(), v)
+	h.fence.Panicked("method", method, p.Addr(), v)
 	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
 }

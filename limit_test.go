@@ -172,57 +172,6 @@ func TestMaxConnsOfServer(t *testing.T) {
 	multiply(t, w.dial(nil))
 }
 
-// Connections that do not get on with their handshake are closed in time, and beyond
-// a number at once; they take no memory of those that do.
-func TestSlowHandshakes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var logged log
-		w := start(t, &weft.ServerConfig{MaxPending: 10, Logger: logged.logger()}, nil)
-		c := w.dial(nil)
-		synctest.Wait() // until the server's side of the handshake is over, too
-		began := time.Now()
-		var wg sync.WaitGroup
-		for i := range 10 {
-			conn, err := w.net.Dial(t.Context(), "server")
-			must(t, err)
-			wg.Go(func() { // says nothing, or dribbles
-				defer conn.Close()
-				if i%2 == 1 {
-					for _, b := range []byte("\xf7weft\r\n\x01 and so on") {
-						time.Sleep(time.Second)
-						if _, err := conn.Write([]byte{b}); err != nil {
-							break
-						}
-					}
-				}
-				io.Copy(io.Discard, conn)
-				if d := time.Since(began); d > 8*time.Second {
-					t.Errorf("connection %d was open for %v", i, d)
-				}
-			})
-		}
-		synctest.Wait()
-		late, err := w.net.Dial(t.Context(), "server")
-		must(t, err)
-		defer late.Close()
-		if n, err := late.Read(make([]byte, 1)); n != 0 || err != io.EOF {
-			t.Errorf("one too many: %d bytes, %v", n, err)
-		}
-		if d := time.Since(began); d > 200*time.Millisecond {
-			t.Errorf("it was closed after %v", d)
-		}
-		err = firstCall(t, address, &weft.ClientConfig{Transports: transports(w.net), NoWaitForReady: true})
-		wantError(t, err, weft.Unavailable, weft.NotSent, "MaxPending")
-		wantText(t, logged.String(), "too many connections in their handshake")
-		multiply(t, c)
-		wg.Wait()
-		if d := time.Since(began); d < weft.DefaultHandshakeTimeout {
-			t.Errorf("the slow ones were closed after %v", d)
-		}
-		w.dial(nil)
-	})
-}
-
 // Bytes of any other kind end their connection, without a word and without harm.
 func TestGarbage(t *testing.T) {
 	srv := weft.NewServer(nil)

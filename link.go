@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport"
@@ -71,11 +72,10 @@ func (l *link) wake() {
 }
 
 func (l *link) startLocked() {
-	if l.running || l.retired || l.c.closed.Load() {
+	if l.running || l.retired || l.c.closed.Load() || !l.c.work.Enter() {
 		return
 	}
 	l.running = true
-	l.c.wg.Add(1)
 	// It ends with the connection that it makes, or when the client is closed.
 	go l.run()
 }
@@ -107,7 +107,7 @@ func (l *link) first(ctx context.Context) error {
 	p := s.Owner.(*Peer)
 	l.c.connects.Add(1)
 	l.began = time.Now()
-	l.c.wg.Add(1)
+	l.c.work.Enter() // the client is not closed before Dial has returned
 	l.mu.Lock()
 	l.running = true
 	l.live[p] = struct{}{}
@@ -115,9 +115,9 @@ func (l *link) first(ctx context.Context) error {
 	l.current.Store(p)
 	l.mu.Unlock()
 	s.Attend(func() { l.leave(p, true) }, func() {
+		defer l.c.work.Leave() // also when a hook ends the goroutine
+		defer l.leave(p, false)
 		l.ended(p)
-		l.leave(p, false)
-		l.c.wg.Done()
 	})
 	return nil
 }
@@ -198,19 +198,45 @@ func (l *link) change(f func()) {
 // run connects, and reads until the connection has ended.
 func (l *link) run() {
 	var p *Peer
+	tried := false
 	defer func() {
-		if p == nil { // also when a hook has ended this goroutine; the next call connects then
+		switch {
+		case p != nil:
+		case tried || l.over():
 			l.change(func() { l.running = false })
-			l.c.wg.Done()
+			l.c.work.Leave()
+		default:
+			// A hook has ended this goroutine.
+			l.attemptFailed(&Error{Code: Internal, Outcome: NotSent, Peer: l.c.address, Message: "a hook of the client has ended its goroutine"})
+			// It ends as this one does; the pause before it keeps the attempts few.
+			go func() {
+				l.pause()
+				l.run()
+			}()
 		}
 	}()
-	if p = l.reconnect(); p == nil {
+	p = l.reconnect()
+	if tried = true; p == nil {
 		return
 	}
 	p.run(func() { l.leave(p, true) }, func() {
+		defer l.c.work.Leave() // also when a hook ends the goroutine
+		defer l.leave(p, false)
 		l.ended(p)
-		l.leave(p, false)
-		l.c.wg.Done()
+	})
+}
+
+// attemptFailed notes an attempt to connect that has failed.
+func (l *link) attemptFailed(err *Error) {
+	l.c.failures.Add(1)
+	l.change(func() {
+		l.failed = err
+		l.tries++
+		// Callers that still wait are woken now and ask again.
+		select {
+		case <-l.wanted:
+		default:
+		}
 	})
 }
 
@@ -219,11 +245,10 @@ func (l *link) run() {
 func (l *link) leave(p *Peer, drained bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.retired || !l.current.CompareAndSwap(p, nil) {
+	if l.retired || !l.current.CompareAndSwap(p, nil) || !l.c.work.Enter() {
 		return
 	}
 	l.drained = drained
-	l.c.wg.Add(1)
 	// It ends with the connection that it makes, or when the client is closed.
 	go l.run()
 }
@@ -239,16 +264,7 @@ func (l *link) reconnect() *Peer {
 	for !l.over() {
 		p, err := l.connect(l.c.life)
 		if err != nil {
-			l.c.failures.Add(1)
-			l.change(func() {
-				l.failed = err
-				l.tries++
-				// Callers that still wait are woken now and ask again.
-				select {
-				case <-l.wanted:
-				default:
-				}
-			})
+			l.attemptFailed(err)
 			// The first failure is what Dial or a call returns; then fewer the longer it lasts.
 			if l.tries > 1 && l.tries&(l.tries-1) == 0 {
 				l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "code", err.Code.String(), "error", err.Message, "attempt", l.tries)
@@ -303,7 +319,7 @@ func (l *link) ended(p *Peer) {
 	}
 	l.c.cfg.Logger.Info("connection ended", "addr", l.c.address, "code", err.Code.String(), "error", err.Message)
 	for _, h := range l.c.hooks.closed {
-		h.ConnClosed(p, err)
+		l.c.host.fence.Run("ConnClosed", p.Addr(), func() { h.ConnClosed(p, err) })
 	}
 }
 
@@ -363,9 +379,13 @@ func (l *link) connect(ctx context.Context) (*Peer, *Error) {
 // connectForeign is connect for a foreign wire.
 func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer, *Error) {
 	bound, done := context.WithTimeout(ctx, 2*l.c.session.Limits.HandshakeTimeout)
-	w, err := l.wire.Dial(bound, WireConfig{
-		Dial: l.dial, Address: l.addr, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
-		Compressors: l.c.cfg.Compressors, Compressor: l.c.cfg.Compressor,
+	var w WireConn
+	err := error(Errorf(Internal, "Dial of wire %s panicked", l.wire.Scheme()))
+	l.c.host.fence.Run("Dial of wire "+l.wire.Scheme(), nil, func() {
+		w, err = l.wire.Dial(bound, WireConfig{
+			Dial: l.dial, Address: l.addr, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
+			Compressors: l.c.cfg.Compressors, Compressor: l.c.cfg.Compressor,
+		})
 	})
 	done()
 	if err != nil {
@@ -378,9 +398,7 @@ func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer
 			w.Close()
 		}
 	}()
-	for _, h := range l.c.hooks.opened {
-		h.ConnOpened(p)
-	}
+	l.c.tellOpened(p)
 	told = true
 	return p, nil
 }
@@ -392,7 +410,7 @@ func (l *link) credential(ctx context.Context) (Credential, error) {
 	}
 	ask, done := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
 	defer done()
-	cred, err := l.c.cfg.ConnCredential(ask)
+	cred, err := fence.Within(ask, &l.c.host.fence, "ConnCredential", func() (Credential, error) { return l.c.cfg.ConnCredential(ask) })
 	if err != nil {
 		return cred, unauthenticated(err)
 	}
@@ -418,7 +436,14 @@ func (l *link) dial(ctx context.Context) (net.Conn, error) {
 func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	cfg := l.c.cfg.TLS
 	if l.c.cfg.TLSFunc != nil {
-		if cfg = l.c.cfg.TLSFunc(); cfg == nil {
+		ask, cancel := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
+		made, err := fence.Within(ask, &l.c.host.fence, "TLSFunc", func() (*tls.Config, error) { return l.c.cfg.TLSFunc(), nil })
+		cancel()
+		if err != nil {
+			conn.Close()
+			return nil, err
+		}
+		if cfg = made; cfg == nil {
 			conn.Close()
 			return nil, Errorf(FailedPrecondition, "TLSFunc returned no TLS configuration")
 		}
@@ -440,7 +465,9 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
 	defer cancel()
 	t := tls.Client(conn, cfg)
-	if err := t.HandshakeContext(ctx); err != nil {
+	err := error(Errorf(Internal, "a function of the TLS configuration panicked"))
+	l.c.host.fence.Run("tls.Config", conn.RemoteAddr(), func() { err = t.HandshakeContext(ctx) })
+	if err != nil {
 		conn.Close()
 		return nil, Errorf(Unavailable, "TLS: %w", plainHint(err))
 	}

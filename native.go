@@ -115,5 +115,5 @@ func (h *host) sessionRefused(_ *session.Session, st *wire.Status) {
 
 // sessionPanicked logs a panic of a handler around which nothing runs.
 func (h *host) sessionPanicked(r *session.Request, v any) {
-	h.fence.panicked("method", r.Ctx.Method.Name, r.Ctx.Session.Conn().RemoteAddr(), v)
+	h.fence.Panicked("method", r.Ctx.Method.Name, r.Ctx.Session.Conn().RemoteAddr(), v)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -26,9 +27,9 @@ type Peer struct {
 	conn      net.Conn
 	caller    *caller
 	principal any
-	number    uint32        // spreads what counts the calls
-	oneway    chan struct{} // holds one for each one-way call under way, once it is sized
-	flights   flights       // calls under way on a foreign wire
+	number    uint32          // spreads what counts the calls
+	oneway    chan struct{}   // holds one for each one-way call under way, once it is sized
+	flights   flights.Flights // calls under way on a foreign wire
 
 	onewaySized sync.Once
 }
@@ -160,7 +161,7 @@ func (p *Peer) load() int {
 	if p.s != nil {
 		return p.s.Load()
 	}
-	return p.flights.count()
+	return p.flights.Count()
 }
 
 // incoming is how many calls of the peer wait or run.
@@ -169,7 +170,7 @@ func (p *Peer) incoming() int {
 	case p.s != nil:
 		return p.s.Incoming()
 	case p.door != nil:
-		return p.door.flights.count()
+		return p.door.flights.Count()
 	}
 	return 0
 }
@@ -182,7 +183,7 @@ func (p *Peer) run(gone, ended func()) {
 	}
 	<-p.w.Done()
 	gone()
-	<-p.flights.close()
+	<-p.flights.Close()
 	p.w.Close()
 	ended()
 }
@@ -197,7 +198,7 @@ func (p *Peer) end() {
 	default:
 		p.w.Close()
 		// A stream that the program has abandoned must not hold up the end of the client.
-		p.flights.end()
+		p.flights.End()
 	}
 }
 
@@ -225,7 +226,7 @@ func (p *Peer) drain(done <-chan struct{}) bool {
 		return ok
 	}
 	select {
-	case <-p.flights.close():
+	case <-p.flights.Close():
 		if w, ok := p.w.(WireDrainer); ok {
 			w.Drain(done)
 		}

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // Register registers every suitable method of a value under the name of its type, so that
@@ -211,7 +213,7 @@ func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
 	for _, p := range messages {
 		if e := elem(p); !usable(e) {
 			return fmt.Sprintf("type %v cannot travel: it is not exported, or an interface, function or channel", p)
-		} else if what := unfit(e); what != "" {
+		} else if what := fit.Wrong(e); what != "" {
 			return fmt.Sprintf("type %v cannot travel: %s", p, what)
 		}
 	}

@@ -16,6 +16,10 @@ const lingering = time.Second
 // shutdown get to return.
 const cutGrace = 500 * time.Millisecond
 
+// closeWait is how long Close, and a Shutdown whose context has ended, wait for code of the
+// user's that does not return: a hook, an authenticator, a registry.
+const closeWait = 500 * time.Millisecond
+
 // Shutdown ends the server without losing a call: it withdraws its services from
 // the registry, closes the listeners, asks every client to make no more calls, waits
 // until those under way have ended and their replies were read, and closes the
@@ -26,13 +30,14 @@ const cutGrace = 500 * time.Millisecond
 //
 // When ctx ends first, the contexts of the calls that still run are cancelled,
 // their callers get Unavailable, the connections are closed, and Shutdown returns an
-// error with the number of calls that were cut off.
+// error with the number of calls that were cut off. That takes two seconds more at most, whatever
+// handlers, hooks and other code of the user's do; what does not return is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	// Withdrawn even when there is no time left: otherwise clients would go on connecting.
-	leaving := s.announcer.withdraw()
+	leaving := s.withdraw()
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx))
 	await(waiting, leaving)
 	cancel()
@@ -52,11 +57,29 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		wg.Go(func() { cut.Add(int64(s.drainPeer(p, ctx))) })
 	}
 	wg.Wait()
-	s.close()
+	s.close(ctx, closeWait)
 	if n := cut.Load(); n > 0 {
 		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
 	}
 	return nil
+}
+
+// withdraw begins to take the services back from the registry. The result is done when that
+// has ended, or was given up.
+func (s *Server) withdraw() <-chan struct{} {
+	done := make(chan struct{})
+	if s.announcer == nil {
+		close(done)
+		return done
+	}
+	// A registry whose Register hangs, against its contract, holds the announcer's lock.
+	s.exec.Go(func() {
+		defer close(done)
+		for _, l := range s.announcer.withdraw() {
+			<-l.Done()
+		}
+	})
+	return done
 }
 
 // drainPeer drains one connection and returns how many calls were cut off.
@@ -83,12 +106,19 @@ func (s *Server) drainPeer(p *Peer, ctx context.Context) (cut int) {
 
 // Close ends the server at once: listeners and connections are closed, calls that
 // run get their contexts cancelled and their callers an error whose outcome is unknown.
+//
+// Hooks and other code of the user's that does not return within half a second, and a registry
+// that does not answer within two seconds, are left behind.
 func (s *Server) Close() error {
-	s.close()
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	s.close(ended, withdrawTimeout)
 	return nil
 }
 
-func (s *Server) close() {
+// close ends all connections and waits for them until ctx has ended and closeWait has passed,
+// and for the registry until ctx has ended and registryWait has passed.
+func (s *Server) close(ctx context.Context, registryWait time.Duration) {
 	s.mu.Lock()
 	s.closing, s.closed = true, true
 	for l := range s.listeners {
@@ -96,14 +126,34 @@ func (s *Server) close() {
 	}
 	clear(s.schemes)
 	s.mu.Unlock()
+	idle := s.conns.Close()
 	s.stop()
-	leaving := s.announcer.withdraw()
+	s.pending.Close()
+	leaving := s.withdraw()
 	s.admitted.Wait()
 	for _, p := range s.Peers() {
 		p.end()
 	}
-	s.conns.Wait()
+	s.awaitCode(ctx, idle, closeWait)
 	s.exec.Close()
-	await(context.Background(), leaving)
+	s.awaitCode(ctx, leaving, registryWait)
 	s.ended.Do(func() { close(s.over) })
+}
+
+// awaitCode waits for code of the user's until ctx has ended and wait has passed.
+func (s *Server) awaitCode(ctx context.Context, idle <-chan struct{}, wait time.Duration) {
+	select {
+	case <-idle:
+		return
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	select {
+	case <-idle:
+	case <-late.C:
+		s.pending.Sever()
+		s.cfg.Logger.Error("the server is closed, and code of the user's has not returned: a hook, an authenticator, a door or a registry",
+			"connections", s.conns.Count())
+	}
 }

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime/debug"
-	"sync/atomic"
-	"time"
 
-	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/guess"
+	"github.com/weftrpc/weft/internal/pending"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -19,13 +17,14 @@ import (
 const firstRead = 512
 
 // sniff reads the first bytes of a connection until they tell its wire: weft's own,
-// which is told by its first byte, or that of a door. The connection has a deadline, and
-// the prefix lies in buf.
-func (s *Server) sniff(conn net.Conn, buf []byte) (prefix []byte, door Door, err error) {
+// which is told by its first byte, or that of a door. The prefix lies in buf.
+func (s *Server) sniff(conn net.Conn, buf []byte, from *newcomer) (prefix []byte, door Door, err error) {
 	have := 0
 	for {
 		n, err := conn.Read(buf[have:])
-		have += n
+		if have += n; n > 0 {
+			from.Set(pending.Speaking)
+		}
 		if have > 0 && buf[0] == wire.Preface[0] {
 			return buf[:have], nil, nil
 		}
@@ -56,7 +55,7 @@ func (s *Server) sniff(conn net.Conn, buf []byte) (prefix []byte, door Door, err
 func (s *Server) match(d Door, prefix []byte) (yes, more bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.cfg.Logger.Error("Match of a door panicked", "door", d.Name(), "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			s.host.fence.Panicked("function", "Match of door "+d.Name(), nil, p)
 			yes, more = false, false
 		}
 	}()
@@ -67,60 +66,9 @@ func (s *Server) match(d Door, prefix []byte) (yes, more bool) {
 type strangerError struct{ prefix []byte }
 
 func (e *strangerError) Error() string {
-	what, door := looksLike(e.prefix)
+	what, door := guess.Protocol(e.prefix)
 	if door != "" {
 		return fmt.Sprintf("the connection looks like %s: the server has no door for it; add %s to ServerConfig.Doors", what, door)
 	}
 	return "the connection looks like " + what
-}
-
-// looksLike names the protocol that begins with these bytes, for people, and the package
-// of its door if there is one.
-func looksLike(b []byte) (what, door string) {
-	begins := func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }
-	switch {
-	case begins("PRI * HTTP/2"):
-		return "HTTP/2 or gRPC", ""
-	case begins("CONNECT /_goRPC_"):
-		return "net/rpc over HTTP", ""
-	case begins("GET "), begins("POST "), begins("PUT "), begins("HEAD "), begins("PATCH "), begins("DELETE "), begins("OPTIONS "), begins("CONNECT "):
-		return "HTTP/1", ""
-	case begins("PROXY "), begins("\r\n\r\n\x00\r\nQUIT\n"):
-		return "the PROXY protocol of a load balancer, which this server does not read", ""
-	case len(b) > 1 && b[0] == 0x16 && b[1] == 3:
-		return "TLS, and this listener is plaintext; set ServerConfig.TLS", ""
-	case begins("SSH-"):
-		return "SSH", ""
-	case len(b) > 4 && bytes.Contains(b[:min(len(b), 32)], []byte("Request")) && (b[0] < 0x80 || b[0] > 0xf7):
-		return "gob of net/rpc", "door/netrpc"
-	case b[0] == '{' || b[0] == '[':
-		return "JSON, perhaps JSON-RPC", ""
-	case len(b) > 1 && (b[0] == 0x80 && b[1] == 1 || b[0] == 0x82):
-		return "Thrift without frames", ""
-	case len(b) > 5 && b[0] == 0 && (b[4] == 0x80 && b[5] == 1 || b[4] == 0x82):
-		return "Thrift with frames", ""
-	case begins("\xda\xbb"):
-		return "Dubbo", ""
-	case begins("\xf1\xf1"):
-		return "Motan", ""
-	case b[0] == 8:
-		return "rpcx", ""
-	}
-	return fmt.Sprintf("no protocol that is known here: it began with %q", b[:min(len(b), 16)]), ""
-}
-
-// occasionally allows one event a second, so that unknown peers cannot flood a log.
-type occasionally struct {
-	next    atomic.Int64 // on the clock of session.Nanos
-	skipped atomic.Int64
-}
-
-// now reports whether it is time, and how many were skipped since.
-func (o *occasionally) now() (skipped int64, ok bool) {
-	at, next := session.Nanos(), o.next.Load()
-	if at < next || !o.next.CompareAndSwap(next, at+int64(time.Second)) {
-		o.skipped.Add(1)
-		return 0, false
-	}
-	return o.skipped.Swap(0), true
 }

@@ -174,7 +174,7 @@ func TestSlowTLSHandshake(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("still open")
 	}
-	if d := time.Since(began); d < 150*time.Millisecond || d > 3*time.Second {
+	if d := time.Since(began); d < 80*time.Millisecond || d > 3*time.Second {
 		t.Errorf("closed after %v", d)
 	}
 }

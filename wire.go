@@ -104,10 +104,10 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 	if err != nil {
 		return err
 	}
-	if !p.flights.enter() {
+	if !p.flights.Enter() {
 		return notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
-	defer p.flights.leave()
+	defer p.flights.Leave()
 	ctx, cancel := bounded(ctx, x.o.until(ctx))
 	defer cancel()
 	info := &x.info
@@ -159,13 +159,13 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		return nil, &Error{Code: Unimplemented, Outcome: NotSent, Method: call.Method, Peer: p.Addr().String(),
 			Message: "the peer speaks " + p.Wire() + ", which has no streams"}
 	}
-	if !p.flights.enter() {
+	if !p.flights.Enter() {
 		return nil, notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
 	ctx, cancel := bounded(ctx, x.o.until(ctx))
 	stop := sync.OnceFunc(func() {
 		cancel()
-		p.flights.leave()
+		p.flights.Leave()
 	})
 	stream, err := streamer.OpenStream(ctx, call)
 	if err != nil {

@@ -33,6 +33,11 @@ func table() []row {
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/polltest", leaf, nil},
+		{"internal/fence", leaf, []string{"internal/logger"}},
+		{"internal/flights", leaf, nil},
+		{"internal/guess", leaf, nil},
+		{"internal/pending", leaf, nil},
+		{"internal/reachable", leaf, nil},
 		{"instance", leaf, nil},
 
 		{"internal/wire", 0, nil},
@@ -49,6 +54,7 @@ func table() []row {
 		{"transport", 1, nil},
 		{"transport/...", 1, []string{"transport"}},
 		{"internal/session", 1, nil},
+		{"internal/fit", 1, nil},
 
 		{".", 2, nil},
 

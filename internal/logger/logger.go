@@ -3,17 +3,40 @@ package logger
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 )
 
-// OrDefault returns l, or, if l is nil, a logger that passes warnings and errors to
-// slog.Default() as it is at this moment and drops everything below.
+// OrDefault returns a logger with the handler of l, or, if l is nil, one that passes warnings
+// and errors to slog.Default() as it is at this moment and drops everything below. A record
+// whose handler panics is lost.
 func OrDefault(l *slog.Logger) *slog.Logger {
-	if l != nil {
+	if l == nil {
+		return slog.New(contained{warnings{slog.Default().Handler()}})
+	}
+	if _, ok := l.Handler().(contained); ok || l.Handler() == slog.DiscardHandler {
 		return l
 	}
-	return slog.New(warnings{slog.Default().Handler()})
+	return slog.New(contained{l.Handler()})
 }
+
+// contained is a handler whose panics end nothing but the record.
+type contained struct{ slog.Handler }
+
+func (c contained) Handle(ctx context.Context, r slog.Record) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("the handler of the logger panicked: %v", v)
+		}
+	}()
+	return c.Handler.Handle(ctx, r)
+}
+
+func (c contained) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return contained{c.Handler.WithAttrs(attrs)}
+}
+
+func (c contained) WithGroup(name string) slog.Handler { return contained{c.Handler.WithGroup(name)} }
 
 // warnings is a handler without the records below slog.LevelWarn.
 type warnings struct{ slog.Handler }

@@ -2,6 +2,7 @@ package logger_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
@@ -27,5 +28,23 @@ func TestOrDefault(t *testing.T) {
 	own := slog.New(slog.DiscardHandler)
 	if logger.OrDefault(own) != own {
 		t.Error("a logger of the configuration is not used")
+	}
+}
+
+// broken is a handler that panics.
+type broken struct{ slog.Handler }
+
+func (broken) Enabled(context.Context, slog.Level) bool  { return true }
+func (broken) Handle(context.Context, slog.Record) error { panic("on purpose") }
+func (b broken) WithAttrs([]slog.Attr) slog.Handler      { return b }
+func (b broken) WithGroup(string) slog.Handler           { return b }
+
+// A handler that panics costs its record.
+func TestHandlerThatPanics(t *testing.T) {
+	l := logger.OrDefault(slog.New(broken{}))
+	l.Error("lost")
+	l.With("k", 1).WithGroup("g").Error("lost")
+	if logger.OrDefault(l) != l {
+		t.Error("the logger was wrapped twice")
 	}
 }

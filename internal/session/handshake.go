@@ -123,13 +123,27 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 	return s, nil
 }
 
-// Accept makes a session of a connection that the peer has made. prefix is what
-// its owner has read from conn already, nil for nothing; it is copied. This side's hello
-// leaves with the answers to what the client has sent already. The session needs a
-// goroutine to Run it.
+// Accept is AcceptBounded for a handshake that ends with ctx, or when it takes too long.
 func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Session, *wire.Status) {
 	stop := bound(ctx, conn, cfg.Limits.HandshakeTimeout)
+	return AcceptBounded(conn, cfg, prefix, nil, func() *wire.Status {
+		if stop() || ctx.Err() == nil {
+			return nil
+		}
+		return &wire.Status{Code: fromContext(ctx).Code, Message: "handshake: " + contextError(ctx)}
+	})
+}
+
+// AcceptBounded makes a session of a connection that the peer has made. prefix is what
+// its owner has read from conn already, nil for nothing; it is copied. owner becomes the
+// session's Owner before the connection is accepted. The handshake is bounded by its owner,
+// which has reading and writing fail when time is up: stop is called, perhaps more than once,
+// when it is over, and returns why the connection cannot be used any more, if so. This side's
+// hello leaves with the answers to what the client has sent already. The session needs a
+// goroutine to Run it.
+func AcceptBounded(conn net.Conn, cfg *Config, prefix []byte, owner any, stop func() *wire.Status) (*Session, *wire.Status) {
 	s := newSession(conn, cfg)
+	s.Owner = owner
 	peer, buf, r, w, err := readHello(conn, prefix, cfg.greetings.parse)
 	if err == nil {
 		s.peer.Store(peer)
@@ -141,20 +155,21 @@ func Accept(ctx context.Context, conn net.Conn, cfg *Config, prefix []byte) (*Se
 			}
 		}
 	}
-	if !stop() && err == nil {
-		err = ctx.Err()
-	}
-	if err != nil {
-		if st := refusal(err); st != nil {
-			Refuse(conn, st)
-			return nil, st
-		}
+	late := stop()
+	switch told := refusal(err); {
+	case err == nil && late == nil:
+	case late != nil && (err == nil || told != nil):
+		Refuse(conn, late)
+		return nil, late
+	case told != nil:
+		Refuse(conn, told)
+		return nil, told
+	default:
 		conn.Close()
-		st := handshakeStatus(err, cfg.Limits.HandshakeTimeout)
-		if ctx.Err() != nil {
-			st.Code, st.Message = fromContext(ctx).Code, "handshake: "+contextError(ctx)
+		if late == nil {
+			late = handshakeStatus(err, cfg.Limits.HandshakeTimeout)
 		}
-		return nil, st
+		return nil, late
 	}
 	s.w.buf = cfg.greetings.append(make([]byte, 0, greetingSize), cfg)
 	s.start(buf, r, w)

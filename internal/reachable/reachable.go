@@ -1,28 +1,29 @@
-package weft
+// Package reachable finds the address at which clients reach a listener.
+package reachable
 
 import (
+	"fmt"
 	"net"
 	"slices"
 )
 
-// reachable makes an address that clients can use of the one that a listener of a
+// Address makes an address that clients can use of the one that a listener of a
 // transport has. One that listens everywhere is reached at an address of this
 // machine, whatever the transport does on top of TCP.
-func reachable(addr net.Addr, scheme string) (string, error) {
+func Address(addr net.Addr, scheme string) (string, error) {
 	if addr.Network() != "tcp" {
 		return scheme + "://" + addr.String(), nil
 	}
 	host, port, err := net.SplitHostPort(addr.String())
 	if err != nil {
-		return "", Errorf(InvalidArgument, "weft: address %v: %w", addr, err)
+		return "", fmt.Errorf("address %v: %w", addr, err)
 	}
 	if ip := net.ParseIP(host); ip != nil && !ip.IsUnspecified() {
 		return scheme + "://" + net.JoinHostPort(host, port), nil
 	}
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		return "", Errorf(FailedPrecondition,
-			"weft: the server listens on every address, and those of this machine cannot be read; set Instance.Address: %w", err)
+		return "", fmt.Errorf("the server listens on every address, and those of this machine cannot be read; set Instance.Address: %w", err)
 	}
 	return scheme + "://" + net.JoinHostPort(preferred(own), port), nil
 }
