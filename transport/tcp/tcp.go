@@ -80,15 +80,17 @@ func New(cfg *Config) transport.Transport {
 }
 
 // keepAlive spreads the probes so that the connection has failed when timeout is
-// over: with 15 s, probes go out after 9 s and 12 s of silence. One lost probe is
-// therefore never the end.
+// over: with 15 s, a probe goes out after 9 s of silence, and one each second until it is
+// answered. The system sends the probes of many connections in the same moment and may
+// then drop some, so a few lost probes must not be the end.
 func keepAlive(timeout time.Duration) net.KeepAliveConfig {
-	step := timeout / 5
+	idle := max(timeout/5*3, time.Second)
+	interval := max(timeout/15, time.Second)
 	return net.KeepAliveConfig{
 		Enable:   true,
-		Idle:     max(3*step, time.Second),
-		Interval: max(step, time.Second),
-		Count:    2,
+		Idle:     idle,
+		Interval: interval,
+		Count:    max(2, int((timeout-idle)/interval)),
 	}
 }
 

@@ -19,7 +19,7 @@ func TestSocketOptions(t *testing.T) {
 		timeout time.Duration
 		want    options
 	}{
-		{0, options{1, 1, 9, 3, 2, 15_000}},
+		{0, options{1, 1, 9, 1, 6, 15_000}},
 		{5 * time.Second, options{1, 1, 3, 1, 2, 5_000}},
 		{time.Nanosecond, options{1, 1, 1, 1, 2, 1}},
 		{-1, options{noDelay: 1}},
