@@ -3,8 +3,14 @@ package weft_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,4 +65,52 @@ func TestRefusedCredential(t *testing.T) {
 		multiply(t, c)
 		wantText(t, logged.String(), "code=Unauthenticated")
 	})
+}
+
+// timesOut is a connection of which the system tells a write that it has timed out, and a read
+// that it has ended.
+type timesOut struct {
+	net.Conn
+	broken chan struct{}
+}
+
+func (c timesOut) Write(b []byte) (int, error) {
+	select {
+	case <-c.broken:
+		c.Conn.Close() // the read finds the end now
+		runtime.Gosched()
+		return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ETIMEDOUT)}
+	default:
+		return c.Conn.Write(b)
+	}
+}
+
+func (c timesOut) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	select {
+	case <-c.broken:
+		return 0, io.EOF
+	default:
+		return n, err
+	}
+}
+
+// A connection that has timed out is not said to have been closed by the peer.
+func TestTimedOutConnection(t *testing.T) {
+	for range 20 {
+		w := start(t, nil, nil)
+		conn, err := w.net.Dial(t.Context(), "server")
+		must(t, err)
+		c := timesOut{conn, make(chan struct{})}
+		client, err := weft.Dial(t.Context(), "held://server", &weft.ClientConfig{Transports: transports(held{c}), NoWaitForReady: true})
+		must(t, err)
+		multiply(t, client)
+		multiply(t, client)
+		close(c.broken)
+		err = client.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
+		if err == nil || strings.Contains(err.Error(), "closed by the peer") {
+			t.Errorf("the call ended with %v", err)
+		}
+		client.Close()
+	}
 }

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"errors"
+	"net"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -219,7 +221,12 @@ func (s *Session) writeAndUnlock(rounds int) {
 			if s.handOver(b[n:], err) {
 				return
 			}
-			s.failAfterWrite(unavailable("write: " + err.Error()))
+			st := unavailable("write: " + err.Error())
+			if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+				s.fail(st) // the peer can have given no reason
+				return
+			}
+			s.failAfterWrite(st)
 			return
 		}
 
@@ -243,6 +250,7 @@ func (s *Session) writeAndUnlock(rounds int) {
 // peer sent before it closed the connection, or else with st. Until then the mode
 // stays writing, so that no other goroutine writes.
 func (s *Session) failAfterWrite(st *wire.Status) {
+	s.writeFailed.Store(st)
 	if s.failed.Load() != nil {
 		return
 	}
