@@ -59,6 +59,10 @@ func (x *call) failed(s *server, err error) (result error) {
 		a.Random = rand.Uint64()
 		a.Idempotent = x.kind == unary && x.idempotent()
 		d := rp.Decide(a)
+		last := !d.Again && unreachable && a.Left > 0 && a.Left < retry.Forever
+		if last {
+			d = untilDeadline(rp, a)
+		}
 		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each
 		}
@@ -72,11 +76,25 @@ func (x *call) failed(s *server, err error) (result error) {
 		if !x.pauseAfter(s, unreachable, d.After) {
 			return err
 		}
+		if last && !x.reachable() {
+			return x.noServer()
+		}
 		a.Resent = a.Resent || d.Free
 		mayHaveRun = mayHaveRun || e.Outcome == weft.OutcomeUnknown || e.Outcome == weft.Executed
 		s, err = x.next(s, d.Elsewhere, a.Number)
 	}
 	return err
+}
+
+// untilDeadline decides for a call that was not sent, and to whose deadline there is less time than
+// the pause before the next attempt. Where a server may just be restarting, the pause ends as soon as it
+// is back, so the call may wait for as long as it has time.
+func untilDeadline(rp retry.Policy, a retry.Attempt) retry.Decision {
+	left := a.Left
+	a.Left = retry.Forever
+	d := rp.Decide(a)
+	d.After = min(d.After, left)
+	return d
 }
 
 // next makes one more attempt.

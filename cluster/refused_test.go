@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,6 +158,43 @@ func TestRestart(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A call has less time than the pause before its next attempt, which ends as soon as the only server is
+// back: it is not given up for that pause.
+func TestRestartBeforeDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.listed("a")
+		a := f.serve("a")
+		c := f.client(nil)
+		who(t, t.Context(), c)
+		for range 20 {
+			time.Sleep(time.Minute)
+			who(t, t.Context(), c)
+			must(t, a.Shutdown(t.Context()))
+			synctest.Wait()
+			var wg sync.WaitGroup
+			for range 20 {
+				wg.Go(func() {
+					if _, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{}, weft.WithTimeout(30*time.Millisecond)); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			time.Sleep(5 * time.Millisecond)
+			a = f.serve("a")
+			wg.Wait()
+		}
+		must(t, a.Shutdown(t.Context()))
+		synctest.Wait()
+		began := time.Now()
+		_, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{}, weft.WithTimeout(30*time.Millisecond))
+		wantError(t, err, weft.Unavailable, weft.NotSent, "a: it cannot be reached")
+		if took := time.Since(began); took > 31*time.Millisecond {
+			t.Errorf("a call of 30 ms took %v", took)
+		}
+	})
 }
 
 // The list of servers may be empty for a moment: all ways to call wait for the next one.

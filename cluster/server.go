@@ -174,8 +174,13 @@ func (s *server) graceLeft(now time.Duration) time.Duration {
 	return max(time.Duration(s.downAt.Load())+s.c.cfg.RestartGrace-now, 0)
 }
 
-// hopeless tells whether it is of no use to wait for the server.
-func (s *server) hopeless(now time.Duration) bool { return s.unreachable() && s.graceLeft(now) == 0 }
+// hopeless tells whether it is of no use to wait for the server. A server that comes up
+// meanwhile is not.
+func (s *server) hopeless(now time.Duration) bool {
+	s.turning.Lock()
+	defer s.turning.Unlock()
+	return s.unreachable() && s.graceLeft(now) == 0
+}
 
 // prospect says how likely the server takes a call, for servers of which none should get
 // it: those that can be reached first.
