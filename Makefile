@@ -43,11 +43,19 @@ quick: ## run the tests that take seconds, without the race detector
 	@MODULES="$(QUICK)" scripts/each.sh go test ./...
 
 .PHONY: test
-test: need fmt-check tidy-check build vet cross lint race compat fuzz-short release-check ## run all that continuous integration runs
+test: need fmt-check tidy-check build vet cross lint race simulate compat fuzz-short release-check ## run all that continuous integration runs
 
 .PHONY: race
 race: need registries ## run every test with the race detector, in a random order
 	@scripts/test.sh
+
+# How many plans of faults 'make simulate' runs, and which is the first.
+SEEDS ?= 3000
+FIRST ?= 1
+
+.PHONY: simulate
+simulate: ## simulate SEEDS plans of faults, from FIRST on, on a clock of their own
+	@cd test/simulation && go test -run 'TestSeeds$$|TestHostile' -timeout 0 -seeds=$(SEEDS) -first=$(FIRST) .
 
 .PHONY: compat
 compat: ## run the compatibility tests that are written in Python

@@ -1,0 +1,12 @@
+module github.com/weftrpc/weft/test/simulation
+
+go 1.26.0
+
+require github.com/weftrpc/weft v0.0.0
+
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace github.com/weftrpc/weft => ../..
