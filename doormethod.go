@@ -1,8 +1,6 @@
 package weft
 
 import (
-	"strings"
-
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/session"
@@ -52,8 +50,14 @@ func (c *DoorConn) Guard(takeOver func()) DoorGuard { return DoorGuard{c.s.exec.
 // Codec is the codec of the server that has a name; nil: there is none.
 func (c *DoorConn) Codec(name string) codec.Codec { return c.s.host.codecs[name] }
 
-// Codecs lists the names of the server's codecs, for messages.
-func (c *DoorConn) Codecs() string { return strings.Join(c.s.host.names, ", ") }
+// Codecs are those of the server, in the order of its configuration.
+func (c *DoorConn) Codecs() []codec.Codec {
+	all := make([]codec.Codec, 0, len(c.s.host.names))
+	for _, name := range c.s.host.names {
+		all = append(all, c.s.host.codecs[name])
+	}
+	return all
+}
 
 // Compressors are what callers may use.
 func (c *DoorConn) Compressors() []compress.Compressor { return c.s.cfg.Compressors }
@@ -61,5 +65,5 @@ func (c *DoorConn) Compressors() []compress.Compressor { return c.s.cfg.Compress
 // Compressor is what compresses replies to callers that can undo it; nil: none does.
 func (c *DoorConn) Compressor() compress.Compressor { return c.s.cfg.Compressor }
 
-// Services are those of the server.
+// Services are those of the server, for a door that looks up methods before it begins a call.
 func (c *DoorConn) Services() *Services { return c.s.Services }

@@ -67,6 +67,12 @@ func Annotate(key, value string) MethodOption {
 	})
 }
 
+// InvalidOption is an option that refuses the registration with err, for packages that make
+// options of Annotate and have to report a wrong value.
+func InvalidOption(err error) MethodOption {
+	return methodOptionFunc(func(*methodFacts) error { return err })
+}
+
 // For gives options to one of the methods of a value that is registered as a whole, by
 // the method's name in Go. A method that is not registered is an error.
 func For(goName string, opts ...MethodOption) MethodOption {

@@ -20,6 +20,7 @@ import (
 type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
+	changes atomic.Uint64
 	onNew   []func(service string)
 	changed func(service string) // it may have more names, or fewer; nil: no registry is told
 	hints   hints
@@ -70,6 +71,7 @@ func (s *Services) add(all ...*method) error {
 		}
 		s.methods[m.name] = m
 	}
+	s.changes.Add(1)
 	s.mu.Unlock()
 	for _, service := range slices.Sorted(maps.Keys(fresh)) {
 		s.got(service, fresh[service])
@@ -177,6 +179,7 @@ func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	}
 	fresh = !s.hasLocked(serviceOf(alias))
 	s.methods[alias] = m
+	s.changes.Add(1)
 	return fresh, nil
 }
 
@@ -218,8 +221,13 @@ func (s *Services) unregister(service string) error {
 	if !found {
 		return Errorf(NotFound, "weft: unregister: there is no service %s", service)
 	}
+	s.changes.Add(1)
 	return nil
 }
+
+// Changes counts what was registered, named and unregistered: while it is the same, so is what
+// Describe returns.
+func (s *Services) Changes() uint64 { return s.changes.Load() }
 
 // ServiceInfo describes a registered service.
 type ServiceInfo struct {

@@ -38,6 +38,28 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// TestChanges: what a door has looked up holds while the count is the same.
+func TestChanges(t *testing.T) {
+	s := weft.NewServices()
+	wrong := weft.Errorf(weft.InvalidArgument, "wrong path")
+	before := s.Changes()
+	for i, change := range []func() error{
+		func() error { return weft.Handle(s, "Calc.Mul", Arith{}.Mul) },
+		func() error { return s.Alias("Old.Mul", "Calc.Mul") },
+		func() error { return s.Unregister("Old") },
+	} {
+		must(t, change())
+		if now := s.Changes(); now == before {
+			t.Errorf("change %d is not counted", i)
+		} else {
+			before = now
+		}
+	}
+	if err := weft.Handle(s, "Calc.Twice", Arith{}.Mul, weft.InvalidOption(wrong)); err != error(wrong) || s.Changes() != before {
+		t.Errorf("a wrong option: %v", err)
+	}
+}
+
 func TestKindString(t *testing.T) {
 	for kind, want := range map[weft.Kind]string{
 		weft.Unary: "unary", weft.ServerStream: "server stream", weft.ClientStream: "client stream", weft.BidiStream: "bidirectional stream",

@@ -28,6 +28,9 @@ type Kit struct {
 	Dial func(conn net.Conn) (Client, error)
 	// Codes says that the wire carries status codes.
 	Codes bool
+	// OneCall says that a connection of the wire carries one call at a time, so that calls of one
+	// client wait for one another.
+	OneCall bool
 	// TLSProtocol is what the client negotiates in TLS; "": nothing, as wires do that are
 	// told by their first bytes alone.
 	TLSProtocol string

@@ -21,6 +21,7 @@ func Allowed() Exceptions {
 			"internal/fit/fit.go":      "finds types that no codec can carry, at registration",
 			"message.go":               "finds values that are no messages",
 			"codec":                    "checks that the target of a decode is a pointer, sets it to zero first, finds values that contain themselves, and counts what elements take",
+			"schema":                   "describes the types of methods, once",
 			"codec/gencode":            "tells a message passed by value, to say in the error that a pointer is wanted",
 			"codec/gob":                "checks the types that a stream declares against the receiver's before encoding/gob builds them",
 			"codec/msgpack":            "examines types, once for each, and maps of uncommon types",

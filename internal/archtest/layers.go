@@ -50,6 +50,7 @@ func table() []row {
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},
 		{"compress/...", 0, []string{"compress"}},
+		{"schema", 0, nil},
 
 		{"transport", 1, nil},
 		{"transport/...", 1, []string{"transport"}},

@@ -12,11 +12,11 @@ func Protocol(b []byte) (what, door string) {
 	begins := func(s string) bool { return bytes.HasPrefix(b, []byte(s)) }
 	switch {
 	case begins("PRI * HTTP/2"):
-		return "HTTP/2 or gRPC", ""
+		return "HTTP/2 or gRPC", "door/grpc"
 	case begins("CONNECT /_goRPC_"):
-		return "net/rpc over HTTP", ""
+		return "net/rpc over HTTP", "door/netrpc"
 	case begins("GET "), begins("POST "), begins("PUT "), begins("HEAD "), begins("PATCH "), begins("DELETE "), begins("OPTIONS "), begins("CONNECT "):
-		return "HTTP/1", ""
+		return "HTTP/1", "door/http"
 	case begins("PROXY "), begins("\r\n\r\n\x00\r\nQUIT\n"):
 		return "the PROXY protocol of a load balancer, which this server does not read", ""
 	case len(b) > 1 && b[0] == 0x16 && b[1] == 3:
@@ -26,7 +26,7 @@ func Protocol(b []byte) (what, door string) {
 	case len(b) > 4 && bytes.Contains(b[:min(len(b), 32)], []byte("Request")) && (b[0] < 0x80 || b[0] > 0xf7):
 		return "gob of net/rpc", "door/netrpc"
 	case b[0] == '{' || b[0] == '[':
-		return "JSON, perhaps JSON-RPC", ""
+		return "JSON, perhaps JSON-RPC", "door/jsonrpc"
 	case len(b) > 1 && (b[0] == 0x80 && b[1] == 1 || b[0] == 0x82):
 		return "Thrift without frames", ""
 	case len(b) > 5 && b[0] == 0 && (b[4] == 0x80 && b[5] == 1 || b[4] == 0x82):

@@ -1,0 +1,191 @@
+package http_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	nethttp "net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+// waitForEnd is a handler that returns when its context ends.
+func waitForEnd(ctx context.Context, _ *User) (*User, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// TestOrigins has pages of other origins call.
+func TestOrigins(t *testing.T) {
+	closed := start(t, nil, nil)
+	if answer, body := closed.do("POST", "/Users/Get", "{}", "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"); answer.StatusCode != 403 {
+		t.Errorf("%s %s", answer.Status, body)
+	}
+	if answer, _ := closed.do("POST", "/Users/Get", "", "Origin", "https://evil.example"); answer.StatusCode != 403 {
+		t.Errorf("without a body: %s", answer.Status)
+	}
+	if answer, _ := closed.do("OPTIONS", "/Users/Get", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); answer.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("%v", answer.Header)
+	}
+	if answer, _ := closed.do("POST", "/Users/Get", "{}", "Origin", closed.url, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != 200 {
+		t.Errorf("the same origin: %s", answer.Status)
+	}
+
+	r := start(t, &http.Config{Origins: []string{"https://app.example", "https://*.shop.example"}}, nil)
+	for origin, allowed := range map[string]bool{"https://app.example": true, "https://a.shop.example": true, "https://shop.example": false,
+		"https://evilshop.example": false, "http://a.shop.example": false, "https://app.example.evil.example": false, "null": false} {
+		answer, _ := r.do("OPTIONS", "/users/7", "", "Origin", origin, "Access-Control-Request-Method", "PUT", "Access-Control-Request-Headers", "content-type")
+		got := answer.Header
+		if allowed != (got.Get("Access-Control-Allow-Origin") == origin) || allowed != strings.Contains(got.Get("Access-Control-Allow-Methods"), "PUT") ||
+			got.Get("Access-Control-Allow-Credentials") != "" || got.Get("Vary") == "" || answer.StatusCode != 204 {
+			t.Errorf("preflight from %s: %s %v", origin, answer.Status, got)
+		}
+		answer, _ = r.do("PUT", "/users/7", "{}", "Origin", origin, "Sec-Fetch-Site", "cross-site")
+		if allowed != (answer.StatusCode == 200) || allowed != (answer.Header.Get("Access-Control-Allow-Origin") == origin) {
+			t.Errorf("from %s: %s %v", origin, answer.Status, answer.Header)
+		}
+	}
+	all := start(t, &http.Config{Origins: []string{"*"}}, nil)
+	if answer, _ := all.do("POST", "/Users/Get", "{}", "Origin", "https://any.example"); answer.Header.Get("Access-Control-Allow-Origin") != "*" || answer.StatusCode != 200 {
+		t.Errorf("%s %v", answer.Status, answer.Header)
+	}
+}
+
+// TestHandlerBeside asks for what is not a method.
+func TestHandlerBeside(t *testing.T) {
+	r := start(t, &http.Config{Prefix: "api", Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		if http.ConnFrom(r.Context()) == nil {
+			t.Error("no connection in the context")
+		}
+		io.WriteString(w, "page "+r.Method+" "+r.URL.Path)
+	})}, nil)
+	for _, c := range [][3]string{{"GET", "/", "page GET /"}, {"POST", "/Users/Get", "page POST /Users/Get"}, {"POST", "/api/Users/Get", "{}"},
+		{"POST", "/api/Users/None", "page POST /api/Users/None"}, {"GET", "/users/1", `{"id":1}`}, {"GET", "/healthz", "ok\n"}} {
+		if _, body := r.do(c[0], c[1], ""); body != c[2] {
+			t.Errorf("%s %s: %s, want %s", c[0], c[1], body, c[2])
+		}
+	}
+	if http.ConnFrom(context.Background()) != nil {
+		t.Error("a connection in a context of no request")
+	}
+}
+
+// TestReadiness follows Config.Ready and a shutdown.
+func TestReadiness(t *testing.T) {
+	var sick atomic.Bool
+	r := start(t, &http.Config{Ready: func() error {
+		if sick.Load() {
+			return errors.New("the database is gone")
+		}
+		return nil
+	}}, nil)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if answer, body := r.do("GET", path, ""); answer.StatusCode != 200 || body != "ok\n" {
+			t.Errorf("%s: %s %s", path, answer.Status, body)
+		}
+		if answer, _ := r.do("POST", path, ""); answer.StatusCode != 405 && answer.StatusCode != 404 {
+			t.Errorf("POST %s: %s", path, answer.Status)
+		}
+	}
+	sick.Store(true)
+	if answer, body := r.do("GET", "/readyz", ""); answer.StatusCode != 503 || body != "the database is gone\n" {
+		t.Errorf("%s %s", answer.Status, body)
+	}
+	sick.Store(false)
+
+	// A connection whose request is half sent when the shutdown begins gets an answer that says so.
+	conn, err := net.Dial("tcp", r.addr)
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /readyz HTTP/1.1\r\n")
+	must(t, err)
+	polltest.True(t, 20*time.Second, "the connection is there", func() bool { return r.srv.Stats().Accepted > 1 })
+	shut := make(chan error, 1)
+	go func() { shut <- r.srv.Shutdown(context.Background()) }() // it ends with the drain
+	polltest.True(t, 20*time.Second, "the idle connection has ended", func() bool { return len(r.srv.Peers()) <= 1 })
+	_, err = io.WriteString(conn, "Host: x\r\n\r\n")
+	must(t, err)
+	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
+	must(t, err)
+	answer.Body.Close()
+	if answer.StatusCode != 503 || !answer.Close {
+		t.Errorf("while the server shuts down: %s, close %v", answer.Status, answer.Close)
+	}
+	must(t, <-shut)
+}
+
+// TestHijacked has a handler take the connection over, and a shutdown wait for it.
+func TestHijacked(t *testing.T) {
+	r := start(t, &http.Config{Handler: nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) {
+		conn, rw, err := nethttp.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nUpgrade: echo\r\nConnection: Upgrade\r\n\r\n")
+		rw.Flush()
+		line, err := rw.ReadString('\n')
+		if err != nil {
+			t.Error(err)
+		}
+		rw.WriteString(line)
+		rw.Flush()
+	})}, nil)
+	conn, err := net.Dial("tcp", r.addr)
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "GET /echo HTTP/1.1\r\nHost: x\r\n\r\n")
+	must(t, err)
+	in := bufio.NewReader(conn)
+	for line := ""; line != "\r\n"; {
+		line, err = in.ReadString('\n')
+		must(t, err)
+	}
+	shut := make(chan error, 1)
+	go func() { shut <- r.srv.Shutdown(context.Background()) }() // it ends with the drain
+	_, err = io.WriteString(conn, "hello\n")
+	must(t, err)
+	if line, err := in.ReadString('\n'); line != "hello\n" {
+		t.Errorf("%q, %v", line, err)
+	}
+	must(t, <-shut)
+}
+
+// TestSlowBody sends a part of a body and no more.
+func TestSlowBody(t *testing.T) {
+	r := start(t, &http.Config{BodyTimeout: 50 * time.Millisecond}, nil)
+	conn, err := net.Dial("tcp", r.addr)
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "POST /Users/Get HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{")
+	must(t, err)
+	answer, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
+	must(t, err)
+	defer answer.Body.Close()
+	if answer.StatusCode != nethttp.StatusGatewayTimeout {
+		t.Errorf("%s", answer.Status)
+	}
+}
+
+// TestOptionsAreChecked registers methods with addresses that cannot be.
+func TestOptionsAreChecked(t *testing.T) {
+	srv := weft.NewServer(nil)
+	for _, o := range []weft.MethodOption{
+		http.Get(""), http.Get("/"), http.Get("users"), http.Get("/a//b"), http.Get("/{a"), http.Get("/{}"), http.Get("/{a}/{a}"),
+		http.Get("/{a...}/b"), http.Get("/a?b"), http.Get("/{a...}:x"), http.Get("/x{a}"), http.Get("/a", http.Body("b")),
+	} {
+		if err := weft.Handle(srv, "A.B", waitForEnd, o); weft.CodeOf(err) != weft.InvalidArgument {
+			t.Errorf("%v", err)
+		}
+	}
+	must(t, weft.Handle(srv, "A.B", waitForEnd, http.Post("/a/{id}", http.Body("address"), nil)))
+}

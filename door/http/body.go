@@ -1,0 +1,114 @@
+package http
+
+import (
+	"encoding/hex"
+	"errors"
+	"io"
+	nethttp "net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+)
+
+// body reads the body of the request, decompressed.
+func (in *inbound) body() ([]byte, error) {
+	if !in.hasBody() {
+		return nil, nil
+	}
+	var packed compress.Compressor
+	if name := in.r.Header.Get("Content-Encoding"); name != "" && !strings.EqualFold(name, "identity") {
+		if packed = in.x.d.compressor(name); packed == nil {
+			in.w.Header().Set("Accept-Encoding", in.x.d.encodings())
+			return nil, refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no Content-Encoding %q; there are %s", clip(name), in.x.d.encodings())
+		}
+	}
+	limit := in.x.Limits().MaxMessage
+	control := nethttp.NewResponseController(in.w)
+	if at, ok := in.call.Context().Deadline(); ok && time.Until(at) < in.x.d.cfg.BodyTimeout {
+		_ = control.SetReadDeadline(at)
+	}
+	body, err := io.ReadAll(io.LimitReader(in.r.Body, int64(limit)+1))
+	switch {
+	case err != nil:
+		if timeout, ok := errors.AsType[interface {
+			error
+			Timeout() bool
+		}](err); ok && timeout.Timeout() {
+			return nil, refusal(weft.DeadlineExceeded, "", "the body of the request did not come in time")
+		}
+		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
+	case len(body) > limit:
+		return nil, tooLarge(limit)
+	}
+	// From now on net/http reads to notice that the client has gone.
+	_ = control.SetReadDeadline(time.Time{})
+	if packed == nil {
+		return body, nil
+	}
+	plain, err := packed.Decompress(nil, body, limit)
+	switch {
+	case errors.Is(err, compress.ErrTooLarge):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, refusal(weft.InvalidArgument, weft.ReasonDecompress, "the body cannot be decompressed with %s: %v", packed.Name(), err)
+	}
+	return plain, nil
+}
+
+func tooLarge(limit int) *weft.Error {
+	return refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
+}
+
+// compressor is that of a name in Content-Encoding or Accept-Encoding.
+func (d *door) compressor(name string) compress.Compressor {
+	for _, c := range d.cfg.Compressors {
+		if strings.EqualFold(c.Name(), strings.TrimSpace(name)) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (d *door) encodings() string {
+	var names []string
+	for _, c := range d.cfg.Compressors {
+		names = append(names, c.Name())
+	}
+	return strings.Join(names, ", ")
+}
+
+// compress compresses a body if the client can undo it and it is large enough, and says so in
+// the header.
+func (in *inbound) compress(body []byte) []byte {
+	if len(body) < in.x.Limits().CompressAbove {
+		return body
+	}
+	for _, c := range in.x.d.cfg.Compressors {
+		if !accepts(in.r.Header.Values("Accept-Encoding"), func(name string) bool { return name == c.Name() }) {
+			continue
+		}
+		packed, err := c.Compress(nil, body)
+		if err != nil || len(packed) >= len(body) {
+			return body
+		}
+		in.w.Header().Set("Content-Encoding", c.Name())
+		return packed
+	}
+	return body
+}
+
+// maxParams is how many parameters of a query are read.
+const maxParams = 256
+
+// parseQuery reads a query.
+func parseQuery(raw string) (url.Values, error) {
+	if strings.Count(raw, "&") >= maxParams {
+		return nil, errors.New("it has more than 256 parameters")
+	}
+	return url.ParseQuery(raw)
+}
+
+func hexOf(b []byte) string { return hex.EncodeToString(b) }

@@ -1,0 +1,280 @@
+package http
+
+import (
+	"context"
+	"hash/fnv"
+	nethttp "net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weftrpc/weft"
+)
+
+// inbound is one call.
+type inbound struct {
+	x    *connection
+	tab  *table
+	a    address
+	w    nethttp.ResponseWriter
+	r    *nethttp.Request
+	in   media
+	out  media
+	end  *stream // of a streaming call
+	call *weft.DoorCall
+}
+
+// call has a request run as a call.
+func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *nethttp.Request) {
+	in := &inbound{x: x, tab: t, a: a, w: w, r: r}
+	head, err := in.head()
+	if err != nil {
+		writeProblem(w, err)
+		return
+	}
+	if in.call = x.Begin(head, in); in.call == nil {
+		return
+	}
+	// A client that has gone cancels its call. net/http notices that once the body has been read.
+	stop := context.AfterFunc(r.Context(), in.call.Cancel)
+	defer stop()
+	in.call.Run()
+}
+
+// head is what is known of the call before its body is read.
+func (in *inbound) head() (weft.Head, *weft.Error) {
+	h := in.r.Header
+	head := weft.Head{Method: in.a.name}
+	if err := in.sameOrigin(); err != nil {
+		return head, err
+	}
+	m, err := in.x.d.metadata(h, in.x.Limits().MaxMetadata)
+	if err != nil {
+		return head, err
+	}
+	head.Metadata = m
+	if head.Timeout, err = timeout(h); err != nil {
+		return head, err
+	}
+	head.Stream = in.streaming()
+	if err := in.medias(); err != nil {
+		return head, err
+	}
+	head.Codec = in.in.codec.Name()
+	if head.Stream {
+		in.end = newStream(in)
+		return head, nil
+	}
+	limit := int64(in.x.Limits().MaxMessage)
+	switch n := in.r.ContentLength; {
+	case n > limit:
+		return head, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge,
+			"the request has %d bytes, Limits.MaxMessage of the server allows %d", n, limit)
+	case n < 0:
+		head.Size = int(limit)
+	default:
+		head.Size = int(n)
+	}
+	return head, nil
+}
+
+// sameOrigin refuses requests that a browser sends for a page of another origin, unless the
+// configuration lets that origin in.
+func (in *inbound) sameOrigin() *weft.Error {
+	if in.x.d.mayCall(in.r.Header.Get("Origin")) {
+		return nil
+	}
+	if err := in.x.d.guard.Check(in.r); err != nil {
+		return refusal(weft.PermissionDenied, "", "%v; Config.Origins of the door names the origins of pages that may call", err)
+	}
+	return nil
+}
+
+// medias finds the codecs of request and reply.
+func (in *inbound) medias() *weft.Error {
+	in.in = in.tab.medias[typeJSON]
+	if in.hasBody() {
+		text := in.r.Header.Get("Content-Type")
+		kind, ok := typeOf(text)
+		if ok && in.streaming() && (kind == typeNDJSON || kind == "application/jsonl") {
+			kind = typeJSON
+		}
+		known, there := in.tab.medias[kind]
+		if !ok || !there {
+			in.w.Header().Set("Accept-Post", strings.Join(in.tab.order, ", "))
+			if text == "" {
+				return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the request has a body and no Content-Type; there are %s", strings.Join(in.tab.order, ", "))
+			}
+			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec for the Content-Type %q; there are %s", clip(text), strings.Join(in.tab.order, ", "))
+		}
+		in.in = known
+	}
+	in.out = in.in
+	if in.streaming() {
+		in.out = media{typeNDJSON, in.tab.medias[typeJSON].codec}
+		if in.a.t.Kind != weft.ServerStream && in.in.kind != typeJSON {
+			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the messages of a stream are one JSON value a line (%s), not %s", typeNDJSON, in.in.kind)
+		}
+	}
+	fields := in.r.Header.Values("Accept")
+	if len(fields) == 0 {
+		return nil
+	}
+	if accepts(fields, in.takes) {
+		return nil
+	}
+	return refusal(weft.InvalidArgument, reasonNotAcceptable, "none of the types in Accept is here; there are %s", strings.Join(in.tab.order, ", "))
+}
+
+// takes chooses the codec of the reply if it is one of a media range.
+func (in *inbound) takes(mediaRange string) bool {
+	if in.streaming() {
+		switch mediaRange {
+		case typeSSE:
+			in.out.kind = typeSSE
+			return true
+		case typeNDJSON, "application/jsonl", typeJSON:
+			return true
+		}
+	}
+	switch mediaRange {
+	case "*/*", "application/*", problemType:
+		return true
+	}
+	if in.streaming() {
+		return false
+	}
+	if m, ok := in.tab.medias[mediaRange]; ok {
+		in.out = m
+		return true
+	}
+	return false
+}
+
+// streaming reports whether the method sends or receives many messages.
+func (in *inbound) streaming() bool { return in.a.t != nil && in.a.t.Kind != weft.Unary }
+
+func (in *inbound) hasBody() bool { return in.r.ContentLength != 0 }
+
+// Decode implements weft.Inbound.
+func (in *inbound) Decode(v any) error {
+	body, err := in.body()
+	if err != nil {
+		return err
+	}
+	params, err := in.params()
+	if err != nil {
+		return err
+	}
+	field := ""
+	if in.a.r != nil {
+		field = in.a.r.body
+	}
+	switch {
+	case field != "" && len(body) > 0:
+		if in.in.kind != typeJSON {
+			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the body is field %s of the request, which only JSON can carry", field)
+		}
+		name, _ := in.in.codec.Append(nil, &field)
+		body = slices.Concat([]byte("{"), name, []byte(":"), body, []byte("}"))
+	case len(body) == 0 && in.in.kind == typeJSON:
+		body = []byte("{}") // no body is a request whose fields are not set
+	}
+	if _, raw := v.(*[]byte); raw && len(body) == 2 && !in.hasBody() {
+		body = []byte("null")
+	}
+	if err := in.in.codec.Decode(body, v); err != nil {
+		return err
+	}
+	if params == nil {
+		return nil
+	}
+	return merge(params, v)
+}
+
+// params are the fields in path and query.
+func (in *inbound) params() ([]byte, error) {
+	if in.r.URL.RawQuery == "" && len(in.a.vars) == 0 {
+		return nil, nil
+	}
+	query, err := parseQuery(in.r.URL.RawQuery)
+	if err != nil {
+		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the query cannot be read: %v", err)
+	}
+	object, e := textParams(in.a.t.params(), in.a.vars, query)
+	if e != nil {
+		return nil, e
+	}
+	return object, nil
+}
+
+// Reply implements weft.Inbound.
+func (in *inbound) Reply(v any, m weft.Metadata) error {
+	in.x.lastIfDraining(in.w)
+	if in.end != nil {
+		return in.end.finish(m)
+	}
+	body, err := in.encode(v)
+	if err != nil {
+		return err
+	}
+	in.answer(body, m)
+	return nil
+}
+
+// encode encodes a message within the limit.
+func (in *inbound) encode(v any) ([]byte, error) {
+	body, err := in.out.codec.Append(nil, v)
+	if err != nil {
+		return nil, weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
+	}
+	if limit := in.x.Limits().MaxMessage; len(body) > limit {
+		return nil, weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
+			WithReason(weft.ReasonMessageTooLarge)
+	}
+	return body, nil
+}
+
+// answer sends a reply.
+func (in *inbound) answer(body []byte, m weft.Metadata) {
+	h := in.w.Header()
+	setMetadata(h, "", m)
+	h.Set("Content-Type", in.out.kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Add("Vary", "Accept, Accept-Encoding")
+	if in.r.Method == nethttp.MethodGet || in.r.Method == nethttp.MethodHead {
+		tag := tagOf(body)
+		h.Set("ETag", tag)
+		if in.r.Header.Get("If-None-Match") == tag {
+			in.w.WriteHeader(nethttp.StatusNotModified)
+			return
+		}
+	}
+	body = in.compress(body)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	in.w.WriteHeader(nethttp.StatusOK)
+	_, _ = in.w.Write(body) // an error is that of the connection
+}
+
+// tagOf is the ETag of a reply. It is weak, since the reply may be compressed.
+func tagOf(body []byte) string {
+	sum := fnv.New128a()
+	_, _ = sum.Write(body)
+	return `W/"` + strconv.Itoa(len(body)) + "-" + hexOf(sum.Sum(nil)) + `"`
+}
+
+// Fail implements weft.Inbound.
+func (in *inbound) Fail(e *weft.Error, m weft.Metadata) {
+	in.x.lastIfDraining(in.w)
+	if in.end != nil && in.end.fail(e, m) {
+		return
+	}
+	setMetadata(in.w.Header(), "", m)
+	writeProblem(in.w, e)
+}
+
+// Stream implements weft.Inbound.
+func (in *inbound) Stream(ctx context.Context) weft.RawStream {
+	in.end.begin(ctx)
+	return in.end
+}

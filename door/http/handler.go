@@ -1,0 +1,108 @@
+package http
+
+import (
+	nethttp "net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// ServeHTTP answers one request.
+func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+	if x.refused != nil {
+		w.Header().Set("Connection", "close")
+		writeProblem(w, x.refused)
+		return
+	}
+	x.lastIfDraining(w)
+	r.TLS = x.tls
+	if r.ContentLength != 0 {
+		// It also bounds how long net/http waits for a body that is not read.
+		_ = nethttp.NewResponseController(w).SetReadDeadline(time.Now().Add(x.d.cfg.BodyTimeout))
+	}
+	t := x.table()
+	a := x.find(t, r)
+	switch {
+	case a.t == nil && a.name == "" && x.page(t, w, r):
+	case a.t == nil && a.allow == nil && x.d.cfg.Handler != nil:
+		x.d.cfg.Handler.ServeHTTP(w, r)
+	case x.d.cors(w, r, append(a.allow, r.Method)):
+	case a.t == nil && a.allow != nil:
+		w.Header().Set("Allow", strings.Join(a.allow, ", "))
+		if r.Method == nethttp.MethodOptions {
+			w.WriteHeader(nethttp.StatusNoContent)
+			return
+		}
+		writeProblem(w, refusal(weft.Unimplemented, reasonVerb, "%s %s: this method is called by %s", r.Method, clip(r.URL.Path), strings.Join(a.allow, ", ")))
+	case a.name == "":
+		writeProblem(w, refusal(weft.Unimplemented, weft.ReasonNoMethod, "there is nothing at %s; a method is called by POST %sService/Method", clip(r.URL.Path), x.d.cfg.Prefix))
+	default:
+		x.call(t, a, w, r)
+	}
+}
+
+// lastIfDraining tells a client to make no more requests on the connection, if the server shuts
+// down.
+func (x *connection) lastIfDraining(w nethttp.ResponseWriter) {
+	select {
+	case <-x.Draining():
+		w.Header().Set("Connection", "close")
+	default:
+	}
+}
+
+// address is what a request is for.
+type address struct {
+	name  string  // of the method; "": none
+	t     *target // nil: there is no such method, or the verb is wrong
+	r     *route  // nil: the address is Service/Method
+	vars  map[string]string
+	allow []string // the verbs that the address has, if there is a method
+}
+
+// find finds out what a request is for.
+func (x *connection) find(t *table, r *nethttp.Request) address {
+	path := r.URL.EscapedPath()
+	if r.Method == nethttp.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
+		return x.allowed(t, path)
+	}
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	if found, vars := t.routes.find(r.Method, parts); found != nil {
+		return address{name: found.t.Name, t: found.t, r: found, vars: vars}
+	}
+	name := ""
+	if rest, ok := strings.CutPrefix(r.URL.Path, x.d.cfg.Prefix); ok && r.URL.RawPath == "" {
+		name = methodAt(strings.Split(rest, "/"))
+	}
+	m := t.methods[name]
+	switch {
+	case m == nil && r.Method == nethttp.MethodPost && x.d.cfg.Handler == nil && len(t.routes.verbs(parts)) == 0:
+		return address{name: name} // it is refused like any call, and counted
+	case m != nil && slices.Contains(verbsOf(m), r.Method):
+		return address{name: name, t: m}
+	}
+	return x.allowed(t, path)
+}
+
+// verbsOf are the verbs at the address Service/Method.
+func verbsOf(m *target) []string {
+	if m.Idempotent && (m.Kind == weft.Unary || m.Kind == weft.ServerStream) {
+		return []string{nethttp.MethodPost, nethttp.MethodGet, nethttp.MethodHead}
+	}
+	return []string{nethttp.MethodPost}
+}
+
+// allowed finds the verbs of an address.
+func (x *connection) allowed(t *table, path string) address {
+	a := address{allow: t.routes.verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
+	if rest, ok := strings.CutPrefix(path, x.d.cfg.Prefix); ok {
+		if m := t.methods[methodAt(strings.Split(rest, "/"))]; m != nil {
+			a.allow = append(a.allow, verbsOf(m)...)
+		}
+	}
+	slices.Sort(a.allow)
+	a.allow = slices.Compact(a.allow)
+	return a
+}

@@ -1,0 +1,37 @@
+package http
+
+import (
+	"errors"
+	nethttp "net/http"
+)
+
+// ready is why the server should get no more work now; nil if it should.
+func (x *connection) ready() error {
+	select {
+	case <-x.Draining():
+		return errors.New("the server is shutting down")
+	default:
+	}
+	if x.d.cfg.Ready != nil {
+		return x.d.cfg.Ready()
+	}
+	return nil
+}
+
+// health answers the question of an orchestrator.
+func health(w nethttp.ResponseWriter, r *nethttp.Request, why error) {
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if r.Method != nethttp.MethodGet && r.Method != nethttp.MethodHead {
+		h.Set("Allow", "GET, HEAD")
+		w.WriteHeader(nethttp.StatusMethodNotAllowed)
+		return
+	}
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	if why != nil {
+		w.WriteHeader(nethttp.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(why.Error() + "\n")) // an error is that of the connection
+		return
+	}
+	_, _ = w.Write([]byte("ok\n"))
+}

@@ -1,0 +1,101 @@
+package http_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	nethttp "net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/doortest"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// foreign is a client of net/http on one connection.
+type foreign struct {
+	client *nethttp.Client
+	conn   net.Conn
+}
+
+// dial makes a client of a connection, which is used for all its calls.
+func dial(conn net.Conn) *foreign {
+	var mu sync.Mutex
+	taken := false
+	return &foreign{conn: conn, client: &nethttp.Client{Transport: &nethttp.Transport{
+		MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, DisableCompression: true, // replies have their size
+		DialContext: func(context.Context, string, string) (net.Conn, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if taken {
+				return nil, errors.New("the connection has ended")
+			}
+			taken = true
+			return conn, nil
+		},
+	}}}
+}
+
+// Call implements doortest.Client.
+func (f *foreign) Call(method string, args, reply any) error {
+	body, err := json.Marshal(args)
+	if err != nil {
+		return err
+	}
+	dot := strings.LastIndexByte(method, '.')
+	answer, err := f.client.Post("http://server/"+method[:dot]+"/"+method[dot+1:], "application/json", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if body, err = io.ReadAll(answer.Body); err != nil {
+		return err
+	}
+	if answer.StatusCode == nethttp.StatusOK {
+		return json.Unmarshal(body, reply)
+	}
+	var p struct{ Code, Detail string }
+	if err := json.Unmarshal(body, &p); err != nil {
+		return fmt.Errorf("status %s without a problem: %w", answer.Status, err)
+	}
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if code.String() == p.Code {
+			return weft.Errorf(code, "%s", p.Detail)
+		}
+	}
+	return fmt.Errorf("status %s with the code %q", answer.Status, p.Code)
+}
+
+func (f *foreign) Close() error {
+	err := f.conn.Close()
+	f.client.CloseIdleConnections()
+	return err
+}
+
+func TestDoor(t *testing.T) {
+	doortest.Run(t, doortest.Kit{
+		Door:        func() weft.Door { return http.Door(nil) },
+		Dial:        func(conn net.Conn) (doortest.Client, error) { return dial(conn), nil },
+		Codes:       true,
+		OneCall:     true,
+		TLSProtocol: "http/1.1",
+		Garbage: [][]byte{
+			[]byte("GET "),
+			[]byte("POST / HTTP/1.1\r\n\r\n"),
+			[]byte("POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Length: 18446744073709551616\r\n\r\n"),
+			[]byte("POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET"),
+			[]byte("POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n"),
+			append([]byte("GET / HTTP/1.1\r\n"), bytes.Repeat([]byte("x: y\r\n"), 1<<16)...),
+			append([]byte("GET /"), bytes.Repeat([]byte("x"), 1<<20)...),
+		},
+	})
+}

@@ -1,0 +1,129 @@
+package http
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
+)
+
+// Media types.
+const (
+	typeJSON   = "application/json"
+	typeNDJSON = "application/x-ndjson"
+	typeSSE    = "text/event-stream"
+)
+
+// media is a codec under its media type.
+type media struct {
+	kind  string
+	codec codec.Codec
+}
+
+// mediaTypes are the types of a codec, the one of answers first.
+func mediaTypes(codecName string) []string {
+	own := "application/vnd.weft." + codecName
+	switch codecName {
+	case "json":
+		return []string{typeJSON, own, "text/json"}
+	case "msgpack":
+		return []string{"application/msgpack", own, "application/x-msgpack", "application/vnd.msgpack"}
+	case "protobuf":
+		return []string{"application/protobuf", own, "application/x-protobuf", "application/proto"}
+	case "cbor":
+		return []string{"application/cbor", own}
+	case "raw":
+		return []string{"application/octet-stream", own}
+	}
+	return []string{own}
+}
+
+// mediasOf are the codecs of a server by media type, and the types of answers in order. JSON is
+// always among them.
+func mediasOf(codecs []codec.Codec, strict bool) (by map[string]media, order []string) {
+	by = make(map[string]media)
+	add := func(c codec.Codec) {
+		if c.Name() == "json" {
+			c = jsonCodec{c, strict}
+		}
+		types := mediaTypes(c.Name())
+		order = append(order, types[0])
+		for _, t := range types {
+			by[t] = media{types[0], c}
+		}
+	}
+	for _, c := range codecs {
+		add(c)
+	}
+	if _, ok := by[typeJSON]; !ok {
+		add(json.New())
+	}
+	return by, order
+}
+
+// jsonCodec is JSON in which the messages of Protocol Buffers have the form of protojson.
+type jsonCodec struct {
+	codec.Codec
+	strict bool
+}
+
+// Append implements codec.Codec.
+func (c jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+	if m, ok := v.(proto.Message); ok {
+		return protojson.MarshalOptions{}.MarshalAppend(dst, m)
+	}
+	return c.Codec.Append(dst, v)
+}
+
+// Decode implements codec.Codec.
+func (c jsonCodec) Decode(body []byte, v any) error {
+	if m, ok := v.(proto.Message); ok {
+		return protojson.UnmarshalOptions{DiscardUnknown: !c.strict, RecursionLimit: codec.MaxDepth}.Unmarshal(body, m)
+	}
+	if err := c.Codec.Decode(body, v); err != nil || !c.strict {
+		return err
+	}
+	return knownFields(body, v)
+}
+
+// typeOf is the media type of a header field, without parameters; false if it is malformed.
+func typeOf(field string) (string, bool) {
+	t, _, err := mime.ParseMediaType(field)
+	if err != nil {
+		return "", false
+	}
+	if strings.HasPrefix(t, "application/") && strings.HasSuffix(t, "+json") {
+		return typeJSON, true
+	}
+	return t, true
+}
+
+// accepts calls yield with the media ranges of an Accept header that have a weight above zero, as
+// they are ordered in it, until yield returns true.
+func accepts(fields []string, yield func(mediaRange string) bool) bool {
+	for _, field := range fields {
+		for part := range strings.SplitSeq(field, ",") {
+			t, params, _ := strings.Cut(part, ";")
+			if q := strings.ReplaceAll(strings.ToLower(params), " ", ""); strings.HasPrefix(q, "q=0") && strings.Trim(q[len("q=0"):], ".0") == "" {
+				continue
+			}
+			if yield(strings.ToLower(strings.TrimSpace(t))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// oneLine is JSON without line breaks.
+func oneLine(b []byte) []byte {
+	if bytes.IndexByte(b, '\n') < 0 {
+		return b
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(b, []byte("\r"), nil), []byte("\n"), nil) // in JSON they stand between values alone
+}

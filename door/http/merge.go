@@ -1,0 +1,30 @@
+package http
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// merge decodes the fields of a JSON object into v and leaves the other fields as they are.
+func merge(object []byte, v any) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return json.Unmarshal(object, v)
+	}
+	fields := m.ProtoReflect().New().Interface()
+	if err := protojson.Unmarshal(object, fields); err != nil {
+		return err
+	}
+	proto.Merge(m, fields)
+	return nil
+}
+
+// knownFields reports a field of a JSON value that v does not have.
+func knownFields(body []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.DisallowUnknownFields()
+	return d.Decode(v)
+}

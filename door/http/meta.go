@@ -1,0 +1,129 @@
+package http
+
+import (
+	"encoding/base64"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// The headers of this door.
+const (
+	headerTimeout = "Weft-Timeout"
+	metaPrefix    = "Weft-Meta-"
+	binPrefix     = "Weft-Bin-"
+)
+
+// alwaysMetadata are the headers that are metadata under their own names.
+func alwaysMetadata() []string {
+	return []string{"Authorization", "Traceparent", "Tracestate", "Baggage", "Idempotency-Key", "X-Request-Id", "Last-Event-Id"}
+}
+
+// metadata is that of a request.
+func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error) {
+	var m weft.Metadata
+	size, count := 0, 0
+	for name, values := range h {
+		key, binary := "", false
+		if rest, ok := strings.CutPrefix(name, metaPrefix); ok {
+			key = strings.ToLower(rest)
+		} else if rest, ok := strings.CutPrefix(name, binPrefix); ok {
+			key, binary = strings.ToLower(rest), true
+		} else if d.headers[name] {
+			key = strings.ToLower(name)
+		}
+		if key == "" {
+			continue
+		}
+		for _, value := range values {
+			if binary {
+				b, err := decodeBase64(value)
+				if err != nil {
+					return m, refusal(weft.InvalidArgument, "", "header %s is not base64", name)
+				}
+				value = string(b)
+			}
+			size += len(key) + len(value) + 3
+			count++
+			if m = m.With(key, value); size > limit || m.Len() != count {
+				return m, refusal(weft.ResourceExhausted, weft.ReasonMetadataTooLarge,
+					"the metadata in the header has more than %d bytes, or a key or a number of pairs that cannot be", limit)
+			}
+		}
+	}
+	return m, nil
+}
+
+// decodeBase64 decodes both alphabets, with padding or without.
+func decodeBase64(text string) ([]byte, error) {
+	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// setMetadata puts metadata into a header, each name behind prefix. Keys that are no names of
+// headers are left out.
+func setMetadata(h nethttp.Header, prefix string, m weft.Metadata) {
+	for key, value := range m.All() {
+		if !isToken(key) {
+			continue
+		}
+		name := metaPrefix
+		if !isText(value) {
+			name, value = binPrefix, base64.StdEncoding.EncodeToString([]byte(value))
+		}
+		if prefix+name == metaPrefix || prefix+name == binPrefix {
+			h.Add(name+key, value)
+		} else {
+			h.Add(prefix+nethttp.CanonicalHeaderKey(name+key), value)
+		}
+	}
+}
+
+// isToken reports whether a key may be part of the name of a header without a change.
+func isToken(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+			return false
+		}
+	}
+	return key != ""
+}
+
+// isText reports whether a value passes through a header as it is.
+func isText(value string) bool {
+	for i := range len(value) {
+		if value[i] < ' ' || value[i] > '~' {
+			return false
+		}
+	}
+	return strings.Trim(value, " ") == value
+}
+
+// maxTimeout is the longest time that a client may ask for.
+const maxTimeout = 1000 * time.Hour
+
+// timeout is the time that a client gives its call; 0: none is named.
+func timeout(h nethttp.Header) (time.Duration, *weft.Error) {
+	text := h.Get(headerTimeout)
+	if text == "" {
+		return 0, nil
+	}
+	ms, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || ms == 0 {
+		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds", headerTimeout, clip(text))
+	}
+	return time.Duration(min(ms, uint64(maxTimeout/time.Millisecond))) * time.Millisecond, nil
+}
+
+// clip shortens what a peer has sent, for a message.
+func clip(text string) string {
+	const most = 64
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}

@@ -1,0 +1,240 @@
+package http
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	nethttp "net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// sign is how often a client of server-sent events gets a sign of life.
+const sign = 15 * time.Second
+
+// stream is the server's end of a streaming call.
+type stream struct {
+	in      *inbound
+	ctx     context.Context
+	control *nethttp.ResponseController
+	stop    func() bool // unwatches ctx
+	lines   *bufio.Reader
+	asked   bool // the one request of a method that sends many was received
+
+	mu      sync.Mutex // of what follows, and of writing
+	sent    int
+	started bool
+	over    bool
+	alive   *time.Timer
+	reply   []byte // of a method that receives many
+}
+
+func newStream(in *inbound) *stream {
+	return &stream{in: in, control: nethttp.NewResponseController(in.w)}
+}
+
+// begin is called when the call has been let in.
+func (s *stream) begin(ctx context.Context) {
+	s.ctx = ctx
+	if s.in.a.t.Kind != weft.ServerStream {
+		_ = s.control.EnableFullDuplex()
+		_ = s.control.SetReadDeadline(time.Time{}) // messages may take their time
+		s.lines = bufio.NewReader(s.in.r.Body)
+		// A handler that waits for a message is woken by the end of its context.
+		s.stop = context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Unix(1, 0)) })
+	}
+}
+
+// Context implements weft.RawStream.
+func (s *stream) Context() context.Context { return s.ctx }
+
+// CloseSend implements weft.RawStream.
+func (s *stream) CloseSend() error { return nil }
+
+// Close implements weft.RawStream.
+func (s *stream) Close() error { return nil }
+
+// Recv implements weft.RawStream.
+func (s *stream) Recv(msg any) error {
+	if s.in.a.t.Kind == weft.ServerStream {
+		if s.asked {
+			return io.EOF
+		}
+		s.asked = true
+		if err := s.in.Decode(msg); err != nil {
+			if _, ok := errors.AsType[*weft.Error](err); !ok {
+				err = weft.Errorf(weft.InvalidArgument, "decode the request with codec %s: %w", s.in.in.codec.Name(), err).WithReason(weft.ReasonDecode)
+			}
+			return err
+		}
+		return nil
+	}
+	for {
+		line, err := s.line()
+		if err != nil {
+			return err
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if err := s.in.in.codec.Decode(line, msg); err != nil {
+			return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
+		}
+		return nil
+	}
+}
+
+// line reads one line of the body.
+func (s *stream) line() ([]byte, error) {
+	limit := s.in.x.Limits().MaxMessage
+	var line []byte
+	for {
+		part, err := s.lines.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case len(line) > limit:
+			return nil, weft.Errorf(weft.ResourceExhausted, "a message has more than %d bytes, which Limits.MaxMessage of the server allows", limit).
+				WithReason(weft.ReasonMessageTooLarge)
+		case err == nil:
+			return line, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == io.EOF && len(bytes.TrimSpace(line)) > 0:
+			return line, nil
+		case err == io.EOF:
+			return nil, io.EOF
+		case s.ctx.Err() != nil:
+			return nil, s.ctx.Err()
+		default:
+			s.in.call.Cancel()
+			return nil, weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+		}
+	}
+}
+
+// Send implements weft.RawStream.
+func (s *stream) Send(msg any) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	body, err := s.in.encode(msg)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in.a.t.Kind == weft.ClientStream {
+		s.reply = body
+		return nil
+	}
+	s.sent++
+	if s.events() {
+		return s.writeLocked([]byte("id: "+strconv.Itoa(s.sent)+"\ndata: "), oneLine(body), []byte("\n\n"))
+	}
+	return s.writeLocked([]byte(`{"result":`), oneLine(body), []byte("}\n"))
+}
+
+// events reports whether the messages are sent as server-sent events.
+func (s *stream) events() bool { return s.in.out.kind == typeSSE }
+
+// startLocked sends the header.
+func (s *stream) startLocked() {
+	if s.started {
+		return
+	}
+	s.started = true
+	h := s.in.w.Header()
+	h.Set("Content-Type", typeNDJSON)
+	if s.events() {
+		h.Set("Content-Type", typeSSE)
+		s.alive = time.AfterFunc(sign, s.live)
+	}
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	s.in.w.WriteHeader(nethttp.StatusOK)
+}
+
+// live sends a sign of life.
+func (s *stream) live() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.over && s.writeLocked([]byte(":\n\n")) == nil {
+		s.alive.Reset(sign)
+	}
+}
+
+// writeLocked sends bytes at once.
+func (s *stream) writeLocked(parts ...[]byte) error {
+	s.startLocked()
+	for _, p := range parts {
+		if _, err := s.in.w.Write(p); err != nil {
+			s.in.call.Cancel()
+			return weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+		}
+	}
+	if err := s.control.Flush(); err != nil {
+		s.in.call.Cancel()
+		return weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+	}
+	return nil
+}
+
+// endLocked stops what goes on beside the handler.
+func (s *stream) endLocked() {
+	s.over = true
+	if s.alive != nil {
+		s.alive.Stop()
+	}
+	if s.stop != nil {
+		s.stop()
+		_ = s.control.SetReadDeadline(time.Now().Add(restOfBody))
+	}
+}
+
+// restOfBody is how long net/http waits for the rest of a body that the handler did not receive.
+const restOfBody = time.Second
+
+// finish ends the call well.
+func (s *stream) finish(m weft.Metadata) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in.a.t.Kind == weft.ClientStream {
+		if s.reply == nil {
+			return weft.Errorf(weft.Internal, "the handler ended the call without a reply")
+		}
+		s.endLocked()
+		s.in.out.kind = typeJSON
+		s.in.answer(s.reply, m)
+		return nil
+	}
+	s.startLocked()
+	s.endLocked()
+	setMetadata(s.in.w.Header(), nethttp.TrailerPrefix, m)
+	if s.events() {
+		_ = s.writeLocked([]byte("event: end\ndata: {}\n\n"))
+	}
+	return nil
+}
+
+// fail ends the call with an error, if messages were sent already.
+func (s *stream) fail(e *weft.Error, m weft.Metadata) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked()
+	if !s.started {
+		return false
+	}
+	setMetadata(s.in.w.Header(), nethttp.TrailerPrefix, m)
+	b := problemOf(e).bytes()
+	if s.events() {
+		_ = s.writeLocked([]byte("event: error\ndata: "), b, []byte("\n\n"))
+	} else {
+		_ = s.writeLocked([]byte(`{"error":`), b, []byte("}\n"))
+	}
+	return true
+}

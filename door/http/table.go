@@ -1,0 +1,112 @@
+package http
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/schema"
+)
+
+// table is what a door knows of the methods of a server at one time.
+type table struct {
+	services *weft.Services
+	changes  uint64
+	methods  map[string]*target // by "Service.Method", aliases among them
+	routes   router
+	medias   map[string]media
+	order    []string // media types of answers
+
+	mu  sync.Mutex
+	set *schema.Set // for params and the description
+}
+
+// target is a method.
+type target struct {
+	weft.MethodInfo
+	routes []*route
+	params func() map[string]*schema.Schema // what can be given in paths and queries, by name
+}
+
+// components is where the schemas of a description are.
+const components = "#/components/schemas/"
+
+// table returns what is known of the server's methods now.
+func (x *connection) table() *table {
+	services := x.Services()
+	changes := services.Changes()
+	known, _ := x.d.tables.Load(services)
+	if t, ok := known.(*table); ok && t.changes == changes {
+		return t
+	}
+	t := &table{services: services, changes: changes, methods: make(map[string]*target), set: schema.NewSet(components)}
+	t.medias, t.order = mediasOf(x.Codecs(), x.d.cfg.StrictFields)
+	var routes []*route
+	for _, service := range services.Describe() {
+		for _, info := range service.Methods {
+			m := &target{MethodInfo: info, routes: routesOf(info.Annotations)}
+			m.params = sync.OnceValue(func() map[string]*schema.Schema { return t.paramsOf(m) })
+			t.methods[info.Name] = m
+			for _, alias := range info.Aliases {
+				t.methods[alias] = m
+			}
+			for _, r := range m.routes {
+				r.t = m
+			}
+			routes = append(routes, m.routes...)
+		}
+	}
+	var double []*route
+	t.routes, double = newRouter(routes)
+	for _, r := range double {
+		x.Logger().Error("two methods have one address: one of them cannot be reached by it",
+			"door", "http", "verb", r.verb, "path", r.path, "method", r.t.Name)
+	}
+	x.d.tables.Store(services, t)
+	return t
+}
+
+// maxNested is how deep fields of fields can be named in a query.
+const maxNested = 4
+
+// paramsOf lists the fields of a request that can be given as text.
+func (t *table) paramsOf(m *target) map[string]*schema.Schema {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := make(map[string]*schema.Schema)
+	t.addParamsLocked(all, "", t.set.Of(m.Request), 0)
+	return all
+}
+
+func (t *table) addParamsLocked(all map[string]*schema.Schema, prefix string, s *schema.Schema, depth int) {
+	s = t.set.Resolve(s)
+	if depth > maxNested || s.Type != "object" {
+		return
+	}
+	for _, name := range s.Order {
+		declared := s.Properties[name]
+		p := t.set.Resolve(declared)
+		switch {
+		case p.Type == "object":
+			t.addParamsLocked(all, prefix+name+".", p, depth+1)
+		case p.Type == "array" && p.Items != nil:
+			if item := t.set.Resolve(p.Items); item.Type != "object" && item.Type != "array" {
+				all[prefix+name] = &schema.Schema{Type: "array", Items: item, Description: declared.Description}
+			}
+		default:
+			all[prefix+name] = p
+		}
+	}
+}
+
+// methodAt is the name of the method that a path below the prefix names, "" for none.
+func methodAt(parts []string) string {
+	if len(parts) < 2 {
+		return ""
+	}
+	service, method := strings.Join(parts[:len(parts)-1], "/"), parts[len(parts)-1]
+	if service == "" || method == "" || strings.Contains(method, ".") {
+		return ""
+	}
+	return service + "." + method
+}
