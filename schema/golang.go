@@ -12,6 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
+// For returns the schema of T; see Set.Of.
+func For[T any](s *Set) *Schema { return s.Of(reflect.TypeFor[T]()) }
+
 // Of returns the schema of a type; a type with a name is added to the set, and the schema refers
 // to it.
 func (s *Set) Of(t reflect.Type) *Schema {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/params"
 )
 
 // inbound is one call.
@@ -168,7 +169,7 @@ func (in *inbound) Decode(v any) error {
 	}
 	field := ""
 	if in.a.r != nil {
-		field = in.a.r.body
+		field = in.a.r.Body
 	}
 	switch {
 	case field != "" && len(body) > 0:
@@ -201,7 +202,7 @@ func (in *inbound) params() ([]byte, error) {
 	if err != nil {
 		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the query cannot be read: %v", err)
 	}
-	object, e := textParams(in.a.t.params(), in.a.vars, query)
+	object, e := params.Object(in.a.t.params(), in.a.vars, query)
 	if e != nil {
 		return nil, e
 	}

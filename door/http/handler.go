@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/route"
 )
 
 // ServeHTTP answers one request.
@@ -55,9 +56,9 @@ func (x *connection) lastIfDraining(w nethttp.ResponseWriter) {
 
 // address is what a request is for.
 type address struct {
-	name  string  // of the method; "": none
-	t     *target // nil: there is no such method, or the verb is wrong
-	r     *route  // nil: the address is Service/Method
+	name  string       // of the method; "": none
+	t     *target      // nil: there is no such method, or the verb is wrong
+	r     *route.Route // nil: the address is Service/Method
 	vars  map[string]string
 	allow []string // the verbs that the address has, if there is a method
 }
@@ -69,8 +70,9 @@ func (x *connection) find(t *table, r *nethttp.Request) address {
 		return x.allowed(t, path)
 	}
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	if found, vars := t.routes.find(r.Method, parts); found != nil {
-		return address{name: found.t.Name, t: found.t, r: found, vars: vars}
+	if found, vars := t.routes.Find(r.Method, parts); found != nil {
+		m := found.To.(*target)
+		return address{name: m.Name, t: m, r: found, vars: vars}
 	}
 	name := ""
 	if rest, ok := strings.CutPrefix(r.URL.Path, x.d.cfg.Prefix); ok && r.URL.RawPath == "" {
@@ -78,7 +80,7 @@ func (x *connection) find(t *table, r *nethttp.Request) address {
 	}
 	m := t.methods[name]
 	switch {
-	case m == nil && r.Method == nethttp.MethodPost && x.d.cfg.Handler == nil && len(t.routes.verbs(parts)) == 0:
+	case m == nil && r.Method == nethttp.MethodPost && x.d.cfg.Handler == nil && len(t.routes.Verbs(parts)) == 0:
 		return address{name: name} // it is refused like any call, and counted
 	case m != nil && slices.Contains(verbsOf(m), r.Method):
 		return address{name: name, t: m}
@@ -96,7 +98,7 @@ func verbsOf(m *target) []string {
 
 // allowed finds the verbs of an address.
 func (x *connection) allowed(t *table, path string) address {
-	a := address{allow: t.routes.verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
+	a := address{allow: t.routes.Verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
 	if rest, ok := strings.CutPrefix(path, x.d.cfg.Prefix); ok {
 		if m := t.methods[methodAt(strings.Split(rest, "/"))]; m != nil {
 			a.allow = append(a.allow, verbsOf(m)...)

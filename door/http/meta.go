@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/params"
 )
 
 // The headers of this door.
@@ -40,7 +41,7 @@ func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error
 		}
 		for _, value := range values {
 			if binary {
-				b, err := decodeBase64(value)
+				b, err := params.Base64(value)
 				if err != nil {
 					return m, refusal(weft.InvalidArgument, "", "header %s is not base64", name)
 				}
@@ -55,12 +56,6 @@ func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error
 		}
 	}
 	return m, nil
-}
-
-// decodeBase64 decodes both alphabets, with padding or without.
-func decodeBase64(text string) ([]byte, error) {
-	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
-	return base64.RawStdEncoding.DecodeString(text)
 }
 
 // setMetadata puts metadata into a header, each name behind prefix. Keys that are no names of

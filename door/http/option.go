@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/route"
 )
 
 // The keys of annotations: annotationRoute with verb and path behind it, whose value is the field
@@ -12,11 +13,11 @@ import (
 const annotationRoute = "http.route "
 
 // A RouteOption changes a route.
-type RouteOption func(*route)
+type RouteOption func(*route.Route)
 
 // Body has the body of the request be one field of it, by its name in JSON, in place of the whole
 // request. The other fields come from path and query.
-func Body(field string) RouteOption { return func(r *route) { r.body = field } }
+func Body(field string) RouteOption { return func(r *route.Route) { r.Body = field } }
 
 // Get gives a method an address for GET and HEAD. The path begins with a slash; {name} stands for
 // one segment, {name...} at the end for all that follow; name is that of a field of the request in
@@ -50,7 +51,7 @@ func Delete(path string, opts ...RouteOption) weft.MethodOption {
 }
 
 func bind(verb, path string, opts []RouteOption) weft.MethodOption {
-	r, err := parseRoute(verb, path)
+	r, err := route.Parse(verb, path)
 	if err != nil {
 		return weft.InvalidOption(err)
 	}
@@ -59,26 +60,26 @@ func bind(verb, path string, opts []RouteOption) weft.MethodOption {
 			o(r)
 		}
 	}
-	if r.body != "" && !r.takesBody() {
+	if r.Body != "" && !r.TakesBody() {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "http: %s %s: a request of this verb has no body", verb, path))
 	}
-	return weft.Annotate(annotationRoute+verb+" "+path, r.body)
+	return weft.Annotate(annotationRoute+verb+" "+path, r.Body)
 }
 
 // routesOf are the routes in the annotations of a method.
-func routesOf(annotations map[string]string) []*route {
-	var all []*route
+func routesOf(annotations map[string]string) []*route.Route {
+	var all []*route.Route
 	for key, body := range annotations {
 		rest, ok := strings.CutPrefix(key, annotationRoute)
 		if !ok {
 			continue
 		}
 		verb, path, _ := strings.Cut(rest, " ")
-		r, err := parseRoute(verb, path)
+		r, err := route.Parse(verb, path)
 		if err != nil {
 			continue // it was not made by this package
 		}
-		r.body = body
+		r.Body = body
 		all = append(all, r)
 	}
 	return all

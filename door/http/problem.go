@@ -12,35 +12,36 @@ import (
 // problemType is the media type of errors.
 const problemType = "application/problem+json"
 
-// problem is an error as RFC 9457 has it.
-type problem struct {
-	Type    string   `json:"type"`
-	Title   string   `json:"title"`
-	Status  int      `json:"status"`
-	Detail  string   `json:"detail,omitempty"`
-	Code    string   `json:"code"`
-	Outcome string   `json:"outcome"`
-	Reason  string   `json:"reason,omitempty"`
-	Details []detail `json:"details,omitempty"`
+// Problem is an error as RFC 9457 has it: the body of an answer of the type
+// application/problem+json.
+type Problem struct {
+	Type    string   `json:"type" doc:"always about:blank"`
+	Title   string   `json:"title" doc:"the code"`
+	Status  int      `json:"status" doc:"the HTTP status"`
+	Detail  string   `json:"detail,omitempty" doc:"what went wrong, for people"`
+	Code    string   `json:"code" doc:"what kind of thing went wrong, such as NotFound"`
+	Outcome string   `json:"outcome" doc:"Refused if the method did not run, Executed if it did"`
+	Reason  string   `json:"reason,omitempty" doc:"a constant for programs"`
+	Details []Detail `json:"details,omitempty"`
 }
 
-// detail is a typed value of an error.
-type detail struct {
+// Detail is a typed value of an error.
+type Detail struct {
 	Type  string `json:"type"`
 	Value []byte `json:"value"`
 }
 
-func problemOf(e *weft.Error) *problem {
-	p := &problem{Type: "about:blank", Title: e.Code.String(), Status: statusOf(e), Detail: e.Message,
+func problemOf(e *weft.Error) *Problem {
+	p := &Problem{Type: "about:blank", Title: e.Code.String(), Status: statusOf(e), Detail: e.Message,
 		Code: e.Code.String(), Outcome: e.Outcome.String(), Reason: e.Reason}
 	for _, d := range e.Details {
-		p.Details = append(p.Details, detail(d))
+		p.Details = append(p.Details, Detail(d))
 	}
 	return p
 }
 
 // bytes is the problem as JSON.
-func (p *problem) bytes() []byte {
+func (p *Problem) bytes() []byte {
 	b, err := json.Marshal(p)
 	if err != nil { // it cannot be: strings, numbers and bytes
 		return []byte(`{"type":"about:blank","title":"Internal","status":500,"code":"Internal","outcome":"Unknown"}`)

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/route"
 	"github.com/weftrpc/weft/schema"
 )
 
@@ -13,18 +14,19 @@ type table struct {
 	services *weft.Services
 	changes  uint64
 	methods  map[string]*target // by "Service.Method", aliases among them
-	routes   router
+	routes   route.Router
 	medias   map[string]media
 	order    []string // media types of answers
 
 	mu  sync.Mutex
 	set *schema.Set // for params and the description
+	doc func() ([]byte, error)
 }
 
 // target is a method.
 type target struct {
 	weft.MethodInfo
-	routes []*route
+	routes []*route.Route
 	params func() map[string]*schema.Schema // what can be given in paths and queries, by name
 }
 
@@ -41,7 +43,7 @@ func (x *connection) table() *table {
 	}
 	t := &table{services: services, changes: changes, methods: make(map[string]*target), set: schema.NewSet(components)}
 	t.medias, t.order = mediasOf(x.Codecs(), x.d.cfg.StrictFields)
-	var routes []*route
+	var routes []*route.Route
 	for _, service := range services.Describe() {
 		for _, info := range service.Methods {
 			m := &target{MethodInfo: info, routes: routesOf(info.Annotations)}
@@ -51,17 +53,18 @@ func (x *connection) table() *table {
 				t.methods[alias] = m
 			}
 			for _, r := range m.routes {
-				r.t = m
+				r.To = m
 			}
 			routes = append(routes, m.routes...)
 		}
 	}
-	var double []*route
-	t.routes, double = newRouter(routes)
+	var double []*route.Route
+	t.routes, double = route.New(routes)
 	for _, r := range double {
 		x.Logger().Error("two methods have one address: one of them cannot be reached by it",
-			"door", "http", "verb", r.verb, "path", r.path, "method", r.t.Name)
+			"door", "http", "verb", r.Verb, "path", r.Path, "method", r.To.(*target).Name)
 	}
+	t.doc = sync.OnceValues(func() ([]byte, error) { return t.describe(&x.d.cfg) })
 	x.d.tables.Store(services, t)
 	return t
 }

@@ -1,4 +1,6 @@
-package http
+// Package params makes JSON of the parts of paths and queries, by the schemas of the fields that
+// they give.
+package params
 
 import (
 	"encoding/base64"
@@ -34,9 +36,9 @@ func (f fields) put(name string, value any) {
 	}
 }
 
-// textParams are the values of a request from its path and query as a JSON object; nil if there
+// Object are the values of a request from its path and query as a JSON object; nil if there
 // are none.
-func textParams(known map[string]*schema.Schema, vars map[string]string, query url.Values) ([]byte, *weft.Error) {
+func Object(known map[string]*schema.Schema, vars map[string]string, query url.Values) ([]byte, *weft.Error) {
 	if len(vars) == 0 && len(query) == 0 {
 		return nil, nil
 	}
@@ -138,7 +140,7 @@ func literalOf(s *schema.Schema, text string) (json.RawMessage, bool) {
 		return b, err == nil
 	}
 	if s.ContentEncoding == "base64" {
-		b, err := decodeBase64(text)
+		b, err := Base64(text)
 		if err != nil {
 			return nil, false
 		}
@@ -146,4 +148,26 @@ func literalOf(s *schema.Schema, text string) (json.RawMessage, bool) {
 	}
 	b, err := json.Marshal(text)
 	return b, err == nil
+}
+
+// Base64 decodes both alphabets, with padding or without.
+func Base64(text string) ([]byte, error) {
+	text = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(text, "="))
+	return base64.RawStdEncoding.DecodeString(text)
+}
+
+// clip shortens what a peer has sent, for a message.
+func clip(text string) string {
+	const most = 64
+	if len(text) > most {
+		return text[:most] + "…"
+	}
+	return text
+}
+
+// refusal is the error of parameters that do not fit.
+func refusal(code weft.Code, reason, format string, args ...any) *weft.Error {
+	e := weft.Errorf(code, format, args...).WithReason(reason)
+	e.Outcome = weft.Refused
+	return e
 }

@@ -1,0 +1,171 @@
+package http_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/schema"
+)
+
+// described is what the test reads of a document.
+type described struct {
+	OpenAPI string
+	Info    schema.Info
+	Paths   map[string]map[string]struct {
+		OperationID string
+		Summary     string
+		Parameters  []struct {
+			Name, In string
+			Required bool
+			Schema   *value
+		}
+		RequestBody *struct {
+			Content map[string]struct{ Schema *value }
+		}
+	}
+	Components struct{ Schemas map[string]*value }
+}
+
+// value is a schema as the test reads it.
+type value struct {
+	Ref        string `json:"$ref"`
+	Type       any
+	Format     string
+	Items      *value
+	Properties map[string]*value
+	AnyOf      []*value
+}
+
+// sample is JSON of a schema.
+func (d *described) sample(s *value, depth int) string {
+	if s.Ref != "" {
+		s = d.Components.Schemas[strings.TrimPrefix(s.Ref, "#/components/schemas/")]
+	}
+	if len(s.AnyOf) > 0 {
+		return d.sample(s.AnyOf[0], depth)
+	}
+	kind := s.Type
+	if list, ok := kind.([]any); ok {
+		kind = list[0]
+	}
+	switch kind {
+	case "object":
+		var fields []string
+		for name, p := range s.Properties {
+			if depth < 4 {
+				fields = append(fields, fmt.Sprintf("%q:%s", name, d.sample(p, depth+1)))
+			}
+		}
+		return "{" + strings.Join(fields, ",") + "}"
+	case "array":
+		return "[" + d.sample(s.Items, depth+1) + "]"
+	case "integer", "number":
+		return "1"
+	case "boolean":
+		return "true"
+	case "string":
+		switch s.Format {
+		case "date-time":
+			return `"2026-01-02T03:04:05Z"`
+		case "int64", "uint64":
+			return `"1"`
+		}
+		return `"YQ=="`
+	}
+	return "null"
+}
+
+// TestDescription calls every operation of the document with values of its schemas.
+func TestDescription(t *testing.T) {
+	r := start(t, &http.Config{OpenAPI: &schema.Info{Title: "Users", Version: "1.2"}}, nil)
+	answer, body := r.do("GET", "/openapi.json", "")
+	var d described
+	must(t, json.Unmarshal([]byte(body), &d))
+	if answer.Header.Get("Content-Type") != "application/json" || d.OpenAPI != "3.1.0" || d.Info.Title != "Users" {
+		t.Errorf("%v %s %v", answer.Header, d.OpenAPI, d.Info)
+	}
+	if again, _ := r.do("GET", "/openapi.json", "", "If-None-Match", answer.Header.Get("ETag")); again.StatusCode != 304 {
+		t.Errorf("the same document: %s", again.Status)
+	}
+	if op := d.Paths["/Users/Get"]["get"]; op.Summary != "Get returns a user." || !slices.ContainsFunc(op.Parameters, func(p struct {
+		Name, In string
+		Required bool
+		Schema   *value
+	}) bool {
+		return p.Name == "address.city" && p.In == "query"
+	}) {
+		t.Errorf("%+v", op)
+	}
+	for _, want := range []string{"post /Users/Get", "get /users/{id}", "get /keys/{name}", "put /users/{id}", "post /users/{id}:rename", "patch /users/{id}/address", "get /count/{id}"} {
+		verb, path, _ := strings.Cut(want, " ")
+		if d.Paths[path][verb].OperationID == "" {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	ids := make(map[string]bool)
+	for path, verbs := range d.Paths {
+		for verb, op := range verbs {
+			if ids[op.OperationID] {
+				t.Errorf("two operations are called %s", op.OperationID)
+			}
+			ids[op.OperationID] = true
+			if op.OperationID == "Users.Fail" || strings.HasPrefix(op.OperationID, "Stream.Echo") {
+				continue
+			}
+			query := url.Values{}
+			to := path
+			for _, p := range op.Parameters {
+				text := strings.Trim(d.sample(p.Schema, 0), `"[]`)
+				if p.In == "path" {
+					to = strings.ReplaceAll(to, "{"+p.Name+"}", url.PathEscape(text))
+				} else if p.Schema.Type != nil {
+					query.Set(p.Name, text)
+				}
+			}
+			if len(query) > 0 {
+				to += "?" + query.Encode()
+			}
+			content, kind := "", ""
+			if op.RequestBody != nil {
+				for k, c := range op.RequestBody.Content {
+					if kind == "" || k != "application/json" {
+						kind, content = k, d.sample(c.Schema, 0)
+					}
+				}
+			}
+			headers := []string{"Content-Type", kind}
+			if answer, body := r.do(strings.ToUpper(verb), to, content, headers...); answer.StatusCode != 200 {
+				t.Errorf("%s %s %s: %s %s", verb, to, content, answer.Status, body)
+			}
+		}
+	}
+	must(t, r.srv.Unregister("Old"))
+	must(t, r.srv.Unregister("Users"))
+	must(t, weft.Handle(r.srv, "New.Wait", waitForEnd, weft.Doc(strings.Repeat("<script>alert(1)</script>\n", 3))))
+	if _, body := r.do("GET", "/openapi.json", ""); strings.Contains(body, "/Users/Get") || !strings.Contains(body, "/New/Wait") || strings.Contains(body, "<script>") {
+		t.Errorf("after changes:\n%s", body)
+	}
+}
+
+// TestPage asks for the page that shows the description.
+func TestPage(t *testing.T) {
+	r := start(t, &http.Config{OpenAPI: &schema.Info{}}, nil)
+	for path, kind := range map[string]string{"/docs": "text/html; charset=utf-8", "/docs/page.js": "text/javascript; charset=utf-8", "/docs/page.css": "text/css; charset=utf-8"} {
+		answer, body := r.do("GET", path, "")
+		if answer.StatusCode != 200 || answer.Header.Get("Content-Type") != kind || len(body) < 500 || !strings.Contains(answer.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			t.Errorf("%s: %s %v, %d bytes", path, answer.Status, answer.Header, len(body))
+		}
+	}
+	closed := start(t, nil, nil)
+	for _, path := range []string{"/docs", "/openapi.json"} {
+		if answer, _ := closed.do("GET", path, ""); answer.StatusCode != 404 {
+			t.Errorf("%s is served unasked: %s", path, answer.Status)
+		}
+	}
+}
