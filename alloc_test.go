@@ -38,6 +38,44 @@ func TestRawCallAllocatesNothing(t *testing.T) {
 	}
 }
 
+// A call whose messages are used again allocates nothing either.
+func TestReuseAllocatesNothing(t *testing.T) {
+	const calls = 5000
+	for name, sample := range map[string]any{"numbered": &note{Title: "title", Lines: []string{"a", "b"}}, "plain": &Args{7, 8}} {
+		w := start(t, nil, func(s *weft.Server) error {
+			if err := weft.HandleReuse(s, "Plain.Copy", func(_ context.Context, req, res *Args) error { *res = *req; return nil }); err != nil {
+				return err
+			}
+			return weft.HandleReuse(s, "Numbered.Copy", func(_ context.Context, req, res *note) error { *res = *req; return nil })
+		})
+		c := w.dial(nil)
+		ctx := context.Background()
+		var notes weft.Reuse[note]
+		var args weft.Reuse[Args]
+		call := func(times int) {
+			for range times {
+				var err error
+				if name == "plain" {
+					_, err = args.Invoke(ctx, c, "Plain.Copy", sample)
+				} else {
+					_, err = notes.Invoke(ctx, c, "Numbered.Copy", sample)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		call(2000)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		call(calls)
+		runtime.ReadMemStats(&after)
+		if n := float64(after.Mallocs-before.Mallocs) / calls; n >= 0.1 {
+			t.Errorf("%s: %.2f allocations per call, want less than 0.1", name, n)
+		}
+	}
+}
+
 // A client that calls methods by names which others make up does not remember them all,
 // nor does the server.
 func TestMethodNamesAreForgotten(t *testing.T) {

@@ -221,11 +221,12 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 }
 
 // quick is call for what most calls are: without options, credentials, hooks. It
-// uses little stack; see session.startAny. deadline is that of the call.
-func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any) (deadline int64, err error) {
+// uses little stack; see session.startAny. with is usualCodec of args, or around it;
+// deadline is that of the call.
+func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any, with codec.Codec) (deadline int64, err error) {
 	sc := c.calls.Get().(*session.Call)
 	sc.Method, sc.Args, sc.Reply = method, args, reply
-	sc.Codec, sc.Plain = c.usualCodec(args), true
+	sc.Codec, sc.Plain = with, true
 	if c.timeout > 0 {
 		sc.Timeout = int64(c.timeout)
 	}

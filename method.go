@@ -125,6 +125,7 @@ type method struct {
 	newRequest func() any                                                 // a pointer to decode into
 	call       func(ctx context.Context, req any) (any, error)            // unary
 	raw        func(ctx context.Context, req, buf []byte) ([]byte, error) // unary, without a codec
+	reuse      *recycler                                                  // unary, whose messages are used again
 	stream     func(ctx context.Context, end RawStream) error
 
 	mu    sync.Mutex

@@ -38,6 +38,9 @@ func (e *endpoint) answer(r *session.Request) error {
 	if e.m.raw != nil {
 		return e.answerRaw(r)
 	}
+	if e.m.reuse != nil {
+		return e.answerReuse(r)
+	}
 	req := e.m.newRequest()
 	if err := session.Decode(r.Codec, r.Body, req); err != nil {
 		return e.fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecode,

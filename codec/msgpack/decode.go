@@ -12,6 +12,7 @@ import (
 // that it goes on.
 type decoder struct {
 	source
+	reuse bool // lists and maps may have memory, and texts are those of body
 	texts texts.Pieces
 }
 

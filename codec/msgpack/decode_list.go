@@ -6,7 +6,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// slice reads an array into a slice that is nil.
+// slice reads an array into a slice that is nil, or empty if memory is used again.
 func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 	f, count, next := head(d.body, i)
 	switch {
@@ -24,10 +24,19 @@ func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 	i = next
 	s := r.Value(n.typ)
 	if count == 0 {
-		s.Set(n.empty)
+		if !d.reuse || s.IsNil() {
+			s.Set(n.empty)
+		}
 		return i
 	}
 	room := 0
+	if d.reuse && s.Cap() > 0 {
+		room = min(s.Cap(), int(count))
+		s.SetLen(room)
+		for k := range room {
+			n.elem.clear(r.Elem(k, n.elem.size))
+		}
+	}
 	for k := range int(count) {
 		if k == room {
 			s.Grow(d.affordable(max(int(count)-k, 1), n.elem.size, i))

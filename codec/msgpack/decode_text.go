@@ -43,10 +43,16 @@ func (d *decoder) bytes(n *node, r memory.Ref, i, depth int) int {
 
 // string returns a string with the bytes of body from one index to another.
 func (d *decoder) string(from, to int) string {
+	if d.reuse {
+		return memory.String(d.body[from:to])
+	}
 	return d.texts.String(d.body[from:to], len(d.body)-from)
 }
 
 // keep returns a copy of the bytes of body from one index to another.
 func (d *decoder) keep(from, to int) []byte {
+	if d.reuse {
+		return d.body[from:to:to]
+	}
 	return d.texts.Bytes(d.body[from:to], len(d.body)-from)
 }

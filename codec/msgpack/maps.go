@@ -104,8 +104,14 @@ func (d *decoder) commonTable(n *node, r memory.Ref, i, count, depth int) int {
 
 // textTable reads the entries of a map from strings to V.
 func textTable[V any](d *decoder, n *node, r memory.Ref, i, count, depth int) int {
-	m := make(map[string]V, count)
-	*memory.As[map[string]V](r) = m
+	m := *memory.As[map[string]V](r)
+	if !d.reuse || m == nil {
+		m = make(map[string]V, count)
+		*memory.As[map[string]V](r) = m
+	}
+	if count == 0 {
+		return i
+	}
 	v := new(V)
 	at := memory.To(v)
 	for range count {
@@ -165,8 +171,10 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 		return d.commonTable(n, r, next, int(count), depth-1)
 	}
 	i = next
-	m := reflect.MakeMapWithSize(n.typ, d.affordable(int(count), n.key.size+n.elem.size, i))
-	r.Value(n.typ).Set(m)
+	m := r.Value(n.typ)
+	if !d.reuse || m.IsNil() {
+		m.Set(reflect.MakeMapWithSize(n.typ, d.affordable(int(count), n.key.size+n.elem.size, i)))
+	}
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)
 	for range int(count) {
 		d.owed -= 2

@@ -118,14 +118,7 @@ func (msgpackCodec) Decode(body []byte, v any) (err error) {
 	target.Elem().SetZero()
 	n := p.node.elem
 	d := decoder{source: source{body: body}, texts: texts.Pieces{Rest: n.frame}}
-	end := d.value(n, memory.Of(target), 0, codec.MaxDepth)
-	if end >= 0 && end < len(body) {
-		end = d.fail("%d bytes behind the value", len(body)-end)
-	}
-	if end < 0 {
-		return d.wrap("decoding into", v)
-	}
-	return nil
+	return d.decode(n, memory.Of(target), v)
 }
 
 // recovered makes an error of a panic, which a method of the user's may cause.

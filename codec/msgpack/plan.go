@@ -65,6 +65,8 @@ type node struct {
 	need   int            // at most so many bytes for names and numbers
 	frame  int            // at least so many bytes that are not of texts
 	sparse bool           // fields may be left out
+	simple bool           // also of other types: there is no memory to be used again
+	others bool           // there are fields that do not travel
 }
 
 // field is one field of a struct, or of a struct embedded there.
@@ -152,6 +154,7 @@ func compile(t reflect.Type, pending map[reflect.Type]*node) *node {
 	case opStruct:
 		n.compileStruct(pending)
 	}
+	n.markSimple()
 	return n
 }
 
@@ -202,6 +205,7 @@ const slack = 8
 func (n *node) compileStruct(pending map[reflect.Type]*node) {
 	members := collect(n.typ)
 	n.index = make(map[string]int, len(members))
+	n.others = hasOthers(n.typ)
 	n.fields = make([]field, len(members))
 	n.need = pack.MaxHead
 	for i, m := range members {

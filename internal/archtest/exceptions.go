@@ -16,6 +16,8 @@ func Allowed() Exceptions {
 			"cluster/hedge.go":         "makes a second reply of the type of the first, for two attempts at once",
 			"register.go":              "finds the methods of a service, once, at registration",
 			"handle.go":                "names the types of a function's messages, once, at registration",
+			"reuse.go":                 "the same, and compares codecs of any type",
+			"internal/poison":          "overwrites messages of any type, with the race detector alone",
 			"method.go":                "keeps those types, for the description of services",
 			"hookcheck.go":             "finds hooks with a wrong signature, when a server or client is made",
 			"internal/fit/fit.go":      "finds types that no codec can carry, at registration",

@@ -32,6 +32,7 @@ func table() []row {
 		{"internal/overload", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
+		{"internal/poison", leaf, nil},
 		{"internal/polltest", leaf, nil},
 		{"internal/fence", leaf, []string{"internal/logger"}},
 		{"internal/flights", leaf, nil},

@@ -53,6 +53,7 @@ type node struct {
 	index    map[uint64]int // by number
 	dense    []uint16       // the same for small numbers, one more than the index; 0: none
 	frame    int            // at least so many bytes that are not of texts
+	others   []other        // fields that do not travel
 	stock    *stock         // of a message that protoc-gen-go has generated
 }
 
@@ -72,6 +73,12 @@ type field struct {
 	tag    string // as it is encoded
 	name   string
 	number uint64
+}
+
+// other is a field of a struct that does not travel.
+type other struct {
+	at  memory.Offset
+	typ reflect.Type
 }
 
 // set completes the field, which has a number, a place and a node.
@@ -143,10 +150,12 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 		switch {
 		case tag == "-":
 			left = true
+			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type})
 			continue
 		case !f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct && f.Type.NumField() > 0:
 			return nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
 		case !f.IsExported():
+			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type})
 			continue
 		}
 		number, options, _ := strings.Cut(tag, ",")

@@ -25,14 +25,22 @@ func (s *fieldSet) has(k int) bool { return s[k/64]>>(k%64)&1 == 1 }
 // begin readies a struct that holds what an earlier message left. It reports whether
 // something is left.
 func (d *decoder) begin(n *node, r memory.Ref) bool {
-	if len(n.fields) > maxFields {
+	if len(n.fields) > maxFields || len(n.others) > 0 && !memory.Unexported {
 		r.Value(n.typ).SetZero()
 		return false
 	}
+	n.resetRest(r)
+	return true
+}
+
+// resetRest empties what a struct has beside its fields.
+func (n *node) resetRest(r memory.Ref) {
 	if n.stock != nil {
 		r.Field(n.stock.unknown).SetBytes(nil)
 	}
-	return true
+	for _, o := range n.others {
+		r.Field(o.at).Value(o.typ).SetZero()
+	}
 }
 
 // resetOthers empties the fields of the struct r that did not come.
@@ -62,9 +70,11 @@ func (n *node) reset(r memory.Ref) {
 			r.Value(n.typ).Clear()
 		}
 	case opMessage:
-		if n.stock != nil {
-			r.Field(n.stock.unknown).SetBytes(nil)
+		if len(n.others) > 0 && !memory.Unexported {
+			r.Value(n.typ).SetZero()
+			return
 		}
+		n.resetRest(r)
 		for k := range n.fields {
 			n.fields[k].node.reset(r.Field(n.fields[k].at))
 		}

@@ -146,6 +146,28 @@ func TestReuseLongBodies(t *testing.T) {
 	}
 }
 
+// TestReuseResetsAll has fields that do not travel.
+func TestReuseResetsAll(t *testing.T) {
+	type inner struct {
+		A    int32 `weft:"1"`
+		note string
+	}
+	type outer struct {
+		In   inner   `weft:"1"`
+		List []inner `weft:"2"`
+		Skip any     `weft:"-"`
+		note string
+	}
+	body, err := Append(nil, &outer{List: []inner{{A: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := &outer{In: inner{1, "old"}, List: []inner{{2, "old"}}, Skip: "old", note: "old"}
+	if err := Reuse(body, used); err != nil || !reflect.DeepEqual(used, &outer{List: []inner{{A: 1}}}) {
+		t.Errorf("%+v, %v", used, err)
+	}
+}
+
 // TestReuseOfManyFields has more fields than are remembered.
 func TestReuseOfManyFields(t *testing.T) {
 	var fields []reflect.StructField

@@ -1,0 +1,5 @@
+//go:build purego
+
+package msgpack
+
+const purego = true

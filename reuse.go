@@ -1,0 +1,190 @@
+package weft
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/poison"
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// HandleReuse registers a typed function as a unary method, as [Handle] does, whose messages
+// are used again for later calls: a call then allocates nothing.
+//
+// The request, and all it refers to, strings and byte slices included, is valid until the
+// function returns. What the program keeps longer it must copy, with strings.Clone for
+// example; that includes what it gives to a goroutine, or to another call that it does not wait
+// for. The function fills in the reply, which is zero at first, and may refer
+// to the request in it. It must not keep the reply either, nor store memory of its own in the
+// request, such as a pointer to a variable: the next request is written there.
+//
+// Where an interceptor, a hook or a foreign wire may see the messages, where the method has
+// a timeout, and after a panic, messages are fresh, and nothing is used again. With the race
+// detector, messages are overwritten when the function has returned: a test finds
+// what is kept.
+func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
+	return offer(r, &method{
+		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
+		newRequest: func() any { return new(Req) },
+		call: func(ctx context.Context, req any) (any, error) {
+			res := new(Res)
+			if err := fn(ctx, req.(*Req), res); err != nil {
+				return nil, err
+			}
+			return res, nil
+		},
+		reuse: &recycler{
+			pool: sync.Pool{New: func() any { return &exchange{req: new(Req), res: new(Res)} }},
+			run:  func(ctx context.Context, x *exchange) error { return fn(ctx, x.req.(*Req), x.res.(*Res)) },
+			zero: func(x *exchange) { *x.res.(*Res) = *new(Res) },
+		},
+	}, fn == nil, opts)
+}
+
+// recycler keeps the messages of a method for later calls.
+type recycler struct {
+	pool sync.Pool // of *exchange
+	run  func(context.Context, *exchange) error
+	zero func(*exchange) // the reply
+}
+
+// exchange is a request and the reply to it.
+type exchange struct{ req, res any }
+
+// keepMessages is the longest body, in bytes, whose message is kept for later calls.
+const keepMessages = 64 << 10
+
+// answerReuse is answer for a method whose messages are used again. They are not if the
+// handler panics.
+func (e *endpoint) answerReuse(r *session.Request) error {
+	u, body := e.m.reuse, r.Body
+	if poison.Enabled {
+		body = bytes.Clone(body)
+	}
+	x := u.pool.Get().(*exchange)
+	if err := decodeReuse(r.Codec, body, x.req); err != nil {
+		return e.fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecode,
+			Message: "decode the request with codec " + r.Codec.Name() + ": " + err.Error()})
+	}
+	err := u.run(r.Ctx, x)
+	if err != nil {
+		err = e.fail(r, toStatus(err))
+	} else {
+		r.Reply(x.res) // encoded when it returns
+	}
+	if poison.Enabled {
+		poison.Bytes(body)
+		poison.Value(x.req)
+		poison.Value(x.res)
+	}
+	if len(body) <= keepMessages {
+		u.zero(x)
+		u.pool.Put(x)
+	}
+	return err
+}
+
+// decodeReuse decodes body over v, into its memory if the codec can.
+func decodeReuse(c codec.Codec, body []byte, v any) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	if r, ok := c.(codec.Reuser); ok {
+		return r.DecodeReuse(body, v)
+	}
+	return c.Decode(body, v)
+}
+
+// Reuse makes unary calls whose replies are decoded into one variable, over the last one: a
+// call then allocates nothing. The zero value is ready. It is for one goroutine: two
+// must not use it at the same time.
+//
+// Where the reply is decoded into a fresh variable instead, as by Invoke, nothing else
+// changes: when the call has options or an interceptor or a hook may see it, when it goes
+// by a foreign wire or by a caller that is no Client, and when it is made again on another
+// connection.
+type Reuse[Res any] struct {
+	reply Res
+	into  reusedReply
+}
+
+// Invoke makes a call. The reply, and all it refers to, is valid until the next Invoke; what
+// the program keeps longer it must copy.
+func (u *Reuse[Res]) Invoke(ctx context.Context, c Caller, method string, args any, opts ...CallOption) (*Res, error) {
+	client, ok := c.(*Client)
+	if !ok || len(opts) > 0 {
+		return Invoke[Res](ctx, c, method, args, opts...)
+	}
+	if poison.Enabled {
+		poison.Bytes(u.into.body)
+		poison.Value(&u.reply)
+		u.into.body = nil
+	}
+	err, made := client.callReuse(ctx, method, args, &u.reply, &u.into)
+	switch {
+	case !made:
+		return Invoke[Res](ctx, c, method, args)
+	case err != nil:
+		return nil, err
+	}
+	return &u.reply, nil
+}
+
+// reusedReply is the memory behind a reply, and the codec that decodes into it.
+type reusedReply struct {
+	body  []byte
+	inner codec.Codec
+	outer codec.Codec // inner, which decodes so
+}
+
+// callReuse makes a call without options, unless something around it may keep the reply.
+func (c *Client) callReuse(ctx context.Context, method string, args, reply any, into *reusedReply) (err error, made bool) {
+	if !c.caller.plain || method == "" || len(method) > wire.MaxMethodName {
+		return nil, false
+	}
+	p := c.ready()
+	if p == nil || p.s == nil || checkMessages(args, reply) != nil {
+		return nil, false
+	}
+	_, err = c.caller.quick(ctx, p.s, method, args, reply, into.around(c.caller.usualCodec(args)))
+	return err, err == nil || !again(err)
+}
+
+// around returns a codec that decodes replies into the memory.
+func (r *reusedReply) around(c codec.Codec) codec.Codec {
+	if !reflect.TypeOf(c).Comparable() || r.inner != c {
+		r.inner, r.outer = c, replyCodec{c, r}
+		if z, ok := c.(codec.Sizer); ok {
+			r.outer = sizedReplyCodec{replyCodec{c, r}, z}
+		}
+	}
+	return r.outer
+}
+
+// replyCodec is a codec that decodes into memory that is used again.
+type replyCodec struct {
+	codec.Codec
+	memory *reusedReply
+}
+
+type sizedReplyCodec struct {
+	replyCodec
+	codec.Sizer
+}
+
+// Decode decodes over the last reply. The body is copied, since it is the reader's.
+func (c replyCodec) Decode(body []byte, v any) error {
+	if len(body) > keepMessages {
+		c.memory.body = nil
+		return decodeReuse(c.Codec, bytes.Clone(body), v)
+	}
+	c.memory.body = append(c.memory.body[:0], body...)
+	return decodeReuse(c.Codec, c.memory.body, v)
+}
