@@ -42,6 +42,7 @@ type Server struct {
 	life      context.Context
 	ended     sync.Once
 	over      chan struct{} // closed when the server has been closed
+	draining  chan struct{} // closed when closing is set
 }
 
 // NewServer makes a server. A nil configuration gives safe defaults. It does not fail: the
@@ -56,6 +57,7 @@ func NewServer(cfg *ServerConfig) *Server {
 		entering:  make(map[net.Conn]struct{}),
 		exec:      session.NewExecutor(),
 		over:      make(chan struct{}),
+		draining:  make(chan struct{}),
 	}
 	if cfg != nil {
 		s.cfg = *cfg

@@ -34,7 +34,7 @@ const closeWait = 500 * time.Millisecond
 // handlers, hooks and other code of the user's do; what does not return is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.mu.Lock()
-	s.closing = true
+	s.beginClosingLocked()
 	s.mu.Unlock()
 	// Withdrawn even when there is no time left: otherwise clients would go on connecting.
 	leaving := s.withdraw()
@@ -120,7 +120,8 @@ func (s *Server) Close() error {
 // and for the registry until ctx has ended and registryWait has passed.
 func (s *Server) close(ctx context.Context, registryWait time.Duration) {
 	s.mu.Lock()
-	s.closing, s.closed = true, true
+	s.beginClosingLocked()
+	s.closed = true
 	for l := range s.listeners {
 		l.Close()
 	}

@@ -76,7 +76,7 @@ func table() []row {
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
 		{"door/...", 4, []string{"door/..."}},
-		{"health", 4, nil},
+		{"health", 3, nil},
 		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"console", 4, []string{"cluster"}},
