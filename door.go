@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -135,6 +136,7 @@ type Head struct {
 	Oneway   bool // no reply is sent
 	Stream   bool
 	Size     int         // bytes of the request that the door holds while the call is under way
+	Attempt  int         // how many times the caller has tried the call before
 	Found    *DoorMethod // what DoorConn.Method has found under the name; nil: Begin looks it up
 }
 
@@ -194,7 +196,11 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		}
 	}
 	x.once = answeredOnce{Inbound: in, conn: c}
-	x.ctx.Init(c.peer, m.s, head.Metadata.pairs, x.came, deadline)
+	pairs := head.Metadata.pairs
+	if head.Attempt > 0 {
+		pairs = string(wire.AppendPair(nil, attemptKey, strconv.Itoa(head.Attempt))) + pairs
+	}
+	x.ctx.Init(c.peer, m.s, pairs, x.came, deadline)
 	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context,
 		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
 	x.a.info.in = &x.a
@@ -231,6 +237,10 @@ func (c *DoorConn) room(size int) *Error {
 
 // Context is the context of the call, for the door's streams.
 func (x *DoorCall) Context() context.Context { return x.a.ctx }
+
+// ReplyMetadata is what the handler has set so far to go back with the reply. It is for the
+// handler's goroutine, as in Send of a stream.
+func (x *DoorCall) ReplyMetadata() Metadata { return metadataOf(x.a.ctx.ReplyMeta()) }
 
 // Cancel ends the context of the call, when the caller has cancelled it.
 func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }

@@ -1,0 +1,344 @@
+package grpc
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// call is one call that a client makes.
+type call struct {
+	weft.DoorCall
+	st http2.Stream
+	c  *serverConn
+
+	// Of the goroutine that reads, until the call begins.
+	route   *route
+	replies *replies
+	meta    weft.Metadata
+	due     int64 // on the clock of session.Nanos; 0: the client has not said
+	attempt int
+	body    []byte // of a message that has come in part
+	held    int    // bytes of it that are counted
+	opened  bool   // its header has come
+	refused bool   // it does not run
+
+	restore    compress.Compressor // of the request
+	compress   compress.Compressor // of the reply
+	compressed bool
+	fast       bool   // it runs on the goroutine that reads
+	message    []byte // the request
+	in         *inbox // of a streaming call
+
+	state atomic.Uint32
+	begun bool // the header of the reply was sent; under the lock of the connection
+}
+
+// The states of a call.
+const (
+	waiting   = iota // its message is not whole
+	running          // it has begun
+	abandoned        // the client has left
+)
+
+// start begins the call; false if it was refused.
+func (x *call) start(size int) bool {
+	s := x.c
+	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Size: size, Found: x.route.method,
+		Stream: x.route.kind != weft.Unary}
+	if x.due != 0 {
+		head.Timeout = max(time.Duration(x.due-session.Nanos()), 1)
+	}
+	fast := x.fast
+	x.fast = true // a refusal is written with the batch
+	if !s.BeginIn(&x.DoorCall, &head, x) {
+		s.release(x)
+		x.refused = true
+		return false
+	}
+	x.fast = fast
+	if !x.state.CompareAndSwap(waiting, running) {
+		x.leave()
+	}
+	return true
+}
+
+// leave ends what runs of a call whose client has left.
+func (x *call) leave() {
+	x.Cancel()
+	if x.in != nil {
+		x.in.close(weft.Errorf(weft.Canceled, "the caller has left"))
+	}
+}
+
+// abandon notes that the client has left. lost says that it left with the connection.
+func (x *call) abandon(lost bool) {
+	switch x.state.Swap(abandoned) {
+	case running:
+		x.leave()
+	case waiting:
+		if !lost { // else this may not be the goroutine that reads
+			x.c.release(x)
+		}
+	}
+}
+
+// Decode implements weft.Inbound.
+func (x *call) Decode(v any) error {
+	b := x.message
+	if x.compressed {
+		var err error
+		if b, err = restored(x.restore, b, x.c.limits.MaxMessage); err != nil {
+			return err
+		}
+	}
+	x.message = nil
+	return x.replies.codec.Decode(b, v)
+}
+
+func (x *call) checkFlag(flag byte) *weft.Error { return flagError(flag, x.restore) }
+
+// maxEncoded is how many replies of a connection may be encoded and wait for room.
+const maxEncoded = 16
+
+// small is the largest reply that is encoded where it is sent from.
+const small = 8 << 10
+
+// Reply implements weft.Inbound.
+func (x *call) Reply(v any, m weft.Metadata) error {
+	if x.in != nil {
+		x.end(m)
+		return nil
+	}
+	s := x.c
+	if z := x.replies.sizer; z != nil && x.compress == nil {
+		if n, ok := z.Size(v); ok && n <= small && n <= s.limits.MaxMessage {
+			s.conn.Lock()
+			if !s.conn.FullLocked() && s.conn.FitsLocked(&x.st, prefixSize+n) {
+				return x.replyHereAndUnlock(v, n, m)
+			}
+			s.conn.Unlock()
+		}
+	}
+	s.turns.Take(maxEncoded)
+	defer s.turns.Give()
+	s.awaitRoom()
+	b, err := appendMessage(nil, x.replies.codec, v, x.compress, s.limits.CompressAbove, s.limits.MaxMessage)
+	if err != nil {
+		return err
+	}
+	s.conn.Lock()
+	if !s.conn.OpenLocked(&x.st) {
+		s.conn.Unlock()
+		return nil
+	}
+	x.beginLocked(m)
+	s.conn.QueueDataLocked(&x.st, b, false, func() { x.trailersLocked(nil, m) })
+	x.sentAndUnlock()
+	return nil
+}
+
+// replyHereAndUnlock encodes a small reply where it is sent from. It is called with the lock of
+// the connection held.
+func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
+	conn := x.c.conn
+	if !conn.OpenLocked(&x.st) {
+		conn.Unlock()
+		return nil
+	}
+	x.beginLocked(m)
+	b := conn.BufferLocked()
+	at := len(b)
+	b = append(b, make([]byte, http2.FrameRoom+prefixSize)...)
+	p := b[at+http2.FrameRoom:]
+	p[1], p[2], p[3], p[4] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+	out, err := x.appendSized(b, v, n)
+	if err != nil {
+		conn.SetBufferLocked(b[:at])
+		x.sentAndUnlock()
+		return err
+	}
+	conn.SetBufferLocked(out)
+	conn.PutDataLocked(&x.st, at, prefixSize+n)
+	x.trailersLocked(nil, m)
+	x.sentAndUnlock()
+	return nil
+}
+
+// appendSized encodes v; a panic of the codec is an error, since the lock is held.
+func (x *call) appendSized(b []byte, v any, n int) (out []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = weft.Errorf(weft.Internal, "encode with codec %s: %v", x.replies.name, p).WithReason(weft.ReasonEncode)
+		}
+	}()
+	if out, err = x.replies.sizer.AppendSized(b, v, n); err != nil {
+		return nil, weft.Errorf(weft.Internal, "encode with codec %s: %w", x.replies.name, err).WithReason(weft.ReasonEncode)
+	}
+	return out, nil
+}
+
+// sentAndUnlock has what was appended written; the goroutine that reads does that when it has
+// handled what it has read.
+func (x *call) sentAndUnlock() {
+	conn := x.c.conn
+	if full := conn.FullLocked(); full != x.c.crowded.Load() {
+		x.c.crowded.Store(full)
+	}
+	if x.fast {
+		conn.Unlock()
+		return
+	}
+	conn.FlushAndUnlock(conn.StreamsLocked() > 0)
+}
+
+// awaitRoom waits while too much waits to be written.
+func (s *serverConn) awaitRoom() {
+	s.conn.Lock()
+	if s.conn.FullLocked() {
+		s.crowded.Store(true)
+		s.conn.AwaitRoomLocked()
+	}
+	s.conn.Unlock()
+}
+
+// Fail implements weft.Inbound.
+func (x *call) Fail(e *weft.Error, m weft.Metadata) {
+	conn := x.c.conn
+	conn.Lock()
+	if !conn.OpenLocked(&x.st) {
+		conn.Unlock()
+		return
+	}
+	if conn.WaitsLocked(&x.st) { // messages of a stream
+		conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(e, m) })
+	} else {
+		x.trailersLocked(e, m)
+	}
+	x.sentAndUnlock()
+}
+
+// end ends a streaming call well, behind its messages.
+func (x *call) end(m weft.Metadata) {
+	conn := x.c.conn
+	conn.Lock()
+	if !conn.OpenLocked(&x.st) {
+		conn.Unlock()
+		return
+	}
+	conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(nil, m) })
+	x.sentAndUnlock()
+}
+
+// beginLocked appends the header of a reply, once.
+func (x *call) beginLocked(m weft.Metadata) {
+	if x.begun {
+		return
+	}
+	x.begun = true
+	conn := x.c.conn
+	at := conn.StartHeadersLocked(&x.st, false)
+	x.headLocked(m)
+	conn.EndHeadersLocked(at)
+}
+
+// headLocked appends what a reply begins with.
+func (x *call) headLocked(m weft.Metadata) {
+	conn := x.c.conn
+	e := &conn.Enc
+	b := e.Static(conn.BufferLocked(), http2.Static200)
+	b = e.Known(b, &x.replies.begin)
+	if x.compress != nil {
+		b = e.Literal(b, encodingName, x.compress.Name())
+	}
+	if leading := x.c.door.cfg.Leading; leading != nil {
+		for k, v := range m.All() {
+			if leading(k) {
+				b = appendPair(e, b, k, v)
+			}
+		}
+	}
+	conn.SetBufferLocked(b)
+}
+
+// trailersLocked appends what ends a reply; err is nil for one that went well. Where no message was
+// sent, it is the header at the same time.
+func (x *call) trailersLocked(err *weft.Error, m weft.Metadata) {
+	conn := x.c.conn
+	at := conn.StartHeadersLocked(&x.st, true)
+	e := &conn.Enc
+	if !x.begun {
+		x.begun = true
+		x.headLocked(m)
+	}
+	b := conn.BufferLocked()
+	if err == nil {
+		b = e.Known(b, &x.c.ok)
+	} else {
+		b = appendStatus(e, b, err)
+	}
+	leading := x.c.door.cfg.Leading
+	for k, v := range m.All() {
+		if leading == nil || !leading(k) {
+			b = appendPair(e, b, k, v)
+		}
+	}
+	conn.SetBufferLocked(b)
+	conn.EndHeadersLocked(at)
+	conn.SaidLocked(&x.st)
+}
+
+// maxMessage is how many bytes of an error's message a header carries. The whole is in the
+// details.
+const maxMessage = 4 << 10
+
+// appendStatus appends the fields that tell of an error.
+func appendStatus(e *http2.Encoder, b []byte, err *weft.Error) []byte {
+	var digits [20]byte
+	b = e.Literal(b, statusName, string(appendDecimal(digits[:0], uint64(err.Code))))
+	b = e.Literal(b, messageName, percent(err.Message[:min(len(err.Message), maxMessage)]))
+	if d := detailsOf(err); d != "" && len(d) <= 2*maxMessage {
+		b = e.Literal(b, detailsName, d)
+	}
+	if ms, ok := pushback(err); ok {
+		b = e.Literal(b, pushbackName, ms)
+	}
+	switch err.Outcome {
+	case weft.Refused, weft.NotSent:
+		b = e.Literal(b, outcomeName, outcomeRefused)
+	case weft.Executed:
+		b = e.Literal(b, outcomeName, outcomeExecuted)
+	}
+	return b
+}
+
+// refuse answers a call that does not run, on the goroutine that reads.
+func (s *serverConn) refuse(x *call, e *weft.Error) {
+	s.release(x)
+	x.refused, x.fast, x.body = true, true, nil
+	x.Fail(e, weft.Metadata{})
+}
+
+// answerHTTP answers what is no call of gRPC.
+func (s *serverConn) answerHTTP(x *call, status string) {
+	x.refused = true
+	s.conn.Lock()
+	defer s.conn.Unlock()
+	if !s.conn.OpenLocked(&x.st) {
+		return
+	}
+	at := s.conn.StartHeadersLocked(&x.st, true)
+	s.conn.SetBufferLocked(s.conn.Enc.Literal(s.conn.BufferLocked(), ":status", status))
+	s.conn.EndHeadersLocked(at)
+	s.conn.SaidLocked(&x.st)
+}
+
+// Stream implements weft.Inbound.
+func (x *call) Stream(ctx context.Context) weft.RawStream {
+	return x.in.serve(ctx)
+}

@@ -1,0 +1,97 @@
+package grpc
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/http2"
+)
+
+// Door returns a door for clients of gRPC, by TLS with the protocol h2 and on plaintext
+// connections by prior knowledge.
+func Door(cfg *Config) weft.Door {
+	d := &door{tables: http2.NewTables(vocabulary{})}
+	if cfg != nil {
+		d.cfg = *cfg
+	}
+	return d
+}
+
+type door struct {
+	cfg    Config
+	tables *http2.Tables
+}
+
+func (*door) Name() string { return "grpc" }
+
+func (*door) Protocols() []string { return []string{"h2"} }
+
+func (*door) Match(prefix []byte) (yes, more bool) {
+	n := min(len(prefix), len(http2.Preface))
+	same := strings.HasPrefix(http2.Preface, string(prefix[:n]))
+	return same && n == len(http2.Preface), same
+}
+
+// streamSlack is how many streams more than calls a client may have open: so it is told that
+// there are too many calls, and by whose limit.
+const streamSlack = 128
+
+// Serve implements weft.Door.
+func (d *door) Serve(c *weft.DoorConn) error {
+	limits := c.Limits()
+	s := &serverConn{DoorConn: c, door: d, limits: limits, ok: http2.Known{Name: statusName, Value: "0"}}
+	s.conn = http2.New(c.Conn(), s, http2.Config{
+		Tables: d.tables, Vocabulary: vocabulary{s.resolve},
+		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
+		WriteBuffer: limits.WriteBuffer, WriteTimeout: limits.WriteTimeout,
+		PingInterval: limits.PingInterval, PingIdle: limits.PingIdle, PingTimeout: limits.PingTimeout,
+		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled,
+	})
+	if _, err := c.Admit(weft.Credential{}, nil); err != nil {
+		s.conn.Leave(http2.NoError, err)
+		return err
+	}
+	c.Go(s.conn.Run)
+	return s.wait(c.Draining())
+}
+
+const (
+	// minWindow is the least window of a stream, which HTTP/2 presumes until it is told.
+	minWindow = 64 << 10
+	// headerSlack is what the fields that are no metadata may have.
+	headerSlack = 4 << 10
+)
+
+// wait returns when the connection has ended or was drained.
+func (s *serverConn) wait(draining <-chan struct{}) error {
+	var old <-chan time.Time
+	if s.door.cfg.MaxAge > 0 {
+		timer := time.NewTimer(s.door.cfg.MaxAge)
+		defer timer.Stop()
+		old = timer.C
+	}
+	select {
+	case <-draining:
+	case <-old:
+	case <-s.conn.Done():
+		return ended(s.conn.Err())
+	}
+	select {
+	case <-s.conn.Drain():
+	case <-s.conn.Done():
+		return ended(s.conn.Err())
+	}
+	s.conn.Finish()
+	return nil
+}
+
+// ended is what a connection that its peer has closed returns.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,379 @@
+package grpc
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/turns"
+)
+
+// serverConn is one connection of the door.
+type serverConn struct {
+	*weft.DoorConn
+	door   *door
+	conn   *http2.Conn
+	limits weft.Limits
+
+	// The next fields belong to the goroutine that reads.
+	req    request
+	inline *call               // runs on that goroutine
+	paths  map[string]string   // what Path says, by path
+	looked int64               // when paths was made
+	codecs map[string]*replies // by name
+
+	held    atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
+	crowded atomic.Bool  // replies have filled the write buffer: handlers do not run on the reader
+	turns   turns.Turns  // of replies that are encoded apart
+
+	ok      http2.Known // grpc-status: 0; under the lock of conn
+	dropped int         // bytes of calls that were refused
+}
+
+// request is what a header block says.
+type request struct {
+	pairs     pairs
+	path      *route
+	codec     string
+	grpc      bool
+	post      bool
+	timeout   time.Duration
+	badTime   bool
+	encoding  string
+	accepts   string
+	attempt   int
+	authority bool
+}
+
+// route is what a path leads to.
+type route struct {
+	name   string           // of the method
+	method *weft.DoorMethod // nil: there is none
+	kind   weft.Kind
+}
+
+// replies is how replies in a codec begin.
+type replies struct {
+	codec codec.Codec // nil: there is none of the name
+	sizer codec.Sizer
+	name  string
+	begin http2.Known
+}
+
+// resolve finds the method of a path.
+func (s *serverConn) resolve(path []byte) any {
+	r := &route{name: methodOf(string(path))}
+	r.method = s.Method(r.name)
+	if r.method == nil {
+		if name, ok := s.annotated(string(path)); ok {
+			r.name, r.method = name, s.Method(name)
+		}
+	}
+	if r.method != nil {
+		r.kind = r.method.Kind()
+	}
+	return r
+}
+
+// lookAgain is how long the paths that methods have are remembered where one is not found.
+const lookAgain = int64(time.Second)
+
+// annotated finds a method by the option Path.
+func (s *serverConn) annotated(path string) (name string, ok bool) {
+	if name, ok = s.paths[path]; ok {
+		return name, true
+	}
+	if now := session.Nanos(); s.paths == nil || now-s.looked > lookAgain {
+		s.paths, s.looked = make(map[string]string), now
+		for _, service := range s.Services().Describe() {
+			for _, m := range service.Methods {
+				if p := m.Annotations[pathKey]; p != "" {
+					s.paths[p] = m.Name
+				}
+			}
+		}
+	}
+	name, ok = s.paths[path]
+	return name, ok
+}
+
+// repliesIn is how replies in a codec begin. There are as many as a client names codecs that the
+// server has, and one for all others.
+func (s *serverConn) repliesIn(name string) *replies {
+	if r := s.codecs[name]; r != nil {
+		return r
+	}
+	if s.codecs == nil {
+		s.codecs = make(map[string]*replies)
+	}
+	c := s.Codec(name)
+	key := name
+	if c == nil {
+		key, name = "", protobufName
+		if r := s.codecs[key]; r != nil {
+			return r
+		}
+	}
+	z, _ := c.(codec.Sizer)
+	r := &replies{codec: c, sizer: z, name: name, begin: http2.Known{Name: contentType, Value: typeOf(name)}}
+	s.codecs[key] = r
+	return r
+}
+
+// Field implements http2.Handler.
+func (s *serverConn) Field(f *http2.Field) {
+	r := &s.req
+	if f == nil {
+		*r = request{}
+		return
+	}
+	switch f.Kind {
+	case http2.Method:
+		r.post = f.OK
+	case http2.Path:
+		r.path, _ = f.Data.(*route)
+	case kindContentType:
+		r.codec, r.grpc = f.Value, f.OK
+	case kindTimeout:
+		r.timeout, r.badTime = time.Duration(min(f.Num, math.MaxInt64)), !f.OK
+	case kindEncoding:
+		r.encoding = f.Value
+	case kindAcceptEncoding:
+		r.accepts = f.Value
+	case kindAttempts:
+		if f.OK {
+			r.attempt = int(min(f.Num, math.MaxInt32))
+		}
+	case http2.Other:
+		r.pairs.add(f)
+	}
+}
+
+// Open implements http2.Handler.
+func (s *serverConn) Open() *http2.Stream {
+	x := &call{c: s}
+	x.st.Owner = x
+	return &x.st
+}
+
+// Headers implements http2.Handler.
+func (s *serverConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
+	x := st.Owner.(*call)
+	if x.opened { // trailers of a request mean nothing
+		return s.data(x, nil, true)
+	}
+	x.opened = true
+	if e := s.fill(x, b); e != nil {
+		s.refuse(x, e)
+		return true
+	}
+	if x.refused {
+		return true
+	}
+	if x.route.kind != weft.Unary {
+		s.stream(x, b.End)
+		return true
+	}
+	if b.End {
+		return s.data(x, nil, true)
+	}
+	return true
+}
+
+// fill takes over what a header block says. The error refuses the call.
+func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
+	r := &s.req
+	x.replies = s.repliesIn(r.codec)
+	switch {
+	case b.TooLarge:
+		return refused(weft.ResourceExhausted, weft.ReasonMetadataTooLarge, "the header has more than the %d bytes that Limits.MaxMetadata of the server allows", s.limits.MaxMetadata)
+	case !r.post:
+		s.answerHTTP(x, "405")
+		return nil
+	case !r.grpc:
+		s.answerHTTP(x, "415")
+		return nil
+	case r.path == nil:
+		r.path = &route{}
+	case r.path.method != nil && r.path.method.Stale():
+		found, _ := s.resolve([]byte(pathOf(r.path.name))).(*route)
+		*r.path = *found
+	case r.path.method == nil:
+		// It may have been registered since.
+		if m := s.Method(r.path.name); m != nil {
+			r.path.method, r.path.kind = m, m.Kind()
+		}
+	}
+	x.route = r.path
+	x.attempt = r.attempt
+	if r.timeout > 0 || r.badTime {
+		x.due = session.Nanos() + int64(min(r.timeout, longest))
+	}
+	x.meta = r.pairs.metadata()
+	switch {
+	case r.badTime:
+		return refused(weft.InvalidArgument, "", "the value of grpc-timeout is none")
+	case r.pairs.wrong != "":
+		return refused(weft.InvalidArgument, "", "%s", r.pairs.wrong)
+	case x.meta.Len() != len(r.pairs.all)/2:
+		return refused(weft.ResourceExhausted, weft.ReasonMetadataTooLarge, "the metadata has too many pairs or too long keys: %d pairs", len(r.pairs.all)/2)
+	case x.replies.codec == nil:
+		return refused(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec %q here; there are %s", r.codec, s.Codecs())
+	}
+	if r.encoding != "" && r.encoding != identity {
+		if x.restore = compressorNamed(s.Compressors(), r.encoding); x.restore == nil {
+			return refused(weft.Unimplemented, weft.ReasonDecompress, "there is no compressor %q here", r.encoding)
+		}
+	}
+	if z := s.Compressor(); z != nil && accepts(r.accepts, z.Name()) {
+		x.compress = z
+	}
+	return nil
+}
+
+// longest is a timeout that is none.
+const longest = 24 * 365 * time.Hour
+
+// refused is the error of a call that does not reach its handler.
+func refused(code weft.Code, reason, format string, args ...any) *weft.Error {
+	return &weft.Error{Code: code, Outcome: weft.Refused, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// identity is the name of the compression that is none.
+const identity = "identity"
+
+func compressorNamed(all []compress.Compressor, name string) compress.Compressor {
+	for _, z := range all {
+		if z.Name() == name {
+			return z
+		}
+	}
+	return nil
+}
+
+// Data implements http2.Handler.
+func (s *serverConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
+	return s.data(st.Owner.(*call), p, end)
+}
+
+// data takes a piece of the body of a call.
+func (s *serverConn) data(x *call, p []byte, end bool) (stays bool) {
+	switch {
+	case x.refused:
+		return true
+	case x.in != nil:
+		x.in.push(p, end)
+		return true
+	}
+	if len(x.body) == 0 && end && len(p) >= prefixSize && len(p)-prefixSize == sizeOf(p) {
+		return s.begin(x, p, false)
+	}
+	x.body = append(x.body, p...)
+	s.held.Add(int64(len(p)))
+	x.held += len(p)
+	if e := s.fits(x); e != nil {
+		s.refuse(x, e)
+		return true
+	}
+	if !end {
+		s.conn.GiveLater(&x.st, len(p))
+		return true
+	}
+	if len(x.body) < prefixSize || len(x.body)-prefixSize < sizeOf(x.body) {
+		s.refuse(x, refused(weft.Internal, "", "the request ended before its message was whole: a unary call has exactly one"))
+		return true
+	}
+	return s.begin(x, x.body, true)
+}
+
+// fits tells what is wrong with the message that has come so far.
+func (s *serverConn) fits(x *call) *weft.Error {
+	if s.held.Load() > int64(s.limits.MaxCallBytes) {
+		return refused(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later")
+	}
+	if len(x.body) < prefixSize {
+		return nil
+	}
+	if n := sizeOf(x.body); n > s.limits.MaxMessage {
+		return tooLong(n, s.limits.MaxMessage)
+	} else if len(x.body)-prefixSize > n {
+		return refused(weft.Internal, "", "more than one message came for a unary method")
+	}
+	return nil
+}
+
+// begin runs a unary call whose message is whole: on this goroutine if its method is fast,
+// and else on a worker. owned says that the message may be kept.
+func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
+	message := framed[prefixSize:]
+	if e := x.checkFlag(framed[0]); e != nil {
+		s.refuse(x, e)
+		return true
+	}
+	if len(message) > s.limits.MaxMessage {
+		s.refuse(x, tooLong(len(message), s.limits.MaxMessage))
+		return true
+	}
+	x.compressed = framed[0] == 1
+	m := x.route.method
+	fast := m != nil && m.Fast() && !s.crowded.Load() && len(message) <= largestInline
+	if !fast && !owned {
+		message = append([]byte(nil), message...)
+	}
+	x.message, x.fast = message, fast
+	if !x.start(len(message)) {
+		return true
+	}
+	s.release(x)
+	if !fast {
+		s.Go(x.Run)
+		return true
+	}
+	return s.runHere(x)
+}
+
+// largestInline is the largest message that is decoded on the goroutine that reads.
+const largestInline = 64 << 10
+
+// runHere runs a call on the goroutine that reads.
+func (s *serverConn) runHere(x *call) (stays bool) {
+	s.inline = x
+	turn := s.guard().Enter()
+	defer func() {
+		if !stays { // the handler was held up, or has ended this goroutine
+			s.conn.Lock()
+			s.conn.FlushAndUnlock(false)
+		}
+	}()
+	x.Run()
+	if !s.guard().Leave(turn) {
+		return false
+	}
+	s.inline = nil
+	return true
+}
+
+func (s *serverConn) guard() http2.Guard { return s.conn.Guard() }
+
+// stalled is told that the goroutine that reads was held up.
+func (s *serverConn) stalled() {
+	if x := s.inline; x != nil {
+		x.route.method.Stalled()
+		s.inline = nil
+	}
+}
+
+// release gives back what a call has counted of messages that come in part.
+func (s *serverConn) release(x *call) {
+	s.held.Add(-int64(x.held))
+	x.held = 0
+}
+
+// Closed implements http2.Handler.
+func (s *serverConn) Closed(st *http2.Stream, why *http2.Ending) { st.Owner.(*call).abandon(why.Lost) }

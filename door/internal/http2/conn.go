@@ -1,0 +1,241 @@
+package http2
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// Handler is what the user of a connection does with what comes in. The goroutine that reads
+// calls its methods, but for Closed. Headers and Data return false when another goroutine reads
+// on, because a guard has taken the work over from this one.
+type Handler interface {
+	// Field gets the fields of a header block in order, after a nil one. A block is followed by
+	// Open, Headers or Closed, or by nothing if it is malformed or its stream has ended.
+	Field(f *Field)
+	// Open returns the memory, which is zero but for Owner, of a stream that the client opens
+	// by the block of which Field was told. Headers follows.
+	Open() *Stream
+	// Headers ends a block that belongs to a stream.
+	Headers(st *Stream, b Block) (stays bool)
+	// Data gets a piece of a body, which is valid until Data returns. What is taken counts
+	// against the windows of the stream until Give.
+	Data(st *Stream, p []byte, end bool) (stays bool)
+	// Closed tells of a stream that was reset by the peer or ended with the
+	// connection.
+	Closed(st *Stream, why *Ending)
+}
+
+// Block is what is known of a header block as a whole.
+type Block struct {
+	End      bool // the peer sends nothing more on the stream
+	TooLarge bool // not all fields were given to Field
+	Status   bool // there was one
+}
+
+// Ending is why a stream has ended early.
+type Ending struct {
+	Code ErrCode
+	// Refused says that the peer has certainly not begun to handle the stream.
+	Refused bool
+	// Reset says that the peer has reset the stream.
+	Reset bool
+	// Lost says that the connection has ended. Closed may be called by any goroutine then, and
+	// otherwise by the one that reads.
+	Lost bool
+	// Err is why the connection has ended, or what was wrong with the stream, or nil.
+	Err error
+}
+
+// Guard watches what the reader runs; see session.Guard.
+type Guard interface {
+	Enter() uint64
+	Leave(turn uint64) bool
+}
+
+// Config configures a connection. All fields but Stalled and GoAway must be set.
+type Config struct {
+	Client       bool
+	Tables       *Tables
+	Vocabulary   Vocabulary
+	MaxStreams   int // that the peer may open
+	StreamWindow int // bytes that the peer may send ahead on a stream
+	MaxHeader    int // bytes of the fields of a block, as the RFC counts them
+	WriteBuffer  int // bytes that wait to be written before senders wait
+	WriteTimeout time.Duration
+	PingInterval time.Duration // silence before a ping while streams are open; 0: no pings
+	PingIdle     time.Duration // the same while none is
+	PingTimeout  time.Duration // silence after that ends the connection
+
+	// Go runs a function on another goroutine.
+	Go func(func())
+	// Guard makes the guard of the connection's reader.
+	Guard func(takeOver func()) Guard
+	// Stalled is called when the reader was held up between Enter and Leave.
+	Stalled func()
+	// GoAway is called when the peer's first GOAWAY has come.
+	GoAway func()
+}
+
+// Conn is one connection.
+type Conn struct {
+	cfg     Config
+	nc      net.Conn
+	handler Handler
+	guard   Guard
+	done    chan struct{} // closed at the end
+	settled chan struct{} // closed when the peer's settings have come
+	read    atomic.Int64  // when something came last, on the clock of session.Nanos
+
+	// The rest of this block belongs to the current reader.
+	rd    *reader
+	dec   *Decoder
+	first bool // SETTINGS must come first
+	calm  calm
+	block assembly
+	pseud pseudo
+
+	mu sync.Mutex
+	writer
+	table
+	flow
+	Enc     Encoder
+	opened  uint32 // the newest stream of the client
+	limit   uint32 // streams above are ignored: a GOAWAY has said so
+	told    bool   // a GOAWAY was sent
+	gone    *GoneAway
+	err     error
+	closing bool  // the last frames are being written
+	pinged  int64 // when a ping was sent that was not answered; 0: none
+	pings   map[uint64]chan struct{}
+	ping    uint64
+	keeper  *time.Timer
+	drained chan struct{} // closed when the connection drains and no stream is open; nil: it does not
+}
+
+// New makes a connection. Its first frames are written at once or, by a server, with the first
+// answer. Run reads.
+func New(nc net.Conn, h Handler, cfg Config) *Conn {
+	c := &Conn{cfg: cfg, nc: nc, handler: h, first: true, done: make(chan struct{}), settled: make(chan struct{}), limit: maxID}
+	c.dec = NewDecoder(cfg.Tables, cfg.Vocabulary)
+	c.guard = cfg.Guard(c.takeOver)
+	c.room.L = &c.mu
+	c.slots = make([]*Stream, minSlots)
+	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100}
+	c.read.Store(session.Nanos())
+	var b []byte
+	if cfg.Client {
+		b = append(b, Preface...)
+	}
+	at := len(b)
+	b = appendFrame(b, 0, typeSettings, 0, 0)
+	if cfg.Client {
+		b = appendSetting(b, settingPush, 0)
+	} else {
+		b = appendSetting(b, settingMaxStreams, uint32(cfg.MaxStreams))
+	}
+	b = appendSetting(b, settingWindow, uint32(cfg.StreamWindow))
+	b = appendSetting(b, settingMaxHeaders, uint32(cfg.MaxHeader))
+	b[at+2] = byte(len(b) - at - headerSize)
+	c.buf = appendWindow(b, 0, connWindow-defaultWin)
+	c.rd = &reader{c: c, buf: make([]byte, smallRead)}
+	if cfg.PingInterval > 0 {
+		c.mu.Lock()
+		c.keeper = time.AfterFunc(c.keepEvery(), c.keep)
+		c.mu.Unlock()
+	}
+	return c
+}
+
+// connWindow is what the peer may send ahead on all streams together. It is given back when
+// something comes: what streams hold unread is bounded by the user of the connection.
+const connWindow = 16 << 20
+
+// Conn is the connection underneath.
+func (c *Conn) Conn() net.Conn { return c.nc }
+
+// Guard is that of the goroutine that reads.
+func (c *Conn) Guard() Guard { return c.guard }
+
+// Done is closed when the connection has ended.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Settled is closed when the peer's first settings have come.
+func (c *Conn) Settled() <-chan struct{} { return c.settled }
+
+// Err is why the connection has ended or takes no more streams; nil while it does.
+func (c *Conn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil && c.gone != nil {
+		return c.gone
+	}
+	return c.err
+}
+
+// Lock takes the lock that the methods need whose names end in Locked.
+func (c *Conn) Lock() { c.mu.Lock() }
+
+// Unlock gives it back. What was appended is written by another goroutine that flushes later.
+func (c *Conn) Unlock() { c.mu.Unlock() }
+
+// Close ends the connection at once, for a reason.
+func (c *Conn) Close(why error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err, c.dead = why, true
+	open := c.allLocked()
+	c.wakeAllLocked()
+	if c.keeper != nil {
+		c.keeper.Stop()
+	}
+	gone := c.gone
+	for n, ch := range c.pings {
+		delete(c.pings, n)
+		close(ch)
+	}
+	c.mu.Unlock()
+	close(c.done)
+	sever(c.nc)
+	for _, st := range open {
+		end := &Ending{Code: NoError, Lost: true, Err: why}
+		if gone != nil && gone.Code != NoError {
+			end.Err = gone
+		}
+		c.handler.Closed(st, end)
+	}
+}
+
+// sever closes a connection without the last message of TLS, for which it would wait while the
+// peer does not read.
+func sever(nc net.Conn) {
+	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = t.NetConn()
+	}
+	nc.Close()
+}
+
+// goodbye is how long the last frames of a connection may take.
+const goodbye = 100 * time.Millisecond
+
+// Leave ends the connection behind a GOAWAY that says why. No other goroutine reads.
+func (c *Conn) Leave(code ErrCode, why error) {
+	c.mu.Lock()
+	if c.err != nil || c.closing {
+		c.mu.Unlock()
+		c.Close(why)
+		return
+	}
+	c.closing, c.told = true, true
+	c.buf = appendGoAway(c.buf, c.opened, code, why.Error())
+	c.nc.SetDeadline(time.Now().Add(goodbye))
+	c.FlushAndUnlock(false)
+	session.HangUp(c.nc)
+	c.Close(why)
+}

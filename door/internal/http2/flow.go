@@ -1,0 +1,245 @@
+package http2
+
+import (
+	"encoding/binary"
+	"slices"
+)
+
+// flow is what the peer lets this side send, and what it may send.
+type flow struct {
+	conn    int64     // what may be sent on all streams
+	initial int64     // on a stream, at first
+	streams int64     // how many streams this side may open
+	queue   []*Stream // those that wait for the window of the connection, in turn
+	queued  int       // bytes that wait for windows
+	taken   int64     // bytes of DATA that came since the last update of the connection's window
+	waiters []*Stream // of a client, in order: those that wait to be opened
+}
+
+// queueing says what a stream waits for.
+type queueing uint8
+
+const (
+	waitsNot queueing = iota
+	waitsConn
+	waitsOwn
+)
+
+// windowIn handles a WINDOW_UPDATE.
+func (c *Conn) windowIn(id uint32, p []byte) error {
+	if len(p) != 4 {
+		return breach(FrameSizeError, "WINDOW_UPDATE of %d bytes", len(p))
+	}
+	n := int64(number31(p))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if id == 0 {
+		if n == 0 {
+			return breach(ProtocolError, "WINDOW_UPDATE of zero bytes")
+		}
+		if c.flow.conn += n; c.flow.conn > maxWin {
+			return breach(FlowControlError, "the window of the connection is too large")
+		}
+		c.pumpLocked()
+		return nil
+	}
+	st := c.getLocked(id)
+	switch {
+	case st == nil && (id > c.opened && id <= c.limit || id&1 == 0):
+		return breach(ProtocolError, "WINDOW_UPDATE of stream %d, which was not opened", id)
+	case st == nil:
+		return nil
+	case n == 0:
+		return &streamError{id, ProtocolError, "WINDOW_UPDATE of zero bytes"}
+	}
+	if st.delta += n; c.initial+st.delta > maxWin {
+		return &streamError{id, FlowControlError, "the window of the stream is too large"}
+	}
+	if st.queue == waitsOwn {
+		c.enqueueLocked(st)
+		c.pumpLocked()
+	}
+	return nil
+}
+
+func (c *Conn) enqueueLocked(st *Stream) {
+	st.queue = waitsConn
+	c.queue = append(c.queue, st)
+}
+
+// unblockAllLocked has every stream look at its own window again.
+func (c *Conn) unblockAllLocked() {
+	for _, st := range c.allLocked() {
+		if st.queue == waitsOwn {
+			c.enqueueLocked(st)
+		}
+	}
+}
+
+// pumpLocked sends what waits as far as the windows allow, a frame of each stream in turn.
+func (c *Conn) pumpLocked() {
+	turn := 0
+	for turn < len(c.queue) && c.flow.conn > 0 {
+		st := c.queue[turn]
+		c.queue[turn] = nil
+		turn++
+		if st.queue != waitsConn { // it has ended
+			continue
+		}
+		n := min(int64(len(st.rest)), maxFrame, c.flow.conn, c.initial+st.delta)
+		if n <= 0 {
+			st.queue = waitsOwn
+			continue
+		}
+		whole := int(n) == len(st.rest)
+		c.startDataLocked(st, int(n), whole && st.last)
+		c.buf = append(c.buf, st.rest[:n]...)
+		st.rest = st.rest[n:]
+		c.queued -= int(n)
+		if !whole {
+			c.queue = append(c.queue, st)
+			continue
+		}
+		st.queue, st.rest = waitsNot, nil
+		c.sentLocked(st)
+	}
+	if turn > 0 {
+		c.queue = slices.Delete(c.queue, 0, turn)
+		c.room.Broadcast()
+	}
+}
+
+// sentLocked is the end of what a stream had to send.
+func (c *Conn) sentLocked(st *Stream) {
+	if tail := st.tail; tail != nil {
+		st.tail = nil
+		tail()
+	} else if st.last {
+		c.SaidLocked(st)
+	}
+}
+
+// FitsLocked reports whether n bytes of DATA may be sent on the stream at once.
+func (c *Conn) FitsLocked(st *Stream, n int) bool {
+	return len(c.queue) == 0 && st.queue == waitsNot && n <= maxFrame && int64(n) <= c.flow.conn && int64(n) <= c.initial+st.delta
+}
+
+// StartDataLocked appends the header of a DATA frame. The caller appends its n bytes, for
+// which FitsLocked holds, and behind them calls SaidLocked if they end the stream.
+func (c *Conn) StartDataLocked(st *Stream, n int, end bool) { c.startDataLocked(st, n, end) }
+
+func (c *Conn) startDataLocked(st *Stream, n int, end bool) {
+	var flags byte
+	if end {
+		flags = flagEndStream
+	}
+	c.buf = appendFrame(c.buf, n, typeData, flags, st.id)
+	c.flow.conn -= int64(n)
+	st.delta -= int64(n)
+}
+
+// PutDataLocked is StartDataLocked for n bytes that were appended already, behind room for the
+// header of the frame at a place in the buffer.
+func (c *Conn) PutDataLocked(st *Stream, at, n int) {
+	appendFrame(c.buf[at:at], n, typeData, 0, st.id)
+	c.flow.conn -= int64(n)
+	st.delta -= int64(n)
+}
+
+// FrameRoom is how many bytes the header of a frame takes.
+const FrameRoom = headerSize
+
+// QueueDataLocked has b sent as the windows allow; b then belongs to the connection. end ends
+// the stream behind it; tail, if there is one, appends what ends it.
+func (c *Conn) QueueDataLocked(st *Stream, b []byte, end bool, tail func()) {
+	st.last, st.tail = end, tail
+	if len(b) == 0 && st.queue == waitsNot {
+		if end {
+			c.startDataLocked(st, 0, true)
+		}
+		c.sentLocked(st)
+		return
+	}
+	c.queued += len(b)
+	if st.queue != waitsNot {
+		st.rest = append(st.rest, b...)
+		return
+	}
+	st.rest = b
+	c.enqueueLocked(st)
+	c.pumpLocked()
+}
+
+// WaitsLocked reports whether something waits for the windows of the stream.
+func (c *Conn) WaitsLocked(st *Stream) bool { return st.queue != waitsNot }
+
+// StreamsLocked is how many streams are open.
+func (c *Conn) StreamsLocked() int { return c.open }
+
+// OpenLocked reports whether frames can still be sent on the stream.
+func (c *Conn) OpenLocked(st *Stream) bool { return !st.over && !st.said && !c.dead }
+
+// Give tells the peer that n bytes of a body were used up.
+func (c *Conn) Give(st *Stream, n int) {
+	c.mu.Lock()
+	c.giveLocked(st, n)
+	c.FlushAndUnlock(false)
+}
+
+// GiveLater is Give for the goroutine that reads: it flushes when it has handled what it has
+// read.
+func (c *Conn) GiveLater(st *Stream, n int) {
+	c.mu.Lock()
+	c.giveLocked(st, n)
+	c.mu.Unlock()
+}
+
+func (c *Conn) giveLocked(st *Stream, n int) {
+	if st.held += int64(n); st.held < int64(c.cfg.StreamWindow)/4 || st.heard || st.over {
+		return
+	}
+	c.buf = appendWindow(c.buf, st.id, uint32(st.held))
+	st.left += st.held
+	st.held = 0
+}
+
+// SaidLocked notes that this side has ended the stream. When the peer has not, a server
+// tells it that nothing more is read.
+func (c *Conn) SaidLocked(st *Stream) {
+	st.said = true
+	switch {
+	case st.heard:
+		c.dropLocked(st)
+	case !c.cfg.Client && !st.over:
+		c.buf = appendReset(c.buf, st.id, NoError)
+		c.dropLocked(st)
+	}
+}
+
+// ResetLocked ends a stream at once, if it is open.
+func (c *Conn) ResetLocked(st *Stream, code ErrCode) {
+	if st.over || st.id == 0 {
+		return
+	}
+	c.buf = appendReset(c.buf, st.id, code)
+	c.dropLocked(st)
+}
+
+// dropLocked takes a stream out and drops what it had to send.
+func (c *Conn) dropLocked(st *Stream) {
+	if !c.takeLocked(st) {
+		return
+	}
+	if st.queue != waitsNot {
+		c.queued -= len(st.rest)
+		st.queue, st.rest, st.tail = waitsNot, nil, nil
+		c.room.Broadcast()
+	}
+	c.admitLocked()
+	if c.open == 0 && c.drained != nil {
+		c.idleLocked()
+	}
+}
+
+// number64 is the payload of a PING.
+func number64(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -1,0 +1,386 @@
+package http2
+
+import (
+	"encoding/binary"
+
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// assembly is a header block that comes in more than one frame.
+type assembly struct {
+	stream uint32 // 0: there is none
+	end    bool
+	pieces int
+	bytes  []byte
+}
+
+// pseudo are the fields of a block that were seen so far, by their kinds.
+type pseudo struct {
+	seen      uint32
+	regular   bool // a field that is no pseudo-header
+	malformed bool
+	size      uint32
+	length    int64
+}
+
+const pseudoKinds = 1<<Method | 1<<Scheme | 1<<Path | 1<<Authority | 1<<Status
+
+// frame handles one frame. The payload is valid until it returns.
+func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err error) {
+	if c.block.stream != 0 && (typ != typeContinuation || id != c.block.stream) {
+		return true, breach(ProtocolError, "a frame of type %d within a header block", typ)
+	}
+	if c.first && (typ != typeSettings || flags&flagAck != 0) {
+		return true, breach(ProtocolError, "the first frame has the type %d, want SETTINGS", typ)
+	}
+	switch typ {
+	case typeData:
+		return c.data(flags, id, p)
+	case typeHeaders:
+		if id == 0 {
+			return true, breach(ProtocolError, "HEADERS without a stream")
+		}
+		if flags&(flagPadded|flagPriority) != 0 {
+			if p, err = unpad(typ, flags, id, p); err != nil {
+				return true, err
+			}
+		}
+		if flags&flagEndHeaders == 0 {
+			c.block.stream, c.block.end, c.block.pieces = id, flags&flagEndStream != 0, 1
+			c.block.bytes = append(c.block.bytes[:0], p...)
+			return true, nil
+		}
+		return c.headers(id, flags&flagEndStream != 0, p)
+	case typeContinuation:
+		return c.continuation(flags, id, p)
+	case typeReset:
+		return true, c.reset(id, p)
+	case typeWindow:
+		return true, c.windowIn(id, p)
+	case typePush:
+		return true, breach(ProtocolError, "PUSH_PROMISE")
+	case typeSettings:
+		return true, c.settings(flags, id, p)
+	case typePing:
+		return true, c.pingIn(flags, id, p)
+	case typeGoAway:
+		return true, c.goAwayIn(id, p)
+	case typePriority:
+		if id == 0 {
+			return true, breach(ProtocolError, "PRIORITY without a stream")
+		}
+		if len(p) != 5 {
+			return true, &streamError{id, FrameSizeError, "PRIORITY of a wrong length"}
+		}
+		if number31(p) == id {
+			return true, &streamError{id, ProtocolError, "a stream that depends on itself"}
+		}
+	}
+	return true, c.calm.spend() // other frames are ignored
+}
+
+// continuation goes on with a header block.
+func (c *Conn) continuation(flags byte, id uint32, p []byte) (stays bool, err error) {
+	a := &c.block
+	if a.stream == 0 {
+		return true, breach(ProtocolError, "CONTINUATION without a header block")
+	}
+	if a.pieces++; a.pieces > maxPieces || len(a.bytes)+len(p) > 2*c.cfg.MaxHeader+maxFrame {
+		return true, breach(EnhanceYourCalm, "a header block of too many frames or bytes")
+	}
+	a.bytes = append(a.bytes, p...)
+	if flags&flagEndHeaders == 0 {
+		return true, nil
+	}
+	a.stream = 0
+	block := a.bytes
+	if cap(block) > largeRead {
+		a.bytes = nil
+	}
+	return c.headers(id, a.end, block)
+}
+
+// field looks at a field of a block, and passes it on.
+func (c *Conn) field(f *Field) {
+	h := &c.pseud
+	if h.size += f.size; h.size > uint32(c.cfg.MaxHeader) {
+		return
+	}
+	bit := uint32(1) << min(f.Kind, 31)
+	switch {
+	case bit&pseudoKinds != 0:
+		h.malformed = h.malformed || h.regular || h.seen&bit != 0
+	case f.Kind == malformed:
+		h.malformed = true
+	default:
+		h.regular = true
+		if f.Kind == ContentLength {
+			if h.length = int64(f.Num); !f.OK {
+				h.malformed = true
+			}
+		}
+	}
+	h.seen |= bit
+	if !h.malformed {
+		c.handler.Field(f)
+	}
+}
+
+// headers handles a whole header block.
+func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error) {
+	c.pseud = pseudo{length: -1}
+	c.handler.Field(nil)
+	if err := c.dec.Decode(block, c.field); err != nil {
+		return true, err
+	}
+	h := &c.pseud
+	b := Block{End: end, TooLarge: h.size > uint32(c.cfg.MaxHeader), Status: h.seen&(1<<Status) != 0}
+	c.calm.earn()
+	c.mu.Lock()
+	st := c.getLocked(id)
+	if st == nil {
+		if c.cfg.Client {
+			late := id&1 == 1 && id <= c.opened
+			c.mu.Unlock()
+			if !late {
+				return true, breach(ProtocolError, "HEADERS of stream %d, which was not opened", id)
+			}
+			return true, c.calm.spend()
+		}
+		return c.openAndUnlock(id, b)
+	}
+	if st.heard {
+		c.mu.Unlock()
+		return true, breach(StreamClosed, "HEADERS behind the end of stream %d", id)
+	}
+	st.heard = end
+	if st.length > 0 && end {
+		h.malformed = true
+	}
+	if h.length >= 0 && st.length < 0 && !end {
+		st.length = h.length
+	}
+	if st.heard && st.said {
+		c.dropLocked(st)
+	}
+	c.mu.Unlock()
+	if h.malformed || !c.cfg.Client && (!end || h.seen&pseudoKinds != 0) {
+		return true, &streamError{id, ProtocolError, "malformed HEADERS"}
+	}
+	return c.handler.Headers(st, b), nil
+}
+
+// openAndUnlock opens a stream for the client. It is called with the lock held.
+func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
+	h := &c.pseud
+	switch {
+	case id&1 == 0:
+		c.mu.Unlock()
+		return true, breach(ProtocolError, "a client opens stream %d, which has an even number", id)
+	case id <= c.opened:
+		aborted := c.wasAbortedLocked(id)
+		c.mu.Unlock()
+		if !aborted {
+			return true, breach(StreamClosed, "HEADERS of stream %d, which has ended", id)
+		}
+		return true, c.calm.spend()
+	case id > c.limit:
+		c.mu.Unlock()
+		return true, nil // a GOAWAY has said that it will not be handled
+	}
+	c.opened = id
+	const need = 1<<Method | 1<<Scheme | 1<<Path
+	malformed := h.malformed || !b.TooLarge && h.seen&need != need || b.Status || b.End && h.length > 0
+	if malformed || c.open >= c.cfg.MaxStreams {
+		c.aborted[c.abortions%len(c.aborted)] = id
+		c.abortions++
+		c.mu.Unlock()
+		if malformed {
+			return true, &streamError{id, ProtocolError, "malformed HEADERS"}
+		}
+		return true, &streamError{id, RefusedStream, "too many streams are open"}
+	}
+	c.mu.Unlock()
+	st := c.handler.Open()
+	st.id, st.left, st.length, st.heard = id, int64(c.cfg.StreamWindow), h.length, b.End
+	c.mu.Lock()
+	c.putLocked(st)
+	c.mu.Unlock()
+	return c.handler.Headers(st, b), nil
+}
+
+// data handles a DATA frame.
+func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
+	if id == 0 {
+		return true, breach(ProtocolError, "DATA without a stream")
+	}
+	size, end := len(p), flags&flagEndStream != 0
+	if flags&flagPadded != 0 {
+		if p, err = unpad(typeData, flags, id, p); err != nil {
+			return true, err
+		}
+	}
+	if len(p) > 0 {
+		c.calm.earn()
+	} else if !end {
+		if err := c.calm.spend(); err != nil {
+			return true, err
+		}
+	}
+	c.mu.Lock()
+	if c.taken += int64(size); c.taken >= connWindow/4 {
+		c.buf = appendWindow(c.buf, 0, uint32(c.taken))
+		c.taken = 0
+	}
+	st := c.getLocked(id)
+	if st == nil || st.heard {
+		idle := id > c.opened || id&1 == 0
+		ignored := id > c.limit || c.cfg.Client || c.wasAbortedLocked(id)
+		c.mu.Unlock()
+		switch {
+		case idle && id <= c.limit:
+			return true, breach(ProtocolError, "DATA of stream %d, which was not opened", id)
+		case ignored:
+			return true, c.calm.spend() // it was on its way
+		}
+		return true, &streamError{id, StreamClosed, "DATA of a stream that has ended"}
+	}
+	if st.left -= int64(size); st.left < 0 {
+		c.mu.Unlock()
+		return true, &streamError{id, FlowControlError, "more DATA than the window allows"}
+	}
+	if st.length >= 0 {
+		if st.length -= int64(len(p)); st.length < 0 || end && st.length > 0 {
+			c.mu.Unlock()
+			return true, &streamError{id, ProtocolError, "a body of another length than content-length has promised"}
+		}
+	}
+	if pad := size - len(p); pad > 0 && !end {
+		c.giveLocked(st, pad)
+	}
+	if end {
+		if st.heard = true; st.said {
+			c.dropLocked(st)
+		}
+	}
+	c.mu.Unlock()
+	return c.handler.Data(st, p, end), nil
+}
+
+// reset handles an RST_STREAM. A client whose calls have all run out of time may reset
+// thousands at once: that is no attack, and costs no more than the calls.
+func (c *Conn) reset(id uint32, p []byte) error {
+	if id == 0 {
+		return breach(ProtocolError, "RST_STREAM without a stream")
+	}
+	if len(p) != 4 {
+		return breach(FrameSizeError, "RST_STREAM of %d bytes", len(p))
+	}
+	c.mu.Lock()
+	st := c.getLocked(id)
+	if st == nil {
+		idle := id > c.opened && id <= c.limit || id&1 == 0
+		c.mu.Unlock()
+		if idle {
+			return breach(ProtocolError, "RST_STREAM of stream %d, which was not opened", id)
+		}
+		return c.calm.spend()
+	}
+	st.heard = true
+	c.dropLocked(st)
+	c.mu.Unlock()
+	code := ErrCode(binary.BigEndian.Uint32(p))
+	c.handler.Closed(st, &Ending{Code: code, Reset: true, Refused: code == RefusedStream})
+	return nil
+}
+
+// settings handles a SETTINGS frame.
+func (c *Conn) settings(flags byte, id uint32, p []byte) error {
+	switch {
+	case id != 0:
+		return breach(ProtocolError, "SETTINGS of a stream")
+	case flags&flagAck != 0 && len(p) != 0, len(p)%6 != 0, len(p) > 6*64:
+		return breach(FrameSizeError, "SETTINGS of %d bytes", len(p))
+	}
+	if err := c.calm.spend(); err != nil || flags&flagAck != 0 {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.first {
+		c.first = false
+		c.streams = maxID
+		close(c.settled)
+	}
+	for ; len(p) > 0; p = p[6:] {
+		if err := c.settingLocked(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+			return err
+		}
+	}
+	c.buf = appendFrame(c.buf, 0, typeSettings, flagAck, 0)
+	c.pumpLocked()
+	c.admitLocked()
+	return nil
+}
+
+func (c *Conn) settingLocked(what uint16, v uint32) error {
+	switch what {
+	case settingTableSize:
+		c.Enc.limit(v)
+	case settingPush:
+		if v > 1 || c.cfg.Client && v == 1 {
+			return breach(ProtocolError, "ENABLE_PUSH is %d", v)
+		}
+	case settingMaxStreams:
+		c.streams = int64(v)
+	case settingWindow:
+		if v > maxWin {
+			return breach(FlowControlError, "INITIAL_WINDOW_SIZE is %d", v)
+		}
+		grown := int64(v) > c.initial
+		c.initial = int64(v)
+		if grown {
+			c.unblockAllLocked()
+		}
+	case settingMaxFrame:
+		if v < maxFrame || v > 1<<24-1 {
+			return breach(ProtocolError, "MAX_FRAME_SIZE is %d", v)
+		}
+	}
+	return nil
+}
+
+// pingIn handles a PING.
+func (c *Conn) pingIn(flags byte, id uint32, p []byte) error {
+	if id != 0 {
+		return breach(ProtocolError, "PING of a stream")
+	}
+	if len(p) != 8 {
+		return breach(FrameSizeError, "PING of %d bytes", len(p))
+	}
+	if err := c.calm.spend(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if flags&flagAck != 0 {
+		c.pongLocked(binary.BigEndian.Uint64(p))
+		return nil
+	}
+	c.buf = append(appendFrame(c.buf, 8, typePing, flagAck, 0), p...)
+	return nil
+}
+
+// pongLocked handles the answer to a ping.
+func (c *Conn) pongLocked(n uint64) {
+	c.pinged = 0
+	if n == drainPing {
+		c.lastGoAwayLocked()
+		return
+	}
+	if ch := c.pings[n]; ch != nil {
+		delete(c.pings, n)
+		close(ch)
+	}
+	c.read.Store(session.Nanos())
+}

@@ -1,0 +1,106 @@
+package http2
+
+import (
+	"context"
+	"errors"
+	"slices"
+)
+
+// ErrNoMore is the error of a stream that a connection does not take.
+var ErrNoMore = errors.New("http2: the connection takes no more streams")
+
+// NewStreamLocked opens a stream of a client. It waits while as many are open as the server allows, and
+// gives the lock back meanwhile. An error says that it was not opened.
+func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
+	for waits := len(c.waiters) > 0; c.takesLocked() && (int64(c.open) >= c.streams || waits); waits = false {
+		if err := c.awaitTurnLocked(ctx, st); err != nil {
+			return err
+		}
+	}
+	if !c.takesLocked() {
+		return c.refusedLocked()
+	}
+	if c.opened == 0 {
+		c.opened = 1
+	} else {
+		c.opened += 2
+	}
+	st.id, st.left, st.length = c.opened, int64(c.cfg.StreamWindow), -1
+	c.putLocked(st)
+	return nil
+}
+
+func (c *Conn) takesLocked() bool {
+	return c.err == nil && !c.dead && !c.closing && c.gone == nil && c.opened < maxID-1
+}
+
+func (c *Conn) refusedLocked() error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.gone != nil:
+		return c.gone
+	}
+	return ErrNoMore
+}
+
+// awaitTurnLocked waits until the server allows one more stream.
+func (c *Conn) awaitTurnLocked(ctx context.Context, st *Stream) error {
+	st.waiting = make(chan struct{})
+	c.waiters = append(c.waiters, st)
+	c.mu.Unlock()
+	var ended error
+	select {
+	case <-st.waiting:
+	case <-ctx.Done():
+		ended = ctx.Err()
+	}
+	c.mu.Lock()
+	if ended == nil {
+		return nil
+	}
+	if i := slices.Index(c.waiters, st); i >= 0 {
+		c.waiters = slices.Delete(c.waiters, i, i+1)
+	} else {
+		c.admitLocked() // its turn had come: that of the next
+	}
+	return ended
+}
+
+// admitLocked lets those that wait open their streams, as far as the server allows.
+func (c *Conn) admitLocked() {
+	for len(c.waiters) > 0 && int64(c.open) < c.streams {
+		next := c.waiters[0]
+		c.waiters = slices.Delete(c.waiters, 0, 1)
+		close(next.waiting)
+		if int64(c.open)+1 >= c.streams {
+			return // it has not opened its own yet
+		}
+	}
+}
+
+// wakeWaitersLocked lets all that wait see that the connection takes no more streams.
+func (c *Conn) wakeWaitersLocked() {
+	for _, st := range c.waiters {
+		close(st.waiting)
+	}
+	c.waiters = nil
+}
+
+// wakeAllLocked lets every goroutine that waits see the end of the connection.
+func (c *Conn) wakeAllLocked() {
+	c.wakeWaitersLocked()
+	c.room.Broadcast()
+	for _, st := range c.allLocked() {
+		st.over = true
+	}
+	c.slots, c.more, c.open = make([]*Stream, minSlots), nil, 0
+	c.queue, c.queued = nil, 0
+	if c.drained != nil {
+		select {
+		case <-c.drained:
+		default:
+			close(c.drained)
+		}
+	}
+}

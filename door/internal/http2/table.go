@@ -1,0 +1,114 @@
+package http2
+
+// Stream is one stream. It is part of what its user knows of a call, which Owner refers to.
+type Stream struct {
+	Owner any
+
+	id   uint32
+	left int64 // what the peer may still send on it
+	held int64 // what has come and was not given back
+
+	length int64 // what content-length has promised less what has come; -1: nothing
+
+	delta   int64  // what the peer gave in updates less what was sent
+	rest    []byte // waits for room in the windows
+	last    bool   // the end of rest ends the stream
+	tail    func() // appends what ends the stream behind rest; called with the lock held
+	queue   queueing
+	heard   bool          // the peer has ended it
+	said    bool          // this side has ended it
+	over    bool          // it is not in the table any more
+	waiting chan struct{} // of a client's stream: closed when it may be opened
+}
+
+// ID is the number of the stream.
+func (st *Stream) ID() uint32 { return st.id }
+
+// table holds the open streams. They are found by their numbers: the slot of one whose place is
+// taken is a map.
+type table struct {
+	slots []*Stream
+	more  map[uint32]*Stream
+	open  int
+
+	// aborted are streams that were ended by this side while the peer may have been sending.
+	aborted   [64]uint32
+	abortions int
+}
+
+const minSlots = 32
+
+func (t *table) getLocked(id uint32) *Stream {
+	if st := t.slots[int(id>>1)&(len(t.slots)-1)]; st != nil && st.id == id {
+		return st
+	}
+	return t.more[id]
+}
+
+func (t *table) putLocked(st *Stream) {
+	if t.open++; 2*t.open > len(t.slots) {
+		old := t.slots
+		t.slots = make([]*Stream, 2*len(old))
+		for _, o := range old {
+			if o != nil {
+				t.slots[int(o.id>>1)&(len(t.slots)-1)] = o // two that differed before differ now
+			}
+		}
+	}
+	p := &t.slots[int(st.id>>1)&(len(t.slots)-1)]
+	if *p == nil {
+		*p = st
+		return
+	}
+	if t.more == nil {
+		t.more = make(map[uint32]*Stream)
+	}
+	t.more[st.id] = st
+}
+
+// takeLocked takes a stream out; false if it is out.
+func (t *table) takeLocked(st *Stream) bool {
+	if st.over {
+		return false
+	}
+	st.over = true
+	t.open--
+	if p := &t.slots[int(st.id>>1)&(len(t.slots)-1)]; *p == st {
+		*p = nil
+	} else {
+		delete(t.more, st.id)
+	}
+	if !st.heard {
+		t.aborted[t.abortions%len(t.aborted)] = st.id
+		t.abortions++
+	}
+	if t.open == 0 && len(t.slots) > 64*minSlots {
+		t.slots = make([]*Stream, minSlots)
+	}
+	return true
+}
+
+// wasAbortedLocked reports whether frames of the stream may still come, since the peer did not
+// know of its end.
+func (t *table) wasAbortedLocked(id uint32) bool {
+	for _, a := range t.aborted {
+		if a == id && id != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// allLocked lists the open streams.
+func (t *table) allLocked() []*Stream {
+	all := make([]*Stream, 0, t.open)
+	for _, st := range t.slots {
+		if st != nil {
+			all = append(all, st)
+		}
+	}
+	for _, st := range t.more {
+		all = append(all, st)
+	}
+	return all
+}

@@ -1,0 +1,266 @@
+package http2
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// writer combines the frames of many goroutines into few writes, as that of weft's sessions
+// does: the first goroutine that flushes writes, and takes along what the others append meanwhile.
+type writer struct {
+	buf, spare []byte
+	busy, dead bool
+	room       sync.Cond // something was written, or the connection has ended
+	until      int64     // the deadline of writes, on the clock of session.Nanos
+}
+
+const (
+	// eager is a batch that is not waited for.
+	eager = 64 << 10
+	// meager is one that is waited for between two writes.
+	meager = 8 << 10
+	// maxRounds is how many writes a goroutine makes for others.
+	maxRounds = 4
+	// largeWrite is the most that is written at once: it must go out in the time of a write.
+	largeWrite = 256 << 10
+	// keepSpare is the largest buffer that is used again.
+	keepSpare = 1 << 20
+	// keepIdle is the largest one that is kept when there is nothing to write.
+	keepIdle = 64 << 10
+)
+
+// BufferLocked is the buffer to which frames are appended; SetBufferLocked sets it.
+func (c *Conn) BufferLocked() []byte { return c.buf }
+
+// SetBufferLocked sets the buffer to which frames are appended, with more behind what it held.
+func (c *Conn) SetBufferLocked(b []byte) { c.buf = b }
+
+// StartHeadersLocked begins a HEADERS frame; its fields are appended to the buffer next. It returns
+// where the frame begins, for EndHeadersLocked.
+func (c *Conn) StartHeadersLocked(st *Stream, end bool) (at int) {
+	flags := byte(flagEndHeaders)
+	if end {
+		flags |= flagEndStream
+	}
+	at = len(c.buf)
+	c.buf = c.Enc.Begin(appendFrame(c.buf, 0, typeHeaders, flags, st.id))
+	return at
+}
+
+// EndHeadersLocked ends what StartHeadersLocked has begun. A block that is too long for a
+// frame is cut.
+func (c *Conn) EndHeadersLocked(at int) {
+	n := len(c.buf) - at - headerSize
+	if n <= maxFrame {
+		c.buf[at], c.buf[at+1], c.buf[at+2] = byte(n>>16), byte(n>>8), byte(n)
+		return
+	}
+	rest := append([]byte(nil), c.buf[at+headerSize+maxFrame:]...)
+	id := number31(c.buf[at+5:])
+	c.buf = c.buf[:at+headerSize+maxFrame]
+	c.buf[at], c.buf[at+1], c.buf[at+2] = maxFrame>>16, maxFrame>>8&0xff, maxFrame&0xff
+	c.buf[at+4] &^= flagEndHeaders
+	for len(rest) > 0 {
+		k := min(len(rest), maxFrame)
+		var flags byte
+		if k == len(rest) {
+			flags = flagEndHeaders
+		}
+		c.buf = append(appendFrame(c.buf, k, typeContinuation, flags, id), rest[:k]...)
+		rest = rest[k:]
+	}
+}
+
+// FullLocked reports whether so much waits to be written, or for windows, that a goroutine
+// which can wait should.
+func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued >= c.cfg.WriteBuffer }
+
+// AwaitRoomLocked waits until FullLocked no longer holds, or the connection has ended. It
+// gives the lock back meanwhile.
+func (c *Conn) AwaitRoomLocked() {
+	for c.FullLocked() && !c.dead {
+		if !c.busy && len(c.buf) > 0 {
+			c.FlushAndUnlock(false)
+			c.mu.Lock()
+			continue
+		}
+		c.room.Wait()
+	}
+}
+
+// AwaitSentLocked waits until nothing of the stream waits for windows, or it or ctx has ended: then
+// WakeLocked must be called. It gives the lock back meanwhile.
+func (c *Conn) AwaitSentLocked(ctx context.Context, st *Stream) {
+	for c.WaitsLocked(st) && !c.dead && !st.over && ctx.Err() == nil {
+		if !c.busy && len(c.buf) > 0 {
+			c.FlushAndUnlock(false)
+			c.mu.Lock()
+			continue
+		}
+		c.room.Wait()
+	}
+}
+
+// WakeLocked has the goroutines look again that wait in AwaitRoomLocked and AwaitSentLocked.
+func (c *Conn) WakeLocked() { c.room.Broadcast() }
+
+// FlushAndUnlock has what was appended written. patient means that other goroutines may append
+// soon.
+func (c *Conn) FlushAndUnlock(patient bool) {
+	if c.busy || c.dead || len(c.buf) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.busy = true
+	if patient && len(c.buf) < eager {
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
+	c.writeAndUnlock(nil, maxRounds)
+}
+
+// writeAndUnlock writes rest and all that is appended, by the goroutine that has set busy, and
+// hands over to another one after so many writes.
+func (c *Conn) writeAndUnlock(rest []byte, rounds int) {
+	for ; (len(c.buf) > 0 || len(rest) > 0) && !c.dead; rounds-- {
+		if rounds == 0 {
+			c.mu.Unlock()
+			c.cfg.Go(func() {
+				c.mu.Lock()
+				c.writeAndUnlock(rest, -1)
+			})
+			return
+		}
+		b := rest
+		if rest = nil; b == nil {
+			b = c.swapLocked()
+		}
+		closing := c.closing
+		c.mu.Unlock()
+		err := c.write(b, closing)
+		c.mu.Lock()
+		c.wroteLocked(b)
+		if err != nil {
+			c.brokenAndUnlock(err)
+			return
+		}
+		if n := len(c.buf); n > 0 && n < meager && c.open > 1 {
+			c.mu.Unlock()
+			runtime.Gosched()
+			c.mu.Lock()
+		}
+	}
+	c.busy = false
+	c.mu.Unlock()
+}
+
+// swapLocked takes what waits, and puts the other buffer in its place.
+func (c *Conn) swapLocked() []byte {
+	b := c.buf
+	c.buf, c.spare = c.spare[:0], nil
+	return b
+}
+
+func (c *Conn) wroteLocked(b []byte) {
+	if cap(b) <= keepSpare && c.spare == nil {
+		c.spare = b[:0]
+	}
+	if cap(c.spare) > keepIdle && len(c.buf) == 0 && len(b) < keepIdle/4 {
+		c.spare = nil
+	}
+	c.room.Broadcast()
+}
+
+// brokenAndUnlock ends a connection that cannot be written to. What the peer has sent before
+// it closed the connection tells more, if it comes at once.
+func (c *Conn) brokenAndUnlock(err error) {
+	c.dead = true
+	c.room.Broadcast()
+	c.mu.Unlock()
+	time.AfterFunc(goodbye, func() { c.Close(&net.OpError{Op: "write", Net: "http2", Err: err}) })
+}
+
+// write writes b in pieces, each of which has the time of a write.
+func (c *Conn) write(b []byte, closing bool) error {
+	for len(b) > 0 {
+		if !closing {
+			c.arm(session.Nanos(), c.cfg.WriteTimeout)
+		}
+		n, err := c.nc.Write(b[:min(len(b), largeWrite)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// arm ensures that a write ends after d, or after twice that at the latest. Only the goroutine
+// that has set busy calls it.
+func (c *Conn) arm(now int64, d time.Duration) {
+	if left := c.until - now; left < int64(d) || left > 2*int64(d) {
+		c.until = now + 2*int64(d)
+		c.nc.SetWriteDeadline(time.Now().Add(2 * d))
+	}
+}
+
+// soon is how long a goroutine with a deadline of its own writes.
+const soon = 5 * time.Millisecond
+
+// FlushSoonAndUnlock is FlushAndUnlock for a goroutine that must not be held up by a peer that
+// does not read: what is not written soon, another goroutine writes.
+func (c *Conn) FlushSoonAndUnlock(patient bool) {
+	if c.busy || c.dead || len(c.buf) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.busy = true
+	if patient && len(c.buf) < eager {
+		c.mu.Unlock()
+		runtime.Gosched()
+		c.mu.Lock()
+	}
+	switch c.nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+	default: // a write of another connection cannot go on after a timeout
+		c.writeAndUnlock(nil, 0)
+		return
+	}
+	for range maxRounds {
+		b := c.swapLocked()
+		c.mu.Unlock()
+		c.arm(session.Nanos(), soon)
+		n, err := c.nc.Write(b)
+		c.mu.Lock()
+		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
+			rest := b[n:]
+			c.until = 0
+			c.writeAndUnlock(rest, 0)
+			return
+		}
+		c.wroteLocked(b)
+		if err != nil {
+			c.brokenAndUnlock(err)
+			return
+		}
+		if n := len(c.buf); n > 0 && n < meager && c.open > 1 {
+			c.mu.Unlock()
+			runtime.Gosched()
+			c.mu.Lock()
+		}
+		if len(c.buf) == 0 || c.dead {
+			c.busy = false
+			c.mu.Unlock()
+			return
+		}
+	}
+	c.writeAndUnlock(nil, 0)
+}
