@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
 )
@@ -72,7 +73,7 @@ func (x *call) start(size int) bool {
 func (x *call) leave() {
 	x.Cancel()
 	if x.in != nil {
-		x.in.close(weft.Errorf(weft.Canceled, "the caller has left"))
+		x.in.fail(weft.Errorf(weft.Canceled, "the caller has left"))
 	}
 }
 
@@ -164,7 +165,7 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 		return err
 	}
 	conn.SetBufferLocked(out)
-	conn.PutDataLocked(&x.st, at, prefixSize+n)
+	conn.PutDataLocked(&x.st, at, prefixSize+n, false)
 	x.trailersLocked(nil, m)
 	x.sentAndUnlock()
 	return nil
@@ -202,7 +203,7 @@ func (s *serverConn) awaitRoom() {
 	s.conn.Lock()
 	if s.conn.FullLocked() {
 		s.crowded.Store(true)
-		s.conn.AwaitRoomLocked()
+		s.conn.AwaitRoomLocked(context.Background())
 	}
 	s.conn.Unlock()
 }
@@ -251,7 +252,7 @@ func (x *call) beginLocked(m weft.Metadata) {
 func (x *call) headLocked(m weft.Metadata) {
 	conn := x.c.conn
 	e := &conn.Enc
-	b := e.Static(conn.BufferLocked(), http2.Static200)
+	b := e.Static(conn.BufferLocked(), hpack.Static200)
 	b = e.Known(b, &x.replies.begin)
 	if x.compress != nil {
 		b = e.Literal(b, encodingName, x.compress.Name())
@@ -298,7 +299,7 @@ func (x *call) trailersLocked(err *weft.Error, m weft.Metadata) {
 const maxMessage = 4 << 10
 
 // appendStatus appends the fields that tell of an error.
-func appendStatus(e *http2.Encoder, b []byte, err *weft.Error) []byte {
+func appendStatus(e *hpack.Encoder, b []byte, err *weft.Error) []byte {
 	var digits [20]byte
 	b = e.Literal(b, statusName, string(appendDecimal(digits[:0], uint64(err.Code))))
 	b = e.Literal(b, messageName, percent(err.Message[:min(len(err.Message), maxMessage)]))

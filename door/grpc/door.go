@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 )
 
 // Door returns a door for clients of gRPC, by TLS with the protocol h2 and on plaintext
 // connections by prior knowledge.
 func Door(cfg *Config) weft.Door {
-	d := &door{tables: http2.NewTables(vocabulary{})}
+	d := &door{tables: hpack.NewTables(vocabulary{})}
 	if cfg != nil {
 		d.cfg = *cfg
 	}
@@ -22,7 +23,7 @@ func Door(cfg *Config) weft.Door {
 
 type door struct {
 	cfg    Config
-	tables *http2.Tables
+	tables *hpack.Tables
 }
 
 func (*door) Name() string { return "grpc" }
@@ -42,7 +43,7 @@ const streamSlack = 128
 // Serve implements weft.Door.
 func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
-	s := &serverConn{DoorConn: c, door: d, limits: limits, ok: http2.Known{Name: statusName, Value: "0"}}
+	s := &serverConn{DoorConn: c, door: d, limits: limits, ok: hpack.Known{Name: statusName, Value: "0"}}
 	s.conn = http2.New(c.Conn(), s, http2.Config{
 		Tables: d.tables, Vocabulary: vocabulary{s.resolve},
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,

@@ -2,131 +2,59 @@ package grpc
 
 import (
 	"context"
-	"io"
-	"sync"
 
 	"github.com/weftrpc/weft"
 )
 
-// inbox holds the messages of a streaming call that have come and were not received. It is
-// the server's end of the call as well.
+// inbox is the server's end of a streaming call.
 type inbox struct {
-	x   *call
-	ctx context.Context
-
-	mu      sync.Mutex
-	more    sync.Cond
-	buf     []byte // framed messages
-	owed    int    // bytes of buf that the client may not send again yet
-	whole   bool   // buf begins with a whole message
-	ended   bool   // no more will come
-	err     error
-	stopped func() bool
-	taken   int // messages
+	mailbox
+	x    *call
+	ctx  context.Context
+	stop func() bool // the watch over ctx; of the handler's goroutine
 }
 
 // stream begins a streaming call.
 func (s *serverConn) stream(x *call, end bool) {
-	x.in = &inbox{x: x, ended: end}
-	x.in.more.L = &x.in.mu
+	in := &inbox{x: x}
+	in.mailbox = mailbox{limit: s.limits.MaxMessage, alone: x.route.kind == weft.ServerStream, restore: x.restore, ended: end,
+		hold: func(n int) bool { return s.held.Add(int64(n)) <= int64(s.limits.MaxCallBytes) },
+		give: func(n int, later bool) {
+			if later {
+				s.conn.GiveLater(&x.st, n)
+			} else {
+				s.conn.Give(&x.st, n)
+			}
+		}}
+	in.init()
+	x.in = in
 	if !x.start(0) {
 		return
 	}
 	s.Go(func() {
-		defer x.in.stop()
+		defer in.over()
 		x.Run()
 	})
 }
 
-// push takes a piece of the body, on the goroutine that reads.
-func (in *inbox) push(p []byte, end bool) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	s := in.x.c
-	if in.err != nil || in.ended {
-		return
-	}
-	s.held.Add(int64(len(p)))
-	in.buf = append(in.buf, p...)
-	in.owed += len(p)
-	in.ended = end
-	in.lookLocked()
-	if s.held.Load() > int64(s.limits.MaxCallBytes) {
-		in.failLocked(weft.Errorf(weft.ResourceExhausted, "the streams of this connection hold too many bytes that were not received (the server's Limits.MaxCallBytes)").
-			WithReason(weft.ReasonTooManyBytes))
-		return
-	}
-	if !in.whole && !end && in.owed > 0 {
-		// The rest of the message must have room, however long it is.
-		s.conn.GiveLater(&in.x.st, in.owed)
-		in.owed = 0
-	}
-	in.more.Broadcast()
-}
-
-// lookLocked finds out whether the first message is whole, and what is wrong with it.
-func (in *inbox) lookLocked() {
-	in.whole = false
-	if len(in.buf) < prefixSize {
-		if in.ended && len(in.buf) > 0 {
-			in.failLocked(weft.Errorf(weft.Internal, "the stream ended within a message"))
-		}
-		return
-	}
-	n := sizeOf(in.buf)
-	switch limit := in.x.c.limits.MaxMessage; {
-	case n > limit:
-		in.failLocked(tooLong(n, limit))
-	case in.x.checkFlag(in.buf[0]) != nil:
-		in.failLocked(in.x.checkFlag(in.buf[0]))
-	case len(in.buf)-prefixSize >= n:
-		in.whole = true
-	case in.ended:
-		in.failLocked(weft.Errorf(weft.Internal, "the stream ended within a message"))
-	}
-}
-
-func (in *inbox) failLocked(err error) {
-	if in.err == nil {
-		in.err = err
-		in.x.c.held.Add(-int64(len(in.buf)))
-		in.buf, in.whole = nil, false
-		in.more.Broadcast()
-	}
-}
-
-func (in *inbox) close(err error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.failLocked(err)
-}
-
-// serve is the server's end of the call.
+// serve begins the server's end, on the handler's goroutine.
 func (in *inbox) serve(ctx context.Context) weft.RawStream {
 	in.ctx = ctx
-	stop := context.AfterFunc(ctx, func() {
-		in.mu.Lock()
-		in.more.Broadcast()
-		in.mu.Unlock()
+	in.stop = context.AfterFunc(ctx, func() {
+		in.wake()
 		conn := in.x.c.conn
 		conn.Lock()
 		conn.WakeLocked()
 		conn.Unlock()
 	})
-	in.mu.Lock()
-	in.stopped = stop
-	in.mu.Unlock()
 	return in
 }
 
-// stop ends what serve has begun, when the handler has returned.
-func (in *inbox) stop() {
-	in.close(weft.Errorf(weft.Canceled, "the call has ended"))
-	in.mu.Lock()
-	stop := in.stopped
-	in.mu.Unlock()
-	if stop != nil {
-		stop()
+// over ends what serve has begun, when the handler has returned.
+func (in *inbox) over() {
+	in.fail(weft.Errorf(weft.Canceled, "the call has ended"))
+	if in.stop != nil {
+		in.stop()
 	}
 }
 
@@ -135,55 +63,12 @@ func (in *inbox) Context() context.Context { return in.ctx }
 
 // Recv implements weft.RawStream.
 func (in *inbox) Recv(msg any) error {
-	b, compressed, err := in.next()
-	if err != nil {
-		return err
-	}
-	defer in.x.c.held.Add(-int64(len(b) + prefixSize))
-	if compressed {
-		if b, err = restored(in.x.restore, b, in.x.c.limits.MaxMessage); err != nil {
-			return err
+	return in.receive(in.ctx, func(b []byte) error {
+		if err := in.x.replies.codec.Decode(b, msg); err != nil {
+			return weft.Errorf(weft.InvalidArgument, "decode a message with codec %s: %w", in.x.replies.name, err).WithReason(weft.ReasonDecode)
 		}
-	}
-	if err := in.x.replies.codec.Decode(b, msg); err != nil {
-		return weft.Errorf(weft.InvalidArgument, "decode a message with codec %s: %w", in.x.replies.name, err).WithReason(weft.ReasonDecode)
-	}
-	return nil
-}
-
-// next waits for a message and takes it out.
-func (in *inbox) next() (b []byte, compressed bool, err error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	alone := in.x.route.kind == weft.ServerStream // the client sends one message and no more
-	for in.err == nil && in.ctx.Err() == nil && !(in.whole && (!alone || in.ended || len(in.buf) > prefixSize+sizeOf(in.buf))) && !(in.ended && len(in.buf) == 0) {
-		in.more.Wait()
-	}
-	switch {
-	case in.err != nil:
-		return nil, false, in.err
-	case in.ctx.Err() != nil:
-		return nil, false, weft.Errorf(weft.CodeOf(in.ctx.Err()), "%w", in.ctx.Err())
-	case !in.whole:
-		return nil, false, io.EOF
-	}
-	n := prefixSize + sizeOf(in.buf)
-	if alone && len(in.buf) > n {
-		in.failLocked(weft.Errorf(weft.Internal, "more than one message came for a method that takes one"))
-		return nil, false, in.err
-	}
-	compressed, b = in.buf[0] == 1, in.buf[prefixSize:n:n]
-	if in.buf = in.buf[n:]; len(in.buf) == 0 {
-		in.buf = nil
-	}
-	in.lookLocked()
-	if give := min(n, in.owed); give > 0 && !in.ended {
-		in.owed -= give
-		in.mu.Unlock()
-		in.x.c.conn.Give(&in.x.st, give)
-		in.mu.Lock()
-	}
-	return b, compressed, nil
+		return nil
+	})
 }
 
 // Send implements weft.RawStream.
@@ -196,7 +81,7 @@ func (in *inbox) Send(msg any) error {
 	}
 	s.conn.Lock()
 	s.conn.AwaitSentLocked(in.ctx, &x.st)
-	s.conn.AwaitRoomLocked()
+	s.conn.AwaitRoomLocked(in.ctx)
 	if err := in.ctx.Err(); err != nil || !s.conn.OpenLocked(&x.st) {
 		s.conn.Unlock()
 		if err == nil {

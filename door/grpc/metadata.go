@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/door/internal/hpack"
 )
 
 // binarySuffix ends the keys whose values are any bytes, which travel as base64.
@@ -19,7 +19,7 @@ type pairs struct {
 }
 
 // add adds a field. A binary one may have several values.
-func (p *pairs) add(f *http2.Field) {
+func (p *pairs) add(f *hpack.Field) {
 	if !strings.HasSuffix(f.Name, binarySuffix) {
 		p.all = append(p.all, f.Name, f.Value)
 		return
@@ -84,7 +84,7 @@ func checkPair(key, value string) error {
 }
 
 // appendPair appends a pair to a header block. Pairs that cannot travel are left out.
-func appendPair(e *http2.Encoder, b []byte, key, value string) []byte {
+func appendPair(e *hpack.Encoder, b []byte, key, value string) []byte {
 	if strings.HasPrefix(key, reservedPrefix) || checkPair(key, value) != nil {
 		return b
 	}

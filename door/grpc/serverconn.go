@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/turns"
@@ -32,7 +33,7 @@ type serverConn struct {
 	crowded atomic.Bool  // replies have filled the write buffer: handlers do not run on the reader
 	turns   turns.Turns  // of replies that are encoded apart
 
-	ok      http2.Known // grpc-status: 0; under the lock of conn
+	ok      hpack.Known // grpc-status: 0; under the lock of conn
 	dropped int         // bytes of calls that were refused
 }
 
@@ -63,7 +64,7 @@ type replies struct {
 	codec codec.Codec // nil: there is none of the name
 	sizer codec.Sizer
 	name  string
-	begin http2.Known
+	begin hpack.Known
 }
 
 // resolve finds the method of a path.
@@ -121,22 +122,22 @@ func (s *serverConn) repliesIn(name string) *replies {
 		}
 	}
 	z, _ := c.(codec.Sizer)
-	r := &replies{codec: c, sizer: z, name: name, begin: http2.Known{Name: contentType, Value: typeOf(name)}}
+	r := &replies{codec: c, sizer: z, name: name, begin: hpack.Known{Name: contentType, Value: typeOf(name)}}
 	s.codecs[key] = r
 	return r
 }
 
 // Field implements http2.Handler.
-func (s *serverConn) Field(f *http2.Field) {
+func (s *serverConn) Field(f *hpack.Field) {
 	r := &s.req
 	if f == nil {
 		*r = request{}
 		return
 	}
 	switch f.Kind {
-	case http2.Method:
+	case hpack.Method:
 		r.post = f.OK
-	case http2.Path:
+	case hpack.Path:
 		r.path, _ = f.Data.(*route)
 	case kindContentType:
 		r.codec, r.grpc = f.Value, f.OK
@@ -150,7 +151,7 @@ func (s *serverConn) Field(f *http2.Field) {
 		if f.OK {
 			r.attempt = int(min(f.Num, math.MaxInt32))
 		}
-	case http2.Other:
+	case hpack.Other:
 		r.pairs.add(f)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/door/internal/hpack"
 )
 
 // The kinds of header fields that gRPC has.
 const (
-	kindContentType = http2.First + iota
+	kindContentType = hpack.First + iota
 	kindTimeout
 	kindEncoding
 	kindAcceptEncoding
@@ -46,8 +46,8 @@ type vocabulary struct {
 	resolve func(path []byte) any
 }
 
-// Name implements http2.Vocabulary.
-func (vocabulary) Name(name []byte) http2.Kind {
+// Name implements hpack.Vocabulary.
+func (vocabulary) Name(name []byte) hpack.Kind {
 	switch string(name) {
 	case contentType:
 		return kindContentType
@@ -75,22 +75,22 @@ func (vocabulary) Name(name []byte) http2.Kind {
 	if strings.HasPrefix(string(name), reservedPrefix) {
 		return kindIgnored
 	}
-	return http2.Other
+	return hpack.Other
 }
 
 // reservedPrefix begins the keys of metadata that are weft's own.
 const reservedPrefix = "weft-"
 
-// Look implements http2.Vocabulary.
-func (v vocabulary) Look(f *http2.Field, value []byte) {
+// Look implements hpack.Vocabulary.
+func (v vocabulary) Look(f *hpack.Field, value []byte) {
 	switch f.Kind {
-	case http2.Method:
+	case hpack.Method:
 		f.OK = string(value) == "POST"
-	case http2.Path:
+	case hpack.Path:
 		if f.OK = len(value) > 0; v.resolve != nil {
 			f.Data = v.resolve(value)
 		}
-	case http2.Status, kindStatus, kindAttempts:
+	case hpack.Status, kindStatus, kindAttempts:
 		f.Num, f.OK = decimal(value)
 	case kindContentType:
 		f.Value, f.OK = codecOf(value)

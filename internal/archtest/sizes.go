@@ -38,6 +38,7 @@ func larger() map[string]map[string]int {
 			"codec/gob.scanner":          32,
 			"codec/internal/memory.Ref":  72, // with unsafe and without it, of which one is built
 			"internal/session.Session":   110,
+			"door/internal/http2.Conn":   80,
 			"internal/session.Stream":    30,
 			"internal/session.reader":    42,
 			"registry/zookeeper.session": 28,

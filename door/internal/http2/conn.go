@@ -3,9 +3,9 @@ package http2
 import (
 	"net"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -15,7 +15,7 @@ import (
 type Handler interface {
 	// Field gets the fields of a header block in order, after a nil one. A block is followed by
 	// Open, Headers or Closed, or by nothing if it is malformed or its stream has ended.
-	Field(f *Field)
+	Field(f *hpack.Field)
 	// Open returns the memory, which is zero but for Owner, of a stream that the client opens
 	// by the block of which Field was told. Headers follows.
 	Open() *Stream
@@ -59,8 +59,8 @@ type Guard interface {
 // Config configures a connection. All fields but Stalled and GoAway must be set.
 type Config struct {
 	Client       bool
-	Tables       *Tables
-	Vocabulary   Vocabulary
+	Tables       *hpack.Tables
+	Vocabulary   hpack.Vocabulary
 	MaxStreams   int // that the peer may open
 	StreamWindow int // bytes that the peer may send ahead on a stream
 	MaxHeader    int // bytes of the fields of a block, as the RFC counts them
@@ -80,7 +80,8 @@ type Config struct {
 	GoAway func()
 }
 
-// Conn is one connection.
+// Conn is one connection. What stands above mu does not change, or belongs to the goroutine that
+// reads; the rest is guarded by mu.
 type Conn struct {
 	cfg     Config
 	nc      net.Conn
@@ -88,39 +89,44 @@ type Conn struct {
 	guard   Guard
 	done    chan struct{} // closed at the end
 	settled chan struct{} // closed when the peer's settings have come
-	read    atomic.Int64  // when something came last, on the clock of session.Nanos
-
-	// The rest of this block belongs to the current reader.
-	rd    *reader
-	dec   *Decoder
-	first bool // SETTINGS must come first
-	calm  calm
-	block assembly
-	pseud pseudo
+	in      incoming
 
 	mu sync.Mutex
 	writer
 	table
 	flow
-	Enc     Encoder
+	keeping
+	ending
+	Enc hpack.Encoder // of the blocks that are sent
+}
+
+// incoming belongs to the goroutine that reads.
+type incoming struct {
+	rd    *reader
+	dec   *hpack.Decoder
+	first bool // SETTINGS must come first
+	calm  calm
+	block assembly
+	fields
+}
+
+// ending is how far the end of the connection has come.
+type ending struct {
 	opened  uint32 // the newest stream of the client
 	limit   uint32 // streams above are ignored: a GOAWAY has said so
 	told    bool   // a GOAWAY was sent
 	gone    *GoneAway
 	err     error
-	closing bool  // the last frames are being written
-	pinged  int64 // when a ping was sent that was not answered; 0: none
-	pings   map[uint64]chan struct{}
-	ping    uint64
-	keeper  *time.Timer
+	closing bool          // the last frames are being written
 	drained chan struct{} // closed when the connection drains and no stream is open; nil: it does not
 }
 
 // New makes a connection. Its first frames are written at once or, by a server, with the first
 // answer. Run reads.
 func New(nc net.Conn, h Handler, cfg Config) *Conn {
-	c := &Conn{cfg: cfg, nc: nc, handler: h, first: true, done: make(chan struct{}), settled: make(chan struct{}), limit: maxID}
-	c.dec = NewDecoder(cfg.Tables, cfg.Vocabulary)
+	c := &Conn{cfg: cfg, nc: nc, handler: h, done: make(chan struct{}), settled: make(chan struct{}), ending: ending{limit: maxID}}
+	c.in.first = true
+	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
 	c.room.L = &c.mu
 	c.slots = make([]*Stream, minSlots)
@@ -141,7 +147,7 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	b = appendSetting(b, settingMaxHeaders, uint32(cfg.MaxHeader))
 	b[at+2] = byte(len(b) - at - headerSize)
 	c.buf = appendWindow(b, 0, connWindow-defaultWin)
-	c.rd = &reader{c: c, buf: make([]byte, smallRead)}
+	c.in.rd = &reader{c: c, buf: make([]byte, smallRead)}
 	if cfg.PingInterval > 0 {
 		c.mu.Lock()
 		c.keeper = time.AfterFunc(c.keepEvery(), c.keep)

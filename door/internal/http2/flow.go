@@ -140,10 +140,17 @@ func (c *Conn) startDataLocked(st *Stream, n int, end bool) {
 
 // PutDataLocked is StartDataLocked for n bytes that were appended already, behind room for the
 // header of the frame at a place in the buffer.
-func (c *Conn) PutDataLocked(st *Stream, at, n int) {
-	appendFrame(c.buf[at:at], n, typeData, 0, st.id)
+func (c *Conn) PutDataLocked(st *Stream, at, n int, end bool) {
+	var flags byte
+	if end {
+		flags = flagEndStream
+	}
+	appendFrame(c.buf[at:at], n, typeData, flags, st.id)
 	c.flow.conn -= int64(n)
 	st.delta -= int64(n)
+	if end {
+		c.SaidLocked(st)
+	}
 }
 
 // FrameRoom is how many bytes the header of a frame takes.

@@ -102,7 +102,6 @@ const (
 const (
 	headerSize = 9
 	maxFrame   = 16 << 10 // bytes of a frame, received and sent
-	tableSize  = 4096     // of header compression, in both directions
 	maxPieces  = 16       // frames of one header block
 	defaultWin = 65535
 	maxWin     = 1<<31 - 1

@@ -3,6 +3,7 @@ package http2
 import (
 	"encoding/binary"
 
+	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -14,8 +15,8 @@ type assembly struct {
 	bytes  []byte
 }
 
-// pseudo are the fields of a block that were seen so far, by their kinds.
-type pseudo struct {
+// fields are those of a block that were seen so far, by their kinds.
+type fields struct {
 	seen      uint32
 	regular   bool // a field that is no pseudo-header
 	malformed bool
@@ -23,14 +24,14 @@ type pseudo struct {
 	length    int64
 }
 
-const pseudoKinds = 1<<Method | 1<<Scheme | 1<<Path | 1<<Authority | 1<<Status
+const pseudoKinds = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path | 1<<hpack.Authority | 1<<hpack.Status
 
 // frame handles one frame. The payload is valid until it returns.
 func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err error) {
-	if c.block.stream != 0 && (typ != typeContinuation || id != c.block.stream) {
+	if c.in.block.stream != 0 && (typ != typeContinuation || id != c.in.block.stream) {
 		return true, breach(ProtocolError, "a frame of type %d within a header block", typ)
 	}
-	if c.first && (typ != typeSettings || flags&flagAck != 0) {
+	if c.in.first && (typ != typeSettings || flags&flagAck != 0) {
 		return true, breach(ProtocolError, "the first frame has the type %d, want SETTINGS", typ)
 	}
 	switch typ {
@@ -46,8 +47,8 @@ func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err erro
 			}
 		}
 		if flags&flagEndHeaders == 0 {
-			c.block.stream, c.block.end, c.block.pieces = id, flags&flagEndStream != 0, 1
-			c.block.bytes = append(c.block.bytes[:0], p...)
+			c.in.block.stream, c.in.block.end, c.in.block.pieces = id, flags&flagEndStream != 0, 1
+			c.in.block.bytes = append(c.in.block.bytes[:0], p...)
 			return true, nil
 		}
 		return c.headers(id, flags&flagEndStream != 0, p)
@@ -76,12 +77,12 @@ func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err erro
 			return true, &streamError{id, ProtocolError, "a stream that depends on itself"}
 		}
 	}
-	return true, c.calm.spend() // other frames are ignored
+	return true, c.in.calm.spend() // other frames are ignored
 }
 
 // continuation goes on with a header block.
 func (c *Conn) continuation(flags byte, id uint32, p []byte) (stays bool, err error) {
-	a := &c.block
+	a := &c.in.block
 	if a.stream == 0 {
 		return true, breach(ProtocolError, "CONTINUATION without a header block")
 	}
@@ -101,20 +102,20 @@ func (c *Conn) continuation(flags byte, id uint32, p []byte) (stays bool, err er
 }
 
 // field looks at a field of a block, and passes it on.
-func (c *Conn) field(f *Field) {
-	h := &c.pseud
-	if h.size += f.size; h.size > uint32(c.cfg.MaxHeader) {
+func (c *Conn) field(f *hpack.Field) {
+	h := &c.in.fields
+	if h.size += f.Size; h.size > uint32(c.cfg.MaxHeader) {
 		return
 	}
 	bit := uint32(1) << min(f.Kind, 31)
 	switch {
 	case bit&pseudoKinds != 0:
 		h.malformed = h.malformed || h.regular || h.seen&bit != 0
-	case f.Kind == malformed:
+	case f.Kind == hpack.Malformed:
 		h.malformed = true
 	default:
 		h.regular = true
-		if f.Kind == ContentLength {
+		if f.Kind == hpack.ContentLength {
 			if h.length = int64(f.Num); !f.OK {
 				h.malformed = true
 			}
@@ -128,14 +129,14 @@ func (c *Conn) field(f *Field) {
 
 // headers handles a whole header block.
 func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error) {
-	c.pseud = pseudo{length: -1}
+	c.in.fields = fields{length: -1}
 	c.handler.Field(nil)
-	if err := c.dec.Decode(block, c.field); err != nil {
-		return true, err
+	if err := c.in.dec.Decode(block, c.field); err != nil {
+		return true, breach(CompressionError, "%v", err)
 	}
-	h := &c.pseud
-	b := Block{End: end, TooLarge: h.size > uint32(c.cfg.MaxHeader), Status: h.seen&(1<<Status) != 0}
-	c.calm.earn()
+	h := &c.in.fields
+	b := Block{End: end, TooLarge: h.size > uint32(c.cfg.MaxHeader), Status: h.seen&(1<<hpack.Status) != 0}
+	c.in.calm.earn()
 	c.mu.Lock()
 	st := c.getLocked(id)
 	if st == nil {
@@ -145,7 +146,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 			if !late {
 				return true, breach(ProtocolError, "HEADERS of stream %d, which was not opened", id)
 			}
-			return true, c.calm.spend()
+			return true, c.in.calm.spend()
 		}
 		return c.openAndUnlock(id, b)
 	}
@@ -172,7 +173,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 
 // openAndUnlock opens a stream for the client. It is called with the lock held.
 func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
-	h := &c.pseud
+	h := &c.in.fields
 	switch {
 	case id&1 == 0:
 		c.mu.Unlock()
@@ -183,13 +184,13 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		if !aborted {
 			return true, breach(StreamClosed, "HEADERS of stream %d, which has ended", id)
 		}
-		return true, c.calm.spend()
+		return true, c.in.calm.spend()
 	case id > c.limit:
 		c.mu.Unlock()
 		return true, nil // a GOAWAY has said that it will not be handled
 	}
 	c.opened = id
-	const need = 1<<Method | 1<<Scheme | 1<<Path
+	const need = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path
 	malformed := h.malformed || !b.TooLarge && h.seen&need != need || b.Status || b.End && h.length > 0
 	if malformed || c.open >= c.cfg.MaxStreams {
 		c.aborted[c.abortions%len(c.aborted)] = id
@@ -221,9 +222,9 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 		}
 	}
 	if len(p) > 0 {
-		c.calm.earn()
+		c.in.calm.earn()
 	} else if !end {
-		if err := c.calm.spend(); err != nil {
+		if err := c.in.calm.spend(); err != nil {
 			return true, err
 		}
 	}
@@ -241,7 +242,7 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 		case idle && id <= c.limit:
 			return true, breach(ProtocolError, "DATA of stream %d, which was not opened", id)
 		case ignored:
-			return true, c.calm.spend() // it was on its way
+			return true, c.in.calm.spend() // it was on its way
 		}
 		return true, &streamError{id, StreamClosed, "DATA of a stream that has ended"}
 	}
@@ -284,7 +285,7 @@ func (c *Conn) reset(id uint32, p []byte) error {
 		if idle {
 			return breach(ProtocolError, "RST_STREAM of stream %d, which was not opened", id)
 		}
-		return c.calm.spend()
+		return c.in.calm.spend()
 	}
 	st.heard = true
 	c.dropLocked(st)
@@ -302,13 +303,13 @@ func (c *Conn) settings(flags byte, id uint32, p []byte) error {
 	case flags&flagAck != 0 && len(p) != 0, len(p)%6 != 0, len(p) > 6*64:
 		return breach(FrameSizeError, "SETTINGS of %d bytes", len(p))
 	}
-	if err := c.calm.spend(); err != nil || flags&flagAck != 0 {
+	if err := c.in.calm.spend(); err != nil || flags&flagAck != 0 {
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.first {
-		c.first = false
+	if c.in.first {
+		c.in.first = false
 		c.streams = maxID
 		close(c.settled)
 	}
@@ -326,7 +327,7 @@ func (c *Conn) settings(flags byte, id uint32, p []byte) error {
 func (c *Conn) settingLocked(what uint16, v uint32) error {
 	switch what {
 	case settingTableSize:
-		c.Enc.limit(v)
+		c.Enc.Limit(v)
 	case settingPush:
 		if v > 1 || c.cfg.Client && v == 1 {
 			return breach(ProtocolError, "ENABLE_PUSH is %d", v)
@@ -358,7 +359,7 @@ func (c *Conn) pingIn(flags byte, id uint32, p []byte) error {
 	if len(p) != 8 {
 		return breach(FrameSizeError, "PING of %d bytes", len(p))
 	}
-	if err := c.calm.spend(); err != nil {
+	if err := c.in.calm.spend(); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -27,7 +27,7 @@ const (
 // Run reads until the connection has ended or another goroutine reads on. A server's Run
 // reads the preface first.
 func (c *Conn) Run() {
-	rd := c.rd
+	rd := c.in.rd
 	if !c.cfg.Client {
 		if err := rd.preface(); err != nil {
 			c.Close(err)
@@ -117,7 +117,7 @@ func (rd *reader) regrow(size int) {
 
 // takeOver lets another goroutine read on. The guard calls it.
 func (c *Conn) takeOver() {
-	old := c.rd
+	old := c.in.rd
 	rest := old.buf[old.r:old.w] // the handler may still read what is before it
 	size := smallRead
 	if len(rest) > smallRead/2 {
@@ -125,7 +125,7 @@ func (c *Conn) takeOver() {
 	}
 	next := &reader{c: c, buf: make([]byte, max(size, len(rest)+1))}
 	next.w = copy(next.buf, bytes.Clone(rest))
-	c.rd = next
+	c.in.rd = next
 	if c.cfg.Stalled != nil {
 		c.cfg.Stalled()
 	}
@@ -150,7 +150,7 @@ func (rd *reader) frames() (stays bool, err error) {
 			return false, nil
 		}
 		if e, ok := err.(*streamError); ok {
-			if err = c.calm.spend(); err == nil {
+			if err = c.in.calm.spend(); err == nil {
 				c.abort(e)
 			}
 		}

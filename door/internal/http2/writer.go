@@ -82,12 +82,24 @@ func (c *Conn) EndHeadersLocked(at int) {
 // which can wait should.
 func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued >= c.cfg.WriteBuffer }
 
-// AwaitRoomLocked waits until FullLocked no longer holds, or the connection has ended. It
-// gives the lock back meanwhile.
-func (c *Conn) AwaitRoomLocked() {
-	for c.FullLocked() && !c.dead {
+// AwaitRoomLocked waits until FullLocked no longer holds, or the connection or ctx has ended: then
+// WakeLocked must be called. It gives the lock back meanwhile.
+func (c *Conn) AwaitRoomLocked(ctx context.Context) {
+	for c.FullLocked() && !c.dead && ctx.Err() == nil {
 		if !c.busy && len(c.buf) > 0 {
 			c.FlushAndUnlock(false)
+			c.mu.Lock()
+			continue
+		}
+		c.room.Wait()
+	}
+}
+
+// AwaitRoomSoonLocked is AwaitRoomLocked for a goroutine that must not be held up by a write.
+func (c *Conn) AwaitRoomSoonLocked(ctx context.Context) {
+	for c.FullLocked() && !c.dead && ctx.Err() == nil {
+		if !c.busy && len(c.buf) > 0 {
+			c.FlushSoonAndUnlock(false)
 			c.mu.Lock()
 			continue
 		}

@@ -1,4 +1,4 @@
-package http2
+package hpack
 
 // Decoder decodes the header blocks of one direction of one connection.
 type Decoder struct {
@@ -18,7 +18,7 @@ type Decoder struct {
 
 // NewDecoder returns a decoder with an empty table.
 func NewDecoder(t *Tables, v Vocabulary) *Decoder {
-	return &Decoder{tables: t, vocabulary: v, max: tableSize}
+	return &Decoder{tables: t, vocabulary: v, max: TableSize}
 }
 
 // Decode decodes a block and gives every field to yield, which may keep what is in it. An
@@ -32,15 +32,15 @@ func (d *Decoder) Decode(b []byte, yield func(*Field)) error {
 			n, rest, ok := integer(b, 7)
 			f := d.indexed(n)
 			if !ok || f == nil {
-				return breach(CompressionError, "a field refers to entry %d, which there is not", n)
+				return wrong("a field refers to entry %d, which there is not", n)
 			}
 			b, begin = rest, false
 			yield(f)
 			continue
 		case c&0xe0 == 0x20:
 			n, rest, ok := integer(b, 5)
-			if !ok || !begin || n > tableSize {
-				return breach(CompressionError, "a wrong update of the size of the table")
+			if !ok || !begin || n > TableSize {
+				return wrong("a wrong update of the size of the table")
 			}
 			d.max = uint32(n)
 			d.evict(d.max)
@@ -70,7 +70,7 @@ func (d *Decoder) literal(b []byte, index bool) (f *Field, rest []byte, err erro
 	}
 	n, rest, ok := integer(b, bits)
 	if !ok {
-		return nil, nil, breach(CompressionError, "a field with a wrong number of its name")
+		return nil, nil, wrong("a field with a wrong number of its name")
 	}
 	d.scratch = d.scratch[:0]
 	var name []byte
@@ -78,18 +78,18 @@ func (d *Decoder) literal(b []byte, index bool) (f *Field, rest []byte, err erro
 	var ref *Field
 	if n != 0 {
 		if ref = d.indexed(n); ref == nil {
-			return nil, nil, breach(CompressionError, "a name refers to entry %d, which there is not", n)
+			return nil, nil, wrong("a name refers to entry %d, which there is not", n)
 		}
 		kind = ref.Kind
 	} else {
 		if name, rest, ok = d.text(rest); !ok {
-			return nil, nil, breach(CompressionError, "a field with a wrong name")
+			return nil, nil, wrong("a field with a wrong name")
 		}
 		kind = d.kindOf(name)
 	}
 	value, rest, ok := d.text(rest)
 	if !ok {
-		return nil, nil, breach(CompressionError, "a field with a wrong value")
+		return nil, nil, wrong("a field with a wrong value")
 	}
 	return d.look(name, value, kind, ref), rest, nil
 }
@@ -101,19 +101,19 @@ func (d *Decoder) look(name, value []byte, kind Kind, ref *Field) *Field {
 	if ref != nil {
 		f.nameLen = ref.nameLen
 	}
-	f.size = 32 + f.nameLen + uint32(len(value))
+	f.Size = 32 + f.nameLen + uint32(len(value))
 	for _, c := range value {
 		if c == 0 || c == '\r' || c == '\n' {
-			f.Kind = malformed
+			f.Kind = Malformed
 		}
 	}
 	switch f.Kind {
-	case malformed:
+	case Malformed:
 	case ContentLength:
 		f.Num, f.OK = decimal(value)
 	case te:
 		if f.OK = string(value) == "trailers"; !f.OK && len(value) > 0 {
-			f.Kind = malformed
+			f.Kind = Malformed
 		}
 	case Other:
 		if f.Value = string(value); ref != nil {
@@ -165,17 +165,17 @@ func (d *Decoder) evict(room uint32) {
 	for d.n > 0 && d.size > room {
 		d.n--
 		e := d.at(d.n)
-		d.size -= e.size
+		d.size -= e.Size
 		*e = Field{}
 	}
 }
 
 func (d *Decoder) add(f *Field) {
-	if f.size > d.max {
+	if f.Size > d.max {
 		d.evict(0)
 		return
 	}
-	d.evict(d.max - f.size)
+	d.evict(d.max - f.Size)
 	if d.n == len(d.ring) {
 		ring := make([]Field, max(16, 2*len(d.ring)))
 		for i := range d.n {
@@ -186,7 +186,7 @@ func (d *Decoder) add(f *Field) {
 	d.first = (d.first - 1) & (len(d.ring) - 1)
 	d.ring[d.first] = *f
 	d.n++
-	d.size += f.size
+	d.size += f.Size
 }
 
 // integer decodes an integer that begins in so many bits.

@@ -1,12 +1,28 @@
-package http2
+// Package hpack is the compression of header fields of HTTP/2 (RFC 7541).
+//
+// What a field means to the user is found out once, when it enters the table of a [Decoder], by a
+// [Vocabulary]. An [Encoder] adds to its table and never has an entry leave it.
+package hpack
+
+import "fmt"
+
+// TableSize is the size of the dynamic tables, in bytes.
+const TableSize = 4096
+
+// Error is what is wrong with a block. The tables of the connection are no longer known then.
+type Error struct{ What string }
+
+func (e *Error) Error() string { return "hpack: " + e.What }
+
+func wrong(format string, args ...any) error { return &Error{fmt.Sprintf(format, args...)} }
 
 // Kind is what a header field is about.
 type Kind uint8
 
 // The kinds that this package knows. A Vocabulary has more, from First on.
 const (
-	Other Kind = iota // neither this package nor the vocabulary knows the name
-	malformed
+	Other     Kind = iota // neither this package nor the vocabulary knows the name
+	Malformed             // not allowed in HTTP/2
 	Method
 	Scheme
 	Path
@@ -14,7 +30,7 @@ const (
 	Status
 	ContentLength // Num and OK are set
 	te
-	First
+	First // of the vocabulary
 )
 
 // Field is a header field that has been looked at. One that is in a table was looked at when
@@ -27,7 +43,8 @@ type Field struct {
 	Value string // of the kind Other, and where the vocabulary sets it
 	Data  any    // for the vocabulary
 
-	nameLen, size uint32
+	Size    uint32 // as the RFC counts it
+	nameLen uint32
 }
 
 // Vocabulary knows what header fields mean to the user of connections.
@@ -76,11 +93,11 @@ func (d *Decoder) kindOf(name []byte) Kind {
 	case "te":
 		return te
 	case "", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade":
-		return malformed
+		return Malformed
 	}
 	for _, c := range name {
 		if c >= 'A' && c <= 'Z' || c <= ' ' || c >= 0x7f || c == ':' {
-			return malformed
+			return Malformed
 		}
 	}
 	return d.vocabulary.Name(name)

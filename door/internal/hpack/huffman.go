@@ -1,4 +1,4 @@
-package http2
+package hpack
 
 // huffman decodes the code of RFC 7541, Appendix B. It is a canonical one, so the lengths of its
 // codes say all: those of one length follow each other in the order of the bytes.

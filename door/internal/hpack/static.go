@@ -1,4 +1,4 @@
-package http2
+package hpack
 
 // static are the entries of the static table (RFC 7541, Appendix A) as a vocabulary
 // understands them.

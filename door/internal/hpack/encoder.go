@@ -1,4 +1,4 @@
-package http2
+package hpack
 
 // Encoder writes the header blocks of one direction of one connection. It adds entries to the
 // dynamic table and never so much that one has to leave: the number of an entry changes
@@ -18,9 +18,9 @@ type Known struct {
 // Sent reports whether the field is in the table, so that it takes a byte or two.
 func (k *Known) Sent() bool { return k.place != 0 }
 
-// limit notes the size of table that the peer allows.
-func (e *Encoder) limit(n uint32) {
-	if n < tableSize && !e.plain {
+// Limit notes the size of table that the peer allows.
+func (e *Encoder) Limit(n uint32) {
+	if n < TableSize && !e.plain {
 		e.plain, e.update = true, true
 	}
 }
@@ -41,7 +41,7 @@ func (e *Encoder) Known(b []byte, k *Known) []byte {
 		return e.Literal(b, k.Name, k.Value)
 	case k.place != 0:
 		return appendInteger(b, 0x80, 7, uint64(staticLen+1+e.n-k.place))
-	case e.size+size > tableSize:
+	case e.size+size > TableSize:
 		return e.Literal(b, k.Name, k.Value)
 	default:
 		e.size += size

@@ -1,0 +1,367 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/http2"
+)
+
+// exchange is one call of a client.
+type exchange struct {
+	st http2.Stream
+	c  *clientConn
+
+	// Of the goroutine that reads.
+	begun   bool // the header of the response has come
+	meta    []string
+	restore compress.Compressor
+	body    []byte // of a unary call: its message, framed
+	inbox   *outbox
+	oneway  bool
+
+	ended atomic.Bool // by the goroutine that then sets the next two
+	err   *weft.Error
+	reply []string      // the metadata of the reply
+	done  chan struct{} // of a unary call; has room for one
+}
+
+// finish ends the call, once. reply is the metadata that has come.
+func (x *exchange) finish(err *weft.Error, reply []string) {
+	if !x.ended.CompareAndSwap(false, true) {
+		return
+	}
+	x.err, x.reply = err, reply
+	switch {
+	case x.inbox != nil:
+		x.inbox.finished(err)
+	case x.oneway:
+		<-x.c.oneway
+	default:
+		x.done <- struct{}{}
+	}
+}
+
+// notSent is the error of a call that was not sent.
+func notSent(code weft.Code, reason, format string, args ...any) *weft.Error {
+	e := weft.Errorf(code, format, args...).WithReason(reason)
+	e.Outcome = weft.NotSent
+	return e
+}
+
+// unsent makes the error of a call that was not sent of what kept it from that.
+func unsent(ctx context.Context, err error) *weft.Error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return notSent(weft.CodeOf(err), "", "%w before the request was sent", err)
+	}
+	e := *connError(err)
+	e.Outcome = weft.NotSent
+	return &e
+}
+
+// timeLeft is how long a call may take; 0: as long as it takes.
+func timeLeft(ctx context.Context) time.Duration {
+	if d, ok := ctx.Deadline(); ok {
+		return max(time.Until(d), 1)
+	}
+	return 0
+}
+
+// Call implements weft.WireConn.
+func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
+	if err := checkMetadata(w.Metadata); err != nil {
+		return notSent(weft.InvalidArgument, "", "%w", err)
+	}
+	x := &exchange{c: c, oneway: w.Oneway}
+	x.st.Owner = x
+	if w.Oneway {
+		if err := c.waitOneway(ctx); err != nil {
+			return err
+		}
+	} else {
+		x.done = make(chan struct{}, 1)
+	}
+	if err := c.send(ctx, x, w); err != nil {
+		if w.Oneway {
+			<-c.oneway
+		}
+		return err
+	}
+	if w.Oneway {
+		return nil
+	}
+	select {
+	case <-x.done:
+	case <-ctx.Done():
+		if x.ended.CompareAndSwap(false, true) {
+			c.reset(&x.st)
+			return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
+		}
+		<-x.done
+	}
+	if len(x.reply) > 0 {
+		w.ReplyMetadata = weft.NewMetadata(x.reply...)
+	}
+	if x.err != nil {
+		return x.err
+	}
+	return x.decode(w)
+}
+
+// decode decodes the reply of a call that went well.
+func (x *exchange) decode(w *weft.WireCall) error {
+	b := x.body[prefixSize:]
+	var err error
+	if e := flagError(x.body[0], x.restore); e != nil {
+		err = e
+	} else if x.body[0] == 1 {
+		b, err = restored(x.restore, b, x.c.limits.MaxMessage)
+	}
+	if err == nil && w.Reply != nil {
+		err = w.Codec.Decode(b, w.Reply)
+	}
+	if err == nil {
+		return nil
+	}
+	e := weft.Errorf(weft.Internal, "decode the reply: %w", err).WithReason(weft.ReasonDecode)
+	if known, ok := errors.AsType[*weft.Error](err); ok {
+		*e = *known
+	}
+	e.Outcome = weft.Executed
+	return e
+}
+
+// waitOneway waits until one more one-way call may be under way.
+func (c *clientConn) waitOneway(ctx context.Context) error {
+	select {
+	case c.oneway <- struct{}{}:
+		return nil
+	case <-c.conn.Done():
+		return unsent(ctx, c.conn.Err())
+	case <-ctx.Done():
+		return notSent(weft.CodeOf(ctx.Err()), "", "%w: as many one-way calls are under way as may be", ctx.Err())
+	}
+}
+
+// reset tells the server that its answer is not waited for.
+func (c *clientConn) reset(st *http2.Stream) {
+	c.conn.Lock()
+	c.conn.ResetLocked(st, http2.Cancel)
+	// The caller has no time left: the goroutine writes that has some.
+	c.exec.Go(c.flush)
+	c.conn.Unlock()
+}
+
+// flush writes what was appended.
+func (c *clientConn) flush() {
+	c.conn.Lock()
+	c.conn.FlushAndUnlock(false)
+}
+
+// send sends a unary request.
+func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) error {
+	size := -1
+	z := sizerOf(w.Codec)
+	if z != nil && c.with == nil {
+		if n, ok := z.Size(w.Args); ok {
+			size = n
+		}
+	}
+	if size > c.limits.MaxMessage {
+		return notSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", size, c.limits.MaxMessage)
+	}
+	var framed []byte
+	if size < 0 || size > small {
+		var err error
+		if framed, err = c.frame(w); err != nil {
+			return err
+		}
+	}
+	c.conn.Lock()
+	if err := c.openLocked(ctx, x); err != nil {
+		c.conn.Unlock()
+		return err
+	}
+	var failed error
+	if framed == nil && !c.conn.FitsLocked(&x.st, prefixSize+size) {
+		// Another message waits for the windows: this one does so behind it.
+		framed, failed = c.frame(w)
+	}
+	at := c.conn.StartHeadersLocked(&x.st, false)
+	c.headLocked(w, timeLeft(ctx))
+	c.conn.EndHeadersLocked(at)
+	switch {
+	case failed != nil:
+	case framed == nil:
+		failed = c.putLocked(x, w, size)
+	default:
+		c.conn.QueueDataLocked(&x.st, framed, true, nil)
+	}
+	if failed != nil {
+		c.conn.ResetLocked(&x.st, http2.Cancel)
+	}
+	c.conn.FlushSoonAndUnlock(c.conn.StreamsLocked() > 1)
+	return failed
+}
+
+// frame encodes a request apart.
+func (c *clientConn) frame(w *weft.WireCall) ([]byte, error) {
+	b, err := appendMessage(nil, w.Codec, w.Args, c.with, c.limits.CompressAbove, c.limits.MaxMessage)
+	if err != nil {
+		e, _ := errors.AsType[*weft.Error](err)
+		return nil, notSent(e.Code, e.Reason, "%w", err)
+	}
+	return b, nil
+}
+
+// openLocked opens the stream of a call, when there is room for its request.
+func (c *clientConn) openLocked(ctx context.Context, x *exchange) error {
+	if c.conn.FullLocked() {
+		stop := context.AfterFunc(ctx, func() {
+			c.conn.Lock()
+			c.conn.WakeLocked()
+			c.conn.Unlock()
+		})
+		c.conn.AwaitRoomSoonLocked(ctx)
+		stop()
+		if err := ctx.Err(); err != nil {
+			return unsent(ctx, err)
+		}
+	}
+	if err := c.conn.NewStreamLocked(ctx, &x.st); err != nil {
+		return unsent(ctx, err)
+	}
+	return nil
+}
+
+// putLocked encodes a small request where it is sent from.
+func (c *clientConn) putLocked(x *exchange, w *weft.WireCall, n int) (err error) {
+	b := c.conn.BufferLocked()
+	at := len(b)
+	defer func() {
+		if p := recover(); p != nil {
+			err = notSent(weft.Internal, weft.ReasonEncode, "encode the request with codec %s: %v", w.Codec.Name(), p)
+		}
+		if err != nil {
+			c.conn.SetBufferLocked(b[:at])
+		}
+	}()
+	b = append(b, make([]byte, http2.FrameRoom+prefixSize)...)
+	p := b[at+http2.FrameRoom:]
+	p[1], p[2], p[3], p[4] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+	out, err := sizerOf(w.Codec).AppendSized(b, w.Args, n)
+	if err != nil {
+		return notSent(weft.Internal, weft.ReasonEncode, "encode the request with codec %s: %w", w.Codec.Name(), err)
+	}
+	c.conn.SetBufferLocked(out)
+	c.conn.PutDataLocked(&x.st, at, prefixSize+n, true)
+	return nil
+}
+
+// Open implements http2.Handler. A server opens no streams.
+func (c *clientConn) Open() *http2.Stream { return new(http2.Stream) }
+
+// Headers implements http2.Handler.
+func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
+	x := st.Owner.(*exchange)
+	r := &c.res
+	if x.ended.Load() {
+		return true
+	}
+	if b.TooLarge {
+		c.breakOff(x, &weft.Error{Code: weft.ResourceExhausted, Reason: weft.ReasonMetadataTooLarge, Message: "the header of the reply has more bytes than Limits.MaxMetadata allows"}, b.End)
+		return true
+	}
+	alone := !x.begun
+	if !x.begun {
+		if b.Status && r.http >= 100 && r.http < 200 && !b.End {
+			return true // it announces the response
+		}
+		x.begun = true
+		if e := r.notGRPC(); e != nil {
+			c.breakOff(x, e, b.End)
+			return true
+		}
+		if x.restore = r.restorer(c.restore); x.restore != nil && x.inbox != nil {
+			x.inbox.setRestore(x.restore)
+		}
+	} else if !b.End {
+		c.breakOff(x, &weft.Error{Code: weft.Internal, Message: "the server sent HEADERS within the reply"}, false)
+		return true
+	}
+	x.meta = append(x.meta, r.pairs.all...)
+	if !b.End {
+		return true
+	}
+	e := r.failure(alone)
+	if e == nil && x.inbox == nil {
+		e = x.incomplete()
+	}
+	x.finish(e, x.meta)
+	return true
+}
+
+// incomplete tells what a unary reply lacks.
+func (x *exchange) incomplete() *weft.Error {
+	if len(x.body) < prefixSize || len(x.body)-prefixSize < sizeOf(x.body) {
+		return &weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server ended the call well and sent no whole reply"}
+	}
+	return nil
+}
+
+// breakOff ends a call in which the server did something wrong.
+func (c *clientConn) breakOff(x *exchange, e *weft.Error, end bool) {
+	if !end {
+		c.conn.Lock()
+		c.conn.ResetLocked(&x.st, http2.Cancel)
+		c.conn.Unlock()
+	}
+	x.finish(e, nil)
+}
+
+// Data implements http2.Handler.
+func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
+	x := st.Owner.(*exchange)
+	switch {
+	case x.ended.Load():
+		return true
+	case !x.begun:
+		c.breakOff(x, &weft.Error{Code: weft.Internal, Message: "the server sent a reply without a header"}, end)
+		return true
+	case x.inbox != nil:
+		x.inbox.push(p, false)
+	default:
+		if x.body == nil && len(p) >= prefixSize && sizeOf(p) == len(p)-prefixSize {
+			x.body = append(make([]byte, 0, len(p)), p...)
+		} else {
+			x.body = append(x.body, p...)
+		}
+		if len(x.body) >= prefixSize {
+			if n := sizeOf(x.body); n > c.limits.MaxMessage {
+				e := tooLong(n, c.limits.MaxMessage)
+				e.Outcome = weft.Executed
+				c.breakOff(x, e, end)
+				return true
+			} else if len(x.body)-prefixSize > n {
+				c.breakOff(x, &weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"}, end)
+				return true
+			}
+		}
+		if !end {
+			c.conn.GiveLater(st, len(p))
+		}
+	}
+	if end {
+		x.finish(&weft.Error{Code: weft.Internal, Message: "the server ended the call without trailers"}, nil)
+	}
+	return true
+}
+
+// Closed implements http2.Handler.
+func (c *clientConn) Closed(st *http2.Stream, why *http2.Ending) {
+	st.Owner.(*exchange).finish(endingError(why), nil)
+}

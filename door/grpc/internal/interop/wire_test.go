@@ -1,0 +1,119 @@
+package interop
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/status"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/msgpack"
+	weftgrpc "github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/wiretest"
+)
+
+// oneConn is a listener of one connection.
+type oneConn struct {
+	conn  chan net.Conn
+	addr  net.Addr
+	ended chan struct{}
+}
+
+func (l *oneConn) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.ended:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *oneConn) Close() error   { return nil }
+func (l *oneConn) Addr() net.Addr { return l.addr }
+
+// watched is a connection that tells of its end.
+type watched struct {
+	net.Conn
+	closed chan struct{}
+	once   chan struct{}
+}
+
+func (w *watched) Close() error {
+	err := w.Conn.Close()
+	select {
+	case w.once <- struct{}{}:
+		close(w.closed)
+	default:
+	}
+	return err
+}
+
+// statusOf makes an error of grpc-go of one of weft.
+func statusOf(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if e, ok := errors.AsType[*weft.Error](err); ok {
+		text = e.Message
+	}
+	return status.Error(codes.Code(weft.CodeOf(err)), text)
+}
+
+// stockServer makes a server of grpc-go with the methods of the kit.
+func stockServer(h *wiretest.Handlers) *grpc.Server {
+	s := grpc.NewServer(grpc.MaxRecvMsgSize(64<<20), grpc.MaxSendMsgSize(64<<20))
+	unary := func(name string, f func(m, reply *wiretest.Message) error) grpc.MethodDesc {
+		return grpc.MethodDesc{MethodName: name, Handler: func(_ any, _ context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+			in, out := new(wiretest.Message), new(wiretest.Message)
+			if err := decode(in); err != nil {
+				return nil, err
+			}
+			return out, statusOf(f(in, out))
+		}}
+	}
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: "Test", HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{unary("Echo", h.Echo), unary("Fail", h.Fail), unary("Wait", h.Wait)},
+		Streams: []grpc.StreamDesc{{StreamName: "Count", ServerStreams: true, Handler: func(_ any, stream grpc.ServerStream) error {
+			in := new(wiretest.Message)
+			if err := stream.RecvMsg(in); err != nil {
+				return err
+			}
+			for n := range in.N {
+				if err := stream.SendMsg(&wiretest.Message{N: n + 1}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}}},
+	}, h)
+	return s
+}
+
+func TestWire(t *testing.T) {
+	encoding.RegisterCodec(grpcCodec{msgpack.New()})
+	wiretest.Run(t, wiretest.Kit{
+		Wire: func() weft.Wire { return weftgrpc.Wire(nil) },
+		Serve: func(conn net.Conn, h *wiretest.Handlers) {
+			s := stockServer(h)
+			w := &watched{Conn: conn, closed: make(chan struct{}), once: make(chan struct{}, 1)}
+			l := &oneConn{conn: make(chan net.Conn, 1), addr: conn.LocalAddr(), ended: make(chan struct{})}
+			l.conn <- w
+			served := make(chan struct{})
+			go func() { // it ends with the connection
+				defer close(served)
+				_ = s.Serve(l)
+			}()
+			<-w.closed
+			close(l.ended)
+			<-served
+		},
+		Codes: true, Metadata: true, Streams: true,
+	})
+}

@@ -1,0 +1,302 @@
+package grpc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// WireConfig configures a wire. The zero value, and a nil pointer to one, give safe defaults.
+type WireConfig struct {
+	// Scheme is that of the addresses; "": "grpc".
+	Scheme string
+	// KeepAlive is the silence after which a server is sent a ping while calls are open, and which ends
+	// the connection when the answer takes longer than Limits.PingTimeout; 0: no pings. Servers of other makes
+	// end connections with more pings than they allow: grpc-go allows one in five minutes.
+	KeepAlive time.Duration
+}
+
+// Wire returns a wire to servers of gRPC, for addresses such as "grpc://127.0.0.1:50051". The
+// connection has TLS if the client's configuration has.
+func Wire(cfg *WireConfig) weft.Wire {
+	w := &wire{tables: hpack.NewTables(vocabulary{})}
+	if cfg != nil {
+		w.cfg = *cfg
+	}
+	if w.cfg.Scheme == "" {
+		w.cfg.Scheme = "grpc"
+	}
+	return w
+}
+
+// SecureWire is Wire for addresses such as "grpcs://api.example.org:443", to which connections always
+// have TLS: that of the client's configuration, or else one with the certificates of the system.
+func SecureWire(cfg *WireConfig) weft.Wire {
+	w := Wire(cfg).(*wire)
+	w.secure = true
+	if cfg == nil || cfg.Scheme == "" {
+		w.cfg.Scheme = "grpcs"
+	}
+	return w
+}
+
+// wire implements weft.Wire.
+type wire struct {
+	cfg    WireConfig
+	tables *hpack.Tables
+	secure bool
+}
+
+func (w *wire) Scheme() string { return w.cfg.Scheme }
+
+func (*wire) Protocols() []string { return []string{"h2"} }
+
+// never is the interval of pings that are not sent.
+const never = 100 * 365 * 24 * time.Hour
+
+// Dial implements weft.Wire. It waits for the settings of the server: so a server of another
+// protocol is noticed here.
+func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	nc, err := cfg.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if w.secure {
+		if nc, err = encrypted(ctx, nc, cfg.Address); err != nil {
+			return nil, err
+		}
+	}
+	c := newClientConn(w, nc, cfg)
+	select {
+	case <-c.conn.Settled():
+		return c, nil
+	case <-c.conn.Done():
+		err = weft.Errorf(weft.Unavailable, "the server did not answer as one of HTTP/2: %w", c.conn.Err())
+	case <-ctx.Done():
+		err = weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the settings of the server came", ctx.Err())
+	}
+	c.Close()
+	return nil, err
+}
+
+// encrypted gives a connection TLS, if it has none.
+func encrypted(ctx context.Context, nc net.Conn, address string) (net.Conn, error) {
+	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		return nc, nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	t := tls.Client(nc, &tls.Config{ServerName: host, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+	if err := t.HandshakeContext(ctx); err != nil {
+		nc.Close()
+		return nil, weft.Errorf(weft.Unavailable, "TLS: %w", err)
+	}
+	return t, nil
+}
+
+// clientConn is one connection of the wire.
+type clientConn struct {
+	conn    *http2.Conn
+	limits  weft.Limits
+	exec    *session.Executor
+	restore []compress.Compressor
+	with    compress.Compressor // requests are compressed
+	cred    string              // the credential of the connection
+
+	res response // of the goroutine that reads
+
+	// Under the lock of conn: the fields of requests.
+	scheme  byte
+	fixed   [fixedFields]hpack.Known
+	timeout hpack.Known
+	paths   map[string]*hpack.Known
+	types   map[string]*hpack.Known
+
+	done   chan struct{}
+	over   sync.Once // closes done
+	oneway chan struct{}
+}
+
+// The fields that every request has.
+const (
+	fixedAuthority = iota
+	fixedTE
+	fixedAgent
+	fixedAccept
+	fixedFields
+)
+
+// maxOneway is how many one-way calls may be under way: no caller waits for their ends.
+const maxOneway = 1024
+
+func newClientConn(w *wire, nc net.Conn, cfg weft.WireConfig) *clientConn {
+	c := &clientConn{limits: cfg.Limits, exec: session.NewExecutor(), restore: cfg.Compressors, with: cfg.Compressor, scheme: hpack.StaticHTTP,
+		paths: make(map[string]*hpack.Known), types: make(map[string]*hpack.Known), done: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
+	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
+		c.scheme = hpack.StaticHTTPS
+	}
+	if cfg.Credential != (weft.Credential{}) {
+		c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
+	}
+	c.fixed = [...]hpack.Known{
+		{Name: ":authority", Value: cfg.Address}, {Name: "te", Value: "trailers"}, {Name: "user-agent", Value: "weft-go"},
+		{Name: acceptName, Value: namesOf(cfg.Compressors)}}
+	c.timeout.Name = timeoutName
+	c.conn = http2.New(nc, c, http2.Config{
+		Client: true, Tables: w.tables, Vocabulary: vocabulary{}, StreamWindow: max(cfg.Limits.StreamWindow, minWindow),
+		MaxHeader: cfg.Limits.MaxMetadata + headerSlack, WriteBuffer: cfg.Limits.WriteBuffer, WriteTimeout: cfg.Limits.WriteTimeout,
+		PingInterval: w.cfg.KeepAlive, PingIdle: never, PingTimeout: max(cfg.Limits.PingTimeout, time.Second),
+		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, GoAway: c.stop,
+	})
+	c.exec.Go(func() {
+		c.conn.Lock()
+		c.conn.FlushAndUnlock(false)
+		c.conn.Run()
+	})
+	c.exec.Go(func() { // it ends with the connection
+		<-c.conn.Done()
+		c.stop()
+		c.exec.Close()
+	})
+	return c
+}
+
+// stop says that no more calls can be opened.
+func (c *clientConn) stop() { c.over.Do(func() { close(c.done) }) }
+
+// Conn implements weft.WireConn.
+func (c *clientConn) Conn() net.Conn { return c.conn.Conn() }
+
+// Done implements weft.WireConn.
+func (c *clientConn) Done() <-chan struct{} { return c.done }
+
+// Err implements weft.WireConn.
+func (c *clientConn) Err() error {
+	err := c.conn.Err()
+	if err == nil {
+		return nil
+	}
+	return connError(err)
+}
+
+// connError is the error of a connection that has ended, for its calls.
+func connError(err error) *weft.Error {
+	if known, ok := errors.AsType[*weft.Error](err); ok {
+		return known
+	}
+	if gone, ok := errors.AsType[*http2.GoneAway](err); ok {
+		e := weft.Errorf(weft.Unavailable, "%w", err)
+		if gone.Code == http2.NoError {
+			e.Reason = weft.ReasonDraining
+		}
+		return e
+	}
+	return weft.Errorf(weft.Unavailable, "connection lost: %w", err)
+}
+
+// Close implements weft.WireConn.
+func (c *clientConn) Close() error {
+	c.conn.Close(&weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"})
+	c.stop()
+	return nil
+}
+
+// Ping implements weft.WirePinger.
+func (c *clientConn) Ping(ctx context.Context) error {
+	err := c.conn.Ping(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the answer to a ping came", ctx.Err())
+	}
+	return connError(err)
+}
+
+// Drain implements weft.WireDrainer: the reply to a one-way call acknowledges it.
+func (c *clientConn) Drain(done <-chan struct{}) {
+	for range cap(c.oneway) { // all places are free then
+		select {
+		case c.oneway <- struct{}{}:
+		case <-c.conn.Done():
+			return
+		case <-done:
+			return
+		}
+	}
+}
+
+// maxPaths is how many paths and codecs have a place in the table of a connection's fields.
+const maxPaths = 256
+
+// headLocked appends the fields that begin a request.
+func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
+	e := &c.conn.Enc
+	b := c.conn.BufferLocked()
+	b = e.Static(b, hpack.StaticPOST)
+	b = e.Static(b, c.scheme)
+	b = c.knownLocked(b, c.paths, ":path", w.Method, pathOf)
+	b = e.Known(b, &c.fixed[fixedAuthority])
+	b = c.knownLocked(b, c.types, contentType, w.Codec.Name(), typeOf)
+	b = e.Known(b, &c.fixed[fixedTE])
+	b = e.Known(b, &c.fixed[fixedAgent])
+	if len(c.restore) > 0 {
+		b = e.Known(b, &c.fixed[fixedAccept])
+	}
+	if c.with != nil {
+		b = e.Literal(b, encodingName, c.with.Name())
+	}
+	if timeout > 0 {
+		var digits [16]byte
+		b = e.Named(b, &c.timeout, appendTimeout(digits[:0], timeout))
+	}
+	authorized := false
+	for k, v := range w.Metadata.All() {
+		if k == attemptKey {
+			b = e.Literal(b, attemptsName, v)
+			continue
+		}
+		authorized = authorized || k == "authorization"
+		b = appendPair(e, b, k, v)
+	}
+	if c.cred != "" && !authorized {
+		b = appendPair(e, b, "authorization", c.cred)
+	}
+	c.conn.SetBufferLocked(b)
+}
+
+// attemptKey is the key under which weft's metadata has the number of an attempt.
+const attemptKey = "weft-attempt"
+
+// knownLocked appends a field whose value follows from a name, by its place in the table of a
+// connection's fields if there are few of them.
+func (c *clientConn) knownLocked(b []byte, all map[string]*hpack.Known, field, name string, value func(string) string) []byte {
+	k := all[name]
+	if k == nil {
+		if len(all) >= maxPaths {
+			return c.conn.Enc.Literal(b, field, value(name))
+		}
+		k = &hpack.Known{Name: field, Value: value(name)}
+		all[name] = k
+	}
+	return c.conn.Enc.Known(b, k)
+}
+
+// sizerOf is the codec, if it tells sizes beforehand.
+func sizerOf(c codec.Codec) codec.Sizer {
+	z, _ := c.(codec.Sizer)
+	return z
+}
