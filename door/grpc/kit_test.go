@@ -1,0 +1,133 @@
+package grpc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/msgpack"
+	"github.com/weftrpc/weft/door/doortest"
+	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/door/wiretest"
+)
+
+// limits are the default ones, for what a client usually fills in.
+func limits() weft.Limits {
+	return weft.Limits{MaxMessage: 64 << 20, MaxMetadata: weft.DefaultMaxMetadata, StreamWindow: weft.DefaultStreamWindow,
+		WriteBuffer: weft.DefaultWriteBuffer, WriteTimeout: weft.DefaultWriteTimeout, PingTimeout: weft.DefaultPingTimeout}
+}
+
+// client is a client of the wire for doortest.
+type client struct {
+	w     weft.WireConn
+	under net.Conn
+}
+
+func dialKit(conn net.Conn) (doortest.Client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	w, err := Wire(nil).Dial(ctx, weft.WireConfig{Dial: func(context.Context) (net.Conn, error) { return conn, nil },
+		Limits: limits(), Logger: slog.New(slog.DiscardHandler), Address: "test"})
+	if err != nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil, err
+	}
+	return &client{w, conn}, nil
+}
+
+func (c *client) Call(method string, args, reply any) error {
+	if c.w == nil {
+		return errors.New("there is no connection")
+	}
+	return c.w.Call(context.Background(), &weft.WireCall{Method: method, Codec: msgpack.New(), Args: args, Reply: reply})
+}
+
+func (c *client) Close() error {
+	if c.w != nil {
+		c.w.Close()
+	}
+	c.under.Close()
+	return nil
+}
+
+// TestDoor tries the door by the wire of this package; module interop does it by grpc-go.
+func TestDoor(t *testing.T) {
+	doortest.Run(t, doortest.Kit{
+		Door: func() weft.Door { return Door(nil) }, Dial: dialKit, Codes: true, TLSProtocol: "h2",
+		Garbage: [][]byte{[]byte(http2.Preface + "garbage that is no frame, and long enough for the header of one")},
+	})
+}
+
+// TestWire tries the wire by a weft server; module interop does it by grpc-go.
+func TestWire(t *testing.T) {
+	wiretest.Run(t, wiretest.Kit{
+		Wire: func() weft.Wire { return Wire(nil) }, Codes: true, Metadata: true, Streams: true,
+		Serve: func(conn net.Conn, h *wiretest.Handlers) {
+			srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Logger: slog.New(slog.DiscardHandler),
+				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20}})
+			if err := srv.RegisterName("Test", h); err != nil {
+				panic(err)
+			}
+			err := weft.HandleServerStream(srv, "Test.Count", func(_ context.Context, m *wiretest.Message, out *weft.Sender[wiretest.Message]) error {
+				for n := range m.N {
+					if err := out.Send(&wiretest.Message{N: n + 1}); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				panic(err)
+			}
+			l := &single{conn: make(chan net.Conn, 1), addr: conn.LocalAddr(), over: make(chan struct{})}
+			w := &closing{Conn: conn, closed: make(chan struct{})}
+			l.conn <- w
+			var wg sync.WaitGroup
+			wg.Go(func() { _ = srv.Serve(l) })
+			<-w.closed
+			srv.Close()
+			wg.Wait()
+		},
+	})
+}
+
+// single is a listener of one connection.
+type single struct {
+	conn chan net.Conn
+	addr net.Addr
+	over chan struct{}
+	once sync.Once
+}
+
+func (l *single) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.over:
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *single) Close() error {
+	l.once.Do(func() { close(l.over) })
+	return nil
+}
+
+func (l *single) Addr() net.Addr { return l.addr }
+
+// closing is a connection that tells when it is closed.
+type closing struct {
+	net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (c *closing) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() { close(c.closed) })
+	return err
+}
