@@ -1,0 +1,253 @@
+package http2
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/door/internal/hpack"
+)
+
+// TestEcho sends bodies of many sizes, several streams at once.
+func TestEcho(t *testing.T) {
+	_, r := pair(t, nil)
+	r.greet().add(typeSettings, 0, 0, 0, settingWindow, 0, 0x20, 0, 0)
+	r.buf = appendWindow(r.buf, 0, 1<<24)
+	sizes := []int{0, 1, 100, maxFrame, maxFrame + 1, 60000}
+	for i, n := range sizes {
+		id := uint32(2*i + 1)
+		r.get(id, "/", false)
+		for n > maxFrame {
+			r.add(typeData, 0, id, make([]byte, maxFrame)...)
+			n -= maxFrame
+		}
+		r.add(typeData, flagEndStream, id, make([]byte, n)...)
+	}
+	r.send()
+	got := make(map[uint32]int)
+	for ended := 0; ended < len(sizes); {
+		f, ok := r.next()
+		if !ok {
+			t.Fatal("the connection ended")
+		}
+		if f.typ == typeData {
+			if got[f.id] += len(f.payload); f.flags&flagEndStream != 0 {
+				ended++
+			}
+		}
+	}
+	for i, n := range sizes {
+		if got[uint32(2*i+1)] != n {
+			t.Errorf("%d bytes came back of %d", got[uint32(2*i+1)], n)
+		}
+	}
+}
+
+// TestStalledReader has a handler that does not return run on the goroutine that reads: other
+// requests are answered meanwhile, and its own when it returns.
+func TestStalledReader(t *testing.T) {
+	e, r := pair(t, nil)
+	r.greet().get(1, "/hold", true).send()
+	for id := uint32(3); id < 40; id += 2 {
+		r.answered(id)
+	}
+	close(e.hold)
+	r.until(typeData, 1)
+}
+
+// TestDrain opens streams while the server drains: what the client sent before it knew is
+// answered, and nothing later.
+func TestDrain(t *testing.T) {
+	e, r := pair(t, nil)
+	r.greet().get(1, "/", false).send().until(typeSettings, 0)
+	drained := e.conn.Drain()
+	first := r.until(typeGoAway, 0)
+	ping := r.until(typePing, 0)
+	if last := number31(first.payload); last != maxID {
+		t.Errorf("the first GOAWAY has the last stream %d", last)
+	}
+	r.get(3, "/", false).send() // the client has not read it
+	r.add(typePing, flagAck, 0, ping.payload...).send()
+	second := r.until(typeGoAway, 0)
+	if last := number31(second.payload); last != 3 {
+		t.Errorf("the second GOAWAY has the last stream %d, want 3", last)
+	}
+	r.get(5, "/", true).add(typeData, flagEndStream, 3).send().until(typeData, 3)
+	select {
+	case <-drained:
+		t.Fatal("the drain ended before the last stream")
+	default:
+	}
+	r.add(typeData, flagEndStream, 1).send().until(typeData, 1)
+	select {
+	case <-drained:
+	case <-time.After(patience):
+		t.Fatal("the drain did not end with the last stream")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.bodies) != 0 {
+		t.Error("a stream was handled that is above the last one")
+	}
+}
+
+// TestDrainSilent drains a connection whose client does not answer the PING.
+func TestDrainSilent(t *testing.T) {
+	e, r := pair(t, nil)
+	r.greet().send().until(typeSettings, 0)
+	select {
+	case <-e.conn.Drain():
+	case <-time.After(patience):
+		t.Fatal("the drain did not end")
+	}
+	e.conn.Finish()
+	r.until(typeGoAway, 0)
+	r.until(typeGoAway, 0)
+}
+
+// open opens a stream of a client.
+func (e *echo) open(ctx context.Context, st *Stream) error {
+	e.conn.Lock()
+	err := e.conn.NewStreamLocked(ctx, st)
+	if err == nil {
+		at := e.conn.StartHeadersLocked(st, true)
+		e.conn.SetBufferLocked(e.conn.Enc.Static(e.conn.BufferLocked(), hpack.StaticPOST))
+		e.conn.EndHeadersLocked(at)
+		e.conn.SaidLocked(st)
+	}
+	e.conn.FlushSoonAndUnlock(false)
+	return err
+}
+
+// server reads what a client begins with and answers it.
+func (r *raw) server(settings ...byte) {
+	r.t.Helper()
+	buf := make([]byte, len(Preface))
+	_ = r.conn.SetReadDeadline(time.Now().Add(patience))
+	if _, err := r.conn.Read(buf); err != nil || string(buf) != Preface {
+		r.t.Fatalf("%q, %v", buf, err)
+	}
+	r.until(typeSettings, 0)
+	r.add(typeSettings, 0, 0, settings...).send()
+}
+
+// TestClientEnds has a server refuse a stream, leave others out by GOAWAY, and answer one.
+func TestClientEnds(t *testing.T) {
+	gone := make(chan struct{})
+	e, r := pair(t, func(c *Config) { c.Client, c.GoAway = true, func() { close(gone) } })
+	r.server()
+	<-e.conn.Settled()
+	var st [4]Stream
+	for i := range st {
+		if err := e.open(t.Context(), &st[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.until(typeHeaders, 7)
+	r.add(typeReset, 0, 1, 0, 0, 0, byte(RefusedStream)).add(typeReset, 0, 3, 0, 0, 0, byte(Cancel))
+	r.add(typeGoAway, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0).add(typeHeaders, flagEndHeaders|flagEndStream, 5, 0x88).send()
+	<-gone
+	if b := <-e.headers; !b.End || !b.Status {
+		t.Errorf("the answer is %+v", b)
+	}
+	e.mu.Lock()
+	if len(e.closed) != 3 || !e.closed[0].Refused || e.closed[1].Refused || !e.closed[1].Reset || !e.closed[2].Refused {
+		t.Errorf("the streams ended with %+v", e.closed)
+	}
+	e.mu.Unlock()
+	err := e.open(t.Context(), new(Stream))
+	if _, ok := errors.AsType[*GoneAway](err); !ok {
+		t.Errorf("a stream behind a GOAWAY: %v", err)
+	}
+}
+
+// TestClientWaitsForTurn opens more streams than the server allows.
+func TestClientWaitsForTurn(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	r.server(0, settingMaxStreams, 0, 0, 0, 2)
+	<-e.conn.Settled()
+	opened := make(chan error, 6)
+	for range 5 {
+		go func() { opened <- e.open(context.Background(), new(Stream)) }() // each ends when the server answers
+	}
+	for id := uint32(1); id <= 9; id += 2 {
+		r.until(typeHeaders, id)
+		if id > 1 { // two are open
+			r.add(typeHeaders, flagEndHeaders|flagEndStream, id-2, 0x88).send()
+		}
+		if err := <-opened; err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.open(t.Context(), new(Stream)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := e.open(ctx, new(Stream)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a stream that waits for its turn: %v", err)
+	}
+}
+
+// TestPing measures a round trip, and the end of the connection ends a ping.
+func TestPing(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	r.server()
+	done := make(chan error, 1)
+	go func() { done <- e.conn.Ping(context.Background()) }() // it ends with the answer
+	f := r.until(typePing, 0)
+	r.add(typePing, flagAck, 0, f.payload...).send()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	go func() { done <- e.conn.Ping(context.Background()) }() // it ends with the connection
+	r.until(typePing, 0)
+	r.conn.Close()
+	if err := <-done; err == nil {
+		t.Error("a ping on a lost connection went well")
+	}
+}
+
+// TestKeepAlive ends a connection whose peer is silent, and no other.
+func TestKeepAlive(t *testing.T) {
+	e, r := pair(t, func(c *Config) {
+		c.PingInterval, c.PingIdle, c.PingTimeout = 20*time.Millisecond, 20*time.Millisecond, 200*time.Millisecond
+	})
+	r.greet().send()
+	for range 5 {
+		f := r.until(typePing, 0)
+		r.add(typePing, flagAck, 0, f.payload...).send()
+	}
+	select {
+	case <-e.conn.Done():
+	case <-time.After(patience):
+		t.Fatal("the connection goes on")
+	}
+}
+
+// FuzzConn gives a server what a client may send: the connection ends when the client does.
+func FuzzConn(f *testing.F) {
+	r := &raw{}
+	f.Add(r.greet().get(1, "/", false).add(typeData, flagEndStream, 1, 1, 2, 3).get(3, "/", true).buf)
+	r = &raw{}
+	f.Add(r.greet().add(typeSettings, 0, 0, 0, 4, 0, 0, 0, 9).add(typePing, 0, 0, make([]byte, 8)...).get(1, "/", true).add(typeWindow, 0, 1, 0, 0, 0, 9).buf)
+	r = &raw{}
+	f.Add(r.greet().add(typeHeaders, 0, 1, 0x83, 0x84).add(typeContinuation, flagEndHeaders, 1, 0x86).add(typeReset, 0, 1, 0, 0, 0, 8).add(typeGoAway, 0, 0, make([]byte, 8)...).buf)
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) > 64<<10 {
+			return
+		}
+		e, r := pair(t, nil)
+		r.buf = input
+		r.send()
+		if c, ok := r.conn.(interface{ CloseWrite() error }); ok {
+			_ = c.CloseWrite()
+		}
+		r.goAway()
+		<-e.conn.Done()
+		if n := e.conn.streamsOpen(); n != 0 {
+			t.Errorf("%d streams are left", n)
+		}
+	})
+}
