@@ -22,6 +22,7 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/apache/thrift v0.25.0
 	github.com/weftrpc/weft/codec/cbor v0.0.0
+	github.com/weftrpc/weft/door/grpc v0.0.0
 	github.com/zeebo/errs v1.2.2 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
@@ -37,3 +38,5 @@ tool (
 )
 
 replace github.com/weftrpc/weft/codec/cbor => ../codec/cbor
+
+replace github.com/weftrpc/weft/door/grpc => ../door/grpc
