@@ -77,14 +77,16 @@ func server(kind string) error {
 				in := new(vt.BenchmarkMessage)
 				return in, decode(in)
 			}}}}, nil)
-		go func() { _ = s.Serve(l) }() // to the end of the process
+		// It ends with the process.
+		go func() { _ = s.Serve(l) }()
 	case "weft":
 		srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{weftgrpc.Door(nil)}, Logger: slog.New(slog.DiscardHandler)})
 		err := weft.Handle(srv, "bench.Echo.Say", func(_ context.Context, m *vt.BenchmarkMessage) (*vt.BenchmarkMessage, error) { return m, nil })
 		if err != nil {
 			return err
 		}
-		go func() { _ = srv.Serve(l) }() // to the end of the process
+		// It ends with the process.
+		go func() { _ = srv.Serve(l) }()
 	default:
 		return fmt.Errorf("there is no server %q", kind)
 	}

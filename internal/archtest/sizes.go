@@ -48,6 +48,7 @@ func larger() map[string]map[string]int {
 			".":                8100,
 			"cluster":          3600,
 			"cluster/route":    2600,
+			"door/grpc":        2800,
 			"internal/session": 6600,
 			"codec/msgpack":    2550,
 		},

@@ -1,0 +1,15 @@
+module github.com/weftrpc/weft/examples/grpc
+
+go 1.26
+
+require (
+	github.com/weftrpc/weft v0.0.0
+	github.com/weftrpc/weft/door/grpc v0.0.0
+)
+
+require google.golang.org/protobuf v1.36.12 // indirect
+
+replace (
+	github.com/weftrpc/weft => ../..
+	github.com/weftrpc/weft/door/grpc => ../../door/grpc
+)
