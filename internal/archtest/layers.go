@@ -30,6 +30,8 @@ func table() []row {
 		{"internal/turns", leaf, nil},
 		{"internal/serial", leaf, nil},
 		{"internal/overload", leaf, nil},
+		{"internal/yield", leaf, nil},
+		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/poison", leaf, nil},

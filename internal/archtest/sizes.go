@@ -36,7 +36,7 @@ func larger() map[string]map[string]int {
 			"cluster.Client":             35,
 			"cluster.call":               34,
 			"codec/gob.scanner":          32,
-			"codec/internal/memory.Ref":  72, // with unsafe and without it, of which one is built
+			"codec/internal/memory.Ref":  72,
 			"internal/session.Session":   110,
 			"door/internal/http2.Conn":   80,
 			"internal/session.Stream":    30,

@@ -15,7 +15,7 @@ func (rd *reader) credit(h wire.Header) error {
 	if st := rd.s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); st != nil {
 		return st.allow(h.Arg)
 	}
-	return nil
+	return rd.s.reading.control.skip(rd.at)
 }
 
 // cancel takes a CANCEL frame: the peer no longer waits for a call that this side answers.
@@ -38,7 +38,7 @@ func (rd *reader) cancel(h wire.Header) error {
 	c := s.in.find(h.ID)
 	if c == nil {
 		// It has just been answered, or waits in this batch's job, or never was.
-		return nil
+		return s.reading.control.skip(rd.at)
 	}
 	state := canceled
 	if wire.Code(h.Code) == wire.DeadlineExceeded {
@@ -58,9 +58,9 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 		s.pinged.Store(0)
 		s.ponged(payload)
 		rd.dirty = true // the next one may have been appended
-		return nil
+		return s.reading.control.spend(rd.at)
 	}
-	if err := rd.spend(); err != nil {
+	if err := s.reading.control.spend(rd.at); err != nil {
 		return err
 	}
 	s.w.mu.Lock()

@@ -87,7 +87,13 @@ func TestHandshakeAllocatesLittle(t *testing.T) {
 func TestControlFloods(t *testing.T) {
 	for name, frame := range map[string]wire.Header{
 		"ping":      {Type: wire.TypePing},
+		"pong":      {Type: wire.TypePing, Flags: wire.FlagAck},
 		"ignorable": {Type: 200},
+		"credit":    {Type: wire.TypeCredit, ID: 7, Arg: 1},
+		"cancel":    {Type: wire.TypeCancel, ID: 7, Code: 1},
+		"chunk":     {Type: wire.TypeChunk, ID: 7},
+		"data":      {Type: wire.TypeData, ID: 7},
+		"long data": {Type: wire.TypeData, Flags: wire.FlagMore, ID: 7},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newStranger(t, nil)
@@ -98,15 +104,46 @@ func TestControlFloods(t *testing.T) {
 			p.expectGoAway(wire.ResourceExhausted)
 		})
 	}
+	t.Run("bind", func(t *testing.T) {
+		p := newStranger(t, nil)
+		p.greet(nil)
+		var many []byte
+		for i := range 2 * controlPerSecond {
+			many = append(many, p.bytes(wire.Header{Type: wire.TypeBind}, wire.AppendBind(nil, "raw", fmt.Sprint("Churn.M", i)))...)
+		}
+		go p.write(many)
+		p.expectGoAway(wire.ResourceExhausted)
+	})
 }
 
-// Frames that change nothing may come without end, and hold nothing.
+// What was on its way when its call ended is skipped, however much it is, and a client may give
+// a binding a new meaning for each call.
+func TestFramesOfEndedCalls(t *testing.T) {
+	p := newStranger(t, nil, echo(), streaming("Echo.End", func(*Context, *Stream) *wire.Status { return nil }))
+	p.greet(nil)
+	p.bind(0, "Echo.End")
+	for id := range uint32(4) {
+		p.request(id, 0, wire.FlagStream, "")
+		p.expect(wire.TypeReply)
+		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeData, ID: id}, nil), p.cfg.Limits.StreamWindow/messageCost))
+		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeCredit, ID: id, Arg: 1}, nil), 100))
+	}
+	p.pong()
+	for i := range 3 * controlPerSecond {
+		p.bind(1, fmt.Sprint("Echo.Say#", i))
+		p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: 9}, nil)
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(9, 1)}, nil)
+		p.expect(wire.TypeReply)
+	}
+}
+
+// Frames that change nothing hold nothing.
 func TestHarmlessFloods(t *testing.T) {
 	p := newStranger(t, nil, echo(), chat())
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
 	var flood []byte
-	for i := range uint32(500) {
+	for i := range uint32(controlPerSecond/10 - 1) {
 		for _, h := range []wire.Header{
 			{Type: wire.TypeChunk, ID: i}, {Type: wire.TypeData, ID: i}, {Type: wire.TypeCredit, ID: i, Arg: 1 << 31},
 			{Type: wire.TypeCancel, ID: i}, {Type: wire.TypeData, Flags: wire.FlagAnswer, ID: i},
@@ -117,9 +154,7 @@ func TestHarmlessFloods(t *testing.T) {
 		}
 		flood = append(flood, p.bytes(wire.Header{Type: wire.TypeBind, Code: 1}, wire.AppendBind(nil, "raw", fmt.Sprint("Churn.M", i)))...)
 	}
-	for range 100 {
-		p.write(flood)
-	}
+	p.write(flood)
 	p.pong()
 	if n := len(p.s.in.bindings); n != 2 {
 		t.Errorf("%d bindings are held, want 2", n)
@@ -380,7 +415,7 @@ func TestUnfinishedLong(t *testing.T) {
 func TestQueuedMessagesHoldLittle(t *testing.T) {
 	release := make(chan struct{})
 	defer close(release)
-	p := newStranger(t, nil, stall(release))
+	p := newStranger(t, nil, stallOn(release))
 	p.greet(nil)
 	p.bind(0, "Sink.Stall")
 	p.request(0, 0, wire.FlagStream, "")

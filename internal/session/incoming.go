@@ -123,7 +123,7 @@ func (in *incoming) breakAll() {
 }
 
 // bindIn takes a BIND frame.
-func (s *Session) bindIn(h wire.Header, payload []byte) error {
+func (s *Session) bindIn(h wire.Header, payload []byte, at int64) error {
 	codec, method, err := wire.ParseBind(payload)
 	if err != nil {
 		return err
@@ -136,6 +136,7 @@ func (s *Session) bindIn(h wire.Header, payload []byte) error {
 	switch {
 	case n < len(s.in.bindings):
 		s.in.bindings[n] = b
+		return s.reading.control.skip(at)
 	case n == len(s.in.bindings):
 		s.in.bindings = append(s.in.bindings, b)
 	default:

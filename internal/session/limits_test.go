@@ -94,7 +94,7 @@ func TestOneSlot(t *testing.T) {
 		}
 		result <- nil
 	}()
-	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), 2000)
+	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), controlPerSecond/calls-1)
 	for range calls {
 		if len(result) > 0 {
 			break

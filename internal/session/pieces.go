@@ -52,6 +52,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	var pl *queued
 	switch h.Type {
 	case wire.TypeRequest:
+		s.reading.control.earn(&h, &s.cfg.Limits)
 		if rd.beyond(h.ID) {
 			return nil // its chunks will find nothing to go on with
 		}
@@ -79,7 +80,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		s.in.arriving.Add(1)
 	case wire.TypeData:
 		if s.streamOf(h.ID, answer) == nil {
-			return nil // its chunks will find nothing to go on with
+			return s.reading.control.skip(rd.at) // its chunks will find nothing to go on with
 		}
 	default:
 		if err := rd.isOpen(h); err != nil {
@@ -151,7 +152,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	parts := &s.reading.parts
 	m := parts.find(h.ID, h.Flags&wire.FlagAnswer != 0)
 	if m == nil {
-		return true, nil
+		return true, s.reading.control.skip(rd.at)
 	}
 	switch {
 	case m.skip:

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -79,6 +78,7 @@ type reader struct {
 	open    int           // calls of this side that were open after the last of them
 	lone    int           // how many batches in a row were the end of the only open call
 	stolen  chan struct{} // closed when the monitor has taken everything over
+	share   share
 }
 
 // newReader returns a reader that begins with buf[r:w]. It takes the memory over; without any
@@ -127,6 +127,7 @@ func (rd *reader) finish(unused bool) {
 	}
 	<-rd.s.closed
 	if unused {
+		rd.share.End(&rd.s.cfg.Exec.pauses)
 		giveSmallRead(rd.buf)
 		rd.buf, rd.req.Body, rd.r, rd.w = nil, nil, 0, 0
 	}
@@ -193,12 +194,14 @@ func (rd *reader) work() bool {
 func (rd *reader) read() bool {
 	s := rd.s
 	rd.makeRoom()
+	rd.share.before(rd)
 	n, err := s.conn.Read(rd.buf[rd.w:])
 	if n > 0 {
 		rd.w += n
 		rd.stale = false
 		rd.at = now()
 		s.lastRead.Store(rd.at)
+		rd.share.after(rd, n)
 		return true
 	}
 	if err != nil && !s.poked(err) {
@@ -284,6 +287,9 @@ func (rd *reader) handle() (owner bool, err error) {
 		if owner, err := rd.frame(h, frame[wire.HeaderSize:n:n]); !owner || err != nil {
 			return owner, err
 		}
+		if rd.frames%yieldEvery == 0 && !rd.share.between(rd) {
+			return false, nil
+		}
 	}
 	rd.resize(filled)
 	return true, nil
@@ -361,7 +367,7 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 	case wire.TypeChunk:
 		return rd.chunk(h, payload)
 	case wire.TypeBind:
-		return true, s.bindIn(h, payload)
+		return true, s.bindIn(h, payload, rd.at)
 	case wire.TypeCredit:
 		return true, rd.credit(h)
 	case wire.TypeCancel:
@@ -374,7 +380,7 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 		return true, errors.New("a second hello")
 	}
 	// Ignorable: Check has let nothing else pass.
-	return true, rd.spend()
+	return true, s.reading.control.spend(rd.at)
 }
 
 // message handles a whole REPLY, ERROR or DATA. owned says that the body may be kept.
@@ -385,7 +391,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 		if st := s.streamOf(h.ID, answer); st != nil {
 			return st.data(h, body, owned)
 		}
-		return nil
+		return s.reading.control.skip(rd.at)
 	}
 	if !answer {
 		return fmt.Errorf("frame of type %d for a call of its own sender", h.Type)
@@ -503,7 +509,7 @@ func (rd *reader) enter() uint64 {
 	run := s.reading.last | 1
 	s.reading.run.Store(run)
 	if !s.reading.watched.Load() {
-		s.cfg.Exec.watch.see(s)
+		s.cfg.Exec.watch.See((*watchedReader)(s))
 	}
 	return run
 }
@@ -520,19 +526,22 @@ func (rd *reader) leave(run uint64) bool {
 	return false
 }
 
-// running and steal are what the monitor needs.
-func (s *Session) running() *atomic.Uint64 { return &s.reading.run }
+// watchedReader is a session as the monitor sees it.
+type watchedReader Session
 
-func (s *Session) known() *atomic.Bool { return &s.reading.watched }
+func (w *watchedReader) Running() *atomic.Uint64 { return &w.reading.run }
 
-// steal lets a new reader go on where the current one is held up. The monitor
+func (w *watchedReader) Known() *atomic.Bool { return &w.reading.watched }
+
+// Steal lets a new reader go on where the current one is held up. The monitor
 // has changed run, so everything of the reader but its handler belongs to the monitor.
-func (s *Session) steal() {
+func (w *watchedReader) Steal() {
+	s := (*Session)(w)
 	rd := s.reading.current
 	rest := bytes.Clone(rd.buf[rd.r:rd.w]) // the handler still reads the rest
 	next := newReader(s, rest, 0, len(rest))
 	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
-	next.stale = true
+	next.stale, next.share = true, rd.share
 	if rd.calling {
 		c := rd.req.Ctx
 		c.Method.pace.stalled()
@@ -564,25 +573,4 @@ func (rd *reader) newContext() *Context {
 	c := &rd.slab[0]
 	rd.slab = rd.slab[1:]
 	return c
-}
-
-// budget bounds the work that a peer can cause without a call.
-type budget struct {
-	from  int64
-	spent int
-}
-
-// controlPerSecond is how many control frames are taken in a second.
-const controlPerSecond = 1000
-
-// spend accounts for a control frame that costs the peer nothing.
-func (rd *reader) spend() error {
-	b := &rd.s.reading.control
-	if since := rd.at - b.from; since < 0 || since > int64(time.Second) {
-		b.from, b.spent = rd.at, 0
-	}
-	if b.spent++; b.spent > controlPerSecond {
-		return &breach{wire.ResourceExhausted, fmt.Sprintf("more than %d control frames in a second", controlPerSecond)}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/serial"
+	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -123,7 +124,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 	run := x.last | 1
 	x.run.Store(run)
 	if x.done > 0 && !x.watched.Load() {
-		x.s.cfg.Exec.watch.see(x)
+		x.s.cfg.Exec.watch.See(x)
 	}
 	it := &t.item
 	*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: t.buf.b, scratch: r.scratch,
@@ -149,12 +150,12 @@ func (x *series) flush() {
 }
 
 // The monitor has the replies written that wait behind a call which takes long.
-func (x *series) running() *atomic.Uint64 { return &x.run }
+func (x *series) Running() *atomic.Uint64 { return &x.run }
 
-func (x *series) known() *atomic.Bool { return &x.watched }
+func (x *series) Known() *atomic.Bool { return &x.watched }
 
-func (x *series) steal() {
-	x.run.CompareAndSwap(handing, 0)
+func (x *series) Steal() {
+	x.run.CompareAndSwap(stall.Handing, 0)
 	x.s.cfg.Exec.Go(func() {
 		x.s.w.mu.Lock()
 		x.s.flushAndUnlock(false)

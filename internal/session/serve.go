@@ -13,6 +13,7 @@ import (
 // long that another one goes on.
 func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, err error) {
 	s := rd.s
+	s.reading.control.earn(&h, &s.cfg.Limits)
 	if rd.beyond(h.ID) {
 		return true, nil
 	}
@@ -263,7 +264,7 @@ func (j *job) serve(r *Request) {
 		run := uint64(j.next)<<1 | 1
 		j.run.Store(run)
 		if len(j.items) > 1 && !j.watched.Load() {
-			s.cfg.Exec.watch.see(j)
+			s.cfg.Exec.watch.See(j)
 		}
 		*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
@@ -302,14 +303,14 @@ func (s *Session) served(done, size int) {
 	}
 }
 
-func (j *job) running() *atomic.Uint64 { return &j.run }
+func (j *job) Running() *atomic.Uint64 { return &j.run }
 
-func (j *job) known() *atomic.Bool { return &j.watched }
+func (j *job) Known() *atomic.Bool { return &j.watched }
 
-// steal gives the calls behind the one that is held up to other workers: those of
+// Steal gives the calls behind the one that is held up to other workers: those of
 // a method that waits get one each, or they would be held up one after the other.
 // They share the job's memory, which is left to the garbage collector.
-func (j *job) steal() {
+func (j *job) Steal() {
 	held := j.items[j.next-1].ctx.Method
 	held.pace.stalled()
 	j.spread(held)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -178,12 +179,7 @@ func TestMonitorForgets(t *testing.T) {
 	time.Sleep(50 * time.Millisecond)
 	close(release)
 	wg.Wait()
-	watched := func() int {
-		w := &r.execs[1].watch
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return len(w.list)
-	}
+	watched := r.execs[1].watch.Len
 	for from := time.Now(); watched() > 0; time.Sleep(time.Millisecond) {
 		if time.Since(from) > 5*time.Second {
 			t.Fatalf("%d things are watched though nothing runs", watched())
@@ -443,7 +439,7 @@ func (c *lateConn) Write(b []byte) (int, error) {
 	}
 	close(c.writing)
 	<-c.closed
-	time.Sleep(2 * lookRarely)
+	time.Sleep(2 * stall.LookRarely)
 	return 0, net.ErrClosed
 }
 

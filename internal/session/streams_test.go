@@ -28,8 +28,8 @@ func sink(counts *atomic.Int64) *Method {
 	})
 }
 
-// stall receives nothing until its context ends, or release is closed; then everything.
-func stall(release chan struct{}) *Method {
+// stallOn receives nothing until its context ends, or release is closed; then everything.
+func stallOn(release chan struct{}) *Method {
 	return streaming("Sink.Stall", func(ctx *Context, st *Stream) *wire.Status {
 		select {
 		case <-ctx.Done():
@@ -105,7 +105,7 @@ func TestStreamCredit(t *testing.T) {
 		{window/2 + 1, 2},
 	} {
 		release := make(chan struct{})
-		r := newRig(t, setup{server: func(c *Config) { c.Limits.StreamWindow = window }}, stall(release), echo())
+		r := newRig(t, setup{server: func(c *Config) { c.Limits.StreamWindow = window }}, stallOn(release), echo())
 		st := openStream(t, context.Background(), r.client, "Sink.Stall")
 		var sent atomic.Int64
 		var wg sync.WaitGroup
@@ -143,7 +143,7 @@ func TestStreamCredit(t *testing.T) {
 func TestSlowConsumer(t *testing.T) {
 	release := make(chan struct{})
 	var count atomic.Int64
-	r := newRig(t, setup{server: func(c *Config) { c.Limits.StreamWindow = 10_000 }}, stall(release), sink(&count), echo())
+	r := newRig(t, setup{server: func(c *Config) { c.Limits.StreamWindow = 10_000 }}, stallOn(release), sink(&count), echo())
 	slow := openStream(t, context.Background(), r.client, "Sink.Stall")
 	var wg sync.WaitGroup
 	wg.Go(func() {

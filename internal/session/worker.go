@@ -5,6 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftrpc/weft/internal/stall"
+	"github.com/weftrpc/weft/internal/yield"
 )
 
 // Executor runs what must not run on a reader. It is shared by the sessions of
@@ -16,7 +19,8 @@ type Executor struct {
 	closed  bool
 	janitor *time.Timer
 
-	watch   monitor
+	watch   stall.Monitor
+	pauses  yield.Pauses
 	numbers atomic.Uint32 // of sessions
 }
 
@@ -59,7 +63,8 @@ func (e *Executor) Close() {
 	for _, w := range idle {
 		close(w.work)
 	}
-	e.watch.close()
+	e.watch.Close()
+	e.pauses.Close()
 }
 
 // Go runs f on a worker.

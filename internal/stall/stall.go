@@ -1,4 +1,6 @@
-package session
+// Package stall finds work that does not come back, and has what waits behind it go on
+// elsewhere.
+package stall
 
 import (
 	"sync"
@@ -6,7 +8,7 @@ import (
 	"time"
 )
 
-// The monitor makes it safe to run handlers on a reader, and several calls one
+// Monitor makes it safe to run handlers on a reader, and several calls one
 // after the other on a worker. When one has not come back between two looks, the
 // monitor takes the work behind it away and lets another goroutine go on, so that a
 // slow handler does not delay other calls, and the answer to a handler that calls back
@@ -15,7 +17,7 @@ import (
 //
 // It looks often when much is going on and rarely when little is: its own cost
 // stays a small part of the calls' cost.
-type monitor struct {
+type Monitor struct {
 	mu     sync.Mutex
 	list   []*watch
 	timer  *time.Timer
@@ -23,31 +25,31 @@ type monitor struct {
 	closed bool
 }
 
-// target is what the monitor watches: a session's reader or a job.
-type target interface {
-	// running is zero while nothing runs, and an odd number never seen before when
+// Target is what a monitor watches: a session's reader or a job.
+type Target interface {
+	// Running is zero while nothing runs, and an odd number never seen before when
 	// something does. The goroutine that changes it back owns what comes next.
-	running() *atomic.Uint64
-	// known says that the monitor has the target in its list.
-	known() *atomic.Bool
-	// steal lets another goroutine go on, and sets running to zero when all is handed
-	// over. It is called by the goroutine that has set running to handing.
-	steal()
+	Running() *atomic.Uint64
+	// Known says that the monitor has the target in its list.
+	Known() *atomic.Bool
+	// Steal lets another goroutine go on, and sets running to zero when all is handed
+	// over. It is called by the goroutine that has set running to Handing.
+	Steal()
 }
 
-// handing is what running is while the monitor hands work over.
-const handing = 2
+// Handing is what running is while the monitor hands work over.
+const Handing = 2
 
 type watch struct {
-	target
+	Target
 	seen  uint64 // what ran at the last look
 	quiet int    // looks in a row that saw nothing new
 }
 
 const (
-	// lookOften and lookRarely bound the time between two looks.
+	// lookOften and LookRarely bound the time between two looks.
 	lookOften  = 200 * time.Microsecond
-	lookRarely = 10 * time.Millisecond
+	LookRarely = 10 * time.Millisecond
 	// perLook is how many runs each look should find: with fewer the time between looks
 	// grows, with more than twice as many it shrinks.
 	perLook = 32
@@ -55,18 +57,18 @@ const (
 	forget = 20
 )
 
-// see puts a target in the list.
-func (m *monitor) see(t target) {
+// See puts a target in the list.
+func (m *Monitor) See(t Target) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.closed || !t.known().CompareAndSwap(false, true) {
+	if m.closed || !t.Known().CompareAndSwap(false, true) {
 		return
 	}
-	m.list = append(m.list, &watch{target: t})
+	m.list = append(m.list, &watch{Target: t})
 	if len(m.list) > 1 {
 		return
 	}
-	m.every = lookRarely / 4
+	m.every = LookRarely / 4
 	if m.timer == nil {
 		m.timer = time.AfterFunc(m.every, m.look)
 		return
@@ -75,21 +77,21 @@ func (m *monitor) see(t target) {
 }
 
 // look is one look at everything that is watched.
-func (m *monitor) look() {
+func (m *Monitor) look() {
 	m.mu.Lock()
-	var stolen []target
+	var stolen []Target
 	keep := m.list[:0]
 	var ran uint64
 	for _, w := range m.list {
-		run := w.running().Load()
+		run := w.Running().Load()
 		switch {
 		case run&1 == 0:
 			w.quiet++
 		case run != w.seen:
 			ran += (run - w.seen) / 2
 			w.seen, w.quiet = run, 0
-		case w.running().CompareAndSwap(run, handing):
-			stolen = append(stolen, w.target)
+		case w.Running().CompareAndSwap(run, Handing):
+			stolen = append(stolen, w.Target)
 			w.quiet = 0
 		}
 		if w.quiet < forget || !m.leave(w) {
@@ -104,29 +106,37 @@ func (m *monitor) look() {
 	}
 	m.mu.Unlock()
 	for _, t := range stolen {
-		t.steal()
+		t.Steal()
 	}
 }
 
 // leave takes a target off the list, unless it has begun to run meanwhile: the
 // target looks at known after it has set running.
-func (m *monitor) leave(w *watch) bool {
-	w.known().Store(false)
-	return w.running().Load() == 0 || !w.known().CompareAndSwap(false, true)
+func (m *Monitor) leave(w *watch) bool {
+	w.Known().Store(false)
+	return w.Running().Load() == 0 || !w.Known().CompareAndSwap(false, true)
 }
 
 // pace fits the time between looks to how much has run since the last.
-func (m *monitor) pace(ran uint64) {
+func (m *Monitor) pace(ran uint64) {
 	switch {
 	case ran > 2*perLook:
 		m.every /= 2
 	case ran < perLook:
 		m.every *= 2
 	}
-	m.every = min(max(m.every, lookOften), lookRarely)
+	m.every = min(max(m.every, lookOften), LookRarely)
 }
 
-func (m *monitor) close() {
+// Len is how many targets are in the list.
+func (m *Monitor) Len() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.list)
+}
+
+// Close ends the looks.
+func (m *Monitor) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
