@@ -191,7 +191,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.mu.Unlock()
 		return st
 	}
-	s.watchLocked(c.Deadline)
+	s.watchLocked(sl, c.id, c.Sent)
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}

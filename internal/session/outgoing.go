@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/wheel"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -31,6 +32,7 @@ type outgoing struct {
 	barred   bool   // the same, or no call may be opened yet
 	most     uint32 // slots from here on are not used again; 0 for no such bound
 
+	wheel wheel.Wheel // the deadlines
 	timer *time.Timer
 	due   int64 // when the timer fires, 0 for never
 }
@@ -41,7 +43,7 @@ type slot struct {
 	gen    uint16
 	taken  bool
 	at     uint64 // where the request begins in the byte stream
-	due    int64  // deadline, 0 for none
+	timer  wheel.Timer
 }
 
 type bindingKey struct{ codec, method string }
@@ -64,7 +66,7 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	sl := o.slots.need(n)
 	sl.gen++
 	sl.taken = true
-	sl.due = c.Deadline
+	sl.timer.Due = c.Deadline
 	c.id = wire.ID(n, sl.gen)
 	o.open++
 	return sl
@@ -77,7 +79,7 @@ func (o *outgoing) release(id uint32) bool {
 	}
 	sl := o.slot(wire.Slot(id))
 	sl.taken = false
-	sl.due = 0
+	sl.timer.Due = 0
 	if sl.stream.Load() != nil {
 		sl.stream.Store(nil)
 	}
@@ -190,51 +192,49 @@ func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
 	return uint16(n)
 }
 
-// watchLocked sets the timer so that a call with this deadline is ended in time. It is called
-// with the writer's lock held. There is one timer for all calls; it is set
-// anew only for a deadline earlier than all, so that calls with the same timeout
-// cost nothing.
-func (s *Session) watchLocked(due int64) {
-	o := &s.out
-	if due == 0 || (o.due != 0 && o.due <= due) {
+// watchLocked has a call with a deadline ended in time. It is called with the writer's lock
+// held, at a time. There is one timer for all calls; it is set anew only for a deadline earlier
+// than all, so that calls with the same timeout cost nothing.
+func (s *Session) watchLocked(sl *slot, id uint32, at int64) {
+	o, due := &s.out, sl.timer.Due
+	if due == 0 {
 		return
 	}
-	o.due = due
-	d := time.Duration(due - now())
+	o.wheel.Add(wire.Slot(id), &sl.timer, at)
+	if o.due == 0 || due < o.due {
+		o.ringLocked(due, s.expire)
+	}
+}
+
+// ringLocked sets the timer.
+func (o *outgoing) ringLocked(at int64, f func()) {
+	o.due = at
+	d := time.Duration(at - now())
 	if o.timer == nil {
-		o.timer = time.AfterFunc(d, s.expire)
+		o.timer = time.AfterFunc(d, f)
 		return
 	}
 	o.timer.Reset(d)
 }
 
+// timerOf is what the wheel knows of a slot.
+func (o *outgoing) timerOf(n uint32) *wheel.Timer { return &o.slot(n).timer }
+
 // expire ends the calls whose deadline has passed and sets the timer for the next.
 func (s *Session) expire() {
 	w, o := &s.w, &s.out
 	w.mu.Lock()
-	var next int64
-	var late []*Call
-	at := now()
-	for n := range o.made {
-		sl := o.slot(n)
-		if !sl.taken || sl.due == 0 {
-			continue
-		}
-		if sl.due > at {
-			if next == 0 || sl.due < next {
-				next = sl.due
-			}
-			continue
-		}
-		sl.due = 0
-		if c := sl.call.Swap(nil); c != nil {
+	var few [64]*Call
+	late := few[:0]
+	o.due = 0
+	next := o.wheel.Expire(now(), o.timerOf, func(n uint32) {
+		if c := o.slot(n).call.Swap(nil); c != nil {
 			late = append(late, c)
 			s.cancelFrameLocked(c.id, wire.DeadlineExceeded)
 		}
-	}
-	o.due = 0
-	if !w.dead {
-		s.watchLocked(next)
+	})
+	if next != 0 && !w.dead {
+		o.ringLocked(next, s.expire)
 	}
 	if len(late) > 0 {
 		s.relieveLocked()
