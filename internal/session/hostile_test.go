@@ -402,11 +402,11 @@ func TestUnfinishedLong(t *testing.T) {
 	const long = 2 * maxAssembly
 	rd := &reader{s: &Session{cfg: &Config{Limits: Limits{MaxMessage: long}}}}
 	rd.s.reading.parts.size = maxBulk // others are on their way
-	if !rd.spare(long, nil) {
+	if !rd.spare(long) {
 		t.Errorf("there is no room for a message of %d bytes", long)
 	}
 	rd.s.cfg.Limits.MaxMessage = 4 << 20
-	if rd.spare(long, nil) {
+	if rd.spare(long) {
 		t.Errorf("there is room for %d bytes", long)
 	}
 }
@@ -427,11 +427,11 @@ func TestQueuedMessagesHoldLittle(t *testing.T) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	held := 0
-	for _, a := range st.queue {
+	for _, a := range st.inbox.queue {
 		held += cap(a.buf.b)
 	}
-	if len(st.queue) < 2900 || held > 2*smallBuffer {
-		t.Errorf("%d messages of at most two bytes hold %d", len(st.queue), held)
+	if len(st.inbox.queue) < 2900 || held > 2*smallBuffer {
+		t.Errorf("%d messages of at most two bytes hold %d", len(st.inbox.queue), held)
 	}
 }
 
@@ -471,5 +471,63 @@ func (p *parent) AfterFunc(end func()) (stop func() bool) {
 	return func() bool {
 		p.waiting.Add(-1)
 		return forget()
+	}
+}
+
+// Whether there is room for more is known at once, however many messages are unfinished.
+func TestUnfinishedCostNothing(t *testing.T) {
+	cost := func(held int) time.Duration {
+		rd := &reader{s: &Session{cfg: &Config{}}}
+		parts := &rd.s.reading.parts
+		for id := range uint32(held) {
+			parts.begin(wire.Header{Type: wire.TypeData, ID: id}, nil, 0)
+		}
+		parts.size = maxAssembly
+		best := time.Hour
+		for range 5 {
+			from := time.Now()
+			for range 2000 {
+				if rd.spare(17) {
+					t.Fatal("there is room beyond the bound")
+				}
+			}
+			best = min(best, time.Since(from))
+		}
+		return best
+	}
+	if few, many := cost(1), cost(8000); many > 50*few+time.Millisecond {
+		t.Errorf("2,000 refused pieces cost %v with one unfinished message, %v with 8,000", few, many)
+	}
+}
+
+// What is left of an unfinished message is dropped when its stream has ended, on either side.
+func TestUnfinishedOfEndedStream(t *testing.T) {
+	end := make(chan struct{})
+	p := newStranger(t, nil, echo(), streaming("Echo.End", func(*Context, *Stream) *wire.Status { <-end; return nil }))
+	p.greet(nil)
+	p.bind(0, "Echo.End")
+	p.bind(1, "Echo.Say")
+	for id := range uint32(10) {
+		p.request(id, 0, wire.FlagStream, "")
+		p.send(wire.Header{Type: wire.TypeData, Flags: wire.FlagMore, ID: id}, make([]byte, 100))
+	}
+	p.pong()
+	if n := p.s.reading.parts.size; n != 1000 {
+		t.Fatalf("%d bytes of unfinished messages are held, want 1,000", n)
+	}
+	close(end)
+	for range 10 {
+		p.expect(wire.TypeReply)
+	}
+	// The last reply may be ahead of the end of its stream.
+	for slot := uint32(10); len(p.s.reading.parts.open) > 0 && slot < 1000; slot++ {
+		p.send(wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore, Code: 1, ID: slot}, []byte("x"))
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: slot}, nil)
+		p.expect(wire.TypeError)
+		p.pong()
+		time.Sleep(time.Millisecond)
+	}
+	if parts := &p.s.reading.parts; len(parts.open) != 0 || parts.size != 0 {
+		t.Errorf("%d unfinished messages of %d bytes are left", len(parts.open), parts.size)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -12,7 +13,7 @@ import (
 // A call that runs on the reader is not in the table: no frame can refer to it
 // until the reader reads on.
 type incoming struct {
-	slots    table[atomic.Pointer[Context]]
+	slots    slots.Table[atomic.Pointer[Context]]
 	running  atomic.Int64                // calls waiting for a worker or running on one
 	arriving atomic.Int64                // calls whose requests have not come whole
 	bytes    atomic.Int64                // bytes of their requests
@@ -25,7 +26,7 @@ type incoming struct {
 	sequences sequences // one-way calls that have an order
 }
 
-func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.at(wire.Slot(id)) }
+func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.At(wire.Slot(id)) }
 
 // put enters a call that is handed to a worker. It fails when the slot is in use.
 func (in *incoming) put(c *Context) error {
@@ -39,7 +40,7 @@ func (in *incoming) put(c *Context) error {
 // enter counts a call as running and puts it in the table, if its slot is free.
 func (in *incoming) enter(c *Context) bool {
 	in.running.Add(1)
-	if !in.slots.need(wire.Slot(c.id)).CompareAndSwap(nil, c) {
+	if !in.slots.Need(wire.Slot(c.id)).CompareAndSwap(nil, c) {
 		return false
 	}
 	// breakAll looks through the table after failed is set: a call that it does
@@ -103,7 +104,7 @@ func (s *Session) arrived() {
 
 // each calls f with every call in the table.
 func (in *incoming) each(f func(*Context)) {
-	in.slots.all(func(p *atomic.Pointer[Context]) {
+	in.slots.All(func(p *atomic.Pointer[Context]) {
 		if c := p.Load(); c != nil {
 			f(c)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/wheel"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -19,7 +20,7 @@ import (
 // completes it: the reader, a caller that gives up, the timer, or the end of the
 // session.
 type outgoing struct {
-	slots    table[slot]
+	slots    slots.Table[slot]
 	made     uint32                // slots ever used
 	free     []uint32              // slots used before and free again
 	open     int                   // slots taken
@@ -48,7 +49,7 @@ type slot struct {
 
 type bindingKey struct{ codec, method string }
 
-func (o *outgoing) slot(n uint32) *slot { return o.slots.at(n) }
+func (o *outgoing) slot(n uint32) *slot { return o.slots.At(n) }
 
 // take finds a slot for c. It returns nil when all are taken. The call is put into it once
 // its request has been appended: until then no answer can end it.
@@ -63,7 +64,7 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	} else {
 		return nil
 	}
-	sl := o.slots.need(n)
+	sl := o.slots.Need(n)
 	sl.gen++
 	sl.taken = true
 	sl.timer.Due = c.Deadline

@@ -48,7 +48,9 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		return fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
 	}
 	answer := h.Flags&wire.FlagAnswer != 0
+	s.reading.parts.dropLapsed()
 	var bind Binding
+	var stream *Stream
 	var pl *queued
 	switch h.Type {
 	case wire.TypeRequest:
@@ -79,7 +81,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		}
 		s.in.arriving.Add(1)
 	case wire.TypeData:
-		if s.streamOf(h.ID, answer) == nil {
+		if stream = s.streamOf(h.ID, answer); stream == nil {
 			return s.reading.control.skip(rd.at) // its chunks will find nothing to go on with
 		}
 	default:
@@ -90,9 +92,13 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	if err := rd.interrupt(h); err != nil {
 		return err
 	}
-	if rd.spare(len(payload), nil) {
+	if rd.spare(len(payload)) {
 		m := s.reading.parts.begin(h, payload, rd.at)
 		m.bind, m.queued = bind, pl
+		if stream != nil {
+			m.stream = stream
+			stream.arrives()
+		}
 		return nil
 	}
 	switch h.Type {
@@ -156,7 +162,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	}
 	switch {
 	case m.skip:
-	case len(m.buf.b)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload), m):
+	case len(m.buf.b)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload)):
 		m.buf = m.buf.extend(payload)
 		parts.size += len(payload)
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
@@ -200,21 +206,12 @@ func (s *Session) longest(h *wire.Header) int {
 	return n
 }
 
-// spare reports whether n more bytes of unfinished messages may be held. Before it
-// returns false it drops those of ended streams, other than except.
-func (rd *reader) spare(n int, except *assembly) bool {
+// spare reports whether n more bytes of unfinished messages may be held.
+func (rd *reader) spare(n int) bool {
 	s := rd.s
 	parts := &s.reading.parts
 	// A sender begins a message while others, up to maxBulk of them, are on their way.
 	most := maxAssembly + s.cfg.Limits.MaxMessage + s.cfg.Limits.MaxMetadata
-	if parts.size+n <= most {
-		return true
-	}
-	for k, m := range parts.open {
-		if m != except && m.head.Type == wire.TypeData && s.streamOf(m.head.ID, k.answer) == nil {
-			parts.drop(m.head.ID, k.answer)
-		}
-	}
 	return parts.size+n <= most
 }
 

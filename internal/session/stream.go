@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -24,27 +25,19 @@ type Stream struct {
 	comp  compress.Compressor
 
 	mu       sync.Mutex
-	queue    []arrival // messages that have come and were not received yet
-	held     int       // what they weigh
-	taken    int       // what was received since the last credit
-	credit   int       // what may be sent; below zero, nothing
-	peerDone bool      // the peer sends no more messages
-	sentDone bool      // this side sends no more
-	over     bool      // the call has ended; status tells how
+	inbox    inbox
+	credit   int  // what may be sent; below zero, nothing
+	peerDone bool // the peer sends no more messages
+	sentDone bool // this side sends no more
+	over     bool // the call has ended; status tells how
 	status   *wire.Status
 	meta     string // of the final frame
 
 	arrived chan struct{} // something was queued, or the end came
 	allowed chan struct{} // credit came, or the end
 
-	call *Call // of the opener
-}
-
-// arrival is a message that has come in.
-type arrival struct {
-	body       []byte
-	buf        *buffer
-	compressed bool
+	call     *Call       // of the opener
+	arriving atomic.Bool // a message of the peer is unfinished
 }
 
 // messageCost is what every message of a stream costs besides its bytes, so that
@@ -271,11 +264,12 @@ func (st *Stream) unusable(err error) *wire.Status {
 func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 	for {
 		st.mu.Lock()
-		if len(st.queue) > 0 {
-			a = st.queue[0]
-			st.queue[0] = arrival{}
-			st.queue = st.queue[1:]
-			give := st.consumeLocked(len(a.body))
+		if len(st.inbox.queue) > 0 {
+			a = st.inbox.take()
+			give := 0
+			if !st.over && !st.peerDone {
+				give = st.inbox.owed(st.s.cfg.Limits.StreamWindow / 2)
+			}
 			st.mu.Unlock()
 			if give > 0 {
 				st.giveCredit(give)
@@ -300,18 +294,6 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 			return a, false, st.gaveUp()
 		}
 	}
-}
-
-// consumeLocked accounts for a message that was received and returns the credit to give.
-func (st *Stream) consumeLocked(n int) (give int) {
-	cost := n + messageCost
-	st.held -= cost
-	st.taken += cost
-	if st.over || st.peerDone || st.taken < st.s.cfg.Limits.StreamWindow/2 {
-		return 0
-	}
-	give, st.taken = st.taken, 0
-	return give
 }
 
 func (st *Stream) giveCredit(n int) {
@@ -374,8 +356,24 @@ func (st *Stream) ended(status *wire.Status, meta string) {
 		st.over, st.status, st.meta = true, status, meta
 	}
 	st.mu.Unlock()
+	st.lapse()
 	wakeUp(st.arrived)
 	wakeUp(st.allowed)
+}
+
+// arrives notes that a message of the peer has begun that does not fit one frame.
+func (st *Stream) arrives() {
+	st.arriving.Store(true)
+	if st.Over() {
+		st.lapse()
+	}
+}
+
+// lapse has the reader drop what it has of an unfinished message.
+func (st *Stream) lapse() {
+	if st.arriving.CompareAndSwap(true, false) {
+		st.s.reading.parts.lapsed.add(st.id, st.opener)
+	}
 }
 
 // Meta is the inside of the metadata block of the final frame, once it has come.
@@ -424,37 +422,17 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		st.overrun(st.s.tooLongHere(wire.TypeData))
 		return nil
 	}
-	a := arrival{body: body, compressed: h.Flags&wire.FlagCompressed != 0}
-	if owned {
-		a.buf = &buffer{b: body}
-	}
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.over || st.peerDone {
 		return nil
 	}
-	if st.held+st.taken >= limits.StreamWindow {
+	if st.inbox.used() >= limits.StreamWindow {
 		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
 	}
-	if !owned {
-		a.buf = st.copiedLocked(body)
-		a.body = a.buf.b
-	}
-	st.held += len(body) + messageCost
-	st.queue = append(st.queue, a)
+	st.inbox.put(body, owned, h.Flags&wire.FlagCompressed != 0)
 	wakeUp(st.arrived)
 	return nil
-}
-
-// copiedLocked returns a copy of body. What waits in a queue is not to hold much more memory
-// than the peer had credit for, so only the first gets whatever the pool has.
-func (st *Stream) copiedLocked(body []byte) *buffer {
-	b := takeBuffer()
-	if len(st.queue) > 0 && cap(b.b) > 2*len(body) {
-		b.release()
-		b = &buffer{b: make([]byte, 0, len(body))}
-	}
-	return b.extend(body)
 }
 
 // allow takes credit from the peer.

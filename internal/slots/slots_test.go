@@ -1,4 +1,4 @@
-package session
+package slots
 
 import (
 	"testing"
@@ -8,20 +8,20 @@ import (
 
 // Every slot there is has a place of its own, which stays.
 func TestTable(t *testing.T) {
-	var tab table[uint32]
+	var tab Table[uint32]
 	for n := range uint32(wire.MaxSlots) {
-		if page, _ := place(n); tab.pages[page].Load() == nil && tab.at(n) != nil {
+		if page, _ := place(n); tab.pages[page].Load() == nil && tab.At(n) != nil {
 			t.Fatalf("slot %d is there before it was made", n)
 		}
-		*tab.need(n) = n
+		*tab.Need(n) = n
 	}
 	for n := range uint32(wire.MaxSlots) {
-		if p := tab.at(n); *p != n || p != tab.need(n) {
+		if p := tab.At(n); *p != n || p != tab.Need(n) {
 			t.Fatalf("slot %d holds %d", n, *p)
 		}
 	}
 	made := 0
-	tab.all(func(*uint32) { made++ })
+	tab.All(func(*uint32) { made++ })
 	if made != wire.MaxSlots {
 		t.Errorf("the pages have %d slots, want %d", made, wire.MaxSlots)
 	}

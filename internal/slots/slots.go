@@ -1,4 +1,5 @@
-package session
+// Package slots holds a value for each slot that a call can have.
+package slots
 
 import (
 	"math/bits"
@@ -7,10 +8,10 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// table holds a value for each slot that a call can have. It grows without moving
+// Table holds a value for each slot. It grows without moving
 // what it has: its first page is small, since most connections have few calls open,
 // and each further one is as large as all before it together.
-type table[T any] struct {
+type Table[T any] struct {
 	pages [tablePages]atomic.Pointer[[]T]
 }
 
@@ -30,8 +31,8 @@ func place(n uint32) (page int, at uint32) {
 	return page, n
 }
 
-// at is the value of slot n, or nil when its page was not made yet.
-func (t *table[T]) at(n uint32) *T {
+// At is the value of slot n, or nil when its page was not made yet.
+func (t *Table[T]) At(n uint32) *T {
 	page, i := place(n)
 	p := t.pages[page].Load()
 	if p == nil {
@@ -40,9 +41,9 @@ func (t *table[T]) at(n uint32) *T {
 	return &(*p)[i]
 }
 
-// need is the value of slot n, whose page is made if need be. It is called by one
+// Need is the value of slot n, whose page is made if need be. It is called by one
 // goroutine at a time.
-func (t *table[T]) need(n uint32) *T {
+func (t *Table[T]) Need(n uint32) *T {
 	page, i := place(n)
 	p := t.pages[page].Load()
 	if p == nil {
@@ -53,8 +54,8 @@ func (t *table[T]) need(n uint32) *T {
 	return &(*p)[i]
 }
 
-// all calls f with every value that was made.
-func (t *table[T]) all(f func(*T)) {
+// All calls f with every value that was made.
+func (t *Table[T]) All(f func(*T)) {
 	for i := range t.pages {
 		p := t.pages[i].Load()
 		if p == nil {

@@ -1,0 +1,115 @@
+package session
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// assembly is a large message that is being received.
+type assembly struct {
+	head   wire.Header // of the first frame
+	buf    *buffer     // what has come
+	at     int64       // when the first frame came
+	bind   Binding     // of a request
+	queued *queued     // of an ordered one-way call
+	stream *Stream     // of a message of one
+	skip   bool        // it is an answer that is too long: the rest of it is discarded
+}
+
+// assemblyKey tells the slots of the two sides' calls apart. A slot has one call
+// at a time, and a call one message in each direction.
+type assemblyKey struct {
+	slot   uint32
+	answer bool
+}
+
+// maxAssembly is how many bytes of unfinished messages a session holds.
+const maxAssembly = 64 << 20
+
+// assemblies are the unfinished messages of a session, all of calls that were open
+// when they began. They belong to the current reader.
+type assemblies struct {
+	open   map[assemblyKey]*assembly
+	size   int
+	lapsed lapsed
+}
+
+// lapsed are the calls of streams that have ended while a message of theirs was unfinished.
+type lapsed struct {
+	some atomic.Bool // ids has some
+	mu   sync.Mutex
+	ids  []lapse
+}
+
+type lapse struct {
+	id     uint32
+	answer bool
+}
+
+// add notes a stream that has ended. It is called on any goroutine.
+func (l *lapsed) add(id uint32, answer bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ids = append(l.ids, lapse{id, answer})
+	l.some.Store(true)
+}
+
+// dropLapsed drops what is left of streams that have ended, at a cost that each of them pays.
+func (a *assemblies) dropLapsed() {
+	l := &a.lapsed
+	if !l.some.Load() {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.ids {
+		if m := a.find(e.id, e.answer); m != nil && m.stream != nil && m.stream.Over() {
+			a.drop(e.id, e.answer)
+		}
+	}
+	l.ids = l.ids[:0]
+	l.some.Store(false)
+}
+
+// find returns the unfinished message of a call, or nil.
+func (a *assemblies) find(id uint32, answer bool) *assembly {
+	if len(a.open) == 0 {
+		return nil
+	}
+	if m := a.open[assemblyKey{wire.Slot(id), answer}]; m != nil && m.head.ID == id {
+		return m
+	}
+	return nil
+}
+
+// begin takes the first frame of a large message of an open call. What is left
+// of an ended call in the same slot is dropped.
+func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
+	answer := h.Flags&wire.FlagAnswer != 0
+	a.drop(h.ID, answer)
+	if a.open == nil {
+		a.open = make(map[assemblyKey]*assembly)
+	}
+	h.Flags &^= wire.FlagMore
+	m := &assembly{head: h, buf: takeLarge(len(payload)).extend(payload), at: at} // not more than there is
+	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
+	a.size += len(payload)
+	return m
+}
+
+// drop removes the unfinished message in a call's slot, if there is one.
+func (a *assemblies) drop(id uint32, answer bool) {
+	if len(a.open) == 0 {
+		return
+	}
+	k := assemblyKey{wire.Slot(id), answer}
+	if m := a.open[k]; m != nil {
+		if m.stream != nil {
+			m.stream.arriving.Store(false)
+		}
+		a.size -= len(m.buf.b)
+		delete(a.open, k)
+	}
+}

@@ -1,0 +1,64 @@
+package session
+
+// inbox holds the messages of a stream that have come and were not received yet. The lock of
+// the stream guards it.
+type inbox struct {
+	queue []arrival
+	held  int // what they weigh
+	taken int // what was received since the last credit
+}
+
+// arrival is a message that has come in.
+type arrival struct {
+	body       []byte
+	buf        *buffer
+	compressed bool
+}
+
+// used is how much of its credit the peer has used.
+func (x *inbox) used() int { return x.held + x.taken }
+
+// put adds a message. owned says that body may be kept.
+func (x *inbox) put(body []byte, owned, compressed bool) {
+	a := arrival{body: body, compressed: compressed}
+	if owned {
+		a.buf = &buffer{b: body}
+	} else {
+		a.buf = x.copied(body)
+		a.body = a.buf.b
+	}
+	x.held += len(body) + messageCost
+	x.queue = append(x.queue, a)
+}
+
+// copied returns a copy of body. What waits in a queue is not to hold much more memory
+// than the peer had credit for, so only the first gets whatever the pool has.
+func (x *inbox) copied(body []byte) *buffer {
+	b := takeBuffer()
+	if len(x.queue) > 0 && cap(b.b) > 2*len(body) {
+		b.release()
+		b = &buffer{b: make([]byte, 0, len(body))}
+	}
+	return b.extend(body)
+}
+
+// take removes the first message.
+func (x *inbox) take() arrival {
+	a := x.queue[0]
+	x.queue[0] = arrival{}
+	x.queue = x.queue[1:]
+	cost := len(a.body) + messageCost
+	x.held -= cost
+	x.taken += cost
+	return a
+}
+
+// owed is the credit to be given back, 0 while it is less than least.
+func (x *inbox) owed(least int) int {
+	if x.taken < least {
+		return 0
+	}
+	give := x.taken
+	x.taken = 0
+	return give
+}
