@@ -31,9 +31,9 @@ const (
 	DefaultStreamWindow       = 256 << 10              // bytes sent ahead on a stream
 	DefaultWriteBuffer        = 4 << 20                // bytes waiting to be written before callers wait
 	DefaultWriteTimeout       = 10 * time.Second       // for a write that makes no progress
-	DefaultPingInterval       = 10 * time.Second       // silence before a ping while calls are open
+	DefaultPingInterval       = 2 * time.Second        // silence before a ping while calls are open
 	DefaultPingIdle           = 30 * time.Second       // silence before a ping while none is
-	DefaultPingTimeout        = 5 * time.Second        // for the answer to a ping
+	DefaultPingTimeout        = 3 * time.Second        // for the answer to a ping
 	DefaultHandshakeTimeout   = 5 * time.Second        // for TLS and the two hellos, each
 	DefaultDrainTimeout       = 30 * time.Second       // for the calls in flight at a shutdown
 	DefaultCompressAbove      = 1 << 10                // bytes below which a body is not compressed

@@ -96,7 +96,7 @@ func newConfig(e *Executor, methods []*Method) *Config {
 		Limits: Limits{
 			MaxMessage: 4 << 20, MaxMetadata: 16 << 10, MaxCalls: 16 << 10, MaxCallBytes: 64 << 20, MaxOrdered: 1 << 10, MaxBindings: 1 << 10,
 			StreamWindow: 256 << 10, WriteBuffer: 1 << 20, WriteTimeout: 10 * time.Second,
-			PingInterval: 10 * time.Second, PingIdle: 30 * time.Second, PingTimeout: 5 * time.Second,
+			PingInterval: 2 * time.Second, PingIdle: 30 * time.Second, PingTimeout: 3 * time.Second,
 			DrainWait: 5 * time.Second, HandshakeTimeout: 5 * time.Second, CompressAbove: 1 << 10,
 		},
 		Codecs:      []string{"raw"},

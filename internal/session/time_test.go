@@ -168,7 +168,7 @@ func TestPingTimeout(t *testing.T) {
 		name string
 		open bool
 		want time.Duration
-	}{{"idle", false, 35 * time.Second}, {"busy", true, 15 * time.Second}} {
+	}{{"idle", false, 33 * time.Second}, {"busy", true, 5 * time.Second}} {
 		bubble(t, tc.name, func(t *testing.T) {
 			r := newRig(t, setup{bubble: true}, wait())
 			r.broken = true
@@ -224,7 +224,8 @@ func TestWriteStall(t *testing.T) {
 			<-release
 			return pattern(16_000), nil
 		})
-		r := newRig(t, setup{bubble: true}, large, echo())
+		quiet := func(c *Config) { c.Limits.PingInterval, c.Limits.PingIdle = 0, 0 } // else the client ends it first
+		r := newRig(t, setup{bubble: true, client: quiet}, large, echo())
 		r.broken = true
 		r.clientConn.In().Stall()
 		for range 2000 {
@@ -391,5 +392,30 @@ func TestDeadlinePassesWithinARead(t *testing.T) {
 	p.expect(wire.TypeReply)
 	if !ran {
 		t.Error("a call with time enough did not run")
+	}
+}
+
+// A link that carries nothing any more is found within five seconds of a call, whenever the call is
+// made.
+func TestSilentLink(t *testing.T) {
+	for _, idle := range []time.Duration{0, 300 * time.Millisecond, 1900 * time.Millisecond, 29 * time.Second, time.Hour + time.Millisecond} {
+		bubble(t, idle.String(), func(t *testing.T) {
+			r := newRig(t, setup{bubble: true}, echo())
+			r.broken = true
+			mustEcho(t, r.client, "before")
+			time.Sleep(idle)
+			r.clientConn.In().Stall()
+			r.serverConn.In().Stall()
+			from := time.Now()
+			_, st := invoke(r.client, "Echo.Say", "x")
+			if st == nil || st.Code != wire.Unavailable || st.Outcome != wire.OutcomeUnknown {
+				t.Errorf("the call ended with %+v, want Unavailable, Unknown", st)
+			}
+			if took := time.Since(from); took > 5*time.Second {
+				t.Errorf("the call ended after %v, want 5 s at most", took)
+			}
+			r.clientConn.In().Resume()
+			r.serverConn.In().Resume()
+		})
 	}
 }
