@@ -24,7 +24,7 @@ func (g *Guard) Enter() (turn uint64) {
 	turn = g.last | 1
 	g.run.Store(turn)
 	if !g.watched.Load() {
-		g.exec.watch.see(g)
+		g.exec.watch.See(g)
 	}
 	return turn
 }
@@ -33,11 +33,14 @@ func (g *Guard) Enter() (turn uint64) {
 // on: the caller then leaves alone all that belongs to the reader.
 func (g *Guard) Leave(turn uint64) bool { return g.run.CompareAndSwap(turn, 0) }
 
-func (g *Guard) running() *atomic.Uint64 { return &g.run }
+// Running is for the monitor.
+func (g *Guard) Running() *atomic.Uint64 { return &g.run }
 
-func (g *Guard) known() *atomic.Bool { return &g.watched }
+// Known is for the monitor.
+func (g *Guard) Known() *atomic.Bool { return &g.watched }
 
-func (g *Guard) steal() {
+// Steal has another goroutine read on.
+func (g *Guard) Steal() {
 	g.run.Store(0)
 	g.takeOver()
 }
