@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -47,10 +48,18 @@ func parseAddress(transports []transport.Transport, wires []Wire, text string) (
 		}
 	}
 	for _, t := range transports {
-		if t.Scheme() == scheme {
-			a.transport = t
-			return a, nil
+		if t.Scheme() != scheme {
+			continue
 		}
+		if _, _, err := net.SplitHostPort(rest); err != nil && scheme == "tcp" {
+			reason := err.Error()
+			if e, ok := errors.AsType[*net.AddrError](err); ok {
+				reason = e.Err
+			}
+			return a, fmt.Errorf("weft: address %q: %s: write host:port, for example 127.0.0.1:8972", text, reason)
+		}
+		a.transport = t
+		return a, nil
 	}
 	var known []string
 	for _, t := range transports {

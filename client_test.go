@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -30,7 +31,7 @@ func TestDialErrors(t *testing.T) {
 		want       []string
 	}{
 		{"unknown scheme", "carrier-pigeon://x", weft.ClientConfig{}, weft.InvalidArgument, []string{`scheme "carrier-pigeon"`, "tcp, unix"}},
-		{"no port", "tcp://127.0.0.1", weft.ClientConfig{}, weft.Unavailable, []string{"127.0.0.1"}},
+		{"no port", "tcp://127.0.0.1", weft.ClientConfig{}, weft.InvalidArgument, []string{"127.0.0.1", "write host:port"}},
 		{"nobody there", "tcp://" + closed, weft.ClientConfig{}, weft.Unavailable, []string{closed, "refused"}},
 		{"no socket", "unix:///nonexistent/socket", weft.ClientConfig{}, weft.Unavailable, []string{"/nonexistent/socket"}},
 		{"MaxConns", "tcp://" + closed, weft.ClientConfig{Lazy: true, MaxConns: 65}, weft.InvalidArgument, []string{"MaxConns is 65"}},
@@ -472,5 +473,15 @@ func TestAddressWithoutScheme(t *testing.T) {
 	}
 	if !strings.Contains(err.Error(), "127.0.0.1:1") {
 		t.Error(err)
+	}
+}
+
+// An address without a port is refused with words that say so, before anything is dialed.
+func TestAddressWithoutPort(t *testing.T) {
+	for _, address := range []string{"localhost", "tcp://localhost", "tcp://[::1]", "10.0.0.1", "::1"} {
+		_, err := weft.Dial(t.Context(), address, nil)
+		wantError(t, err, weft.InvalidArgument, 0, strconv.Quote(address), "write host:port")
+		_, err = weft.NewServer(nil).Listen(t.Context(), address)
+		wantError(t, err, weft.InvalidArgument, 0, strconv.Quote(address), "write host:port")
 	}
 }

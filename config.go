@@ -52,7 +52,7 @@ type Limits struct {
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
 	MaxOrdered       int           // one-way calls with one key of WithOrder that wait or run; more are refused
-	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536
+	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536, and 16 are always allowed
 	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB
 	WriteBuffer      int           // bytes that may wait to be written before callers wait
 	WriteTimeout     time.Duration // a write without progress for so long ends the connection

@@ -49,7 +49,7 @@ func larger() map[string]map[string]int {
 			"cluster":          3600,
 			"cluster/route":    2600,
 			"door/grpc":        2800,
-			"internal/session": 6600,
+			"internal/session": 6700,
 			"codec/msgpack":    2550,
 		},
 	}

@@ -347,7 +347,7 @@ func handshakeStatus(err error, limit time.Duration) *wire.Status {
 	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
 		st.Message = fmt.Sprintf("handshake: no answer within %v (Limits.HandshakeTimeout)", limit)
 	} else if errors.Is(err, io.EOF) {
-		st.Message = "handshake: the peer closed the connection without giving a reason"
+		st.Message = "handshake: the peer closed the connection without giving a reason; it may not speak weft: a server of net/rpc has addresses such as netrpc://host:port"
 	} else if _, ok := errors.AsType[*versionError](err); ok {
 		st.Outcome = wire.NotSent
 	} else if _, ok := errors.AsType[*strangerError](err); ok {

@@ -207,7 +207,7 @@ func (rd *reader) read() bool {
 	}
 	if err != nil && !s.poked(err) {
 		if s.failed.Load() == nil { // else the reason is known
-			s.fail(s.lost(err))
+			failAfterRead(s, s.lost(err))
 		}
 		return false
 	}
@@ -223,25 +223,9 @@ func (s *Session) lost(err error) *wire.Status {
 		if s.drain.over() {
 			return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "connection closed after a drain"}
 		}
-		s.awaitWrite()
 		return &wire.Status{Code: wire.Unavailable, Message: "connection closed by the peer"}
 	}
 	return unavailable("read: " + err.Error())
-}
-
-// awaitWrite waits a moment for the end of a write that is under way. The system tells that a
-// connection has timed out once, to a read or a write: after a write that was told,
-// reading finds nothing but an end, which is not the peer's.
-func (s *Session) awaitWrite() {
-	for range 50 {
-		s.w.mu.Lock()
-		busy := s.w.mode == writing && !s.w.dead
-		s.w.mu.Unlock()
-		if !busy || s.writeFailed.Load() != nil || s.failed.Load() != nil {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 // makeRoom readies the buffer for the next read: the beginning of a frame that

@@ -101,10 +101,8 @@ type Session struct {
 
 	drain  drain
 	failed atomic.Pointer[wire.Status] // why it ended
-	// writeFailed is how a write has failed while the reader may find the reason of the peer.
-	writeFailed atomic.Pointer[wire.Status]
-	closed      chan struct{}
-	once        sync.Once
+	closed chan struct{}
+	once   sync.Once
 }
 
 // epoch is the origin of the session's clock, which never goes back.

@@ -39,6 +39,7 @@ type writer struct {
 	clock    int64  // when the last call was opened
 	writes   uint64 // finished writes, for the keeper to see progress
 	dead     bool
+	under    underway // a write of writeAndUnlock
 
 	alone    bool   // the leader is a goroutine of its own, not a caller
 	relieved bool   // the leader was told to hand the rest to a goroutine
@@ -47,6 +48,12 @@ type writer struct {
 	handoff chan struct{} // closed to hand the writer role to takeOverLocked
 
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
+}
+
+// underway is a write that a leader makes.
+type underway struct {
+	now   bool
+	ended *wire.Status // why reading has ended meanwhile
 }
 
 // mode is what the writer's current leader does.
@@ -215,6 +222,7 @@ func (s *Session) writeAndUnlock(rounds int) {
 		if w.waiting > 0 {
 			w.room.Signal() // each goroutine that leaves wakes the next, as long as there is room
 		}
+		w.under.now = true
 		w.mu.Unlock()
 
 		if n, err := s.hand(b); err != nil {
@@ -232,6 +240,12 @@ func (s *Session) writeAndUnlock(rounds int) {
 
 		w.mu.Lock()
 		w.writes++
+		w.under.now = false
+		if ended := w.under.ended; ended != nil {
+			w.mu.Unlock()
+			s.fail(ended)
+			return
+		}
 		if from != 0 {
 			w.fit(time.Duration(now() - from))
 		}
@@ -250,11 +264,37 @@ func (s *Session) writeAndUnlock(rounds int) {
 // peer sent before it closed the connection, or else with st. Until then the mode
 // stays writing, so that no other goroutine writes.
 func (s *Session) failAfterWrite(st *wire.Status) {
-	s.writeFailed.Store(st)
 	if s.failed.Load() != nil {
 		return
 	}
+	s.w.mu.Lock()
+	ended := s.w.under.ended
+	s.w.under.now = false
+	s.w.mu.Unlock()
+	if ended != nil {
+		s.fail(ended)
+		return
+	}
 	s.rouse()
+	time.AfterFunc(goodbye, func() { s.fail(st) })
+}
+
+// failAfterRead ends the session after a read that failed. While a write is under way its
+// end comes first, for a moment: the system tells once that a connection has timed out, to a
+// read or a write, and after a write that was told reading finds nothing but an end, which is
+// not the peer's.
+func failAfterRead(s *Session, st *wire.Status) {
+	w := &s.w
+	w.mu.Lock()
+	busy := w.under.now && !w.dead
+	if busy {
+		w.under.ended = st
+	}
+	w.mu.Unlock()
+	if !busy {
+		s.fail(st)
+		return
+	}
 	time.AfterFunc(goodbye, func() { s.fail(st) })
 }
 
