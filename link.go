@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"maps"
 	"math/rand/v2"
 	"net"
@@ -267,7 +268,11 @@ func (l *link) reconnect() *Peer {
 			l.attemptFailed(err)
 			// The first failure is what Dial or a call returns; then fewer the longer it lasts.
 			if l.tries > 1 && l.tries&(l.tries-1) == 0 {
-				l.c.cfg.Logger.Warn("connect failed", "addr", l.c.address, "code", err.Code.String(), "error", err.Message, "attempt", l.tries)
+				level := slog.LevelWarn
+				if l.drained { // the server has shut down
+					level = slog.LevelInfo
+				}
+				l.c.cfg.Logger.Log(l.c.life, level, "connect failed", "addr", l.c.address, "code", err.Code.String(), "error", err.Message, "attempt", l.tries)
 			}
 			if l.pause() {
 				continue

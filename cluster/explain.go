@@ -99,7 +99,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	}
 	e.Candidates = x.candidates()
 	s := x.picked()
-	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) && x.leavesOut(s) {
+	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) && x.leavesOut(s) || fails(x, s) {
 		e.Err = x.noServer()
 		return
 	}
@@ -110,6 +110,16 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 			break
 		}
 	}
+}
+
+// fails tells whether the call would fail at once because no server can be reached, after it has
+// tried s among others.
+func fails(x *call, s *server) bool {
+	now := x.c.now()
+	if x.p.failMode == Failtry {
+		return s.hopeless(now)
+	}
+	return s.unreachable() && x.reach().hopeless(now)
 }
 
 // candidates judges every instance of the snapshot.

@@ -94,6 +94,10 @@ func (c *Client) changed(s *server, change health.Change, now time.Duration) {
 			s.counts.returns.Add(1)
 			c.events.returns.Add(1)
 		}
+	case health.Down:
+		if s.fall.expected.Load() {
+			level = slog.LevelInfo
+		}
 	case health.Ejected:
 		s.counts.ejections.Add(1)
 		c.events.ejections.Add(1)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -24,7 +25,7 @@ type server struct {
 
 	link    atomic.Pointer[link]   // nil: the server is no longer listed
 	down    atomic.Bool            // it could not be reached, or its last connection was lost
-	downAt  atomic.Int64           // since when, on the client's clock
+	fall    fall                   // of the last time that it went down
 	failure atomic.Pointer[string] // why it could not be reached since it is down; nil: it was not tried
 	reached atomic.Bool            // it could be reached at some time
 	counts  events
@@ -41,6 +42,12 @@ type server struct {
 
 	mu       sync.Mutex
 	breakers atomic.Pointer[[]*breaker.Breaker] // by number of the method
+}
+
+// fall is how a server went down.
+type fall struct {
+	at       atomic.Int64 // on the client's clock
+	expected atomic.Bool  // it has shut down
 }
 
 // link is the client of one server. A server that was not used for long gets a new
@@ -88,9 +95,14 @@ func (l *link) ConnOpened(*weft.Peer) {
 }
 
 // ConnClosed implements weft.ConnClosedHook.
-func (l *link) ConnClosed(*weft.Peer, error) {
-	if l.conns.Add(-1) == 0 && !l.retired.Load() {
-		l.s.wentDown(l, "its connection was lost")
+func (l *link) ConnClosed(_ *weft.Peer, err error) {
+	if l.conns.Add(-1) != 0 || l.retired.Load() {
+		return
+	}
+	if e, ok := asError(err); ok && e.Reason == weft.ReasonDraining {
+		l.s.wentDown(l, "it shuts down", true)
+	} else {
+		l.s.wentDown(l, "its connection was lost", false)
 	}
 }
 
@@ -114,7 +126,8 @@ func (s *server) follow(l *link, v verdict) {
 	if v.gone == "" {
 		return
 	}
-	s.wentDown(l, v.gone)
+	// A connection that is open and takes no calls is one of a server that shuts down.
+	s.wentDown(l, v.gone, l.conns.Load() > 0)
 	if v.unreached {
 		s.turning.Lock()
 		defer s.turning.Unlock()
@@ -125,22 +138,27 @@ func (s *server) follow(l *link, v verdict) {
 }
 
 // wentDown notes that the server cannot be reached. Its client goes on trying. What is
-// said of a client that the server no longer has counts for nothing.
-func (s *server) wentDown(l *link, why string) {
+// said of a client that the server no longer has counts for nothing. A shutdown is expected.
+func (s *server) wentDown(l *link, why string, expected bool) {
 	s.turning.Lock()
 	defer s.turning.Unlock()
 	if s.link.Load() != l || s.down.Load() {
 		return
 	}
 	now := s.c.now()
-	s.downAt.Store(int64(now))
+	s.fall.at.Store(int64(now))
 	s.failure.Store(nil)
 	s.down.Store(true)
 	s.turns.Add(1)
 	s.counts.losses.Add(1)
 	s.c.events.losses.Add(1)
 	s.health.Lost(now)
-	s.c.cfg.Logger.Warn("server lost", "addr", s.address, "why", why)
+	level := slog.LevelWarn
+	s.fall.expected.Store(expected)
+	if expected {
+		level = slog.LevelInfo
+	}
+	s.c.cfg.Logger.Log(context.Background(), level, "server lost", "addr", s.address, "why", why)
 	s.c.kick()
 }
 
@@ -171,7 +189,7 @@ func (s *server) graceLeft(now time.Duration) time.Duration {
 	if !s.reached.Load() || !s.down.Load() {
 		return 0
 	}
-	return max(time.Duration(s.downAt.Load())+s.c.cfg.RestartGrace-now, 0)
+	return max(time.Duration(s.fall.at.Load())+s.c.cfg.RestartGrace-now, 0)
 }
 
 // hopeless tells whether it is of no use to wait for the server. A server that comes up
