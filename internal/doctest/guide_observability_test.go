@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/plugin/accesslog"
 	"github.com/weftrpc/weft/plugin/debug"
 	"github.com/weftrpc/weft/plugin/metrics"
 	"github.com/weftrpc/weft/registry/static"
@@ -29,6 +31,28 @@ func TestObservabilityGuide(t *testing.T) {
 	c, err := cluster.New(&cluster.Config{Registry: reg})
 	must(t, err)
 	defer c.Close()
+	var logged journal
+	must(t, func() error {
+		log := logged.logger()
+		access, err := accesslog.New(&accesslog.Config{
+			Logger:   log,
+			OneIn:    100,                    // of the calls that went well; failures are all written
+			Slow:     200 * time.Millisecond, // slow calls too
+			Metadata: []string{"tenant"},
+		})
+		if err != nil {
+			return err
+		}
+		srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{access}})
+		must(t, srv.Register(Arith{}))
+		c, err := weft.Dial(t.Context(), serve(t, srv), nil)
+		must(t, err)
+		defer c.Close()
+		if err := c.Call(t.Context(), "Arith.Mul", "no arguments", nil); err == nil {
+			t.Error("a call with the wrong type went well")
+		}
+		return nil
+	}())
 	mux := http.NewServeMux()
 	{
 		http := muxed{mux}

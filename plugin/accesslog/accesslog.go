@@ -1,0 +1,295 @@
+// Package accesslog writes one record of log/slog for a call: who called what, how it ended and
+// how long it took. Calls that failed or were slow are always written; of the others a sample.
+// Bodies and credentials are never written.
+//
+//	p, err := accesslog.New(&accesslog.Config{OneIn: 100, Slow: 200 * time.Millisecond})
+//	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{p}})
+//
+// The attributes are: call ("answered" or "made"), wire, method, code, duration; of a failure
+// outcome, reason and error; peer, principal, trace_id, attempt, deadline_left where they are
+// known; of a stream sent and received; metadata that Config names.
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/plugin/internal/match"
+)
+
+// The defaults of a Config.
+const (
+	DefaultPerSecond = 1000
+	// MaxValue is how many bytes of a value are written.
+	MaxValue = 256
+)
+
+// Config configures the log. The zero value, and a nil pointer to one, give the defaults.
+type Config struct {
+	// Logger gets the records: those of calls that went well with level Info, the others with
+	// Warn. nil: slog.Default().
+	Logger *slog.Logger
+	// OneIn is of how many calls that went well and were not slow one is written. 0: 1, which
+	// is each; below zero: none.
+	OneIn int
+	// FailuresOneIn is the same of calls that failed.
+	FailuresOneIn int
+	// Slow is from when on a call is slow. 0: none is.
+	Slow time.Duration
+	// PerSecond is how many records are written in a second; the next record says how many
+	// were dropped. 0: DefaultPerSecond; below zero: all.
+	PerSecond int
+	// Methods are those whose calls are written: "Arith.Mul", "Arith.*", "*". nil: all.
+	Methods []string
+	// Metadata are the keys of the request's metadata that are written. It must not name keys
+	// that carry secrets; "authorization" is an error. nil: none.
+	Metadata []string
+	// Principal is the name of a principal. nil: that of a string or of a fmt.Stringer.
+	Principal func(principal any) string
+	// Redact returns what is written in place of a value: of the attribute "error", and of
+	// metadata by key. nil: the value.
+	Redact func(attribute, value string) string
+}
+
+// New returns the plugin, for servers and clients. On a cluster.Client it is for Config.Plugins,
+// where it writes whole calls, or for Client.Plugins, where it writes each attempt.
+func New(cfg *Config) (weft.Plugin, error) {
+	l := &accessLog{}
+	if cfg != nil {
+		l.cfg = *cfg
+	}
+	c := &l.cfg
+	if err := match.Methods(c.Methods).Check(); err != nil {
+		return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Methods: %w", err)
+	}
+	for _, key := range c.Metadata {
+		if strings.EqualFold(key, "authorization") {
+			return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Metadata names %q, which carries credentials", key)
+		}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.PerSecond == 0 {
+		c.PerSecond = DefaultPerSecond
+	}
+	if c.Principal == nil {
+		c.Principal = func(p any) string {
+			name, _ := match.Principal(p)
+			return name
+		}
+	}
+	return weft.Plugin{Name: "accesslog", Server: l.answered, ServerStream: l.answeredStream, Client: l.made, ClientStream: l.opened}, nil
+}
+
+// accessLog is the log of one plugin.
+type accessLog struct {
+	cfg     Config
+	second  atomic.Int64 // of which written is
+	written atomic.Int64
+	dropped atomic.Int64
+}
+
+// record is what is known of a call.
+type record struct {
+	direction      string
+	info           *weft.CallInfo
+	took           time.Duration
+	err            error
+	sent, received int64
+}
+
+func (l *accessLog) answered(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	return l.unary("answered", ctx, info, req, next)
+}
+
+func (l *accessLog) made(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	return l.unary("made", ctx, info, req, next)
+}
+
+func (l *accessLog) unary(direction string, ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	began := time.Now()
+	reply, err := next(ctx, info, req)
+	if took := time.Since(began); l.wanted(info.Method, took, err) {
+		l.write(ctx, record{direction: direction, info: info, took: took, err: err})
+	}
+	return reply, err
+}
+
+func (l *accessLog) answeredStream(ctx context.Context, info *weft.CallInfo, stream weft.RawStream, next weft.StreamFunc) error {
+	began, counted := time.Now(), &counted{RawStream: stream}
+	err := next(ctx, info, counted)
+	told := err
+	if errors.Is(err, io.EOF) {
+		told = nil // the handler has passed on the end of its input
+	}
+	if took := time.Since(began); l.wanted(info.Method, took, told) {
+		l.write(ctx, record{"answered", info, took, told, counted.sent.Load(), counted.received.Load()})
+	}
+	return err
+}
+
+func (l *accessLog) opened(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+	began := time.Now()
+	stream, err := next(ctx, info)
+	end := func(err error, sent, received int64) {
+		if took := time.Since(began); l.wanted(info.Method, took, err) {
+			l.write(ctx, record{"made", info, took, err, sent, received})
+		}
+	}
+	if err != nil {
+		end(err, 0, 0)
+		return nil, err
+	}
+	return watch(ctx, stream, end), nil
+}
+
+// wanted tells whether a call is to be written.
+func (l *accessLog) wanted(method string, took time.Duration, err error) bool {
+	c := &l.cfg
+	oneIn := c.OneIn
+	switch {
+	case err != nil:
+		oneIn = c.FailuresOneIn
+	case c.Slow > 0 && took >= c.Slow:
+		oneIn = 1
+	}
+	if oneIn < 0 || oneIn > 1 && rand.IntN(oneIn) > 0 {
+		return false
+	}
+	return match.Methods(c.Methods).Has(method)
+}
+
+// room tells whether one more record may be written in this second.
+func (l *accessLog) room() bool {
+	if l.cfg.PerSecond < 0 {
+		return true
+	}
+	now := time.Now().Unix()
+	if was := l.second.Load(); was != now && l.second.CompareAndSwap(was, now) {
+		l.written.Store(0)
+	}
+	if l.written.Add(1) > int64(l.cfg.PerSecond) {
+		l.dropped.Add(1)
+		return false
+	}
+	return true
+}
+
+// write writes the record of a call.
+func (l *accessLog) write(ctx context.Context, r record) {
+	c := &l.cfg
+	slow := c.Slow > 0 && r.took >= c.Slow
+	level := slog.LevelInfo
+	if r.err != nil || slow {
+		level = slog.LevelWarn
+	}
+	if !c.Logger.Enabled(ctx, level) || !l.room() {
+		return
+	}
+	code := weft.Code(0)
+	if r.err != nil {
+		code = weft.CodeOf(r.err)
+	}
+	attrs := make([]slog.Attr, 0, 16)
+	attrs = append(attrs, slog.String("call", r.direction), slog.String("method", cut(r.info.Method)),
+		slog.String("code", code.String()), slog.Duration("duration", r.took))
+	if slow {
+		attrs = append(attrs, slog.Bool("slow", true))
+	}
+	attrs = append(attrs, l.failure(r.err)...)
+	attrs = append(attrs, l.caller(ctx, r)...)
+	if r.info.Stream {
+		attrs = append(attrs, slog.Int64("sent", r.sent), slog.Int64("received", r.received))
+	}
+	if n := l.dropped.Swap(0); n > 0 {
+		attrs = append(attrs, slog.Int64("dropped", n))
+	}
+	c.Logger.LogAttrs(ctx, level, "call", attrs...)
+}
+
+// failure are the attributes of an error.
+func (l *accessLog) failure(err error) (attrs []slog.Attr) {
+	e, ok := errors.AsType[*weft.Error](err)
+	switch {
+	case err == nil:
+		return nil
+	case !ok:
+		return []slog.Attr{slog.String("error", l.redacted("error", err.Error()))}
+	}
+	attrs = append(attrs, slog.String("outcome", e.Outcome.String()))
+	if e.Reason != "" {
+		attrs = append(attrs, slog.String("reason", cut(e.Reason)))
+	}
+	if e.Message != "" {
+		attrs = append(attrs, slog.String("error", l.redacted("error", e.Message)))
+	}
+	return attrs
+}
+
+// caller are the attributes of the two sides of a call.
+func (l *accessLog) caller(ctx context.Context, r record) (attrs []slog.Attr) {
+	if p := r.info.Peer; p != nil {
+		attrs = append(attrs, slog.String("wire", p.Wire()), slog.String("peer", p.Addr().String()))
+	}
+	m, attempt := weft.MetadataFrom(ctx), weft.AttemptFrom(ctx)
+	if r.direction == "made" {
+		m, attempt = weft.OutgoingMetadata(ctx), r.info.Attempt
+	} else if name := l.cfg.Principal(weft.PrincipalFrom(ctx)); name != "" {
+		attrs = append(attrs, slog.String("principal", cut(name)))
+	}
+	if id := traceID(m.Get("traceparent")); id != "" {
+		attrs = append(attrs, slog.String("trace_id", id))
+	}
+	if attempt > 0 {
+		attrs = append(attrs, slog.Int("attempt", attempt))
+	}
+	if until, ok := ctx.Deadline(); ok {
+		attrs = append(attrs, slog.Duration("deadline_left", time.Until(until)))
+	}
+	var chosen []any
+	for _, key := range l.cfg.Metadata {
+		if v := m.Get(key); v != "" {
+			chosen = append(chosen, slog.String(key, l.redacted(key, v)))
+		}
+	}
+	if len(chosen) > 0 {
+		attrs = append(attrs, slog.Group("metadata", chosen...))
+	}
+	return attrs
+}
+
+func (l *accessLog) redacted(attribute, value string) string {
+	if l.cfg.Redact != nil {
+		value = l.cfg.Redact(attribute, value)
+	}
+	return cut(value)
+}
+
+// cut shortens a value to MaxValue bytes of valid UTF-8.
+func cut(s string) string {
+	if len(s) > MaxValue {
+		s = s[:MaxValue]
+		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
+			s = s[:len(s)-1]
+		}
+		s += "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// traceID is the part of a traceparent of the W3C that names the trace.
+func traceID(parent string) string {
+	if len(parent) < 55 || parent[2] != '-' || parent[35] != '-' {
+		return ""
+	}
+	return parent[3:35]
+}
