@@ -1,0 +1,74 @@
+package ratelimit
+
+import (
+	"fmt"
+	"net"
+	"testing"
+	"time"
+)
+
+// Of a steady stream of calls as many are taken as the rate says, after a burst.
+func TestRate(t *testing.T) {
+	for _, tt := range []struct {
+		rate  float64
+		burst int
+	}{{1, 1}, {10, 5}, {1000, 1000}, {0.5, 3}} {
+		l := newLimit(Server, nil, tt.rate, tt.burst, 1)
+		taken := 0
+		for now := time.Duration(0); now < 100*time.Second; now += time.Millisecond / 2 {
+			if wait := l.take("", now); wait == 0 {
+				taken++
+			} else if later := l.take("", now+wait); later != 0 {
+				t.Fatalf("%+v: after the wait of %v there is another of %v", tt, wait, later)
+			} else {
+				l = newLimit(Server, nil, tt.rate, tt.burst, 1) // that was a look ahead
+				break
+			}
+		}
+		taken = 0
+		for now := time.Duration(0); now < 100*time.Second; now += time.Millisecond / 2 {
+			if l.take("", now) == 0 {
+				taken++
+			}
+		}
+		if want := int(tt.rate*100) + tt.burst; taken < want-2 || taken > want+1 {
+			t.Errorf("%+v: %d calls were taken in 100 s, want %d", tt, taken, want)
+		}
+	}
+}
+
+// Keys that come and go do not get a new burst each, and do not fill the memory.
+func TestManyKeys(t *testing.T) {
+	l := newLimit(Address, nil, 1, 1, 100)
+	taken := 0
+	for i := range 10_000 {
+		if l.take(fmt.Sprint(i), 0) == 0 {
+			taken++
+		}
+	}
+	if taken != 101 || len(l.keys) != 100 || l.recent.Len() != 100 {
+		t.Errorf("%d calls were taken, of 100 keys and of the rest together; %d keys are known", taken, len(l.keys))
+	}
+	// After a while the old ones make room.
+	if l.take("new", 10*time.Second) != 0 || l.take("other", 10*time.Second) != 0 || len(l.keys) != 100 {
+		t.Error("a key that was idle does not make room")
+	}
+	if l.take("new", 10*time.Second) == 0 {
+		t.Error("a key has two bursts")
+	}
+}
+
+func TestAddress(t *testing.T) {
+	for addr, want := range map[string]string{"192.0.2.7:1": "192.0.2.7", "[2001:db8::1:2:3]:4": "2001:db8::/64", "[::ffff:192.0.2.7]:5": "192.0.2.7"} {
+		a, err := net.ResolveTCPAddr("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := addressOf(a); got != want {
+			t.Errorf("%s: %s, want %s", addr, got, want)
+		}
+	}
+	if got := addressOf(&net.UnixAddr{Name: "/run/x", Net: "unix"}); got != "/run/x" {
+		t.Error(got)
+	}
+}
