@@ -58,7 +58,6 @@ func table() []row {
 
 		{"transport", 1, nil},
 		{"transport/...", 1, []string{"transport"}},
-		{"internal/session", 1, nil},
 		{"internal/fit", 1, nil},
 		{"internal/slots", 1, nil},
 		{"internal/session", 1, []string{"internal/slots"}},
