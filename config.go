@@ -26,6 +26,7 @@ const (
 	DefaultMaxMetadata        = 16 << 10               // bytes of the metadata of one call
 	DefaultMaxCalls           = 16384                  // calls open on a connection
 	DefaultMaxCallBytes       = 64 << 20               // bytes of the requests in flight on a connection
+	DefaultMaxStreamBytes     = 128 << 20              // bytes of messages of streams that were not received yet, on a connection
 	DefaultMaxOrdered         = 1024                   // one-way calls of one order that wait or run on a connection
 	DefaultMaxBindings        = 1024                   // methods, times codecs, used on a connection
 	DefaultStreamWindow       = 256 << 10              // bytes sent ahead on a stream
@@ -51,6 +52,7 @@ type Limits struct {
 	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
+	MaxStreamBytes   int           // bytes of messages of all streams that were not received yet; a stream beyond ends
 	MaxOrdered       int           // one-way calls with one key of WithOrder that wait or run; more are refused
 	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536, and 16 are always allowed
 	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB
@@ -137,6 +139,13 @@ type ServerConfig struct {
 	MaxPending int
 	// MaxConns is how many connections may be open; more are refused. 0: no limit.
 	MaxConns int
+	// MaxMemory is how many bytes may be held for all connections together: requests with their
+	// metadata, messages that were not received yet, replies that wait to be written.
+	// Beyond it new calls are refused, with ReasonTooManyBytes, and an eighth beyond it the
+	// connection ends for which most is held. Less than 64 KiB of a connection do not count. 0:
+	// half of the memory that the process may use, by the machine, its control group and
+	// GOMEMLIMIT; below zero: no bound.
+	MaxMemory int64
 	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its
 	// context has ended. 0: DefaultDrainTimeout.
 	DrainTimeout time.Duration
@@ -284,6 +293,7 @@ func (l Limits) resolve() (session.Limits, error) {
 		{"MaxMetadata", l.MaxMetadata, &out.MaxMetadata, DefaultMaxMetadata, mostMetadata},
 		{"MaxCalls", l.MaxCalls, &out.MaxCalls, DefaultMaxCalls, mostSlots},
 		{"MaxCallBytes", l.MaxCallBytes, &out.MaxCallBytes, DefaultMaxCallBytes, 0},
+		{"MaxStreamBytes", l.MaxStreamBytes, &out.MaxStreamBytes, DefaultMaxStreamBytes, 0},
 		{"MaxOrdered", l.MaxOrdered, &out.MaxOrdered, DefaultMaxOrdered, 0},
 		{"MaxBindings", l.MaxBindings, &out.MaxBindings, DefaultMaxBindings, mostSlots},
 		{"StreamWindow", l.StreamWindow, &out.StreamWindow, DefaultStreamWindow, mostMessage},
@@ -326,7 +336,7 @@ func (l Limits) resolve() (session.Limits, error) {
 func limitsOf(l session.Limits) Limits {
 	return Limits{
 		MaxMessage: l.MaxMessage, MaxMetadata: l.MaxMetadata, MaxCalls: l.MaxCalls, MaxCallBytes: l.MaxCallBytes,
-		MaxOrdered: l.MaxOrdered, MaxBindings: l.MaxBindings, StreamWindow: l.StreamWindow, WriteBuffer: l.WriteBuffer, WriteTimeout: l.WriteTimeout,
+		MaxStreamBytes: l.MaxStreamBytes, MaxOrdered: l.MaxOrdered, MaxBindings: l.MaxBindings, StreamWindow: l.StreamWindow, WriteBuffer: l.WriteBuffer, WriteTimeout: l.WriteTimeout,
 		PingInterval: l.PingInterval, PingIdle: l.PingIdle, PingTimeout: l.PingTimeout, HandshakeTimeout: l.HandshakeTimeout,
 		CompressAbove: l.CompressAbove,
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/flights"
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -52,7 +53,8 @@ type DoorConn struct {
 
 	peer     *Peer
 	flights  flights.Flights
-	bytes    atomic.Int64 // of the requests of the calls under way
+	bytes    atomic.Int64  // of the requests of the calls under way
+	account  *held.Account // counts them for the whole server
 	draining chan struct{}
 	drained  sync.Once // closes draining
 	done     chan struct{}
@@ -123,6 +125,7 @@ func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 		return nil, answerOf(handshakeError(c.newcomer.late)) // keepDoor notes that it has not entered
 	}
 	c.peer = p
+	c.account = c.s.session.Memory.Open(c.cutOff)
 	c.s.opened(p)
 	return p, nil
 }
@@ -232,6 +235,13 @@ func (c *DoorConn) room(size int) *Error {
 		e.Message = "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later"
 		return e
 	}
+	if !c.account.Take(int64(size)) {
+		c.bytes.Add(-int64(size))
+		c.flights.Leave()
+		e.Reason = ReasonTooManyBytes
+		e.Message = "the server holds as many bytes for all its connections as it may (ServerConfig.MaxMemory); try again later"
+		return e
+	}
 	return nil
 }
 
@@ -283,6 +293,7 @@ func (x *DoorCall) end(err error, from int64) {
 	c.mu.Unlock()
 	x.a.ctx.Finish()
 	c.bytes.Add(-int64(x.size))
+	c.account.Add(-int64(x.size))
 	if x.a.e.m != nil {
 		to := session.Nanos()
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
@@ -341,6 +352,7 @@ func (c *DoorConn) serve() {
 			c.err = Errorf(Internal, "the door panicked")
 		}
 		c.cancelCalls(nil)
+		c.account.Close()
 		c.conn.Close()
 	}()
 	c.err = c.door.Serve(c)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/flights"
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/session"
 )
@@ -133,6 +134,12 @@ func (s *Server) configure() error {
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
 		Resolve: s.host.resolve, Accept: s.admitSession, Setup: s.openedSession, Exec: s.exec, Logger: c.Logger,
 		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked,
+	}
+	if c.MaxMemory == 0 {
+		c.MaxMemory = held.Machine() / 2
+	}
+	if c.MaxMemory > 0 {
+		s.session.Memory = held.New(c.MaxMemory)
 	}
 	return nil
 }

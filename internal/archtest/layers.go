@@ -31,6 +31,7 @@ func table() []row {
 		{"internal/serial", leaf, nil},
 		{"internal/overload", leaf, nil},
 		{"internal/yield", leaf, nil},
+		{"internal/held", leaf, nil},
 		{"internal/wheel", leaf, nil},
 		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},

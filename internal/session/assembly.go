@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -34,6 +35,14 @@ type assemblies struct {
 	open   map[assemblyKey]*assembly
 	size   int
 	lapsed lapsed
+
+	account *held.Account // counts size for the whole process; nil: nothing does
+}
+
+// grow counts n bytes more, or fewer if n is below zero.
+func (a *assemblies) grow(n int) {
+	a.size += n
+	a.account.Add(int64(n))
 }
 
 // lapsed are the calls of streams that have ended while a message of theirs was unfinished.
@@ -95,7 +104,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	h.Flags &^= wire.FlagMore
 	m := &assembly{head: h, buf: takeLarge(len(payload)).extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
-	a.size += len(payload)
+	a.grow(len(payload))
 	return m
 }
 
@@ -109,7 +118,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 		if m.stream != nil {
 			m.stream.arriving.Store(false)
 		}
-		a.size -= len(m.buf.b)
+		a.grow(-len(m.buf.b))
 		delete(a.open, k)
 	}
 }

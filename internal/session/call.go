@@ -432,7 +432,7 @@ func (s *Session) Finish(c *Call) {
 	}
 	body, err := c.body, error(nil)
 	if c.compressed {
-		body, err = s.decompress(body)
+		body, err = s.decompress(body, s.cfg.Limits.MaxMessage)
 	}
 	if err == nil && c.Reply != nil {
 		err = Decode(c.Codec, body, c.Reply)

@@ -6,6 +6,36 @@ type inbox struct {
 	queue []arrival
 	held  int // what they weigh
 	taken int // what was received since the last credit
+
+	counted   int  // what is counted of held for the session
+	forgotten bool // nothing is
+}
+
+const (
+	// uncounted is how much of each stream is not counted for the session, and countStep in
+	// which steps the rest is: a receiver that keeps up causes no counting.
+	uncounted = 4 << 10
+	countStep = 16 << 10
+)
+
+// count returns by how much what is counted for the session changes.
+func (x *inbox) count() (change int) {
+	want := 0
+	if x.held > uncounted && !x.forgotten {
+		want = (x.held + countStep - 1) / countStep * countStep
+	}
+	if want <= x.counted && want > x.counted-2*countStep && want > 0 {
+		return 0
+	}
+	change = want - x.counted
+	x.counted = want
+	return change
+}
+
+// forget ends the counting and returns by how much what is counted changes.
+func (x *inbox) forget() (change int) {
+	x.forgotten = true
+	return x.count()
 }
 
 // arrival is a message that has come in.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
@@ -17,6 +18,8 @@ type incoming struct {
 	running  atomic.Int64                // calls waiting for a worker or running on one
 	arriving atomic.Int64                // calls whose requests have not come whole
 	bytes    atomic.Int64                // bytes of their requests
+	unread   atomic.Int64                // bytes of messages of streams that were not received yet
+	account  *held.Account               // counts both for the whole process; nil: nothing does
 	closing  atomic.Bool                 // the session drains: the end of the last call wakes Drain
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
@@ -24,6 +27,22 @@ type incoming struct {
 	turns    turns.Turns                 // of replies that are encoded and wait for room
 
 	sequences sequences // one-way calls that have an order
+}
+
+// hold counts n bytes of requests more, or fewer if n is below zero.
+func (in *incoming) hold(n int64) {
+	in.bytes.Add(n)
+	in.account.Add(n)
+}
+
+// queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether
+// there are no more than most.
+func (in *incoming) queue(n int, most int) bool {
+	if n == 0 {
+		return true
+	}
+	in.account.Add(int64(n))
+	return in.unread.Add(int64(n)) <= int64(most)
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.At(wire.Slot(id)) }

@@ -270,8 +270,8 @@ func (m *message) releaseBody() {
 	}
 }
 
-// decompress undoes the compression of a body that came in, within the bounds.
-func (s *Session) decompress(body []byte) ([]byte, error) {
+// decompress undoes the compression of a body that came in, to at most limit bytes.
+func (s *Session) decompress(body []byte, limit int) ([]byte, error) {
 	if len(body) == 0 {
 		return nil, fmt.Errorf("compressed body without the number of its compressor")
 	}
@@ -281,7 +281,7 @@ func (s *Session) decompress(body []byte) ([]byte, error) {
 	}
 	c := s.cfg.Compressors[index]
 	body = body[1:]
-	b, err := restore(c, body, s.cfg.Limits.MaxMessage)
+	b, err := restore(c, body, limit)
 	if err != nil {
 		return nil, fmt.Errorf("decompress with %s: %w", c.Name(), err)
 	}

@@ -164,7 +164,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	case m.skip:
 	case len(m.buf.b)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload)):
 		m.buf = m.buf.extend(payload)
-		parts.size += len(payload)
+		parts.grow(len(payload))
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
 		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
 		err := rd.tooLong(m.head)
@@ -174,7 +174,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		}
 		return true, err
 	default:
-		parts.size -= len(m.buf.b)
+		parts.grow(-len(m.buf.b))
 		m.skip, m.buf = true, new(buffer)
 	}
 	if !last {

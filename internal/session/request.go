@@ -64,20 +64,21 @@ func (r *Request) Open() *wire.Status {
 	}
 	r.compressed = false
 	s := r.Ctx.Session
-	// What a body becomes counts like one that came as it is. Most become no longer than
-	// this, so that not many can be restored at once that turn out to be too much together.
-	r.restored = int64(min(s.cfg.Limits.MaxMessage, usualRatio*len(r.Body)))
-	if st := s.roomFor(r.restored); st != nil {
-		r.restored = 0
-		return st
-	}
-	b, err := s.decompress(r.Body)
-	if more := int64(len(b)) - r.restored; err == nil {
-		r.restored += more
-		if st := s.roomFor(more); st != nil {
-			r.restored -= more
+	// What a body becomes counts like one that came as it is, before there is memory for it.
+	// Most become no longer than the first limit; the others are restored again with a larger one.
+	b, err := []byte(nil), compress.ErrTooLarge
+	most := s.cfg.Limits.MaxMessage
+	for limit := 0; errors.Is(err, compress.ErrTooLarge) && limit < most; {
+		limit = min(max(4*limit, usualRatio*len(r.Body)), most)
+		if st := s.roomFor(int64(limit) - r.restored); st != nil {
 			return st
 		}
+		r.restored = int64(limit)
+		b, err = s.decompress(r.Body, limit)
+	}
+	if less := r.restored - int64(len(b)); err == nil && less > 0 {
+		s.in.hold(-less)
+		r.restored -= less
 	}
 	if err != nil {
 		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecompress, Message: err.Error()}
@@ -96,11 +97,26 @@ const usualRatio = 16
 // roomFor counts n bytes of requests, if there is room for them; a negative n gives
 // bytes back.
 func (s *Session) roomFor(n int64) *wire.Status {
+	if n > 0 && !s.in.account.Room(n) {
+		return tooMuchMemory()
+	}
 	if s.in.bytes.Add(n) > int64(s.cfg.Limits.MaxCallBytes) && n > 0 {
 		s.in.bytes.Add(-n)
 		return tooManyBytes()
 	}
+	s.in.account.Add(n)
 	return nil
+}
+
+func tooMuchMemory() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: wire.ReasonTooManyBytes,
+		Message: "the answerer holds as many bytes for all its connections as it may (ServerConfig.MaxMemory); try again later"}
+}
+
+// tooMuchHeld is why the connection ends for which most is held.
+func tooMuchHeld() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyBytes,
+		Message: "far too many bytes are held for all connections, and most for this one (ServerConfig.MaxMemory)"}
 }
 
 func tooManyBytes() *wire.Status {
@@ -187,11 +203,19 @@ func (r *Request) end(m *message) {
 	m.release()
 }
 
+// noteStep is in which steps the replies that wait to be written are counted.
+const noteStep = 256 << 10
+
 // noteCrowdLocked has new calls go to workers, which wait for room, when the replies are
 // more than the peer reads. It is called with the writer's lock held.
 func (s *Session) noteCrowdLocked() {
-	if s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
-		s.w.crowded.Store(true)
+	w := &s.w
+	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
+		w.crowded.Store(true)
+	}
+	if waits := len(w.buf) + w.bulkSize; waits > w.noted+noteStep {
+		s.in.account.Add(int64(waits - w.noted))
+		w.noted = waits
 	}
 }
 

@@ -94,7 +94,7 @@ func (r *rig) config(methods []*Method) *Config {
 func newConfig(e *Executor, methods []*Method) *Config {
 	return &Config{
 		Limits: Limits{
-			MaxMessage: 4 << 20, MaxMetadata: 16 << 10, MaxCalls: 16 << 10, MaxCallBytes: 64 << 20, MaxOrdered: 1 << 10, MaxBindings: 1 << 10,
+			MaxMessage: 4 << 20, MaxMetadata: 16 << 10, MaxCalls: 16 << 10, MaxCallBytes: 64 << 20, MaxStreamBytes: 128 << 20, MaxOrdered: 1 << 10, MaxBindings: 1 << 10,
 			StreamWindow: 256 << 10, WriteBuffer: 1 << 20, WriteTimeout: 10 * time.Second,
 			PingInterval: 2 * time.Second, PingIdle: 30 * time.Second, PingTimeout: 3 * time.Second,
 			DrainWait: 5 * time.Second, HandshakeTimeout: 5 * time.Second, CompressAbove: 1 << 10,
@@ -165,6 +165,7 @@ func remains(s *Session) string {
 	note("running", int(s.in.running.Load()))
 	note("arriving", int(s.in.arriving.Load()))
 	note("bytes", int(s.in.bytes.Load()))
+	note("unread", int(s.in.unread.Load()))
 	table := 0
 	s.in.each(func(*Context) { table++ })
 	note("table", table)

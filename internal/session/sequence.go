@@ -49,8 +49,8 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
 		return err
 	}
 	s := it.ctx.Session
-	in.bytes.Add(int64(len(body)))
 	it.to = len(body)
+	in.hold(int64(it.to + it.meta))
 	buf := &buffer{b: body}
 	if !owned {
 		buf = takeBuffer().extend(body)
@@ -58,7 +58,7 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
 	start, ok := in.sequences.Fill(p, turn{item: it, buf: buf})
 	if !ok {
 		// The session has ended.
-		in.bytes.Add(-int64(len(body)))
+		in.hold(-int64(it.to + it.meta))
 		s.left()
 	}
 	s.cfg.Exec.runSequence(s, start, nil)
@@ -130,7 +130,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 	*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: t.buf.b, scratch: r.scratch,
 		oneway: true, compressed: it.flags&wire.FlagCompressed != 0}
 	x.done++
-	x.size += it.to
+	x.size += it.to + it.meta
 	r.runQueued()
 	x.run.CompareAndSwap(run, 0)
 	x.size += int(r.restored)

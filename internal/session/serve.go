@@ -55,7 +55,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	switch {
 	case pl != nil:
-		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, flags: h.Flags}, body, owned)
+		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
 	case streaming:
 		return true, rd.startStream(c, h, b)
 	case !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
@@ -78,8 +78,11 @@ func (s *Session) admit(size int, begun bool) *wire.Status {
 	if s.in.turned.Load() && !begun {
 		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
 	}
-	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) {
+	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) || s.in.unread.Load() > int64(s.cfg.Limits.MaxStreamBytes) {
 		return tooManyBytes()
+	}
+	if !s.in.account.Room(int64(size)) {
+		return tooMuchMemory()
 	}
 	return nil
 }
@@ -178,6 +181,7 @@ type item struct {
 	codec    codec.Codec
 	sizer    codec.Sizer
 	from, to int // its body in the job's memory
+	meta     int // bytes of its metadata
 	flags    wire.Flags
 }
 
@@ -200,8 +204,8 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	if err := s.in.put(c); err != nil {
 		return err
 	}
-	s.in.bytes.Add(int64(len(body)))
-	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), flags: h.Flags}
+	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags}
+	s.in.hold(int64(it.to + it.meta))
 	if owned {
 		j := &job{s: s, mem: body, buf: &buffer{}}
 		j.add(it)
@@ -269,7 +273,7 @@ func (j *job) serve(r *Request) {
 		*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
-		size += it.to - it.from
+		size += it.to - it.from + it.meta
 		r.runQueued()
 		size += int(r.restored)
 		r.restored = 0
@@ -297,7 +301,7 @@ func (s *Session) served(done, size int) {
 		// A worker that fills the buffer faster than it empties takes no new work.
 		s.waitRoom()
 	}
-	s.in.bytes.Add(-int64(size))
+	s.in.hold(-int64(size))
 	for range done {
 		s.left()
 	}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 	Panicked func(r *Request, v any)
 
 	Exec   *Executor
+	Memory *held.Memory // bounds what all sessions hold together; nil: nothing does
 	Logger *slog.Logger
 
 	greetings greetings
@@ -58,6 +60,7 @@ type Limits struct {
 	MaxMetadata      int           // bytes of a metadata block
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of requests waiting or running
+	MaxStreamBytes   int           // bytes of messages of streams that were not received yet
 	MaxOrdered       int           // one-way calls with the same order that wait or run
 	MaxBindings      int           // method and codec pairs that the peer may bind
 	StreamWindow     int           // bytes the peer may send ahead on a stream
@@ -134,6 +137,10 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 func (s *Session) start(buf []byte, r, w int) {
 	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
 	s.lastRead.Store(now())
+	s.in.account = s.cfg.Memory.Open(func() {
+		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
+	})
+	s.reading.parts.account = s.in.account
 	s.startKeeper()
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)
@@ -212,6 +219,7 @@ func (s *Session) fail(st *wire.Status) {
 		close(s.closed)
 		s.abort(st)
 		s.in.breakAll()
+		s.in.account.Close()
 		for _, q := range s.in.sequences.End() {
 			s.cfg.Exec.runSequence(s, q, nil)
 		}

@@ -233,7 +233,7 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 	}
 	body, err := a.body, error(nil)
 	if a.compressed {
-		body, err = st.s.decompress(body)
+		body, err = st.s.decompress(body, st.s.cfg.Limits.MaxMessage)
 	}
 	if err == nil {
 		err = Decode(st.codec, body, v)
@@ -266,6 +266,7 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 		st.mu.Lock()
 		if len(st.inbox.queue) > 0 {
 			a = st.inbox.take()
+			st.s.in.queue(st.inbox.count(), 0)
 			give := 0
 			if !st.over && !st.peerDone {
 				give = st.inbox.owed(st.s.cfg.Limits.StreamWindow / 2)
@@ -337,6 +338,7 @@ func (st *Stream) ContextEnded() { st.gaveUp() }
 // this side gets status from now on. Only the opener may call it.
 func (st *Stream) Cancel(status *wire.Status) {
 	s := st.s
+	defer st.forget()
 	sl := s.out.slot(wire.Slot(st.id))
 	if !sl.call.CompareAndSwap(st.call, nil) {
 		return
@@ -422,6 +424,12 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		st.overrun(st.s.tooLongHere(wire.TypeData))
 		return nil
 	}
+	full := false
+	defer func() {
+		if full {
+			st.overrun(tooManyUnread())
+		}
+	}()
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.over || st.peerDone {
@@ -431,8 +439,26 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 		return fmt.Errorf("stream %#x sends beyond its credit", st.id)
 	}
 	st.inbox.put(body, owned, h.Flags&wire.FlagCompressed != 0)
+	if !st.s.in.queue(st.inbox.count(), limits.MaxStreamBytes) {
+		full = true
+		return nil
+	}
 	wakeUp(st.arrived)
 	return nil
+}
+
+func tooManyUnread() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonTooManyBytes,
+		Message: "the streams of this connection have too many bytes that were not received (their receiver's Limits.MaxStreamBytes)"}
+}
+
+// forget counts the messages no more that were not received: the application has given the stream
+// up, or will receive them soon.
+func (st *Stream) forget() {
+	st.mu.Lock()
+	n := st.inbox.forget()
+	st.mu.Unlock()
+	st.s.in.queue(n, 0)
 }
 
 // allow takes credit from the peer.
@@ -491,9 +517,12 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 		return err
 	}
 	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
+	s.in.hold(int64(len(c.Meta())))
 	s.cfg.Exec.Go(func() {
 		defer func() {
 			st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
+			st.forget()
+			s.in.hold(-int64(len(c.Meta())))
 			s.w.mu.Lock()
 			s.flushAndUnlock(false)
 			s.left()

@@ -47,6 +47,7 @@ type writer struct {
 
 	handoff chan struct{} // closed to hand the writer role to takeOverLocked
 
+	noted   int         // bytes that wait to be written, as counted for the whole process
 	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
 }
 
@@ -245,6 +246,11 @@ func (s *Session) writeAndUnlock(rounds int) {
 			w.mu.Unlock()
 			s.fail(ended)
 			return
+		}
+		if w.noted > 0 {
+			waits := len(w.buf) + w.bulkSize
+			s.in.account.Add(int64(waits - w.noted))
+			w.noted = waits
 		}
 		if from != 0 {
 			w.fit(time.Duration(now() - from))

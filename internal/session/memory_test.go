@@ -1,0 +1,120 @@
+package session
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// Messages of streams that are not received are bounded over all streams of a connection: the
+// stream ends that goes beyond, and no others begin.
+func TestUnreadMessagesAreBounded(t *testing.T) {
+	const most = 8 << 20
+	release := make(chan struct{})
+	p := newStranger(t, func(c *Config) { c.Limits.MaxStreamBytes = most }, stallOn(release), echo())
+	p.greet(nil)
+	p.bind(0, "Sink.Stall")
+	p.bind(1, "Echo.Say")
+	// Each stream may have one message of a megabyte, for which its credit needs only be above zero.
+	large := func(id uint32) {
+		p.request(id, 0, wire.FlagStream, "")
+		for i := range 64 {
+			h := wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore, ID: id}
+			if i == 0 {
+				h.Type = wire.TypeData
+			} else if i == 63 {
+				h.Flags = 0
+			}
+			p.send(h, make([]byte, wire.MaxPayload))
+		}
+	}
+	for id := range uint32(20) {
+		large(id)
+	}
+	for range 12 {
+		h, _ := p.expect(wire.TypeError)
+		if wire.Code(h.Code) != wire.ResourceExhausted {
+			t.Fatalf("a stream beyond the bound ended with %+v", h)
+		}
+	}
+	p.pong()
+	if n := p.s.in.unread.Load(); n > most+2<<20 {
+		t.Errorf("%d bytes wait to be received, want %d", n, most)
+	}
+	close(release)
+	for range 8 {
+		p.send(wire.Header{Type: wire.TypePing}, []byte("12345678"))
+	}
+	for id := range uint32(20) {
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: id}, nil)
+	}
+	polltest.True(t, time.Minute, "nothing is held", func() bool {
+		return p.s.Incoming() == 0 && p.s.in.unread.Load() == 0 && p.s.in.bytes.Load() == 0
+	})
+}
+
+// The metadata of calls that wait counts as their bodies do.
+func TestMetadataIsCounted(t *testing.T) {
+	release := make(chan struct{})
+	hold := unary("Hold.All", func(*Context, []byte) ([]byte, *wire.Status) { <-release; return nil, nil })
+	p := newStranger(t, func(c *Config) { c.Limits.MaxCallBytes = 100 << 10 }, hold, stallOn(release))
+	p.greet(nil)
+	p.bind(0, "Hold.All")
+	p.bind(1, "Sink.Stall")
+	meta := appendMeta(nil, string(wire.AppendPair(nil, "k", string(make([]byte, 16_000)))))
+	for id := range uint32(10) {
+		h := wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMeta, ID: id}
+		if id%2 == 1 {
+			h.Flags, h.Code = h.Flags|wire.FlagStream, 1
+		}
+		p.send(h, meta)
+	}
+	for range 4 {
+		if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
+			t.Errorf("a call beyond the bytes in flight was answered with %+v", h)
+		}
+	}
+	close(release)
+	for range 3 {
+		p.expect(wire.TypeReply)
+	}
+	p.conn.Close()
+	polltest.True(t, time.Minute, "nothing is held", func() bool { return p.s.Incoming() == 0 && p.s.in.bytes.Load() == 0 })
+}
+
+// What all sessions hold together is bounded: beyond it new calls are refused, and the session ends
+// that holds most when others go on to send what cannot be refused.
+func TestMemoryOfAllSessions(t *testing.T) {
+	m := held.New(4 << 20)
+	release := make(chan struct{})
+	defer close(release)
+	modest := newRig(t, setup{server: func(c *Config) { c.Memory = m }}, echo(), stallOn(release))
+	greedy := newRig(t, setup{noLeakCheck: true, server: func(c *Config) { c.Memory = m }}, echo(), stallOn(release))
+	greedy.broken, modest.broken = true, true
+	for range 5 {
+		st := openStream(t, context.Background(), greedy.client, "Sink.Stall")
+		if status := st.Send(pattern(1 << 20)); status != nil {
+			break // it has ended already
+		}
+	}
+	polltest.True(t, time.Minute, "the greedy session has ended, or the memory is full", func() bool {
+		return greedy.server.Err() != nil || m.Held() > 4<<20
+	})
+	if greedy.server.Err() == nil {
+		if _, st := invoke(modest.client, "Echo.Say", string(pattern(70_000))); st == nil || st.Code != wire.ResourceExhausted || st.Outcome != wire.Refused {
+			t.Errorf("a call when the memory was full ended with %+v", st)
+		}
+		st := openStream(t, context.Background(), greedy.client, "Sink.Stall")
+		st.Send(pattern(1 << 20))
+	}
+	<-greedy.server.Done()
+	if st := greedy.server.Err(); st.Code != wire.ResourceExhausted {
+		t.Errorf("the session that held most ended with %+v", st)
+	}
+	polltest.True(t, time.Minute, "what it held is given back", func() bool { return m.Held() < 1<<20 })
+	mustEcho(t, modest.client, "on")
+}
