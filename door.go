@@ -3,14 +3,17 @@ package weft
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/session"
@@ -359,14 +362,23 @@ func (c *DoorConn) serve() {
 	returned = true
 	select {
 	case <-c.draining:
-		// A reset would discard replies that the peer has not read.
+		// A reset would discard replies that the peer has not read. The end of the drain ends the
+		// waiting for a peer that reads slowly.
 		c.conn.SetDeadline(time.Now().Add(goodbye))
 		session.HangUp(c.conn)
+		var scrap [4 << 10]byte
+		for !delivered.Whole(c.conn) {
+			c.conn.SetReadDeadline(time.Now().Add(goodbye))
+			if _, err := c.conn.Read(scrap[:]); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+				return
+			}
+		}
 	default:
 	}
 }
 
-// goodbye is how long a connection that was drained waits for its peer to close it.
+// goodbye is how long a connection that was drained waits for its peer to close it, once the
+// peer has all that was sent.
 const goodbye = 100 * time.Millisecond
 
 // why is the reason of the connection's end.

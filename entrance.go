@@ -24,8 +24,8 @@ type entrance struct {
 	pending pending.Table
 	turning int // connections that are being refused; guarded by Server.mu
 
-	accepted, rejected atomic.Uint64 // connections that were accepted after authentication, and that were not
-	strangers, crowded logger.Sparse // what is logged of them
+	accepted, rejected           atomic.Uint64 // connections that were accepted after authentication, and that were not
+	strangers, crowded, breaches logger.Sparse // what is logged of them
 }
 
 // newcomer is a connection on its way in.
@@ -397,7 +397,9 @@ func (s *Server) left(p *Peer) {
 	s.mu.Lock()
 	delete(s.peers, p)
 	s.mu.Unlock()
-	if s.cfg.Logger.Enabled(s.life, slog.LevelDebug) {
+	if e := p.ended(); p.door != nil && (e.Reason == ReasonProtocol || e.Reason == ReasonMessageTooLarge) {
+		broken(s, p, e)
+	} else if s.cfg.Logger.Enabled(s.life, slog.LevelDebug) {
 		s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", p.ended().Message)
 	}
 	if len(s.hooks.closed) == 0 {
@@ -406,5 +408,16 @@ func (s *Server) left(p *Peer) {
 	err := p.ended()
 	for _, h := range s.hooks.closed {
 		s.host.fence.Run("ConnClosed", p.Addr(), func() { h.ConnClosed(p, err) })
+	}
+}
+
+// broken logs and counts the end of a connection whose peer broke the protocol of its door: all
+// its calls fail.
+func broken(s *Server, p *Peer, e *Error) {
+	s.host.refused.count(e.Code, e.Reason)
+	const what = "connection closed: its peer broke the protocol"
+	full := s.breaches.Allow(func(left int) { s.cfg.Logger.Warn(what+" again", "door", p.Wire(), "times", left) })
+	if full {
+		s.cfg.Logger.Warn(what, "peer", p.Addr().String(), "door", p.Wire(), "error", e.Message)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"sync"
 	"time"
 
@@ -88,11 +89,11 @@ func (s *serverConn) read(r *gob.Reader) error {
 			return ended(err)
 		}
 		if len(buf) > maxHeader {
-			return fmt.Errorf("a header of %d bytes came, at most %d are allowed", len(buf), maxHeader)
+			return broken(fmt.Errorf("a header of %d bytes came, at most %d are allowed", len(buf), maxHeader))
 		}
 		var h header.Request
 		if err := s.codec.Decode(buf, &h); err != nil {
-			return err
+			return broken(err)
 		}
 		body, err := r.Next(nil)
 		if err != nil {
@@ -107,7 +108,18 @@ func ended(err error) error {
 	if errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
 	}
-	return err
+	if _, lost := errors.AsType[net.Error](err); lost || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return broken(err)
+}
+
+// broken is the error of a connection behind whose last bytes no message can be found.
+func broken(err error) error {
+	if errors.Is(err, gob.ErrTooLarge) {
+		return weft.Errorf(weft.ResourceExhausted, "%w (Limits.MaxMessage of the server)", err).WithReason(weft.ReasonMessageTooLarge)
+	}
+	return weft.Errorf(weft.InvalidArgument, "%w", err).WithReason(weft.ReasonProtocol)
 }
 
 // begin has a call run on a worker.

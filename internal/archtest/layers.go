@@ -40,6 +40,7 @@ func table() []row {
 		{"internal/polltest", leaf, nil},
 		{"internal/fence", leaf, []string{"internal/logger"}},
 		{"internal/flights", leaf, nil},
+		{"internal/delivered", leaf, nil},
 		{"internal/guess", leaf, nil},
 		{"internal/pending", leaf, nil},
 		{"internal/reachable", leaf, nil},
