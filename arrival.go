@@ -124,7 +124,7 @@ func (a *arrival) fits() error {
 func (a *arrival) refuse(err error) error {
 	e := *answerOf(err)
 	e.Outcome = Refused
-	a.h.refused.count(e.Code, e.Reason)
+	a.h.countRefused(e.Code, e.Reason)
 	a.in.Fail(&e, metadataOf(a.ctx.ReplyMeta()))
 	return e.Code
 }

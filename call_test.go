@@ -68,7 +68,7 @@ func TestCallForms(t *testing.T) {
 	wantError(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, p), weft.InvalidArgument, weft.NotSent, "want a pointer or nil")
 	wantError(t, c.Call(ctx, "Arith.Mul", nil, &p), weft.InvalidArgument, weft.NotSent, "the arguments are nil")
 	wantError(t, c.Call(ctx, "Arith.Mul", (*Args)(nil), &p), weft.InvalidArgument, weft.NotSent, "a nil *weft_test.Args")
-	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.Internal, weft.NotSent, "encode func()")
+	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.InvalidArgument, weft.NotSent, "encode func()")
 	multiply(t, c)
 }
 
@@ -103,7 +103,7 @@ func TestGo(t *testing.T) {
 	call = <-c.Go(ctx, "Arith.Div", &Args{7, 0}, new(Product), nil).Done
 	wantError(t, call.Error, weft.InvalidArgument, weft.Executed, "division by zero")
 	call = <-c.Go(ctx, "Arith.Mul", func() {}, new(Product), nil).Done
-	wantError(t, call.Error, weft.Internal, weft.NotSent, "encode")
+	wantError(t, call.Error, weft.InvalidArgument, weft.NotSent, "encode")
 	call = <-c.Go(ctx, "Arith.Mul", &Args{}, nil, nil, weft.WithTimeout(0)).Done
 	wantError(t, call.Error, weft.InvalidArgument, weft.NotSent, "timeout of zero")
 	ended, cancel := context.WithCancel(ctx)

@@ -384,6 +384,17 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 	return stream, asError(err, method)
 }
 
+// streamEnded returns the function that counts a stream which is opened now, once, with the
+// code that it ended with.
+func (c *caller) streamEnded(p *Peer, method string) func(Code) {
+	from, counted := session.Nanos(), new(atomic.Bool)
+	return func(code Code) {
+		if !counted.Swap(true) {
+			c.statsOf(method).Ended(p.number, uint16(code), session.Nanos()-from)
+		}
+	}
+}
+
 // openOn opens a stream on a connection.
 func (c *caller) openOn(ctx context.Context, p *Peer, x *outgoing) (RawStream, error) {
 	if p.s == nil {
@@ -400,8 +411,12 @@ func (c *caller) openOn(ctx context.Context, p *Peer, x *outgoing) (RawStream, e
 		return nil, failed(p.s, sc.Method, st)
 	}
 	// A context that ends while no goroutine sends or receives must still reach the server.
-	unwatch := context.AfterFunc(ctx, stream.ContextEnded)
 	end := &rawStream{s: stream, ctx: ctx, method: sc.Method, peer: p.Addr().String(), meta: x.o.reply}
+	end.ended = c.streamEnded(p, sc.Method)
+	unwatch := context.AfterFunc(ctx, func() {
+		stream.ContextEnded()
+		end.ended(CodeOf(ctx.Err()))
+	})
 	end.stop = func() {
 		unwatch()
 		cancel()

@@ -202,7 +202,7 @@ func TestCustomCodec(t *testing.T) {
 	})
 	c := w.dial(&weft.ClientConfig{Codec: own})
 	multiply(t, c)
-	wantError(t, c.Call(t.Context(), "Arith.Mul", &Pair{}, nil), weft.Internal, weft.NotSent, "no text for a *weft_test.Pair")
+	wantError(t, c.Call(t.Context(), "Arith.Mul", &Pair{}, nil), weft.InvalidArgument, weft.NotSent, "no text for a *weft_test.Pair")
 	wantError(t, c.Call(t.Context(), "Text.Other", &Args{}, nil), weft.InvalidArgument, weft.Refused, "decode the request with codec text-1.0", "panic")
 	wantError(t, c.Call(t.Context(), "Arith.Mul", &Args{}, new(Pair)), weft.Internal, weft.Executed, "decode the reply with codec text-1.0", "panic")
 	multiply(t, c)

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -70,33 +71,7 @@ type DoorConn struct {
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
 func (c *DoorConn) Conn() net.Conn {
-	if len(c.prefix) == 0 {
-		return c.conn
-	}
-	return &replayed{Conn: c.conn, prefix: c.prefix}
-}
-
-// replayed is a connection of which some bytes were read already. One goroutine reads.
-type replayed struct {
-	net.Conn
-	prefix []byte
-}
-
-func (r *replayed) Read(p []byte) (int, error) {
-	if len(r.prefix) == 0 {
-		return r.Conn.Read(p)
-	}
-	n := copy(p, r.prefix)
-	r.prefix = r.prefix[n:]
-	return n, nil
-}
-
-// CloseWrite closes the sending direction, if the connection can do that.
-func (r *replayed) CloseWrite() error {
-	if c, ok := r.Conn.(interface{ CloseWrite() error }); ok {
-		return c.CloseWrite()
-	}
-	return nil
+	return replay.Conn(c.conn, c.prefix)
 }
 
 // Limits are those of the server, with their defaults filled in.
@@ -176,13 +151,13 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		return false
 	}
 	if len(head.Method) > wire.MaxMethodName {
-		c.s.host.refused.count(InvalidArgument, ReasonNoMethod)
+		c.s.host.countRefused(InvalidArgument, ReasonNoMethod)
 		in.Fail(&Error{Code: InvalidArgument, Outcome: Refused, Reason: ReasonNoMethod,
 			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
 		return false
 	}
 	if e := c.room(head.Size); e != nil {
-		c.s.host.refused.count(e.Code, e.Reason)
+		c.s.host.countRefused(e.Code, e.Reason)
 		in.Fail(e, Metadata{})
 		return false
 	}

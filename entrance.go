@@ -414,7 +414,7 @@ func (s *Server) left(p *Peer) {
 // broken logs and counts the end of a connection whose peer broke the protocol of its door: all
 // its calls fail.
 func broken(s *Server, p *Peer, e *Error) {
-	s.host.refused.count(e.Code, e.Reason)
+	s.host.countRefused(e.Code, e.Reason)
 	const what = "connection closed: its peer broke the protocol"
 	full := s.breaches.Allow(func(left int) { s.cfg.Logger.Warn(what+" again", "door", p.Wire(), "times", left) })
 	if full {

@@ -242,8 +242,11 @@ func fromStatus(st *wire.Status, method, peer string) *Error {
 		Code: Code(st.Code), Message: st.Message, Reason: st.Reason,
 		Outcome: Outcome(st.Outcome), Method: method, Peer: peer,
 	}
-	if e.Code == 0 || int(e.Code) >= len(codeNames) {
+	switch {
+	case e.Code == 0 || int(e.Code) >= len(codeNames):
 		e.Code = Unknown
+	case e.Outcome == NotSent && e.Reason == ReasonEncode:
+		e.Code = InvalidArgument // the caller's own message
 	}
 	for _, d := range st.Details {
 		e.Details = append(e.Details, Detail(d))

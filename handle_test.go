@@ -37,7 +37,7 @@ func TestHandleRaw(t *testing.T) {
 	}
 	wantError(t, w.dial(nil).Call(ctx, "Raw.Echo", "text", nil), weft.InvalidArgument, weft.Refused, "Raw.Echo takes raw bytes", "not msgpack")
 	wantError(t, c.Call(ctx, "Raw.Fail", []byte(nil), nil), weft.Aborted, weft.Executed, "no raw bytes")
-	wantError(t, c.Call(ctx, "Raw.Echo", Args{}, nil), weft.Internal, weft.NotSent, "encode weft_test.Args")
+	wantError(t, c.Call(ctx, "Raw.Echo", Args{}, nil), weft.InvalidArgument, weft.NotSent, "encode weft_test.Args")
 }
 
 // A request is the handler's own: what it keeps never becomes another call's.

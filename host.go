@@ -31,7 +31,7 @@ type host struct {
 	stream       StreamFunc // the same of streaming calls
 	plain        bool       // nothing of these: the short way
 
-	refused refusals
+	refused stats.Tally // calls that were refused, by reason or else by code
 	fence   fence.Fence
 
 	mu        sync.Mutex
@@ -146,4 +146,9 @@ func (h *host) forgetRemovedLocked() {
 func (h *host) panicked(method string, p *Peer, v any) *Error {
 	h.fence.Panicked("method", method, p.Addr(), v)
 	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
+}
+
+// countRefused counts a call that was refused.
+func (h *host) countRefused(code Code, reason string) {
+	h.refused.Count(orDefault(reason, code.String()))
 }

@@ -18,7 +18,7 @@ func (e *endpoint) run(r *session.Request) {
 		e.stats.Count(where, uint16(CodeOf(err)))
 		if r.Sampled {
 			e.stats.Time(where, uint16(CodeOf(err)), r.Ended-r.Ctx.Received())
-		} else if err != nil {
+		} else if err != nil || e.m.kind != Unary {
 			e.stats.Time(where, uint16(CodeOf(err)), session.Nanos()-r.Ctx.Received())
 		}
 	}()
@@ -69,7 +69,7 @@ func (e *endpoint) answerRaw(r *session.Request) error {
 
 func (e *endpoint) fail(r *session.Request, st *wire.Status) error {
 	if st.Outcome == wire.Refused {
-		e.h.refused.count(Code(st.Code), st.Reason)
+		e.h.countRefused(Code(st.Code), st.Reason)
 	}
 	r.Fail(st)
 	return Code(st.Code)
@@ -113,7 +113,7 @@ func (n native) Stream(ctx context.Context) RawStream {
 
 // sessionRefused counts a call that a session refused before it reached a method.
 func (h *host) sessionRefused(_ *session.Session, st *wire.Status) {
-	h.refused.count(Code(st.Code), st.Reason)
+	h.countRefused(Code(st.Code), st.Reason)
 }
 
 // sessionPanicked logs a panic of a handler around which nothing runs.

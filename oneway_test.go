@@ -30,7 +30,7 @@ func TestNotify(t *testing.T) {
 		}
 		// What becomes of it is not told.
 		must(t, c.Notify(ctx, "Nobody.Home", &Args{}))
-		wantError(t, c.Notify(ctx, "Ledger.Book", func() {}), weft.Internal, weft.NotSent, "encode")
+		wantError(t, c.Notify(ctx, "Ledger.Book", func() {}), weft.InvalidArgument, weft.NotSent, "encode")
 		// The end of the caller's context does not undo a notification.
 		brief, cancel := context.WithCancel(ctx)
 		must(t, c.Notify(brief, "Ledger.Book", &Args{A: 500}))

@@ -247,7 +247,7 @@ func TestClientServes(t *testing.T) {
 	d.want(t, "before body")
 	err := p.Call(t.Context(), "Small.Box", strings.Repeat("x", 200), nil)
 	wantError(t, err, weft.ResourceExhausted, weft.NotSent, "larger than the 100")
-	wantError(t, p.Call(t.Context(), "Small.Box", "x", nil, weft.WithCodec(textCodec{"text"})), weft.Internal, weft.NotSent, "no text for a string")
+	wantError(t, p.Call(t.Context(), "Small.Box", "x", nil, weft.WithCodec(textCodec{"text"})), weft.InvalidArgument, weft.NotSent, "no text for a string")
 	if n := handled.Load(); n != 1 {
 		t.Errorf("handled %d calls", n)
 	}

@@ -3,8 +3,6 @@ package weft
 import (
 	"cmp"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/internal/stats"
@@ -93,7 +91,7 @@ type ServerStats struct {
 func (s *Server) Stats() ServerStats {
 	peers := s.Peers()
 	out := ServerStats{
-		Methods: s.host.stats(), Refused: s.host.refused.snapshot(), Connections: len(peers),
+		Methods: s.host.stats(), Refused: s.host.refused.Snapshot(), Connections: len(peers),
 		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
 	}
 	for _, p := range peers {
@@ -115,7 +113,7 @@ type ClientStats struct {
 // Stats returns a snapshot of what the client has counted.
 func (c *Client) Stats() ClientStats {
 	out := ClientStats{
-		Methods: c.caller.snapshot(), Served: c.host.stats(), Refused: c.host.refused.snapshot(),
+		Methods: c.caller.snapshot(), Served: c.host.stats(), Refused: c.host.refused.Snapshot(),
 		Connects: c.connects.Load(), Failures: c.failures.Load(),
 	}
 	for _, l := range c.links {
@@ -166,39 +164,5 @@ func (c *caller) snapshot() []MethodStats {
 		out = append(out, methodStatsOf("", others))
 	}
 	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
-	return out
-}
-
-// maxReasons bounds the reasons that are counted apart: those of a server's own
-// functions may be made of anything.
-const maxReasons = 64
-
-// refusals counts calls that were refused, by reason or else by code.
-type refusals struct {
-	counts sync.Map // string → *atomic.Uint64
-	kinds  atomic.Int32
-}
-
-func (r *refusals) count(code Code, reason string) {
-	if reason == "" {
-		reason = code.String()
-	}
-	n, ok := r.counts.Load(reason)
-	if !ok {
-		if r.kinds.Load() >= maxReasons {
-			reason = "OTHER"
-		}
-		if n, ok = r.counts.LoadOrStore(reason, new(atomic.Uint64)); !ok {
-			r.kinds.Add(1)
-		}
-	}
-	n.(*atomic.Uint64).Add(1)
-}
-
-func (r *refusals) snapshot() Refusals {
-	out := make(Refusals)
-	for reason, n := range r.counts.Range {
-		out[reason.(string)] = n.(*atomic.Uint64).Load()
-	}
 	return out
 }

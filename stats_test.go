@@ -1,6 +1,8 @@
 package weft_test
 
 import (
+	"context"
+	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,4 +92,60 @@ func TestPing(t *testing.T) {
 		must(t, c.Close())
 		wantError(t, c.Ping(t.Context()), weft.Canceled, weft.NotSent, "the client is closed")
 	})
+}
+
+// Streams are counted on both sides, with their code and how long they took.
+func TestStatsOfStreams(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, func(s *weft.Server) error {
+			return weft.HandleServerStream(s, "Clock.Tick", func(ctx context.Context, n *int, out *weft.Sender[int]) error {
+				for i := range *n {
+					select {
+					case <-time.After(time.Second):
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+					if err := out.Send(&i); err != nil {
+						return err
+					}
+				}
+				if *n == 0 {
+					return weft.NotFound
+				}
+				return nil
+			})
+		})
+		c := w.dial(nil)
+		for _, n := range []int{3, 0} {
+			s, err := weft.Subscribe[int](t.Context(), c, "Clock.Tick", &n)
+			must(t, err)
+			for range s.All() {
+			}
+		}
+		s, err := weft.Subscribe[int](t.Context(), c, "Clock.Tick", ptr(1000)) // closed by its caller
+		must(t, err)
+		must(t, s.Close())
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err = weft.Subscribe[int](ctx, c, "Clock.Tick", ptr(1000)) // abandoned
+		must(t, err)
+		cancel()
+		synctest.Wait()
+		want := map[weft.Code]uint64{weft.NotFound: 1, weft.Canceled: 2}
+		for side, all := range map[string][]weft.MethodStats{"client": c.Stats().Methods, "server": w.srv.Stats().Methods} {
+			if len(all) != 1 || all[0].Calls != 4 || !maps.Equal(all[0].Codes, want) {
+				t.Errorf("%s: %+v, want 4 calls with the codes %v", side, all, want)
+				continue
+			}
+			if l := all[0].Latency; l.Count != 4 || l.Quantile(1) < 3*time.Second || l.Quantile(1) > 5*time.Second {
+				t.Errorf("%s: %d durations, the longest %v", side, l.Count, l.Quantile(1))
+			}
+		}
+	})
+}
+
+// An argument that cannot be encoded is the caller's mistake, and nothing was sent.
+func TestArgumentThatCannotBeEncoded(t *testing.T) {
+	c := start(t, nil, nil).dial(nil)
+	err := c.Call(t.Context(), "Arith.Mul", &struct{ C chan int }{make(chan int)}, nil)
+	wantError(t, err, weft.InvalidArgument, weft.NotSent)
 }

@@ -119,7 +119,8 @@ type rawStream struct {
 	method string
 	peer   string
 	server bool
-	stop   func() // of a client: releases the context's watch
+	stop   func()     // of a client: releases the context's watch
+	ended  func(Code) // of a client: counts the call
 	meta   *Metadata
 	stored sync.Once // meta, by the goroutine that sees the end first
 }
@@ -132,7 +133,7 @@ func (e *rawStream) Send(msg any) error {
 	case st == nil:
 		return nil
 	case st.Code == wire.OK:
-		e.finish()
+		e.finish(0)
 		return io.EOF
 	}
 	return e.error(st)
@@ -144,7 +145,7 @@ func (e *rawStream) Recv(msg any) error {
 		return nil
 	}
 	if st == nil {
-		e.finish()
+		e.finish(0)
 		return io.EOF
 	}
 	return e.error(st)
@@ -163,22 +164,23 @@ func (e *rawStream) CloseSend() error {
 func (e *rawStream) Close() error {
 	if !e.server {
 		e.s.Cancel(&wire.Status{Code: wire.Canceled, Message: "the stream was closed by the caller"})
-		e.finish()
+		e.finish(Canceled)
 		e.stop() // also when another goroutine is ending the call at this moment
 	}
 	return nil
 }
 
 func (e *rawStream) error(st *wire.Status) error {
-	e.finish()
+	e.finish(Code(st.Code))
 	return fromStatus(st, e.method, e.peer)
 }
 
-// finish gives the caller what came with the end of the call.
-func (e *rawStream) finish() {
+// finish gives the caller what came with the end of the call, and counts it.
+func (e *rawStream) finish(code Code) {
 	if e.server || !e.s.Over() {
 		return
 	}
+	e.ended(code)
 	if e.meta != nil {
 		e.stored.Do(func() { *e.meta = metadataOf(e.s.Meta()) })
 	}

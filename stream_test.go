@@ -287,7 +287,7 @@ func TestStreamBadMessages(t *testing.T) {
 		must(t, err)
 		synctest.Wait()
 		f := func() {}
-		wantError(t, odd.Send(&f), weft.Internal, weft.NotSent, "encode *func()")
+		wantError(t, odd.Send(&f), weft.InvalidArgument, weft.NotSent, "encode *func()")
 		<-ended
 
 		text, err := weft.OpenStream[string, Args](ctx, c, "Stream.Echo")

@@ -173,12 +173,16 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		return nil, lost(err, call.Method, p)
 	}
 	// A stream whose context has ended need not be received from.
-	unwatch := context.AfterFunc(ctx, stop)
+	ended := c.streamEnded(p, call.Method)
+	unwatch := context.AfterFunc(ctx, func() {
+		ended(CodeOf(ctx.Err()))
+		stop()
+	})
 	end := func() {
 		unwatch()
 		stop()
 	}
-	return &foreignStream{RawStream: stream, stop: end, call: call, reply: x.o.reply}, nil
+	return &foreignStream{RawStream: stream, stop: end, ended: ended, call: call, reply: x.o.reply}, nil
 }
 
 // foreign readies a call for a foreign wire.
@@ -214,6 +218,9 @@ func lost(err error, method string, p *Peer) error {
 	if known := (*Error)(nil); asWeft(err, &known) {
 		*e = *known
 	}
+	if e.Outcome == NotSent && e.Reason == ReasonEncode {
+		e.Code = InvalidArgument // the caller's own message
+	}
 	e.Method, e.Peer = method, p.Addr().String()
 	return e
 }
@@ -225,6 +232,7 @@ type foreignStream struct {
 	reply  *Metadata
 	stored sync.Once // reply, by the goroutine that sees the end first
 	stop   func()
+	ended  func(Code) // counts the call
 }
 
 func (s *foreignStream) Send(msg any) error {
@@ -239,6 +247,7 @@ func (s *foreignStream) Recv(msg any) error { return s.over(s.RawStream.Recv(msg
 
 func (s *foreignStream) Close() error {
 	err := s.RawStream.Close()
+	s.ended(Canceled)
 	s.stop()
 	return err
 }
@@ -246,6 +255,11 @@ func (s *foreignStream) Close() error {
 // over notes the end of the call, which an error tells.
 func (s *foreignStream) over(err error) error {
 	if err != nil {
+		if err == io.EOF {
+			s.ended(0)
+		} else {
+			s.ended(CodeOf(err))
+		}
 		if s.reply != nil {
 			s.stored.Do(func() { *s.reply = s.call.ReplyMetadata })
 		}

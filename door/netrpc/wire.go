@@ -86,7 +86,7 @@ func (c *clientConn) Close() error {
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	body, err := c.codec.Append(nil, w.Args)
 	if err != nil {
-		return notSent(weft.Internal, weft.ReasonEncode, "encode the request: %w", err)
+		return notSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
 	if len(body) > c.limit {
 		return notSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)

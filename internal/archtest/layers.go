@@ -44,6 +44,7 @@ func table() []row {
 		{"internal/guess", leaf, nil},
 		{"internal/pending", leaf, nil},
 		{"internal/reachable", leaf, nil},
+		{"internal/replay", leaf, nil},
 		{"instance", leaf, nil},
 
 		{"internal/wire", 0, nil},
