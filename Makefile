@@ -57,6 +57,18 @@ FIRST ?= 1
 simulate: ## simulate SEEDS plans of faults, from FIRST on, on a clock of their own
 	@cd test/simulation && go test -run 'TestSeeds$$|TestHostile' -timeout 0 -seeds=$(SEEDS) -first=$(FIRST) .
 
+# How long each attack of 'make adversary' lasts, and the load of 'make soak'.
+DURATION ?= 10s
+SOAK     ?= 30m
+
+.PHONY: adversary
+adversary: ## attack servers and clients for DURATION each (10s), and write the figures into docs/RELIABILITY.md
+	@cd test/adversary && go test -v -timeout 0 -duration=$(DURATION) -document=$(CURDIR)/docs/RELIABILITY.md .
+
+.PHONY: soak
+soak: ## run a mixed load for SOAK (30m), and fail when memory, descriptors or goroutines grow
+	@cd test/adversary && go run ./soak -for $(SOAK) -every 1m
+
 .PHONY: compat
 compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
