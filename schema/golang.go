@@ -159,3 +159,12 @@ func (s *Set) addFields(d *Schema, t reflect.Type, depth int, depths map[string]
 		s.addFields(d, inner, depth+1, depths, around)
 	}
 }
+
+// TypeOf is the type of a message that v points to.
+func TypeOf(v any) reflect.Type {
+	t := reflect.TypeOf(v)
+	if t != nil && t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/params"
+	"github.com/weftrpc/weft/door/internal/webjson"
 )
 
 // inbound is one call.
@@ -44,19 +45,14 @@ func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *neth
 
 // head is what is known of the call before its body is read.
 func (in *inbound) head() (weft.Head, *weft.Error) {
-	h := in.r.Header
-	head := weft.Head{Method: in.a.name}
-	if err := in.sameOrigin(); err != nil {
-		return head, err
+	if err := in.x.d.sameOrigin(in.r); err != nil {
+		return weft.Head{}, err
 	}
-	m, err := in.x.d.metadata(h, in.x.Limits().MaxMetadata)
+	head, err := in.x.headOf(in.r)
 	if err != nil {
 		return head, err
 	}
-	head.Metadata = m
-	if head.Timeout, err = timeout(h); err != nil {
-		return head, err
-	}
+	head.Method = in.a.name
 	head.Stream = in.streaming()
 	if err := in.medias(); err != nil {
 		return head, err
@@ -79,13 +75,22 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	return head, nil
 }
 
+// headOf is what a header says of a call.
+func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error) {
+	if head.Metadata, err = x.d.metadata(r.Header, x.Limits().MaxMetadata); err != nil {
+		return head, err
+	}
+	head.Timeout, err = timeout(r.Header)
+	return head, err
+}
+
 // sameOrigin refuses requests that a browser sends for a page of another origin, unless the
 // configuration lets that origin in.
-func (in *inbound) sameOrigin() *weft.Error {
-	if in.x.d.mayCall(in.r.Header.Get("Origin")) {
+func (d *door) sameOrigin(r *nethttp.Request) *weft.Error {
+	if d.mayCall(r.Header.Get("Origin")) {
 		return nil
 	}
-	if err := in.x.d.guard.Check(in.r); err != nil {
+	if err := d.guard.Check(r); err != nil {
 		return refusal(weft.PermissionDenied, "", "%v; Config.Origins of the door names the origins of pages that may call", err)
 	}
 	return nil
@@ -190,7 +195,7 @@ func (in *inbound) Decode(v any) error {
 	if params == nil {
 		return nil
 	}
-	return merge(params, v)
+	return webjson.Merge(params, v)
 }
 
 // params are the fields in path and query.

@@ -6,6 +6,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weftrpc/weft"
 )
@@ -52,9 +53,43 @@ func (*door) Match(prefix []byte) (yes, more bool) {
 // connKey is the key of a request's context for its connection.
 type connKey struct{}
 
+func connectionOf(ctx context.Context) *connection {
+	x, _ := ctx.Value(connKey{}).(*connection)
+	return x
+}
+
 // ConnFrom returns, in a handler of Config.Handler, the connection of the request, by which the
 // handler can begin calls; nil if ctx is of no such request.
 func ConnFrom(ctx context.Context) *weft.DoorConn {
-	c, _ := ctx.Value(connKey{}).(*weft.DoorConn)
-	return c
+	if x := connectionOf(ctx); x != nil {
+		return x.DoorConn
+	}
+	return nil
 }
+
+// HeadOf returns what the header of a request says of the calls that a handler of Config.Handler
+// begins for it: metadata with the credential, and time. The error says what is wrong with it, or
+// that a page of another origin has sent it which may not.
+func HeadOf(r *nethttp.Request) (weft.Head, error) {
+	x := connectionOf(r.Context())
+	if x == nil {
+		return weft.Head{}, weft.Errorf(weft.Internal, "the request is not one of a door")
+	}
+	if err := x.d.sameOrigin(r); err != nil {
+		return weft.Head{}, err
+	}
+	head, err := x.headOf(r)
+	if err != nil {
+		return head, err
+	}
+	return head, nil
+}
+
+// BodyRead is called by a handler of Config.Handler that has read the body of its request: from then
+// on a client that goes ends the context of the request.
+func BodyRead(w nethttp.ResponseWriter) {
+	_ = nethttp.NewResponseController(w).SetReadDeadline(time.Time{}) // an error is that of the connection
+}
+
+// WriteError answers with an error, as a Problem.
+func WriteError(w nethttp.ResponseWriter, err error) { writeProblem(w, asError(err)) }

@@ -5,11 +5,8 @@ import (
 	"mime"
 	"strings"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/weftrpc/weft/codec"
-	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/door/internal/webjson"
 )
 
 // Media types.
@@ -49,7 +46,7 @@ func mediasOf(codecs []codec.Codec, strict bool) (by map[string]media, order []s
 	by = make(map[string]media)
 	add := func(c codec.Codec) {
 		if c.Name() == "json" {
-			c = jsonCodec{c, strict}
+			c = webjson.New(strict)
 		}
 		types := mediaTypes(c.Name())
 		order = append(order, types[0])
@@ -61,34 +58,9 @@ func mediasOf(codecs []codec.Codec, strict bool) (by map[string]media, order []s
 		add(c)
 	}
 	if _, ok := by[typeJSON]; !ok {
-		add(json.New())
+		add(webjson.New(strict))
 	}
 	return by, order
-}
-
-// jsonCodec is JSON in which the messages of Protocol Buffers have the form of protojson.
-type jsonCodec struct {
-	codec.Codec
-	strict bool
-}
-
-// Append implements codec.Codec.
-func (c jsonCodec) Append(dst []byte, v any) ([]byte, error) {
-	if m, ok := v.(proto.Message); ok {
-		return protojson.MarshalOptions{}.MarshalAppend(dst, m)
-	}
-	return c.Codec.Append(dst, v)
-}
-
-// Decode implements codec.Codec.
-func (c jsonCodec) Decode(body []byte, v any) error {
-	if m, ok := v.(proto.Message); ok {
-		return protojson.UnmarshalOptions{DiscardUnknown: !c.strict, RecursionLimit: codec.MaxDepth}.Unmarshal(body, m)
-	}
-	if err := c.Codec.Decode(body, v); err != nil || !c.strict {
-		return err
-	}
-	return knownFields(body, v)
 }
 
 // typeOf is the media type of a header field, without parameters; false if it is malformed.

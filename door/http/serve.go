@@ -41,7 +41,7 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	srv := &nethttp.Server{
 		Handler: x, Protocols: &protocols, ConnState: x.conn.state, DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout: limits.HandshakeTimeout, IdleTimeout: d.cfg.IdleTimeout, MaxHeaderBytes: limits.MaxMetadata + urlRoom,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, connKey{}, x) },
 		ErrorLog:    log.New(lines{c.Logger()}, "", 0),
 	}
 	// It returns when it asks for a second connection; the first one is served by a goroutine

@@ -13,6 +13,8 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/gob"
+	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
 	"github.com/weftrpc/weft/internal/turns"
 )
@@ -59,7 +61,7 @@ func (door) Serve(c *weft.DoorConn) error {
 	if s.drained() {
 		return nil
 	}
-	s.out.close()
+	s.out.Close()
 	return err
 }
 
@@ -67,13 +69,18 @@ func (door) Serve(c *weft.DoorConn) error {
 type serverConn struct {
 	*weft.DoorConn
 	codec codec.Codec
-	out   *writer
+	out   *combine.Writer
 	turns turns.Turns // of replies that are encoded and wait for room
 
 	mu       sync.Mutex
 	open     int // calls that were begun and not answered
 	draining bool
 	idle     chan struct{} // closed when the connection drains and no call is open
+}
+
+// newWriter returns a writer of messages of gob.
+func newWriter(conn net.Conn, limits weft.Limits) *combine.Writer {
+	return combine.New(conn, limits.WriteBuffer, limits.WriteTimeout, new(gob.Writer).Append)
 }
 
 // maxHeader is how many bytes the header of a request may have, with the descriptions of its
@@ -193,7 +200,7 @@ const maxEncoded = 16
 func (in *inbound) Reply(v any, _ weft.Metadata) error {
 	in.s.turns.Take(maxEncoded)
 	defer in.s.turns.Give()
-	if in.s.out.failure() != nil { // nothing can be sent
+	if in.s.out.Failure() != nil { // nothing can be sent
 		in.s.answered()
 		return nil
 	}
@@ -221,7 +228,7 @@ func (in *inbound) respond(e *weft.Error) {
 	named.Method = in.method
 	body, err := in.s.codec.Append(nil, struct{}{})
 	if err == nil {
-		in.send(textOf(&named), body)
+		in.send(errtext.Of(&named), body)
 	}
 }
 
@@ -230,7 +237,7 @@ func (in *inbound) send(text string, body []byte) {
 	h := header.Response{ServiceMethod: in.method, Seq: in.seq, Error: text}
 	head, err := in.s.codec.Append(nil, &h)
 	if err == nil {
-		_ = in.s.out.send(head, body)
+		_ = in.s.out.Send(head, body)
 	}
 }
 

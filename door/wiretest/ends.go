@@ -106,7 +106,8 @@ func (w *world) record() []byte {
 
 // testCutBytes gets answers that end too early.
 func testCutBytes(t *testing.T, k Kit) {
-	answer := start(t, k).record()
+	// Without the white space that some wires have behind a message, which is whole without it.
+	answer := bytes.TrimRight(start(t, k).record(), "\n")
 	for n := range answer {
 		l := answering(t, answer[:n])
 		once(t, k, l, func(err error) {

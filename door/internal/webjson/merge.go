@@ -1,4 +1,4 @@
-package http
+package webjson
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// merge decodes the fields of a JSON object into v and leaves the other fields as they are.
-func merge(object []byte, v any) error {
+// Merge decodes the fields of a JSON object into v and leaves the other fields as they are.
+func Merge(object []byte, v any) error {
 	m, ok := v.(proto.Message)
 	if !ok {
 		return json.Unmarshal(object, v)

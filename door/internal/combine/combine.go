@@ -1,4 +1,5 @@
-package netrpc
+// Package combine writes the messages of many goroutines to a connection in few writes.
+package combine
 
 import (
 	"context"
@@ -7,30 +8,30 @@ import (
 	"runtime"
 	"sync"
 	"time"
-
-	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec/gob"
 )
 
-// writer writes the messages of many goroutines in few writes: the first of them writes,
+// Writer writes the messages of many goroutines in few writes: the first of them writes,
 // and takes along what the others append meanwhile. Messages are written in the order in
-// which they were appended, which the gob stream needs.
-type writer struct {
+// which they were appended.
+type Writer struct {
 	conn    net.Conn
 	room    int           // bytes that may wait
 	timeout time.Duration // of one write
 
 	mu      sync.Mutex
 	roomy   sync.Cond // there is room again, or an end
-	stream  gob.Writer
+	append  func(buf, message []byte) ([]byte, error)
 	buf     []byte // waits to be written
 	spare   []byte
 	writing bool
 	err     error
 }
 
-func newWriter(conn net.Conn, limits weft.Limits) *writer {
-	w := &writer{conn: conn, room: limits.WriteBuffer, timeout: limits.WriteTimeout}
+// New returns a writer for a connection. Senders wait while room bytes wait to be written; a
+// write may take timeout. append appends a message, as it stands on the wire, to what waits;
+// calls of it do not overlap. After an error of it nothing more is written.
+func New(conn net.Conn, room int, timeout time.Duration, append func(buf, message []byte) ([]byte, error)) *Writer {
+	w := &Writer{conn: conn, room: room, timeout: timeout, append: append}
 	w.roomy.L = &w.mu
 	return w
 }
@@ -38,9 +39,9 @@ func newWriter(conn net.Conn, limits weft.Limits) *writer {
 // keptBuffer is the largest buffer that is used again, in bytes.
 const keptBuffer = 64 << 10
 
-// send appends messages that belong together, and has them written. It waits while too
+// Send appends messages that belong together, and has them written. It waits while too
 // many bytes wait. The error is that of the connection.
-func (w *writer) send(messages ...[]byte) error {
+func (w *Writer) Send(messages ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for w.err == nil && len(w.buf) > w.room {
@@ -60,9 +61,9 @@ func (w *writer) send(messages ...[]byte) error {
 	return w.err
 }
 
-// sendWithin is send for a caller that is not held up beyond the end of ctx. Nothing was
+// SendWithin is Send for a caller that is not held up beyond the end of ctx. Nothing was
 // appended when it returns false. An error of a later write is that of the connection.
-func (w *writer) sendWithin(ctx context.Context, messages ...[]byte) (appended bool, err error) {
+func (w *Writer) SendWithin(ctx context.Context, messages ...[]byte) (appended bool, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.buf) > w.room && w.err == nil {
@@ -98,13 +99,13 @@ func (w *writer) sendWithin(ctx context.Context, messages ...[]byte) (appended b
 	return true, w.err
 }
 
-// soon is how long a caller of sendWithin writes itself. What the connection does not take in
+// soon is how long a caller of SendWithin writes itself. What the connection does not take in
 // that time is written by a goroutine.
 const soon = 5 * time.Millisecond
 
 // writeSoonLocked writes what waits, and returns what the connection did not take. It gives the
 // lock back while it writes.
-func (w *writer) writeSoonLocked() (rest []byte) {
+func (w *Writer) writeSoonLocked() (rest []byte) {
 	switch w.conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
 	default:
@@ -130,7 +131,7 @@ func (w *writer) writeSoonLocked() (rest []byte) {
 }
 
 // finish writes what is left of a write, and then until nothing waits.
-func (w *writer) finish(rest []byte) {
+func (w *Writer) finish(rest []byte) {
 	var err error
 	if len(rest) > 0 {
 		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
@@ -147,10 +148,10 @@ func (w *writer) finish(rest []byte) {
 }
 
 // appendLocked appends messages to what waits.
-func (w *writer) appendLocked(messages [][]byte) error {
+func (w *Writer) appendLocked(messages [][]byte) error {
 	for _, m := range messages {
 		var err error
-		if w.buf, err = w.stream.Append(w.buf, m); err != nil {
+		if w.buf, err = w.append(w.buf, m); err != nil {
 			w.brokenLocked(err) // what stands before it has no end now
 			return err
 		}
@@ -159,7 +160,7 @@ func (w *writer) appendLocked(messages [][]byte) error {
 }
 
 // brokenLocked ends the connection.
-func (w *writer) brokenLocked(err error) {
+func (w *Writer) brokenLocked(err error) {
 	if w.err == nil {
 		w.err = err
 		w.conn.Close()
@@ -167,22 +168,22 @@ func (w *writer) brokenLocked(err error) {
 }
 
 // writtenLocked keeps a buffer for the next messages, and wakes the senders that wait for room.
-func (w *writer) writtenLocked(buf []byte) {
+func (w *Writer) writtenLocked(buf []byte) {
 	if cap(buf) <= keptBuffer {
 		w.spare = buf[:0]
 	}
 	w.roomy.Broadcast()
 }
 
-// failure is why writing has ended; nil while it has not.
-func (w *writer) failure() error {
+// Failure is why writing has ended; nil while it has not.
+func (w *Writer) Failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
 }
 
 // flushLocked writes until nothing waits. It gives the lock back while it writes.
-func (w *writer) flushLocked() {
+func (w *Writer) flushLocked() {
 	for first := true; len(w.buf) > 0 && w.err == nil; first = false {
 		if first {
 			// Goroutines that are about to send join this write.
@@ -203,8 +204,8 @@ func (w *writer) flushLocked() {
 	}
 }
 
-// close ends the writing: messages that still come are dropped.
-func (w *writer) close() {
+// Close ends the writing: messages that still come are dropped.
+func (w *Writer) Close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {

@@ -1,0 +1,63 @@
+package jsonrpc
+
+import (
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
+)
+
+// failureOf is an error as JSON-RPC 2.0 has it.
+func failureOf(e *weft.Error) *envelope.Failure {
+	f := &envelope.Failure{Code: envelope.ServerError - int(e.Code), Message: e.Message,
+		Data: &envelope.Data{Code: e.Code.String(), Outcome: e.Outcome.String(), Reason: e.Reason}}
+	for _, d := range e.Details {
+		f.Data.Details = append(f.Data.Details, envelope.Detail(d))
+	}
+	switch {
+	case e.Reason == weft.ReasonNoMethod:
+		f.Code, f.Message, f.Data.Message = envelope.MethodNotFound, "Method not found", e.Message
+	case e.Reason == weft.ReasonDecode && e.Outcome == weft.Refused:
+		f.Code = envelope.InvalidParams
+	case e.Code == weft.Internal:
+		f.Code = envelope.InternalError
+	}
+	return f
+}
+
+// errorOf is the error that a response carries.
+func errorOf(f *envelope.Failure) *weft.Error {
+	e := &weft.Error{Code: weft.Unknown, Outcome: weft.Executed, Message: f.Message}
+	switch n := envelope.ServerError - f.Code; {
+	case f.Code == envelope.MethodNotFound:
+		e.Code, e.Outcome, e.Reason = weft.Unimplemented, weft.Refused, weft.ReasonNoMethod
+	case f.Code == envelope.InvalidParams:
+		e.Code, e.Outcome, e.Reason = weft.InvalidArgument, weft.Refused, weft.ReasonDecode
+	case f.Code == envelope.InvalidRequest || f.Code == envelope.ParseError:
+		e.Code, e.Outcome = weft.Internal, weft.Refused
+	case f.Code == envelope.InternalError:
+		e.Code = weft.Internal
+	case n >= int(weft.Canceled) && n <= int(weft.Unauthenticated):
+		e.Code = weft.Code(n)
+	}
+	d := f.Data
+	if d == nil {
+		return e
+	}
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if code.String() == d.Code {
+			e.Code = code
+		}
+	}
+	for _, o := range []weft.Outcome{weft.OutcomeUnknown, weft.Refused, weft.Executed} {
+		if o.String() == d.Outcome {
+			e.Outcome = o
+		}
+	}
+	e.Reason = d.Reason
+	if d.Message != "" {
+		e.Message = d.Message
+	}
+	for _, detail := range d.Details {
+		e.Details = append(e.Details, weft.Detail(detail))
+	}
+	return e
+}

@@ -1,0 +1,83 @@
+package jsonrpc
+
+import (
+	"errors"
+	"io"
+	"mime"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
+)
+
+// Handler returns a handler for JSON-RPC over POST, for the Handler of an http.Config of package
+// door/http, at any path that its mux gives it. Metadata, credentials and the time of the calls are
+// in the headers that package defines. Every answer has the status 200, or 204 if there is
+// nothing to answer.
+func Handler(cfg *Config) nethttp.Handler { return handler{newDoor(cfg)} }
+
+type handler struct{ d *door }
+
+// ServeHTTP answers one request or batch.
+func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+	c := http.ConnFrom(r.Context())
+	if c == nil {
+		nethttp.Error(w, "jsonrpc: the handler is not that of a door: put it into the Handler of an http.Config", nethttp.StatusInternalServerError)
+		return
+	}
+	if r.Method != nethttp.MethodPost {
+		w.Header().Set("Allow", nethttp.MethodPost)
+		nethttp.Error(w, "JSON-RPC is called by POST", nethttp.StatusMethodNotAllowed)
+		return
+	}
+	// Forms, which a page of another origin could send unasked, are refused.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); r.Header.Get("Content-Type") != "" && (err != nil || !jsonType(kind)) {
+		nethttp.Error(w, "JSON-RPC has the Content-Type application/json", nethttp.StatusUnsupportedMediaType)
+		return
+	}
+	head, err := http.HeadOf(r)
+	if err != nil {
+		http.WriteError(w, err)
+		return
+	}
+	limit := c.Limits().MaxMessage
+	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(limit)))
+	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
+		answer(w, nethttp.StatusRequestEntityTooLarge, tooLarge(limit))
+		return
+	}
+	if err != nil {
+		http.WriteError(w, weft.Errorf(weft.InvalidArgument, "the body of the request cannot be read: %w", err))
+		return
+	}
+	http.BodyRead(w)
+	value := []byte(strings.TrimSpace(string(body)))
+	if len(value) == 0 || !valid(value) {
+		answer(w, nethttp.StatusOK, unreadable("the body is not valid JSON"))
+		return
+	}
+	s := &server{DoorConn: c, d: h.d, watch: r.Context()}
+	done := make(chan []byte, 1)
+	s.handle(value, head, nil, func(b []byte) { done <- b })
+	if b := <-done; b != nil {
+		answer(w, nethttp.StatusOK, b)
+		return
+	}
+	w.WriteHeader(nethttp.StatusNoContent)
+}
+
+func jsonType(kind string) bool {
+	return kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest"
+}
+
+// answer sends a response.
+func answer(w nethttp.ResponseWriter, status int, b []byte) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Length", strconv.Itoa(len(b)))
+	w.WriteHeader(status)
+	_, _ = w.Write(b) // an error is that of the connection
+}

@@ -1,0 +1,82 @@
+package envelope
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// maxID is how many bytes an id may have.
+const maxID = 256
+
+// Request is one call.
+type Request struct {
+	One    bool            // it is one of JSON-RPC 1.0
+	ID     json.RawMessage // as it came; nil: there is none
+	Method string
+	Params []byte // nil: there are none
+	Wrong  string // why it is no valid request; "" if it is one
+}
+
+// Notification reports whether nothing is answered. In JSON-RPC 1.0 everything is, as by Go's
+// net/rpc/jsonrpc.
+func (r *Request) Notification() bool { return !r.One && r.ID == nil && r.Wrong == "" }
+
+// ReadRequest reads a request from valid JSON. In a batch there are none of JSON-RPC 1.0.
+func ReadRequest(value []byte, batch bool) Request {
+	r := Request{One: true}
+	if value[0] != '{' {
+		return Request{Wrong: "a request is not an object"}
+	}
+	seen := make(map[string]bool, 4)
+	var method []byte
+	members(value, func(key string, v []byte) bool {
+		switch key {
+		case "jsonrpc":
+			if r.One = false; string(v) != `"2.0"` {
+				r.Wrong = `the member jsonrpc is not "2.0"`
+			}
+		case "id":
+			r.ID = v
+		case "method":
+			method = v
+		case "params":
+			r.Params = v
+		default:
+			return true
+		}
+		if seen[key] {
+			r.Wrong = "the member " + key + " is there twice"
+		}
+		seen[key] = true
+		return true
+	})
+	if r.One && (batch || method == nil) {
+		r.One, r.Wrong = false, `the member jsonrpc is not "2.0"`
+	}
+	if len(r.ID) > 0 && (strings.IndexByte("{[tf", r.ID[0]) >= 0 || len(r.ID) > maxID) {
+		r.ID, r.Wrong = nil, "the id is neither a string nor a number nor null, or too long"
+	}
+	switch {
+	case r.Wrong != "":
+	case len(method) == 0 || method[0] != '"' || json.Unmarshal(method, &r.Method) != nil || r.Method == "":
+		r.Wrong = "the method is not a string"
+	case r.Params != nil && r.Params[0] != '[' && r.Params[0] != '{' && !r.One:
+		r.Wrong = "the params are neither an array nor an object"
+	}
+	return r
+}
+
+// Append appends the request, as a client sends it.
+func (r *Request) Append(b []byte) []byte {
+	name, err := json.Marshal(r.Method)
+	if err != nil {
+		return b // a string can be encoded
+	}
+	if r.One {
+		b = append(b, `{"method":`...)
+	} else {
+		b = append(b, `{"jsonrpc":"2.0","method":`...)
+	}
+	b = append(append(append(b, name...), `,"params":`...), r.Params...)
+	return append(append(append(b, `,"id":`...), r.ID...), '}')
+}

@@ -1,0 +1,133 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// The codes of the specification.
+const (
+	ParseError     = -32700
+	InvalidRequest = -32600
+	MethodNotFound = -32601
+	InvalidParams  = -32602
+	InternalError  = -32603
+	ServerError    = -32000 // less the number of a code of weft
+)
+
+// Failure is the error of a response.
+type Failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    *Data  `json:"data,omitempty"`
+}
+
+// Data is what weft knows of an error.
+type Data struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message,omitempty"` // if that of the error is one of the specification
+	Outcome string   `json:"outcome"`
+	Reason  string   `json:"reason,omitempty"`
+	Details []Detail `json:"details,omitempty"`
+}
+
+// Detail is a typed value of an error.
+type Detail struct {
+	Type  string `json:"type"`
+	Value []byte `json:"value"`
+}
+
+// idOf is the id of a response.
+func idOf(id json.RawMessage) json.RawMessage {
+	if id == nil {
+		return json.RawMessage("null")
+	}
+	return id
+}
+
+// Result is the response with a result to a request.
+func Result(r *Request, result []byte) []byte {
+	if r.One {
+		return bytes.Join([][]byte{[]byte(`{"id":`), idOf(r.ID), []byte(`,"result":`), result, []byte(`,"error":null}`)}, nil)
+	}
+	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), idOf(r.ID), []byte(`,"result":`), result, []byte(`}`)}, nil)
+}
+
+// Error is the response with an error, which in JSON-RPC 1.0 is a text.
+func Error(r *Request, f *Failure, text string) []byte {
+	var body []byte
+	var err error
+	if r.One {
+		body, err = json.Marshal(text)
+	} else {
+		body, err = json.Marshal(f)
+	}
+	if err != nil { // it cannot be: strings, numbers and bytes
+		body = []byte(`{"code":-32603,"message":"Internal error"}`)
+	}
+	if r.One {
+		return bytes.Join([][]byte{[]byte(`{"id":`), idOf(r.ID), []byte(`,"result":null,"error":`), body, []byte(`}`)}, nil)
+	}
+	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), idOf(r.ID), []byte(`,"error":`), body, []byte(`}`)}, nil)
+}
+
+// Response is what a client reads of a response.
+type Response struct {
+	ID     json.RawMessage
+	Result []byte
+	Error  *Failure // nil: the call went well
+	Text   string   // the error of JSON-RPC 1.0; "" for one of 2.0
+}
+
+// ReadResponse reads a response.
+func ReadResponse(value []byte) (Response, error) {
+	var r Response
+	if !json.Valid(value) || value[0] != '{' {
+		return r, errors.New("a response is not a JSON object")
+	}
+	var err error
+	members(value, func(key string, v []byte) bool {
+		switch key {
+		case "id":
+			r.ID = v
+		case "result":
+			r.Result = v
+		case "error":
+			switch v[0] {
+			case 'n':
+			case '"':
+				r.Error = &Failure{}
+				err = json.Unmarshal(v, &r.Text)
+			case '{':
+				r.Error = &Failure{}
+				err = lenient(v, r.Error)
+			default:
+				r.Error, r.Text = &Failure{}, string(v)
+			}
+		}
+		return err == nil
+	})
+	if err == nil && r.ID == nil {
+		err = errors.New("a response has no id")
+	}
+	return r, err
+}
+
+// lenient reads an error whose data may be anything.
+func lenient(v []byte, f *Failure) error {
+	var any struct {
+		Code    int
+		Message string
+		Data    json.RawMessage
+	}
+	if err := json.Unmarshal(v, &any); err != nil {
+		return err
+	}
+	f.Code, f.Message = any.Code, any.Message
+	data := new(Data)
+	if len(any.Data) > 0 && any.Data[0] == '{' && json.Unmarshal(any.Data, data) == nil && data.Code != "" {
+		f.Data = data
+	}
+	return nil
+}

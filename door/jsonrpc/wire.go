@@ -1,0 +1,127 @@
+package jsonrpc
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/internal/errtext"
+	"github.com/weftrpc/weft/door/internal/pending"
+	"github.com/weftrpc/weft/door/internal/webjson"
+	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
+)
+
+// Wire returns a wire to servers of JSON-RPC 2.0 over TCP, for addresses such as
+// "jsonrpc://127.0.0.1:1234". A request that is an object goes as the params, by name; any other is
+// the one element of an array, a list the array itself. Whatever codec a call names, it travels
+// as JSON.
+func Wire() weft.Wire { return wire{} }
+
+// WireOne returns a wire to servers of JSON-RPC 1.0 as Go's net/rpc/jsonrpc serves it, for
+// addresses such as "jsonrpc1://127.0.0.1:1234".
+func WireOne() weft.Wire { return wire{one: true} }
+
+// wire implements weft.Wire.
+type wire struct{ one bool }
+
+// Scheme implements weft.Wire.
+func (w wire) Scheme() string {
+	if w.one {
+		return "jsonrpc1"
+	}
+	return "jsonrpc"
+}
+
+// Protocols implements weft.Wire.
+func (wire) Protocols() []string { return nil }
+
+// Dial implements weft.Wire.
+func (w wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	conn, err := cfg.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	line := func(buf, message []byte) ([]byte, error) { return append(append(buf, message...), '\n'), nil }
+	out := combine.New(conn, cfg.Limits.WriteBuffer, cfg.Limits.WriteTimeout, line)
+	c := &clientConn{Calls: pending.New[envelope.Response](conn, out), codec: webjson.New(false), one: w.one, limit: cfg.Limits.MaxMessage}
+	// It ends when the connection does.
+	go c.read()
+	return c, nil
+}
+
+// clientConn is one connection of the wire.
+type clientConn struct {
+	*pending.Calls[envelope.Response]
+	codec codec.Codec
+	one   bool
+	limit int
+}
+
+// Call implements weft.WireConn.
+func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
+	body, err := c.codec.Append(nil, w.Args)
+	if err != nil {
+		return pending.NotSent(weft.Internal, weft.ReasonEncode, "encode the request: %w", err)
+	}
+	if len(body) > c.limit {
+		return pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)
+	}
+	if c.one || body[0] != '{' && body[0] != '[' {
+		body = append(append([]byte("["), body...), ']')
+	}
+	r, err := c.Do(ctx, w.Oneway, func(seq uint64) ([][]byte, error) {
+		request := envelope.Request{One: c.one, Method: w.Method, Params: body, ID: strconv.AppendUint(nil, seq, 10)}
+		return [][]byte{request.Append(nil)}, nil
+	})
+	if err != nil || w.Oneway {
+		return err
+	}
+	return finish(c.codec, r, w.Reply)
+}
+
+// finish makes a result of a response.
+func finish(c codec.Codec, r envelope.Response, reply any) error {
+	switch {
+	case r.Error != nil && (r.Text != "" || r.Error.Code == 0):
+		return errtext.Parse(r.Text)
+	case r.Error != nil:
+		return errorOf(r.Error)
+	case reply == nil:
+		return nil
+	}
+	if r.Result == nil {
+		r.Result = []byte("null")
+	}
+	if err := c.Decode(r.Result, reply); err != nil {
+		e := weft.Errorf(weft.Internal, "decode the reply: %w", err).WithReason(weft.ReasonDecode)
+		e.Outcome = weft.Executed
+		return e
+	}
+	return nil
+}
+
+// read takes responses off the connection until it ends.
+func (c *clientConn) read() {
+	r := envelope.NewReader(c.Conn(), c.limit+envelopeRoom, nil)
+	for {
+		value, err := r.Next()
+		if err != nil {
+			c.Lost(err)
+			return
+		}
+		response, err := envelope.ReadResponse(value)
+		if err != nil {
+			c.Lost(err)
+			return
+		}
+		if seq, err := strconv.ParseUint(string(response.ID), 10, 64); err == nil {
+			c.Answer(seq, response)
+		} else if response.Error != nil {
+			// The server could not read a request, and ends the connection.
+			c.Lost(weft.Errorf(weft.Unavailable, "the server answered %d %s to no request", response.Error.Code, response.Error.Message))
+			return
+		}
+	}
+}
