@@ -43,7 +43,13 @@ func parseAddress(transports []transport.Transport, wires []Wire, text string) (
 	a := address{rest: rest}
 	name, carrier, _ := strings.Cut(scheme, "+")
 	for _, w := range wires {
-		if w.Scheme() == name {
+		if w.Scheme() == scheme { // such as netrpc+http, which goes before a transport http
+			a.wire, scheme = w, "tcp"
+			break
+		}
+	}
+	for _, w := range wires {
+		if a.wire == nil && w.Scheme() == name {
 			a.wire, scheme = w, orDefault(carrier, "tcp")
 		}
 	}

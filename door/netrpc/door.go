@@ -36,6 +36,9 @@ const sniffed = 16
 const described = "\x03\x01\x01\x07Request"
 
 func (door) Match(prefix []byte) (yes, more bool) {
+	if n := min(len(prefix), len(connect)); string(prefix[:n]) == connect[:n] {
+		return n == len(connect), n < len(connect)
+	}
 	if bytes.Contains(prefix[:min(len(prefix), sniffed)], []byte(described)) {
 		return true, false
 	}
@@ -49,14 +52,18 @@ func (door) Serve(c *weft.DoorConn) error {
 		return err
 	}
 	limits := c.Limits()
-	s := &serverConn{DoorConn: c, codec: gob.New(), out: newWriter(c.Conn(), limits)}
+	conn, err := accepted(c)
+	if err != nil {
+		return err
+	}
+	s := &serverConn{DoorConn: c, codec: gob.New(), out: newWriter(conn, limits)}
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() { s.drain(ended) })
-	err := func() error {
+	err = func() error {
 		defer wg.Wait() // also when reading panics
 		defer close(ended)
-		return s.read(gob.NewReader(c.Conn(), limits.MaxMessage))
+		return s.read(gob.NewReader(conn, limits.MaxMessage))
 	}()
 	if s.drained() {
 		return nil

@@ -3,7 +3,8 @@
 // servers.
 //
 // Both speak what rpc.Dial, rpc.NewClient and Server.ServeConn of the standard library
-// speak. What that wire lacks is missing here too: it carries no metadata, credentials,
+// speak. The door also takes what rpc.DialHTTP and rpc.DialHTTPPath send, a CONNECT of HTTP
+// before the gob, and WireHTTP calls servers of rpc.HandleHTTP. What that wire lacks is missing here too: it carries no metadata, credentials,
 // deadlines or cancellation, and of an error only the text. A call through the door has
 // the timeout of ServerConfig.Timeout; a client that disconnects cancels its calls; the
 // principal is that of the connection, by AuthenticateConn, such as from its TLS

@@ -15,18 +15,40 @@ import (
 // "netrpc://127.0.0.1:1234". Whatever codec a call names, it travels as gob.
 func Wire() weft.Wire { return wire{} }
 
-// wire implements weft.Wire.
-type wire struct{}
+// WireHTTP returns a wire to servers of net/rpc behind HTTP, as rpc.HandleHTTP makes them, for
+// addresses such as "netrpc+http://127.0.0.1:1234". path is that of the server; "": that of
+// rpc.DefaultRPCPath.
+func WireHTTP(path string) weft.Wire {
+	if path == "" {
+		path = defaultPath
+	}
+	return wire{path}
+}
 
-func (wire) Scheme() string { return "netrpc" }
+// wire implements weft.Wire.
+type wire struct {
+	path string // of the CONNECT that comes first; "": none does
+}
+
+func (w wire) Scheme() string {
+	if w.path != "" {
+		return "netrpc+http"
+	}
+	return "netrpc"
+}
 
 func (wire) Protocols() []string { return nil }
 
 // Dial implements weft.Wire.
-func (wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+func (w wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
 	conn, err := cfg.Dial(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if w.path != "" {
+		if conn, err = tunnel(ctx, conn, w.path); err != nil {
+			return nil, err
+		}
 	}
 	c := &clientConn{Calls: pending.New[answer](conn, newWriter(conn, cfg.Limits)), codec: gob.New(), limit: cfg.Limits.MaxMessage}
 	// It ends when the connection does.

@@ -46,6 +46,11 @@ func (r *Reader) Next() ([]byte, error) {
 			if at == 0 && r.buf[0] != '{' && r.buf[0] != '[' {
 				return nil, ErrSyntax
 			}
+			if s.text && !s.escaped { // most bytes of large values are in strings
+				for at < len(r.buf)-1 && r.buf[at] != '"' && r.buf[at] != '\\' {
+					at++
+				}
+			}
 			if s.ends(r.buf[at]) {
 				value := bytes.Clone(r.buf[:at+1])
 				r.buf = r.buf[at+1:]
