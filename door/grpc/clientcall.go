@@ -244,7 +244,7 @@ func (c *clientConn) putLocked(x *exchange, w *weft.WireCall, n int) (err error)
 	at := len(b)
 	defer func() {
 		if p := recover(); p != nil {
-			err = notSent(weft.Internal, weft.ReasonEncode, "encode the request with codec %s: %v", w.Codec.Name(), p)
+			err = notSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request with codec %s: %v", w.Codec.Name(), p)
 		}
 		if err != nil {
 			c.conn.SetBufferLocked(b[:at])
@@ -255,7 +255,7 @@ func (c *clientConn) putLocked(x *exchange, w *weft.WireCall, n int) (err error)
 	p[1], p[2], p[3], p[4] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
 	out, err := sizerOf(w.Codec).AppendSized(b, w.Args, n)
 	if err != nil {
-		return notSent(weft.Internal, weft.ReasonEncode, "encode the request with codec %s: %w", w.Codec.Name(), err)
+		return notSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request with codec %s: %w", w.Codec.Name(), err)
 	}
 	c.conn.SetBufferLocked(out)
 	c.conn.PutDataLocked(&x.st, at, prefixSize+n, true)

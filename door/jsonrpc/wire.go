@@ -63,7 +63,7 @@ type clientConn struct {
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	body, err := c.codec.Append(nil, w.Args)
 	if err != nil {
-		return pending.NotSent(weft.Internal, weft.ReasonEncode, "encode the request: %w", err)
+		return pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
 	if len(body) > c.limit {
 		return pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)
