@@ -139,12 +139,10 @@ type ServerConfig struct {
 	MaxPending int
 	// MaxConns is how many connections may be open; more are refused. 0: no limit.
 	MaxConns int
-	// MaxMemory is how many bytes may be held for all connections together: requests with their
-	// metadata, messages that were not received yet, replies that wait to be written.
-	// Beyond it new calls are refused, with ReasonTooManyBytes, and an eighth beyond it the
-	// connection ends for which most is held. Less than 64 KiB of a connection do not count. 0:
-	// half of the memory that the process may use, by the machine, its control group and
-	// GOMEMLIMIT; below zero: no bound.
+	// MaxMemory is how many bytes of requests, unread messages and unwritten replies may be held for
+	// all connections, beyond 64 KiB of each. Then new calls are refused with ReasonTooManyBytes, and an
+	// eighth beyond it the connection ends for which most is held. 0: half of what the
+	// machine, the control group or GOMEMLIMIT allows; below zero: no bound.
 	MaxMemory int64
 	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its
 	// context has ended. 0: DefaultDrainTimeout.

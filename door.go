@@ -206,18 +206,11 @@ func (c *DoorConn) room(size int) *Error {
 	if !c.flights.EnterBelow(l.MaxCalls) {
 		return e
 	}
-	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) {
+	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) || !c.account.Take(int64(size)) {
 		c.bytes.Add(-int64(size))
 		c.flights.Leave()
 		e.Reason = ReasonTooManyBytes
-		e.Message = "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later"
-		return e
-	}
-	if !c.account.Take(int64(size)) {
-		c.bytes.Add(-int64(size))
-		c.flights.Leave()
-		e.Reason = ReasonTooManyBytes
-		e.Message = "the server holds as many bytes for all its connections as it may (ServerConfig.MaxMemory); try again later"
+		e.Message = "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later"
 		return e
 	}
 	return nil

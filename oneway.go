@@ -12,21 +12,14 @@ import (
 // are dealt with would leave no room for other calls.
 const maxOneway = 1024
 
-// WithOrder has a one-way call run after all earlier ones with the same key, of any method: the
-// peer runs the calls of one connection with one key one after the other, in the order in
-// which they were made, and calls with other keys beside them. Calls without a key may run at
-// the same time as any other, in any order. A key has at most 255 bytes; it may be empty.
-//
-// A Client makes all calls with a key on its first connection. The order does not reach beyond
-// a connection: when it is lost, or replaced because the server shuts down, calls that were
-// made on it may still run while those made after it begin. Nor does it reach beyond a server:
-// a cluster.Client needs a balancer that sends the calls of a key to one server. A call that
-// is refused, or whose time is over before its turn has come, is left out, and the next one
-// runs; so a call needs time for those before it as well.
-//
-// The peer keeps calls that wait for their turn, up to Limits.MaxOrdered of one key and
-// Limits.MaxCallBytes of all keys; beyond that it refuses them. A wire other than weft's has no
-// order: there such a call fails with Unimplemented.
+// WithOrder has a one-way call run after all earlier ones with the same key, of any method, on
+// the same connection: one after the other, in the order in which they were made. Calls with
+// other keys, or without one, run beside them. A key has at most 255 bytes; it may be empty. A
+// Client makes all calls with a key on its first connection. When that is lost, or replaced because
+// the server shuts down, calls made on it may still run while later ones begin. A cluster.Client
+// needs a balancer that sends the calls of a key to one server. A call that is refused, as beyond
+// Limits.MaxOrdered, or whose time is over before its turn, is left out, and the next one runs. On
+// a wire other than weft's such a call fails with Unimplemented.
 func WithOrder(key string) CallOption {
 	return optionFunc(func(o *callOptions) error {
 		if len(key) > wire.MaxOrder {

@@ -133,13 +133,7 @@ func (s *Server) configure() error {
 	s.session = session.Config{
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
 		Resolve: s.host.resolve, Accept: s.admitSession, Setup: s.openedSession, Exec: s.exec, Logger: c.Logger,
-		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked,
-	}
-	if c.MaxMemory == 0 {
-		c.MaxMemory = held.Machine() / 2
-	}
-	if c.MaxMemory > 0 {
-		s.session.Memory = held.New(c.MaxMemory)
+		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked, Memory: held.Of(c.MaxMemory),
 	}
 	return nil
 }

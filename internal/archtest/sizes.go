@@ -26,7 +26,6 @@ func larger() map[string]map[string]int {
 			"internal/session.Call":    26,
 			"internal/session.Session": 24,
 			"internal/session.reader":  24,
-			"internal/session.writer":  23,
 			"registry.topic":           24,
 			"weft.ClientConfig":        28, // settings, each with a default
 			"weft.Server":              29,

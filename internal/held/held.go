@@ -35,6 +35,18 @@ const (
 // New returns a memory of most bytes.
 func New(most int64) *Memory { return &Memory{most: most, accounts: make(map[*Account]struct{})} }
 
+// Of returns a memory of most bytes; of half of what this process may use, if most is 0; none if
+// it is below zero.
+func Of(most int64) *Memory {
+	switch {
+	case most < 0:
+		return nil
+	case most == 0:
+		most = Machine() / 2
+	}
+	return New(most)
+}
+
 // Open opens the account of a connection; end ends the connection when it holds most and
 // too much is held. end is called on any goroutine, at most once, and must not wait. A nil memory gives
 // a nil account.

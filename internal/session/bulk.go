@@ -22,6 +22,19 @@ type bulk struct {
 	then  []*bulk     // what the same side sends on the same call behind it
 }
 
+// bulkQueue holds the large messages that are being sent, a chunk of each in turn. The
+// writer's lock guards it.
+type bulkQueue struct {
+	list  []*bulk
+	turn  int // the index of the message whose chunk comes next
+	size  int // bytes that were not appended yet
+	round int // bytes in one write
+	quick int // how many such writes in a row were quick
+}
+
+// clear drops all messages.
+func (q *bulkQueue) clear() { q.list, q.size = nil, 0 }
+
 const (
 	// leastRound and mostRound bound how many bytes of large messages go into one
 	// write. A large round means fewer system calls and fewer wake-ups of the peer,
@@ -38,20 +51,20 @@ const (
 
 // fit sets the size of a round by the time that the write of the last one took: it
 // is large as long as other frames hardly wait for it.
-func (w *writer) fit(took time.Duration) {
+func (q *bulkQueue) fit(took time.Duration) {
 	if took >= quickRound {
-		w.quick = 0
-	} else if w.quick++; w.quick >= quickRounds {
-		w.round = min(2*w.round, mostRound)
+		q.quick = 0
+	} else if q.quick++; q.quick >= quickRounds {
+		q.round = min(2*q.round, mostRound)
 	}
 	if took > longRound {
-		w.round = max(w.round/2, leastRound)
+		q.round = max(q.round/2, leastRound)
 	}
 }
 
-// addBulkLocked queues a large message, or a small one that must not overtake a large
-// one of its call. It is called with the lock held.
-func (w *writer) addBulkLocked(h wire.Header, meta string, body *buffer, bind bindingKey) {
+// add queues a large message, or a small one that must not overtake a large
+// one of its call.
+func (q *bulkQueue) add(h wire.Header, meta string, body *buffer, bind bindingKey) {
 	b := &bulk{head: h, bind: bind}
 	if meta != "" {
 		b.meta = appendMeta(nil, meta)
@@ -59,15 +72,15 @@ func (w *writer) addBulkLocked(h wire.Header, meta string, body *buffer, bind bi
 	if body != nil {
 		b.buf, b.body = body, body.b
 	}
-	w.bulkSize += b.left()
-	if i := w.findBulkLocked(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
-		w.bulk[i].then = append(w.bulk[i].then, b)
+	q.size += b.left()
+	if i := q.find(h.ID, h.Flags&wire.FlagAnswer); i >= 0 {
+		q.list[i].then = append(q.list[i].then, b)
 		return
 	}
 	// Behind the others in the turn order: new messages must not overtake old ones.
-	at := min(w.bulkTurn, len(w.bulk))
-	w.bulk = slices.Insert(w.bulk, at, b)
-	w.bulkTurn = at + 1
+	at := min(q.turn, len(q.list))
+	q.list = slices.Insert(q.list, at, b)
+	q.turn = at + 1
 }
 
 // left is how many bytes have not been appended.
@@ -83,9 +96,9 @@ func (b *bulk) take(dst []byte, n int) []byte {
 	return dst
 }
 
-// findBulkLocked returns the index of the large message of a call, or -1.
-func (w *writer) findBulkLocked(id uint32, answer wire.Flags) int {
-	for i, b := range w.bulk {
+// find returns the index of the large message of a call, or -1.
+func (q *bulkQueue) find(id uint32, answer wire.Flags) int {
+	for i, b := range q.list {
 		if b.head.ID == id && b.head.Flags&wire.FlagAnswer == answer {
 			return i
 		}
@@ -93,22 +106,22 @@ func (w *writer) findBulkLocked(id uint32, answer wire.Flags) int {
 	return -1
 }
 
-// dropBulkLocked drops what this side still had to send on a call that it opened. It
+// drop drops what this side still had to send on a call that it opened. It
 // reports whether the call's request was among it and had not begun: then the peer
 // does not know of the call.
-func (w *writer) dropBulkLocked(id uint32) (unsent bool) {
-	i := w.findBulkLocked(id, 0)
+func (q *bulkQueue) drop(id uint32) (unsent bool) {
+	i := q.find(id, 0)
 	if i < 0 {
 		return false
 	}
-	b := w.bulk[i]
-	w.bulk = slices.Delete(w.bulk, i, i+1)
-	if i < w.bulkTurn {
-		w.bulkTurn--
+	b := q.list[i]
+	q.list = slices.Delete(q.list, i, i+1)
+	if i < q.turn {
+		q.turn--
 	}
-	w.bulkSize -= b.left()
+	q.size -= b.left()
 	for _, t := range b.then {
-		w.bulkSize -= t.left()
+		q.size -= t.left()
 	}
 	return b.unsent()
 }
@@ -116,15 +129,15 @@ func (w *writer) dropBulkLocked(id uint32) (unsent bool) {
 // unsent reports whether this is a request that has not begun.
 func (b *bulk) unsent() bool { return b.head.Type == wire.TypeRequest && !b.begun }
 
-// dropUnsentLocked drops all requests that have not begun, and returns their calls.
-func (w *writer) dropUnsentLocked() (ids []uint32) {
-	for _, b := range w.bulk {
+// dropUnsent drops all requests that have not begun, and returns their calls.
+func (q *bulkQueue) dropUnsent() (ids []uint32) {
+	for _, b := range q.list {
 		if b.unsent() {
 			ids = append(ids, b.head.ID)
 		}
 	}
 	for _, id := range ids {
-		w.dropBulkLocked(id)
+		q.drop(id)
 	}
 	return ids
 }
@@ -132,22 +145,22 @@ func (w *writer) dropUnsentLocked() (ids []uint32) {
 // beginBulkLocked appends the first chunk of a request that was just queued, so that no later
 // request begins before it. Its binding is made already.
 func (w *writer) beginBulkLocked(id uint32, sum bool) {
-	if i := w.findBulkLocked(id, 0); i >= 0 && w.bulk[i].unsent() {
-		w.chunkLocked(w.bulk[i], sum)
+	if i := w.large.find(id, 0); i >= 0 && w.large.list[i].unsent() {
+		w.chunkLocked(w.large.list[i], sum)
 	}
 }
 
 // takeBulkLocked appends the next chunks, one of each message in turn. It is called
 // with the writer's lock held.
 func (s *Session) takeBulkLocked() {
-	w := &s.w
-	w.round = max(w.round, leastRound)
-	budget := w.round
-	for len(w.bulk) > 0 && budget > 0 {
-		if w.bulkTurn >= len(w.bulk) {
-			w.bulkTurn = 0
+	w, q := &s.w, &s.w.large
+	q.round = max(q.round, leastRound)
+	budget := q.round
+	for len(q.list) > 0 && budget > 0 {
+		if q.turn >= len(q.list) {
+			q.turn = 0
 		}
-		b := w.bulk[w.bulkTurn]
+		b := q.list[q.turn]
 		if b.unsent() {
 			// The names have been bound before, so that this cannot fail.
 			b.head.Code, _ = s.bindLocked(b.bind.codec, b.bind.method)
@@ -160,18 +173,18 @@ func (s *Session) takeBulkLocked() {
 		}
 		switch {
 		case b.left() > 0:
-			w.bulkTurn++
+			q.turn++
 		case len(b.then) > 0:
 			next := b.then[0]
 			next.then = b.then[1:]
-			w.bulk[w.bulkTurn] = next
-			w.bulkTurn++
+			q.list[q.turn] = next
+			q.turn++
 		default:
-			w.bulk = slices.Delete(w.bulk, w.bulkTurn, w.bulkTurn+1)
+			q.list = slices.Delete(q.list, q.turn, q.turn+1)
 		}
 	}
-	if len(w.bulk) == 0 {
-		w.bulk = nil
+	if len(q.list) == 0 {
+		q.list = nil
 	}
 }
 
@@ -188,6 +201,6 @@ func (w *writer) chunkLocked(b *bulk, sum bool) int {
 		h.Flags |= wire.FlagMore
 	}
 	w.end(at, h, sum)
-	w.bulkSize -= n
+	w.large.size -= n
 	return n
 }

@@ -10,12 +10,12 @@ import (
 // Rounds of large messages grow while they are written quickly, and shrink when
 // what is said meanwhile would have to wait for them.
 func TestRoundsFitTheConnection(t *testing.T) {
-	w := &writer{round: leastRound}
+	w := &writer{large: bulkQueue{round: leastRound}}
 	for range quickRounds - 1 {
-		w.fit(0)
+		w.large.fit(0)
 	}
-	if w.round != leastRound {
-		t.Errorf("a round has %d bytes before it is known that the connection sends them", w.round)
+	if w.large.round != leastRound {
+		t.Errorf("a round has %d bytes before it is known that the connection sends them", w.large.round)
 	}
 	for _, step := range []struct {
 		took time.Duration
@@ -31,8 +31,8 @@ func TestRoundsFitTheConnection(t *testing.T) {
 		{time.Second, leastRound},
 		{time.Second, leastRound},
 	} {
-		if w.fit(step.took); w.round != step.want {
-			t.Fatalf("after a write of %v a round has %d bytes, want %d", step.took, w.round, step.want)
+		if w.large.fit(step.took); w.large.round != step.want {
+			t.Fatalf("after a write of %v a round has %d bytes, want %d", step.took, w.large.round, step.want)
 		}
 	}
 }
@@ -89,7 +89,7 @@ func TestNewLargeMessagesWaitTheirTurn(t *testing.T) {
 	s := &Session{}
 	w := &s.w
 	add := func(id, size int) {
-		w.addBulkLocked(wire.Header{Type: wire.TypeData, ID: uint32(id)}, "", &buffer{b: make([]byte, size)}, bindingKey{})
+		w.large.add(wire.Header{Type: wire.TypeData, ID: uint32(id)}, "", &buffer{b: make([]byte, size)}, bindingKey{})
 	}
 	const (
 		each     = wire.MaxPayload + 1<<10
@@ -97,14 +97,14 @@ func TestNewLargeMessagesWaitTheirTurn(t *testing.T) {
 		patience = 80
 	)
 	add(0, 64*wire.MaxPayload)
-	for round := 1; w.findBulkLocked(0, 0) >= 0; round++ {
+	for round := 1; w.large.find(0, 0) >= 0; round++ {
 		if round == 10_000 {
-			t.Fatalf("of the first message %d bytes are left, and %d others wait", w.bulk[w.findBulkLocked(0, 0)].left(), len(w.bulk)-1)
+			t.Fatalf("of the first message %d bytes are left, and %d others wait", w.large.list[w.large.find(0, 0)].left(), len(w.large.list)-1)
 		}
 		for i := range perRound {
 			add(perRound*round+i, each)
 			if round > patience {
-				w.dropBulkLocked(uint32(perRound*(round-patience) + i)) // it is given up, if it is there still
+				w.large.drop(uint32(perRound*(round-patience) + i)) // it is given up, if it is there still
 			}
 		}
 		s.takeBulkLocked()

@@ -397,7 +397,7 @@ func (s *Session) written() bool {
 	if w.dead {
 		return true
 	}
-	if w.mode != idle || len(w.buf) > 0 || len(w.bulk) > 0 {
+	if w.mode != idle || len(w.buf) > 0 || len(w.large.list) > 0 {
 		return false
 	}
 	w.turn++
@@ -452,7 +452,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 // of a GOAWAY none may begin. It is called with the writer's lock held, and returns
 // the calls to be completed.
 func (s *Session) withdrawLocked() (calls []*Call) {
-	for _, id := range s.w.dropUnsentLocked() {
+	for _, id := range s.w.large.dropUnsent() {
 		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}

@@ -142,7 +142,7 @@ func (s *Session) tooLong(n int) *wire.Status {
 // with the writer's lock held. After an error nothing has been appended.
 func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	w := &s.w
-	behind := len(w.bulk) > 0 && w.findBulkLocked(h.ID, h.Flags&wire.FlagAnswer) >= 0
+	behind := len(w.large.list) > 0 && w.large.find(h.ID, h.Flags&wire.FlagAnswer) >= 0
 	if m.sizer != nil && behind {
 		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
 		if err != nil || len(b) != m.size {
@@ -159,7 +159,7 @@ func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	}
 	if m.length() > wire.MaxPayload || behind {
 		m.own()
-		w.addBulkLocked(h, m.meta, m.buf, m.bind)
+		w.large.add(h, m.meta, m.buf, m.bind)
 		m.buf = nil // the queue owns the bytes now
 		return nil
 	}

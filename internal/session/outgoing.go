@@ -253,7 +253,7 @@ func (s *Session) expire() {
 // cancelFrameLocked tells the peer that a call was given up. It is called
 // with the writer's lock held.
 func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
-	if len(s.w.bulk) > 0 && s.w.dropBulkLocked(id) {
+	if len(s.w.large.list) > 0 && s.w.large.drop(id) {
 		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {
@@ -295,7 +295,8 @@ func (s *Session) abort(st *wire.Status) {
 			calls = append(calls, c)
 		}
 	}
-	w.buf, w.bulk, w.bulkSize = nil, nil, 0
+	w.buf = nil
+	w.large.clear()
 	w.mu.Unlock()
 	for _, c := range calls {
 		s.complete(c)

@@ -213,7 +213,7 @@ func (s *Session) noteCrowdLocked() {
 	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
 		w.crowded.Store(true)
 	}
-	if waits := len(w.buf) + w.bulkSize; waits > w.noted+noteStep {
+	if waits := len(w.buf) + w.large.size; waits > w.noted+noteStep {
 		s.in.account.Add(int64(waits - w.noted))
 		w.noted = waits
 	}

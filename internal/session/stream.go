@@ -215,8 +215,8 @@ func (st *Stream) CloseSend() *wire.Status {
 		return nil // it has ended, which Recv will tell
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
-	if s.w.findBulkLocked(st.id, st.flags()) >= 0 {
-		s.w.addBulkLocked(h, "", nil, bindingKey{}) // behind the large message that is still on its way
+	if s.w.large.find(st.id, st.flags()) >= 0 {
+		s.w.large.add(h, "", nil, bindingKey{}) // behind the large message that is still on its way
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}

@@ -23,23 +23,19 @@ import (
 //
 // The lock guards all fields but crowded. A method of writer needs it held.
 type writer struct {
-	mu       sync.Mutex
-	buf      []byte // frames to be written
-	spare    []byte // the other one of the two buffers
-	mode     mode
-	turn     uint32 // counts leaders: one that yielded sees from it that another took over
-	waiting  int    // goroutines waiting for room
-	room     sync.Cond
-	taken    uint64 // bytes handed to the connection since it began
-	bulk     []*bulk
-	bulkTurn int    // the index in bulk of the message whose chunk comes next
-	bulkSize int    // bytes in bulk not yet appended
-	round    int    // bytes of bulk in one write
-	quick    int    // how many such writes in a row were quick
-	clock    int64  // when the last call was opened
-	writes   uint64 // finished writes, for the keeper to see progress
-	dead     bool
-	under    underway // a write of writeAndUnlock
+	mu      sync.Mutex
+	buf     []byte // frames to be written
+	spare   []byte // the other one of the two buffers
+	mode    mode
+	turn    uint32 // counts leaders: one that yielded sees from it that another took over
+	waiting int    // goroutines waiting for room
+	room    sync.Cond
+	taken   uint64 // bytes handed to the connection since it began
+	large   bulkQueue
+	clock   int64  // when the last call was opened
+	writes  uint64 // finished writes, for the keeper to see progress
+	dead    bool
+	under   underway // a write of writeAndUnlock
 
 	alone    bool   // the leader is a goroutine of its own, not a caller
 	relieved bool   // the leader was told to hand the rest to a goroutine
@@ -140,7 +136,7 @@ func (w *writer) trimLocked() {
 
 // fullLocked reports whether a goroutine that can wait should wait before it appends more.
 func (w *writer) fullLocked(limit int) bool {
-	return len(w.buf) >= limit || w.bulkSize >= maxBulk
+	return len(w.buf) >= limit || w.large.size >= maxBulk
 }
 
 // flushAndUnlock has the appended frames written. It is called with the lock held and
@@ -173,7 +169,7 @@ func (s *Session) flushAndUnlock(patient bool) {
 // releases it.
 func (s *Session) flushElsewhereAndUnlock() {
 	w := &s.w
-	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.bulk) > 0)
+	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.large.list) > 0)
 	w.mu.Unlock()
 	if needed {
 		s.cfg.Exec.Go(func() {
@@ -195,7 +191,7 @@ func (s *Session) writeAndUnlock(rounds int) {
 			return
 		}
 		var from int64 // of a write with large messages
-		if len(w.bulk) > 0 {
+		if len(w.large.list) > 0 {
 			s.takeBulkLocked()
 			from = now()
 		}
@@ -248,12 +244,12 @@ func (s *Session) writeAndUnlock(rounds int) {
 			return
 		}
 		if w.noted > 0 {
-			waits := len(w.buf) + w.bulkSize
+			waits := len(w.buf) + w.large.size
 			s.in.account.Add(int64(waits - w.noted))
 			w.noted = waits
 		}
 		if from != 0 {
-			w.fit(time.Duration(now() - from))
+			w.large.fit(time.Duration(now() - from))
 		}
 		if cap(b) <= keepSpare {
 			w.spare = b[:0]
