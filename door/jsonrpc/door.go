@@ -59,9 +59,16 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	if x.drained() {
 		return nil
 	}
+	if err == nil {
+		x.settle(afterEnd)
+	}
 	x.out.Close()
 	return err
 }
+
+// afterEnd is how long calls may go on whose client sends nothing more: it may have gone, or wait
+// for answers.
+const afterEnd = time.Second
 
 // conn is one connection of the door.
 type conn struct {
@@ -73,6 +80,25 @@ type conn struct {
 	draining bool
 	idle     chan struct{} // closed when the connection drains and no value is open
 	over     bool          // nothing more is read
+	empty    chan struct{} // closed when no value is open, for settle
+}
+
+// settle waits until no value is open.
+func (x *conn) settle(most time.Duration) {
+	x.mu.Lock()
+	if x.open == 0 {
+		x.mu.Unlock()
+		return
+	}
+	empty := make(chan struct{})
+	x.empty = empty
+	x.mu.Unlock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-empty:
+	case <-timer.C:
+	}
 }
 
 // limit bounds the next read: a value that has begun must go on within the time of a handshake.
@@ -138,8 +164,15 @@ func (x *conn) begin() *weft.Error {
 func (x *conn) answered() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.open--; x.open == 0 && x.draining {
+	if x.open--; x.open > 0 {
+		return
+	}
+	if x.draining {
 		x.endLocked()
+	}
+	if x.empty != nil {
+		close(x.empty)
+		x.empty = nil
 	}
 }
 

@@ -350,6 +350,22 @@ func TestVectorsTCP(t *testing.T) {
 	}
 }
 
+// TestHalfClosed: a client that has sent all gets its answers.
+func TestHalfClosed(t *testing.T) {
+	addr := start(t, nil)
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, `{"jsonrpc":"2.0","method":"wait","params":[20],"id":1}{"jsonrpc":"2.0","method":"wait","params":[10],"id":2}`)
+	must(t, err)
+	must(t, conn.(*net.TCPConn).CloseWrite())
+	got, err := io.ReadAll(conn)
+	if lines := strings.Count(string(got), "\n"); err != nil || lines != 2 {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // post sends a body over HTTP.
 func post(t *testing.T, addr, body string, headers ...string) (*nethttp.Response, string) {
 	t.Helper()
