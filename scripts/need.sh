@@ -18,6 +18,7 @@ for name in "$@"; do
 		java)         packages="$packages default-jre-headless" ;;
 		javac)        packages="$packages openjdk-17-jdk-headless" ;;
 		mvn)          packages="$packages maven" ;;
+		node)         packages="$packages nodejs" ;;
 		ip)           packages="$packages iproute2" ;;
 		thrift)       packages="$packages thrift-compiler" ;;
 		etcd)         packages="$packages etcd-server" ;;

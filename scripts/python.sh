@@ -2,7 +2,8 @@
 # Runs the tests below test/compat that are written in Python (test_*.py, with
 # the standard library's unittest). What they import is installed from
 # test/compat/requirements.txt into an environment in the user's cache, which is
-# made anew when that file changes.
+# made anew when that file changes. What their programs in JavaScript import is
+# installed in the same way from test/compat/package-lock.json.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -24,6 +25,19 @@ if [ -f "$wanted" ]; then
 		touch "$venv/ready"
 	fi
 	python=$venv/bin/python
+fi
+locked=test/compat/package-lock.json
+if [ -f "$locked" ]; then
+	scripts/need.sh node npm
+	modules=${XDG_CACHE_HOME:-$HOME/.cache}/weft/node-$(cksum <"$locked" | cut -d ' ' -f 1)
+	if [ ! -f "$modules/ready" ]; then
+		rm -rf "$modules"
+		mkdir -p "$modules"
+		cp test/compat/package.json "$locked" "$modules"
+		npm ci --prefix "$modules" --ignore-scripts --no-audit --no-fund --silent
+		touch "$modules/ready"
+	fi
+	export NODE_PATH="$modules/node_modules"
 fi
 for folder in $folders; do
 	printf '== %s: python3 -m unittest\n' "$folder"

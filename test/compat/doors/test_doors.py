@@ -1,0 +1,114 @@
+"""Clients of HTTP and JSON-RPC in Python and JavaScript against the doors of a weft server."""
+
+import json
+import os
+import pathlib
+import socket
+import subprocess
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+import jsonrpc_requests
+import jsonrpcclient
+import jsonrpclib
+import openapi_spec_validator
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+class Doors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        program = pathlib.Path(cls.folder.name) / "server"
+        subprocess.run(["go", "build", "-o", str(program), "."], cwd=HERE / "server", check=True)
+        cls.process = subprocess.Popen([str(program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        cls.address = cls.process.stdout.readline().strip()
+        cls.url = "http://" + cls.address
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.stdin.close()
+        cls.process.wait(30)
+        cls.process.stdout.close()
+        cls.folder.cleanup()
+
+    def get(self, path, data=None, kind="application/json", verb=None):
+        request = urllib.request.Request(self.url + path, data=data, method=verb)
+        if data is not None:
+            request.add_header("Content-Type", kind)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, json.loads(error.read())
+
+    def test_http(self):
+        self.assertEqual(self.get("/Arith/Mul", b'{"a":7,"b":8}'), (200, 56))
+        self.assertEqual(self.get("/mul/7/8"), (200, 56))
+        self.assertEqual(self.get("/div?a=9", b"2"), (200, 4.5))
+        status, problem = self.get("/Arith/Div", b'{"a":1}')
+        self.assertEqual((status, problem["code"], problem["reason"], problem["outcome"]), (400, "InvalidArgument", "ZERO", "Executed"))
+        self.assertEqual(self.get("/trees/oak", b'{"next":[{"name":"leaf"}]}', verb="PUT"), (200, {"name": "oak", "next": [{"name": "leaf"}]}))
+
+    def test_openapi_document_is_valid(self):
+        status, document = self.get("/openapi.json")
+        self.assertEqual(status, 200)
+        openapi_spec_validator.validate(document)
+        for path in ("/Arith/Mul", "/mul/{a}/{b}", "/div", "/trees/{name}", "/Bytes/Echo", "/Tree/Count", "/Tree/Sum"):
+            self.assertIn(path, document["paths"])
+        self.assertEqual(document["paths"]["/Arith/Mul"]["get"]["summary"], "Mul multiplies.")
+
+    def test_jsonrpcclient(self):
+        def post(value):
+            return self.get("/rpc", json.dumps(value).encode())[1]
+
+        answer = jsonrpcclient.parse(post(jsonrpcclient.request("Arith.Mul", params=(7, 8))))
+        self.assertEqual(answer, jsonrpcclient.Ok(56, answer.id))
+        answers = list(jsonrpcclient.parse(post([jsonrpcclient.request("Arith.Mul", params={"a": n, "b": 2}) for n in range(20)])))
+        self.assertEqual(sorted(a.result for a in answers), [2 * n for n in range(20)])
+        error = jsonrpcclient.parse(post(jsonrpcclient.request("Arith.None")))
+        self.assertEqual((error.code, error.message), (-32601, "Method not found"))
+        error = jsonrpcclient.parse(post(jsonrpcclient.request("Arith.Div", params={"a": 1})))
+        self.assertEqual((error.code, error.data["reason"]), (-32003, "ZERO"))
+
+    def test_jsonrpclib(self):
+        server = jsonrpclib.ServerProxy(self.url + "/rpc")
+        self.assertEqual(server.Arith.Mul(7, 8), 56)
+        self.assertEqual(server.Arith.Mul(a=7, b=8), 56)
+        batch = jsonrpclib.MultiCall(server)
+        for n in range(5):
+            batch.Arith.Mul(n, n)
+        self.assertEqual(sorted(batch()), [0, 1, 4, 9, 16])
+        with self.assertRaises(jsonrpclib.ProtocolError):
+            server.Arith.Div(1, 0)
+        server("close")()
+
+    def test_jsonrpc_requests(self):
+        server = jsonrpc_requests.Server(self.url + "/rpc")
+        self.assertEqual(server.send_request("Arith.Mul", False, (7, 8)), 56)
+        with self.assertRaises(jsonrpc_requests.ProtocolError):
+            server.send_request("Arith.Div", False, (1, 0))
+        server.session.close()
+
+    def test_jsonrpc_over_tcp(self):
+        host, port = self.address.rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=60) as sock:
+            lines = sock.makefile("r")
+            for n in range(50):
+                sock.sendall(jsonrpcclient.request_json("Arith.Mul", params=[n, 3]).encode())
+            results = {jsonrpcclient.parse_json(lines.readline()).result for _ in range(50)}
+            lines.close()
+        self.assertEqual(results, {3 * n for n in range(50)})
+
+    def test_node(self):
+        environment = dict(os.environ)
+        done = subprocess.run(["node", str(HERE / "client.js"), self.address], env=environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
