@@ -41,8 +41,11 @@ func (f figure) String() string {
 
 // part is the share of the neighbours, where it was measured.
 func (f figure) part() string {
-	if f.shareSeen == 0 {
+	switch {
+	case f.shareSeen == 0:
 		return "-"
+	case f.shareSeen >= 1:
+		return "1" // what is above is the noise of the machine
 	}
 	return fmt.Sprintf("%.2f", f.shareSeen)
 }
@@ -176,21 +179,20 @@ func (f figure) check(t *testing.T) {
 
 // defences are all attacks, and what must hold.
 func defences() []defence {
-	const share, memory, much = 0.25, 128, 512
-	const starve = "on one processor a connection that always has bytes to read holds it"
+	const share, memory, much = 0.2, 128, 512
 	const work = "handlers and their replies take the processors from the neighbours"
 	return []defence{
-		{attack: "frames of CREDIT", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "frames of DATA for no stream", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "frames of CANCEL", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "frames of BIND", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "frames of an unknown kind", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "pings", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "refused chunks", share: share, memory: memory, processors: 1, open: starve},
+		{attack: "frames of CREDIT", share: share, memory: memory, processors: 1},
+		{attack: "frames of DATA for no stream", share: share, memory: memory, processors: 1, longer: true},
+		{attack: "frames of CANCEL", share: share, memory: memory, processors: 1, longer: true},
+		{attack: "frames of BIND", share: share, memory: memory, processors: 1},
+		{attack: "frames of an unknown kind", share: share, memory: memory, processors: 1, longer: true},
+		{attack: "pings", share: share, memory: memory, processors: 1, longer: true},
+		{attack: "refused chunks", share: share, memory: memory, processors: 1, longer: true},
 		{attack: "malformed frames", share: 0.1, memory: memory},
 		{attack: "answers to calls that are not open", share: 0.1, memory: memory},
-		{attack: "calls of a method", share: share, memory: memory, processors: 1, open: starve},
-		{attack: "calls of no method", share: share, memory: memory, processors: 1, open: starve},
+		{attack: "calls of a method", share: 0.1, memory: memory, processors: 1},
+		{attack: "calls of no method", share: share, memory: memory, processors: 1},
 		{attack: "calls that panic", memory: memory},
 		{attack: "calls and cancels", memory: memory, open: work},
 		{attack: "replies that are not read", memory: memory, open: "workers hold the replies that they have encoded"},
