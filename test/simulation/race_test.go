@@ -4,4 +4,4 @@ package simulation
 
 // normalSeeds is how many seeds are run without a flag: 'make simulate' runs more, without the
 // race detector.
-const normalSeeds = 250
+const normalSeeds = 150

@@ -9,7 +9,7 @@ import (
 // TestRepeat runs some seeds twice. Their plans are the same, to the last call; that the runs are the same
 // is not promised, so how much of them is the same is only printed.
 func TestRepeat(t *testing.T) {
-	const seeds = 40
+	const seeds = min(40, normalSeeds/10) // fewer with the race detector
 	same, calls, sameFate, sameTime := 0, 0, 0, 0
 	for seed := uint64(1); seed <= seeds; seed++ {
 		if first, second := newPlan(seed), newPlan(seed); fmt.Sprintf("%+v", first) != fmt.Sprintf("%+v", second) {
