@@ -84,6 +84,7 @@ func table() []row {
 		{"door/wiretest", 4, []string{"cluster"}},
 		{"door/...", 4, []string{"door/..."}},
 		{"health", 3, nil},
+		{"plugin/internal/cost", 4, []string{"plugin/..."}},
 		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"console", 4, []string{"cluster"}},

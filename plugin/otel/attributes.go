@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -17,6 +18,10 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/internal/figures"
 )
+
+// maxKnown is how many beginnings are kept: the names of methods that a client calls
+// may come from its own callers.
+const maxKnown = 1 << 12
 
 // systemOf is the value of rpc.system.name for a wire by its name.
 func systemOf(wire string) string {
@@ -43,7 +48,11 @@ func systemOfPeer(p *weft.Peer) string {
 	if p == nil {
 		return "weft"
 	}
-	return systemOf(p.Wire())
+	wire := p.Wire()
+	if wire == "weft" {
+		return wire
+	}
+	return systemOf(wire)
 }
 
 // startKey tells apart the spans that begin alike.
@@ -52,42 +61,51 @@ type startKey struct {
 	kind           trace.SpanKind
 }
 
-// start are the options of a span at its beginning.
-func (t *Telemetry) start(system, method string, kind trace.SpanKind) []trace.SpanStartOption {
+// beginning is what the calls of a method have in common.
+type beginning struct {
+	key           startKey
+	name, attempt string
+	options       []trace.SpanStartOption
+	results       [weft.Unauthenticated + 2]atomic.Pointer[[]metric.RecordOption] // by code, made when they are used
+}
+
+// start is what a span has at its beginning.
+func (t *Telemetry) start(system, method string, kind trace.SpanKind) *beginning {
 	key := startKey{system, method, kind}
-	if found, ok := t.starts.Load(key); ok {
-		return found.([]trace.SpanStartOption)
+	last := &t.last[kind&1]
+	if b := last.Load(); b != nil && b.key == key {
+		return b // callers repeat themselves
 	}
-	attributes := []attribute.KeyValue{semconv.RPCSystemNameKey.String(system), semconv.RPCMethod(figures.MethodName(method))}
+	if found, ok := t.starts.Load(key); ok {
+		b := found.(*beginning)
+		last.Store(b)
+		return b
+	}
+	name := figures.MethodName(method)
+	attributes := []attribute.KeyValue{semconv.RPCSystemNameKey.String(system), semconv.RPCMethod(name)}
 	if kind == trace.SpanKindClient {
 		attributes = append(attributes, t.address...)
 	}
-	options := []trace.SpanStartOption{trace.WithSpanKind(kind), trace.WithAttributes(attributes...)}
-	t.starts.Store(key, options)
-	return options
-}
-
-// resultKey tells apart the measurements with equal attributes.
-type resultKey struct {
-	system, method string
-	code           weft.Code
-	client         bool
+	b := &beginning{key: key, name: name, attempt: "attempt " + name, options: []trace.SpanStartOption{trace.WithSpanKind(kind), trace.WithAttributes(attributes...)}}
+	if t.known.Add(1) <= maxKnown {
+		t.starts.Store(key, b)
+	}
+	return b
 }
 
 // result are the options of a measurement.
-func (t *Telemetry) result(system, method string, code weft.Code, client bool) []metric.RecordOption {
-	key := resultKey{system, method, code, client}
-	if found, ok := t.results.Load(key); ok {
-		return found.([]metric.RecordOption)
+func (t *Telemetry) result(from *beginning, code weft.Code) []metric.RecordOption {
+	code = min(code, weft.Unauthenticated+1) // one place for codes that do not exist
+	if found := from.results[code].Load(); found != nil {
+		return *found
 	}
-	attributes := append([]attribute.KeyValue{
-		semconv.RPCSystemNameKey.String(system), semconv.RPCMethod(figures.MethodName(method)),
-	}, resultOf(code, client)...)
+	client := from.key.kind == trace.SpanKindClient
+	attributes := append([]attribute.KeyValue{semconv.RPCSystemNameKey.String(from.key.system), semconv.RPCMethod(from.name)}, resultOf(code, client)...)
 	if client {
 		attributes = append(attributes, t.address...)
 	}
 	options := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attributes...))}
-	t.results.Store(key, options)
+	from.results[code].Store(&options)
 	return options
 }
 
@@ -117,17 +135,25 @@ func codeOf(err error) weft.Code {
 	return weft.CodeOf(err)
 }
 
+// running is a call under way.
+type running struct {
+	t     *Telemetry
+	from  *beginning
+	span  trace.Span
+	began time.Time
+}
+
 // end ends the span of a call and measures the call.
-func (t *Telemetry) end(ctx context.Context, span trace.Span, system, method string, began time.Time, err error, client bool) {
-	code := codeOf(err)
-	histogram := t.server
+func (r *running) end(ctx context.Context, err error) {
+	code, client := codeOf(err), r.from.key.kind == trace.SpanKindClient
+	histogram := r.t.server
 	if client {
-		histogram = t.client
+		histogram = r.t.client
 	}
 	if histogram.Enabled(ctx) {
-		histogram.Record(ctx, time.Since(began).Seconds(), t.result(system, method, code, client)...)
+		histogram.Record(ctx, time.Since(r.began).Seconds(), r.t.result(r.from, code)...)
 	}
-	t.endSpan(span, code, err, client)
+	r.t.endSpan(r.span, code, err, client)
 }
 
 func (t *Telemetry) endSpan(span trace.Span, code weft.Code, err error, client bool) {

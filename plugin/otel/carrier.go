@@ -45,10 +45,25 @@ func (s *sent) Keys() []string { return nil }
 
 // inject returns a context whose call carries the trace.
 func (t *Telemetry) inject(ctx context.Context) context.Context {
-	s := sent{pairs: make([]string, 0, 6)}
-	t.cfg.Propagator.Inject(ctx, &s)
-	if len(s.pairs) == 0 {
+	var pairs []string
+	if t.cfg.Propagator == nil {
+		var room [6]string
+		pairs = w3c{}.inject(ctx, room[:0])
+	} else {
+		var s sent
+		t.cfg.Propagator.Inject(ctx, &s)
+		pairs = s.pairs
+	}
+	if len(pairs) == 0 {
 		return ctx
 	}
-	return weft.WithMetadata(ctx, s.pairs...)
+	return weft.WithMetadata(ctx, pairs...)
+}
+
+// extract returns ctx with the trace that came with a call.
+func (t *Telemetry) extract(ctx context.Context, m weft.Metadata) context.Context {
+	if t.cfg.Propagator == nil {
+		return w3c{}.extract(ctx, m)
+	}
+	return t.cfg.Propagator.Extract(ctx, received{m})
 }

@@ -13,31 +13,28 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
-	"github.com/weftrpc/weft/plugin/internal/figures"
 )
 
 // call is the interceptor of unary calls that this side makes.
 func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	began, system := time.Now(), systemOfPeer(info.Peer)
-	ctx, span := t.leave(ctx, info, system)
+	ctx, call := t.leave(ctx, info)
 	ended := false
 	defer func() {
 		if !ended { // an interceptor further inside has panicked
-			t.end(ctx, span, system, info.Method, began, weft.Internal, true)
+			call.end(ctx, weft.Internal)
 		}
 	}()
 	reply, err := next(t.callContext(ctx, info), info, req)
 	ended = true
-	t.end(ctx, span, system, info.Method, began, err, true)
+	call.end(ctx, err)
 	return reply, err
 }
 
 // open is the interceptor of streams that this side opens.
 func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
-	began, system := time.Now(), systemOfPeer(info.Peer)
-	ctx, span := t.leave(ctx, info, system)
+	ctx, call := t.leave(ctx, info)
 	stream, err := next(t.callContext(ctx, info), info)
-	end := func(err error) { t.end(ctx, span, system, info.Method, began, err, true) }
+	end := func(err error) { call.end(ctx, err) }
 	if err != nil {
 		end(err)
 		return nil, err
@@ -46,13 +43,15 @@ func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.Ope
 }
 
 // leave begins the span of a call that is made.
-func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo, system string) (context.Context, trace.Span) {
-	ctx, span := t.tracer.Start(ctx, figures.MethodName(info.Method), t.start(system, info.Method, trace.SpanKindClient)...)
+func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo) (context.Context, running) {
+	began := time.Now()
+	from := t.start(systemOfPeer(info.Peer), info.Method, trace.SpanKindClient)
+	ctx, span := t.tracer.Start(ctx, from.name, from.options...)
 	if span.IsRecording() {
 		span.SetAttributes(metadataOf(t.cfg.RequestMetadata, weft.OutgoingMetadata(ctx), semconv.RPCRequestMetadata)...)
 		span.SetAttributes(peerOf(info.Peer)...)
 	}
-	return ctx, span
+	return ctx, running{t, from, span, began}
 }
 
 // callContext is the context of what is inside of a call: on the connection to a server it
@@ -113,7 +112,8 @@ func (t *Telemetry) openAttempt(ctx context.Context, info *weft.CallInfo, next w
 
 // try begins the span of an attempt.
 func (t *Telemetry) try(ctx context.Context, info *weft.CallInfo) (context.Context, trace.Span) {
-	ctx, span := t.tracer.Start(ctx, "attempt "+figures.MethodName(info.Method), t.start("weft", info.Method, trace.SpanKindClient)...)
+	from := t.start("weft", info.Method, trace.SpanKindClient)
+	ctx, span := t.tracer.Start(ctx, from.attempt, from.options...)
 	if !span.IsRecording() {
 		return ctx, span
 	}

@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	api "go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -62,8 +63,9 @@ type Telemetry struct {
 	server, client metric.Float64Histogram
 	address        []attribute.KeyValue // of Config.ServerAddress
 
-	starts  sync.Map // startKey → []trace.SpanStartOption
-	results sync.Map // resultKey → []metric.RecordOption
+	starts sync.Map                     // startKey → *beginning
+	known  atomic.Int32                 // how many were to be kept
+	last   [2]atomic.Pointer[beginning] // the ones used last, by kind
 }
 
 const scope = "github.com/weftrpc/weft/plugin/otel"
@@ -80,9 +82,6 @@ func New(cfg *Config) (*Telemetry, error) {
 	}
 	if c.MeterProvider == nil {
 		c.MeterProvider = api.GetMeterProvider()
-	}
-	if c.Propagator == nil {
-		c.Propagator = propagation.NewCompositeTextMapPropagator(propagation.TraceContext{}, propagation.Baggage{})
 	}
 	for _, key := range c.RequestMetadata {
 		if strings.EqualFold(key, "authorization") {

@@ -10,33 +10,30 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/plugin/internal/figures"
 )
 
 // serve is the interceptor of unary calls that this side answers.
 func (t *Telemetry) serve(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	began, system := time.Now(), systemOfPeer(info.Peer)
-	ctx, span := t.arrive(ctx, info, system)
+	ctx, call := t.arrive(ctx, info)
 	ended := false
 	defer func() {
 		if !ended { // an interceptor further inside has panicked
-			t.end(ctx, span, system, info.Method, began, weft.Internal, false)
+			call.end(ctx, weft.Internal)
 		}
 	}()
 	reply, err := next(ctx, info, req)
 	ended = true
-	t.end(ctx, span, system, info.Method, began, err, false)
+	call.end(ctx, err)
 	return reply, err
 }
 
 // serveStream is the interceptor of streams that this side answers.
 func (t *Telemetry) serveStream(ctx context.Context, info *weft.CallInfo, stream weft.RawStream, next weft.StreamFunc) error {
-	began, system := time.Now(), systemOfPeer(info.Peer)
-	ctx, span := t.arrive(ctx, info, system)
+	ctx, call := t.arrive(ctx, info)
 	ended := false
 	defer func() {
 		if !ended {
-			t.end(ctx, span, system, info.Method, began, weft.Internal, false)
+			call.end(ctx, weft.Internal)
 		}
 	}()
 	err := next(ctx, info, stream)
@@ -45,26 +42,28 @@ func (t *Telemetry) serveStream(ctx context.Context, info *weft.CallInfo, stream
 	if errors.Is(err, io.EOF) {
 		told = nil // the handler has passed on the end of its input
 	}
-	t.end(ctx, span, system, info.Method, began, told, false)
+	call.end(ctx, told)
 	return err
 }
 
 // arrive begins the span of a call that came in.
-func (t *Telemetry) arrive(ctx context.Context, info *weft.CallInfo, system string) (context.Context, trace.Span) {
+func (t *Telemetry) arrive(ctx context.Context, info *weft.CallInfo) (context.Context, running) {
+	began := time.Now()
 	m := weft.MetadataFrom(ctx)
-	options := t.start(system, info.Method, trace.SpanKindServer)
+	from := t.start(systemOfPeer(info.Peer), info.Method, trace.SpanKindServer)
+	options := from.options
 	if m.Len() > 0 {
-		remote := t.cfg.Propagator.Extract(ctx, received{m})
+		remote := t.extract(ctx, m)
 		if !t.cfg.Public {
 			ctx = remote
-		} else if from := trace.SpanContextFromContext(remote); from.IsValid() {
-			options = append(options[:len(options):len(options)], trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: from}))
+		} else if caller := trace.SpanContextFromContext(remote); caller.IsValid() {
+			options = append(options[:len(options):len(options)], trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: caller}))
 		}
 	}
-	ctx, span := t.tracer.Start(ctx, figures.MethodName(info.Method), options...)
+	ctx, span := t.tracer.Start(ctx, from.name, options...)
 	if span.IsRecording() {
 		span.SetAttributes(peerOf(info.Peer)...)
 		span.SetAttributes(metadataOf(t.cfg.RequestMetadata, m, semconv.RPCRequestMetadata)...)
 	}
-	return ctx, span
+	return ctx, running{t, from, span, began}
 }

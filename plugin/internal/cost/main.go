@@ -1,0 +1,147 @@
+// Command cost measures what the plugins for observation add to a call: processor time, of server
+// and client together, and allocations. Each plugin is measured beside a server without it, in
+// turns, and the difference of each turn counts, so that what else the machine does falls on both.
+//
+//	go run . -rounds 40 -calls 20000
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/cputime"
+)
+
+func main() {
+	log.SetFlags(0)
+	rounds := flag.Int("rounds", 40, "how often each is measured")
+	calls := flag.Int("calls", 20_000, "calls of each in a round")
+	callers := flag.Int("callers", 16, "callers at the same time")
+	flag.Parse()
+	if err := run(context.Background(), os.Stdout, *rounds, *calls, *callers); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Pair is the request and the reply.
+type Pair struct{ A, B int }
+
+// subject is one configuration that is measured.
+type subject struct {
+	name   string
+	client *weft.Client
+	scrape func() error // once in a round; nil: nothing
+	close  func()
+
+	times, allocs []float64 // beyond the bare one, of each round
+}
+
+func run(ctx context.Context, out io.Writer, rounds, calls, callers int) error {
+	if rounds < 1 || calls < callers || callers < 1 {
+		return fmt.Errorf("%d rounds of %d calls by %d callers measure nothing", rounds, calls, callers)
+	}
+	all, err := subjects(ctx)
+	for _, s := range all {
+		defer s.close()
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if _, _, err := s.measure(ctx, calls, callers); err != nil { // everything is warm then
+			return err
+		}
+	}
+	var bare []float64
+	for range rounds {
+		time, allocs, err := all[0].measure(ctx, calls, callers)
+		if err != nil {
+			return err
+		}
+		bare = append(bare, time)
+		for _, s := range all[1:] {
+			t, a, err := s.measure(ctx, calls, callers)
+			if err != nil {
+				return err
+			}
+			again, _, err := all[0].measure(ctx, calls, callers)
+			if err != nil {
+				return err
+			}
+			s.times = append(s.times, t-(time+again)/2)
+			s.allocs = append(s.allocs, a-allocs)
+			time = again
+		}
+	}
+	report(out, all, bare)
+	return nil
+}
+
+// report writes a table.
+func report(out io.Writer, all []*subject, bare []float64) {
+	fmt.Fprintf(out, "| | processor time of a call | allocations |\n|---|---|---|\n")
+	fmt.Fprintf(out, "| %s | %.2f µs | |\n", all[0].name, median(bare))
+	for _, s := range all[1:] {
+		fmt.Fprintf(out, "| %s | %s | %s |\n", s.name, signed(median(s.times), "%+.2f µs"), signed(median(s.allocs), "%+.1f"))
+	}
+}
+
+// signed leaves the sign of a zero out.
+func signed(v float64, format string) string {
+	text := fmt.Sprintf(format, v)
+	if !strings.ContainsAny(text, "123456789") {
+		text = text[1:]
+	}
+	return text
+}
+
+func median(v []float64) float64 {
+	v = slices.Sorted(slices.Values(v))
+	n := len(v)
+	return (v[(n-1)/2] + v[n/2]) / 2
+}
+
+// measure makes calls and returns the processor time in microseconds and the allocations of one.
+func (s *subject) measure(ctx context.Context, calls, callers int) (us, allocs float64, err error) {
+	runtime.GC()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	began := cputime.Used()
+	var wg sync.WaitGroup
+	errs := make([]error, callers)
+	each := calls / callers
+	for i := range callers {
+		wg.Go(func() {
+			req, reply := Pair{A: i}, Pair{}
+			for range each {
+				if errs[i] = s.client.Call(ctx, "Cost.Echo", &req, &reply); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	if s.scrape != nil {
+		if err := s.scrape(); err != nil {
+			return 0, 0, err
+		}
+	}
+	took := cputime.Used()
+	runtime.ReadMemStats(&after)
+	made := float64(each * callers)
+	return float64((took - began).Nanoseconds()) / 1000 / made, float64(after.Mallocs-before.Mallocs) / made, nil
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// A short run has a row for each subject.
+func TestRun(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), &out, 1, 400, 4); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "\n"); n != 12 || !strings.Contains(out.String(), "| otel, traces of 1 % and metrics, on both sides | ") {
+		t.Errorf("%s", out.String())
+	}
+	if err := run(t.Context(), &out, 0, 1, 1); err == nil {
+		t.Error("a run of nothing is accepted")
+	}
+}
+
+func TestSigned(t *testing.T) {
+	for v, want := range map[float64]string{0.001: "0.00 µs", -0.001: "0.00 µs", 0.25: "+0.25 µs", -0.25: "-0.25 µs"} {
+		if got := signed(v, "%+.2f µs"); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+	if got := median([]float64{3, 1, 2, 10}); got != 2.5 {
+		t.Error(got)
+	}
+}
