@@ -14,7 +14,7 @@ GOVULNCHECK := $(TOOLS)/govulncheck-$(GOVULNCHECK_VERSION)
 
 # What takes long lies below test/, what needs servers below registry/; only
 # 'make test' runs these, and the demonstration.
-QUICK := $(filter-out test/% registry/% examples/demo examples/etcd,$(shell scripts/modules.sh))
+QUICK := $(filter-out test/% registry/% plugin/prometheus examples/demo examples/etcd,$(shell scripts/modules.sh))
 
 FUZZTIME       ?= 5m# for each target of 'make fuzz'
 FUZZTIME_SHORT ?= 3s# for each target of 'make fuzz-short'
