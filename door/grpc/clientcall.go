@@ -21,6 +21,7 @@ type exchange struct {
 	meta    []string
 	restore compress.Compressor
 	body    []byte // of a unary call: its message, framed
+	due     time.Time
 	inbox   *outbox
 	oneway  bool
 
@@ -77,6 +78,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return notSent(weft.InvalidArgument, "", "%w", err)
 	}
 	x := &exchange{c: c, oneway: w.Oneway}
+	x.due, _ = ctx.Deadline()
 	x.st.Owner = x
 	if w.Oneway {
 		if err := c.waitOneway(ctx); err != nil {
@@ -363,5 +365,11 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 
 // Closed implements http2.Handler.
 func (c *clientConn) Closed(st *http2.Stream, why *http2.Ending) {
-	st.Owner.(*exchange).finish(endingError(why), nil)
+	x := st.Owner.(*exchange)
+	e := endingError(why)
+	if e.Code == weft.Canceled && why.Reset && !x.due.IsZero() && !time.Now().Before(x.due) {
+		// grpc-go's server resets a call whose time is over.
+		e.Code, e.Message = weft.DeadlineExceeded, "the server reset the stream at the call's deadline"
+	}
+	x.finish(e, nil)
 }

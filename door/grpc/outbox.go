@@ -28,6 +28,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 		return nil, notSent(weft.InvalidArgument, "", "%w", err)
 	}
 	x := &exchange{c: c}
+	x.due, _ = ctx.Deadline()
 	o := &outbox{x: x, ctx: ctx, call: w}
 	o.mailbox = mailbox{limit: c.limits.MaxMessage, hold: func(int) bool { return true },
 		give: func(n int, later bool) {
@@ -159,7 +160,7 @@ func (o *outbox) Recv(msg any) error {
 func (o *outbox) CloseSend() error {
 	c, st := o.x.c, &o.x.st
 	c.conn.Lock()
-	if !c.conn.OpenLocked(st) {
+	if o.ctx.Err() != nil || !c.conn.OpenLocked(st) {
 		c.conn.Unlock()
 		return nil // Recv tells why
 	}
