@@ -35,6 +35,10 @@ func (m *DoorMethod) Kind() Kind { return m.e.m.kind }
 // on the goroutine that reads the connection, between Enter and Leave of a DoorGuard.
 func (m *DoorMethod) Fast() bool { return m.s.Fast() }
 
+// Short reports whether the calls of the method, where they are not Fast, are so short that several may
+// run one after the other on a goroutine, with a DoorGuard of their own.
+func (m *DoorMethod) Short() bool { return m.s.Short() }
+
 // Stalled notes that a call of the method has held up the goroutine that reads the connection.
 func (m *DoorMethod) Stalled() { m.s.Stalled() }
 

@@ -25,6 +25,7 @@ type serverConn struct {
 	// The next fields belong to the goroutine that reads.
 	req    request
 	inline *call               // runs on that goroutine
+	job    *job                // calls of this batch that go to a worker together
 	paths  map[string]string   // what Path says, by path
 	looked int64               // when paths was made
 	codecs map[string]*replies // by name
@@ -323,20 +324,26 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	}
 	x.compressed = framed[0] == 1
 	m := x.route.method
-	fast := m != nil && m.Fast() && !s.crowded.Load() && len(message) <= largestInline
+	few := m != nil && !s.crowded.Load() && len(message) <= largestInline
+	fast := few && m.Fast()
+	together := few && !fast && m.Short()
 	if !fast && !owned {
 		message = append([]byte(nil), message...)
 	}
-	x.message, x.fast = message, fast
+	x.message, x.fast = message, fast || together
 	if !x.start(len(message)) {
 		return true
 	}
 	s.release(x)
-	if !fast {
+	switch {
+	case fast:
+		return s.runHere(x)
+	case together:
+		s.assign(x)
+	default:
 		s.Go(x.Run)
-		return true
 	}
-	return s.runHere(x)
+	return true
 }
 
 // largestInline is the largest message that is decoded on the goroutine that reads.

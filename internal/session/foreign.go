@@ -22,6 +22,10 @@ func (f *ForeignContext) Init(owner any, m *Method, meta string, received, deadl
 // connection, as far as its calls so far tell.
 func (m *Method) Fast() bool { return m.pace.tier() == inline }
 
+// Short reports whether the calls of the method, which are not Fast, are so short that several
+// may run one after the other on a worker.
+func (m *Method) Short() bool { return m.pace.tier() == chunk }
+
 // Observe takes the running time of a call, in nanoseconds.
 func (m *Method) Observe(ns int64) { m.pace.observe(ns, 1) }
 

@@ -56,7 +56,7 @@ type Guard interface {
 	Leave(turn uint64) bool
 }
 
-// Config configures a connection. All fields but Stalled and GoAway must be set.
+// Config configures a connection. All fields but Stalled, Batch and GoAway must be set.
 type Config struct {
 	Client       bool
 	Tables       *hpack.Tables
@@ -76,6 +76,8 @@ type Config struct {
 	Guard func(takeOver func()) Guard
 	// Stalled is called when the reader was held up between Enter and Leave.
 	Stalled func()
+	// Batch is called on the goroutine that reads when all frames of a read were handled.
+	Batch func()
 	// GoAway is called when the peer's first GOAWAY has come.
 	GoAway func()
 }

@@ -187,6 +187,9 @@ func (c *Conn) abort(e *streamError) {
 // endBatch has what was appended written. The write may block while the peer does not read:
 // then another goroutine reads on.
 func (c *Conn) endBatch() (stays bool) {
+	if c.cfg.Batch != nil {
+		c.cfg.Batch()
+	}
 	c.mu.Lock()
 	if len(c.buf) > c.flood() {
 		c.mu.Unlock()
