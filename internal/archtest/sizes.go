@@ -47,7 +47,7 @@ func larger() map[string]map[string]int {
 			".":                8400,
 			"cluster":          3600,
 			"cluster/route":    2600,
-			"door/grpc":        2800,
+			"door/grpc":        3000,
 			"internal/session": 6800,
 			"codec/msgpack":    2550,
 		},
