@@ -143,7 +143,7 @@ func measure(server, client string, callers, calls int) (c cost, err error) {
 		return c, err
 	}
 	defer func() {
-		in.Close() // it ends then
+		_ = in.Close() // it ends then
 		_ = cmd.Wait()
 	}()
 	lines := bufio.NewScanner(out)
@@ -154,7 +154,7 @@ func measure(server, client string, callers, calls int) (c cost, err error) {
 	if err != nil {
 		return c, err
 	}
-	defer d.close()
+	defer func() { _ = d.close() }()
 	of := func() (time.Duration, error) {
 		if _, err := io.WriteString(in, "\n"); err != nil {
 			return 0, err

@@ -172,6 +172,6 @@ func (o *outbox) CloseSend() error {
 // Close implements weft.RawStream.
 func (o *outbox) Close() error {
 	o.leave(&weft.Error{Code: weft.Canceled, Message: "the stream was closed by the caller"})
-	o.over(nil)
+	_ = o.over(nil)
 	return nil
 }

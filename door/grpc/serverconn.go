@@ -34,23 +34,21 @@ type serverConn struct {
 	crowded atomic.Bool  // replies have filled the write buffer: handlers do not run on the reader
 	turns   turns.Turns  // of replies that are encoded apart
 
-	ok      hpack.Known // grpc-status: 0; under the lock of conn
-	dropped int         // bytes of calls that were refused
+	ok hpack.Known // grpc-status: 0; under the lock of conn
 }
 
 // request is what a header block says.
 type request struct {
-	pairs     pairs
-	path      *route
-	codec     string
-	grpc      bool
-	post      bool
-	timeout   time.Duration
-	badTime   bool
-	encoding  string
-	accepts   string
-	attempt   int
-	authority bool
+	pairs    pairs
+	path     *route
+	codec    string
+	grpc     bool
+	post     bool
+	timeout  time.Duration
+	badTime  bool
+	encoding string
+	accepts  string
+	attempt  int
 }
 
 // route is what a path leads to.

@@ -30,7 +30,7 @@ type (
 
 func hello(_ context.Context, n *Name) (*Greeting, error) {
 	if n.Text == "" {
-		return nil, weft.Errorf(weft.InvalidArgument, "nobody to greet")
+		return nil, weft.Errorf(weft.InvalidArgument, "the name is empty")
 	}
 	return &Greeting{Text: "Hello, " + n.Text + "!"}, nil
 }

@@ -25,7 +25,7 @@ func TestGuard(t *testing.T) {
 	}
 	next := g.Enter() // by the next reader
 	if g.Leave(turn) {
-		t.Error("the reader that was replaced believes to be the current one")
+		t.Error("the reader that was replaced still counts as the current one")
 	}
 	if !g.Leave(next) {
 		<-taken

@@ -70,7 +70,7 @@ class GreeterTest(unittest.TestCase):
         with self.assertRaises(grpc.RpcError) as caught:
             self.hello("", timeout=PATIENCE)
         self.assertEqual(caught.exception.code(), grpc.StatusCode.INVALID_ARGUMENT)
-        self.assertEqual(caught.exception.details(), "nobody to greet")
+        self.assertEqual(caught.exception.details(), "the name is empty")
 
     def test_unknown_method(self):
         missing = self.channel.unary_unary("/greeter.Greeter/Missing", encode, decode)
