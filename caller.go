@@ -144,7 +144,7 @@ func (c *caller) usualCodec(sample any) codec.Codec {
 // metadata is what travels with a call: the context's pairs, the credential, the
 // number of the attempt.
 func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (Metadata, error) {
-	m, _ := ctx.Value(outgoingKey{}).(Metadata)
+	m := outgoingMetadata(ctx)
 	cred := o.credential
 	if cred == nil && c.credential != nil {
 		ask, cancel := bounded(ctx, o.until(ctx))
@@ -259,11 +259,10 @@ func (c *caller) heed(ctx context.Context, sc *session.Call) error {
 	if ctx.Err() != nil {
 		return tooLate(ctx, sc.Method)
 	}
-	if m := ctx.Value(outgoingKey{}); m != nil {
-		m := m.(Metadata)
-		if m.wrong != "" {
-			return &Error{Code: InvalidArgument, Outcome: NotSent, Method: sc.Method, Message: m.wrong}
-		}
+	switch m := outgoingMetadata(ctx); {
+	case m.wrong != "":
+		return &Error{Code: InvalidArgument, Outcome: NotSent, Method: sc.Method, Message: m.wrong}
+	case m.pairs != "":
 		sc.Meta, sc.Plain = m.pairs, false
 	}
 	return nil

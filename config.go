@@ -133,6 +133,9 @@ type ServerConfig struct {
 
 	// Limits bound what a client can make the server hold.
 	Limits Limits
+	// Overload is the protection against more calls than the server can answer in time. It
+	// is on unless it says otherwise.
+	Overload Overload
 	// MaxPending is how many connections may be in their handshake; beyond it one that makes no
 	// progress is ended for each new one, first those of an address that has many.
 	// 0: DefaultMaxPending.

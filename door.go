@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/overload"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
@@ -116,6 +117,7 @@ type Head struct {
 	Timeout  time.Duration
 	Oneway   bool // no reply is sent
 	Stream   bool
+	Priority Priority    // that the wire carries for the call, if it has a place for one
 	Size     int         // bytes of the request that the door holds while the call is under way
 	Attempt  int         // how many times the caller has tried the call before
 	Found    *DoorMethod // what DoorConn.Method has found under the name; nil: Begin looks it up
@@ -156,11 +158,6 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
 		return false
 	}
-	if e := c.room(head.Size); e != nil {
-		c.s.host.countRefused(e.Code, e.Reason)
-		in.Fail(e, Metadata{})
-		return false
-	}
 	x.conn, x.size, x.came = c, head.Size, session.Nanos()
 	deadline := int64(0)
 	timeout := head.Timeout
@@ -177,11 +174,28 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		}
 	}
 	x.once = answeredOnce{Inbound: in, conn: c}
-	pairs := head.Metadata.pairs
+	meta := head.Metadata
 	if head.Attempt > 0 {
-		pairs = string(wire.AppendPair(nil, attemptKey, strconv.Itoa(head.Attempt))) + pairs
+		meta.pairs = string(wire.AppendPair(nil, attemptKey, strconv.Itoa(head.Attempt))) + meta.pairs
 	}
-	x.ctx.Init(c.peer, m.s, pairs, x.came, deadline)
+	if head.Priority != PriorityDefault {
+		meta = meta.reserved(priorityKey, head.Priority.String())
+	}
+	x.ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
+	if m.e.load != nil {
+		if v := m.e.admit(&x.ctx.Context); v != overload.Admitted {
+			c.s.host.overload.refuse(v, &c.s.host, in)
+			return false
+		}
+	}
+	if e := c.room(head.Size); e != nil {
+		if m.e.load != nil {
+			m.e.load.Dropped()
+		}
+		c.s.host.countRefused(e.Code, e.Reason)
+		in.Fail(e, Metadata{})
+		return false
+	}
 	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context,
 		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
 	x.a.info.in = &x.a
@@ -240,6 +254,9 @@ func (x *DoorCall) Run() {
 		}
 		x.end(err, from)
 	}()
+	if x.a.e.load != nil {
+		x.a.e.started(x.a.ctx, from, x.a.info.Stream)
+	}
 	if ended := x.a.ctx.Err(); ended != nil {
 		err = x.a.refuse(Errorf(CodeOf(ended), "the call had ended before its handler ran"))
 		return
@@ -271,6 +288,9 @@ func (x *DoorCall) end(err error, from int64) {
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {
 			x.a.ctx.Method.Observe(to - from)
+			if x.a.e.load != nil {
+				x.a.e.ended(x.once.refused, to-from)
+			}
 		}
 	}
 	c.flights.Leave()
@@ -282,6 +302,7 @@ type answeredOnce struct {
 	Inbound
 	conn     *DoorConn
 	answered bool
+	refused  bool // with an error that says that the handler did not run
 }
 
 func (a *answeredOnce) Reply(v any, m Metadata) error {
@@ -297,7 +318,7 @@ func (a *answeredOnce) Fail(e *Error, m Metadata) {
 	if a.answered {
 		return
 	}
-	a.answered = true
+	a.answered, a.refused = true, e.Outcome == Refused
 	a.conn.mu.Lock()
 	cut := a.conn.cut
 	a.conn.mu.Unlock()

@@ -349,6 +349,7 @@ func (n *newcomer) admit(p *Peer, credential Credential) error {
 		}
 		p.principal = principal
 	}
+	p.critical = mayBeCritical(&s.cfg, &s.host.fence, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	// A connection that is admitted gets its calls answered, so none is while the

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/fence"
+	"github.com/weftrpc/weft/internal/overload"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 	"github.com/weftrpc/weft/internal/wire"
@@ -31,8 +32,9 @@ type host struct {
 	stream       StreamFunc // the same of streaming calls
 	plain        bool       // nothing of these: the short way
 
-	refused stats.Tally // calls that were refused, by reason or else by code
-	fence   fence.Fence
+	overload *protection // nil: every call is taken
+	refused  stats.Tally // calls that were refused, by reason or else by code
+	fence    fence.Fence
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint
@@ -45,7 +47,8 @@ type endpoint struct {
 	m     *method // nil: there is no such method
 	s     *session.Method
 	stats stats.Method
-	short bool // nothing runs around the handler
+	load  *overload.Method // nil: its calls are not limited
+	short bool             // nothing runs around the handler
 }
 
 // setup is called when the fields that a configuration gives are set.
@@ -115,9 +118,11 @@ func (h *host) endpoint(m *method) (*endpoint, *session.Method) {
 		h.forgetRemovedLocked()
 		e = &endpoint{h: h, m: m, short: h.plain && m.kind == Unary && m.facts.timeout == 0}
 		e.stats.Sampled = true
+		e.load = h.overload.method(m)
 		h.endpoints[m] = e
 	}
 	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil, Serve: e.run, Data: e}
+	e.limit(e.s)
 	m.bind(e.s)
 	return e, e.s
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // MethodOption describes a method, or bounds it, when it is registered. The options are
-// Idempotent, MethodTimeout, Doc, Annotate and, for Register, For.
+// Idempotent, MethodTimeout, MethodLimit, Doc, Annotate and, for Register, For.
 type MethodOption interface{ applyTo(f *methodFacts) error }
 
 type methodOptionFunc func(f *methodFacts) error
@@ -23,6 +23,7 @@ func (o methodOptionFunc) applyTo(f *methodFacts) error { return o(f) }
 type methodFacts struct {
 	idempotent  bool
 	timeout     time.Duration // 0: none
+	limit       int           // of calls in flight; 0: by itself; Unlimited
 	doc         string
 	annotations map[string]string
 	of          map[string][]MethodOption // by the method's name in Go: what For says
@@ -43,6 +44,24 @@ func MethodTimeout(d time.Duration) MethodOption {
 			return Errorf(InvalidArgument, "weft: the timeout of a method is %v, want more than zero", d)
 		}
 		f.timeout = d
+		return nil
+	})
+}
+
+// Unlimited is the MethodLimit of methods whose calls are never refused for overload.
+const Unlimited = -1
+
+// MethodLimit lets at most n calls of the method wait or run at once on a server, over all
+// connections, in place of what its overload protection finds out about the method; more are
+// refused with ReasonOverloadMethod. It is for methods whose limit is known, such as the size
+// of a pool. Unlimited exempts the method from the protection altogether, such as a
+// health check.
+func MethodLimit(n int) MethodOption {
+	return methodOptionFunc(func(f *methodFacts) error {
+		if n < 1 && n != Unlimited {
+			return Errorf(InvalidArgument, "weft: the limit of a method is %d, want 1 or more, or Unlimited", n)
+		}
+		f.limit = n
 		return nil
 	})
 }

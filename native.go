@@ -10,6 +10,10 @@ import (
 // run answers one call that came by weft's own wire.
 func (e *endpoint) run(r *session.Request) {
 	err := error(Internal) // if the handler panics
+	if r.Ctx.Gated() {
+		from := e.begin(r)
+		defer func() { e.over(r, from) }()
+	}
 	defer func() {
 		if e.m == nil {
 			return

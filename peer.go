@@ -27,6 +27,7 @@ type Peer struct {
 	conn      net.Conn
 	caller    *caller
 	principal any
+	critical  bool            // its calls may be critical
 	number    uint32          // spreads what counts the calls
 	oneway    chan struct{}   // holds one for each one-way call under way, once it is sized
 	flights   flights.Flights // calls under way on a foreign wire

@@ -20,10 +20,14 @@ const (
 	ReasonNoMethod         = wire.ReasonNoMethod         // there is no such method
 	ReasonNoServer         = wire.ReasonNoServer         // no server is known that can take the call
 	ReasonNoServices       = wire.ReasonNoServices       // the peer offers no services at all
+	ReasonOverloadDeadline = wire.ReasonOverloadDeadline // the server is overloaded: the call would be answered too late
+	ReasonOverloadMethod   = wire.ReasonOverloadMethod   // as many calls of the method are in flight on the server as it can use, or MethodLimit says
+	ReasonOverloadWait     = wire.ReasonOverloadWait     // the server is overloaded: calls wait too long for a processor
 	ReasonPanic            = wire.ReasonPanic            // the handler panicked
 	ReasonProtocol         = wire.ReasonProtocol         // a peer broke the protocol
 	ReasonShutdown         = wire.ReasonShutdown         // the server shut down before the call had ended
 	ReasonSlowReader       = wire.ReasonSlowReader       // a peer makes calls and does not read the replies
+	ReasonThrottled        = wire.ReasonThrottled        // the client sends fewer calls, since its servers refuse many for overload
 	ReasonTooManyBytes     = wire.ReasonTooManyBytes     // Limits.MaxCallBytes of the receiver
 	ReasonTooManyCalls     = wire.ReasonTooManyCalls     // Limits.MaxCalls of the receiver
 	ReasonWrongKind        = wire.ReasonWrongKind        // a streaming method was called as a unary one, or the reverse

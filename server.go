@@ -110,8 +110,12 @@ func (s *Server) configure() error {
 		s.pending.Whole *= 2
 	}
 	s.hooks = a.hooks
+	protection, err := newProtection(s)
+	if err != nil {
+		return err
+	}
 	s.host = host{
-		services: s.Services, compressor: c.Compressor, log: c.Logger, authenticate: c.Authenticate, hooks: a.hooks.request,
+		overload: protection, services: s.Services, compressor: c.Compressor, log: c.Logger, authenticate: c.Authenticate, hooks: a.hooks.request,
 	}
 	if err := s.host.setup(c.Codecs, append(a.unary, c.Interceptors...), append(a.streams, c.StreamInterceptors...)); err != nil {
 		return err

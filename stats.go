@@ -84,6 +84,7 @@ type ServerStats struct {
 	Connections int           // that are open now
 	Accepted    uint64        // connections that were admitted
 	Rejected    uint64        // connections that were refused
+	Overload    OverloadStats // what the overload protection does now
 }
 
 // Stats returns a snapshot of what the server has counted. It costs some microseconds
@@ -92,7 +93,7 @@ func (s *Server) Stats() ServerStats {
 	peers := s.Peers()
 	out := ServerStats{
 		Methods: s.host.stats(), Refused: s.host.refused.Snapshot(), Connections: len(peers),
-		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(),
+		Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Overload: s.host.overloadStats(),
 	}
 	for _, p := range peers {
 		out.InFlight += p.incoming()

@@ -19,7 +19,7 @@ const (
 )
 
 // Controller is the state of one server. Its methods, and those of its Methods, may be called
-// from any goroutine. now is the time since any fixed moment in ns, and never 0.
+// from any goroutine. now is the time since any fixed moment, in ns, and never 0.
 type Controller struct {
 	most  int64 // calls in flight at most
 	least int64 // below which the limit does not go
@@ -51,6 +51,8 @@ func New(most, processors int) *Controller {
 	}
 	c.least = min(c.least, c.most)
 	c.limit.Store(c.most)
+	c.next.Store(math.MinInt64)
+	c.cut.Store(math.MinInt64)
 	return c
 }
 

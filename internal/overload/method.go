@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -56,7 +57,9 @@ func splitCounted(v uint64) (n, took int64) { return int64(v >> 40), int64(v&(1<
 // Method returns the state of one more method. fixed is a limit to the calls of it in
 // flight, 0 for none.
 func (c *Controller) Method(name string, fixed int) *Method {
-	return &Method{c: c, name: name, fixed: int64(fixed)}
+	m := &Method{c: c, name: name, fixed: int64(fixed)}
+	m.next.Store(math.MinInt64)
+	return m
 }
 
 // Admit decides over a call that was read at now and has budget ns. Of one that is

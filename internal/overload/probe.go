@@ -91,7 +91,7 @@ func (p *probe) step(v reading, tell func(Decision)) int64 {
 	slow := v.done > 0 && v.r > max(2*f, f+v.target)
 	switch p.mode {
 	case Open:
-		if !slow || !v.busy || v.now < p.quiet {
+		if !slow || !v.busy || p.quiet != 0 && v.now < p.quiet {
 			p.high = 0
 			break
 		}

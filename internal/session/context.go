@@ -25,6 +25,7 @@ type Context struct {
 	id       uint32
 	state    atomic.Uint32
 	answered bool // the final frame has been appended; guarded by the writer's lock
+	gated    bool // the gate of the method has counted the call
 }
 
 // more is what only some calls need.
@@ -217,6 +218,14 @@ func (c *Context) end(state uint32) {
 
 // Received is when the request was read, on the clock of Nanos.
 func (c *Context) Received() int64 { return c.received }
+
+// Budget is how much time the call had when it was read, in nanoseconds; 0: any.
+func (c *Context) Budget() int64 {
+	if c.deadline == 0 {
+		return 0
+	}
+	return c.deadline - c.received
+}
 
 // Stream is the stream of a streaming call, nil for a unary one.
 func (c *Context) Stream() *Stream {

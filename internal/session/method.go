@@ -15,6 +15,10 @@ type Method struct {
 	Either bool
 	// Serve runs a call: it decodes, calls the handler and answers r, exactly once.
 	Serve func(r *Request)
+	// Gate decides which calls are taken; nil: all are.
+	Gate Gate
+	// Apart has no call run on a reader, so that the gate is asked about each.
+	Apart bool
 	// Data belongs to the creator of the method.
 	Data any
 
@@ -38,6 +42,9 @@ type Binding struct {
 	codec, name string // as bound, to resolve anew
 	known       bool   // the rest is filled in
 }
+
+// onReader tells whether the next call runs on the reader.
+func (m *Method) onReader() bool { return !m.Apart && m.pace.tier() == inline }
 
 // pace is what a method's running time has been, and so where its calls run.
 //

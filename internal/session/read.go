@@ -172,6 +172,7 @@ func (rd *reader) work() bool {
 	}
 	if err != nil {
 		rd.s.refuse(protocol(err))
+		rd.submit() // what was taken before must end as all else does
 		return false
 	}
 	if !rd.endBatch() {

@@ -21,6 +21,8 @@ type Request struct {
 
 	// Sampled says that the running time of this call should be recorded.
 	Sampled bool
+	// Started is when a worker began with the call, on the clock of Nanos; 0: it is not known.
+	Started int64
 	// Ended is when the handler had returned and its reply was encoded, if Sampled, on
 	// the clock of Nanos. A small reply is encoded later, while it is written.
 	Ended int64
@@ -30,6 +32,7 @@ type Request struct {
 	oneway     bool
 	compressed bool
 	answered   bool
+	refused    bool
 	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
 
@@ -55,6 +58,9 @@ func (r *Request) Scratched() []byte {
 
 // Oneway reports whether the caller waits for no reply.
 func (r *Request) Oneway() bool { return r.oneway }
+
+// Refused reports whether the call was answered with a refusal.
+func (r *Request) Refused() bool { return r.refused }
 
 // Open undoes the compression of the body, if any. It is called before Body is
 // used, and after the caller was authorized.
@@ -234,7 +240,7 @@ func (s *Session) flood() int {
 func (r *Request) Fail(st *wire.Status) {
 	r.returned()
 	c, s := r.Ctx, r.Ctx.Session
-	r.answered = true
+	r.answered, r.refused = true, st.Outcome == wire.Refused
 	st = r.verdict(st)
 	c.end(finished)
 	s.w.mu.Lock()

@@ -53,16 +53,22 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		rd.dirty = true
 		return true, nil
 	}
-	switch {
-	case pl != nil:
+	if pl != nil {
+		// Of these few wait, for one another; the gate is not asked.
 		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
-	case streaming:
-		return true, rd.startStream(c, h, b)
-	case !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.pace.tier() == inline:
-		return rd.runInline(c, h, b, body), nil
-	default:
-		return true, rd.assign(c, h, b, body, owned)
 	}
+	if !streaming && !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.onReader() {
+		return rd.runInline(c, h, b, body), nil
+	}
+	if r := b.Method.admit(c); r != nil {
+		r.answer(s, h.ID)
+		rd.dirty = true
+		return true, nil
+	}
+	if streaming {
+		return true, rd.startStream(c, h, b)
+	}
+	return true, rd.assign(c, h, b, body, owned)
 }
 
 func streamMismatch(m *Method) string {
@@ -202,6 +208,7 @@ type job struct {
 func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, owned bool) error {
 	s := rd.s
 	if err := s.in.put(c); err != nil {
+		c.drop()
 		return err
 	}
 	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags}
@@ -270,7 +277,7 @@ func (j *job) serve(r *Request) {
 		if len(j.items) > 1 && !j.watched.Load() {
 			s.cfg.Exec.watch.See(j)
 		}
-		*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
+		*r = Request{Sampled: true, Started: from, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: j.mem[it.from:it.to:it.to], scratch: r.scratch,
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from + it.meta
@@ -351,6 +358,7 @@ func (r *Request) runQueued() {
 		if c.state.Load() == expired {
 			st.Code, st.Message = wire.DeadlineExceeded, "deadline exceeded before the handler ran"
 		}
+		c.drop()
 		c.Session.refused(st)
 		r.Fail(st)
 		return

@@ -514,6 +514,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	st.peerDone = h.Flags&wire.FlagEnd != 0
 	c.need().stream = st
 	if err := s.in.put(c); err != nil {
+		c.drop()
 		return err
 	}
 	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}

@@ -1,0 +1,109 @@
+package session
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// countingGate counts the calls that it has admitted and that have not ended.
+type countingGate struct {
+	inside, admitted, dropped atomic.Int64
+	refusal                   atomic.Pointer[Refusal]
+}
+
+func (g *countingGate) Admit(*Context) *Refusal {
+	if r := g.refusal.Load(); r != nil {
+		return r
+	}
+	g.inside.Add(1)
+	g.admitted.Add(1)
+	return nil
+}
+
+func (g *countingGate) Dropped(*Context) {
+	g.inside.Add(-1)
+	g.dropped.Add(1)
+}
+
+// on wraps the method's function, which counts the calls out that reach it.
+func (g *countingGate) on(m *Method) *Method {
+	serve := m.Serve
+	m.Gate = g
+	m.Serve = func(r *Request) {
+		if r.Ctx.Gated() {
+			defer g.inside.Add(-1)
+		}
+		serve(r)
+	}
+	return m
+}
+
+// A gate is told of the end of every call that it has admitted, also of those that were read
+// together with what ends the connection.
+func TestGateIsToldOfEveryEnd(t *testing.T) {
+	for _, what := range []string{"violation", "slot in use", "connection lost", "canceled"} {
+		t.Run(what, func(t *testing.T) {
+			var g countingGate
+			p := newStranger(t, nil, g.on(wait()))
+			p.greet(nil)
+			p.bind(0, wait().Name)
+			const calls = 40
+			var b []byte
+			for slot := range uint32(calls) {
+				b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(slot, 0)}, nil)...)
+			}
+			switch what {
+			case "violation":
+				p.write(append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Code: 77, ID: wire.ID(calls, 0)}, nil)...))
+			case "slot in use":
+				p.write(append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(3, 1)}, nil)...))
+			case "connection lost":
+				p.write(b)
+				p.pong()
+				p.conn.Close()
+			case "canceled":
+				for slot := range uint32(calls) {
+					b = append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(slot, 0)}, nil)...)
+				}
+				p.write(b)
+			}
+			polltest.True(t, 10*time.Second, "every call has ended", func() bool { return g.admitted.Load() >= calls && g.inside.Load() == 0 })
+		})
+	}
+}
+
+// A call that the gate refuses gets its status, and is told to the owner.
+func TestGateRefuses(t *testing.T) {
+	var g countingGate
+	var told atomic.Pointer[wire.Status]
+	r := newRig(t, setup{server: func(c *Config) {
+		c.Refused = func(_ *Session, st *wire.Status) { told.Store(st) }
+	}}, g.on(echo()), g.on(chat()))
+	mustEcho(t, r.client, "taken")
+	g.refusal.Store(NewRefusal(wire.Status{Code: wire.ResourceExhausted, Reason: "FULL", Message: "no room",
+		Details: []wire.Detail{{Type: "a.Detail", Value: []byte("7")}}}))
+	for _, method := range []string{"Echo.Say", "Echo.Chat"} {
+		var st *wire.Status
+		if method == "Echo.Say" {
+			st = do(t.Context(), r.client, newCall(method, []byte("refused"), nil))
+		} else {
+			_, st = recv(openStream(t, t.Context(), r.client, method))
+		}
+		if st == nil || st.Code != wire.ResourceExhausted || st.Outcome != wire.Refused || st.Reason != "FULL" || st.Message != "no room" ||
+			len(st.Details) != 1 || string(st.Details[0].Value) != "7" {
+			t.Errorf("%s was refused with %+v", method, st)
+		}
+		if st := told.Swap(nil); st == nil || st.Reason != "FULL" {
+			t.Errorf("told of %+v", st)
+		}
+	}
+	g.refusal.Store(nil)
+	mustEcho(t, r.client, "taken again")
+	if g.dropped.Load() != 0 {
+		t.Errorf("%d calls were dropped", g.dropped.Load())
+	}
+}
