@@ -120,6 +120,9 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 	if s != nil && s.link.Load() == nil {
 		s = x.v.at(s.address) // it has left and come back meanwhile, or not
 	}
+	if err := x.m.service.throttled(x); err != nil {
+		return nil, err
+	}
 	if s == nil {
 		if s = x.choose(); s == nil && x.pick.Tried.Len() > 0 {
 			// Every server was tried: once more from the beginning.

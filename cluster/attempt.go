@@ -83,6 +83,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	} else {
 		x.over(s, b, v)
 	}
+	x.m.service.heed(x, err, x.ended)
 	s.follow(l, v)
 	return err
 }

@@ -78,6 +78,7 @@ type call struct {
 	began  time.Duration // on the client's clock
 	ended  time.Duration // when the last attempt ended
 	made   int           // attempts beside the first that were made already: a hedge
+	heeded bool          // the throttle has counted the last attempt
 
 	resolved bool // the deadline is
 	deadline deadline
@@ -106,6 +107,9 @@ func (x *call) run() error {
 			return err
 		}
 		defer m.limits.leave(p)
+	}
+	if err := m.service.throttled(x); err != nil {
+		return err
 	}
 	x.c.budget.Deposit(x.pick.Now)
 	if p.failMode == Failbackup && x.kind == unary {

@@ -93,6 +93,11 @@ type Config struct {
 	// Health says when a server is no longer called at all.
 	Health health.Config
 
+	// NoThrottle has every call sent, however many of them the servers refuse for overload.
+	// Otherwise calls that would most likely be refused fail here, as NotSent with
+	// weft.ReasonThrottled; see package throttle.
+	NoThrottle bool
+
 	// Group and Version choose instances that have just these; "": any.
 	Group, Version string
 	// NoRules leaves the rules in the registry aside.

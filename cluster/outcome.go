@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/retry"
 )
 
 // verdict is what the failure of an attempt says of its server.
@@ -49,6 +50,9 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 			}
 		case weft.ResourceExhausted, weft.DeadlineExceeded:
 			v.balance, v.breaker = balance.Failed, breaker.Failed
+			if retry.Overload(e) {
+				v.breaker = breaker.Canceled // it takes as many calls as it can; the throttle heeds that
+			}
 		}
 		return v
 	case weft.Executed:

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/route"
+	"github.com/weftrpc/weft/cluster/throttle"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -19,6 +20,8 @@ type service struct {
 	name  string
 	rules route.Live
 	view  atomic.Pointer[view]
+
+	throttle throttle.Throttle
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet

@@ -16,6 +16,7 @@ import (
 type Stats struct {
 	Methods   []MethodStats // that were called, by name
 	Servers   []ServerStats // that are listed now, by address
+	Throttled uint64        // calls that were not sent since the servers refuse many for overload
 	Losses    uint64        // how often a server went down: it could not be reached, or lost its last connection
 	Ejections uint64        // how often a server was ejected
 	Returns   uint64        // how often an ejected one was let back
@@ -85,6 +86,9 @@ func (c *Client) Stats() Stats {
 	methods, servers, services := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers)), slices.Collect(maps.Values(c.services))
 	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load(),
 		Budget: c.budget.Balance(now)}
+	for _, s := range c.services {
+		out.Throttled += s.throttle.Throttled()
+	}
 	openings := make([]uint64, len(methods))
 	for i, m := range methods {
 		openings[i] = m.openings

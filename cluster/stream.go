@@ -41,6 +41,9 @@ func (c *Client) openStream(ctx context.Context, name string, sample any, opts [
 			m.limits.leave(x.p)
 		}
 	}()
+	if err := m.service.throttled(&x); err != nil {
+		return nil, err
+	}
 	s, err := x.attempt()
 	if err != nil {
 		err = x.failed(s, err)
@@ -115,6 +118,7 @@ func (s *stream) tell(err error) {
 		if v.lost && !s.l.blame(s.made) {
 			v.health, v.breaker = health.Canceled, breaker.Canceled
 		}
+		s.x.m.service.heed(s.x, err, now)
 		s.s.health.EndStream(now, took, v.health)
 		s.b.DoneStream(now, took, v.breaker)
 		s.s.follow(s.l, v)

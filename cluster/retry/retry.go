@@ -207,6 +207,8 @@ func (p *Policy) notSent(a *Attempt) Decision {
 	case a.Err.Reason == weft.ReasonForbidden:
 		// Rules change when an operator changes them, so waiting does not help.
 		return Decision{Why: "not sent: the rules forbid it"}
+	case a.Err.Reason == weft.ReasonThrottled:
+		return Decision{Why: "not sent: the servers refuse many calls for overload"}
 	case !passing(a.Err):
 		return Decision{Why: "not sent, for a reason that every server shares"}
 	case unsent >= patience*p.attempts():
@@ -302,7 +304,7 @@ func (p *Policy) byPolicy(a *Attempt, why string) Decision {
 		return Decision{Why: "the policy allows no more attempts"}
 	}
 	after := p.backoff(sent-1, a.Random)
-	if wait, ok := a.Err.RetryAfter(); ok {
+	if wait, ok := a.Err.RetryAfter(); ok && (sent > 1 || !Overload(a.Err)) {
 		if wait >= a.Left {
 			return Decision{Why: "the server asks for more time than is left"}
 		}
@@ -310,6 +312,17 @@ func (p *Policy) byPolicy(a *Attempt, why string) Decision {
 		after = wait + min(p.backoff(0, a.Random), a.Left-wait-1)
 	}
 	return Decision{Again: true, After: after, Paid: true, Elsewhere: true, Why: why}
+}
+
+// Overload reports whether a server has refused a call since it, or the method, has more calls
+// than it can answer in time. Another server may have room: the first further attempt does
+// not wait for the time that this one asks for.
+func Overload(e *weft.Error) bool {
+	switch e.Reason {
+	case weft.ReasonOverloadWait, weft.ReasonOverloadDeadline, weft.ReasonOverloadMethod:
+		return e.Outcome == weft.Refused
+	}
+	return false
 }
 
 // backoff is a random part of the step's longest wait; the first step is 0.

@@ -252,3 +252,25 @@ func BenchmarkDecide(b *testing.B) {
 		p.Decide(a)
 	}
 }
+
+// What a server refuses for overload is tried on another one at once, then not before the
+// servers ask for it, and always paid for; what the client holds back itself is not tried.
+func TestOverload(t *testing.T) {
+	refusal := weft.Errorf(weft.ResourceExhausted, "overloaded").WithReason(weft.ReasonOverloadWait).WithRetryAfter(time.Second)
+	refusal.Outcome = weft.Refused
+	if !retry.Overload(refusal) || retry.Overload(weft.Errorf(weft.ResourceExhausted, "another").WithReason(weft.ReasonTooManyCalls)) {
+		t.Error("refusals for overload are not told from others")
+	}
+	p := retry.Policy{Attempts: 4}
+	for number, most := range map[int]time.Duration{1: retry.DefaultBackoff, 2: time.Hour} {
+		d := p.Decide(retry.Attempt{Number: number, Err: refusal, Left: time.Minute, Random: 1 << 62})
+		if !d.Again || !d.Paid || !d.Elsewhere || d.After > most || number > 1 && d.After < time.Second {
+			t.Errorf("attempt %d: %+v", number, d)
+		}
+	}
+	held := weft.Errorf(weft.ResourceExhausted, "held back").WithReason(weft.ReasonThrottled)
+	held.Outcome = weft.NotSent
+	if d := p.Decide(retry.Attempt{Number: 1, Unsent: 1, Err: held, Left: time.Minute}); d.Again || d.Paid {
+		t.Errorf("a call that was held back: %+v", d)
+	}
+}

@@ -79,6 +79,7 @@ func table() []row {
 		{"cluster/breaker/...", 3, []string{"cluster/breaker"}},
 		{"cluster/health", 3, nil},
 		{"cluster/health/...", 3, []string{"cluster/health"}},
+		{"cluster/throttle", 3, nil},
 
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
