@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/internal/fence"
@@ -46,6 +48,11 @@ type protection struct {
 	fixed   bool                // MaxInFlight was set
 	refused [4]*session.Refusal // by verdict, for weft's own wire
 	errs    [4]*Error           // the same for doors
+
+	watching atomic.Bool // the timer runs
+	mu       sync.Mutex
+	timer    *time.Timer // nil until it is first needed
+	stopped  bool
 }
 
 // newProtection returns that of a server, nil if it is off.
@@ -100,8 +107,57 @@ func (e *endpoint) limit(m *session.Method) {
 	}
 }
 
+// lookEvery is how often the queue for processors is looked at while there are calls.
+const lookEvery = 20 * time.Millisecond
+
+// watch begins to look at the queue for processors.
+func (p *protection) watch() {
+	if !p.watching.CompareAndSwap(false, true) {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.stopped:
+	case p.timer == nil:
+		p.timer = time.AfterFunc(lookEvery, p.look)
+	default:
+		p.timer.Reset(lookEvery)
+	}
+}
+
+// look measures how long a goroutine waits for a processor that is at the end of the queue.
+func (p *protection) look() {
+	from := session.Nanos()
+	runtime.Gosched()
+	p.c.Queue(session.Nanos() - from)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.stopped && p.c.InFlight() > 0 {
+		p.timer.Reset(lookEvery)
+		return
+	}
+	p.watching.Store(false) // the next call begins again
+}
+
+// stop ends the look at the queue. A nil protection is ignored.
+func (p *protection) stop() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.stopped = true
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}
+
 // admit decides over a call.
 func (e *endpoint) admit(c *session.Context) overload.Verdict {
+	if p := e.h.overload; !p.watching.Load() {
+		p.watch()
+	}
 	budget := c.Budget()
 	if budget == 0 {
 		budget = overload.NoBudget

@@ -137,6 +137,7 @@ func (s *Server) close(ctx context.Context, registryWait time.Duration) {
 	}
 	s.awaitCode(ctx, idle, closeWait)
 	s.exec.Close()
+	s.host.overload.stop()
 	s.awaitCode(ctx, leaving, registryWait)
 	s.ended.Do(func() { close(s.over) })
 }

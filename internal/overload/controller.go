@@ -31,7 +31,9 @@ type Controller struct {
 	next     atomic.Int64 // when the window can end
 	cut      atomic.Int64 // when the limit was last lowered: calls that were read before do not count
 	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
-	waits    waits
+	waits    waits        // of calls, from when they were read
+	queue    waits        // of what the user has put at the end of the queue for processors
+	budget   atomic.Int64
 
 	mu      sync.Mutex
 	from    int64   // when the window began
@@ -81,7 +83,18 @@ func (c *Controller) started(came, now, budget int64) {
 	if came >= c.cut.Load() {
 		c.waits.note(now-came, budget)
 	}
+	if b := c.budget.Load(); budget > b+b/8 || budget < b-b/8 {
+		c.budget.Store(budget)
+	}
 }
+
+// Queue notes how long something waited for a processor that was put at the end of
+// the queue, as the goroutines are that read connections: calls wait in these as well before they are
+// read, which no call shows.
+func (c *Controller) Queue(wait int64) { c.queue.note(wait, c.budget.Load()) }
+
+// InFlight is how many calls are.
+func (c *Controller) InFlight() int64 { return c.inflight.Load() }
 
 // turn closes the window if it is over.
 func (c *Controller) turn(now int64) {
@@ -97,15 +110,18 @@ func (c *Controller) turn(now int64) {
 	}
 	c.next.Store(now + window)
 	passed := now - c.from
-	if passed < window || c.waits.count() < enough && passed < longest {
+	if passed < window || c.waits.count()+c.queue.count() < enough && passed < longest {
 		return
 	}
 	n, prompt := c.waits.take()
+	if c.drained.Swap(false) {
+		prompt = min(prompt, 0.5) // the calls that were read wait in no queue that stays
+	}
+	if m, queue := c.queue.take(); m > 0 {
+		n, prompt = n+m, prompt+queue
+	}
 	peak := c.peak.Swap(c.inflight.Load())
 	refused := c.refused.Swap(0)
-	if c.drained.Swap(false) {
-		prompt = min(prompt, 1) // the queue does not stay
-	}
 	c.from = now
 	c.adjustLocked(now, passed, n, prompt, peak, refused)
 }

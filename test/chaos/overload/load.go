@@ -1,0 +1,318 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// Plan is what a generator process does, one phase after the other.
+type Plan struct {
+	Wire     string
+	At       string // the server
+	Control  []string
+	Conns    int
+	Deadline time.Duration
+	Critical float64 // share of the calls
+	Throttle bool    // calls are made through a cluster client
+	Calls    []Call
+	Phases   []Phase
+}
+
+// Call is a kind of call and its share of all.
+type Call struct {
+	Method string
+	Micros int
+	Share  float64
+}
+
+// Phase is a load.
+type Phase struct {
+	Name    string
+	Callers int           // of a closed loop; 0: open
+	Rate    float64       // calls in a second of an open loop
+	Burst   time.Duration // of every 300 ms in which calls are made; 0: all
+	Settle  time.Duration // at the beginning, which does not count
+	Length  time.Duration
+	SleepMs int // what Work.Sleep takes from here on; 0: as before
+}
+
+// Result is what a phase was like.
+type Result struct {
+	Phase     Phase
+	Seconds   float64
+	Offered   int
+	Good      int // answered within the deadline from when it was due
+	Refused   map[string]int
+	Failed    int
+	Throttled int
+	Critical  int
+	CritGood  int
+	P50, P99  time.Duration // of the good ones
+	RefuseP99 time.Duration
+	CPU       float64  // seconds, of the server
+	Reports   []Report // of the servers at the end
+	Most      int64    // the largest RSS of the first server
+	Error     string   // one of the failures
+}
+
+// caller makes calls.
+type caller func(ctx context.Context, n uint64, method string, micros int) error
+
+// sample is a call that has ended.
+type sample struct {
+	took     time.Duration
+	critical bool
+	err      error
+}
+
+// generate runs a plan and prints the results.
+func generate(p Plan) error {
+	call, end, err := p.connect()
+	if err != nil {
+		return err
+	}
+	defer end()
+	var controls []*weft.Client
+	for _, at := range p.Control {
+		c, err := weft.Dial(context.Background(), "tcp://"+at, &weft.ClientConfig{Logger: slog.New(slog.DiscardHandler), Timeout: 30 * time.Second})
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		controls = append(controls, c)
+	}
+	g := &generator{plan: p, call: call, controls: controls}
+	out := json.NewEncoder(os.Stdout)
+	for _, ph := range p.Phases {
+		r, err := g.run(ph)
+		if err != nil {
+			return err
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect makes the clients.
+func (p *Plan) connect() (caller, func(), error) {
+	if p.Wire == "grpc" {
+		c, err := dialGRPC(p.At, p.Conns)
+		return func(ctx context.Context, n uint64, method string, micros int) error {
+			ctx, cancel := context.WithTimeout(ctx, p.Deadline)
+			defer cancel()
+			return c.call(ctx, n, method, micros)
+		}, func() {}, err
+	}
+	if p.Throttle {
+		c, err := clusterOf(p.At, p.Conns)
+		return func(ctx context.Context, _ uint64, method string, micros int) error {
+			return c.Call(ctx, "Work."+method, &Job{micros}, &Done{}, weft.WithTimeout(p.Deadline))
+		}, func() { c.Close() }, err
+	}
+	var all []*weft.Client
+	for range p.Conns {
+		c, err := weft.Dial(context.Background(), "tcp://"+p.At, &weft.ClientConfig{MaxConns: 1, Timeout: p.Deadline, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, c)
+	}
+	return func(ctx context.Context, n uint64, method string, micros int) error {
+			return all[n%uint64(len(all))].Call(ctx, "Work."+method, &Job{micros}, &Done{})
+		}, func() {
+			for _, c := range all {
+				c.Close()
+			}
+		}, nil
+}
+
+// generator makes the calls of a plan.
+type generator struct {
+	plan     Plan
+	call     caller
+	controls []*weft.Client
+	n        atomic.Uint64
+
+	mu      sync.Mutex
+	samples []sample
+}
+
+// reports asks all servers.
+func (g *generator) reports() (out []Report, err error) {
+	for _, c := range g.controls {
+		r, err := weft.Invoke[Report](context.Background(), c, "Control.Report", &Job{})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *r)
+	}
+	return out, nil
+}
+
+// run runs a phase.
+func (g *generator) run(ph Phase) (*Result, error) {
+	if ph.SleepMs > 0 {
+		if _, err := weft.Invoke[Done](context.Background(), g.controls[0], "Work.Set", &Job{ph.SleepMs * 1000}); err != nil {
+			return nil, err
+		}
+	}
+	var wg sync.WaitGroup
+	part := func(d time.Duration) time.Duration {
+		began := time.Now()
+		if ph.Callers > 0 {
+			g.closed(&wg, ph.Callers, began.Add(d))
+			wg.Wait()
+		} else {
+			g.open(&wg, ph, began, d)
+		}
+		return time.Since(began)
+	}
+	if ph.Settle > 0 {
+		part(ph.Settle)
+	}
+	wg.Wait() // what the settling left must not count
+	g.samples = nil
+	before, err := g.reports()
+	if err != nil {
+		return nil, err
+	}
+	halt, most := make(chan struct{}), make(chan int64)
+	go func() { // it ends with the phase
+		top := int64(0)
+		for {
+			if r, err := weft.Invoke[Report](context.Background(), g.controls[0], "Control.Report", &Job{}); err == nil {
+				top = max(top, r.RSS)
+			}
+			select {
+			case <-halt:
+				most <- top
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	took := part(ph.Length)
+	wg.Wait()
+	close(halt)
+	top := <-most
+	after, err := g.reports()
+	if err != nil {
+		return nil, err
+	}
+	r := summarize(ph, took, g.samples, g.plan.Deadline)
+	r.Reports, r.Most = after, top
+	r.CPU = float64(after[0].CPU-before[0].CPU) / 1e9
+	for i := range r.Reports {
+		r.Reports[i].Attempts -= before[i].Attempts
+		r.Reports[i].Made -= before[i].Made
+	}
+	return r, nil
+}
+
+// closed lets callers call without a pause until a time.
+func (g *generator) closed(wg *sync.WaitGroup, callers int, until time.Time) {
+	for range callers {
+		wg.Go(func() {
+			var own []sample
+			for time.Now().Before(until) {
+				own = append(own, g.one(time.Now()))
+			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.samples = append(g.samples, own...)
+		})
+	}
+}
+
+// open makes calls when they are due: every millisecond those of the millisecond.
+func (g *generator) open(wg *sync.WaitGroup, ph Phase, began time.Time, d time.Duration) {
+	due := 0.0
+	last := began
+	for now := began; now.Sub(began) < d; {
+		time.Sleep(time.Millisecond)
+		now = time.Now()
+		if ph.Burst == 0 || now.Sub(began)%(300*time.Millisecond) < ph.Burst {
+			due += now.Sub(last).Seconds() * ph.Rate
+		}
+		for ; due >= 1; due-- {
+			at := now
+			wg.Go(func() {
+				s := g.one(at)
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				g.samples = append(g.samples, s)
+			})
+		}
+		last = now
+	}
+}
+
+// one makes a call that was due at a time.
+func (g *generator) one(due time.Time) sample {
+	ctx := context.Background()
+	s := sample{critical: rand.Float64() < g.plan.Critical}
+	if s.critical {
+		ctx = weft.WithPriority(ctx, weft.PriorityCritical)
+	}
+	c, x := 0, rand.Float64()
+	for ; c < len(g.plan.Calls)-1 && x >= g.plan.Calls[c].Share; c++ {
+		x -= g.plan.Calls[c].Share
+	}
+	kind := g.plan.Calls[c]
+	s.err = g.call(ctx, g.n.Add(1), kind.Method, kind.Micros)
+	s.took = time.Since(due)
+	return s
+}
+
+// summarize makes the result of a phase.
+func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Duration) *Result {
+	r := &Result{Phase: ph, Seconds: took.Seconds(), Offered: len(samples), Refused: make(map[string]int)}
+	var good, refused []time.Duration
+	for _, s := range samples {
+		if s.critical {
+			r.Critical++
+		}
+		e, ok := errors.AsType[*weft.Error](s.err)
+		switch {
+		case s.err == nil && s.took <= deadline:
+			r.Good++
+			if s.critical {
+				r.CritGood++
+			}
+			good = append(good, s.took)
+		case ok && e.Reason == weft.ReasonThrottled:
+			r.Throttled++
+		case ok && e.Outcome == weft.Refused && e.Code == weft.ResourceExhausted:
+			r.Refused[e.Reason]++
+			refused = append(refused, s.took)
+		default:
+			r.Failed++
+			if s.err != nil {
+				r.Error = s.err.Error()
+			}
+		}
+	}
+	slices.Sort(good)
+	slices.Sort(refused)
+	r.P50, r.P99, r.RefuseP99 = quantile(good, 0.5), quantile(good, 0.99), quantile(refused, 0.99)
+	return r
+}
+
+func quantile(d []time.Duration, q float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	return d[int(q*float64(len(d)-1))]
+}
