@@ -289,7 +289,7 @@ func (x *DoorCall) end(err error, from int64) {
 		if !x.a.info.Stream {
 			x.a.ctx.Method.Observe(to - from)
 			if x.a.e.load != nil {
-				x.a.e.ended(x.once.refused, to-from)
+				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), to-from)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ func (e *endpoint) run(r *session.Request) {
 	err := error(Internal) // if the handler panics
 	if r.Ctx.Gated() {
 		from := e.begin(r)
-		defer func() { e.over(r, from) }()
+		defer func() { e.over(r, from, err) }()
 	}
 	defer func() {
 		if e.m == nil {

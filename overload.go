@@ -194,8 +194,8 @@ func (e *endpoint) started(c *session.Context, now int64, stream bool) {
 	}
 }
 
-// over notes the end of a call of weft's own wire that began at from.
-func (e *endpoint) over(r *session.Request, from int64) {
+// over notes the end of a call of weft's own wire that began at from and ended with err.
+func (e *endpoint) over(r *session.Request, from int64, err error) {
 	if r.Ctx.Stream() != nil {
 		return // it counted while it was opened
 	}
@@ -203,13 +203,22 @@ func (e *endpoint) over(r *session.Request, from int64) {
 	if to == 0 {
 		to = session.Nanos()
 	}
-	e.ended(r.Refused(), to-from)
+	e.ended(r.Refused() || gaveUp(r.Ctx, err), to-from)
 }
 
-// ended notes the end of a call that took so long. A call that was refused did not reach its
-// handler, and says nothing of the time that the handler takes.
-func (e *endpoint) ended(refused bool, took int64) {
-	if refused {
+// gaveUp tells whether a handler has given up since its context has ended: the work was not done.
+func gaveUp(c *session.Context, err error) bool {
+	if err == nil {
+		return false
+	}
+	code := CodeOf(err)
+	return (code == DeadlineExceeded || code == Canceled) && c.Ended()
+}
+
+// ended notes the end of a call that took so long. One that was refused has not reached its
+// handler. It, and one whose handler has given up, say nothing of what the method can do.
+func (e *endpoint) ended(nothing bool, took int64) {
+	if nothing {
 		e.load.Dropped()
 	} else {
 		e.load.Ended(took)

@@ -38,7 +38,7 @@ type Controller struct {
 	mu      sync.Mutex
 	from    int64   // when the window began
 	long    int64   // when calls last waited too long in a window, or the controller began
-	high    int     // windows in a row in which they did
+	high    int64   // windows in a row in which they did
 	prompt  float64 // of the last window
 	refused atomic.Uint64
 	journal journal
@@ -126,18 +126,23 @@ func (c *Controller) turn(now int64) {
 	c.adjustLocked(now, passed, n, prompt, peak, refused)
 }
 
+// patience is for how long calls may wait too long, ns: a part of the time that they have.
+func (c *Controller) patience() int64 { return min(max(c.budget.Load()/4, window), longest) }
+
 // adjustLocked sets the limit by what a window has shown.
 func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64) {
 	old := c.limit.Load()
 	limit := old
 	c.prompt = prompt
-	if prompt <= 1 {
+	if n >= enough && prompt > 1 {
+		c.high++
+		if old == c.most && prompt < burst && c.high*window < c.patience() {
+			return // it may be a burst, after which there is time for all of its calls
+		}
+	} else {
 		c.high = 0
 	}
 	switch {
-	case n >= enough && prompt > 1 && old == c.most && prompt < burst && c.high == 0:
-		c.high++ // one window may be a burst
-		return
 	case n >= enough && prompt > 1:
 		c.long = now
 		used := min(old, peak)

@@ -10,6 +10,8 @@ const (
 	few    = 16 // calls of a method in flight that it may always have
 	sample = 20 // completions that a window of a method needs, unless it is long
 	smooth = 0.3
+
+	longWait = 1_000_000 // a wait for a processor that counts, ns
 )
 
 // Method is the state of one method of a server.
@@ -22,7 +24,9 @@ type Method struct {
 	over     counted // calls that have ended in the window
 	_        [48]byte
 	limit    atomic.Int64 // of the probe; 0: none
+	waited   atomic.Int64 // µs that the calls waited that have started in the window, where it was long
 	rate     atomic.Int64 // completions in a second, times 1000; 0: not known, or there is no queue
+	slow     atomic.Bool  // calls took much longer in the last window than they can
 	busy     atomic.Bool  // more than few were in flight throughout the window
 	began    atomic.Int64 // when the window did
 	next     atomic.Int64 // when it can end
@@ -42,6 +46,8 @@ type past struct {
 	x     float64 // completions in a second, smoothed; 0: not known
 	r     int64   // the mean time in the handler
 	told  bool    // the journal has that the guard refuses
+
+	stalled bool // no call came for a while in this one
 }
 
 // counted is a number of calls, in its upper 24 bits, and the µs they took.
@@ -114,23 +120,27 @@ func (m *Method) allows(now, budget int64, class Class) Verdict {
 }
 
 // tooLate tells whether a call that joins n others would be answered later than patience from
-// now. Without a rate of earlier windows it takes that of this one, if its calls took longer
-// than they would without a queue. The rate may just be rising, so that of this window counts
-// where it is higher.
+// now. That can be said of calls that wait for one another alone: of those that took much longer,
+// with their wait for a processor, than the method can take, in the last window or in this one. The
+// rate may just be rising, so that of this window counts where it is higher.
 func (m *Method) tooLate(n, now, patience int64) bool {
 	rate := m.rate.Load()
+	known := rate > 0 && m.slow.Load()
 	if rate > 0 && n*1_000_000 <= rate*(patience/1_000_000) {
 		return false
 	}
 	done, took := splitCounted(m.over.Load())
 	passed := now - m.began.Load()
 	if done < sample || passed <= 0 {
-		return rate > 0
+		return known
 	}
-	if fast := m.fast.Load(); rate == 0 && (fast == 0 || took < done*max(2*fast, leastTarget)) {
-		return false
-	}
-	return float64(n)*float64(passed) > float64(done)*float64(patience)
+	return (known || m.queues(done, took+m.waited.Load()*1000)) && float64(n)*float64(passed) > float64(done)*float64(patience)
+}
+
+// queues tells whether calls that took so long together waited for one another.
+func (m *Method) queues(done, took int64) bool {
+	fast := m.fast.Load()
+	return fast > 0 && took > done*max(2*fast, fast+leastTarget)
 }
 
 // turn closes the window of the method if it is over.
@@ -142,6 +152,7 @@ func (m *Method) turn(now int64) {
 	if now < m.next.Load() {
 		return
 	}
+	late := now - m.next.Load()
 	m.next.Store(now + window)
 	if m.began.Load() == 0 {
 		m.began.Store(now)
@@ -149,6 +160,9 @@ func (m *Method) turn(now int64) {
 	}
 	passed := now - m.began.Load()
 	done, _ := splitCounted(m.over.Load())
+	if late > window/2 {
+		m.past.stalled = true
+	}
 	least, need := m.probe.needs()
 	if passed < least {
 		m.next.Store(now + least - passed)
@@ -157,12 +171,24 @@ func (m *Method) turn(now int64) {
 	if passed < window || done < need && passed < longest || done == 0 && m.inflight.Load() > few {
 		return
 	}
+	if m.past.stalled && done*int64(longest) > 5*sample*passed {
+		// Of a method that is called often no call came for a while: the process stood still, and
+		// what the window shows is not the method's doing.
+		m.past.stalled = false
+		m.over.Swap(0)
+		m.waited.Store(0)
+		m.slow.Store(false)
+		m.began.Store(now)
+		return
+	}
+	m.past.stalled = false
 	m.closeLocked(now, passed)
 }
 
 // closeLocked closes a window that lasted so long.
 func (m *Method) closeLocked(now, passed int64) {
 	done, took := splitCounted(m.over.Swap(0))
+	m.slow.Store(done > 0 && m.queues(done, took+m.waited.Swap(0)*1000))
 	m.began.Store(now)
 	inflight := m.inflight.Load()
 	busy := m.busy.Swap(inflight > few)
@@ -204,7 +230,12 @@ func (m *Method) closeLocked(now, passed int64) {
 func (m *Method) AdmitStream(now int64, class Class) Verdict { return m.Admit(now, NoBudget, class) }
 
 // Started notes that the handler of a call starts at now which was read at came.
-func (m *Method) Started(came, now, budget int64) { m.c.started(came, now, budget) }
+func (m *Method) Started(came, now, budget int64) {
+	if wait := now - came; wait > longWait {
+		m.waited.Add(wait / 1000)
+	}
+	m.c.started(came, now, budget)
+}
 
 // Opened notes that the handler of a stream starts: it no longer counts.
 func (m *Method) Opened(came, now int64) {

@@ -219,6 +219,16 @@ func (c *Context) end(state uint32) {
 // Received is when the request was read, on the clock of Nanos.
 func (c *Context) Received() int64 { return c.received }
 
+// Ended reports whether the peer has canceled the call or its deadline has passed, also when
+// it was answered since.
+func (c *Context) Ended() bool {
+	switch c.state.Load() {
+	case canceled, expired:
+		return true
+	}
+	return c.deadline != 0 && now() >= c.deadline
+}
+
 // Budget is how much time the call had when it was read, in nanoseconds; 0: any.
 func (c *Context) Budget() int64 {
 	if c.deadline == 0 {

@@ -70,6 +70,7 @@ type caller func(ctx context.Context, n uint64, method string, micros int) error
 
 // sample is a call that has ended.
 type sample struct {
+	due      time.Time
 	took     time.Duration
 	critical bool
 	err      error
@@ -116,9 +117,9 @@ func (p *Plan) connect() (caller, func(), error) {
 		}, func() {}, err
 	}
 	if p.Throttle {
-		c, err := clusterOf(p.At, p.Conns)
+		c, err := clusterOf(p.At, p.Conns, p.Deadline)
 		return func(ctx context.Context, _ uint64, method string, micros int) error {
-			return c.Call(ctx, "Work."+method, &Job{micros}, &Done{}, weft.WithTimeout(p.Deadline))
+			return c.Call(ctx, "Work."+method, &Job{micros}, &Done{})
 		}, func() { c.Close() }, err
 	}
 	var all []*weft.Client
@@ -168,57 +169,67 @@ func (g *generator) run(ph Phase) (*Result, error) {
 			return nil, err
 		}
 	}
-	var wg sync.WaitGroup
-	part := func(d time.Duration) time.Duration {
-		began := time.Now()
-		if ph.Callers > 0 {
-			g.closed(&wg, ph.Callers, began.Add(d))
-			wg.Wait()
-		} else {
-			g.open(&wg, ph, began, d)
-		}
-		return time.Since(began)
-	}
-	if ph.Settle > 0 {
-		part(ph.Settle)
-	}
-	wg.Wait() // what the settling left must not count
 	g.samples = nil
-	before, err := g.reports()
-	if err != nil {
-		return nil, err
+	began := time.Now()
+	counted := began.Add(ph.Settle)
+	end := counted.Add(ph.Length)
+	seen := make(chan watched, 1)
+	halt := make(chan struct{})
+	go func() { seen <- g.watch(counted, halt) }() // it ends with the phase
+	var wg sync.WaitGroup
+	if ph.Callers > 0 {
+		g.closed(&wg, ph.Callers, end)
+	} else {
+		g.open(&wg, ph, began, end)
 	}
-	halt, most := make(chan struct{}), make(chan int64)
-	go func() { // it ends with the phase
-		top := int64(0)
-		for {
-			if r, err := weft.Invoke[Report](context.Background(), g.controls[0], "Control.Report", &Job{}); err == nil {
-				top = max(top, r.RSS)
-			}
-			select {
-			case <-halt:
-				most <- top
-				return
-			case <-time.After(200 * time.Millisecond):
-			}
-		}
-	}()
-	took := part(ph.Length)
 	wg.Wait()
+	took := max(time.Since(counted), ph.Length)
+	if ph.Callers == 0 {
+		took = ph.Length
+	}
 	close(halt)
-	top := <-most
+	w := <-seen
+	if w.err != nil {
+		return nil, w.err
+	}
 	after, err := g.reports()
 	if err != nil {
 		return nil, err
 	}
+	g.samples = slices.DeleteFunc(g.samples, func(s sample) bool { return s.due.Before(counted) })
 	r := summarize(ph, took, g.samples, g.plan.Deadline)
-	r.Reports, r.Most = after, top
-	r.CPU = float64(after[0].CPU-before[0].CPU) / 1e9
+	r.Reports, r.Most = after, w.most
+	r.CPU = float64(after[0].CPU-w.before[0].CPU) / 1e9
 	for i := range r.Reports {
-		r.Reports[i].Attempts -= before[i].Attempts
-		r.Reports[i].Made -= before[i].Made
+		r.Reports[i].Attempts -= w.before[i].Attempts
+		r.Reports[i].Made -= w.before[i].Made
 	}
 	return r, nil
+}
+
+// watched is what was seen of the servers during a phase.
+type watched struct {
+	before []Report // when counting began
+	most   int64    // the largest RSS of the first one
+	err    error
+}
+
+// watch looks at the servers from a time on.
+func (g *generator) watch(from time.Time, halt <-chan struct{}) (w watched) {
+	time.Sleep(time.Until(from))
+	if w.before, w.err = g.reports(); w.err != nil {
+		return w
+	}
+	for {
+		if r, err := weft.Invoke[Report](context.Background(), g.controls[0], "Control.Report", &Job{}); err == nil {
+			w.most = max(w.most, r.RSS)
+		}
+		select {
+		case <-halt:
+			return w
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // closed lets callers call without a pause until a time.
@@ -237,10 +248,10 @@ func (g *generator) closed(wg *sync.WaitGroup, callers int, until time.Time) {
 }
 
 // open makes calls when they are due: every millisecond those of the millisecond.
-func (g *generator) open(wg *sync.WaitGroup, ph Phase, began time.Time, d time.Duration) {
+func (g *generator) open(wg *sync.WaitGroup, ph Phase, began, end time.Time) {
 	due := 0.0
 	last := began
-	for now := began; now.Sub(began) < d; {
+	for now := began; now.Before(end); {
 		time.Sleep(time.Millisecond)
 		now = time.Now()
 		if ph.Burst == 0 || now.Sub(began)%(300*time.Millisecond) < ph.Burst {
@@ -262,7 +273,7 @@ func (g *generator) open(wg *sync.WaitGroup, ph Phase, began time.Time, d time.D
 // one makes a call that was due at a time.
 func (g *generator) one(due time.Time) sample {
 	ctx := context.Background()
-	s := sample{critical: rand.Float64() < g.plan.Critical}
+	s := sample{due: due, critical: rand.Float64() < g.plan.Critical}
 	if s.critical {
 		ctx = weft.WithPriority(ctx, weft.PriorityCritical)
 	}

@@ -36,14 +36,14 @@ func scenarios() []scenario {
 	return []scenario{
 		{name: "compute", what: "handlers that compute for 1 ms", calls: []Call{{"Burn", 1000, 1}}, callers: 4, deadline: 200 * time.Millisecond, critical: 0.04},
 		{name: "short", what: "handlers that compute for 50 µs, clients of package cluster", calls: []Call{{"Burn", 50, 1}}, callers: 16,
-			deadline: 200 * time.Millisecond, throttle: true, weft: true, loads: []float64{1.5, 4, 10}},
-		{name: "sleep", what: "handlers that sleep for 20 ms, far from any limit", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1, idle: true,
+			deadline: 200 * time.Millisecond, throttle: true, weft: true, loads: []float64{1.5, 2, 3}},
+		{name: "sleep", what: "handlers that sleep for 20 ms, far from any limit", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1,
 			deadline: 200 * time.Millisecond, capacity: 8000, loads: []float64{0.25, 0.5}},
-		{name: "pool", what: "handlers that share ten slots of 10 ms", calls: []Call{{"Pool", 0, 1}}, callers: 10, capacity: 1000, idle: true,
+		{name: "pool", what: "handlers that share ten slots of 10 ms", calls: []Call{{"Pool", 0, 1}}, callers: 10,
 			deadline: 200 * time.Millisecond, critical: 0.04},
 		{name: "mix", what: "nine in ten compute for 200 µs, one sleeps for 200 ms", calls: []Call{{"Burn", 200, 0.9}, {"Sleep", 200_000, 0.1}},
-			callers: 40, deadline: second, critical: 0.04, loads: []float64{1.5, 3}},
-		{name: "step", what: "handlers that sleep for 20 ms, and then for 60: no overload", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1, idle: true,
+			callers: 600, deadline: second, critical: 0.04, loads: []float64{1.5, 3}},
+		{name: "step", what: "handlers that sleep for 20 ms, and then for 60: no overload", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1,
 			deadline: second, capacity: 2000, shape: func(capacity float64, length time.Duration) []Phase {
 				return []Phase{{Name: "20 ms", Rate: capacity, Settle: second, Length: length}, {Name: "60 ms", Rate: capacity, Length: length, SleepMs: 60}}
 			}},
@@ -51,7 +51,7 @@ func scenarios() []scenario {
 			shape: func(capacity float64, length time.Duration) []Phase {
 				return []Phase{{Name: "bursts", Rate: 6 * capacity, Burst: 30 * time.Millisecond, Settle: second, Length: length}}
 			}},
-		{name: "sleepers", what: "5,000 callers of handlers that sleep for 10 ms", calls: []Call{{"Sleep", 10_000, 1}}, callers: 5000, deadline: 10 * second, idle: true,
+		{name: "sleepers", what: "5,000 callers of handlers that sleep for 10 ms", calls: []Call{{"Sleep", 10_000, 1}}, callers: 5000, deadline: 10 * second,
 			shape: func(float64, time.Duration) []Phase { return nil }},
 		{name: "storm", what: "three hops with retries, the last one overloaded", calls: []Call{{"Relay", 1000, 1}}, callers: 4, deadline: 200 * time.Millisecond,
 			throttle: true, weft: true, relays: 2, loads: []float64{2, 4}},
@@ -186,7 +186,7 @@ func (s scenario) goodput(first, r *Result) (clock, cpu float64) {
 func report(to io.Writer, wire string, s scenario, results []*Result) {
 	fmt.Fprintf(to, "%s, %s: %s, deadline %v\n", wire, s.name, s.what, s.deadline)
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "load\toffered/s\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tlate\tcritical\tMiB\tattempts\t")
+	fmt.Fprintln(w, "load\toffered/s\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
 	for _, r := range results {
 		clock, cpu := s.goodput(results[0], r)
 		refused := 0
@@ -208,7 +208,7 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 		}
 	}
 	if last := results[len(results)-1]; last.Error != "" {
-		fmt.Fprintln(to, "  late:", last.Error)
+		fmt.Fprintln(to, "  the last failure:", last.Error)
 	}
 	fmt.Fprintln(to)
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
@@ -63,7 +64,7 @@ func serve(o serverOptions) error {
 		if o.Last {
 			next = "Work.Burn"
 		}
-		if relay, err = clusterOf(o.Next, 0); err != nil {
+		if relay, err = clusterOf(o.Next, 0, 0); err != nil {
 			return err
 		}
 		defer relay.Close()
@@ -103,12 +104,12 @@ func listen(s *weft.Server) (string, error) {
 }
 
 // clusterOf makes a cluster client of one server, whose methods are idempotent.
-func clusterOf(at string, conns int) (*cluster.Client, error) {
+func clusterOf(at string, conns int, timeout time.Duration) (*cluster.Client, error) {
 	reg, err := static.New("tcp://" + at)
 	if err != nil {
 		return nil, err
 	}
-	return cluster.New(&cluster.Config{Registry: reg, Client: &weft.ClientConfig{MaxConns: conns}, Logger: slog.New(slog.DiscardHandler)})
+	return cluster.New(&cluster.Config{Registry: reg, Client: &weft.ClientConfig{MaxConns: conns, Timeout: timeout}, Logger: slog.New(slog.DiscardHandler)})
 }
 
 // resident is the resident memory of the process; 0 where it is not known.
