@@ -99,6 +99,9 @@ func untilDeadline(rp retry.Policy, a retry.Attempt) retry.Decision {
 
 // next makes one more attempt.
 func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
+	if err := x.m.service.throttled(x, false); err != nil {
+		return nil, err
+	}
 	x.m.retries.Add(1)
 	if last != nil {
 		x.pick.Tried.Add(last.stats)
@@ -119,9 +122,6 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 	s := same
 	if s != nil && s.link.Load() == nil {
 		s = x.v.at(s.address) // it has left and come back meanwhile, or not
-	}
-	if err := x.m.service.throttled(x); err != nil {
-		return nil, err
 	}
 	if s == nil {
 		if s = x.choose(); s == nil && x.pick.Tried.Len() > 0 {

@@ -108,7 +108,7 @@ func (x *call) run() error {
 		}
 		defer m.limits.leave(p)
 	}
-	if err := m.service.throttled(x); err != nil {
+	if err := m.service.throttled(x, true); err != nil {
 		return err
 	}
 	x.c.budget.Deposit(x.pick.Now)

@@ -81,7 +81,7 @@ func (x *call) hedged(after time.Duration) error {
 	second.pick.Tried.Add(s.stats)
 	second.pick.Now, second.pick.Random = first.c.now(), first.pick.Random*0x9e3779b97f4a7c15+1
 	other := second.choose()
-	if other == nil || other == s || second.m.service.throttled(&second) != nil || !first.c.budget.Withdraw(second.pick.Now) {
+	if other == nil || other == s || second.m.service.throttled(&second, false) != nil || !first.c.budget.Withdraw(second.pick.Now) {
 		return first.sole(<-ended, back, &backs)
 	}
 	first.m.hedges.Add(1)

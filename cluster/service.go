@@ -22,6 +22,7 @@ type service struct {
 	view  atomic.Pointer[view]
 
 	throttle throttle.Throttle
+	unsent   atomic.Uint64 // calls that it has held back
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet

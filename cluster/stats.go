@@ -87,7 +87,7 @@ func (c *Client) Stats() Stats {
 	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load(),
 		Budget: c.budget.Balance(now)}
 	for _, s := range c.services {
-		out.Throttled += s.throttle.Throttled()
+		out.Throttled += s.unsent.Load()
 	}
 	openings := make([]uint64, len(methods))
 	for i, m := range methods {

@@ -41,7 +41,7 @@ func (c *Client) openStream(ctx context.Context, name string, sample any, opts [
 			m.limits.leave(x.p)
 		}
 	}()
-	if err := m.service.throttled(&x); err != nil {
+	if err := m.service.throttled(&x, true); err != nil {
 		return nil, err
 	}
 	s, err := x.attempt()

@@ -8,8 +8,9 @@ import (
 	"github.com/weftrpc/weft/cluster/retry"
 )
 
-// throttled counts an attempt that is about to be made, and says why it must not be.
-func (s *service) throttled(x *call) error {
+// throttled counts an attempt that is about to be made, and says why it must not be. first says
+// that the call was not sent before.
+func (s *service) throttled(x *call, first bool) error {
 	t := &s.throttle
 	if !t.Active(x.pick.Now) || x.c.cfg.NoThrottle {
 		x.heeded = false
@@ -18,6 +19,9 @@ func (s *service) throttled(x *call) error {
 	var ok bool
 	if ok, x.heeded = t.Allow(x.pick.Now, weft.PriorityFrom(x.ctx), rand.Uint64()); ok {
 		return nil
+	}
+	if first {
+		s.unsent.Add(1)
 	}
 	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Method: x.m.name, Reason: weft.ReasonThrottled,
 		Message: "the servers of the service refuse many calls for overload, and this client sends fewer; try again later"}

@@ -215,7 +215,7 @@ func (m *Method) closeLocked(now, passed int64) {
 		}
 	}
 	if m.fixed == 0 {
-		defer func() { m.fast.Store(m.probe.least()) }()
+		defer func() { m.fast.Store(leastOf(m.probe.ever)) }()
 		m.limit.Store(m.probe.step(reading{
 			now: now, passed: passed, done: done, r: m.past.r, rate: rate, inflight: inflight, busy: busy, refused: refused,
 			target: target(m.budget.Load()),

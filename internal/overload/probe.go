@@ -27,13 +27,15 @@ type probe struct {
 	mode  Mode
 	limit int64
 	base  float64 // completions in a second before fewer calls were let in
+	baseR int64   // the mean time then
 	wait  int64   // how long the phase lasts at least
 	high  int     // windows in a row that took long
 	found bool    // there was a queue, and the limit is there since
 	fast  [2]int64
-	epoch int64 // when the epoch began
-	quiet int64 // until when no probe begins
-	rest  int64 // how long that was
+	ever  [2]int64 // as fast, but not forgotten when the method is found to be slower
+	epoch int64    // when the epoch began
+	quiet int64    // until when no probe begins
+	rest  int64    // how long that was
 }
 
 // reading is what a window has shown.
@@ -58,12 +60,15 @@ func (p *probe) needs() (least, done int64) {
 	return window, sample
 }
 
-// least is the least time that the method has taken.
-func (p *probe) least() int64 {
-	if p.fast[0] == 0 || p.fast[1] != 0 && p.fast[1] < p.fast[0] {
-		return p.fast[1]
+// least is the least time that the method has taken since it was found to be slower.
+func (p *probe) least() int64 { return leastOf(p.fast) }
+
+// leastOf is the least time of two epochs; 0: none is known.
+func leastOf(epochs [2]int64) int64 {
+	if epochs[0] == 0 || epochs[1] != 0 && epochs[1] < epochs[0] {
+		return epochs[1]
 	}
-	return p.fast[0]
+	return epochs[0]
 }
 
 // learn notes the time of a window.
@@ -77,10 +82,14 @@ func (p *probe) learn(v reading) {
 	// What was fast before a queue began must not be forgotten while there is one.
 	if v.now-p.epoch >= epoch && p.mode == Open {
 		p.fast[1], p.fast[0] = p.fast[0], 0
+		p.ever[1], p.ever[0] = p.ever[0], 0
 		p.epoch = v.now
 	}
 	if p.fast[0] == 0 || v.r < p.fast[0] {
 		p.fast[0] = v.r
+	}
+	if p.ever[0] == 0 || v.r < p.ever[0] {
+		p.ever[0] = v.r
 	}
 }
 
@@ -96,7 +105,7 @@ func (p *probe) step(v reading, tell func(Decision)) int64 {
 			break
 		}
 		if p.high++; p.high >= 2 {
-			p.base = v.rate
+			p.base, p.baseR = v.rate, v.r
 			p.narrow(v, tell)
 		}
 	case Settling:
@@ -121,13 +130,16 @@ func (p *probe) narrow(v reading, tell func(Decision)) {
 		to = max(from/2, min(to, int64(2*p.base*float64(p.least())/1e9)))
 	}
 	p.limit = max(to, floor)
+	p.baseR = v.r
 	p.mode, p.wait, p.high = Settling, max(window, v.r*3/2), 0
 	tell(Decision{What: ProbeBegan, From: from, To: p.limit, Ratio: float64(v.r) / float64(max(p.least(), 1))})
 }
 
 // count judges what was counted.
 func (p *probe) count(v reading, slow bool, f int64, tell func(Decision)) {
-	if v.rate >= asMany*p.base {
+	// In a queue calls take less time when fewer are let in, which shows also where the rate
+	// changes for other reasons.
+	if v.rate >= asMany*p.base || v.done >= sample && v.r*100 <= p.baseR*85 && v.rate*2 >= p.base {
 		p.found = true
 		if slow && p.limit > floor {
 			p.narrow(v, tell)
@@ -152,7 +164,7 @@ func (p *probe) hold(v reading, slow bool, tell func(Decision)) {
 	switch {
 	case slow:
 		if p.high++; p.high >= 2 {
-			p.base = v.rate
+			p.base, p.baseR = v.rate, v.r
 			p.narrow(v, tell)
 		}
 		return

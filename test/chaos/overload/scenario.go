@@ -120,7 +120,7 @@ func (s scenario) run(self, wire string, loads []float64, length time.Duration) 
 	if s.loads != nil {
 		loads = s.loads
 	}
-	settle := min(length/2, second)
+	settle := min(length, 2*second)
 	p.Phases = []Phase{{Name: "closed loop", Callers: s.callers, Settle: settle, Length: length}}
 	first, err := plan(self, p)
 	if err != nil {

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Servers under several times what they can do answer nearly as many calls as ever, critical
+// ones first, in time and in bounded memory; below that, and for handlers that sleep, nothing is refused.
+// Servers and generators are processes without the race detector. A machine that is busy with
+// other things takes processor time away at will, so goodput is compared by the processor time
+// that the server had, and a scenario has three tries.
+func TestOverload(t *testing.T) {
+	self := filepath.Join(t.TempDir(), "overload")
+	if out, err := exec.Command("go", "build", "-race=false", "-o", self, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	for _, c := range []struct {
+		name  string
+		loads []float64
+		check func(s scenario, r []*Result) error
+	}{
+		{"compute", []float64{4, 10}, func(s scenario, r []*Result) error {
+			return errors.Join(calm(r[1]), loaded(s, r[0], r[2], true, 0.7), loaded(s, r[0], r[3], true, 0.7), calm(r[4]))
+		}},
+		{"pool", []float64{4, 10}, func(s scenario, r []*Result) error {
+			return errors.Join(calm(r[1]), loaded(s, r[0], r[2], false, 0.7), loaded(s, r[0], r[3], false, 0.7), calm(r[4]))
+		}},
+		{"sleepers", nil, func(_ scenario, r []*Result) error {
+			if r[0].Good == 0 || len(r[0].Refused) > 0 {
+				return fmt.Errorf("of %d calls %d were answered, %v refused", r[0].Offered, r[0].Good, r[0].Refused)
+			}
+			return nil
+		}},
+		{"storm", []float64{2}, func(_ scenario, r []*Result) error {
+			for _, x := range r[2].Reports {
+				if x.Made > 0 && float64(x.Attempts) > 1.15*float64(x.Made) {
+					return fmt.Errorf("%d attempts for %d calls", x.Attempts, x.Made)
+				}
+			}
+			return calm(r[3])
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var err error
+			for try := range 3 {
+				for _, s := range scenarios() {
+					if s.name != c.name {
+						continue
+					}
+					s.loads = c.loads
+					results, runErr := s.run(self, "weft", c.loads, 2*time.Second)
+					if runErr != nil {
+						t.Fatal(runErr)
+					}
+					var text strings.Builder
+					report(&text, "weft", s, results)
+					t.Logf("try %d\n%s", try+1, text.String())
+					err = c.check(s, results)
+				}
+				if err == nil {
+					return
+				}
+			}
+			t.Error(err)
+		})
+	}
+}
+
+// calm wants that hardly a call was refused, and nearly all were answered in time.
+func calm(r *Result) error {
+	refused := 0
+	for _, n := range r.Refused {
+		refused += n
+	}
+	if refused*50 > r.Offered || r.Good*100 < 95*r.Offered {
+		return fmt.Errorf("%s: of %d calls %d were answered in time, %v refused", r.Phase.Name, r.Offered, r.Good, r.Refused)
+	}
+	return nil
+}
+
+// loaded wants a share of the goodput of the closed loop, by processor time or by the clock,
+// bounded memory, and critical calls to fare much better than others.
+func loaded(s scenario, first, r *Result, byProcessor bool, least float64) error {
+	clock, cpu := s.goodput(first, r)
+	got := clock
+	if byProcessor && cpu > 0 {
+		got = cpu
+	}
+	if got < least {
+		return fmt.Errorf("%s: goodput is %.0f %% of that of the closed loop, want %.0f", r.Phase.Name, 100*got, 100*least)
+	}
+	if len(r.Refused) == 0 {
+		return fmt.Errorf("%s: nothing was refused", r.Phase.Name)
+	}
+	if r.Most > first.Most+64<<20 {
+		return fmt.Errorf("%s: the server grew from %d to %d bytes", r.Phase.Name, first.Most, r.Most)
+	}
+	if r.Critical > 0 && r.CritGood*10 < r.Critical*9 {
+		return fmt.Errorf("%s: of %d critical calls %d were answered in time", r.Phase.Name, r.Critical, r.CritGood)
+	}
+	return nil
+}
+
+// The arguments are checked.
+func TestParseLoads(t *testing.T) {
+	if got, err := parseLoads("1.5,4"); err != nil || len(got) != 2 || got[0] != 1.5 {
+		t.Errorf("got %v, %v", got, err)
+	}
+	for _, text := range []string{"", "x", "0", "-1", "1000"} {
+		if _, err := parseLoads(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+	if os.Getenv(role) != "" {
+		t.Errorf("%s is set", role)
+	}
+}
