@@ -89,6 +89,10 @@ fuzz-short: ## fuzz every target for FUZZTIME_SHORT each (3s)
 demo: ## run the demonstration
 	@scripts/demo.sh
 
+.PHONY: overload
+overload: ## show what servers do under overload (10 min; SECONDS=30 for each load)
+	@cd test/chaos && go run ./overload $(SECONDS:%=-seconds %) $(WITH:%=-wire %)
+
 # What narrows a comparison, such as make bench PEERS=weft,grpc-go CALLERS=100,1000.
 BENCH = $(PEERS:%=-peers=%) $(CODECS:%=-codecs=%) $(WORKLOADS:%=-workloads=%) $(CALLERS:%=-callers=%) \
 	$(ROUNDS:%=-rounds=%) $(SECONDS:%=-seconds=%) $(CALLS:%=-calls=%)
