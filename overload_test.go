@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -21,7 +20,9 @@ type heldMethod struct {
 	release chan struct{}
 }
 
-func newHeld() *heldMethod { return &heldMethod{begun: make(chan struct{}, 64), release: make(chan struct{})} }
+func newHeld() *heldMethod {
+	return &heldMethod{begun: make(chan struct{}, 64), release: make(chan struct{})}
+}
 
 func (h *heldMethod) register(opts ...weft.MethodOption) func(*weft.Server) error {
 	return func(s *weft.Server) error {
@@ -374,7 +375,7 @@ func TestOverloadCountsEveryEnd(t *testing.T) {
 			wg.Go(func() { c.Call(t.Context(), "Odd.End", &Args{A: i}, nil) })
 		}
 		wg.Wait()
-		if conn := net.Conn(w.last.Load()); conn != nil {
+		if conn := w.last.Load(); conn != nil {
 			conn.Close()
 		}
 	}

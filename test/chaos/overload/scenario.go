@@ -24,7 +24,6 @@ type scenario struct {
 	critical float64
 	throttle bool
 	weft     bool // it is about weft alone
-	idle     bool // the processor is not what is used up: goodput is by the clock
 	loads    []float64
 	shape    func(capacity float64, length time.Duration) []Phase // in place of loads
 	relays   int
