@@ -47,13 +47,8 @@ func larger() map[string]map[string]int {
 			".":                8800,
 			"cluster":          3700,
 			"cluster/route":    2600,
-<<<<<<< HEAD
 			"door/grpc":        3000,
-			"internal/session": 6800,
-=======
-			"door/grpc":        2800,
 			"internal/session": 6950,
->>>>>>> 8e8173c (Refuse calls under overload, before anything is done for them)
 			"codec/msgpack":    2550,
 		},
 	}
