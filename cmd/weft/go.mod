@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/weftrpc/weft v0.0.0
+	github.com/weftrpc/weft/generate v0.0.0
 	github.com/weftrpc/weft/registry/etcd v0.0.0
 	go.etcd.io/etcd/api/v3 v3.7.3
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3
@@ -14,6 +15,7 @@ require (
 
 require (
 	github.com/armon/go-metrics v0.4.1 // indirect
+	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/go-viper/mapstructure/v2 v2.5.0 // indirect
 	github.com/hashicorp/consul/api v1.34.4 // indirect
@@ -32,6 +34,9 @@ require (
 	github.com/redis/go-redis/v9 v9.23.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
 	golang.org/x/exp v0.0.0-20260218203240-3dfff04db8fa // indirect
+	golang.org/x/mod v0.42.0 // indirect
+	golang.org/x/sync v0.24.0 // indirect
+	golang.org/x/tools v0.52.0 // indirect
 )
 
 require (
@@ -96,6 +101,7 @@ require (
 
 replace (
 	github.com/weftrpc/weft => ../..
+	github.com/weftrpc/weft/generate => ../../generate
 	github.com/weftrpc/weft/registry/etcd => ../../registry/etcd
 )
 

@@ -1,8 +1,9 @@
-// Command weft runs a registry, and shows and changes what is in one.
+// Command weft runs a registry, shows and changes what is in one, and generates code.
 //
 //	weft up                    run a registry on this machine
 //	weft instances [service]   list the servers that are registered
 //	weft rules show service    show the rules by which clients route calls
+//	weft generate [input ...]  write clients and register functions for services
 //
 // "weft help" lists all commands, "weft help up" explains one. The exit code is 1 when
 // something failed, and 2 when the arguments are wrong.
@@ -35,7 +36,7 @@ type program struct {
 	out, log io.Writer
 }
 
-const usage = `weft runs a registry, and shows and changes what is in one.
+const usage = `weft runs a registry, shows and changes what is in one, and generates code.
 
 	weft up                                run a registry on this machine
 	weft instances [service]               list the servers that are registered
@@ -44,8 +45,9 @@ const usage = `weft runs a registry, and shows and changes what is in one.
 	weft rules check service [file]        tell what new rules would change
 	weft rules apply service [file]        put new rules into force
 	weft rules rollback service version    put rules of an older version into force
+	weft generate [input ...]              write clients and register functions for services
 
-"weft help up", "weft help rules apply" and so on explain one of them. All but up ask the registry at -registry or
+"weft help up", "weft help rules apply" and so on explain one of them. instances and rules ask the registry at -registry or
 $WEFT_REGISTRY, which is etcd://127.0.0.1:2379 by default; ZooKeeper, Consul, Redis,
 Nacos and files are asked as well.
 `
@@ -84,6 +86,8 @@ func (p *program) run(ctx context.Context, args []string) error {
 		return p.instances(ctx, args)
 	case "rules":
 		return p.rules(ctx, args)
+	case "generate":
+		return p.generate(ctx, args)
 	default:
 		return fmt.Errorf("there is no command %q; %w", command, errUsage)
 	}

@@ -189,7 +189,7 @@ func TestUsage(t *testing.T) {
 // contains no secrets. 'weft help' writes the same to the standard output.
 func TestHelp(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "etcd://me:secret@127.0.0.1:1")
-	for _, command := range []string{"up", "instances", "rules show", "rules history", "rules check", "rules apply", "rules rollback"} {
+	for _, command := range []string{"up", "instances", "rules show", "rules history", "rules check", "rules apply", "rules rollback", "generate"} {
 		t.Run(command, func(t *testing.T) {
 			code, out, log := run(t, "", append(strings.Fields(command), "-h")...)
 			if code != 0 || out != "" || !strings.HasPrefix(log, "weft "+command+" [flags]") || !strings.Contains(log, "\n\nFlags:\n") {

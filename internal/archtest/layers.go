@@ -52,7 +52,8 @@ func table() []row {
 		{"codec/internal/memory", leaf, nil},
 		{"codec/internal/pack", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
-		{"codec/internal/numbered", leaf, []string{"codec/internal/memory", "codec/internal/texts"}},
+		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/texts"}},
+		{"codec/generated", leaf, []string{"codec/internal/memory", "codec/internal/texts"}},
 		{"codec/internal/texts", leaf, []string{"codec/internal/memory"}},
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},
@@ -66,6 +67,8 @@ func table() []row {
 		{"internal/session", 1, []string{"internal/slots"}},
 
 		{".", 2, nil},
+
+		{"stub", 3, nil},
 
 		{"registry", 3, nil},
 		{"registry/...", 3, []string{"registry"}},
@@ -90,6 +93,9 @@ func table() []row {
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
+
+		{"generate", 4, nil},
+		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},
 		{"examples", 5, nil},

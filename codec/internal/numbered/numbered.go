@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
@@ -19,8 +20,9 @@ const MaxDepth = 100
 // plan is what is known of a type: the node of the struct that it is or points
 // to, or why there is none.
 type plan struct {
-	node *node
-	err  error
+	node      *node
+	err       error
+	generated bool // pointers to the struct are generated.Messages
 }
 
 // plans holds the plans by type, reflect.Type to *plan.
@@ -40,7 +42,9 @@ func planOf(t reflect.Type) *plan {
 	}
 	if isNumbered(s) {
 		c := compiler{structs: make(map[reflect.Type]*node)}
-		p.node, p.err = c.message(s)
+		if p.node, p.err = c.message(s); p.err == nil {
+			p.generated, p.err = hasCode(p.node)
+		}
 	}
 	known, _ := plans.LoadOrStore(t, p)
 	return known.(*plan)
@@ -67,6 +71,13 @@ func Append(dst []byte, v any) ([]byte, error) {
 	if value.IsNil() {
 		return dst, fmt.Errorf("a nil %T", v)
 	}
+	if p.generated {
+		if m, ok := v.(generated.Message); ok {
+			if b, ok := m.AppendWeft(dst, MaxDepth); ok {
+				return b, nil
+			}
+		}
+	}
 	return p.node.append(dst, memory.Of(value))
 }
 
@@ -90,7 +101,13 @@ func Decode(body []byte, v any) error {
 	value := reflect.ValueOf(v)
 	value.Elem().SetZero()
 	d := decoder{body: body, texts: texts.Pieces{Rest: p.node.frame}}
-	d.message(p.node, memory.Of(value), 0, len(body), MaxDepth, false)
+	from := 0
+	if p.generated {
+		from = d.generated(v.(generated.Message))
+	}
+	if from < len(body) {
+		d.message(p.node, memory.Of(value), from, len(body), MaxDepth, false)
+	}
 	return d.err
 }
 
@@ -102,6 +119,11 @@ func Reuse(body []byte, v any) error {
 		return p.err
 	}
 	d := decoder{body: body, reuse: true}
-	d.message(p.node, memory.Of(reflect.ValueOf(v)), 0, len(body), MaxDepth, true)
+	r := memory.Of(reflect.ValueOf(v))
+	if !p.generated {
+		d.message(p.node, r, 0, len(body), MaxDepth, true)
+	} else if from := d.generated(v.(generated.Message)); from < len(body) {
+		d.message(p.node, r, from, len(body), MaxDepth, false)
+	}
 	return d.err
 }

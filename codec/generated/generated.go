@@ -1,0 +1,307 @@
+// Package generated has what the code of "weft generate -codec" calls: reading and writing
+// the parts of Protocol Buffers messages. Programs have no other use for it.
+//
+// Generated code takes the fields of a body in the order of their numbers, which is how
+// encoders write them. Where a body goes on in another way, it stops, and codec/protobuf
+// goes on by the plan that it makes of the type. So generated code is only faster: what is
+// decoded, and what is refused, is the same without it.
+package generated
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/texts"
+)
+
+// A Message is a pointer to a struct with generated code.
+type Message interface {
+	// FieldsWeft describes the fields for which the code was generated. It is not used
+	// for a struct that has changed since.
+	FieldsWeft() string
+	// AppendWeft appends the encoding. It returns false when it cannot encode the
+	// message; the plan can, or says what is wrong.
+	AppendWeft(b []byte, depth int) (_ []byte, ok bool)
+	// DecodeWeft reads fields from i to end, and returns where it has stopped. Fields that
+	// it has not read are zero, or empty. It returns -1 when depth is 0.
+	DecodeWeft(r *Reader, i, end, depth int) int
+}
+
+// A Reader is a body that is decoded.
+type Reader struct {
+	Body  []byte
+	Reuse bool // the memory of the message is used again, and texts are those of Body
+	Texts texts.Pieces
+}
+
+// Word returns the eight bytes at b[i], with zeros where b has ended.
+func Word(b []byte, i int) uint64 {
+	if len(b)-i >= 8 {
+		return binary.LittleEndian.Uint64(b[i:])
+	}
+	return lastWord(b, i)
+}
+
+//go:noinline
+func lastWord(b []byte, i int) (x uint64) {
+	for k := len(b) - 1; k >= i; k-- {
+		x = x<<8 | uint64(b[k])
+	}
+	return x
+}
+
+// Short reads a varint of at most three bytes at the beginning of x; a longer one has n = 0.
+func Short(x uint32) (v uint32, n int) {
+	switch {
+	case x&0x80 == 0:
+		return x & 0x7f, 1
+	case x&0x8000 == 0:
+		return x&0x7f | x>>1&0x3f80, 2
+	case x&0x800000 == 0:
+		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000, 3
+	}
+	return 0, 0
+}
+
+// Varint reads a varint at b[i]; next is -1 when there is none.
+func Varint(b []byte, i int) (v uint64, next int) {
+	for shift := 0; i < len(b); shift += 7 {
+		c := uint64(b[i])
+		i++
+		if shift == 63 && c > 1 {
+			return 0, -1
+		}
+		if v |= c & 0x7f << shift; c < 0x80 {
+			return v, i
+		}
+	}
+	return 0, -1
+}
+
+// An Integer is any type of integers.
+type Integer interface {
+	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64
+}
+
+// Int reads a varint at b[i] that T can hold; next is -1 when there is none.
+func Int[T Integer](b []byte, i int) (v T, next int) {
+	x, next := Varint(b, i)
+	if v = T(x); next < 0 || uint64(v) != x {
+		return 0, -1
+	}
+	return v, next
+}
+
+// Zigzag is Int for the option "zigzag".
+func Zigzag[T Integer](b []byte, i int) (v T, next int) {
+	x, next := Varint(b, i)
+	s := int64(x>>1) ^ -int64(x&1)
+	if v = T(s); next < 0 || int64(v) != s {
+		return 0, -1
+	}
+	return v, next
+}
+
+// Fixed32 reads four bytes at b[i]; next is -1 when there are fewer.
+func Fixed32(b []byte, i int) (v uint32, next int) {
+	if len(b)-i < 4 {
+		return 0, -1
+	}
+	return binary.LittleEndian.Uint32(b[i:]), i + 4
+}
+
+// Fixed64 reads eight bytes at b[i]; next is -1 when there are fewer.
+func Fixed64(b []byte, i int) (v uint64, next int) {
+	if len(b)-i < 8 {
+		return 0, -1
+	}
+	return binary.LittleEndian.Uint64(b[i:]), i + 8
+}
+
+// Bool reads a bool at b[i]; next is -1 when there is none.
+func Bool(b []byte, i int) (v bool, next int) {
+	x, next := Varint(b, i)
+	return x != 0, next
+}
+
+// Span reads a length at b[i] and returns where the bytes are; to is -1 when there are fewer.
+func Span(b []byte, i int) (from, to int) {
+	if i < len(b) && b[i] < 0x80 {
+		from, to = i+1, i+1+int(b[i])
+	} else {
+		n, next := Varint(b, i)
+		if next < 0 || n > uint64(len(b)-next) {
+			return 0, -1
+		}
+		from, to = next, next+int(n)
+	}
+	if to > len(b) {
+		return 0, -1
+	}
+	return from, to
+}
+
+// Text reads a string, whose length is at b[i]; next is -1 when there is none.
+func (r *Reader) Text(b []byte, i int) (s string, next int) {
+	from, to := Span(b, i)
+	switch {
+	case to < 0:
+		return "", -1
+	case r.Reuse:
+		return memory.String(b[from:to]), to
+	}
+	return r.Texts.String(b[from:to], len(r.Body)-from), to
+}
+
+// Bytes is Text for a []byte.
+func (r *Reader) Bytes(b []byte, i int) (s []byte, next int) {
+	from, to := Span(b, i)
+	switch {
+	case to < 0 || from == to:
+		return nil, to
+	case r.Reuse:
+		return b[from:to:to], to
+	}
+	return r.Texts.Bytes(b[from:to], len(r.Body)-from), to
+}
+
+// Zag returns the varint of v with the option "zigzag".
+func Zag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
+
+// Count returns how many values with a tag follow one another from b[i] on.
+func Count(b []byte, i int, tag string) int {
+	n := 0
+	for len(b)-i > len(tag) && string(b[i:i+len(tag)]) == tag {
+		if _, i = Span(b, i+len(tag)); i < 0 {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// Packed reads a packed list of numbers, each with read, behind those of list. Its length is
+// at b[i]. Each number has size bytes; 0 means that they are varints. next is -1, and
+// the list as it was, when there is none.
+func Packed[T any](list []T, b []byte, i, size int, read func(b []byte, i int) (T, int)) (_ []T, next int) {
+	from, to := Span(b, i)
+	if to < 0 {
+		return list, -1
+	}
+	was, count := len(list), 0
+	if size > 0 {
+		count = (to - from) / size
+	} else {
+		for _, c := range b[from:to] {
+			count += int(c>>7 ^ 1)
+		}
+	}
+	list = slices.Grow(list, count)
+	for b = b[:to]; from < to; {
+		v, j := read(b, from)
+		if j < 0 {
+			return list[:was], -1
+		}
+		list, from = append(list, v), j
+	}
+	return list, to
+}
+
+// Seconds reads the parts of a google.protobuf.Timestamp or Duration in b[from:to]; ok is
+// false for all but the usual forms.
+func Seconds(b []byte, from, to int) (seconds, nanoseconds int64, ok bool) {
+	b = b[:to]
+	i := from
+	if i < to && b[i] == 1<<3 {
+		var v uint64
+		if v, i = Varint(b, i+1); i < 0 {
+			return 0, 0, false
+		}
+		seconds = int64(v)
+	}
+	if i < to && b[i] == 2<<3 {
+		var v uint64
+		if v, i = Varint(b, i+1); i < 0 {
+			return 0, 0, false
+		}
+		nanoseconds = int64(v)
+	}
+	return seconds, nanoseconds, i == to
+}
+
+// Time reads a time.Time, whose length is at b[i]; next is -1 when it is not usual.
+func Time(b []byte, i int) (t time.Time, next int) {
+	from, to := Span(b, i)
+	if to < 0 {
+		return t, -1
+	}
+	s, n, ok := Seconds(b, from, to)
+	if !ok || s < -62135596800 || s > 253402300799 || n < 0 || n >= 1e9 {
+		return t, -1
+	}
+	return time.Unix(s, n).UTC(), to
+}
+
+// Duration reads a time.Duration, whose length is at b[i]; next is -1 when it is not usual.
+func Duration(b []byte, i int) (d time.Duration, next int) {
+	from, to := Span(b, i)
+	if to < 0 {
+		return 0, -1
+	}
+	s, n, ok := Seconds(b, from, to)
+	if !ok || s < 0 || s > 1<<31 || n < 0 || n >= 1e9 {
+		return 0, -1
+	}
+	return time.Duration(s)*time.Second + time.Duration(n), to
+}
+
+// AppendVarint appends v behind a tag, whose bytes are in word, of which it has width.
+func AppendVarint(b []byte, word uint64, width int, v uint64) []byte {
+	n := len(b) + width
+	if v < 1<<7 {
+		return binary.LittleEndian.AppendUint64(b, word|v<<(8*width&63))[:n+1]
+	}
+	if v < 1<<28 && width <= 4 {
+		x := v&0x7f | v<<1&0x7f00 | v<<2&0x7f0000 | v<<3&0x7f000000
+		k := (bits.Len32(uint32(v)) + 6) / 7
+		x |= 0x80808080 & (1<<(8*(k-1)) - 1)
+		return binary.LittleEndian.AppendUint64(b, word|x<<(8*width&63))[:n+k]
+	}
+	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(b, word)[:n], v)
+}
+
+// AppendSeconds appends the fields of a Timestamp or a Duration.
+func AppendSeconds(b []byte, seconds, nanoseconds int64) []byte {
+	if seconds != 0 {
+		b = binary.AppendUvarint(append(b, 1<<3), uint64(seconds))
+	}
+	if nanoseconds != 0 {
+		b = binary.AppendUvarint(append(b, 2<<3), uint64(nanoseconds))
+	}
+	return b
+}
+
+// AppendTime appends the fields of a Timestamp; ok is false when it cannot hold t.
+func AppendTime(b []byte, t time.Time) (_ []byte, ok bool) {
+	s := t.Unix()
+	return AppendSeconds(b, s, int64(t.Nanosecond())), s >= -62135596800 && s <= 253402300799
+}
+
+// SetLength writes the length of what begins at body into the byte before it, and makes room
+// for more bytes when it needs them.
+func SetLength(b []byte, body int) []byte {
+	size := len(b) - body
+	if size < 128 {
+		b[body-1] = byte(size)
+		return b
+	}
+	var length [10]byte
+	n := binary.PutUvarint(length[:], uint64(size))
+	b = append(b, length[:n-1]...)
+	copy(b[body+n-1:], b[body:body+size])
+	copy(b[body-1:], length[:n])
+	return b
+}

@@ -1,0 +1,98 @@
+package generated_test
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weftrpc/weft/codec/generated"
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// TestNumbers compares with protowire, behind tags of each length.
+func TestNumbers(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20_000 {
+		v := r.Uint64() >> r.IntN(64)
+		number := protowire.Number(1 << r.IntN(29))
+		tag := protowire.AppendTag(nil, number, protowire.VarintType)
+		word := uint64(0)
+		for i, c := range tag {
+			word |= uint64(c) << (8 * i)
+		}
+		want := protowire.AppendVarint(append([]byte("x"), tag...), v)
+		if got := generated.AppendVarint([]byte("x"), word, len(tag), v); !bytes.Equal(got, want) {
+			t.Fatalf("field %d, %d: %x, want %x", number, v, got, want)
+		}
+		body := want[1+len(tag):]
+		if got, next := generated.Varint(body, 0); got != v || next != len(body) {
+			t.Fatalf("%x: %d, %d", body, got, next)
+		}
+		if _, next := generated.Varint(body[:len(body)-1], 0); next != -1 {
+			t.Fatalf("%x: there is a varint", body[:len(body)-1])
+		}
+		if got, n := generated.Short(uint32(generated.Word(body, 0))); n > 0 && (uint64(got) != v || n != len(body)) || n == 0 && v < 1<<21 {
+			t.Fatalf("%x: %d, %d", body, got, n)
+		}
+		if got, next := generated.Zigzag[int64](body, 0); got != protowire.DecodeZigZag(v) || next != len(body) || generated.Zag(got) != v {
+			t.Fatalf("%x: %d, %d", body, got, next)
+		}
+		if got, next := generated.Int[int16](body, 0); (next > 0) != (int64(v) == int64(int16(v))) || next > 0 && int64(got) != int64(v) {
+			t.Fatalf("%x: %d, %d", body, got, next)
+		}
+		if got, next := generated.Int[uint8](body, 0); (next > 0) != (v < 256) || next > 0 && uint64(got) != v {
+			t.Fatalf("%x: %d, %d", body, got, next)
+		}
+	}
+	for _, body := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
+		if _, next := generated.Varint([]byte(body), 0); next != -1 {
+			t.Errorf("%x is a varint", body)
+		}
+	}
+}
+
+func TestLengths(t *testing.T) {
+	for _, n := range []int{0, 1, 127, 128, 16383, 16384, 1 << 21} {
+		b := generated.SetLength(append([]byte("ab\x00"), make([]byte, n)...), 3)
+		want := protowire.AppendBytes([]byte("ab"), make([]byte, n))
+		if !bytes.Equal(b, want) {
+			t.Errorf("%d bytes: %.9x, want %.9x", n, b, want)
+		}
+		if from, to := generated.Span(b, 2); to-from != n || to != len(b) {
+			t.Errorf("%d bytes are from %d to %d", n, from, to)
+		}
+		if _, to := generated.Span(b[:len(b)-1], 2); to != -1 {
+			t.Errorf("%d bytes of which one is missing end at %d", n, to)
+		}
+	}
+	if _, to := generated.Span(protowire.AppendVarint(nil, math.MaxUint64), 0); to != -1 {
+		t.Error("a length beyond all bodies is taken")
+	}
+	if n := generated.Count([]byte("\x0a\x01x\x0a\x00\x12\x00"), 0, "\x0a"); n != 2 {
+		t.Errorf("%d values, want 2", n)
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, at := range []time.Time{time.Unix(0, 0), time.Unix(1e9, 5), time.Unix(-5, 0), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		b, ok := generated.AppendTime([]byte{0}, at)
+		b = generated.SetLength(b, 1)
+		if got, next := generated.Time(b, 0); !ok || next != len(b) || !got.Equal(at) {
+			t.Errorf("%v becomes %v, %v", at, got, ok)
+		}
+	}
+	if _, ok := generated.AppendTime(nil, time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)); ok {
+		t.Error("the year 10000 has a form")
+	}
+	d := 90*time.Second + 7
+	b := generated.SetLength(generated.AppendSeconds([]byte{0}, int64(d/1e9), int64(d%1e9)), 1)
+	if got, next := generated.Duration(b, 0); got != d || next != len(b) {
+		t.Errorf("%v, %d", got, next)
+	}
+}

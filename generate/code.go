@@ -1,0 +1,155 @@
+package generate
+
+import (
+	"fmt"
+	"strings"
+)
+
+const generatedPath = "github.com/weftrpc/weft/codec/generated"
+
+// code writes the methods of a struct that encode and decode it; see codec/generated.
+func (p *printer) code(r *record) {
+	for _, s := range []string{"encoding/binary", "math", "slices", "time"} {
+		p.f.imports.std(s)
+	}
+	p.f.imports.use(generatedPath, "generated")
+	p.line(`
+var _ generated.Message = (*%[1]s)(nil)
+
+// FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
+func (*%[1]s) FieldsWeft() string {
+	return %[2]q
+}
+
+// AppendWeft appends the encoding of the message, for codec/protobuf.
+func (m *%[1]s) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
+	if depth == 0 {
+		return b, false
+	}`, r.name, r.describe())
+	for _, f := range r.fields {
+		p.put(f)
+	}
+	p.line(`return b, true
+}
+
+// DecodeWeft reads the message, for codec/protobuf.
+func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
+	if depth == 0 {
+		return -1
+	}
+	b := r.Body[:end]`, r.name)
+	if len(r.fields) == 0 {
+		p.line("_ = b")
+	}
+	for _, o := range r.others {
+		p.line("m.%s = *new(%s)", o.name, o.typ)
+	}
+	for _, f := range r.fields {
+		p.get(f)
+	}
+	p.line("return i\n}\n")
+}
+
+// describe returns what FieldsWeft returns, in the words of codec/protobuf.
+func (r *record) describe() string {
+	parts := make([]string, len(r.fields))
+	for i, f := range r.fields {
+		parts[i] = fmt.Sprintf("%d %s %s", f.number, f.name, f.form.describe())
+	}
+	return r.name + "{" + strings.Join(parts, "; ") + "}"
+}
+
+func (f *form) describe() string {
+	switch f.kind {
+	case formBool:
+		return "bool"
+	case formInt:
+		return fmt.Sprint("int", f.bits)
+	case formZigzag:
+		return fmt.Sprint("zigzag", f.bits)
+	case formUint:
+		return fmt.Sprint("uint", f.bits)
+	case formFixed:
+		return fmt.Sprint("fixed", f.bits)
+	case formFloat:
+		return fmt.Sprint("float", f.bits)
+	case formText:
+		return "string"
+	case formBytes:
+		return "bytes"
+	case formStruct:
+		return "struct " + f.name
+	case formTime:
+		return "time"
+	case formDuration:
+		return "duration"
+	case formPointer:
+		return "*" + f.elem.describe()
+	case formList:
+		return "[]" + f.elem.describe()
+	}
+	return "map"
+}
+
+// wire returns how a value is put on the wire.
+func (f *form) wire() uint64 {
+	switch f.kind {
+	case formBool, formInt, formZigzag, formUint:
+		return 0
+	case formFixed, formFloat:
+		if f.bits == 32 {
+			return 5
+		}
+		return 1
+	case formPointer:
+		return f.elem.wire()
+	}
+	return 2
+}
+
+// tag is the tag of a field, as it is encoded.
+type tag []byte
+
+func (f *field) tag() tag {
+	var t tag
+	v := uint64(f.number)<<3 | f.form.wire()
+	for ; v >= 0x80; v >>= 7 {
+		t = append(t, byte(v)|0x80)
+	}
+	return append(t, byte(v))
+}
+
+// bytes lists the bytes of the tag.
+func (t tag) bytes() string {
+	var b strings.Builder
+	for i, c := range t {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%#02x", c)
+	}
+	return b.String()
+}
+
+// word is the tag as a number that has the same bytes in memory.
+func (t tag) word() string {
+	v := uint64(0)
+	for i, c := range t {
+		v |= uint64(c) << (8 * i)
+	}
+	return fmt.Sprintf("%#x", v)
+}
+
+// at is the condition that the tag is at b[i], and more behind it.
+func (t tag) at() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "len(b)-i > %d", len(t))
+	for i, c := range t {
+		if i == 0 {
+			fmt.Fprintf(&b, " && b[i] == %#02x", c)
+		} else {
+			fmt.Fprintf(&b, " && b[i+%d] == %#02x", i, c)
+		}
+	}
+	return b.String()
+}

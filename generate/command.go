@@ -1,0 +1,71 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// usage is printed by Command for -h.
+const usage = `weft generate [flags] [input ...]
+
+It writes clients and register functions for services. An input is a package of Go, as for
+the go command, in which interfaces are marked with //weft:service, or a .proto file, whose
+messages become structs. Without an input it is the package in this folder. Each source gets
+one file beside it: order.go or order.proto has order_weft.go.
+
+Flags:
+`
+
+// ErrFlags is the error of Command for flags that it has reported already.
+var ErrFlags = errors.New("the flags are wrong")
+
+// Command is the command "weft generate" with its arguments.
+func Command(ctx context.Context, args []string, out, log io.Writer) error {
+	flags := flag.NewFlagSet("generate", flag.ContinueOnError)
+	flags.SetOutput(log)
+	flags.Usage = func() {
+		fmt.Fprint(log, usage)
+		flags.PrintDefaults()
+	}
+	var cfg Config
+	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
+	flags.BoolVar(&cfg.Codec, "codec", false, "also write code that encodes and decodes structs whose fields have numbers")
+	flags.StringVar(&cfg.Package, "package", "", "`name` of the Go package of .proto files without go_package (default: that of their folder)")
+	flags.Func("I", "`folder` with the imports of .proto files; may be repeated", func(folder string) error {
+		cfg.ProtoPath = append(cfg.ProtoPath, folder)
+		return nil
+	})
+	switch err := flags.Parse(args); {
+	case errors.Is(err, flag.ErrHelp):
+		return err
+	case err != nil:
+		return ErrFlags
+	}
+	cfg.Inputs = flags.Args()
+	files, err := Generate(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("there is nothing to generate in %s: mark interfaces with %s", strings.Join(append(cfg.Inputs, "this folder")[:max(1, len(cfg.Inputs))], ", "), serviceDirective)
+	}
+	if *check {
+		return Check(files)
+	}
+	written, err := Write(files)
+	for _, name := range written {
+		if here, err := os.Getwd(); err == nil {
+			if short, err := filepath.Rel(here, name); err == nil && filepath.IsAbs(name) {
+				name = short
+			}
+		}
+		fmt.Fprintln(out, name)
+	}
+	return err
+}

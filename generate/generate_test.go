@@ -1,0 +1,180 @@
+package generate
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The files of the packages below internal are the golden files: they are built and tested
+// there.
+func TestGolden(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"shop":  {Dir: "internal/shop", Codec: true},
+		"depot": {Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true},
+	} {
+		first, err := Generate(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(first) != 1 {
+			t.Fatalf("%s: %d files", name, len(first))
+		}
+		if err := Check(first); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		again, err := Generate(t.Context(), cfg)
+		if err != nil || !bytes.Equal(again[0].Content, first[0].Content) {
+			t.Errorf("%s: another output for the same input, %v", name, err)
+		}
+	}
+}
+
+// module makes a module with a package in which the files are, and returns its folder.
+func module(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := os.ReadFile("go.sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files["go.mod"] = "module example.com/shop\n\ngo 1.26.0\n\nrequire github.com/weftrpc/weft v0.0.0\n\nreplace github.com/weftrpc/weft => " + root + "\n"
+	files["go.sum"] = string(sums)
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GOWORK", "off")
+	t.Setenv("GOFLAGS", "-mod=mod")
+	return dir
+}
+
+const greeter = `package shop
+
+import "context"
+
+//weft:service
+type Greeter interface {
+	Hello(context.Context, *Name) (*Name, error)
+}
+
+type Name struct{ Text string }
+`
+
+// run runs the command in a folder.
+func run(t *testing.T, dir string, args ...string) (string, error) {
+	t.Helper()
+	t.Chdir(dir)
+	var out strings.Builder
+	err := Command(t.Context(), args, &out, io.Discard)
+	return out.String(), err
+}
+
+func TestCommand(t *testing.T) {
+	dir := module(t, map[string]string{"greeter.go": greeter})
+	if _, err := run(t, dir, "-check"); err == nil || !strings.Contains(err.Error(), "greeter_weft.go is missing") {
+		t.Errorf("-check before anything is generated: %v", err)
+	}
+	if out, err := run(t, dir); err != nil || out != "greeter_weft.go\n" {
+		t.Fatalf("%q, %v", out, err)
+	}
+	if out, err := run(t, dir); err != nil || out != "" {
+		t.Errorf("again: %q, %v", out, err)
+	}
+	if _, err := run(t, dir, "-check"); err != nil {
+		t.Errorf("-check: %v", err)
+	}
+	vet := exec.CommandContext(t.Context(), "go", "vet", ".")
+	if out, err := vet.CombinedOutput(); err != nil {
+		t.Errorf("go vet: %v\n%s", err, out)
+	}
+	if err := os.WriteFile("greeter.go", []byte(strings.Replace(greeter, "Hello", "Hi", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run(t, dir, "-check"); err == nil || !strings.Contains(err.Error(), "greeter_weft.go is not up to date") || !strings.Contains(err.Error(), "run weft generate") {
+		t.Errorf("-check after a change: %v", err)
+	}
+	if out, err := run(t, dir); err != nil || out != "greeter_weft.go\n" {
+		t.Errorf("after a change: %q, %v", out, err)
+	}
+	if _, err := run(t, dir, "-h"); !errors.Is(err, flag.ErrHelp) {
+		t.Errorf("-h: %v", err)
+	}
+	if _, err := run(t, dir, "-none"); !errors.Is(err, ErrFlags) {
+		t.Errorf("an unknown flag: %v", err)
+	}
+}
+
+// What a person wrote stays.
+func TestNothingIsOverwritten(t *testing.T) {
+	const mine = "// Mine.\npackage shop\n"
+	dir := module(t, map[string]string{"greeter.go": greeter, "greeter_weft.go": mine})
+	if _, err := run(t, dir); err == nil || !strings.Contains(err.Error(), "was not generated") {
+		t.Errorf("%v", err)
+	}
+	if got, err := os.ReadFile("greeter_weft.go"); err != nil || string(got) != mine {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"type S struct{}":                                                                          "nothing to generate",
+		"//weft:service\ntype S struct{}":                                                          "S is no interface",
+		"//weft:service\ntype S interface{}":                                                       "S has no methods",
+		"//weft:service\ntype S[T any] interface{ M() }":                                           "type parameters",
+		"//weft:service\ntype S interface{ M() }":                                                  "M(): a method of a service is one of",
+		"//weft:service\ntype S interface{ M(a, b *int) (*int, error) }":                           "a method of a service is one of",
+		"//weft:service\ntype S interface{ M(context.Context, int) (*int, error)}":                 "a method of a service is one of",
+		"//weft:service\ntype S interface{ m(context.Context, *int) (*int, error)}":                "m is not exported",
+		"type A interface{ M() }\n//weft:service\ntype S interface{ A }":                           "embeds another interface",
+		"//weft:service\ntype S interface{\n//weft:reuse\nM(context.Context, *int) (*int, error)}": "//weft:reuse is for methods",
+		"//weft:service\ntype S interface{ M(context.Context, *None) (*int, error) }":              "a type is not known",
+		"type N struct{ A int `weft:\"1\"`; B int }":                                               "the field B of N has no number",
+		"type N struct{ A chan int `weft:\"1\"` }":                                                 "a chan int has no form",
+		"type N struct{ A string `weft:\"1,zigzag\"` }":                                            `the option "zigzag"`,
+		"type N struct{ A complex64 `weft:\"1\"` }":                                                "a complex64 has no form",
+		"type N struct{ A struct{ B int } `weft:\"1\"` }":                                          "no struct of this package with numbered fields",
+	} {
+		dir := module(t, map[string]string{"s.go": "package shop\n\nimport \"context\"\n\nvar _ context.Context\n\n" + text + "\n"})
+		if _, err := run(t, dir, "-codec"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v, want %q", text, err, want)
+		}
+	}
+	dir := module(t, map[string]string{"bad.go": "package shop\n\nfunc {\n"})
+	if _, err := run(t, dir); err == nil {
+		t.Error("a file that is no Go was taken")
+	}
+	for text, want := range map[string]string{
+		"syntax = \"proto3\"; message":                                 "syntax error",
+		"syntax = \"proto3\";":                                         "neither services nor messages",
+		"syntax = \"proto2\"; message M { optional group G = 1 {} }":   "no form as a struct",
+		"syntax = \"proto3\"; message M { map<sint32, int32> m = 1; }": "no struct tag",
+	} {
+		dir := module(t, map[string]string{"s.proto": text})
+		if _, err := run(t, dir, "s.proto"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s:\n%v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestExported(t *testing.T) {
+	for name, want := range map[string]string{
+		"order_id": "OrderId", "Order": "Order", "label_2d": "Label_2D", "_x": "XX", "a.b": "AB", "A.B": "A_B", "x_Y": "X_Y", "a__b": "A_B", "URL": "URL",
+	} {
+		if got := exported(name); got != want {
+			t.Errorf("%s becomes %s, want %s", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package generate
+
+import "fmt"
+
+// get writes what reads a field: all values of it that follow at i, or the zero value.
+func (p *printer) get(f *field) {
+	x, t := "m."+f.name, f.tag()
+	switch form := f.form; form.kind {
+	case formMap:
+		p.line("clear(%s)", x)
+	case formStruct:
+		p.line("if %s {", t.at())
+		p.line(`if from, to := generated.Span(b, i+%[1]d); to >= 0 && %[2]s.DecodeWeft(r, from, to, depth-1) == to {
+			i = to
+		} else {
+			%[2]s = %[3]s{}
+		}
+	} else {
+		%[2]s.DecodeWeft(r, 0, 0, 1)
+	}`, len(t), x, form.typ)
+	case formPointer:
+		p.getPointer(t, form, x)
+	case formList:
+		p.getList(t, form, x)
+	case formInt, formUint:
+		if form.bits < 32 || len(t) > 4 {
+			p.getPlain(t, form, x)
+			return
+		}
+		word := fmt.Sprintf("uint%d(x)", 8*len(t))
+		if len(t) == 3 {
+			word = "uint32(x)&0xffffff"
+		}
+		p.line(`if x := generated.Word(b, i); %[1]s != %[2]s {
+		%[3]s = 0
+	} else if v, n := generated.Short(uint32(x >> %[4]d)); n > 0 && i+%[5]d+n <= len(b) {
+		%[3]s, i = %[6]s(v), i+%[5]d+n
+	} else if v, j := generated.Int[%[6]s](b, i+%[5]d); j > 0 {
+		%[3]s, i = v, j
+	} else {
+		%[3]s = 0
+	}`, word, t.word(), x, 8*len(t), len(t), form.typ)
+	default:
+		p.getPlain(t, form, x)
+	}
+}
+
+// getPlain reads a value that stands for itself.
+func (p *printer) getPlain(t tag, form *form, x string) {
+	p.line("%s = %s", x, form.zero())
+	p.line("if %s {", t.at())
+	p.line("if v, j := %s; j >= 0 {\n%s, i = %s, j\n}\n}", form.read(fmt.Sprintf("i+%d", len(t))), x, form.convert("v"))
+}
+
+func (p *printer) getPointer(t tag, form *form, x string) {
+	elem := form.elem
+	p.line("if !(%s) {\n%s = nil", t.at(), x)
+	if elem.kind == formStruct {
+		p.line(`} else {
+		if %[1]s == nil {
+			%[1]s = new(%[2]s)
+		}
+		if from, to := generated.Span(b, i+%[3]d); to >= 0 && %[1]s.DecodeWeft(r, from, to, depth-1) == to {
+			i = to
+		} else {
+			%[1]s = nil
+		}
+	}`, x, elem.typ, len(t))
+		return
+	}
+	p.line(`} else if v, j := %[1]s; j >= 0 {
+		if %[2]s == nil {
+			%[2]s = new(%[3]s)
+		}
+		*%[2]s, i = %[4]s, j
+	} else {
+		%[2]s = nil
+	}`, elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.typ, elem.convert("v"))
+}
+
+func (p *printer) getList(t tag, form *form, x string) {
+	elem := form.elem
+	p.line("%[1]s = %[1]s[:0]", x)
+	if elem.packs() {
+		size := 0
+		if elem.wire() != 0 {
+			size = elem.bits / 8
+		}
+		p.line("if %s {", t.at())
+		p.line("if v, j := generated.Packed(%s, b, i+%d, %d, %s); j >= 0 {\n%s, i = v, j\n}\n}", x, len(t), size, elem.reader(), x)
+		return
+	}
+	p.line("if %s {", t.at())
+	p.line("%[1]s = slices.Grow(%[1]s, generated.Count(b, i, %[2]q))", x, string(t))
+	p.line("for %s {", t.at())
+	switch elem.kind {
+	case formStruct:
+		p.line(`from, to := generated.Span(b, i+%[1]d)
+		n := len(%[2]s)
+		if to < 0 || n == cap(%[2]s) {
+			break
+		}
+		%[2]s = %[2]s[:n+1]
+		if %[2]s[n].DecodeWeft(r, from, to, depth-1) != to {
+			%[2]s[n] = %[3]s{}
+			%[2]s = %[2]s[:n]
+			break
+		}
+		i = to`, len(t), x, elem.typ)
+	case formPointer:
+		p.line(`from, to := generated.Span(b, i+%[1]d)
+		n := len(%[2]s)
+		if to < 0 || n == cap(%[2]s) {
+			break
+		}
+		e := %[2]s[:n+1][n]
+		if e == nil {
+			e = new(%[3]s)
+		}
+		if e.DecodeWeft(r, from, to, depth-1) != to {
+			%[2]s[:n+1][n] = nil
+			break
+		}
+		%[2]s, i = append(%[2]s, e), to`, len(t), x, elem.elem.typ)
+	default:
+		p.line("v, j := %s\nif j < 0 {\nbreak\n}\n%[2]s, i = append(%[2]s, %[3]s), j", elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.convert("v"))
+	}
+	p.line("}\n}")
+}
+
+// read is the call that reads a value of a form at an index of b.
+func (f *form) read(at string) string {
+	switch f.kind {
+	case formBool:
+		return fmt.Sprintf("generated.Bool(b, %s)", at)
+	case formInt, formUint:
+		return fmt.Sprintf("generated.Int[%s](b, %s)", f.typ, at)
+	case formZigzag:
+		return fmt.Sprintf("generated.Zigzag[%s](b, %s)", f.typ, at)
+	case formFixed, formFloat:
+		return fmt.Sprintf("generated.Fixed%d(b, %s)", f.bits, at)
+	case formText:
+		return fmt.Sprintf("r.Text(b, %s)", at)
+	case formBytes:
+		return fmt.Sprintf("r.Bytes(b, %s)", at)
+	case formTime:
+		return fmt.Sprintf("generated.Time(b, %s)", at)
+	}
+	return fmt.Sprintf("generated.Duration(b, %s)", at)
+}
+
+// reader is the function that reads one number of a packed list.
+func (f *form) reader() string {
+	switch {
+	case f.kind == formInt || f.kind == formUint:
+		return fmt.Sprintf("generated.Int[%s]", f.typ)
+	case f.kind == formZigzag:
+		return fmt.Sprintf("generated.Zigzag[%s]", f.typ)
+	case f.typ == "bool":
+		return "generated.Bool"
+	case f.kind == formFixed && f.typ == fmt.Sprint("uint", f.bits):
+		return fmt.Sprint("generated.Fixed", f.bits)
+	}
+	return fmt.Sprintf("func(b []byte, i int) (%s, int) {\nv, j := %s\nreturn %s, j\n}", f.typ, f.read("i"), f.convert("v"))
+}
+
+// convert makes a value of what read returns.
+func (f *form) convert(v string) string {
+	switch f.kind {
+	case formInt, formUint, formZigzag, formTime, formDuration:
+		return v
+	case formFloat:
+		v = fmt.Sprintf("math.Float%dfrombits(%s)", f.bits, v)
+		if f.typ == fmt.Sprint("float", f.bits) {
+			return v
+		}
+	case formText:
+		if f.typ == "string" {
+			return v
+		}
+	case formBytes:
+		if f.typ == "[]byte" {
+			return v
+		}
+	case formBool:
+		if f.typ == "bool" {
+			return v
+		}
+	case formFixed:
+		if f.typ == fmt.Sprint("uint", f.bits) {
+			return v
+		}
+	}
+	return fmt.Sprintf("%s(%s)", f.typ, v)
+}
+
+// zero is the zero value of a form that stands for itself.
+func (f *form) zero() string {
+	switch f.kind {
+	case formBool:
+		return "false"
+	case formText:
+		return `""`
+	case formBytes:
+		return "nil"
+	case formTime:
+		return "time.Time{}"
+	}
+	return "0"
+}

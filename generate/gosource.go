@@ -1,0 +1,358 @@
+package generate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// Directives in comments of Go sources.
+const (
+	serviceDirective    = "//weft:service"
+	idempotentDirective = "//weft:idempotent"
+	reuseDirective      = "//weft:reuse"
+)
+
+// fromGo generates for packages of Go.
+func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error) {
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: cfg.Dir,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+	}, patterns...)
+	if err != nil {
+		return nil, err
+	}
+	var all []Output
+	for _, pkg := range loaded {
+		for _, e := range pkg.Errors {
+			// The code that is to be generated may be missing or old, so that the package
+			// cannot be built.
+			if e.Kind == packages.ParseError || len(pkg.Syntax) == 0 {
+				return nil, e
+			}
+		}
+		for i, syntax := range pkg.Syntax {
+			name := pkg.CompiledGoFiles[i]
+			if strings.HasSuffix(name, "_weft.go") {
+				continue
+			}
+			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), pkg: pkg.Name, imports: newImports(pkg.PkgPath)}}
+			if err := s.file(syntax, cfg.Codec); err != nil {
+				return nil, err
+			}
+			content, err := s.f.print()
+			if err != nil {
+				return nil, err
+			}
+			if content != nil {
+				all = append(all, Output{beside(name), content})
+			}
+		}
+	}
+	return all, nil
+}
+
+// goSource reads one file of a package.
+type goSource struct {
+	pkg *packages.Package
+	f   *file
+}
+
+// errorf is an error at a place in the source.
+func (s *goSource) errorf(pos token.Pos, format string, args ...any) error {
+	return fmt.Errorf("%s: %s", s.pkg.Fset.Position(pos), fmt.Sprintf(format, args...))
+}
+
+func (s *goSource) file(syntax *ast.File, codec bool) error {
+	var errs []error
+	for _, d := range syntax.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range g.Specs {
+			t := spec.(*ast.TypeSpec)
+			doc := t.Doc
+			if doc == nil {
+				doc = g.Doc
+			}
+			name, marked := directive(doc, serviceDirective)
+			i, isInterface := t.Type.(*ast.InterfaceType)
+			switch {
+			case marked && !isInterface:
+				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, serviceDirective))
+			case marked:
+				errs = append(errs, s.service(t, i, doc, name))
+			case codec:
+				errs = append(errs, s.record(t))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// directive finds a line of a comment, and returns what is behind it.
+func directive(doc *ast.CommentGroup, which string) (rest string, ok bool) {
+	if doc == nil {
+		return "", false
+	}
+	for _, c := range doc.List {
+		if rest, found := strings.CutPrefix(c.Text, which); found && (rest == "" || rest[0] == ' ') {
+			return strings.TrimSpace(rest), true
+		}
+	}
+	return "", false
+}
+
+// service reads an interface.
+func (s *goSource) service(t *ast.TypeSpec, i *ast.InterfaceType, doc *ast.CommentGroup, name string) error {
+	if t.TypeParams != nil {
+		return s.errorf(t.Pos(), "%s has type parameters: a service has none", t.Name.Name)
+	}
+	svc := &service{name: orElse(name, t.Name.Name), goName: t.Name.Name, doc: doc.Text(), declared: true}
+	var errs []error
+	for _, m := range i.Methods.List {
+		if len(m.Names) == 0 {
+			errs = append(errs, s.errorf(m.Pos(), "%s embeds another interface: list the methods of the service", t.Name.Name))
+			continue
+		}
+		for _, id := range m.Names {
+			method, err := s.method(id, m)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			svc.methods = append(svc.methods, method)
+		}
+	}
+	if len(errs) == 0 && len(svc.methods) == 0 {
+		errs = append(errs, s.errorf(t.Pos(), "%s has no methods", t.Name.Name))
+	}
+	s.f.services = append(s.f.services, svc)
+	return errors.Join(errs...)
+}
+
+// shapes is what the error of a method says that does not fit.
+const shapes = `a method of a service is one of
+	(ctx context.Context, req *Req) (*Res, error)
+	(ctx context.Context, req *Req, res *Res) error
+	(ctx context.Context, req *Req) iter.Seq2[*Res, error]
+	(ctx context.Context, in iter.Seq2[*Req, error]) (*Res, error)
+	(ctx context.Context, in iter.Seq2[*Req, error]) iter.Seq2[*Res, error]`
+
+func (s *goSource) method(id *ast.Ident, f *ast.Field) (*method, error) {
+	m := &method{name: id.Name, wireName: id.Name, doc: f.Doc.Text()}
+	_, m.idempotent = directive(f.Doc, idempotentDirective)
+	_, m.reuse = directive(f.Doc, reuseDirective)
+	if !id.IsExported() {
+		return nil, s.errorf(id.Pos(), "the method %s is not exported", id.Name)
+	}
+	object, _ := s.pkg.TypesInfo.Defs[id].(*types.Func)
+	if object == nil {
+		return nil, s.errorf(id.Pos(), "the method %s has no type", id.Name)
+	}
+	sig := object.Signature()
+	in, out := sig.Params(), sig.Results()
+	text := strings.TrimPrefix(types.TypeString(sig, s.qualifier), "func")
+	if strings.Contains(text, "invalid type") {
+		return nil, s.errorf(id.Pos(), "%s%s: a type is not known", id.Name, text)
+	}
+	unfit := s.errorf(id.Pos(), "%s%s: %s", id.Name, text, shapes)
+	if in.Len() < 2 || sig.Variadic() || !isNamed(in.At(0).Type(), "context", "Context") || out.Len() == 0 {
+		return nil, unfit
+	}
+	req, res := s.pointee(in.At(1).Type()), ""
+	streamed := s.sequence(in.At(1).Type())
+	last := out.At(out.Len() - 1).Type()
+	fails := types.Identical(last, types.Universe.Lookup("error").Type())
+	if out.Len() == 2 {
+		res = s.pointee(out.At(0).Type())
+	}
+	switch {
+	case in.Len() == 2 && out.Len() == 2 && fails && req != "" && res != "":
+		m.kind, m.req, m.res = unary, req, res
+	case in.Len() == 3 && out.Len() == 1 && fails && req != "" && s.pointee(in.At(2).Type()) != "":
+		m.kind, m.req, m.res = filling, req, s.pointee(in.At(2).Type())
+	case in.Len() == 2 && out.Len() == 1 && req != "" && s.sequence(last) != "":
+		m.kind, m.req, m.res = serverStream, req, s.sequence(last)
+	case in.Len() == 2 && out.Len() == 2 && fails && streamed != "" && res != "":
+		m.kind, m.req, m.res = clientStream, streamed, res
+	case in.Len() == 2 && out.Len() == 1 && streamed != "" && s.sequence(last) != "":
+		m.kind, m.req, m.res = bidiStream, streamed, s.sequence(last)
+	default:
+		return nil, unfit
+	}
+	if m.reuse && m.kind != filling {
+		return nil, s.errorf(id.Pos(), "%s: %s is for methods of the form (ctx, req, res) error", id.Name, reuseDirective)
+	}
+	return m, nil
+}
+
+// qualifier names the package of a type, and imports it.
+func (s *goSource) qualifier(p *types.Package) string {
+	if p.Path() == s.pkg.PkgPath {
+		return ""
+	}
+	return s.f.imports.use(p.Path(), p.Name())
+}
+
+// typeString is a type as the output names it.
+func (s *goSource) typeString(t types.Type) string { return types.TypeString(t, s.qualifier) }
+
+// pointee returns what a pointer points to; "" for what is none.
+func (s *goSource) pointee(t types.Type) string {
+	p, ok := types.Unalias(t).(*types.Pointer)
+	if !ok {
+		return ""
+	}
+	return s.typeString(p.Elem())
+}
+
+// sequence returns T of an iter.Seq2[*T, error]; "" for other types.
+func (s *goSource) sequence(t types.Type) string {
+	n, ok := types.Unalias(t).(*types.Named)
+	if !ok || !isNamed(t, "iter", "Seq2") || n.TypeArgs().Len() != 2 || !types.Identical(n.TypeArgs().At(1), types.Universe.Lookup("error").Type()) {
+		return ""
+	}
+	return s.pointee(n.TypeArgs().At(0))
+}
+
+func isNamed(t types.Type, pkg, name string) bool {
+	n, ok := types.Unalias(t).(*types.Named)
+	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
+}
+
+// record reads a struct, if its fields have numbers.
+func (s *goSource) record(t *ast.TypeSpec) error {
+	object, _ := s.pkg.TypesInfo.Defs[t.Name].(*types.TypeName)
+	if object == nil || t.TypeParams != nil || t.Assign.IsValid() {
+		return nil
+	}
+	st, ok := object.Type().Underlying().(*types.Struct)
+	if !ok || !numbered(st) {
+		return nil
+	}
+	r := &record{name: t.Name.Name}
+	for i := range st.NumFields() {
+		v, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("weft")
+		if !v.Exported() || tag == "-" {
+			if v.Name() != "_" {
+				r.others = append(r.others, other{v.Name(), s.typeString(v.Type())})
+			}
+			continue
+		}
+		number, options, _ := strings.Cut(tag, ",")
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n >= 1<<29 {
+			return s.errorf(v.Pos(), "the field %s of %s has no number", v.Name(), r.name)
+		}
+		form, err := s.form(v.Type(), options)
+		if err != nil {
+			return s.errorf(v.Pos(), "the field %s of %s: %v", v.Name(), r.name, err)
+		}
+		r.fields = append(r.fields, &field{name: v.Name(), number: n, form: form})
+	}
+	slices.SortFunc(r.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
+	s.f.coded = append(s.f.coded, r)
+	return nil
+}
+
+// numbered reports whether a field of a struct has a number.
+func numbered(st *types.Struct) bool {
+	for i := range st.NumFields() {
+		if tag := reflect.StructTag(st.Tag(i)).Get("weft"); tag != "" && tag[0] >= '0' && tag[0] <= '9' {
+			return true
+		}
+	}
+	return false
+}
+
+// form finds out how a type is encoded.
+func (s *goSource) form(t types.Type, options string) (*form, error) {
+	f := &form{typ: s.typeString(t), tag: options}
+	known := options == ""
+	switch {
+	case isNamed(t, "time", "Time"):
+		f.kind = formTime
+	case isNamed(t, "time", "Duration") && options == "":
+		f.kind = formDuration
+	default:
+		switch u := t.Underlying().(type) {
+		case *types.Basic:
+			ok, err := f.basic(u, options)
+			if err != nil {
+				return nil, err
+			}
+			known = known || ok
+		case *types.Slice:
+			if types.Identical(types.Unalias(u.Elem()), types.Typ[types.Uint8]) {
+				f.kind = formBytes
+				break
+			}
+			elem, err := s.form(u.Elem(), options)
+			if err != nil {
+				return nil, err
+			}
+			f.kind, f.elem, known = formList, elem, true
+		case *types.Pointer:
+			elem, err := s.form(u.Elem(), options)
+			if err != nil {
+				return nil, err
+			}
+			f.kind, f.elem, known = formPointer, elem, true
+		case *types.Map:
+			f.kind, known = formMap, true
+		case *types.Struct:
+			n, ok := types.Unalias(t).(*types.Named)
+			if !ok || n.Obj().Pkg().Path() != s.pkg.PkgPath || !numbered(u) || n.TypeArgs().Len() > 0 {
+				return nil, fmt.Errorf("%s is no struct of this package with numbered fields, so that no code can be generated", f.typ)
+			}
+			f.kind, f.name = formStruct, n.Obj().Name()
+		default:
+			return nil, fmt.Errorf("a %s has no form in Protocol Buffers", f.typ)
+		}
+	}
+	if !known {
+		return nil, fmt.Errorf("the option %q of the tag does not fit a %s", options, f.typ)
+	}
+	return f, nil
+}
+
+// basic is form for types of numbers and strings.
+func (f *form) basic(u *types.Basic, options string) (known bool, err error) {
+	bits := map[types.BasicKind]int{types.Int: 64, types.Int8: 8, types.Int16: 16, types.Int32: 32, types.Int64: 64,
+		types.Uint: 64, types.Uint8: 8, types.Uint16: 16, types.Uint32: 32, types.Uint64: 64, types.Float32: 32, types.Float64: 64}
+	f.bits = bits[u.Kind()]
+	switch info := u.Info(); {
+	case u.Kind() == types.Uintptr || info&types.IsComplex != 0:
+		return false, fmt.Errorf("a %s has no form in Protocol Buffers", f.typ)
+	case info&types.IsBoolean != 0:
+		f.kind = formBool
+	case info&types.IsString != 0:
+		f.kind = formText
+	case info&types.IsFloat != 0:
+		f.kind = formFloat
+	case options == "fixed" && f.bits >= 32:
+		f.kind, f.unsigned = formFixed, info&types.IsUnsigned != 0
+		return true, nil
+	case info&types.IsUnsigned != 0:
+		f.kind, f.unsigned = formUint, true
+	case options == "zigzag":
+		f.kind = formZigzag
+		return true, nil
+	default:
+		f.kind = formInt
+	}
+	return false, nil
+}

@@ -1,0 +1,50 @@
+package depot
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/weftrpc/weft/codec/protobuf"
+)
+
+// TestWire has google.golang.org/protobuf read what the structs are encoded as, by the
+// .proto file, and the structs what it writes.
+func TestWire(t *testing.T) {
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{})}
+	files, err := compiler.Compile(t.Context(), "depot.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf, waits, person := int32(-3), 90*time.Second, "p"
+	want := &Parcel{
+		ParcelId: 1 << 40, Label_2D: "label", Kind: Kind_KIND_BOX, Sides: []Parcel_Side{{1, 2}, {Height: 3}}, Weights: map[string]int64{"a": 1, "b": -2},
+		Shelf: &shelf, Arrived: time.Unix(1e9, 7).UTC(), Waits: &waits, Seal: []byte("seal"), Marks: []uint64{1, 1 << 60}, Top: &Parcel_Side{5, 6},
+		Person: &person, ByFace: map[int32]Parcel_Side{-1: {7, 8}}, Kinds: []Kind{0, 1}, State: Parcel_OUT,
+	}
+	c := protobuf.New()
+	body, err := c.Append(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := dynamicpb.NewMessage(files[0].Messages().ByName("Parcel"))
+	if err := proto.Unmarshal(body, theirs); err != nil || len(theirs.GetUnknown()) > 0 {
+		t.Fatalf("%v, %x is not known", err, theirs.GetUnknown())
+	}
+	fields := theirs.Descriptor().Fields()
+	if got := theirs.Get(fields.ByName("sides")).List(); got.Len() != 2 {
+		t.Errorf("%v", theirs)
+	}
+	again, err := proto.Marshal(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := new(Parcel)
+	if err := c.Decode(again, got); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+}

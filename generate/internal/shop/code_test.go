@@ -1,0 +1,232 @@
+package shop
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/codectest"
+	"github.com/weftrpc/weft/codec/protobuf"
+)
+
+// uncoded is an Order without the generated methods, which goes by its plan.
+type uncoded Order
+
+// random makes an order such as comes out of decoding.
+func random(r *rand.Rand) *Order {
+	some := func() bool { return r.IntN(3) > 0 }
+	number := func() int64 { return int64(r.Uint64()) >> r.IntN(64) }
+	word := func() string { return strings.Repeat("é", r.IntN(90)*r.IntN(2)) }
+	item := func() Item { return Item{Name: word(), Price: float64(number()), Count: uint32(number())} }
+	nested := func() *Item {
+		i := item()
+		if some() {
+			sub := item()
+			i.Sub = &sub
+		}
+		return &i
+	}
+	o := &Order{
+		ID: number(), Paid: some(), Color: Color(number()), Small: int16(number()), I32: int32(number()), U8: uint8(number()), U16: uint16(number()), U64: uint64(number()),
+		Zig32: int32(number()), Zig64: number(), Fix32: uint32(number()), Fix64: number(), Float: float32(number()), Double: float64(number()) / 3,
+		Text: word(), Label: Label(word()), Item: *nested(), Took: time.Duration(number()), Far: word(), Last: uint64(number()),
+	}
+	if some() {
+		o.Maybe, o.Number, o.Title, o.Flag = nested(), new(int32), new(string), new(bool)
+		*o.Number, *o.Title, *o.Flag = int32(number()), word(), some()
+		o.At = time.Unix(int64(r.Uint32())*20, int64(r.IntN(1e9))).UTC()
+		o.Raw = []byte("raw")
+	}
+	if r.IntN(4) == 0 {
+		o.Notes = map[string]string{word(): word()}
+	}
+	if some() {
+		for range 1 + r.IntN(5) {
+			o.Ints, o.Zigs, o.Doubles, o.Bools, o.Fixed = append(o.Ints, int32(number())), append(o.Zigs, number()), append(o.Doubles, float64(number())), append(o.Bools, some()), append(o.Fixed, uint32(number()))
+			o.Texts, o.Blobs, o.Items, o.Pointers = append(o.Texts, word()), append(o.Blobs, []byte("blob")), append(o.Items, *nested()), append(o.Pointers, nested())
+			o.Times, o.Colors = append(o.Times, time.Unix(number()>>32, 5).UTC()), append(o.Colors, Color(number()))
+		}
+	}
+	return o
+}
+
+// tidy makes empty lists and maps nil, and NaNs 0.
+func tidy(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			tidy(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				tidy(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Map:
+		if v.Len() == 0 {
+			v.SetZero()
+		} else if v.Kind() == reflect.Slice {
+			for i := range v.Len() {
+				tidy(v.Index(i))
+			}
+		}
+	case reflect.Float32, reflect.Float64:
+		if v.Float() != v.Float() {
+			v.SetFloat(0)
+		}
+	}
+}
+
+// reason is the text of an error without the name of the type.
+func reason(err error) string {
+	return strings.NewReplacer("shop.uncoded", "", "shop.Order", "").Replace(fmt.Sprint(err))
+}
+
+// compare decodes body with generated code, with it over an older value, and by the plan.
+func compare(t *testing.T, c codec.Codec, body []byte, used *Order) {
+	t.Helper()
+	want, got := new(uncoded), new(Order)
+	wantErr, err := c.Decode(body, want), c.Decode(body, got)
+	usedErr := c.(codec.Reuser).DecodeReuse(body, used)
+	if reason(err) != reason(wantErr) || reason(usedErr) != reason(wantErr) {
+		t.Fatalf("%x: %v, over an older value %v, by the plan %v", body, err, usedErr, wantErr)
+	}
+	if err != nil {
+		return
+	}
+	for _, v := range []*Order{got, used} {
+		tidy(reflect.ValueOf(v))
+	}
+	tidy(reflect.ValueOf(want))
+	if !reflect.DeepEqual(got, (*Order)(want)) || !reflect.DeepEqual(used, got) {
+		t.Fatalf("%x is\n%+v\n%+v\n%+v", body, got, used, want)
+	}
+}
+
+// TestCode holds generated code to the plan: the same bodies, the same values, the same
+// errors, also for bodies that were changed.
+func TestCode(t *testing.T) {
+	r, c, used := rand.New(rand.NewPCG(1, 2)), protobuf.New(), new(Order)
+	for range 400 {
+		o := random(r)
+		body, err := c.Append([]byte("head"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := c.Append([]byte("head"), (*uncoded)(o))
+		if err != nil || !bytes.Equal(body, want) {
+			t.Fatalf("%v\n got %x\nwant %x", err, body, want)
+		}
+		body = body[4:]
+		used.secret, used.Skip, used.Item.note = func() {}, "old", "old"
+		compare(t, c, body, used)
+		for range 20 {
+			b := bytes.Clone(body)
+			for range 1 + r.IntN(3) {
+				switch at := r.IntN(len(b)); r.IntN(6) {
+				case 0:
+					b = append(b, b[at:]...) // fields that come twice
+				case 1:
+					b = append(b[at:len(b):len(b)], b[:at]...) // in another order
+				case 2:
+					b = b[:at+1]
+				default:
+					b[at] = byte(r.Uint32())
+				}
+			}
+			compare(t, c, b[:len(b):len(b)], used)
+		}
+	}
+}
+
+func FuzzCode(f *testing.F) {
+	r, c := rand.New(rand.NewPCG(3, 4)), protobuf.New()
+	for range 20 {
+		body, err := c.Append(nil, random(r))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { compare(t, c, body[:len(body):len(body)], new(Order)) })
+}
+
+func TestCodeConformance(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	codectest.Run(t, protobuf.New(), codectest.Config{
+		Values: []any{random(r), random(r), &Query{7}, &Item{Name: "x", Sub: &Item{Count: 1}}},
+		Equal: func(want, got any) bool {
+			tidy(reflect.ValueOf(want))
+			tidy(reflect.ValueOf(got))
+			return reflect.DeepEqual(want, got)
+		},
+		OpenEnded: true,
+	})
+}
+
+// TestCodeRefuses has values that cannot be encoded.
+func TestCodeRefuses(t *testing.T) {
+	c, ring := protobuf.New(), &Item{Name: "ring"}
+	ring.Sub = ring
+	for want, v := range map[string]any{
+		"nest deeper":      ring,
+		"element 0 is nil": &Order{Pointers: []*Item{nil}},
+		"the year":         &Order{At: time.Date(12000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"a nil":            (*Order)(nil),
+	} {
+		if _, err := c.Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if body, err := c.Append(nil, &Order{Double: math.Copysign(0, -1)}); err != nil || len(body) == 0 {
+		t.Errorf("minus zero is %x, %v", body, err)
+	}
+}
+
+// TestCodeAllocates nothing, over an older value.
+func TestCodeAllocates(t *testing.T) {
+	c := protobuf.New()
+	body, err := c.Append(nil, &Order{ID: 1, Text: "text", Item: Item{Name: "x"}, Maybe: &Item{}, Ints: []int32{1, 2}, Texts: []string{"a"}, Items: []Item{{Name: "y"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	used, dst := new(Order), make([]byte, 0, 1024)
+	if n := testing.AllocsPerRun(200, func() {
+		_ = c.(codec.Reuser).DecodeReuse(body, used)
+		_, _ = c.Append(dst, used)
+	}); n >= 1 && !race {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// stale has code that was generated for other fields.
+type stale struct {
+	A int64 `weft:"2"`
+}
+
+func (*stale) FieldsWeft() string                                 { return "stale{1 A int64}" }
+func (*stale) AppendWeft(b []byte, _ int) ([]byte, bool)          { return b, true }
+func (s *stale) DecodeWeft(_ *generatedReader, _, end, _ int) int { return end }
+
+func TestStaleCode(t *testing.T) {
+	if _, err := protobuf.New().Append(nil, &stale{1}); err == nil || !strings.Contains(err.Error(), "run weft generate again") {
+		t.Error(err)
+	}
+	type holder struct { // has the methods of what it embeds, which are not its own
+		Query `weft:"1"`
+		B     int64 `weft:"2"`
+	}
+	c := protobuf.New()
+	body, err := c.Append(nil, &holder{Query{1}, 2})
+	got := new(holder)
+	if err != nil || c.Decode(body, got) != nil || *got != (holder{Query{1}, 2}) {
+		t.Errorf("%x, %+v, %v", body, got, err)
+	}
+}

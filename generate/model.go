@@ -1,0 +1,117 @@
+package generate
+
+// file is what is generated from one source.
+type file struct {
+	source   string // its name, without folders
+	pkg      string
+	imports  *imports
+	services []*service
+	enums    []*enum
+	structs  []*record // to be declared, those of .proto files
+	coded    []*record // that get code
+}
+
+// service is a set of methods.
+type service struct {
+	name     string // on the wire, "Arith" or "shop.Orders"
+	goName   string
+	doc      string
+	declared bool // as a Go interface, which is not to be written
+	methods  []*method
+}
+
+// kind says how many messages a method gets and sends.
+type kind int
+
+const (
+	unary   kind = iota
+	filling      // unary, with the reply as a parameter
+	serverStream
+	clientStream
+	bidiStream
+)
+
+// method is one method of a service.
+type method struct {
+	name       string
+	wireName   string // without the service
+	doc        string
+	kind       kind
+	req, res   string // types of the messages, without the pointers
+	idempotent bool
+	reuse      bool
+}
+
+func (m *method) streams() bool { return m.kind >= serverStream }
+
+// streams reports whether a method of the service does.
+func (s *service) streams() bool {
+	for _, m := range s.methods {
+		if m.streams() {
+			return true
+		}
+	}
+	return false
+}
+
+// enum is an enumeration of a .proto file.
+type enum struct {
+	name, doc string
+	values    []enumValue
+}
+
+type enumValue struct {
+	name, doc string
+	number    int32
+}
+
+// record is a struct with numbered fields.
+type record struct {
+	name, doc string
+	fields    []*field // by number
+	others    []other  // fields that do not travel
+}
+
+// field is one field of a record.
+type field struct {
+	name, doc string
+	number    int
+	form      *form
+}
+
+// other is a field that does not travel.
+type other struct{ name, typ string }
+
+// formKind says how a value is encoded.
+type formKind int
+
+const (
+	formBool formKind = iota
+	formInt
+	formZigzag
+	formUint
+	formFixed
+	formFloat
+	formText
+	formBytes
+	formStruct
+	formTime
+	formDuration
+	formPointer
+	formList
+	formMap
+)
+
+// form is how a type is encoded.
+type form struct {
+	kind     formKind
+	bits     int
+	unsigned bool
+	typ      string // in Go
+	name     string // of a struct, without its package
+	tag      string // what the tag says behind the number
+	elem     *form
+}
+
+// packs reports whether a list of such values is one field.
+func (f *form) packs() bool { return f.kind <= formFloat }

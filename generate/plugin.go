@@ -1,0 +1,50 @@
+package generate
+
+import (
+	"errors"
+	"strings"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Plugin generates for the files of a request of protoc or buf: clients and register
+// functions for the messages of protoc-gen-go, whose package they are in.
+func Plugin(gen *protogen.Plugin) error {
+	var errs []error
+	for _, f := range gen.Files {
+		if !f.Generate || len(f.Services) == 0 {
+			continue
+		}
+		messages := make(map[protoreflect.FullName]protogen.GoIdent)
+		for _, svc := range f.Services {
+			for _, m := range svc.Methods {
+				messages[m.Input.Desc.FullName()], messages[m.Output.Desc.FullName()] = m.Input.GoIdent, m.Output.GoIdent
+			}
+		}
+		source := f.Desc.Path()
+		s := &protoSource{d: f.Desc, f: &file{source: source[strings.LastIndexByte(source, '/')+1:], pkg: string(f.GoPackageName), imports: newImports(string(f.GoImportPath))}}
+		s.ident = func(d protoreflect.Descriptor) (string, error) {
+			id := messages[d.FullName()]
+			if id.GoImportPath == f.GoImportPath {
+				return id.GoName, nil
+			}
+			name := packageName(string(id.GoImportPath[strings.LastIndexByte(string(id.GoImportPath), '/')+1:]))
+			return s.f.imports.use(string(id.GoImportPath), name) + "." + id.GoName, nil
+		}
+		if err := s.services(); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		content, err := s.f.print()
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out := gen.NewGeneratedFile(f.GeneratedFilenamePrefix+"_weft.go", f.GoImportPath)
+		if _, err := out.Write(content); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,52 @@
+package generate
+
+import (
+	"fmt"
+	"go/format"
+	"strings"
+)
+
+// printer collects the text of a file.
+type printer struct {
+	strings.Builder
+	f *file
+}
+
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintf(p, format, args...)
+	p.WriteByte('\n')
+}
+
+// doc writes a comment.
+func (p *printer) doc(text string) {
+	for l := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		p.WriteString(strings.TrimRight("// "+l, " ") + "\n")
+	}
+}
+
+// print returns the text of the file; nil when there is nothing in it.
+func (f *file) print() ([]byte, error) {
+	if len(f.services)+len(f.enums)+len(f.structs)+len(f.coded) == 0 {
+		return nil, nil
+	}
+	p := &printer{f: f}
+	for _, e := range f.enums {
+		p.enum(e)
+	}
+	for _, r := range f.structs {
+		p.record(r)
+	}
+	for _, s := range f.services {
+		p.service(s)
+	}
+	for _, r := range f.coded {
+		p.code(r)
+	}
+	body := p.String()
+	text := header + f.source + ". DO NOT EDIT.\n\npackage " + f.pkg + "\n\n" + f.imports.print(body) + body
+	out, err := format.Source([]byte(text))
+	if err != nil {
+		return nil, fmt.Errorf("generate for %s: the output is no Go, which is a mistake of the generator: %w", f.source, err)
+	}
+	return out, nil
+}

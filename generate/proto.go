@@ -1,0 +1,288 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// fromProto generates for a .proto file: its services, and its messages as structs.
+func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ProtoPath...)}),
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	files, err := compiler.Compile(ctx, filepath.ToSlash(name))
+	if err != nil {
+		return Output{}, err
+	}
+	d := files[0]
+	pkg := cfg.Package
+	if _, option := goPackage(d); option != "" {
+		pkg = option
+	}
+	if pkg == "" {
+		folder, err := filepath.Abs(filepath.Join(cfg.Dir, filepath.Dir(name)))
+		if err != nil {
+			return Output{}, err
+		}
+		pkg = packageName(filepath.Base(folder))
+	}
+	own, _ := goPackage(d)
+	s := &protoSource{d: d, f: &file{source: filepath.Base(name), pkg: pkg, imports: newImports(own)}}
+	s.ident = s.plain
+	if err := errors.Join(s.messages(cfg.Codec), s.services()); err != nil {
+		return Output{}, err
+	}
+	content, err := s.f.print()
+	if err == nil && content == nil {
+		err = fmt.Errorf("%s has neither services nor messages", name)
+	}
+	return Output{beside(filepath.Join(cfg.Dir, name)), content}, err
+}
+
+// goPackage returns the import path and the name of a file's Go package, by its option
+// go_package; "" when it has none.
+func goPackage(d protoreflect.FileDescriptor) (importPath, name string) {
+	options, _ := d.Options().(*descriptorpb.FileOptions)
+	importPath, name, named := strings.Cut(options.GetGoPackage(), ";")
+	if !named && importPath != "" {
+		name = packageName(path.Base(importPath))
+	}
+	return importPath, name
+}
+
+// packageName makes a name for a package of that of its folder.
+func packageName(folder string) string {
+	return strings.Map(func(c rune) rune {
+		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '_'
+	}, folder)
+}
+
+// protoSource reads one .proto file.
+type protoSource struct {
+	d     protoreflect.FileDescriptor
+	f     *file
+	ident func(protoreflect.Descriptor) (string, error) // the Go type of a message or an enumeration
+}
+
+// plain is ident for messages that are structs of this package.
+func (s *protoSource) plain(d protoreflect.Descriptor) (string, error) {
+	name := exported(strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+"."))
+	if d.ParentFile().Path() == s.d.Path() {
+		return name, nil
+	}
+	own, _ := goPackage(s.d)
+	importPath, pkg := goPackage(d.ParentFile())
+	switch {
+	case importPath == own && d.ParentFile().Package() == s.d.Package():
+		return name, nil
+	case importPath == "":
+		return "", fmt.Errorf("%s is of %s, which has no option go_package to say where its Go code is", d.FullName(), d.ParentFile().Path())
+	}
+	return s.f.imports.use(importPath, pkg) + "." + name, nil
+}
+
+// comment returns what the source says about a thing.
+func (s *protoSource) comment(d protoreflect.Descriptor) string {
+	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimPrefix(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// services reads the services of the file.
+func (s *protoSource) services() error {
+	var errs []error
+	all := s.d.Services()
+	for i := range all.Len() {
+		d := all.Get(i)
+		svc := &service{name: string(d.FullName()), goName: exported(string(d.Name())), doc: s.comment(d)}
+		for k := range d.Methods().Len() {
+			m, err := s.method(d.Methods().Get(k))
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			svc.methods = append(svc.methods, m)
+		}
+		s.f.services = append(s.f.services, svc)
+	}
+	return errors.Join(errs...)
+}
+
+func (s *protoSource) method(d protoreflect.MethodDescriptor) (*method, error) {
+	req, errReq := s.ident(d.Input())
+	res, errRes := s.ident(d.Output())
+	if err := errors.Join(errReq, errRes); err != nil {
+		return nil, err
+	}
+	m := &method{name: exported(string(d.Name())), wireName: string(d.Name()), doc: s.comment(d), req: req, res: res}
+	switch {
+	case d.IsStreamingClient() && d.IsStreamingServer():
+		m.kind = bidiStream
+	case d.IsStreamingClient():
+		m.kind = clientStream
+	case d.IsStreamingServer():
+		m.kind = serverStream
+	}
+	if options, ok := d.Options().(*descriptorpb.MethodOptions); ok {
+		m.idempotent = options.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+	}
+	return m, nil
+}
+
+// messages reads the messages and enumerations of the file.
+func (s *protoSource) messages(codec bool) error {
+	s.enums(s.d.Enums())
+	err := s.records(s.d.Messages())
+	if codec {
+		s.f.coded = s.f.structs
+	}
+	return err
+}
+
+func (s *protoSource) enums(all protoreflect.EnumDescriptors) {
+	for i := range all.Len() {
+		d := all.Get(i)
+		name, _ := s.plain(d)
+		e := &enum{name: name, doc: s.comment(d)}
+		prefix := name
+		if outer, ok := d.Parent().(protoreflect.MessageDescriptor); ok { // as protoc-gen-go has it
+			prefix, _ = s.plain(outer)
+		}
+		for k := range d.Values().Len() {
+			v := d.Values().Get(k)
+			e.values = append(e.values, enumValue{prefix + "_" + string(v.Name()), s.comment(v), int32(v.Number())})
+		}
+		s.f.enums = append(s.f.enums, e)
+	}
+}
+
+func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
+	var errs []error
+	for i := range all.Len() {
+		d := all.Get(i)
+		if d.IsMapEntry() {
+			continue
+		}
+		name, _ := s.plain(d)
+		r := &record{name: name, doc: s.comment(d)}
+		if d.Fields().Len() == 0 {
+			// A struct without fields would be no message of Protocol Buffers.
+			r.fields = append(r.fields, &field{name: "Nothing", doc: "Nothing makes the struct a message; the message has no fields.", number: 1 << 28, form: &form{kind: formBool, typ: "bool"}})
+		}
+		for k := range d.Fields().Len() {
+			fd := d.Fields().Get(k)
+			f, err := s.form(fd)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", fd.FullName(), err))
+				continue
+			}
+			doc := s.comment(fd)
+			if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
+				doc = strings.TrimLeft(doc+fmt.Sprintf("\nOf the fields of %s at most one is set.", o.Name()), "\n")
+			}
+			r.fields = append(r.fields, &field{name: exported(string(fd.Name())), doc: doc, number: int(fd.Number()), form: f})
+		}
+		s.f.structs = append(s.f.structs, r)
+		s.enums(d.Enums())
+		errs = append(errs, s.records(d.Messages()))
+	}
+	return errors.Join(errs...)
+}
+
+// form finds out how a field is encoded, and its Go type.
+func (s *protoSource) form(fd protoreflect.FieldDescriptor) (*form, error) {
+	if fd.IsMap() {
+		key, err := s.single(fd.MapKey())
+		if err != nil {
+			return nil, err
+		}
+		value, err := s.single(fd.MapValue())
+		if err != nil {
+			return nil, err
+		}
+		if key.tag != "" {
+			return nil, fmt.Errorf("keys of the kind %s have no struct tag", fd.MapKey().Kind())
+		}
+		return &form{kind: formMap, typ: "map[" + key.typ + "]" + value.typ, elem: value}, nil
+	}
+	f, err := s.single(fd)
+	switch {
+	case err != nil:
+		return nil, err
+	case fd.IsList():
+		return &form{kind: formList, typ: "[]" + f.typ, elem: f}, nil
+	case f.kind == formStruct || fd.HasPresence() && f.kind != formTime && f.kind != formBytes:
+		return &form{kind: formPointer, typ: "*" + f.typ, elem: f}, nil
+	}
+	return f, nil
+}
+
+// single is form for one value.
+func (s *protoSource) single(fd protoreflect.FieldDescriptor) (*form, error) {
+	number := func(kind formKind, typ, tag string, bits int) (*form, error) {
+		return &form{kind: kind, typ: typ, tag: tag, bits: bits, unsigned: strings.HasPrefix(typ, "u")}, nil
+	}
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		return &form{kind: formBool, typ: "bool"}, nil
+	case protoreflect.StringKind:
+		return &form{kind: formText, typ: "string"}, nil
+	case protoreflect.BytesKind:
+		return &form{kind: formBytes, typ: "[]byte"}, nil
+	case protoreflect.EnumKind:
+		typ, err := s.plain(fd.Enum())
+		return &form{kind: formInt, typ: typ, bits: 32}, err
+	case protoreflect.Int32Kind:
+		return number(formInt, "int32", "", 32)
+	case protoreflect.Int64Kind:
+		return number(formInt, "int64", "", 64)
+	case protoreflect.Sint32Kind:
+		return number(formZigzag, "int32", "zigzag", 32)
+	case protoreflect.Sint64Kind:
+		return number(formZigzag, "int64", "zigzag", 64)
+	case protoreflect.Uint32Kind:
+		return number(formUint, "uint32", "", 32)
+	case protoreflect.Uint64Kind:
+		return number(formUint, "uint64", "", 64)
+	case protoreflect.Fixed32Kind:
+		return number(formFixed, "uint32", "fixed", 32)
+	case protoreflect.Fixed64Kind:
+		return number(formFixed, "uint64", "fixed", 64)
+	case protoreflect.Sfixed32Kind:
+		return number(formFixed, "int32", "fixed", 32)
+	case protoreflect.Sfixed64Kind:
+		return number(formFixed, "int64", "fixed", 64)
+	case protoreflect.FloatKind:
+		return number(formFloat, "float32", "", 32)
+	case protoreflect.DoubleKind:
+		return number(formFloat, "float64", "", 64)
+	case protoreflect.MessageKind:
+		switch fd.Message().FullName() {
+		case "google.protobuf.Timestamp":
+			return &form{kind: formTime, typ: s.f.imports.std("time") + ".Time"}, nil
+		case "google.protobuf.Duration":
+			return &form{kind: formDuration, typ: s.f.imports.std("time") + ".Duration"}, nil
+		}
+		typ, err := s.plain(fd.Message())
+		if strings.Contains(typ, ".") {
+			return nil, fmt.Errorf("%s is of another Go package: generate with protoc-gen-go and protoc-gen-weft", fd.Message().FullName())
+		}
+		return &form{kind: formStruct, typ: typ, name: typ}, err
+	}
+	return nil, fmt.Errorf("a field of the kind %s has no form as a struct", fd.Kind())
+}
