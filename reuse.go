@@ -26,7 +26,7 @@ import (
 // Where an interceptor, a hook or a foreign wire may see the messages, where the method has
 // a timeout, and after a panic, messages are fresh, and nothing is used again. With the race
 // detector, messages are overwritten when the function has returned: a test finds
-// what is kept.
+// what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
 func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/weftrpc/weft/bench/idl/coded"
 	generated "github.com/weftrpc/weft/bench/idl/gencode"
 	"github.com/weftrpc/weft/bench/idl/numbered"
 	"github.com/weftrpc/weft/bench/idl/pb"
@@ -52,14 +53,21 @@ func subjects() []measurable {
 			check:  func(m *pb.BenchmarkMessage) error { return msg.Check(msg.Say, m) },
 		},
 		subject[pb.BenchmarkMessage]{
-			name: "compiled", codec: protobuf.NewCompiled(), message: msg.NewGoogle(),
+			name: string(msg.Compiled), codec: protobuf.NewCompiled(), message: msg.NewGoogle(),
 			answer: func(m *pb.BenchmarkMessage) { service.Answer(msg.Say, m) },
 			check:  func(m *pb.BenchmarkMessage) error { return msg.Check(msg.Say, m) },
 		},
 		subject[numbered.BenchmarkMessage]{
-			name: "numbered", codec: protobuf.New(), message: msg.NewNumbered(),
+			name: string(msg.Numbered), codec: protobuf.New(), message: msg.NewNumbered(),
 			answer: func(m *numbered.BenchmarkMessage) { m.Field1, m.Field2 = service.Text(msg.Say), msg.Answered },
 			check: func(m *numbered.BenchmarkMessage) error {
+				return msg.CheckFields(msg.Say, m.Field1, m.Field2)
+			},
+		},
+		subject[coded.BenchmarkMessage]{
+			name: string(msg.Generated), codec: protobuf.New(), message: msg.NewCoded(),
+			answer: func(m *coded.BenchmarkMessage) { m.Field1, m.Field2 = service.Text(msg.Say), msg.Answered },
+			check: func(m *coded.BenchmarkMessage) error {
 				return msg.CheckFields(msg.Say, m.Field1, m.Field2)
 			},
 		},
@@ -95,7 +103,7 @@ func (s subject[M]) operations(ctx context.Context) (all []operation, stop func(
 	if err != nil {
 		return nil, nil, fmt.Errorf("calls with %s: %w", s.name, err)
 	}
-	out := make([]byte, 0, len(body))
+	out := make([]byte, 0, len(body)+64)
 	all = append(all, s.reuse(body)...)
 	return append(all, []operation{
 		{kind: encode, codec: s.name, size: len(body), once: func() error {

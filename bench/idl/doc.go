@@ -9,6 +9,9 @@
 //   - idl/vt is the same with the vtprotobuf methods (marshal, unmarshal, size);
 //   - idl/gencode has structs of plain fields with methods as the gencode
 //     generator writes them, which idl/generate makes itself;
+//   - idl/numbered has the message as a plain struct with numbers, which weft's
+//     codec takes as it is, and idl/coded the same with code that "weft generate
+//     -codec" makes; both are written by hand but for that;
 //   - idl/thrift/wire is what Thrift's compiler makes of benchmark.thrift. Its
 //     struct, also one of plain fields, serves gob, JSON, MessagePack and CBOR.
 //

@@ -38,10 +38,21 @@ const (
 	JSON    Codec = "json"    // encoding/json
 	Binary  Codec = "binary"  // Thrift's binary protocol
 	Compact Codec = "compact" // Thrift's compact protocol
+
+	// What only weft has: plain structs, without a schema, and its own codec for
+	// the messages of protoc-gen-go.
+	Plain          Codec = "plain"           // a struct, as MessagePack
+	Numbered       Codec = "numbered"        // a struct with numbers, as protobuf
+	Compiled       Codec = "compiled"        // google's messages by weft's compiled codec
+	Generated      Codec = "generated"       // a struct with numbers and generated code
+	Reuse          Codec = "reuse"           // numbered, with messages that are used again
+	GeneratedReuse Codec = "generated-reuse" // generated, with messages that are used again
 )
 
-// Codecs lists them all, the fastest first.
-func Codecs() []Codec { return []Codec{VT, Google, Compact, Binary, Gob, JSON, Raw} }
+// Codecs lists them all, those first that stand for a peer if only one does.
+func Codecs() []Codec {
+	return []Codec{VT, Google, GeneratedReuse, Reuse, Generated, Numbered, Plain, Compiled, Compact, Binary, Gob, JSON, Raw}
+}
 
 // Protobuf reports whether a codec carries the message as protobuf, or as the bytes
 // that protobuf made of it.

@@ -3,6 +3,7 @@ package msg
 import (
 	"reflect"
 
+	"github.com/weftrpc/weft/bench/idl/coded"
 	"github.com/weftrpc/weft/bench/idl/gencode"
 	"github.com/weftrpc/weft/bench/idl/numbered"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
@@ -21,6 +22,13 @@ func NewPlain() *wire.BenchmarkMessage {
 // NewNumbered makes the published message as a struct of plain fields with numbers.
 func NewNumbered() *numbered.BenchmarkMessage {
 	m := new(numbered.BenchmarkMessage)
+	fillFields(reflect.ValueOf(m).Elem())
+	return m
+}
+
+// NewCoded is NewNumbered with generated code.
+func NewCoded() *coded.BenchmarkMessage {
+	m := new(coded.BenchmarkMessage)
 	fillFields(reflect.ValueOf(m).Elem())
 	return m
 }

@@ -1,5 +1,5 @@
-// Package numbered holds the messages of the schemas as a user of weft writes them:
-// plain structs, with the numbers of the published schema and without them.
+// Package numbered holds the published message as a user of weft writes it, without a
+// schema: a plain struct with the numbers of the published one.
 package numbered
 
 // BenchmarkMessage is the published message with its numbers, so that it travels as Protocol Buffers.
@@ -44,15 +44,4 @@ type BenchmarkMessage struct {
 	Field271 int32    `weft:"271"`
 	Field272 int32    `weft:"272"`
 	Field280 int32    `weft:"280"`
-}
-
-// AddRequest is the request of MathService.Add.
-type AddRequest struct {
-	A int32 `weft:"1"`
-	B int32 `weft:"2"`
-}
-
-// AddReply is the reply of MathService.Add.
-type AddReply struct {
-	X int32 `weft:"1"`
 }

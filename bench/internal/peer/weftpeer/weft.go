@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/registry"
@@ -42,8 +43,12 @@ func (Peer) Describe() contract.Description {
 	}
 }
 
-// Supports the protobuf codecs and raw.
+// Supports the protobuf codecs and raw, and for Hello.Say the forms of messages that only
+// weft has.
 func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if own(codec) && method == msg.Say {
+		return nil
+	}
 	if !msg.Protobuf(codec) || method == msg.Add && codec == msg.Raw {
 		return fmt.Errorf("weft has no codec %s for %s here", codec, method.Name())
 	}
@@ -52,7 +57,11 @@ func (Peer) Supports(codec msg.Codec, method msg.Method) error {
 
 // Serve serves Hello.
 func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
-	server := weft.NewServer(&weft.ServerConfig{Limits: limits()})
+	config := &weft.ServerConfig{Limits: limits()}
+	if cfg.Codec == msg.Compiled {
+		config.Codecs = []codec.Codec{protobuf.NewCompiled()}
+	}
+	server := weft.NewServer(config)
 	for _, m := range msg.Methods() {
 		if err := register(server, cfg, m); err != nil {
 			return err
@@ -90,7 +99,7 @@ func register(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error 
 			return cfg.Service.AnswerRaw(m, body), nil
 		})
 	}
-	return fmt.Errorf("unknown codec %q", cfg.Codec)
+	return registerOwn(server, cfg, m)
 }
 
 func registerAdd(server *weft.Server, codec msg.Codec) error {
@@ -152,8 +161,13 @@ func (Peer) DialServers(_ context.Context, addrs []string, cfg harness.DialConfi
 
 // usual is the codec of all calls.
 func usual(name msg.Codec) codec.Codec {
-	if name == msg.Raw {
+	switch name {
+	case msg.Raw:
 		return raw.New()
+	case msg.Plain:
+		return msgpack.New()
+	case msg.Compiled:
+		return protobuf.NewCompiled()
 	}
 	return protobuf.New()
 }
@@ -196,7 +210,7 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 		request, err := msg.NewRaw()
 		return &rawCaller{client: one, request: request}, err
 	}
-	return nil, fmt.Errorf("unknown codec %q", c.codec)
+	return ownCaller(one, c.codec)
 }
 
 func (c *client) Conns() int { return c.conns }

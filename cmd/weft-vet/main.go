@@ -1,0 +1,16 @@
+// Command weft-vet finds mistakes in programs that use weft, as a tool of go vet:
+//
+//	go install github.com/weftrpc/weft/cmd/weft-vet@latest
+//	go vet -vettool=$(which weft-vet) ./...
+//
+// Its analyzers are in the packages below; other drivers of golang.org/x/tools/go/analysis
+// can run them too.
+package main
+
+import (
+	"golang.org/x/tools/go/analysis/unitchecker"
+
+	"github.com/weftrpc/weft/cmd/weft-vet/reuse"
+)
+
+func main() { unitchecker.Main(reuse.New()) }

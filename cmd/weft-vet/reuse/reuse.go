@@ -1,0 +1,383 @@
+// Package reuse is an analyzer that finds messages which are kept longer than they are
+// valid: requests of weft.HandleReuse, and replies of weft.Reuse.
+//
+// It follows such a message, and what is taken out of it, through the variables of a
+// function, and reports where it is stored in a variable outside of the function, sent on a
+// channel, or given to a goroutine. A function that is called with it is taken not to keep
+// it, and what a function returns, such as strings.Clone, is taken to be a copy.
+package reuse
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+const weftPath = "github.com/weftrpc/weft"
+
+// New returns the analyzer, which is named "weftreuse".
+func New() *analysis.Analyzer {
+	return &analysis.Analyzer{
+		Name: "weftreuse",
+		Doc:  "find messages of weft.HandleReuse and weft.Reuse that are kept longer than they are valid",
+		Run:  run,
+	}
+}
+
+func run(pass *analysis.Pass) (any, error) {
+	functions := make(map[types.Object]*ast.FuncDecl)
+	for _, f := range pass.Files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				functions[pass.TypesInfo.Defs[fn.Name]] = fn
+			}
+		}
+	}
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				if isWeft(pass.TypesInfo, n.Fun, "HandleReuse") && len(n.Args) >= 3 {
+					handler(pass, functions, n.Args[2])
+				}
+			case *ast.FuncDecl:
+				if n.Body != nil {
+					replies(pass, n.Body)
+				}
+			}
+			return true
+		})
+	}
+	return nil, nil
+}
+
+// isWeft reports whether an expression is a function of package weft with that name.
+func isWeft(info *types.Info, e ast.Expr, name string) bool {
+	f := callee(info, e)
+	return f != nil && f.Name() == name && f.Pkg() != nil && f.Pkg().Path() == weftPath && f.Signature().Recv() == nil
+}
+
+// callee returns the function that an expression names, or nil.
+func callee(info *types.Info, e ast.Expr) *types.Func {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.IndexExpr:
+		return callee(info, e.X)
+	case *ast.IndexListExpr:
+		return callee(info, e.X)
+	case *ast.Ident:
+		f, _ := info.Uses[e].(*types.Func)
+		return f
+	case *ast.SelectorExpr:
+		f, _ := info.Uses[e.Sel].(*types.Func)
+		return f
+	}
+	return nil
+}
+
+// handler looks at the function that is given to HandleReuse.
+func handler(pass *analysis.Pass, functions map[types.Object]*ast.FuncDecl, fn ast.Expr) {
+	var typ *ast.FuncType
+	var body *ast.BlockStmt
+	if literal, ok := ast.Unparen(fn).(*ast.FuncLit); ok {
+		typ, body = literal.Type, literal.Body
+	} else if f := callee(pass.TypesInfo, fn); f != nil && functions[f] != nil {
+		typ, body = functions[f].Type, functions[f].Body
+	} else {
+		return // of another package
+	}
+	var params []types.Object
+	for _, field := range typ.Params.List {
+		for _, name := range field.Names {
+			params = append(params, pass.TypesInfo.Defs[name])
+		}
+	}
+	if len(params) != 3 {
+		return // without names
+	}
+	c := &checker{pass: pass, body: body, what: "the request", until: "its handler returns", lent: map[types.Object]bool{params[1]: true}, reply: params[2]}
+	if params[2] != nil {
+		c.locals = map[types.Object]bool{params[2]: true}
+	}
+	c.check()
+}
+
+// replies looks at a function that calls Invoke of a Reuse.
+func replies(pass *analysis.Pass, body *ast.BlockStmt) {
+	c := &checker{pass: pass, body: body, what: "the reply", until: "the next call", lent: make(map[types.Object]bool)}
+	ast.Inspect(body, func(n ast.Node) bool {
+		a, ok := n.(*ast.AssignStmt)
+		if !ok || len(a.Rhs) != 1 || len(a.Lhs) == 0 {
+			return true
+		}
+		if call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr); ok && isInvoke(pass.TypesInfo, call) {
+			c.store(a.Lhs[0], "the reply")
+			if id, ok := a.Lhs[0].(*ast.Ident); ok {
+				if object := objectOf(pass.TypesInfo, id); object != nil {
+					c.lent[object] = true
+				}
+			}
+		}
+		return true
+	})
+	if len(c.lent) > 0 {
+		c.check()
+	}
+}
+
+// isInvoke reports whether a call is Invoke of a weft.Reuse.
+func isInvoke(info *types.Info, call *ast.CallExpr) bool {
+	f := callee(info, call.Fun)
+	if f == nil || f.Name() != "Invoke" || f.Signature().Recv() == nil {
+		return false
+	}
+	t := f.Signature().Recv().Type()
+	if p, ok := t.(*types.Pointer); ok {
+		t = p.Elem()
+	}
+	n, ok := t.(*types.Named)
+	return ok && n.Obj().Name() == "Reuse" && n.Obj().Pkg().Path() == weftPath
+}
+
+// checker follows what is lent to a function for some time.
+type checker struct {
+	pass        *analysis.Pass
+	body        *ast.BlockStmt
+	what, until string
+	lent        map[types.Object]bool // variables with the message, or with parts of it
+	locals      map[types.Object]bool // what may hold parts of it, beside variables of the function
+	reply       types.Object
+}
+
+// check finds the variables that hold parts of the message, and then what leaves.
+func (c *checker) check() {
+	for before := -1; before != len(c.lent); {
+		before = len(c.lent)
+		ast.Inspect(c.body, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for i, left := range n.Lhs {
+					if len(n.Rhs) == len(n.Lhs) && c.lends(n.Rhs[i]) {
+						c.spread(left)
+					}
+				}
+			case *ast.ValueSpec:
+				for i, name := range n.Names {
+					if i < len(n.Values) && c.lends(n.Values[i]) {
+						c.spread(name)
+					}
+				}
+			case *ast.RangeStmt:
+				if c.lends(n.X) {
+					c.spread(n.Key)
+					c.spread(n.Value)
+				}
+			}
+			return true
+		})
+	}
+	ast.Inspect(c.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			for i, left := range n.Lhs {
+				if len(n.Rhs) == len(n.Lhs) && c.lends(n.Rhs[i]) {
+					c.store(left, c.text(n.Rhs[i]))
+				}
+			}
+		case *ast.SendStmt:
+			if c.lends(n.Value) {
+				c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
+			}
+		case *ast.GoStmt:
+			c.goroutine(n.Call)
+			return false
+		}
+		return true
+	})
+}
+
+// spread notes that a variable of the function holds a part of the message.
+func (c *checker) spread(left ast.Expr) {
+	for {
+		switch e := left.(type) {
+		case *ast.Ident:
+			if object := objectOf(c.pass.TypesInfo, e); object != nil && c.local(object) && object != c.reply && holds(object.Type()) {
+				c.lent[object] = true
+			}
+			return
+		case *ast.SelectorExpr: // a field of a struct that is a variable
+			left = e.X
+		case *ast.IndexExpr:
+			left = e.X
+		case *ast.ParenExpr:
+			left = e.X
+		default:
+			return
+		}
+	}
+}
+
+// store reports a part of the message that is stored in what outlives it.
+func (c *checker) store(left ast.Expr, text string) {
+	root := left
+	for {
+		switch e := root.(type) {
+		case *ast.SelectorExpr:
+			if _, ok := c.pass.TypesInfo.Uses[e.Sel].(*types.Var); ok && c.pass.TypesInfo.Selections[e] == nil {
+				c.report(left.Pos(), text, "stored in "+types.ExprString(left)) // a variable of another package
+				return
+			}
+			root = e.X
+			continue
+		case *ast.IndexExpr:
+			root = e.X
+			continue
+		case *ast.StarExpr:
+			root = e.X
+			continue
+		case *ast.ParenExpr:
+			root = e.X
+			continue
+		case *ast.Ident:
+			if object, ok := objectOf(c.pass.TypesInfo, e).(*types.Var); ok && !c.local(object) && !c.lent[object] {
+				c.report(left.Pos(), text, "stored in "+types.ExprString(left))
+			}
+		}
+		return
+	}
+}
+
+// goroutine reports parts of the message that a goroutine gets.
+func (c *checker) goroutine(call *ast.CallExpr) {
+	for _, arg := range call.Args {
+		if c.lends(arg) {
+			c.report(arg.Pos(), c.text(arg), "given to a goroutine")
+		}
+	}
+	literal, ok := ast.Unparen(call.Fun).(*ast.FuncLit)
+	if !ok {
+		return
+	}
+	told := make(map[types.Object]bool)
+	ast.Inspect(literal.Body, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok {
+			if object := c.pass.TypesInfo.Uses[id]; object != nil && c.lent[object] && !told[object] {
+				told[object] = true
+				c.report(id.Pos(), id.Name, "used by a goroutine")
+			}
+		}
+		return true
+	})
+}
+
+// report reports that text, a part of the message, is kept.
+func (c *checker) report(at token.Pos, text, how string) {
+	c.pass.Reportf(at, "%s is %s, but %s is valid until %s only: copy what is kept", text, how, c.what, c.until)
+}
+
+func (c *checker) text(e ast.Expr) string { return types.ExprString(e) }
+
+// local reports whether a variable is one of the function.
+func (c *checker) local(object types.Object) bool {
+	return c.locals[object] || c.body.Pos() <= object.Pos() && object.Pos() < c.body.End()
+}
+
+// lends reports whether an expression is the message, or refers to memory of it.
+func (c *checker) lends(e ast.Expr) bool {
+	if t := c.pass.TypesInfo.TypeOf(e); t == nil || !holds(t) {
+		return false
+	}
+	switch e := e.(type) {
+	case *ast.Ident:
+		object := objectOf(c.pass.TypesInfo, e)
+		return object != nil && c.lent[object]
+	case *ast.SelectorExpr:
+		return c.lends(e.X)
+	case *ast.IndexExpr:
+		return c.lends(e.X)
+	case *ast.SliceExpr:
+		return c.lends(e.X)
+	case *ast.StarExpr:
+		return c.lends(e.X)
+	case *ast.ParenExpr:
+		return c.lends(e.X)
+	case *ast.TypeAssertExpr:
+		return c.lends(e.X)
+	case *ast.UnaryExpr:
+		return e.Op == token.AND && c.lends(e.X)
+	case *ast.BinaryExpr:
+		return false // s + t is a new string
+	case *ast.CompositeLit:
+		for _, part := range e.Elts {
+			if pair, ok := part.(*ast.KeyValueExpr); ok {
+				part = pair.Value
+			}
+			if c.lends(part) {
+				return true
+			}
+		}
+	case *ast.CallExpr:
+		return c.callLends(e)
+	}
+	return false
+}
+
+// callLends reports whether what a call returns refers to memory of the message: that of a
+// conversion that does not copy, and of append.
+func (c *checker) callLends(call *ast.CallExpr) bool {
+	info := c.pass.TypesInfo
+	if info.Types[call.Fun].IsType() && len(call.Args) == 1 {
+		from, to := info.TypeOf(call.Args[0]).Underlying(), info.TypeOf(call.Fun).Underlying()
+		_, fromSlice := from.(*types.Slice)
+		_, toSlice := to.(*types.Slice)
+		return fromSlice == toSlice && c.lends(call.Args[0]) // []byte(s) and string(b) copy
+	}
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if _, builtin := info.Uses[id].(*types.Builtin); !ok || !builtin || id.Name != "append" {
+		return false
+	}
+	for i, arg := range call.Args {
+		if i > 0 && call.Ellipsis.IsValid() {
+			// The elements are copied; those of strings and numbers are whole then.
+			if s, ok := info.TypeOf(arg).Underlying().(*types.Slice); !ok || !holds(s.Elem()) {
+				continue
+			}
+		}
+		if c.lends(arg) {
+			return true
+		}
+	}
+	return false
+}
+
+func objectOf(info *types.Info, id *ast.Ident) types.Object {
+	if object := info.Defs[id]; object != nil {
+		return object
+	}
+	return info.Uses[id]
+}
+
+// holds reports whether values of a type refer to memory.
+func holds(t types.Type) bool { return holdsIn(t, make(map[types.Type]bool)) }
+
+func holdsIn(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch u := t.Underlying().(type) {
+	case *types.Basic:
+		return u.Info()&types.IsString != 0 || u.Kind() == types.UnsafePointer
+	case *types.Array:
+		return holdsIn(u.Elem(), seen)
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if holdsIn(u.Field(i).Type(), seen) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
+}

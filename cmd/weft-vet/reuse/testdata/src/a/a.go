@@ -1,0 +1,120 @@
+package a
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/weftrpc/weft"
+)
+
+type part struct {
+	Name string
+	N    int
+}
+
+type request struct {
+	Name  string
+	Data  []byte
+	Parts []part
+	Next  *request
+	N     int
+	Tags  map[string]string
+	Any   any
+}
+
+type reply struct {
+	Name string
+	N    int
+}
+
+var (
+	kept    *request
+	name    string
+	names   []string
+	numbers []int
+	data    []byte
+	byName  = map[string]int{}
+	sent    = make(chan string, 1)
+)
+
+type server struct {
+	last  string
+	total int
+	cache map[string]*request
+}
+
+func register(s *server) {
+	_ = weft.HandleReuse(nil, "A.One", func(ctx context.Context, req *request, res *reply) error {
+		kept = req                           // want `req is stored in kept, but the request is valid until its handler returns only: copy what is kept`
+		name = req.Name                      // want `req.Name is stored in name`
+		names = append(names, req.Name)      // want `append\(names, req.Name\) is stored in names`
+		numbers = append(numbers, req.N)     // a number is a copy
+		data = append(data[:0], req.Data...) // and so are bytes
+		data = req.Data[1:]                  // want `req.Data\[1:\] is stored in data`
+		name = strings.Clone(req.Name)
+		data = bytes.Clone(req.Data)
+		name = string(req.Data)
+		data = []byte(req.Name)
+		name = req.Name + "!"
+		byName[strings.Clone(req.Name)] = req.N
+		res.Name = req.Name // the reply is encoded before
+		res.N = req.N
+		sent <- req.Name  // want `req.Name is sent on a channel`
+		s.last = req.Name // want `req.Name is stored in s.last`
+		s.total += req.N
+		s.cache["x"] = req.Next // want `req.Next is stored in s.cache\["x"\]`
+		local := req.Parts[0].Name
+		var other = local
+		s.last = other // want `other is stored in s.last`
+		p := &part{Name: local}
+		s.cache["y"] = &request{Parts: []part{*p}} // want `is stored in s.cache`
+		for _, q := range req.Parts {
+			s.last = q.Name // want `q.Name is stored in s.last`
+			s.total += q.N
+		}
+		go func() {
+			use(req.Name) // want `req is used by a goroutine`
+		}()
+		go use(req.Name) // want `req.Name is given to a goroutine`
+		go use(strings.Clone(req.Name))
+		use(req.Name)
+		done := make(chan int)
+		go func(n int) { done <- n }(req.N)
+		<-done
+		return nil
+	})
+	_ = weft.HandleReuse(nil, "A.Two", s.two)
+	_ = weft.HandleReuse(nil, "A.Three", three)
+	_ = weft.HandleReuse(nil, "A.Four", func(context.Context, *request, *reply) error { return nil })
+}
+
+func (s *server) two(_ context.Context, req *request, res *reply) error {
+	s.last = req.Name // want `req.Name is stored in s.last`
+	return nil
+}
+
+func three(_ context.Context, req *request, _ *reply) error {
+	kept = req // want `req is stored in kept`
+	return nil
+}
+
+// four is no handler of HandleReuse.
+func four(_ context.Context, req *request, res *reply) error {
+	kept = req
+	return nil
+}
+
+func use(string) {}
+
+func call(ctx context.Context, s *server) (string, error) {
+	var u weft.Reuse[reply]
+	r, err := u.Invoke(ctx, nil, "A.One", &request{})
+	if err != nil {
+		return "", err
+	}
+	s.last = r.Name // want `r.Name is stored in s.last, but the reply is valid until the next call only`
+	s.last = strings.Clone(r.Name)
+	s.total = r.N
+	return strings.Clone(r.Name), nil
+}
