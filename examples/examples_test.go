@@ -52,6 +52,8 @@ func TestExamples(t *testing.T) {
 			`journal: Words.Echo trace-7, InvalidArgument`, `journal: Words.Count sent 3 messages, OK`}},
 		{name: "hedging", want: []string{`without hedges the slowest of 60 calls took .*`, `with hedges it took \d+ms`,
 			`the slow calls were cancelled when another server had answered`}},
+		{name: "generate", want: []string{`in this process: Weaving, by 2 authors`, `in this process: 2 books on shelf 1`,
+			`over the network: Weaving, by 2 authors`, `over the network: 2 books on shelf 1`, `over the network: Warp and weft`}},
 		{name: "before", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: divide by zero`}},
 		{name: "after", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: .*divide by zero`}},
 	}

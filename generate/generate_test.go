@@ -16,8 +16,9 @@ import (
 // there.
 func TestGolden(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"shop":  {Dir: "internal/shop", Codec: true},
-		"depot": {Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true},
+		"shop":    {Dir: "internal/shop", Codec: true},
+		"example": {Dir: "../examples/generate/internal/library", Codec: true},
+		"depot":   {Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true},
 	} {
 		first, err := Generate(t.Context(), cfg)
 		if err != nil {
