@@ -43,7 +43,7 @@ quick: ## run the tests that take seconds, without the race detector
 	@MODULES="$(QUICK)" scripts/each.sh go test ./...
 
 .PHONY: test
-test: need fmt-check tidy-check build vet cross lint race simulate compat fuzz-short release-check ## run all that continuous integration runs
+test: need fmt-check tidy-check build vet cross lint race purego simulate compat fuzz-short release-check ## run all that continuous integration runs
 
 .PHONY: race
 race: need registries ## run every test with the race detector, in a random order
@@ -68,6 +68,11 @@ adversary: ## attack servers and clients for DURATION each (10s), and write the 
 .PHONY: soak
 soak: ## run a mixed load for SOAK (30m), and fail when memory, descriptors or goroutines grow
 	@cd test/adversary && go run ./soak -for $(SOAK) -every 1m
+
+.PHONY: purego
+purego: ## run the tests of the codecs without unsafe
+	@GOWORK=off go test -tags purego ./codec/...
+	@cd generate && GOWORK=off go test -tags purego ./internal/...
 
 .PHONY: compat
 compat: ## run the compatibility tests that are written in Python

@@ -1,5 +1,5 @@
-//go:build !race
+//go:build !race && !purego
 
 package shop
 
-const race = false
+const allocates = false

@@ -1,5 +1,7 @@
-//go:build race
+//go:build race || purego
 
 package shop
 
-const race = true
+// allocates says that other things than the code under test allocate, or that strings are
+// copied.
+const allocates = true
