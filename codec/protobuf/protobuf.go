@@ -88,9 +88,9 @@ func New() codec.Codec {
 }
 
 // NewCompiled returns a codec named "protobuf" that encodes and decodes messages of
-// protoc-gen-go itself, without the code of google.golang.org/protobuf, in half the
-// time or less. What it sends and what it decodes is the same; the package
-// documentation names the differences and the messages that it leaves to that code.
+// protoc-gen-go itself, without the code of google.golang.org/protobuf, in about half the
+// time. The wire and the values are the same; the package documentation names the
+// differences, and the messages that it leaves to that code.
 func NewCompiled() codec.Codec {
 	return &protobuf{plain: codec.Nesting{Max: maxContainers, Skip: unsent}, compiled: true}
 }
