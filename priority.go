@@ -34,6 +34,17 @@ func (p Priority) String() string {
 	return "Priority(" + strconv.Itoa(int(p)) + ")"
 }
 
+// MarshalText returns the name of the priority, which UnmarshalText takes.
+func (p Priority) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText sets the priority that has a name: "default", "critical" or "sheddable".
+func (p *Priority) UnmarshalText(text []byte) error {
+	if *p = parsePriority(string(text)); *p == PriorityDefault && string(text) != PriorityDefault.String() {
+		return Errorf(InvalidArgument, "there is no priority %q; there are default, critical and sheddable", text)
+	}
+	return nil
+}
+
 // priorityKey is the metadata key that carries a call's priority.
 const priorityKey = "weft-priority"
 

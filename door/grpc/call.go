@@ -23,7 +23,7 @@ type call struct {
 	replies *replies
 	meta    weft.Metadata
 	due     int64 // on the clock of session.Nanos; 0: the client has not said
-	attempt int
+	marks
 	body    []byte // of a message that has come in part
 	held    int    // bytes of it that are counted
 	opened  bool   // its header has come
@@ -40,6 +40,12 @@ type call struct {
 	begun bool // the header of the reply was sent; under the lock of the connection
 }
 
+// marks are what a client says of a call beside its metadata.
+type marks struct {
+	attempt  int // how many times it was tried before
+	priority weft.Priority
+}
+
 // The states of a call.
 const (
 	waiting   = iota // its message is not whole
@@ -50,7 +56,7 @@ const (
 // start begins the call; false if it was refused.
 func (x *call) start(size int) bool {
 	s := x.c
-	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Size: size, Found: x.route.method,
+	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size, Found: x.route.method,
 		Stream: x.route.kind != weft.Unary}
 	if x.due != 0 {
 		head.Timeout = max(time.Duration(x.due-session.Nanos()), 1)

@@ -48,7 +48,7 @@ type request struct {
 	badTime  bool
 	encoding string
 	accepts  string
-	attempt  int
+	marks
 }
 
 // route is what a path leads to.
@@ -150,6 +150,8 @@ func (s *serverConn) Field(f *hpack.Field) {
 		if f.OK {
 			r.attempt = int(min(f.Num, math.MaxInt32))
 		}
+	case kindPriority:
+		r.priority = weft.Priority(f.Num)
 	case hpack.Other:
 		r.pairs.add(f)
 	}
@@ -211,7 +213,7 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		}
 	}
 	x.route = r.path
-	x.attempt = r.attempt
+	x.marks = r.marks
 	if r.timeout > 0 || r.badTime {
 		x.due = session.Nanos() + int64(min(r.timeout, longest))
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/hpack"
 )
 
@@ -18,6 +19,7 @@ const (
 	kindMessage
 	kindDetails
 	kindAttempts
+	kindPriority
 	kindPushback
 	kindOutcome
 	kindIgnored
@@ -34,6 +36,7 @@ const (
 	messageName     = "grpc-message"
 	detailsName     = "grpc-status-details-bin"
 	attemptsName    = "grpc-previous-rpc-attempts"
+	priorityName    = "weft-priority"
 	pushbackName    = "grpc-retry-pushback-ms"
 	outcomeName     = "weft-outcome" // whether a call that failed has run
 	outcomeRefused  = "refused"
@@ -65,6 +68,8 @@ func (vocabulary) Name(name []byte) hpack.Kind {
 		return kindDetails
 	case attemptsName:
 		return kindAttempts
+	case priorityName:
+		return kindPriority
 	case pushbackName:
 		return kindPushback
 	case outcomeName:
@@ -94,6 +99,10 @@ func (v vocabulary) Look(f *hpack.Field, value []byte) {
 		f.Num, f.OK = decimal(value)
 	case kindContentType:
 		f.Value, f.OK = codecOf(value)
+	case kindPriority:
+		var p weft.Priority
+		f.OK = p.UnmarshalText(value) == nil
+		f.Num = uint64(p)
 	case kindTimeout:
 		var t time.Duration
 		t, f.OK = timeoutOf(value)

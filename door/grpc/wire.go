@@ -265,8 +265,12 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 	}
 	authorized := false
 	for k, v := range w.Metadata.All() {
-		if k == attemptKey {
+		switch k {
+		case attemptKey:
 			b = e.Literal(b, attemptsName, v)
+			continue
+		case priorityName:
+			b = e.Literal(b, priorityName, v)
 			continue
 		}
 		authorized = authorized || k == "authorization"

@@ -80,6 +80,9 @@ func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error
 	if head.Metadata, err = x.d.metadata(r.Header, x.Limits().MaxMetadata); err != nil {
 		return head, err
 	}
+	if head.Priority, err = priority(r.Header); err != nil {
+		return head, err
+	}
 	head.Timeout, err = timeout(r.Header)
 	return head, err
 }

@@ -13,9 +13,10 @@ import (
 
 // The headers of this door.
 const (
-	headerTimeout = "Weft-Timeout"
-	metaPrefix    = "Weft-Meta-"
-	binPrefix     = "Weft-Bin-"
+	headerTimeout  = "Weft-Timeout"
+	headerPriority = "Weft-Priority"
+	metaPrefix     = "Weft-Meta-"
+	binPrefix      = "Weft-Bin-"
 )
 
 // alwaysMetadata are the headers that are metadata under their own names.
@@ -96,6 +97,15 @@ func isText(value string) bool {
 		}
 	}
 	return strings.Trim(value, " ") == value
+}
+
+// priority is the priority that a client gives its call.
+func priority(h nethttp.Header) (p weft.Priority, _ *weft.Error) {
+	text := h.Get(headerPriority)
+	if text != "" && p.UnmarshalText([]byte(text)) != nil {
+		return p, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, clip(text))
+	}
+	return p, nil
 }
 
 // maxTimeout is the longest time that a client may ask for.
