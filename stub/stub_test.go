@@ -127,7 +127,7 @@ func TestExchange(t *testing.T) {
 	if _, err := sum(stub.Exchange[number](t.Context(), c, "Numbers.Echo", upTo(10, errStop))); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
-	for m, err := range stub.Exchange[number](t.Context(), c, "Numbers.Echo", upTo(1<<40, nil)) {
+	for m, err := range stub.Exchange[number](t.Context(), c, "Numbers.Echo", upTo(1<<30, nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
