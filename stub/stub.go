@@ -57,7 +57,7 @@ func Exchange[Res, Req any](ctx context.Context, c weft.StreamCaller, method str
 		go func() { // ends with in, or when the call has ended
 			switch err := SendAll(s, in); {
 			case err == nil:
-				s.CloseSend()
+				_ = s.CloseSend() // it fails when the call has ended
 			case !errors.Is(err, io.EOF):
 				failed <- err
 				s.Close()

@@ -131,14 +131,14 @@ func (p *Pauses) pause(start func(func())) {
 	}
 	start(poke)
 	var b [1]byte
-	r.Read(b[:]) // which fails when Close is called
+	_, _ = r.Read(b[:]) // which fails when Close is called
 }
 
 func (p *Pauses) openLocked() {
 	r, w, err := os.Pipe()
 	if err == nil && !pollable(r) {
-		r.Close()
-		w.Close()
+		_ = r.Close()
+		_ = w.Close()
 		err = os.ErrNoDeadline
 	}
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *Pauses) openLocked() {
 		return
 	}
 	p.r, p.w = r, w
-	p.poke = func() { w.Write([]byte{0}) }
+	p.poke = func() { _, _ = w.Write([]byte{0}) }
 }
 
 // pollable reports whether reading waits in the network poller and not in a thread.
@@ -158,8 +158,8 @@ func (p *Pauses) Close() {
 	defer p.mu.Unlock()
 	p.closed = true
 	if p.r != nil {
-		p.r.Close()
-		p.w.Close()
+		_ = p.r.Close()
+		_ = p.w.Close()
 		p.r = nil
 	}
 }

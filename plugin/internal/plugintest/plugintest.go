@@ -109,7 +109,7 @@ func (w *World) DialDoor(t testing.TB) *rpc.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { c.Close() })
+	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
 

@@ -68,7 +68,7 @@ func (n *network) reset() {
 	defer n.mu.Unlock()
 	for c := range n.open {
 		if t, ok := c.(*net.TCPConn); ok {
-			t.SetLinger(0)
+			_ = t.SetLinger(0)
 		}
 		c.Close()
 	}
@@ -112,7 +112,7 @@ func (l *load) serve() error {
 	l.mu.Lock()
 	l.srv, l.address = srv, "tcp://"+listener.Addr().String()
 	l.mu.Unlock()
-	l.served.Go(func() { srv.Serve(listener) })
+	l.served.Go(func() { _ = srv.Serve(listener) })
 	return nil
 }
 
@@ -349,7 +349,7 @@ func stream(ctx context.Context, c *weft.Client) error {
 				return // the reader is told why
 			}
 		}
-		s.CloseSend()
+		_ = s.CloseSend()
 	})
 	for got := 0; ; got++ {
 		text, err := s.Recv()

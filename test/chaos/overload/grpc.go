@@ -30,7 +30,7 @@ func serveGRPC(w *work) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	go s.Serve(l) // it ends with the process
+	go func() { _ = s.Serve(l) }() // it ends with the process
 	return l.Addr().String(), nil
 }
 

@@ -200,7 +200,7 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 			100*clock, 100*cpu, r.P50.Round(100*time.Microsecond), r.P99.Round(100*time.Microsecond), share(refused, r), r.RefuseP99.Round(100*time.Microsecond),
 			share(r.Throttled, r), share(r.Failed, r), critical, r.Most>>20, attempts(r))
 	}
-	w.Flush()
+	_ = w.Flush()
 	for _, r := range results {
 		if o := r.Reports[0].Overload; len(o.Decisions) > 0 {
 			fmt.Fprintf(to, "  %s: limit %d, %d in flight, wait %.2f, methods %v, refused %v; %s\n", r.Phase.Name, o.Limit, o.InFlight, o.Wait, o.Methods, r.Refused, o.Decisions[0].Text)
