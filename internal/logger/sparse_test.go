@@ -1,6 +1,7 @@
 package logger
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,28 +11,29 @@ import (
 func TestSparse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s Sparse
-		logged, left := 0, 0
+		logged := 0
+		var left atomic.Int64 // the functions that add to it run in goroutines of their own
 		event := func() {
-			if s.Allow(func(n int) { left += n }) {
+			if s.Allow(func(n int) { left.Add(int64(n)) }) {
 				logged++
 			}
 		}
 		for range 1000 {
 			event()
 		}
-		if logged != 1 || left != 0 {
-			t.Errorf("%d logged, %d told as left out, want 1 and 0", logged, left)
+		if logged != 1 || left.Load() != 0 {
+			t.Errorf("%d logged, %d told as left out, want 1 and 0", logged, left.Load())
 		}
 		time.Sleep(2 * Interval)
 		synctest.Wait()
-		if logged != 1 || left != 999 {
-			t.Errorf("%d logged, %d told as left out, want 1 and 999", logged, left)
+		if logged != 1 || left.Load() != 999 {
+			t.Errorf("%d logged, %d told as left out, want 1 and 999", logged, left.Load())
 		}
 		event()
 		time.Sleep(2 * Interval)
 		event()
-		if logged != 3 || left != 999 {
-			t.Errorf("%d logged, %d told as left out, want 3 and 999", logged, left)
+		if logged != 3 || left.Load() != 999 {
+			t.Errorf("%d logged, %d told as left out, want 3 and 999", logged, left.Load())
 		}
 	})
 }
