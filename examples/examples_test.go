@@ -46,7 +46,8 @@ func TestExamples(t *testing.T) {
 			`the old connection still works`, `a client without a certificate is refused: .*`}},
 		{name: "codecs", want: []string{`xml +304 +320`, `json +206 +222`, `gob +233 +249`, `msgpack +162 +178`, `gencode +102 +118`, `protobuf +101 +117`, `raw +206 +222`,
 			`not compressed +27471`, `snappy +\d{4}`, `lz4 +\d{4}`, `zstd +\d{3,4}`, `gzip +\d{4}`}},
-		{name: "cluster", want: []string{`thirty calls: map\[ann:10 bob:10 cid:10\]`, `without bob: map\[ann:\d+ cid:\d+\]`,
+		// A list that comes during the calls begins the rotation anew, which moves a call.
+		{name: "cluster", want: []string{`thirty calls: map\[ann:(9|10|11) bob:(9|10|11) cid:(9|10|11)\]`, `without bob: map\[ann:\d+ cid:\d+\]`,
 			`all at once: ann has 5`, `all at once: cid has 5`, `one server is left by the rule`, `without ann: map\[cid:30\]`}},
 		{name: "interceptors", want: []string{`a client has connected over tcp`, `journal: Words.Echo trace-7, OK`,
 			`journal: Words.Echo trace-7, InvalidArgument`, `journal: Words.Count sent 3 messages, OK`}},
