@@ -144,8 +144,10 @@ type ServerConfig struct {
 	MaxConns int
 	// MaxMemory is how many bytes of requests, unread messages and unwritten replies may be held for
 	// all connections, beyond 64 KiB of each. Then new calls are refused with ReasonTooManyBytes, and an
-	// eighth beyond it the connection ends for which most is held. 0: half of what the
-	// machine, the control group or GOMEMLIMIT allows; below zero: no bound.
+	// eighth beyond it the connection ends for which most is held. A message longer than that
+	// eighth can end its connection without a refusal before, so the bound should be many times
+	// Limits.MaxMessage. 0: half of what the machine, the control group or GOMEMLIMIT allows;
+	// below zero: no bound.
 	MaxMemory int64
 	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its
 	// context has ended. 0: DefaultDrainTimeout.

@@ -99,7 +99,7 @@ func TestCallsInFlight(t *testing.T) {
 		body := make([]byte, 6000)
 		first := c.Go(t.Context(), "Raw.Hold", body, nil, nil)
 		time.Sleep(time.Second)
-		e := wantError(t, c.Call(t.Context(), "Raw.Hold", body, nil), weft.ResourceExhausted, weft.Refused, "too many bytes for their answerer (Limits.MaxCallBytes)")
+		e := wantError(t, c.Call(t.Context(), "Raw.Hold", body, nil), weft.ResourceExhausted, weft.Refused, "too many bytes (Limits.MaxCallBytes of the peer)")
 		if e.Reason != "TOO_MANY_BYTES" {
 			t.Errorf("reason %q", e.Reason)
 		}

@@ -45,9 +45,9 @@ const overloadPause = 100 * time.Millisecond
 // protection is the overload protection of a server.
 type protection struct {
 	c       *overload.Controller
-	fixed   bool                // MaxInFlight was set
-	refused [4]*session.Refusal // by verdict, for weft's own wire
-	errs    [4]*Error           // the same for doors
+	fixed   bool                                // MaxInFlight was set
+	refused [overload.Verdicts]*session.Refusal // by verdict, for weft's own wire
+	errs    [overload.Verdicts]*Error           // the same for doors
 
 	watching atomic.Bool // the timer runs
 	mu       sync.Mutex
@@ -66,9 +66,11 @@ func newProtection(s *Server) (*protection, error) {
 	}
 	p := &protection{c: overload.New(cfg.MaxInFlight, runtime.GOMAXPROCS(0)), fixed: cfg.MaxInFlight > 0}
 	for v, e := range map[overload.Verdict]*Error{
-		overload.Waits:   {Reason: ReasonOverloadWait, Message: "the server is overloaded: calls wait too long for a processor"},
-		overload.TooLate: {Reason: ReasonOverloadDeadline, Message: "the server is overloaded: the call would be answered too late"},
-		overload.Full:    {Reason: ReasonOverloadMethod, Message: "as many calls of the method are in flight as the server can use"},
+		overload.Waits:     {Reason: ReasonOverloadWait, Message: "the server is overloaded: calls wait too long for a processor"},
+		overload.TooLate:   {Reason: ReasonOverloadDeadline, Message: "the server is overloaded: the call would be answered too late"},
+		overload.Full:      {Reason: ReasonOverloadMethod, Message: "as many calls of the method are in flight as the server can use"},
+		overload.FullFixed: {Reason: ReasonOverloadMethod, Message: "as many calls of the method are in flight as its MethodLimit on the server allows"},
+		overload.Most:      {Reason: ReasonOverloadWait, Message: "as many calls are in flight as Overload.MaxInFlight of the server allows"},
 	} {
 		e.Code, e.Outcome = ResourceExhausted, Refused
 		p.errs[v] = e.WithRetryAfter(overloadPause)

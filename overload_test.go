@@ -68,7 +68,7 @@ func TestMethodLimit(t *testing.T) {
 	a, b := w.dial(nil), w.dial(nil)
 	end := h.begin(t, a, t.Context(), 2)
 	before := authenticated.Load()
-	e := wantError(t, b.Call(t.Context(), "Held.Call", "what cannot be decoded", nil), weft.ResourceExhausted, weft.Refused)
+	e := wantError(t, b.Call(t.Context(), "Held.Call", "what cannot be decoded", nil), weft.ResourceExhausted, weft.Refused, "MethodLimit")
 	if wait, ok := e.RetryAfter(); e.Reason != weft.ReasonOverloadMethod || !ok || wait <= 0 {
 		t.Errorf("reason %q, again after %v", e.Reason, wait)
 	}
@@ -101,7 +101,7 @@ func TestMaxInFlight(t *testing.T) {
 	sheddable, critical := weft.WithPriority(ctx, weft.PrioritySheddable), weft.WithPriority(ctx, weft.PriorityCritical)
 	refused := func(ctx context.Context) {
 		t.Helper()
-		if e := wantError(t, a.Call(ctx, "Held.Call", &Args{}, nil), weft.ResourceExhausted, weft.Refused); e.Reason != weft.ReasonOverloadWait {
+		if e := wantError(t, a.Call(ctx, "Held.Call", &Args{}, nil), weft.ResourceExhausted, weft.Refused, "MaxInFlight"); e.Reason != weft.ReasonOverloadWait {
 			t.Errorf("reason %q", e.Reason)
 		}
 	}

@@ -22,7 +22,7 @@ const (
 	ReasonNoServices       = wire.ReasonNoServices       // the peer offers no services at all
 	ReasonOverloadDeadline = wire.ReasonOverloadDeadline // the server is overloaded: the call would be answered too late
 	ReasonOverloadMethod   = wire.ReasonOverloadMethod   // as many calls of the method are in flight on the server as it can use, or MethodLimit says
-	ReasonOverloadWait     = wire.ReasonOverloadWait     // the server is overloaded: calls wait too long for a processor
+	ReasonOverloadWait     = wire.ReasonOverloadWait     // the server is overloaded: calls wait too long for a processor, or Overload.MaxInFlight are in flight
 	ReasonPanic            = wire.ReasonPanic            // the handler panicked
 	ReasonProtocol         = wire.ReasonProtocol         // a peer broke the protocol
 	ReasonShutdown         = wire.ReasonShutdown         // the server shut down before the call had ended

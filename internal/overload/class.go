@@ -40,8 +40,13 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Admitted Verdict = iota
-	Waits            // calls wait too long for a processor
-	TooLate          // the call would not be answered in time
-	Full             // as many calls of the method are in flight as it can use
+	Admitted  Verdict = iota
+	Waits             // calls wait too long for a processor
+	TooLate           // the call would not be answered in time
+	Full              // as many calls of the method are in flight as it can use
+	FullFixed         // as many calls of the method are in flight as its fixed limit allows
+	Most              // as many calls are in flight as there may be at most
 )
+
+// Verdicts is how many there are.
+const Verdicts = 6

@@ -59,16 +59,19 @@ func New(most, processors int) *Controller {
 }
 
 // enter counts a call, unless the limit is reached.
-func (c *Controller) enter(class Class) bool {
-	limit := class.share(c.limit.Load())
-	if c.inflight.Load() >= limit {
+func (c *Controller) enter(class Class) Verdict {
+	limit := c.limit.Load()
+	if c.inflight.Load() >= class.share(limit) {
 		c.refused.Add(1)
-		return false
+		if limit == c.most {
+			return Most
+		}
+		return Waits
 	}
 	n := c.inflight.Add(1)
 	for p := c.peak.Load(); n > p && !c.peak.CompareAndSwap(p, n); p = c.peak.Load() {
 	}
-	return true
+	return Admitted
 }
 
 // leave counts a call that has ended.

@@ -81,13 +81,13 @@ func (m *Method) Admit(now, budget int64, class Class) Verdict {
 	if v := m.allows(now, budget, class); v != Admitted {
 		return v
 	}
-	if !c.enter(class) {
-		return Waits
+	if v := c.enter(class); v != Admitted {
+		return v
 	}
 	if n := m.inflight.Add(1); m.fixed > 0 && n > m.fixed {
 		m.Dropped() // another call was faster
 		m.refused.Add(1)
-		return Full
+		return FullFixed
 	}
 	return Admitted
 }
@@ -98,7 +98,7 @@ func (m *Method) allows(now, budget int64, class Class) Verdict {
 	if m.fixed > 0 {
 		if n >= m.fixed {
 			m.refused.Add(1)
-			return Full
+			return FullFixed
 		}
 		return Admitted
 	}

@@ -116,7 +116,7 @@ func (s *Session) roomFor(n int64) *wire.Status {
 
 func tooMuchMemory() *wire.Status {
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: wire.ReasonTooManyBytes,
-		Message: "the answerer holds as many bytes for all its connections as it may (ServerConfig.MaxMemory); try again later"}
+		Message: "the peer holds as many bytes for all its connections as it may (ServerConfig.MaxMemory); try again later"}
 }
 
 // tooMuchHeld is why the connection ends for which most is held.
@@ -127,7 +127,7 @@ func tooMuchHeld() *wire.Status {
 
 func tooManyBytes() *wire.Status {
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Refused, Reason: wire.ReasonTooManyBytes,
-		Message: "the requests in flight on this connection have too many bytes for their answerer (Limits.MaxCallBytes); try again later"}
+		Message: "the requests in flight on this connection have too many bytes (Limits.MaxCallBytes of the peer); try again later"}
 }
 
 // Reply ends the call successfully, with v as its result.

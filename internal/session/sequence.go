@@ -38,7 +38,7 @@ func (in *incoming) reserve(payload []byte, most int) (*queued, *wire.Status) {
 	p := in.sequences.Reserve(order, most)
 	if p == nil {
 		return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyCalls,
-			Message: "as many one-way calls of this order wait as may (the answerer's Limits.MaxOrdered); try again later"}
+			Message: "as many one-way calls of this order wait as may (Limits.MaxOrdered of the peer); try again later"}
 	}
 	return p, nil
 }
