@@ -191,8 +191,12 @@ func TestStreamClose(t *testing.T) {
 func TestStreamMismatch(t *testing.T) {
 	ctx := t.Context()
 	c := start(t, nil, func(s *weft.Server) error { return errors.Join(streams(s), s.Register(Arith{})) }).dial(nil)
-	wantError(t, c.Call(ctx, "Stream.Count", &Args{}, nil), weft.Unimplemented, weft.Refused, "is a streaming method")
-	wantError(t, drainStream(ctx, c, "Arith.Mul"), weft.Unimplemented, weft.Refused, "is a unary method")
+	if e := wantError(t, c.Call(ctx, "Stream.Count", &Args{}, nil), weft.Unimplemented, weft.Refused, "is a streaming method"); e.Reason != weft.ReasonWrongKind {
+		t.Errorf("reason %q", e.Reason)
+	}
+	if e := wantError(t, drainStream(ctx, c, "Arith.Mul"), weft.Unimplemented, weft.Refused, "is a unary method"); e.Reason != weft.ReasonWrongKind {
+		t.Errorf("reason %q", e.Reason)
+	}
 	wantError(t, drainStream(ctx, c, "Stream.Nope"), weft.Unimplemented, weft.Refused, "no method Stream.Nope")
 	s, err := weft.OpenStream[Args, Product](ctx, c, "Stream.Count")
 	must(t, err)

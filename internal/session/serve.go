@@ -36,7 +36,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	streaming := h.Flags&wire.FlagStream != 0
 	if st == nil && !b.Method.Either && b.Method.Streaming != streaming {
-		st = &wire.Status{Code: wire.Unimplemented, Message: streamMismatch(b.Method)}
+		st = &wire.Status{Code: wire.Unimplemented, Reason: wire.ReasonWrongKind, Message: streamMismatch(b.Method)}
 	}
 	c := rd.newContext()
 	payload := body
