@@ -3,6 +3,7 @@ package grpc
 import (
 	"fmt"
 	"math"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -226,7 +227,7 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 	case x.meta.Len() != len(r.pairs.all)/2:
 		return refused(weft.ResourceExhausted, weft.ReasonMetadataTooLarge, "the metadata has too many pairs or too long keys: %d pairs", len(r.pairs.all)/2)
 	case x.replies.codec == nil:
-		return refused(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec %q here; there are %s", r.codec, s.Codecs())
+		return refused(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec %q here; there are %s", r.codec, codecNames(s.Codecs()))
 	}
 	if r.encoding != "" && r.encoding != identity {
 		if x.restore = compressorNamed(s.Compressors(), r.encoding); x.restore == nil {
@@ -237,6 +238,15 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		x.compress = z
 	}
 	return nil
+}
+
+// codecNames is the list of the names of codecs.
+func codecNames(all []codec.Codec) string {
+	names := make([]string, 0, len(all))
+	for _, c := range all {
+		names = append(names, c.Name())
+	}
+	return strings.Join(names, ", ")
 }
 
 // longest is a timeout that is none.
