@@ -39,8 +39,15 @@ import (
 const pathKey = "grpc.path"
 
 // Path gives a method a second path for gRPC's clients, such as
-// "/helloworld.Greeter/SayHello", beside the one that follows from its name.
-func Path(path string) weft.MethodOption { return weft.Annotate(pathKey, path) }
+// "/helloworld.Greeter/SayHello", beside the one that follows from its name. A path that is not
+// of the form "/pkg.Service/Method" is an error of the registration.
+func Path(path string) weft.MethodOption {
+	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if !ok || path[0] != '/' || service == "" || method == "" || strings.Contains(method, "/") {
+		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "grpc: the path %q of a method is not of the form /pkg.Service/Method", path))
+	}
+	return weft.Annotate(pathKey, path)
+}
 
 // methodOf is the name of the method that a path stands for.
 func methodOf(path string) string {
