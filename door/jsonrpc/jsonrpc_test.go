@@ -172,11 +172,16 @@ type Sum []int
 // start starts a server with the methods of the specification.
 func start(t *testing.T, cfg *jsonrpc.Config) string {
 	t.Helper()
+	return startLimited(t, cfg, weft.Limits{})
+}
+
+func startLimited(t *testing.T, cfg *jsonrpc.Config, limits weft.Limits) string {
+	t.Helper()
 	if cfg == nil {
 		cfg = &jsonrpc.Config{}
 	}
 	cfg.Service = "Spec"
-	srv := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler), Doors: []weft.Door{
+	srv := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler), Limits: limits, Doors: []weft.Door{
 		jsonrpc.Door(cfg), http.Door(&http.Config{Prefix: "api", Handler: jsonrpc.Handler(cfg)})}})
 	nothing := func(context.Context, *Sum) (*struct{}, error) { return &struct{}{}, nil }
 	must(t, errors.Join(
@@ -363,6 +368,39 @@ func TestHalfClosed(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	if lines := strings.Count(string(got), "\n"); err != nil || lines != 2 {
 		t.Errorf("%s, %v", got, err)
+	}
+}
+
+// TestLargestOverTCP sends params of Limits.MaxMessage bytes, and larger ones.
+func TestLargestOverTCP(t *testing.T) {
+	const limit = 16 << 10
+	addr := startLimited(t, nil, weft.Limits{MaxMessage: limit})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	in := bufio.NewReader(conn)
+	object := func(size int) string { return `{"minuend":` + strings.Repeat(" ", size-13) + `7}` }
+	for _, c := range []struct {
+		params string
+		served bool
+	}{
+		{object(limit), true}, {object(limit + 1), false}, {object(limit + 3000), false},
+		{"[" + object(limit) + "]", true}, {"[" + object(limit+1) + "]", false},
+	} {
+		_, err := io.WriteString(conn, `{"jsonrpc":"2.0","method":"subtract","params":`+c.params+`,"id":1}`)
+		must(t, err)
+		line, err := in.ReadString('\n')
+		must(t, err)
+		if c.served != strings.Contains(line, `"result":7`) || !c.served && !strings.Contains(line, "MESSAGE_TOO_LARGE") {
+			t.Errorf("params of %d bytes: %s", len(c.params), line)
+		}
+	}
+	_, err = io.WriteString(conn, `{"jsonrpc":"2.0","method":"subtract","id":1,"params":`+object(limit+6000)+`}`)
+	must(t, err)
+	got, _ := io.ReadAll(in) // a reset may follow, since the server does not read the rest
+	if len(got) > 0 && (!strings.Contains(string(got), `"code":-32008`) || strings.Contains(string(got), "result")) {
+		t.Errorf("beyond the limit: %s", got)
 	}
 }
 

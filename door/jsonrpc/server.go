@@ -67,6 +67,15 @@ func (s *server) handle(value []byte, head weft.Head, refused *weft.Error, done 
 	}
 }
 
+// sizeOf is how many bytes a request has, without the brackets of params that are an array: a client
+// puts them around a request that is no object.
+func sizeOf(r *envelope.Request) int {
+	if len(r.Params) > 0 && r.Params[0] == '[' {
+		return len(r.Params) - len("[]")
+	}
+	return len(r.Params)
+}
+
 // begin has one call run.
 func (s *server) begin(r *envelope.Request, head weft.Head, refused *weft.Error, done func(answer []byte)) {
 	in := &inbound{s: s, r: r, done: done}
@@ -74,7 +83,11 @@ func (s *server) begin(r *envelope.Request, head weft.Head, refused *weft.Error,
 	case r.Wrong != "":
 		done(invalid(r, r.Wrong))
 		return
-	case refused != nil:
+	case refused == nil && sizeOf(r) > s.Limits().MaxMessage:
+		refused = &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonMessageTooLarge,
+			Message: fmt.Sprintf("the request has %d bytes, Limits.MaxMessage of the server allows %d", sizeOf(r), s.Limits().MaxMessage)}
+	}
+	if refused != nil {
 		in.Fail(refused, weft.Metadata{})
 		return
 	}

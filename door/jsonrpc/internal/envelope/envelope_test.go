@@ -36,6 +36,26 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// TestReaderLimit reads values of the limit and of one byte more, whose ends come with their first
+// bytes and later.
+func TestReaderLimit(t *testing.T) {
+	for _, limit := range []int{2, 100, 4096, 5000, 10000} {
+		for _, more := range []int{0, 1, 2, limit - 1} {
+			text := "[" + strings.Repeat(" ", limit+more-2) + "]"
+			for _, r := range []io.Reader{strings.NewReader(" {}" + text), iotest.OneByteReader(strings.NewReader("{} " + text))} {
+				values := envelope.NewReader(r, limit, nil)
+				if _, err := values.Next(); err != nil {
+					t.Fatal(err)
+				}
+				value, err := values.Next()
+				if more == 0 && (err != nil || len(value) != limit) || more > 0 && !errors.Is(err, envelope.ErrTooLarge) {
+					t.Errorf("limit %d, value of %d: %d bytes, %v", limit, len(text), len(value), err)
+				}
+			}
+		}
+	}
+}
+
 func TestResponses(t *testing.T) {
 	for text, check := range map[string]func(r envelope.Response) bool{
 		`{"id":1,"result":{"a":[1]},"error":null}`:                                                func(r envelope.Response) bool { return r.Error == nil && string(r.Result) == `{"a":[1]}` },

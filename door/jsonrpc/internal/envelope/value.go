@@ -52,6 +52,9 @@ func (r *Reader) Next() ([]byte, error) {
 				}
 			}
 			if s.ends(r.buf[at]) {
+				if at >= r.limit {
+					return nil, ErrTooLarge
+				}
 				value := bytes.Clone(r.buf[:at+1])
 				r.buf = r.buf[at+1:]
 				return value, nil
