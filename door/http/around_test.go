@@ -68,7 +68,8 @@ func TestHandlerBeside(t *testing.T) {
 		io.WriteString(w, "page "+r.Method+" "+r.URL.Path)
 	})}, nil)
 	for _, c := range [][3]string{{"GET", "/", "page GET /"}, {"POST", "/Users/Get", "page POST /Users/Get"}, {"POST", "/api/Users/Get", "{}"},
-		{"POST", "/api/Users/None", "page POST /api/Users/None"}, {"GET", "/users/1", `{"id":1}`}, {"GET", "/healthz", "ok\n"}} {
+		{"POST", "/api/Users/None", "page POST /api/Users/None"}, {"GET", "/users/1", `{"id":1}`},
+		{"GET", "/healthz", "page GET /healthz"}, {"GET", "/readyz", "page GET /readyz"}, {"POST", "/readyz", "page POST /readyz"}} {
 		if _, body := r.do(c[0], c[1], ""); body != c[2] {
 			t.Errorf("%s %s: %s, want %s", c[0], c[1], body, c[2])
 		}
@@ -120,6 +121,26 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("while the server shuts down: %s, close %v", answer.Status, answer.Close)
 	}
 	must(t, <-shut)
+}
+
+// TestProbesOfHandler has a handler that serves /healthz and /readyz beside the door.
+func TestProbesOfHandler(t *testing.T) {
+	sick := nethttp.HandlerFunc(func(w nethttp.ResponseWriter, _ *nethttp.Request) { w.WriteHeader(nethttp.StatusServiceUnavailable) })
+	for _, c := range []struct {
+		cfg    http.Config
+		status int
+	}{
+		{http.Config{Handler: sick}, 503},
+		{http.Config{Handler: sick, Ready: func() error { return nil }}, 200},
+		{http.Config{}, 200},
+	} {
+		r := start(t, &c.cfg, nil)
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if answer, body := r.do("GET", path, ""); answer.StatusCode != c.status {
+				t.Errorf("handler %v, ready %v: %s: %s %s", c.cfg.Handler != nil, c.cfg.Ready != nil, path, answer.Status, body)
+			}
+		}
+	}
 }
 
 // TestHijacked has a handler take the connection over, and a shutdown wait for it.

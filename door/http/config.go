@@ -23,7 +23,8 @@ type Config struct {
 	// It does not concern the paths of Get, Post and the like.
 	Prefix string
 	// Handler answers the requests that are for no method, such as those for pages; ConnFrom
-	// gives it the connection. nil: 404 Not Found.
+	// gives it the connection. Without Ready it also answers /healthz and /readyz, which the door
+	// otherwise does. nil: 404 Not Found.
 	Handler nethttp.Handler
 	// Origins are the origins of pages whose scripts may call methods (CORS): exact ones, as
 	// "https://app.example.com", those of a domain, as "https://*.example.com", or "*" for all. nil:
@@ -36,8 +37,9 @@ type Config struct {
 	Compressors []compress.Compressor
 	// StrictFields refuses JSON requests with fields that the type of the request does not have.
 	StrictFields bool
-	// Ready makes /readyz fail while it returns an error; it is called concurrently. nil: only a
-	// shutdown does.
+	// Ready makes /readyz fail while it returns an error; it is called concurrently. With it the
+	// door answers /healthz and /readyz also if there is a Handler. nil: only a shutdown makes
+	// /readyz fail, unless there is a Handler, which then answers both.
 	Ready func() error
 	// OpenAPI has the door serve a description of all methods at /openapi.json, and a page to read
 	// and try it at /docs. nil: neither is served.

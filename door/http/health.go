@@ -5,6 +5,10 @@ import (
 	nethttp "net/http"
 )
 
+// probes reports whether the door answers /healthz and /readyz by itself. Otherwise they belong to
+// Config.Handler, whose answers the door cannot know.
+func (d *door) probes() bool { return d.cfg.Handler == nil || d.cfg.Ready != nil }
+
 // ready is why the server should get no more work now; nil if it should.
 func (x *connection) ready() error {
 	select {

@@ -19,9 +19,9 @@ const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; con
 // page answers the requests that the door has paths of its own for.
 func (x *connection) page(t *table, w nethttp.ResponseWriter, r *nethttp.Request) bool {
 	switch path := r.URL.Path; {
-	case path == "/healthz":
+	case path == "/healthz" && x.d.probes():
 		health(w, r, nil)
-	case path == "/readyz":
+	case path == "/readyz" && x.d.probes():
 		health(w, r, x.ready())
 	case x.d.cfg.OpenAPI == nil || r.Method != nethttp.MethodGet && r.Method != nethttp.MethodHead:
 		return false
