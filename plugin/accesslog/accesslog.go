@@ -8,6 +8,9 @@
 // The attributes are: call ("answered" or "made"), wire, method, code, duration; of a failure
 // outcome, reason and error; peer, principal, trace_id, attempt, deadline_left where they are
 // known; of a stream sent and received; metadata that Config names.
+//
+// The outcome of a call that was answered is "Executed", as its caller is told, or "Refused" where
+// a plugin refused it; an outcome of a call that the handler made itself counts for nothing.
 package accesslog
 
 import (
@@ -98,6 +101,12 @@ type accessLog struct {
 	dropped atomic.Int64
 }
 
+// The directions of calls.
+const (
+	answered = "answered"
+	made     = "made"
+)
+
 // record is what is known of a call.
 type record struct {
 	direction      string
@@ -108,11 +117,11 @@ type record struct {
 }
 
 func (l *accessLog) answered(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	return l.unary("answered", ctx, info, req, next)
+	return l.unary(answered, ctx, info, req, next)
 }
 
 func (l *accessLog) made(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	return l.unary("made", ctx, info, req, next)
+	return l.unary(made, ctx, info, req, next)
 }
 
 func (l *accessLog) unary(direction string, ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
@@ -132,7 +141,7 @@ func (l *accessLog) answeredStream(ctx context.Context, info *weft.CallInfo, str
 		told = nil // the handler has passed on the end of its input
 	}
 	if took := time.Since(began); l.wanted(info.Method, took, told) {
-		l.write(ctx, record{"answered", info, took, told, counted.sent.Load(), counted.received.Load()})
+		l.write(ctx, record{answered, info, took, told, counted.sent.Load(), counted.received.Load()})
 	}
 	return err
 }
@@ -142,7 +151,7 @@ func (l *accessLog) opened(ctx context.Context, info *weft.CallInfo, next weft.O
 	stream, err := next(ctx, info)
 	end := func(err error, sent, received int64) {
 		if took := time.Since(began); l.wanted(info.Method, took, err) {
-			l.write(ctx, record{"made", info, took, err, sent, received})
+			l.write(ctx, record{made, info, took, err, sent, received})
 		}
 	}
 	if err != nil {
@@ -205,7 +214,7 @@ func (l *accessLog) write(ctx context.Context, r record) {
 	if slow {
 		attrs = append(attrs, slog.Bool("slow", true))
 	}
-	attrs = append(attrs, l.failure(r.err)...)
+	attrs = append(attrs, l.failure(r)...)
 	attrs = append(attrs, l.caller(ctx, r)...)
 	if r.info.Stream {
 		attrs = append(attrs, slog.Int64("sent", r.sent), slog.Int64("received", r.received))
@@ -216,16 +225,16 @@ func (l *accessLog) write(ctx context.Context, r record) {
 	c.Logger.LogAttrs(ctx, level, "call", attrs...)
 }
 
-// failure are the attributes of an error.
-func (l *accessLog) failure(err error) (attrs []slog.Attr) {
-	e, ok := errors.AsType[*weft.Error](err)
-	switch {
-	case err == nil:
+// failure are the attributes of the error of a call.
+func (l *accessLog) failure(r record) (attrs []slog.Attr) {
+	if r.err == nil {
 		return nil
-	case !ok:
-		return []slog.Attr{slog.String("error", l.redacted("error", err.Error()))}
 	}
-	attrs = append(attrs, slog.String("outcome", e.Outcome.String()))
+	e, ok := errors.AsType[*weft.Error](r.err)
+	if !ok {
+		e = &weft.Error{Message: r.err.Error()}
+	}
+	attrs = append(attrs, slog.String("outcome", outcomeOf(r.direction, e).String()))
 	if e.Reason != "" {
 		attrs = append(attrs, slog.String("reason", cut(e.Reason)))
 	}
@@ -235,13 +244,22 @@ func (l *accessLog) failure(err error) (attrs []slog.Attr) {
 	return attrs
 }
 
+// outcomeOf is how far a call got. On the answering side an error without an outcome is that of
+// a handler, and one with a method that of a call which the handler made.
+func outcomeOf(direction string, e *weft.Error) weft.Outcome {
+	if direction == answered && (e.Outcome != weft.Refused || e.Method != "") {
+		return weft.Executed
+	}
+	return e.Outcome
+}
+
 // caller are the attributes of the two sides of a call.
 func (l *accessLog) caller(ctx context.Context, r record) (attrs []slog.Attr) {
 	if p := r.info.Peer; p != nil {
 		attrs = append(attrs, slog.String("wire", p.Wire()), slog.String("peer", p.Addr().String()))
 	}
 	m, attempt := weft.MetadataFrom(ctx), weft.AttemptFrom(ctx)
-	if r.direction == "made" {
+	if r.direction == made {
 		m, attempt = weft.OutgoingMetadata(ctx), r.info.Attempt
 	} else if name := l.cfg.Principal(weft.PrincipalFrom(ctx)); name != "" {
 		attrs = append(attrs, slog.String("principal", cut(name)))
