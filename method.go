@@ -26,6 +26,7 @@ type methodFacts struct {
 	limit       int           // of calls in flight; 0: by itself; Unlimited
 	doc         string
 	annotations map[string]string
+	checks      []func(MethodInfo) error  // of annotations
 	of          map[string][]MethodOption // by the method's name in Go: what For says
 }
 
@@ -73,7 +74,9 @@ func Doc(text string) MethodOption {
 
 // Annotate stores a value for a door, a plugin or a generator, which defines the key: for
 // example an HTTP path, or the name of the method in an interface definition. Describe gives it.
-func Annotate(key, value string) MethodOption {
+// An error of one of checks, which get the method as it is to be registered, refuses the
+// registration: with them a package checks the value against the types of the method.
+func Annotate(key, value string, checks ...func(MethodInfo) error) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error {
 		if key == "" {
 			return Errorf(InvalidArgument, "weft: the key of an annotation is empty")
@@ -82,6 +85,7 @@ func Annotate(key, value string) MethodOption {
 			f.annotations = make(map[string]string)
 		}
 		f.annotations[key] = value
+		f.checks = append(f.checks, checks...)
 		return nil
 	})
 }
@@ -186,6 +190,19 @@ type MethodInfo struct {
 	Timeout     time.Duration // 0: none but the caller's
 	Doc         string
 	Annotations map[string]string
+}
+
+// check calls the checks of the method's annotations.
+func (m *method) check() error {
+	for _, check := range m.facts.checks {
+		if check == nil {
+			return Errorf(InvalidArgument, "weft: a check of an annotation of method %s is nil", m.name)
+		}
+		if err := check(m.info(nil)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // info describes the method.

@@ -59,6 +59,11 @@ func checkName(name string) error {
 
 // add registers methods, all or none.
 func (s *Services) add(all ...*method) error {
+	for _, m := range all {
+		if err := m.check(); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	if err := s.checkLocked(all); err != nil {
 		s.mu.Unlock()

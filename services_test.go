@@ -58,6 +58,14 @@ func TestChanges(t *testing.T) {
 	if err := weft.Handle(s, "Calc.Twice", Arith{}.Mul, weft.InvalidOption(wrong)); err != error(wrong) || s.Changes() != before {
 		t.Errorf("a wrong option: %v", err)
 	}
+	seen := weft.MethodInfo{}
+	refuse := weft.Annotate("key", "value", func(m weft.MethodInfo) error { seen = m; return wrong })
+	if err := weft.Handle(s, "Calc.Twice", Arith{}.Mul, refuse); err != error(wrong) || s.Changes() != before {
+		t.Errorf("a check of an annotation: %v", err)
+	}
+	if seen.Name != "Calc.Twice" || seen.Request != reflect.TypeFor[Args]() || seen.Annotations["key"] != "value" {
+		t.Errorf("the check got %+v", seen)
+	}
 }
 
 func TestKindString(t *testing.T) {

@@ -2,15 +2,21 @@ package http_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	nethttp "net/http"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
@@ -209,4 +215,86 @@ func TestOptionsAreChecked(t *testing.T) {
 		}
 	}
 	must(t, weft.Handle(srv, "A.B", waitForEnd, http.Post("/a/{id}", http.Body("address"), nil)))
+}
+
+// TestFieldsAreChecked registers methods with fields that their requests do not have.
+func TestFieldsAreChecked(t *testing.T) {
+	type open map[string]int
+	user := func(o ...weft.MethodOption) error { return weft.Handle(weft.NewServices(), "A.B", waitForEnd, o...) }
+	raw := func(o ...weft.MethodOption) error {
+		return weft.HandleRaw(weft.NewServices(), "A.B", func(_ context.Context, req, _ []byte) ([]byte, error) { return req, nil }, o...)
+	}
+	keys := func(o ...weft.MethodOption) error {
+		return weft.Handle(weft.NewServices(), "A.B", func(_ context.Context, m *open) (*open, error) { return m, nil }, o...)
+	}
+	proto := func(o ...weft.MethodOption) error {
+		return weft.Handle(weft.NewServices(), "A.B", func(_ context.Context, m *descriptorpb.FieldDescriptorProto) (*User, error) { return nil, nil }, o...)
+	}
+	for _, c := range []struct {
+		register func(...weft.MethodOption) error
+		option   weft.MethodOption
+		missing  string // "": the option is right
+	}{
+		{user, http.Post("/x", http.Body("nope")), "nope"},
+		{user, http.Get("/x/{nope}"), "nope"},
+		{user, http.Get("/x/{id}/{nope...}"), "nope"},
+		{user, http.Get("/x/{address.nope}"), "address.nope"},
+		{user, http.Get("/x/{address}"), "address"}, // an object cannot be in a path
+		{user, http.Put("/x/{ID}"), "ID"},
+		{user, http.Put("/x/{id}/{address.city}", http.Body("tags")), ""},
+		{user, http.Patch("/x", http.Body("extra")), ""},
+		{raw, http.Get("/x/{id}"), "id"},
+		{raw, http.Post("/x", http.Body("id")), "id"},
+		{raw, http.Post("/x"), ""},
+		{keys, http.Post("/x", http.Body("any")), ""},
+		{keys, http.Get("/x/{any}"), "any"},
+		{proto, http.Post("/x/{typeName}", http.Body("options")), ""},
+		{proto, http.Post("/x", http.Body("nope")), "nope"},
+	} {
+		err := c.register(c.option)
+		if (err == nil) != (c.missing == "") || err != nil && (weft.CodeOf(err) != weft.InvalidArgument ||
+			!strings.Contains(err.Error(), "A.B") || !strings.Contains(err.Error(), strconv.Quote(c.missing))) {
+			t.Errorf("want %q missing: %v", c.missing, err)
+		}
+	}
+	services := weft.NewServices()
+	if err := services.RegisterName("A", fields{}, weft.For("Get", http.Get("/x/{nope}"))); err == nil || len(services.Describe()) > 0 {
+		t.Errorf("%v, %v", err, services.Describe())
+	}
+	must(t, services.RegisterName("A", fields{}, weft.For("Get", http.Get("/x/{id}"))))
+}
+
+type fields struct{}
+
+func (fields) Get(_ context.Context, u *User) (*User, error) { return u, nil }
+
+// TestOneAddressTwice has two methods with one address: the log names both.
+func TestOneAddressTwice(t *testing.T) {
+	var log bytes.Buffer
+	var mu sync.Mutex
+	r := start(t, nil, func(c *weft.ServerConfig) { c.Logger = slog.New(slog.NewTextHandler(&locked{w: &log, mu: &mu}, nil)) })
+	must(t, weft.Handle(r.srv, "Double.Second", (fields{}).Get, http.Get("/twice/{id}")))
+	must(t, weft.Handle(r.srv, "Double.First", (fields{}).Get, http.Get("/twice/{name}")))
+	if answer, body := r.do("GET", "/twice/7", ""); answer.StatusCode != 200 || body != `{"name":"7"}` {
+		t.Errorf("%s %s", answer.Status, body)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	for _, want := range []string{"level=ERROR", "method=Double.First", "path=/twice/{name}", "other_method=Double.Second", "other_path=/twice/{id}"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log lacks %s: %s", want, log.String())
+		}
+	}
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
 }

@@ -85,9 +85,8 @@ func (t *table) contentLocked(m *target, s *schema.Schema) map[string]schema.Con
 
 // requestLocked adds the request at one address.
 func (t *table) requestLocked(op *schema.Operation, m *target, r *route.Route) {
-	known := make(map[string]*schema.Schema)
 	request := t.set.Of(m.Request)
-	t.addParamsLocked(known, "", request, 0)
+	known := paramsIn(t.set, request)
 	in := make(map[string]bool)
 	for _, s := range r.Segments {
 		if s.Kind == route.Literal {

@@ -1,7 +1,9 @@
 package http
 
 import (
+	"maps"
 	nethttp "net/http"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -16,7 +18,8 @@ const annotationRoute = "http.route "
 type RouteOption func(*route.Route)
 
 // Body has the body of the request be one field of it, by its name in JSON, in place of the whole
-// request. The other fields come from path and query.
+// request. The other fields come from path and query. A field that the request does not have refuses the
+// registration.
 func Body(field string) RouteOption { return func(r *route.Route) { r.Body = field } }
 
 // Get gives a method an address for GET and HEAD. The path begins with a slash; {name} stands for
@@ -25,6 +28,9 @@ func Body(field string) RouteOption { return func(r *route.Route) { r.Body = fie
 // All other fields may be given in the query. A method has any number of addresses:
 //
 //	http.Get("/users/{id}"), http.Get("/teams/{team}/users/{id}")
+//
+// A field in the path that the request does not have refuses the registration. Of two methods with
+// one address the server logs an error, and the first by name has it.
 func Get(path string, opts ...RouteOption) weft.MethodOption {
 	return bind(nethttp.MethodGet, path, opts)
 }
@@ -63,13 +69,14 @@ func bind(verb, path string, opts []RouteOption) weft.MethodOption {
 	if r.Body != "" && !r.TakesBody() {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "http: %s %s: a request of this verb has no body", verb, path))
 	}
-	return weft.Annotate(annotationRoute+verb+" "+path, r.Body)
+	return weft.Annotate(annotationRoute+verb+" "+path, r.Body, func(m weft.MethodInfo) error { return checkRoute(r, m) })
 }
 
 // routesOf are the routes in the annotations of a method.
 func routesOf(annotations map[string]string) []*route.Route {
 	var all []*route.Route
-	for key, body := range annotations {
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		body := annotations[key]
 		rest, ok := strings.CutPrefix(key, annotationRoute)
 		if !ok {
 			continue

@@ -58,11 +58,12 @@ func (x *connection) table() *table {
 			routes = append(routes, m.routes...)
 		}
 	}
-	var double []*route.Route
+	var double []route.Double
 	t.routes, double = route.New(routes)
-	for _, r := range double {
-		x.Logger().Error("two methods have one address: one of them cannot be reached by it",
-			"door", "http", "verb", r.Verb, "path", r.Path, "method", r.To.(*target).Name)
+	for _, d := range double {
+		x.Logger().Error("two methods have one address: only the first can be called by it; change the path of the other",
+			"door", "http", "verb", d.Kept.Verb, "path", d.Kept.Path, "method", d.Kept.To.(*target).Name,
+			"other_path", d.Lost.Path, "other_method", d.Lost.To.(*target).Name)
 	}
 	t.doc = sync.OnceValues(func() ([]byte, error) { return t.describe(&x.d.cfg) })
 	x.d.tables.Store(services, t)
@@ -76,30 +77,7 @@ const maxNested = 4
 func (t *table) paramsOf(m *target) map[string]*schema.Schema {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make(map[string]*schema.Schema)
-	t.addParamsLocked(all, "", t.set.Of(m.Request), 0)
-	return all
-}
-
-func (t *table) addParamsLocked(all map[string]*schema.Schema, prefix string, s *schema.Schema, depth int) {
-	s = t.set.Resolve(s)
-	if depth > maxNested || s.Type != "object" {
-		return
-	}
-	for _, name := range s.Order {
-		declared := s.Properties[name]
-		p := t.set.Resolve(declared)
-		switch {
-		case p.Type == "object":
-			t.addParamsLocked(all, prefix+name+".", p, depth+1)
-		case p.Type == "array" && p.Items != nil:
-			if item := t.set.Resolve(p.Items); item.Type != "object" && item.Type != "array" {
-				all[prefix+name] = &schema.Schema{Type: "array", Items: item, Description: declared.Description}
-			}
-		default:
-			all[prefix+name] = p
-		}
-	}
+	return paramsIn(t.set, t.set.Of(m.Request))
 }
 
 // methodAt is the name of the method that a path below the prefix names, "" for none.

@@ -146,25 +146,35 @@ func firstOf(r *Route) string {
 	return r.Segments[0].Text
 }
 
-// New makes a router, and returns the routes that have the same paths as one before.
-func New(all []*Route) (Router, []*Route) {
+// Double is a pair of routes that match the same paths.
+type Double struct{ Kept, Lost *Route }
+
+// New makes a router. Of routes that match the same paths it has the first one of all; the others
+// are returned.
+func New(all []*Route) (Router, []Double) {
 	m := Router{by: make(map[string][]*Route)}
 	for _, r := range all {
 		key := r.Verb + " " + firstOf(r)
 		m.by[key] = append(m.by[key], r)
 	}
-	var double []*Route
+	var double []Double
 	for key, routes := range m.by {
 		slices.SortStableFunc(routes, before)
-		m.by[key] = slices.CompactFunc(routes, func(a, b *Route) bool {
-			same := len(a.Segments) == len(b.Segments) && a.Suffix == b.Suffix && before(a, b) == 0
-			if same {
-				double = append(double, b)
+		kept := routes[:0]
+		for _, r := range routes {
+			if n := len(kept); n > 0 && same(kept[n-1], r) {
+				double = append(double, Double{kept[n-1], r})
+				continue
 			}
-			return same
-		})
+			kept = append(kept, r)
+		}
+		m.by[key] = kept
 	}
 	return m, double
+}
+
+func same(a, b *Route) bool {
+	return len(a.Segments) == len(b.Segments) && a.Suffix == b.Suffix && before(a, b) == 0
 }
 
 // Find returns the route of a path.
