@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/grpc/internal/percent"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
@@ -100,7 +101,7 @@ func (x *call) Decode(v any) error {
 	b := x.message
 	if x.compressed {
 		var err error
-		if b, err = restored(x.restore, b, x.c.limits.MaxMessage); err != nil {
+		if b, err = restored(x.restore, b, theServer, x.c.limits.MaxMessage); err != nil {
 			return err
 		}
 	}
@@ -135,7 +136,7 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	s.turns.Take(maxEncoded)
 	defer s.turns.Give()
 	s.awaitRoom()
-	b, err := appendMessage(nil, x.replies.codec, v, x.compress, s.limits.CompressAbove, s.limits.MaxMessage)
+	b, err := appendMessage(nil, x.replies.codec, v, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err
 	}
@@ -308,7 +309,7 @@ const maxMessage = 4 << 10
 func appendStatus(e *hpack.Encoder, b []byte, err *weft.Error) []byte {
 	var digits [20]byte
 	b = e.Literal(b, statusName, string(appendDecimal(digits[:0], uint64(err.Code))))
-	b = e.Literal(b, messageName, percent(err.Message[:min(len(err.Message), maxMessage)]))
+	b = e.Literal(b, messageName, percent.Encode(err.Message[:min(len(err.Message), maxMessage)]))
 	if d := detailsOf(err); d != "" && len(d) <= 2*maxMessage {
 		b = e.Literal(b, detailsName, d)
 	}

@@ -121,7 +121,7 @@ func (x *exchange) decode(w *weft.WireCall) error {
 	if e := flagError(x.body[0], x.restore); e != nil {
 		err = e
 	} else if x.body[0] == 1 {
-		b, err = restored(x.restore, b, x.c.limits.MaxMessage)
+		b, err = restored(x.restore, b, theClient, x.c.limits.MaxMessage)
 	}
 	if err == nil && w.Reply != nil {
 		err = w.Codec.Decode(b, w.Reply)
@@ -174,7 +174,9 @@ func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) er
 		}
 	}
 	if size > c.limits.MaxMessage {
-		return notSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", size, c.limits.MaxMessage)
+		e := tooLong(size, theClient, c.limits.MaxMessage)
+		e.Outcome = weft.NotSent
+		return e
 	}
 	var framed []byte
 	if size < 0 || size > small {
@@ -212,10 +214,12 @@ func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) er
 
 // frame encodes a request apart.
 func (c *clientConn) frame(w *weft.WireCall) ([]byte, error) {
-	b, err := appendMessage(nil, w.Codec, w.Args, c.with, c.limits.CompressAbove, c.limits.MaxMessage)
+	b, err := appendMessage(nil, w.Codec, w.Args, c.with, c.limits.CompressAbove, theClient, c.limits.MaxMessage)
 	if err != nil {
 		e, _ := errors.AsType[*weft.Error](err)
-		return nil, notSent(e.Code, e.Reason, "%w", err)
+		unsent := *e
+		unsent.Outcome = weft.NotSent
+		return nil, &unsent
 	}
 	return b, nil
 }
@@ -344,7 +348,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 		}
 		if len(x.body) >= prefixSize {
 			if n := sizeOf(x.body); n > c.limits.MaxMessage {
-				e := tooLong(n, c.limits.MaxMessage)
+				e := tooLong(n, theClient, c.limits.MaxMessage)
 				e.Outcome = weft.Executed
 				c.breakOff(x, e, end)
 				return true

@@ -17,7 +17,7 @@ type inbox struct {
 // stream begins a streaming call.
 func (s *serverConn) stream(x *call, end bool) {
 	in := &inbox{x: x}
-	in.mailbox = mailbox{limit: s.limits.MaxMessage, alone: x.route.kind == weft.ServerStream, restore: x.restore, ended: end,
+	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.kind == weft.ServerStream, restore: x.restore, ended: end,
 		hold: func(n int) bool { return s.held.Add(int64(n)) <= int64(s.limits.MaxCallBytes) },
 		give: func(n int, later bool) {
 			if later {
@@ -75,7 +75,7 @@ func (in *inbox) Recv(msg any) error {
 func (in *inbox) Send(msg any) error {
 	x := in.x
 	s := x.c
-	b, err := appendMessage(nil, x.replies.codec, msg, x.compress, s.limits.CompressAbove, s.limits.MaxMessage)
+	b, err := appendMessage(nil, x.replies.codec, msg, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err
 	}

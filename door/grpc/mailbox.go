@@ -11,8 +11,9 @@ import (
 
 // mailbox holds the messages of a streaming call that have come and were not received.
 type mailbox struct {
-	limit int  // bytes of a message
-	alone bool // there is to be one message and no more
+	side  string // whose limit it is
+	limit int    // bytes of a message
+	alone bool   // there is to be one message and no more
 	// hold counts bytes that are held, and reports whether there may be so many.
 	hold func(n int) bool
 	// give tells the peer that bytes were used up; later is for the goroutine that reads.
@@ -98,9 +99,10 @@ func (m *mailbox) lookLocked() {
 		n := sizeOf(m.buf)
 		wrong := flagError(m.buf[0], m.restore)
 		if n > m.limit {
-			wrong = tooLong(n, m.limit)
+			wrong = tooLong(n, m.side, m.limit)
 		}
 		if wrong != nil {
+			m.ran(wrong)
 			m.failLocked(wrong)
 			return
 		}
@@ -108,6 +110,13 @@ func (m *mailbox) lookLocked() {
 	}
 	if m.ended && m.last == nil && !m.whole && len(m.buf) > 0 {
 		m.failLocked(weft.Errorf(weft.Internal, "the stream ended within a message"))
+	}
+}
+
+// ran notes in the error of a reply that its call has run.
+func (m *mailbox) ran(e *weft.Error) {
+	if m.side == theClient {
+		e.Outcome = weft.Executed
 	}
 }
 
@@ -166,7 +175,10 @@ func (m *mailbox) receive(ctx context.Context, decode func(b []byte) error) erro
 		m.mu.Lock()
 		z := m.restore
 		m.mu.Unlock()
-		if b, err = restored(z, b, m.limit); err != nil {
+		if b, err = restored(z, b, m.side, m.limit); err != nil {
+			if e, ok := err.(*weft.Error); ok {
+				m.ran(e)
+			}
 			return err
 		}
 	}

@@ -16,8 +16,15 @@ const prefixSize = 5
 // sizeOf is the length of a message of which at least the prefix is there.
 func sizeOf(p []byte) int { return int(binary.BigEndian.Uint32(p[1:])) }
 
-func tooLong(n, limit int) *weft.Error {
-	return refused(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has %d bytes, Limits.MaxMessage of its receiver allows %d", n, limit)
+// The sides of a connection, as errors name them.
+const (
+	theClient = "the client"
+	theServer = "the server"
+)
+
+// tooLong is the error of a message that is longer than Limits.MaxMessage of a side.
+func tooLong(n int, side string, limit int) *weft.Error {
+	return refused(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has %d bytes, Limits.MaxMessage of %s allows %d", n, side, limit)
 }
 
 // flagError is what is wrong with the first byte of a message.
@@ -31,11 +38,12 @@ func flagError(flag byte, z compress.Compressor) *weft.Error {
 	return nil
 }
 
-// restored undoes the compression of a message.
-func restored(z compress.Compressor, b []byte, limit int) ([]byte, error) {
+// restored undoes the compression of a message, which has limit bytes by Limits.MaxMessage of a side
+// at most.
+func restored(z compress.Compressor, b []byte, side string, limit int) ([]byte, error) {
 	out, err := z.Decompress(nil, b, limit)
 	if errors.Is(err, compress.ErrTooLarge) {
-		return nil, refused(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has more than %d bytes, which Limits.MaxMessage of its receiver allows", limit)
+		return nil, refused(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has more than %d bytes, which Limits.MaxMessage of %s allows", limit, side)
 	}
 	if err != nil {
 		return nil, weft.Errorf(weft.InvalidArgument, "decompress the message with %s: %w", z.Name(), err).WithReason(weft.ReasonDecompress)
@@ -44,8 +52,8 @@ func restored(z compress.Compressor, b []byte, limit int) ([]byte, error) {
 }
 
 // appendMessage appends a message with its prefix. It is compressed by z, if that is not nil and
-// the message has as many bytes as above.
-func appendMessage(dst []byte, c codec.Codec, v any, z compress.Compressor, above, limit int) ([]byte, error) {
+// the message has as many bytes as above. limit is Limits.MaxMessage of a side.
+func appendMessage(dst []byte, c codec.Codec, v any, z compress.Compressor, above int, side string, limit int) ([]byte, error) {
 	at := len(dst)
 	dst = append(dst, 0, 0, 0, 0, 0)
 	b, err := c.Append(dst, v)
@@ -54,7 +62,7 @@ func appendMessage(dst []byte, c codec.Codec, v any, z compress.Compressor, abov
 	}
 	n := len(b) - at - prefixSize
 	if n > limit {
-		return dst[:at], weft.Errorf(weft.ResourceExhausted, "the message has %d bytes, Limits.MaxMessage allows %d", n, limit).
+		return dst[:at], weft.Errorf(weft.ResourceExhausted, "the message has %d bytes, Limits.MaxMessage of %s allows %d", n, side, limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
 	if z != nil && n >= above {

@@ -30,7 +30,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 	x := &exchange{c: c}
 	x.due, _ = ctx.Deadline()
 	o := &outbox{x: x, ctx: ctx, call: w}
-	o.mailbox = mailbox{limit: c.limits.MaxMessage, hold: func(int) bool { return true },
+	o.mailbox = mailbox{side: theClient, limit: c.limits.MaxMessage, hold: func(int) bool { return true },
 		give: func(n int, later bool) {
 			if later {
 				c.conn.GiveLater(&x.st, n)
@@ -89,7 +89,7 @@ func (o *outbox) Context() context.Context { return o.ctx }
 // Send implements weft.RawStream.
 func (o *outbox) Send(msg any) error {
 	c, st := o.x.c, &o.x.st
-	b, err := appendMessage(nil, o.call.Codec, msg, c.with, c.limits.CompressAbove, c.limits.MaxMessage)
+	b, err := appendMessage(nil, o.call.Codec, msg, c.with, c.limits.CompressAbove, theClient, c.limits.MaxMessage)
 	if err != nil {
 		e, _ := errors.AsType[*weft.Error](err)
 		o.leave(e)

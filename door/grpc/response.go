@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/grpc/internal/percent"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 )
@@ -85,7 +86,7 @@ func (r *response) failure(alone bool) *weft.Error {
 	if r.code == 0 {
 		return nil
 	}
-	e := &weft.Error{Code: weft.Code(r.code), Message: unpercent(r.message)}
+	e := &weft.Error{Code: weft.Code(r.code), Message: percent.Decode(r.message)}
 	if r.code > uint64(weft.Unauthenticated) {
 		e.Code = weft.Unknown
 	}

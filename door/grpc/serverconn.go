@@ -313,7 +313,7 @@ func (s *serverConn) fits(x *call) *weft.Error {
 		return nil
 	}
 	if n := sizeOf(x.body); n > s.limits.MaxMessage {
-		return tooLong(n, s.limits.MaxMessage)
+		return tooLong(n, theServer, s.limits.MaxMessage)
 	} else if len(x.body)-prefixSize > n {
 		return refused(weft.Internal, "", "more than one message came for a unary method")
 	}
@@ -329,7 +329,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 		return true
 	}
 	if len(message) > s.limits.MaxMessage {
-		s.refuse(x, tooLong(len(message), s.limits.MaxMessage))
+		s.refuse(x, tooLong(len(message), theServer, s.limits.MaxMessage))
 		return true
 	}
 	x.compressed = framed[0] == 1

@@ -13,51 +13,6 @@ import (
 
 func appendDecimal(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }
 
-// percent encodes a message for grpc-message.
-func percent(s string) string {
-	clean := true
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '%' {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return s
-	}
-	const digits = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(s) {
-		if c := s[i]; c >= ' ' && c <= '~' && c != '%' {
-			b.WriteByte(c)
-		} else {
-			b.WriteByte('%')
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
-		}
-	}
-	return b.String()
-}
-
-// unpercent undoes percent. What is not encoded as it should be stays as it is.
-func unpercent(s string) string {
-	if !strings.Contains(s, "%") {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '%' && i+2 < len(s) {
-			if c, err := strconv.ParseUint(s[i+1:i+3], 16, 8); err == nil {
-				b.WriteByte(byte(c))
-				i += 2
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
 const (
 	// typeURL is before the name of a message in google.protobuf.Any.
 	typeURL = "type.googleapis.com/"

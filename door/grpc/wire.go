@@ -69,13 +69,11 @@ const never = 100 * 365 * 24 * time.Hour
 // protocol is noticed here.
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
 	nc, err := cfg.Dial(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil && w.secure {
+		nc, err = encrypted(ctx, nc, cfg.Address)
 	}
-	if w.secure {
-		if nc, err = encrypted(ctx, nc, cfg.Address); err != nil {
-			return nil, err
-		}
+	if err != nil {
+		return nil, withoutCode(err)
 	}
 	c := newClientConn(w, nc, cfg)
 	select {
@@ -87,7 +85,7 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 		err = weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the settings of the server came", ctx.Err())
 	}
 	c.Close()
-	return nil, err
+	return nil, withoutCode(err)
 }
 
 // encrypted gives a connection TLS, if it has none.
