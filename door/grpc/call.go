@@ -332,20 +332,6 @@ func (s *serverConn) refuse(x *call, e *weft.Error) {
 	x.Fail(e, weft.Metadata{})
 }
 
-// answerHTTP answers what is no call of gRPC.
-func (s *serverConn) answerHTTP(x *call, status string) {
-	x.refused = true
-	s.conn.Lock()
-	defer s.conn.Unlock()
-	if !s.conn.OpenLocked(&x.st) {
-		return
-	}
-	at := s.conn.StartHeadersLocked(&x.st, true)
-	s.conn.SetBufferLocked(s.conn.Enc.Literal(s.conn.BufferLocked(), ":status", status))
-	s.conn.EndHeadersLocked(at)
-	s.conn.SaidLocked(&x.st)
-}
-
 // Stream implements weft.Inbound.
 func (x *call) Stream(ctx context.Context) weft.RawStream {
 	return x.in.serve(ctx)

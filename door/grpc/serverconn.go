@@ -45,6 +45,7 @@ type request struct {
 	codec    string
 	grpc     bool
 	post     bool
+	head     bool
 	timeout  time.Duration
 	badTime  bool
 	encoding string
@@ -136,7 +137,7 @@ func (s *serverConn) Field(f *hpack.Field) {
 	}
 	switch f.Kind {
 	case hpack.Method:
-		r.post = f.OK
+		r.post, r.head = f.OK, f.Num == methodHEAD
 	case hpack.Path:
 		r.path, _ = f.Data.(*route)
 	case kindContentType:

@@ -1,11 +1,11 @@
 package grpc
 
 import (
-	"math"
 	"strings"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/grpc/internal/number"
 	"github.com/weftrpc/weft/door/internal/hpack"
 )
 
@@ -86,17 +86,23 @@ func (vocabulary) Name(name []byte) hpack.Kind {
 // reservedPrefix begins the keys of metadata that are weft's own.
 const reservedPrefix = "weft-"
 
+// methodHEAD is the number of the method HEAD, whose answers have no body; others have none.
+const methodHEAD = 1
+
 // Look implements hpack.Vocabulary.
 func (v vocabulary) Look(f *hpack.Field, value []byte) {
 	switch f.Kind {
 	case hpack.Method:
 		f.OK = string(value) == "POST"
+		if string(value) == "HEAD" {
+			f.Num = methodHEAD
+		}
 	case hpack.Path:
 		if f.OK = len(value) > 0; v.resolve != nil {
 			f.Data = v.resolve(value)
 		}
 	case hpack.Status, kindStatus, kindAttempts:
-		f.Num, f.OK = decimal(value)
+		f.Num, f.OK = number.Decimal(value)
 	case kindContentType:
 		f.Value, f.OK = codecOf(value)
 	case kindPriority:
@@ -105,7 +111,7 @@ func (v vocabulary) Look(f *hpack.Field, value []byte) {
 		f.Num = uint64(p)
 	case kindTimeout:
 		var t time.Duration
-		t, f.OK = timeoutOf(value)
+		t, f.OK = number.Timeout(value)
 		f.Num = uint64(t)
 	case kindEncoding, kindAcceptEncoding, kindMessage, kindDetails, kindPushback, kindOutcome:
 		f.Value, f.OK = string(value), true
@@ -137,65 +143,4 @@ func typeOf(codec string) string {
 		return base
 	}
 	return base + "+" + codec
-}
-
-func decimal(v []byte) (n uint64, ok bool) {
-	if len(v) == 0 || len(v) > 18 {
-		return 0, false
-	}
-	for _, c := range v {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		n = 10*n + uint64(c-'0')
-	}
-	return n, true
-}
-
-// timeoutOf reads the value of grpc-timeout.
-func timeoutOf(v []byte) (time.Duration, bool) {
-	if len(v) < 2 || len(v) > 9 {
-		return 0, false
-	}
-	n, ok := decimal(v[:len(v)-1])
-	if !ok {
-		return 0, false
-	}
-	var unit time.Duration
-	switch v[len(v)-1] {
-	case 'n':
-		unit = time.Nanosecond
-	case 'u':
-		unit = time.Microsecond
-	case 'm':
-		unit = time.Millisecond
-	case 'S':
-		unit = time.Second
-	case 'M':
-		unit = time.Minute
-	case 'H':
-		unit = time.Hour
-	default:
-		return 0, false
-	}
-	if n > uint64(math.MaxInt64)/uint64(unit) {
-		return math.MaxInt64, true
-	}
-	return time.Duration(n) * unit, true
-}
-
-// appendTimeout appends a value of grpc-timeout, which has at most eight digits. It is
-// rounded up, so that a server does not end a call before its client.
-func appendTimeout(b []byte, d time.Duration) []byte {
-	const most = 99999999
-	d = max(d, 1)
-	for _, u := range []struct {
-		unit   time.Duration
-		letter byte
-	}{{time.Nanosecond, 'n'}, {time.Microsecond, 'u'}, {time.Millisecond, 'm'}, {time.Second, 'S'}, {time.Minute, 'M'}} {
-		if n := (d-1)/u.unit + 1; n <= most {
-			return append(appendDecimal(b, uint64(n)), u.letter)
-		}
-	}
-	return append(appendDecimal(b, uint64(min((d-1)/time.Hour+1, most))), 'H')
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/grpc/internal/number"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
@@ -259,7 +260,7 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 	}
 	if timeout > 0 {
 		var digits [16]byte
-		b = e.Named(b, &c.timeout, appendTimeout(digits[:0], timeout))
+		b = e.Named(b, &c.timeout, number.AppendTimeout(digits[:0], timeout))
 	}
 	authorized := false
 	for k, v := range w.Metadata.All() {

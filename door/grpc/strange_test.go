@@ -1,0 +1,137 @@
+package grpc
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	nethttp "net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/weftrpc/weft"
+)
+
+// plain is a door for HTTP/1.1 that answers one request of a connection.
+type plain struct{}
+
+func (plain) Name() string { return "http" }
+
+func (plain) Protocols() []string { return []string{"http/1.1"} }
+
+func (plain) Match(prefix []byte) (yes, more bool) {
+	return strings.HasPrefix(string(prefix), "GET "), len(prefix) < 4
+}
+
+func (plain) Serve(c *weft.DoorConn) error {
+	if _, err := c.Admit(weft.Credential{}, nil); err != nil {
+		return err
+	}
+	if _, err := nethttp.ReadRequest(bufio.NewReader(c.Conn())); err != nil {
+		return err
+	}
+	_, err := io.WriteString(c.Conn(), "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+	return err
+}
+
+// serveHTTP serves a method by doors, and returns the host and port.
+func serveHTTP(t *testing.T, secure *tls.Config, doors ...weft.Door) string {
+	t.Helper()
+	srv := weft.NewServer(&weft.ServerConfig{Doors: doors, TLS: secure, Logger: slog.New(slog.DiscardHandler)})
+	echo := func(_ context.Context, p *Pause) (*Pause, error) { return p, nil }
+	if err := weft.Handle(srv, "Test.Pause", echo); err != nil {
+		t.Fatal(err)
+	}
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = srv.Serve(l) })
+	t.Cleanup(func() { srv.Close(); wg.Wait() })
+	return l.Addr().String()
+}
+
+// ask makes a request of HTTP.
+func ask(t *testing.T, c *nethttp.Client, verb, url, contentType, body string) (*nethttp.Response, string) {
+	t.Helper()
+	req, err := nethttp.NewRequestWithContext(t.Context(), verb, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", contentType)
+	res, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(b)
+}
+
+// TestStrangers asks the door by HTTP/2 for what is no call of gRPC: the answer says what it takes.
+func TestStrangers(t *testing.T) {
+	address := serveHTTP(t, nil, Door(nil))
+	var protocols nethttp.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &nethttp.Transport{Protocols: &protocols}
+	defer transport.CloseIdleConnections()
+	c := &nethttp.Client{Transport: transport}
+	for range 20 { // on one connection
+		for _, x := range []struct {
+			verb, contentType, body string
+			status                  int
+		}{
+			{"GET", "", "", 405}, {"HEAD", "", "", 405}, {"PUT", base, "x", 405},
+			{"POST", "application/json", `{"a":1}`, 415}, {"POST", "text/plain", strings.Repeat("x", 1<<20), 415}, {"POST", "", "", 415},
+		} {
+			res, body := ask(t, c, x.verb, "http://"+address+"/Test/Pause", x.contentType, x.body)
+			if res.StatusCode != x.status || res.ProtoMajor != 2 || (res.Header.Get("Allow") == "POST") != (x.status == 405) {
+				t.Errorf("%s %s: %v", x.verb, x.contentType, res)
+			}
+			if says := strings.HasPrefix(body, "this is a gRPC endpoint; "); says == (x.verb == "HEAD") || len(body) > 0 != says {
+				t.Errorf("%s %s: the body is %q", x.verb, x.contentType, body)
+			}
+		}
+	}
+}
+
+// TestOrderOfDoors lets a client offer HTTP/2 and HTTP/1.1 by TLS: the order of the doors decides.
+func TestOrderOfDoors(t *testing.T) {
+	stock := httptest.NewTLSServer(nil)
+	certificates := &tls.Config{Certificates: stock.TLS.Certificates}
+	transport := stock.Client().Transport.(*nethttp.Transport)
+	stock.Close()
+	trust := transport.TLSClientConfig.RootCAs
+	for _, x := range []struct {
+		doors  []weft.Door
+		status int
+		major  int
+	}{
+		{[]weft.Door{plain{}, Door(nil)}, 200, 1},
+		{[]weft.Door{Door(nil), plain{}}, 405, 2},
+	} {
+		address := serveHTTP(t, certificates, x.doors...)
+		transport := &nethttp.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{RootCAs: trust}}
+		res, body := ask(t, &nethttp.Client{Transport: transport}, "GET", "https://"+address+"/pause", "", "")
+		transport.CloseIdleConnections()
+		if res.StatusCode != x.status || res.ProtoMajor != x.major {
+			t.Errorf("the first door is %s: %v, %q", x.doors[0].Name(), res, body)
+		}
+		c, err := weft.Dial(t.Context(), "grpc://"+address, &weft.ClientConfig{Wires: []weft.Wire{Wire(nil)},
+			TLS: &tls.Config{RootCAs: trust, ServerName: "example.com"}, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Call(t.Context(), "Test.Pause", &Pause{}, nil); err != nil {
+			t.Error(err)
+		}
+		c.Close()
+	}
+}
