@@ -1,6 +1,6 @@
 // Command weft-vet finds mistakes in programs that use weft, as a tool of go vet:
 //
-//	go install github.com/weftrpc/weft/cmd/weft-vet@latest
+//	GOWORK=off go install -C cmd/weft-vet .  # in a clone
 //	go vet -vettool=$(which weft-vet) ./...
 //
 // Its analyzers are in the packages below; other drivers of golang.org/x/tools/go/analysis
