@@ -37,7 +37,8 @@ func hostileServers() map[string]func(net.Conn) {
 			var wg sync.WaitGroup
 			wg.Go(func() { io.Copy(io.Discard, c) })
 			defer wg.Wait()
-			b := opening()
+			c.Write(opening())
+			var b []byte
 			random := rand.New(rand.NewPCG(3, 4))
 			for range 5_000 {
 				b = wire.AppendFrame(b, wire.Header{Type: wire.TypeCredit, Flags: wire.FlagAnswer, ID: random.Uint32(), Arg: 1}, nil)
@@ -46,7 +47,6 @@ func hostileServers() map[string]func(net.Conn) {
 				if _, err := c.Write(b); err != nil {
 					return
 				}
-				b = b[len(opening()):]
 			}
 		},
 		"malformed frames": func(c net.Conn) {
