@@ -69,7 +69,7 @@ func TestFixedLimit(t *testing.T) {
 			t.Fatalf("got %v", v)
 		}
 	}
-	if v := m.Admit(1, NoBudget, Critical); v != Full {
+	if v := m.Admit(1, NoBudget, Critical); v != FullFixed {
 		t.Errorf("the third call got %v", v)
 	}
 	m.Dropped()
