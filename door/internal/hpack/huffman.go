@@ -12,12 +12,21 @@ type huffman struct {
 const (
 	huffmanShortest = 5
 	huffmanLongest  = 30
-	// huffmanLengths are the lengths of the codes of the bytes, a for 0 and so on.
+	// huffmanLengths are the lengths of the codes of the bytes: a to z for 0 to 25, A to E for 26
+	// to 30.
 	huffmanLengths = "nxCCCCCCCyECCECCCCCCCCECCCCCCCCCgkkmngilkkiligggfffggggggghipgmk" +
 		"nghhhhhhhhhhhhhhhhhhhhhhihintnogpfgfgfgggfhhgggfghgffghhhhhplonC" +
 		"uwuuwwwxwxxxxxyxyywxyxxxxvwxwxxywvuwwxxvxwwyvwxxvvwvxwxxuwwwxwwx" +
 		"AAutwxwzAAABBAyztvABBAByvvAACBBBuyuvwvvxwwzzyyAxABAABBBBBCBBBBBA"
 )
+
+// huffmanLength is the length that a letter of huffmanLengths stands for.
+func huffmanLength(letter byte) int {
+	if letter < 'a' {
+		return int(letter-'A') + 26
+	}
+	return int(letter - 'a')
+}
 
 func newHuffman() *huffman {
 	h := new(huffman)
@@ -26,7 +35,7 @@ func newHuffman() *huffman {
 	for l := 1; l <= huffmanLongest; l++ {
 		h.first[l], h.start[l] = code, uint16(n)
 		for b := range 256 {
-			if int(huffmanLengths[b]-'a') != l {
+			if huffmanLength(huffmanLengths[b]) != l {
 				continue
 			}
 			h.order[n] = byte(b)
