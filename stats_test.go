@@ -124,10 +124,12 @@ func TestStatsOfStreams(t *testing.T) {
 		}
 		s, err := weft.Subscribe[int](t.Context(), c, "Clock.Tick", ptr(1000)) // closed by its caller
 		must(t, err)
+		synctest.Wait() // a call that ends before its handler runs is counted as refused
 		must(t, s.Close())
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err = weft.Subscribe[int](ctx, c, "Clock.Tick", ptr(1000)) // abandoned
 		must(t, err)
+		synctest.Wait()
 		cancel()
 		synctest.Wait()
 		want := map[weft.Code]uint64{weft.NotFound: 1, weft.Canceled: 2}

@@ -23,6 +23,7 @@ func (g *Guard) Enter() (turn uint64) {
 	g.last += 2
 	turn = g.last | 1
 	g.run.Store(turn)
+	g.exec.pauses.Ran()
 	if !g.watched.Load() {
 		g.exec.watch.See(g)
 	}

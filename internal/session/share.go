@@ -41,6 +41,9 @@ func (sh *share) after(rd *reader, n int) {
 			sh.End(&rd.s.cfg.Exec.pauses)
 		}
 	}
+	if !sh.measured {
+		rd.s.cfg.Exec.pauses.Ran()
+	}
 }
 
 // between is called between two frames. It returns false when another reader goes on.

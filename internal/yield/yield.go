@@ -13,9 +13,8 @@ import (
 
 // Pauses are where the goroutines of a process's connections pause. The zero value is ready.
 type Pauses struct {
-	busy    atomic.Int32 // shares that have paused and have not waited since
-	pausing atomic.Int32 // of these, the ones in a pause
-	least   atomic.Int64 // about how long a pause takes in which no other goroutine works, ns
+	busy atomic.Int32  // shares that have paused and have not waited since
+	ran  atomic.Uint64 // how often another goroutine found work while there were such shares
 
 	mu     sync.Mutex
 	r, w   *os.File // a pipe; nil until it is needed
@@ -23,10 +22,17 @@ type Pauses struct {
 	closed bool     // or there is no pipe
 }
 
+// Ran says that a goroutine that has no Share, or does not use it now, found work.
+func (p *Pauses) Ran() {
+	if p.busy.Load() > 0 {
+		p.ran.Add(1)
+	}
+}
+
 // Share bounds how long one goroutine works before it pauses, and how long it pauses then: until
-// the others have worked twice as long, or none of them has anything to do. The goroutines
-// that pause have a third of a processor together then, and all of it when no others want it. Its
-// owner alone uses it.
+// twice as long has passed, or the others find no work (see Ran). The goroutines that pause have
+// a third of a processor together then, and all of it when no others want it. Its owner alone
+// uses it.
 type Share struct {
 	mark   time.Duration // until when the time was accounted for
 	worked time.Duration // since the last pause, less what was waited
@@ -39,10 +45,10 @@ const (
 	// longer the longer no other has had anything to do in them.
 	leastSlice = 50 * time.Microsecond
 	mostSlice  = time.Millisecond
-	// usualPause is how long a pause is taken to be in which no other goroutine works, until
-	// one was seen, and mostPause the most that it is taken to be.
-	usualPause = 5 * time.Microsecond
-	mostPause  = 50 * time.Microsecond
+	// idleRounds is how many times in a row the network must have been asked without an answer
+	// for another goroutine. Two: a caller in the same process reads its reply in one round,
+	// and its next request arrives in the second.
+	idleRounds = 2
 )
 
 // Begin says that the goroutine begins to work.
@@ -82,38 +88,20 @@ func (s *Share) Pause(p *Pauses, now func() time.Duration, start func(func())) {
 		s.busy = true
 		p.busy.Add(1)
 	}
-	p.pausing.Add(1)
-	defer p.pausing.Add(-1)
 	// The others that pause take their slices meanwhile.
 	others := time.Duration(3*p.busy.Load()-1) * s.worked
 	s.worked = 0
 	s.slice = min(2*max(s.slice, leastSlice), mostSlice)
-	for until := s.mark + others; s.mark < until; {
+	ran := p.ran.Load()
+	for until, idle := s.mark+others, 0; s.mark < until && idle < idleRounds; {
 		p.pause(start)
-		at := now()
-		took := at - s.mark
-		s.mark = at
-		if p.empty(took) {
-			return
+		s.mark = now()
+		if n := p.ran.Load(); n != ran {
+			ran, idle, s.slice = n, 0, leastSlice
+		} else {
+			idle++
 		}
-		s.slice = leastSlice
 	}
-}
-
-// empty reports whether no goroutine but those that pause has worked in a pause that took so
-// long.
-func (p *Pauses) empty(took time.Duration) bool {
-	least := time.Duration(p.least.Load())
-	if least == 0 {
-		least = usualPause
-	}
-	if took < least {
-		least = took
-	} else {
-		least = min(least+least/64+1, mostPause)
-	}
-	p.least.Store(int64(least))
-	return took <= 3*least/2*time.Duration(p.pausing.Load())
 }
 
 // pause waits for a byte that another goroutine writes into a pipe: the processor runs the
