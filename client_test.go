@@ -32,7 +32,7 @@ func TestDialErrors(t *testing.T) {
 	}{
 		{"unknown scheme", "carrier-pigeon://x", weft.ClientConfig{}, weft.InvalidArgument, []string{`scheme "carrier-pigeon"`, "tcp, unix"}},
 		{"no port", "tcp://127.0.0.1", weft.ClientConfig{}, weft.InvalidArgument, []string{"127.0.0.1", "write host:port"}},
-		{"nobody there", "tcp://" + closed, weft.ClientConfig{}, weft.Unavailable, []string{closed, "refused"}},
+		{"no server there", "tcp://" + closed, weft.ClientConfig{}, weft.Unavailable, []string{closed, "refused"}},
 		{"no socket", "unix:///nonexistent/socket", weft.ClientConfig{}, weft.Unavailable, []string{"/nonexistent/socket"}},
 		{"MaxConns", "tcp://" + closed, weft.ClientConfig{Lazy: true, MaxConns: 65}, weft.InvalidArgument, []string{"MaxConns is 65"}},
 		{"Backoff", "tcp://" + closed, weft.ClientConfig{Lazy: true, Backoff: -1}, weft.InvalidArgument, []string{"Backoff"}},

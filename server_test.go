@@ -76,7 +76,7 @@ func dialSoon(t testing.TB, addr string, cfg *weft.ClientConfig) *weft.Client {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatalf("nobody listens on %s", addr)
+	t.Fatalf("no server listens on %s", addr)
 	return nil
 }
 

@@ -132,6 +132,8 @@ func TestNothingIsOverwritten(t *testing.T) {
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"type S struct{}":                                                                          "nothing to generate",
+		"// weft:service\ntype S interface{ M() }":                                                 "//weft:service is a directive only without the space",
+		"//weft:service\ntype S interface{\n//weft:idempotant\nM() }":                              "//weft:idempotant is no directive; there are //weft:service",
 		"//weft:service\ntype S struct{}":                                                          "S is no interface",
 		"//weft:service\ntype S interface{}":                                                       "S has no methods",
 		"//weft:service\ntype S[T any] interface{ M() }":                                           "type parameters",

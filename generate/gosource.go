@@ -89,6 +89,12 @@ func (s *goSource) file(syntax *ast.File, codec bool) error {
 			}
 			name, marked := directive(doc, serviceDirective)
 			i, isInterface := t.Type.(*ast.InterfaceType)
+			if isInterface {
+				errs = append(errs, s.misspelled(doc))
+				for _, m := range i.Methods.List {
+					errs = append(errs, s.misspelled(m.Doc))
+				}
+			}
 			switch {
 			case marked && !isInterface:
 				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, serviceDirective))
@@ -113,6 +119,26 @@ func directive(doc *ast.CommentGroup, which string) (rest string, ok bool) {
 		}
 	}
 	return "", false
+}
+
+// misspelled finds lines of a comment that look like a directive and are none.
+func (s *goSource) misspelled(doc *ast.CommentGroup) error {
+	if doc == nil {
+		return nil
+	}
+	known := []string{serviceDirective, idempotentDirective, reuseDirective}
+	var errs []error
+	for _, c := range doc.List {
+		word, _, _ := strings.Cut(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), " ")
+		switch written := "//" + word; {
+		case !strings.HasPrefix(word, "weft:") || strings.HasPrefix(c.Text, written) && slices.Contains(known, written):
+		case slices.Contains(known, written):
+			errs = append(errs, s.errorf(c.Pos(), "%s is a directive only without the space behind the slashes", written))
+		default:
+			errs = append(errs, s.errorf(c.Pos(), "%s is no directive; there are %s", written, strings.Join(known, ", ")))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // service reads an interface.

@@ -3,6 +3,7 @@ package jsonrpc
 import (
 	"context"
 	"strconv"
+	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
@@ -46,6 +47,12 @@ func (w wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, err
 	line := func(buf, message []byte) ([]byte, error) { return append(append(buf, message...), '\n'), nil }
 	out := combine.New(conn, cfg.Limits.WriteBuffer, cfg.Limits.WriteTimeout, line)
 	c := &clientConn{Calls: pending.New[envelope.Response](conn, out), codec: webjson.New(false), one: w.one, limit: cfg.Limits.MaxMessage}
+	c.uncarried = sync.OnceFunc(func() {
+		cfg.Logger.Warn("weft: this wire carries no credentials, the client's is not sent", "wire", w.Scheme(), "peer", cfg.Address)
+	})
+	if cfg.Credential != (weft.Credential{}) {
+		c.uncarried()
+	}
 	// It ends when the connection does.
 	go c.read()
 	return c, nil
@@ -57,10 +64,15 @@ type clientConn struct {
 	codec codec.Codec
 	one   bool
 	limit int
+
+	uncarried func() // tells once that a credential was not sent
 }
 
 // Call implements weft.WireConn.
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
+	if w.Metadata.Get("authorization") != "" {
+		c.uncarried()
+	}
 	body, err := c.codec.Append(nil, w.Args)
 	if err != nil {
 		return pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)

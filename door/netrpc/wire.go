@@ -2,6 +2,7 @@ package netrpc
 
 import (
 	"context"
+	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
@@ -51,6 +52,12 @@ func (w wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, err
 		}
 	}
 	c := &clientConn{Calls: pending.New[answer](conn, newWriter(conn, cfg.Limits)), codec: gob.New(), limit: cfg.Limits.MaxMessage}
+	c.uncarried = sync.OnceFunc(func() {
+		cfg.Logger.Warn("weft: this wire carries no credentials, the client's is not sent", "wire", w.Scheme(), "peer", cfg.Address)
+	})
+	if cfg.Credential != (weft.Credential{}) {
+		c.uncarried()
+	}
 	// It ends when the connection does.
 	go c.read()
 	return c, nil
@@ -61,6 +68,8 @@ type clientConn struct {
 	*pending.Calls[answer]
 	codec codec.Codec
 	limit int
+
+	uncarried func() // tells once that a credential was not sent
 }
 
 // answer is what ends a call.
@@ -71,6 +80,9 @@ type answer struct {
 
 // Call implements weft.WireConn.
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
+	if w.Metadata.Get("authorization") != "" {
+		c.uncarried()
+	}
 	body, err := c.codec.Append(nil, w.Args)
 	if err != nil {
 		return pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)

@@ -48,7 +48,7 @@ func (d *driver) Load(ctx context.Context, name string) (registry.Document, erro
 const lockEvery = 5 * time.Millisecond
 
 // Store replaces a document. A lock on the folder keeps other processes from storing
-// one at the same time; people who write a document do not ask for it.
+// one at the same time; a document written by hand is written without it.
 func (d *driver) Store(ctx context.Context, name string, value []byte, version uint64) error {
 	if len(value) > registry.MaxDocument {
 		return fmt.Errorf("file: document %q has %d bytes, at most %d are allowed", name, len(value), registry.MaxDocument)

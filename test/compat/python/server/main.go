@@ -52,7 +52,7 @@ func run() error {
 		if err != nil {
 			return err
 		}
-		// It ends with Close or Shutdown of its server; nobody waits for it.
+		// It ends with Close or Shutdown of its server.
 		go s.server.Serve(l)
 		fmt.Println(s.name, l.Addr())
 	}
