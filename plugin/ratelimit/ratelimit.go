@@ -12,11 +12,11 @@ package ratelimit
 import (
 	"context"
 	"math"
-	"net"
 	"slices"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/plugin/internal/keyed"
 	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
@@ -24,15 +24,15 @@ import (
 const Reason = "RATE_LIMITED"
 
 // By says what has a rate of its own.
-type By string
+type By = keyed.By
 
 // What can have a rate of its own.
 const (
-	Server    By = "server"    // all calls together
-	Service   By = "service"   // the calls of each service
-	Method    By = "method"    // the calls of each method
-	Principal By = "principal" // the calls of each principal; those without a name together
-	Address   By = "address"   // the calls from each IP address, whatever the port; of IPv6 from each /64
+	Server    = keyed.Server    // all calls together
+	Service   = keyed.Service   // the calls of each service
+	Method    = keyed.Method    // the calls of each method
+	Principal = keyed.Principal // the calls of each principal; those without a name together
+	Address   = keyed.Address   // the calls from each IP address, whatever the port; of IPv6 from each /64
 )
 
 // Limit is one limit. A call is counted against every limit that it fits.
@@ -77,7 +77,7 @@ func New(cfg *Config) (*Limiter, error) {
 			return weft.Errorf(weft.InvalidArgument, "ratelimit: Limits[%d]: "+format, append([]any{i}, args...)...)
 		}
 		switch {
-		case !slices.Contains([]By{Server, Service, Method, Principal, Address}, c.By):
+		case !c.By.Known():
 			return nil, wrong("By is %q, want server, service, method, principal or address", c.By)
 		case !(c.Rate >= 1e-6 && c.Rate <= 1e9):
 			return nil, wrong("Rate is %v, want 0.000001 to 1e9 calls a second", c.Rate)
@@ -114,48 +114,10 @@ func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) er
 		if !limit.methods.Has(info.Method) {
 			continue
 		}
-		if wait := limit.take(limit.key(ctx, info), now); wait > 0 {
+		if wait := limit.take(limit.by.Of(ctx, info), now); wait > 0 {
 			return weft.Errorf(weft.ResourceExhausted, "more calls than the server takes by %s: %g a second", limit.by, limit.rate).
 				WithReason(Reason).WithRetryAfter(wait)
 		}
 	}
 	return nil
-}
-
-// key tells apart what has a rate of its own.
-func (l *limit) key(ctx context.Context, info *weft.CallInfo) string {
-	switch l.by {
-	case Service:
-		return match.Service(info.Method)
-	case Method:
-		return info.Method
-	case Principal:
-		name, _ := match.Principal(weft.PrincipalFrom(ctx))
-		return name
-	case Address:
-		return addressOf(info.Peer.Addr())
-	}
-	return ""
-}
-
-// addressOf is the address of a peer as one key. Of IPv6 it is the /64, since a host has all
-// addresses of its own.
-func addressOf(a net.Addr) string {
-	t, ok := a.(*net.TCPAddr)
-	if !ok {
-		host, _, err := net.SplitHostPort(a.String())
-		if err != nil {
-			return a.String()
-		}
-		return host
-	}
-	ip := t.AddrPort().Addr().Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	p, err := ip.Prefix(64)
-	if err != nil {
-		return ip.String()
-	}
-	return p.String()
 }
