@@ -89,6 +89,7 @@ func table() []row {
 		{"door/...", 4, []string{"door/..."}},
 		{"health", 3, nil},
 		{"plugin/internal/cost", 4, []string{"plugin/..."}},
+		{"plugin/internal/keyed", 4, []string{"plugin/internal/match"}},
 		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"console", 4, []string{"cluster"}},

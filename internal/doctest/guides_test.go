@@ -20,15 +20,16 @@ import (
 // compiledIn are the guides whose Go code stands in a test of this package, where it is
 // compiled and runs.
 var compiledIn = map[string]string{
-	"docs/guide/tls.md":           "guide_tls_test.go",
-	"docs/guide/capacity.md":      "guide_capacity_test.go",
-	"docs/guide/upgrading.md":     "guide_upgrading_test.go",
-	"docs/guide/plugins.md":       "guide_plugins_test.go",
-	"docs/guide/from-grpc.md":     "guide_migration_test.go",
-	"docs/guide/kubernetes.md":    "guide_kubernetes_test.go",
-	"docs/guide/observability.md": "guide_observability_test.go",
-	"docs/guide/from-rpcx.md":     "guide_migration_test.go",
-	"docs/guide/from-net-rpc.md":  "guide_migration_test.go",
+	"docs/guide/tls.md":            "guide_tls_test.go",
+	"docs/guide/authentication.md": "../../plugin/jwt/guide_test.go",
+	"docs/guide/capacity.md":       "guide_capacity_test.go",
+	"docs/guide/upgrading.md":      "guide_upgrading_test.go",
+	"docs/guide/plugins.md":        "guide_plugins_test.go",
+	"docs/guide/from-grpc.md":      "guide_migration_test.go",
+	"docs/guide/kubernetes.md":     "guide_kubernetes_test.go",
+	"docs/guide/observability.md":  "guide_observability_test.go",
+	"docs/guide/from-rpcx.md":      "guide_migration_test.go",
+	"docs/guide/from-net-rpc.md":   "guide_migration_test.go",
 }
 
 // TestGuidesAreCompiled looks for the Go code of the guides in the tests.
