@@ -100,3 +100,14 @@ func TestTypesThatCannotTravel(t *testing.T) {
 	wantError(t, err, weft.InvalidArgument, 0, "half.B has no field number")
 	must(t, weft.Handle(s, "A.B", func(context.Context, *fine) (*fine, error) { return &fine{at: nil}, nil }))
 }
+
+// TestCollidingNames registers a struct of which two fields have one number in Protocol Buffers: its
+// messages could not be told apart by gRPC's clients.
+func TestCollidingNames(t *testing.T) {
+	type colliding struct {
+		F2308 int
+		F2924 string
+	}
+	err := weft.Handle(weft.NewServices(), "S.M", func(context.Context, *colliding) (*struct{}, error) { return nil, nil })
+	wantError(t, err, weft.InvalidArgument, 0, "F2308 and of F2924 is")
+}

@@ -42,6 +42,10 @@ type Config struct {
 	// and Protocol Buffers do not, so that bytes behind a value can belong to
 	// it. Otherwise they must be an error.
 	OpenEnded bool
+
+	// SameBits says that the format does not tell an int64 from a uint64 with the same 64 bits, as
+	// Protocol Buffers do not.
+	SameBits bool
 }
 
 // Run tests c, in subtests of t. It does not run them in parallel, since it

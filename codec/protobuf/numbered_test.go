@@ -51,6 +51,7 @@ func TestNumberedConformance(t *testing.T) {
 		Values:    []any{numbered(), &order{}, &item{Name: "x"}},
 		Refused:   []any{half{}, &half{}, (*order)(nil), &struct{ C chan int }{}},
 		OpenEnded: true,
+		SameBits:  true,
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package protobuf is the codec for Protocol Buffers: generated messages, and plain
-// structs whose fields have numbers.
+// Package protobuf is the codec for Protocol Buffers: generated messages, structs whose fields have
+// numbers, and structs whose fields have none.
 //
 // It takes the fastest way a generated message offers. In this order:
 //
@@ -40,6 +40,22 @@
 // error, and so is a value of another wire type. Zero values are left out, so that
 // an empty slice or map arrives as nil. Strings should be UTF-8, since other
 // implementations refuse what is not.
+//
+// # Structs without numbers
+//
+// A struct of which no field has a number is a message too: the number of a field is then a hash of
+// the name that the field has in JSON, which is that of its json tag or else its own. So fields may be added, removed
+// and moved, and a field that is renamed is another field, as in JSON. The number is
+//
+//	n = 16 + FNV-1a(name) mod 261128, with the hash of 32 bits; 1000 more from 19000 on
+//
+// which is less than 262144. Two fields of a struct with one number are an error, and a server does not
+// register a method with such a type. Fields of embedded structs belong to the outer one; unexported ones, and
+// those with the tag `weft:"-"` or `json:"-"`, do not travel. The other rules are those of numbered structs. A
+// struct within may have numbers; one within a numbered struct must have them. Package
+// descriptors describes such a type as a .proto file does.
+//
+// Since a tag takes two or three bytes and not one, messages are somewhat longer than with numbers.
 //
 // # Compiled messages
 //
@@ -106,6 +122,10 @@ var (
 	_ codec.Reuser = (*protobuf)(nil)
 )
 
+// IsCollision reports whether err, of CheckType of the codec, is that of a struct without numbers of which two
+// fields have the same one.
+func IsCollision(err error) bool { return errors.Is(err, numbered.ErrCollision) }
+
 // recursionLimit is the bound that C++ and Java have. The one of Go is 10000.
 const recursionLimit = 100
 
@@ -135,8 +155,8 @@ type gogoSizedMarshaler interface {
 	MarshalToSizedBuffer(b []byte) (int, error)
 }
 
-// Is reports whether v, which is a pointer to a message, can be encoded and
-// decoded by this codec.
+// Is reports whether v, a pointer to a message that is generated or has numbers, can be encoded and
+// decoded by this codec. It is the usual codec of such messages, and takes other structs as well.
 func Is(v any) bool {
 	switch v.(type) {
 	case proto.Message, gogoMessage:
@@ -154,7 +174,7 @@ func (*protobuf) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
-	if numbered.Is(t) {
+	if numbered.Takes(t) {
 		if err := numbered.Check(t); err != nil {
 			return fmt.Errorf("codec/protobuf: %w", err)
 		}
@@ -213,7 +233,7 @@ func (p *protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 	case proto.Message:
 		return proto.MarshalOptions{}.MarshalAppend(dst, m)
 	}
-	if numbered.Is(reflect.TypeOf(v)) {
+	if numbered.Takes(reflect.TypeOf(v)) {
 		b, err := numbered.Append(dst, v)
 		return b, wrap("encoding", v, err)
 	}
@@ -300,7 +320,7 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 		}
 		return proto.UnmarshalOptions{RecursionLimit: recursionLimit}.Unmarshal(body, m)
 	}
-	if numbered.Is(reflect.TypeOf(v)) {
+	if numbered.Takes(reflect.TypeOf(v)) {
 		if _, err := codec.Target(v); err != nil {
 			return err
 		}
@@ -325,7 +345,7 @@ func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 			return wrap("decoding into", v, numbered.ReuseStock(body, m))
 		}
 	default:
-		if t := reflect.TypeOf(v); numbered.Is(t) && t.Kind() == reflect.Pointer && !reflect.ValueOf(v).IsNil() {
+		if t := reflect.TypeOf(v); numbered.Takes(t) && t.Kind() == reflect.Pointer && !reflect.ValueOf(v).IsNil() {
 			return wrap("decoding into", v, numbered.Reuse(body, v))
 		}
 	}

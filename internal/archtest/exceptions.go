@@ -36,6 +36,7 @@ func Allowed() Exceptions {
 			"codec/cbor":               "names the types that the library cannot encode, and those that encode or decode themselves",
 
 			"plugin/internal/encoded/encoded.go": "makes a message of the type of another one, to decode an answer for comparison",
+			"codec/protobuf/descriptors":         "describes types, once for each",
 		},
 		"package variables": {
 			"weft.codeNames":                     "the names of the status codes; only read",

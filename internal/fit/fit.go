@@ -16,8 +16,9 @@ func Wrong(t reflect.Type) string {
 	if what := holds(t); what != "" {
 		return what
 	}
-	if checker, ok := protobuf.New().(codec.TypeChecker); ok && numbered(t) {
-		if err := checker.CheckType(reflect.PointerTo(t)); err != nil {
+	if checker, ok := protobuf.New().(codec.TypeChecker); ok && t != nil && t.Kind() == reflect.Struct {
+		// A struct without numbers may be meant for other codecs.
+		if err := checker.CheckType(reflect.PointerTo(t)); err != nil && (numbered(t) || protobuf.IsCollision(err)) {
 			return err.Error()
 		}
 	}

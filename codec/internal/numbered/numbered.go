@@ -1,5 +1,5 @@
-// Package numbered encodes plain Go structs whose fields have numbers as Protocol
-// Buffers, and messages that protoc-gen-go has generated, for codec/protobuf, which
+// Package numbered encodes Go structs as Protocol Buffers, by the numbers of their fields or the
+// hashes of their names, and messages that protoc-gen-go has generated, for codec/protobuf, which
 // describes what travels how.
 package numbered
 
@@ -22,26 +22,27 @@ const MaxDepth = 100
 type plan struct {
 	node      *node
 	err       error
+	numbered  bool // a field has a number, or should have
 	generated bool // pointers to the struct are generated.Messages
 }
 
 // plans holds the plans by type, reflect.Type to *plan.
 var plans sync.Map
 
-// errPlain is the plan of a type that is no numbered struct, nor meant to be.
-var errPlain = errors.New("it is no struct with numbered fields")
+// errOther is the error of a type that is no struct which this package encodes.
+var errOther = errors.New("it is no plain struct")
 
 func planOf(t reflect.Type) *plan {
 	if known, ok := plans.Load(t); ok {
 		return known.(*plan)
 	}
-	p := &plan{err: errPlain}
+	p := &plan{err: errOther}
 	s := t
 	if s.Kind() == reflect.Pointer {
 		s = s.Elem()
 	}
-	if isNumbered(s) {
-		c := compiler{structs: make(map[reflect.Type]*node)}
+	if p.numbered = isNumbered(s); p.numbered || isPlain(s) {
+		c := compiler{structs: make(map[reflect.Type]*node), hashes: !p.numbered}
 		if p.node, p.err = c.message(s); p.err == nil {
 			p.generated, p.err = hasCode(p.node)
 		}
@@ -51,12 +52,16 @@ func planOf(t reflect.Type) *plan {
 }
 
 // Is reports whether t is a struct with a numbered field, or a pointer to one.
-func Is(t reflect.Type) bool { return t != nil && planOf(t).err != errPlain }
+func Is(t reflect.Type) bool { return t != nil && planOf(t).numbered }
 
-// Check returns why values of t, for which Is holds, cannot be encoded; nil when they can.
+// Takes reports whether t is a struct with or without numbered fields, or a pointer to one, and no
+// message with code of its own.
+func Takes(t reflect.Type) bool { return t != nil && planOf(t).err != errOther }
+
+// Check returns why values of t, for which Takes holds, cannot be encoded; nil when they can.
 func Check(t reflect.Type) error { return planOf(t).err }
 
-// Append appends the encoding of v, for whose type Is holds. A nil pointer is an error.
+// Append appends the encoding of v, for whose type Takes holds. A nil pointer is an error.
 func Append(dst []byte, v any) ([]byte, error) {
 	p := planOf(reflect.TypeOf(v))
 	if p.err != nil {
@@ -92,7 +97,7 @@ func (n *node) append(dst []byte, r memory.Ref) ([]byte, error) {
 }
 
 // Decode decodes body into the struct that v, a pointer that is not nil, points
-// to. For the type of v Is holds.
+// to. For the type of v Takes holds.
 func Decode(body []byte, v any) error {
 	p := planOf(reflect.TypeOf(v))
 	if p.err != nil {

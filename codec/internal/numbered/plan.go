@@ -54,7 +54,9 @@ type node struct {
 	dense    []uint16       // the same for small numbers, one more than the index; 0: none
 	frame    int            // at least so many bytes that are not of texts
 	others   []other        // fields that do not travel
-	stock    *stock         // of a message that protoc-gen-go has generated
+	plain    bool           // of a message: the numbers are those of the fields' names
+	declared map[uint64]declared
+	stock    *stock // of a message that protoc-gen-go has generated
 }
 
 // field is one field of a message. What is used for each value stands first.
@@ -73,6 +75,20 @@ type field struct {
 	tag    string // as it is encoded
 	name   string
 	number uint64
+}
+
+// declared is how the program declares a field of a message.
+type declared struct {
+	json string // its name in JSON
+	path []int  // of reflect.Type.FieldByIndex
+}
+
+// declare notes how the program declares the field with a number.
+func (n *node) declare(number uint64, json string, path []int) {
+	if n.declared == nil {
+		n.declared = make(map[uint64]declared)
+	}
+	n.declared[number] = declared{json, path}
 }
 
 // other is a field of a struct that does not travel.
@@ -135,7 +151,10 @@ func isNumbered(t reflect.Type) bool {
 }
 
 // compiler makes the node of a type, and has those of the structs within.
-type compiler struct{ structs map[reflect.Type]*node }
+type compiler struct {
+	structs map[reflect.Type]*node
+	hashes  bool // structs without numbers have those of their fields' names
+}
 
 // message makes the node of the struct t.
 func (c *compiler) message(t reflect.Type) (*node, error) {
@@ -144,6 +163,13 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 	}
 	n := &node{op: opMessage, typ: t, size: t.Size(), index: make(map[uint64]int)}
 	c.structs[t] = n
+	if c.hashes && !isNumbered(t) {
+		if !isPlain(t) {
+			return nil, fmt.Errorf("a %s is a message with code of its own, which a struct without that cannot hold", t)
+		}
+		n.plain = true
+		return n, c.plain(n)
+	}
 	left := t.NumField() == 0
 	for f := range t.Fields() {
 		tag := f.Tag.Get("weft")
@@ -167,6 +193,7 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
+		n.declare(num, cmp.Or(jsonName(f), f.Name), f.Index)
 		n.fields = append(n.fields, field{number: num, at: memory.Join(*new(memory.Offset), f), node: value, name: f.Name})
 	}
 	if len(n.fields) == 0 && !left {
@@ -181,6 +208,10 @@ func (n *node) order() error {
 	for i := range n.fields {
 		f := &n.fields[i]
 		if i > 0 && n.fields[i-1].number == f.number {
+			if n.plain {
+				return fmt.Errorf("%w: the hash of the names of %s.%s and of %s is %d; rename one of them, or give all fields of the struct numbers with tags such as `weft:\"1\"`",
+					ErrCollision, n.typ, n.fields[i-1].name, f.name, f.number)
+			}
 			return fmt.Errorf("%s: the fields %s and %s have one number, %d", n.typ, n.fields[i-1].name, f.name, f.number)
 		}
 		f.set()

@@ -1,0 +1,142 @@
+package numbered
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
+)
+
+// The numbers that the fields of plain structs have. Those from firstReserved on belong to
+// implementations of Protocol Buffers.
+const (
+	firstHashed   = 16
+	endHashed     = 1 << 18
+	firstReserved = 19000
+	endReserved   = 20000
+)
+
+// ErrCollision is the error of a plain struct of which two fields have one number.
+var ErrCollision = errors.New("two fields have one number")
+
+// NumberOf returns the number of a field of a plain struct by the field's name in JSON: the 32 bits
+// of its FNV-1a hash, modulo how many numbers there are.
+func NumberOf(name string) uint64 {
+	const (
+		basis = 2166136261
+		prime = 16777619
+		count = endHashed - firstHashed - (endReserved - firstReserved)
+	)
+	h := uint32(basis)
+	for i := range len(name) {
+		h = (h ^ uint32(name[i])) * prime
+	}
+	n := uint64(firstHashed + h%count)
+	if n >= firstReserved {
+		n += endReserved - firstReserved
+	}
+	return n
+}
+
+// isPlain reports whether t is a struct without numbers that can be a message.
+func isPlain(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() && !isNumbered(t) && !isForeign(t)
+}
+
+// isForeign reports whether t is a message of other code, or has one embedded.
+func isForeign(t reflect.Type) bool {
+	p := reflect.PointerTo(t)
+	return slices.ContainsFunc([]reflect.Type{
+		reflect.TypeFor[protoreflect.ProtoMessage](),
+		reflect.TypeFor[interface{ ProtoMessage() }](),
+		reflect.TypeFor[interface{ UnmarshalVT([]byte) error }](),
+		reflect.TypeFor[interface{ MarshalTo([]byte) (int, error) }](),
+		reflect.TypeFor[interface {
+			MarshalToSizedBufferVT([]byte) (int, error)
+		}](),
+	}, p.Implements)
+}
+
+// jsonName is the name of a field in JSON; "" if it does not travel.
+func jsonName(f reflect.StructField) string {
+	tag := f.Tag.Get("json")
+	if tag == "-" || f.Tag.Get("weft") == "-" {
+		return ""
+	}
+	if name, _, _ := strings.Cut(tag, ","); name != "" {
+		return name
+	}
+	return f.Name
+}
+
+// hashed is a field of a plain struct, or of a struct that is embedded there.
+type hashed struct {
+	reflect.StructField
+	at    memory.Offset
+	name  string // in JSON
+	path  []int
+	depth int
+}
+
+// gather lists the fields of the struct t, which lies at base in n, and those of structs that are
+// embedded there.
+func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed, error) {
+	var all []hashed
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at, to := memory.Join(base, f), append(slices.Clip(path), i)
+		name := jsonName(f)
+		embedded := f.Anonymous && name == f.Name && f.Tag.Get("json") == ""
+		switch {
+		case name == "", !f.IsExported() && !embedded:
+			n.others = append(n.others, other{at, f.Type})
+		case embedded && isPlain(f.Type):
+			inner, err := n.gather(f.Type, at, to)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, inner...)
+		case embedded && f.Type.Kind() == reflect.Pointer && isPlain(f.Type.Elem()):
+			return nil, fmt.Errorf("%s.%s is an embedded pointer, which has no form in Protocol Buffers: give the field a name", t, f.Name)
+		case !f.IsExported():
+			n.others = append(n.others, other{at, f.Type})
+		default:
+			all = append(all, hashed{StructField: f, at: at, name: name, path: to, depth: len(path)})
+		}
+	}
+	return all, nil
+}
+
+// plain completes the node of the plain struct n.typ: its fields have numbers by their names.
+func (c *compiler) plain(n *node) error {
+	all, err := n.gather(n.typ, *new(memory.Offset), nil)
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(all, func(a, b hashed) int { return a.depth - b.depth })
+	for i, f := range all {
+		if k := slices.IndexFunc(all[:i], func(o hashed) bool { return o.name == f.name }); k >= 0 {
+			if all[k].depth == f.depth {
+				return fmt.Errorf("%s has two fields with the name %q", n.typ, f.name)
+			}
+			n.others = append(n.others, other{f.at, f.Type}) // hidden, as in Go
+			continue
+		}
+		value, err := c.field(f.Type, "")
+		if err != nil {
+			return fmt.Errorf("%s.%s: %w", n.typ, f.Name, err)
+		}
+		n.declare(NumberOf(f.name), f.name, f.path)
+		n.fields = append(n.fields, field{number: NumberOf(f.name), at: f.at, node: value, name: f.Name})
+	}
+	if len(all) == 0 && n.typ.NumField() > 0 && !slices.ContainsFunc(reflect.VisibleFields(n.typ), reflect.StructField.IsExported) {
+		return fmt.Errorf("a %s would be lost, since it has no exported field", n.typ)
+	}
+	return n.order()
+}
