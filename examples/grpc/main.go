@@ -1,8 +1,8 @@
 // Grpc serves weft's own wire and gRPC on one port, and calls it by both. Stock clients of
-// gRPC can call it too:
+// gRPC can call it too, with greeter.proto or by reflection:
 //
 //	go run . -address tcp://127.0.0.1:50051 -serve
-//	grpcurl -plaintext -proto greeter.proto -d '{"text": "Ada"}' 127.0.0.1:50051 greeter.Greeter/Hello
+//	grpcurl -plaintext -d '{"text": "Ada"}' 127.0.0.1:50051 greeter.Greeter/Hello
 package main
 
 import (
@@ -27,6 +27,14 @@ type (
 		Text string `weft:"1"`
 	}
 )
+
+// Args and Product have no numbers: those of their fields follow from the names.
+type (
+	Args    struct{ A, B int }
+	Product struct{ C int }
+)
+
+func multiply(_ context.Context, a *Args) (*Product, error) { return &Product{C: a.A * a.B}, nil }
 
 func hello(_ context.Context, n *Name) (*Greeting, error) {
 	if n.Text == "" {
@@ -63,6 +71,13 @@ func run(ctx context.Context, address string, serve bool) error {
 	}
 	// The method has another name in greeter.proto than in Go.
 	if err := weft.HandleServerStream(srv, "greeter.Letters.Send", spell, grpc.Path("/greeter.Greeter/Spell")); err != nil {
+		return err
+	}
+	if err := weft.Handle(srv, "Arith.Multiply", multiply, weft.Idempotent(), weft.Doc("Multiply returns the product of two numbers.")); err != nil {
+		return err
+	}
+	// Clients may ask what there is.
+	if err := grpc.RegisterReflection(srv); err != nil {
 		return err
 	}
 	l, err := srv.Listen(ctx, address)
