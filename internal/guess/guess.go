@@ -36,7 +36,7 @@ func Protocol(b []byte) (what, door string) {
 	case begins("\xf1\xf1"):
 		return "Motan", ""
 	case b[0] == 8:
-		return "rpcx", ""
+		return "rpcx", "door/rpcx"
 	}
 	return fmt.Sprintf("no protocol that is known here: it began with %q", b[:min(len(b), 16)]), ""
 }
