@@ -85,11 +85,21 @@ func (a *arrival) open() error {
 
 // authenticate decides whether the caller may make this call.
 func (a *arrival) authenticate() error {
-	if a.h.authenticate == nil {
-		return nil
+	if a.h.authenticate != nil {
+		if err := a.ask(a.h.authenticate); err != nil {
+			return err
+		}
 	}
+	if m := a.e.m; m != nil && m.facts.admit != nil {
+		return a.ask(m.facts.admit)
+	}
+	return nil
+}
+
+// ask has a function decide over the call by its credential.
+func (a *arrival) ask(f authenticator) error {
 	cred := parseCredential(metadataOf(a.ctx.Meta()).Get(authorization))
-	principal, err := a.h.authenticate(a.ctx, cred, &a.info)
+	principal, err := f(a.ctx, cred, &a.info)
 	if err != nil {
 		return unauthenticated(err)
 	}

@@ -385,3 +385,57 @@ func TestCredentialParts(t *testing.T) {
 		}
 	}
 }
+
+// MethodAuthenticate decides after the server's Authenticate, before the body is decoded, and only
+// for its method.
+func TestMethodAuthenticate(t *testing.T) {
+	who := func(ctx context.Context, _ *Args) (*string, error) { w := fmt.Sprint(weft.PrincipalFrom(ctx)); return &w, nil }
+	count := func(_ context.Context, _ *Args, out *weft.Sender[string]) error { return nil }
+	for name, server := range map[string]func(context.Context, weft.Credential, *weft.CallInfo) (any, error){
+		"alone": nil, "behind the server's": func(context.Context, weft.Credential, *weft.CallInfo) (any, error) { return "server", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := start(t, &weft.ServerConfig{Authenticate: server}, func(s *weft.Server) error {
+				return errors.Join(
+					weft.Handle(s, "Guarded.Unary", who, weft.MethodAuthenticate(guard)),
+					weft.HandleServerStream(s, "Guarded.Stream", count, weft.MethodAuthenticate(guard)),
+					weft.Handle(s, "Open.Unary", who))
+			})
+			c := w.dial(nil)
+			ctx := t.Context()
+			if open, err := weft.Invoke[string](ctx, c, "Open.Unary", &Args{}); err != nil || server != nil && *open != "server" {
+				t.Errorf("%v, %v", open, err)
+			}
+			// A body that does not fit shows that it is not decoded.
+			refused(t, c.Call(ctx, "Guarded.Unary", &struct{ A string }{"no number"}, nil), weft.Unauthenticated)
+			_, err := lastOfOpened(weft.Subscribe[string](ctx, c, "Guarded.Stream", &Args{}))
+			refused(t, err, weft.Unauthenticated)
+			refused(t, c.Call(ctx, "Guarded.Stream", &Args{}, nil), weft.Unauthenticated)
+			with := weft.WithCredential(weft.Credential{Scheme: "Bearer", Token: canary})
+			if got, err := weft.Invoke[string](ctx, c, "Guarded.Unary", &Args{}, with); err != nil || *got != "alice" {
+				t.Errorf("%v, %v", got, err)
+			}
+			if _, err := lastOfOpened(weft.Subscribe[string](ctx, c, "Guarded.Stream", &Args{}, with)); err != io.EOF {
+				t.Error(err)
+			}
+		})
+	}
+	if err := weft.Handle(weft.NewServices(), "No.Function", who, weft.MethodAuthenticate(nil)); !errors.Is(err, weft.InvalidArgument) {
+		t.Error(err)
+	}
+}
+
+// refused checks that a call was refused with a code.
+func refused(t *testing.T, err error, code weft.Code) {
+	t.Helper()
+	if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != code || e.Outcome != weft.Refused {
+		t.Errorf("the error is %v, want %v (Refused)", err, code)
+	}
+}
+
+func lastOfOpened(s *weft.Stream[string, Args], err error) (*string, error) {
+	if err != nil {
+		return nil, err
+	}
+	return lastOf(s)
+}

@@ -116,12 +116,12 @@ func (h *host) endpoint(m *method) (*endpoint, *session.Method) {
 	}
 	if e == nil {
 		h.forgetRemovedLocked()
-		e = &endpoint{h: h, m: m, short: h.plain && m.kind == Unary && m.facts.timeout == 0}
+		e = &endpoint{h: h, m: m, short: h.plain && m.kind == Unary && m.facts.timeout == 0 && m.facts.admit == nil}
 		e.stats.Sampled = true
 		e.load = h.overload.method(m)
 		h.endpoints[m] = e
 	}
-	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil, Serve: e.run, Data: e}
+	e.s = &session.Method{Name: m.name, Streaming: m.kind != Unary, Either: h.authenticate != nil || m.facts.admit != nil, Serve: e.run, Data: e}
 	e.limit(e.s)
 	m.bind(e.s)
 	return e, e.s

@@ -12,7 +12,7 @@ import (
 )
 
 // MethodOption describes a method, or bounds it, when it is registered. The options are
-// Idempotent, MethodTimeout, MethodLimit, Doc, Annotate and, for Register, For.
+// Idempotent, MethodTimeout, MethodLimit, MethodAuthenticate, Doc, Annotate and, for Register, For.
 type MethodOption interface{ applyTo(f *methodFacts) error }
 
 type methodOptionFunc func(f *methodFacts) error
@@ -27,6 +27,7 @@ type methodFacts struct {
 	doc         string
 	annotations map[string]string
 	checks      []func(MethodInfo) error  // of annotations
+	admit       authenticator             // nil: the server's alone
 	of          map[string][]MethodOption // by the method's name in Go: what For says
 }
 
@@ -63,6 +64,23 @@ func MethodLimit(n int) MethodOption {
 			return Errorf(InvalidArgument, "weft: the limit of a method is %d, want 1 or more, or Unlimited", n)
 		}
 		f.limit = n
+		return nil
+	})
+}
+
+// authenticator accepts or refuses a call by its credential; see ServerConfig.Authenticate.
+type authenticator func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
+
+// MethodAuthenticate accepts or refuses the calls of a method, after ServerConfig.Authenticate and
+// in the same way: before the body is decoded, by the credential in the metadata. A principal that it
+// returns takes the place of the server's. It is for methods that not every caller of the server may
+// use; it has no effect on calls that do not come through a connection.
+func MethodAuthenticate(f func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)) MethodOption {
+	return methodOptionFunc(func(m *methodFacts) error {
+		if f == nil {
+			return Errorf(InvalidArgument, "weft: the function of MethodAuthenticate is nil")
+		}
+		m.admit = f
 		return nil
 	})
 }

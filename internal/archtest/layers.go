@@ -92,6 +92,7 @@ func table() []row {
 		{"plugin/internal/keyed", 4, []string{"plugin/internal/match"}},
 		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
+		{"admin", 4, []string{"cluster"}},
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
