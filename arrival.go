@@ -36,10 +36,21 @@ type arrival struct {
 	ctx  *session.Context
 	in   Inbound
 	req  any
+
+	size   int     // bytes of the request
+	tapped *tapped // nil: there are no taps
 }
 
 // serve runs the whole call and answers it. The error is what the caller was told.
 func (a *arrival) serve() error {
+	if all := a.h.taps.all.Load(); all != nil {
+		return a.serveTapped(*all)
+	}
+	return a.serveAll()
+}
+
+// serveAll is serve without taps.
+func (a *arrival) serveAll() error {
 	if err := a.open(); err != nil {
 		return a.refuse(err)
 	}
@@ -135,6 +146,7 @@ func (a *arrival) refuse(err error) error {
 	e := *answerOf(err)
 	e.Outcome = Refused
 	a.h.countRefused(e.Code, e.Reason)
+	a.tapped.note(nil, &e)
 	a.in.Fail(&e, metadataOf(a.ctx.ReplyMeta()))
 	return e.Code
 }
@@ -144,7 +156,7 @@ func (a *arrival) run() error {
 	var reply any
 	var err error
 	if a.info.Stream {
-		err = a.h.stream(a.ctx, &a.info, a.in.Stream(a.ctx))
+		err = a.h.stream(a.ctx, &a.info, a.tapped.around(a.in.Stream(a.ctx)))
 		if errors.Is(err, io.EOF) {
 			err = nil // the handler has passed on the end of its input
 		}
@@ -164,6 +176,7 @@ func (a *arrival) run() error {
 	if err != nil {
 		a.in.Fail(answerOf(err), m)
 	}
+	a.tapped.note(reply, err)
 	for _, f := range a.h.hooks.afterReply {
 		f.AfterWriteReply(a.ctx, &a.info, reply, err)
 	}

@@ -389,7 +389,10 @@ func TestCredentialParts(t *testing.T) {
 // MethodAuthenticate decides after the server's Authenticate, before the body is decoded, and only
 // for its method.
 func TestMethodAuthenticate(t *testing.T) {
-	who := func(ctx context.Context, _ *Args) (*string, error) { w := fmt.Sprint(weft.PrincipalFrom(ctx)); return &w, nil }
+	who := func(ctx context.Context, _ *Args) (*string, error) {
+		w := fmt.Sprint(weft.PrincipalFrom(ctx))
+		return &w, nil
+	}
 	count := func(_ context.Context, _ *Args, out *weft.Sender[string]) error { return nil }
 	for name, server := range map[string]func(context.Context, weft.Credential, *weft.CallInfo) (any, error){
 		"alone": nil, "behind the server's": func(context.Context, weft.Credential, *weft.CallInfo) (any, error) { return "server", nil },

@@ -116,6 +116,10 @@ func (c *Client) configure() error {
 	if err != nil {
 		return err
 	}
+	told, err := softwareOf(f.Name)
+	if err != nil {
+		return err
+	}
 	f.Limits = limitsOf(limits)
 	c.hooks = a.hooks
 	c.caller = caller{compressor: f.Compressor, timeout: f.Timeout, credential: f.Credential, hooks: a.hooks.reply}
@@ -125,7 +129,7 @@ func (c *Client) configure() error {
 		return err
 	}
 	c.session = session.Config{
-		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: software,
+		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: told,
 		Setup: c.opened, Exec: c.exec, Logger: f.Logger, Refused: c.host.sessionRefused,
 		Panicked: c.host.sessionPanicked,
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/gencode"
@@ -197,6 +200,12 @@ type ClientConfig struct {
 	// peer asks for it too.
 	Checksum bool
 
+	// Name is what the client tells servers of itself, such as "billing/1.4", so that an operator
+	// sees which program has a connection: see Peer.Name. It travels with the connection,
+	// before any call, and is not verified. It has at most 200 bytes, without control
+	// characters. "": no name.
+	Name string
+
 	// Credential gives the credential of every call; ctx has the deadline of the call.
 	// nil: none. It may be called concurrently.
 	Credential func(ctx context.Context, method string) (Credential, error)
@@ -234,6 +243,22 @@ type ClientConfig struct {
 
 // software is what a side says of itself in its hello.
 const software = "weft-go/0.1"
+
+// maxName is how many bytes a client's Name may have.
+const maxName = 200
+
+// softwareOf is what a client with a name says of itself in its hello.
+func softwareOf(name string) (string, error) {
+	if name == "" {
+		return software, nil
+	}
+	control := func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) }
+	if len(name) > maxName || strings.ContainsFunc(name, control) || strings.TrimSpace(name) != name {
+		return "", Errorf(InvalidArgument, "weft: dial: ClientConfig.Name is %.*q, want at most %d bytes of text without control characters and without spaces around it",
+			maxName, name, maxName)
+	}
+	return name + " " + software, nil
+}
 
 // drainWait is how long a side that drains waits for its peer to acknowledge that.
 const drainWait = 5 * time.Second

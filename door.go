@@ -96,7 +96,7 @@ func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 	if c.peer != nil {
 		return nil, Errorf(Internal, "door %s admitted its connection twice", c.door.Name())
 	}
-	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, number: c.s.exec.Number()}
+	p := &Peer{w: back, wire: c.door.Name(), door: c, conn: c.conn, caller: &c.s.caller, since: session.Nanos(), number: c.s.exec.Number()}
 	if err := c.newcomer.admit(p, cred); err != nil {
 		return nil, answerOf(err)
 	}
@@ -196,7 +196,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		in.Fail(e, Metadata{})
 		return false
 	}
-	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context,
+	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context, size: head.Size,
 		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
 	x.a.info.in = &x.a
 	c.mu.Lock()

@@ -31,6 +31,7 @@ type host struct {
 	unary        UnaryFunc  // the interceptors around the handler
 	stream       StreamFunc // the same of streaming calls
 	plain        bool       // nothing of these: the short way
+	taps         taps
 
 	overload *protection // nil: every call is taken
 	refused  stats.Tally // calls that were refused, by reason or else by code

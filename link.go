@@ -396,7 +396,7 @@ func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer
 	if err != nil {
 		return nil, l.failure(err)
 	}
-	p := &Peer{w: w, wire: l.wire.Scheme(), conn: w.Conn(), caller: &l.c.caller, number: l.c.exec.Number()}
+	p := &Peer{w: w, wire: l.wire.Scheme(), conn: w.Conn(), caller: &l.c.caller, since: session.Nanos(), number: l.c.exec.Number()}
 	told := false
 	defer func() {
 		if !told { // a hook has ended this goroutine

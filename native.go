@@ -33,7 +33,7 @@ func (e *endpoint) run(r *session.Request) {
 // call around which nothing runs takes the short way.
 func (e *endpoint) answer(r *session.Request) error {
 	r.Compress = e.h.compressor
-	if !e.short {
+	if !e.short || e.h.taps.all.Load() != nil {
 		return e.arrive(r)
 	}
 	if st := r.Open(); st != nil {
@@ -81,7 +81,7 @@ func (e *endpoint) fail(r *session.Request, st *wire.Status) error {
 
 // arrive takes the call through the pipeline.
 func (e *endpoint) arrive(r *session.Request) error {
-	a := &arrival{h: e.h, e: e, ctx: r.Ctx, in: native{r}, info: CallInfo{
+	a := &arrival{h: e.h, e: e, ctx: r.Ctx, in: native{r}, size: len(r.Body), info: CallInfo{
 		Method: r.Ctx.Method.Name, Codec: r.Codec.Name(), Stream: r.Ctx.Stream() != nil, Oneway: r.Oneway(), Peer: peerOf(r.Ctx)}}
 	a.info.in = a
 	return a.serve()

@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/session"
@@ -28,6 +30,7 @@ type Peer struct {
 	caller    *caller
 	principal any
 	critical  bool            // its calls may be critical
+	since     int64           // when the connection was made, on the clock of session.Nanos
 	number    uint32          // spreads what counts the calls
 	oneway    chan struct{}   // holds one for each one-way call under way, once it is sized
 	flights   flights.Flights // calls under way on a foreign wire
@@ -39,7 +42,7 @@ var _ StreamCaller = (*Peer)(nil)
 
 // newPeer makes the peer of a session.
 func newPeer(s *session.Session, c *caller) *Peer {
-	return &Peer{s: s, conn: s.Conn(), caller: c, number: s.Number()}
+	return &Peer{s: s, conn: s.Conn(), caller: c, since: session.Nanos(), number: s.Number()}
 }
 
 // PeerFrom returns, in a handler, the peer that made the call; nil when ctx is not that of
@@ -85,13 +88,36 @@ func (p *Peer) Wire() string {
 	return p.wire
 }
 
-// Software is the name that the peer gives itself, for example "weft-go/0.1"; empty where the
+// Software is what the peer says that it is made of, for example "weft-go/0.1"; empty where the
 // wire has no place for it. It is not verified.
 func (p *Peer) Software() string {
+	_, software := helloOf(p)
+	return software
+}
+
+// Name is the name that the peer gives itself, the ClientConfig.Name of a client; empty where it has
+// none or the wire has no place for it. It is not verified.
+func (p *Peer) Name() string {
+	name, _ := helloOf(p)
+	return name
+}
+
+// helloOf is what a peer says of itself: its name, if it has one, and its software behind the last
+// space.
+func helloOf(p *Peer) (name, software string) {
 	if p.s == nil {
-		return ""
+		return "", ""
 	}
-	return p.s.Peer().Software
+	all := p.s.Peer().Software
+	if i := strings.LastIndexByte(all, ' '); i >= 0 {
+		return all[:i], all[i+1:]
+	}
+	return "", all
+}
+
+// Opened is when the connection was made.
+func (p *Peer) Opened() time.Time {
+	return time.Now().Add(time.Duration(p.since - session.Nanos()))
 }
 
 // Done is closed when the connection has ended.

@@ -207,9 +207,17 @@ func TestPeerAttributes(t *testing.T) {
 			return &Product{}, nil
 		}))
 	})
-	c := w.dial(nil)
+	c := w.dial(&weft.ClientConfig{Name: "billing/1.4 (test)"})
 	must(t, c.Call(t.Context(), "Peer.Me", &Args{}, nil))
 	p := <-peers
+	if server := c.Peer(); p.Name() != "billing/1.4 (test)" || server.Name() != "" || time.Since(p.Opened()) < 0 || time.Since(p.Opened()) > time.Hour {
+		t.Errorf("%q, %q, %v", p.Name(), server.Name(), p.Opened())
+	}
+	for _, name := range []string{strings.Repeat("n", 201), "two\nlines", " billing", "\xff"} {
+		if _, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Name: name, Transports: transports(w.net)}); !errors.Is(err, weft.InvalidArgument) {
+			t.Errorf("the name %q: %v", name, err)
+		}
+	}
 	if p.LocalAddr().String() != "server" || !strings.HasPrefix(p.Addr().String(), "client-") || p.TLS() != nil || p.Principal() != nil ||
 		!strings.HasPrefix(p.Software(), "weft-go/") {
 		t.Errorf("%v, %v, %v, %v, %q", p.LocalAddr(), p.Addr(), p.TLS(), p.Principal(), p.Software())

@@ -167,6 +167,10 @@ func (s *Server) configureDoors() error {
 	return nil
 }
 
+// Config returns the configuration of the server, with the defaults filled in. What it refers to must
+// not be changed.
+func (s *Server) Config() ServerConfig { return s.cfg }
+
 // ListenAndServe listens on the addresses, such as "tcp://:8972" or
 // "unix:///run/app.sock", and serves until ctx ends. Then it shuts down as
 // Shutdown does, within the configured DrainTimeout, and returns nil after a full

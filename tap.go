@@ -1,0 +1,155 @@
+package weft
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/session"
+)
+
+// TappedCall is a call that a server has answered, as the functions given to Server.Tap see it. It
+// and all that it refers to are valid until the function returns, and must not be changed.
+type TappedCall struct {
+	Info     *CallInfo
+	Context  context.Context // of the call: its metadata, principal and deadline
+	Request  any             // a pointer; nil of a stream, and when it was not decoded
+	Reply    any             // a pointer; nil of a stream, and of a call that failed
+	Err      error           // nil when the call went well
+	Began    time.Time       // when the request was read
+	Duration time.Duration   // until it was answered
+	// RequestSize is how many bytes of the request came; of a stream, those that came with its
+	// beginning.
+	RequestSize    int
+	Received, Sent int64 // messages of a stream
+
+	codec codec.Codec
+}
+
+// tapped is a call that taps will see.
+type tapped struct {
+	TappedCall
+	received, sent atomic.Int64
+}
+
+// ReplySize is how many bytes the reply has in the codec of the call, before compression: 0 when
+// there is none or when the server does not have the codec. It encodes the reply where the codec
+// does not know the size otherwise.
+func (t *TappedCall) ReplySize() int {
+	if t.Reply == nil || t.codec == nil {
+		return 0
+	}
+	if z, ok := t.codec.(codec.Sizer); ok {
+		if n, ok := z.Size(t.Reply); ok {
+			return n
+		}
+	}
+	b, err := t.codec.Append(nil, t.Reply)
+	if err != nil {
+		return 0
+	}
+	return len(b)
+}
+
+// taps are the functions that see the calls of a host.
+type taps struct {
+	all atomic.Pointer[[]*func(*TappedCall)] // nil: there are none
+	mu  sync.Mutex                           // held to change all
+}
+
+// add adds a function until stop is called.
+func (t *taps) add(f func(*TappedCall)) (stop func()) {
+	one := &f
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.setLocked(append(slices.Clone(t.listLocked()), one))
+	return sync.OnceFunc(func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.setLocked(slices.DeleteFunc(slices.Clone(t.listLocked()), func(other *func(*TappedCall)) bool { return other == one }))
+	})
+}
+
+func (t *taps) listLocked() []*func(*TappedCall) {
+	if all := t.all.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+func (t *taps) setLocked(all []*func(*TappedCall)) {
+	if len(all) == 0 {
+		t.all.Store(nil)
+		return
+	}
+	t.all.Store(&all)
+}
+
+// Tap has f called for every call that the server has answered, until stop is called. A call that was
+// refused before it reached a method, for its name or for overload, is not among them: see
+// ServerStats.Refused. f is called on the goroutine that serves the call, concurrently, and
+// before that takes the next one: it must not wait. A call that stop comes in the way of may still
+// be shown. While there is no tap, the calls cost the same as without this method.
+func (s *Server) Tap(f func(*TappedCall)) (stop func()) {
+	if f == nil {
+		panic("weft: the function of Tap is nil")
+	}
+	return s.host.taps.add(f)
+}
+
+// serveTapped is serve for a call that taps see.
+func (a *arrival) serveTapped(all []*func(*TappedCall)) error {
+	t := &tapped{TappedCall: TappedCall{Info: &a.info, Context: a.ctx, RequestSize: a.size, codec: a.h.codecs[a.info.Codec]}}
+	a.tapped = t
+	err := a.serveAll()
+	t.Duration = time.Duration(session.Nanos() - a.ctx.Received())
+	t.Began = time.Now().Add(-t.Duration)
+	t.Request, t.Received, t.Sent = a.req, t.received.Load(), t.sent.Load()
+	for _, f := range all {
+		a.h.fence.Run("the function of Tap", a.info.Peer.Addr(), func() { (*f)(&t.TappedCall) })
+	}
+	return err
+}
+
+// note notes how a call ended.
+func (t *tapped) note(reply any, err error) {
+	if t == nil {
+		return
+	}
+	if t.Err = err; err == nil && !t.Info.Stream {
+		t.Reply = reply
+	}
+}
+
+// around counts the messages of a stream.
+func (t *tapped) around(s RawStream) RawStream {
+	if t == nil {
+		return s
+	}
+	return &countedStream{s, t}
+}
+
+// countedStream counts the messages of a stream that is tapped.
+type countedStream struct {
+	RawStream
+	t *tapped
+}
+
+func (c *countedStream) Send(msg any) error {
+	err := c.RawStream.Send(msg)
+	if err == nil {
+		c.t.sent.Add(1)
+	}
+	return err
+}
+
+func (c *countedStream) Recv(msg any) error {
+	err := c.RawStream.Recv(msg)
+	if err == nil {
+		c.t.received.Add(1)
+	}
+	return err
+}
