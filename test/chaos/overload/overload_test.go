@@ -13,9 +13,12 @@ import (
 
 // Servers under several times what they can do answer nearly as many calls as ever, critical
 // ones first, in time and in bounded memory; below that, and for handlers that sleep, nothing is refused.
-// Servers and generators are processes without the race detector. A machine that is busy with
-// other things takes processor time away at will, so goodput is compared by the processor time
-// that the server had, and a scenario has three tries.
+// Servers and generators are processes without the race detector.
+//
+// What a server can do is known only while nothing else wants the processors. So goodput is compared by
+// the processor time that the server had, a scenario has four tries, and one of them in which other
+// processes took more than a tenth of the machine does not fail the test. When fewer than two tries
+// were left alone, the test asks only for what holds on any machine, and says so.
 func TestOverload(t *testing.T) {
 	self := filepath.Join(t.TempDir(), "overload")
 	if out, err := exec.Command("go", "build", "-race=false", "-o", self, ".").CombinedOutput(); err != nil {
@@ -48,29 +51,57 @@ func TestOverload(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var err error
-			for try := range 3 {
+			var err, survived error
+			alone, taken := 0, 0.0
+			for try := range 4 {
 				for _, s := range scenarios() {
 					if s.name != c.name {
 						continue
 					}
 					s.loads = c.loads
+					others := watchOthers()
 					results, runErr := s.run(self, "weft", c.loads, 2*time.Second)
 					if runErr != nil {
 						t.Fatal(runErr)
 					}
 					var text strings.Builder
 					report(&text, "weft", s, results)
-					t.Logf("try %d\n%s", try+1, text.String())
-					err = c.check(s, results)
-				}
-				if err == nil {
-					return
+					taken = others()
+					t.Logf("try %d, in which other processes took %.0f %% of the machine\n%s", try+1, 100*taken, text.String())
+					failed := c.check(s, results)
+					if failed == nil {
+						return
+					}
+					if taken <= 0.1 {
+						alone, err = alone+1, failed
+					}
+					survived = errors.Join(survived, survives(results))
 				}
 			}
-			t.Error(err)
+			if alone >= 2 {
+				t.Error(err)
+				return
+			}
+			t.Logf("other processes took much of the machine: only memory, answers and refusals were judged")
+			if survived != nil {
+				t.Error(survived)
+			}
 		})
 	}
+}
+
+// survives wants what holds however little of the processors a server gets: there are answers, and the
+// memory is bounded.
+func survives(results []*Result) error {
+	for _, r := range results {
+		switch {
+		case r.Good == 0:
+			return fmt.Errorf("%s: of %d calls none was answered in time", r.Phase.Name, r.Offered)
+		case r.Most > results[0].Most+64<<20:
+			return fmt.Errorf("%s: the server grew from %d to %d bytes", r.Phase.Name, results[0].Most, r.Most)
+		}
+	}
+	return nil
 }
 
 // calm wants that hardly a call was refused, and nearly all were answered in time.
