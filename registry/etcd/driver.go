@@ -18,6 +18,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/rpcx"
 )
 
 // driver is plain access to etcd. Streams are those of the protocol: the client
@@ -26,6 +27,7 @@ import (
 type driver struct {
 	name    string
 	keys    layout
+	fleet   rpcx.Base // where servers of rpcx are; "": the registry is weft's own
 	client  *clientv3.Client
 	leases  pb.LeaseClient
 	watches pb.WatchClient
@@ -94,11 +96,10 @@ func newDriver(cfg Config) (*driver, error) {
 
 // Put publishes an instance with a lease of its own.
 func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
-	value, err := registry.Encode(instance)
+	key, value, err := d.entry(instance)
 	if err != nil {
 		return err
 	}
-	key := d.keys.instance(instance.Service, instance.ID)
 	id, err := d.lease(ctx, key, seconds(ttl))
 	if err == nil {
 		_, err = d.client.Put(ctx, key, string(value), clientv3.WithLease(id))
@@ -138,7 +139,10 @@ func seconds(ttl time.Duration) int64 {
 // Refresh renews the lease, which etcd does for as long as it was granted, if the
 // instance still has it: it may have been deleted, or put by another process.
 func (d *driver) Refresh(ctx context.Context, instance weft.Instance, _ time.Duration) error {
-	key := d.keys.instance(instance.Service, instance.ID)
+	key, err := d.key(instance)
+	if err != nil {
+		return err
+	}
 	l, ok := d.lookup(key)
 	if !ok {
 		return registry.ErrLost
@@ -185,13 +189,16 @@ func (d *driver) keepAlive(ctx context.Context, id clientv3.LeaseID) error {
 // Delete revokes the lease, and with it the instance, unless another process has
 // put one in its place. What this process has not put is deleted by its key.
 func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
-	key := d.keys.instance(instance.Service, instance.ID)
+	key, err := d.key(instance)
+	if err != nil {
+		return err
+	}
 	l, ok := d.lookup(key)
 	if !ok {
 		_, err := d.client.Delete(ctx, key)
 		return failed("delete", key, err)
 	}
-	_, err := d.client.Revoke(ctx, l.id)
+	_, err = d.client.Revoke(ctx, l.id)
 	if err != nil && !errors.Is(err, rpctypes.ErrLeaseNotFound) {
 		return failed("delete", key, err)
 	}

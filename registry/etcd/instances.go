@@ -15,6 +15,9 @@ import (
 
 // Watch watches the instances of a service.
 func (d *driver) Watch(ctx context.Context, service string, emit func(registry.List)) error {
+	if d.fleet != "" {
+		return d.watchRpcx(ctx, service, emit)
+	}
 	prefix := d.keys.service(service)
 	return d.follow(ctx, prefix, clientv3.GetPrefixRangeEnd(prefix), &instances{service: service, prefix: prefix, show: emit})
 }
