@@ -46,7 +46,7 @@ func (b Base) Folder(service string) string { return b.trimmed() + "/" + service
 
 // Key is the key of an instance of weft.
 func (b Base) Key(i weft.Instance) (string, error) {
-	node, err := nodeOf(i.Address)
+	node, err := Node(i.Address)
 	return b.Folder(i.Service) + node, err
 }
 
@@ -62,8 +62,8 @@ const (
 	inactive     = "inactive"
 )
 
-// nodeOf is the last part of the key of a server with an address.
-func nodeOf(address string) (string, error) {
+// Node is the last part of the key of an instance of weft with an address.
+func Node(address string) (string, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	switch scheme {
 	case "tcp", "rpcx":
@@ -206,7 +206,7 @@ func decodeWhole(service, node, whole string) (weft.Instance, error) {
 	if err := json.Unmarshal([]byte(whole), &i); err != nil {
 		return i, fmt.Errorf("registry/rpcx: %s of %s: the pair weft: %w", node, service, err)
 	}
-	if own, err := nodeOf(i.Address); err != nil || own != node || i.Service != service {
+	if own, err := Node(i.Address); err != nil || own != node || i.Service != service {
 		return i, fmt.Errorf("registry/rpcx: what is registered as %s of %s says it is %q of %s", node, service, i.Address, i.Service)
 	}
 	return i, i.Check()

@@ -28,11 +28,10 @@ func checkPrefix(prefix string) error {
 
 // servicePath is the folder of the instances of a service.
 func (d *driver) servicePath(service string) string {
+	if d.fleet != "" {
+		return d.prefix + "/" + escape(service)
+	}
 	return d.prefix + instances + escape(service)
-}
-
-func (d *driver) instancePath(service, id string) string {
-	return d.servicePath(service) + "/" + escape(id)
 }
 
 func (d *driver) documentPath(name string) string {

@@ -36,8 +36,7 @@ func again(err error) bool {
 // Put publishes an instance as an ephemeral node of this process's session. It takes
 // the place of one that an older session has left, which clients see as a change.
 func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
-	path := d.instancePath(instance.Service, instance.ID)
-	value, err := registry.Encode(instance)
+	path, value, err := d.nodeOf(instance)
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,10 @@ func (s *session) publish(ctx context.Context, path string, value []byte) error 
 // Refresh asks whether the node is there and belongs to this process's session, which
 // is kept alive in any case.
 func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
-	path := d.instancePath(instance.Service, instance.ID)
+	path, err := d.instancePath(instance)
+	if err != nil {
+		return err
+	}
 	s, err := d.writer()
 	var there *stat
 	if err == nil {
@@ -90,7 +92,10 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 
 // Delete removes the node, also of another process.
 func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
-	path := d.instancePath(instance.Service, instance.ID)
+	path, err := d.instancePath(instance)
+	if err != nil {
+		return err
+	}
 	s, err := d.writer()
 	for n := 0; n < attempts && err == nil; n++ {
 		if err = s.remove(ctx, path, anyVersion); !errors.Is(err, errDisconnected) {

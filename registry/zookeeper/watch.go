@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/rpcx"
 )
 
 // Watch calls emit with the instances of a service. It ends when the connection is
@@ -19,7 +20,7 @@ func (d *driver) Watch(ctx context.Context, service string, emit func(registry.L
 	}
 	path := d.servicePath(service)
 	return d.follow(ctx, path, func(s *session) picture {
-		return &roll{s: s, service: service, path: path, to: emit}
+		return &roll{s: s, service: service, path: path, fleet: d.fleet != "", to: emit}
 	})
 }
 
@@ -28,6 +29,7 @@ type roll struct {
 	s       *session
 	service string
 	path    string
+	fleet   bool // in the layout of rpcx
 	to      func(registry.List)
 
 	changed int64             // zxid of the last node that came or went; 0: there is no folder
@@ -150,9 +152,12 @@ func (r *roll) readEntries(ctx context.Context, names []string) (whole bool, err
 
 // readEntry reads one node; nil if it has gone.
 func (r *roll) readEntry(ctx context.Context, name string) (*entry, error) {
-	id, err := unescape(name)
-	if err != nil {
-		return &entry{id: name, err: err}, nil
+	id := name
+	if !r.fleet {
+		var err error
+		if id, err = unescape(name); err != nil {
+			return &entry{id: name, err: err}, nil
+		}
 	}
 	n, err := r.s.get(ctx, r.path+"/"+name, true)
 	if errors.Is(err, errNoNode) {
@@ -165,7 +170,11 @@ func (r *roll) readEntry(ctx context.Context, name string) (*entry, error) {
 		return nil, err
 	}
 	e := &entry{id: id, changed: n.stat.mzxid, size: len(n.value)}
-	e.instance, e.err = registry.Decode(r.service, id, n.value)
+	if r.fleet {
+		e.instance, e.err = rpcx.Decode(r.service, name, n.value)
+	} else {
+		e.instance, e.err = registry.Decode(r.service, id, n.value)
+	}
 	return e, nil
 }
 
@@ -178,6 +187,10 @@ func (r *roll) current(ctx context.Context) (bool, error) {
 }
 
 func (r *roll) emit() {
+	if r.fleet {
+		r.emitFleet()
+		return
+	}
 	list := registry.List{Revision: uint64(r.changed)}
 	for _, e := range r.entries {
 		list.Revision = max(list.Revision, uint64(e.changed))

@@ -58,6 +58,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/rpcx"
 )
 
 // The defaults of a Config.
@@ -105,6 +106,7 @@ func New(cfg Config) (*registry.Registry, error) {
 type driver struct {
 	servers []string
 	prefix  string
+	fleet   rpcx.Base     // where servers of rpcx are; "": the registry is weft's own
 	timeout time.Duration // of sessions
 	tls     *tls.Config
 	auth    []byte // user:password; nil: none
