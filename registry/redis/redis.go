@@ -63,6 +63,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/rpcx"
 )
 
 // The defaults of a Config.
@@ -117,6 +118,7 @@ func New(cfg Config) (*registry.Registry, error) {
 type driver struct {
 	name    string
 	prefix  string
+	fleet   rpcx.Base // where servers of rpcx are; "": the registry is weft's own
 	client  redis.UniversalClient
 	scripts scripts
 	news    *news
