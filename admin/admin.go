@@ -16,9 +16,12 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -53,10 +56,36 @@ type Config struct {
 	// program's choice.
 	Clusters map[string]*cluster.Client
 
+	// LogLevel is the level that LogLevel and SetLogLevel show and set: that of the program's
+	// slog handler. nil: neither is possible.
+	LogLevel *slog.LevelVar
+	// LogLevels are further ones, by name.
+	LogLevels map[string]*slog.LevelVar
+	// Shutdown is called by Drain, once and on a goroutine of its own, to end the program: it may cancel
+	// the context of ListenAndServe. nil: Server.Shutdown, within ServerConfig.DrainTimeout.
+	Shutdown func()
+	// Settings returns the program's own settings for Config. Values are masked as Masked does.
+	Settings func() map[string]string
+
+	// Bodies permits taps to show requests and replies.
+	Bodies bool
+	// Mask tells which fields of requests and replies taps do not show: those at a path such as
+	// "Card.Number", in the names of JSON. It is called on the goroutines of the calls, concurrently.
+	// nil: those whose path is Sensitive.
+	Mask func(method, path string) bool
+	// MaxStreams is how many taps and watches may be open at once. 0: DefaultMaxStreams.
+	MaxStreams int
+	// Principal is the name of a principal. nil: that of a string or of a fmt.Stringer, and the type
+	// of others.
+	Principal func(principal any) string
+
 	// Logger gets what callers change. nil: warnings and errors go to slog.Default(), and so do these
 	// changes, which are warnings. slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
+
+// DefaultMaxStreams is how many taps and watches may be open at once.
+const DefaultMaxStreams = 16
 
 // service is what answers the calls.
 type service struct {
@@ -64,6 +93,11 @@ type service struct {
 	srv   *weft.Server
 	began time.Time
 	log   *slog.Logger
+
+	streams    atomic.Int32 // taps and watches that are open
+	collecting sync.Mutex   // held while stacks are collected
+	levels     levels
+	drains     drains
 }
 
 // Register adds the service weft.Admin to a server. The error says what is wrong with the
@@ -89,6 +123,15 @@ func (s *service) check() error {
 	if c.Token != "" && c.Authenticate != nil {
 		return weft.Errorf(weft.InvalidArgument, "admin: Config.Token and Config.Authenticate are both set, want one of them")
 	}
+	if c.MaxStreams < 0 {
+		return weft.Errorf(weft.InvalidArgument, "admin: Config.MaxStreams is %d, want 0 (%d) or more", c.MaxStreams, DefaultMaxStreams)
+	}
+	c.MaxStreams = cmp.Or(c.MaxStreams, DefaultMaxStreams)
+	for name, level := range c.LogLevels {
+		if level == nil {
+			return weft.Errorf(weft.InvalidArgument, "admin: the level %q of Config.LogLevels is nil", name)
+		}
+	}
 	for name, client := range c.Clusters {
 		if client == nil {
 			return weft.Errorf(weft.InvalidArgument, "admin: the client %q of Config.Clusters is nil", name)
@@ -103,8 +146,28 @@ func (s *service) register() error {
 	opts := func(doc string, more ...weft.MethodOption) []weft.MethodOption {
 		return append(more, weft.Doc(doc), weft.MethodLimit(weft.Unlimited), weft.MethodAuthenticate(s.admit))
 	}
+	reads := func(doc string) []weft.MethodOption { return opts(doc, weft.Idempotent()) }
 	return errors.Join(
-		weft.Handle(s.srv, Service+".Describe", s.describe, opts("Describe lists the services and methods of the server, with the JSON Schemas of their messages.", weft.Idempotent())...),
-		weft.Handle(s.srv, Service+".Stats", s.stats, opts("Stats are what the server has counted since it was made.", weft.Idempotent())...),
+		weft.Handle(s.srv, Service+".Describe", s.describe, reads("Describe lists the services and methods of the server, with the JSON Schemas of their messages.")...),
+		weft.Handle(s.srv, Service+".Stats", s.stats, reads("Stats are what the server has counted since it was made.")...),
+		weft.HandleServerStream(s.srv, Service+".Watch", s.watch, reads("Watch sends the statistics at once and then from time to time. It ends when the server shuts down.")...),
+		weft.Handle(s.srv, Service+".Connections", s.connections, reads("Connections lists the open connections.")...),
+		weft.Handle(s.srv, Service+".Calls", s.calls, reads("Calls lists the calls that are not answered yet, the oldest first.")...),
+		weft.HandleServerStream(s.srv, Service+".Tap", s.tap, reads("Tap sends calls as they are answered, after a first message without a method. It ends when the server shuts down.")...),
+		weft.Handle(s.srv, Service+".Config", s.config, reads("Config is the configuration in effect, without secrets.")...),
+		weft.Handle(s.srv, Service+".Limits", s.limits, reads("Limits are the limits of connections and calls, the state of the overload protection, and breakers.")...),
+		weft.Handle(s.srv, Service+".Stacks", s.stacks, reads("Stacks are the stacks of all goroutines.")...),
+		weft.Handle(s.srv, Service+".LogLevel", s.logLevel, reads("LogLevel is the level of the program's log.")...),
+		weft.Handle(s.srv, Service+".SetLogLevel", s.setLogLevel, opts("SetLogLevel sets the level of the program's log, for some time or for good.")...),
+		weft.Handle(s.srv, Service+".Drain", s.drain, opts("Drain publishes the server as draining, or shuts it down without losing a call.")...),
 	)
+}
+
+// changed notes in the log what a caller has changed.
+func (s *service) changed(ctx context.Context, what string, attrs ...slog.Attr) {
+	attrs = append(attrs, slog.String("principal", s.principal(weft.PrincipalFrom(ctx))))
+	if p := weft.PeerFrom(ctx); p != nil {
+		attrs = append(attrs, slog.String("peer", p.Addr().String()), slog.String("client", p.Name()))
+	}
+	s.log.LogAttrs(ctx, slog.LevelWarn, "admin: "+what, attrs...)
 }

@@ -30,7 +30,7 @@ func (s *service) admit(ctx context.Context, cred weft.Credential, info *weft.Ca
 	case s.cfg.Authenticate != nil:
 		return s.cfg.Authenticate(ctx, cred, info)
 	case s.cfg.Token != "":
-		return nil, s.token(cred)
+		return nil, checkToken(s.cfg.Token, cred)
 	}
 	return nil, local(info)
 }
@@ -40,14 +40,14 @@ func changes(method string) bool {
 	return method == Service+".SetLogLevel" || method == Service+".Drain"
 }
 
-// token compares a token with that of the configuration.
-func (s *service) token(cred weft.Credential) error {
+// checkToken compares a token with that of the configuration.
+func checkToken(token string, cred weft.Credential) error {
 	if cred == (weft.Credential{}) {
 		return weft.Errorf(weft.Unauthenticated, "%s wants a token: send %q and the token as the credential of the call, or under the metadata key %s",
 			Service, "Bearer", CredentialKey)
 	}
 	// Of the digests, so that the time says nothing about the token, not even its length.
-	got, want := sha256.Sum256([]byte(cred.Token)), sha256.Sum256([]byte(s.cfg.Token))
+	got, want := sha256.Sum256([]byte(cred.Token)), sha256.Sum256([]byte(token))
 	if !strings.EqualFold(cred.Scheme, "Bearer") || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
 		return weft.Errorf(weft.Unauthenticated, "%s: the token is not that of Config.Token on this server", Service)
 	}

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"errors"
+	"io"
 
 	"github.com/weftrpc/weft"
 )
@@ -56,4 +58,78 @@ func (a *Client) Describe(ctx context.Context, req *DescribeRequest) (*Descripti
 // Stats returns what the server has counted.
 func (a *Client) Stats(ctx context.Context, req *StatsRequest) (*Stats, error) {
 	return invoke[Stats](ctx, a, "Stats", req)
+}
+
+// Connections lists the open connections of the server.
+func (a *Client) Connections(ctx context.Context, req *ConnectionsRequest) (*Connections, error) {
+	return invoke[Connections](ctx, a, "Connections", req)
+}
+
+// Calls lists the calls that the server has not answered yet.
+func (a *Client) Calls(ctx context.Context, req *CallsRequest) (*Calls, error) {
+	return invoke[Calls](ctx, a, "Calls", req)
+}
+
+// Config returns the configuration of the server, without secrets.
+func (a *Client) Config(ctx context.Context, req *ConfigRequest) (*Settings, error) {
+	return invoke[Settings](ctx, a, "Config", req)
+}
+
+// Limits returns the limits of the server, the state of its overload protection, and breakers.
+func (a *Client) Limits(ctx context.Context, req *LimitsRequest) (*Limits, error) {
+	return invoke[Limits](ctx, a, "Limits", req)
+}
+
+// Stacks returns the stacks of the goroutines of the server's process.
+func (a *Client) Stacks(ctx context.Context, req *StacksRequest) (*Stacks, error) {
+	return invoke[Stacks](ctx, a, "Stacks", req)
+}
+
+// LogLevel returns the level of the program's log.
+func (a *Client) LogLevel(ctx context.Context, req *LogLevelRequest) (*LogLevel, error) {
+	return invoke[LogLevel](ctx, a, "LogLevel", req)
+}
+
+// SetLogLevel sets the level of the program's log.
+func (a *Client) SetLogLevel(ctx context.Context, req *SetLogLevelRequest) (*LogLevel, error) {
+	return invoke[LogLevel](ctx, a, "SetLogLevel", req)
+}
+
+// Drain publishes the server as draining, or shuts it down.
+func (a *Client) Drain(ctx context.Context, req *DrainRequest) (*Drained, error) {
+	return invoke[Drained](ctx, a, "Drain", req)
+}
+
+// subscribe opens a call that sends many messages.
+func subscribe[Res, Req any](ctx context.Context, a *Client, method string, req *Req) (*weft.Stream[Res, Req], error) {
+	c, ok := a.c.(weft.StreamCaller)
+	if !ok {
+		return nil, weft.Errorf(weft.Unimplemented, "admin: %s needs a weft.StreamCaller, and %T is none", method, a.c)
+	}
+	if req == nil {
+		req = new(Req)
+	}
+	return weft.Subscribe[Res](a.context(ctx), c, Service+"."+method, req, a.cfg.Options...)
+}
+
+// Watch returns a stream of the statistics of the server. The caller must receive until the end,
+// close the stream, or end ctx.
+func (a *Client) Watch(ctx context.Context, req *WatchRequest) (*weft.Stream[Stats, WatchRequest], error) {
+	return subscribe[Stats](ctx, a, "Watch", req)
+}
+
+// Tap returns a stream of the calls that the server answers from now on: when Tap has returned, the
+// server shows them. The caller must receive until the end, close the stream, or end ctx. One that
+// does not receive misses calls: TappedCall.Dropped counts them.
+func (a *Client) Tap(ctx context.Context, req *TapRequest) (*weft.Stream[TappedCall, TapRequest], error) {
+	stream, err := subscribe[TappedCall](ctx, a, "Tap", req)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := stream.Recv(); errors.Is(err, io.EOF) {
+		return nil, weft.Errorf(weft.Unavailable, "admin: the server is shutting down")
+	} else if err != nil {
+		return nil, err
+	}
+	return stream, nil
 }

@@ -80,7 +80,7 @@ func clusterStats(name string, st cluster.Stats, req *StatsRequest) ClusterStats
 		one := ClusterServer{Address: v.Address, State: v.State.String(), Why: v.Why, Connections: v.Connections, InFlight: v.InFlight, Latency: v.Latency.Seconds()}
 		for _, b := range v.Breakers {
 			if b.State != breaker.Closed {
-				one.Breakers = append(one.Breakers, Breaker{b.Method, b.State.String(), b.Why, b.Calls, b.Failed, b.Opened})
+				one.Breakers = append(one.Breakers, breakerOf(b))
 			}
 		}
 		out.Servers = append(out.Servers, one)
@@ -96,4 +96,8 @@ func clusterStats(name string, st cluster.Stats, req *StatsRequest) ClusterStats
 		out.Services = append(out.Services, one)
 	}
 	return out
+}
+
+func breakerOf(b cluster.BreakerStats) Breaker {
+	return Breaker{b.Method, b.State.String(), b.Why, b.Calls, b.Failed, b.Opened}
 }

@@ -29,13 +29,12 @@ type rig struct {
 	t    testing.TB
 	srv  *weft.Server
 	addr string // host and port
-	path string // of the Unix socket
 }
 
 // quiet drops what it gets.
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
-// start starts a server on a port of 127.0.0.1 and, if there is a folder, on a Unix socket in it.
+// start starts a server on a port of 127.0.0.1.
 func start(t testing.TB, cfg *weft.ServerConfig, own *admin.Config) *rig {
 	t.Helper()
 	var c weft.ServerConfig
