@@ -3,19 +3,20 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry/registrytest"
@@ -32,7 +33,18 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
 		main()
 	}
+	isolate()
 	leak.Main(m)
+}
+
+// isolate keeps what the user has set from the tests, and the tests from the user's folders.
+func isolate() {
+	for _, name := range []string{"WEFT_REGISTRY", "WEFT_SERVER", "WEFT_CONTEXT", "WEFT_TOKEN"} {
+		os.Unsetenv(name)
+	}
+	// What is not there is not read, and what cannot be made is not kept.
+	os.Setenv("WEFT_CONFIG", "/nonexistent/contexts.json")
+	os.Setenv("XDG_CACHE_HOME", "/nonexistent")
 }
 
 // process is the real program, while it runs.
@@ -123,8 +135,8 @@ func run(t *testing.T, in string, args ...string) (code int, out, log string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var o, l bytes.Buffer
-	p := &program{in: strings.NewReader(in), out: &o, log: &l}
-	code = p.main(ctx, args)
+	p := &shell.Shell{In: strings.NewReader(in), Out: &o, Log: &l}
+	code = execute(ctx, p, args)
 	return code, o.String(), l.String()
 }
 
@@ -141,16 +153,31 @@ func TestUsage(t *testing.T) {
 	}{
 		{"no command", nil, 2, "there is no command"},
 		{"an unknown command", []string{"dwon"}, 2, `"dwon"`},
-		{"help", []string{"help"}, 0, "weft rules rollback"},
+		{"help", []string{"help"}, 0, "Registry and rules:"},
 		{"help of a command by its name", []string{"help", "up"}, 0, "-peer-listen"},
 		{"help of a command of rules by its name", []string{"help", "rules", "apply"}, 0, "-force"},
-		{"help of rules by their name", []string{"help", "rules"}, 0, "weft rules rollback"},
-		{"help of help", []string{"help", "help"}, 0, "weft rules rollback"},
+		{"help of rules by their name", []string{"help", "rules"}, 0, "rollback"},
+		{"help of help", []string{"help", "help"}, 0, "weft help [command or topic]"},
+		{"help of a topic", []string{"help", "exit-codes"}, 0, "130"},
 		{"help of an unknown command", []string{"help", "dwon"}, 2, `"dwon"`},
 		{"help of rules and a command", []string{"rules", "help", "apply"}, 0, "-force"},
-		{"help of rules", []string{"rules", "-h"}, 0, "weft rules rollback"},
+		{"help of rules", []string{"rules", "-h"}, 0, "rollback"},
 		{"help of a command", []string{"up", "-h"}, 0, "-peer-listen"},
-		{"an unknown flag", []string{"up", "-listen", "x"}, 2, "-listen"},
+		{"a wrong value of a flag", []string{"up", "-listen", "x"}, 2, "-listen"},
+		{"an unknown flag", []string{"up", "--lisen", "x"}, 2, "see 'weft up --help'"},
+		{"a command with a wrong letter", []string{"instancse"}, 2, "did you mean instances?"},
+		{"an unknown form of the output", []string{"instances", "-o", "xml"}, 2, "table, wide, json"},
+		{"a template that is none", []string{"instances", "-o", "go-template={{"}, 2, "--output"},
+		{"an unknown colour", []string{"version", "--color", "red"}, 2, "auto, always or never"},
+		{"a registry and a server", []string{"instances", "--registry", "etcd://a:1", "--server", "tcp://a:1"}, 2, "want one of them"},
+		{"a server in place of a registry", []string{"instances", "--server", "tcp://a:1"}, 2, "give --registry"},
+		{"metadata without a key", []string{"instances", "-H", "tenant"}, 2, "tenant:acme"},
+		{"a file of metadata that is not there", []string{"instances", "-H", "@/nowhere"}, 1, "/nowhere"},
+		{"a token that is not there", []string{"instances", "--token-file", "/nowhere"}, 1, "/nowhere"},
+		{"a certificate without a key", []string{"instances", "--cert", "a.pem"}, 2, "belong together"},
+		{"authorities that are not there", []string{"instances", "--registry", "etcds://a:1", "--cacert", "/nowhere"}, 1, "/nowhere"},
+		{"a context that is not there", []string{"instances", "--context", "nowhere"}, 2, "weft context set nowhere"},
+		{"the version", []string{"version"}, 0, "weft "},
 		{"too many arguments", []string{"instances", "a", "b"}, 2, "2 arguments"},
 		{"rules without a verb", []string{"rules"}, 2, "show, history"},
 		{"rules with an unknown verb", []string{"rules", "set", "Arith"}, 2, `"set"`},
@@ -161,9 +188,9 @@ func TestUsage(t *testing.T) {
 		{"metadata without a value", []string{"rules", "check", "-call", "Mul user", "Arith"}, 2, `"user"`},
 		{"a registry of another kind", []string{"instances", "-registry", "zookeeper://127.0.0.1"}, 2, "name a service"},
 		{"a registry without a port", []string{"instances", "-registry", "etcd://127.0.0.1"}, 1, "127.0.0.1"},
-		{"a registry that is not there", []string{"instances", "-registry", absent}, 1, "connection refused"},
-		{"a service of a registry that is not there", []string{"instances", "-registry", absent, "Arith"}, 1, "connection refused"},
-		{"rules of a registry that is not there", []string{"rules", "show", "-registry", absent, "Arith"}, 1, "connection refused"},
+		{"a registry that is not there", []string{"instances", "-registry", absent}, 4, "connection refused"},
+		{"a service of a registry that is not there", []string{"instances", "-registry", absent, "Arith"}, 4, "connection refused"},
+		{"rules of a registry that is not there", []string{"rules", "show", "-registry", absent, "Arith"}, 4, "connection refused"},
 		{"a file that is not there", []string{"rules", "check", "-registry", absent, "Arith", "/nowhere/rules.json"}, 1, "/nowhere/rules.json"},
 		{"no time for the registry", []string{"instances", "-timeout", "0"}, 2, "-timeout is 0s"},
 		{"less than no time for the rules", []string{"rules", "show", "-timeout", "-1s", "Arith"}, 2, "-timeout is -1s"},
@@ -189,19 +216,22 @@ func TestUsage(t *testing.T) {
 // contains no secrets. 'weft help' writes the same to the standard output.
 func TestHelp(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "etcd://me:secret@127.0.0.1:1")
-	for _, command := range []string{"up", "instances", "rules show", "rules history", "rules check", "rules apply", "rules rollback", "generate"} {
+	for _, command := range allCommands(root(&shell.Shell{})) {
+		if command == "generate" {
+			continue // its flags are its own
+		}
 		t.Run(command, func(t *testing.T) {
 			code, out, log := run(t, "", append(strings.Fields(command), "-h")...)
-			if code != 0 || out != "" || !strings.HasPrefix(log, "weft "+command+" [flags]") || !strings.Contains(log, "\n\nFlags:\n") {
+			if code != 0 || log != "" || !strings.Contains(out, "Usage:\n  weft "+command) || !strings.Contains(out, "\n\nFlags:\n") {
 				t.Errorf("the exit code is %d and the help is:\n%s%s", code, out, log)
 			}
-			if _, asked, _ := run(t, "", append([]string{"help"}, strings.Fields(command)...)...); asked != log {
+			if _, asked, _ := run(t, "", append([]string{"help"}, strings.Fields(command)...)...); asked != out {
 				t.Errorf("'weft help %s' writes %q, want what -h writes", command, asked)
 			}
-			if strings.Contains(log, "secret") {
-				t.Errorf("the help tells the password:\n%s", log)
+			if strings.Contains(out, "secret") {
+				t.Errorf("the help tells the password:\n%s", out)
 			}
-			for line := range strings.Lines(log) {
+			for line := range strings.Lines(out) {
 				if len(line) > 130 {
 					t.Errorf("a line has %d characters: %s", len(line), line)
 				}
@@ -210,79 +240,16 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-func TestAddress(t *testing.T) {
-	for _, test := range []struct {
-		text string
-		want address
-	}{
-		{"etcd://127.0.0.1:2379", address{kind: "etcd", hosts: []string{"127.0.0.1:2379"}}},
-		{"etcds://a:1,b:2,c:3/shop", address{kind: "etcd", tls: true, hosts: []string{"a:1", "b:2", "c:3"}, path: "shop"}},
-		{"etcd://me:p%40ss%2Fword@a:1/", address{kind: "etcd", user: "me", password: "p@ss/word", hosts: []string{"a:1"}}},
-		{"zookeeper://me@[::1]:2181/a/b", address{kind: "zookeeper", user: "me", hosts: []string{"[::1]:2181"}, path: "a/b"}},
-		{"consuls://:token@a:8501", address{kind: "consul", tls: true, password: "token", hosts: []string{"a:8501"}}},
-		{"nacos://a:8848/shop", address{kind: "nacos", hosts: []string{"a:8848"}, path: "shop"}},
-		{"redis://a", address{kind: "redis", hosts: []string{"a"}}},
-		{"rediss://:pw@a/3", address{kind: "redis", tls: true, password: "pw", hosts: []string{"a"}, path: "3"}},
-		{"nacoss://a:8848", address{kind: "nacos", tls: true, hosts: []string{"a:8848"}}},
-		{"file:///etc/weft/registry.json", address{kind: "file", hosts: []string{""}, path: "etc/weft/registry.json"}},
-	} {
-		t.Run(test.text, func(t *testing.T) {
-			got, err := parseAddress(test.text)
-			if err != nil || !reflect.DeepEqual(got, test.want) {
-				t.Errorf("it is read as %+v, %v; want %+v", got, err, test.want)
-			}
-		})
-	}
-	for _, text := range []string{"etcd://%zz@a:1", "etcd://me:%zzsecret@a:1", "secret", "://secret", "redis:///0", "postgres://a", "files:///a", "nacosss://a", "s://a"} {
-		_, err := parseAddress(text)
-		if !errors.Is(err, errUsage) {
-			t.Errorf("the address %q: %v", text, err)
+// allCommands are the paths of all commands, without "weft" before them.
+func allCommands(cmd *cobra.Command) []string {
+	var all []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "completion" && c.Name() != "help" {
+			all = append(all, strings.TrimPrefix(c.CommandPath(), "weft "))
 		}
-		// What is private stays private.
-		if err != nil && strings.Contains(err.Error(), "secret") {
-			t.Errorf("the error tells the password: %v", err)
-		}
+		all = append(all, allCommands(c)...)
 	}
-}
-
-// TestKinds opens a registry of every kind. No server is asked by that.
-func TestKinds(t *testing.T) {
-	folder := t.TempDir()
-	if err := os.WriteFile(folder+"/registry.json", []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	// Servers have registered beside a file that is not there.
-	if err := os.Mkdir(folder+"/own.json.d", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for _, test := range []struct{ text, want string }{
-		{"etcd://a:1", "etcd a:1"},
-		{"zookeeper://a,b:2/shop", "a:2181,b:2"},
-		{"consul://a:8500", "a:8500"},
-		{"redis://a/3", "a:6379/3"},
-		{"nacos://a:8848/shop", "a:8848"},
-		{"file://" + folder + "/registry.json", "registry.json"},
-		{"file://" + folder + "/own.json", "own.json"},
-		{"file://" + folder + "/other.json", "no such file"},
-		{"consul://a:1,b:2", errUsage.Error()},
-		{"redis://a/three", errUsage.Error()},
-	} {
-		t.Run(test.text, func(t *testing.T) {
-			a, err := parseAddress(test.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			reg, err := a.open()
-			got := fmt.Sprint(err)
-			if err == nil {
-				got = reg.Name()
-				defer reg.Close()
-			}
-			if !strings.Contains(got, test.want) {
-				t.Errorf("it opens as %q, want %q in it", got, test.want)
-			}
-		})
-	}
+	return all
 }
 
 // TestAnotherKind does with a file what the other tests do with etcd.
@@ -318,8 +285,8 @@ func TestAnotherKind(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	r, w := io.Pipe()
 	r.Close()
-	p := &program{in: strings.NewReader(""), out: w, log: io.Discard}
-	if code := p.main(t.Context(), []string{"help"}); code != 1 {
+	p := &shell.Shell{In: strings.NewReader(""), Out: w, Log: io.Discard}
+	if code := execute(t.Context(), p, []string{"help"}); code != 1 {
 		t.Errorf("the exit code is %d, want 1", code)
 	}
 }

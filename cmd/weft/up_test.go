@@ -189,7 +189,7 @@ func TestUpRefuses(t *testing.T) {
 func TestUpEverywhere(t *testing.T) {
 	_, port, _ := strings.Cut(localPort(t), ":")
 	p := upAt(t, ":"+port, t.TempDir())
-	_, line, _ := strings.Cut(p.text(), "weft instances -registry ")
+	_, line, _ := strings.Cut(p.text(), "weft instances --registry ")
 	address := strings.TrimSpace(line)
 	p.says(t, "It asks for no password")
 	if strings.Contains(address, "0.0.0.0") {

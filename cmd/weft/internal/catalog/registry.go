@@ -1,14 +1,15 @@
-package main
+// Package catalog opens the registry that a command asks, and reads what is in it.
+package catalog
 
 import (
 	"cmp"
 	"crypto/tls"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
-	"time"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/consul"
@@ -19,55 +20,37 @@ import (
 	"github.com/weftrpc/weft/registry/zookeeper"
 )
 
-const registryHelp = `the ` + "`address`" + ` of the registry (default $WEFT_REGISTRY, or else etcd://127.0.0.1:2379):
-etcd://[user:password@]host:port[,host:port...][/prefix]
-zookeeper://[user:password@]host[:port][,host[:port]...][/prefix]
-consul://[:token@]host:port[/prefix]
-redis://[[user]:password@]host[:port][,host[:port]...][/database]
-nacos://[user:password@]host:port[,host:port...][/group]
-file:///path
-with an s behind the kind, such as etcds://, for TLS`
-
-// source is the registry that a command asks.
-type source struct {
-	text    string
-	timeout time.Duration
-}
-
-// sourceFlags adds the flags that say where the registry is. The default is no value of
-// the flag, which -h would print: there may be a password in it.
-func sourceFlags(flags *flag.FlagSet) *source {
-	s := new(source)
-	flags.StringVar(&s.text, "registry", "", registryHelp)
-	flags.DurationVar(&s.timeout, "timeout", 5*time.Second, "the `time` that the registry may take to answer")
-	return s
-}
-
-// open opens the registry, and returns its address too.
-func (s *source) open() (address, *registry.Registry, error) {
-	if s.timeout <= 0 {
-		return address{}, nil, fmt.Errorf("-timeout is %v, want more than 0; %w", s.timeout, errUsage)
+// OpenRegistry opens the registry that the command asks, and returns its address too.
+func OpenRegistry(p *shell.Shell) (Address, *registry.Registry, error) {
+	s := &p.Settings
+	if s.Registry == "" && s.Server != "" {
+		return Address{}, nil, fmt.Errorf("this is asked of a registry, and --server names a server; give --registry; %w", shell.ErrUsage)
 	}
-	a, err := parseAddress(cmp.Or(s.text, os.Getenv("WEFT_REGISTRY"), "etcd://"+etcd.DefaultEndpoint))
+	a, err := ParseAddress(cmp.Or(s.Registry, "etcd://"+etcd.DefaultEndpoint))
 	if err != nil {
-		return address{}, nil, err
+		return Address{}, nil, err
+	}
+	if a.tls {
+		if a.config, err = s.Files.Config(); err != nil {
+			return Address{}, nil, err
+		}
 	}
 	reg, err := a.open()
 	return a, reg, err
 }
 
 // open opens the registry at an address.
-func (a address) open() (*registry.Registry, error) {
-	switch a.kind {
+func (a Address) open() (*registry.Registry, error) {
+	switch a.Kind {
 	case "etcd":
-		return etcd.New(a.etcd())
+		return etcd.New(a.Etcd())
 	case "zookeeper":
 		return zookeeper.New(zookeeper.Config{
 			Servers: a.hosts, Prefix: a.prefix(), User: a.user, Password: a.password, TLS: a.encryption(), Registry: plain(),
 		})
 	case "consul":
 		if len(a.hosts) != 1 {
-			return nil, fmt.Errorf("registry: there are %d hosts, and Consul has one agent; %w", len(a.hosts), errUsage)
+			return nil, fmt.Errorf("registry: there are %d hosts, and Consul has one agent; %w", len(a.hosts), shell.ErrUsage)
 		}
 		return consul.New(consul.Config{Address: a.hosts[0], Token: a.password, Prefix: a.path, TLS: a.encryption(), Registry: plain()})
 	case "redis":
@@ -75,7 +58,7 @@ func (a address) open() (*registry.Registry, error) {
 		if a.path != "" {
 			var err error
 			if number, err = strconv.Atoi(a.path); err != nil {
-				return nil, fmt.Errorf("registry: the database %q of Redis is no number; %w", a.path, errUsage)
+				return nil, fmt.Errorf("registry: the database %q of Redis is no number; %w", a.path, shell.ErrUsage)
 			}
 		}
 		return redis.New(redis.Config{
@@ -88,7 +71,7 @@ func (a address) open() (*registry.Registry, error) {
 	case "file":
 		return openFile("/" + a.path)
 	}
-	return nil, fmt.Errorf("registry: the kind %q cannot be opened; %w", a.kind, errUsage)
+	return nil, fmt.Errorf("registry: the kind %q cannot be opened; %w", a.Kind, shell.ErrUsage)
 }
 
 // openFile opens the registry of a file that exists, or of the folder beside it in
@@ -104,19 +87,22 @@ func openFile(path string) (*registry.Registry, error) {
 	return file.New(path, &cfg)
 }
 
-// etcd is how to reach an etcd.
-func (a address) etcd() etcd.Config {
+// Etcd is how to reach an etcd.
+func (a Address) Etcd() etcd.Config {
 	return etcd.Config{
 		Endpoints: a.hosts, Prefix: a.prefix(), Username: a.user, Password: a.password, TLS: a.encryption(), Registry: plain(),
 	}
 }
 
 // encryption is the TLS of an address, nil for none.
-func (a address) encryption() *tls.Config {
+func (a Address) encryption() *tls.Config {
 	if !a.tls {
 		return nil
 	}
-	return &tls.Config{}
+	if a.config == nil {
+		return &tls.Config{MinVersion: tls.VersionTLS12}
+	}
+	return a.config
 }
 
 // plain makes a registry report what it has now: without the cache, and without

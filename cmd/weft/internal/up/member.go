@@ -1,4 +1,4 @@
-package main
+package up
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 
 	"go.etcd.io/etcd/server/v3/embed"
 )
@@ -60,7 +62,7 @@ func (m *member) config() (*embed.Config, error) {
 func (m *member) peer() (peer, listen *url.URL, err error) {
 	if m.cluster == "" {
 		if m.peerListen != "" {
-			return nil, nil, fmt.Errorf("up: -peer-listen is for the members of a -cluster; %w", errUsage)
+			return nil, nil, fmt.Errorf("up: --peer-listen is for the members of a --cluster; %w", shell.ErrUsage)
 		}
 		alone := &url.URL{Scheme: "http", Host: "127.0.0.1:0"}
 		return alone, alone, nil
@@ -70,17 +72,17 @@ func (m *member) peer() (peer, listen *url.URL, err error) {
 		name, address, _ := strings.Cut(entry, "=")
 		u, err := url.Parse(address)
 		if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Port() == "" {
-			return nil, nil, fmt.Errorf("up: -cluster has %q, want members such as n1=http://10.0.0.1:2380; %w", entry, errUsage)
+			return nil, nil, fmt.Errorf("up: --cluster has %q, want members such as n1=http://10.0.0.1:2380; %w", entry, shell.ErrUsage)
 		}
 		if slices.Contains(names, name) {
-			return nil, nil, fmt.Errorf("up: -cluster has two members called %q; %w", name, errUsage)
+			return nil, nil, fmt.Errorf("up: --cluster has two members called %q; %w", name, shell.ErrUsage)
 		}
 		if names = append(names, name); name == m.name {
 			peer = u
 		}
 	}
 	if peer == nil {
-		return nil, nil, fmt.Errorf("up: -name is %q, and the members of -cluster are %s; %w", m.name, strings.Join(names, ", "), errUsage)
+		return nil, nil, fmt.Errorf("up: --name is %q, and the members of --cluster are %s; %w", m.name, strings.Join(names, ", "), shell.ErrUsage)
 	}
 	at := m.peerListen
 	if at == "" {
@@ -102,7 +104,7 @@ func listenURL(name, address string) (*url.URL, error) {
 		host = "127.0.0.1"
 	}
 	if err != nil || net.ParseIP(host) == nil || port == "" {
-		return nil, errors.Join(fmt.Errorf("up: -%s is %q, want an address such as 127.0.0.1:2379 or :2379; %w", name, address, errUsage), err)
+		return nil, errors.Join(fmt.Errorf("up: --%s is %q, want an address such as 127.0.0.1:2379 or :2379; %w", name, address, shell.ErrUsage), err)
 	}
 	return &url.URL{Scheme: "http", Host: net.JoinHostPort(host, port)}, nil
 }

@@ -1,4 +1,5 @@
-package main
+// Package up runs a registry on this machine: an etcd, alone or as a member of a cluster.
+package up
 
 import (
 	"context"
@@ -8,6 +9,9 @@ import (
 	"net/url"
 	"syscall"
 
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+
+	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/api/v3/version"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
@@ -15,27 +19,32 @@ import (
 	"google.golang.org/grpc"
 )
 
-const upHelp = `Runs a registry on this machine until it is interrupted: an etcd, alone or as one member of a
-cluster. Servers and clients find it at the address that it prints when it is up.
+const upHelp = `Runs a registry on this machine until it is interrupted: an etcd, alone or as one member of a cluster. Servers and
+clients find it at the address that it prints when it is up.`
 
-	weft up                                     for this machine alone
-	weft up -listen :2379                       for other machines too: let no untrusted network reach the port
-	weft up -data /var/lib/weft -listen 10.0.0.1:2379 -name n1 -cluster \
-	    n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380
-`
+const upExamples = `  weft up                      for this machine alone
+  weft up --listen :2379       for other machines too: let no untrusted network reach the port
+  weft up --data /var/lib/weft --listen 10.0.0.1:2379 --name n1 --cluster \
+      n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380`
+
+// upCommand runs a registry.
+func Command(p *shell.Shell) *cobra.Command {
+	m := new(member)
+	cmd := &cobra.Command{
+		Use: "up", GroupID: shell.GroupRegistry, Short: "Run a registry on this machine", Long: upHelp, Example: upExamples, Args: shell.Arguments(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return up(cmd.Context(), p, m) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&m.listen, "listen", "127.0.0.1:2379", "the `address` for servers and clients; \":2379\" is all of this machine")
+	f.StringVar(&m.data, "data", "weft-registry", "the `folder` that keeps what is registered and the rules; made if it is not there")
+	f.StringVar(&m.name, "name", "weft", "the `name` of this member of a cluster")
+	f.StringVar(&m.cluster, "cluster", "", "all `members`, such as n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380")
+	f.StringVar(&m.peerListen, "peer-listen", "", "the `address` for the other members, if it is not the one in --cluster")
+	return cmd
+}
 
 // up runs a registry until ctx ends.
-func (p *program) up(ctx context.Context, args []string) error {
-	flags := p.flags("up", "", upHelp)
-	m := new(member)
-	flags.StringVar(&m.listen, "listen", "127.0.0.1:2379", "the `address` for servers and clients; \":2379\" is all of this machine")
-	flags.StringVar(&m.data, "data", "weft-registry", "the `folder` that keeps what is registered and the rules; made if it is not there")
-	flags.StringVar(&m.name, "name", "weft", "the `name` of this member of a cluster")
-	flags.StringVar(&m.cluster, "cluster", "", "all `members`, such as n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380")
-	flags.StringVar(&m.peerListen, "peer-listen", "", "the `address` for the other members, if it is not the one in -cluster")
-	if _, err := parse(flags, args, 0, 0); err != nil {
-		return err
-	}
+func up(ctx context.Context, p *shell.Shell, m *member) error {
 	cfg, err := m.config()
 	if err != nil {
 		return err
@@ -45,16 +54,16 @@ func (p *program) up(ctx context.Context, args []string) error {
 		return fmt.Errorf("up: %w", err)
 	}
 	defer release()
-	if err := p.serve(ctx, m, cfg); err != nil {
+	if err := serve(ctx, p, m, cfg); err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
-	fmt.Fprintln(p.out, "The registry has ended.")
+	fmt.Fprintln(p.Out, "The registry has ended.")
 	return nil
 }
 
 // serve runs an etcd until ctx ends or it fails.
-func (p *program) serve(ctx context.Context, m *member, cfg *embed.Config) error {
-	log, level := p.etcdLog()
+func serve(ctx context.Context, p *shell.Shell, m *member, cfg *embed.Config) error {
+	log, level := etcdLog(p)
 	cfg.ZapLoggerBuilder = embed.NewZapLoggerBuilder(log)
 	serving := make(chan *grpc.Server, 1)
 	cfg.ServiceRegister = func(s *grpc.Server) { serving <- s }
@@ -64,7 +73,7 @@ func (p *program) serve(ctx context.Context, m *member, cfg *embed.Config) error
 	}
 	level.SetLevel(zapcore.ErrorLevel)
 	if m.cluster != "" {
-		fmt.Fprintf(p.out, "Member %s serves as soon as most of the members are there.\n", m.name)
+		fmt.Fprintf(p.Out, "Member %s serves as soon as most of the members are there.\n", m.name)
 	}
 	select {
 	case server := <-serving:
@@ -112,9 +121,9 @@ func cause(cfg *embed.Config, err error) error {
 	if !ok || op.Addr == nil {
 		return err
 	}
-	address, setting := op.Addr.String(), "-listen"
+	address, setting := op.Addr.String(), "--listen"
 	if address == cfg.ListenPeerUrls[0].Host {
-		setting = "-cluster or -peer-listen"
+		setting = "--cluster or --peer-listen"
 	}
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
@@ -131,23 +140,23 @@ const silent = zapcore.DPanicLevel
 // etcdLog is the logger of the etcd, for errors while it runs. It is silent while etcd
 // starts, since the returned error is reported, and while it ends, when etcd logs that
 // its own listeners are closed.
-func (p *program) etcdLog() (*zap.Logger, zap.AtomicLevel) {
+func etcdLog(p *shell.Shell) (*zap.Logger, zap.AtomicLevel) {
 	level := zap.NewAtomicLevelAt(silent)
 	format := zap.NewDevelopmentEncoderConfig()
 	format.CallerKey = zapcore.OmitKey
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(format), zapcore.Lock(zapcore.AddSync(p.log)), level)), level
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(format), zapcore.Lock(zapcore.AddSync(p.Log)), level)), level
 }
 
 // welcome writes how to use the registry, and how to stop it.
-func (m *member) welcome(p *program, cfg *embed.Config) {
+func (m *member) welcome(p *shell.Shell, cfg *embed.Config) {
 	endpoint := cfg.AdvertiseClientUrls[0].Host
-	fmt.Fprintf(p.out, `The registry is up at %s (etcd %s); Ctrl-C stops it.
+	fmt.Fprintf(p.Out, `The registry is up at %s (etcd %s); Ctrl-C stops it.
 Its data is in %s.
 `, endpoint, version.Version, cfg.Dir)
 	if !loopback(&cfg.ListenClientUrls[0]) {
-		fmt.Fprintln(p.out, "It asks for no password: anyone who reaches this address can change what is registered.")
+		fmt.Fprintln(p.Out, "It asks for no password: anyone who reaches this address can change what is registered.")
 	}
-	fmt.Fprintf(p.out, `
+	fmt.Fprintf(p.Out, `
 In servers and clients:
 
 	reg, err := etcd.New(etcd.Config{Endpoints: []string{%q}})
@@ -156,7 +165,7 @@ In servers and clients:
 
 What is registered:
 
-	weft instances -registry etcd://%s
+	weft instances --registry etcd://%s
 `, endpoint, endpoint)
 }
 

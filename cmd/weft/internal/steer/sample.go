@@ -1,4 +1,4 @@
-package main
+package steer
 
 import (
 	"fmt"
@@ -13,6 +13,9 @@ type calls []route.Call
 
 // String is empty: there are none at first.
 func (c *calls) String() string { return "" }
+
+// Type is what the help calls the value.
+func (c *calls) Type() string { return "call" }
 
 // Set adds a call such as "Say user=ann".
 func (c *calls) Set(text string) error {

@@ -1,4 +1,4 @@
-package main
+package up
 
 import (
 	"errors"
@@ -19,23 +19,23 @@ const lockFile = "weft.lock"
 // another etcd, and would write beside the files of another program.
 func claim(folder string) (release func(), err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return nil, fmt.Errorf("the data folder cannot be made; name another with -data: %w", err)
+		return nil, fmt.Errorf("the data folder cannot be made; name another with --data: %w", err)
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("the data folder cannot be read; name another with -data: %w", err)
+		return nil, fmt.Errorf("the data folder cannot be read; name another with --data: %w", err)
 	}
 	for _, e := range entries {
 		if name := e.Name(); name != "member" && name != lockFile && name != "lost+found" && !strings.HasPrefix(name, ".") {
-			return nil, fmt.Errorf("the data folder %s has %q in it, which no registry wrote; name a folder of its own with -data", folder, name)
+			return nil, fmt.Errorf("the data folder %s has %q in it, which no registry wrote; name a folder of its own with --data", folder, name)
 		}
 	}
 	lock, err := fileutil.TryLockFile(filepath.Join(folder, lockFile), os.O_RDWR|os.O_CREATE, 0o600)
 	switch {
 	case errors.Is(err, fileutil.ErrLocked):
-		return nil, fmt.Errorf("the data folder %s is in use by another registry that is up; stop that one, or name another folder with -data", folder)
+		return nil, fmt.Errorf("the data folder %s is in use by another registry that is up; stop that one, or name another folder with --data", folder)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("this user may not write to the data folder; name another with -data: %w", err)
+		return nil, fmt.Errorf("this user may not write to the data folder; name another with --data: %w", err)
 	case err != nil:
 		return nil, fmt.Errorf("the data folder cannot be locked: %w", err)
 	}

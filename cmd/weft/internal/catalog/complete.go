@@ -1,0 +1,85 @@
+package catalog
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrpc/weft/registry/etcd"
+)
+
+// A shell waits for completions, so they may take completeWithin, and are kept for
+// completeKept.
+const (
+	completeWithin = 300 * time.Millisecond
+	completeKept   = 10 * time.Second
+)
+
+// CompleteService completes the name of a service, as the first argument.
+func CompleteService(p *shell.Shell) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveDefault // a file, for those commands that take one
+		}
+		find := func(ctx context.Context) ([]string, error) { return knownServices(ctx, p) }
+		return Completions(p, cmd, "services", find), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// knownServices are those of the registry.
+func knownServices(ctx context.Context, p *shell.Shell) ([]string, error) {
+	a, reg, err := OpenRegistry(p)
+	if err != nil {
+		return nil, err
+	}
+	defer reg.Close()
+	if a.Kind != "etcd" {
+		return nil, nil
+	}
+	return etcd.Services(ctx, a.Etcd())
+}
+
+// Completions are words, from the cache or found anew. Nothing can be reported while a line is
+// completed, so an error gives no words.
+func Completions(p *shell.Shell, cmd *cobra.Command, what string, find func(context.Context) ([]string, error)) []string {
+	if p.Settings.Resolve(cmd) != nil {
+		return nil
+	}
+	cache := completionCache(p, what)
+	if info, err := os.Stat(cache); err == nil && time.Since(info.ModTime()) < completeKept {
+		var words []string
+		if text, err := os.ReadFile(cache); err == nil && json.Unmarshal(text, &words) == nil {
+			return words
+		}
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), completeWithin)
+	defer cancel()
+	words, err := find(ctx)
+	if err != nil {
+		return nil
+	}
+	// Without the cache the next completion is slower, and no worse.
+	if text, err := json.Marshal(words); err == nil && os.MkdirAll(filepath.Dir(cache), 0o700) == nil {
+		_ = os.WriteFile(cache, text, 0o600)
+	}
+	return words
+}
+
+// completionCache is the file that keeps words. Its name has the address in a hash, since there
+// may be a password in that.
+func completionCache(p *shell.Shell, what string) string {
+	folder, err := os.UserCacheDir()
+	if err != nil {
+		folder = os.TempDir()
+	}
+	sum := sha256.Sum256([]byte(p.Settings.Registry + "\x00" + p.Settings.Server))
+	return filepath.Join(folder, "weft", "complete-"+what+"-"+hex.EncodeToString(sum[:8])+".json")
+}

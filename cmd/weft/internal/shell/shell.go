@@ -1,0 +1,28 @@
+// Package shell is what the commands of weft have in common: the flags that all of them have, contexts, the
+// forms of the output, and exit codes.
+package shell
+
+import "io"
+
+// Shell is what the commands read and write, and what the flags that all of them have say.
+type Shell struct {
+	In       io.Reader
+	Out, Log io.Writer
+
+	Settings Settings
+	Running  bool // the arguments are right, and the command runs
+}
+
+// Checked keeps the first error of a writer.
+type Checked struct {
+	To  io.Writer
+	Err error
+}
+
+func (c *Checked) Write(b []byte) (int, error) {
+	n, err := c.To.Write(b)
+	if err != nil && c.Err == nil {
+		c.Err = err
+	}
+	return n, err
+}
