@@ -37,6 +37,8 @@ func Allowed() Exceptions {
 
 			"plugin/internal/encoded/encoded.go": "makes a message of the type of another one, to decode an answer for comparison",
 			"codec/protobuf/descriptors":         "describes types, once for each",
+			"door/thrift/internal/plan":          "is a codec: examines types, once for each, and reads and sets their fields",
+			"door/thrift/idl.go":                 "hands the types of methods to the codec, for their description",
 		},
 		"package variables": {
 			"weft.codeNames":                     "the names of the status codes; only read",

@@ -28,9 +28,9 @@ func Protocol(b []byte) (what, door string) {
 	case b[0] == '{' || b[0] == '[':
 		return "JSON, perhaps JSON-RPC", "door/jsonrpc"
 	case len(b) > 1 && (b[0] == 0x80 && b[1] == 1 || b[0] == 0x82):
-		return "Thrift without frames", ""
+		return "Thrift without frames", "door/thrift"
 	case len(b) > 5 && b[0] == 0 && (b[4] == 0x80 && b[5] == 1 || b[4] == 0x82):
-		return "Thrift with frames", ""
+		return "Thrift with frames", "door/thrift"
 	case begins("\xda\xbb"):
 		return "Dubbo", ""
 	case begins("\xf1\xf1"):

@@ -57,6 +57,7 @@ func (w *Writer) Send(messages ...[]byte) error {
 		w.writing = true
 		w.flushLocked()
 		w.writing = false
+		w.roomy.Broadcast()
 	}
 	return w.err
 }
@@ -96,6 +97,7 @@ func (w *Writer) SendWithin(ctx context.Context, messages ...[]byte) (appended b
 		return true, nil
 	}
 	w.writing = false
+	w.roomy.Broadcast()
 	return true, w.err
 }
 
@@ -180,6 +182,30 @@ func (w *Writer) Failure() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.err
+}
+
+// Settle waits until all that was appended has been written, writing has ended or done is closed.
+func (w *Writer) Settle(done <-chan struct{}) {
+	settled := make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(settled)
+	over := false
+	wg.Go(func() {
+		select {
+		case <-settled:
+		case <-done:
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			over = true
+			w.roomy.Broadcast()
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.err == nil && !over && (w.writing || len(w.buf) > 0) {
+		w.roomy.Wait()
+	}
 }
 
 // flushLocked writes until nothing waits. It gives the lock back while it writes.

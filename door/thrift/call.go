@@ -1,0 +1,143 @@
+package thrift
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift/internal/header"
+	"github.com/weftrpc/weft/door/thrift/internal/plan"
+	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+)
+
+// call is one call that has come in. It implements weft.Inbound.
+type call struct {
+	weft.DoorCall
+	s         *serverConn
+	route     *route
+	seq       int32
+	dialect   protocol.Dialect
+	header    *header.Header // of THeader; nil: there is none
+	args      []byte
+	oneway    bool
+	unordered bool // its reply may go out before those of calls before it
+	inline    bool // it runs on the goroutine that reads, which has its reply written
+
+	// The next fields are under the lock of the outbox.
+	next  *call
+	reply *tools // what is encoded and waits for its turn
+	early bool   // it counts as encoded before its turn
+}
+
+// Decode implements weft.Inbound.
+func (x *call) Decode(v any) error {
+	t := x.s.door.getTools()
+	defer x.s.door.putTools(t)
+	t.r.Reset(x.args, x.dialect.Form == protocol.Compact)
+	return x.route.ReadArgs(&t.r, v)
+}
+
+// Reply implements weft.Inbound.
+func (x *call) Reply(v any, m weft.Metadata) error {
+	s := x.s
+	switch {
+	case x.oneway:
+		s.out.leave()
+		return nil
+	case x.unordered:
+		s.turns.Take(maxEncoded)
+		defer s.turns.Give()
+	case !s.out.admit(x):
+		s.out.lose(x)
+		return nil
+	}
+	t := s.door.getTools()
+	body := 0
+	err := x.encode(t, protocol.Reply, m, nil, func(w *protocol.Writer) error {
+		from := len(w.Buf)
+		err := x.route.WriteResult(w, v)
+		body = len(w.Buf) - from
+		return err
+	})
+	if err != nil {
+		s.door.putTools(t)
+		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
+	}
+	if limit := s.limits.MaxMessage; body > limit {
+		s.door.putTools(t)
+		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", body, limit).
+			WithReason(weft.ReasonMessageTooLarge)
+	}
+	s.out.deliver(x, t)
+	return nil
+}
+
+// encode makes a message in t.
+func (x *call) encode(t *tools, k protocol.Kind, m weft.Metadata, more []string, body func(w *protocol.Writer) error) error {
+	message := func(b []byte) ([]byte, error) {
+		b = protocol.AppendHead(b, x.dialect.Form, x.route.bare, k, x.seq)
+		t.w.Reset(b, x.dialect.Form == protocol.Compact)
+		err := body(&t.w)
+		return t.w.Buf, err
+	}
+	b := t.w.Buf[:0]
+	var err error
+	switch x.dialect.Framing {
+	case protocol.Unframed:
+		b, err = message(b)
+	case protocol.Framed:
+		if b, err = message(append(b, 0, 0, 0, 0)); err == nil {
+			binary.BigEndian.PutUint32(b, uint32(len(b)-4))
+		}
+	case protocol.Headers:
+		h := header.Header{Flags: x.header.Flags, Seq: x.header.Seq, Compact: x.header.Compact, Zlib: x.header.Zlib, Pairs: more}
+		for k, v := range m.All() {
+			h.Pairs = append(h.Pairs, k, v)
+		}
+		b, err = h.Append(b, message)
+	}
+	t.w.Buf = b
+	return err
+}
+
+// Fail implements weft.Inbound.
+func (x *call) Fail(e *weft.Error, m weft.Metadata) {
+	if x.oneway {
+		x.s.out.leave()
+		return
+	}
+	more := []string{codeKey, e.Code.String(), outcomeKey, e.Outcome.String()}
+	if e.Reason != "" {
+		more = append(more, reasonKey, e.Reason)
+	}
+	if thrown := thrownOf(e); thrown != nil {
+		t := x.s.door.getTools()
+		err := x.encode(t, protocol.Reply, m, more, func(w *protocol.Writer) error { return plan.WriteThrown(w, thrown) })
+		if err == nil {
+			x.s.out.deliver(x, t)
+			return
+		}
+		x.s.door.putTools(t)
+	}
+	code, text := exceptionOf(e)
+	for k, v := range m.All() {
+		more = append(more, k, v)
+	}
+	x.failAs(code, text, more)
+}
+
+// failAs sends a TApplicationException.
+func (x *call) failAs(code int32, text string, pairs []string) {
+	t := x.s.door.getTools()
+	body := func(w *protocol.Writer) error {
+		writeException(w, code, text)
+		return nil
+	}
+	if x.encode(t, protocol.Exception, weft.Metadata{}, pairs, body) != nil { // the header is too large
+		_ = x.encode(t, protocol.Exception, weft.Metadata{}, nil, body) // this one is not
+	}
+	x.s.out.deliver(x, t)
+}
+
+// Stream is never called: no Head of this door opens a stream.
+func (x *call) Stream(context.Context) weft.RawStream { return nil }

@@ -1,0 +1,12 @@
+module github.com/weftrpc/weft/door/thrift
+
+go 1.26
+
+require (
+	github.com/apache/thrift v0.25.0
+	github.com/weftrpc/weft v0.0.0-00010101000000-000000000000
+)
+
+require google.golang.org/protobuf v1.36.12 // indirect
+
+replace github.com/weftrpc/weft => ../..

@@ -1,0 +1,187 @@
+// Package header reads and writes the headers of THeader, the framing of Thrift that carries
+// metadata.
+package header
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Header is what stands before a message.
+type Header struct {
+	Flags   uint16
+	Seq     int32
+	Compact bool // the protocol of the message
+	Zlib    bool // the message is compressed
+	Pairs   []string
+}
+
+// fixed is how many bytes a header has at least, from its magic to its length.
+const fixed = 10
+
+const (
+	protocolBinary  = 0
+	protocolCompact = 2
+	transformZlib   = 1
+	infoPairs       = 1
+)
+
+// What a frame can have that is not known here; the peer is told by a code of its own.
+var (
+	ErrTransform = errors.New("thrift: a transform of THeader other than zlib")
+	ErrProtocol  = errors.New("thrift: a protocol of THeader other than binary and compact")
+	errShort     = errors.New("thrift: the header of a THeader frame is cut short")
+)
+
+// Parse reads a frame, without its length. The message has at most most bytes; it is part of the
+// frame if it is not compressed. Keys and values are copied. With ErrTransform and ErrProtocol the
+// header is valid.
+func Parse(frame []byte, most int) (h Header, message []byte, err error) {
+	if len(frame) < fixed {
+		return h, nil, errShort
+	}
+	h.Flags = binary.BigEndian.Uint16(frame[2:])
+	h.Seq = int32(binary.BigEndian.Uint32(frame[4:]))
+	size := 4 * int(binary.BigEndian.Uint16(frame[8:]))
+	if size > len(frame)-fixed {
+		return h, nil, errShort
+	}
+	r := reader{b: frame[fixed : fixed+size]}
+	message = frame[fixed+size:]
+	protocol, transforms := r.number(), r.number()
+	switch {
+	case r.bad:
+		return h, nil, errShort
+	case protocol == protocolCompact:
+		h.Compact = true
+	case protocol != protocolBinary:
+		return h, nil, ErrProtocol
+	case transforms > 1:
+		return h, nil, ErrTransform
+	}
+	if transforms == 1 {
+		if r.number() != transformZlib {
+			return h, nil, ErrTransform
+		}
+		h.Zlib = true
+	}
+	// Padding is a kind of information that does not exist.
+	for len(r.b) > 0 && !r.bad && r.number() == infoPairs {
+		for n := r.number(); n > 0 && !r.bad; n-- {
+			h.Pairs = append(h.Pairs, r.text(), r.text())
+		}
+	}
+	if r.bad {
+		return h, nil, errShort
+	}
+	if h.Zlib {
+		message, err = inflate(message, most)
+	}
+	return h, message, err
+}
+
+// reader reads a header.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) number() uint64 {
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 || v>>32 != 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) text() string {
+	n := r.number()
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return ""
+	}
+	s := string(r.b[:n])
+	r.b = r.b[n:]
+	return s
+}
+
+// inflate decompresses a message of at most most bytes.
+func inflate(b []byte, most int) ([]byte, error) {
+	z, err := zlib.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
+	}
+	out, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
+	if err != nil {
+		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
+	}
+	if len(out) > most {
+		return nil, fmt.Errorf("thrift: a compressed message has more than %d bytes", most)
+	}
+	return out, nil
+}
+
+// Append appends a frame, with its length, around what message appends.
+func (h *Header) Append(b []byte, message func(b []byte) ([]byte, error)) ([]byte, error) {
+	from := len(b)
+	b = append(b, 0, 0, 0, 0, 0x0f, 0xff)
+	b = binary.BigEndian.AppendUint16(b, h.Flags)
+	b = binary.BigEndian.AppendUint32(b, uint32(h.Seq))
+	b = append(b, 0, 0)
+	start := len(b)
+	protocol := uint64(protocolBinary)
+	if h.Compact {
+		protocol = protocolCompact
+	}
+	b = binary.AppendUvarint(b, protocol)
+	if h.Zlib {
+		b = append(b, 1, transformZlib)
+	} else {
+		b = append(b, 0)
+	}
+	if n := len(h.Pairs) / 2; n > 0 {
+		b = binary.AppendUvarint(append(b, infoPairs), uint64(n))
+		for _, s := range h.Pairs[:2*n] {
+			b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+		}
+	}
+	for (len(b)-start)%4 != 0 {
+		b = append(b, 0)
+	}
+	size := (len(b) - start) / 4
+	if size > 0xffff {
+		return b[:from], fmt.Errorf("thrift: the header of a THeader frame has %d bytes, at most %d are possible", 4*size, 4*0xffff)
+	}
+	binary.BigEndian.PutUint16(b[start-2:], uint16(size))
+	b, err := h.appendMessage(b, message)
+	if err != nil {
+		return b[:from], err
+	}
+	binary.BigEndian.PutUint32(b[from:], uint32(len(b)-from-4))
+	return b, nil
+}
+
+func (h *Header) appendMessage(b []byte, message func(b []byte) ([]byte, error)) ([]byte, error) {
+	if !h.Zlib {
+		return message(b)
+	}
+	plain, err := message(nil)
+	if err != nil {
+		return b, err
+	}
+	var out bytes.Buffer
+	z := zlib.NewWriter(&out)
+	if _, err := z.Write(plain); err != nil {
+		return b, err
+	}
+	if err := z.Close(); err != nil {
+		return b, err
+	}
+	return append(b, out.Bytes()...), nil
+}

@@ -1,0 +1,393 @@
+package protocol
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// Reader reads values from a slice of bytes. After an error all that it reads is zero, and Err
+// tells the error.
+type Reader struct {
+	Aux any // belongs to what reads by the reader, and is kept by Reset
+
+	b       []byte
+	i       int
+	compact bool
+	flag    uint8 // the value of the bool field that was begun, in the compact protocol: 1 or 2
+	last    int16
+	depth   int
+	stack   [MaxDepth + 1]int16
+	room    int64 // bytes of memory that values may still take
+	err     error
+}
+
+// Values may take so many bytes of memory, and so many more for each byte of the message.
+const (
+	roomLeast = 1 << 20
+	roomEach  = 16
+)
+
+// Reset makes the reader read b.
+func (r *Reader) Reset(b []byte, compact bool) {
+	r.b, r.i, r.compact, r.flag, r.last, r.depth, r.err = b, 0, compact, 0, 0, 0, nil
+	r.room = roomLeast + roomEach*int64(len(b))
+}
+
+// Err is the first error.
+func (r *Reader) Err() error { return r.err }
+
+// Left is how many bytes are left.
+func (r *Reader) Left() int { return len(r.b) - r.i }
+
+// Fail notes an error, if there is none yet.
+func (r *Reader) Fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+	r.i = len(r.b)
+}
+
+// Grow counts bytes of memory that a value takes.
+func (r *Reader) Grow(n int64) {
+	if r.room -= n; r.room < 0 {
+		r.Fail(fmt.Errorf("thrift: the values of the message take more memory than %d bytes and %d for each of its bytes", roomLeast, roomEach))
+	}
+}
+
+// Enter begins a struct or a container.
+func (r *Reader) Enter() {
+	if r.depth == MaxDepth {
+		r.Fail(errDepth)
+		return
+	}
+	r.depth++
+	r.stack[r.depth] = r.last
+	r.last = 0
+}
+
+// Leave ends a struct or a container.
+func (r *Reader) Leave() {
+	if r.err != nil || r.depth == 0 {
+		return
+	}
+	r.last = r.stack[r.depth]
+	r.depth--
+}
+
+// take returns the next n bytes.
+func (r *Reader) take(n int) []byte {
+	if n < 0 || n > len(r.b)-r.i {
+		r.Fail(ErrShort)
+		return nil
+	}
+	p := r.b[r.i : r.i+n : r.i+n]
+	r.i += n
+	return p
+}
+
+func (r *Reader) octet() byte {
+	if r.i >= len(r.b) {
+		r.Fail(ErrShort)
+		return 0
+	}
+	c := r.b[r.i]
+	r.i++
+	return c
+}
+
+// varint reads an integer of up to bits bits.
+func (r *Reader) varint(bits int) uint64 {
+	v, n := binary.Uvarint(r.b[r.i:])
+	switch {
+	case n == 0:
+		r.Fail(ErrShort)
+		return 0
+	case n < 0 || bits < 64 && v>>bits != 0:
+		r.Fail(errFlood)
+		return 0
+	}
+	r.i += n
+	return v
+}
+
+func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
+
+// Field begins a field; Stop: the struct has no more.
+func (r *Reader) Field() (t Type, id int16) {
+	c := r.octet()
+	if c == 0 || r.err != nil {
+		return Stop, 0
+	}
+	if !r.compact {
+		if p := r.take(2); p != nil {
+			return Type(c), int16(binary.BigEndian.Uint16(p))
+		}
+		return Stop, 0
+	}
+	if d := c >> 4; d != 0 {
+		id = r.last + int16(d)
+	} else {
+		id = int16(unzigzag(r.varint(16)))
+	}
+	if t = typeOfCompact(c & 15); t == Stop {
+		r.Fail(errType)
+		return Stop, 0
+	}
+	if t == Bool {
+		r.flag = c & 15
+	}
+	r.last = id
+	return t, id
+}
+
+// count checks the number of elements against the bytes that are left.
+func (r *Reader) count(n uint64, each int) int {
+	if r.err != nil || n == 0 {
+		return 0
+	}
+	if each == 0 {
+		r.Fail(errType)
+		return 0
+	}
+	if n > uint64(len(r.b)-r.i)/uint64(each) {
+		r.Fail(fmt.Errorf("thrift: a container of %d elements, for which %d bytes are left", n, len(r.b)-r.i))
+		return 0
+	}
+	return int(n)
+}
+
+// List begins a list or set.
+func (r *Reader) List() (t Type, n int) {
+	c := r.octet()
+	var count uint64
+	if r.compact {
+		if t = typeOfCompact(c & 15); c>>4 != 15 {
+			count = uint64(c >> 4)
+		} else {
+			count = r.varint(31)
+		}
+	} else {
+		t = Type(c)
+		if p := r.take(4); p != nil {
+			count = uint64(binary.BigEndian.Uint32(p))
+		}
+	}
+	return t, r.count(count, least(r.compact, t))
+}
+
+// Map begins a map.
+func (r *Reader) Map() (key, value Type, n int) {
+	var count uint64
+	if r.compact {
+		if count = r.varint(31); count == 0 {
+			return Stop, Stop, 0
+		}
+		c := r.octet()
+		key, value = typeOfCompact(c>>4), typeOfCompact(c&15)
+	} else if p := r.take(6); p != nil {
+		key, value, count = Type(p[0]), Type(p[1]), uint64(binary.BigEndian.Uint32(p[2:]))
+	}
+	k, v := least(r.compact, key), least(r.compact, value)
+	if k == 0 || v == 0 {
+		k, v = 0, 0
+	}
+	return key, value, r.count(count, k+v)
+}
+
+// Bool reads a bool.
+func (r *Reader) Bool() bool {
+	if r.flag != 0 {
+		v := r.flag == 1
+		r.flag = 0
+		return v
+	}
+	c := r.octet()
+	if r.compact {
+		return c == 1
+	}
+	return c != 0
+}
+
+// I8 reads an integer of 8 bits.
+func (r *Reader) I8() int8 { return int8(r.octet()) }
+
+// I16 reads an integer of 16 bits.
+func (r *Reader) I16() int16 {
+	if r.compact {
+		return int16(unzigzag(r.varint(16)))
+	}
+	if p := r.take(2); p != nil {
+		return int16(binary.BigEndian.Uint16(p))
+	}
+	return 0
+}
+
+// I32 reads an integer of 32 bits.
+func (r *Reader) I32() int32 {
+	if r.compact {
+		return int32(unzigzag(r.varint(32)))
+	}
+	if p := r.take(4); p != nil {
+		return int32(binary.BigEndian.Uint32(p))
+	}
+	return 0
+}
+
+// I64 reads an integer of 64 bits.
+func (r *Reader) I64() int64 {
+	if r.compact {
+		return unzigzag(r.varint(64))
+	}
+	if p := r.take(8); p != nil {
+		return int64(binary.BigEndian.Uint64(p))
+	}
+	return 0
+}
+
+// Int reads an integer of the type t; ok is false when t is none.
+func (r *Reader) Int(t Type) (v int64, ok bool) {
+	switch t {
+	case I8:
+		return int64(r.I8()), true
+	case I16:
+		return int64(r.I16()), true
+	case I32:
+		return int64(r.I32()), true
+	case I64:
+		return r.I64(), true
+	}
+	return 0, false
+}
+
+// Double reads a float64.
+func (r *Reader) Double() float64 {
+	p := r.take(8)
+	switch {
+	case p == nil:
+		return 0
+	case r.compact:
+		return math.Float64frombits(binary.LittleEndian.Uint64(p))
+	}
+	return math.Float64frombits(binary.BigEndian.Uint64(p))
+}
+
+// Bytes reads a string; it is part of what the reader reads.
+func (r *Reader) Bytes() []byte {
+	if r.compact {
+		return r.take(int(r.varint(31)))
+	}
+	p := r.take(4)
+	if p == nil {
+		return nil
+	}
+	n := binary.BigEndian.Uint32(p)
+	if n > math.MaxInt32 {
+		r.Fail(fmt.Errorf("thrift: a string of the length %d", int32(n)))
+		return nil
+	}
+	return r.take(int(n))
+}
+
+// UUID reads a uuid.
+func (r *Reader) UUID() (v [16]byte) {
+	copy(v[:], r.take(16))
+	return v
+}
+
+// Skip reads a value of the type t and drops it.
+func (r *Reader) Skip(t Type) {
+	switch t {
+	case Bool:
+		r.Bool()
+	case I8, I16, I32, I64:
+		r.Int(t)
+	case Double:
+		r.take(8)
+	case UUID:
+		r.take(16)
+	case String:
+		r.Bytes()
+	case Struct:
+		r.Enter()
+		for r.err == nil {
+			t, _ := r.Field()
+			if t == Stop {
+				break
+			}
+			r.Skip(t)
+		}
+		r.Leave()
+	case Map:
+		r.Enter()
+		key, value, n := r.Map()
+		for ; n > 0 && r.err == nil; n-- {
+			r.Skip(key)
+			r.Skip(value)
+		}
+		r.Leave()
+	case Set, List:
+		r.Enter()
+		elem, n := r.List()
+		if size := fixed(r.compact, elem); size > 0 {
+			r.take(n * size)
+			n = 0
+		}
+		for ; n > 0 && r.err == nil; n-- {
+			r.Skip(elem)
+		}
+		r.Leave()
+	default:
+		r.Fail(errType)
+	}
+}
+
+// Copy reads a value of the type t and appends it to w, which may have the other protocol.
+func (r *Reader) Copy(w *Writer, t Type) {
+	switch t {
+	case Bool:
+		w.Bool(r.Bool())
+	case I8, I16, I32, I64:
+		v, _ := r.Int(t)
+		w.Int(t, v)
+	case Double:
+		w.Double(r.Double())
+	case UUID:
+		w.UUID(r.UUID())
+	case String:
+		w.Bytes(r.Bytes())
+	case Struct:
+		r.Enter()
+		w.Begin()
+		for r.err == nil {
+			t, id := r.Field()
+			if t == Stop {
+				break
+			}
+			w.Field(t, id)
+			r.Copy(w, t)
+		}
+		w.Stop()
+		w.End()
+		r.Leave()
+	case Map:
+		r.Enter()
+		key, value, n := r.Map()
+		w.Map(key, value, n)
+		for ; n > 0 && r.err == nil; n-- {
+			r.Copy(w, key)
+			r.Copy(w, value)
+		}
+		r.Leave()
+	case Set, List:
+		r.Enter()
+		elem, n := r.List()
+		w.List(elem, n)
+		for ; n > 0 && r.err == nil; n-- {
+			r.Copy(w, elem)
+		}
+		r.Leave()
+	default:
+		r.Fail(errType)
+	}
+}

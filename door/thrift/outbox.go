@@ -1,0 +1,257 @@
+package thrift
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// outbox writes the replies of a connection, several in one write, and in the order of their
+// calls where that is needed.
+type outbox struct {
+	conn    net.Conn
+	room    int           // bytes that may wait
+	timeout time.Duration // of one write
+
+	mu      sync.Mutex
+	changed sync.Cond // there is room, or another call is the first, or an end
+	buf     []byte    // waits to be written
+	spare   []byte
+	writing bool
+	err     error
+
+	first, last *call // whose replies are to go out in order
+	early       int   // of these, the ones that are encoded before it is their turn
+
+	open     int // calls that have come and were not answered
+	draining bool
+	idle     chan struct{} // closed when the connection drains and no call is open
+	empty    chan struct{} // closed when no call is open, for settle
+}
+
+func newOutbox(conn net.Conn, room int, timeout time.Duration) *outbox {
+	o := &outbox{conn: conn, room: room, timeout: timeout, idle: make(chan struct{})}
+	o.changed.L = &o.mu
+	return o
+}
+
+// enter counts a call, and reports whether the connection drains and whether so much waits to be
+// written that the reader should not run calls itself.
+func (o *outbox) enter(x *call) (draining, crowded bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.open++
+	if !x.unordered {
+		if o.last == nil {
+			o.first = x
+		} else {
+			o.last.next = x
+		}
+		o.last = x
+	}
+	return o.draining, len(o.buf) > o.room/2
+}
+
+// maxEncoded is how many replies of a connection may be encoded before they can be sent, which a
+// peer that does not read could otherwise make as many as its calls.
+const maxEncoded = 16
+
+// admit waits until the reply of a call may be encoded; false: nothing can be sent.
+func (o *outbox) admit(x *call) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && x != o.first && o.early >= maxEncoded {
+		o.changed.Wait()
+	}
+	if o.err == nil && x != o.first {
+		x.early = true
+		o.early++
+	}
+	return o.err == nil
+}
+
+// deliver sends the reply of a call, when it is its turn. The reply is kept until then.
+func (o *outbox) deliver(x *call, reply *tools) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !x.unordered && x != o.first {
+		x.reply = reply
+		return
+	}
+	o.appendLocked(reply, x)
+	if !x.unordered {
+		o.popLocked()
+		for o.first != nil && o.first.reply != nil {
+			y := o.first
+			o.appendLocked(y.reply, y)
+			y.reply = nil
+			o.popLocked()
+		}
+		o.changed.Broadcast()
+	}
+	if !x.inline && !o.writing && o.err == nil {
+		o.writing = true
+		o.flushLocked(o.open > 0)
+		o.writing = false
+	}
+}
+
+// popLocked takes the first call out.
+func (o *outbox) popLocked() {
+	x := o.first
+	if o.first = x.next; o.first == nil {
+		o.last = nil
+	}
+	x.next = nil
+	if x.early {
+		o.early--
+	}
+}
+
+// appendLocked appends a reply, and waits for room before. The call is no longer open.
+func (o *outbox) appendLocked(reply *tools, x *call) {
+	for o.err == nil && len(o.buf) > o.room {
+		if o.writing {
+			o.changed.Wait()
+			continue
+		}
+		o.writing = true
+		o.flushLocked(false)
+		o.writing = false
+	}
+	if o.err == nil {
+		o.buf = append(o.buf, reply.w.Buf...)
+	}
+	x.s.door.putTools(reply)
+	o.leaveLocked()
+}
+
+// leave counts a call that gets no answer as ended.
+func (o *outbox) leave() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.leaveLocked()
+}
+
+func (o *outbox) leaveLocked() {
+	if o.open--; o.open > 0 {
+		return
+	}
+	if o.draining {
+		o.idleLocked()
+	}
+	if o.empty != nil {
+		close(o.empty)
+		o.empty = nil
+	}
+}
+
+func (o *outbox) idleLocked() {
+	select {
+	case <-o.idle:
+	default:
+		close(o.idle)
+	}
+}
+
+// lose takes an ordered call out whose reply cannot be sent, since the connection has ended.
+func (o *outbox) lose(x *call) {
+	t := x.s.door.getTools()
+	t.w.Buf = t.w.Buf[:0]
+	o.deliver(x, t)
+}
+
+// waits reports whether replies wait to be written and nothing writes.
+func (o *outbox) waits() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.buf) > 0 && !o.writing && o.err == nil
+}
+
+// flush writes what waits, if nothing writes already.
+func (o *outbox) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.writing && o.err == nil {
+		o.writing = true
+		o.flushLocked(false)
+		o.writing = false
+	}
+}
+
+// flushLocked writes until nothing waits. It gives the lock back while it writes. The caller has
+// set writing.
+func (o *outbox) flushLocked(others bool) {
+	for len(o.buf) > 0 && o.err == nil {
+		if others {
+			// Goroutines that are about to send join this write.
+			o.mu.Unlock()
+			runtime.Gosched()
+			o.mu.Lock()
+			others = false
+		}
+		buf := o.buf
+		o.buf, o.spare = o.spare[:0], nil
+		o.mu.Unlock()
+		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
+		_, err := o.conn.Write(buf)
+		o.mu.Lock()
+		if err != nil && o.err == nil {
+			o.err = err
+			o.conn.Close()
+		}
+		if cap(buf) <= kept {
+			o.spare = buf[:0]
+		}
+		o.changed.Broadcast()
+	}
+}
+
+// drain refuses the calls that come from now on. The channel is closed when no call is open.
+func (o *outbox) drain() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.draining = true
+	if o.open == 0 {
+		o.idleLocked()
+	}
+	return o.idle
+}
+
+// settle waits until no call is open.
+func (o *outbox) settle(most time.Duration) {
+	o.mu.Lock()
+	if o.open == 0 {
+		o.mu.Unlock()
+		return
+	}
+	empty := make(chan struct{})
+	o.empty = empty
+	o.mu.Unlock()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-empty:
+	case <-timer.C:
+	}
+}
+
+// close ends the writing, when what waits has been written. Replies that still come are dropped.
+func (o *outbox) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for o.err == nil && (o.writing || len(o.buf) > 0) {
+		if o.writing {
+			o.changed.Wait()
+			continue
+		}
+		o.writing = true
+		o.flushLocked(false)
+		o.writing = false
+	}
+	if o.err == nil {
+		o.err = net.ErrClosed
+	}
+	o.changed.Broadcast()
+}

@@ -1,0 +1,215 @@
+package thrift
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+)
+
+// reader is the goroutine that reads, with its buffer. When it is held up another one takes over
+// what has not been handled.
+type reader struct {
+	s    *serverConn
+	conn net.Conn
+	buf  []byte
+	r, w int  // the unread part of buf
+	slow bool // the reads are bounded, since a message has come in part
+
+	begun   bool // the dialect of the message at r is known
+	dialect protocol.Dialect
+	head    int // of a message without a frame: the bytes before its struct
+	scan    protocol.Scanner
+	drop    int // bytes of a message that was refused
+}
+
+const (
+	smallRead = 4 << 10
+	largeRead = 64 << 10
+)
+
+// successor takes over what has not been handled.
+func (rd *reader) successor() *reader {
+	rest := rd.buf[rd.r:rd.w] // the handler may still read what is before it
+	next := &reader{s: rd.s, conn: rd.conn, slow: rd.slow, drop: rd.drop}
+	next.buf = make([]byte, max(smallRead, len(rest)+1))
+	next.w = copy(next.buf, rest)
+	return next
+}
+
+// run reads until the connection has ended or another goroutine reads on.
+func (rd *reader) run() {
+	s := rd.s
+	over := false
+	defer func() {
+		if p := recover(); p != nil && !over {
+			s.finish(weft.Errorf(weft.Internal, "the reader of the connection panicked"))
+			panic(p)
+		}
+	}()
+	for {
+		stays, err := rd.messages()
+		if !stays {
+			return
+		}
+		if err == nil && !s.endBatch() {
+			return
+		}
+		if err == nil {
+			err = rd.fill()
+		}
+		if err != nil {
+			s.out.flush()
+			over = true
+			s.finish(err)
+			return
+		}
+	}
+}
+
+// fill reads more bytes.
+func (rd *reader) fill() error {
+	rd.makeRoom()
+	partial := rd.w > rd.r || rd.drop > 0
+	if partial || rd.slow {
+		rd.s.bound(partial)
+		rd.slow = partial
+	}
+	n, err := rd.conn.Read(rd.buf[rd.w:])
+	rd.w += n
+	switch {
+	case n > 0 || err == nil:
+		return nil
+	case errors.Is(err, io.EOF) && partial:
+		return fmt.Errorf("thrift: the connection ended within a message: %w", io.ErrUnexpectedEOF)
+	case errors.Is(err, os.ErrDeadlineExceeded) && partial:
+		return errors.New("thrift: a message did not go on in time")
+	}
+	return err
+}
+
+// makeRoom readies the buffer for the next read.
+func (rd *reader) makeRoom() {
+	if rd.r == rd.w {
+		rd.r, rd.w = 0, 0
+		if len(rd.buf) > largeRead {
+			rd.buf = make([]byte, smallRead)
+		}
+	}
+	if rd.w < len(rd.buf) {
+		return
+	}
+	if rd.r > len(rd.buf)/2 {
+		rd.w = copy(rd.buf, rd.buf[rd.r:rd.w])
+		rd.r = 0
+		return
+	}
+	longer := make([]byte, max(2*(rd.w-rd.r), largeRead))
+	rd.w = copy(longer, rd.buf[rd.r:rd.w])
+	rd.buf, rd.r = longer, 0
+}
+
+// messages handles every whole message in the buffer.
+func (rd *reader) messages() (stays bool, err error) {
+	for {
+		if rd.drop > 0 {
+			n := min(rd.drop, rd.w-rd.r)
+			rd.r += n
+			rd.drop -= n
+		}
+		b := rd.buf[rd.r:rd.w]
+		if len(b) == 0 {
+			return true, nil
+		}
+		if !rd.begun {
+			d, v := protocol.Sniff(b, 1<<30)
+			switch v {
+			case protocol.More:
+				return true, nil
+			case protocol.No:
+				return true, broken(fmt.Errorf("thrift: no message begins with %q", b[:min(len(b), 8)]))
+			}
+			rd.dialect, rd.begun, rd.head = d, true, 0
+		}
+		var size int
+		var message []byte
+		if rd.dialect.Framing == protocol.Unframed {
+			if size, err = rd.unframed(b); err != nil || size == 0 {
+				return true, err
+			}
+			message = b[:size:size]
+		} else {
+			n := frameSize(b)
+			if n > rd.s.mostFrame() {
+				if done, err := rd.refuse(b, n); !done || err != nil {
+					return true, err
+				}
+				continue
+			}
+			if len(b)-4 < n {
+				return true, nil
+			}
+			size = 4 + n
+			message = b[4:size:size]
+		}
+		rd.r += size
+		rd.begun = false
+		if stays, err := rd.s.message(rd.dialect, message); !stays || err != nil {
+			return stays, err
+		}
+	}
+}
+
+// unframed finds the end of a message without a frame; 0: it has not come.
+func (rd *reader) unframed(b []byte) (size int, err error) {
+	limits := &rd.s.limits
+	if rd.head == 0 {
+		_, n, err := protocol.ReadHead(b, rd.dialect.Form)
+		if err != nil {
+			return 0, broken(err)
+		}
+		if n == 0 {
+			return 0, nil
+		}
+		rd.head = n
+		rd.scan.Reset(rd.dialect.Form == protocol.Compact, limits.MaxMessage)
+	}
+	end, done, err := rd.scan.Scan(b[rd.head:])
+	if err != nil {
+		return 0, broken(err)
+	}
+	if !done {
+		return 0, nil
+	}
+	return rd.head + end, nil
+}
+
+// refuse refuses the call of a frame that is too large, of which only the beginning is read.
+func (rd *reader) refuse(b []byte, n int) (done bool, err error) {
+	s := rd.s
+	if rd.dialect.Framing == protocol.Headers {
+		return true, weft.Errorf(weft.ResourceExhausted, "thrift: a frame of %d bytes came, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage).
+			WithReason(weft.ReasonMessageTooLarge)
+	}
+	head, size, err := protocol.ReadHead(bytes.Clone(b[4:min(len(b), envelope)]), rd.dialect.Form)
+	if err != nil {
+		return true, broken(err)
+	}
+	if size == 0 {
+		return false, nil
+	}
+	r := s.resolve(head.Name)
+	x := &call{s: s, route: r, seq: head.Seq, dialect: rd.dialect, oneway: head.Kind == protocol.Oneway || r.oneway}
+	x.unordered = x.oneway || s.door.cfg.Unordered
+	s.out.enter(x)
+	x.Fail(s.tooLarge(n), weft.Metadata{})
+	rd.begun = false
+	rd.r += 4
+	rd.drop = n
+	return true, nil
+}

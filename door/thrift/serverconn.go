@@ -1,0 +1,258 @@
+package thrift
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift/internal/header"
+	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+	"github.com/weftrpc/weft/internal/turns"
+)
+
+// serverConn is one connection of the door.
+type serverConn struct {
+	*weft.DoorConn
+	door   *door
+	limits weft.Limits
+	out    *outbox
+	turns  turns.Turns // of replies without order that are encoded
+
+	// The next fields belong to the goroutine that reads.
+	rd     *reader
+	guard  weft.DoorGuard
+	inline *call // runs on that goroutine
+	routes map[string]*route
+
+	deadline sync.Mutex // of reading
+	over     bool       // nothing more is read
+
+	ended chan struct{} // closed when reading has ended, behind err
+	err   error
+}
+
+func newServerConn(d *door, c *weft.DoorConn) *serverConn {
+	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), routes: make(map[string]*route), ended: make(chan struct{})}
+	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout)
+	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
+	s.guard = c.Guard(s.takeOver)
+	return s
+}
+
+// envelope is what a message may have around its arguments.
+const envelope = protocol.MaxName + 1<<10
+
+// mostFrame is how many bytes a frame may have.
+func (s *serverConn) mostFrame() int { return s.limits.MaxMessage + s.limits.MaxMetadata + envelope }
+
+// stop ends the reading.
+func (s *serverConn) stop() {
+	s.deadline.Lock()
+	defer s.deadline.Unlock()
+	s.over = true
+	s.Conn().SetReadDeadline(time.Unix(1, 0))
+}
+
+// bound bounds the next reads: a message that has begun must go on within the time of a handshake.
+func (s *serverConn) bound(within bool) {
+	s.deadline.Lock()
+	defer s.deadline.Unlock()
+	switch {
+	case s.over:
+	case within:
+		s.Conn().SetReadDeadline(time.Now().Add(s.limits.HandshakeTimeout))
+	default:
+		s.Conn().SetReadDeadline(time.Time{})
+	}
+}
+
+// finish notes the end of reading.
+func (s *serverConn) finish(err error) {
+	s.err = err
+	close(s.ended)
+}
+
+// broken is the error of a connection behind whose last bytes no message can be found.
+func broken(err error) error {
+	return weft.Errorf(weft.InvalidArgument, "%w", err).WithReason(weft.ReasonProtocol)
+}
+
+// message begins the call of a message. args is overwritten by later messages.
+func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err error) {
+	var h *header.Header
+	owned := false
+	if d.Framing == protocol.Headers {
+		parsed, inner, err := header.Parse(b, s.mostFrame())
+		if errors.Is(err, header.ErrTransform) || errors.Is(err, header.ErrProtocol) {
+			return true, s.refuseHeader(&parsed, err)
+		}
+		if err != nil {
+			return true, broken(err)
+		}
+		h, b, owned = &parsed, inner, parsed.Zlib
+		form := protocol.Binary
+		if parsed.Compact {
+			form = protocol.Compact
+		}
+		d.Form = form
+	}
+	if len(b) < 4 {
+		return true, broken(protocol.ErrShort)
+	}
+	if h != nil {
+		if form, ok := protocol.FormOf(b); !ok || (form == protocol.Compact) != h.Compact {
+			return true, broken(errors.New("thrift: the message in a THeader frame is not in the protocol that its header names"))
+		} else {
+			d.Form = form
+		}
+	}
+	head, n, err := protocol.ReadHead(b, d.Form)
+	if err == nil && n == 0 {
+		err = protocol.ErrShort
+	}
+	if err != nil {
+		return true, broken(err)
+	}
+	return s.begin(d, h, head, b[n:], owned)
+}
+
+// refuseHeader answers a frame whose message cannot be read.
+func (s *serverConn) refuseHeader(h *header.Header, why error) error {
+	code := codeInvalidTransform
+	if errors.Is(why, header.ErrProtocol) {
+		code = codeInvalidProtocol
+	}
+	x := &call{s: s, seq: h.Seq, header: &header.Header{Flags: h.Flags, Seq: h.Seq}, dialect: protocol.Dialect{Framing: protocol.Headers}, route: &route{}, unordered: true}
+	s.out.enter(x)
+	x.failAs(code, why.Error(), nil)
+	return broken(why)
+}
+
+// largestInline is the largest message that is decoded on the goroutine that reads.
+const largestInline = 64 << 10
+
+// begin has a call run.
+func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.Head, args []byte, owned bool) (stays bool, err error) {
+	if head.Kind != protocol.Call && head.Kind != protocol.Oneway {
+		return true, broken(fmt.Errorf("thrift: a client sent a message of the kind %d", head.Kind))
+	}
+	r := s.resolve(head.Name)
+	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, args: args}
+	x.oneway = head.Kind == protocol.Oneway || r.oneway
+	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered
+	draining, crowded := s.out.enter(x)
+	wh := weft.Head{Method: r.Name, Codec: "thrift", Oneway: x.oneway, Size: len(args), Found: r.found}
+	refused := (*weft.Error)(nil)
+	switch {
+	case draining:
+		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
+			Message: "the server is shutting down; call another server"}
+	case len(args) > s.limits.MaxMessage:
+		refused = s.tooLarge(len(args))
+	case h != nil:
+		refused = fill(&wh, h.Pairs, s.limits.MaxMetadata)
+	}
+	if refused != nil {
+		x.Fail(refused, weft.Metadata{})
+		return true, nil
+	}
+	fast := r.found != nil && r.found.Fast() && !crowded && len(args) <= largestInline
+	if !fast && !owned {
+		x.args = bytes.Clone(args)
+	}
+	if !s.BeginIn(&x.DoorCall, &wh, x) {
+		return true, nil
+	}
+	if fast {
+		return s.runHere(x), nil
+	}
+	s.Go(x.Run)
+	return true, nil
+}
+
+func (s *serverConn) tooLarge(n int) *weft.Error {
+	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonMessageTooLarge,
+		Message: fmt.Sprintf("the request has %d bytes, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage)}
+}
+
+// The keys of THeader that are not the application's.
+const (
+	timeoutKey = "weft-timeout" // milliseconds
+	codeKey    = "weft-code"
+	reasonKey  = "weft-reason"
+	outcomeKey = "weft-outcome"
+	reserved   = "weft-"
+)
+
+// fill takes over what the header of a call says.
+func fill(h *weft.Head, pairs []string, most int) *weft.Error {
+	size := 0
+	m := make([]string, 0, len(pairs))
+	for i := 0; i+1 < len(pairs); i += 2 {
+		key, value := pairs[i], pairs[i+1]
+		size += len(key) + len(value)
+		switch {
+		case key == timeoutKey:
+			if ms, err := strconv.ParseInt(value, 10, 64); err == nil && ms > 0 {
+				h.Timeout = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+			}
+		case strings.HasPrefix(key, reserved) || key == "":
+		default:
+			m = append(m, key, value)
+		}
+	}
+	h.Metadata = weft.NewMetadata(m...)
+	if size > most || h.Metadata.Len() != len(m)/2 {
+		return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonMetadataTooLarge,
+			Message: fmt.Sprintf("the headers of the call have %d bytes in %d pairs: more, or longer keys, than Limits.MaxMetadata of the server allows", size, len(m)/2)}
+	}
+	return nil
+}
+
+// runHere runs a call on the goroutine that reads.
+func (s *serverConn) runHere(x *call) (stays bool) {
+	x.inline = true
+	s.inline = x
+	turn := s.guard.Enter()
+	defer func() {
+		if !stays { // the handler was held up, or has ended this goroutine
+			s.out.flush()
+		}
+	}()
+	x.Run()
+	if !s.guard.Leave(turn) {
+		return false
+	}
+	s.inline = nil
+	return true
+}
+
+// endBatch writes the replies of calls that ran on the goroutine that reads.
+func (s *serverConn) endBatch() (stays bool) {
+	if !s.out.waits() {
+		return true
+	}
+	turn := s.guard.Enter()
+	s.out.flush()
+	return s.guard.Leave(turn)
+}
+
+// takeOver lets another goroutine read on. The guard calls it.
+func (s *serverConn) takeOver() {
+	if x := s.inline; x != nil {
+		x.route.found.Stalled()
+		s.inline = nil
+	}
+	s.rd = s.rd.successor()
+	s.Go(s.rd.run)
+}
+
+// frameSize is the length of a frame.
+func frameSize(b []byte) int { return int(binary.BigEndian.Uint32(b)) }

@@ -1,0 +1,56 @@
+package thrift
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift/internal/plan"
+)
+
+// thrownType begins the type of a detail that is an exception; the number of its field follows.
+const thrownType = "thrift.exception/"
+
+// Throw is the error of a handler whose method declares an exception: a client of Thrift gets v as
+// the field id of the result, as in "throws (1: NotFound missing)". v is a struct with tags, or one
+// that the Thrift compiler has generated. A client of weft reads it by Caught. The error has the
+// code Unknown and, if v is an error, its text; WithReason and the like may add to it.
+func Throw(id int16, v any) *weft.Error {
+	body, err := plan.Append(nil, v)
+	if err != nil {
+		return weft.Errorf(weft.Internal, "thrift: throw a %T: %w", v, err).WithReason(weft.ReasonEncode)
+	}
+	if id <= 0 {
+		return weft.Errorf(weft.Internal, "thrift: throw a %T as the field %d: the exceptions of a method are numbered from 1 on", v, id)
+	}
+	text := fmt.Sprintf("the method threw %T, its exception %d", v, id)
+	if e, ok := v.(error); ok {
+		text = e.Error()
+	}
+	return weft.Errorf(weft.Unknown, "%s", text).WithDetail(thrownType+strconv.Itoa(int(id)), body)
+}
+
+// Caught reports whether an error of a call is the exception that the method declares as the field
+// id of its result, and decodes it into v, a pointer.
+func Caught(err error, id int16, v any) bool {
+	e, ok := errors.AsType[*weft.Error](err)
+	if !ok {
+		return false
+	}
+	t := thrownOf(e)
+	return t != nil && t.ID == id && plan.Decode(t.Body, v) == nil
+}
+
+// thrownOf is the exception that an error carries; nil: none.
+func thrownOf(e *weft.Error) *plan.Thrown {
+	for _, d := range e.Details {
+		if text, ok := strings.CutPrefix(d.Type, thrownType); ok {
+			if id, err := strconv.ParseInt(text, 10, 16); err == nil && id > 0 {
+				return &plan.Thrown{ID: int16(id), Body: d.Value}
+			}
+		}
+	}
+	return nil
+}

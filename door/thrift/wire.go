@@ -1,0 +1,274 @@
+package thrift
+
+import (
+	"context"
+	"net"
+	"sync"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/pending"
+	"github.com/weftrpc/weft/door/thrift/internal/plan"
+)
+
+// Protocol is how a Wire encodes messages.
+type Protocol uint8
+
+// The protocols.
+const (
+	Binary    Protocol = iota // the strict binary protocol
+	BinaryOld                 // the binary protocol without the mark of its version
+	Compact                   // the compact protocol
+)
+
+// Framing is what a Wire puts before each message.
+type Framing uint8
+
+// The framings. A server has one of its own; a weft server takes all.
+const (
+	Framed   Framing = iota // the length of the message: TFramedTransport, and all nonblocking servers
+	Unframed                // nothing: TSocket and TBufferedTransport
+	THeader                 // a header, which carries metadata and deadlines too
+)
+
+// WireConfig configures a wire. The zero value, and a nil pointer to one, are those of most servers:
+// the binary protocol with frames.
+type WireConfig struct {
+	// Scheme is that of the addresses, so that a client may have wires for several kinds of servers.
+	// "": "thrift".
+	Scheme string
+	// Protocol is how messages are encoded.
+	Protocol Protocol
+	// Framing is what stands before each message.
+	Framing Framing
+	// Multiplexed says that the server has several services: a call of "Service.Method" names both, as
+	// TMultiplexedProtocol does. Otherwise it names the method alone.
+	Multiplexed bool
+	// MaxConns is how many connections there are at most to a server, for calls that are under way
+	// at the same time: a server of Thrift usually runs the calls of a connection one after the other. A
+	// call gets a connection without calls, then a new one, and then waits behind the fewest others.
+	// 0: DefaultMaxConns.
+	MaxConns int
+}
+
+// DefaultMaxConns is how many connections a wire makes to a server at most.
+const DefaultMaxConns = 8
+
+// Wire returns a wire to servers of Thrift, for addresses such as "thrift://127.0.0.1:9090". The
+// method "Service.Method" is "Method" there, or "Service:Method" with WireConfig.Multiplexed;
+// messages are mapped as by the Door. Whatever codec a call names, it travels as Thrift.
+func Wire(cfg *WireConfig) weft.Wire {
+	w := &wire{}
+	if cfg != nil {
+		w.cfg = *cfg
+	}
+	if w.cfg.Scheme == "" {
+		w.cfg.Scheme = "thrift"
+	}
+	if w.cfg.MaxConns <= 0 {
+		w.cfg.MaxConns = DefaultMaxConns
+	}
+	return w
+}
+
+// wire implements weft.Wire.
+type wire struct {
+	cfg     WireConfig
+	plans   plan.Set
+	methods sync.Map // of *plan.Method, by name
+}
+
+// Scheme implements weft.Wire.
+func (w *wire) Scheme() string { return w.cfg.Scheme }
+
+// Protocols implements weft.Wire.
+func (*wire) Protocols() []string { return nil }
+
+// method is how the messages of a method are mapped.
+func (w *wire) method(name string) *plan.Method {
+	if m, ok := w.methods.Load(name); ok {
+		return m.(*plan.Method)
+	}
+	m, _ := w.methods.LoadOrStore(name, &plan.Method{Set: &w.plans, Name: name})
+	return m.(*plan.Method)
+}
+
+// Dial implements weft.Wire.
+func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	c := &clientConn{wire: w, cfg: cfg, done: make(chan struct{})}
+	l, err := c.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.main = l.Conn()
+	c.add(l)
+	return c, nil
+}
+
+// clientConn is some connections to one server, which are one to the client.
+type clientConn struct {
+	wire *wire
+	cfg  weft.WireConfig
+	main net.Conn // the first connection
+	done chan struct{}
+
+	mu      sync.Mutex
+	links   []*link
+	dialing int
+	err     error // why no more calls can be opened
+}
+
+// Conn implements weft.WireConn.
+func (c *clientConn) Conn() net.Conn { return c.main }
+
+// Done implements weft.WireConn.
+func (c *clientConn) Done() <-chan struct{} { return c.done }
+
+// Err implements weft.WireConn.
+func (c *clientConn) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close implements weft.WireConn.
+func (c *clientConn) Close() error {
+	c.mu.Lock()
+	links := c.links
+	c.links = nil
+	c.endLocked(&weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"})
+	c.mu.Unlock()
+	for _, l := range links {
+		l.Close()
+	}
+	return nil
+}
+
+// endLocked lets no more calls be opened. The first reason counts.
+func (c *clientConn) endLocked(why error) {
+	if c.err == nil {
+		c.err = why
+		close(c.done)
+	}
+}
+
+// dial makes a connection.
+func (c *clientConn) dial(ctx context.Context) (*link, error) {
+	conn, err := c.cfg.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return newLink(c, conn), nil
+}
+
+// add takes a connection in, and has it read. It is closed if the others have ended meanwhile.
+func (c *clientConn) add(l *link) {
+	c.mu.Lock()
+	over := c.err
+	if over == nil {
+		c.links = append(c.links, l)
+	}
+	c.mu.Unlock()
+	if over != nil {
+		l.Close()
+	}
+	// It ends when the connection does.
+	go l.read()
+}
+
+// gone takes out a connection that has ended, before its calls are told. With the last one all have
+// ended.
+func (c *clientConn) gone(l *link, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, other := range c.links {
+		if other == l {
+			c.links = append(c.links[:i:i], c.links[i+1:]...)
+			if len(c.links) == 0 {
+				c.endLocked(why)
+			}
+			return
+		}
+	}
+}
+
+// pick returns the connection for a call, and counts the call there until release.
+func (c *clientConn) pick(ctx context.Context) (*link, error) {
+	c.mu.Lock()
+	var best *link
+	for _, l := range c.links {
+		if l.Err() == nil && (best == nil || l.calls < best.calls) {
+			best = l
+		}
+	}
+	if best == nil {
+		c.endLocked(weft.Errorf(weft.Unavailable, "all connections to the server have ended"))
+		err := c.err
+		c.mu.Unlock()
+		return nil, pending.NotSent(weft.CodeOf(err), "", "%w", err)
+	}
+	if best.calls == 0 || len(c.links)+c.dialing >= c.wire.cfg.MaxConns {
+		best.calls++
+		c.mu.Unlock()
+		return best, nil
+	}
+	c.dialing++
+	c.mu.Unlock()
+	l, err := c.dial(ctx)
+	c.mu.Lock()
+	c.dialing--
+	if err != nil {
+		// The calls before it are waited for.
+		best.calls++
+		c.mu.Unlock()
+		return best, nil
+	}
+	l.calls++
+	c.mu.Unlock()
+	c.add(l)
+	return l, nil
+}
+
+func (c *clientConn) release(l *link) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l.calls--
+}
+
+// Call implements weft.WireConn.
+func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
+	q, err := c.wire.request(w, c.cfg.Limits.MaxMessage)
+	if err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		q.deadline = deadline
+	}
+	l, err := c.pick(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.release(l)
+	err = l.call(ctx, q, w)
+	if why := l.Err(); why != nil {
+		c.gone(l, why)
+	}
+	return err
+}
+
+// Drain implements weft.WireDrainer: a server reads what was sent to the end, and then closes its
+// end.
+func (c *clientConn) Drain(done <-chan struct{}) {
+	c.mu.Lock()
+	links := append([]*link(nil), c.links...)
+	c.mu.Unlock()
+	for _, l := range links {
+		l.hangUp(done)
+	}
+	for _, l := range links {
+		select {
+		case <-l.Done():
+		case <-done:
+			return
+		}
+	}
+}
