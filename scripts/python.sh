@@ -12,7 +12,7 @@ if [ -z "$folders" ]; then
 	echo 'test/compat holds no Python tests'
 	exit 0
 fi
-scripts/need.sh python3
+scripts/need.sh python3 thrift
 
 python=python3
 wanted=test/compat/requirements.txt

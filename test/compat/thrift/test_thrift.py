@@ -1,0 +1,197 @@
+"""Apache Thrift's library for Python against the program of examples/thrift, in both directions.
+
+The code is generated from the description that the program prints.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+from thrift.Thrift import TApplicationException
+from thrift.TMultiplexedProcessor import TMultiplexedProcessor
+from thrift.protocol import TBinaryProtocol, TCompactProtocol, THeaderProtocol, TMultiplexedProtocol
+from thrift.server import TServer
+from thrift.transport import TSocket, TTransport
+
+EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "thrift"
+PATIENCE = 60_000  # milliseconds
+
+
+class Dialect:
+    def __init__(self, framing, protocol):
+        self.framing, self.protocol = framing, protocol
+
+    def __str__(self):
+        return f"{self.framing} {self.protocol}"
+
+    def transport(self):
+        """The factory of transports."""
+        if self.framing == "framed":
+            return TTransport.TFramedTransportFactory()
+        if self.framing == "unframed":
+            return TTransport.TBufferedTransportFactory()
+        return TTransport.TTransportFactoryBase()
+
+    def factory(self):
+        """The factory of protocols."""
+        if self.framing == "theader":
+            kind = THeaderProtocol.THeaderSubprotocolID
+            return THeaderProtocol.THeaderProtocolFactory(default_protocol=kind.COMPACT if self.protocol == "compact" else kind.BINARY)
+        if self.protocol == "compact":
+            return TCompactProtocol.TCompactProtocolFactory()
+        return TBinaryProtocol.TBinaryProtocolFactory(strictRead=False, strictWrite=self.protocol != "old")
+
+
+DIALECTS = [
+    Dialect("framed", "binary"),
+    Dialect("framed", "old"),
+    Dialect("framed", "compact"),
+    Dialect("unframed", "binary"),
+    Dialect("unframed", "old"),
+    Dialect("unframed", "compact"),
+    Dialect("theader", "binary"),
+    Dialect("theader", "compact"),
+]
+
+
+class ThriftTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.program = os.path.join(cls.folder.name, "program")
+        subprocess.run(["go", "build", "-o", cls.program, "."], cwd=EXAMPLE, check=True)
+        idl = os.path.join(cls.folder.name, "shop.thrift")
+        with open(idl, "wb") as f:
+            subprocess.run([cls.program, "-idl"], stdout=f, check=True)
+        # Other languages have words of their own that are no names.
+        for language in ("py", "cpp", "java", "go", "rb", "php", "js:node", "netstd", "rs"):
+            out = os.path.join(cls.folder.name, language.replace(":", "-"))
+            os.mkdir(out)
+            subprocess.run(["thrift", "-r", "--gen", language, "-out", out, idl], check=True)
+        sys.path.insert(0, os.path.join(cls.folder.name, "py"))
+        import shop.Shop
+        import shop.ttypes
+
+        cls.shop, cls.types = shop.Shop, shop.ttypes
+        cls.server = subprocess.Popen([cls.program, "-serve"], stdout=subprocess.PIPE, text=True)
+        cls.address = cls.server.stdout.readline().split()[-1]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.kill()
+        cls.server.wait()
+        cls.server.stdout.close()
+        cls.folder.cleanup()
+
+    def order(self):
+        line = self.types.Line
+        return self.types.Order(
+            id=-1 << 63, name="caf\u00e9", price=-0.25, paid=True, picture=bytes(range(256)), lines=[line("a", -1), line("b", 2)] * 10,
+            tags={"x", "y"}, notes={"k": "v", "": ""}, parent=self.types.Order(id=1, lines=[], tags=set(), notes={}, name="", price=0.0, paid=False, picture=b""),
+            gift=False)  # fmt: skip
+
+    def exercise(self, client):
+        for n in range(20):
+            self.assertEqual(client.add(n, -7), n - 7)
+        self.assertEqual(client.echo(self.order()), self.order())
+        self.assertEqual(client.find(7).name, "seven")
+        with self.assertRaises(self.types.NotFound) as caught:
+            client.find(8)
+        self.assertEqual(caught.exception.id, 8)
+        with self.assertRaises(TApplicationException) as caught:
+            client.find(-1)
+        self.assertEqual(caught.exception.message, "InvalidArgument: the number -1 is negative")
+        client.log("from Python")
+        client.ping()
+        self.assertEqual(self.server.stdout.readline(), "from Python\n")
+
+    def test_client(self):
+        host, port = self.address.rsplit(":", 1)
+        for dialect in DIALECTS:
+            for multiplexed in (False, True):
+                with self.subTest(dialect=str(dialect), multiplexed=multiplexed):
+                    socket = TSocket.TSocket(host, int(port))
+                    socket.setTimeout(PATIENCE)
+                    transport = dialect.transport().getTransport(socket)
+                    protocol = dialect.factory().getProtocol(transport)
+                    if multiplexed:
+                        protocol = TMultiplexedProtocol.TMultiplexedProtocol(protocol, "Shop")
+                    transport.open()
+                    self.exercise(self.shop.Client(protocol))
+                    transport.close()
+
+    def test_server(self):
+        types, told = self.types, []
+
+        class Handler:
+            def add(self, a, b):
+                return a + b
+
+            def echo(self, order):
+                return order
+
+            def find(self, id):
+                if id == 7:
+                    return types.Order(id=7, name="seven")
+                raise types.NotFound(id)
+
+            def log(self, line):
+                told.append(line)
+
+            def ping(self):
+                pass
+
+        for dialect in DIALECTS:
+            for multiplexed in (False, True):
+                with self.subTest(dialect=str(dialect), multiplexed=multiplexed):
+                    processor = self.shop.Processor(Handler())
+                    if multiplexed:
+                        many = TMultiplexedProcessor()
+                        many.registerProcessor("Shop", processor)
+                        processor = many
+                    self.serve(processor, dialect, multiplexed)
+        self.assertEqual(told, ["by thrift"] * 2 * len(DIALECTS))
+
+    def serve(self, processor, dialect, multiplexed):
+        """Serves one connection, which the program makes."""
+        socket = TSocket.TServerSocket("127.0.0.1", 0)
+        socket.listen()
+        port = socket.handle.getsockname()[1]
+        server = TServer.TSimpleServer(processor, socket, dialect.transport(), dialect.factory())
+
+        thread = threading.Thread(target=lambda: self.one(server, socket))
+        thread.start()
+        flags = ["-multiplexed"] if multiplexed else []
+        done = subprocess.run(
+            [self.program, "-call", f"thrift://127.0.0.1:{port}", "-framing", dialect.framing, "-protocol", dialect.protocol, *flags],
+            capture_output=True, text=True, timeout=PATIENCE / 1000)  # fmt: skip
+        thread.join()
+        socket.close()
+        self.assertEqual(done.stdout, "by thrift: 15, seven, no order 8\n", done.stderr)
+
+    @staticmethod
+    def one(server, socket):
+        client = socket.accept()
+        itrans = server.inputTransportFactory.getTransport(client)
+        iprot = server.inputProtocolFactory.getProtocol(itrans)
+        if isinstance(server.inputProtocolFactory, THeaderProtocol.THeaderProtocolFactory):
+            otrans, oprot = None, iprot
+        else:
+            otrans = server.outputTransportFactory.getTransport(client)
+            oprot = server.outputProtocolFactory.getProtocol(otrans)
+        try:
+            while True:
+                server.processor.process(iprot, oprot)
+        except TTransport.TTransportException:
+            pass
+        itrans.close()
+        if otrans:
+            otrans.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
