@@ -223,7 +223,7 @@ func (s *Scanner) pairs(b []byte) (n int, ok bool, err error) {
 }
 
 func (s *Scanner) enter(l level) error {
-	if len(s.levels) > MaxDepth {
+	if len(s.levels) >= MaxDepth {
 		return errDepth
 	}
 	s.levels = append(s.levels, l)
