@@ -55,6 +55,7 @@ func TestExamples(t *testing.T) {
 			`the slow calls were cancelled when another server had answered`}},
 		{name: "generate", want: []string{`in this process: Weaving, by 2 authors`, `in this process: 2 books on shelf 1`,
 			`over the network: Weaving, by 2 authors`, `over the network: 2 books on shelf 1`, `over the network: Warp and weft`}},
+		{name: "rpcx", want: []string{`by rpcx: 2 from the old server`, `a message of the server: News.Divided \{17 8\} <nil>`, `an error keeps its code: true`, `both answer: true`}},
 		{name: "before", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: divide by zero`}},
 		{name: "after", want: []string{`Arith: 17\*8=136`, `Arith: 17/8=2 remainder 1`, `Arith: .*divide by zero`}},
 	}

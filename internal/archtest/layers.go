@@ -71,7 +71,8 @@ func table() []row {
 		{"stub", 3, nil},
 
 		{"registry", 3, nil},
-		{"registry/...", 3, []string{"registry"}},
+		{"registry/rpcx", 3, []string{"registry"}},
+		{"registry/...", 3, []string{"registry", "registry/rpcx"}},
 		{"cluster/balance", 3, nil},
 		{"cluster/balance/...", 3, []string{"cluster/balance"}},
 		{"cluster/route", 3, nil},

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/memory"
 )
@@ -144,7 +145,10 @@ func TestFromRpcx(t *testing.T) {
 	reg, err := memory.New(nil)
 	check(err)
 
-	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{Weight: 200, Group: "blue"}})
+	srv := weft.NewServer(&weft.ServerConfig{
+		Registry: reg, Instance: weft.Instance{Weight: 200, Group: "blue"},
+		Doors: []weft.Door{rpcx.Door(nil)}, // clients of rpcx call the same port
+	})
 	check(srv.Register(Arith{}))
 	go srv.ListenAndServe(ctx, "tcp://127.0.0.1:0")
 
@@ -152,6 +156,7 @@ func TestFromRpcx(t *testing.T) {
 
 	xclient, err := cluster.New(&cluster.Config{
 		Registry: reg, Group: "blue", FailMode: cluster.Failover, Balancer: balance.WeightedRoundRobin(),
+		Client:  &weft.ClientConfig{Wires: []weft.Wire{rpcx.Wire(nil)}}, // for servers of rpcx
 		Methods: map[string]route.Method{"Arith.Mul": {Timeout: 500 * time.Millisecond, Idempotent: &yes}},
 	})
 	check(err)

@@ -41,8 +41,15 @@ func (b Base) Check() error {
 
 func (b Base) trimmed() string { return strings.Trim(string(b), "/") }
 
-// Folder is what the keys of the instances of a service begin with, with a slash behind it and none in front.
-func (b Base) Folder(service string) string { return b.trimmed() + "/" + service + "/" }
+// Folder is what the keys of the instances of a service begin with, with a slash behind it and none in front. What would
+// mean something in a path is written as in a URL.
+func (b Base) Folder(service string) string {
+	name := strings.NewReplacer("%", "%25", "/", "%2F").Replace(service)
+	if name == "." || name == ".." {
+		name = strings.ReplaceAll(name, ".", "%2E")
+	}
+	return b.trimmed() + "/" + name + "/"
+}
 
 // Key is the key of an instance of weft.
 func (b Base) Key(i weft.Instance) (string, error) {

@@ -29,7 +29,7 @@ func checkPrefix(prefix string) error {
 // servicePath is the folder of the instances of a service.
 func (d *driver) servicePath(service string) string {
 	if d.fleet != "" {
-		return d.prefix + "/" + escape(service)
+		return "/" + strings.TrimSuffix(d.fleet.Folder(service), "/")
 	}
 	return d.prefix + instances + escape(service)
 }
