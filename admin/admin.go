@@ -36,9 +36,9 @@ const Service = "weft.Admin"
 // same machine alone.
 //
 // Without Token and Authenticate, a peer that is connected by a Unix socket or in memory may make
-// all calls. A peer with a loopback address may make those that only read, except over plain HTTP,
-// which pages in a browser on the machine can speak too. Calls that came through a proxy on the
-// machine look like local ones: set Token where there is one.
+// all calls. A peer whose connection has loopback addresses on both ends may make those that only read,
+// except over plain HTTP, which pages in a browser on the machine can speak too. Calls that came
+// through a proxy on the machine may look like local ones: set Token where there is one.
 type Config struct {
 	// Token is what callers must show: as "Bearer" and the token under the metadata key
 	// "admin-authorization", or else as the credential of the call. "": no token is accepted.

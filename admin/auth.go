@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net"
+	"net/netip"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -58,9 +59,9 @@ func checkToken(token string, cred weft.Credential) error {
 func local(info *weft.CallInfo) error {
 	const advice = "set Config.Token or Config.Authenticate of package admin on the server"
 	p := info.Peer
-	switch where := placeOf(p.Addr()); {
+	switch where := placeOf(p); {
 	case where == elsewhere:
-		return weft.Errorf(weft.PermissionDenied, "%s answers only callers on the same machine, and this call came from %v: %s", Service, p.Addr(), advice)
+		return weft.Errorf(weft.PermissionDenied, "%s answers only callers on the same machine, and this call came from %v to %v: %s", Service, p.Addr(), p.LocalAddr(), advice)
 	case where == inside:
 		return nil
 	case p.Wire() == "http" && p.TLS() == nil:
@@ -81,19 +82,27 @@ const (
 	inside          // connected by a Unix socket, or in this process
 )
 
-// placeOf tells where the peer with an address is.
-func placeOf(a net.Addr) place {
-	switch a.Network() {
+// placeOf tells where a peer is. Both ends of its connection must be loopback addresses: a proxy on the
+// machine that passes the calls of others on, such as that of a service mesh, often comes from one and
+// goes to the address of the machine.
+func placeOf(p *weft.Peer) place {
+	switch p.Addr().Network() {
 	case "unix", "mem":
 		return inside
 	}
-	host, _, err := net.SplitHostPort(a.String())
-	if err != nil {
-		return elsewhere
-	}
-	host, _, _ = strings.Cut(host, "%") // the zone of an IPv6 address
-	if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+	from, to := ipOf(p.Addr()), ipOf(p.LocalAddr())
+	// A listener of UDP may not know to which of its addresses a peer has sent.
+	if from.IsLoopback() && (to.IsLoopback() || to.IsUnspecified()) {
 		return loopback
 	}
 	return elsewhere
+}
+
+// ipOf is the IP address in an address; the zero Addr, which is no loopback address, for none.
+func ipOf(a net.Addr) netip.Addr {
+	at, err := netip.ParseAddrPort(a.String())
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap()
 }

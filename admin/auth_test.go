@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/netip"
 	"testing"
 
 	"github.com/weftrpc/weft"
@@ -11,10 +12,10 @@ import (
 	"github.com/weftrpc/weft/cluster"
 )
 
-// from is a listener whose connections seem to come from an address.
+// from is a listener whose connections seem to come from an address and to go to another one.
 type from struct {
 	net.Listener
-	addr net.Addr
+	addr, local net.Addr
 }
 
 func (l from) Accept() (net.Conn, error) {
@@ -22,25 +23,30 @@ func (l from) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return fromConn{c, l.addr}, nil
+	return fromConn{c, l.addr, l.local}, nil
 }
 
 type fromConn struct {
 	net.Conn
-	addr net.Addr
+	addr, local net.Addr
 }
 
 func (c fromConn) RemoteAddr() net.Addr { return c.addr }
+func (c fromConn) LocalAddr() net.Addr  { return c.local }
 
 // remote has the server serve connections that seem to come from another machine, and returns
 // the address.
-func (r *rig) remote() string {
+func (r *rig) remote() string { return r.between("192.0.2.1:4711", "192.0.2.2:8972") }
+
+// between has the server serve connections that seem to come from an address and to go to another
+// one, and returns where to connect.
+func (r *rig) between(peer, local string) string {
 	r.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.serve(from{l, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}})
+	r.serve(from{l, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(peer)), net.TCPAddrFromAddrPort(netip.MustParseAddrPort(local))})
 	return "tcp://" + l.Addr().String()
 }
 
@@ -64,6 +70,11 @@ func TestAuthentication(t *testing.T) {
 	}{
 		{"open, local", open, "", "", 0},
 		{"open, from elsewhere", open, open.remote(), "", weft.PermissionDenied},
+		{"open, over IPv6", open, open.between("[::1]:4711", "[::1]:8972"), "", 0},
+		{"open, IPv4 in IPv6", open, open.between("[::ffff:127.0.0.1]:4711", "[::ffff:127.0.0.1]:8972"), "", 0},
+		{"open, to a listener of UDP", open, open.between("127.0.0.1:4711", "[::]:8972"), "", 0},
+		{"open, by a proxy on this machine", open, open.between("127.0.0.6:4711", "192.0.2.2:8972"), "", weft.PermissionDenied},
+		{"open, forged address of this machine", open, open.between("192.0.2.1:4711", "127.0.0.1:8972"), "", weft.PermissionDenied},
 		{"open, from elsewhere with a token that means nothing", open, open.remote(), "secret", weft.PermissionDenied},
 		{"token, local without it", token, "", "", weft.Unauthenticated},
 		{"token, local", token, "", "secret", 0},

@@ -91,7 +91,7 @@ func (s *service) setLogLevel(ctx context.Context, req *SetLogLevelRequest) (*Lo
 		return nil, weft.Errorf(weft.InvalidArgument, "the level is %q, want debug, info, warn, error, or one of these with a number, such as debug-2", req.Level)
 	}
 	lasts := seconds(req.For)
-	if req.For < 0 || lasts > longestLevel {
+	if !(req.For >= 0) || lasts > longestLevel {
 		return nil, weft.Errorf(weft.InvalidArgument, "the level is to hold for %v seconds, want 0 (for good) to %v", req.For, longestLevel.Seconds())
 	}
 	s.levels.mu.Lock()

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"log/slog"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -84,7 +85,7 @@ func TestLogLevel(t *testing.T) {
 		if now, err = a.SetLogLevel(ctx, &admin.SetLogLevelRequest{Name: "store", Level: "ERROR"}); err != nil || now.Level != "ERROR" || now.Next != "" || store.Level() != slog.LevelError || level.Level() != slog.LevelInfo {
 			t.Errorf("%+v, %v", now, err)
 		}
-		for _, req := range []*admin.SetLogLevelRequest{{Level: "loud"}, {Level: "info", For: -1}, {Level: "info", For: 1e9}} {
+		for _, req := range []*admin.SetLogLevelRequest{{Level: "loud"}, {Level: "info", For: -1}, {Level: "info", For: 1e9}, {Level: "info", For: math.NaN()}} {
 			_, err := a.SetLogLevel(ctx, req)
 			isError(t, err, weft.InvalidArgument)
 		}

@@ -10,7 +10,7 @@ import (
 const mask = "***"
 
 // Sensitive tells whether a name is that of a secret: it has a word such as password, secret,
-// token, credential or key in it. It decides which fields and settings are masked where a
+// token, credential or API key in it. It decides which fields and settings are masked where a
 // configuration does not.
 func Sensitive(name string) bool {
 	name = strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(name))

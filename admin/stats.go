@@ -12,9 +12,9 @@ import (
 
 // StatsRequest is the request of weft.Admin.Stats.
 type StatsRequest struct {
-	Buckets  bool   `json:"buckets,omitempty" weft:"1" doc:"send the histograms too, from which MethodStats.Since computes the quantiles of an interval"`
-	Method   string `json:"method,omitempty" weft:"2" doc:"a method, or a service and .*; empty: all"`
-	Clusters bool   `json:"clusters,omitempty" weft:"3" doc:"send the state of the clients of other servers too"`
+	Buckets bool   `json:"buckets,omitempty" weft:"1" doc:"send the histograms too, from which MethodStats.Since computes the quantiles of an interval"`
+	Method  string `json:"method,omitempty" weft:"2" doc:"a method, or a service and .*; empty: all"`
+	Local   bool   `json:"local,omitempty" weft:"3" doc:"leave out the clients of Config.Clusters"`
 }
 
 // Stats are what a server has counted since it was made.
@@ -92,7 +92,7 @@ func (s *service) read(req *StatsRequest) *Stats {
 			out.Methods = append(out.Methods, one)
 		}
 	}
-	if req.Clusters {
+	if !req.Local {
 		out.Clusters = s.clusters(req)
 	}
 	return out

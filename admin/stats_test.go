@@ -97,7 +97,7 @@ func TestStatsOfClusters(t *testing.T) {
 	if err := cc.Call(t.Context(), "Arith.Mul", &Args{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	st, err := front.admin("").Stats(t.Context(), &admin.StatsRequest{Clusters: true})
+	st, err := front.admin("").Stats(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,7 @@ const (
 	mostError = 256     // bytes of the message of an error
 	mostBody  = 4 << 10 // bytes of a request or reply
 	mostTaps  = 1000    // calls in a second
+	mostNames = 64      // methods and codes to filter by
 )
 
 // tap is a tap that is open.
@@ -79,6 +80,9 @@ type tap struct {
 func (s *service) tap(ctx context.Context, req *TapRequest, out *weft.Sender[TappedCall]) error {
 	if req.Bodies && !s.cfg.Bodies {
 		return weft.Errorf(weft.PermissionDenied, "this server does not show requests and replies: Config.Bodies of package admin is not set")
+	}
+	if n := max(len(req.Methods), len(req.Codes)); n > mostNames {
+		return weft.Errorf(weft.InvalidArgument, "the tap names %d methods or codes, want at most %d", n, mostNames)
 	}
 	t := &tap{s: s, req: req, queue: make(chan *TappedCall, tapQueue)}
 	for _, name := range req.Codes {

@@ -84,8 +84,8 @@ func TestTap(t *testing.T) {
 	// These show none; closing them ends their handlers.
 	slow.Close()
 	other.Close()
-	for _, err := range []error{errors.Join(tapError(a.Tap(ctx, &admin.TapRequest{Codes: []string{"none"}})))} {
-		isError(t, err, weft.InvalidArgument)
+	for _, req := range []*admin.TapRequest{{Codes: []string{"none"}}, {Methods: make([]string, 65)}} {
+		isError(t, tapError(a.Tap(ctx, req)), weft.InvalidArgument)
 	}
 }
 

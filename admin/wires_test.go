@@ -57,6 +57,10 @@ func TestHTTP(t *testing.T) {
 	if status, body := post(t, url+"Stats", `{}`, "Authorization", "Bearer secret"); status != 200 || !strings.Contains(body, `"uptime_seconds"`) {
 		t.Errorf("%d %s", status, body)
 	}
+	status, body := post(t, url+"Watch", `{"interval_seconds":0.1,"count":2}`, "Authorization", "Bearer secret")
+	if lines := strings.Split(strings.TrimSpace(body), "\n"); status != 200 || len(lines) < 2 || !strings.Contains(lines[1], `"uptime_seconds"`) {
+		t.Errorf("%d %s", status, body)
+	}
 	if status, body := post(t, url+"Stats", `{}`); status != 401 || !strings.Contains(body, "token") {
 		t.Errorf("%d %s", status, body)
 	}
