@@ -73,7 +73,7 @@ type Config struct {
 	// "Card.Number", in the names of JSON. It is called on the goroutines of the calls, concurrently.
 	// nil: those whose path is Sensitive.
 	Mask func(method, path string) bool
-	// MaxStreams is how many taps and watches may be open at once. 0: DefaultMaxStreams.
+	// MaxStreams is how many taps, watches and profiles may be open at once. 0: DefaultMaxStreams.
 	MaxStreams int
 	// Principal is the name of a principal. nil: that of a string or of a fmt.Stringer, and the type
 	// of others.
@@ -84,7 +84,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// DefaultMaxStreams is how many taps and watches may be open at once.
+// DefaultMaxStreams is how many taps, watches and profiles may be open at once.
 const DefaultMaxStreams = 16
 
 // service is what answers the calls.
@@ -94,7 +94,7 @@ type service struct {
 	began time.Time
 	log   *slog.Logger
 
-	streams    atomic.Int32 // taps and watches that are open
+	streams    atomic.Int32 // taps, watches and profiles that are open
 	collecting sync.Mutex   // held while stacks are collected
 	levels     levels
 	drains     drains
@@ -157,6 +157,7 @@ func (s *service) register() error {
 		weft.Handle(s.srv, Service+".Config", s.config, reads("Config is the configuration in effect, without secrets.")...),
 		weft.Handle(s.srv, Service+".Limits", s.limits, reads("Limits are the limits of connections and calls, the state of the overload protection, and breakers.")...),
 		weft.Handle(s.srv, Service+".Stacks", s.stacks, reads("Stacks are the stacks of all goroutines.")...),
+		weft.HandleServerStream(s.srv, Service+".Profile", s.profile, reads("Profile sends a profile of the process, for go tool pprof, in parts.")...),
 		weft.Handle(s.srv, Service+".LogLevel", s.logLevel, reads("LogLevel is the level of the program's log.")...),
 		weft.Handle(s.srv, Service+".SetLogLevel", s.setLogLevel, opts("SetLogLevel sets the level of the program's log, for some time or for good.")...),
 		weft.Handle(s.srv, Service+".Drain", s.drain, opts("Drain publishes the server as draining, or shuts it down without losing a call.")...),

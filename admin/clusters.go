@@ -60,11 +60,11 @@ type ClusterService struct {
 	Instances map[string]int `json:"instances" weft:"5" doc:"by the state of their servers"`
 }
 
-// clusters are the states of the clients of the configuration, by name.
-func (s *service) clusters(req *StatsRequest) []ClusterStats {
+// clustersOf are the states of the clients of the configuration, by name.
+func clustersOf(all map[string]*cluster.Client, req *StatsRequest) []ClusterStats {
 	var out []ClusterStats
-	for _, name := range slices.Sorted(maps.Keys(s.cfg.Clusters)) {
-		out = append(out, clusterStats(name, s.cfg.Clusters[name].Stats(), req))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, clusterStats(name, all[name].Stats(), req))
 	}
 	return out
 }

@@ -93,7 +93,7 @@ func (s *service) read(req *StatsRequest) *Stats {
 		}
 	}
 	if !req.Local {
-		out.Clusters = s.clusters(req)
+		out.Clusters = clustersOf(s.cfg.Clusters, req)
 	}
 	return out
 }

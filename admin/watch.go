@@ -52,11 +52,11 @@ func (s *service) watch(ctx context.Context, req *WatchRequest, out *weft.Sender
 	}
 }
 
-// beginStream takes a place for a tap or a watch.
+// beginStream takes a place for a tap, a watch or a profile.
 func (s *service) beginStream() error {
 	if int(s.streams.Add(1)) > s.cfg.MaxStreams {
 		s.streams.Add(-1)
-		return weft.Errorf(weft.ResourceExhausted, "%d taps and watches are open already (Config.MaxStreams of package admin)", s.cfg.MaxStreams)
+		return weft.Errorf(weft.ResourceExhausted, "%d taps, watches and profiles are open already (Config.MaxStreams of package admin)", s.cfg.MaxStreams)
 	}
 	return nil
 }

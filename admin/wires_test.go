@@ -100,7 +100,7 @@ func TestCodecs(t *testing.T) {
 			client := r.dial("", &weft.ClientConfig{Codec: c, Name: c.Name()})
 			a := admin.NewClient(client, &admin.ClientConfig{Token: "secret"})
 			d, err := a.Describe(ctx, &admin.DescribeRequest{Name: "weft.Admin"})
-			if err != nil || len(d.Services) != 1 || len(d.Services[0].Methods) != 12 || d.Services[0].Methods[0].RequestSchema == "" {
+			if err != nil || len(d.Services) != 1 || len(d.Services[0].Methods) != 13 || d.Services[0].Methods[0].RequestSchema == "" {
 				t.Errorf("%+v, %v", d, err)
 			}
 			st, err := a.Stats(ctx, &admin.StatsRequest{Buckets: true})
