@@ -46,6 +46,7 @@ type TappedCall struct {
 	Left         *float64  `json:"left_seconds,omitempty" weft:"16" doc:"until its deadline when it was answered; missing: it has none"`
 	Request      string    `json:"request,omitempty" weft:"17" doc:"as JSON, masked and cut, if the request of the tap asks for bodies"`
 	Reply        string    `json:"reply,omitempty" weft:"18" doc:"the same of the reply"`
+	TraceID      string    `json:"trace_id,omitempty" weft:"20" doc:"of the trace that the call belongs to, from the metadata traceparent"`
 	Dropped      uint64    `json:"dropped,omitempty" weft:"19" doc:"calls before this one that fitted and were not shown, since the tap was not read in time or PerSecond was reached"`
 }
 
@@ -72,7 +73,7 @@ type tap struct {
 	queue chan *TappedCall
 
 	dropped atomic.Uint64
-	second  atomic.Int64 // of which taken is
+	second  atomic.Int64 // the second that taken counts
 	taken   atomic.Int64
 }
 
@@ -184,7 +185,7 @@ func (s *service) tapped(c *weft.TappedCall, code weft.Code, bodies bool) *Tappe
 	out := &TappedCall{
 		At: c.Began, Method: c.Info.Method, Peer: p.Addr().String(), Name: p.Name(), Principal: s.principal(weft.PrincipalFrom(c.Context)),
 		Wire: p.Wire(), Codec: c.Info.Codec, Code: code.String(), Duration: c.Duration.Seconds(), RequestBytes: c.RequestSize,
-		Attempt: weft.AttemptFrom(c.Context),
+		Attempt: weft.AttemptFrom(c.Context), TraceID: traceID(weft.MetadataFrom(c.Context).Get("traceparent")),
 	}
 	if c.Info.Stream {
 		out.Stream = &Messages{c.Received, c.Sent}
@@ -205,6 +206,15 @@ func (s *service) tapped(c *weft.TappedCall, code weft.Code, bodies bool) *Tappe
 		out.Request, out.Reply = s.body(c.Info.Method, c.Request), s.body(c.Info.Method, c.Reply)
 	}
 	return out
+}
+
+// traceID is the ID in a traceparent of W3C; "" when it is none.
+func traceID(parent string) string {
+	parts := strings.Split(parent, "-")
+	if len(parts) < 4 || len(parts[1]) != 32 || strings.Trim(parts[1], "0123456789abcdef") != "" {
+		return ""
+	}
+	return parts[1]
 }
 
 // clip shortens a text to n bytes of valid UTF-8.

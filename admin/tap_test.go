@@ -42,7 +42,8 @@ func TestTap(t *testing.T) {
 	if err := c.Call(ctx, "Arith.Mul", &Args{A: 7, B: 8, Card: Card{Number: "4711", Password: "canary"}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Call(ctx, "Arith.Fail", &Args{A: int(weft.NotFound)}, nil); !errors.Is(err, weft.NotFound) {
+	traced := weft.WithMetadata(ctx, "traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	if err := c.Call(traced, "Arith.Fail", &Args{A: int(weft.NotFound)}, nil); !errors.Is(err, weft.NotFound) {
 		t.Fatal(err)
 	}
 	count, err := weft.Subscribe[Product](ctx, c, "Arith.Count", &Args{A: 3})
@@ -60,10 +61,10 @@ func TestTap(t *testing.T) {
 
 	mul := next(t, all)
 	if mul.Method != "Arith.Mul" || mul.Code != "OK" || mul.Name != "billing" || mul.Wire != "weft" || mul.Codec != "msgpack" || mul.Peer == "" ||
-		mul.RequestBytes == 0 || mul.ReplyBytes == 0 || mul.Duration < 0 || mul.Request != "" || mul.Left == nil || *mul.Left > 10 || time.Since(mul.At) > time.Hour {
+		mul.RequestBytes == 0 || mul.ReplyBytes == 0 || mul.Duration < 0 || mul.Request != "" || mul.TraceID != "" || mul.Left == nil || *mul.Left > 10 || time.Since(mul.At) > time.Hour {
 		t.Errorf("%+v", mul)
 	}
-	if x := next(t, all); x.Method != "Arith.Fail" || x.Code != "NotFound" || x.Error != "failed as asked" {
+	if x := next(t, all); x.Method != "Arith.Fail" || x.Code != "NotFound" || x.Error != "failed as asked" || x.TraceID != "4bf92f3577b34da6a3ce929d0e0e4736" {
 		t.Errorf("%+v", x)
 	}
 	if x := next(t, all); x.Method != "Arith.Count" || x.Stream == nil || *x.Stream != (admin.Messages{Received: 1, Sent: 3}) {
