@@ -160,6 +160,17 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 		return nil
 	}
 	x.beginLocked(m)
+	err := x.putLocked(v, n)
+	if err == nil {
+		x.trailersLocked(nil, m)
+	}
+	x.sentAndUnlock()
+	return err
+}
+
+// putLocked appends a message of n bytes, for which FitsLocked holds with its prefix.
+func (x *call) putLocked(v any, n int) error {
+	conn := x.c.conn
 	b := conn.BufferLocked()
 	at := len(b)
 	b = append(b, make([]byte, http2.FrameRoom+prefixSize)...)
@@ -168,13 +179,10 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 	out, err := x.appendSized(b, v, n)
 	if err != nil {
 		conn.SetBufferLocked(b[:at])
-		x.sentAndUnlock()
 		return err
 	}
 	conn.SetBufferLocked(out)
 	conn.PutDataLocked(&x.st, at, prefixSize+n, false)
-	x.trailersLocked(nil, m)
-	x.sentAndUnlock()
 	return nil
 }
 

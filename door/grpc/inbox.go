@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/grpc/internal/pace"
+	"github.com/weftrpc/weft/internal/session"
 )
 
 // inbox is the server's end of a streaming call.
@@ -12,6 +14,7 @@ type inbox struct {
 	x    *call
 	ctx  context.Context
 	stop func() bool // the watch over ctx; of the handler's goroutine
+	pace pace.Pace   // of what the handler sends
 }
 
 // stream begins a streaming call.
@@ -75,19 +78,26 @@ func (in *inbox) Recv(msg any) error {
 func (in *inbox) Send(msg any) error {
 	x := in.x
 	s := x.c
+	if z := x.replies.sizer; z != nil && x.compress == nil {
+		if n, ok := z.Size(msg); ok && n <= small && n <= s.limits.MaxMessage {
+			if err := in.awaitAndLock(); err != nil {
+				return err
+			}
+			x.beginLocked(x.ReplyMetadata())
+			if s.conn.FitsLocked(&x.st, prefixSize+n) {
+				err := x.putLocked(msg, n)
+				in.flushAndUnlock()
+				return err
+			}
+			s.conn.Unlock()
+		}
+	}
 	b, err := appendMessage(nil, x.replies.codec, msg, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err
 	}
-	s.conn.Lock()
-	s.conn.AwaitSentLocked(in.ctx, &x.st)
-	s.conn.AwaitRoomLocked(in.ctx)
-	if err := in.ctx.Err(); err != nil || !s.conn.OpenLocked(&x.st) {
-		s.conn.Unlock()
-		if err == nil {
-			err = context.Canceled
-		}
-		return weft.Errorf(weft.CodeOf(err), "%w", err)
+	if err := in.awaitAndLock(); err != nil {
+		return err
 	}
 	x.beginLocked(x.ReplyMetadata())
 	if s.conn.FitsLocked(&x.st, len(b)) {
@@ -96,8 +106,37 @@ func (in *inbox) Send(msg any) error {
 	} else {
 		s.conn.QueueDataLocked(&x.st, b, false, nil)
 	}
-	s.conn.FlushAndUnlock(s.conn.StreamsLocked() > 1)
+	in.flushAndUnlock()
 	return nil
+}
+
+// flushAndUnlock has a message written: by another goroutine if more are likely to come at once, so that they leave
+// together.
+func (in *inbox) flushAndUnlock() {
+	conn := in.x.c.conn
+	if in.pace.Next(session.Nanos()) {
+		conn.FlushBehindAndUnlock()
+		return
+	}
+	conn.FlushAndUnlock(conn.StreamsLocked() > 1)
+}
+
+// awaitAndLock waits until a message can be sent, and returns with the lock of the connection held. After an
+// error it is not held.
+func (in *inbox) awaitAndLock() error {
+	conn, st := in.x.c.conn, &in.x.st
+	conn.Lock()
+	conn.AwaitSentLocked(in.ctx, st)
+	conn.AwaitTurnLocked(in.ctx)
+	err := in.ctx.Err()
+	if err == nil && conn.OpenLocked(st) {
+		return nil
+	}
+	conn.Unlock()
+	if err == nil {
+		err = context.Canceled
+	}
+	return weft.Errorf(weft.CodeOf(err), "%w", err)
 }
 
 // CloseSend implements weft.RawStream.

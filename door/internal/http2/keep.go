@@ -84,6 +84,9 @@ func (c *Conn) keep() {
 		c.buf = append(appendFrame(c.buf, 8, typePing, 0, 0), number64(0)...)
 	}
 	c.keeper.Reset(c.keepEvery())
+	if silent > int64(c.keepEvery()) {
+		c.trimLocked()
+	}
 	if len(c.buf) > 0 && !c.busy {
 		c.mu.Unlock()
 		c.cfg.Go(func() { // the write may be held up

@@ -19,6 +19,7 @@ type writer struct {
 	busy, dead bool
 	room       sync.Cond // something was written, or the connection has ended
 	until      int64     // the deadline of writes, on the clock of session.Nanos
+	lean       int       // writes in a row that small buffers would have had room for
 }
 
 const (
@@ -32,8 +33,10 @@ const (
 	largeWrite = 256 << 10
 	// keepSpare is the largest buffer that is used again.
 	keepSpare = 1 << 20
-	// keepIdle is the largest one that is kept when there is nothing to write.
+	// keepIdle is the largest one that is kept while little is written.
 	keepIdle = 64 << 10
+	// leanWrites are so many writes of little that larger buffers are given up.
+	leanWrites = 512
 )
 
 // BufferLocked is the buffer to which frames are appended; SetBufferLocked sets it.
@@ -84,8 +87,17 @@ func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued >= c.cfg.WriteBuff
 
 // AwaitRoomLocked waits until FullLocked no longer holds, or the connection or ctx has ended: then
 // WakeLocked must be called. It gives the lock back meanwhile.
-func (c *Conn) AwaitRoomLocked(ctx context.Context) {
-	for c.FullLocked() && !c.dead && ctx.Err() == nil {
+func (c *Conn) AwaitRoomLocked(ctx context.Context) { c.awaitLocked(ctx, c.cfg.WriteBuffer) }
+
+// AwaitTurnLocked is AwaitRoomLocked for a goroutine that sends one message behind another: it also waits
+// while so much is appended that more would not make larger writes.
+func (c *Conn) AwaitTurnLocked(ctx context.Context) {
+	c.awaitLocked(ctx, min(largeWrite, c.cfg.WriteBuffer))
+}
+
+// awaitLocked waits until fewer bytes than most are appended, and FullLocked does not hold.
+func (c *Conn) awaitLocked(ctx context.Context, most int) {
+	for (len(c.buf) >= most || c.FullLocked()) && !c.dead && ctx.Err() == nil {
 		if !c.busy && len(c.buf) > 0 {
 			c.FlushAndUnlock(false)
 			c.mu.Lock()
@@ -139,6 +151,21 @@ func (c *Conn) FlushAndUnlock(patient bool) {
 	c.writeAndUnlock(nil, maxRounds)
 }
 
+// FlushBehindAndUnlock is FlushAndUnlock for a goroutine that sends one message behind another: another
+// goroutine writes, and takes along what is appended meanwhile.
+func (c *Conn) FlushBehindAndUnlock() {
+	if c.busy || c.dead || len(c.buf) == 0 {
+		c.mu.Unlock()
+		return
+	}
+	c.busy = true
+	c.mu.Unlock()
+	c.cfg.Go(func() {
+		c.mu.Lock()
+		c.writeAndUnlock(nil, -1)
+	})
+}
+
 // writeAndUnlock writes rest and all that is appended, by the goroutine that has set busy, and
 // hands over to another one after so many writes.
 func (c *Conn) writeAndUnlock(rest []byte, rounds int) {
@@ -185,10 +212,23 @@ func (c *Conn) wroteLocked(b []byte) {
 	if cap(b) <= keepSpare && c.spare == nil {
 		c.spare = b[:0]
 	}
-	if cap(c.spare) > keepIdle && len(c.buf) == 0 && len(b) < keepIdle/4 {
-		c.spare = nil
+	if len(b) >= keepIdle/4 {
+		c.lean = 0
+	} else if c.lean++; c.lean >= leanWrites {
+		c.trimLocked()
 	}
 	c.room.Broadcast()
+}
+
+// trimLocked gives large buffers up that hold nothing.
+func (w *writer) trimLocked() {
+	w.lean = 0
+	if cap(w.spare) > keepIdle {
+		w.spare = nil
+	}
+	if cap(w.buf) > keepIdle && len(w.buf) == 0 {
+		w.buf = nil
+	}
 }
 
 // brokenAndUnlock ends a connection that cannot be written to. What the peer has sent before
