@@ -109,6 +109,7 @@ type incoming struct {
 	first bool // SETTINGS must come first
 	calm  calm
 	block assembly
+	recent
 	fields
 }
 

@@ -67,13 +67,23 @@ func (c *Conn) enqueueLocked(st *Stream) {
 	c.queue = append(c.queue, st)
 }
 
-// unblockAllLocked has every stream look at its own window again.
-func (c *Conn) unblockAllLocked() {
-	for _, st := range c.allLocked() {
+// widenLocked has every stream look at its own window again, once for all that a SETTINGS frame has said of
+// windows. A peer pays for it by how many streams there are.
+func (c *Conn) widenLocked() error {
+	for range min(c.open/16, controlBurst/8) {
+		if err := c.in.calm.spend(); err != nil {
+			return err
+		}
+	}
+	for st := range c.eachLocked() {
+		if c.initial+st.delta > maxWin {
+			return breach(FlowControlError, "INITIAL_WINDOW_SIZE makes the window of stream %d too large", st.id)
+		}
 		if st.queue == waitsOwn {
 			c.enqueueLocked(st)
 		}
 	}
+	return nil
 }
 
 // pumpLocked sends what waits as far as the windows allow, a frame of each stream in turn.

@@ -24,6 +24,9 @@ type fields struct {
 	length    int64
 }
 
+// fieldSize is what a field counts beside its name and its value.
+const fieldSize = 32
+
 const pseudoKinds = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path | 1<<hpack.Authority | 1<<hpack.Status
 
 // frame handles one frame. The payload is valid until it returns.
@@ -71,13 +74,25 @@ func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err erro
 			return true, breach(ProtocolError, "PRIORITY without a stream")
 		}
 		if len(p) != 5 {
-			return true, &streamError{id, FrameSizeError, "PRIORITY of a wrong length"}
+			return true, priorityError(c, id, FrameSizeError, "PRIORITY of a wrong length")
 		}
 		if number31(p) == id {
-			return true, &streamError{id, ProtocolError, "a stream that depends on itself"}
+			return true, priorityError(c, id, ProtocolError, "a stream that depends on itself")
 		}
 	}
 	return true, c.in.calm.spend() // other frames are ignored
+}
+
+// priorityError is the error of a PRIORITY frame: that of its stream, or of the connection if the stream was not
+// opened, since it cannot be reset then.
+func priorityError(c *Conn, id uint32, code ErrCode, what string) error {
+	c.mu.Lock()
+	idle := id > c.opened
+	c.mu.Unlock()
+	if idle {
+		return breach(code, "%s", what)
+	}
+	return &streamError{id, code, what}
 }
 
 // continuation goes on with a header block.
@@ -110,7 +125,8 @@ func (c *Conn) field(f *hpack.Field) {
 	bit := uint32(1) << min(f.Kind, 31)
 	switch {
 	case bit&pseudoKinds != 0:
-		h.malformed = h.malformed || h.regular || h.seen&bit != 0
+		empty := f.Kind == hpack.Path && f.Size <= fieldSize+uint32(len(":path"))
+		h.malformed = h.malformed || h.regular || h.seen&bit != 0 || empty
 	case f.Kind == hpack.Malformed:
 		h.malformed = true
 	default:
@@ -179,9 +195,12 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		c.mu.Unlock()
 		return true, breach(ProtocolError, "a client opens stream %d, which has an even number", id)
 	case id <= c.opened:
-		aborted := c.wasAbortedLocked(id)
+		aborted, skipped := c.wasAbortedLocked(id), c.in.skipped(c.opened, id)
 		c.mu.Unlock()
-		if !aborted {
+		switch {
+		case skipped:
+			return true, breach(ProtocolError, "HEADERS of stream %d behind those of a later one", id)
+		case !aborted:
 			return true, breach(StreamClosed, "HEADERS of stream %d, which has ended", id)
 		}
 		return true, c.in.calm.spend()
@@ -189,6 +208,7 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		c.mu.Unlock()
 		return true, nil // a GOAWAY has said that it will not be handled
 	}
+	c.in.recent.open(c.opened, id)
 	c.opened = id
 	const need = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path
 	malformed := h.malformed || !b.TooLarge && h.seen&need != need || b.Status || b.End && h.length > 0
@@ -313,8 +333,14 @@ func (c *Conn) settings(flags byte, id uint32, p []byte) error {
 		c.streams = maxID
 		close(c.settled)
 	}
+	window := c.initial
 	for ; len(p) > 0; p = p[6:] {
 		if err := c.settingLocked(binary.BigEndian.Uint16(p), binary.BigEndian.Uint32(p[2:])); err != nil {
+			return err
+		}
+	}
+	if c.initial > window {
+		if err := c.widenLocked(); err != nil {
 			return err
 		}
 	}
@@ -338,11 +364,7 @@ func (c *Conn) settingLocked(what uint16, v uint32) error {
 		if v > maxWin {
 			return breach(FlowControlError, "INITIAL_WINDOW_SIZE is %d", v)
 		}
-		grown := int64(v) > c.initial
 		c.initial = int64(v)
-		if grown {
-			c.unblockAllLocked()
-		}
 	case settingMaxFrame:
 		if v < maxFrame || v > 1<<24-1 {
 			return breach(ProtocolError, "MAX_FRAME_SIZE is %d", v)

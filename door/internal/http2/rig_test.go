@@ -36,6 +36,7 @@ type echo struct {
 	bodies   map[*Stream][]byte
 	hold     chan struct{} // streams of the path /hold run until it is closed
 	headers  chan Block    // of a client
+	apart    bool          // streams of the path /hold are not answered
 }
 
 func (e *echo) Field(f *hpack.Field) {
@@ -91,6 +92,9 @@ func (e *echo) Data(st *Stream, p []byte, end bool) bool {
 // answer answers a stream where it was read, also if that takes long.
 func (e *echo) answer(st *Stream, body []byte) (stays bool) {
 	holds := e.path == "/hold"
+	if holds && e.apart {
+		return true
+	}
 	turn := e.conn.Guard().Enter()
 	if holds {
 		<-e.hold

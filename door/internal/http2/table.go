@@ -1,5 +1,10 @@
 package http2
 
+import (
+	"iter"
+	"slices"
+)
+
 // Stream is one stream. It is part of what its user knows of a call, which Owner refers to.
 type Stream struct {
 	Owner any
@@ -101,14 +106,39 @@ func (t *table) wasAbortedLocked(id uint32) bool {
 
 // allLocked lists the open streams.
 func (t *table) allLocked() []*Stream {
-	all := make([]*Stream, 0, t.open)
-	for _, st := range t.slots {
-		if st != nil {
-			all = append(all, st)
+	return slices.AppendSeq(make([]*Stream, 0, t.open), t.eachLocked())
+}
+
+// eachLocked goes over the open streams, of which none is put in or taken out meanwhile.
+func (t *table) eachLocked() iter.Seq[*Stream] {
+	return func(yield func(*Stream) bool) {
+		for _, st := range t.slots {
+			if st != nil && !yield(st) {
+				return
+			}
+		}
+		for _, st := range t.more {
+			if !yield(st) {
+				return
+			}
 		}
 	}
-	for _, st := range t.more {
-		all = append(all, st)
+}
+
+// recent tells which of the newest streams the client has opened: bit k stands for the stream whose number is 2k
+// below that of the newest one.
+type recent uint64
+
+// open notes that the client opens a stream behind the newest one.
+func (r *recent) open(newest, id uint32) {
+	if newest != 0 {
+		*r <<= (id - newest) / 2
 	}
-	return all
+	*r |= 1
+}
+
+// skipped reports whether a stream is one of the newest and was never opened.
+func (r recent) skipped(newest, id uint32) bool {
+	k := (newest - id) / 2
+	return k < 64 && r>>k&1 == 0
 }
