@@ -30,6 +30,7 @@ require (
 	github.com/hashicorp/golang-lru v1.0.2 // indirect
 	github.com/hashicorp/serf v0.10.4 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/mattn/go-colorable v0.1.15 // indirect
 	github.com/mattn/go-isatty v0.0.22 // indirect
 	github.com/mitchellh/go-homedir v1.1.0 // indirect
@@ -68,6 +69,7 @@ require (
 	github.com/soheilhy/cmux v0.1.5 // indirect
 	github.com/spf13/pflag v1.0.10
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
+	github.com/weftrpc/weft/door/grpc v0.0.0
 	github.com/weftrpc/weft/registry/consul v0.0.0
 	github.com/weftrpc/weft/registry/nacos v0.0.0
 	github.com/weftrpc/weft/registry/redis v0.0.0
@@ -95,7 +97,7 @@ require (
 	golang.org/x/time v0.15.0 // indirect
 	google.golang.org/genproto/googleapis/api v0.0.0-20260817212433-ac3dfec99bb1 // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260817212433-ac3dfec99bb1 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
+	google.golang.org/protobuf v1.36.12
 	gopkg.in/natefinch/lumberjack.v2 v2.2.1 // indirect
 	k8s.io/utils v0.0.0-20260108192941-914a6e750570 // indirect
 	sigs.k8s.io/yaml v1.6.0
@@ -114,3 +116,5 @@ replace github.com/weftrpc/weft/registry/consul => ../../registry/consul
 replace github.com/weftrpc/weft/registry/redis => ../../registry/redis
 
 replace github.com/weftrpc/weft/registry/nacos => ../../registry/nacos
+
+replace github.com/weftrpc/weft/door/grpc => ../../door/grpc

@@ -8,9 +8,13 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/weftrpc/weft/cmd/weft/internal/calls"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
+	"github.com/weftrpc/weft/cmd/weft/internal/diagnose"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/cmd/weft/internal/show"
 	"github.com/weftrpc/weft/cmd/weft/internal/steer"
+	"github.com/weftrpc/weft/cmd/weft/internal/target"
 	"github.com/weftrpc/weft/cmd/weft/internal/up"
 
 	"github.com/spf13/cobra"
@@ -90,7 +94,13 @@ func root(p *shell.Shell) *cobra.Command {
 // commands are those of weft, in the order of the help.
 func commands(p *shell.Shell) []*cobra.Command {
 	return []*cobra.Command{
+		calls.Command(p, target.CompleteMethod(p)),
+		show.ListCommand(p),
+		show.DescribeCommand(p),
+		show.HealthCommand(p),
 		steer.InstancesCommand(p),
+		diagnose.ExplainCommand(p),
+		diagnose.DoctorCommand(p),
 		steer.RulesCommand(p),
 		up.Command(p),
 		catalog.ContextCommand(p),

@@ -82,3 +82,12 @@ func WithoutPassword(text string) string {
 	}
 	return scheme + "://" + hosts
 }
+
+// String is the address without the credentials.
+func (a Address) String() string {
+	kind := a.Kind
+	if a.tls {
+		kind += "s"
+	}
+	return kind + "://" + strings.Join(a.hosts, ",") + a.prefix()
+}

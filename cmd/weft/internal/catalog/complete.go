@@ -80,6 +80,6 @@ func completionCache(p *shell.Shell, what string) string {
 	if err != nil {
 		folder = os.TempDir()
 	}
-	sum := sha256.Sum256([]byte(p.Settings.Registry + "\x00" + p.Settings.Server))
-	return filepath.Join(folder, "weft", "complete-"+what+"-"+hex.EncodeToString(sum[:8])+".json")
+	sum := sha256.Sum256([]byte(what + "\x00" + p.Settings.Registry + "\x00" + p.Settings.Server))
+	return filepath.Join(folder, "weft", "complete-"+hex.EncodeToString(sum[:8])+".json")
 }

@@ -108,7 +108,7 @@ func FromCall(err error) error {
 	case e.Reason == weft.ReasonNoMethod:
 		return &coded{fmt.Errorf("%w; 'weft list' names the methods", err), ExitCallFailed}
 	case e.Reason == weft.ReasonDecode && e.Outcome == weft.Refused:
-		return &coded{fmt.Errorf("%w; 'weft describe %s -o template' writes a request", err, e.Method), ExitCallFailed}
+		return &coded{fmt.Errorf("%w; 'weft describe %s --as template' writes a request", err, e.Method), ExitCallFailed}
 	}
 	return &coded{err, ExitCallFailed}
 }

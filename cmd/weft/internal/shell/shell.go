@@ -8,6 +8,7 @@ import "io"
 type Shell struct {
 	In       io.Reader
 	Out, Log io.Writer
+	Terminal bool // Out is one
 
 	Settings Settings
 	Running  bool // the arguments are right, and the command runs

@@ -1,0 +1,160 @@
+package target
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+)
+
+// Admin is a client of the service weft.Admin of the target.
+func (t *Target) Admin(p *shell.Shell) *admin.Client {
+	return admin.NewClient(t, &admin.ClientConfig{Token: p.Settings.Token})
+}
+
+// NoAdmin says what to do about a server without the service weft.Admin.
+func NoAdmin(err error) error {
+	e, ok := weftError(err)
+	switch {
+	case ok && (e.Reason == weft.ReasonNoMethod || e.Code == weft.Unimplemented || e.Reason == weft.ReasonNoServices):
+		return shell.Exit(fmt.Errorf("the server does not tell this of itself: %w; it does with admin.Register of package admin in its program", err), shell.ExitFailed)
+	case ok && e.Reason == weft.ReasonNoServer:
+		return shell.Exit(fmt.Errorf("%w; name a server by --server, or by its address as the first argument", err), shell.ExitUnreachable)
+	}
+	return shell.FromCall(err)
+}
+
+// Describe asks a server what it serves: by weft.Admin, or by the reflection of gRPC. name is a
+// service or a method, "" for all.
+func (t *Target) Describe(ctx context.Context, p *shell.Shell, name string, schemas bool) ([]admin.ServiceInfo, error) {
+	if strings.HasPrefix(t.Scheme(), "grpc") {
+		services, err := t.reflected(ctx, name, schemas)
+		if weft.CodeOf(err) != weft.Unimplemented {
+			return services, err
+		}
+	}
+	d, err := t.Admin(p).Describe(ctx, &admin.DescribeRequest{Name: name, NoSchemas: !schemas})
+	if err != nil {
+		return nil, err
+	}
+	return d.Services, nil
+}
+
+// reflected is Describe by the reflection of gRPC.
+func (t *Target) reflected(ctx context.Context, name string, schemas bool) ([]admin.ServiceInfo, error) {
+	r, err := Reflect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	names := r.Services()
+	var out []admin.ServiceInfo
+	for _, service := range names {
+		if name != "" && name != service && !strings.HasPrefix(name, service+".") || name == "" && strings.HasPrefix(service, "grpc.reflection.") {
+			continue
+		}
+		d, err := r.Service(service)
+		if err != nil {
+			return nil, err
+		}
+		info := admin.ServiceInfo{Name: service}
+		for i := range d.Methods().Len() {
+			m := d.Methods().Get(i)
+			if full := service + "." + string(m.Name()); name == "" || name == service || name == full {
+				info.Methods = append(info.Methods, reflectedMethod(full, m, schemas))
+			}
+		}
+		if len(info.Methods) > 0 {
+			out = append(out, info)
+		}
+	}
+	if name != "" && len(out) == 0 {
+		return nil, weft.Errorf(weft.NotFound, "there is no service or method %q here, only %s", name, strings.Join(names, ", "))
+	}
+	return out, nil
+}
+
+func reflectedMethod(name string, m protoreflect.MethodDescriptor, schemas bool) admin.MethodInfo {
+	info := admin.MethodInfo{
+		Name: name, Kind: KindOf(m).String(), Request: string(m.Input().FullName()), Reply: string(m.Output().FullName()),
+		Doc: strings.TrimSpace(m.ParentFile().SourceLocations().ByDescriptor(m).LeadingComments),
+	}
+	if schemas {
+		info.RequestSchema, info.ReplySchema = protoSchema(m.Input()), protoSchema(m.Output())
+	}
+	return info
+}
+
+// protoSchema is the JSON Schema of a message, as protojson encodes it.
+func protoSchema(d protoreflect.MessageDescriptor) string {
+	defs := make(map[string]any)
+	root := messageSchema(d, defs)
+	root["$defs"] = defs
+	text, err := json.Marshal(root)
+	if err != nil {
+		return "" // maps of texts can always be encoded
+	}
+	return string(text)
+}
+
+func messageSchema(d protoreflect.MessageDescriptor, defs map[string]any) map[string]any {
+	switch d.FullName() {
+	case "google.protobuf.Timestamp":
+		return map[string]any{"type": "string", "format": "date-time"}
+	case "google.protobuf.Duration":
+		return map[string]any{"type": "string"}
+	case "google.protobuf.Struct", "google.protobuf.Any":
+		return map[string]any{"type": "object"}
+	case "google.protobuf.Value":
+		return map[string]any{}
+	}
+	name := string(d.FullName())
+	if _, known := defs[name]; !known {
+		properties := make(map[string]any)
+		defs[name] = map[string]any{"type": "object", "properties": properties}
+		for i := range d.Fields().Len() {
+			f := d.Fields().Get(i)
+			properties[f.JSONName()] = fieldSchema(f, defs)
+		}
+	}
+	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+func fieldSchema(f protoreflect.FieldDescriptor, defs map[string]any) map[string]any {
+	switch {
+	case f.IsMap():
+		return map[string]any{"type": "object", "additionalProperties": valueSchema(f.MapValue(), defs)}
+	case f.IsList():
+		return map[string]any{"type": "array", "items": valueSchema(f, defs)}
+	}
+	return valueSchema(f, defs)
+}
+
+func valueSchema(f protoreflect.FieldDescriptor, defs map[string]any) map[string]any {
+	switch f.Kind() {
+	case protoreflect.MessageKind, protoreflect.GroupKind:
+		return messageSchema(f.Message(), defs)
+	case protoreflect.EnumKind:
+		var names []string
+		for i := range f.Enum().Values().Len() {
+			names = append(names, string(f.Enum().Values().Get(i).Name()))
+		}
+		return map[string]any{"type": "string", "enum": names}
+	case protoreflect.BoolKind:
+		return map[string]any{"type": "boolean"}
+	case protoreflect.StringKind:
+		return map[string]any{"type": "string"}
+	case protoreflect.BytesKind:
+		return map[string]any{"type": "string", "contentEncoding": "base64"}
+	case protoreflect.FloatKind, protoreflect.DoubleKind:
+		return map[string]any{"type": "number"}
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return map[string]any{"type": "string", "format": "int64"}
+	}
+	return map[string]any{"type": "integer"}
+}

@@ -1,0 +1,345 @@
+package target
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	weftjson "github.com/weftrpc/weft/codec/json"
+)
+
+// httpWire calls servers of JSON over HTTP, as package door/http serves it.
+type httpWire struct{ scheme string }
+
+// Scheme implements weft.Wire.
+func (w httpWire) Scheme() string { return w.scheme }
+
+// Protocols implements weft.Wire.
+func (httpWire) Protocols() []string { return []string{"http/1.1"} }
+
+// Dial implements weft.Wire.
+func (w httpWire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	conn, err := cfg.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &httpConn{conn: conn, host: cfg.Address, limit: cfg.Limits.MaxMessage, done: make(chan struct{})}
+	first := make(chan net.Conn, 1)
+	first <- conn
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+		select {
+		case conn := <-first:
+			return conn, nil
+		default:
+			return cfg.Dial(ctx)
+		}
+	}
+	// The connection has its TLS already, so to package http it is plain.
+	c.transport = &http.Transport{DialContext: dial}
+	return c, nil
+}
+
+// asJSON is the codec of all bodies, whatever codec a call names.
+func asJSON() codec.Codec { return weftjson.New() }
+
+// httpConn is a connection, and those that are made beside it when calls overlap.
+type httpConn struct {
+	conn      net.Conn
+	host      string
+	limit     int
+	transport *http.Transport
+	once      sync.Once
+	done      chan struct{}
+}
+
+// Conn implements weft.WireConn.
+func (c *httpConn) Conn() net.Conn { return c.conn }
+
+// Done implements weft.WireConn.
+func (c *httpConn) Done() <-chan struct{} { return c.done }
+
+// Err implements weft.WireConn.
+func (c *httpConn) Err() error { return net.ErrClosed }
+
+// Close implements weft.WireConn.
+func (c *httpConn) Close() error {
+	c.once.Do(func() { close(c.done) })
+	c.transport.CloseIdleConnections()
+	return c.conn.Close()
+}
+
+// request makes the request of a call.
+func (c *httpConn) request(ctx context.Context, x *weft.WireCall, body io.Reader) (*http.Request, error) {
+	service, method, _ := cutMethod(x.Method)
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.host+"/"+service+"/"+method, body)
+	if err != nil {
+		return nil, weft.Errorf(weft.InvalidArgument, "%w", err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/x-ndjson, application/json")
+	if until, ok := ctx.Deadline(); ok {
+		r.Header.Set("Weft-Timeout", strconv.FormatInt(max(1, time.Until(until).Milliseconds()), 10))
+	}
+	for key, value := range x.Metadata.All() {
+		switch {
+		case key == "authorization":
+			r.Header.Set("Authorization", value)
+		case visible(value):
+			r.Header.Add("Weft-Meta-"+key, value)
+		default:
+			r.Header.Add("Weft-Bin-"+key, base64.StdEncoding.EncodeToString([]byte(value)))
+		}
+	}
+	return r, nil
+}
+
+// cutMethod divides a method at its last dot.
+func cutMethod(name string) (service, method string, ok bool) {
+	at := strings.LastIndexByte(name, '.')
+	if at < 0 {
+		return "", name, false
+	}
+	return name[:at], name[at+1:], true
+}
+
+func visible(text string) bool {
+	for _, b := range []byte(text) {
+		if b <= ' ' || b > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// Call implements weft.WireConn.
+func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
+	body, err := asJSON().Append(nil, x.Args)
+	if err != nil {
+		e := weft.Errorf(weft.InvalidArgument, "encode the request: %w", err).WithReason(weft.ReasonEncode)
+		e.Outcome = weft.NotSent
+		return e
+	}
+	r, err := c.request(ctx, x, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := c.transport.RoundTrip(r)
+	if err != nil {
+		return roundTripError(ctx, err)
+	}
+	defer answer.Body.Close()
+	x.ReplyMetadata = metadataOf(answer.Header)
+	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(c.limit)+1))
+	if err != nil {
+		return roundTripError(ctx, err)
+	}
+	if err := problemOf(answer, text); err != nil || x.Reply == nil || x.Oneway {
+		return err
+	}
+	if err := asJSON().Decode(text, x.Reply); err != nil {
+		e := weft.Errorf(weft.Internal, "decode the reply: %w", err).WithReason(weft.ReasonDecode)
+		e.Outcome = weft.Executed
+		return e
+	}
+	return nil
+}
+
+func roundTripError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return weft.Errorf(weft.Unavailable, "%w", err)
+}
+
+// metadataOf is the metadata of an answer.
+func metadataOf(h http.Header) weft.Metadata {
+	var m weft.Metadata
+	for name, values := range h {
+		key, text := strings.CutPrefix(strings.ToLower(name), "weft-meta-")
+		if !text {
+			var bin bool
+			if key, bin = strings.CutPrefix(strings.ToLower(name), "weft-bin-"); !bin {
+				continue
+			}
+		}
+		for _, value := range values {
+			if !text {
+				raw, err := base64.StdEncoding.DecodeString(value)
+				if err != nil {
+					continue
+				}
+				value = string(raw)
+			}
+			m = m.With(key, value)
+		}
+	}
+	return m
+}
+
+// problem is an error of a server, as RFC 9457 has it.
+type problem struct {
+	Detail, Title, Code, Outcome, Reason string
+	Details                              []weft.Detail
+}
+
+// problemOf is the error in an answer, nil if there is none.
+func problemOf(answer *http.Response, text []byte) error {
+	if answer.StatusCode/100 == 2 {
+		return nil
+	}
+	var p problem
+	if json.Unmarshal(text, &p) != nil || p.Code == "" {
+		return weft.Errorf(codeOfStatus(answer.StatusCode), "the server answered %s; is it one of package door/http?", answer.Status)
+	}
+	return p.error()
+}
+
+func (p *problem) error() error {
+	e := weft.Errorf(weft.Unknown, "%s", p.Detail).WithReason(p.Reason)
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if code.String() == p.Code {
+			e.Code = code
+		}
+	}
+	for _, o := range []weft.Outcome{weft.OutcomeUnknown, weft.NotSent, weft.Refused, weft.Executed} {
+		if o.String() == p.Outcome {
+			e.Outcome = o
+		}
+	}
+	for _, d := range p.Details {
+		e = e.WithDetail(d.Type, d.Value)
+	}
+	return e
+}
+
+// codeOfStatus is the code of an answer that is none of weft's.
+func codeOfStatus(status int) weft.Code {
+	switch status {
+	case http.StatusUnauthorized:
+		return weft.Unauthenticated
+	case http.StatusForbidden:
+		return weft.PermissionDenied
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		return weft.Unimplemented
+	case http.StatusTooManyRequests:
+		return weft.ResourceExhausted
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return weft.Unavailable
+	}
+	return weft.Unknown
+}
+
+// OpenStream implements weft.WireStreamer.
+func (c *httpConn) OpenStream(ctx context.Context, x *weft.WireCall) (weft.RawStream, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	in, out := io.Pipe()
+	r, err := c.request(ctx, x, in)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s := &httpStream{ctx: ctx, cancel: cancel, call: x, out: out, answered: make(chan struct{})}
+	// It ends with the answer, or with ctx.
+	go func() {
+		defer close(s.answered)
+		s.answer, s.err = c.transport.RoundTrip(r)
+		if s.err != nil {
+			_ = out.CloseWithError(io.EOF) // a Send that waits ends
+		}
+	}()
+	return s, nil
+}
+
+// httpStream is a streaming call: values of JSON in the request, and in the answer.
+type httpStream struct {
+	ctx      context.Context
+	cancel   context.CancelFunc
+	call     *weft.WireCall
+	out      *io.PipeWriter
+	answered chan struct{}
+	answer   *http.Response
+	err      error
+	values   *json.Decoder
+	single   bool // the answer is one message
+}
+
+// Context implements weft.RawStream.
+func (s *httpStream) Context() context.Context { return s.ctx }
+
+// Send implements weft.RawStream.
+func (s *httpStream) Send(msg any) error {
+	body, err := asJSON().Append(nil, msg)
+	if err != nil {
+		return weft.Errorf(weft.InvalidArgument, "encode a message: %w", err).WithReason(weft.ReasonEncode)
+	}
+	if _, err := s.out.Write(append(body, '\n')); err != nil {
+		return io.EOF // the error of the call comes from Recv
+	}
+	return nil
+}
+
+// CloseSend implements weft.RawStream.
+func (s *httpStream) CloseSend() error { return s.out.Close() }
+
+// Close implements weft.RawStream.
+func (s *httpStream) Close() error {
+	s.cancel()
+	_ = s.out.CloseWithError(context.Canceled)
+	<-s.answered
+	if s.answer != nil {
+		return s.answer.Body.Close()
+	}
+	return nil
+}
+
+// Recv implements weft.RawStream.
+func (s *httpStream) Recv(msg any) error {
+	<-s.answered
+	if s.err != nil {
+		return roundTripError(s.ctx, s.err)
+	}
+	if s.values == nil {
+		if s.answer.StatusCode/100 != 2 {
+			text, err := io.ReadAll(io.LimitReader(s.answer.Body, weft.DefaultMaxMessage))
+			if err != nil {
+				return roundTripError(s.ctx, err)
+			}
+			return problemOf(s.answer, text)
+		}
+		s.call.ReplyMetadata = metadataOf(s.answer.Header)
+		s.single = !strings.HasPrefix(s.answer.Header.Get("Content-Type"), "application/x-ndjson")
+		s.values = json.NewDecoder(s.answer.Body)
+	}
+	var value json.RawMessage
+	switch err := s.values.Decode(&value); {
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	case err != nil:
+		return roundTripError(s.ctx, fmt.Errorf("read a message: %w", err))
+	case s.single:
+		return asJSON().Decode(value, msg)
+	}
+	var line struct {
+		Result json.RawMessage
+		Error  *problem
+	}
+	if err := json.Unmarshal(value, &line); err != nil {
+		return weft.Errorf(weft.Internal, "a line of the answer is no message: %w", err)
+	}
+	if line.Error != nil {
+		return line.Error.error()
+	}
+	return asJSON().Decode(line.Result, msg)
+}

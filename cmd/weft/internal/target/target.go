@@ -1,0 +1,222 @@
+// Package target connects to what a command calls: one server, or the servers that a registry knows.
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/jsonrpc"
+	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/registry"
+)
+
+// Caller is what a target is called with.
+type Caller interface {
+	weft.StreamCaller
+	Notify(ctx context.Context, method string, args any, opts ...weft.CallOption) error
+	Shutdown(ctx context.Context) error
+	Close() error
+}
+
+// Target is what a command calls. One of Client and Cluster is nil.
+type Target struct {
+	Caller
+	Client  *weft.Client
+	Cluster *cluster.Client
+	Address string // of the server, or of the registry without its password
+	Trace   *Trace
+
+	registry *registry.Registry
+}
+
+// IsAddress reports whether an argument is the address of a server.
+func IsAddress(arg string) bool { return strings.Contains(arg, "://") }
+
+// Split takes the address of a server off the front of the arguments, if there is one.
+func Split(args []string) (address string, rest []string) {
+	if len(args) > 0 && IsAddress(args[0]) {
+		return args[0], args[1:]
+	}
+	return "", args
+}
+
+// Open connects to the server at an address; "": to the one of the settings, or else to those of
+// the registry.
+func Open(ctx context.Context, p *shell.Shell, address string) (*Target, error) {
+	if address == "" && p.Settings.Server != "" {
+		address = p.Settings.Server
+	}
+	t := &Target{Trace: new(Trace)}
+	cfg, err := configure(p, address, t.Trace)
+	if err != nil {
+		return nil, err
+	}
+	if address != "" {
+		return t, t.dial(ctx, address, cfg)
+	}
+	return t, t.watch(p, cfg)
+}
+
+// dial connects to one server.
+func (t *Target) dial(ctx context.Context, address string, cfg *weft.ClientConfig) error {
+	client, err := weft.Dial(ctx, address, cfg)
+	if err != nil {
+		return dialError(address, err)
+	}
+	t.Client, t.Caller, t.Address = client, client, address
+	return nil
+}
+
+// dialError says what to do about a server that cannot be reached.
+func dialError(address string, err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "certificate") || strings.Contains(text, "tls:"):
+		return shell.Exit(fmt.Errorf("%s: %w; 'weft doctor %s' looks at the certificate", address, err, address), shell.ExitUnreachable)
+	case strings.Contains(text, "there is no transport"), strings.Contains(text, "unknown scheme"), weft.CodeOf(err) == weft.InvalidArgument:
+		return fmt.Errorf("%w; 'weft help addresses' lists the forms; %w", err, shell.ErrUsage)
+	case weft.CodeOf(err) == weft.Unauthenticated || weft.CodeOf(err) == weft.PermissionDenied:
+		return shell.FromCall(err)
+	}
+	return shell.Exit(fmt.Errorf("%w; 'weft doctor %s' looks into it", err, address), shell.ExitUnreachable)
+}
+
+// watch makes a client of the servers that the registry knows.
+func (t *Target) watch(p *shell.Shell, cfg *weft.ClientConfig) error {
+	a, reg, err := catalog.OpenRegistry(p)
+	if err != nil {
+		return err
+	}
+	c, err := cluster.New(&cluster.Config{Registry: reg, Client: cfg, RestartGrace: -1, Observe: t.Trace.observe, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		_ = reg.Close() // it has registered nothing
+		return err
+	}
+	t.Cluster, t.Caller, t.Address, t.registry = c, c, a.String(), reg
+	return nil
+}
+
+// Close ends the connections.
+func (t *Target) Close() error {
+	var err error
+	if t.Caller != nil {
+		err = t.Caller.Close()
+	}
+	if t.registry != nil {
+		err = errors.Join(err, t.registry.Close())
+	}
+	return err
+}
+
+// Scheme is the wire of the server, "" if that depends on the instance.
+func (t *Target) Scheme() string {
+	if t.Client == nil {
+		return ""
+	}
+	return Scheme(t.Address)
+}
+
+// Scheme is the wire of an address; that of weft is "tcp" or "unix".
+func Scheme(address string) string {
+	scheme, _, found := strings.Cut(address, "://")
+	if !found {
+		return "tcp"
+	}
+	scheme, _, _ = strings.Cut(scheme, "+")
+	return scheme
+}
+
+// secure reports whether connections to an address always have TLS.
+func secure(address string) bool {
+	return slices.Contains([]string{"grpcs", "https"}, Scheme(address))
+}
+
+// configure makes the configuration of all connections to servers.
+func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig, error) {
+	s := &p.Settings
+	cfg := &weft.ClientConfig{
+		Timeout: s.Timeout, NoWaitForReady: true, MaxConns: 1,
+		Wires:              wires(),
+		Interceptors:       []weft.UnaryInterceptor{trace.unary},
+		StreamInterceptors: []weft.ClientStreamInterceptor{trace.stream},
+		Hooks:              []any{trace},
+		Logger:             slog.New(slog.DiscardHandler),
+	}
+	if s.Token != "" {
+		cfg.Credential = weft.StaticCredential("Bearer", s.Token)
+	}
+	if s.TLS || secure(address) {
+		var err error
+		if cfg.TLS, err = s.Files.Config(); err != nil {
+			return nil, err
+		}
+	} else if address != "" && s.Files != (shell.TLSFiles{}) {
+		return nil, fmt.Errorf("the flags of TLS are given, and the connection to %s has none: add --tls; %w", address, shell.ErrUsage)
+	}
+	return cfg, nil
+}
+
+// wires are those that addresses can name beside weft's own.
+func wires() []weft.Wire {
+	return []weft.Wire{
+		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""),
+		httpWire{"http"}, httpWire{"https"},
+	}
+}
+
+// Context returns ctx with the metadata of the settings.
+func Context(ctx context.Context, p *shell.Shell) context.Context {
+	if len(p.Settings.Metadata) > 0 {
+		ctx = weft.WithMetadata(ctx, p.Settings.Metadata...)
+	}
+	return ctx
+}
+
+// Within returns ctx with the time that a command has.
+func Within(ctx context.Context, p *shell.Shell) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, p.Settings.Timeout)
+}
+
+// Instance is the address of an instance of a service in the registry.
+func Instance(ctx context.Context, p *shell.Shell, service, id string) (string, error) {
+	a, reg, err := catalog.OpenRegistry(p)
+	if err != nil {
+		return "", err
+	}
+	defer reg.Close()
+	snapshot, err := catalog.Ask(ctx, reg, service)
+	if err != nil {
+		return "", err
+	}
+	if len(snapshot.Instances) == 0 {
+		return "", catalog.Unknown(ctx, a, reg, service)
+	}
+	var known []string
+	for _, i := range snapshot.Instances {
+		if i.ID == id || id == "" {
+			return i.Address, nil
+		}
+		known = append(known, i.ID)
+	}
+	return "", fmt.Errorf("%s has no instance %q, only %s; see 'weft instances %s'", service, id, strings.Join(known, ", "), service)
+}
+
+// Attempt is one attempt of a call at a server.
+type Attempt struct {
+	Server string
+	Wire   string
+	Took   time.Duration
+	Err    error
+}
+
+func weftError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](err) }

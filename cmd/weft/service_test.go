@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	grpcgo "google.golang.org/grpc"
+	grpchealth "google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/jsonrpc"
+	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/health"
+)
+
+// Sum is a number that streams add up.
+type Sum struct {
+	N int `json:"n" doc:"what has been added up"`
+}
+
+// Text is what Echo carries.
+type Text struct {
+	Text string `json:"text"`
+}
+
+// server is a server with all doors, a service with methods of all kinds, and the services that
+// commands ask.
+type server struct {
+	srv     *weft.Server
+	at      string // host and port
+	address string
+}
+
+// begin serves. Errors come from Shop.Fail by their code.
+func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
+	t.Helper()
+	cfg := &weft.ServerConfig{
+		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door()},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	for _, f := range change {
+		f(cfg)
+	}
+	srv := weft.NewServer(cfg)
+	h, err := health.New(srv, nil)
+	err = errors.Join(err,
+		srv.Register(Arith{}, weft.For("Mul", weft.Doc("Mul multiplies."), weft.Idempotent())),
+		weft.HandleServerStream(srv, "Shop.Count", func(_ context.Context, req *Sum, out *weft.Sender[Sum]) error {
+			for i := range req.N {
+				if err := out.Send(&Sum{i + 1}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
+		weft.HandleClientStream(srv, "Shop.Add", func(_ context.Context, in *weft.Receiver[Sum]) (*Sum, error) {
+			total := new(Sum)
+			for s, err := range in.All() {
+				if err != nil {
+					return nil, err
+				}
+				total.N += s.N
+			}
+			return total, nil
+		}),
+		weft.HandleStream(srv, "Shop.Echo", func(_ context.Context, s *weft.Stream[Text, Text]) error {
+			for {
+				text, err := s.Recv()
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				if err != nil {
+					return err
+				}
+				if err := s.Send(text); err != nil {
+					return err
+				}
+			}
+		}),
+		weft.Handle(srv, "Shop.Fail", func(context.Context, *Sum) (*Sum, error) {
+			return nil, weft.Errorf(weft.FailedPrecondition, "the shop is closed").WithReason("CLOSED")
+		}),
+		weft.Handle(srv, "Shop.Tenant", func(ctx context.Context, _ *Sum) (*Text, error) {
+			return &Text{weft.MetadataFrom(ctx).Get("tenant")}, weft.SetReplyMetadata(ctx, "served-by", "shop")
+		}),
+		weft.Handle(srv, "Shop.Slow", func(ctx context.Context, _ *Sum) (*Sum, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}),
+		admin.Register(srv, nil),
+	)
+	if err == nil {
+		err = grpc.RegisterHealth(srv, h)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() { // it ends with the server
+		defer close(done)
+		srv.Serve(l)
+	}()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := srv.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		<-done
+	})
+	at := l.Addr().String()
+	return &server{srv, at, "tcp://" + at}
+}
+
+// expect runs a command and checks its exit code and what it writes to both outputs.
+func expect(t *testing.T, code int, out, log string, in string, args ...string) {
+	t.Helper()
+	gotCode, gotOut, gotLog := run(t, in, args...)
+	if gotCode != code || !strings.Contains(gotOut, out) || !strings.Contains(gotLog, log) || out == "" && gotOut != "" {
+		t.Errorf("weft %s\nreturns %d, want %d\nwrites %q, want %q in it\nlogs %q, want %q in it", strings.Join(args, " "), gotCode, code, gotOut, out, gotLog, log)
+	}
+}
+
+// TestCallWires makes the same calls by all wires.
+func TestCallWires(t *testing.T) {
+	s := begin(t)
+	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1"} {
+		t.Run(scheme, func(t *testing.T) {
+			address := scheme + "://" + s.at
+			expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", `{"A":6,"B":7}`)
+			expect(t, 0, "42\n", "", `{"A":6,"B":7}`, "call", "--server", address, "Arith.Mul", "-d", "-")
+			expect(t, 3, "", "the shop is closed", "", "call", address, "Shop.Fail", "{}")
+			expect(t, 3, "", "'weft list' names the methods", "", "call", address, "Shop.Nothing", "{}")
+			if scheme == "jsonrpc" || scheme == "jsonrpc1" {
+				return // it has neither metadata nor streams
+			}
+			expect(t, 0, `"acme"`, `< served-by: "shop"`, "", "call", address, "Shop.Tenant", "-H", "tenant:acme", "--meta")
+			expect(t, 0, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "", "", "call", address, "Shop.Count", `{"n":3}`)
+			expect(t, 0, `{"n":6}`, "", `{"n":1} {"n":2} {"n":3}`, "call", address, "Shop.Add", "-d", "-")
+			expect(t, 0, "{\"text\":\"a\"}\n{\"text\":\"b\"}\n", "", `{"text":"a"}{"text":"b"}`, "call", address, "Shop.Echo", "-d", "-")
+		})
+	}
+	expect(t, 0, "42\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
+	expect(t, 0, "null\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
+}
+
+// TestCallForeign calls a server of grpc-go, which describes its types by reflection.
+func TestCallForeign(t *testing.T) {
+	srv := grpcgo.NewServer()
+	healths := grpchealth.NewServer()
+	grpc_health_v1.RegisterHealthServer(srv, healths)
+	reflection.Register(srv)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Serve(l) // it ends with the server
+	defer srv.Stop()
+	healths.SetServingStatus("Shop", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+	address := "grpc://" + l.Addr().String()
+	expect(t, 0, "grpc.health.v1.Health.Watch", "", "", "list", address, "-o", "name")
+	expect(t, 0, "Service string `json:\"service\"`", "", "", "describe", address, "grpc.health.v1.Health.Check")
+	expect(t, 0, "{\"status\":\"SERVING\"}\n", "", "", "call", address, "grpc.health.v1.Health.Check", "-o", "json")
+	expect(t, 0, `"status": "NOT_SERVING"`, "", "", "call", address, "grpc.health.v1.Health.Check", `{"service":"Shop"}`)
+	expect(t, 3, "", "NotFound", "", "call", address, "grpc.health.v1.Health.Check", `{"service":"None"}`)
+	expect(t, 3, "{\"status\":\"SERVING\"}\n", "DeadlineExceeded", "", "call", address, "grpc.health.v1.Health.Watch", "--timeout", "2s")
+	expect(t, 1, "", "'weft describe' tells the fields", "", "call", address, "grpc.health.v1.Health.Check", `{"servcie":"None"}`)
+	expect(t, 1, "not serving", "", "", "health", address, "Shop")
+}
+
+// TestCall tries what call can do on one wire.
+func TestCall(t *testing.T) {
+	s := begin(t)
+	address := s.address
+	file := write(t, "request.json", `{"A":6,"B":7}`)
+	expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", "@"+file)
+	expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", "-d", "@"+file, "-o", "json")
+	expect(t, 0, "product 42\n", "", "", "call", address, "Arith.Mul", "@"+file, "-o", "go-template=product {{.}}")
+	expect(t, 0, "\"n\": 1\n", "", "", "call", address, "Shop.Count", `{"n":1}`, "-o", "yaml")
+	expect(t, 0, "42\n", "* Arith.Mul: OK in ", "", "call", address, "Arith.Mul", "@"+file, "-v")
+	expect(t, 0, "", "", "", "call", address, "Arith.Mul", "@"+file, "--oneway")
+	expect(t, 0, "{\"n\":1}\n", "", "", "call", address, "Shop.Count", `{"n":1}`, "-o", "json", "--timeout", "30s")
+	expect(t, 3, `{"error":{"code":"FailedPrecondition","message":"the shop is closed","reason":"CLOSED","outcome":"Executed"`, "", "",
+		"call", address, "Shop.Fail", "-o", "json")
+	expect(t, 3, "", "'weft describe Arith.Mul --as template' writes a request", "", "call", address, "Arith.Mul", `{"A":"six"}`)
+	expect(t, 3, "", "DeadlineExceeded", "", "call", address, "Shop.Slow", "--timeout", "50ms")
+	expect(t, 2, "", "is no JSON", "", "call", address, "Arith.Mul", `{"A":`)
+	expect(t, 2, "", "has no value", "", "call", address, "Arith.Mul", "-d", "-")
+	expect(t, 2, "", "want Service.Method", "", "call", address)
+	expect(t, 2, "", "--data is given too", "", "call", address, "Arith.Mul", "{}", "-d", "{}")
+	expect(t, 1, "", "no such file", "", "call", address, "Arith.Mul", "@/nowhere")
+	expect(t, 2, "", "add --tls", "", "call", address, "Arith.Mul", "-k")
+	expect(t, 2, "", "'weft help addresses'", "", "call", "bogus://"+s.at, "Arith.Mul")
+	expect(t, 4, "", "'weft doctor tcp://", "", "call", "tcp://"+localPort(t), "Arith.Mul", "--timeout", "5s")
+}
+
+// TestCallRefused calls a server that wants a token.
+func TestCallRefused(t *testing.T) {
+	s := begin(t, func(cfg *weft.ServerConfig) {
+		cfg.Authenticate = func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
+			if cred.Token != "secret" {
+				return nil, errors.New("wrong token")
+			}
+			return "ann", nil
+		}
+	})
+	expect(t, 5, "", "--token-file", "", "call", s.address, "Arith.Mul")
+	expect(t, 0, "0\n", "", "", "call", s.address, "Arith.Mul", "--token-file", write(t, "token", "secret\n"))
+	t.Setenv("WEFT_TOKEN", "secret")
+	expect(t, 0, "0\n", "", "", "call", "http://"+s.at, "Arith.Mul")
+}
+
+// TestCallRegistry calls a service that a registry has.
+func TestCallRegistry(t *testing.T) {
+	s := begin(t)
+	path := write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"id": "a", "address": %q}], "Shop": [{"address": "tcp://%s"}]}}`, s.address, localPort(t)))
+	t.Setenv("WEFT_REGISTRY", "file://"+path)
+	expect(t, 0, "42\n", "attempt 1 at "+s.at+" by weft: OK", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "-v")
+	expect(t, 0, "42\n", "", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "--instance", "a", "--hash-key", "k", "--idempotent")
+	expect(t, 1, "", `no instance "b", only a`, "", "call", "Arith.Mul", "--instance", "b")
+	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "call", "Nothing.At", "--timeout", "2s")
+	expect(t, 4, "", "Shop.Fail", "", "call", "Shop.Fail", "--timeout", "2s")
+	expect(t, 0, "Mul multiplies.", "", "", "list", "Arith")
+	expect(t, 0, "type Args struct", "", "", "describe", "Arith.Mul")
+	expect(t, 0, "serving", "", "", "health", "Arith")
+	expect(t, 4, "not reachable", "", "", "health", "Shop", "--timeout", "2s")
+}
+
+// TestShow asks a server what it serves, and whether it is ready.
+func TestShow(t *testing.T) {
+	s := begin(t)
+	for _, scheme := range []string{"tcp", "grpc"} {
+		address := scheme + "://" + s.at
+		expect(t, 0, "Shop.Count", "", "", "list", address, "-o", "name")
+		expect(t, 0, "server stream", "", "", "list", address, "Shop")
+		expect(t, 0, `{
+  "A": 0,
+  "B": 0
+}
+`, "", "", "describe", address, "Arith.Mul", "--as", "template")
+		expect(t, 0, "N int64 `json:\"n\"` // what has been added up", "", "", "describe", address, "Shop.Add")
+		expect(t, 0, `"$ref": "#/$defs/weft.Args"`, "", "", "describe", address, "Arith", "--as", "schema")
+		expect(t, 0, `"kind": "bidirectional stream"`, "", "", "describe", address, "Shop", "-o", "json")
+		expect(t, 0, "serving", "", "", "health", address)
+	}
+	expect(t, 2, "", "want go, schema or template", "", "describe", s.address, "Arith", "--as", "proto")
+	expect(t, 3, "", "there is no service or method", "", "describe", s.address, "Nothing")
+	expect(t, 2, "", "want the address", "", "health")
+	expect(t, 1, "unknown service", "", "", "health", s.address, "Nothing")
+
+	plain := weft.NewServer(nil)
+	l, err := plain.Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go plain.Serve(l) // it ends with the server
+	defer plain.Close()
+	expect(t, 1, "", "admin.Register", "", "list", "tcp://"+l.Addr().String())
+	expect(t, 0, "reachable", "", "", "health", "tcp://"+l.Addr().String())
+}
+
+// write writes a file in a folder of the test.
+func write(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	writeFile(t, path, content)
+	return path
+}
