@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,5 +171,6 @@ func (s *service) changed(ctx context.Context, what string, attrs ...slog.Attr) 
 	if p := weft.PeerFrom(ctx); p != nil {
 		attrs = append(attrs, slog.String("peer", p.Addr().String()), slog.String("client", p.Name()))
 	}
+	attrs = slices.DeleteFunc(attrs, func(a slog.Attr) bool { return a.Value.Kind() == slog.KindString && a.Value.String() == "" })
 	s.log.LogAttrs(ctx, slog.LevelWarn, "admin: "+what, attrs...)
 }

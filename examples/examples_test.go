@@ -44,6 +44,9 @@ func TestExamples(t *testing.T) {
 			`a signed call +you are shop, .*`, `a forged signature .*Unauthenticated \(Refused\).*`, `nothing at all .*Unauthenticated \(Refused\).*`}},
 		{name: "tls", want: []string{`connected: .* certificate 2 and knows the client as billing.example.org`, `connected: .* certificate 4 .*`,
 			`the old connection still works`, `a client without a certificate is refused: .*`}},
+		{name: "admin", want: []string{`without the token: Unauthenticated`, `method Shop.Buy\(main.Order\) main.Receipt Buy orders an item.`, `open: Shop.Pack of shop/2.1, (10|9) s left`,
+			`tap: Shop.Buy from shop/2.1: OK \{"card":\{"number":"\*\*\*"\},"count":3,"item":"tea"\} -> \{"cents":750\}`, `tap: Shop.Buy from shop/2.1: InvalidArgument .* -> count is 0, want 1 or more`,
+			`level=WARN msg="admin: the log level was set" .*client=ops`, `the log level is DEBUG and then INFO`, `the server has shut down: shut down`}},
 		{name: "codecs", want: []string{`xml +304 +320`, `json +206 +222`, `gob +233 +249`, `msgpack +162 +178`, `gencode +102 +118`, `protobuf +101 +117`, `raw +206 +222`,
 			`not compressed +27471`, `snappy +\d{4}`, `lz4 +\d{4}`, `zstd +\d{3,4}`, `gzip +\d{4}`}},
 		// A list that comes during the calls begins the rotation anew, which moves a call.

@@ -20,6 +20,7 @@ import (
 // compiledIn are the guides whose Go code stands in a test of this package, where it is
 // compiled and runs.
 var compiledIn = map[string]string{
+	"docs/guide/admin.md":          "guide_admin_test.go",
 	"docs/guide/tls.md":            "guide_tls_test.go",
 	"docs/guide/authentication.md": "../../plugin/jwt/guide_test.go",
 	"docs/guide/capacity.md":       "guide_capacity_test.go",
@@ -128,12 +129,12 @@ func isQuoted(t *testing.T, d document, err error) {
 }
 
 // exported is a name of one of some packages as a guide writes it.
-var exported = regexp.MustCompile(`\b(weft|cluster|balance|wefttls|netrpc)\.([A-Z]\w*)`)
+var exported = regexp.MustCompile(`\b(weft|admin|cluster|balance|wefttls|netrpc)\.([A-Z]\w*)`)
 
 // TestGuidesNameWhatExists: what the guides quote of weft's packages is there, and so are
 // the fields and methods of its types.
 func TestGuidesNameWhatExists(t *testing.T) {
-	folders := map[string]string{"weft": ".", "cluster": "cluster", "balance": "cluster/balance", "wefttls": "transport/tls", "netrpc": "door/netrpc"}
+	folders := map[string]string{"weft": ".", "admin": "admin", "cluster": "cluster", "balance": "cluster/balance", "wefttls": "transport/tls", "netrpc": "door/netrpc"}
 	known := make(map[string]map[string]bool)
 	for _, s := range library(t) {
 		folder := path.Dir(s.name)
@@ -161,6 +162,7 @@ func TestGuidesNameWhatExists(t *testing.T) {
 			return true
 		})
 	}
+	known["."]["Admin"] = true // weft.Admin is a service
 	found := 0
 	for name := range compiledIn {
 		d := readDocument(t, name)
@@ -173,7 +175,7 @@ func TestGuidesNameWhatExists(t *testing.T) {
 					}
 				}
 				kind, field, ok := strings.Cut(q, ".")
-				if known["."][kind] && ok && isName(field) && isStruct(known["."], kind) && !known["."][q] && !known["cluster"][q] {
+				if known["."][kind] && ok && isName(field) && isStruct(known["."], kind) && !known["."][q] && !known["cluster"][q] && !known["admin"][q] {
 					t.Errorf("%s: %s has no field or method %s", at(d, i+1), kind, field)
 				}
 			}
