@@ -50,20 +50,25 @@ func TestNoTapNoAllocation(t *testing.T) {
 	r := start(t, nil, nil)
 	without := perCall(r.dial("tcp://"+l.Addr().String(), nil))
 	c := r.dial("", nil)
-	if with := perCall(c); with > without+0.1 {
-		t.Errorf("%.2f allocations a call with weft.Admin, %.2f without", with, without)
+	// What a busy machine and the garbage collector add is not there every time.
+	same := func(when string) {
+		t.Helper()
+		with := 0.0
+		for range 100 {
+			if with = perCall(c); with <= without+0.1 {
+				return
+			}
+		}
+		t.Errorf("%s: %.2f allocations a call with weft.Admin, %.2f without", when, with, without)
 	}
+	same("before a tap")
 	tap, err := r.admin("").Tap(ctx, &admin.TapRequest{Methods: []string{"Arith.Fail"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	tapped := perCall(c)
-	tap.Close()
-	for range 100 {
-		if after := perCall(c); after <= without+0.1 {
-			t.Logf("%.2f allocations a call without, %.2f while a tap was open, %.2f after it", without, tapped, after)
-			return
-		}
+	if tapped := perCall(c); tapped <= without {
+		t.Errorf("%.2f allocations a call while a tap is open, %.2f without: what is measured?", tapped, without)
 	}
-	t.Error("a call makes more allocations after a tap was closed")
+	tap.Close()
+	same("after a tap")
 }
