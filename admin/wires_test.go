@@ -7,6 +7,7 @@ import (
 	nethttp "net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	weftjson "github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec/protobuf/descriptors"
 	"github.com/weftrpc/weft/door/jsonrpc"
 )
 
@@ -128,6 +130,23 @@ func TestCodecs(t *testing.T) {
 				t.Errorf("%+v", x)
 			}
 		})
+	}
+}
+
+// All messages have descriptors of Protocol Buffers, which the reflection of gRPC gives.
+func TestDescriptors(t *testing.T) {
+	set := descriptors.NewSet()
+	for _, s := range start(t, nil, nil).srv.Describe() {
+		if s.Name != admin.Service {
+			continue
+		}
+		for _, m := range s.Methods {
+			for _, message := range []reflect.Type{m.Request, m.Reply} {
+				if _, err := set.Add(message, m.Name); err != nil {
+					t.Errorf("%s: %v", m.Name, err)
+				}
+			}
+		}
 	}
 }
 
