@@ -30,7 +30,7 @@ const (
 	DefaultMaxCalls           = 16384                  // calls open on a connection
 	DefaultMaxCallBytes       = 64 << 20               // bytes of the requests in flight on a connection
 	DefaultMaxStreamBytes     = 128 << 20              // bytes of messages of streams that were not received yet, on a connection
-	DefaultMaxOrdered         = 1024                   // one-way calls of one order that wait or run on a connection
+	DefaultMaxOrdered         = 1024                   // one-way calls of one order that wait on a connection
 	DefaultMaxBindings        = 1024                   // methods, times codecs, used on a connection
 	DefaultStreamWindow       = 256 << 10              // bytes sent ahead on a stream
 	DefaultWriteBuffer        = 4 << 20                // bytes waiting to be written before callers wait
@@ -56,7 +56,7 @@ type Limits struct {
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
 	MaxStreamBytes   int           // bytes of messages of all streams that were not received yet; a stream beyond ends
-	MaxOrdered       int           // one-way calls with one key of WithOrder that wait or run; more are refused
+	MaxOrdered       int           // one-way calls with one key of WithOrder that wait; more are refused
 	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536, and 16 are always allowed
 	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB
 	WriteBuffer      int           // bytes that may wait to be written before callers wait

@@ -195,7 +195,7 @@ func TestOrderedNotifyLeavesOut(t *testing.T) {
 	}
 	note(0)
 	polltest.True(t, time.Minute, "the first call", func() bool { return j.count("k") == 1 })
-	for n := 1; n < 40; n++ {
+	for n := 1; n <= 40; n++ {
 		switch n % 4 {
 		case 1:
 			note(n, weft.WithTimeout(time.Millisecond)) // ends before its turn
@@ -206,15 +206,15 @@ func TestOrderedNotifyLeavesOut(t *testing.T) {
 			note(n)
 		}
 	}
-	note(40) // one too many: refused
+	note(41) // one too many: refused
 	polltest.True(t, time.Minute, "a refused call", func() bool {
 		return w.srv.Stats().Refused[weft.ReasonTooManyCalls] > 0
 	})
 	time.Sleep(10 * time.Millisecond) // the timeouts of some pass; which of them does not matter
 	go close(release)                 // this goroutine ends at once
 	must(t, w.srv.Shutdown(ctx))
-	if n := j.count("k"); n < 30 || n > 40 {
-		t.Errorf("%d calls ran, want 30, or a few more whose time was not over", n)
+	if n := j.count("k"); n < 31 || n > 41 {
+		t.Errorf("%d calls ran, want 31, or a few more whose time was not over", n)
 	}
 	j.check(t, "k", j.count("k"))
 }

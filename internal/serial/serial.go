@@ -17,6 +17,7 @@ type Queue[T any] struct {
 	key    string
 	places []*Place[T] // in order; the value of the first one may be running
 	busy   bool        // a worker has the queue
+	begun  bool        // the first place is that of the value that its worker runs
 }
 
 // Place is the place of one value in its queue.
@@ -30,7 +31,8 @@ type Place[T any] struct {
 // Value is the value that Fill has put there.
 func (p *Place[T]) Value() *T { return &p.value }
 
-// Reserve takes the last place for a key. It returns nil when most places are taken.
+// Reserve takes the last place for a key. It returns nil when most values wait. The one that runs
+// does not count: its end may be known elsewhere before its worker calls Next.
 func (k *Keys[T]) Reserve(key []byte, most int) *Place[T] {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -42,7 +44,11 @@ func (k *Keys[T]) Reserve(key []byte, most int) *Place[T] {
 		q = &Queue[T]{key: string(key)}
 		k.byKey[q.key] = q
 	}
-	if len(q.places) >= most {
+	waiting := len(q.places)
+	if q.begun {
+		waiting--
+	}
+	if waiting >= most {
 		return nil
 	}
 	p := &Place[T]{of: q}
@@ -91,10 +97,12 @@ func (k *Keys[T]) Next(q *Queue[T], after *Place[T]) *Place[T] {
 	if after != nil {
 		q.popLocked()
 	}
+	q.begun = false
 	for len(q.places) > 0 {
 		switch p := q.places[0]; {
 		case p.gone:
 		case p.ready:
+			q.begun = true
 			return p
 		case !k.ended:
 			q.busy = false

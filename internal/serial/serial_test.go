@@ -44,6 +44,29 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// The value that runs takes no place of those that wait: its worker may be about to ask for the next.
+func TestRunningHasNoPlace(t *testing.T) {
+	var k Keys[int]
+	q, _ := k.Fill(k.Reserve(nil, 1), 1)
+	p := k.Next(q, nil)
+	b := k.Reserve(nil, 1)
+	if b == nil {
+		t.Fatal("the value that runs takes the place of one that waits")
+	}
+	if k.Reserve(nil, 1) != nil {
+		t.Error("two wait where one may")
+	}
+	if k.Next(q, p) != nil {
+		t.Error("a value ran that has not come")
+	}
+	if k.Reserve(nil, 1) != nil {
+		t.Error("two wait where one may, while none runs")
+	}
+	if q, _ := k.Fill(b, 2); !slices.Equal(drain(&k, q), []int{2}) {
+		t.Error("the second value has not run")
+	}
+}
+
 // A place that is left lets the values behind it run.
 func TestLeave(t *testing.T) {
 	var k Keys[int]

@@ -130,7 +130,7 @@ func TestSequenceGoesOn(t *testing.T) {
 // As many calls of one order wait as may. The reply of one that has ended does not wait for
 // the next one.
 func TestSequenceIsBounded(t *testing.T) {
-	p, n := orderly(t, func(c *Config) { c.Limits.MaxOrdered = 3 })
+	p, n := orderly(t, func(c *Config) { c.Limits.MaxOrdered = 2 })
 	p.line(0, 0, "k", "first")
 	p.line(1, 0, "k", "hold")
 	p.expect(wire.TypeReply)

@@ -61,7 +61,7 @@ type Limits struct {
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of requests waiting or running
 	MaxStreamBytes   int           // bytes of messages of streams that were not received yet
-	MaxOrdered       int           // one-way calls with the same order that wait or run
+	MaxOrdered       int           // one-way calls with the same order that wait
 	MaxBindings      int           // method and codec pairs that the peer may bind
 	StreamWindow     int           // bytes the peer may send ahead on a stream
 	WriteBuffer      int           // bytes waiting to be written before callers wait
