@@ -32,6 +32,8 @@ func table() []row {
 		{"internal/overload", leaf, nil},
 		{"internal/yield", leaf, nil},
 		{"internal/held", leaf, nil},
+		{"internal/buffer", leaf, nil},
+		{"internal/backlog", leaf, []string{"internal/held"}},
 		{"internal/wheel", leaf, nil},
 		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},
@@ -64,7 +66,8 @@ func table() []row {
 		{"transport/...", 1, []string{"transport"}},
 		{"internal/fit", 1, nil},
 		{"internal/slots", 1, nil},
-		{"internal/session", 1, []string{"internal/slots"}},
+		{"internal/bulk", 1, nil},
+		{"internal/session", 1, []string{"internal/slots", "internal/bulk"}},
 
 		{".", 2, nil},
 

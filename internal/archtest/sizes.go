@@ -50,7 +50,7 @@ func larger() map[string]map[string]int {
 			"cluster":          3700,
 			"cluster/route":    2600,
 			"door/grpc":        3050,
-			"internal/session": 6950,
+			"internal/session": 6810,
 			"codec/msgpack":    2550,
 		},
 	}

@@ -76,6 +76,16 @@ func (a *Account) Take(n int64) bool {
 	return true
 }
 
+// Expect counts n bytes that work will come to hold, such as its reply, if a quarter of the memory is
+// left then: what is only expected leaves room for what other connections bring.
+func (a *Account) Expect(n int64) bool {
+	if a != nil && a.m.held.Load()+n > a.m.most-a.m.most/4 {
+		return false
+	}
+	a.Add(n)
+	return true
+}
+
 // Add counts n bytes more, or fewer if n is below zero. When far too much is held, it ends the
 // connection that holds most.
 func (a *Account) Add(n int64) {

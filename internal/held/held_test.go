@@ -47,12 +47,25 @@ func TestRefuseThenEnd(t *testing.T) {
 	}
 }
 
+// What is expected leaves room for what comes.
+func TestExpect(t *testing.T) {
+	m := New(8 << 20)
+	a, b := m.Open(func() {}), m.Open(func() {})
+	if !a.Expect(6<<20) || a.Expect(1<<20) || b.Expect(1<<20) || !b.Take(1<<20) {
+		t.Error("not three quarters of the memory can be expected, or there is no room besides")
+	}
+	a.Add(-3 << 20)
+	if !b.Expect(1 << 20) {
+		t.Error("there is no room for what is expected when others have given theirs back")
+	}
+}
+
 // A connection without a memory counts nothing.
 func TestNoMemory(t *testing.T) {
 	var m *Memory
 	a := m.Open(nil)
 	a.Add(1 << 50)
-	if !a.Take(1<<50) || !a.Room(1<<50) {
+	if !a.Take(1<<50) || !a.Expect(1<<50) || !a.Room(1<<50) {
 		t.Error("there is no room without a bound")
 	}
 	a.Close()

@@ -4,19 +4,20 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
 // assembly is a large message that is being received.
 type assembly struct {
-	head   wire.Header // of the first frame
-	buf    *buffer     // what has come
-	at     int64       // when the first frame came
-	bind   Binding     // of a request
-	queued *queued     // of an ordered one-way call
-	stream *Stream     // of a message of one
-	skip   bool        // it is an answer that is too long: the rest of it is discarded
+	head   wire.Header    // of the first frame
+	buf    *buffer.Buffer // what has come
+	at     int64          // when the first frame came
+	bind   Binding        // of a request
+	queued *queued        // of an ordered one-way call
+	stream *Stream        // of a message of one
+	skip   bool           // it is an answer that is too long: the rest of it is discarded
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call
@@ -102,7 +103,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 		a.open = make(map[assemblyKey]*assembly)
 	}
 	h.Flags &^= wire.FlagMore
-	m := &assembly{head: h, buf: takeLarge(len(payload)).extend(payload), at: at} // not more than there is
+	m := &assembly{head: h, buf: buffer.TakeLarge(len(payload)).Extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
 	a.grow(len(payload))
 	return m
@@ -118,7 +119,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 		if m.stream != nil {
 			m.stream.arriving.Store(false)
 		}
-		a.grow(-len(m.buf.b))
+		a.grow(-len(m.buf.B))
 		delete(a.open, k)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -46,7 +47,7 @@ type Call struct {
 
 	ReplyMeta  string // set when the call has ended: the inside of the reply's metadata block
 	stream     *Stream
-	buf        *buffer
+	buf        *buffer.Buffer
 	body       []byte // a reply that the caller decodes itself, if held
 	compressed bool
 }
@@ -183,7 +184,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		}
 		st = s.putLocked(h, m)
 		if st == nil && large && c.Ordered {
-			w.beginBulkLocked(c.id, s.sum)
+			w.buf = w.large.Begin(w.buf, c.id, s.sum)
 		}
 	}
 	if st != nil {
@@ -383,7 +384,7 @@ func (s *Session) Drop(c *Call) {
 	}
 	c.held, c.body = false, nil
 	if c.buf != nil {
-		c.buf.release()
+		c.buf.Release()
 		c.buf = nil
 	}
 }
@@ -484,11 +485,11 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	default:
 		c.compressed = h.Flags&wire.FlagCompressed != 0
 		if owned {
-			c.buf = &buffer{b: body}
+			c.buf = &buffer.Buffer{B: body}
 		} else {
-			c.buf = takeBuffer().extend(body)
+			c.buf = buffer.Take().Extend(body)
 		}
-		c.held, c.body = true, c.buf.b
+		c.held, c.body = true, c.buf.B
 	}
 	s.completeReply(c)
 }

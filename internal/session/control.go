@@ -397,7 +397,7 @@ func (s *Session) written() bool {
 	if w.dead {
 		return true
 	}
-	if w.mode != idle || len(w.buf) > 0 || len(w.large.list) > 0 {
+	if w.mode != idle || len(w.buf) > 0 || !w.large.Empty() {
 		return false
 	}
 	w.turn++
@@ -452,7 +452,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 // of a GOAWAY none may begin. It is called with the writer's lock held, and returns
 // the calls to be completed.
 func (s *Session) withdrawLocked() (calls []*Call) {
-	for _, id := range s.w.large.dropUnsent() {
+	for _, id := range s.w.large.DropUnsent() {
 		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}

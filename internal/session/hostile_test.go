@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
@@ -428,9 +429,9 @@ func TestQueuedMessagesHoldLittle(t *testing.T) {
 	defer st.mu.Unlock()
 	held := 0
 	for _, a := range st.inbox.queue {
-		held += cap(a.buf.b)
+		held += cap(a.buf.B)
 	}
-	if len(st.inbox.queue) < 2900 || held > 2*smallBuffer {
+	if len(st.inbox.queue) < 2900 || held > 2*buffer.Small {
 		t.Errorf("%d messages of at most two bytes hold %d", len(st.inbox.queue), held)
 	}
 }

@@ -1,5 +1,9 @@
 package session
 
+import (
+	"github.com/weftrpc/weft/internal/buffer"
+)
+
 // inbox holds the messages of a stream that have come and were not received yet. The lock of
 // the stream guards it.
 type inbox struct {
@@ -41,7 +45,7 @@ func (x *inbox) forget() (change int) {
 // arrival is a message that has come in.
 type arrival struct {
 	body       []byte
-	buf        *buffer
+	buf        *buffer.Buffer
 	compressed bool
 }
 
@@ -52,10 +56,10 @@ func (x *inbox) used() int { return x.held + x.taken }
 func (x *inbox) put(body []byte, owned, compressed bool) {
 	a := arrival{body: body, compressed: compressed}
 	if owned {
-		a.buf = &buffer{b: body}
+		a.buf = &buffer.Buffer{B: body}
 	} else {
 		a.buf = x.copied(body)
-		a.body = a.buf.b
+		a.body = a.buf.B
 	}
 	x.held += len(body) + messageCost
 	x.queue = append(x.queue, a)
@@ -63,13 +67,13 @@ func (x *inbox) put(body []byte, owned, compressed bool) {
 
 // copied returns a copy of body. What waits in a queue is not to hold much more memory
 // than the peer had credit for, so only the first gets whatever the pool has.
-func (x *inbox) copied(body []byte) *buffer {
-	b := takeBuffer()
-	if len(x.queue) > 0 && cap(b.b) > 2*len(body) {
-		b.release()
-		b = &buffer{b: make([]byte, 0, len(body))}
+func (x *inbox) copied(body []byte) *buffer.Buffer {
+	b := buffer.Take()
+	if len(x.queue) > 0 && cap(b.B) > 2*len(body) {
+		b.Release()
+		b = &buffer.Buffer{B: make([]byte, 0, len(body))}
 	}
-	return b.extend(body)
+	return b.Extend(body)
 }
 
 // take removes the first message.

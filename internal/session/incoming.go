@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/slots"
-	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -24,7 +24,7 @@ type incoming struct {
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
-	turns    turns.Turns                 // of replies that are encoded and wait for room
+	backlog  backlog.Backlog             // of replies that wait for the peer to read
 
 	sequences sequences // one-way calls that have an order
 }

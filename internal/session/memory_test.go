@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,11 +106,14 @@ func TestMemoryOfAllSessions(t *testing.T) {
 	polltest.True(t, time.Minute, "the greedy session has ended, or the memory is full", func() bool {
 		return greedy.server.Err() != nil || m.Held() > 4<<20
 	})
-	if greedy.server.Err() == nil {
-		if _, st := invoke(modest.client, "Echo.Say", string(pattern(70_000))); st == nil || st.Code != wire.ResourceExhausted || st.Outcome != wire.Refused {
+	polltest.True(t, time.Minute, "a call is refused, or the greedy session has ended", func() bool {
+		_, st := invoke(modest.client, "Echo.Say", string(pattern(70_000)))
+		if st != nil && (st.Code != wire.ResourceExhausted || st.Outcome != wire.Refused) {
 			t.Errorf("a call when the memory was full ended with %+v", st)
 		}
-		st := openStream(t, context.Background(), greedy.client, "Sink.Stall")
+		return st != nil || greedy.server.Err() != nil
+	})
+	if st, status := greedy.client.OpenStream(context.Background(), newCall("Sink.Stall", nil, nil)); status == nil {
 		st.Send(pattern(1 << 20))
 	}
 	<-greedy.server.Done()
@@ -117,4 +122,47 @@ func TestMemoryOfAllSessions(t *testing.T) {
 	}
 	polltest.True(t, time.Minute, "what it held is given back", func() bool { return m.Held() < 1<<20 })
 	mustEcho(t, modest.client, "on")
+}
+
+// Handlers whose replies are known to be long count with them while they run: those for which there is
+// no memory are not begun, and others are.
+func TestExpectedRepliesAreCounted(t *testing.T) {
+	const size = 256 << 10
+	m := held.New(8 << 20)
+	release := make(chan struct{})
+	var running atomic.Int32
+	answer := unary("Get.Large", func(_ *Context, body []byte) ([]byte, *wire.Status) {
+		if len(body) > 0 {
+			running.Add(1)
+			<-release
+		}
+		return make([]byte, size), nil
+	})
+	r := newRig(t, setup{server: func(c *Config) { c.Memory = m }}, answer, echo())
+	if _, st := invoke(r.client, "Get.Large", ""); st != nil {
+		t.Fatal(st)
+	}
+	const calls, fit = 100, 24
+	var refused atomic.Int32
+	var wg sync.WaitGroup
+	for range calls {
+		wg.Go(func() {
+			st := do(context.Background(), r.client, newCall("Get.Large", []byte("wait"), nil))
+			if st == nil {
+				return
+			}
+			refused.Add(1)
+			if st.Code != wire.ResourceExhausted || st.Outcome != wire.Refused {
+				t.Errorf("a call for whose reply there is no room ended with %+v", st)
+			}
+		})
+	}
+	polltest.True(t, time.Minute, "each call runs or is refused", func() bool { return running.Load()+refused.Load() == calls })
+	if n := running.Load(); n > fit+4 || n < fit/2 { // one may be counted a moment later than it waits
+		t.Errorf("%d handlers run, want about %d", n, fit)
+	}
+	mustEcho(t, r.client, string(pattern(100_000)))
+	close(release)
+	within(t, time.Minute, "the calls", wg.Wait)
+	polltest.True(t, time.Minute, "nothing is counted", func() bool { return m.Held() == 0 })
 }

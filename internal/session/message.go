@@ -5,7 +5,9 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
-	"github.com/weftrpc/weft/internal/turns"
+	"github.com/weftrpc/weft/internal/backlog"
+	"github.com/weftrpc/weft/internal/buffer"
+	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -18,11 +20,11 @@ type message struct {
 	size  int
 	bytes []byte // otherwise: the body
 	flags wire.Flags
-	buf   *buffer    // bytes live here, if anywhere
-	bind  bindingKey // of a request
+	buf   *buffer.Buffer // bytes live here, if anywhere
+	bind  bindingKey     // of a request
 
-	reply bool         // made by a worker: its bytes wait for room in the writer's buffer
-	turn  *turns.Turns // given back by release; nil: no turn was taken
+	of   *Request // the call that it answers, on a worker: it waits for a turn; nil otherwise
+	turn bool     // release gives a turn of the backlog back
 }
 
 // length is how many bytes the message has on the wire, without headers.
@@ -36,8 +38,10 @@ func (m *message) length() int {
 // prepare readies v for sending outside of any lock: only values of a known,
 // small size from codecs that never block are left to be encoded later.
 func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
+	about := int64(0)
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
 		n, ok := z.Size(v)
+		about = int64(n)
 		if ok && n > int(s.peer.Load().MaxMessage) && s.met() {
 			return s.tooLong(n)
 		}
@@ -46,25 +50,27 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 			return nil
 		}
 	}
-	m.takeTurn(s)
+	if st := m.takeTurn(s, about); st != nil {
+		return st
+	}
 	m.buf = bufferFor(z, v)
-	b, err := appendBody(c, m.buf.b[:0], v)
+	b, err := appendBody(c, m.buf.B[:0], v)
 	if err != nil {
 		m.release()
 		return encodeStatus(c, v, err)
 	}
-	m.buf.b = b
+	m.buf.B = b
 	return s.prepared(m, b, comp)
 }
 
 // bufferFor returns a buffer for the encoding of v, with room for it if that is known.
-func bufferFor(z codec.Sizer, v any) *buffer {
+func bufferFor(z codec.Sizer, v any) *buffer.Buffer {
 	if z != nil {
-		if n, ok := z.Size(v); ok && n > smallBuffer {
-			return takeLarge(n)
+		if n, ok := z.Size(v); ok && n > buffer.Small {
+			return buffer.TakeLarge(n)
 		}
 	}
-	return takeBuffer()
+	return buffer.Take()
 }
 
 // prepareBytes readies a body that is encoded already. It is not kept.
@@ -78,8 +84,13 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 		return s.tooLong(len(b))
 	}
 	m.bytes, m.size = b, len(b)
+	if m.of != nil && (m.buf != nil || len(b) > wire.MaxPayload) {
+		m.of.Ctx.Method.replied(len(b))
+	}
 	if len(b) > wire.MaxPayload {
-		m.takeTurn(s)
+		if st := m.takeTurn(s, int64(len(b))); st != nil {
+			return st
+		}
 	}
 	if comp != nil && len(b) >= s.cfg.Limits.CompressAbove {
 		if st := s.compress(m, b, comp); st != nil {
@@ -95,9 +106,9 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 // own makes the message own its bytes, which may be borrowed so far.
 func (m *message) own() {
 	if m.buf == nil {
-		m.buf = takeLarge(len(m.bytes))
-		m.buf.b = append(m.buf.b, m.bytes...)
-		m.bytes = m.buf.b
+		m.buf = buffer.TakeLarge(len(m.bytes))
+		m.buf.B = append(m.buf.B, m.bytes...)
+		m.bytes = m.buf.B
 	}
 }
 
@@ -113,16 +124,16 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 	if index < 0 {
 		return nil
 	}
-	small := takeBuffer()
-	out, err := squeeze(comp, append(small.b[:0], byte(index)), b)
+	small := buffer.Take()
+	out, err := squeeze(comp, append(small.B[:0], byte(index)), b)
 	if err != nil {
-		small.release()
+		small.Release()
 		m.release()
 		return &wire.Status{Code: wire.Internal, Outcome: wire.NotSent, Message: "compress with " + comp.Name() + ": " + err.Error()}
 	}
-	small.b = out
+	small.B = out
 	if len(out) >= len(b) {
-		small.release()
+		small.Release()
 		return nil
 	}
 	m.releaseBody()
@@ -142,7 +153,7 @@ func (s *Session) tooLong(n int) *wire.Status {
 // with the writer's lock held. After an error nothing has been appended.
 func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	w := &s.w
-	behind := len(w.large.list) > 0 && w.large.find(h.ID, h.Flags&wire.FlagAnswer) >= 0
+	behind := w.large.Has(h.ID, h.Flags&wire.FlagAnswer)
 	if m.sizer != nil && behind {
 		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
 		if err != nil || len(b) != m.size {
@@ -159,7 +170,7 @@ func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	}
 	if m.length() > wire.MaxPayload || behind {
 		m.own()
-		w.large.add(h, m.meta, m.buf, m.bind)
+		w.large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.codec, Method: m.bind.method})
 		m.buf = nil // the queue owns the bytes now
 		return nil
 	}
@@ -241,31 +252,59 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 	}
 }
 
-// maxEncoded is how many replies of a connection may be encoded and wait for room in the
-// writer's buffer, besides what is in it. Workers that have more to send encode it later: a
-// server holds little for a peer that does not read, whatever its methods return.
-const maxEncoded = 8
-
-// takeTurn waits until one more reply may be encoded. The reader does not wait.
-func (m *message) takeTurn(s *Session) {
-	if m.reply && m.turn == nil {
-		m.turn = &s.in.turns
-		m.turn.Take(maxEncoded)
+// takeTurn waits until one more reply may be encoded and wait for room in the writer's buffer. The
+// reader does not wait. about is how long the reply is, 0 if that is not known. A status says why the
+// reply must not be kept.
+func (m *message) takeTurn(s *Session, about int64) *wire.Status {
+	if m.of == nil || m.turn {
+		return nil
 	}
+	switch s.in.backlog.Take(about, m.of) {
+	case backlog.Gone:
+		return callOver(m.of.Ctx)
+	case backlog.Dropped:
+		return tooMuchToRead()
+	}
+	m.turn = true
+	return nil
+}
+
+// awaitRoom waits for room in the writer's buffer, in the turn of the reply.
+func (m *message) awaitRoom(s *Session) *wire.Status {
+	if st := m.takeTurn(s, int64(m.length())); st != nil {
+		return st
+	}
+	s.waitRoom()
+	return nil
+}
+
+// callOver is the status of a call that has ended while its reply waited.
+func callOver(c *Context) *wire.Status {
+	st := &wire.Status{Code: wire.Canceled, Outcome: wire.Executed, Message: "the call ended while its reply waited for the peer to read the replies before it"}
+	if c.state.Load() == expired {
+		st.Code = wire.DeadlineExceeded
+	}
+	return st
+}
+
+// tooMuchToRead is the status of a call whose reply was dropped.
+func tooMuchToRead() *wire.Status {
+	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonSlowReader,
+		Message: "the reply was dropped: the peer does not read the replies before it, and too many bytes of them wait; read faster, or have fewer calls open at a time"}
 }
 
 // release gives back what the message holds.
 func (m *message) release() {
-	if m.turn != nil {
-		m.turn.Give()
-		m.turn = nil
+	if m.turn {
+		m.of.Ctx.Session.in.backlog.Give()
+		m.turn = false
 	}
 	m.releaseBody()
 }
 
 func (m *message) releaseBody() {
 	if m.buf != nil {
-		m.buf.release()
+		m.buf.Release()
 		m.buf = nil
 	}
 }

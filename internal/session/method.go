@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Method is one method that this side serves. It is shared by all sessions.
@@ -22,8 +23,24 @@ type Method struct {
 	// Data belongs to the creator of the method.
 	Data any
 
-	gone atomic.Bool // no longer registered
-	pace pace
+	gone  atomic.Bool // no longer registered
+	pace  pace
+	reply atomic.Int64 // about how long its replies are that workers make apart from the writer's buffer
+}
+
+// replied notes the length of a reply that a worker has made apart from the writer's buffer.
+func (m *Method) replied(n int) {
+	if was := m.reply.Load(); int64(n) > was || int64(n) < was/2 {
+		m.reply.Store(int64(n))
+	}
+}
+
+// expects is about how many bytes of replies a call will hold; 0: few.
+func (m *Method) expects() int64 {
+	if n := m.reply.Load(); n > wire.MaxPayload {
+		return n
+	}
+	return 0
 }
 
 // Remove marks a method as no longer registered: calls on bindings made before

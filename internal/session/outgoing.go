@@ -253,7 +253,7 @@ func (s *Session) expire() {
 // cancelFrameLocked tells the peer that a call was given up. It is called
 // with the writer's lock held.
 func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
-	if len(s.w.large.list) > 0 && s.w.large.drop(id) {
+	if s.w.large.Drop(id) {
 		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {
@@ -296,7 +296,7 @@ func (s *Session) abort(st *wire.Status) {
 		}
 	}
 	w.buf = nil
-	w.large.clear()
+	w.large.Clear()
 	w.mu.Unlock()
 	for _, c := range calls {
 		s.complete(c)

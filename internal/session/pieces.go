@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -111,7 +112,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		return rd.tooLong(h)
 	}
 	m := s.reading.parts.begin(h, nil, rd.at)
-	m.skip, m.buf = true, new(buffer)
+	m.skip, m.buf = true, new(buffer.Buffer)
 	return nil
 }
 
@@ -162,8 +163,8 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	}
 	switch {
 	case m.skip:
-	case len(m.buf.b)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload)):
-		m.buf = m.buf.extend(payload)
+	case len(m.buf.B)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload)):
+		m.buf = m.buf.Extend(payload)
 		parts.grow(len(payload))
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
 		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
@@ -174,8 +175,8 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		}
 		return true, err
 	default:
-		parts.grow(-len(m.buf.b))
-		m.skip, m.buf = true, new(buffer)
+		parts.grow(-len(m.buf.B))
+		m.skip, m.buf = true, new(buffer.Buffer)
 	}
 	if !last {
 		return true, nil
@@ -185,11 +186,11 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	case m.skip:
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
-		owner, err := rd.request(m.head, m.buf.b, m)
+		owner, err := rd.request(m.head, m.buf.B, m)
 		s.arrived()
 		return owner, err
 	default:
-		return true, rd.message(m.head, m.buf.b, true)
+		return true, rd.message(m.head, m.buf.B, true)
 	}
 }
 

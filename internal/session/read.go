@@ -436,8 +436,8 @@ func (rd *reader) free() error {
 	var err error
 	s.w.mu.Lock()
 	for _, id := range rd.freed {
-		if len(s.w.large.list) > 0 {
-			s.w.large.drop(id) // what this side still had to send is of no use any more
+		if !s.w.large.Empty() {
+			s.w.large.Drop(id) // what this side still had to send is of no use any more
 		}
 		if !s.out.release(id) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
@@ -474,7 +474,7 @@ func (rd *reader) endBatch() bool {
 			Message: "the peer makes calls and does not read the answers (Limits.WriteBuffer)"})
 		return false
 	}
-	if s.w.mode == writing || len(s.w.buf) == 0 && len(s.w.large.list) == 0 {
+	if s.w.mode == writing || len(s.w.buf) == 0 && s.w.large.Empty() {
 		s.w.mu.Unlock()
 		return true
 	}

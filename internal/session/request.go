@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -33,6 +34,7 @@ type Request struct {
 	compressed bool
 	answered   bool
 	refused    bool
+	expects    int64 // bytes of its reply that are counted for it while its handler runs
 	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
 
@@ -130,10 +132,18 @@ func tooManyBytes() *wire.Status {
 		Message: "the requests in flight on this connection have too many bytes (Limits.MaxCallBytes of the peer); try again later"}
 }
 
+// message is the message of the answer, which waits for the peer on a worker.
+func (r *Request) message() (m message) {
+	if r.reader == nil {
+		m.of = r
+	}
+	return m
+}
+
 // Reply ends the call successfully, with v as its result.
 func (r *Request) Reply(v any) {
 	r.returned()
-	m := message{reply: r.reader == nil}
+	m := r.message()
 	if r.oneway {
 		r.end(&m)
 		return
@@ -151,7 +161,7 @@ func (r *Request) Reply(v any) {
 func (r *Request) ReplyBytes(b []byte) {
 	r.returned()
 	r.scratch.want = max(r.scratch.want, min(len(b), keepScratch))
-	m := message{reply: r.reader == nil}
+	m := r.message()
 	if r.oneway {
 		r.end(&m)
 		return
@@ -173,6 +183,37 @@ func (r *Request) returned() {
 	}
 }
 
+// expect counts the reply that the handler is going to return, if such replies are long. It returns
+// false if there is no memory for it.
+func (r *Request) expect() bool {
+	n := r.Ctx.Method.expects()
+	if n == 0 {
+		return true
+	}
+	if !r.Ctx.Session.in.account.Expect(n) {
+		return false
+	}
+	r.expects = n
+	return true
+}
+
+// Counted is how many bytes of the reply are counted while its handler runs.
+func (r *Request) Counted() int64 { return r.expects }
+
+// Done is closed when the call has ended.
+func (r *Request) Done() <-chan struct{} { return r.Ctx.Done() }
+
+// UsualReply is about how many bytes a reply of the method has that was not encoded yet.
+func (r *Request) UsualReply() int64 { return max(r.Ctx.Method.reply.Load(), buffer.Least) }
+
+// unexpect ends the count of expect.
+func (r *Request) unexpect() {
+	if r.expects > 0 {
+		r.Ctx.Session.in.account.Add(-r.expects)
+		r.expects = 0
+	}
+}
+
 // prepared notes when a reply was ready that had to be encoded, compressed or copied
 // first: a method with megabytes to send holds its reader up as a slow one does.
 func (r *Request) prepared(m *message) {
@@ -184,11 +225,18 @@ func (r *Request) prepared(m *message) {
 // end appends the REPLY. A reply that is too large or cannot be encoded becomes an ERROR.
 func (r *Request) end(m *message) {
 	c, s := r.Ctx, r.Ctx.Session
-	r.answered = true
 	m.meta = c.ReplyMeta()
+	if m.of != nil && s.in.backlog.Crowded() {
+		if st := m.awaitRoom(s); st != nil {
+			r.Fail(st)
+			return
+		}
+	}
+	r.answered = true
 	c.end(finished)
 	s.w.mu.Lock()
 	for r.reader == nil && !s.w.dead && s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
+		s.in.backlog.Crowd()
 		s.w.mu.Unlock()
 		s.waitRoom()
 		s.w.mu.Lock()
@@ -203,6 +251,7 @@ func (r *Request) end(m *message) {
 			st.Outcome = wire.Executed
 			s.putErrorLocked(c.id, st, m.meta)
 		}
+		r.unexpect() // it is counted with what waits to be written
 		s.noteCrowdLocked()
 	}
 	s.w.mu.Unlock()
@@ -212,14 +261,14 @@ func (r *Request) end(m *message) {
 // noteStep is in which steps the replies that wait to be written are counted.
 const noteStep = 256 << 10
 
-// noteCrowdLocked has new calls go to workers, which wait for room, when the replies are
+// noteCrowdLocked has new calls go to workers, where few begin, when the replies are
 // more than the peer reads. It is called with the writer's lock held.
 func (s *Session) noteCrowdLocked() {
 	w := &s.w
 	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
-		w.crowded.Store(true)
+		s.in.backlog.Crowd()
 	}
-	if waits := len(w.buf) + w.large.size; waits > w.noted+noteStep {
+	if waits := len(w.buf) + w.large.Size(); waits > w.noted+noteStep {
 		s.in.account.Add(int64(waits - w.noted))
 		w.noted = waits
 	}
@@ -242,12 +291,29 @@ func (r *Request) Fail(st *wire.Status) {
 	c, s := r.Ctx, r.Ctx.Session
 	r.answered, r.refused = true, st.Outcome == wire.Refused
 	st = r.verdict(st)
+	if r.reader == nil && s.in.backlog.Crowded() && (len(st.Message) > briefMessage || len(st.Details) > 0 || c.ReplyMeta() != "") {
+		m := r.message()
+		defer m.release()
+		if m.awaitRoom(s) != nil {
+			st = brief(st)
+			c.SetReplyMeta("")
+		}
+	}
 	c.end(finished)
 	s.w.mu.Lock()
 	if !s.w.dead && s.in.clearLocked(c) {
 		s.putErrorLocked(c.id, st, c.ReplyMeta())
+		s.noteCrowdLocked()
 	}
 	s.w.mu.Unlock()
+}
+
+// briefMessage is the longest message of an ERROR that does not wait for a peer that reads slowly.
+const briefMessage = 512
+
+// brief is what is left of a status for a peer that does not read.
+func brief(st *wire.Status) *wire.Status {
+	return &wire.Status{Code: st.Code, Outcome: st.Outcome, Reason: st.Reason, Message: st.Message[:min(len(st.Message), briefMessage)]}
 }
 
 // verdict is the status that a call that failed with st is answered with: for one that

@@ -3,6 +3,7 @@ package session
 import (
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/serial"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
@@ -19,7 +20,7 @@ type (
 // turn is a whole request with an order.
 type turn struct {
 	item item
-	buf  *buffer // holds the body
+	buf  *buffer.Buffer // holds the body
 }
 
 // ordered reports whether a request may have an order.
@@ -51,9 +52,9 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
 	s := it.ctx.Session
 	it.to = len(body)
 	in.hold(int64(it.to + it.meta))
-	buf := &buffer{b: body}
+	buf := &buffer.Buffer{B: body}
 	if !owned {
-		buf = takeBuffer().extend(body)
+		buf = buffer.Take().Extend(body)
 	}
 	start, ok := in.sequences.Fill(p, turn{item: it, buf: buf})
 	if !ok {
@@ -107,8 +108,8 @@ func (x *series) serve(r *Request) {
 		*r = Request{}
 	}()
 	for ; p != nil; p = calls.Next(x.q, p) {
-		if s.w.crowded.Load() {
-			s.waitRoom() // before there is a reply to be held
+		if s.in.backlog.Crowded() {
+			s.waitRoom() // one call of an order runs at a time, and has no reply to be held
 		}
 		if x.serveOne(r, p.Value()) >= longCall || x.done >= flushEvery {
 			x.flush()
@@ -127,7 +128,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 		x.s.cfg.Exec.watch.See(x)
 	}
 	it := &t.item
-	*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: t.buf.b, scratch: r.scratch,
+	*r = Request{Sampled: true, Ctx: it.ctx, Codec: it.codec, Sizer: it.sizer, Body: t.buf.B, scratch: r.scratch,
 		oneway: true, compressed: it.flags&wire.FlagCompressed != 0}
 	x.done++
 	x.size += it.to + it.meta
@@ -137,7 +138,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 	r.restored = 0
 	took = r.Ended - from
 	it.ctx.Method.pace.observe(took, 1)
-	t.buf.release()
+	t.buf.Release()
 	return took
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -57,7 +58,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		// Of these few wait, for one another; the gate is not asked.
 		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
 	}
-	if !streaming && !owned && !rd.stale && !s.w.crowded.Load() && h.Flags&wire.FlagCompressed == 0 && b.Method.onReader() {
+	if !streaming && !owned && !rd.stale && !s.in.backlog.Crowded() && h.Flags&wire.FlagCompressed == 0 && b.Method.onReader() {
 		return rd.runInline(c, h, b, body), nil
 	}
 	if r := b.Method.admit(c); r != nil {
@@ -195,9 +196,9 @@ type item struct {
 type job struct {
 	s     *Session
 	items []item
-	sole  [1]item // items, as long as there is one
-	mem   []byte  // holds the bodies
-	buf   *buffer // holds mem; nil when it must not be used again
+	sole  [1]item        // items, as long as there is one
+	mem   []byte         // holds the bodies
+	buf   *buffer.Buffer // holds mem; nil when it must not be used again
 
 	run     atomic.Uint64 // the item that runs, for the monitor; see reading.run
 	watched atomic.Bool
@@ -214,15 +215,15 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags}
 	s.in.hold(int64(it.to + it.meta))
 	if owned {
-		j := &job{s: s, mem: body, buf: &buffer{}}
+		j := &job{s: s, mem: body, buf: &buffer.Buffer{}}
 		j.add(it)
 		s.cfg.Exec.run(work{job: j})
 		return nil
 	}
 	j := rd.job
 	if j == nil {
-		j = &job{s: s, buf: takeBuffer()}
-		j.mem = j.buf.b[:0]
+		j = &job{s: s, buf: buffer.Take()}
+		j.mem = j.buf.B[:0]
 		rd.job = j
 	}
 	it.from = len(j.mem)
@@ -260,14 +261,19 @@ func (rd *reader) submit() {
 func (j *job) serve(r *Request) {
 	s := j.s
 	done, size := 0, 0
+	began := false
 	defer func() { // also when a handler ends its goroutine
+		if began {
+			s.in.backlog.End()
+		}
+		r.unexpect()
 		size += int(r.restored)
 		*r = Request{}
 		s.served(done, size)
 	}()
 	for owner := true; owner && j.next < len(j.items); {
-		if s.w.crowded.Load() {
-			s.waitRoom() // before there is a reply to be held
+		if s.in.backlog.Crowded() {
+			began = s.begin()
 		}
 		from := now()
 		it := &j.items[j.next]
@@ -281,7 +287,16 @@ func (j *job) serve(r *Request) {
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from + it.meta
-		r.runQueued()
+		if r.expect() {
+			r.runQueued()
+			r.unexpect()
+		} else {
+			r.refuse(tooMuchMemory())
+		}
+		if began {
+			s.in.backlog.End()
+			began = false
+		}
 		size += int(r.restored)
 		r.restored = 0
 		took := r.Ended - from
@@ -293,10 +308,18 @@ func (j *job) serve(r *Request) {
 			break
 		}
 		if owner && j.next == len(j.items) && j.buf != nil {
-			j.buf.b = j.mem
-			j.buf.release()
+			j.buf.B = j.mem
+			j.buf.Release()
 		}
 	}
+}
+
+// begin waits until a handler may begin on a crowded connection, before there is a reply to be
+// held. It reports whether the backlog counts the handler.
+func (s *Session) begin() (counted bool) {
+	counted = s.in.backlog.Begin()
+	s.waitRoom()
+	return counted
 }
 
 // served writes what a worker has answered and counts it.
@@ -358,10 +381,15 @@ func (r *Request) runQueued() {
 		if c.state.Load() == expired {
 			st.Code, st.Message = wire.DeadlineExceeded, "deadline exceeded before the handler ran"
 		}
-		c.drop()
-		c.Session.refused(st)
-		r.Fail(st)
+		r.refuse(st)
 		return
 	}
 	r.run()
+}
+
+// refuse answers a call whose handler will not run.
+func (r *Request) refuse(st *wire.Status) {
+	r.Ctx.drop()
+	r.Ctx.Session.refused(st)
+	r.Fail(st)
 }

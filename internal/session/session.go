@@ -141,6 +141,7 @@ func (s *Session) start(buf []byte, r, w int) {
 		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
 	})
 	s.reading.parts.account = s.in.account
+	s.in.backlog.Account = s.in.account
 	s.startKeeper()
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)
@@ -223,7 +224,7 @@ func (s *Session) fail(st *wire.Status) {
 		for _, q := range s.in.sequences.End() {
 			s.cfg.Exec.runSequence(s, q, nil)
 		}
-		s.in.turns.End()
+		s.in.backlog.Close()
 	})
 	if first {
 		s.endUnattended()
@@ -241,7 +242,7 @@ func (s *Session) refuse(st *wire.Status) {
 		return
 	}
 	w.turn++
-	w.mode, w.alone = writing, true
+	w.mode, w.alone, w.refusing = writing, true, true
 	w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
 	b := append(w.rest, w.buf...)
 	w.taken += uint64(len(w.buf)) // there may be requests among it

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
@@ -449,7 +451,8 @@ func (c *lateConn) Close() error {
 }
 
 // A peer that does not read has a server hold the replies that its limits allow, and no
-// more, whatever the handlers return.
+// more, whatever the handlers return: few are encoded, and of the others only so many wait that
+// they are bounded too, though their sizes are known only when they are encoded.
 func TestSlowReaderHoldsLittle(t *testing.T) {
 	const calls, size = 200, 1 << 20
 	var encoded atomic.Int32
@@ -460,37 +463,105 @@ func TestSlowReaderHoldsLittle(t *testing.T) {
 		r.Sizer = nil
 		r.Reply(make([]byte, size))
 	}}
-	limits := func(c *Config) { c.Limits.WriteBuffer = 64 << 10 }
-	r := newRig(t, setup{server: limits}, answer, echo())
+	r := newRig(t, smallBuffers(), answer, echo())
 	r.clientConn.In().Stall()
-	done := make(chan *wire.Status)
+	done := make(chan *wire.Status, calls)
 	for range calls {
 		c := newCall("Get.Large", nil, nil)
 		go func() { done <- do(context.Background(), r.client, c) }()
 	}
-	for range 5000 {
-		if r.server.in.running.Load() == calls {
-			break
-		}
-		time.Sleep(time.Millisecond)
-	}
+	polltest.True(t, time.Minute, "all handlers run", func() bool { return r.server.in.running.Load() == calls })
 	close(release)
-	most := int32(maxBulk/size + maxEncoded + 4)
-	for was := int32(-1); encoded.Load() != was; time.Sleep(200 * time.Millisecond) {
-		was = encoded.Load()
-	}
+	const most = maxBulk/size + backlog.Turns + 4
+	polltest.True(t, time.Minute, "replies are dropped, and others wait", func() bool {
+		n := r.server.in.backlog.Waiting()
+		return n > backlog.MaxWaiting/2 && n <= backlog.MaxWaiting
+	})
 	if n := encoded.Load(); n > most {
 		t.Errorf("%d replies of 1 MiB are held, want at most %d", n, most)
 	}
 	r.clientConn.In().Resume()
+	good := int32(0)
 	for range calls {
+		switch st := <-done; {
+		case st == nil:
+			good++
+		case st.Code != wire.ResourceExhausted || st.Outcome != wire.Executed || st.Reason != wire.ReasonSlowReader:
+			t.Fatalf("a call ended with %+v", st)
+		}
+	}
+	if n := encoded.Load(); n != good || n < maxBulk/size+backlog.MaxWaiting/size {
+		t.Errorf("%d replies were encoded and %d calls ended well, want the same and at least %d", n, good, maxBulk/size+backlog.MaxWaiting/size)
+	}
+	mustEcho(t, r.client, "on")
+}
+
+// A peer that reads slowly gets all replies, and few handlers run meanwhile that begin when
+// replies wait.
+func TestCrowdedConnectionBeginsFew(t *testing.T) {
+	const calls, size = 600, 100_000
+	var running, peak atomic.Int32
+	answer := unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) {
+		n := running.Add(1)
+		defer running.Add(-1)
+		for p := peak.Load(); n > p && !peak.CompareAndSwap(p, n); p = peak.Load() {
+		}
+		time.Sleep(5 * time.Millisecond)
+		return make([]byte, size), nil
+	})
+	r := newRig(t, smallBuffers(), answer, echo())
+	r.clientConn.In().Stall()
+	done := make(chan *wire.Status, 2*calls)
+	begin := func() {
+		for range calls {
+			c := newCall("Get.Large", nil, nil)
+			go func() { done <- do(context.Background(), r.client, c) }()
+		}
+	}
+	begin()
+	polltest.True(t, time.Minute, "the connection is crowded", func() bool { return r.server.in.backlog.Crowded() && running.Load() == 0 })
+	peak.Store(0)
+	begin()
+	polltest.True(t, time.Minute, "the calls have arrived", func() bool { return r.server.in.running.Load() >= 2*calls-maxBulk/size-1 })
+	if n := peak.Load(); n != 0 {
+		t.Errorf("%d handlers have begun while replies wait", n)
+	}
+	r.clientConn.In().Resume()
+	for range 2 * calls {
 		if st := <-done; st != nil {
 			t.Fatalf("a call ended with %+v", st)
 		}
 	}
-	if n := encoded.Load(); n != calls {
-		t.Errorf("%d replies were encoded, want %d", n, calls)
+}
+
+// A handler whose caller has given up does not wait until the peer reads.
+func TestReplyOfEndedCallWaitsNotLonger(t *testing.T) {
+	const calls = 100
+	answer := unary("Get.Large", func(ctx *Context, _ []byte) ([]byte, *wire.Status) { return make([]byte, 1<<20), nil })
+	r := newRig(t, smallBuffers(), answer, echo())
+	r.clientConn.In().Stall()
+	done := make(chan *wire.Status, calls)
+	for range calls {
+		c := newCall("Get.Large", nil, nil)
+		c.Timeout = int64(300 * time.Millisecond)
+		go func() { done <- do(context.Background(), r.client, c) }()
 	}
+	for range calls {
+		if st := <-done; st == nil || st.Code != wire.DeadlineExceeded {
+			t.Errorf("a call of a peer that does not read ended with %+v", st)
+		}
+	}
+	polltest.True(t, time.Minute, "the handlers have ended that wait for a turn", func() bool {
+		return r.server.in.backlog.Waiting() == 0
+	})
+	r.clientConn.In().Resume()
+	mustEcho(t, r.client, "on")
+}
+
+// smallBuffers has few replies fill the server's buffer, and no side look for a dead connection.
+func smallBuffers() setup {
+	quiet := func(c *Config) { c.Limits.WriteBuffer, c.Limits.PingInterval, c.Limits.WriteTimeout = 64<<10, 0, 0 }
+	return setup{client: quiet, server: quiet}
 }
 
 // countingCodec counts what it encodes.

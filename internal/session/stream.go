@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -215,8 +216,8 @@ func (st *Stream) CloseSend() *wire.Status {
 		return nil // it has ended, which Recv will tell
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
-	if s.w.large.find(st.id, st.flags()) >= 0 {
-		s.w.large.add(h, "", nil, bindingKey{}) // behind the large message that is still on its way
+	if s.w.large.Has(st.id, st.flags()) {
+		s.w.large.Add(&bulk.Message{Head: h}) // behind the large message that is still on its way
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}
@@ -239,7 +240,7 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 		err = Decode(st.codec, body, v)
 	}
 	if a.buf != nil {
-		a.buf.release()
+		a.buf.Release()
 	}
 	if err != nil {
 		return false, st.failed(st.unusable(err))

@@ -5,9 +5,9 @@ import (
 	"net"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -21,7 +21,7 @@ import (
 // The idea is known from group commit and from gRPC's and gorpc's writers, which
 // also yield before a flush.
 //
-// The lock guards all fields but crowded. A method of writer needs it held.
+// The lock guards all fields. A method of writer needs it held.
 type writer struct {
 	mu      sync.Mutex
 	buf     []byte // frames to be written
@@ -31,20 +31,21 @@ type writer struct {
 	waiting int    // goroutines waiting for room
 	room    sync.Cond
 	taken   uint64 // bytes handed to the connection since it began
-	large   bulkQueue
+	large   bulk.Queue
 	clock   int64  // when the last call was opened
 	writes  uint64 // finished writes, for the keeper to see progress
 	dead    bool
 	under   underway // a write of writeAndUnlock
 
+	refusing bool   // refuse is about to end the session, for its reason
 	alone    bool   // the leader is a goroutine of its own, not a caller
 	relieved bool   // the leader was told to hand the rest to a goroutine
 	rest     []byte // what is left of a write that was interrupted
 
 	handoff chan struct{} // closed to hand the writer role to takeOverLocked
 
-	noted   int         // bytes that wait to be written, as counted for the whole process
-	crowded atomic.Bool // replies have filled the buffer: handlers wait before they run
+	noted     int    // bytes that wait to be written, as counted for the whole process
+	crowdedAt uint64 // writes, when the backlog was told that the peer reads
 }
 
 // underway is a write that a leader makes.
@@ -136,7 +137,7 @@ func (w *writer) trimLocked() {
 
 // fullLocked reports whether a goroutine that can wait should wait before it appends more.
 func (w *writer) fullLocked(limit int) bool {
-	return len(w.buf) >= limit || w.large.size >= maxBulk
+	return len(w.buf) >= limit || w.large.Size() >= maxBulk
 }
 
 // flushAndUnlock has the appended frames written. It is called with the lock held and
@@ -169,7 +170,7 @@ func (s *Session) flushAndUnlock(patient bool) {
 // releases it.
 func (s *Session) flushElsewhereAndUnlock() {
 	w := &s.w
-	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || len(w.large.list) > 0)
+	needed := w.mode == idle && !w.dead && (len(w.buf) > 0 || !w.large.Empty())
 	w.mu.Unlock()
 	if needed {
 		s.cfg.Exec.Go(func() {
@@ -191,9 +192,12 @@ func (s *Session) writeAndUnlock(rounds int) {
 			return
 		}
 		var from int64 // of a write with large messages
-		if len(w.large.list) > 0 {
-			s.takeBulkLocked()
+		if !w.large.Empty() {
+			w.buf = w.large.Take(w.buf, s.sum, s.beginLargeLocked)
 			from = now()
+		}
+		if s.in.backlog.Crowded() {
+			s.notePeerLocked()
 		}
 		if len(w.buf) == 0 && len(w.rest) == 0 || w.dead {
 			w.mode, w.alone, w.rest = idle, false, nil
@@ -212,9 +216,6 @@ func (s *Session) writeAndUnlock(rounds int) {
 			b = w.buf
 			w.buf, w.spare = w.spare[:0], nil
 			w.taken += uint64(len(b))
-		}
-		if w.crowded.Load() && !w.fullLocked(s.cfg.Limits.WriteBuffer) {
-			w.crowded.Store(false)
 		}
 		if w.waiting > 0 {
 			w.room.Signal() // each goroutine that leaves wakes the next, as long as there is room
@@ -244,12 +245,12 @@ func (s *Session) writeAndUnlock(rounds int) {
 			return
 		}
 		if w.noted > 0 {
-			waits := len(w.buf) + w.large.size
+			waits := len(w.buf) + w.large.Size()
 			s.in.account.Add(int64(waits - w.noted))
 			w.noted = waits
 		}
 		if from != 0 {
-			w.large.fit(time.Duration(now() - from))
+			w.large.Fit(time.Duration(now() - from))
 		}
 		if cap(b) <= keepSpare {
 			w.spare = b[:0]
@@ -259,6 +260,27 @@ func (s *Session) writeAndUnlock(rounds int) {
 			runtime.Gosched()
 			w.mu.Lock()
 		}
+	}
+}
+
+// beginLargeLocked readies a large request whose first chunk comes next, in buf, which is the writer's.
+func (s *Session) beginLargeLocked(buf []byte, m *bulk.Message) []byte {
+	s.w.buf = buf
+	// The names have been bound before, so that this cannot fail.
+	m.Head.Code, _ = s.bindLocked(m.Codec, m.Method)
+	s.out.mark(m.Head.ID, s.w.position())
+	return s.w.buf
+}
+
+// notePeerLocked tells the backlog of a crowded connection what the peer has read. It is called
+// with the writer's lock held, by the leader between two writes.
+func (s *Session) notePeerLocked() {
+	w := &s.w
+	if waits := len(w.buf) + len(w.rest) + w.large.Size(); waits == 0 || waits < s.cfg.Limits.WriteBuffer/4 {
+		s.in.backlog.Clear()
+	} else if w.writes != w.crowdedAt {
+		w.crowdedAt = w.writes
+		s.in.backlog.Took()
 	}
 }
 
@@ -288,11 +310,14 @@ func (s *Session) failAfterWrite(st *wire.Status) {
 func failAfterRead(s *Session, st *wire.Status) {
 	w := &s.w
 	w.mu.Lock()
-	busy := w.under.now && !w.dead
+	busy, refusing := w.under.now && !w.dead, w.refusing
 	if busy {
 		w.under.ended = st
 	}
 	w.mu.Unlock()
+	if refusing {
+		return // the peer has closed the connection because it was refused
+	}
 	if !busy {
 		s.fail(st)
 		return
@@ -311,6 +336,9 @@ func (s *Session) hand(b []byte) (n int, err error) {
 		s.w.mu.Lock()
 		s.w.writes++
 		s.w.mu.Unlock()
+		if s.in.backlog.Crowded() {
+			s.in.backlog.Took()
+		}
 	}
 	m, err := s.conn.Write(b[n:])
 	return n + m, err

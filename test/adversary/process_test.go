@@ -37,6 +37,9 @@ func start(t *testing.T, job task) *process {
 	if job.Processors > 0 {
 		p.cmd.Env = append(p.cmd.Env, fmt.Sprint("GOMAXPROCS=", job.Processors))
 	}
+	if job.Limit > 0 {
+		p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("GOMEMLIMIT=%dMiB", job.Limit))
+	}
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	must(t, err)

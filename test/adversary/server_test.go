@@ -39,6 +39,7 @@ type task struct {
 	Address    string // of the server
 	For        time.Duration
 	Processors int    // that it uses; 0: all
+	Limit      int    // MiB of memory that the Go runtime is to keep to; 0: none
 	Journal    string // of a server: the file to which it writes the numbers of the calls that ran
 }
 

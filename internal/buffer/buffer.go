@@ -1,0 +1,61 @@
+// Package buffer keeps memory for bytes to be used again.
+package buffer
+
+import "sync"
+
+// Buffer is a reusable piece of memory. The code that takes one owns it, alone, until Release.
+type Buffer struct{ B []byte }
+
+const (
+	// Small is the largest buffer kept among the small ones, and keepBuffer
+	// the largest kept at all.
+	Small      = 64 << 10
+	Least      = 1 << 10 // what the pool makes itself
+	keepBuffer = 16 << 20
+)
+
+// The pools hold what is not in use. Fresh memory of megabytes is expensive: the
+// system has to provide and clear each of its pages.
+var (
+	buffers      = sync.Pool{New: func() any { return &Buffer{B: make([]byte, 0, Least)} }}
+	largeBuffers sync.Pool
+)
+
+// Take returns an empty buffer, of any capacity.
+func Take() *Buffer { return buffers.Get().(*Buffer) }
+
+// TakeLarge returns an empty buffer with a capacity of at least n.
+func TakeLarge(n int) *Buffer {
+	if n > Small {
+		if b, ok := largeBuffers.Get().(*Buffer); ok && cap(b.B) >= n {
+			return b
+		}
+	}
+	return &Buffer{B: make([]byte, 0, n)}
+}
+
+// Release gives the buffer back. Nothing may use its memory any more.
+func (b *Buffer) Release() {
+	switch n := cap(b.B); {
+	case n < Least: // too small to be of use to the next taker
+	case n <= Small:
+		b.B = b.B[:0]
+		buffers.Put(b)
+	case n <= keepBuffer:
+		b.B = b.B[:0]
+		largeBuffers.Put(b)
+	}
+}
+
+// Extend appends p to b and returns the buffer that has both: b, or one of twice
+// its capacity, so that long messages are copied about once while they grow.
+func (b *Buffer) Extend(p []byte) *Buffer {
+	if len(p) <= cap(b.B)-len(b.B) {
+		b.B = append(b.B, p...)
+		return b
+	}
+	grown := TakeLarge(max(2*cap(b.B), len(b.B)+len(p)))
+	grown.B = append(append(grown.B, b.B...), p...)
+	b.Release()
+	return grown
+}
