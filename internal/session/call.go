@@ -200,7 +200,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}
-	s.flushAndUnlock(s.out.open > 1)
+	s.flushCallAndUnlock(s.out.open > 1)
 	return nil
 }
 

@@ -31,6 +31,7 @@ type outgoing struct {
 	lastCode uint16
 	goneAway bool   // no more calls may be opened: one of the sides drains
 	barred   bool   // the same, or no call may be opened yet
+	read     uint64 // how many bytes of this side the peer has read, at least: it has answered what came behind
 	most     uint32 // slots from here on are not used again; 0 for no such bound
 
 	wheel wheel.Wheel // the deadlines
@@ -71,6 +72,14 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	c.id = wire.ID(n, sl.gen)
 	o.open++
 	return sl
+}
+
+// answered is release for a call that the peer has answered.
+func (o *outgoing) answered(id uint32) bool {
+	if sl := o.slot(wire.Slot(id)); sl != nil && sl.at != ^uint64(0) {
+		o.read = max(o.read, sl.at)
+	}
+	return o.release(id)
 }
 
 // release frees the slot of an ended call. It reports whether there was such a call.

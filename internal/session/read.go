@@ -439,7 +439,7 @@ func (rd *reader) free() error {
 		if !s.w.large.Empty() {
 			s.w.large.Drop(id) // what this side still had to send is of no use any more
 		}
-		if !s.out.release(id) {
+		if !s.out.answered(id) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
 		}
 	}

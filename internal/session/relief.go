@@ -9,8 +9,21 @@ import (
 
 // The leader is held up when the connection takes nothing, and may be a caller whose
 // deadline passes meanwhile. So when a deadline passes the leader is relieved: its
-// write is interrupted, and a goroutine of its own goes on with the rest. Only plain sockets can do this. On others one caller at a time may be
-// held up, for WriteTimeout at most.
+// write is interrupted, and a goroutine of its own goes on with the rest. Only plain sockets can do this. On others a
+// caller writes itself only while the peer has so little to read that the connection takes it at once.
+
+// unread is how many bytes a connection takes without waiting when its peer has read all before
+// them: a socket has room for more.
+const unread = 16 << 10
+
+// flushCallAndUnlock is flushAndUnlock for a caller, which must not be held up beyond its deadline. It is
+// called with the lock held and releases it.
+func (s *Session) flushCallAndUnlock(patient bool) { s.leadAndUnlock(patient, !s.resumes) }
+
+// mayBlockLocked reports whether writing what waits could wait for the peer to read.
+func (s *Session) mayBlockLocked() bool {
+	return s.w.position()+uint64(len(s.w.rest)+s.w.large.Size())-s.out.read > unread
+}
 
 // resumable reports whether a write that a deadline has interrupted can be gone
 // on with. TLS cannot, nor can a transport of messages.

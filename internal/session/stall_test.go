@@ -264,6 +264,15 @@ func TestReadsWhileWriteStalls(t *testing.T) {
 // A caller that writes for all, on a connection that takes nothing, is not held
 // beyond its deadline; what it was writing is not torn.
 func TestDeadlineWhileWriting(t *testing.T) {
+	for name, wrap := range map[string]func(net.Conn) net.Conn{
+		"plain":   func(c net.Conn) net.Conn { return c },
+		"wrapped": func(c net.Conn) net.Conn { return struct{ net.Conn }{c} }, // as TLS does: no write goes on
+	} {
+		t.Run(name, func(t *testing.T) { deadlineWhileWriting(t, wrap) })
+	}
+}
+
+func deadlineWhileWriting(t *testing.T, wrap func(net.Conn) net.Conn) {
 	leak.Check(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -284,7 +293,7 @@ func TestDeadlineWhileWriting(t *testing.T) {
 	ccfg, scfg := newConfig(NewExecutor(), nil), newConfig(NewExecutor(), []*Method{echo()})
 	defer ccfg.Exec.Close()
 	defer scfg.Exec.Close()
-	client, server, st1, st2 := connect(cc, frozen, ccfg, scfg)
+	client, server, st1, st2 := connect(wrap(cc), frozen, ccfg, scfg)
 	if st1 != nil || st2 != nil {
 		t.Fatal(st1, st2)
 	}

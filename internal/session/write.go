@@ -142,7 +142,10 @@ func (w *writer) fullLocked(limit int) bool {
 
 // flushAndUnlock has the appended frames written. It is called with the lock held and
 // releases it. patient means that other goroutines may append soon.
-func (s *Session) flushAndUnlock(patient bool) {
+func (s *Session) flushAndUnlock(patient bool) { s.leadAndUnlock(patient, false) }
+
+// leadAndUnlock is flushAndUnlock. cautious means that the caller must not be held up in a write.
+func (s *Session) leadAndUnlock(patient, cautious bool) {
 	w := &s.w
 	if w.mode == writing || (w.mode == yielding && len(w.buf) < eager) || w.dead {
 		w.mu.Unlock()
@@ -162,7 +165,7 @@ func (s *Session) flushAndUnlock(patient bool) {
 	}
 	w.turn++
 	w.mode = writing
-	s.writeAndUnlock(maxRounds)
+	s.writeAndUnlock(maxRounds, cautious)
 }
 
 // flushElsewhereAndUnlock is flushAndUnlock on a worker, for callers that must not wait
@@ -181,8 +184,8 @@ func (s *Session) flushElsewhereAndUnlock() {
 }
 
 // writeAndUnlock is the leader's loop. It is called with the lock held and mode writing,
-// and releases the lock when nothing is left or rounds writes have been made.
-func (s *Session) writeAndUnlock(rounds int) {
+// and releases the lock when nothing is left, rounds writes have been made, or a cautious leader may be held up.
+func (s *Session) writeAndUnlock(rounds int, cautious bool) {
 	w := &s.w
 	for ; ; rounds-- {
 		if w.handoff != nil && !w.dead {
@@ -204,7 +207,7 @@ func (s *Session) writeAndUnlock(rounds int) {
 			w.mu.Unlock()
 			return
 		}
-		if rounds == 0 {
+		if rounds == 0 || cautious && s.mayBlockLocked() {
 			w.mu.Unlock()
 			// This goroutine ends when it finds nothing more to write.
 			go s.writeOn()
@@ -366,7 +369,7 @@ func (s *Session) takeOverLocked() bool {
 func (s *Session) writeOn() {
 	s.w.mu.Lock()
 	s.w.alone = true
-	s.writeAndUnlock(-1)
+	s.writeAndUnlock(-1, false)
 }
 
 // waitRoom waits until there is room for more or the session has ended.
