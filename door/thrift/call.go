@@ -25,7 +25,8 @@ type call struct {
 
 	// The next fields are under the lock of the outbox.
 	next  *call
-	reply *tools // what is encoded and waits for its turn
+	done  bool   // it has ended before its turn
+	reply []byte // what is sent then
 	early bool   // it counts as encoded before its turn
 }
 

@@ -1,6 +1,7 @@
 package thrift
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"sync"
@@ -84,6 +85,16 @@ type tools struct {
 
 // kept is the largest buffer that is used again, in bytes.
 const kept = 64 << 10
+
+// take takes the bytes that were written out of the tools, in memory of about their size.
+func (t *tools) take() []byte {
+	b := t.w.Buf
+	if cap(b) > 2*len(b) {
+		return bytes.Clone(b)
+	}
+	t.w.Buf = nil
+	return b
+}
 
 func (d *door) getTools() *tools {
 	if t, ok := d.tools.Get().(*tools); ok {

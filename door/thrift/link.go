@@ -26,7 +26,7 @@ type link struct {
 	*pending.Calls[answer]
 	c     *clientConn
 	out   *combine.Writer
-	calls int           // under way, under the lock of c
+	calls int           // that have no reply yet, under the lock of c
 	sent  atomic.Uint64 // the largest number of a call
 	limit int
 }
@@ -246,6 +246,7 @@ func (l *link) replies() error {
 		}
 		a.kind = head.Kind
 		a.body = bytes.Clone(a.body)
+		l.c.release(l)
 		l.Answer(l.number(head.Seq), a)
 	}
 }

@@ -22,6 +22,7 @@ type outbox struct {
 	err     error
 
 	first, last *call // whose replies are to go out in order
+	queued      int   // how many these are
 	early       int   // of these, the ones that are encoded before it is their turn
 
 	open     int // calls that have come and were not answered
@@ -36,13 +37,20 @@ func newOutbox(conn net.Conn, room int, timeout time.Duration) *outbox {
 	return o
 }
 
-// enter counts a call, and reports whether the connection drains and whether so much waits to be
-// written that the reader should not run calls itself.
-func (o *outbox) enter(x *call) (draining, crowded bool) {
+// state is what a call finds that has come in.
+type state struct {
+	draining bool // the server shuts down
+	crowded  bool // so much waits to be written that the reader should not run calls itself
+	queued   int  // calls whose replies are to go out in order
+}
+
+// enter counts a call.
+func (o *outbox) enter(x *call) state {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.open++
 	if !x.unordered {
+		o.queued++
 		if o.last == nil {
 			o.first = x
 		} else {
@@ -50,7 +58,7 @@ func (o *outbox) enter(x *call) (draining, crowded bool) {
 		}
 		o.last = x
 	}
-	return o.draining, len(o.buf) > o.room/2
+	return state{o.draining, len(o.buf) > o.room/2, o.queued}
 }
 
 // maxEncoded is how many replies of a connection may be encoded before they can be sent, which a
@@ -75,17 +83,18 @@ func (o *outbox) admit(x *call) bool {
 func (o *outbox) deliver(x *call, reply *tools) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	defer x.s.door.putTools(reply)
 	if !x.unordered && x != o.first {
-		x.reply = reply
+		x.reply, x.done = reply.take(), true
 		return
 	}
-	o.appendLocked(reply, x)
+	o.appendLocked(reply.w.Buf)
 	if !x.unordered {
 		o.popLocked()
-		for o.first != nil && o.first.reply != nil {
-			y := o.first
-			o.appendLocked(y.reply, y)
-			y.reply = nil
+		for o.first != nil && o.first.done {
+			reply := o.first.reply
+			o.first.reply = nil
+			o.appendLocked(reply)
 			o.popLocked()
 		}
 		o.changed.Broadcast()
@@ -104,13 +113,14 @@ func (o *outbox) popLocked() {
 		o.last = nil
 	}
 	x.next = nil
+	o.queued--
 	if x.early {
 		o.early--
 	}
 }
 
 // appendLocked appends a reply, and waits for room before. The call is no longer open.
-func (o *outbox) appendLocked(reply *tools, x *call) {
+func (o *outbox) appendLocked(reply []byte) {
 	for o.err == nil && len(o.buf) > o.room {
 		if o.writing {
 			o.changed.Wait()
@@ -121,9 +131,8 @@ func (o *outbox) appendLocked(reply *tools, x *call) {
 		o.writing = false
 	}
 	if o.err == nil {
-		o.buf = append(o.buf, reply.w.Buf...)
+		o.buf = append(o.buf, reply...)
 	}
-	x.s.door.putTools(reply)
 	o.leaveLocked()
 }
 

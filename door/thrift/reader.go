@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
@@ -45,11 +46,10 @@ func (rd *reader) successor() *reader {
 // run reads until the connection has ended or another goroutine reads on.
 func (rd *reader) run() {
 	s := rd.s
-	over := false
 	defer func() {
-		if p := recover(); p != nil && !over {
+		if p := recover(); p != nil {
+			s.Logger().Error("thrift: the reader of a connection panicked", "panic", p, "stack", string(debug.Stack()))
 			s.finish(weft.Errorf(weft.Internal, "the reader of the connection panicked"))
-			panic(p)
 		}
 	}()
 	for {
@@ -65,7 +65,6 @@ func (rd *reader) run() {
 		}
 		if err != nil {
 			s.out.flush()
-			over = true
 			s.finish(err)
 			return
 		}

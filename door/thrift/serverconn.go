@@ -138,6 +138,10 @@ func (s *serverConn) refuseHeader(h *header.Header, why error) error {
 // largestInline is the largest message that is decoded on the goroutine that reads.
 const largestInline = 64 << 10
 
+// slack is how many calls beyond Limits.MaxCalls are refused, and told so in their turn, before the
+// connection is ended.
+const slack = 128
+
 // begin has a call run.
 func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.Head, args []byte, owned bool) (stays bool, err error) {
 	if head.Kind != protocol.Call && head.Kind != protocol.Oneway {
@@ -147,11 +151,16 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, args: args}
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
 	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered
-	draining, crowded := s.out.enter(x)
+	now := s.out.enter(x)
 	wh := weft.Head{Method: r.Name, Codec: "thrift", Oneway: x.oneway, Size: len(args), Found: r.found}
 	refused := (*weft.Error)(nil)
+	if now.queued > s.limits.MaxCalls+slack {
+		// Their refusals wait for their turn too.
+		return true, weft.Errorf(weft.ResourceExhausted, "%d calls wait for the replies of calls before them, Limits.MaxCalls of the server allows %d", now.queued, s.limits.MaxCalls).
+			WithReason(weft.ReasonTooManyCalls)
+	}
 	switch {
-	case draining:
+	case now.draining:
 		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
 			Message: "the server is shutting down; call another server"}
 	case len(args) > s.limits.MaxMessage:
@@ -163,7 +172,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 		x.Fail(refused, weft.Metadata{})
 		return true, nil
 	}
-	fast := r.found != nil && r.found.Fast() && !crowded && len(args) <= largestInline
+	fast := r.found != nil && r.found.Fast() && !now.crowded && len(args) <= largestInline
 	if !fast && !owned {
 		x.args = bytes.Clone(args)
 	}

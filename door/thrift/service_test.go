@@ -471,3 +471,71 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d connections were made", n)
 	}
 }
+
+// TestQueue: a client that goes on sending calls while the first one holds up all replies is cut
+// off, and is told of those that were refused before.
+func TestQueue(t *testing.T) {
+	addr := start(t, &weft.ServerConfig{Limits: weft.Limits{MaxCalls: 4}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Wait", func(ctx context.Context, _ *Get) (*string, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		})
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	message := []byte("\x82\x21\x01\x04Wait\x00")
+	_, err = conn.Write(bytes.Repeat(message, 1000))
+	must(t, err)
+	if _, err := io.Copy(io.Discard, conn); err != nil && isTimeout(err) {
+		t.Errorf("the connection is still open: %v", err)
+	}
+}
+
+// TestGivenUp: a call whose caller has left occupies its connection until its reply comes, and the
+// next call gets another one.
+func TestGivenUp(t *testing.T) {
+	release := make(chan struct{})
+	processor := stock.NewDemoProcessor(stuck{demo{nil}, release})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	go func() { // it ends with the listener
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() { // it ends with the connection
+				defer conn.Close()
+				proto := dialects()[0].make(apache.NewTSocketFromConnConf(conn, config(true, 0)))
+				for ok := true; ok; {
+					ok, _ = processor.Process(context.Background(), proto, proto)
+				}
+			}()
+		}
+	}()
+	defer l.Close()
+	c, err := weft.Dial(t.Context(), "thrift://"+l.Addr().String(), &weft.ClientConfig{Wires: []weft.Wire{thrift.Wire(nil)}, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	defer c.Close()
+	err = c.Call(t.Context(), "Demo.get", &Get{1}, new(string), weft.WithTimeout(30*time.Millisecond))
+	if weft.CodeOf(err) != weft.DeadlineExceeded {
+		t.Errorf("a call without a reply: %v", err)
+	}
+	for range 10 {
+		must(t, c.Call(t.Context(), "Demo.ping", &struct{}{}, nil))
+	}
+	close(release)
+}
+
+// stuck is a service whose Get waits.
+type stuck struct {
+	demo
+	release chan struct{}
+}
+
+func (s stuck) Get(context.Context, int32) (string, error) {
+	<-s.release
+	return "", nil
+}

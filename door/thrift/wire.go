@@ -2,6 +2,7 @@ package thrift
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 
@@ -191,7 +192,7 @@ func (c *clientConn) gone(l *link, why error) {
 	}
 }
 
-// pick returns the connection for a call, and counts the call there until release.
+// pick returns the connection for a call, and counts the call there until it is released.
 func (c *clientConn) pick(ctx context.Context) (*link, error) {
 	c.mu.Lock()
 	var best *link
@@ -228,10 +229,11 @@ func (c *clientConn) pick(ctx context.Context) (*link, error) {
 	return l, nil
 }
 
+// release notes that a call needs its connection no longer.
 func (c *clientConn) release(l *link) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l.calls--
+	l.calls = max(l.calls-1, 0) // a server may answer a one-way call
 }
 
 // Call implements weft.WireConn.
@@ -247,8 +249,12 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if err != nil {
 		return err
 	}
-	defer c.release(l)
 	err = l.call(ctx, q, w)
+	// The reply releases the other calls, also one that nothing waits for any more: until it has come,
+	// the calls behind it wait.
+	if e, ok := errors.AsType[*weft.Error](err); w.Oneway || ok && e.Outcome == weft.NotSent {
+		c.release(l)
+	}
 	if why := l.Err(); why != nil {
 		c.gone(l, why)
 	}

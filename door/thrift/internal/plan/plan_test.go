@@ -36,7 +36,6 @@ type (
 		Times map[int64]time.Time `thrift:"times,30000"`
 		Long  time.Duration       `thrift:"long,31"`
 		None  []string            `thrift:"none,32,optional"`
-		skip  int
 		Out   func() `thrift:"-"`
 	}
 )
