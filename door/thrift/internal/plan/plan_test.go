@@ -36,7 +36,7 @@ type (
 		Times map[int64]time.Time `thrift:"times,30000"`
 		Long  time.Duration       `thrift:"long,31"`
 		None  []string            `thrift:"none,32,optional"`
-		Out   func() `thrift:"-"`
+		Out   func()              `thrift:"-"`
 	}
 )
 
