@@ -97,6 +97,9 @@ func (n *Node) decodeList(r *protocol.Reader, v reflect.Value) error {
 	if count > 0 && !n.elem.takes(t) {
 		return n.wrong(t)
 	}
+	if n.decodeScalars(r, t, count, v) {
+		return nil
+	}
 	size := int(n.elem.typ.Size())
 	room := min(count, max(firstRoom/max(size, 1), 1))
 	r.Grow(int64(room) * int64(size))

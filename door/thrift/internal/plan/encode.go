@@ -58,6 +58,10 @@ func (n *Node) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 		return n.elem.encode(w, v.Elem(), depth)
 	case opList, opArray:
 		w.List(n.elem.wire, v.Len())
+		if n.plain {
+			n.encodeScalars(w, v)
+			break
+		}
 		for i := range v.Len() {
 			if err := n.elem.encode(w, v.Index(i), depth+1); err != nil {
 				return err

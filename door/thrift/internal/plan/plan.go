@@ -49,6 +49,7 @@ type Node struct {
 	elem   *Node
 	key    *Node
 	record *Record // of opStruct, and of opForeign for descriptions
+	plain  bool    // a list that scalars says is common
 }
 
 // Record is the plan of a struct.
@@ -155,7 +156,11 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return n, n.narrow(o)
+	if err := n.narrow(o); err != nil {
+		return nil, err
+	}
+	n.plain = n.op == opList && scalars(t, n.elem)
+	return n, nil
 }
 
 // within are the options that hold for the elements of a container.

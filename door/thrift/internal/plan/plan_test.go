@@ -145,6 +145,52 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestLists: the lists that have a way of their own, also with elements of another size.
+func TestLists(t *testing.T) {
+	type lists struct {
+		S []string
+		I []int32
+		L []int64
+		D []float64
+		B []bool
+		N []int32 `thrift:"n,9,i64"`
+	}
+	type tagged struct {
+		S []string  `thrift:"s,1"`
+		I []int32   `thrift:"i,2"`
+		L []int64   `thrift:"l,3"`
+		D []float64 `thrift:"d,4"`
+		B []bool    `thrift:"b,5"`
+		N []int32   `thrift:"n,9,i64"`
+	}
+	type other struct {
+		S []string  `thrift:"s,1,set"`
+		I []int64   `thrift:"i,2"`
+		L []int32   `thrift:"l,3"`
+		D []float64 `thrift:"d,4"`
+		B []bool    `thrift:"b,5"`
+		N []int64   `thrift:"n,9,i32"`
+	}
+	v := &tagged{S: []string{"a", ""}, I: []int32{-1, 2}, L: []int64{3}, D: []float64{0.5}, B: []bool{true, false}, N: []int32{7}}
+	want := other{S: v.S, I: []int64{-1, 2}, L: []int32{3}, D: v.D, B: v.B, N: []int64{7}}
+	for _, compact := range []bool{false, true} {
+		var back tagged
+		if err := trip(t, compact, v, &back); err != nil || !reflect.DeepEqual(&back, v) {
+			t.Errorf("%+v, %v", back, err)
+		}
+		var got other
+		if err := trip(t, compact, v, &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := trip(t, compact, &tagged{}, &back); err != nil || back.S == nil || len(back.S) != 0 {
+			t.Errorf("%+v, %v", back, err)
+		}
+	}
+	if err := trip(t, false, &lists{}, &lists{}); err == nil || !strings.Contains(err.Error(), "has no field number") {
+		t.Errorf("fields without tags: %v", err)
+	}
+}
+
 // TestRoom: few bytes make no large list.
 func TestRoom(t *testing.T) {
 	type large struct{ A [4 << 10]int64 }
