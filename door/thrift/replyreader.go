@@ -39,6 +39,9 @@ func (f *replyReader) next() (h protocol.Head, a answer, err error) {
 	}
 }
 
+// maxHeader is how many bytes the header of THeader may have.
+const maxHeader = 4<<16 + 1<<10
+
 // size is how many bytes the next reply has; 0: it has not come as a whole.
 func (f *replyReader) size() (int, error) {
 	b := f.buf[f.r:f.w]
@@ -48,7 +51,7 @@ func (f *replyReader) size() (int, error) {
 	most := f.limit + envelope
 	if f.want.Framing != Unframed {
 		n := frameSize(b)
-		if n > most+1<<16 {
+		if n > most+maxHeader {
 			return 0, fmt.Errorf("a reply has a frame of %d bytes, Limits.MaxMessage of the client allows %d: %w", n, f.limit, errReply)
 		}
 		if len(b)-4 < n {

@@ -264,4 +264,4 @@ func (s *serverConn) takeOver() {
 }
 
 // frameSize is the length of a frame.
-func frameSize(b []byte) int { return int(binary.BigEndian.Uint32(b)) }
+func frameSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), math.MaxInt32)) }

@@ -539,3 +539,38 @@ func (s stuck) Get(context.Context, int32) (string, error) {
 	<-s.release
 	return "", nil
 }
+
+// TestCredentials: a credential is carried by THeader, and otherwise the log tells that it is not.
+func TestCredentials(t *testing.T) {
+	addr := start(t, nil, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Get", func(ctx context.Context, _ *Get) (*string, error) {
+			text := weft.MetadataFrom(ctx).Get("authorization")
+			return &text, nil
+		})
+	})
+	secret := weft.Credential{Scheme: "Bearer", Token: "secret"}
+	for name, cfg := range map[string]weft.ClientConfig{
+		"of the connection": {ConnCredential: func(context.Context) (weft.Credential, error) { return secret, nil }},
+		"of a call":         {Credential: func(context.Context, string) (weft.Credential, error) { return secret, nil }},
+	} {
+		for _, framing := range []thrift.Framing{thrift.Framed, thrift.THeader} {
+			var log strings.Builder
+			cfg.Wires, cfg.Logger = []weft.Wire{thrift.Wire(&thrift.WireConfig{Framing: framing})}, slog.New(slog.NewTextHandler(&log, nil))
+			c, err := weft.Dial(t.Context(), "thrift://"+addr, &cfg)
+			must(t, err)
+			want, told := "", 1
+			if framing == thrift.THeader {
+				want, told = "Bearer secret", 0
+			}
+			for range 2 {
+				if got, err := weft.Invoke[string](t.Context(), c, "Demo.Get", &Get{}); err != nil || *got != want {
+					t.Errorf("%s: the server got %v, %v, want %q", name, got, err, want)
+				}
+			}
+			c.Close() // no goroutine writes to the log after it
+			if text := log.String(); strings.Count(text, "carries credentials by THeader alone") != told || strings.Contains(text, "secret") {
+				t.Errorf("%s: the log has %q", name, text)
+			}
+		}
+	}
+}

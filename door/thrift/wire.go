@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"sync"
 
 	"github.com/weftrpc/weft"
@@ -100,6 +101,12 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 	if err != nil {
 		return nil, err
 	}
+	c.uncarried = sync.OnceFunc(func() {
+		cfg.Logger.Warn("weft: this wire carries credentials by THeader alone, the client's is not sent", "wire", w.Scheme(), "peer", cfg.Address)
+	})
+	if cfg.Credential != (weft.Credential{}) && w.cfg.Framing != THeader {
+		c.uncarried()
+	}
 	c.main = l.Conn()
 	c.add(l)
 	return c, nil
@@ -112,11 +119,16 @@ type clientConn struct {
 	main net.Conn // the first connection
 	done chan struct{}
 
+	uncarried func() // tells once that a credential was not sent
+
 	mu      sync.Mutex
 	links   []*link
 	dialing int
 	err     error // why no more calls can be opened
 }
+
+// authorization is the key of the credential of a call.
+const authorization = "authorization"
 
 // Conn implements weft.WireConn.
 func (c *clientConn) Conn() net.Conn { return c.main }
@@ -241,6 +253,12 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	q, err := c.wire.request(w, c.cfg.Limits.MaxMessage)
 	if err != nil {
 		return err
+	}
+	switch own, given := c.cfg.Credential, w.Metadata.Get(authorization) != ""; {
+	case c.wire.cfg.Framing != THeader && given:
+		c.uncarried()
+	case c.wire.cfg.Framing == THeader && !given && own != (weft.Credential{}):
+		q.pairs = append(q.pairs, authorization, strings.TrimPrefix(own.Scheme+" "+own.Token, " "))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		q.deadline = deadline

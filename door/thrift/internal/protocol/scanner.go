@@ -215,10 +215,13 @@ func (s *Scanner) pairs(b []byte) (n int, ok bool, err error) {
 	if err == nil && l.left > 0 && (least(s.compact, l.key) == 0 || least(s.compact, l.value) == 0) {
 		err = errType
 	}
-	l.left *= 2
+	if err == nil && l.left > s.most/2 { // a pair has at least two bytes
+		err = fmt.Errorf("thrift: a map of %d pairs, the message may have %d bytes", l.left, s.most)
+	}
 	if err != nil {
 		return 0, false, err
 	}
+	l.left *= 2
 	return n, true, s.enter(l)
 }
 
