@@ -406,7 +406,7 @@ func TestOrder(t *testing.T) {
 func TestHeaders(t *testing.T) {
 	addr := start(t, &weft.ServerConfig{Authenticate: func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
 		if cred.Token != "secret" {
-			return nil, weft.Errorf(weft.Unauthenticated, "who are you")
+			return nil, weft.Errorf(weft.Unauthenticated, "the credential is wrong")
 		}
 		return "guest", nil
 	}}, func(srv *weft.Server) error {
