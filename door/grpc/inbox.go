@@ -21,7 +21,7 @@ type inbox struct {
 func (s *serverConn) stream(x *call, end bool) {
 	in := &inbox{x: x}
 	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.kind == weft.ServerStream, restore: x.restore, ended: end,
-		hold: func(n int) bool { return s.held.Add(int64(n)) <= int64(s.limits.MaxCallBytes) },
+		hold: s.hold,
 		give: func(n int, later bool) {
 			if later {
 				s.conn.GiveLater(&x.st, n)

@@ -45,7 +45,7 @@ func (m *mailbox) push(p []byte, end bool) {
 	m.ended = end
 	m.lookLocked()
 	if !fits {
-		m.failLocked(weft.Errorf(weft.ResourceExhausted, "the streams of this connection hold too many bytes that were not received (Limits.MaxCallBytes)").
+		m.failLocked(weft.Errorf(weft.ResourceExhausted, "too many bytes were not received, of the streams of this connection (Limits.MaxCallBytes) or of all (the server's MaxMemory)").
 			WithReason(weft.ReasonTooManyBytes))
 		return
 	}

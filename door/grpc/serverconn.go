@@ -288,9 +288,9 @@ func (s *serverConn) data(x *call, p []byte, end bool) (stays bool) {
 		return s.begin(x, p, false)
 	}
 	x.body = append(x.body, p...)
-	s.held.Add(int64(len(p)))
+	room := s.hold(len(p))
 	x.held += len(p)
-	if e := s.fits(x); e != nil {
+	if e := s.fits(x, room); e != nil {
 		s.refuse(x, e)
 		return true
 	}
@@ -305,10 +305,16 @@ func (s *serverConn) data(x *call, p []byte, end bool) (stays bool) {
 	return s.begin(x, x.body, true)
 }
 
-// fits tells what is wrong with the message that has come so far.
-func (s *serverConn) fits(x *call) *weft.Error {
-	if s.held.Load() > int64(s.limits.MaxCallBytes) {
-		return refused(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later")
+// hold counts bytes of messages that have come, and reports whether there may be so many.
+func (s *serverConn) hold(n int) bool {
+	room := s.Hold(n)
+	return s.held.Add(int64(n)) <= int64(s.limits.MaxCallBytes) && room
+}
+
+// fits tells what is wrong with the message that has come so far. room says whether there may be so many bytes.
+func (s *serverConn) fits(x *call, room bool) *weft.Error {
+	if !room {
+		return refused(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later")
 	}
 	if len(x.body) < prefixSize {
 		return nil
@@ -390,7 +396,7 @@ func (s *serverConn) stalled() {
 
 // release gives back what a call has counted of messages that come in part.
 func (s *serverConn) release(x *call) {
-	s.held.Add(-int64(x.held))
+	s.hold(-x.held)
 	x.held = 0
 }
 

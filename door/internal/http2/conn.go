@@ -56,7 +56,7 @@ type Guard interface {
 	Leave(turn uint64) bool
 }
 
-// Config configures a connection. All fields but Stalled, Batch and GoAway must be set.
+// Config configures a connection. All fields but Stalled, Batch, GoAway and Hold must be set.
 type Config struct {
 	Client       bool
 	Tables       *hpack.Tables
@@ -80,6 +80,8 @@ type Config struct {
 	Batch func()
 	// GoAway is called when the peer's first GOAWAY has come.
 	GoAway func()
+	// Hold is told how many bytes more, or fewer, wait to be written. It is called with the lock held.
+	Hold func(n int)
 }
 
 // Conn is one connection. What stands above mu does not change, or belongs to the goroutine that

@@ -191,6 +191,7 @@ func (c *Conn) endBatch() (stays bool) {
 		c.cfg.Batch()
 	}
 	c.mu.Lock()
+	countLocked(c)
 	if len(c.buf) > c.flood() {
 		c.mu.Unlock()
 		c.Close(fmt.Errorf("the peer sends frames and does not read the answers"))

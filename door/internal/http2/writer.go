@@ -20,6 +20,8 @@ type writer struct {
 	room       sync.Cond // something was written, or the connection has ended
 	until      int64     // the deadline of writes, on the clock of session.Nanos
 	lean       int       // writes in a row that small buffers would have had room for
+	writing    int       // bytes that are being written
+	counted    int       // bytes that Hold was told of
 }
 
 const (
@@ -138,6 +140,7 @@ func (c *Conn) WakeLocked() { c.room.Broadcast() }
 // FlushAndUnlock has what was appended written. patient means that other goroutines may append
 // soon.
 func (c *Conn) FlushAndUnlock(patient bool) {
+	countLocked(c)
 	if c.busy || c.dead || len(c.buf) == 0 {
 		c.mu.Unlock()
 		return
@@ -154,6 +157,7 @@ func (c *Conn) FlushAndUnlock(patient bool) {
 // FlushBehindAndUnlock is FlushAndUnlock for a goroutine that sends one message behind another: another
 // goroutine writes, and takes along what is appended meanwhile.
 func (c *Conn) FlushBehindAndUnlock() {
+	countLocked(c)
 	if c.busy || c.dead || len(c.buf) == 0 {
 		c.mu.Unlock()
 		return
@@ -204,11 +208,23 @@ func (c *Conn) writeAndUnlock(rest []byte, rounds int) {
 // swapLocked takes what waits, and puts the other buffer in its place.
 func (c *Conn) swapLocked() []byte {
 	b := c.buf
-	c.buf, c.spare = c.spare[:0], nil
+	c.buf, c.spare, c.writing = c.spare[:0], nil, len(b)
 	return b
 }
 
+// countLocked tells Hold what waits to be written, if that has changed much.
+func countLocked(c *Conn) {
+	const much = 64 << 10
+	now := len(c.buf) + c.queued + c.writing
+	if d := now - c.counted; c.cfg.Hold != nil && (d > much || d < -much || now == 0 && d < 0) {
+		c.counted = now
+		c.cfg.Hold(d)
+	}
+}
+
 func (c *Conn) wroteLocked(b []byte) {
+	c.writing = 0
+	countLocked(c)
 	if cap(b) <= keepSpare && c.spare == nil {
 		c.spare = b[:0]
 	}
