@@ -34,6 +34,7 @@ func (s *serverConn) stream(x *call, end bool) {
 	if !x.start(0) {
 		return
 	}
+	s.release(x)
 	s.Go(func() {
 		defer in.over()
 		x.Run()

@@ -42,6 +42,15 @@ func (p *pairs) metadata() weft.Metadata {
 	return weft.NewMetadata(p.all...)
 }
 
+// size is how many bytes add has gathered.
+func (p *pairs) size() int {
+	n := 0
+	for _, s := range p.all {
+		n += len(s)
+	}
+	return n
+}
+
 // decodeBinary decodes base64 with or without padding.
 func decodeBinary(s string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(s), "="))

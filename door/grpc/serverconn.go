@@ -220,6 +220,15 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		x.due = session.Nanos() + int64(min(r.timeout, longest))
 	}
 	x.meta = r.pairs.metadata()
+	if n := r.pairs.size(); n > smallMetadata {
+		x.large = n
+		if room := s.hold(n); !room {
+			s.hold(-n)
+			x.large = 0
+			return tooManyBytes()
+		}
+		x.held += n
+	}
 	switch {
 	case r.badTime:
 		return refused(weft.InvalidArgument, "", "the value of grpc-timeout is none")
@@ -240,6 +249,9 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 	}
 	return nil
 }
+
+// smallMetadata is how many bytes of metadata are not counted as held.
+const smallMetadata = 1 << 10
 
 // codecNames is the list of the names of codecs.
 func codecNames(all []codec.Codec) string {
@@ -311,10 +323,14 @@ func (s *serverConn) hold(n int) bool {
 	return s.held.Add(int64(n)) <= int64(s.limits.MaxCallBytes) && room
 }
 
+func tooManyBytes() *weft.Error {
+	return refused(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later")
+}
+
 // fits tells what is wrong with the message that has come so far. room says whether there may be so many bytes.
 func (s *serverConn) fits(x *call, room bool) *weft.Error {
 	if !room {
-		return refused(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later")
+		return tooManyBytes()
 	}
 	if len(x.body) < prefixSize {
 		return nil

@@ -49,8 +49,8 @@ func larger() map[string]map[string]int {
 			".":                8950,
 			"cluster":          3700,
 			"cluster/route":    2600,
-			"door/grpc":        3050,
-			"internal/session": 6810,
+			"door/grpc":        3100,
+			"internal/session": 6950,
 			"codec/msgpack":    2550,
 		},
 	}

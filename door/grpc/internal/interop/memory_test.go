@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,9 +44,9 @@ func dialRaw(t *testing.T, addr string) *rawClient {
 }
 
 // open sends the header of a call. The connection may have been cut meanwhile.
-func (c *rawClient) open(id uint32, path string) {
+func (c *rawClient) open(id uint32, path string, more ...[2]string) {
 	c.buf.Reset()
-	for _, f := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "test"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
+	for _, f := range append([][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", path}, {":authority", "test"}, {"content-type", "application/grpc"}, {"te", "trailers"}}, more...) {
 		_ = c.enc.WriteField(hpack.HeaderField{Name: f[0], Value: f[1]})
 	}
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.buf.Bytes(), EndHeaders: true})
@@ -70,7 +71,7 @@ func (c *rawClient) told(answered bool) {
 }
 
 // TestMemoryOfAllConnections has many connections of which each holds less than it may, and all together more
-// than MaxMemory: parts of requests, messages that no handler reads, and replies that have no window. The
+// than MaxMemory: parts of requests, messages that no handler reads, metadata, and replies that have no window. The
 // server refuses calls or ends connections then.
 func TestMemoryOfAllConnections(t *testing.T) {
 	const most, each, conns = 4 << 20, 1 << 20, 12
@@ -93,6 +94,16 @@ func TestMemoryOfAllConnections(t *testing.T) {
 		"parts of messages": func(c *rawClient) {
 			c.open(1, "/S/Idle")
 			send(c)
+		},
+		"metadata": func(c *rawClient) {
+			for id := uint32(1); id < 200; id += 2 {
+				c.open(id, "/S/Echo", [2]string{"x-large", strings.Repeat("~", 10<<10)})
+			}
+		},
+		"metadata of streams": func(c *rawClient) {
+			for id := uint32(1); id < 200; id += 2 {
+				c.open(id, "/S/Idle", [2]string{"x-large", strings.Repeat("~", 10<<10)})
+			}
 		},
 		"replies without a window": func(c *rawClient) {
 			_ = c.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
