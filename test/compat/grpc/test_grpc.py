@@ -11,6 +11,9 @@ import threading
 import unittest
 
 import grpc
+from google.protobuf import message_factory
+from google.protobuf.descriptor_pool import DescriptorPool
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 EXAMPLE = pathlib.Path(__file__).parents[3] / "examples" / "grpc"
 PATIENCE = 60  # seconds
@@ -104,6 +107,15 @@ class GreeterTest(unittest.TestCase):
         call.cancel()
         self.assertEqual(call.code(), grpc.StatusCode.CANCELLED)
         self.assertEqual(self.hello("after", timeout=PATIENCE), "Hello, after!")
+
+    def test_reflection(self):
+        known = ProtoReflectionDescriptorDatabase(self.channel)
+        self.assertLessEqual({"Arith", "greeter.Greeter"}, set(known.get_services()))
+        method = DescriptorPool(known).FindServiceByName("Arith").FindMethodByName("Multiply")
+        args = message_factory.GetMessageClass(method.input_type)
+        product = message_factory.GetMessageClass(method.output_type)
+        multiply = self.channel.unary_unary("/Arith/Multiply", args.SerializeToString, product.FromString)
+        self.assertEqual(multiply(args(a=6, b=7), timeout=PATIENCE).c, 42)
 
 
 if __name__ == "__main__":
