@@ -19,7 +19,7 @@ func (b back) Conn() net.Conn { return b.s.conn }
 func (b back) Done() <-chan struct{} { return b.s.done }
 
 // Err implements weft.WireConn.
-func (b back) Err() error { return b.s.out.failure() }
+func (b back) Err() error { return b.s.out.Failure() }
 
 // Close implements weft.WireConn.
 func (b back) Close() error { return b.s.conn.Close() }
@@ -35,10 +35,10 @@ func (b back) Call(ctx context.Context, w *weft.WireCall) error {
 	if err != nil {
 		return err
 	}
-	if err := b.s.out.lockWithRoom(ctx); err != nil {
+	if err := b.s.out.LockWithRoom(ctx); err != nil {
 		return notWritten(ctx, err)
 	}
-	b.s.out.buf = r.append(b.s.out.buf, b.s.pushed.Add(1), 0, false)
-	b.s.out.sendAndUnlock()
+	b.s.out.SetBufferLocked(r.append(b.s.out.BufferLocked(), b.s.pushed.Add(1), 0, false))
+	b.s.out.SendAndUnlock()
 	return nil
 }

@@ -46,6 +46,8 @@ const (
 	// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer
 	// that does not read could otherwise make as many as its calls.
 	maxEncoded = 16
+	// keptReply is the largest buffer for replies that is used again, in bytes.
+	keptReply = 64 << 10
 	// small is the largest reply that is encoded where it is sent from.
 	small = 8 << 10
 )
@@ -59,23 +61,23 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	}
 	if z := x.codec.sizer; z != nil && x.compressor == nil {
 		if n, ok := z.Size(v); ok && n <= small && n <= s.limits.MaxMessage {
-			s.out.mu.Lock()
-			if !s.out.fullLocked() {
+			s.out.Lock()
+			if !s.out.FullLocked() {
 				return x.replyHereAndUnlock(v, n, m)
 			}
-			s.out.mu.Unlock()
+			s.out.Unlock()
 		}
 	}
 	s.turns.Take(maxEncoded)
 	defer s.turns.Give()
-	if s.out.lockWithRoom(context.Background()) != nil { // nothing can be sent
+	if s.out.LockWithRoom(context.Background()) != nil { // nothing can be sent
 		x.answered()
 		return nil
 	}
-	s.out.mu.Unlock()
+	s.out.Unlock()
 	buf := s.d.bufs.Get().(*[]byte)
 	defer func() {
-		if cap(*buf) <= keptBuffer {
+		if cap(*buf) <= keptReply {
 			s.d.bufs.Put(buf)
 		}
 	}()
@@ -95,22 +97,24 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 			flags |= x.compression << frame.CompressionShift
 		}
 	}
-	s.out.mu.Lock()
-	if s.out.err == nil {
-		out, at := x.beginLocked(flags, m)
-		out, length := frame.Open(out)
-		out = append(out, b...)
-		frame.Close(out, length)
-		frame.End(out, at)
-		s.out.buf = out
+	// Others were encoded meanwhile: so no more than one beyond the room waits to be written.
+	if s.out.LockWithRoom(context.Background()) != nil {
+		x.answered()
+		return nil
 	}
+	out, at := x.beginLocked(flags, m)
+	out, length := frame.Open(out)
+	out = append(out, b...)
+	frame.Close(out, length)
+	frame.End(out, at)
+	s.out.SetBufferLocked(out)
 	x.sentAndUnlock()
 	return nil
 }
 
 // beginLocked begins a reply with its metadata.
 func (x *call) beginLocked(flags byte, m weft.Metadata) (b []byte, at int) {
-	b, at = frame.Begin(x.s.out.buf, flags, x.serial, x.seq, x.names)
+	b, at = frame.Begin(x.s.out.BufferLocked(), flags, x.serial, x.seq, x.names)
 	if x.names == nil {
 		b = append(b, noNames...)
 	}
@@ -128,22 +132,22 @@ const noNames = "\x00\x00\x00\x00\x00\x00\x00\x00"
 // replyHereAndUnlock encodes a small reply where it is sent from.
 func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 	o := x.s.out
-	if o.err != nil {
+	if o.EndedLocked() {
 		x.sentAndUnlock()
 		return nil
 	}
-	was := len(o.buf)
+	was := len(o.BufferLocked())
 	b, at := x.beginLocked(frame.Response, m)
 	b, length := frame.Open(b)
 	out, err := appendSized(x.codec, b, v, n)
 	if err != nil {
-		o.buf = o.buf[:was]
-		o.mu.Unlock()
+		o.SetBufferLocked(o.BufferLocked()[:was])
+		o.Unlock()
 		return err
 	}
 	frame.Close(out, length)
 	frame.End(out, at)
-	o.buf = out
+	o.SetBufferLocked(out)
 	x.sentAndUnlock()
 	return nil
 }
@@ -165,9 +169,9 @@ func appendSized(c *serial, b []byte, v any, n int) (out []byte, err error) {
 // behind the last one.
 func (x *call) sentAndUnlock() {
 	if x.batch {
-		x.s.out.mu.Unlock()
+		x.s.out.Unlock()
 	} else {
-		x.s.out.flushAndUnlock(x.s.open.Count() > 1)
+		x.s.out.FlushAndUnlock(x.s.open.Count() > 1)
 	}
 	x.answered()
 }
@@ -192,9 +196,9 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 	}
 	text := x.textFor(e)
 	o := x.s.out
-	o.mu.Lock()
-	if o.err == nil {
-		b, at := frame.Begin(o.buf, frame.Response|frame.Failed, x.serial, x.seq, x.names)
+	o.Lock()
+	if !o.EndedLocked() {
+		b, at := frame.Begin(o.BufferLocked(), frame.Response|frame.Failed, x.serial, x.seq, x.names)
 		if x.names == nil {
 			b = append(b, noNames...)
 		}
@@ -203,7 +207,7 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 		frame.Close(b, length)
 		b = frame.AppendPart(b, "")
 		frame.End(b, at)
-		o.buf = b
+		o.SetBufferLocked(b)
 	}
 	x.sentAndUnlock()
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
+	"github.com/weftrpc/weft/door/rpcx/internal/outbox"
 )
 
 // door implements weft.Door.
@@ -68,10 +69,10 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	s := &serverConn{
 		DoorConn: c, d: d, conn: conn, limits: limits, gzip: gzip.New(),
 		known: known{routes: make(map[string]*route)}, reading: reading{limited: true},
-		out: newOutbox(conn, limits.WriteBuffer, limits.WriteTimeout), ended: make(chan error, 1), done: make(chan struct{}),
+		out: outbox.New(conn, limits.WriteBuffer, limits.WriteTimeout), ended: make(chan error, 1), done: make(chan struct{}),
 	}
 	defer close(s.done)
-	defer s.out.close()
+	defer s.out.Close()
 	s.rd = frame.NewReader(conn, limits.MaxMessage+limits.MaxMetadata+namesRoom, s.limit)
 	meta, err := s.rd.Meta()
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *serverConn) wait() error {
 		}
 		<-idle
 	}
-	s.out.settle()
+	s.out.Settle()
 	return nil
 }
 
@@ -180,7 +181,7 @@ func (s *serverConn) refuseConn(why error) {
 	told.Outcome = weft.Refused
 	x := &call{s: s, seq: f.Seq, serial: f.Serial, names: echoed(f.Names)}
 	x.refused(&told)
-	s.out.settle()
+	s.out.Settle()
 }
 
 // credentialOf is the credential in the metadata of a request.

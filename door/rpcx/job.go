@@ -53,8 +53,8 @@ func (j *job) run() {
 }
 
 func (j *job) flush() {
-	j.s.out.mu.Lock()
-	j.s.out.flushAndUnlock(j.s.open.Count() > 0)
+	j.s.out.Lock()
+	j.s.out.FlushAndUnlock(j.s.open.Count() > 0)
 }
 
 // spread gives the calls that have not begun workers of their own. The guard calls it, while one

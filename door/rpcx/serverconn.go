@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
+	"github.com/weftrpc/weft/door/rpcx/internal/outbox"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/turns"
 )
@@ -22,7 +23,7 @@ type serverConn struct {
 	conn   net.Conn
 	limits weft.Limits
 	gzip   compress.Compressor
-	out    *outbox
+	out    *outbox.Outbox
 	ended  chan error    // gets why the reading has ended
 	done   chan struct{} // closed when Serve returns
 
@@ -180,8 +181,8 @@ func (s *serverConn) read(rd *frame.Reader) {
 // finish notes the end of the reading.
 func (s *serverConn) finish(err error) {
 	s.submit()
-	s.out.mu.Lock()
-	s.out.flushAndUnlock(false)
+	s.out.Lock()
+	s.out.FlushAndUnlock(false)
 	s.ended <- err
 }
 
@@ -201,23 +202,24 @@ func (s *serverConn) takeOver() {
 func (s *serverConn) endBatch() (stays bool, err error) {
 	s.submit()
 	o := s.out
-	o.mu.Lock()
+	o.Lock()
 	switch {
-	case len(o.buf) > s.flood():
-		o.brokenLocked(net.ErrClosed)
-		o.mu.Unlock()
+	case len(o.BufferLocked()) > s.flood():
+		o.BreakLocked(net.ErrClosed)
+		o.Unlock()
 		return true, weft.Errorf(weft.ResourceExhausted, "the peer makes calls and does not read the replies").WithReason(weft.ReasonSlowReader)
-	case o.busy || o.err != nil || len(o.buf) == 0:
-		o.mu.Unlock()
+	case o.IdleLocked():
+		o.Unlock()
 		return true, nil
 	}
 	turn := s.guard.Enter()
-	o.flushAndUnlock(false)
+	o.FlushAndUnlock(false)
 	return s.guard.Leave(turn), nil
 }
 
-// flood is how many bytes may wait to be written before the peer is taken for hostile.
-func (s *serverConn) flood() int { return 4*s.limits.WriteBuffer + 1<<20 }
+// flood is how many bytes may wait to be written before the peer is taken for hostile: replies wait for room, refusals
+// and answers to heartbeats do not.
+func (s *serverConn) flood() int { return 4*s.limits.WriteBuffer + s.limits.MaxMessage + 1<<20 }
 
 // maxHeartbeat is how many bytes a heartbeat may have behind its header.
 const maxHeartbeat = 1 << 10
@@ -243,16 +245,16 @@ func (s *serverConn) take(f *frame.Frame) (stays bool, err error) {
 // beat answers a heartbeat by the same frame.
 func (s *serverConn) beat(f *frame.Frame) {
 	o := s.out
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.err != nil {
+	o.Lock()
+	defer o.Unlock()
+	if o.EndedLocked() {
 		return
 	}
-	b, at := frame.Begin(o.buf, f.Flags|frame.Response, f.Serial, f.Seq, f.Names)
+	b, at := frame.Begin(o.BufferLocked(), f.Flags|frame.Response, f.Serial, f.Seq, f.Names)
 	b = frame.AppendPart(b, string(f.Meta))
 	b = frame.AppendPart(b, string(f.Payload))
 	frame.End(b, at)
-	o.buf = b
+	o.SetBufferLocked(b)
 }
 
 // refuse answers a call that is not begun.
@@ -277,7 +279,7 @@ func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 		return true, nil
 	}
 	m := r.method
-	here := m != nil && len(f.Payload) <= largestInline && !s.out.full()
+	here := m != nil && len(f.Payload) <= largestInline && !s.out.Full()
 	fast := here && m.Fast()
 	together := here && !fast && m.Short()
 	x.payload = f.Payload
@@ -335,8 +337,8 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	turn := s.guard.Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
-			s.out.mu.Lock()
-			s.out.flushAndUnlock(false)
+			s.out.Lock()
+			s.out.FlushAndUnlock(false)
 		}
 	}()
 	x.Run()

@@ -1,4 +1,5 @@
-package rpcx
+// Package outbox writes the frames of many goroutines to a connection in few writes.
+package outbox
 
 import (
 	"context"
@@ -9,9 +10,10 @@ import (
 	"time"
 )
 
-// outbox writes the frames of many goroutines to a connection in few writes: the first goroutine
-// that flushes writes, and takes along what the others append meanwhile.
-type outbox struct {
+// Outbox writes the frames of many goroutines to a connection in few writes: the first goroutine
+// that flushes writes, and takes along what the others append meanwhile. What has Locked in its name is called with
+// the lock held.
+type Outbox struct {
 	conn    net.Conn
 	room    int           // bytes that may wait
 	timeout time.Duration // of one write
@@ -24,33 +26,53 @@ type outbox struct {
 	err    error
 }
 
-func newOutbox(conn net.Conn, room int, timeout time.Duration) *outbox {
-	o := &outbox{conn: conn, room: room, timeout: timeout}
+// New returns an outbox of a connection. Senders wait while room bytes wait to be written; a write may take timeout.
+func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
+	o := &Outbox{conn: conn, room: room, timeout: timeout}
 	o.change.L = &o.mu
 	return o
 }
 
-// full reports whether senders have to wait.
-func (o *outbox) full() bool {
+// Lock takes the lock.
+func (o *Outbox) Lock() { o.mu.Lock() }
+
+// Unlock gives the lock back, and leaves what was appended to the next flush.
+func (o *Outbox) Unlock() { o.mu.Unlock() }
+
+// BufferLocked is what waits to be written, to be appended to.
+func (o *Outbox) BufferLocked() []byte { return o.buf }
+
+// SetBufferLocked sets what waits to be written.
+func (o *Outbox) SetBufferLocked(b []byte) { o.buf = b }
+
+// EndedLocked reports whether the writing has ended: what is appended is dropped.
+func (o *Outbox) EndedLocked() bool { return o.err != nil }
+
+// IdleLocked reports whether there is nothing to do for a flush, since nothing waits or a goroutine writes.
+func (o *Outbox) IdleLocked() bool { return o.busy || o.err != nil || len(o.buf) == 0 }
+
+// Full reports whether senders have to wait.
+func (o *Outbox) Full() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.fullLocked()
+	return o.FullLocked()
 }
 
-func (o *outbox) fullLocked() bool { return len(o.buf) > o.room && o.err == nil }
+// FullLocked is Full.
+func (o *Outbox) FullLocked() bool { return len(o.buf) > o.room && o.err == nil }
 
-// lockWithRoom takes the lock as soon as there is room. The error, with which the lock is not
+// LockWithRoom takes the lock as soon as there is room. The error, with which the lock is not
 // taken, is that of the connection, or of ctx.
-func (o *outbox) lockWithRoom(ctx context.Context) error {
+func (o *Outbox) LockWithRoom(ctx context.Context) error {
 	o.mu.Lock()
-	if o.fullLocked() {
+	if o.FullLocked() {
 		stop := context.AfterFunc(ctx, func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			o.change.Broadcast()
 		})
 		defer stop()
-		for o.fullLocked() && ctx.Err() == nil {
+		for o.FullLocked() && ctx.Err() == nil {
 			o.change.Wait()
 		}
 	}
@@ -64,8 +86,8 @@ func (o *outbox) lockWithRoom(ctx context.Context) error {
 	return err
 }
 
-// failure is why writing has ended; nil while it has not.
-func (o *outbox) failure() error {
+// Failure is why writing has ended; nil while it has not.
+func (o *Outbox) Failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
@@ -75,9 +97,9 @@ func (o *outbox) failure() error {
 // that time is written by a goroutine.
 const soon = 5 * time.Millisecond
 
-// sendAndUnlock writes what waits, for a caller that must not be held up: what the connection does
+// SendAndUnlock writes what waits, for a caller that must not be held up: what the connection does
 // not take soon is written by a goroutine.
-func (o *outbox) sendAndUnlock() {
+func (o *Outbox) SendAndUnlock() {
 	defer o.mu.Unlock()
 	if o.busy || o.err != nil {
 		return
@@ -99,7 +121,7 @@ func (o *outbox) sendAndUnlock() {
 }
 
 // finish writes what is left of a write, and then until nothing waits.
-func (o *outbox) finish(rest []byte) {
+func (o *Outbox) finish(rest []byte) {
 	var err error
 	if len(rest) > 0 {
 		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
@@ -108,14 +130,14 @@ func (o *outbox) finish(rest []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err != nil {
-		o.brokenLocked(err)
+		o.BreakLocked(err)
 	}
 	o.drainLocked()
 }
 
-// flushAndUnlock writes until nothing waits, or leaves that to the goroutine that writes. join says
+// FlushAndUnlock writes until nothing waits, or leaves that to the goroutine that writes. join says
 // that other goroutines are likely to send something too.
-func (o *outbox) flushAndUnlock(join bool) {
+func (o *Outbox) FlushAndUnlock(join bool) {
 	defer o.mu.Unlock()
 	if o.busy || o.err != nil || len(o.buf) == 0 {
 		return
@@ -130,7 +152,7 @@ func (o *outbox) flushAndUnlock(join bool) {
 }
 
 // drainLocked writes until nothing waits. It gives the lock back while it writes.
-func (o *outbox) drainLocked() {
+func (o *Outbox) drainLocked() {
 	for len(o.buf) > 0 && o.err == nil {
 		o.writeLocked(o.timeout, false)
 	}
@@ -138,14 +160,14 @@ func (o *outbox) drainLocked() {
 }
 
 // restLocked ends the turn of the goroutine that writes.
-func (o *outbox) restLocked() {
+func (o *Outbox) restLocked() {
 	o.busy = false
 	o.change.Broadcast()
 }
 
 // writeLocked writes once what waits now, within a time. It gives the lock back while it writes, and returns
 // what a connection that may take more later did not take.
-func (o *outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
+func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	buf := o.buf
 	o.buf, o.spare = o.spare[:0], nil
 	o.mu.Unlock()
@@ -156,7 +178,7 @@ func (o *outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 		return buf[n:]
 	}
 	if err != nil {
-		o.brokenLocked(err)
+		o.BreakLocked(err)
 	}
 	if cap(buf) <= keptBuffer {
 		o.spare = buf[:0]
@@ -168,8 +190,8 @@ func (o *outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 // keptBuffer is the largest buffer that is used again, in bytes.
 const keptBuffer = 64 << 10
 
-// brokenLocked ends the connection.
-func (o *outbox) brokenLocked(err error) {
+// BreakLocked ends the connection.
+func (o *Outbox) BreakLocked(err error) {
 	if o.err == nil {
 		o.err = err
 		o.buf = nil
@@ -178,10 +200,10 @@ func (o *outbox) brokenLocked(err error) {
 	o.change.Broadcast()
 }
 
-// settle writes what waits and returns when all is written.
-func (o *outbox) settle() {
+// Settle writes what waits and returns when all is written.
+func (o *Outbox) Settle() {
 	o.mu.Lock()
-	o.flushAndUnlock(false)
+	o.FlushAndUnlock(false)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for o.err == nil && (o.busy || len(o.buf) > 0) {
@@ -189,8 +211,8 @@ func (o *outbox) settle() {
 	}
 }
 
-// close ends the writing: frames that still come are dropped.
-func (o *outbox) close() {
+// Close ends the writing: frames that still come are dropped.
+func (o *Outbox) Close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
