@@ -11,7 +11,6 @@ package health
 
 import (
 	"context"
-
 	"log/slog"
 	"slices"
 	"sync"
@@ -64,8 +63,8 @@ type Config struct {
 	NoService bool
 	// NoRegistry leaves what is published in the registry as it is.
 	NoRegistry bool
-	// Logger is told when a check begins to fail and when it holds again. nil: warnings and
-	// errors go to slog.Default(); slog.New(slog.DiscardHandler) silences it.
+	// Logger is told when a check begins to fail and when it holds again. nil: that of the server;
+	// slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -119,7 +118,9 @@ func New(srv *weft.Server, cfg *Config) (*Health, error) {
 	if cfg != nil {
 		h.cfg = *cfg
 	}
-	h.log = logger.OrDefault(h.cfg.Logger)
+	if h.log = weft.LoggerOf(srv); h.cfg.Logger != nil {
+		h.log = logger.OrDefault(h.cfg.Logger)
+	}
 	if err := h.prepare(); err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
-// Package accesslog writes one record of log/slog for a call: who called what, how it ended and
-// how long it took. Calls that failed or were slow are always written; of the others a sample.
+// Package accesslog writes one record of log/slog for a call: its caller and its method, how it ended
+// and how long it took. Calls that failed or were slow are always written; of the others a sample.
 // Bodies and credentials are never written.
 //
 //	p, err := accesslog.New(&accesslog.Config{OneIn: 100, Slow: 200 * time.Millisecond})
@@ -9,8 +9,9 @@
 // outcome, reason and error; peer, principal, trace_id, attempt, deadline_left where they are
 // known; of a stream sent and received; metadata that Config names.
 //
-// The outcome of a call that was answered is "Executed", as its caller is told, or "Refused" where
-// a plugin refused it; an outcome of a call that the handler made itself counts for nothing.
+// The outcome of a call that was answered is "Executed", as its caller is told: also when an
+// interceptor has failed it. Calls that are refused before their interceptors run are not written;
+// weft.ServerStats counts them.
 package accesslog
 
 import (
@@ -244,10 +245,9 @@ func (l *accessLog) failure(r record) (attrs []slog.Attr) {
 	return attrs
 }
 
-// outcomeOf is how far a call got. On the answering side an error without an outcome is that of
-// a handler, and one with a method that of a call which the handler made.
+// outcomeOf is how far a call got, as its caller is told.
 func outcomeOf(direction string, e *weft.Error) weft.Outcome {
-	if direction == answered && (e.Outcome != weft.Refused || e.Method != "") {
+	if direction == answered {
 		return weft.Executed
 	}
 	return e.Outcome

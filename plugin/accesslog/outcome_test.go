@@ -11,8 +11,8 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 )
 
-// TestOutcomes fails calls on the server: an error that a handler returned has the outcome of a call
-// that ran, whatever is known of the calls that the handler made.
+// TestOutcomes fails calls on the server: an error of a handler or an interceptor has the outcome that the
+// caller is told, which is that of a call that ran, whatever the error says.
 func TestOutcomes(t *testing.T) {
 	refused := &weft.Error{Code: weft.PermissionDenied, Outcome: weft.Refused, Message: "no"}
 	downstream := &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Method: "Other.Method", Message: "it is down"}
@@ -27,7 +27,7 @@ func TestOutcomes(t *testing.T) {
 		{context.DeadlineExceeded, map[string]any{"code": "DeadlineExceeded", "outcome": "Executed"}},
 		{downstream, map[string]any{"code": "Unavailable", "outcome": "Executed", "error": "it is down"}},
 		{fmt.Errorf("ask: %w", downstreamRefused), map[string]any{"code": "ResourceExhausted", "outcome": "Executed"}},
-		{refused, map[string]any{"code": "PermissionDenied", "outcome": "Refused", "error": "no"}},
+		{refused, map[string]any{"code": "PermissionDenied", "outcome": "Executed", "error": "no"}},
 	} {
 		t.Run(fmt.Sprint(c.err), func(t *testing.T) {
 			var j journal
@@ -36,8 +36,9 @@ func TestOutcomes(t *testing.T) {
 				ServerStream: func(context.Context, *weft.CallInfo, weft.RawStream, weft.StreamFunc) error { return c.err }}
 			w := plugintest.Serve(t, &weft.ServerConfig{Plugins: append(plugin(t, accesslog.Config{Logger: j.logger()}), fails)})
 			client := w.Dial(t, nil)
-			if err := client.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil); err == nil {
-				t.Error("the call did not fail")
+			err := client.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil)
+			if e, ok := errors.AsType[*weft.Error](err); !ok || e.Outcome.String() != c.want["outcome"] {
+				t.Errorf("the caller is told %v", err)
 			}
 			has(t, j.wait(t, 1)[0], c.want)
 			if _, err := plugintest.Count(t.Context(), client, 1); err == nil {

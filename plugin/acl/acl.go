@@ -1,5 +1,5 @@
-// Package acl decides who may call what, by address, principal and method, before a request is
-// decoded. The rules can be replaced while the server runs.
+// Package acl decides which callers may call which methods, by address, principal and method, before
+// a request is decoded. The rules can be replaced while the server runs.
 //
 //	a, err := acl.New(acl.Rules{
 //		Deny:  []acl.Rule{{Networks: []string{"10.9.0.0/16"}}},

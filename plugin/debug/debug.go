@@ -21,10 +21,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/plugin/internal/figures"
 )
 
 // Config configures a Handler. The zero value, and a nil pointer to one, give the defaults.
@@ -69,16 +69,7 @@ func Token(token string) func(r *http.Request) bool {
 // Handler serves the pages. Its methods may be called from any goroutine.
 type Handler struct {
 	allow func(r *http.Request) bool
-
-	mu       sync.Mutex
-	servers  []named[*weft.Server]
-	clients  []named[*weft.Client]
-	clusters []named[*cluster.Client]
-}
-
-type named[T any] struct {
-	name string
-	of   T
+	known figures.Watched
 }
 
 // New makes a handler that knows no server and no client yet.
@@ -91,25 +82,13 @@ func New(cfg *Config) *Handler {
 }
 
 // Server adds a server; name tells several apart.
-func (h *Handler) Server(name string, srv *weft.Server) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.servers = append(h.servers, named[*weft.Server]{name, srv})
-}
+func (h *Handler) Server(name string, srv *weft.Server) { h.known.Server(name, srv) }
 
 // Client adds a client of one server.
-func (h *Handler) Client(name string, c *weft.Client) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clients = append(h.clients, named[*weft.Client]{name, c})
-}
+func (h *Handler) Client(name string, c *weft.Client) { h.known.Client(name, c) }
 
 // Cluster adds a client of many servers.
-func (h *Handler) Cluster(name string, c *cluster.Client) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.clusters = append(h.clusters, named[*cluster.Client]{name, c})
-}
+func (h *Handler) Cluster(name string, c *cluster.Client) { h.known.Cluster(name, c) }
 
 // ServeHTTP implements http.Handler. The prefix under which the handler is mounted must have
 // been removed from the path.
@@ -162,9 +141,9 @@ type connection struct {
 
 func (h *Handler) connections() []connection {
 	out := []connection{}
-	for _, s := range h.known() {
-		for _, p := range s.of.Peers() {
-			out = append(out, connection{s.name, p.Addr().String(), p.Wire(), p.Software(), p.TLS() != nil, len(p.OpenCalls())})
+	for _, s := range h.known.Servers() {
+		for _, p := range s.Of.Peers() {
+			out = append(out, connection{s.Name, p.Addr().String(), p.Wire(), p.Software(), p.TLS() != nil, len(p.OpenCalls())})
 		}
 	}
 	slices.SortFunc(out, func(a, b connection) int { return cmp.Or(cmp.Compare(a.Server, b.Server), cmp.Compare(a.Peer, b.Peer)) })
@@ -185,20 +164,13 @@ const mostCalls = 1000
 
 func (h *Handler) calls() []openCall {
 	out := []openCall{}
-	for _, s := range h.known() {
-		for _, p := range s.of.Peers() {
+	for _, s := range h.known.Servers() {
+		for _, p := range s.Of.Peers() {
 			for _, c := range p.OpenCalls() {
-				out = append(out, openCall{s.name, p.Addr().String(), c.Method, c.Stream, c.Age.Seconds()})
+				out = append(out, openCall{s.Name, p.Addr().String(), c.Method, c.Stream, c.Age.Seconds()})
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b openCall) int { return cmp.Compare(b.Age, a.Age) })
 	return out[:min(len(out), mostCalls)]
-}
-
-// known are the servers.
-func (h *Handler) known() []named[*weft.Server] {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.servers)
 }

@@ -1,8 +1,6 @@
 package debug
 
 import (
-	"slices"
-
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 )
@@ -71,20 +69,17 @@ type (
 )
 
 func (h *Handler) stats() allStats {
-	h.mu.Lock()
-	servers, clients, clusters := slices.Clone(h.servers), slices.Clone(h.clients), slices.Clone(h.clusters)
-	h.mu.Unlock()
 	var out allStats
-	for _, s := range servers {
-		st := s.of.Stats()
-		out.Servers = append(out.Servers, serverStats{s.name, methodsOf(st.Methods), st.Refused, st.InFlight, st.Connections, st.Accepted, st.Rejected})
+	for _, s := range h.known.Servers() {
+		st := s.Of.Stats()
+		out.Servers = append(out.Servers, serverStats{s.Name, methodsOf(st.Methods), st.Refused, st.InFlight, st.Connections, st.Accepted, st.Rejected})
 	}
-	for _, c := range clients {
-		st := c.of.Stats()
-		out.Clients = append(out.Clients, clientStats{c.name, methodsOf(st.Methods), st.Connections, st.Connects, st.Failures})
+	for _, c := range h.known.Clients() {
+		st := c.Of.Stats()
+		out.Clients = append(out.Clients, clientStats{c.Name, methodsOf(st.Methods), st.Connections, st.Connects, st.Failures})
 	}
-	for _, c := range clusters {
-		out.Clusters = append(out.Clusters, clusterOf(c.name, c.of.Stats()))
+	for _, c := range h.known.Clusters() {
+		out.Clusters = append(out.Clusters, clusterOf(c.Name, c.Of.Stats()))
 	}
 	return out
 }

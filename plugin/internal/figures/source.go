@@ -15,19 +15,13 @@ import (
 	"github.com/weftrpc/weft/cluster/health"
 )
 
-// Source reads the statistics of servers and clients. All methods may be called from any
-// goroutine. The zero value is ready.
+// Source reads the statistics of the servers and clients that it watches. All methods may be called
+// from any goroutine. The zero value is ready.
 type Source struct {
-	mu       sync.Mutex
-	servers  []named[*weft.Server]
-	clients  []named[*weft.Client]
-	clusters []named[*cluster.Client]
-	spreads  map[spreadKey]*spread
-}
+	Watched
 
-type named[T any] struct {
-	name string
-	of   T
+	reading sync.Mutex
+	spreads map[spreadKey]*spread
 }
 
 // spreadKey tells apart what is spread.
@@ -36,45 +30,24 @@ type spreadKey struct {
 	code                 weft.Code
 }
 
-// Server adds a server. name is the label weft_name of its figures; "": none.
-func (s *Source) Server(name string, of *weft.Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.servers = append(s.servers, named[*weft.Server]{name, of})
-}
-
-// Client adds a client of one server.
-func (s *Source) Client(name string, of *weft.Client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clients = append(s.clients, named[*weft.Client]{name, of})
-}
-
-// Cluster adds a client of many servers.
-func (s *Source) Cluster(name string, of *cluster.Client) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clusters = append(s.clusters, named[*cluster.Client]{name, of})
-}
-
 // Read returns what the statistics are now, by family.
 func (s *Source) Read() []Family {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	if s.spreads == nil {
 		s.spreads = make(map[spreadKey]*spread)
 	}
 	r := &reading{source: s, at: make(map[string]int)}
 	r.value("weft_build_info", "The versions of weft and Go, as labels.", Gauge, 1,
 		Label{"version", version()}, Label{"goversion", runtime.Version()})
-	for _, srv := range s.servers {
-		r.server(srv.name, srv.of.Stats())
+	for _, srv := range s.Servers() {
+		r.server(srv.Name, srv.Of.Stats())
 	}
-	for _, c := range s.clients {
-		r.client(c.name, c.of.Stats())
+	for _, c := range s.Clients() {
+		r.client(c.Name, c.Of.Stats())
 	}
-	for _, c := range s.clusters {
-		r.cluster(c.name, c.of.Stats())
+	for _, c := range s.Clusters() {
+		r.cluster(c.Name, c.Of.Stats())
 	}
 	slices.SortFunc(r.families, func(a, b Family) int { return cmp.Compare(a.Name, b.Name) })
 	return r.families
