@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/plugin/internal/figures"
 )
 
@@ -139,8 +140,8 @@ func codeOf(err error) weft.Code {
 type running struct {
 	t     *Telemetry
 	from  *beginning
-	span  trace.Span
-	began time.Time
+	span  trace.Span // nil: Config.Sample has not chosen the call
+	began int64      // on the clock of session.Nanos
 }
 
 // end ends the span of a call and measures the call.
@@ -151,12 +152,15 @@ func (r *running) end(ctx context.Context, err error) {
 		histogram = r.t.client
 	}
 	if histogram.Enabled(ctx) {
-		histogram.Record(ctx, time.Since(r.began).Seconds(), r.t.result(r.from, code)...)
+		histogram.Record(ctx, time.Duration(session.Nanos()-r.began).Seconds(), r.t.result(r.from, code)...)
 	}
 	r.t.endSpan(r.span, code, err, client)
 }
 
 func (t *Telemetry) endSpan(span trace.Span, code weft.Code, err error, client bool) {
+	if span == nil {
+		return
+	}
 	if span.IsRecording() {
 		span.SetAttributes(resultOf(code, client)...)
 		if isError(code, client) {

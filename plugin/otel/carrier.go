@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/weftrpc/weft"
 )
@@ -46,6 +47,10 @@ func (s *sent) Keys() []string { return nil }
 // inject returns a context whose call carries the trace.
 func (t *Telemetry) inject(ctx context.Context) context.Context {
 	var pairs []string
+	call := ctx
+	if t.cfg.Sample > 0 && !trace.SpanContextFromContext(ctx).IsValid() {
+		ctx = notSampled(ctx)
+	}
 	if t.cfg.Propagator == nil {
 		var room [6]string
 		pairs = w3c{}.inject(ctx, room[:0])
@@ -55,9 +60,9 @@ func (t *Telemetry) inject(ctx context.Context) context.Context {
 		pairs = s.pairs
 	}
 	if len(pairs) == 0 {
-		return ctx
+		return call
 	}
-	return weft.WithMetadata(ctx, pairs...)
+	return weft.WithMetadata(call, pairs...)
 }
 
 // extract returns ctx with the trace that came with a call.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"sync"
-	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/internal/session"
 )
 
 // call is the interceptor of unary calls that this side makes.
@@ -44,8 +44,11 @@ func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.Ope
 
 // leave begins the span of a call that is made.
 func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo) (context.Context, running) {
-	began := time.Now()
+	began := session.Nanos()
 	from := t.start(systemOfPeer(info.Peer), info.Method, trace.SpanKindClient)
+	if t.skips(ctx) {
+		return ctx, running{t, from, nil, began}
+	}
 	ctx, span := t.tracer.Start(ctx, from.name, from.options...)
 	if span.IsRecording() {
 		span.SetAttributes(metadataOf(t.cfg.RequestMetadata, weft.OutgoingMetadata(ctx), semconv.RPCRequestMetadata)...)
@@ -112,6 +115,9 @@ func (t *Telemetry) openAttempt(ctx context.Context, info *weft.CallInfo, next w
 
 // try begins the span of an attempt.
 func (t *Telemetry) try(ctx context.Context, info *weft.CallInfo) (context.Context, trace.Span) {
+	if t.cfg.Sample > 0 && !trace.SpanContextFromContext(ctx).IsSampled() {
+		return ctx, nil // the call was not chosen
+	}
 	from := t.start("weft", info.Method, trace.SpanKindClient)
 	ctx, span := t.tracer.Start(ctx, from.attempt, from.options...)
 	if !span.IsRecording() {

@@ -43,6 +43,13 @@ type Config struct {
 	// Public says that the server's callers are not trusted: a call begins a trace of its own,
 	// with a link to its caller's span, and the caller's baggage is not taken.
 	Public bool
+	// Sample is the share of the traces that are sampled of those that begin in this process, above 0
+	// to 1: it is decided before a span is made, so that a call that is not sampled costs next to
+	// nothing. Such a call has no span in its context; what it calls is told that it is not sampled.
+	// The sampler of the TracerProvider must then be the one of the SDK's defaults, or another that
+	// follows the parent and samples what has none. 0: the sampler alone decides, for which a span
+	// is made of each call.
+	Sample float64
 	// ServerAddress is what the program dials, such as "orders.internal:8972" or
 	// "etcd:///Orders": the attributes server.address and server.port of a client. "": none.
 	ServerAddress string
@@ -63,9 +70,10 @@ type Telemetry struct {
 	server, client metric.Float64Histogram
 	address        []attribute.KeyValue // of Config.ServerAddress
 
-	starts sync.Map                     // startKey → *beginning
-	known  atomic.Int32                 // how many were to be kept
-	last   [2]atomic.Pointer[beginning] // the ones used last, by kind
+	answers atomic.Bool                  // it has seen a call that came in
+	starts  sync.Map                     // startKey → *beginning
+	known   atomic.Int32                 // how many were to be kept
+	last    [2]atomic.Pointer[beginning] // the ones used last, by kind
 }
 
 const scope = "github.com/weftrpc/weft/plugin/otel"
@@ -82,6 +90,9 @@ func New(cfg *Config) (*Telemetry, error) {
 	}
 	if c.MeterProvider == nil {
 		c.MeterProvider = api.GetMeterProvider()
+	}
+	if !(c.Sample >= 0 && c.Sample <= 1) {
+		return nil, fmt.Errorf("otel: Config.Sample is %v, want 0 to 1", c.Sample)
 	}
 	for _, key := range c.RequestMetadata {
 		if strings.EqualFold(key, "authorization") {

@@ -65,6 +65,10 @@ func subjects(ctx context.Context) ([]*subject, error) {
 	if err != nil {
 		return all, err
 	}
+	chosen, err := otel.New(&otel.Config{Sample: 0.01, MeterProvider: noopmetric.NewMeterProvider(), TracerProvider: sdktrace.NewTracerProvider()})
+	if err != nil {
+		return all, err
+	}
 	for _, one := range []struct {
 		name           string
 		server, client []weft.Plugin
@@ -74,6 +78,7 @@ func subjects(ctx context.Context) ([]*subject, error) {
 		{"access log of 1 %, on the server", []weft.Plugin{access}, nil},
 		{"otel without an SDK, on the server", []weft.Plugin{off.Plugin()}, nil},
 		{"otel, traces of 1 %, on the server", []weft.Plugin{spans.Plugin()}, nil},
+		{"otel, Sample 1 %, on the server", []weft.Plugin{chosen.Plugin()}, nil},
 		{"otel, traces of 1 % and metrics, on the server", []weft.Plugin{sampled.Plugin()}, nil},
 		{"otel, traces of 1 % and metrics, on both sides", []weft.Plugin{sampled.Plugin()}, []weft.Plugin{sampled.Plugin()}},
 	} {
