@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/calls"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/diagnose"
+	"github.com/weftrpc/weft/cmd/weft/internal/live"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/show"
 	"github.com/weftrpc/weft/cmd/weft/internal/steer"
@@ -68,6 +69,9 @@ func root(p *shell.Shell) *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.Running = true
+			if cmd.Name() == cobra.ShellCompRequestCmd || cmd.Name() == cobra.ShellCompNoDescRequestCmd {
+				return nil // the flags are those of the line that is completed, and are not read yet
+			}
 			return p.Settings.Resolve(cmd)
 		},
 		SilenceErrors:      true,
@@ -99,9 +103,12 @@ func commands(p *shell.Shell) []*cobra.Command {
 		show.DescribeCommand(p),
 		show.HealthCommand(p),
 		steer.InstancesCommand(p),
+		live.TopCommand(p),
+		live.TapCommand(p),
 		diagnose.ExplainCommand(p),
 		diagnose.DoctorCommand(p),
 		steer.RulesCommand(p),
+		steer.RegistryCommand(p),
 		up.Command(p),
 		catalog.ContextCommand(p),
 		generateCommand(p),

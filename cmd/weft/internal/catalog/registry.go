@@ -26,7 +26,13 @@ func OpenRegistry(p *shell.Shell) (Address, *registry.Registry, error) {
 	if s.Registry == "" && s.Server != "" {
 		return Address{}, nil, fmt.Errorf("this is asked of a registry, and --server names a server; give --registry; %w", shell.ErrUsage)
 	}
-	a, err := ParseAddress(cmp.Or(s.Registry, "etcd://"+etcd.DefaultEndpoint))
+	return Open(p, cmp.Or(s.Registry, "etcd://"+etcd.DefaultEndpoint))
+}
+
+// Open opens the registry at an address, with the files of TLS of the settings.
+func Open(p *shell.Shell, text string) (Address, *registry.Registry, error) {
+	s := &p.Settings
+	a, err := ParseAddress(text)
 	if err != nil {
 		return Address{}, nil, err
 	}

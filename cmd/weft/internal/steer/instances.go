@@ -39,6 +39,7 @@ func InstancesCommand(p *shell.Shell) *cobra.Command {
 		Args: shell.Arguments(0, 1), ValidArgsFunction: catalog.CompleteService(p),
 		RunE: func(cmd *cobra.Command, args []string) error { return instances(cmd.Context(), p, args) },
 	}
+	cmd.AddCommand(changeCommands(p)...)
 	return cmd
 }
 

@@ -1,0 +1,228 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/cmd/weft/internal/target"
+)
+
+const topHelp = `Shows the methods of a server, or of all instances of a service in the registry, with their calls a second, the share that
+fails, the times within which half and 99 of 100 calls end, and the calls in flight. On a terminal the table is drawn anew
+at each interval, otherwise it is written again below. The figures are those of the last interval. The servers need
+package admin.`
+
+const topExamples = `  weft top tcp://127.0.0.1:8972
+  weft top Arith --sort p99
+  weft top Arith --count 1 -o json`
+
+// options are the flags of top.
+type options struct {
+	interval time.Duration
+	count    int
+	sort     string
+	all      bool
+}
+
+// TopCommand shows a live table of methods.
+func TopCommand(p *shell.Shell) *cobra.Command {
+	o := new(options)
+	orders := []string{"rate", "errors", "p50", "p99", "inflight", "name"}
+	cmd := &cobra.Command{
+		Use: "top [address or service]", GroupID: shell.GroupSee, Short: "Show a live table of methods", Long: topHelp, Example: topExamples,
+		Args: shell.Arguments(0, 1), ValidArgsFunction: catalog.CompleteService(p),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !slices.Contains(orders, o.sort) {
+				return fmt.Errorf("--sort is %q, want %s; %w", o.sort, shell.Alternatives(orders), shell.ErrUsage)
+			}
+			if o.interval < 100*time.Millisecond || o.count < 0 {
+				return fmt.Errorf("--interval is %v and --count %d, want at least 100ms and 0; %w", o.interval, o.count, shell.ErrUsage)
+			}
+			address, rest := target.Split(args)
+			service := strings.Join(rest, "")
+			servers, err := addresses(cmd.Context(), p, address, service)
+			if err != nil {
+				return err
+			}
+			return top(cmd.Context(), p, o, servers, service)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&o.interval, "interval", time.Second, "the `time` between two tables; at least 100ms")
+	f.IntVar(&o.count, "count", 0, "end after this `number` of tables; 0: go on")
+	f.StringVar(&o.sort, "sort", "rate", "the `column` to sort by: "+shell.Alternatives(orders))
+	f.BoolVar(&o.all, "all", false, "show methods that were not called in the interval too")
+	// The flag is there, so this cannot fail.
+	_ = cmd.RegisterFlagCompletionFunc("sort", cobra.FixedCompletions(orders, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// row is a method of a server in the last interval.
+type row struct {
+	Server   string  `json:"server"`
+	Method   string  `json:"method"`
+	Rate     float64 `json:"calls_per_second"`
+	Errors   float64 `json:"failed_share"`
+	P50      float64 `json:"p50_seconds"`
+	P99      float64 `json:"p99_seconds"`
+	InFlight int     `json:"in_flight"`
+	Calls    uint64  `json:"calls"`
+}
+
+// board is the table: the last two statistics of each server.
+type board struct {
+	p       *shell.Shell
+	o       *options
+	servers []string
+	last    map[string]*admin.Stats
+	now     map[string]*admin.Stats
+	rows    map[string][]row
+	drawn   int
+}
+
+func top(ctx context.Context, p *shell.Shell, o *options, servers []string, service string) error {
+	b := &board{p: p, o: o, servers: servers, last: make(map[string]*admin.Stats), now: make(map[string]*admin.Stats), rows: make(map[string][]row)}
+	req := &admin.WatchRequest{Interval: o.interval.Seconds(), Stats: admin.StatsRequest{Buckets: true}}
+	if service != "" {
+		req.Stats.Method = service + ".*"
+	}
+	live := p.Terminal && p.ForPeople()
+	if live {
+		fmt.Fprint(p.Out, "\x1b[?1049h\x1b[?25l") // another screen, without a cursor
+		defer fmt.Fprint(p.Out, "\x1b[?25h\x1b[?1049l")
+	}
+	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.Stats, admin.WatchRequest], error) {
+		return t.Admin(p).Watch(ctx, req)
+	}
+	return follow(ctx, p, servers, open, func(m message[admin.Stats]) error {
+		if !b.take(m) {
+			return nil
+		}
+		if err := b.draw(live); err != nil {
+			return err
+		}
+		if b.drawn++; o.count > 0 && b.drawn >= o.count {
+			return errEnough
+		}
+		return nil
+	})
+}
+
+// take takes the statistics of a server. It reports whether a table is due: when a server answers for the
+// second time since the last table.
+func (b *board) take(m message[admin.Stats]) (due bool) {
+	before := b.now[m.server]
+	b.now[m.server] = m.value
+	if before == nil {
+		return false // an interval has two ends
+	}
+	elapsed := m.value.At.Sub(before.At).Seconds()
+	if elapsed <= 0 {
+		elapsed = b.o.interval.Seconds()
+	}
+	earlier := make(map[string]*admin.MethodStats)
+	for i := range before.Methods {
+		earlier[before.Methods[i].Method] = &before.Methods[i]
+	}
+	var rows []row
+	for i := range m.value.Methods {
+		now, old := &m.value.Methods[i], earlier[m.value.Methods[i].Method]
+		since := now.Since(old)
+		if since.Calls == 0 && now.InFlight == 0 && !b.o.all || strings.HasPrefix(now.Method, admin.Service+".") {
+			continue
+		}
+		r := row{m.server, now.Method, float64(since.Calls) / elapsed, 0, since.Latency.P50, since.Latency.P99, now.InFlight, now.Calls}
+		if since.Calls > 0 {
+			r.Errors = float64(since.Failed) / float64(since.Calls)
+		}
+		rows = append(rows, r)
+	}
+	b.rows[m.server] = rows
+	return m.server == b.slowest()
+}
+
+// slowest is the first server in order that has sent statistics: a table is drawn with each of its
+// messages.
+func (b *board) slowest() string {
+	for _, s := range b.servers {
+		if b.now[s] != nil {
+			return s
+		}
+	}
+	return ""
+}
+
+// sorted are all rows in the order that was asked for.
+func (b *board) sorted() []row {
+	all := []row{}
+	for _, s := range b.servers {
+		all = append(all, b.rows[s]...)
+	}
+	by := map[string]func(r row) float64{
+		"rate": func(r row) float64 { return r.Rate }, "errors": func(r row) float64 { return r.Errors },
+		"p50": func(r row) float64 { return r.P50 }, "p99": func(r row) float64 { return r.P99 }, "inflight": func(r row) float64 { return float64(r.InFlight) },
+	}[b.o.sort]
+	slices.SortStableFunc(all, func(x, y row) int {
+		if by != nil {
+			if c := cmp.Compare(by(y), by(x)); c != 0 {
+				return c
+			}
+		}
+		return cmp.Or(strings.Compare(x.Method, y.Method), strings.Compare(x.Server, y.Server))
+	})
+	return all
+}
+
+// draw writes the table.
+func (b *board) draw(live bool) error {
+	rows := b.sorted()
+	if !b.p.ForPeople() {
+		return b.p.WriteValue(rows, false)
+	}
+	var text strings.Builder
+	inFlight, connections := 0, 0
+	for _, s := range b.now {
+		inFlight, connections = inFlight+s.InFlight, connections+s.Connections
+	}
+	fmt.Fprintf(&text, "%s  %s, %s, %s in flight\n\n", time.Now().Format(time.TimeOnly), shell.Plural(len(b.now), "server"),
+		shell.Plural(connections, "connection"), shell.Plural(inFlight, "call"))
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	head := "METHOD\tRATE\tERRORS\tP50\tP99\tIN FLIGHT\tCALLS"
+	if len(b.servers) > 1 {
+		head += "\tSERVER"
+	}
+	fmt.Fprintln(w, head)
+	for _, r := range rows {
+		line := fmt.Sprintf("%s\t%.1f/s\t%.1f%%\t%v\t%v\t%d\t%d", r.Method, r.Rate, 100*r.Errors, seconds(r.P50), seconds(r.P99), r.InFlight, r.Calls)
+		if len(b.servers) > 1 {
+			line += "\t" + r.Server
+		}
+		fmt.Fprintln(w, line)
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(w, "no calls")
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	out := text.String()
+	if live {
+		// The lines are written over the old ones, and what is behind them is cleared.
+		out = "\x1b[H" + strings.ReplaceAll(out, "\n", "\x1b[K\r\n") + "\x1b[J"
+	} else {
+		out += "\n"
+	}
+	_, err := fmt.Fprint(b.p.Out, out)
+	return err
+}
