@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/diagnose"
 	"github.com/weftrpc/weft/cmd/weft/internal/live"
+	"github.com/weftrpc/weft/cmd/weft/internal/load"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/show"
 	"github.com/weftrpc/weft/cmd/weft/internal/steer"
@@ -102,6 +103,7 @@ func commands(p *shell.Shell) []*cobra.Command {
 		show.ListCommand(p),
 		show.DescribeCommand(p),
 		show.HealthCommand(p),
+		load.BenchCommand(p),
 		steer.InstancesCommand(p),
 		live.TopCommand(p),
 		live.TapCommand(p),

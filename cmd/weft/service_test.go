@@ -22,6 +22,7 @@ import (
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/health"
 )
 
@@ -47,7 +48,7 @@ type server struct {
 func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 	t.Helper()
 	cfg := &weft.ServerConfig{
-		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door()},
+		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door(), rpcx.Door(nil)},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
@@ -140,15 +141,15 @@ func expect(t *testing.T, code int, out, log string, in string, args ...string) 
 // TestCallWires makes the same calls by all wires.
 func TestCallWires(t *testing.T) {
 	s := begin(t)
-	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1"} {
+	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1", "rpcx"} {
 		t.Run(scheme, func(t *testing.T) {
 			address := scheme + "://" + s.at
 			expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", `{"A":6,"B":7}`)
 			expect(t, 0, "42\n", "", `{"A":6,"B":7}`, "call", "--server", address, "Arith.Mul", "-d", "-")
 			expect(t, 3, "", "the shop is closed", "", "call", address, "Shop.Fail", "{}")
 			expect(t, 3, "", "'weft list' names the methods", "", "call", address, "Shop.Nothing", "{}")
-			if scheme == "jsonrpc" || scheme == "jsonrpc1" {
-				return // it has neither metadata nor streams
+			if scheme == "jsonrpc" || scheme == "jsonrpc1" || scheme == "rpcx" {
+				return // it has no streams
 			}
 			expect(t, 0, `"acme"`, `< served-by: "shop"`, "", "call", address, "Shop.Tenant", "-H", "tenant:acme", "--meta")
 			expect(t, 0, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "", "", "call", address, "Shop.Count", `{"n":3}`)

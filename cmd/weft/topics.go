@@ -35,6 +35,7 @@ The address of a server (--server, or the first argument of most commands) has a
   grpcs://host:port        gRPC with TLS
   http://host:port         JSON over HTTP, as package door/http serves it; https:// with TLS
   jsonrpc://host:port      JSON-RPC 2.0; jsonrpc1:// is 1.0, as Go's net/rpc/jsonrpc serves it
+  rpcx://host:port         that of rpcx, with messages in JSON
   netrpc://host:port       gob, as Go's net/rpc serves it; netrpc+http:// is that behind HTTP
 
 With --tls connections to servers have TLS, whatever the wire. --cacert, --cert, --key, --servername and --insecure

@@ -17,6 +17,7 @@ import (
 	"github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -169,7 +170,7 @@ func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig
 // wires are those that addresses can name beside weft's own.
 func wires() []weft.Wire {
 	return []weft.Wire{
-		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""),
+		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
 		httpWire{"http"}, httpWire{"https"},
 	}
 }
