@@ -14,10 +14,11 @@ import (
 // Door returns a door for clients of gRPC, by TLS with the protocol h2 and on plaintext
 // connections by prior knowledge.
 func Door(cfg *Config) weft.Door {
-	d := &door{tables: hpack.NewTables(vocabulary{})}
+	d := &door{}
 	if cfg != nil {
 		d.cfg = *cfg
 	}
+	d.tables = hpack.NewTables(vocabulary{keep: d.cfg.Other != nil})
 	return d
 }
 
@@ -45,13 +46,17 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
 	s := &serverConn{DoorConn: c, door: d, limits: limits, ok: hpack.Known{Name: statusName, Value: "0"}}
 	s.conn = http2.New(c.Conn(), s, http2.Config{
-		Tables: d.tables, Vocabulary: vocabulary{s.resolve},
+		Tables: d.tables, Vocabulary: vocabulary{s.resolve, d.cfg.Other != nil},
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
 		WriteBuffer: limits.WriteBuffer, WriteTimeout: limits.WriteTimeout,
 		PingInterval: limits.PingInterval, PingIdle: limits.PingIdle, PingTimeout: limits.PingTimeout,
 		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled, Batch: s.submit, Hold: func(n int) { c.Hold(n) },
 	})
-	if _, err := c.Admit(weft.Credential{}, nil); err != nil {
+	peer, err := c.Admit(weft.Credential{}, nil)
+	if err == nil && d.cfg.Other != nil {
+		s.other, err = d.cfg.Other(c, peer)
+	}
+	if err != nil {
 		s.conn.Leave(http2.NoError, err)
 		return err
 	}

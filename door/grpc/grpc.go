@@ -72,4 +72,7 @@ type Config struct {
 	// MaxAge is how old a connection may get: then it is drained, so that its client makes
 	// another one, perhaps to another server; 0: as old as it gets.
 	MaxAge time.Duration
+	// Other makes, for each connection, what handles the requests of HTTP/2 that are none of gRPC.
+	// Package door/connect sets it. nil: they are answered with 405 or 415 and a text.
+	Other func(c *weft.DoorConn, p *weft.Peer) (Other, error)
 }

@@ -24,6 +24,7 @@ type serverConn struct {
 	limits weft.Limits
 
 	// The next fields belong to the goroutine that reads.
+	other  Other // nil: requests that are none of gRPC are told so
 	req    request
 	inline *call               // runs on that goroutine
 	job    *job                // calls of this batch that go to a worker together
@@ -50,11 +51,13 @@ type request struct {
 	badTime  bool
 	encoding string
 	accepts  string
+	fields   []string // for Other, all of them
 	marks
 }
 
 // route is what a path leads to.
 type route struct {
+	path   string           // as the client has it
 	name   string           // of the method
 	method *weft.DoorMethod // nil: there is none
 	kind   weft.Kind
@@ -70,7 +73,7 @@ type replies struct {
 
 // resolve finds the method of a path.
 func (s *serverConn) resolve(path []byte) any {
-	r := &route{name: methodOf(string(path))}
+	r := &route{path: string(path), name: methodOf(string(path))}
 	r.method = s.Method(r.name)
 	if r.method == nil {
 		if name, ok := s.annotated(string(path)); ok {
@@ -132,8 +135,11 @@ func (s *serverConn) repliesIn(name string) *replies {
 func (s *serverConn) Field(f *hpack.Field) {
 	r := &s.req
 	if f == nil {
-		*r = request{}
+		*r = request{fields: r.fields[:0]}
 		return
+	}
+	if s.other != nil {
+		r.keepField(f)
 	}
 	switch f.Kind {
 	case hpack.Method:
@@ -155,7 +161,9 @@ func (s *serverConn) Field(f *hpack.Field) {
 	case kindPriority:
 		r.priority = weft.Priority(f.Num)
 	case hpack.Other:
-		r.pairs.add(f)
+		if s.other == nil || !ignored(f.Name) {
+			r.pairs.add(f)
+		}
 	}
 }
 
@@ -177,7 +185,7 @@ func (s *serverConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		s.refuse(x, e)
 		return true
 	}
-	if x.refused {
+	if x.refused || x.other != nil {
 		return true
 	}
 	if x.route.kind != weft.Unary {
@@ -197,6 +205,9 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 	switch {
 	case b.TooLarge:
 		return refused(weft.ResourceExhausted, weft.ReasonMetadataTooLarge, "the header has more than the %d bytes that Limits.MaxMetadata of the server allows", s.limits.MaxMetadata)
+	case s.other != nil && !r.grpc:
+		s.pass(x, b.End)
+		return nil
 	case !r.post:
 		s.answerHTTP(x, "405")
 		return nil
@@ -291,6 +302,9 @@ func (s *serverConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 func (s *serverConn) data(x *call, p []byte, end bool) (stays bool) {
 	switch {
 	case x.refused:
+		return true
+	case x.other != nil:
+		x.other.Data(p, end)
 		return true
 	case x.in != nil:
 		x.in.push(p, end)

@@ -89,6 +89,11 @@ func addDetail(e *weft.Error, b []byte) {
 			d.Value = append([]byte{}, v...)
 		}
 	})
+	addKnownDetail(e, d)
+}
+
+// addKnownDetail adds a detail; a google.rpc.ErrorInfo gives the error its reason.
+func addKnownDetail(e *weft.Error, d weft.Detail) {
 	if d.Type == errorInfo {
 		var reason, where string
 		each(d.Value, func(n protowire.Number, _ uint64, v []byte) {

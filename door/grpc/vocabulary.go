@@ -47,10 +47,12 @@ const (
 type vocabulary struct {
 	// resolve finds what a path leads to; nil on a client.
 	resolve func(path []byte) any
+	// keep has the values of fields kept for Config.Other.
+	keep bool
 }
 
 // Name implements hpack.Vocabulary.
-func (vocabulary) Name(name []byte) hpack.Kind {
+func (v vocabulary) Name(name []byte) hpack.Kind {
 	switch string(name) {
 	case contentType:
 		return kindContentType
@@ -75,9 +77,11 @@ func (vocabulary) Name(name []byte) hpack.Kind {
 	case outcomeName:
 		return kindOutcome
 	case "user-agent", "accept-encoding", "grpc-message-type", "date", "server", "host":
-		return kindIgnored
+		if !v.keep {
+			return kindIgnored
+		}
 	}
-	if strings.HasPrefix(string(name), reservedPrefix) {
+	if !v.keep && strings.HasPrefix(string(name), reservedPrefix) {
 		return kindIgnored
 	}
 	return hpack.Other
@@ -91,6 +95,9 @@ const methodHEAD = 1
 
 // Look implements hpack.Vocabulary.
 func (v vocabulary) Look(f *hpack.Field, value []byte) {
+	if v.keep && f.Kind != hpack.Path && f.Kind != kindTimeout {
+		f.Data = text(value)
+	}
 	switch f.Kind {
 	case hpack.Method:
 		f.OK = string(value) == "POST"
@@ -100,6 +107,8 @@ func (v vocabulary) Look(f *hpack.Field, value []byte) {
 	case hpack.Path:
 		if f.OK = len(value) > 0; v.resolve != nil {
 			f.Data = v.resolve(value)
+		} else if v.keep { // in the table that all connections share
+			f.Data = &route{path: string(value), name: methodOf(string(value))}
 		}
 	case hpack.Status, kindStatus, kindAttempts:
 		f.Num, f.OK = number.Decimal(value)

@@ -41,6 +41,9 @@ func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *neth
 	stop := context.AfterFunc(r.Context(), in.call.Cancel)
 	defer stop()
 	in.call.Run()
+	if in.end != nil {
+		in.end.rest()
+	}
 }
 
 // head is what is known of the call before its body is read.
@@ -90,10 +93,7 @@ func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error
 // sameOrigin refuses requests that a browser sends for a page of another origin, unless the
 // configuration lets that origin in.
 func (d *door) sameOrigin(r *nethttp.Request) *weft.Error {
-	if d.mayCall(r.Header.Get("Origin")) {
-		return nil
-	}
-	if err := d.guard.Check(r); err != nil {
+	if err := d.cors.Check(r); err != nil {
 		return refusal(weft.PermissionDenied, "", "%v; Config.Origins of the door names the origins of pages that may call", err)
 	}
 	return nil

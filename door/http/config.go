@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/schema"
@@ -26,6 +27,10 @@ type Config struct {
 	// gives it the connection. Without Ready it also answers /healthz and /readyz, which the door
 	// otherwise does. nil: 404 Not Found.
 	Handler nethttp.Handler
+	// Front makes, for each connection, the handler that gets every request first: it answers the
+	// request or passes it on to next, the door. Package door/connect serves its protocols by it.
+	// nil: the door gets every request.
+	Front func(c *weft.DoorConn, next nethttp.Handler) nethttp.Handler
 	// Origins are the origins of pages whose scripts may call methods (CORS): exact ones, as
 	// "https://app.example.com", those of a domain, as "https://*.example.com", or "*" for all. nil:
 	// no page of another origin may.

@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/cors"
 )
 
 // Door returns a door for HTTP/1.1.
 func Door(cfg *Config) weft.Door {
 	d := &door{cfg: cfg.complete(), headers: make(map[string]bool)}
+	d.cors.Origins = d.cfg.Origins
 	for _, name := range append(alwaysMetadata(), d.cfg.Headers...) {
 		d.headers[nethttp.CanonicalHeaderKey(name)] = true
 	}
@@ -25,7 +27,7 @@ type door struct {
 	cfg     Config
 	headers map[string]bool // that become metadata, by canonical name
 	tables  sync.Map        // *weft.Services to *table
-	guard   nethttp.CrossOriginProtection
+	cors    cors.Policy
 }
 
 func (*door) Name() string { return "http" }

@@ -19,6 +19,11 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	x.lastIfDraining(w)
 	r.TLS = x.tls
+	x.first.ServeHTTP(w, r)
+}
+
+// serve answers a request that Config.Front has not answered.
+func (x *connection) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if r.ContentLength != 0 {
 		// It also bounds how long net/http waits for a body that is not read.
 		_ = nethttp.NewResponseController(w).SetReadDeadline(time.Now().Add(x.d.cfg.BodyTimeout))
@@ -29,7 +34,7 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	case a.t == nil && a.name == "" && x.page(t, w, r):
 	case a.t == nil && a.allow == nil && x.d.cfg.Handler != nil:
 		x.d.cfg.Handler.ServeHTTP(w, r)
-	case x.d.cors(w, r, append(a.allow, r.Method)):
+	case x.d.cors.Answer(w, r, append(a.allow, r.Method)):
 	case a.t == nil && a.allow != nil:
 		w.Header().Set("Allow", strings.Join(a.allow, ", "))
 		if r.Method == nethttp.MethodOptions {

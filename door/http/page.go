@@ -26,7 +26,7 @@ func (x *connection) page(t *table, w nethttp.ResponseWriter, r *nethttp.Request
 	case x.d.cfg.OpenAPI == nil || r.Method != nethttp.MethodGet && r.Method != nethttp.MethodHead:
 		return false
 	case path == "/openapi.json":
-		if x.d.cors(w, r, []string{nethttp.MethodGet}) {
+		if x.d.cors.Answer(w, r, []string{nethttp.MethodGet}) {
 			return true
 		}
 		b, err := t.doc()

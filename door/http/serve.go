@@ -19,7 +19,32 @@ type connection struct {
 	d       *door
 	conn    *conn
 	tls     *tls.ConnectionState
-	refused *weft.Error // why the connection was not admitted
+	refused *weft.Error     // why the connection was not admitted
+	first   nethttp.Handler // gets the requests of a connection that was admitted
+}
+
+func (d *door) connectionOn(c *weft.DoorConn) *connection {
+	x := &connection{DoorConn: c, d: d}
+	x.first = nethttp.HandlerFunc(x.serve)
+	if d.cfg.Front != nil {
+		x.first = d.cfg.Front(c, x.first)
+	}
+	return x
+}
+
+// Handler returns what answers the requests of a connection as Door(cfg) does, for a door of
+// another package that serves the connection itself, as one of HTTP/2. A door returned by Door
+// makes handlers that share what they know of the methods.
+func Handler(d weft.Door, c *weft.DoorConn, p *weft.Peer) (nethttp.Handler, error) {
+	own, ok := d.(*door)
+	if !ok {
+		return nil, weft.Errorf(weft.InvalidArgument, "http: Handler was called with the door %q; want one that Door of this package has made", d.Name())
+	}
+	x := own.connectionOn(c)
+	x.tls = p.TLS()
+	return nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		x.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), connKey{}, x)))
+	}), nil
 }
 
 // urlRoom is what the first line of a request may have, beside the metadata in the header.
@@ -29,7 +54,8 @@ const urlRoom = 16 << 10
 func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
 	raw := c.Conn()
-	x := &connection{DoorConn: c, d: d, conn: newConn(raw, limits.WriteTimeout)}
+	x := d.connectionOn(c)
+	x.conn = newConn(raw, limits.WriteTimeout)
 	peer, err := c.Admit(weft.Credential{}, nil)
 	if err != nil {
 		x.refused = asError(err)

@@ -9,6 +9,7 @@ import (
 	nethttp "net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -25,6 +26,10 @@ type stream struct {
 	stop    func() bool // unwatches ctx
 	lines   *bufio.Reader
 	asked   bool // the one request of a method that sends many was received
+
+	whole    atomic.Bool // the whole body was read
+	waking   sync.Mutex  // of answered, and of the deadline of reads
+	answered bool
 
 	mu      sync.Mutex // of what follows, and of writing
 	sent    int
@@ -46,7 +51,17 @@ func (s *stream) begin(ctx context.Context) {
 		_ = s.control.SetReadDeadline(time.Time{}) // messages may take their time
 		s.lines = bufio.NewReader(s.in.r.Body)
 		// A handler that waits for a message is woken by the end of its context.
-		s.stop = context.AfterFunc(ctx, func() { _ = s.control.SetReadDeadline(time.Unix(1, 0)) })
+		s.stop = context.AfterFunc(ctx, s.wake)
+	}
+}
+
+// wake ends the waiting for a message, unless the call has been answered: the next request of the connection
+// has a time of its own.
+func (s *stream) wake() {
+	s.waking.Lock()
+	defer s.waking.Unlock()
+	if !s.answered {
+		_ = s.control.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -103,9 +118,11 @@ func (s *stream) line() ([]byte, error) {
 		case err == nil:
 			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
-		case err == io.EOF && len(bytes.TrimSpace(line)) > 0:
-			return line, nil
 		case err == io.EOF:
+			s.whole.Store(true)
+			if len(bytes.TrimSpace(line)) > 0 {
+				return line, nil
+			}
 			return nil, io.EOF
 		case s.ctx.Err() != nil:
 			return nil, s.ctx.Err()
@@ -141,12 +158,21 @@ func (s *stream) Send(msg any) error {
 // events reports whether the messages are sent as server-sent events.
 func (s *stream) events() bool { return s.in.out.kind == typeSSE }
 
+// lastUnlessWhole has the connection end with the answer, if messages may still come: net/http cannot
+// read what is left of a body once reading it has failed, and would take it for the next request.
+func (s *stream) lastUnlessWhole() {
+	if s.stop != nil && !s.whole.Load() {
+		s.in.w.Header().Set("Connection", "close")
+	}
+}
+
 // startLocked sends the header.
 func (s *stream) startLocked() {
 	if s.started {
 		return
 	}
 	s.started = true
+	s.lastUnlessWhole()
 	h := s.in.w.Header()
 	h.Set("Content-Type", typeNDJSON)
 	if s.events() {
@@ -187,17 +213,33 @@ func (s *stream) writeLocked(parts ...[]byte) error {
 // endLocked stops what goes on beside the handler.
 func (s *stream) endLocked() {
 	s.over = true
+	s.lastUnlessWhole()
 	if s.alive != nil {
 		s.alive.Stop()
 	}
 	if s.stop != nil {
 		s.stop()
+		s.waking.Lock()
+		s.answered = true
 		_ = s.control.SetReadDeadline(time.Now().Add(restOfBody))
+		s.waking.Unlock()
 	}
 }
 
 // restOfBody is how long net/http waits for the rest of a body that the handler did not receive.
 const restOfBody = time.Second
+
+// rest reads what is left of the body of a request whose answer was sent while the body came in. net/http
+// would do that when it has stopped to watch the connection, and begin to watch it again, beside the
+// reading of the next request.
+func (s *stream) rest() {
+	if s.stop == nil {
+		return
+	}
+	_ = s.control.Flush()
+	_ = s.in.r.Body.Close()
+	_ = s.control.SetReadDeadline(time.Time{})
+}
 
 // finish ends the call well.
 func (s *stream) finish(m weft.Metadata) error {

@@ -1,0 +1,377 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"io"
+	nethttp "net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/grpc"
+)
+
+// inbound is one call. It implements weft.Inbound.
+type inbound struct {
+	form
+	x       *connection
+	w       nethttp.ResponseWriter
+	r       *nethttp.Request
+	control *nethttp.ResponseController
+	name    string // of the method
+	kind    weft.Kind
+	call    *weft.DoorCall
+
+	restore compress.Compressor // of the request's messages; nil: they are not compressed
+	pack    compress.Compressor // of the reply's
+	held    int64               // bytes of the request that are counted in connection.held
+	out     *stream             // of a protocol with envelopes
+}
+
+// serve answers the request.
+func (in *inbound) serve() {
+	if in.r.ContentLength != 0 {
+		// It also bounds how long net/http waits for a body that is not read.
+		_ = in.control.SetReadDeadline(time.Now().Add(in.x.d.cfg.BodyTimeout))
+	}
+	if in.protocol != unary {
+		in.out = &stream{in: in, body: in.r.Body}
+		if in.text {
+			in.out.body = &textReader{r: in.r.Body}
+		}
+	}
+	head, err := in.head()
+	if err != nil {
+		in.Fail(err, weft.Metadata{})
+		return
+	}
+	if in.call = in.x.Begin(head, in); in.call == nil {
+		return
+	}
+	// A client that has gone cancels its call. net/http notices that once the body has been read.
+	stop := context.AfterFunc(in.r.Context(), in.call.Cancel)
+	defer stop()
+	defer func() { in.x.held.Add(-in.held) }()
+	in.call.Run()
+	if in.out != nil {
+		in.out.rest()
+	}
+}
+
+// head is what is known of the call before its body is read.
+func (in *inbound) head() (head weft.Head, _ *weft.Error) {
+	h := in.r.Header
+	if err := in.x.d.cors.Check(in.r); err != nil {
+		return head, refusal(weft.PermissionDenied, "", "%v; Config.Origins names the origins of pages that may call", err)
+	}
+	if err := in.encodings(); err != nil {
+		return head, err
+	}
+	var err *weft.Error
+	if head.Timeout, err = in.timeout(); err != nil {
+		return head, err
+	}
+	if err = in.version(); err != nil {
+		return head, err
+	}
+	if head.Metadata, err = metadataOf(h, in.x.Limits().MaxMetadata); err != nil {
+		return head, err
+	}
+	if text := h.Get(headerPriority); text != "" && head.Priority.UnmarshalText([]byte(text)) != nil {
+		return head, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, clip(text))
+	}
+	if n, err := strconv.Atoi(h.Get(headerAttempts)); err == nil && n > 0 {
+		head.Attempt = n
+	}
+	head.Method, head.Codec, head.Stream = in.name, in.codec.Name(), in.kind != weft.Unary
+	if limit := int64(in.x.Limits().MaxMessage); !head.Stream {
+		n := in.r.ContentLength
+		if n > limit && in.protocol == unary {
+			return head, tooLong(n, theServer, int(limit))
+		}
+		head.Size = int(min(max(n, 0), limit))
+	}
+	return head, nil
+}
+
+// version checks the version of Connect.
+func (in *inbound) version() *weft.Error {
+	if in.protocol == grpcWeb {
+		return nil
+	}
+	got, want, where := in.r.Header.Get(headerVersion), version, "header "+headerVersion
+	if in.get {
+		got, want, where = in.r.URL.Query().Get("connect"), "v"+version, "parameter connect"
+	}
+	if got == want || got == "" && !in.x.d.cfg.RequireVersion {
+		return nil
+	}
+	return refusal(weft.InvalidArgument, "", "%s is %q, want %q", where, clip(got), want)
+}
+
+// maxTimeout is the longest time that a client may ask for.
+const maxTimeout = 1000 * time.Hour
+
+// timeout is the time that the client gives its call; 0: none is named.
+func (in *inbound) timeout() (time.Duration, *weft.Error) {
+	if in.protocol == grpcWeb {
+		text := in.r.Header.Get(headerGRPCTimeout)
+		if text == "" {
+			return 0, nil
+		}
+		d, ok := grpc.Timeout(text)
+		if !ok {
+			return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want digits and a unit", headerGRPCTimeout, clip(text))
+		}
+		return min(max(d, 1), maxTimeout), nil
+	}
+	text := in.r.Header.Get(headerTimeout)
+	if text == "" {
+		return 0, nil
+	}
+	ms, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || len(text) > 10 {
+		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds of at most ten digits", headerTimeout, clip(text))
+	}
+	return max(time.Duration(min(ms, uint64(maxTimeout/time.Millisecond)))*time.Millisecond, 1), nil
+}
+
+// encodings finds the compressors of request and reply.
+func (in *inbound) encodings() *weft.Error {
+	h, name, accepted := in.r.Header, "", []string(nil)
+	answer := "Accept-Encoding"
+	switch {
+	case in.get:
+		name, accepted = in.r.URL.Query().Get("compression"), h["Accept-Encoding"]
+	case in.protocol == unary:
+		name, accepted = h.Get("Content-Encoding"), h["Accept-Encoding"]
+	case in.protocol == streaming:
+		name, accepted, answer = h.Get(headerEncoding), h[headerAccept], headerAccept
+	default:
+		name, accepted, answer = h.Get(headerGRPCEnc), h[headerGRPCAccept], headerGRPCAccept
+	}
+	for _, z := range in.x.d.cfg.Compressors {
+		if accepts(accepted, z.Name()) {
+			in.pack = z
+			break
+		}
+	}
+	if name == "" || strings.EqualFold(name, "identity") {
+		return nil
+	}
+	var names []string
+	for _, z := range in.x.d.cfg.Compressors {
+		if strings.EqualFold(z.Name(), name) {
+			in.restore = z
+			return nil
+		}
+		names = append(names, z.Name())
+	}
+	set(in.w.Header(), answer, strings.Join(names, ","))
+	return refusal(weft.Unimplemented, weft.ReasonDecompress, "there is no compression %q here; there are %s", clip(name), strings.Join(append(names, "identity"), ", "))
+}
+
+// Decode implements weft.Inbound.
+func (in *inbound) Decode(v any) error {
+	b, err := in.request()
+	if err != nil {
+		return err
+	}
+	if len(b) == 0 && in.form.name == "json" && in.protocol == unary && !in.get {
+		// Stock servers take no body for a request whose fields are not set only in binary.
+		return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body is empty, want a JSON value such as {}")
+	}
+	return in.codec.Decode(b, v)
+}
+
+// request reads the request of a unary method.
+func (in *inbound) request() ([]byte, error) {
+	limit := in.x.Limits().MaxMessage
+	if in.get {
+		return in.query(limit)
+	}
+	if at, ok := in.call.Context().Deadline(); ok && time.Until(at) < in.x.d.cfg.BodyTimeout {
+		_ = in.control.SetReadDeadline(at)
+	}
+	if in.protocol != unary {
+		in.out.alone = true
+		b, err := in.out.next()
+		if err == io.EOF {
+			err = refusal(weft.Unimplemented, weft.ReasonProtocol, "no message came for a unary method, which takes one")
+		}
+		if err == nil {
+			_ = in.control.SetReadDeadline(time.Time{})
+		}
+		return b, err
+	}
+	b, err := io.ReadAll(io.LimitReader(&counted{in, in.r.Body}, int64(limit)+1))
+	if err != nil {
+		return nil, in.bodyError(err)
+	}
+	if len(b) > limit {
+		return nil, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
+	}
+	// From now on net/http reads to notice that the client has gone.
+	_ = in.control.SetReadDeadline(time.Time{})
+	if in.restore == nil || len(b) == 0 {
+		return b, nil
+	}
+	return restored(in.restore, b, theServer, limit)
+}
+
+// query is the request of a GET.
+func (in *inbound) query(limit int) ([]byte, error) {
+	q := in.r.URL.Query()
+	if !q.Has("message") {
+		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the query has no parameter message")
+	}
+	b := []byte(q.Get("message"))
+	if q.Get("base64") == "1" {
+		var err error
+		if b, err = unbase64(string(b)); err != nil {
+			return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the parameter message is no base64")
+		}
+	}
+	if in.restore != nil {
+		return restored(in.restore, b, theServer, limit)
+	}
+	return b, nil
+}
+
+// bodyError is the error of a body that cannot be read.
+func (in *inbound) bodyError(err error) error {
+	if known, ok := errors.AsType[*weft.Error](err); ok {
+		return known
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		if ended := in.call.Context().Err(); ended != nil && !errors.Is(ended, context.DeadlineExceeded) {
+			return weft.Errorf(weft.CodeOf(ended), "%w", ended)
+		}
+		return refusal(weft.DeadlineExceeded, "", "the request did not come in time")
+	}
+	if errors.Is(err, errWithin) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return refusal(weft.InvalidArgument, weft.ReasonDecode, "%v", err)
+	}
+	return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
+}
+
+// counted counts what is read of a request whose length was not told.
+type counted struct {
+	in *inbound
+	r  io.Reader
+}
+
+// Read implements io.Reader.
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	in := c.in
+	if in.r.ContentLength < 0 && n > 0 {
+		in.held += int64(n)
+		if in.x.held.Add(int64(n)) > int64(in.x.Limits().MaxCallBytes) {
+			return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later")
+		}
+	}
+	return n, err
+}
+
+// Reply implements weft.Inbound.
+func (in *inbound) Reply(v any, m weft.Metadata) error {
+	in.lastIfDraining()
+	if in.out != nil {
+		if in.kind == weft.Unary {
+			b, err := in.envelope(v)
+			if err != nil {
+				return err
+			}
+			in.out.replyOne(b, m)
+			return nil
+		}
+		return in.out.finish(m)
+	}
+	b, err := in.codec.Append(nil, v)
+	if err != nil {
+		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
+	}
+	limits := in.x.Limits()
+	if len(b) > limits.MaxMessage {
+		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(b), limits.MaxMessage).
+			WithReason(weft.ReasonMessageTooLarge)
+	}
+	h := in.w.Header()
+	in.addMetadata(m)
+	set(h, "Content-Type", in.form.kind)
+	set(h, "X-Content-Type-Options", "nosniff")
+	if in.get {
+		h.Add("Vary", "Accept-Encoding")
+	}
+	if in.pack != nil && len(b) >= limits.CompressAbove {
+		if small, err := in.pack.Compress(nil, b); err == nil && len(small) < len(b) {
+			set(h, "Content-Encoding", in.pack.Name())
+			b = small
+		}
+	}
+	set(h, "Content-Length", strconv.Itoa(len(b)))
+	in.w.WriteHeader(nethttp.StatusOK)
+	_, _ = in.w.Write(b) // an error is that of the connection
+	return nil
+}
+
+// envelope encodes a message of the reply.
+func (in *inbound) envelope(v any) ([]byte, error) {
+	limits := in.x.Limits()
+	return appendEnvelope(nil, in.codec, v, in.pack, limits.CompressAbove, theServer, limits.MaxMessage)
+}
+
+// addMetadata adds the metadata of a unary reply to its header.
+func (in *inbound) addMetadata(m weft.Metadata) {
+	leading, trailing := in.divide(m, m.Len())
+	addFields(in.w.Header(), "", leading)
+	addFields(in.w.Header(), trailerPrefix, trailing)
+}
+
+// lastIfDraining tells a client of HTTP/1.1 to make no more requests on the connection, if the server
+// shuts down.
+func (in *inbound) lastIfDraining() {
+	select {
+	case <-in.x.Draining():
+		set(in.w.Header(), "Connection", "close")
+	default:
+	}
+}
+
+// Fail implements weft.Inbound.
+func (in *inbound) Fail(e *weft.Error, m weft.Metadata) {
+	in.lastIfDraining()
+	if in.out != nil {
+		in.out.fail(e, m)
+		return
+	}
+	in.addMetadata(m)
+	in.refuseStatus(statusOf(e), e)
+}
+
+// refuseStatus answers a unary call with an error and an HTTP status.
+func (in *inbound) refuseStatus(status int, e *weft.Error) {
+	h := in.w.Header()
+	set(h, "Content-Type", "application/json")
+	set(h, "X-Content-Type-Options", "nosniff")
+	set(h, "Cache-Control", "no-store")
+	if d, ok := e.RetryAfter(); ok && d >= 0 {
+		set(h, "Retry-After", strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10))
+	}
+	addFields(h, "", marks(e))
+	b := asJSON(failureOf(e))
+	set(h, "Content-Length", strconv.Itoa(len(b)))
+	in.w.WriteHeader(status)
+	_, _ = in.w.Write(b) // an error is that of the connection
+}
+
+// Stream implements weft.Inbound.
+func (in *inbound) Stream(ctx context.Context) weft.RawStream {
+	in.out.begin(ctx)
+	return in.out
+}

@@ -1,0 +1,271 @@
+package connect
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	nethttp "net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// stream is the server's end of a call whose messages have envelopes: a streaming call, or any of
+// gRPC-Web. It implements weft.RawStream.
+type stream struct {
+	in    *inbound
+	ctx   context.Context
+	body  io.Reader
+	stop  func() bool // unwatches ctx
+	alone bool        // the client sends one message
+	asked bool        // a message was asked for
+
+	whole    atomic.Bool // the whole body was read
+	waking   sync.Mutex  // of answered, and of the deadline of reads
+	answered bool
+
+	mu      sync.Mutex // of what follows, and of writing
+	sent    int
+	started bool
+	at      int // how many pairs the metadata had then
+}
+
+// begin is called when the call has been let in.
+func (s *stream) begin(ctx context.Context) {
+	s.ctx = ctx
+	s.alone = s.in.kind == weft.ServerStream
+	if s.alone {
+		return
+	}
+	_ = s.in.control.EnableFullDuplex()
+	_ = s.in.control.SetReadDeadline(time.Time{}) // messages may take their time
+	// A handler that waits for a message is woken by the end of its context.
+	s.stop = context.AfterFunc(ctx, s.wake)
+}
+
+// wake ends the waiting for a message, unless the call has been answered: the next request of the connection
+// has a time of its own.
+func (s *stream) wake() {
+	s.waking.Lock()
+	defer s.waking.Unlock()
+	if !s.answered {
+		_ = s.in.control.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+// Context implements weft.RawStream.
+func (s *stream) Context() context.Context { return s.ctx }
+
+// CloseSend implements weft.RawStream.
+func (s *stream) CloseSend() error { return nil }
+
+// Close implements weft.RawStream.
+func (s *stream) Close() error { return nil }
+
+// next reads the next message; io.EOF: there is none.
+func (s *stream) next() ([]byte, error) {
+	if s.alone && s.asked {
+		return nil, io.EOF
+	}
+	s.asked = true
+	limit := s.in.x.Limits().MaxMessage
+	flags, b, err := readEnvelope(s.body, theServer, limit)
+	if err == io.EOF {
+		s.whole.Store(true)
+		return nil, err
+	}
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	switch {
+	case flags > flagCompressed:
+		return nil, refusal(weft.Internal, weft.ReasonProtocol, "a message begins with the flags %d, want 0 or 1", flags)
+	case flags == flagCompressed && s.in.restore == nil:
+		return nil, refusal(weft.Internal, weft.ReasonDecompress, "a message is compressed, and no header says how")
+	case flags == flagCompressed:
+		if b, err = restored(s.in.restore, b, theServer, limit); err != nil {
+			return nil, err
+		}
+	}
+	if s.alone {
+		if _, _, err := readEnvelope(s.body, theServer, limit); err == nil {
+			return nil, refusal(weft.Unimplemented, weft.ReasonProtocol, "more than one message came for a method that takes one")
+		} else if err != io.EOF {
+			return nil, s.readError(err)
+		}
+		_ = s.in.control.SetReadDeadline(time.Time{}) // net/http reads to notice that the client has gone
+	}
+	return b, nil
+}
+
+// readError is the error of a body that cannot be read.
+func (s *stream) readError(err error) error {
+	known, ok := errors.AsType[*weft.Error](err)
+	switch {
+	case ok:
+		return known
+	case s.ctx != nil && s.ctx.Err() != nil:
+		return weft.Errorf(weft.CodeOf(s.ctx.Err()), "%w", s.ctx.Err())
+	case errors.Is(err, errWithin), s.alone:
+		return s.in.bodyError(err)
+	}
+	s.in.call.Cancel()
+	return weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+}
+
+// Recv implements weft.RawStream.
+func (s *stream) Recv(msg any) error {
+	first := !s.asked
+	b, err := s.next()
+	if err == io.EOF && s.alone && first {
+		return refusal(weft.Unimplemented, weft.ReasonProtocol, "no message came for a method that takes one")
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.in.codec.Decode(b, msg); err != nil {
+		return weft.Errorf(weft.InvalidArgument, "decode a message with codec %s: %w", s.in.codec.Name(), err).WithReason(weft.ReasonDecode)
+	}
+	return nil
+}
+
+// Send implements weft.RawStream.
+func (s *stream) Send(msg any) error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	b, err := s.in.envelope(msg)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sent++
+	s.startLocked(s.in.call.ReplyMetadata())
+	return s.writeLocked(b)
+}
+
+// lastUnlessWhole has the connection end with the answer, if messages may still come: net/http cannot
+// read what is left of a body once reading it has failed, and would take it for the next request.
+func (s *stream) lastUnlessWhole() {
+	if s.stop != nil && !s.whole.Load() {
+		set(s.in.w.Header(), "Connection", "close")
+	}
+}
+
+// startLocked sends the header, once.
+func (s *stream) startLocked(m weft.Metadata) {
+	if s.started {
+		return
+	}
+	s.started, s.at = true, m.Len()
+	s.lastUnlessWhole()
+	h := s.in.w.Header()
+	leading, _ := s.in.divide(m, s.at)
+	addFields(h, "", leading)
+	set(h, "Content-Type", s.in.form.kind)
+	set(h, "Cache-Control", "no-store")
+	set(h, "X-Accel-Buffering", "no")
+	set(h, "X-Content-Type-Options", "nosniff")
+	if s.in.pack != nil {
+		if s.in.protocol == grpcWeb {
+			set(h, headerGRPCEnc, s.in.pack.Name())
+		} else {
+			set(h, headerEncoding, s.in.pack.Name())
+		}
+	}
+	s.in.w.WriteHeader(nethttp.StatusOK)
+}
+
+// writeLocked sends bytes at once.
+func (s *stream) writeLocked(b []byte) error {
+	if s.in.text {
+		b = base64.StdEncoding.AppendEncode(nil, b)
+	}
+	_, err := s.in.w.Write(b)
+	if err == nil {
+		err = s.in.control.Flush()
+	}
+	if err != nil {
+		if s.in.call != nil {
+			s.in.call.Cancel()
+		}
+		return weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+	}
+	return nil
+}
+
+// restOfBody is how long net/http waits for the rest of a body that the handler did not receive.
+const restOfBody = time.Second
+
+// endLocked ends the call: b is what is sent before its end, e is nil if it went well.
+func (s *stream) endLocked(b []byte, e *weft.Error, m weft.Metadata) {
+	if s.stop != nil {
+		s.stop()
+		s.waking.Lock()
+		s.answered = true
+		_ = s.in.control.SetReadDeadline(time.Now().Add(restOfBody))
+		s.waking.Unlock()
+	}
+	s.startLocked(m)
+	_, trailing := s.in.divide(m, s.at)
+	_ = s.writeLocked(append(b, s.in.ending(e, trailing)...)) // an error is that of the connection
+}
+
+// rest reads what is left of the body of a request whose answer was sent while the body came in. net/http
+// would do that when it has stopped to watch the connection, and begin to watch it again, beside the reading of the next request.
+func (s *stream) rest() {
+	if s.stop == nil {
+		return
+	}
+	_ = s.in.control.Flush()
+	_ = s.in.r.Body.Close()
+	_ = s.in.control.SetReadDeadline(time.Time{})
+}
+
+// ending is what ends the messages.
+func (in *inbound) ending(e *weft.Error, trailing []string) []byte {
+	if in.protocol == streaming {
+		var end ending
+		if e != nil {
+			end.Error = failureOf(e)
+			trailing = append(trailing, marks(e)...)
+		}
+		end.Metadata = joined(trailing)
+		return appendFlagged(nil, flagEnd, asJSON(end))
+	}
+	var b strings.Builder
+	for i, fields := 0, append(trailers(e), trailing...); i < len(fields); i += 2 {
+		b.WriteString(fields[i] + ": " + fields[i+1] + "\r\n")
+	}
+	return appendFlagged(nil, flagTrailers, []byte(b.String()))
+}
+
+// replyOne sends the reply of a unary method.
+func (s *stream) replyOne(b []byte, m weft.Metadata) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(b, nil, m)
+}
+
+// finish ends the call well.
+func (s *stream) finish(m weft.Metadata) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.in.kind == weft.ClientStream && s.sent == 0 {
+		return weft.Errorf(weft.Internal, "the handler ended the call without a reply")
+	}
+	s.endLocked(nil, nil, m)
+	return nil
+}
+
+// fail ends the call with an error.
+func (s *stream) fail(e *weft.Error, m weft.Metadata) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endLocked(nil, e, m)
+}

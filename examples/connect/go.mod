@@ -1,0 +1,20 @@
+module github.com/weftrpc/weft/examples/connect
+
+go 1.26
+
+require (
+	github.com/weftrpc/weft v0.0.0
+	github.com/weftrpc/weft/door/connect v0.0.0
+)
+
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/weftrpc/weft/door/grpc v0.0.0 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace (
+	github.com/weftrpc/weft => ../..
+	github.com/weftrpc/weft/door/connect => ../../door/connect
+	github.com/weftrpc/weft/door/grpc => ../../door/grpc
+)
