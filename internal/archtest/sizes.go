@@ -49,7 +49,7 @@ func larger() map[string]map[string]int {
 			".":                8950,
 			"cluster":          3700,
 			"cluster/route":    2600,
-			"door/grpc":        3200,
+			"door/grpc":        3300,
 			"door/connect":     2700,
 			"internal/session": 6950,
 			"codec/msgpack":    2550,

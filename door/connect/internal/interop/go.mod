@@ -3,6 +3,7 @@ module github.com/weftrpc/weft/door/connect/internal/interop
 go 1.26.0
 
 require (
+	connectrpc.com/connect v1.21.1
 	github.com/weftrpc/weft v0.0.0
 	github.com/weftrpc/weft/door/connect v0.0.0
 	github.com/weftrpc/weft/door/grpc v0.0.0
