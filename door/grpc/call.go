@@ -25,10 +25,10 @@ type call struct {
 	meta    weft.Metadata
 	due     int64 // on the clock of session.Nanos; 0: the client has not said
 	marks
-	body    []byte // of a message that has come in part
-	held    int    // bytes of it that are counted
-	opened  bool   // its header has come
-	refused bool   // it does not run
+	body []byte // of a message that has come in part
+	counted
+	opened  bool // its header has come
+	refused bool // it does not run
 
 	restore    compress.Compressor // of the request
 	compress   compress.Compressor // of the reply
@@ -39,6 +39,12 @@ type call struct {
 
 	state atomic.Uint32
 	begun bool // the header of the reply was sent; under the lock of the connection
+}
+
+// counted is what a call counts against the limits on bytes. It belongs to the goroutine that reads.
+type counted struct {
+	held  int // bytes of metadata, and of a message that has come in part
+	large int // bytes of metadata, if they are many
 }
 
 // consumer is what gets the body of a call as it comes. Without one the message is gathered first.
@@ -63,7 +69,7 @@ const (
 // start begins the call; false if it was refused.
 func (x *call) start(size int) bool {
 	s := x.c
-	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size, Found: x.route.method,
+	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.method,
 		Stream: x.route.kind != weft.Unary}
 	if x.due != 0 {
 		head.Timeout = max(time.Duration(x.due-session.Nanos()), 1)
