@@ -215,17 +215,15 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 // room takes a place for a call, or reports why there is none.
 func (c *DoorConn) room(size int) *Error {
 	l := &c.s.cfg.Limits
-	e := &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
-		Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
 	if !c.flights.EnterBelow(l.MaxCalls) {
-		return e
+		return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
+			Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
 	}
 	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) || !c.account.Take(int64(size)) {
 		c.bytes.Add(-int64(size))
 		c.flights.Leave()
-		e.Reason = ReasonTooManyBytes
-		e.Message = "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later"
-		return e
+		return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyBytes,
+			Message: "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later"}
 	}
 	return nil
 }

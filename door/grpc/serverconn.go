@@ -192,6 +192,12 @@ func (s *serverConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		s.stream(x, b.End)
 		return true
 	}
+	if x.route.method == nil {
+		// It may be a stream, whose end need not come before an answer.
+		stays = s.begin(x, make([]byte, prefixSize), true)
+		x.refused = true
+		return stays
+	}
 	if b.End {
 		return s.data(x, nil, true)
 	}
