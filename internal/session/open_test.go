@@ -235,6 +235,15 @@ func TestFirstFlightIsBounded(t *testing.T) {
 				t.Errorf("an early call ended with %+v", st)
 			}
 		}
+		synctest.Wait()
+		select {
+		case st := <-waiting: // it was woken by the hello before the slots were free
+			if st == nil || st.Reason != wire.ReasonTooManyCalls || st.Outcome != wire.NotSent {
+				t.Errorf("the call that waited ended with %+v", st)
+			}
+			waiting = o.call(newCall("Echo.Say", []byte("waits"), nil))
+		default:
+		}
 		h, body := o.expect(wire.TypeRequest)
 		if string(body) != "waits" || wire.Slot(h.ID) >= 4 {
 			t.Errorf("slot %d, %q", wire.Slot(h.ID), body)
