@@ -23,7 +23,7 @@ func limiter(t *testing.T, limits ...concurrency.Limit) *concurrency.Limiter {
 	return l
 }
 
-// byCredential is an authentication that believes what a caller says.
+// byCredential takes the token of a caller as its name.
 func byCredential(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
 	return cred.Token, nil
 }

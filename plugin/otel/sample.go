@@ -23,7 +23,7 @@ func (t *Telemetry) skips(ctx context.Context) bool {
 	if t.answers.Load() && weft.PeerFrom(ctx) != nil {
 		return true
 	}
-	return t.unlucky()
+	return t.notChosen()
 }
 
 // skipsRemote is skips for a call that came in, with the trace of its caller in ctx.
@@ -34,10 +34,10 @@ func (t *Telemetry) skipsRemote(ctx context.Context) bool {
 	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
 		return !s.IsSampled()
 	}
-	return t.unlucky()
+	return t.notChosen()
 }
 
-func (t *Telemetry) unlucky() bool { return t.cfg.Sample < 1 && rand.Float64() >= t.cfg.Sample }
+func (t *Telemetry) notChosen() bool { return t.cfg.Sample < 1 && rand.Float64() >= t.cfg.Sample }
 
 // notSampled returns ctx with the beginning of a trace that is not sampled, for what is called.
 func notSampled(ctx context.Context) context.Context {
