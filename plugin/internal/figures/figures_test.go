@@ -50,11 +50,11 @@ func TestSpread(t *testing.T) {
 		}
 		for upper, n := range before {
 			if s.shown[upper] < n {
-				t.Fatalf("round %d: the bucket up to %v fell from %d to %d", round, upper, n, s.shown[upper])
+				t.Fatalf("round %d: the bucket up to %v decreased from %d to %d", round, upper, n, s.shown[upper])
 			}
 		}
 		if d.Sum < sum {
-			t.Fatalf("round %d: the sum fell", round)
+			t.Fatalf("round %d: the sum decreased", round)
 		}
 		sum = d.Sum
 		for upper, n := range s.shown {
