@@ -20,7 +20,7 @@ import (
 
 type (
 	order struct {
-		Key   `json:"key"`
+		Key `json:"key"`
 		owner
 		ID    int64 `json:"id"`
 		Lines []*line
