@@ -112,6 +112,12 @@ func (x *call) abandon(lost bool) {
 	}
 }
 
+// Stalled implements jobs.Call.
+func (x *call) Stalled() { x.route.method.Stalled() }
+
+// Alone implements jobs.Call.
+func (x *call) Alone() { x.fast = false }
+
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error {
 	b := x.message

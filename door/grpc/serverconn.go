@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/turns"
 )
@@ -27,7 +28,7 @@ type serverConn struct {
 	other  Other // nil: requests that are none of gRPC are told so
 	req    request
 	inline *call               // runs on that goroutine
-	job    *job                // calls of this batch that go to a worker together
+	jobs   jobs.Jobs           // calls of this batch that go to a worker together
 	paths  map[string]string   // what Path says, by path
 	looked int64               // when paths was made
 	codecs map[string]*replies // by name
@@ -392,7 +393,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	case fast:
 		return s.runHere(x)
 	case together:
-		s.assign(x)
+		s.jobs.Add(s, x)
 	default:
 		s.Go(x.Run)
 	}
@@ -434,6 +435,12 @@ func (s *serverConn) stalled() {
 func (s *serverConn) release(x *call) {
 	s.hold(-x.held)
 	x.held = 0
+}
+
+// FlushReplies implements jobs.Conn.
+func (s *serverConn) FlushReplies() {
+	s.conn.Lock()
+	s.conn.FlushAndUnlock(s.conn.StreamsLocked() > 0)
 }
 
 // Closed implements http2.Handler.

@@ -29,6 +29,12 @@ type call struct {
 	counted bool // as an open call
 }
 
+// Stalled implements jobs.Call.
+func (x *call) Stalled() { x.method.Stalled() }
+
+// Alone implements jobs.Call.
+func (x *call) Alone() { x.batch = false }
+
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error {
 	b := x.payload

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
 	"github.com/weftrpc/weft/door/rpcx/internal/outbox"
 	"github.com/weftrpc/weft/internal/flights"
@@ -51,8 +52,8 @@ type reading struct {
 type loop struct {
 	guard  weft.DoorGuard
 	rd     *frame.Reader
-	inline *call // runs on it
-	job    *job  // gathers calls of short methods
+	inline *call     // runs on it
+	jobs   jobs.Jobs // gathers calls of short methods
 }
 
 // known is what the goroutine that reads remembers.
@@ -180,7 +181,7 @@ func (s *serverConn) read(rd *frame.Reader) {
 
 // finish notes the end of the reading.
 func (s *serverConn) finish(err error) {
-	s.submit()
+	s.jobs.Submit()
 	s.out.Lock()
 	s.out.FlushAndUnlock(false)
 	s.ended <- err
@@ -200,7 +201,7 @@ func (s *serverConn) takeOver() {
 // endBatch has what was appended written. The write may block while the peer does not read: then
 // another goroutine reads on.
 func (s *serverConn) endBatch() (stays bool, err error) {
-	s.submit()
+	s.jobs.Submit()
 	o := s.out
 	o.Lock()
 	switch {
@@ -303,11 +304,17 @@ func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 	case fast:
 		return s.runHere(x), nil
 	case together:
-		s.assign(x)
+		s.jobs.Add(s, x)
 	default:
 		s.Go(x.Run)
 	}
 	return true, nil
+}
+
+// FlushReplies implements jobs.Conn.
+func (s *serverConn) FlushReplies() {
+	s.out.Lock()
+	s.out.FlushAndUnlock(s.open.Count() > 0)
 }
 
 // fill takes over what a frame says of its call. The error refuses it.
