@@ -191,7 +191,10 @@ func TestOrderedNotifyLeavesOut(t *testing.T) {
 	ctx := t.Context()
 	note := func(n int, opts ...weft.CallOption) {
 		t.Helper()
-		must(t, c.Notify(ctx, "Journal.Note", &Entry{Key: "k", N: n}, append(opts, weft.WithOrder("k"))...))
+		err := c.Notify(ctx, "Journal.Note", &Entry{Key: "k", N: n}, append(opts, weft.WithOrder("k"))...)
+		if len(opts) == 0 || weft.CodeOf(err) != weft.DeadlineExceeded { // on a busy machine the time is over before it is sent
+			must(t, err)
+		}
 	}
 	note(0)
 	polltest.True(t, time.Minute, "the first call", func() bool { return j.count("k") == 1 })

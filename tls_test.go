@@ -166,11 +166,11 @@ func TestSlowTLSHandshake(t *testing.T) {
 	must(t, err)
 	srv := weft.NewServer(&weft.ServerConfig{TLS: server, Limits: weft.Limits{HandshakeTimeout: 200 * time.Millisecond}})
 	addr := serve(t, srv, "tcp://127.0.0.1:0")
+	began := time.Now()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(addr, "tcp://"))
 	must(t, err)
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
-	began := time.Now()
 	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Error("still open")
 	}
