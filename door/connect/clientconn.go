@@ -83,8 +83,8 @@ func (x *carrier) sever() {
 	if t, ok := under.(*tls.Conn); ok {
 		under = t.NetConn()
 	}
-	under.Close()
-	x.Close()
+	_ = under.Close()
+	_ = x.Close()
 }
 
 // changed looks at a carrier whose state has changed.

@@ -81,7 +81,7 @@ func (o *outbox) Send(msg any) error {
 	limits := o.c.cfg.Limits
 	b, err := appendEnvelope(nil, o.codec, msg, o.c.cfg.Compressor, limits.CompressAbove, theClient, limits.MaxMessage)
 	if err != nil {
-		o.end(err)
+		_ = o.end(err) // the same error
 		o.cancel()
 		return err
 	}

@@ -16,6 +16,10 @@ type (
 	healthResponse struct {
 		Status int32 `weft:"1"`
 	}
+	healthListRequest struct{}
+	healthList        struct {
+		Statuses map[string]*healthResponse `weft:"1"` // by service; "": the whole server
+	}
 )
 
 // The statuses of grpc.health.v1.
@@ -28,13 +32,14 @@ const (
 // healthService is the name of the service.
 const healthService = "grpc.health.v1.Health"
 
-// RegisterHealth registers the service grpc.health.v1.Health with Check and Watch, which
+// RegisterHealth registers the service grpc.health.v1.Health with Check, List and Watch, which
 // answers for r, usually a *health.Health of the server. While the server drains it is not serving; then
 // Watch ends, so that the server need not wait for it.
 func RegisterHealth(srv *weft.Server, r health.Reader) error {
 	h := healthOf{srv, r}
 	return errors.Join(
 		weft.Handle(srv, healthService+".Check", h.check, weft.Idempotent(), weft.Doc("Check says how a service is, or the whole server for \"\".")),
+		weft.Handle(srv, healthService+".List", h.list, weft.Idempotent(), weft.Doc("List says how all services are, and the whole server.")),
 		weft.HandleServerStream(srv, healthService+".Watch", h.watch, weft.Doc("Watch sends how a service is, at once and whenever that changes.")))
 }
 
@@ -63,6 +68,16 @@ func (h healthOf) check(_ context.Context, q *healthRequest) (*healthResponse, e
 		return nil, weft.Errorf(weft.NotFound, "there is no service %q here", q.Service)
 	}
 	return &healthResponse{s}, nil
+}
+
+func (h healthOf) list(context.Context, *healthListRequest) (*healthList, error) {
+	all := map[string]*healthResponse{"": {h.status("")}}
+	for _, s := range h.srv.Describe() {
+		if status := h.status(s.Name); status != healthServiceUnknown {
+			all[s.Name] = &healthResponse{status}
+		}
+	}
+	return &healthList{all}, nil
 }
 
 func (h healthOf) watch(ctx context.Context, q *healthRequest, out *weft.Sender[healthResponse]) error {

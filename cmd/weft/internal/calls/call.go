@@ -95,7 +95,7 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 	if err != nil {
 		return err
 	}
-	defer in.close()
+	defer func() { _ = in.close() }()
 	bounded, cancel := target.Within(ctx, p)
 	defer cancel()
 	if o.instance != "" {

@@ -64,6 +64,13 @@ func TestHealth(t *testing.T) {
 	if _, err := c.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: "none"}); status.Code(err) != codes.NotFound {
 		t.Errorf("a service there is not: %v", err)
 	}
+	all, err := c.List(ctx, &grpc_health_v1.HealthListRequest{})
+	must(err)
+	for _, service := range []string{"", "shop.Orders"} {
+		if s := all.Statuses[service]; s.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("service %q is listed as %v", service, s)
+		}
+	}
 	wg.Go(func() { _ = srv.Shutdown(ctx) })
 	r, err := watch.Recv()
 	if err != nil || r.Status != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
