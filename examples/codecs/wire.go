@@ -30,9 +30,8 @@ type countedConn struct {
 }
 
 func (c *countedConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.w.sent.Add(int64(n))
-	return n, err
+	c.w.sent.Add(int64(len(b))) // first: the reply may come before Write returns
+	return c.Conn.Write(b)
 }
 
 // send makes a call and returns how many bytes it has sent. It makes the call
