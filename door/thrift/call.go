@@ -23,11 +23,7 @@ type call struct {
 	unordered bool // its reply may go out before those of calls before it
 	inline    bool // it runs on the goroutine that reads, which has its reply written
 
-	// The next fields are under the lock of the outbox.
-	next  *call
-	done  bool   // it has ended before its turn
-	reply []byte // what is sent then
-	early bool   // it counts as encoded before its turn
+	turn *turn // nil: its reply is unordered
 }
 
 // Decode implements weft.Inbound.

@@ -18,12 +18,13 @@ type outbox struct {
 	changed sync.Cond // there is room, or another call is the first, or an end
 	buf     []byte    // waits to be written
 	spare   []byte
-	writing bool
+	busy    bool // a goroutine writes
 	err     error
 
-	first, last *call // whose replies are to go out in order
+	first, last *turn // of the replies that are to go out in order
 	queued      int   // how many these are
 	early       int   // of these, the ones that are encoded before it is their turn
+	tally
 
 	open     int // calls that have come and were not answered
 	draining bool
@@ -31,8 +32,25 @@ type outbox struct {
 	empty    chan struct{} // closed when no call is open, for settle
 }
 
-func newOutbox(conn net.Conn, room int, timeout time.Duration) *outbox {
-	o := &outbox{conn: conn, room: room, timeout: timeout, idle: make(chan struct{})}
+// tally is what the server is told of the memory of an outbox.
+type tally struct {
+	hold    func(n int) // counts bytes for the server
+	kept    int         // bytes of the replies that wait for their turn
+	writing int         // bytes that are being written
+	counted int         // bytes that hold was told of
+}
+
+// turn is the place of a reply among those that go out in order. It outlives its call, of whose request
+// nothing is kept then.
+type turn struct {
+	next  *turn
+	done  bool   // the call has ended before its turn
+	reply []byte // what is sent then
+	early bool   // it counts as encoded before its turn
+}
+
+func newOutbox(conn net.Conn, room int, timeout time.Duration, hold func(n int)) *outbox {
+	o := &outbox{conn: conn, room: room, timeout: timeout, tally: tally{hold: hold}, idle: make(chan struct{})}
 	o.changed.L = &o.mu
 	return o
 }
@@ -50,13 +68,14 @@ func (o *outbox) enter(x *call) state {
 	defer o.mu.Unlock()
 	o.open++
 	if !x.unordered {
+		x.turn = &turn{}
 		o.queued++
 		if o.last == nil {
-			o.first = x
+			o.first = x.turn
 		} else {
-			o.last.next = x
+			o.last.next = x.turn
 		}
-		o.last = x
+		o.last = x.turn
 	}
 	return state{o.draining, len(o.buf) > o.room/2, o.queued}
 }
@@ -69,11 +88,11 @@ const maxEncoded = 16
 func (o *outbox) admit(x *call) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && x != o.first && o.early >= maxEncoded {
+	for o.err == nil && x.turn != o.first && o.early >= maxEncoded {
 		o.changed.Wait()
 	}
-	if o.err == nil && x != o.first {
-		x.early = true
+	if o.err == nil && x.turn != o.first {
+		x.turn.early = true
 		o.early++
 	}
 	return o.err == nil
@@ -84,37 +103,40 @@ func (o *outbox) deliver(x *call, reply *tools) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	defer x.s.door.putTools(reply)
-	if !x.unordered && x != o.first {
-		x.reply, x.done = reply.take(), true
+	defer o.countLocked()
+	if t := x.turn; t != nil && t != o.first {
+		t.reply, t.done = reply.take(), true
+		o.kept += len(t.reply)
 		return
 	}
 	o.appendLocked(reply.w.Buf)
-	if !x.unordered {
+	if x.turn != nil {
 		o.popLocked()
 		for o.first != nil && o.first.done {
 			reply := o.first.reply
 			o.first.reply = nil
+			o.kept -= len(reply)
 			o.appendLocked(reply)
 			o.popLocked()
 		}
 		o.changed.Broadcast()
 	}
-	if !x.inline && !o.writing && o.err == nil {
-		o.writing = true
+	if !x.inline && !o.busy && o.err == nil {
+		o.busy = true
 		o.flushLocked(o.open > 0)
-		o.writing = false
+		o.busy = false
 	}
 }
 
 // popLocked takes the first call out.
 func (o *outbox) popLocked() {
-	x := o.first
-	if o.first = x.next; o.first == nil {
+	t := o.first
+	if o.first = t.next; o.first == nil {
 		o.last = nil
 	}
-	x.next = nil
+	t.next = nil
 	o.queued--
-	if x.early {
+	if t.early {
 		o.early--
 	}
 }
@@ -122,13 +144,13 @@ func (o *outbox) popLocked() {
 // appendLocked appends a reply, and waits for room before. The call is no longer open.
 func (o *outbox) appendLocked(reply []byte) {
 	for o.err == nil && len(o.buf) > o.room {
-		if o.writing {
+		if o.busy {
 			o.changed.Wait()
 			continue
 		}
-		o.writing = true
+		o.busy = true
 		o.flushLocked(false)
-		o.writing = false
+		o.busy = false
 	}
 	if o.err == nil {
 		o.buf = append(o.buf, reply...)
@@ -175,22 +197,22 @@ func (o *outbox) lose(x *call) {
 func (o *outbox) waits() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.buf) > 0 && !o.writing && o.err == nil
+	return len(o.buf) > 0 && !o.busy && o.err == nil
 }
 
 // flush writes what waits, if nothing writes already.
 func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.writing && o.err == nil {
-		o.writing = true
+	if !o.busy && o.err == nil {
+		o.busy = true
 		o.flushLocked(false)
-		o.writing = false
+		o.busy = false
 	}
 }
 
 // flushLocked writes until nothing waits. It gives the lock back while it writes. The caller has
-// set writing.
+// set busy.
 func (o *outbox) flushLocked(others bool) {
 	for len(o.buf) > 0 && o.err == nil {
 		if others {
@@ -201,11 +223,14 @@ func (o *outbox) flushLocked(others bool) {
 			others = false
 		}
 		buf := o.buf
-		o.buf, o.spare = o.spare[:0], nil
+		o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
+		o.countLocked()
 		o.mu.Unlock()
 		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
 		_, err := o.conn.Write(buf)
 		o.mu.Lock()
+		o.writing = 0
+		o.countLocked()
 		if err != nil && o.err == nil {
 			o.err = err
 			o.conn.Close()
@@ -214,6 +239,16 @@ func (o *outbox) flushLocked(others bool) {
 			o.spare = buf[:0]
 		}
 		o.changed.Broadcast()
+	}
+}
+
+// countLocked tells hold what waits to be written, if that has changed much.
+func (o *outbox) countLocked() {
+	const much = 64 << 10
+	now := len(o.buf) + o.writing + o.kept
+	if d := now - o.counted; d > much || d < -much || now == 0 && d < 0 {
+		o.counted = now
+		o.hold(d)
 	}
 }
 
@@ -250,14 +285,14 @@ func (o *outbox) settle(most time.Duration) {
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && (o.writing || len(o.buf) > 0) {
-		if o.writing {
+	for o.err == nil && (o.busy || len(o.buf) > 0) {
+		if o.busy {
 			o.changed.Wait()
 			continue
 		}
-		o.writing = true
+		o.busy = true
 		o.flushLocked(false)
-		o.writing = false
+		o.busy = false
 	}
 	if o.err == nil {
 		o.err = net.ErrClosed

@@ -21,6 +21,7 @@ type reader struct {
 	buf  []byte
 	r, w int  // the unread part of buf
 	slow bool // the reads are bounded, since a message has come in part
+	held int  // bytes of buf that the server was told of
 
 	begun   bool // the dialect of the message at r is known
 	dialect protocol.Dialect
@@ -37,7 +38,7 @@ const (
 // successor takes over what has not been handled.
 func (rd *reader) successor() *reader {
 	rest := rd.buf[rd.r:rd.w] // the handler may still read what is before it
-	next := &reader{s: rd.s, conn: rd.conn, slow: rd.slow, drop: rd.drop}
+	next := &reader{s: rd.s, conn: rd.conn, slow: rd.slow, held: rd.held, drop: rd.drop}
 	next.buf = make([]byte, max(smallRead, len(rest)+1))
 	next.w = copy(next.buf, rest)
 	return next
@@ -74,6 +75,7 @@ func (rd *reader) run() {
 // fill reads more bytes.
 func (rd *reader) fill() error {
 	rd.makeRoom()
+	rd.count()
 	partial := rd.w > rd.r || rd.drop > 0
 	if partial || rd.slow {
 		rd.s.bound(partial)
@@ -90,6 +92,18 @@ func (rd *reader) fill() error {
 		return errors.New("thrift: a message did not go on in time")
 	}
 	return err
+}
+
+// count tells the server how large the buffer is, if it holds a message that is large.
+func (rd *reader) count() {
+	now := len(rd.buf)
+	if now <= largeRead {
+		now = 0
+	}
+	if now != rd.held {
+		rd.s.Hold(now - rd.held)
+		rd.held = now
+	}
 }
 
 // makeRoom readies the buffer for the next read.

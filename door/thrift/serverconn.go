@@ -40,7 +40,7 @@ type serverConn struct {
 
 func newServerConn(d *door, c *weft.DoorConn) *serverConn {
 	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), routes: make(map[string]*route), ended: make(chan struct{})}
-	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout)
+	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) })
 	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
 	s.guard = c.Guard(s.takeOver)
 	return s
