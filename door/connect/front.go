@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/internal/webjson"
+	"github.com/weftrpc/weft/internal/turns"
 )
 
 // connection is what answers the requests of Connect and gRPC-Web on one connection.
@@ -16,7 +17,9 @@ type connection struct {
 	d    *door
 	next nethttp.Handler
 	json codec.Codec
-	held atomic.Int64 // bytes of requests whose length was not told and that are being read
+	held atomic.Int64 // bytes of requests whose length was not told and of messages of streams, that are being read
+
+	turns turns.Turns // of replies that are encoded
 }
 
 // front makes the handler that gets the requests of a connection first; outer is that of the

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -28,7 +29,7 @@ type inbound struct {
 
 	restore compress.Compressor // of the request's messages; nil: they are not compressed
 	pack    compress.Compressor // of the reply's
-	held    int64               // bytes of the request that are counted in connection.held
+	held    atomic.Int64        // bytes of the request that are counted in connection.held
 	out     *stream             // of a protocol with envelopes
 }
 
@@ -39,9 +40,9 @@ func (in *inbound) serve() {
 		_ = in.control.SetReadDeadline(time.Now().Add(in.x.d.cfg.BodyTimeout))
 	}
 	if in.protocol != unary {
-		in.out = &stream{in: in, body: in.r.Body}
+		in.out = &stream{in: in, body: &counted{in, in.r.Body}}
 		if in.text {
-			in.out.body = &textReader{r: in.r.Body}
+			in.out.body = &textReader{r: in.out.body}
 		}
 	}
 	head, err := in.head()
@@ -55,7 +56,7 @@ func (in *inbound) serve() {
 	// A client that has gone cancels its call. net/http notices that once the body has been read.
 	stop := context.AfterFunc(in.r.Context(), in.call.Cancel)
 	defer stop()
-	defer func() { in.x.held.Add(-in.held) }()
+	defer in.release()
 	in.call.Run()
 	if in.out != nil {
 		in.out.rest()
@@ -259,7 +260,7 @@ func (in *inbound) bodyError(err error) error {
 	return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
 }
 
-// counted counts what is read of a request whose length was not told.
+// counted counts what is read of a request whose length was not told, and of the messages of a stream.
 type counted struct {
 	in *inbound
 	r  io.Reader
@@ -269,18 +270,40 @@ type counted struct {
 func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	in := c.in
-	if in.r.ContentLength < 0 && n > 0 {
-		in.held += int64(n)
-		if in.x.held.Add(int64(n)) > int64(in.x.Limits().MaxCallBytes) {
-			return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the requests in flight on this connection have too many bytes (the server's Limits.MaxCallBytes); try again later")
-		}
+	if n <= 0 || in.r.ContentLength >= 0 && in.kind == weft.Unary {
+		return n, err
+	}
+	in.held.Add(int64(n))
+	room, all, limits := in.x.Hold(n), in.x.held.Add(int64(n)), in.x.Limits()
+	switch {
+	case in.kind == weft.Unary && (!room || all > int64(limits.MaxCallBytes)):
+		return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes,
+			"the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later")
+	case in.kind != weft.Unary && all > int64(limits.MaxStreamBytes):
+		return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the messages of streams on this connection have too many bytes (the server's Limits.MaxStreamBytes)")
 	}
 	return n, err
 }
 
+// release ends the counting of what was read.
+func (in *inbound) release() {
+	if n := in.held.Swap(0); n > 0 {
+		in.x.Hold(-int(n))
+		in.x.held.Add(-n)
+	}
+}
+
+// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer that does not
+// read could otherwise make as many as its calls.
+const maxEncoded = 16
+
 // Reply implements weft.Inbound.
 func (in *inbound) Reply(v any, m weft.Metadata) error {
 	in.lastIfDraining()
+	if in.kind == weft.Unary { // the end of a stream may wait for the window of that stream
+		in.x.turns.Take(maxEncoded)
+		defer in.x.turns.Give()
+	}
 	if in.out != nil {
 		if in.kind == weft.Unary {
 			b, err := in.envelope(v)

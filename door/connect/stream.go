@@ -72,6 +72,7 @@ func (s *stream) next() ([]byte, error) {
 		return nil, io.EOF
 	}
 	s.asked = true
+	s.in.release() // the message before this one
 	limit := s.in.x.Limits().MaxMessage
 	flags, b, err := readEnvelope(s.body, theServer, limit)
 	if err == io.EOF {

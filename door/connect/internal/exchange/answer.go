@@ -115,6 +115,13 @@ var errOver = errors.New("the stream has ended")
 // send sends what was written, and the end of the answer.
 func (a *answer) send(end bool) error {
 	conn, st := a.x.conn, a.x.st
+	if a.begun && !end && len(a.buf) == 0 {
+		return nil
+	}
+	// What waits for room is counted for the server; what is queued, the connection counts.
+	n := len(a.buf)
+	a.x.s.Hold(n)
+	defer a.x.s.Hold(-n)
 	conn.Lock()
 	conn.AwaitSentLocked(a.ctx, st)
 	conn.AwaitRoomLocked(a.ctx)

@@ -37,14 +37,20 @@ func (b *body) push(p []byte, end bool) bool {
 	if b.lost || b.closed || b.ended {
 		return true
 	}
-	if b.x.s.held.Add(int64(len(p))) > int64(b.x.s.Limits().MaxCallBytes) {
-		b.x.s.held.Add(-int64(len(p)))
+	if b.holdLocked(len(p)) > int64(b.x.s.Limits().MaxCallBytes) {
+		b.holdLocked(-len(p))
 		return false
 	}
 	b.buf = append(b.buf, p...)
 	b.ended = end
 	b.more.Broadcast()
 	return true
+}
+
+// holdLocked counts n bytes more for the server, and returns how many the connection holds.
+func (b *body) holdLocked(n int) int64 {
+	b.x.s.Hold(n)
+	return b.x.s.held.Add(int64(n))
 }
 
 // lose ends the body since the client has left.
@@ -68,7 +74,7 @@ func (b *body) close() {
 
 func (b *body) dropLocked() {
 	if b.lost || b.closed {
-		b.x.s.held.Add(-int64(len(b.buf)))
+		b.holdLocked(-len(b.buf))
 		b.buf = nil
 	}
 	b.more.Broadcast()
@@ -103,7 +109,7 @@ func (b *body) take(p []byte) (int, error) {
 		if b.buf = b.buf[n:]; len(b.buf) == 0 {
 			b.buf = nil
 		}
-		b.x.s.held.Add(-int64(n))
+		b.holdLocked(-n)
 		return n, nil
 	case b.lost:
 		return 0, errGone

@@ -1,0 +1,165 @@
+package connect_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/connect"
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+const patience = 30 * time.Second
+
+// startHostile serves the doors for a client that breaks rules, and returns the address.
+func startHostile(t *testing.T, cfg weft.ServerConfig, register func(srv *weft.Server) error) string {
+	t.Helper()
+	cfg.Doors, cfg.Logger = connect.Doors(nil), slog.New(slog.DiscardHandler)
+	srv := weft.NewServer(&cfg)
+	must(t, register(srv))
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }() // it ends with the server
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	return l.Addr().String()
+}
+
+func echo(srv *weft.Server) error {
+	return weft.Handle(srv, "Demo.Echo", func(_ context.Context, n *Name) (*Name, error) { return n, nil })
+}
+
+// frame appends a frame of HTTP/2.
+func frame(b []byte, kind, flags byte, stream uint32, payload []byte) []byte {
+	n := len(payload)
+	b = append(b, byte(n>>16), byte(n>>8), byte(n), kind, flags)
+	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
+}
+
+// fields are header fields in HPACK without compression.
+func fields(pairs ...string) (b []byte) {
+	for i := 0; i < len(pairs); i += 2 {
+		b = append(append(b, 0, byte(len(pairs[i]))), pairs[i]...)
+		b = append(append(b, byte(len(pairs[i+1]))), pairs[i+1]...)
+	}
+	return b
+}
+
+func post(path string) []byte {
+	return fields(":method", "POST", ":scheme", "http", ":path", path, ":authority", "x", "content-type", "application/json")
+}
+
+// preface begins a connection of HTTP/2 whose streams have a window.
+func preface(window uint32) []byte {
+	return frame([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 4, 0, 0, binary.BigEndian.AppendUint32([]byte{0, 4}, window))
+}
+
+// TestPartsOfBodies: the bodies of all requests of a connection count against the limits of the server, whatever
+// their protocol and whether their length was told.
+func TestPartsOfBodies(t *testing.T) {
+	const size = 1 << 20
+	addr := startHostile(t, weft.ServerConfig{Limits: weft.Limits{MaxCallBytes: 4 * size, MaxStreamBytes: 4 * size}}, func(srv *weft.Server) error {
+		if err := weft.HandleClientStream(srv, "Demo.Add", func(_ context.Context, in *weft.Receiver[Name]) (*Name, error) {
+			_, err := in.Recv()
+			return &Name{}, err
+		}); err != nil {
+			return err
+		}
+		return echo(srv)
+	})
+	for path, kind := range map[string]string{"/Demo/Echo": "application/grpc-web+json", "/Demo/Add": "application/connect+json"} {
+		transport := &nethttp.Transport{Protocols: new(nethttp.Protocols)}
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		client := &nethttp.Client{Transport: transport, Timeout: patience}
+		refused := make(chan struct{}, 16)
+		var open []*io.PipeWriter
+		for range cap(refused) {
+			from, to := io.Pipe()
+			open = append(open, to)
+			go func() { // it ends with the request
+				part := binary.BigEndian.AppendUint32([]byte{0}, 2*size)
+				_, _ = to.Write(append(part, make([]byte, size)...))
+			}()
+			r, err := nethttp.NewRequest("POST", "http://"+addr+path, from)
+			must(t, err)
+			r.Header.Set("Content-Type", kind)
+			go func() { // it ends with the request
+				res, err := client.Do(r)
+				if err != nil {
+					return
+				}
+				b, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				if strings.Contains(string(b), "resource_exhausted") || strings.Contains(string(b), "grpc-status: 8\r\n") {
+					refused <- struct{}{}
+				}
+			}()
+		}
+		select {
+		case <-refused:
+		case <-time.After(patience / 2):
+			t.Errorf("%s: %d MiB of parts of messages are kept on a connection, which may hold 4", kind, cap(refused))
+		}
+		for _, to := range open {
+			to.CloseWithError(io.ErrUnexpectedEOF)
+		}
+		client.CloseIdleConnections()
+	}
+}
+
+// TestUnreadReplies: a client that makes many calls over HTTP/2 and reads none of the replies has few of them encoded.
+func TestUnreadReplies(t *testing.T) {
+	const calls, size = 300, 1 << 20
+	var ran atomic.Int64
+	text := strings.Repeat("x", size)
+	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Large", func(context.Context, *Name) (*Name, error) {
+			ran.Add(1)
+			return &Name{text}, nil
+		})
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	before := heap()
+	b := preface(0)
+	for n := range uint32(calls) {
+		b = frame(b, 1, 4, 2*n+1, post("/Demo/Large"))
+		b = frame(b, 0, 1, 2*n+1, []byte(`{}`))
+	}
+	_, err = conn.Write(b)
+	must(t, err)
+	polltest.Until(t, patience, "all handlers have run", func() error {
+		if n := ran.Load(); n < calls {
+			return fmt.Errorf("%d have", n)
+		}
+		return nil
+	})
+	for range 10 {
+		if kept := heap() - before; kept > calls*size/3 {
+			t.Fatalf("%d MiB are held for %d replies of 1 MiB that are not read", kept>>20, calls)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// heap is how many bytes are in use, behind a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
