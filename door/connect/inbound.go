@@ -66,7 +66,7 @@ func (in *inbound) serve() {
 // head is what is known of the call before its body is read.
 func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 	h := in.r.Header
-	if err := in.x.d.cors.Check(in.r); err != nil {
+	if err := in.x.d.cors.CheckCall(in.r); err != nil {
 		return head, refusal(weft.PermissionDenied, "", "%v; Config.Origins names the origins of pages that may call", err)
 	}
 	if err := in.encodings(); err != nil {

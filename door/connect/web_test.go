@@ -117,6 +117,10 @@ func TestOrigins(t *testing.T) {
 		}
 	}, append(ask, "Origin", app)...)
 	closed.each("POST", hello, `{}`, status(403, "permission_denied"), append(post, "Origin", app)...)
+	const get = hello + "?connect=v1&encoding=json&message={}"
+	closed.each("GET", get, "", status(403, "permission_denied"), "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors") // an image
+	closed.each("GET", get, "", status(200, "Hello"), "Sec-Fetch-Site", "same-origin")
+	closed.each("GET", get, "", status(200, "Hello"), "Sec-Fetch-Site", "none") // its address was typed
 
 	open := startWeb(t, &connect.Config{Origins: []string{app}})
 	open.each("OPTIONS", hello, "", func(t *testing.T, res *nethttp.Response, _ string) {

@@ -38,6 +38,12 @@ func TestOrigins(t *testing.T) {
 	if answer, _ := closed.do("POST", "/Users/Get", "", "Origin", "https://evil.example"); answer.StatusCode != 403 {
 		t.Errorf("without a body: %s", answer.Status)
 	}
+	if answer, _ := closed.do("GET", "/Users/Get?id=7", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors"); answer.StatusCode != 403 {
+		t.Errorf("an image of a page of another origin: %s", answer.Status)
+	}
+	if answer, _ := closed.do("GET", "/users/7", "", "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"); answer.StatusCode != 200 {
+		t.Errorf("a link of a page of another origin to an address for GET: %s", answer.Status)
+	}
 	if answer, _ := closed.do("OPTIONS", "/Users/Get", "", "Origin", "https://evil.example", "Access-Control-Request-Method", "POST"); answer.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("%v", answer.Header)
 	}

@@ -48,7 +48,11 @@ func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *neth
 
 // head is what is known of the call before its body is read.
 func (in *inbound) head() (weft.Head, *weft.Error) {
-	if err := in.x.d.sameOrigin(in.r); err != nil {
+	check := in.x.d.cors.CheckCall
+	if in.a.r != nil { // the method was given an address for this verb
+		check = in.x.d.cors.Check
+	}
+	if err := sameOrigin(check, in.r); err != nil {
 		return weft.Head{}, err
 	}
 	head, err := in.x.headOf(in.r)
@@ -92,8 +96,8 @@ func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error
 
 // sameOrigin refuses requests that a browser sends for a page of another origin, unless the
 // configuration lets that origin in.
-func (d *door) sameOrigin(r *nethttp.Request) *weft.Error {
-	if err := d.cors.Check(r); err != nil {
+func sameOrigin(check func(*nethttp.Request) error, r *nethttp.Request) *weft.Error {
+	if err := check(r); err != nil {
 		return refusal(weft.PermissionDenied, "", "%v; Config.Origins of the door names the origins of pages that may call", err)
 	}
 	return nil

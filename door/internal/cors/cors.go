@@ -64,6 +64,17 @@ func (p *Policy) Check(r *http.Request) error {
 	return p.guard.Check(r)
 }
 
+// CheckCall is Check for a request that makes a call whatever its verb: pages of other origins can send a GET
+// by an image or a link, and the call may change something.
+func (p *Policy) CheckCall(r *http.Request) error {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return p.Check(r)
+	}
+	call := *r
+	call.Method = http.MethodPost
+	return p.Check(&call)
+}
+
 // allows reports whether the pages of an origin may call.
 func (p *Policy) allows(origin string) bool {
 	for _, allowed := range p.Origins {
