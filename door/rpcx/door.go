@@ -74,6 +74,9 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	defer close(s.done)
 	defer s.out.Close()
 	s.rd = frame.NewReader(conn, limits.MaxMessage+limits.MaxMetadata+namesRoom, s.limit)
+	hold := func(n int) { c.Hold(n) }
+	s.rd.Count(hold)
+	s.out.Count(hold)
 	meta, err := s.rd.Meta()
 	if err != nil {
 		return ended(err)
@@ -172,7 +175,7 @@ func ended(err error) error {
 
 // refuseConn answers the first frame of a connection that is not admitted.
 func (s *serverConn) refuseConn(why error) {
-	f, err := s.rd.Next()
+	f, err := s.rd.Drop()
 	e, ok := errors.AsType[*weft.Error](why)
 	if err != nil || !ok || f.Has(frame.Heartbeat|frame.Oneway|frame.Response) {
 		return

@@ -104,20 +104,18 @@ func (s *serverConn) routeOf(f *frame.Frame) *route {
 	r := s.routes[string(f.Names)]
 	if r == nil {
 		r = &route{name: string(f.Path) + "." + string(f.Method), names: echoed(f.Names)}
-		if r.names != nil {
+	}
+	if r.method != nil && !r.method.Stale() || r.names == nil || len(f.Path) == 0 || len(f.Method) == 0 {
+		return r
+	}
+	if m := s.Method(r.name); m != nil {
+		if r.method == nil { // names of methods that there are not would take room for nothing
 			if len(s.routes) >= maxRoutes {
 				clear(s.routes)
 			}
 			s.routes[string(f.Names)] = r
 		}
-	}
-	if r.method == nil || r.method.Stale() {
-		if r.names == nil || len(f.Path) == 0 || len(f.Method) == 0 {
-			return r
-		}
-		if m := s.Method(r.name); m != nil {
-			r.method = m
-		}
+		r.method = m
 	}
 	return r
 }

@@ -15,6 +15,7 @@ type Reader struct {
 	buf   []byte
 	r, w  int // the unread part of buf
 	quiet int // reads in a row that a small buffer would have had room for
+	hold  func(n int)
 }
 
 const (
@@ -32,11 +33,15 @@ func NewReader(conn io.Reader, limit int, wait func(partial bool)) *Reader {
 	return &Reader{conn: conn, limit: uint32(limit), wait: wait, buf: make([]byte, smallRead)}
 }
 
+// Count has hold count the bytes of a large frame while it comes in: more of them, or fewer if n is below zero. It is
+// called before a frame is read.
+func (r *Reader) Count(hold func(n int)) { r.hold = hold }
+
 // Split returns a reader for what this one has not read, with memory of its own: frames that
 // this one has returned stay as they are.
 func (r *Reader) Split() *Reader {
 	rest := r.buf[r.r:r.w]
-	next := &Reader{conn: r.conn, limit: r.limit, wait: r.wait, buf: make([]byte, max(smallRead, len(rest)))}
+	next := &Reader{conn: r.conn, limit: r.limit, wait: r.wait, hold: r.hold, buf: make([]byte, max(smallRead, len(rest)))}
 	next.w = copy(next.buf, rest)
 	return next
 }
@@ -80,6 +85,25 @@ func (r *Reader) Next() (Frame, error) {
 	b := r.buf[r.r+HeaderSize : r.r+size : r.r+size]
 	r.r += size
 	return f, f.body(b)
+}
+
+// Drop reads the next frame for what its header and its names say: of a large one the rest is thrown away as it comes.
+// Its metadata has come.
+func (r *Reader) Drop() (Frame, error) {
+	b := r.buf[r.r:r.w]
+	f, total, err := header(b)
+	if err != nil || uint64(total)+HeaderSize <= largeRead {
+		return r.Next()
+	}
+	names := b[HeaderSize:]
+	rest := names
+	for range 2 { // path and method
+		if _, rest, err = part(rest, "names"); err != nil {
+			return f, err
+		}
+	}
+	f.Names = bytes.Clone(names[:len(names)-len(rest)])
+	return f, r.skip(&f, total)
 }
 
 // Meta returns the metadata of the next frame as soon as it has come, and leaves the frame to Next.
@@ -169,8 +193,12 @@ func (r *Reader) regrow(size int) {
 func (r *Reader) large(n int) ([]byte, error) {
 	b := bytes.Clone(r.buf[r.r:r.w])
 	r.r, r.w = 0, 0
+	held := 0
+	defer func() { r.count(-held) }()
 	for len(b) < n {
 		grown := make([]byte, len(b), min(n, max(2*len(b), largeRead)))
+		r.count(cap(grown) - held)
+		held = cap(grown)
 		copy(grown, b)
 		b = grown
 		for len(b) < cap(b) {
@@ -186,6 +214,12 @@ func (r *Reader) large(n int) ([]byte, error) {
 		}
 	}
 	return b, nil
+}
+
+func (r *Reader) count(n int) {
+	if r.hold != nil {
+		r.hold(n)
+	}
 }
 
 // skips is how many limits a frame may have that is thrown away. A longer one ends the connection:

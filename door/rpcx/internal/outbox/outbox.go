@@ -24,6 +24,10 @@ type Outbox struct {
 	spare  []byte
 	busy   bool // a goroutine writes
 	err    error
+
+	hold    func(n int) // counts bytes that wait or are being written; nil: nothing does
+	writing int         // bytes that are being written
+	counted int         // bytes that hold was told of
 }
 
 // New returns an outbox of a connection. Senders wait while room bytes wait to be written; a write may take timeout.
@@ -31,6 +35,20 @@ func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
 	o := &Outbox{conn: conn, room: room, timeout: timeout}
 	o.change.L = &o.mu
 	return o
+}
+
+// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero. It is called
+// before anything is sent.
+func (o *Outbox) Count(hold func(n int)) { o.hold = hold }
+
+// countLocked tells hold what waits to be written, if that has changed much.
+func (o *Outbox) countLocked() {
+	const much = 64 << 10
+	now := len(o.buf) + o.writing
+	if d := now - o.counted; o.hold != nil && (d > much || d < -much || now == 0 && d < 0) {
+		o.counted = now
+		o.hold(d)
+	}
 }
 
 // Lock takes the lock.
@@ -43,7 +61,10 @@ func (o *Outbox) Unlock() { o.mu.Unlock() }
 func (o *Outbox) BufferLocked() []byte { return o.buf }
 
 // SetBufferLocked sets what waits to be written.
-func (o *Outbox) SetBufferLocked(b []byte) { o.buf = b }
+func (o *Outbox) SetBufferLocked(b []byte) {
+	o.buf = b
+	o.countLocked()
+}
 
 // EndedLocked reports whether the writing has ended: what is appended is dropped.
 func (o *Outbox) EndedLocked() bool { return o.err != nil }
@@ -169,11 +190,13 @@ func (o *Outbox) restLocked() {
 // what a connection that may take more later did not take.
 func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	buf := o.buf
-	o.buf, o.spare = o.spare[:0], nil
+	o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
 	o.mu.Unlock()
 	o.conn.SetWriteDeadline(time.Now().Add(within))
 	n, err := o.conn.Write(buf)
 	o.mu.Lock()
+	o.writing = 0
+	o.countLocked()
 	if ne, ok := errors.AsType[net.Error](err); ok && later && ne.Timeout() {
 		return buf[n:]
 	}

@@ -1,0 +1,117 @@
+package rpcx_test
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+// part is the beginning of a frame of 4 MiB, of which size bytes of the payload come.
+func part(size int) []byte {
+	p := packet{third: 1 << 4, seq: 7, path: "Demo", method: "Echo", meta: map[string]string{"__AUTH": "Bearer nonsense"}}
+	b := p.bytes()
+	binary.BigEndian.PutUint32(b[12:], 4<<20)
+	return append(b, make([]byte, size)...)
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func registerEcho(srv *weft.Server) error {
+	return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
+}
+
+// TestPartsOfFrames: parts of frames count against the memory of the server, also when the frames never become whole.
+func TestPartsOfFrames(t *testing.T) {
+	_, addr := serve(t, weft.ServerConfig{MaxMemory: 16 << 20, Limits: weft.Limits{HandshakeTimeout: time.Hour}}, registerEcho)
+	closed := make(chan struct{}, 16)
+	for range cap(closed) {
+		conn, err := net.Dial("tcp", addr)
+		must(t, err)
+		defer conn.Close()
+		_, _ = conn.Write(part(3 << 20)) // it fails on a connection that the server has ended
+		go func() {                      // it ends with the connection
+			_, _ = conn.Read(make([]byte, 1))
+			closed <- struct{}{}
+		}()
+	}
+	select {
+	case <-closed:
+	case <-time.After(20 * time.Second):
+		t.Errorf("%d MiB of parts of frames are kept, more than the server may hold", cap(closed)*3)
+	}
+}
+
+// TestStrangers: the first frame of a connection that is not admitted is not kept while it comes in, and
+// is answered.
+func TestStrangers(t *testing.T) {
+	const conns, size = 20, 3 << 20
+	_, addr := serve(t, weft.ServerConfig{Limits: weft.Limits{HandshakeTimeout: time.Hour},
+		AuthenticateConn: func(context.Context, weft.Credential, *weft.Peer) (any, error) {
+			return nil, weft.Errorf(weft.Unauthenticated, "no")
+		}}, registerEcho)
+	before := heap()
+	all := make([]net.Conn, conns)
+	for i := range all {
+		conn, err := net.Dial("tcp", addr)
+		must(t, err)
+		defer conn.Close()
+		must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+		_, err = conn.Write(part(size))
+		must(t, err)
+		all[i] = conn
+	}
+	for range 20 {
+		if kept := heap() - before; kept > conns*size/3 {
+			t.Fatalf("%d MiB are kept of %d connections that are not admitted", kept>>20, conns)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	_, err := all[0].Write(make([]byte, 4<<20-size))
+	must(t, err)
+	p, err := readPacket(all[0])
+	must(t, err)
+	if p.seq != 7 || p.path != "Demo" || p.meta["__rpcx_error__"] == "" {
+		t.Errorf("the answer to a stranger is %+v", p)
+	}
+}
+
+// TestMissingNames: names of methods that do not exist take no memory of a connection.
+func TestMissingNames(t *testing.T) {
+	const names, size = 1000, 590
+	_, addr := serve(t, weft.ServerConfig{}, registerEcho)
+	before := heap()
+	for range 20 {
+		conn, err := net.Dial("tcp", addr)
+		must(t, err)
+		defer conn.Close()
+		must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+		var b []byte
+		for n := range names {
+			p := packet{third: 1 << 4, seq: uint64(n), path: fmt.Sprintf("%0*d", size, n), method: "M"}
+			b = append(b, p.bytes()...)
+		}
+		go func() { _, _ = conn.Write(b) }() // it ends with the connection
+		for range names {
+			_, err := readPacket(conn)
+			must(t, err)
+		}
+	}
+	polltest.Until(t, 20*time.Second, "what is kept is small", func() error {
+		if kept := heap() - before; kept > 10<<20 {
+			return fmt.Errorf("%d MiB are kept of names", kept>>20)
+		}
+		return nil
+	})
+}
