@@ -141,13 +141,14 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 			return st
 		}
 	}
-	if w.mode != yielding {
-		// While a writer yields, microseconds at most, its time is good for all.
-		w.clock = now()
+	// While a caller yields, microseconds at most, its time is good for all.
+	at := w.lead.clock
+	if w.mode != yielding || at == 0 {
+		at = now()
 	}
-	c.Sent = w.clock
-	c.limit(c.Sent)
-	arg, flags, ok := timeout(c.Deadline, c.Sent, flags)
+	c.Sent = at
+	c.limit(at)
+	arg, flags, ok := timeout(c.Deadline, at, flags)
 	if !ok {
 		w.mu.Unlock()
 		return tooLate()
@@ -192,7 +193,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.mu.Unlock()
 		return st
 	}
-	s.watchLocked(sl, c.id, c.Sent)
+	s.watchLocked(sl, c.id, at)
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}
@@ -200,7 +201,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}
-	s.flushCallAndUnlock(s.out.open > 1)
+	s.flushCallAndUnlock(s.out.open > 1, at)
 	return nil
 }
 

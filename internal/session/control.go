@@ -400,7 +400,7 @@ func (s *Session) written() bool {
 	if w.mode != idle || len(w.buf) > 0 || !w.large.Empty() {
 		return false
 	}
-	w.turn++
+	w.beginsLocked()
 	w.mode = writing
 	return true
 }

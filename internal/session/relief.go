@@ -16,9 +16,14 @@ import (
 // them: a socket has room for more.
 const unread = 16 << 10
 
-// flushCallAndUnlock is flushAndUnlock for a caller, which must not be held up beyond its deadline. It is
-// called with the lock held and releases it.
-func (s *Session) flushCallAndUnlock(patient bool) { s.leadAndUnlock(patient, !s.resumes) }
+// flushCallAndUnlock is flushAndUnlock for a caller, which must not be held up beyond its deadline and has opened
+// its call at a time. It is called with the lock held and releases it.
+func (s *Session) flushCallAndUnlock(patient bool, at int64) {
+	if s.w.mode == idle {
+		s.w.lead.clock = at
+	}
+	s.leadAndUnlock(patient, !s.resumes)
+}
 
 // mayBlockLocked reports whether writing what waits could wait for the peer to read.
 func (s *Session) mayBlockLocked() bool {

@@ -241,7 +241,7 @@ func (s *Session) refuse(st *wire.Status) {
 		s.fail(st)
 		return
 	}
-	w.turn++
+	w.beginsLocked()
 	w.mode, w.alone, w.refusing = writing, true, true
 	w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
 	b := append(w.rest, w.buf...)

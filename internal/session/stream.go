@@ -31,6 +31,7 @@ type Stream struct {
 	peerDone bool // the peer sends no more messages
 	sentDone bool // this side sends no more
 	over     bool // the call has ended; status tells how
+	flow     flow // of what this side sends
 	status   *wire.Status
 	meta     string // of the final frame
 
@@ -92,7 +93,7 @@ func (st *Stream) Send(v any) *wire.Status {
 	if status := st.waitCredit(); status != nil {
 		return status
 	}
-	s := st.s
+	s, at := st.s, now()
 	var m message
 	if status := s.prepare(&m, st.codec, st.sizer, v, st.comp); status != nil {
 		return st.failed(status)
@@ -123,8 +124,16 @@ func (st *Stream) Send(v any) *wire.Status {
 	// Before the flush: the peer may give it back as soon as it has the message.
 	st.mu.Lock()
 	st.credit -= m.size + messageCost
+	follows := st.flow.next(at)
 	st.mu.Unlock()
+	if follows {
+		flushBehindAndUnlock(s)
+		return nil
+	}
 	s.flushAndUnlock(true)
+	st.mu.Lock()
+	st.flow.sent = now() // the write has taken its time
+	st.mu.Unlock()
 	return nil
 }
 
@@ -267,6 +276,9 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 		st.mu.Lock()
 		if len(st.inbox.queue) > 0 {
 			a = st.inbox.take()
+			if len(st.inbox.queue) == 0 {
+				st.flow.answer = true
+			}
 			st.s.in.queue(st.inbox.count(), 0)
 			give := 0
 			if !st.over && !st.peerDone {
@@ -286,6 +298,7 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 			st.mu.Unlock()
 			return a, false, nil
 		}
+		st.flow.answer = true
 		st.mu.Unlock()
 		select {
 		case <-st.arrived:

@@ -32,7 +32,7 @@ type writer struct {
 	room    sync.Cond
 	taken   uint64 // bytes handed to the connection since it began
 	large   bulk.Queue
-	clock   int64  // when the last call was opened
+	lead    lead
 	writes  uint64 // finished writes, for the keeper to see progress
 	dead    bool
 	under   underway // a write of writeAndUnlock
@@ -48,6 +48,22 @@ type writer struct {
 	crowdedAt uint64 // writes, when the backlog was told that the peer reads
 }
 
+// lead tells of the current leader and the next.
+type lead struct {
+	clock int64 // when a caller opened its call that yields as the leader; 0: none does
+
+	left   uint32 // the turn that is left to the worker that was asked
+	asked  bool   // a worker was asked to write and has not begun
+	run    bool   // the leader is that worker: more is likely to be appended while it writes
+	behind func() // writeBehind of the session; nil: no worker was asked yet
+}
+
+// beginsLocked counts a leader that writes.
+func (w *writer) beginsLocked() {
+	w.turn++
+	w.lead.clock, w.lead.run = 0, false
+}
+
 // underway is a write that a leader makes.
 type underway struct {
 	now   bool
@@ -59,7 +75,7 @@ type mode uint8
 
 const (
 	idle     mode = iota // there is no leader
-	yielding             // the leader lets others append first
+	yielding             // the leader lets others append first, or is a worker that has not begun
 	writing              // the leader is in a write, or about to be
 )
 
@@ -163,7 +179,7 @@ func (s *Session) leadAndUnlock(patient, cautious bool) {
 			return
 		}
 	}
-	w.turn++
+	w.beginsLocked()
 	w.mode = writing
 	s.writeAndUnlock(maxRounds, cautious)
 }
@@ -258,7 +274,7 @@ func (s *Session) writeAndUnlock(rounds int, cautious bool) {
 		if cap(b) <= keepSpare {
 			w.spare = b[:0]
 		}
-		if n := len(w.buf); n > 0 && n < meager && s.out.open > 1 {
+		if n := len(w.buf); n > 0 && n < meager && (s.out.open > 1 || w.lead.run) {
 			w.mu.Unlock()
 			runtime.Gosched()
 			w.mu.Lock()
