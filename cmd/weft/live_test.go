@@ -16,10 +16,14 @@ import (
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
-// busy makes calls of Arith.Mul until the test ends.
-func busy(t *testing.T, address string) {
+// busy makes calls of Arith.Mul until the test ends, with a token if one is given.
+func busy(t *testing.T, address string, token ...string) {
 	t.Helper()
-	c, err := weft.Dial(t.Context(), address, nil)
+	cfg := new(weft.ClientConfig)
+	for _, text := range token {
+		cfg.Credential = weft.StaticCredential("Bearer", text)
+	}
+	c, err := weft.Dial(t.Context(), address, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

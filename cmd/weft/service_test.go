@@ -44,7 +44,8 @@ type server struct {
 	address string
 }
 
-// begin serves. Errors come from Shop.Fail by their code.
+// begin serves. Errors come from Shop.Fail by their code. A server that authenticates its callers wants
+// the token "adm" for weft.Admin.
 func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 	t.Helper()
 	cfg := &weft.ServerConfig{
@@ -55,6 +56,10 @@ func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 		f(cfg)
 	}
 	srv := weft.NewServer(cfg)
+	var own *admin.Config
+	if cfg.Authenticate != nil {
+		own = &admin.Config{Token: "adm"}
+	}
 	h, err := health.New(srv, nil)
 	err = errors.Join(err,
 		srv.Register(Arith{}, weft.For("Mul", weft.Doc("Mul multiplies."), weft.Idempotent())),
@@ -100,7 +105,7 @@ func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}),
-		admin.Register(srv, nil),
+		admin.Register(srv, own),
 	)
 	if err == nil {
 		err = grpc.RegisterHealth(srv, h)
@@ -225,6 +230,39 @@ func TestCallRefused(t *testing.T) {
 	expect(t, 0, "0\n", "", "", "call", s.address, "Arith.Mul", "--token-file", write(t, "token", "secret\n"))
 	t.Setenv("WEFT_TOKEN", "secret")
 	expect(t, 0, "0\n", "", "", "call", "http://"+s.at, "Arith.Mul")
+}
+
+// TestAdminToken asks weft.Admin of a server that wants another token for its other methods.
+func TestAdminToken(t *testing.T) {
+	s := begin(t, func(cfg *weft.ServerConfig) {
+		cfg.Authenticate = func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
+			if cred.Token != "secret" {
+				return nil, errors.New("wrong token")
+			}
+			return "ann", nil
+		}
+	})
+	busy(t, s.address, "secret")
+	token := write(t, "token", "secret\n")
+	for _, flags := range [][]string{
+		{"--token-file", token, "-H", "admin-authorization:Bearer adm"},
+		{"--token-file", token, "--admin-token-file", write(t, "admin", "adm\n")},
+	} {
+		for _, test := range []struct{ out, log, args string }{
+			{"Arith.Mul", "", "top --interval 200ms --count 1"},
+			{"Mul", "", "list"},
+			{"", "are shown", "tap --count 1"},
+			{"it is serving", "", "doctor"},
+		} {
+			args := append(strings.Fields(test.args), flags...)
+			code, out, log := run(t, "", append(args, s.address)...)
+			if code != 0 || !strings.Contains(out, test.out) || !strings.Contains(log, test.log) {
+				t.Errorf("weft %v returns %d, want %q and %q in:\n%s%s", args, code, test.out, test.log, out, log)
+			}
+		}
+		expect(t, 0, "type Args struct", "", "", append([]string{"describe", s.address, "Arith.Mul"}, flags...)...)
+	}
+	expect(t, 5, "", "Config.Token", "", "top", s.address, "--token-file", token)
 }
 
 // TestCallRegistry calls a service that a registry has.

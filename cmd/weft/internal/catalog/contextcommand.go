@@ -114,6 +114,7 @@ func keep(s *shell.Settings, cmd *cobra.Command, all *shell.Contexts, name strin
 	path(&s.Files.Cert, &c.Cert)
 	path(&s.Files.Key, &c.Key)
 	path(&s.TokenFile, &c.TokenFile)
+	path(&s.AdminTokenFile, &c.AdminTokenFile)
 	text(s.Files.ServerName, &c.ServerName)
 	if cmd.Flags().Changed("tls") {
 		c.TLS = s.TLS

@@ -152,6 +152,7 @@ func (r *report) answers(ctx context.Context, address string) {
 		r.ok("answer", address, "in %v", took.Round(time.Microsecond))
 	}
 	a := t.Admin(r.p)
+	ctx = target.Context(ctx, r.p)
 	from = time.Now()
 	stats, err := a.Stats(ctx, &admin.StatsRequest{})
 	switch weft.CodeOf(err) {
@@ -160,7 +161,7 @@ func (r *report) answers(ctx context.Context, address string) {
 		r.ok("versions", address, "not known: the server has no weft.Admin")
 		return
 	default:
-		r.warn("versions", address, "give a token with --token-file", "weft.Admin does not answer: %v", err)
+		r.warn("versions", address, "give a token with --admin-token-file or --token-file", "weft.Admin does not answer: %v", err)
 		return
 	}
 	r.clock(address, stats.At, from, time.Now())

@@ -58,7 +58,7 @@ func TapCommand(p *shell.Shell) *cobra.Command {
 
 func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRequest) error {
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.TappedCall, admin.TapRequest], error) {
-		s, err := t.Admin(p).Tap(ctx, req)
+		s, err := t.Admin(p).Tap(target.Context(ctx, p), req)
 		if err == nil {
 			fmt.Fprintf(p.Log, "weft: calls of %s are shown; Ctrl-C ends it\n", t.Address)
 		}

@@ -103,7 +103,7 @@ func top(ctx context.Context, p *shell.Shell, o *options, servers []string, serv
 		defer fmt.Fprint(p.Out, "\x1b[?25h\x1b[?1049l")
 	}
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.Stats, admin.WatchRequest], error) {
-		return t.Admin(p).Watch(ctx, req)
+		return t.Admin(p).Watch(target.Context(ctx, p), req)
 	}
 	return follow(ctx, p, servers, open, func(m message[admin.Stats]) error {
 		if !b.take(m) {

@@ -14,16 +14,17 @@ import (
 // Environment is what a context keeps. The files of secrets are named in it, and the secrets
 // are not.
 type Environment struct {
-	Registry   string   `json:"registry,omitempty"`
-	Server     string   `json:"server,omitempty"`
-	TLS        bool     `json:"tls,omitempty"`
-	CACert     string   `json:"cacert,omitempty"`
-	Cert       string   `json:"cert,omitempty"`
-	Key        string   `json:"key,omitempty"`
-	ServerName string   `json:"servername,omitempty"`
-	Insecure   bool     `json:"insecure,omitempty"`
-	TokenFile  string   `json:"token_file,omitempty"`
-	Headers    []string `json:"headers,omitempty"`
+	Registry       string   `json:"registry,omitempty"`
+	Server         string   `json:"server,omitempty"`
+	TLS            bool     `json:"tls,omitempty"`
+	CACert         string   `json:"cacert,omitempty"`
+	Cert           string   `json:"cert,omitempty"`
+	Key            string   `json:"key,omitempty"`
+	ServerName     string   `json:"servername,omitempty"`
+	Insecure       bool     `json:"insecure,omitempty"`
+	TokenFile      string   `json:"token_file,omitempty"`
+	AdminTokenFile string   `json:"admin_token_file,omitempty"`
+	Headers        []string `json:"headers,omitempty"`
 }
 
 // Contexts is the file of all contexts.

@@ -19,13 +19,15 @@ type Settings struct {
 	TLS                       bool
 	Headers                   []string
 	TokenFile                 string
+	AdminTokenFile            string
 	Timeout                   time.Duration
 	Output                    string
 	Verbose                   int
 	Color                     string
 
-	Metadata []string // keys and values in turn
-	Token    string
+	Metadata   []string // keys and values in turn
+	Token      string
+	AdminToken string // of the service weft.Admin
 }
 
 // defaultTimeout is how long a registry or a call may take.
@@ -46,6 +48,7 @@ func (s *Settings) Add(root *cobra.Command) {
 	f.BoolVarP(&s.Files.Insecure, "insecure", "k", false, "do not verify certificates; anyone on the way can then read and change everything")
 	f.StringArrayVarP(&s.Headers, "header", "H", nil, "metadata as `key:value`, with $VARIABLES, or @file with one a line; may be repeated")
 	f.StringVar(&s.TokenFile, "token-file", "", "a `file` with the token for servers, sent as \"Bearer\" (default $WEFT_TOKEN)")
+	f.StringVar(&s.AdminTokenFile, "admin-token-file", "", "a `file` with the token for the service weft.Admin of servers (default that of --token-file)")
 	f.DurationVar(&s.Timeout, "timeout", defaultTimeout, "the `time` that the registry may take to answer, or a call")
 	f.StringVarP(&s.Output, "output", "o", "table", "the `form` of the output: table, wide, json, yaml, name or go-template=...")
 	f.CountVarP(&s.Verbose, "verbose", "v", "tell more on the standard error")
@@ -97,16 +100,29 @@ func (s *Settings) Resolve(cmd *cobra.Command) error {
 	if s.Metadata, err = ReadHeaders(s.Headers); err != nil {
 		return err
 	}
-	if s.Token = os.Getenv("WEFT_TOKEN"); s.TokenFile != "" {
-		text, err := os.ReadFile(s.TokenFile)
-		if err != nil {
-			return fmt.Errorf("--token-file: %w", err)
-		}
-		if s.Token = strings.TrimSpace(string(text)); s.Token == "" {
-			return fmt.Errorf("--token-file: %s is empty", s.TokenFile)
-		}
+	if s.Token, err = readToken("--token-file", s.TokenFile, os.Getenv("WEFT_TOKEN")); err != nil {
+		return err
+	}
+	if s.AdminToken, err = readToken("--admin-token-file", s.AdminTokenFile, s.Token); err != nil {
+		return err
 	}
 	return s.Files.Check()
+}
+
+// readToken reads the token in the file of a flag; without a file it is other.
+func readToken(flag, file, other string) (string, error) {
+	if file == "" {
+		return other, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", fmt.Errorf("%s: %s is empty", flag, file)
+	}
+	return token, nil
 }
 
 // useContext fills in what is not given by the context that is in use.
@@ -134,6 +150,7 @@ func (s *Settings) useContext() error {
 	s.Files.ServerName = cmp.Or(s.Files.ServerName, c.ServerName)
 	s.Files.Insecure = s.Files.Insecure || c.Insecure
 	s.TokenFile = cmp.Or(s.TokenFile, c.TokenFile)
+	s.AdminTokenFile = cmp.Or(s.AdminTokenFile, c.AdminTokenFile)
 	if len(s.Headers) == 0 {
 		s.Headers = c.Headers
 	}

@@ -127,6 +127,7 @@ func (s *state) ask(ctx context.Context, p *shell.Shell, service string) error {
 		return err
 	}
 	defer t.Close()
+	ctx = target.Context(ctx, p)
 	if strings.HasPrefix(t.Scheme(), "grpc") {
 		answer := new(grpc_health_v1.HealthCheckResponse)
 		err := t.Call(ctx, "grpc.health.v1.Health.Check", &grpc_health_v1.HealthCheckRequest{Service: service}, answer, weft.WithCodec(protobuf.New()))

@@ -13,9 +13,16 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 )
 
-// Admin is a client of the service weft.Admin of the target.
+// Admin is a client of the service weft.Admin of the target. Calls with it take a context of Context,
+// whose metadata comes before the token.
 func (t *Target) Admin(p *shell.Shell) *admin.Client {
-	return admin.NewClient(t, &admin.ClientConfig{Token: p.Settings.Token})
+	cfg := &admin.ClientConfig{Token: p.Settings.AdminToken}
+	for i := 0; i < len(p.Settings.Metadata); i += 2 {
+		if p.Settings.Metadata[i] == admin.CredentialKey {
+			cfg.Token = ""
+		}
+	}
+	return admin.NewClient(t, cfg)
 }
 
 // NoAdmin says what to do about a server without the service weft.Admin.
@@ -33,6 +40,7 @@ func NoAdmin(err error) error {
 // Describe asks a server what it serves: by weft.Admin, or by the reflection of gRPC. name is a
 // service or a method, "" for all.
 func (t *Target) Describe(ctx context.Context, p *shell.Shell, name string, schemas bool) ([]admin.ServiceInfo, error) {
+	ctx = Context(ctx, p)
 	if strings.HasPrefix(t.Scheme(), "grpc") {
 		services, err := t.reflected(ctx, name, schemas)
 		if weft.CodeOf(err) != weft.Unimplemented {

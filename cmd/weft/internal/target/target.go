@@ -175,10 +175,13 @@ func wires() []weft.Wire {
 	}
 }
 
-// Context returns ctx with the metadata of the settings.
+// decorated is the key of a context that has the metadata of the settings.
+type decorated struct{}
+
+// Context returns ctx with the metadata of the settings, once.
 func Context(ctx context.Context, p *shell.Shell) context.Context {
-	if len(p.Settings.Metadata) > 0 {
-		ctx = weft.WithMetadata(ctx, p.Settings.Metadata...)
+	if len(p.Settings.Metadata) > 0 && ctx.Value(decorated{}) == nil {
+		ctx = weft.WithMetadata(context.WithValue(ctx, decorated{}, true), p.Settings.Metadata...)
 	}
 	return ctx
 }
