@@ -73,6 +73,28 @@ func TestTap(t *testing.T) {
 	expect(t, 0, `"code":"FailedPrecondition"`, "", "", "tap", s.address, "--count", "1", "--code", "FailedPrecondition", "-o", "json")
 }
 
+// TestMissing shows a service of which one instance refuses and one is dead.
+func TestMissing(t *testing.T) {
+	s := begin(t)
+	busy(t, s.address)
+	refusing := begin(t, func(cfg *weft.ServerConfig) {
+		cfg.Authenticate = func(context.Context, weft.Credential, *weft.CallInfo) (any, error) { return "ann", nil }
+	})
+	dead := "tcp://" + localPort(t)
+	t.Setenv("WEFT_REGISTRY", "file://"+write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"address": %q}, {"address": %q}, {"address": %q}]}}`, s.address, refusing.address, dead)))
+	for _, args := range [][]string{{"top", "Arith", "--count", "1", "--interval", "200ms"}, {"tap", "Arith", "--count", "1"}} {
+		code, out, log := run(t, "", append(args, "--timeout", "20s")...)
+		if code != 4 && code != 5 || !strings.Contains(out, "Arith.Mul") {
+			t.Errorf("weft %v returns %d, want 4 or 5, and Arith.Mul in:\n%s", args, code, out)
+		}
+		for _, line := range []string{refusing.address + " is not shown: ", dead + " is not shown: "} {
+			if strings.Count(log, line) != 1 {
+				t.Errorf("weft %v logs %q, want one line with %q", args, log, line)
+			}
+		}
+	}
+}
+
 // TestTerminal runs top on a pseudo-terminal, and interrupts it there.
 func TestTerminal(t *testing.T) {
 	s := begin(t)

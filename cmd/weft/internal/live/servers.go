@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"github.com/weftrpc/weft"
@@ -50,19 +51,23 @@ func addresses(ctx context.Context, p *shell.Shell, address, service string) ([]
 type message[T any] struct {
 	server string
 	value  *T
+	err    error // the last message of a server that fails; value is nil
 }
 
 // follow reads streams of several servers until all have ended, or ctx has. use gets the messages one at
-// a time, and ends all with an error. A server that fails is told of; the error is that of the last one
-// if all fail.
-func follow[T, R any](ctx context.Context, p *shell.Shell, servers []string, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), use func(message[T]) error) error {
+// a time, and ends all with an error. Of several servers each one that fails is told of on log at once. The
+// error is not nil if a server has failed, or has not sent anything when use returns errEnough.
+func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, servers []string, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), use func(message[T]) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	messages := make(chan message[T])
 	var all sync.WaitGroup
-	failed := make([]error, len(servers))
-	for n, server := range servers {
-		all.Go(func() { failed[n] = read(ctx, p, server, open, messages) })
+	for _, server := range servers {
+		all.Go(func() {
+			if err := read(ctx, p, server, open, messages); err != nil {
+				messages <- message[T]{server: server, err: err} // it is received until all have ended
+			}
+		})
 	}
 	// It ends with the streams.
 	go func() {
@@ -70,9 +75,21 @@ func follow[T, R any](ctx context.Context, p *shell.Shell, servers []string, ope
 		close(messages)
 	}()
 	var ended error
+	var failed []error
+	missing := func(server string, err error) {
+		failed = append(failed, err)
+		if len(servers) > 1 {
+			fmt.Fprintf(log, "weft: %s is not shown: %v\n", server, target.NoAdmin(err))
+		}
+	}
+	sent := make(map[string]bool) // servers that have sent a message, or have failed
 	for m := range messages {
-		if ended != nil {
+		if ended != nil || m.err != nil && ctx.Err() != nil {
 			continue // until the streams have ended
+		}
+		sent[m.server] = true
+		if m.err != nil {
+			missing(m.server, m.err)
 		}
 		if ended = use(m); ended != nil {
 			cancel()
@@ -80,27 +97,27 @@ func follow[T, R any](ctx context.Context, p *shell.Shell, servers []string, ope
 	}
 	switch {
 	case errors.Is(ended, errEnough):
-		return nil
+		for _, server := range servers {
+			if !sent[server] {
+				missing(server, weft.Errorf(weft.Unavailable, "it has not answered yet"))
+			}
+		}
 	case ended != nil:
 		return ended
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	good := 0
-	for n, err := range failed {
-		if err == nil {
-			good++
-		} else if len(servers) > 1 {
-			fmt.Fprintf(p.Log, "weft: %s: %v\n", servers[n], err)
-		}
+	if len(failed) == 0 {
+		return nil
 	}
-	if good == 0 {
-		return target.NoAdmin(errors.Join(failed...))
+	err := target.NoAdmin(errors.Join(failed...))
+	if len(servers) > 1 {
+		return shell.Written(err)
 	}
-	return nil
+	return err
 }
 
-// errEnough ends follow without an error.
+// errEnough ends follow.
 var errEnough = errors.New("enough")
 
 // read reads the stream of one server.
@@ -122,7 +139,7 @@ func read[T, R any](ctx context.Context, p *shell.Shell, server string, open fun
 			return err
 		}
 		select {
-		case to <- message[T]{server, value}:
+		case to <- message[T]{server: server, value: value}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}

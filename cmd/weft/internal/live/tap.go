@@ -17,7 +17,7 @@ import (
 
 const tapHelp = `Shows calls as servers answer them, a line for each, until it is interrupted: those of the server at an address, or of all
 instances of a service in the registry. Bodies are shown only where the server permits it. The servers need
-package admin.`
+package admin. A server that cannot be shown is named on the standard error, and the exit code is not 0 then.`
 
 const tapExamples = `  weft tap tcp://127.0.0.1:8972
   weft tap Arith --failed
@@ -64,7 +64,10 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		}
 		return s, err
 	}
-	return follow(ctx, p, servers, open, func(m message[admin.TappedCall]) error {
+	return follow(ctx, p, p.Log, servers, open, func(m message[admin.TappedCall]) error {
+		if m.err != nil {
+			return nil
+		}
 		c := m.value
 		if !p.ForPeople() {
 			return p.WriteValue(map[string]any{"server": m.server, "call": c}, false)

@@ -21,7 +21,8 @@ import (
 const topHelp = `Shows the methods of a server, or of all instances of a service in the registry, with their calls a second, the share that
 fails, the times within which half and 99 of 100 calls end, and the calls in flight. On a terminal the table is drawn anew
 at each interval, otherwise it is written again below. The figures are those of the last interval. The servers need
-package admin.`
+package admin. A server that cannot be shown is named on the standard error (on a terminal at the end), and the exit code
+is not 0 then; with --count the first table waits for all servers, up to --timeout.`
 
 const topExamples = `  weft top tcp://127.0.0.1:8972
   weft top Arith --sort p99
@@ -80,32 +81,45 @@ type row struct {
 	Calls    uint64  `json:"calls"`
 }
 
-// board is the table: the last two statistics of each server.
+// board is the table: the last statistics of each server, and its rows.
 type board struct {
 	p       *shell.Shell
 	o       *options
 	servers []string
-	last    map[string]*admin.Stats
+	began   time.Time
+	failed  map[string]bool
 	now     map[string]*admin.Stats
 	rows    map[string][]row
 	drawn   int
 }
 
 func top(ctx context.Context, p *shell.Shell, o *options, servers []string, service string) error {
-	b := &board{p: p, o: o, servers: servers, last: make(map[string]*admin.Stats), now: make(map[string]*admin.Stats), rows: make(map[string][]row)}
+	b := &board{p: p, o: o, servers: servers, began: time.Now(), failed: make(map[string]bool), now: make(map[string]*admin.Stats), rows: make(map[string][]row)}
 	req := &admin.WatchRequest{Interval: o.interval.Seconds(), Stats: admin.StatsRequest{Buckets: true}}
 	if service != "" {
 		req.Stats.Method = service + ".*"
 	}
 	live := p.Terminal && p.ForPeople()
+	log := p.Log
 	if live {
+		var held strings.Builder // what belongs below the screen that is left
+		log = &held
 		fmt.Fprint(p.Out, "\x1b[?1049h\x1b[?25l") // another screen, without a cursor
-		defer fmt.Fprint(p.Out, "\x1b[?25h\x1b[?1049l")
+		defer func() {
+			fmt.Fprint(p.Out, "\x1b[?25h\x1b[?1049l")
+			fmt.Fprint(p.Log, held.String())
+		}()
 	}
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.Stats, admin.WatchRequest], error) {
 		return t.Admin(p).Watch(target.Context(ctx, p), req)
 	}
-	return follow(ctx, p, servers, open, func(m message[admin.Stats]) error {
+	return follow(ctx, p, log, servers, open, func(m message[admin.Stats]) error {
+		if m.err != nil {
+			b.failed[m.server] = true
+			delete(b.now, m.server)
+			delete(b.rows, m.server)
+			return nil
+		}
 		if !b.take(m) {
 			return nil
 		}
@@ -149,7 +163,18 @@ func (b *board) take(m message[admin.Stats]) (due bool) {
 		rows = append(rows, r)
 	}
 	b.rows[m.server] = rows
-	return m.server == b.slowest()
+	return m.server == b.slowest() && (b.o.count == 0 || b.complete())
+}
+
+// complete reports whether each server has rows or has failed, or has had its time for that.
+func (b *board) complete() bool {
+	if time.Since(b.began) > b.p.Settings.Timeout+b.o.interval {
+		return true
+	}
+	return !slices.ContainsFunc(b.servers, func(s string) bool {
+		_, shown := b.rows[s]
+		return !shown && !b.failed[s]
+	})
 }
 
 // slowest is the first server in order that has sent statistics: a table is drawn with each of its
@@ -195,7 +220,11 @@ func (b *board) draw(live bool) error {
 	for _, s := range b.now {
 		inFlight, connections = inFlight+s.InFlight, connections+s.Connections
 	}
-	fmt.Fprintf(&text, "%s  %s, %s, %s in flight\n\n", time.Now().Format(time.TimeOnly), shell.Plural(len(b.now), "server"),
+	shown := shell.Plural(len(b.now), "server")
+	if len(b.now) < len(b.servers) {
+		shown = fmt.Sprintf("%d of %s", len(b.now), shell.Plural(len(b.servers), "server"))
+	}
+	fmt.Fprintf(&text, "%s  %s, %s, %s in flight\n\n", time.Now().Format(time.TimeOnly), shown,
 		shell.Plural(connections, "connection"), shell.Plural(inFlight, "call"))
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	head := "METHOD\tRATE\tERRORS\tP50\tP99\tIN FLIGHT\tCALLS"
