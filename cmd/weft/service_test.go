@@ -232,6 +232,23 @@ func TestCallRefused(t *testing.T) {
 	expect(t, 0, "0\n", "", "", "call", "http://"+s.at, "Arith.Mul")
 }
 
+// TestWithoutScheme names a server by host and port alone.
+func TestWithoutScheme(t *testing.T) {
+	s := begin(t)
+	busy(t, s.address)
+	expect(t, 0, "42\n", "", "", "call", s.at, "Arith.Mul", `{"A":6,"B":7}`)
+	expect(t, 0, "42\n", "", "", "call", "--server", s.at, "Arith.Mul", `{"A":6,"B":7}`)
+	expect(t, 0, "Mul multiplies.", "", "", "list", s.at)
+	expect(t, 0, "Mul multiplies.", "", "", "list", s.at, "Arith")
+	expect(t, 0, "type Args struct", "", "", "describe", s.at, "Arith.Mul")
+	expect(t, 0, "serving", "", "", "health", s.at)
+	expect(t, 0, "Arith.Mul", "", "", "top", s.at, "--count", "1", "--interval", "200ms")
+	expect(t, 0, "Arith.Mul", "", "", "tap", s.at, "--count", "1", "--method", "Arith.Mul")
+	expect(t, 0, "it is serving", "", "", "doctor", s.at)
+	expect(t, 0, "99 %", "", "", "bench", s.at, "Arith.Mul", "--duration", "100ms", "--warm-up", "0s")
+	expect(t, 4, "", "tcp://", "", "call", localPort(t), "Arith.Mul", "--timeout", "5s")
+}
+
 // TestAdminToken asks weft.Admin of a server that wants another token for its other methods.
 func TestAdminToken(t *testing.T) {
 	s := begin(t, func(cfg *weft.ServerConfig) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -40,15 +41,23 @@ type Target struct {
 	registry *registry.Registry
 }
 
-// IsAddress reports whether an argument is the address of a server.
-func IsAddress(arg string) bool { return strings.Contains(arg, "://") }
-
-// Split takes the address of a server off the front of the arguments, if there is one.
+// Split takes the address of a server off the front of the arguments, if there is one. An address without
+// a scheme, host:port, gets that of weft's own wire.
 func Split(args []string) (address string, rest []string) {
-	if len(args) > 0 && IsAddress(args[0]) {
+	switch {
+	case len(args) == 0:
+	case strings.Contains(args[0], "://"):
 		return args[0], args[1:]
+	case isHostPort(args[0]):
+		return "tcp://" + args[0], args[1:]
 	}
 	return "", args
+}
+
+// isHostPort reports whether an argument is a host and the number of a port. Names of services have no colon.
+func isHostPort(arg string) bool {
+	_, port, err := net.SplitHostPort(arg)
+	return err == nil && port != "" && strings.Trim(port, "0123456789") == ""
 }
 
 // Open connects to the server at an address; "": to the one of the settings, or else to those of
