@@ -249,6 +249,24 @@ func TestWithoutScheme(t *testing.T) {
 	expect(t, 4, "", "tcp://", "", "call", localPort(t), "Arith.Mul", "--timeout", "5s")
 }
 
+// TestNoReflection asks a server of gRPC that does not describe itself.
+func TestNoReflection(t *testing.T) {
+	srv := grpcgo.NewServer()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go srv.Serve(l) // it ends with the server
+	defer srv.Stop()
+	for _, args := range [][]string{{"list"}, {"describe", "Shop.Get"}} {
+		args = append([]string{args[0], "grpc://" + l.Addr().String()}, args[1:]...)
+		code, out, log := run(t, "", args...)
+		if code != 1 || out != "" || !strings.Contains(log, "gRPC's reflection") || strings.Contains(log, "admin.Register") {
+			t.Errorf("weft %v returns %d, want 1 and the reflection in:\n%s%s", args, code, out, log)
+		}
+	}
+}
+
 // TestAdminToken asks weft.Admin of a server that wants another token for its other methods.
 func TestAdminToken(t *testing.T) {
 	s := begin(t, func(cfg *weft.ServerConfig) {
