@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -22,6 +23,17 @@ func TestBench(t *testing.T) {
 	}
 	expect(t, 0, "99 %", "", "", "bench", "http://"+s.at, "Arith.Mul", "--duration", "200ms", "--warm-up", "0s")
 	expect(t, 3, "", "the shop is closed", "", "bench", s.address, "Shop.Fail", "--duration", "200ms")
+	for _, share := range []string{"1", "0.5"} {
+		code, out, log := run(t, "", "bench", s.address, "Shop.Fail", "--duration", "200ms", "--warm-up", "0s", "--max-errors", share)
+		want := 0
+		if share != "1" {
+			want = 3
+		}
+		if code != want || !strings.Contains(out, "FailedPrecondition ") || !strings.Contains(out, "99 %") {
+			t.Errorf("bench --max-errors %s returns %d, want %d and the codes in:\n%s%s", share, code, want, out, log)
+		}
+	}
+	expect(t, 3, "", "'weft list' names the methods", "", "bench", s.address, "Shop.Nothing", "--max-errors", "1")
 	expect(t, 2, "", "--rate", "", "bench", s.address, "Arith.Mul", "--rate", "-1")
 	expect(t, 2, "", "is no JSON", "", "bench", s.address, "Arith.Mul", "{")
 	expect(t, 2, "", "carries no JSON", "", "bench", "netrpc://"+s.at, "Arith.Mul")

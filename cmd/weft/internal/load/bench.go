@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
 )
@@ -19,7 +20,9 @@ earlier ones have ended or not, as many callers would do (an open loop); the tim
 so that a server that stands still is seen in the figures. Without --rate a number of callers makes one call after the
 other (a closed loop). The calls of the first second do not count. Ctrl-C ends it, and the figures so far are written.
 
-Messages are JSON, so the figures are those of JSON. The exit code is 3 when more calls fail than --max-errors allows.`
+Messages are JSON, so the figures are those of JSON. The exit code is 3 when more calls fail than --max-errors allows.
+One call is made before: with --max-errors 0 its error ends the command, otherwise only that of a method or request that
+the server does not take.`
 
 const benchExamples = `  weft bench Arith.Mul '{"A":6,"B":7}' --rate 1000 --duration 30s
   weft bench tcp://127.0.0.1:8972 Arith.Mul '{"A":6,"B":7}' --callers 50 --duration 10s
@@ -94,7 +97,7 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 		return err
 	}
 	// One call first: a wrong method or request is told at once, and not a thousand times.
-	if err := m.call(target.Context(dialing, p)); err != nil {
+	if err := m.call(target.Context(dialing, p)); err != nil && (o.maxErrors == 0 || isWrong(err)) {
 		return shell.FromCall(err)
 	}
 	r := newResult(args[0], o)
@@ -115,4 +118,15 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 		return shell.Exit(fmt.Errorf("bench: %d of %d calls failed, and --max-errors is %g", s.Failed, s.Calls, o.maxErrors), shell.ExitCallFailed)
 	}
 	return nil
+}
+
+// isWrong reports whether all calls will fail with the error, whatever the server does: no server is known,
+// or the method or the request is wrong.
+func isWrong(err error) bool {
+	e, ok := errors.AsType[*weft.Error](err)
+	if !ok {
+		return weft.CodeOf(err) == weft.Unknown
+	}
+	return e.Reason == weft.ReasonNoServer || e.Reason == weft.ReasonNoMethod || e.Reason == weft.ReasonNoServices ||
+		e.Reason == weft.ReasonWrongKind || e.Reason == weft.ReasonDecode && e.Outcome == weft.Refused
 }
