@@ -7,6 +7,8 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	gohttp "net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -230,6 +232,36 @@ func TestCallRefused(t *testing.T) {
 	expect(t, 0, "0\n", "", "", "call", s.address, "Arith.Mul", "--token-file", write(t, "token", "secret\n"))
 	t.Setenv("WEFT_TOKEN", "secret")
 	expect(t, 0, "0\n", "", "", "call", "http://"+s.at, "Arith.Mul")
+}
+
+// TestForeignHTTP calls servers of HTTP that are not of weft: one answers with errors of JSON-RPC, one not at all.
+func TestForeignHTTP(t *testing.T) {
+	answer := `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"no such method"}}`
+	srv := httptest.NewServer(gohttp.HandlerFunc(func(w gohttp.ResponseWriter, r *gohttp.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/Shop/Get" {
+			io.WriteString(w, `{"error":"none","n":1}`)
+			return
+		}
+		io.WriteString(w, answer)
+	}))
+	defer srv.Close()
+	expect(t, 3, "", "no such method", "", "call", srv.URL, "Shop.Nothing")
+	expect(t, 3, `{"error":`, "no such method", "", "call", srv.URL, "Shop.Nothing", "-o", "json")
+	expect(t, 0, `"error":"none"`, "", "", "call", srv.URL, "Shop.Get")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, flags := range [][]string{nil, {"--oneway"}} {
+		args := append([]string{"call", "http://" + l.Addr().String(), "Shop.Get", "--timeout", "1s"}, flags...)
+		code, out, log := run(t, "", args...)
+		if code != 4 || out != "" || !strings.Contains(log, l.Addr().String()) || !strings.Contains(log, "'weft doctor'") {
+			t.Errorf("weft %v returns %d, want 4, the address and 'weft doctor' in:\n%s%s", args, code, out, log)
+		}
+	}
 }
 
 // TestWithoutScheme names a server by host and port alone.

@@ -58,7 +58,7 @@ const exitCodesHelp = `  0    all is well
   1    something failed
   2    the arguments are wrong
   3    the call was made and failed; with -o json its error is an object on the standard output
-  4    a registry or server cannot be reached
+  4    a registry or server cannot be reached, or a call over http:// has no answer in time
   5    a registry or server refuses the credentials
   130  interrupted`
 

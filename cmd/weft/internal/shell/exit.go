@@ -90,6 +90,10 @@ func denied(text string) bool {
 	return false
 }
 
+// ErrNoAnswer is in the error of a call by a wire on which nothing tells a server that does not answer from one
+// that still runs the call.
+var ErrNoAnswer = errors.New("the server has not answered in time")
+
 // FromCall gives the error of a call its exit code, and says what to do next.
 func FromCall(err error) error {
 	e, ok := errors.AsType[*weft.Error](err)
@@ -97,6 +101,8 @@ func FromCall(err error) error {
 		return err
 	}
 	switch {
+	case errors.Is(err, ErrNoAnswer):
+		return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", err), ExitUnreachable}
 	case e.Code == weft.Unauthenticated:
 		return &coded{fmt.Errorf("%w; give a token with --token-file or $WEFT_TOKEN, or a certificate with --cert and --key", err), ExitRefused}
 	case e.Code == weft.PermissionDenied:

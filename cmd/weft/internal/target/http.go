@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/codec"
 	weftjson "github.com/weftrpc/weft/codec/json"
 )
@@ -137,15 +138,18 @@ func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
 	}
 	answer, err := c.transport.RoundTrip(r)
 	if err != nil {
-		return roundTripError(ctx, err)
+		return c.failed(ctx, x.Method, err)
 	}
 	defer answer.Body.Close()
 	x.ReplyMetadata = metadataOf(answer.Header)
 	text, err := io.ReadAll(io.LimitReader(answer.Body, int64(c.limit)+1))
 	if err != nil {
-		return roundTripError(ctx, err)
+		return c.failed(ctx, x.Method, err)
 	}
-	if err := problemOf(answer, text); err != nil || x.Reply == nil || x.Oneway {
+	if err := problemOf(answer, text); err != nil || x.Oneway {
+		return err
+	}
+	if err := envelopeError(text); err != nil || x.Reply == nil {
 		return err
 	}
 	if err := asJSON().Decode(text, x.Reply); err != nil {
@@ -156,11 +160,17 @@ func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
 	return nil
 }
 
-func roundTripError(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+// failed is the error of a call without an answer, or with the beginning of one.
+func (c *httpConn) failed(ctx context.Context, method string, err error) error {
+	e := weft.Errorf(weft.Unavailable, "%w", err)
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		e = weft.Errorf(weft.DeadlineExceeded, "%w", shell.ErrNoAnswer)
+	case ctx.Err() != nil:
 		return ctx.Err()
 	}
-	return weft.Errorf(weft.Unavailable, "%w", err)
+	e.Method, e.Peer = method, c.host
+	return e
 }
 
 // metadataOf is the metadata of an answer.
@@ -204,6 +214,19 @@ func problemOf(answer *http.Response, text []byte) error {
 		return weft.Errorf(codeOfStatus(answer.StatusCode), "the server answered %s; is it one of package door/http?", answer.Status)
 	}
 	return p.error()
+}
+
+// envelopeError is the error in an answer of JSON-RPC, which a server may send with status 200; nil for any
+// other text.
+func envelopeError(text []byte) error {
+	var e struct {
+		Version string `json:"jsonrpc"`
+		Error   json.RawMessage
+	}
+	if json.Unmarshal(text, &e) != nil || e.Version == "" || len(e.Error) == 0 || string(e.Error) == "null" {
+		return nil
+	}
+	return weft.Errorf(weft.Unknown, "the server answered with an error of JSON-RPC, and not as package door/http does: %s; call it by jsonrpc://", e.Error)
 }
 
 func (p *problem) error() error {
@@ -250,7 +273,7 @@ func (c *httpConn) OpenStream(ctx context.Context, x *weft.WireCall) (weft.RawSt
 		cancel()
 		return nil, err
 	}
-	s := &httpStream{ctx: ctx, cancel: cancel, call: x, out: out, answered: make(chan struct{})}
+	s := &httpStream{conn: c, ctx: ctx, cancel: cancel, call: x, out: out, answered: make(chan struct{})}
 	// It ends with the answer, or with ctx.
 	go func() {
 		defer close(s.answered)
@@ -264,6 +287,7 @@ func (c *httpConn) OpenStream(ctx context.Context, x *weft.WireCall) (weft.RawSt
 
 // httpStream is a streaming call: values of JSON in the request, and in the answer.
 type httpStream struct {
+	conn     *httpConn
 	ctx      context.Context
 	cancel   context.CancelFunc
 	call     *weft.WireCall
@@ -308,13 +332,13 @@ func (s *httpStream) Close() error {
 func (s *httpStream) Recv(msg any) error {
 	<-s.answered
 	if s.err != nil {
-		return roundTripError(s.ctx, s.err)
+		return s.conn.failed(s.ctx, s.call.Method, s.err)
 	}
 	if s.values == nil {
 		if s.answer.StatusCode/100 != 2 {
 			text, err := io.ReadAll(io.LimitReader(s.answer.Body, weft.DefaultMaxMessage))
 			if err != nil {
-				return roundTripError(s.ctx, err)
+				return s.conn.failed(s.ctx, s.call.Method, err)
 			}
 			return problemOf(s.answer, text)
 		}
@@ -327,8 +351,11 @@ func (s *httpStream) Recv(msg any) error {
 	case errors.Is(err, io.EOF):
 		return io.EOF
 	case err != nil:
-		return roundTripError(s.ctx, fmt.Errorf("read a message: %w", err))
+		return s.conn.failed(s.ctx, s.call.Method, fmt.Errorf("read a message: %w", err))
 	case s.single:
+		if err := envelopeError(value); err != nil {
+			return err
+		}
 		return asJSON().Decode(value, msg)
 	}
 	var line struct {
