@@ -340,7 +340,11 @@ func TestCallRegistry(t *testing.T) {
 	expect(t, 0, "42\n", "attempt 1 at "+s.at+" by weft: OK", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "-v")
 	expect(t, 0, "42\n", "", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "--instance", "a", "--hash-key", "k", "--idempotent")
 	expect(t, 1, "", `no instance "b", only a`, "", "call", "Arith.Mul", "--instance", "b")
-	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "call", "Nothing.At", "--timeout", "2s")
+	// No time is waited for a server to register: the test would not end within its own.
+	expect(t, 4, "", "no server of Nothing is registered", "", "call", "Nothing.At", "--timeout", "1h")
+	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "call", "Nothing.At", "--timeout", "1h")
+	expect(t, 4, `"reason":"`+weft.ReasonNoServer, "", "", "call", "Nothing.At", "-o", "json")
+	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "bench", "Nothing.At", "--timeout", "1h")
 	expect(t, 4, "", "Shop.Fail", "", "call", "Shop.Fail", "--timeout", "2s")
 	expect(t, 0, "Mul multiplies.", "", "", "list", "Arith")
 	expect(t, 0, "type Args struct", "", "", "describe", "Arith.Mul")

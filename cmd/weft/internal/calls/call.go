@@ -104,8 +104,11 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 			return err
 		}
 	}
-	t, err := target.Open(bounded, p, address)
+	t, err := target.OpenFor(bounded, p, address, args[0])
 	if err != nil {
+		if e, ok := errors.AsType[*weft.Error](err); ok && e.Reason == weft.ReasonNoServer {
+			p.WriteFailure(err)
+		}
 		return err
 	}
 	defer t.Close()

@@ -87,7 +87,7 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 	}
 	dialing, cancel := target.Within(ctx, p)
 	defer cancel()
-	t, err := target.Open(dialing, p, address)
+	t, err := target.OpenFor(dialing, p, address, args[0])
 	if err != nil {
 		return err
 	}

@@ -63,6 +63,16 @@ func isHostPort(arg string) bool {
 // Open connects to the server at an address; "": to the one of the settings, or else to those of
 // the registry.
 func Open(ctx context.Context, p *shell.Shell, address string) (*Target, error) {
+	return open(ctx, p, address, "")
+}
+
+// OpenFor is Open for calls of a method. If the registry has no server of its service, the error says so at once,
+// where a call would wait for a server to register.
+func OpenFor(ctx context.Context, p *shell.Shell, address, method string) (*Target, error) {
+	return open(ctx, p, address, method)
+}
+
+func open(ctx context.Context, p *shell.Shell, address, method string) (*Target, error) {
 	if address == "" && p.Settings.Server != "" {
 		address = p.Settings.Server
 	}
@@ -74,7 +84,7 @@ func Open(ctx context.Context, p *shell.Shell, address string) (*Target, error) 
 	if address != "" {
 		return t, t.dial(ctx, address, cfg)
 	}
-	return t, t.watch(p, cfg)
+	return t, t.watch(ctx, p, cfg, method)
 }
 
 // dial connects to one server.
@@ -101,10 +111,14 @@ func dialError(address string, err error) error {
 	return shell.Exit(fmt.Errorf("%w; 'weft doctor %s' looks into it", err, address), shell.ExitUnreachable)
 }
 
-// watch makes a client of the servers that the registry knows.
-func (t *Target) watch(p *shell.Shell, cfg *weft.ClientConfig) error {
+// watch makes a client of the servers that the registry knows. If it is for a method, there must be one.
+func (t *Target) watch(ctx context.Context, p *shell.Shell, cfg *weft.ClientConfig, method string) error {
 	a, reg, err := catalog.OpenRegistry(p)
 	if err != nil {
+		return err
+	}
+	if err := known(ctx, a, reg, method); err != nil {
+		_ = reg.Close() // it has registered nothing
 		return err
 	}
 	c, err := cluster.New(&cluster.Config{Registry: reg, Client: cfg, RestartGrace: -1, Observe: t.Trace.observe, Logger: slog.New(slog.DiscardHandler)})
@@ -114,6 +128,21 @@ func (t *Target) watch(p *shell.Shell, cfg *weft.ClientConfig) error {
 	}
 	t.Cluster, t.Caller, t.Address, t.registry = c, c, a.String(), reg
 	return nil
+}
+
+// known asks the registry for the servers of the service of a method. The error is that of a call if there is none.
+func known(ctx context.Context, a catalog.Address, reg *registry.Registry, method string) error {
+	service, _, ok := cutMethod(method)
+	if !ok {
+		return nil
+	}
+	snapshot, err := catalog.Ask(ctx, reg, service)
+	if err != nil || len(snapshot.Instances) > 0 {
+		return err
+	}
+	e := weft.Errorf(weft.Unavailable, "%w", catalog.Unknown(ctx, a, reg, service)).WithReason(weft.ReasonNoServer)
+	e.Method, e.Outcome = method, weft.NotSent
+	return shell.FromCall(e)
 }
 
 // Close ends the connections.
