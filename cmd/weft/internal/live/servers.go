@@ -117,6 +117,19 @@ func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, server
 	return err
 }
 
+// lines is a writer for several goroutines.
+type lines struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+// Write writes a line.
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.to.Write(b)
+}
+
 // errEnough ends follow.
 var errEnough = errors.New("enough")
 

@@ -57,14 +57,15 @@ func TapCommand(p *shell.Shell) *cobra.Command {
 }
 
 func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRequest) error {
+	log := &lines{to: p.Log}
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.TappedCall, admin.TapRequest], error) {
 		s, err := t.Admin(p).Tap(target.Context(ctx, p), req)
 		if err == nil {
-			fmt.Fprintf(p.Log, "weft: calls of %s are shown; Ctrl-C ends it\n", t.Address)
+			fmt.Fprintf(log, "weft: calls of %s are shown; Ctrl-C ends it\n", t.Address)
 		}
 		return s, err
 	}
-	return follow(ctx, p, p.Log, servers, open, func(m message[admin.TappedCall]) error {
+	return follow(ctx, p, log, servers, open, func(m message[admin.TappedCall]) error {
 		if m.err != nil {
 			return nil
 		}
