@@ -219,13 +219,25 @@ func (c *DoorConn) room(size int) *Error {
 		return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,
 			Message: "too many calls are open on this connection (the server's Limits.MaxCalls)"}
 	}
-	if c.bytes.Add(int64(size)) > int64(l.MaxCallBytes) || !c.account.Take(int64(size)) {
-		c.bytes.Add(-int64(size))
+	e := c.takeBytes(size)
+	if e != nil {
 		c.flights.Leave()
-		return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyBytes,
-			Message: "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later"}
 	}
-	return nil
+	return e
+}
+
+// takeBytes counts bytes of a request, or reports that there is no room for them.
+func (c *DoorConn) takeBytes(n int) *Error {
+	if c.bytes.Add(int64(n)) <= int64(c.s.cfg.Limits.MaxCallBytes) && c.account.Take(int64(n)) {
+		return nil
+	}
+	c.bytes.Add(-int64(n))
+	return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyBytes, Message: "the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later"}
+}
+
+func (c *DoorConn) giveBytes(n int) {
+	c.bytes.Add(-int64(n))
+	c.account.Add(-int64(n))
 }
 
 // Context is the context of the call, for the door's streams.
@@ -262,8 +274,7 @@ func (x *DoorCall) Run() {
 	err = x.a.serve()
 }
 
-// end counts the call, which ran from a time on the clock of session.Nanos, and gives its place
-// back.
+// end counts the call, which ran from a time on the clock of session.Nanos, and gives its place back.
 func (x *DoorCall) end(err error, from int64) {
 	c := x.conn
 	c.mu.Lock()
@@ -278,8 +289,7 @@ func (x *DoorCall) end(err error, from int64) {
 	x.next, x.before = nil, nil
 	c.mu.Unlock()
 	x.a.ctx.Finish()
-	c.bytes.Add(-int64(x.size))
-	c.account.Add(-int64(x.size))
+	c.giveBytes(x.size)
 	if x.a.e.m != nil {
 		to := session.Nanos()
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))

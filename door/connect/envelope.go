@@ -61,6 +61,9 @@ func tooLong(n int64, side string, limit int) *weft.Error {
 // restored undoes the compression of a message.
 func restored(z compress.Compressor, b []byte, side string, limit int) ([]byte, error) {
 	out, err := z.Decompress(nil, b, limit)
+	if known, ok := errors.AsType[*weft.Error](err); ok { // there is no room
+		return nil, known
+	}
 	if errors.Is(err, compress.ErrTooLarge) {
 		return nil, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has more than %d bytes, which Limits.MaxMessage of %s allows", limit, side)
 	}

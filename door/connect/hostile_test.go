@@ -1,6 +1,7 @@
 package connect_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -10,16 +11,19 @@ import (
 	nethttp "net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
-const patience = 30 * time.Second
+const patience = 20 * time.Second
 
 // startHostile serves the doors for a client that breaks rules, and returns the address.
 func startHostile(t *testing.T, cfg weft.ServerConfig, register func(srv *weft.Server) error) string {
@@ -162,4 +166,65 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// TestBombs: what requests become when their compression is undone counts like requests that came as they are.
+func TestBombs(t *testing.T) {
+	const calls, size = 32, 1 << 20
+	release := make(chan struct{})
+	var once sync.Once
+	end := func() { once.Do(func() { close(release) }) }
+	addr := startHostile(t, weft.ServerConfig{Timeout: -1, Compressors: []compress.Compressor{gzip.New()}, Overload: weft.Overload{Off: true}, Limits: weft.Limits{MaxCallBytes: 8 * size}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Keep", func(context.Context, *Name) (*Name, error) {
+			<-release
+			return &Name{}, nil
+		})
+	})
+	defer end()
+	bomb, err := gzip.New().Compress(nil, []byte(`{"text":"`+strings.Repeat("A", size-16)+`"}`))
+	must(t, err)
+	framed := append(binary.BigEndian.AppendUint32([]byte{1}, uint32(len(bomb))), bomb...)
+	for kind, how := range map[string]struct {
+		header string
+		body   []byte
+	}{"application/json": {"Content-Encoding", bomb}, "application/grpc-web+json": {"Grpc-Encoding", framed}, "application/grpc+json": {"Grpc-Encoding", framed}} {
+		transport := &nethttp.Transport{Protocols: new(nethttp.Protocols)}
+		transport.Protocols.SetUnencryptedHTTP2(true)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		refused := make(chan struct{}, calls)
+		var all sync.WaitGroup
+		for range calls {
+			all.Go(func() {
+				r, err := nethttp.NewRequestWithContext(ctx, "POST", "http://"+addr+"/Demo/Keep", bytes.NewReader(how.body))
+				if err != nil {
+					return
+				}
+				r.Header.Set("Content-Type", kind)
+				r.Header.Set("Te", "trailers")
+				r.Header.Set("Connect-Protocol-Version", "1")
+				r.Header.Set(how.header, "gzip")
+				res, err := transport.RoundTrip(r)
+				if err != nil {
+					return
+				}
+				b, _ := io.ReadAll(res.Body)
+				res.Body.Close()
+				if strings.Contains(string(b), "resource_exhausted") || strings.Contains(string(b), "grpc-status: 8\r\n") || res.Header.Get("Grpc-Status")+res.Trailer.Get("Grpc-Status") == "8" {
+					refused <- struct{}{}
+				}
+			})
+		}
+		for range calls - 8 { // the others have room
+			select {
+			case <-refused:
+				continue
+			case <-ctx.Done():
+				t.Errorf("%s: bombs beyond Limits.MaxCallBytes are kept", kind)
+			}
+			break
+		}
+		cancel()
+		all.Wait()
+		transport.CloseIdleConnections()
+	}
 }

@@ -221,7 +221,7 @@ func (in *inbound) request() ([]byte, error) {
 	if in.restore == nil || len(b) == 0 {
 		return b, nil
 	}
-	return restored(in.restore, b, theServer, limit)
+	return restored(in.call.Restoring(in.restore), b, theServer, limit)
 }
 
 // query is the request of a GET.
@@ -238,7 +238,7 @@ func (in *inbound) query(limit int) ([]byte, error) {
 		}
 	}
 	if in.restore != nil {
-		return restored(in.restore, b, theServer, limit)
+		return restored(in.call.Restoring(in.restore), b, theServer, limit)
 	}
 	return b, nil
 }

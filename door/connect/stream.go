@@ -88,7 +88,11 @@ func (s *stream) next() ([]byte, error) {
 	case flags == flagCompressed && s.in.restore == nil:
 		return nil, refusal(weft.Internal, weft.ReasonDecompress, "a message is compressed, and no header says how")
 	case flags == flagCompressed:
-		if b, err = restored(s.in.restore, b, theServer, limit); err != nil {
+		z := s.in.restore
+		if s.in.kind == weft.Unary { // a stream has one message at a time
+			z = s.in.call.Restoring(z)
+		}
+		if b, err = restored(z, b, theServer, limit); err != nil {
 			return nil, err
 		}
 	}

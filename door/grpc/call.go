@@ -123,7 +123,7 @@ func (x *call) Decode(v any) error {
 	b := x.message
 	if x.compressed {
 		var err error
-		if b, err = restored(x.restore, b, theServer, x.c.limits.MaxMessage); err != nil {
+		if b, err = restored(x.Restoring(x.restore), b, theServer, x.c.limits.MaxMessage); err != nil {
 			return err
 		}
 	}

@@ -42,6 +42,9 @@ func flagError(flag byte, z compress.Compressor) *weft.Error {
 // at most.
 func restored(z compress.Compressor, b []byte, side string, limit int) ([]byte, error) {
 	out, err := z.Decompress(nil, b, limit)
+	if known, ok := errors.AsType[*weft.Error](err); ok { // there is no room
+		return nil, known
+	}
 	if errors.Is(err, compress.ErrTooLarge) {
 		return nil, refused(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has more than %d bytes, which Limits.MaxMessage of %s allows", limit, side)
 	}

@@ -48,8 +48,11 @@ func (in *inbound) body() ([]byte, error) {
 	if packed == nil {
 		return body, nil
 	}
-	plain, err := packed.Decompress(nil, body, limit)
+	plain, err := in.call.Restoring(packed).Decompress(nil, body, limit)
+	full, _ := errors.AsType[*weft.Error](err)
 	switch {
+	case full != nil: // there is no room
+		return nil, full
 	case errors.Is(err, compress.ErrTooLarge):
 		return nil, tooLarge(limit)
 	case err != nil:

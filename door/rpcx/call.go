@@ -40,7 +40,7 @@ func (x *call) Decode(v any) error {
 	b := x.payload
 	if x.compressor != nil {
 		var err error
-		if b, err = restored(x.compressor, b, x.s.limits.MaxMessage, "the server"); err != nil {
+		if b, err = restored(x.Restoring(x.compressor), b, x.s.limits.MaxMessage, "the server"); err != nil {
 			return err
 		}
 	}
@@ -224,12 +224,19 @@ func (x *call) refused(e *weft.Error) { x.Fail(e, weft.Metadata{}) }
 // Stream is never called: no Head of this door opens a stream.
 func (x *call) Stream(context.Context) weft.RawStream { return nil }
 
+func isWeft(err error) bool {
+	_, ok := errors.AsType[*weft.Error](err)
+	return ok
+}
+
 // restored undoes the compression of a payload.
 func restored(z compress.Compressor, b []byte, limit int, whose string) ([]byte, error) {
 	out, err := z.Decompress(nil, b, limit)
 	switch {
 	case err == nil:
 		return out, nil
+	case isWeft(err): // there is no room
+		return nil, err
 	case errors.Is(err, compress.ErrTooLarge):
 		return nil, weft.Errorf(weft.ResourceExhausted, "the payload has more than %d bytes when it is decompressed, which Limits.MaxMessage of %s allows", limit, whose).
 			WithReason(weft.ReasonMessageTooLarge)

@@ -68,13 +68,12 @@ func (g *gateway) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		x.echo()
 		return
 	}
-	call := x.conn.Begin(x.head, x)
-	if call == nil {
+	if x.call = x.conn.Begin(x.head, x); x.call == nil {
 		return
 	}
-	stop := context.AfterFunc(r.Context(), call.Cancel)
+	stop := context.AfterFunc(r.Context(), x.call.Cancel)
 	defer stop()
-	call.Run()
+	x.call.Run()
 }
 
 // webCall is a call by the gateway.
@@ -84,7 +83,9 @@ type webCall struct {
 	conn  *weft.DoorConn
 	head  weft.Head
 	codec codec.Codec
+	call  *weft.DoorCall
 	body  []byte
+	zip   compress.Compressor // of the body; nil: it is not compressed
 }
 
 // fill takes over what a request says.
@@ -172,7 +173,7 @@ func (x *webCall) metadata(text string) error {
 	return nil
 }
 
-// read reads the body, decompressed.
+// read reads the body.
 func (g *gateway) read(x *webCall) error {
 	limit := x.conn.Limits().MaxMessage
 	body, err := io.ReadAll(nethttp.MaxBytesReader(x.w, x.r.Body, int64(limit)))
@@ -193,19 +194,23 @@ func (g *gateway) read(x *webCall) error {
 	}
 	x.head.Size = len(body)
 	if packed {
-		if body, err = restored(g.gzip, body, limit, "the server"); err != nil {
-			if e, ok := errors.AsType[*weft.Error](err); ok {
-				err = refusal(e.Code, e.Reason, "%s", e.Message)
-			}
-			return err
-		}
+		x.zip = g.gzip
 	}
 	x.body = body
 	return nil
 }
 
 // Decode implements weft.Inbound.
-func (x *webCall) Decode(v any) error { return x.codec.Decode(x.body, v) }
+func (x *webCall) Decode(v any) error {
+	b := x.body
+	if x.zip != nil {
+		var err error
+		if b, err = restored(x.call.Restoring(x.zip), b, x.conn.Limits().MaxMessage, "the server"); err != nil {
+			return err
+		}
+	}
+	return x.codec.Decode(b, v)
+}
 
 // contentType is the type of a body.
 func contentType(codecName string) string {

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -114,4 +117,45 @@ func TestMissingNames(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestBombs: what requests become when their compression is undone counts like requests that came as they are.
+func TestBombs(t *testing.T) {
+	const calls, size = 64, 1 << 20
+	release := make(chan struct{})
+	_, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, Limits: weft.Limits{MaxCallBytes: 8 * size}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Keep", func(_ context.Context, b *[]byte) (*int, error) {
+			<-release
+			n := len(*b)
+			return &n, nil
+		})
+	})
+	var once sync.Once
+	end := func() { once.Do(func() { close(release) }) }
+	defer end()
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	bomb, err := gzip.New().Compress(nil, []byte(`"`+strings.Repeat("A", size-4)+`"`))
+	must(t, err)
+	for n := range calls {
+		_, err := conn.Write((&packet{second: 1 << 2, third: 1 << 4, seq: uint64(n), path: "Demo", method: "Keep", payload: bomb}).bytes())
+		must(t, err)
+	}
+	for range calls - 8 { // the others have room
+		p, err := readPacket(conn)
+		must(t, err)
+		if text := p.meta["__rpcx_error__"]; !strings.Contains(text, "too many bytes") {
+			t.Fatalf("%q", text)
+		}
+	}
+	end()
+	for range 4 { // some of those that wait
+		p, err := readPacket(conn)
+		must(t, err)
+		if text := p.meta["__rpcx_error__"]; text != "" && !strings.Contains(text, "too many bytes") {
+			t.Fatalf("%q", text)
+		}
+	}
 }
