@@ -23,7 +23,7 @@ func Sensitive(name string) bool {
 }
 
 // Masked is a value of a setting as it may be shown: "***" if its name is Sensitive, and without
-// the password of a URL.
+// the password of a URL or of a source of data.
 func Masked(name, value string) string {
 	switch {
 	case value == "":
@@ -31,7 +31,9 @@ func Masked(name, value string) string {
 	case Sensitive(name):
 		return mask
 	case !strings.Contains(value, "://"):
-		return value
+		// As drivers of databases take it: host=db password=x, and user:x@tcp(db).
+		value = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)('[^']*'|"[^"]*"|[^\s;,&]+)`).ReplaceAllString(value, "${1}"+mask)
+		return regexp.MustCompile(`([^\s:/@=,;]+):[^\s/]+@`).ReplaceAllString(value, "${1}:xxxxx@")
 	}
 	// Several addresses are often in one value, so it is not parsed as a whole.
 	return regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s,;|"']+`).ReplaceAllStringFunc(value, maskedURL)
