@@ -168,6 +168,7 @@ func TestCodeConformance(t *testing.T) {
 			return errA == nil && errB == nil && bytes.Equal(a, b)
 		},
 		OpenEnded: true,
+		SameBits:  true,
 	})
 }
 
