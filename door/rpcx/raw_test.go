@@ -81,18 +81,33 @@ func readPacket(r io.Reader) (*packet, error) {
 		return nil, errors.New("bytes are left behind the payload")
 	}
 	p.path, p.method, p.payload = string(parts[0]), string(parts[1]), parts[3]
-	for meta := parts[2]; len(meta) > 0; {
-		var pair [2]string
-		for i := range pair {
-			n := int(binary.BigEndian.Uint32(meta))
-			pair[i], meta = string(meta[4:4+n]), meta[4+n:]
-		}
-		if p.meta == nil {
-			p.meta = make(map[string]string)
-		}
-		p.meta[pair[0]] = pair[1]
+	var err error
+	if p.meta, err = readPairs(parts[2]); err != nil && p.second&0x40 == 0 { // a heartbeat brings back what came
+		return nil, err
 	}
 	return p, nil
+}
+
+// readPairs reads the metadata of a packet.
+func readPairs(meta []byte) (pairs map[string]string, err error) {
+	for len(meta) > 0 {
+		var pair [2]string
+		for i := range pair {
+			if len(meta) < 4 {
+				return pairs, errors.New("the metadata end early")
+			}
+			n := binary.BigEndian.Uint32(meta)
+			if meta = meta[4:]; uint64(n) > uint64(len(meta)) {
+				return pairs, errors.New("a part of the metadata is too long")
+			}
+			pair[i], meta = string(meta[:n]), meta[n:]
+		}
+		if pairs == nil {
+			pairs = make(map[string]string)
+		}
+		pairs[pair[0]] = pair[1]
+	}
+	return pairs, nil
 }
 
 // client is a client of rpcx on a plain socket.
