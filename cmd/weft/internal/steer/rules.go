@@ -349,7 +349,7 @@ func dryRun(p *shell.Shell, k *kept, proposed *route.Rules, instances []weft.Ins
 	return err
 }
 
-// self is the name of the user who runs the program; "" if it has none.
+// self is the name of the user under whom the program runs; "" if there is none.
 func self() string {
 	u, err := user.Current()
 	if err != nil {

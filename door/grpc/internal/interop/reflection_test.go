@@ -180,7 +180,7 @@ func TestGrpcurl(t *testing.T) {
 	}
 }
 
-// TestReflectionIsACall has callers without a credential, who must not learn what there is.
+// TestReflectionIsACall refuses callers without a credential, before anything of the methods is told.
 func TestReflectionIsACall(t *testing.T) {
 	addr := reflecting(t, &weft.ServerConfig{Authenticate: func(_ context.Context, c weft.Credential, _ *weft.CallInfo) (any, error) {
 		if c.Token != "secret" {
