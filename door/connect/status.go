@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/internal/httpstatus"
 )
 
 // codeName is the name of a code in Connect.
@@ -36,29 +37,7 @@ func statusOf(e *weft.Error) int {
 	if e.Reason == weft.ReasonNoMethod && e.Code == weft.Unimplemented {
 		return nethttp.StatusNotFound
 	}
-	switch e.Code {
-	case weft.Canceled:
-		return 499
-	case weft.InvalidArgument, weft.FailedPrecondition, weft.OutOfRange:
-		return nethttp.StatusBadRequest
-	case weft.Unauthenticated:
-		return nethttp.StatusUnauthorized
-	case weft.PermissionDenied:
-		return nethttp.StatusForbidden
-	case weft.NotFound:
-		return nethttp.StatusNotFound
-	case weft.AlreadyExists, weft.Aborted:
-		return nethttp.StatusConflict
-	case weft.ResourceExhausted:
-		return nethttp.StatusTooManyRequests
-	case weft.Unimplemented:
-		return nethttp.StatusNotImplemented
-	case weft.Unavailable:
-		return nethttp.StatusServiceUnavailable
-	case weft.DeadlineExceeded:
-		return nethttp.StatusGatewayTimeout
-	}
-	return nethttp.StatusInternalServerError
+	return httpstatus.Of(e.Code)
 }
 
 // codeOfStatus is the code that Connect gives to the HTTP status of an answer without an error in its body.

@@ -4,11 +4,8 @@ import (
 	nethttp "net/http"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpstatus"
 )
-
-// statusClientClosed is what proxies log for a client that has gone; a client that is there sees
-// it when a handler ends with Canceled.
-const statusClientClosed = 499
 
 // statusOf is the HTTP status of an error.
 func statusOf(e *weft.Error) int {
@@ -28,33 +25,7 @@ func statusOf(e *weft.Error) int {
 	case reasonVerb:
 		return nethttp.StatusMethodNotAllowed
 	}
-	return statusOfCode(e.Code)
-}
-
-func statusOfCode(c weft.Code) int {
-	switch c {
-	case weft.Canceled:
-		return statusClientClosed
-	case weft.InvalidArgument, weft.FailedPrecondition, weft.OutOfRange:
-		return nethttp.StatusBadRequest
-	case weft.Unauthenticated:
-		return nethttp.StatusUnauthorized
-	case weft.PermissionDenied:
-		return nethttp.StatusForbidden
-	case weft.NotFound:
-		return nethttp.StatusNotFound
-	case weft.AlreadyExists, weft.Aborted:
-		return nethttp.StatusConflict
-	case weft.ResourceExhausted:
-		return nethttp.StatusTooManyRequests
-	case weft.Unimplemented:
-		return nethttp.StatusNotImplemented
-	case weft.Unavailable:
-		return nethttp.StatusServiceUnavailable
-	case weft.DeadlineExceeded:
-		return nethttp.StatusGatewayTimeout
-	}
-	return nethttp.StatusInternalServerError
+	return httpstatus.Of(e.Code)
 }
 
 // The reasons of errors that only this door has.

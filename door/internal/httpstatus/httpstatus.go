@@ -1,0 +1,39 @@
+// Package httpstatus says which HTTP status tells of a code.
+package httpstatus
+
+import (
+	"net/http"
+
+	"github.com/weftrpc/weft"
+)
+
+// ClientClosed is what proxies log for a client that has gone; a client that is there sees it when a
+// handler ends with Canceled.
+const ClientClosed = 499
+
+// Of is the status of a code.
+func Of(c weft.Code) int {
+	switch c {
+	case weft.Canceled:
+		return ClientClosed
+	case weft.InvalidArgument, weft.FailedPrecondition, weft.OutOfRange:
+		return http.StatusBadRequest
+	case weft.Unauthenticated:
+		return http.StatusUnauthorized
+	case weft.PermissionDenied:
+		return http.StatusForbidden
+	case weft.NotFound:
+		return http.StatusNotFound
+	case weft.AlreadyExists, weft.Aborted:
+		return http.StatusConflict
+	case weft.ResourceExhausted:
+		return http.StatusTooManyRequests
+	case weft.Unimplemented:
+		return http.StatusNotImplemented
+	case weft.Unavailable:
+		return http.StatusServiceUnavailable
+	case weft.DeadlineExceeded:
+		return http.StatusGatewayTimeout
+	}
+	return http.StatusInternalServerError
+}
