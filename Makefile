@@ -119,8 +119,8 @@ registries: ## install the servers of registries, for the tests
 	@scripts/registries.sh
 
 .PHONY: results
-results: ## measure what the documents show, into bench/results (20 min)
-	@scripts/results.sh
+results: ## measure what the documents show, into bench/results (30 min; ONLY=doors: 10 min)
+	@scripts/results.sh $(ONLY)
 
 .PHONY: figures
 figures: ## write the figures of bench/results into the documents

@@ -15,6 +15,7 @@ require (
 
 require (
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 )
 
@@ -22,7 +23,9 @@ require (
 	connectrpc.com/connect v1.21.1
 	github.com/apache/thrift v0.25.0
 	github.com/weftrpc/weft/codec/cbor v0.0.0
+	github.com/weftrpc/weft/door/connect v0.0.0
 	github.com/weftrpc/weft/door/grpc v0.0.0
+	github.com/weftrpc/weft/door/thrift v0.0.0
 	github.com/zeebo/errs v1.2.2 // indirect
 	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
@@ -40,3 +43,7 @@ tool (
 replace github.com/weftrpc/weft/codec/cbor => ../codec/cbor
 
 replace github.com/weftrpc/weft/door/grpc => ../door/grpc
+
+replace github.com/weftrpc/weft/door/connect => ../door/connect
+
+replace github.com/weftrpc/weft/door/thrift => ../door/thrift

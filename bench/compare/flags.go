@@ -38,7 +38,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 	flags.SetOutput(stderr)
 	var s settings
 	var (
-		plan      = flags.String("plan", string(quick), "core (weft's own goals), quick (ten minutes) or full (what is published: some three hours)")
+		plan      = flags.String("plan", string(quick), "core (weft's own goals), quick (ten minutes), full (what is published: some three hours) or doors (stock clients with their own servers and with weft's)")
 		peers     = flags.String("peers", "", "peers, each `name`, name:conns or name:each (a connection per caller); default: all that the plan has")
 		with      = flags.String("with", "", "further `programs` that understand the contract")
 		codecs    = flags.String("codecs", "", "codecs (default: each peer's best, and in the plan full all but raw for echo)")

@@ -37,7 +37,7 @@ const asPeer = "peer"
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == asPeer {
 		os.Args = os.Args[1:]
-		harness.Main(gopeers.All()...)
+		harness.Main(append(gopeers.All(), gopeers.Doors()...)...)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -230,13 +230,35 @@ func TestBadPrograms(t *testing.T) {
 	}
 }
 
+// TestEveryDoor is the same for the plan doors.
+func TestEveryDoor(t *testing.T) {
+	records, _, stderr, err := compare(t, "-plan=doors", "-workloads=echo", "-callers=4", "-calls=300", "-rounds=1")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, stderr)
+	}
+	want := make(map[string]bool)
+	for _, p := range gopeers.Doors() {
+		want[p.Name()], want[p.Describe().Client] = true, true
+	}
+	for _, r := range records {
+		if !want[r.Peer] && r.Calls > 0 {
+			t.Errorf("%s is in the plan", r.Peer)
+		}
+	}
+	for name := range want {
+		if !slices.ContainsFunc(records, func(r runner.Record) bool { return r.Peer == name && r.Calls > 0 }) {
+			t.Errorf("%s is not in the plan", name)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	var out, diagnostics output
 	if err := run(t.Context(), []string{"-list"}, &out, &diagnostics); err != nil {
 		t.Fatal(err)
 	}
 	decoder := json.NewDecoder(strings.NewReader(out.String()))
-	for _, p := range gopeers.All() {
+	for _, p := range append(gopeers.All(), gopeers.Doors()...) {
 		var d contract.Description
 		if err := decoder.Decode(&d); err != nil || d.Peer != p.Name() || !d.Usage || d.Version == "" {
 			t.Errorf("%s is listed as %+v, %v", p.Name(), d, err)

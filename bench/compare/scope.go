@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/internal/runner"
+	"github.com/weftrpc/weft/bench/msg"
 )
 
 // scope is how much a plan measures.
@@ -15,14 +16,15 @@ const (
 	core  scope = "core"  // weft beside plain TCP, the floor and grpc-go: its own goals
 	quick scope = "quick" // a useful comparison in ten minutes
 	full  scope = "full"  // everything, as it is published, in some three hours
+	doors scope = "doors" // stock clients with their own servers and with weft's doors
 )
 
 func parseScope(name string) (scope, error) {
 	switch s := scope(name); s {
-	case core, quick, full:
+	case core, quick, full, doors:
 		return s, nil
 	}
-	return "", fmt.Errorf("-plan: unknown plan %q; there are %s, %s and %s", name, core, quick, full)
+	return "", fmt.Errorf("-plan: unknown plan %q; there are %s, %s, %s and %s", name, core, quick, full, doors)
 }
 
 func (s scope) rounds() int {
@@ -45,7 +47,14 @@ func (s scope) seconds() float64 {
 func (s scope) peers(all []runner.Peer) []string {
 	var names []string
 	for _, p := range all {
-		if s != core || slices.Contains([]string{"tcp", "floor", "grpc-go", "weft"}, p.Peer) {
+		takesPart := p.Client == ""
+		switch s {
+		case core:
+			takesPart = slices.Contains([]string{"tcp", "floor", "grpc-go", "weft"}, p.Peer)
+		case doors:
+			takesPart = p.Client != "" || slices.ContainsFunc(all, func(other runner.Peer) bool { return other.Client == p.Peer })
+		}
+		if takesPart {
 			names = append(names, p.Peer)
 		}
 	}
@@ -54,7 +63,8 @@ func (s scope) peers(all []runner.Peer) []string {
 
 // codecs are those of a peer that the plan has unless the flags choose others: its best, and
 // for the full plan all others too, which keep the cost of a codec and that of a
-// framework apart. Bytes as they are belong to the plan core, and to a peer without a codec.
+// framework apart. Bytes as they are belong to the plan core, and to a peer without a codec. The
+// plan doors has each encoding once.
 func (s scope) codecs(p runner.Peer) []string {
 	switch s {
 	case core:
@@ -63,13 +73,13 @@ func (s scope) codecs(p runner.Peer) []string {
 		return p.Codecs[:1]
 	}
 	return slices.DeleteFunc(slices.Clone(p.Codecs), func(codec string) bool {
-		return codec == contract.Raw && len(p.Codecs) > 1
+		return codec == contract.Raw && len(p.Codecs) > 1 || s == doors && codec == string(msg.Google)
 	})
 }
 
 // points are the points that the flags ask for, or those of the plan.
 func (s *settings) points() []runner.Point {
-	if len(s.workloads) == 0 && len(s.callers) == 0 && s.calls == 0 && s.scope != core {
+	if len(s.workloads) == 0 && len(s.callers) == 0 && s.calls == 0 && s.scope != core && s.scope != doors {
 		points := s.scope.points()
 		for i := range points {
 			points[i].Best = points[i].Best && len(s.codecs) == 0 // those that were asked for take part in all
@@ -106,7 +116,7 @@ func usualCallers(w contract.Workload, s scope) []int {
 		return []int{1}
 	case s == core:
 		return []int{1, 100, 1000, 5000}
-	case s == quick:
+	case s == quick, s == doors:
 		return []int{1, 100, 1000}
 	}
 	return []int{1, 100, 500, 1000, 2000, 5000}

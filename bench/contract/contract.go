@@ -45,6 +45,10 @@ type Description struct {
 	MaxCallers    int    `json:"max_callers,omitempty"`
 	MaxCallersWhy string `json:"max_callers_why,omitempty"`
 
+	// Client is the peer whose client this one uses before a server of weft. Such a peer is
+	// measured beside that one by the plan doors alone, and so is a peer that names itself.
+	Client string `json:"client,omitempty"`
+
 	Warmup float64 `json:"warmup_s,omitempty"` // the least warm-up that the peer needs, in seconds
 	Usage  bool    `json:"usage,omitempty"`    // whether it counts its allocations
 }

@@ -10,11 +10,13 @@ import (
 )
 
 // render makes every block that a document may have.
-func render(core results, c *comparison.Comparison) map[string]string {
+func render(core results, c *comparison.Comparison, doors results) map[string]string {
 	return map[string]string{
 		"summary":            summary(core) + "\n" + origin(core),
 		"goals":              goalTable(goals(core)),
+		"codecs":             codecTable(core),
 		"noise":              noise(core),
+		"doors":              doorTable(doors) + "\n" + origin(doors),
 		"comparison":         headlines(c) + "\n" + where(c) + "\n",
 		"comparison-origin":  comparisonOrigin(c) + ".\n",
 		"comparison-verdict": headlines(c) + "\n" + claims(c),

@@ -31,7 +31,7 @@ func made(t *testing.T) string {
 }
 
 func TestComparisonBlocks(t *testing.T) {
-	blocks := render(results{record(nil)}, compared())
+	blocks := render(results{record(nil)}, compared(), results{record(nil)})
 	for name, want := range map[string]string{
 		"comparison":         "weft is first",
 		"comparison-origin":  "disturbed: ",

@@ -41,6 +41,7 @@ func goals(all results) []goal {
 	var list []goal
 	list = append(list, processorGoals(all)...)
 	list = append(list, comparisonGoals(all)...)
+	list = append(list, codecGoals(all)...)
 	list = append(list, plainGoals(all)...)
 	return append(list, mixedGoals(all)...)
 }

@@ -42,10 +42,11 @@ func main() {
 }
 
 // The records that the documents show, in the folder of results: weft's own goals,
-// and the comparison.
+// the comparison, and weft's doors.
 const (
 	coreFile       = "core.jsonl.gz"
 	comparisonFile = "comparison.jsonl.gz"
+	doorsFile      = "doors.jsonl.gz"
 )
 
 // documents are the files with figures, from the root of the repository.
@@ -173,8 +174,12 @@ func write(o *options) error {
 	if err != nil {
 		return err
 	}
+	doors, err := records.ReadFile(filepath.Join(o.results, doorsFile))
+	if err != nil {
+		return err
+	}
 	c := comparison.New(compared)
-	blocks := render(results(core.Runs), c)
+	blocks := render(results(core.Runs), c, results(doors.Runs))
 	var stale []error
 	for _, name := range documents() {
 		stale = append(stale, update(filepath.Join(o.root, name), o.check, func(old []byte) ([]byte, error) {

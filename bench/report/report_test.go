@@ -144,7 +144,7 @@ func TestFraction(t *testing.T) {
 
 func TestFailuresAreShown(t *testing.T) {
 	all := results{record(func(r *runner.Record) { r.Failures = 2 })}
-	if summary := render(all, compared())["summary"]; !strings.Contains(summary, "**2 calls failed**") {
+	if summary := render(all, compared(), all)["summary"]; !strings.Contains(summary, "**2 calls failed**") {
 		t.Errorf("no word of failed calls in %q", summary)
 	}
 }

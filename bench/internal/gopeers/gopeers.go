@@ -4,9 +4,11 @@ package gopeers
 import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/internal/peer/connectpeer"
+	"github.com/weftrpc/weft/bench/internal/peer/doorpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/drpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/floorpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/grpcpeer"
+	"github.com/weftrpc/weft/bench/internal/peer/httppeer"
 	"github.com/weftrpc/weft/bench/internal/peer/netrpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/tcppeer"
 	"github.com/weftrpc/weft/bench/internal/peer/thriftpeer"
@@ -26,4 +28,13 @@ func All() []harness.Peer {
 		thriftpeer.Peer{},
 		netrpcpeer.Peer{},
 	}
+}
+
+// Doors lists the peers of the plan doors that are in no other plan.
+func Doors() []harness.Peer {
+	all := []harness.Peer{httppeer.Peer{}}
+	for _, p := range doorpeer.All() {
+		all = append(all, p)
+	}
+	return all
 }
