@@ -56,6 +56,9 @@ func TestPublish(t *testing.T) {
 	if err := records.Compress("../results/core.jsonl.gz", filepath.Join(folder, coreFile)); err != nil {
 		t.Fatal(err)
 	}
+	if err := records.Compress("../results/doors.jsonl.gz", filepath.Join(folder, doorsFile)); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Mkdir(filepath.Join(root, "docs"), 0o755); err != nil {
 		t.Fatal(err)
 	}
