@@ -22,6 +22,11 @@ const (
 	maxKnownSize     = 16 << 10
 	maxKnownTogether = 512 << 10
 
+	// maxStrong decoders of one codec, of short headings alone, outlive a collection of garbage: a
+	// decoder compiles what it reads anew. Others are in pools.
+	maxStrong     = 16
+	maxStrongSize = 4 << 10
+
 	// maxInterfaces is how many values behind interfaces a decoder decodes before
 	// it is replaced: it keeps what it compiles for each type among them.
 	maxInterfaces = 256
@@ -40,6 +45,8 @@ type memory struct {
 	ring []*known
 	hand int // where in the ring the next one is forgotten
 	size int // how many bytes of descriptions there are
+
+	strong atomic.Int32 // how many headings have a decoder that outlives a collection of garbage
 }
 
 // A heading is what stands before a value: descriptions of types, and the number
@@ -56,6 +63,31 @@ type known struct {
 	top      part
 	used     atomic.Bool // since the hand passed
 	idle     sync.Pool   // of *decoder
+	strong   atomic.Pointer[decoder]
+}
+
+// take returns a decoder that is not in use, or a new one.
+func (k *known) take() *decoder {
+	if d := k.strong.Swap(nil); d != nil {
+		k.receiver.memory.strong.Add(-1)
+		return d
+	}
+	if d, _ := k.idle.Get().(*decoder); d != nil {
+		return d
+	}
+	return newDecoder(k.heading.defs)
+}
+
+// give keeps a decoder for the next value.
+func (k *known) give(d *decoder) {
+	m := k.receiver.memory
+	if len(k.heading.defs) <= maxStrongSize {
+		if m.strong.Add(1) <= maxStrong && k.strong.CompareAndSwap(nil, d) {
+			return
+		}
+		m.strong.Add(-1)
+	}
+	k.idle.Put(d)
 }
 
 // decode decodes body into v.
@@ -143,10 +175,7 @@ func (r *receiver) changeLocked(change func(map[heading]*known)) {
 // decode decodes message, a value behind the heading with so many values behind
 // interfaces, into v. Nothing in it is unsound.
 func (k *known) decode(message []byte, interfaces int, v any) (err error) {
-	d, _ := k.idle.Get().(*decoder)
-	if d == nil {
-		d = newDecoder(k.heading.defs)
-	}
+	d := k.take()
 	// encoding/gob turns its own panics into errors, but not those of package
 	// reflect, such as for a map key behind an interface that has no equality.
 	defer func() {
@@ -162,7 +191,7 @@ func (k *known) decode(message []byte, interfaces int, v any) (err error) {
 	clean := d.defs.Len() == 0 && d.value.Len() == 0
 	d.value.Reset(nil)
 	if clean && d.interfaces <= maxInterfaces && len(message) <= maxKept {
-		k.idle.Put(d)
+		k.give(d)
 	}
 	return nil
 }

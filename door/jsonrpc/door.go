@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/internal/combine"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
@@ -16,6 +17,7 @@ import (
 // door implements weft.Door.
 type door struct {
 	cfg   Config
+	codec codec.Codec
 	order sync.Map // of the fields of types, for params in an array
 }
 

@@ -16,7 +16,10 @@
 // error is a text, as of package door/netrpc.
 package jsonrpc
 
-import "github.com/weftrpc/weft"
+import (
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/webjson"
+)
 
 // Config configures a door. The zero value, and a nil pointer to one, give safe defaults.
 type Config struct {
@@ -34,7 +37,7 @@ const DefaultMaxBatch = 100
 func Door(cfg *Config) weft.Door { return newDoor(cfg) }
 
 func newDoor(cfg *Config) *door {
-	d := &door{}
+	d := &door{codec: webjson.New(false)}
 	if cfg != nil {
 		d.cfg = *cfg
 	}

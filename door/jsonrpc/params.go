@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 	"github.com/weftrpc/weft/schema"
 )
 
 // decode decodes the params of a request into v.
 func (d *door) decode(r *envelope.Request, v any) error {
-	c := webjson.New(false)
+	c := d.codec
 	switch {
 	case r.Params == nil && r.One:
 		return errors.New("jsonrpc: request body missing params")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/errtext"
-	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 	"github.com/weftrpc/weft/internal/turns"
 )
@@ -168,7 +167,7 @@ func (in *inbound) Reply(v any, _ weft.Metadata) error {
 	in.s.turns.Take(maxEncoded)
 	defer in.s.turns.Give()
 	limit := in.s.Limits().MaxMessage
-	body, err := webjson.New(false).Append(nil, v)
+	body, err := in.s.d.codec.Append(nil, v)
 	switch {
 	case err != nil:
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)

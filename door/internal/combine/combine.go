@@ -62,6 +62,47 @@ func (w *Writer) Send(messages ...[]byte) error {
 	return w.err
 }
 
+// Add appends messages that belong together, for a caller that calls Flush soon. It waits, or
+// writes, while too many bytes wait. The error is that of the connection.
+func (w *Writer) Add(messages ...[]byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for w.err == nil && len(w.buf) > w.room {
+		if w.writing {
+			w.roomy.Wait()
+			continue
+		}
+		w.writing = true
+		w.flushLocked()
+		w.writing = false
+		w.roomy.Broadcast()
+	}
+	if w.err != nil {
+		return w.err
+	}
+	return w.appendLocked(messages)
+}
+
+// Flush has written what waits, and holds its caller up for a short time at most: what the
+// connection does not take soon is written by a goroutine. join says that other goroutines are
+// likely to send something too.
+func (w *Writer) Flush(join bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.writing || w.err != nil || len(w.buf) == 0 {
+		return
+	}
+	w.writing = true
+	w.flushSoonLocked(join)
+}
+
+// Full reports whether senders have to wait for room.
+func (w *Writer) Full() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.buf) > w.room && w.err == nil
+}
+
 // SendWithin is Send for a caller that is not held up beyond the end of ctx. Nothing was
 // appended when it returns false. An error of a later write is that of the connection.
 func (w *Writer) SendWithin(ctx context.Context, messages ...[]byte) (appended bool, err error) {
@@ -91,17 +132,28 @@ func (w *Writer) SendWithin(ctx context.Context, messages ...[]byte) (appended b
 		return true, nil
 	}
 	w.writing = true
-	if rest := w.writeSoonLocked(); w.err == nil && (len(rest) > 0 || len(w.buf) > 0) {
-		// It ends with the connection, or when nothing waits.
-		go w.finish(rest)
-		return true, nil
-	}
-	w.writing = false
-	w.roomy.Broadcast()
+	w.flushSoonLocked(true)
 	return true, w.err
 }
 
-// soon is how long a caller of SendWithin writes itself. What the connection does not take in
+// flushSoonLocked writes what waits. What the connection does not take soon, and what comes meanwhile, is
+// written by a goroutine.
+func (w *Writer) flushSoonLocked(join bool) {
+	if join {
+		w.mu.Unlock()
+		runtime.Gosched() // goroutines that are about to send join this write
+		w.mu.Lock()
+	}
+	if rest := w.writeSoonLocked(); w.err == nil && (len(rest) > 0 || len(w.buf) > 0) {
+		// It ends with the connection, or when nothing waits.
+		go w.finish(rest)
+		return
+	}
+	w.writing = false
+	w.roomy.Broadcast()
+}
+
+// soon is how long a caller of SendWithin or Flush writes itself. What the connection does not take in
 // that time is written by a goroutine.
 const soon = 5 * time.Millisecond
 
@@ -113,9 +165,6 @@ func (w *Writer) writeSoonLocked() (rest []byte) {
 	default:
 		return nil // the write of another connection cannot go on after a timeout
 	}
-	w.mu.Unlock()
-	runtime.Gosched() // goroutines that are about to send join this write
-	w.mu.Lock()
 	buf := w.buf
 	w.buf, w.spare = w.spare[:0], nil
 	w.mu.Unlock()

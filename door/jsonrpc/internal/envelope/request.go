@@ -27,27 +27,28 @@ func ReadRequest(value []byte, batch bool) Request {
 	if value[0] != '{' {
 		return Request{Wrong: "a request is not an object"}
 	}
-	seen := make(map[string]bool, 4)
+	var seen, member uint8 // a bit for each member
 	var method []byte
 	members(value, func(key string, v []byte) bool {
 		switch key {
 		case "jsonrpc":
+			member = 1
 			if r.One = false; string(v) != `"2.0"` {
 				r.Wrong = `the member jsonrpc is not "2.0"`
 			}
 		case "id":
-			r.ID = v
+			member, r.ID = 2, v
 		case "method":
-			method = v
+			member, method = 4, v
 		case "params":
-			r.Params = v
+			member, r.Params = 8, v
 		default:
 			return true
 		}
-		if seen[key] {
+		if seen&member != 0 {
 			r.Wrong = "the member " + key + " is there twice"
 		}
-		seen[key] = true
+		seen |= member
 		return true
 	})
 	if r.One && (batch || method == nil) {

@@ -1,0 +1,50 @@
+package combine
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// writes is a connection that notes what is written at once.
+type writes struct {
+	net.Conn
+	all []string
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.all = append(w.all, string(b))
+	return len(b), nil
+}
+
+func (w *writes) SetWriteDeadline(time.Time) error { return nil }
+
+// TestAdd: what Add appends is written by a Flush, and beyond the room by itself.
+func TestAdd(t *testing.T) {
+	conn := &writes{}
+	w := New(conn, 8, time.Minute, func(buf, message []byte) ([]byte, error) { return append(buf, message...), nil })
+	for range 3 {
+		if err := w.Add([]byte("ab"), []byte("cd")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(conn.all) != 0 || !w.Full() {
+		t.Fatalf("%q was written, full: %v", conn.all, w.Full())
+	}
+	if err := w.Add([]byte("ef")); err != nil {
+		t.Fatal(err)
+	}
+	w.Flush(false)
+	w.Settle(nil)
+	if len(conn.all) != 2 || conn.all[0] != "abcdabcdabcd" || conn.all[1] != "ef" {
+		t.Errorf("%q was written", conn.all)
+	}
+	w.Close()
+	if w.Flush(true); w.Add([]byte("x")) == nil || w.Full() {
+		t.Error("something is taken after the end")
+	}
+}

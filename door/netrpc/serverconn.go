@@ -1,0 +1,156 @@
+package netrpc
+
+import (
+	"fmt"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/gob"
+	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/internal/jobs"
+	"github.com/weftrpc/weft/door/netrpc/internal/header"
+	"github.com/weftrpc/weft/internal/flights"
+	"github.com/weftrpc/weft/internal/turns"
+)
+
+// serverConn is one connection of the door.
+type serverConn struct {
+	*weft.DoorConn
+	codec codec.Codec
+	out   *combine.Writer
+	turns turns.Turns     // of replies that are encoded and wait for room
+	open  flights.Flights // calls that were begun and not answered
+	ended chan error      // gets why the reading has ended
+	guard weft.DoorGuard
+
+	// What follows belongs to the goroutine that reads.
+
+	in      *gob.Reader
+	header  []byte // room for one
+	methods map[string]*weft.DoorMethod
+	jobs    jobs.Jobs // gathers calls of short methods
+	inline  *call     // runs on the goroutine
+}
+
+const (
+	// maxHeader is how many bytes the header of a request may have, with the descriptions of its
+	// types: the name of its method is held while the call is under way, and goes into its answer.
+	maxHeader = 4 << 10
+	// maxMethods is how many methods a connection remembers.
+	maxMethods = 1024
+	// largestInline is the largest request that is decoded on the goroutine that reads.
+	largestInline = 64 << 10
+)
+
+// read takes requests off the connection until it ends, or another goroutine reads on.
+func (s *serverConn) read() {
+	for {
+		x, why := s.next()
+		if x == nil {
+			s.endBatch()
+			s.ended <- why
+			return
+		}
+		if !s.begin(x) {
+			return
+		}
+	}
+}
+
+// next reads a request. nil: the connection has ended, with an error or as it should.
+func (s *serverConn) next() (x *call, why error) {
+	var err error
+	if s.header, err = s.in.Next(s.header[:0]); err != nil {
+		return nil, ended(err)
+	}
+	if len(s.header) > maxHeader {
+		return nil, broken(fmt.Errorf("a header of %d bytes came, at most %d are allowed", len(s.header), maxHeader))
+	}
+	var h header.Request
+	if err := s.codec.Decode(s.header, &h); err != nil {
+		return nil, broken(err)
+	}
+	body, err := s.in.Next(nil)
+	if err != nil {
+		return nil, ended(err)
+	}
+	return &call{s: s, seq: h.Seq, name: h.ServiceMethod, body: body, batch: true}, nil
+}
+
+// endBatch has the calls that were read run, and the replies that are there written. It is called
+// before the goroutine that reads may wait.
+func (s *serverConn) endBatch() {
+	s.jobs.Submit()
+	s.FlushReplies()
+}
+
+// FlushReplies implements jobs.Conn.
+func (s *serverConn) FlushReplies() { s.out.Flush(s.open.Count() > 0) }
+
+// Guard implements jobs.Conn, for the goroutines that run gathered calls.
+func (s *serverConn) Guard(takeOver func()) weft.DoorGuard { return s.DoorConn.Guard(takeOver) }
+
+// takeOver has another goroutine read on. The guard calls it.
+func (s *serverConn) takeOver() {
+	s.inline.method.Stalled()
+	s.inline = nil
+	s.Go(s.read)
+}
+
+// method looks a method up. nil: there is none.
+func (s *serverConn) method(name string) *weft.DoorMethod {
+	m := s.methods[name]
+	if m != nil && !m.Stale() {
+		return m
+	}
+	if m = s.Method(name); m != nil { // names of methods that there are not would take room for nothing
+		if len(s.methods) >= maxMethods {
+			clear(s.methods)
+		}
+		s.methods[name] = m
+	}
+	return m
+}
+
+// begin runs a call: on this goroutine if its method is fast, and else on a worker. It reports
+// whether this goroutine reads on.
+func (s *serverConn) begin(x *call) (stays bool) {
+	if !s.open.Enter() {
+		x.respond(&weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
+			Message: "the server is shutting down; call another server"})
+		return true
+	}
+	m := s.method(x.name)
+	x.method = m
+	if !s.BeginIn(&x.DoorCall, &weft.Head{Method: x.name, Codec: s.codec.Name(), Size: len(x.body), Found: m}, x) {
+		return true
+	}
+	here := m != nil && len(x.body) <= largestInline && !s.out.Full()
+	switch {
+	case here && m.Fast():
+		return s.runHere(x)
+	case here && m.Short():
+		s.jobs.Add(s, x)
+	default:
+		x.batch = false
+		s.Go(x.Run)
+	}
+	return true
+}
+
+// runHere runs a call on the goroutine that reads.
+func (s *serverConn) runHere(x *call) (stays bool) {
+	s.inline = x
+	turn := s.guard.Enter()
+	defer func() {
+		if !stays { // the handler was held up, or has ended this goroutine
+			s.FlushReplies()
+		}
+	}()
+	x.Run()
+	if !s.guard.Leave(turn) {
+		return false
+	}
+	s.inline = nil
+	return true
+}
