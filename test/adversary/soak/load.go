@@ -188,13 +188,18 @@ func register(r weft.Registrar) error {
 		}))
 }
 
-// start has callers make calls, and faults happen, until ctx ends.
-func (l *load) start(ctx context.Context, callers int) {
+// start has callers make calls, rate of them a second, and faults happen, until ctx ends. With a rate of 0 each caller
+// waits a millisecond between two calls.
+func (l *load) start(ctx context.Context, callers int, rate float64) {
 	steps := []func(context.Context, *weft.Client) error{echo, multiply, cancelled, nested, notify, refused, stream}
+	pause := time.Millisecond
+	if rate > 0 {
+		pause = max(time.Duration(float64(len(l.clients)*len(steps)*callers)/rate*float64(time.Second)), 1)
+	}
 	for _, c := range l.clients {
 		for _, step := range steps {
 			for range callers {
-				l.work.Go(func() { l.repeat(ctx, c, step) })
+				l.work.Go(func() { l.repeat(ctx, c, step, pause) })
 			}
 		}
 	}
@@ -231,10 +236,14 @@ func (l *load) every(ctx context.Context, d time.Duration, f func()) {
 	}
 }
 
-func (l *load) repeat(ctx context.Context, c *weft.Client, step func(context.Context, *weft.Client) error) {
+// repeat makes calls, with pauses of a mean length between them.
+func (l *load) repeat(ctx context.Context, c *weft.Client, step func(context.Context, *weft.Client) error, pause time.Duration) {
 	for ctx.Err() == nil {
 		l.count(step(context.Background(), c))
-		time.Sleep(rand.N(2 * time.Millisecond))
+		select {
+		case <-time.After(rand.N(2 * pause)):
+		case <-ctx.Done():
+		}
 	}
 }
 

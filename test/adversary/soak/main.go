@@ -2,6 +2,7 @@
 // and goroutines. At the end it fails when one of them has grown.
 //
 //	go run ./soak -for 30m -every 1m
+//	go run ./soak -for 60m -every 1m -rate 200   # few calls a second, for a machine with other work
 //
 // Servers and clients are in this one process and meet over TCP on the loopback. The load is unary calls
 // of all sizes with two codecs, with and without compression and checksums; calls that are
@@ -23,23 +24,25 @@ func main() {
 	length := flag.Duration("for", time.Minute, "how long the load runs")
 	every := flag.Duration("every", 5*time.Second, "how often a line is printed")
 	callers := flag.Int("callers", 2, "callers of each kind, on each client")
+	rate := flag.Float64("rate", 0, "calls a second of all callers together; 0: each waits a millisecond between two calls")
+	document := flag.String("document", "", "a document into which the figures are written, between its marks")
 	flag.Parse()
 	// What clients say of connections that are reset on purpose is of no interest.
 	slog.SetDefault(slog.New(slog.DiscardHandler))
-	if err := run(*length, *every, *callers); err != nil {
+	if err := run(*length, *every, *callers, *rate, *document); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
 		os.Exit(1)
 	}
 }
 
-func run(length, every time.Duration, callers int) error {
+func run(length, every time.Duration, callers int, rate float64, document string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), length)
 	defer cancel()
 	l, err := newLoad()
 	if err != nil {
 		return err
 	}
-	l.start(ctx, callers)
+	l.start(ctx, callers, rate)
 	var samples []sample
 	fmt.Println(heading)
 	began := time.Now()
@@ -55,5 +58,9 @@ func run(length, every time.Duration, callers int) error {
 	err = l.end()
 	left := settled()
 	fmt.Printf("after the end: %v\n", left)
-	return errors.Join(err, growth(samples), left.check())
+	err = errors.Join(err, growth(samples), left.check())
+	if document != "" && err == nil {
+		err = publish(document, samples, rate)
+	}
+	return err
 }

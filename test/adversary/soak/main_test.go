@@ -3,10 +3,14 @@ package main
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 func TestMain(m *testing.M) {
@@ -35,13 +39,69 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
+// The figures replace those between the marks of a document.
+func TestPublish(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "doc.md")
+	if err := os.WriteFile(name, []byte("before "+firstMark+"old"+lastMark+" after"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var samples []sample
+	for i := range 60 {
+		s := growing(10)
+		s.at, s.calls = time.Duration(i+1)*time.Minute, int64(i+1)*1000
+		samples = append(samples, s)
+	}
+	if err := publish(name, samples, 200); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"before <!--", "--> after", "| | after 1 min | 15 min | 30 min | 45 min | 60 min |", "| calls | 1,000 | 15,000 |", "200 calls a second"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the document lacks %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(string(text), "old") {
+		t.Error("the old figures are still there")
+	}
+	if err := os.WriteFile(name, []byte("no marks"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish(name, samples, 0); err == nil {
+		t.Error("a document without marks was accepted")
+	}
+	if got := grouped(1234567); got != "1,234,567" {
+		t.Errorf("1234567 is written %s", got)
+	}
+}
+
+// A rate bounds how many calls there are.
+func TestRate(t *testing.T) {
+	l, err := newLoad()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l.start(ctx, 2, 0.001) // one call in a thousand seconds, after the first of each caller
+	polltest.True(t, time.Minute, "each caller has made a call", func() bool { return l.calls.Load() >= 42 })
+	cancel()
+	if err := l.end(); err != nil {
+		t.Error(err)
+	}
+	if n := l.calls.Load(); n > 42+1000 { // clients that come and go make three a second
+		t.Errorf("%d calls were made at a rate of one in a thousand seconds", n)
+	}
+}
+
 func TestLoad(t *testing.T) {
 	l, err := newLoad()
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	l.start(ctx, 0) // faults alone
+	l.start(ctx, 0, 0) // faults alone
 	for range 20 {
 		l.visit(t.Context())
 	}

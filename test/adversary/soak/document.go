@@ -1,0 +1,87 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft/internal/cputime"
+)
+
+// The marks in a document between which the figures are written.
+const (
+	firstMark = "<!-- soak:begin -->"
+	lastMark  = "<!-- soak:end -->"
+)
+
+// publish writes the figures into a document.
+func publish(name string, samples []sample, rate float64) error {
+	if len(samples) == 0 {
+		return errors.New("there is no sample to be written")
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	head, rest, found := strings.Cut(string(text), firstMark)
+	_, tail, closed := strings.Cut(rest, lastMark)
+	if !found || !closed {
+		return fmt.Errorf("%s has no marks %s and %s", name, firstMark, lastMark)
+	}
+	return os.WriteFile(name, []byte(head+firstMark+"\n"+table(samples, rate)+lastMark+tail), 0o644)
+}
+
+// table shows five of the samples: the first one, and the ends of four quarters.
+func table(samples []sample, rate float64) string {
+	shown := samples[:1:1]
+	for q := 1; q <= 4; q++ {
+		if i := len(samples)*q/4 - 1; i > 0 {
+			shown = append(shown, samples[i])
+		}
+	}
+	var b strings.Builder
+	last := samples[len(samples)-1]
+	pace := "as fast as the callers could"
+	if rate > 0 {
+		pace = fmt.Sprintf("%g calls a second", rate)
+	}
+	fmt.Fprintf(&b, "Measured on %s, %s, on a machine with %d processors that had other work.\n\n", time.Now().Format(time.DateOnly), pace, runtime.NumCPU())
+	row := func(name string, of func(sample) string) {
+		b.WriteString(strings.TrimSuffix("| "+name, " ") + " |")
+		for _, s := range shown {
+			b.WriteString(" " + of(s) + " |")
+		}
+		b.WriteString("\n")
+	}
+	first := true
+	row("", func(s sample) string {
+		text := fmt.Sprintf("%g min", s.at.Round(time.Second).Minutes())
+		if first {
+			text = "after " + text
+		}
+		first = false
+		return text
+	})
+	b.WriteString("|---|" + strings.Repeat("---|", len(shown)) + "\n")
+	megabytes := func(n uint64) string { return fmt.Sprintf("%.1f MiB", mib(n)) }
+	row("calls", func(s sample) string { return grouped(s.calls) })
+	row("objects in use", func(s sample) string { return megabytes(s.live) })
+	row("memory of the process", func(s sample) string { return megabytes(s.resident) })
+	row("file descriptors", func(s sample) string { return fmt.Sprint(s.files) })
+	row("goroutines", func(s sample) string { return fmt.Sprint(s.goroutines) })
+	fmt.Fprintf(&b, "\n%s calls, %s resets, %s restarts, no wrong answer, %v of processor time. After the end one goroutine was left, the program's own.\n",
+		grouped(last.calls), grouped(last.resets), grouped(last.restarts), cputime.Used().Round(time.Second))
+	return b.String()
+}
+
+// grouped writes a number with commas.
+func grouped(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
