@@ -1,5 +1,7 @@
 package session
 
+import "github.com/weftrpc/weft/internal/buffer"
+
 // A call that came through a foreign wire has a Context too: what a handler finds in
 // its context does not depend on the wire.
 
@@ -57,3 +59,22 @@ func (c *Context) Finish() { c.end(finished) }
 // Number returns a number that no session of the executor has: it spreads what counts
 // the calls of one connection.
 func (e *Executor) Number() uint32 { return e.numbers.Add(1) }
+
+// BeginFirst waits as the first calls of a method do, until the length of a reply is known. If it returns true EndFirst must be
+// called when the call was answered; ran means that its handler has run.
+func (m *Method) BeginFirst() bool { return m.first.Begin() }
+
+// EndFirst ends what BeginFirst has begun.
+func (m *Method) EndFirst(ran bool) { m.first.End(ran) }
+
+// Replied notes the length of a reply that was encoded apart from what waits to be written.
+func (m *Method) Replied(n int) {
+	m.replied(n)
+	m.first.Learn()
+}
+
+// Expects is about how many bytes of replies a call will hold; 0: few.
+func (m *Method) Expects() int64 { return m.expects() }
+
+// UsualReply is about how many bytes a reply has that was not encoded yet.
+func (m *Method) UsualReply() int64 { return max(m.reply.Load(), buffer.Least) }

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -26,12 +27,17 @@ type Method struct {
 	gone  atomic.Bool // no longer registered
 	pace  pace
 	reply atomic.Int64 // about how long its replies are that workers make apart from the writer's buffer
+	first backlog.First
 }
 
-// replied notes the length of a reply that a worker has made apart from the writer's buffer.
+// replied notes the length of a reply that a worker has made apart from the writer's buffer. A method whose replies
+// differ in length counts with the long ones.
 func (m *Method) replied(n int) {
-	if was := m.reply.Load(); int64(n) > was || int64(n) < was/2 {
+	switch was := m.reply.Load(); {
+	case int64(n) > was:
 		m.reply.Store(int64(n))
+	case int64(n) < was/2:
+		m.reply.Store(was - was/16)
 	}
 }
 

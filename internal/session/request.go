@@ -7,7 +7,6 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
-	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -34,6 +33,7 @@ type Request struct {
 	compressed bool
 	answered   bool
 	refused    bool
+	first      bool  // it is counted among the first calls of its method
 	expects    int64 // bytes of its reply that are counted for it while its handler runs
 	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
@@ -184,9 +184,11 @@ func (r *Request) returned() {
 }
 
 // expect counts the reply that the handler is going to return, if such replies are long. It returns
-// false if there is no memory for it.
+// false if there is no memory for it. While no reply of the method is known it may wait.
 func (r *Request) expect() bool {
-	n := r.Ctx.Method.expects()
+	m := r.Ctx.Method
+	r.first = !r.oneway && m.first.Begin()
+	n := m.expects()
 	if n == 0 {
 		return true
 	}
@@ -204,9 +206,18 @@ func (r *Request) Counted() int64 { return r.expects }
 func (r *Request) Done() <-chan struct{} { return r.Ctx.Done() }
 
 // UsualReply is about how many bytes a reply of the method has that was not encoded yet.
-func (r *Request) UsualReply() int64 { return max(r.Ctx.Method.reply.Load(), buffer.Least) }
+func (r *Request) UsualReply() int64 { return r.Ctx.Method.UsualReply() }
 
-// unexpect ends the count of expect.
+// left ends what expect has begun, when the call was answered.
+func (r *Request) left() {
+	if r.first {
+		r.first = false
+		r.Ctx.Method.first.End(r.answered && !r.refused)
+	}
+	r.unexpect()
+}
+
+// unexpect ends the count of the reply, which is counted elsewhere or gone.
 func (r *Request) unexpect() {
 	if r.expects > 0 {
 		r.Ctx.Session.in.account.Add(-r.expects)
@@ -215,8 +226,9 @@ func (r *Request) unexpect() {
 }
 
 // prepared notes when a reply was ready that had to be encoded, compressed or copied
-// first: a method with megabytes to send holds its reader up as a slow one does.
+// first: a method with megabytes to send holds its reader up as a slow one does. The length of its replies is known.
 func (r *Request) prepared(m *message) {
+	r.Ctx.Method.first.Learn()
 	if r.Sampled && m.buf != nil {
 		r.Ended = now()
 	}

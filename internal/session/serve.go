@@ -266,7 +266,7 @@ func (j *job) serve(r *Request) {
 		if began {
 			s.in.backlog.End()
 		}
-		r.unexpect()
+		r.left()
 		size += int(r.restored)
 		*r = Request{}
 		s.served(done, size)
@@ -289,10 +289,10 @@ func (j *job) serve(r *Request) {
 		size += it.to - it.from + it.meta
 		if r.expect() {
 			r.runQueued()
-			r.unexpect()
 		} else {
 			r.refuse(tooMuchMemory())
 		}
+		r.left()
 		if began {
 			s.in.backlog.End()
 			began = false
