@@ -23,12 +23,12 @@ func (f *flow) next(at int64) bool {
 	return follows
 }
 
-// flushBehindAndUnlock is Session.flushAndUnlock for a goroutine that is likely to append more at once: a worker becomes the
+// flushBehindAndUnlock is flushStreamAndUnlock for a goroutine that is likely to append more at once: a worker becomes the
 // leader. While it has not begun the mode is yielding, so a goroutine that makes the batch large enough writes in its place.
 func flushBehindAndUnlock(s *Session) {
 	w := &s.w
 	if w.mode != idle || w.dead || len(w.buf)+w.large.Size() >= eager {
-		s.flushAndUnlock(false)
+		flushStreamAndUnlock(s, false)
 		return
 	}
 	l := &w.lead

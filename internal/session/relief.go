@@ -25,6 +25,10 @@ func (s *Session) flushCallAndUnlock(patient bool, at int64) {
 	s.leadAndUnlock(patient, !s.resumes)
 }
 
+// flushStreamAndUnlock is Session.flushAndUnlock for a sender or a receiver of a stream, which must not be held up beyond the end
+// of its context. It is called with the lock held and releases it.
+func flushStreamAndUnlock(s *Session, patient bool) { s.leadAndUnlock(patient, !s.resumes) }
+
 // mayBlockLocked reports whether writing what waits could wait for the peer to read.
 func (s *Session) mayBlockLocked() bool {
 	return s.w.position()+uint64(len(s.w.rest)+s.w.large.Size())-s.out.read > unread

@@ -273,30 +273,7 @@ func TestDeadlineWhileWriting(t *testing.T) {
 }
 
 func deadlineWhileWriting(t *testing.T, wrap func(net.Conn) net.Conn) {
-	leak.Check(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	cc, err := net.Dial("tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cc.(*net.TCPConn).SetWriteBuffer(64 << 10)
-	sc.(*net.TCPConn).SetReadBuffer(64 << 10)
-	frozen := &frozenConn{Conn: sc, thawed: make(chan struct{})}
-	ccfg, scfg := newConfig(NewExecutor(), nil), newConfig(NewExecutor(), []*Method{echo()})
-	defer ccfg.Exec.Close()
-	defer scfg.Exec.Close()
-	client, server, st1, st2 := connect(wrap(cc), frozen, ccfg, scfg)
-	if st1 != nil || st2 != nil {
-		t.Fatal(st1, st2)
-	}
+	client, server, frozen := overSocket(t, wrap, echo())
 	mustEcho(t, client, "warm")
 	frozen.frozen.Store(true)
 	var slowest time.Duration
@@ -318,6 +295,72 @@ func deadlineWhileWriting(t *testing.T, wrap func(net.Conn) net.Conn) {
 	}
 	client.Close(closedHere())
 	server.Close(closedHere())
+}
+
+// A sender on a stream that writes for all is not held beyond the end of its context either.
+func TestStreamEndsWhileWriting(t *testing.T) {
+	for name, wrap := range map[string]func(net.Conn) net.Conn{
+		"plain":   func(c net.Conn) net.Conn { return c },
+		"wrapped": func(c net.Conn) net.Conn { return struct{ net.Conn }{c} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			sink := streaming("Sink.All", func(_ *Context, st *Stream) *wire.Status {
+				for {
+					var b []byte
+					if more, status := st.Recv(&b); !more {
+						return status
+					}
+				}
+			})
+			client, server, frozen := overSocket(t, wrap, echo(), sink)
+			mustEcho(t, client, "warm")
+			frozen.frozen.Store(true)
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			defer cancel()
+			st := openStream(t, ctx, client, "Sink.All")
+			defer context.AfterFunc(ctx, st.ContextEnded)()
+			began := time.Now()
+			for st.Send(pattern(16_000)) == nil { // more than the system holds
+			}
+			if took := time.Since(began); took > time.Second {
+				t.Errorf("a sender on a stream with 50 ms to go was held up for %v", took)
+			}
+			close(frozen.thawed)
+			mustEcho(t, client, "thawed")
+			client.Close(closedHere())
+			server.Close(closedHere())
+		})
+	}
+}
+
+// overSocket connects two sessions by a socket that holds little. The server stops reading when it is told to.
+func overSocket(t *testing.T, wrap func(net.Conn) net.Conn, methods ...*Method) (client, server *Session, frozen *frozenConn) {
+	leak.Check(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	cc, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cc.(*net.TCPConn).SetWriteBuffer(64 << 10)
+	sc.(*net.TCPConn).SetReadBuffer(64 << 10)
+	frozen = &frozenConn{Conn: sc, thawed: make(chan struct{})}
+	ccfg, scfg := newConfig(NewExecutor(), nil), newConfig(NewExecutor(), methods)
+	scfg.Limits.StreamWindow = 4 << 20
+	t.Cleanup(ccfg.Exec.Close)
+	t.Cleanup(scfg.Exec.Close)
+	client, server, st1, st2 := connect(wrap(cc), frozen, ccfg, scfg)
+	if st1 != nil || st2 != nil {
+		t.Fatal(st1, st2)
+	}
+	return client, server, frozen
 }
 
 // frozenConn stops reading when it is told to.

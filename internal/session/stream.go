@@ -130,7 +130,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		flushBehindAndUnlock(s)
 		return nil
 	}
-	s.flushAndUnlock(true)
+	flushStreamAndUnlock(s, true)
 	st.mu.Lock()
 	st.flow.sent = now() // the write has taken its time
 	st.mu.Unlock()
@@ -230,7 +230,7 @@ func (st *Stream) CloseSend() *wire.Status {
 	} else {
 		s.w.frame(h, nil, s.sum)
 	}
-	s.flushAndUnlock(false)
+	flushStreamAndUnlock(s, false)
 	return nil
 }
 
@@ -319,7 +319,7 @@ func (st *Stream) giveCredit(n int) {
 		return
 	}
 	s.w.frame(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil, s.sum)
-	s.flushAndUnlock(false)
+	flushStreamAndUnlock(s, false)
 }
 
 // end is the status of a stream that is over; nil when it ended well.
@@ -360,6 +360,7 @@ func (st *Stream) Cancel(status *wire.Status) {
 	s.w.mu.Lock()
 	if !s.w.dead {
 		s.cancelFrameLocked(st.id, status.Code)
+		s.relieveLocked() // it may be a sender on this stream that writes
 	}
 	s.flushElsewhereAndUnlock()
 	st.ended(status, "")

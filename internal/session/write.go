@@ -405,7 +405,7 @@ func (s *Session) waitRoom() {
 func (s *Session) awaitWriteLocked() {
 	w := &s.w
 	if w.mode == idle {
-		s.flushAndUnlock(false)
+		flushStreamAndUnlock(s, false) // it may be a caller or a sender with a deadline
 		w.mu.Lock()
 		return
 	}
