@@ -212,7 +212,7 @@ func (r *Rooms) mostOf(s shape, nodes map[reflect.Type]*node) int64 {
 }
 
 // A Tally counts the room that the elements of one body take, as a codec reads
-// through it: for each value Begin and End, or Scalar; before each entry of a map
+// through it: for each value Begin and End, Scalar or Null; before each entry of a map
 // or struct, Key.
 type Tally struct {
 	rooms      *Rooms
@@ -286,6 +286,15 @@ func (t *Tally) Scalar() error {
 	if s := t.value(); s.node != nil && s.kind == anything {
 		t.left -= 8
 	}
+	return t.enough()
+}
+
+// Null is a value that stands for nothing: it has its place, and a pointer there points to nothing.
+func (t *Tally) Null() error {
+	if len(t.stack) > 0 {
+		t.element(&t.stack[len(t.stack)-1], t.next)
+	}
+	t.next, t.into = shape{}, nil
 	return t.enough()
 }
 

@@ -137,7 +137,7 @@ func (s *scanner) piece(start int, major byte, n uint64, total int) []byte {
 }
 
 // scalar is an item without parts, whose text it is if it is a key. It takes room
-// unless it stands for nothing.
+// behind pointers unless it stands for nothing.
 func (s *scanner) scalar(text []byte, room bool) {
 	if s.depth > 0 && s.stack[s.depth-1].key {
 		if s.tally != nil {
@@ -145,6 +145,8 @@ func (s *scanner) scalar(text []byte, room bool) {
 		}
 	} else if s.tally != nil && room {
 		s.count(s.tally.Scalar())
+	} else if s.tally != nil {
+		s.count(s.tally.Null())
 	}
 	s.done()
 }

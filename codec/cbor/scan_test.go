@@ -152,6 +152,7 @@ func TestRoom(t *testing.T) {
 		"ends in pieces":    {"\x9f" + strings.Repeat("\xbf\xff", 1<<20) + "\xff", new([]wide), true},
 		"few structs":       {list("\xa0", 1<<14), new([]wide), false},
 		"pointers":          {list("\xa0", 1<<20), new([]*wide), true},
+		"null structs":      {list("\xf6", 1<<20), new([]wide), true},
 		"null pointers":     {list("\xf6", 1<<20), new([]*wide), false},
 		"chained pointers":  {list("\xa1\x61n\xa1\x61N\xa0", 1<<20), new([]*wide), true},
 		"tagged":            {list("\xc7\xa0", 1<<20), new([]wide), true},

@@ -128,7 +128,11 @@ func (s *scanner) scalar(c byte) {
 	for s.at < len(s.body) && s.body[s.at] >= 'a' && s.body[s.at] <= 'z' { // true, false, null
 		s.at++
 	}
-	if s.tally != nil && c != 'n' {
+	switch {
+	case s.tally == nil:
+	case c == 'n':
+		s.count(s.tally.Null())
+	default:
 		s.count(s.tally.Scalar())
 	}
 }

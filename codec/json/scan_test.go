@@ -43,6 +43,7 @@ func TestRoom(t *testing.T) {
 		"structs":              {list("{}", 1<<18), new([]wide), true},
 		"few structs":          {list("{}", 1<<16), new([]wide), false},
 		"pointers":             {list("{}", 1<<18), new([]*wide), true},
+		"null structs":         {list("null", 1<<18), new([]wide), true},
 		"null pointers":        {list("null", 1<<18), new([]*wide), false},
 		"chained pointers":     {`[` + list(`{"Next":{"Next":{}}}`, 1<<18) + `]`, new([][]*wide), true},
 		"field":                {`{"Many":` + list("{}", 1<<18) + `}`, new(wide), true},

@@ -1,6 +1,7 @@
 package msgpack
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
@@ -14,6 +15,8 @@ type decoder struct {
 	source
 	reuse bool // lists and maps may have memory, and texts are those of body
 	texts texts.Pieces
+	root  reflect.Type
+	room  int64 // bytes of memory that may be spent before the body is measured
 }
 
 // value reads the value at i into the variable r of the type of n, which is zero
@@ -39,6 +42,9 @@ func (d *decoder) value(n *node, r memory.Ref, i, depth int) int {
 	case opPointer:
 		if i < len(d.body) && d.body[i] == 0xc0 {
 			return i + 1
+		}
+		if !spend(d, 1, n.elem.size) {
+			return failed
 		}
 		return d.value(n.elem, r.Allocate(n.elem.typ), i, depth)
 	case opSlice:

@@ -68,6 +68,9 @@ func (d *decoder) anyList(i int, n uint64, next, depth int) (any, int) {
 	if !d.claim(n, i, next) {
 		return nil, failed
 	}
+	if !spend(d, int(n), sizeAny) {
+		return nil, failed
+	}
 	elements := make([]any, n)
 	for k := range elements {
 		d.owed--
@@ -81,6 +84,9 @@ func (d *decoder) anyList(i int, n uint64, next, depth int) (any, int) {
 // anyTable reads the n entries of a map that begins at i.
 func (d *decoder) anyTable(i int, n uint64, next, depth int) (any, int) {
 	if !d.claim(2*n, i, next) {
+		return nil, failed
+	}
+	if !spendTable(d, int(n), 2*sizeAny) {
 		return nil, failed
 	}
 	entries := make(map[any]any, n)

@@ -39,7 +39,11 @@ func (d *decoder) slice(n *node, r memory.Ref, i, depth int) int {
 	}
 	for k := range int(count) {
 		if k == room {
-			s.Grow(d.affordable(max(int(count)-k, 1), n.elem.size, i))
+			more := d.affordable(max(int(count)-k, 1), n.elem.size, i)
+			if !spend(d, more, n.elem.size) {
+				return failed
+			}
+			s.Grow(more)
 			room = min(s.Cap(), int(count))
 			s.SetLen(room)
 		}

@@ -106,6 +106,9 @@ func (d *decoder) commonTable(n *node, r memory.Ref, i, count, depth int) int {
 func textTable[V any](d *decoder, n *node, r memory.Ref, i, count, depth int) int {
 	m := *memory.As[map[string]V](r)
 	if !d.reuse || m == nil {
+		if !spendTable(d, count, sizeText+n.elem.size) {
+			return failed
+		}
 		m = make(map[string]V, count)
 		*memory.As[map[string]V](r) = m
 	}
@@ -173,6 +176,9 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 	i = next
 	m := r.Value(n.typ)
 	if !d.reuse || m.IsNil() {
+		if !spendTable(d, int(count), n.key.size+n.elem.size) {
+			return failed
+		}
 		m.Set(reflect.MakeMapWithSize(n.typ, d.affordable(int(count), n.key.size+n.elem.size, i)))
 	}
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)

@@ -46,6 +46,8 @@
 // before anything is sent. Containers may nest [codec.MaxDepth] deep, and a value
 // that contains itself is an error.
 //
+// The elements of a body take at most 32 MiB and 16 times its length in memory; one that would take more is an error.
+//
 // # Cost
 //
 // A type is examined once, at its first use; after that no value is looked at by

@@ -31,6 +31,7 @@ func (msgpackCodec) DecodeReuse(body []byte, v any) (err error) {
 
 // decode decodes the one value that body holds into the variable r, which is cleared.
 func (d *decoder) decode(n *node, r memory.Ref, v any) error {
+	d.root, d.room = n.typ, freely+perByte*int64(len(d.body))
 	end := d.value(n, r, 0, codec.MaxDepth)
 	if end >= 0 && end < len(d.body) {
 		end = d.fail("%d bytes behind the value", len(d.body)-end)
