@@ -60,6 +60,7 @@ type DoorConn struct {
 	flights  flights.Flights
 	bytes    atomic.Int64  // of the requests of the calls under way
 	account  *held.Account // counts them for the whole server
+	replies  DoorReplies   // that wait for the peer to read
 	draining chan struct{}
 	drained  sync.Once // closes draining
 	done     chan struct{}
@@ -105,6 +106,7 @@ func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 	}
 	c.peer = p
 	c.account = c.s.session.Memory.Open(c.cutOff)
+	c.replies.b.Account = c.account
 	c.s.opened(p)
 	return p, nil
 }
@@ -131,6 +133,7 @@ type DoorCall struct {
 	conn *DoorConn
 	size int
 	came int64 // on the clock of session.Nanos
+	doorShare
 
 	next, before *DoorCall // in DoorConn.calls
 }
@@ -262,6 +265,7 @@ func (x *DoorCall) Run() {
 		if !x.once.answered {
 			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
 		}
+		x.unexpect(!x.once.refused)
 		x.end(err, from)
 	}()
 	if x.a.e.load != nil {
@@ -269,6 +273,10 @@ func (x *DoorCall) Run() {
 	}
 	if ended := x.a.ctx.Err(); ended != nil {
 		err = x.a.refuse(Errorf(CodeOf(ended), "the call had ended before its handler ran"))
+		return
+	}
+	if e := x.expect(); e != nil {
+		err = x.a.refuse(e)
 		return
 	}
 	err = x.a.serve()
@@ -352,6 +360,7 @@ func (c *DoorConn) serve() {
 			c.err = Errorf(Internal, "the door panicked")
 		}
 		c.cancelCalls(nil)
+		c.replies.b.Close()
 		c.account.Close()
 		c.conn.Close()
 	}()

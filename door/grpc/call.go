@@ -133,7 +133,7 @@ func (x *call) Decode(v any) error {
 
 func (x *call) checkFlag(flag byte) *weft.Error { return flagError(flag, x.restore) }
 
-// maxEncoded is how many replies of a connection may be encoded and wait for room.
+// maxEncoded is how many messages of streams of a connection may be encoded and wait for room.
 const maxEncoded = 16
 
 // small is the largest reply that is encoded where it is sent from.
@@ -146,8 +146,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return nil
 	}
 	s := x.c
-	if z := x.replies.sizer; z != nil && x.compress == nil {
-		if n, ok := z.Size(v); ok && n <= small && n <= s.limits.MaxMessage {
+	size := 0
+	if z := x.replies.sizer; z != nil {
+		n, ok := z.Size(v)
+		if size = n; ok && n <= small && n <= s.limits.MaxMessage && x.compress == nil {
 			s.conn.Lock()
 			if !s.conn.FullLocked() && s.conn.FitsLocked(&x.st, prefixSize+n) {
 				return x.replyHereAndUnlock(v, n, m)
@@ -155,13 +157,16 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 			s.conn.Unlock()
 		}
 	}
-	s.turns.Take(maxEncoded)
-	defer s.turns.Give()
+	if err := x.AwaitTurn(size); err != nil {
+		return err
+	}
+	defer x.GiveTurn()
 	s.awaitRoom()
 	b, err := appendMessage(nil, x.replies.codec, v, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err
 	}
+	x.Encoded(len(b))
 	s.conn.Lock()
 	if !s.conn.OpenLocked(&x.st) {
 		s.conn.Unlock()
@@ -225,8 +230,10 @@ func (x *call) appendSized(b []byte, v any, n int) (out []byte, err error) {
 // handled what it has read.
 func (x *call) sentAndUnlock() {
 	conn := x.c.conn
-	if full := conn.FullLocked(); full != x.c.crowded.Load() {
-		x.c.crowded.Store(full)
+	if full, r := conn.FullLocked(), x.c.Replies(); full && !r.Crowded() {
+		r.Crowd()
+	} else if !full && r.Crowded() {
+		r.Clear()
 	}
 	if x.fast {
 		conn.Unlock()
@@ -239,10 +246,21 @@ func (x *call) sentAndUnlock() {
 func (s *serverConn) awaitRoom() {
 	s.conn.Lock()
 	if s.conn.FullLocked() {
-		s.crowded.Store(true)
+		s.Replies().Crowd()
 		s.conn.AwaitRoomLocked(context.Background())
 	}
 	s.conn.Unlock()
+}
+
+// wroteLocked is told that the client has taken bytes.
+func (s *serverConn) wroteLocked() {
+	switch r := s.Replies(); {
+	case !r.Crowded():
+	case s.conn.FullLocked():
+		r.Took()
+	default:
+		r.Clear()
+	}
 }
 
 // Fail implements weft.Inbound.

@@ -93,6 +93,13 @@ func (in *inbox) Send(msg any) error {
 			s.conn.Unlock()
 		}
 	}
+	// Nothing is encoded before it can be sent: a client that does not open its windows would have one message of each stream kept.
+	if err := in.awaitAndLock(); err != nil {
+		return err
+	}
+	s.conn.Unlock()
+	s.turns.Take(maxEncoded)
+	defer s.turns.Give()
 	b, err := appendMessage(nil, x.replies.codec, msg, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err

@@ -33,9 +33,8 @@ type serverConn struct {
 	looked int64               // when paths was made
 	codecs map[string]*replies // by name
 
-	held    atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
-	crowded atomic.Bool  // replies have filled the write buffer: handlers do not run on the reader
-	turns   turns.Turns  // of replies that are encoded apart
+	held  atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
+	turns turns.Turns  // of messages of streams that are encoded apart
 
 	ok hpack.Known // grpc-status: 0; under the lock of conn
 }
@@ -378,7 +377,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	}
 	x.compressed = framed[0] == 1
 	m := x.route.method
-	few := m != nil && !s.crowded.Load() && len(message) <= largestInline
+	few := m != nil && !s.Replies().Crowded() && len(message) <= largestInline
 	fast := few && m.Fast()
 	together := few && !fast && m.Short()
 	if !fast && !owned {

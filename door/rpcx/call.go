@@ -49,9 +49,6 @@ func (x *call) Decode(v any) error {
 }
 
 const (
-	// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer
-	// that does not read could otherwise make as many as its calls.
-	maxEncoded = 16
 	// keptReply is the largest buffer for replies that is used again, in bytes.
 	keptReply = 64 << 10
 	// small is the largest reply that is encoded where it is sent from.
@@ -65,8 +62,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		x.answered()
 		return nil
 	}
-	if z := x.codec.sizer; z != nil && x.compressor == nil {
-		if n, ok := z.Size(v); ok && n <= small && n <= s.limits.MaxMessage {
+	size := 0
+	if z := x.codec.sizer; z != nil {
+		n, ok := z.Size(v)
+		if size = n; ok && n <= small && n <= s.limits.MaxMessage && x.compressor == nil {
 			s.out.Lock()
 			if !s.out.FullLocked() {
 				return x.replyHereAndUnlock(v, n, m)
@@ -74,8 +73,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 			s.out.Unlock()
 		}
 	}
-	s.turns.Take(maxEncoded)
-	defer s.turns.Give()
+	if err := x.AwaitTurn(size); err != nil {
+		return err
+	}
+	defer x.GiveTurn()
 	if s.out.LockWithRoom(context.Background()) != nil { // nothing can be sent
 		x.answered()
 		return nil
@@ -96,6 +97,7 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(b), s.limits.MaxMessage).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	x.Encoded(len(b))
 	flags := byte(frame.Response)
 	if x.compressor != nil && len(b) > compressAbove {
 		if z, err := x.compressor.Compress(nil, b); err == nil && len(z) < len(b) {
@@ -104,6 +106,9 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		}
 	}
 	// Others were encoded meanwhile: so no more than one beyond the room waits to be written.
+	n := len(b)
+	s.Hold(n)
+	defer s.Hold(-n)
 	if s.out.LockWithRoom(context.Background()) != nil {
 		x.answered()
 		return nil

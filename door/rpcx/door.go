@@ -76,7 +76,7 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	s.rd = frame.NewReader(conn, limits.MaxMessage+limits.MaxMetadata+namesRoom, s.limit)
 	hold := func(n int) { c.Hold(n) }
 	s.rd.Count(hold)
-	s.out.Count(hold)
+	s.out.Count(hold, c.Replies())
 	meta, err := s.rd.Meta()
 	if err != nil {
 		return ended(err)

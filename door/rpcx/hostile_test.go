@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress/gzip"
+	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -156,6 +157,56 @@ func TestBombs(t *testing.T) {
 		must(t, err)
 		if text := p.meta["__rpcx_error__"]; text != "" && !strings.Contains(text, "too many bytes") {
 			t.Fatalf("%q", text)
+		}
+	}
+}
+
+// TestUnreadReplies: what handlers return to a client that does not read is bounded.
+func TestUnreadReplies(t *testing.T) { doortest.UnreadReplies(t, door(), wire()) }
+
+// TestExpectedReplies: calls of a method whose replies are long count with about one of them while they run, and are refused where
+// there is no memory for it.
+func TestExpectedReplies(t *testing.T) {
+	const calls, size, most = 64, 1 << 20, 16 << 20
+	release := make(chan struct{})
+	_, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, MaxMemory: most}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Get", func(_ context.Context, wait *bool) (*[]byte, error) {
+			if *wait {
+				<-release
+			}
+			b := make([]byte, size)
+			return &b, nil
+		})
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(30*time.Second)))
+	ask := func(n int, payload string) {
+		_, err := conn.Write((&packet{third: 1 << 4, seq: uint64(n), path: "Demo", method: "Get", payload: []byte(payload)}).bytes())
+		must(t, err)
+	}
+	ask(0, "false")
+	p, err := readPacket(conn)
+	must(t, err)
+	if p.meta["__rpcx_error__"] != "" {
+		t.Fatalf("%+v", p.meta)
+	}
+	for n := range calls {
+		ask(1+n, "true")
+	}
+	refused := 0
+	for {
+		p, err := readPacket(conn)
+		must(t, err)
+		if !strings.Contains(p.meta["__rpcx_error__"], "as many bytes") {
+			if len(p.payload) < size || refused < calls/2 {
+				t.Fatalf("after %d refusals: %d bytes, %+v", refused, len(p.payload), p.meta)
+			}
+			return
+		}
+		if refused++; refused == calls/2 {
+			close(release)
 		}
 	}
 }

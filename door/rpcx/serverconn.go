@@ -14,7 +14,6 @@ import (
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
 	"github.com/weftrpc/weft/door/rpcx/internal/outbox"
 	"github.com/weftrpc/weft/internal/flights"
-	"github.com/weftrpc/weft/internal/turns"
 )
 
 // serverConn is one connection of the door.
@@ -30,7 +29,6 @@ type serverConn struct {
 
 	open   flights.Flights // calls that were begun and not answered
 	oneway flights.Flights // those of them that are one-way
-	turns  turns.Turns     // of replies that are encoded apart
 	weft   atomic.Bool     // the peer is a client of weft
 	pushed atomic.Uint64   // the number of the last message to the client
 

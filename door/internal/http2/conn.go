@@ -56,7 +56,7 @@ type Guard interface {
 	Leave(turn uint64) bool
 }
 
-// Config configures a connection. All fields but Stalled, Batch, GoAway and Hold must be set.
+// Config configures a connection. All fields but Stalled, Batch, GoAway, Hold and Wrote must be set.
 type Config struct {
 	Client       bool
 	Tables       *hpack.Tables
@@ -82,6 +82,8 @@ type Config struct {
 	GoAway func()
 	// Hold is told how many bytes more, or fewer, wait to be written. It is called with the lock held.
 	Hold func(n int)
+	// Wrote is called when the peer has taken what was written, with the lock held.
+	Wrote func()
 }
 
 // Conn is one connection. What stands above mu does not change, or belongs to the goroutine that

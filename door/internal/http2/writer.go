@@ -233,6 +233,9 @@ func (c *Conn) wroteLocked(b []byte) {
 	} else if c.lean++; c.lean >= leanWrites {
 		c.trimLocked()
 	}
+	if c.cfg.Wrote != nil {
+		c.cfg.Wrote()
+	}
 	c.room.Broadcast()
 }
 

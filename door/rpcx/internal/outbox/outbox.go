@@ -26,6 +26,7 @@ type Outbox struct {
 	err    error
 
 	hold    func(n int) // counts bytes that wait or are being written; nil: nothing does
+	crowd   Crowd       // nil where hold is
 	writing int         // bytes that are being written
 	counted int         // bytes that hold was told of
 }
@@ -37,9 +38,21 @@ func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
 	return o
 }
 
-// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero. It is called
-// before anything is sent.
-func (o *Outbox) Count(hold func(n int)) { o.hold = hold }
+// Crowd is told whether the peer takes what is written.
+type Crowd interface {
+	// Crowd says that senders have to wait.
+	Crowd()
+	// Crowded reports whether Crowd was called, and Clear was not called since.
+	Crowded() bool
+	// Took says that the peer has taken bytes.
+	Took()
+	// Clear says that little waits any more.
+	Clear()
+}
+
+// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero, and tells crowd. It is
+// called before anything is sent.
+func (o *Outbox) Count(hold func(n int), crowd Crowd) { o.hold, o.crowd = hold, crowd }
 
 // countLocked tells hold what waits to be written, if that has changed much.
 func (o *Outbox) countLocked() {
@@ -64,6 +77,9 @@ func (o *Outbox) BufferLocked() []byte { return o.buf }
 func (o *Outbox) SetBufferLocked(b []byte) {
 	o.buf = b
 	o.countLocked()
+	if o.crowd != nil && o.FullLocked() {
+		o.crowd.Crowd()
+	}
 }
 
 // EndedLocked reports whether the writing has ended: what is appended is dropped.
@@ -192,11 +208,17 @@ func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	buf := o.buf
 	o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
 	o.mu.Unlock()
-	o.conn.SetWriteDeadline(time.Now().Add(within))
-	n, err := o.conn.Write(buf)
+	piece := largeWrite
+	if later {
+		piece = len(buf)
+	}
+	n, err := o.write(buf, piece, within)
 	o.mu.Lock()
 	o.writing = 0
 	o.countLocked()
+	if o.crowd != nil && o.crowd.Crowded() && len(o.buf) <= o.room/4 {
+		o.crowd.Clear()
+	}
 	if ne, ok := errors.AsType[net.Error](err); ok && later && ne.Timeout() {
 		return buf[n:]
 	}
@@ -208,6 +230,23 @@ func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	}
 	o.change.Broadcast()
 	return nil
+}
+
+// largeWrite is the most that is written at once: it must go out in the time of a write.
+const largeWrite = 256 << 10
+
+// write writes b in pieces, each of which has a time.
+func (o *Outbox) write(b []byte, piece int, within time.Duration) (n int, err error) {
+	for n < len(b) && err == nil {
+		o.conn.SetWriteDeadline(time.Now().Add(within))
+		var m int
+		m, err = o.conn.Write(b[n:min(len(b), n+piece)])
+		n += m
+		if o.crowd != nil && m > 0 && o.crowd.Crowded() {
+			o.crowd.Took()
+		}
+	}
+	return n, err
 }
 
 // keptBuffer is the largest buffer that is used again, in bytes.
