@@ -3,13 +3,15 @@
 // and then in an open loop: calls are made when they are due, whatever became of those before,
 // and their latency is counted from then.
 //
-//	go run ./overload                            # every scenario, 10 s for each load
+//	go run ./overload                            # every scenario, 3 s for each load
 //	go run ./overload -seconds 30 -only compute  # one of them, longer
 //	go run ./overload -wire grpc,off             # grpc-go, and weft without protection
 //
 // Each process has one processor of Go's (GOMAXPROCS=1), so that two are enough for both. The
 // goodput is given for each second, and for each second of processor time that the server has
 // used: on a machine that is busy with other things the latter is what can be compared.
+//
+// At the end it prints what is asked for beside what was measured, and whether that was met.
 //
 // Its test runs a short form, and holds the ratios within one run to what the protection
 // promises.

@@ -64,6 +64,13 @@ func (w *work) Sleep(_ context.Context, j *Job) (*Done, error) {
 	return &Done{}, nil
 }
 
+// One sleeps; of its calls one runs at a time, and the others are refused.
+func (w *work) One(ctx context.Context, j *Job) (*Done, error) {
+	w.calls.Add(1)
+	time.Sleep(time.Duration(j.Micros) * time.Microsecond)
+	return &Done{}, nil
+}
+
 // Pool holds one of ten slots for 10 ms.
 func (w *work) Pool(ctx context.Context, _ *Job) (*Done, error) {
 	w.calls.Add(1)

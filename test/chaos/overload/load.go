@@ -38,6 +38,8 @@ type Call struct {
 // Phase is a load.
 type Phase struct {
 	Name    string
+	Load    float64       // as a multiple of the capacity, where the rate is one
+	Again   bool          // it follows an overload
 	Callers int           // of a closed loop; 0: open
 	Rate    float64       // calls in a second of an open loop
 	Burst   time.Duration // of every 300 ms in which calls are made; 0: all
@@ -63,6 +65,8 @@ type Result struct {
 	Reports   []Report // of the servers at the end
 	Most      int64    // the largest RSS of the first server
 	Error     string   // one of the failures
+	// Back is how long after the beginning of the phase fewer than usual of its calls were answered in time.
+	Back time.Duration
 }
 
 // caller makes calls.
@@ -196,9 +200,10 @@ func (g *generator) run(ph Phase) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	back := usualAfter(g.samples, began, g.plan.Deadline)
 	g.samples = slices.DeleteFunc(g.samples, func(s sample) bool { return s.due.Before(counted) })
 	r := summarize(ph, took, g.samples, g.plan.Deadline)
-	r.Reports, r.Most = after, w.most
+	r.Reports, r.Most, r.Back = after, w.most, back
 	r.CPU = float64(after[0].CPU-w.before[0].CPU) / 1e9
 	for i := range r.Reports {
 		r.Reports[i].Attempts -= w.before[i].Attempts
@@ -319,6 +324,25 @@ func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Dur
 	slices.Sort(refused)
 	r.P50, r.P99, r.RefuseP99 = quantile(good, 0.5), quantile(good, 0.99), quantile(refused, 0.99)
 	return r
+}
+
+// usualAfter is the end of the last quarter of a second in which fewer than 95 % of the calls were answered in time.
+func usualAfter(samples []sample, began time.Time, deadline time.Duration) (last time.Duration) {
+	const window = 250 * time.Millisecond
+	all, good := make(map[time.Duration]int), make(map[time.Duration]int)
+	for _, s := range samples {
+		w := s.due.Sub(began) / window
+		all[w]++
+		if s.err == nil && s.took <= deadline {
+			good[w]++
+		}
+	}
+	for w, n := range all {
+		if good[w]*100 < 95*n {
+			last = max(last, (w+1)*window)
+		}
+	}
+	return last
 }
 
 func quantile(d []time.Duration, q float64) time.Duration {

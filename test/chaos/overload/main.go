@@ -14,13 +14,13 @@ import (
 const role = "WEFT_OVERLOAD_ROLE"
 
 func main() {
-	if err := run(); err != nil {
+	if err := command(); err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
 		os.Exit(1)
 	}
 }
 
-func run() error {
+func command() error {
 	switch os.Getenv(role) {
 	case "server":
 		var o serverOptions
@@ -35,9 +35,10 @@ func run() error {
 		}
 		return generate(p)
 	}
-	seconds := flag.Float64("seconds", 10, "seconds for each load")
-	only := flag.String("only", "", "the scenarios to run, separated by commas; empty: all")
-	wires := flag.String("wire", "weft", "weft, off (without protection), grpc: any of them, separated by commas")
+	seconds := flag.Float64("seconds", 3, "seconds for each load")
+	only := flag.String("only", "", "the scenarios to run, separated by commas; empty: all with weft, and those to be compared on the other wires")
+	wires := flag.String("wire", "weft,grpc,off", "weft, off (without protection), grpc: any of them, separated by commas")
+	document := flag.String("document", "", "a document into which the figures are written, between its marks")
 	times := flag.String("times", "1.5,2,4,10", "the loads, as multiples of the capacity")
 	asJSON := flag.Bool("json", false, "print the results as JSON")
 	flag.Parse()
@@ -49,15 +50,18 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	each := time.Duration(*seconds * float64(time.Second))
+	var all runs
 	for _, wire := range strings.Split(*wires, ",") {
 		for _, s := range scenarios() {
-			if *only != "" && !slices.Contains(strings.Split(*only, ","), s.name) || wire != "weft" && s.weft {
+			if !chosen(s, wire, *only) {
 				continue
 			}
-			results, err := s.run(self, wire, loads, time.Duration(*seconds*float64(time.Second)))
+			results, err := s.run(self, wire, loads, each)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}
+			all = append(all, run{wire, s, results})
 			if *asJSON {
 				if err := json.NewEncoder(os.Stdout).Encode(map[string]any{"wire": wire, "scenario": s.name, "results": results}); err != nil {
 					return err
@@ -67,7 +71,23 @@ func run() error {
 			report(os.Stdout, wire, s, results)
 		}
 	}
+	if *asJSON {
+		return nil
+	}
+	lines := demands(all)
+	printLines(os.Stdout, lines)
+	if *document != "" {
+		return publish(*document, lines, each)
+	}
 	return nil
+}
+
+// chosen reports whether a scenario is run on a wire.
+func chosen(s scenario, wire, only string) bool {
+	if only != "" {
+		return slices.Contains(strings.Split(only, ","), s.name) && (wire == "weft" || !s.weft)
+	}
+	return wire == "weft" || s.beside
 }
 
 func parseLoads(text string) (loads []float64, err error) {

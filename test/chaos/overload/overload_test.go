@@ -30,10 +30,10 @@ func TestOverload(t *testing.T) {
 		check func(s scenario, r []*Result) error
 	}{
 		{"compute", []float64{4, 10}, func(s scenario, r []*Result) error {
-			return errors.Join(calm(r[1]), loaded(s, r[0], r[2], true, 0.7), loaded(s, r[0], r[3], true, 0.7), calm(r[4]))
+			return errors.Join(calm(r[1]), loaded(s, r[0], r[3], true, 0.7), loaded(s, r[0], r[4], true, 0.7), calm(r[5]))
 		}},
 		{"pool", []float64{4, 10}, func(s scenario, r []*Result) error {
-			return errors.Join(calm(r[1]), loaded(s, r[0], r[2], false, 0.7), loaded(s, r[0], r[3], false, 0.7), calm(r[4]))
+			return errors.Join(calm(r[1]), loaded(s, r[0], r[3], false, 0.7), loaded(s, r[0], r[4], false, 0.7), calm(r[5]))
 		}},
 		{"sleepers", nil, func(_ scenario, r []*Result) error {
 			if r[0].Good == 0 || len(r[0].Refused) > 0 {
@@ -42,12 +42,12 @@ func TestOverload(t *testing.T) {
 			return nil
 		}},
 		{"storm", []float64{2}, func(_ scenario, r []*Result) error {
-			for _, x := range r[2].Reports {
+			for _, x := range r[3].Reports {
 				if x.Made > 0 && float64(x.Attempts) > 1.15*float64(x.Made) {
 					return fmt.Errorf("%d attempts for %d calls", x.Attempts, x.Made)
 				}
 			}
-			return calm(r[3])
+			return calm(r[4])
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,11 +106,7 @@ func survives(results []*Result) error {
 
 // calm wants that hardly a call was refused, and nearly all were answered in time.
 func calm(r *Result) error {
-	refused := 0
-	for _, n := range r.Refused {
-		refused += n
-	}
-	if refused*50 > r.Offered || r.Good*100 < 95*r.Offered {
+	if refused := refusedOf(r); refused*50 > r.Offered || r.Good*100 < 95*r.Offered {
 		return fmt.Errorf("%s: of %d calls %d were answered in time, %v refused", r.Phase.Name, r.Offered, r.Good, r.Refused)
 	}
 	return nil
@@ -151,5 +147,63 @@ func TestParseLoads(t *testing.T) {
 	}
 	if os.Getenv(role) != "" {
 		t.Errorf("%s is set", role)
+	}
+}
+
+// What is asked for is judged by what was measured.
+func TestDemands(t *testing.T) {
+	phase := func(load float64, good, p99 int, again bool) *Result {
+		return &Result{Phase: Phase{Name: "x", Load: load, Again: again}, Seconds: 1, Offered: max(good, int(1000*load)), Good: good, CPU: 1,
+			P99: time.Duration(p99) * time.Millisecond, Critical: 100, CritGood: 99, Refused: map[string]int{}}
+	}
+	results := func(good, p99 int) []*Result {
+		return []*Result{phase(0, 1000, 5, false), phase(0.5, 500, 5, false), phase(0.75, 750, 5, false), phase(2, good, p99, false), phase(0.5, 500, 5, true)}
+	}
+	verdicts := func(all runs) map[string]string {
+		out := make(map[string]string)
+		for _, l := range demands(all) {
+			name, _, _ := strings.Cut(l.What, ":")
+			out[name] = l.Verdict
+		}
+		return out
+	}
+	compute := scenarios()[0]
+	good := verdicts(runs{{"weft", compute, results(950, 15)}, {"grpc", compute, results(10, 1)}})
+	bad := verdicts(runs{{"weft", compute, results(850, 16)}})
+	for name, want := range map[string]string{"goodput, compute": "missed", "slowest 1 % of accepted calls, compute": "missed", "critical calls, compute": "met",
+		"memory of the server above that of the closed loop, all scenarios": "met"} {
+		if bad[name] != want || good[name] != "met" {
+			t.Errorf("%s: %q and %q, want %q and met", name, bad[name], good[name], want)
+		}
+	}
+	if v, ok := good["goodput, compute, grpc-go, 2 times"]; !ok || v != "" {
+		t.Errorf("grpc-go is judged %q, %v", v, good)
+	}
+	name := filepath.Join(t.TempDir(), "doc.md")
+	if err := os.WriteFile(name, []byte("a "+firstMark+" b "+lastMark+" c"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := publish(name, demands(runs{{"weft", compute, results(950, 15)}}), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(name)
+	if err != nil || !strings.Contains(string(text), "| 90 % | 95 %") || !strings.HasPrefix(string(text), "a <") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// The time until all is as before is that of the last moment in which it was not.
+func TestUsualAfter(t *testing.T) {
+	began := time.Now()
+	var all []sample
+	for i := range 400 { // one every 10 ms
+		s := sample{due: began.Add(time.Duration(i) * 10 * time.Millisecond), took: time.Millisecond}
+		if i < 100 && i%2 == 0 {
+			s.err = errors.New("refused")
+		}
+		all = append(all, s)
+	}
+	if got := usualAfter(all, began, time.Second); got != time.Second {
+		t.Errorf("all is as before after %v, want a second", got)
 	}
 }

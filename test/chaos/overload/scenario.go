@@ -24,6 +24,7 @@ type scenario struct {
 	critical float64
 	throttle bool
 	weft     bool // it is about weft alone
+	beside   bool // it is run on the other wires as well, to be compared
 	loads    []float64
 	shape    func(capacity float64, length time.Duration) []Phase // in place of loads
 	relays   int
@@ -33,13 +34,13 @@ const second = time.Second
 
 func scenarios() []scenario {
 	return []scenario{
-		{name: "compute", what: "handlers that compute for 1 ms", calls: []Call{{"Burn", 1000, 1}}, callers: 4, deadline: 200 * time.Millisecond, critical: 0.04},
+		{name: "compute", what: "handlers that compute for 1 ms", calls: []Call{{"Burn", 1000, 1}}, callers: 4, deadline: 200 * time.Millisecond, critical: 0.04, beside: true},
 		{name: "short", what: "handlers that compute for 50 µs, clients of package cluster", calls: []Call{{"Burn", 50, 1}}, callers: 16,
 			deadline: 200 * time.Millisecond, throttle: true, weft: true, loads: []float64{1.5, 2, 3}},
 		{name: "sleep", what: "handlers that sleep for 20 ms, far from any limit", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1,
 			deadline: 200 * time.Millisecond, capacity: 8000, loads: []float64{0.25, 0.5}},
 		{name: "pool", what: "handlers that share ten slots of 10 ms", calls: []Call{{"Pool", 0, 1}}, callers: 10,
-			deadline: 200 * time.Millisecond, critical: 0.04},
+			deadline: 200 * time.Millisecond, critical: 0.04, beside: true},
 		{name: "mix", what: "nine in ten compute for 200 µs, one sleeps for 200 ms", calls: []Call{{"Burn", 200, 0.9}, {"Sleep", 200_000, 0.1}},
 			callers: 600, deadline: second, critical: 0.04, loads: []float64{1.5, 3}},
 		{name: "step", what: "handlers that sleep for 20 ms, and then for 60: no overload", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1,
@@ -52,6 +53,8 @@ func scenarios() []scenario {
 			}},
 		{name: "sleepers", what: "5,000 callers of handlers that sleep for 10 ms", calls: []Call{{"Sleep", 10_000, 1}}, callers: 5000, deadline: 10 * second,
 			shape: func(float64, time.Duration) []Phase { return nil }},
+		{name: "refusals", what: "256 callers of a method with a limit of one, in a closed loop", calls: []Call{{"One", 50_000, 1}}, callers: 256,
+			deadline: second, weft: true, shape: func(float64, time.Duration) []Phase { return nil }},
 		{name: "storm", what: "three hops with retries, the last one overloaded", calls: []Call{{"Relay", 1000, 1}}, callers: 4, deadline: 200 * time.Millisecond,
 			throttle: true, weft: true, relays: 2, loads: []float64{2, 4}},
 	}
@@ -103,7 +106,8 @@ func startServer(self string, o serverOptions) (c *child, at, control string, er
 	return c, at, control, nil
 }
 
-// run runs the scenario: the closed loop, half of the capacity, the loads, and half again.
+// run runs the scenario: the closed loop, half and three quarters of the capacity, the loads, and half again; on the wires that
+// are compared with weft's the closed loop and the loads.
 func (s scenario) run(self, wire string, loads []float64, length time.Duration) (out []*Result, err error) {
 	p := Plan{Wire: wire, Conns: 4, Deadline: s.deadline, Critical: s.critical, Throttle: s.throttle, Calls: s.calls}
 	o := serverOptions{Wire: wire}
@@ -133,11 +137,16 @@ func (s scenario) run(self, wire string, loads []float64, length time.Duration) 
 	case s.shape != nil:
 		p.Phases = s.shape(capacity, length)
 	default:
-		p.Phases = []Phase{{Name: "0.5 times", Rate: capacity / 2, Settle: settle, Length: length}}
-		for _, x := range loads {
-			p.Phases = append(p.Phases, Phase{Name: fmt.Sprintf("%g times", x), Rate: capacity * x, Settle: settle, Length: length})
+		if s.capacity == 0 && wire == "weft" {
+			loads = append([]float64{0.5, 0.75}, loads...)
 		}
-		p.Phases = append(p.Phases, Phase{Name: "0.5 times again", Rate: capacity / 2, Settle: 4 * second, Length: max(length/2, second)})
+		p.Phases = nil
+		for _, x := range loads {
+			p.Phases = append(p.Phases, Phase{Name: fmt.Sprintf("%g times", x), Load: x, Rate: capacity * x, Settle: settle, Length: length})
+		}
+		if wire == "weft" {
+			p.Phases = append(p.Phases, Phase{Name: "0.5 times again", Load: 0.5, Again: true, Rate: capacity / 2, Settle: 4 * second, Length: max(length/2, second)})
+		}
 	}
 	if len(p.Phases) == 0 {
 		return first, nil
@@ -188,10 +197,7 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 	fmt.Fprintln(w, "load\toffered/s\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
 	for _, r := range results {
 		clock, cpu := s.goodput(results[0], r)
-		refused := 0
-		for _, n := range r.Refused {
-			refused += n
-		}
+		refused := refusedOf(r)
 		critical := "-"
 		if r.Critical > 0 {
 			critical = fmt.Sprintf("%.1f %%", 100*float64(r.CritGood)/float64(r.Critical))

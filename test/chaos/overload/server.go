@@ -45,7 +45,7 @@ func serve(o serverOptions) error {
 	defer srv.Close()
 	var relay *cluster.Client
 	err := errors.Join(
-		srv.RegisterName("Work", w, weft.For("Burn", weft.Idempotent())),
+		srv.RegisterName("Work", w, weft.For("Burn", weft.Idempotent()), weft.For("One", weft.MethodLimit(1))),
 		control.RegisterName("Work", w),
 		weft.Handle(control, "Control.Report", func(context.Context, *Job) (*Report, error) {
 			r := &Report{CPU: int64(cputime.Used()), RSS: resident(), Calls: w.calls.Load(), Overload: srv.Stats().Overload}
