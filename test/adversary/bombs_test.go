@@ -84,6 +84,7 @@ func codecBombs() map[string][][]byte {
 	return map[string][][]byte{
 		"json": {
 			fill(`{"Items":[{}`, `,{}`, `]}`),
+			fill(`{"Items":[null`, `,null`, `]}`),
 			fill(`{"Any":`, `[`, ``),
 			fill(`{"Any":[{}`, `,{}`, `]}`),
 			fill(`{"Any":1`, `0`, `}`),
@@ -93,12 +94,14 @@ func codecBombs() map[string][][]byte {
 		"msgpack": {
 			append([]byte(u32("\x81\xa5Items\xdd", bombSize-64)), bytes.Repeat([]byte{0x80}, bombSize-64)...),
 			append([]byte(u32("\x81\xa3Any\xdd", bombSize-64)), bytes.Repeat([]byte{0x80}, bombSize-64)...),
+			append([]byte(u32("\x81\xa5Items\xdd", bombSize-64)), bytes.Repeat([]byte{0xc0}, bombSize-64)...),
 			[]byte(u32("\x81\xa5Items\xdd", 1<<32-1)),
 			[]byte(u32("\x81\xa4Text\xdb", 1<<32-1)),
 			append([]byte("\x81\xa3Any"), bytes.Repeat([]byte{0x91}, bombSize)...),
 		},
 		"cbor": {
 			append([]byte(u32("\xa1\x65Items\x9a", bombSize-64)), bytes.Repeat([]byte{0xa0}, bombSize-64)...),
+			append([]byte(u32("\xa1\x65Items\x9a", bombSize-64)), bytes.Repeat([]byte{0xf6}, bombSize-64)...),
 			append([]byte(u32("\xa1\x63Any\xc2\x5a", bombSize-64)), bytes.Repeat([]byte{0xff}, bombSize-64)...),
 			append([]byte(u32("\xa1\x64Text\xc2\x5a", bombSize-64)), bytes.Repeat([]byte{0xff}, bombSize-64)...),
 			append([]byte("\xa1\x63Any"), bytes.Repeat([]byte{0x9f}, bombSize)...),
