@@ -66,8 +66,8 @@ adversary: ## attack servers and clients for DURATION each (10s), and write the 
 	@cd test/adversary && go test -v -timeout 0 -duration=$(DURATION) -document=$(CURDIR)/docs/RELIABILITY.md .
 
 .PHONY: soak
-soak: ## run a mixed load for SOAK (30m), and fail when memory, descriptors or goroutines grow
-	@cd test/adversary && go run ./soak -for $(SOAK) -every 1m
+soak: ## run a mixed load for SOAK (30m), RATE calls a second, fail when memory, descriptors or goroutines grow, and write the figures into docs/RELIABILITY.md
+	@cd test/adversary && go run ./soak -for $(SOAK) -every 1m $(RATE:%=-rate %) -document $(CURDIR)/docs/RELIABILITY.md
 
 .PHONY: purego
 purego: ## run the tests of the codecs without unsafe
@@ -95,8 +95,8 @@ demo: ## run the demonstration
 	@scripts/demo.sh
 
 .PHONY: overload
-overload: ## show what servers do under overload (10 min; SECONDS=30 for each load)
-	@cd test/chaos && go run ./overload $(SECONDS:%=-seconds %) $(WITH:%=-wire %)
+overload: ## show what servers do under overload (7 min; SECONDS=30 for each load), and write the figures into docs/RELIABILITY.md
+	@cd test/chaos && go run ./overload $(SECONDS:%=-seconds %) $(if $(WITH),-wire $(WITH),-document $(CURDIR)/docs/RELIABILITY.md)
 
 # What narrows a comparison, such as make bench PEERS=weft,grpc-go CALLERS=100,1000.
 BENCH = $(PEERS:%=-peers=%) $(CODECS:%=-codecs=%) $(WORKLOADS:%=-workloads=%) $(CALLERS:%=-callers=%) \
