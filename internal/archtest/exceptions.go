@@ -56,7 +56,6 @@ func Allowed() Exceptions {
 			"internal/session.smallReads":        "the same for those of connections that have ended",
 			"internal/session.unmet":             "what may be assumed of a server whose hello has not come; only read",
 			"internal/session.epoch":             "the origin of a clock that never goes back; only read",
-			"internal/session.noHeader":          "zero bytes to append; only read",
 			"internal/wire.castagnoli":           "the table of CRC-32C; only read",
 		},
 	}

@@ -67,7 +67,8 @@ func table() []row {
 		{"internal/fit", 1, nil},
 		{"internal/slots", 1, nil},
 		{"internal/bulk", 1, nil},
-		{"internal/session", 1, []string{"internal/slots", "internal/bulk"}},
+		{"internal/outbuf", 1, []string{"internal/bulk"}},
+		{"internal/session", 1, []string{"internal/slots", "internal/bulk", "internal/outbuf"}},
 
 		{".", 2, nil},
 

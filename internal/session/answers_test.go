@@ -224,13 +224,17 @@ func TestDialGarbage(t *testing.T) {
 func TestLastWordsCarryRequests(t *testing.T) {
 	p := strangeServer(t, nil)
 	s := p.s
-	s.w.mu.Lock()
-	s.w.mode = yielding // a leader is about to write
-	s.w.mu.Unlock()
 	c := newCall("Echo.Say", []byte("on its way"), nil)
-	if st := s.Start(context.Background(), c); st != nil {
+	s.w.Lock() // as Session.open does, without a flush
+	code, st := s.bindLocked("raw", "Echo.Say")
+	if st != nil {
 		t.Fatal(st)
 	}
+	sl := s.out.take(c, 1)
+	sl.at = s.w.PositionLocked()
+	s.w.FrameLocked(wire.Header{Type: wire.TypeRequest, Code: code, ID: c.id}, []byte("on its way"))
+	sl.call.Store(c)
+	s.w.Unlock()
 	p.send(wire.Header{Type: wire.TypeHello}, nil)
 	if _, payload := p.expect(wire.TypeRequest); string(payload) != "on its way" {
 		t.Errorf("the request has the body %q", payload)

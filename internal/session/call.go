@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -135,33 +134,33 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if len(meta) > int(s.peer.Load().MaxMetadata) {
 		return s.tooMuchMeta(len(meta))
 	}
-	w.mu.Lock()
-	if w.fullLocked(s.cfg.Limits.WriteBuffer) || w.dead || s.out.barred {
+	w.Lock()
+	if w.FullLocked() || w.ClosedLocked() || s.out.barred {
 		if st := s.waitOpenLocked(ctx, c); st != nil {
 			return st
 		}
 	}
 	// While a caller yields, microseconds at most, its time is good for all.
-	at := w.lead.clock
-	if w.mode != yielding || at == 0 {
+	at := w.ClockLocked()
+	if at == 0 {
 		at = now()
 	}
 	c.Sent = at
 	c.limit(at)
 	arg, flags, ok := timeout(c.Deadline, at, flags)
 	if !ok {
-		w.mu.Unlock()
+		w.Unlock()
 		return tooLate()
 	}
 	code, st := s.bindLocked(c.Codec.Name(), c.Method)
 	if st != nil {
-		w.mu.Unlock()
+		w.Unlock()
 		return st
 	}
 	peer := s.peer.Load()
 	sl := s.out.take(c, peer.MaxCalls)
 	if sl == nil {
-		w.mu.Unlock()
+		w.Unlock()
 		if peer == &unmet {
 			return s.openLater(ctx, c, flags, m, size)
 		}
@@ -172,7 +171,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		c.stream.id, c.stream.credit = c.id, int(peer.StreamWindow)
 		sl.stream.Store(c.stream)
 	}
-	sl.at = w.position()
+	sl.at = w.PositionLocked()
 	if m == nil {
 		st = s.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
@@ -185,12 +184,12 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		}
 		st = s.putLocked(h, m)
 		if st == nil && large && c.Ordered {
-			w.buf = w.large.Begin(w.buf, c.id, s.sum)
+			w.BeginLargeLocked(c.id)
 		}
 	}
 	if st != nil {
 		s.out.release(c.id)
-		w.mu.Unlock()
+		w.Unlock()
 		return st
 	}
 	s.watchLocked(sl, c.id, at)
@@ -201,7 +200,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if s.out.open%64 == 0 {
 		s.load.Store(int32(s.out.open))
 	}
-	s.flushCallAndUnlock(s.out.open > 1, at)
+	w.FlushCallAndUnlock(s.out.open > 1, at)
 	return nil
 }
 
@@ -222,20 +221,20 @@ func (s *Session) openLater(ctx context.Context, c *Call, flags wire.Flags, m *m
 //go:noinline
 func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 	c.limit(now())
-	if s.out.barred && !s.out.goneAway && !s.w.dead {
-		s.w.mu.Unlock()
+	if s.out.barred && !s.out.goneAway && !s.w.ClosedLocked() {
+		s.w.Unlock()
 		if st := s.awaitHello(ctx, c.Deadline); st != nil {
 			return st
 		}
-		s.w.mu.Lock()
+		s.w.Lock()
 	}
-	if s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
-		if st := s.waitRoomLocked(ctx, c.Deadline); st != nil {
+	if s.w.FullLocked() {
+		if st := s.awaitRoomLocked(ctx, c.Deadline); st != nil {
 			return st
 		}
 	}
 	if st := s.mayOpenLocked(); st != nil {
-		s.w.mu.Unlock()
+		s.w.Unlock()
 		return st
 	}
 	return nil
@@ -263,7 +262,7 @@ func (s *Session) tooMany() *wire.Status {
 
 // mayOpenLocked returns why no call can be opened now; nil when one can.
 func (s *Session) mayOpenLocked() *wire.Status {
-	if s.w.dead {
+	if s.w.ClosedLocked() {
 		st := wire.Status{Code: wire.Unavailable, Message: "connection closed"}
 		if why := s.failed.Load(); why != nil {
 			st = *why
@@ -292,43 +291,6 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 		return uint32(us), flags, true
 	}
 	return uint32(min(us/1000, 1<<32-1)), flags | wire.FlagMillis, true
-}
-
-// waitRoomLocked waits for room in the writer's buffer until the deadline or the
-// end of ctx. It is called with the lock held and keeps it, unless it returns a
-// status.
-func (s *Session) waitRoomLocked(ctx context.Context, deadline int64) *wire.Status {
-	wake := func() {
-		s.w.mu.Lock()
-		s.relieveLocked() // it may be this caller that writes
-		s.w.room.Broadcast()
-		s.w.mu.Unlock()
-	}
-	stop := context.AfterFunc(ctx, wake)
-	defer stop()
-	if deadline != 0 {
-		t := time.AfterFunc(time.Duration(deadline-now()), wake)
-		defer t.Stop()
-	}
-	w := &s.w
-	for w.fullLocked(s.cfg.Limits.WriteBuffer) && !w.dead {
-		var st *wire.Status
-		switch {
-		case ctx.Err() != nil:
-			st = fromContext(ctx)
-		case deadline != 0 && now() >= deadline:
-			st = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full"}
-		}
-		if st != nil {
-			st.Outcome = wire.NotSent
-			s.passRoomLocked()
-			w.mu.Unlock()
-			return st
-		}
-		s.awaitWriteLocked()
-	}
-	s.passRoomLocked()
-	return nil
 }
 
 // Wait waits until a started call has ended, or gives it up when ctx ends. The
@@ -360,11 +322,11 @@ func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 		return false
 	}
 	c.Status = fromContext(ctx)
-	s.w.mu.Lock()
-	if !s.w.dead {
+	s.w.Lock()
+	if !s.w.ClosedLocked() {
 		s.cancelFrameLocked(c.id, c.Status.Code)
 	}
-	s.flushElsewhereAndUnlock()
+	s.w.FlushElsewhereAndUnlock()
 	return true
 }
 

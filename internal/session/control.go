@@ -63,11 +63,11 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 	if err := s.reading.control.spend(rd.at); err != nil {
 		return err
 	}
-	s.w.mu.Lock()
-	if !s.w.dead {
-		s.w.frame(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, payload, s.sum)
+	s.w.Lock()
+	if !s.w.ClosedLocked() {
+		s.w.FrameLocked(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, payload)
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	rd.dirty = true
 	return nil
 }
@@ -83,19 +83,17 @@ func (s *Session) startKeeper() {
 	}
 	k := &s.keep
 	k.s, k.began = s, s.lastRead.Load()
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	s.keeper = time.AfterFunc(k.next(k.began, l.PingIdle), k.look)
 }
 
 // keeper sends pings when nothing has come for a while, and ends the session when
 // nothing comes back or a write makes no progress.
 type keeper struct {
-	s      *Session
-	writes uint64 // finished writes at the last look
-	stuck  int64  // since when no write has finished, 0 for not
-	began  int64
-	young  time.Duration // until the next look at a session whose calls read for themselves
+	s     *Session
+	began int64
+	young time.Duration // until the next look at a session whose calls read for themselves
 }
 
 // firstLook to twice firstLook is how long a session that was opened for its first calls waits
@@ -154,31 +152,24 @@ func (k *keeper) look() {
 	if !s.met() || s.unattended() {
 		s.rouse() // which sends the hello, if no call has
 	}
-	w.mu.Lock()
-	if w.writes == k.writes {
-		w.trimLocked()
-	}
-	if w.mode != writing || w.writes != k.writes {
-		k.writes, k.stuck = w.writes, 0
-	} else if k.stuck == 0 {
-		k.stuck = at
-	}
+	w.Lock()
+	stuck := w.LookLocked(at)
 	silence := l.PingIdle
 	if s.out.open > 0 || s.in.running.Load() > 0 {
 		silence = l.PingInterval
 	}
-	w.mu.Unlock()
+	w.Unlock()
 
-	if l.WriteTimeout > 0 && k.stuck != 0 && at-k.stuck >= int64(l.WriteTimeout) {
+	if l.WriteTimeout > 0 && stuck != 0 && at-stuck >= int64(l.WriteTimeout) {
 		s.fail(unavailable(fmt.Sprintf("the peer has read nothing for %v (Limits.WriteTimeout)", l.WriteTimeout)))
 		return
 	}
 	if !k.ping(at, silence) {
 		return
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.dead {
+	w.Lock()
+	defer w.Unlock()
+	if !w.ClosedLocked() {
 		s.keeper.Reset(k.next(at, silence))
 	}
 }
@@ -206,26 +197,19 @@ func (k *keeper) ping(at int64, silence time.Duration) bool {
 }
 
 func (s *Session) sendPing(at int64) {
-	s.w.mu.Lock()
-	if s.w.dead || s.w.mode == writing && s.cfg.Limits.WriteTimeout > 0 {
+	s.w.Lock()
+	if s.w.ClosedLocked() || s.w.WritingLocked() && s.cfg.Limits.WriteTimeout > 0 {
 		// A write is under way, and has a limit of its own. Behind it a ping could
 		// not leave in time.
-		s.w.mu.Unlock()
+		s.w.Unlock()
 		return
 	}
 	s.pinged.Store(at)
 	var b [pingSize]byte
-	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
-	mode := s.w.mode
-	s.w.mu.Unlock()
+	s.w.FrameLocked(wire.Header{Type: wire.TypePing}, b[:])
+	// Not on the timer's goroutine: the write may take long.
+	s.w.FlushElsewhereAndUnlock()
 	s.rouse() // no caller reads the answer
-	if mode == idle {
-		// Not on the timer's goroutine: the write may take long.
-		s.cfg.Exec.Go(func() {
-			s.w.mu.Lock()
-			s.flushAndUnlock(false)
-		})
-	}
 }
 
 // drain is the orderly end of a session. The side that wants it sends a
@@ -278,11 +262,11 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 	waits := s.drain.need()
 	if s.drain.begun.CompareAndSwap(false, true) {
 		s.in.closing.Store(true)
-		s.w.mu.Lock()
-		if !s.w.dead {
-			s.w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, message, s.sum)
+		s.w.Lock()
+		if !s.w.ClosedLocked() {
+			s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, goAwayText(message))
 		}
-		s.flushAndUnlock(false)
+		s.w.FlushAndUnlock(false)
 		s.rouse()
 		wait := time.NewTimer(s.cfg.Limits.DrainWait)
 		defer wait.Stop()
@@ -327,8 +311,8 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 // settled reports whether no call is open. From then on none can be opened, since
 // nothing would wait for its end.
 func (s *Session) settled() bool {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
 		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
@@ -349,9 +333,9 @@ func (s *Session) CancelIncoming(st *wire.Status) {
 // return later is discarded.
 func (s *Session) CutIncoming(st *wire.Status) {
 	s.in.each(func(c *Context) {
-		s.w.mu.Lock()
-		defer s.w.mu.Unlock()
-		if c.answered || s.w.dead {
+		s.w.Lock()
+		defer s.w.Unlock()
+		if c.answered || s.w.ClosedLocked() {
 			return
 		}
 		s.in.clearLocked(c)
@@ -366,9 +350,8 @@ func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
 	s.rouse()
-	s.w.mu.Lock()
-	s.flushAndUnlock(false)
-	for !s.written() {
+	s.w.Flush()
+	for !s.w.Seal() {
 		select {
 		case <-s.closed:
 			return
@@ -385,24 +368,6 @@ func (s *Session) Leave(patience time.Duration) {
 		}
 	}
 	s.fail(closedHere())
-}
-
-// written reports whether everything has been handed to the connection. If so
-// nothing writes any more: a frame appended from then on would only fail, and a write
-// that fails closes the connection before the peer has read the rest.
-func (s *Session) written() bool {
-	w := &s.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.dead {
-		return true
-	}
-	if w.mode != idle || len(w.buf) > 0 || !w.large.Empty() {
-		return false
-	}
-	w.beginsLocked()
-	w.mode = writing
-	return true
 }
 
 func closedHere() *wire.Status {
@@ -430,15 +395,15 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 	if f := s.reading.gone; f != nil {
 		f()
 	}
-	s.w.mu.Lock()
+	s.w.Lock()
 	s.out.goneAway, s.out.barred = true, true
 	var calls []*Call
-	if !s.w.dead {
+	if !s.w.ClosedLocked() {
 		calls = s.withdrawLocked()
-		s.w.frame(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil, s.sum)
+		s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil)
 	}
 	st := s.mayOpenLocked()
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	for _, c := range calls {
 		copied := *st
 		c.Status = &copied
@@ -452,7 +417,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 // of a GOAWAY none may begin. It is called with the writer's lock held, and returns
 // the calls to be completed.
 func (s *Session) withdrawLocked() (calls []*Call) {
-	for _, id := range s.w.large.DropUnsent() {
+	for _, id := range s.w.Large.DropUnsent() {
 		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}

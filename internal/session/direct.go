@@ -103,8 +103,8 @@ func (g *gate) leave(s *Session) bool {
 
 // opened reports whether a call is open, or a ping was not answered yet.
 func (s *Session) opened() bool {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	return s.out.open > 0 || s.pings.current != nil
 }
 

@@ -49,11 +49,11 @@ func (c *Context) drop() {
 // answer answers a request that will not be run.
 func (r *Refusal) answer(s *Session, id uint32) {
 	s.refused(&r.status)
-	s.w.mu.Lock()
-	if !s.w.dead {
+	s.w.Lock()
+	if !s.w.ClosedLocked() {
 		h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer | wire.FlagRefused, Code: uint16(r.status.Code), ID: id}
 		m := message{bytes: r.body, size: len(r.body)}
 		s.putLocked(h, &m)
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -84,7 +85,7 @@ func (g *greetings) append(dst []byte, c *Config) []byte {
 func (c *Config) appendGreeting(dst []byte, credential string) []byte {
 	dst = append(dst, wire.Preface...)
 	at := len(dst)
-	dst = append(dst, noHeader[:]...)
+	dst = append(dst, make([]byte, wire.HeaderSize)...)
 	dst = wire.AppendHello(dst, c.hello(credential))
 	wire.PutHeader(dst[at:], wire.Header{Type: wire.TypeHello, Length: uint32(len(dst) - at - wire.HeaderSize)})
 	return dst
@@ -171,7 +172,7 @@ func AcceptBounded(conn net.Conn, cfg *Config, prefix []byte, owner any, stop fu
 		}
 		return nil, late
 	}
-	s.w.buf = cfg.greetings.append(make([]byte, 0, greetingSize), cfg)
+	s.w.BeginWith(cfg.greetings.append(make([]byte, 0, greetingSize), cfg))
 	s.start(buf, r, w)
 	s.reading.current.dirty = true
 	return s, nil
@@ -182,7 +183,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 	b := append([]byte(nil), wire.Preface...)
 	message := st.Message[:min(len(st.Message), maxGoAway)]
 	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, []byte(message))
-	conn.SetDeadline(time.Now().Add(goodbye))
+	conn.SetDeadline(time.Now().Add(outbuf.Goodbye))
 	if _, err := conn.Write(b); err == nil {
 		HangUp(conn)
 	}
@@ -193,7 +194,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 // speaks weft gets the reason. It takes no longer than Refuse does, twice.
 func RefuseUnread(conn net.Conn, st *wire.Status) {
 	var b [len(wire.Preface)]byte
-	conn.SetDeadline(time.Now().Add(goodbye))
+	conn.SetDeadline(time.Now().Add(outbuf.Goodbye))
 	if _, err := io.ReadFull(conn, b[:]); err != nil || string(b[:]) != wire.Preface {
 		conn.Close()
 		return

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -303,9 +304,9 @@ func TestNeverReads(t *testing.T) {
 			most := 0
 			within(t, 10*time.Second, "the end of the session", func() {
 				for p.s.Err() == nil {
-					p.s.w.mu.Lock()
-					most = max(most, len(p.s.w.buf))
-					p.s.w.mu.Unlock()
+					p.s.w.Lock()
+					most = max(most, p.s.w.PendingLocked())
+					p.s.w.Unlock()
 					time.Sleep(100 * time.Microsecond)
 				}
 			})
@@ -402,7 +403,7 @@ func TestUnfinishedBeginnings(t *testing.T) {
 func TestUnfinishedLong(t *testing.T) {
 	const long = 2 * maxAssembly
 	rd := &reader{s: &Session{cfg: &Config{Limits: Limits{MaxMessage: long}}}}
-	rd.s.reading.parts.size = maxBulk // others are on their way
+	rd.s.reading.parts.size = outbuf.MaxBulk // others are on their way
 	if !rd.spare(long) {
 		t.Errorf("there is no room for a message of %d bytes", long)
 	}

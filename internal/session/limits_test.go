@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -161,13 +162,15 @@ func TestLargeAnswersToMany(t *testing.T) {
 		fast(unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil })),
 		unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return large, nil }),
 	} {
-		r := newRig(t, setup{}, m)
+		cc := &countedConn{written: make(chan struct{}, 1)}
+		r := newRig(t, setup{wrap: func(c net.Conn) net.Conn { cc.Conn = c; return cc }}, m)
 		p := r.client
 		var wg sync.WaitGroup
-		p.w.mu.Lock()
-		p.w.mode = yielding // all of them go out together
-		p.w.mu.Unlock()
-		for range 2000 {
+		for len(cc.written) > 0 {
+			<-cc.written
+		}
+		cc.gate.Lock() // the first goes out alone, the others together
+		start := func() {
 			c := newCall("Get.Large", nil, new([]byte))
 			wg.Add(1)
 			c.Async = func(c *Call) {
@@ -177,12 +180,21 @@ func TestLargeAnswersToMany(t *testing.T) {
 				}
 			}
 			if st := p.Start(context.Background(), c); st != nil {
-				t.Fatal(st)
+				t.Error(st)
+				wg.Done()
 			}
 		}
-		p.w.mu.Lock()
-		p.w.mode = idle
-		p.flushAndUnlock(false)
+		first := make(chan struct{})
+		go func() {
+			defer close(first)
+			start()
+		}()
+		<-cc.written
+		for range 2000 {
+			start()
+		}
+		cc.gate.Unlock()
+		<-first
 		within(t, 10*time.Second, "all answers", wg.Wait)
 		r.end()
 		if t.Failed() {
@@ -214,9 +226,9 @@ func TestRoomIsPassedOn(t *testing.T) {
 func TestGenerations(t *testing.T) {
 	r := newRig(t, setup{}, echo())
 	mustEcho(t, r.client, "first")
-	r.client.w.mu.Lock()
+	r.client.w.Lock()
 	r.client.out.slot(0).gen = 1<<16 - 5
-	r.client.w.mu.Unlock()
+	r.client.w.Unlock()
 	for range 10 {
 		mustEcho(t, r.client, "round")
 	}

@@ -153,7 +153,7 @@ func (s *Session) tooLong(n int) *wire.Status {
 // with the writer's lock held. After an error nothing has been appended.
 func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	w := &s.w
-	behind := w.large.Has(h.ID, h.Flags&wire.FlagAnswer)
+	behind := w.Large.Has(h.ID, h.Flags&wire.FlagAnswer)
 	if m.sizer != nil && behind {
 		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
 		if err != nil || len(b) != m.size {
@@ -170,33 +170,27 @@ func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	}
 	if m.length() > wire.MaxPayload || behind {
 		m.own()
-		w.large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.codec, Method: m.bind.method})
+		w.Large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.codec, Method: m.bind.method})
 		m.buf = nil // the queue owns the bytes now
 		return nil
 	}
-	at := w.begin()
-	w.buf = appendMeta(w.buf, m.meta)
-	w.buf = append(w.buf, m.bytes...)
-	w.end(at, h, s.sum)
+	w.FinishLocked(append(appendMeta(w.StartLocked(), m.meta), m.bytes...), h)
 	return nil
 }
 
 // putSizedLocked encodes v, which has size bytes, straight into the writer's buffer.
 func (s *Session) putSizedLocked(h wire.Header, meta string, z codec.Sizer, v any, size int) *wire.Status {
-	w := &s.w
-	at := w.begin()
+	b := s.w.StartLocked()
 	if meta != "" {
 		h.Flags |= wire.FlagMeta
-		w.buf = appendMeta(w.buf, meta)
+		b = appendMeta(b, meta)
 	}
-	from := len(w.buf)
-	b, err := appendSized(z, w.buf, v, size)
+	from := len(b)
+	b, err := appendSized(z, b, v, size)
 	if err != nil || len(b)-from != size {
-		w.buf = w.buf[:at]
 		return sizedStatus(v, err, len(b)-from, size)
 	}
-	w.buf = b
-	w.end(at, h, s.sum)
+	s.w.FinishLocked(b, h)
 	return nil
 }
 
@@ -274,7 +268,7 @@ func (m *message) awaitRoom(s *Session) *wire.Status {
 	if st := m.takeTurn(s, int64(m.length())); st != nil {
 		return st
 	}
-	s.waitRoom()
+	s.w.AwaitRoom()
 	return nil
 }
 

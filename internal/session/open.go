@@ -20,7 +20,7 @@ func Open(conn net.Conn, cfg *Config, credential string) *Session {
 	s := newSession(conn, cfg)
 	s.peer.Store(&unmet)
 	s.out.barred = cfg.Checksum // which changes all frames: none may leave before the hellos are known
-	s.w.buf = cfg.appendGreeting(make([]byte, 0, greetingSize), credential)
+	s.w.BeginWith(cfg.appendGreeting(make([]byte, 0, greetingSize), credential))
 	s.start(nil, 0, 0)
 	s.reading.current.early = true
 	return s
@@ -40,8 +40,9 @@ func (s *Session) Met() bool { return s.met() }
 
 // greeted takes the hello of a server to which calls may have been sent already.
 func (s *Session) greeted(h *wire.Hello) {
-	s.w.mu.Lock()
+	s.w.Lock()
 	s.sum = s.cfg.Checksum && h.Features&wire.FeatureChecksum != 0
+	s.w.ChecksumLocked(s.sum)
 	s.peer.Store(h)
 	s.out.limit(h.MaxCalls)
 	s.out.barred = s.out.goneAway
@@ -57,13 +58,13 @@ func (s *Session) greeted(h *wire.Hello) {
 		close(s.meeting)
 		s.meeting = nil
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 }
 
 // metSoon returns a channel that is closed when the server's hello has come, and has the
 // hello sent and read.
 func (s *Session) metSoon() <-chan struct{} {
-	s.w.mu.Lock()
+	s.w.Lock()
 	meeting := s.meeting
 	switch {
 	case meeting != nil:
@@ -74,7 +75,7 @@ func (s *Session) metSoon() <-chan struct{} {
 		meeting = make(chan struct{})
 		s.meeting = meeting
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	s.rouse() // which sends the hello, if no call has
 	return meeting
 }
@@ -104,9 +105,9 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 	case <-meeting:
 		return nil
 	case <-s.closed:
-		s.w.mu.Lock()
+		s.w.Lock()
 		st = s.mayOpenLocked()
-		s.w.mu.Unlock()
+		s.w.Unlock()
 		return st
 	case <-ctx.Done():
 		st = fromContext(ctx)

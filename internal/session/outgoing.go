@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/wheel"
 	"github.com/weftrpc/weft/internal/wire"
@@ -31,7 +32,6 @@ type outgoing struct {
 	lastCode uint16
 	goneAway bool   // no more calls may be opened: one of the sides drains
 	barred   bool   // the same, or no call may be opened yet
-	read     uint64 // how many bytes of this side the peer has read, at least: it has answered what came behind
 	most     uint32 // slots from here on are not used again; 0 for no such bound
 
 	wheel wheel.Wheel // the deadlines
@@ -74,10 +74,10 @@ func (o *outgoing) take(c *Call, most uint32) *slot {
 	return sl
 }
 
-// answered is release for a call that the peer has answered.
-func (o *outgoing) answered(id uint32) bool {
+// answered is release for a call that the peer has answered: it has read what came before the request.
+func (o *outgoing) answered(id uint32, w *outbuf.Writer) bool {
 	if sl := o.slot(wire.Slot(id)); sl != nil && sl.at != ^uint64(0) {
-		o.read = max(o.read, sl.at)
+		w.PeerReadLocked(sl.at)
 	}
 	return o.release(id)
 }
@@ -155,9 +155,7 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 			return 0, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.NotSent, Message: err.Error()}
 		}
 		n = o.newBinding(k, int(peer.MaxBindings))
-		at := s.w.begin()
-		s.w.buf = wire.AppendBind(s.w.buf, codec, method)
-		s.w.end(at, wire.Header{Type: wire.TypeBind, Code: n}, s.sum)
+		s.w.FinishLocked(wire.AppendBind(s.w.StartLocked(), codec, method), wire.Header{Type: wire.TypeBind, Code: n})
 	}
 	o.last, o.lastCode = k, n
 	return n, nil
@@ -233,7 +231,7 @@ func (o *outgoing) timerOf(n uint32) *wheel.Timer { return &o.slot(n).timer }
 // expire ends the calls whose deadline has passed and sets the timer for the next.
 func (s *Session) expire() {
 	w, o := &s.w, &s.out
-	w.mu.Lock()
+	w.Lock()
 	var few [64]*Call
 	late := few[:0]
 	o.due = 0
@@ -243,13 +241,13 @@ func (s *Session) expire() {
 			s.cancelFrameLocked(c.id, wire.DeadlineExceeded)
 		}
 	})
-	if next != 0 && !w.dead {
+	if next != 0 && !w.ClosedLocked() {
 		o.ringLocked(next, s.expire)
 	}
 	if len(late) > 0 {
-		s.relieveLocked()
+		w.RelieveLocked()
 	}
-	s.flushElsewhereAndUnlock()
+	w.FlushElsewhereAndUnlock()
 	for _, c := range late {
 		c.Status = &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded before the reply came"}
 		s.complete(c)
@@ -262,7 +260,7 @@ func (s *Session) expire() {
 // cancelFrameLocked tells the peer that a call was given up. It is called
 // with the writer's lock held.
 func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
-	if s.w.large.Drop(id) {
+	if s.w.Large.Drop(id) {
 		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {
@@ -270,7 +268,7 @@ func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
 		}
 		return
 	}
-	s.w.frame(wire.Header{Type: wire.TypeCancel, Code: uint16(code), ID: id}, nil, s.sum)
+	s.w.FrameLocked(wire.Header{Type: wire.TypeCancel, Code: uint16(code), ID: id}, nil)
 }
 
 // abort completes every open call when the session has ended: those whose bytes
@@ -278,9 +276,8 @@ func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
 // that the peer has read none.
 func (s *Session) abort(st *wire.Status) {
 	w, o := &s.w, &s.out
-	w.mu.Lock()
-	w.dead = true
-	w.room.Broadcast()
+	w.Lock()
+	sent := w.CloseLocked()
 	if s.keeper != nil && !s.unattended() {
 		s.keeper.Stop() // else the keeper finds the end itself; see keeper.next
 	}
@@ -295,7 +292,7 @@ func (s *Session) abort(st *wire.Status) {
 		}
 		if c := sl.call.Swap(nil); c != nil {
 			failed := *st
-			if sl.at >= w.taken {
+			if sl.at >= sent {
 				failed.Outcome = wire.NotSent
 			} else if st.Outcome != wire.NotSent {
 				failed.Outcome = wire.OutcomeUnknown
@@ -304,9 +301,7 @@ func (s *Session) abort(st *wire.Status) {
 			calls = append(calls, c)
 		}
 	}
-	w.buf = nil
-	w.large.Clear()
-	w.mu.Unlock()
+	w.Unlock()
 	for _, c := range calls {
 		s.complete(c)
 	}

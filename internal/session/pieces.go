@@ -125,8 +125,8 @@ func (rd *reader) isOpen(h wire.Header) error {
 	if err := rd.free(); err != nil {
 		return err
 	}
-	rd.s.w.mu.Lock()
-	defer rd.s.w.mu.Unlock()
+	rd.s.w.Lock()
+	defer rd.s.w.Unlock()
 	if !rd.s.out.holds(h.ID) {
 		return fmt.Errorf("answer to call %#x, which is not open", h.ID)
 	}
@@ -211,7 +211,7 @@ func (s *Session) longest(h *wire.Header) int {
 func (rd *reader) spare(n int) bool {
 	s := rd.s
 	parts := &s.reading.parts
-	// A sender begins a message while others, up to maxBulk of them, are on their way.
+	// A sender begins a message while others, up to outbuf.MaxBulk of them, are on their way.
 	most := maxAssembly + s.cfg.Limits.MaxMessage + s.cfg.Limits.MaxMetadata
 	return parts.size+n <= most
 }

@@ -74,7 +74,7 @@ func pingEnded(ctx context.Context, outcome wire.Outcome) *wire.Status {
 
 // joinPing returns the pong that a caller waits for, which begins to be sent no earlier than now.
 func (s *Session) joinPing() *pong {
-	s.w.mu.Lock()
+	s.w.Lock()
 	p := s.pings.next
 	if p == nil {
 		s.pings.last++
@@ -84,7 +84,7 @@ func (s *Session) joinPing() *pong {
 			s.sendNextPingLocked()
 		}
 	}
-	s.flushElsewhereAndUnlock()
+	s.w.FlushElsewhereAndUnlock()
 	return p
 }
 
@@ -93,23 +93,23 @@ func (s *Session) sendNextPingLocked() {
 	pg, at := &s.pings, now()
 	if wait := pingSpace - time.Duration(at-pg.sent); pg.sent != 0 && wait > 0 {
 		time.AfterFunc(wait, func() {
-			s.w.mu.Lock()
+			s.w.Lock()
 			if pg.current == nil && pg.next != nil {
 				s.sendNextPingLocked()
 			}
-			s.flushElsewhereAndUnlock()
+			s.w.FlushElsewhereAndUnlock()
 			s.rouse()
 		})
 		return
 	}
 	pg.current, pg.next, pg.sent = pg.next, nil, at
-	if s.w.dead {
+	if s.w.ClosedLocked() {
 		return
 	}
 	var b [pingSize]byte
 	binary.LittleEndian.PutUint64(b[:], pg.current.number)
-	s.w.frame(wire.Header{Type: wire.TypePing}, b[:], s.sum)
-	if s.w.mode != writing || s.cfg.Limits.WriteTimeout <= 0 {
+	s.w.FrameLocked(wire.Header{Type: wire.TypePing}, b[:])
+	if !s.w.WritingLocked() || s.cfg.Limits.WriteTimeout <= 0 {
 		// The keeper checks its answer as it does for its own pings. Behind a write that
 		// is under way, which has a limit of its own, it could not leave in time.
 		s.pinged.CompareAndSwap(0, at)
@@ -119,8 +119,8 @@ func (s *Session) sendNextPingLocked() {
 // ponged takes the answer to a ping. One that was not asked for is skipped.
 func (s *Session) ponged(payload []byte) {
 	number := binary.LittleEndian.Uint64(payload)
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	pg := &s.pings
 	if pg.current == nil || pg.current.number != number {
 		return

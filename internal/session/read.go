@@ -112,8 +112,7 @@ func (rd *reader) run() {
 
 // runEarly is run for a session of Open, whose hello may not have left yet.
 func (rd *reader) runEarly() {
-	rd.s.w.mu.Lock()
-	rd.s.flushAndUnlock(false)
+	rd.s.w.Flush()
 	rd.run()
 }
 
@@ -422,8 +421,8 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 //
 //go:noinline
 func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	return sl.call.Swap(nil), s.out.holds(id)
 }
 
@@ -434,19 +433,19 @@ func (rd *reader) free() error {
 	}
 	s := rd.s
 	var err error
-	s.w.mu.Lock()
+	s.w.Lock()
 	for _, id := range rd.freed {
-		if !s.w.large.Empty() {
-			s.w.large.Drop(id) // what this side still had to send is of no use any more
+		if !s.w.Large.Empty() {
+			s.w.Large.Drop(id) // what this side still had to send is of no use any more
 		}
-		if !s.out.answered(id) {
+		if !s.out.answered(id, &s.w) {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
 		}
 	}
 	open := s.out.open
 	rd.open = open
 	s.load.Store(int32(open))
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	rd.freed = rd.freed[:0]
 	if open == 0 {
 		s.drain.wake()
@@ -467,22 +466,22 @@ func (rd *reader) endBatch() bool {
 		return true
 	}
 	rd.dirty = false
-	s.w.mu.Lock()
-	if len(s.w.buf) > s.flood() {
-		s.w.mu.Unlock()
+	s.w.Lock()
+	if s.w.PendingLocked() > s.cfg.Limits.flood() {
+		s.w.Unlock()
 		s.fail(&wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonSlowReader,
 			Message: "the peer makes calls and does not read the answers (Limits.WriteBuffer)"})
 		return false
 	}
-	if s.w.mode == writing || len(s.w.buf) == 0 && s.w.large.Empty() {
-		s.w.mu.Unlock()
+	if !s.w.FlushableLocked() {
+		s.w.Unlock()
 		return true
 	}
 	// The write may block when the peer does not read: then the monitor
 	// lets another reader go on, so that this side always reads.
 	rd.calling = false
 	run := rd.enter()
-	s.flushAndUnlock(false)
+	s.w.FlushAndUnlock(false)
 	return rd.leave(run)
 }
 
@@ -530,14 +529,14 @@ func (w *watchedReader) Steal() {
 	if rd.calling {
 		c := rd.req.Ctx
 		c.Method.pace.stalled()
-		s.w.mu.Lock()
+		s.w.Lock()
 		if c.answered {
 			// It has returned just now: only its count is missing.
 			s.in.running.Add(1)
 		} else {
 			s.in.enter(c) // its slot is free, or the call would not have begun
 		}
-		s.w.mu.Unlock()
+		s.w.Unlock()
 	}
 	s.reading.run.Store(0)
 	if s.in.closing.Load() {

@@ -246,14 +246,14 @@ func (r *Request) end(m *message) {
 	}
 	r.answered = true
 	c.end(finished)
-	s.w.mu.Lock()
-	for r.reader == nil && !s.w.dead && s.w.fullLocked(s.cfg.Limits.WriteBuffer) {
+	s.w.Lock()
+	for r.reader == nil && !s.w.ClosedLocked() && s.w.FullLocked() {
 		s.in.backlog.Crowd()
-		s.w.mu.Unlock()
-		s.waitRoom()
-		s.w.mu.Lock()
+		s.w.Unlock()
+		s.w.AwaitRoom()
+		s.w.Lock()
 	}
-	if !s.w.dead && s.in.clearLocked(c) {
+	if !s.w.ClosedLocked() && s.in.clearLocked(c) {
 		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
 		if len(m.meta) > int(s.peer.Load().MaxMetadata) {
 			st := s.tooMuchMeta(len(m.meta))
@@ -264,37 +264,10 @@ func (r *Request) end(m *message) {
 			s.putErrorLocked(c.id, st, m.meta)
 		}
 		r.unexpect() // it is counted with what waits to be written
-		s.noteCrowdLocked()
+		s.w.NoteReplyLocked()
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 	m.release()
-}
-
-// noteStep is in which steps the replies that wait to be written are counted.
-const noteStep = 256 << 10
-
-// noteCrowdLocked has new calls go to workers, where few begin, when the replies are
-// more than the peer reads. It is called with the writer's lock held.
-func (s *Session) noteCrowdLocked() {
-	w := &s.w
-	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
-		s.in.backlog.Crowd()
-	}
-	if waits := len(w.buf) + w.large.Size(); waits > w.noted+noteStep {
-		s.in.account.Add(int64(waits - w.noted))
-		w.noted = waits
-	}
-}
-
-// flood is how many bytes may wait to be written before the peer, which makes
-// more calls all the same, is taken for hostile. A slow peer has at most MaxCalls calls
-// in flight.
-func (s *Session) flood() int {
-	const (
-		refusal = 512     // bytes of an ERROR that refuses a call
-		slack   = 1 << 20 // for what is written in larger pieces than small buffers hold
-	)
-	return 4*s.cfg.Limits.WriteBuffer + refusal*s.cfg.Limits.MaxCalls + slack
 }
 
 // Fail ends the call with an error.
@@ -312,12 +285,12 @@ func (r *Request) Fail(st *wire.Status) {
 		}
 	}
 	c.end(finished)
-	s.w.mu.Lock()
-	if !s.w.dead && s.in.clearLocked(c) {
+	s.w.Lock()
+	if !s.w.ClosedLocked() && s.in.clearLocked(c) {
 		s.putErrorLocked(c.id, st, c.ReplyMeta())
-		s.noteCrowdLocked()
+		s.w.NoteReplyLocked()
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 }
 
 // briefMessage is the longest message of an ERROR that does not wait for a peer that reads slowly.
@@ -368,11 +341,11 @@ func (s *Session) putErrorLocked(id uint32, st *wire.Status, meta string) {
 func (s *Session) turnAway(id uint32, st *wire.Status) {
 	st.Outcome = wire.Refused
 	s.refused(st)
-	s.w.mu.Lock()
-	if !s.w.dead {
+	s.w.Lock()
+	if !s.w.ClosedLocked() {
 		s.putErrorLocked(id, st, "")
 	}
-	s.w.mu.Unlock()
+	s.w.Unlock()
 }
 
 // refused tells the owner of a call that was refused before it reached its method.

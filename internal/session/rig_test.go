@@ -34,6 +34,7 @@ type setup struct {
 	client, server func(*Config)
 	pipe           *mem.PipeConfig
 	before         func(client, server *mem.Conn) // before the hellos
+	wrap           func(net.Conn) net.Conn        // the client's end of the connection
 	bubble         bool                           // in a synctest bubble, which looks for leaks itself
 	noLeakCheck    bool                           // the other rig of the test makes it
 }
@@ -58,7 +59,11 @@ func newRig(t testing.TB, o setup, methods ...*Method) *rig {
 		o.before(r.clientConn, r.serverConn)
 	}
 	var st1, st2 *wire.Status
-	r.client, r.server, st1, st2 = connect(r.clientConn, r.serverConn, ccfg, scfg)
+	var cc net.Conn = r.clientConn
+	if o.wrap != nil {
+		cc = o.wrap(cc)
+	}
+	r.client, r.server, st1, st2 = connect(cc, r.serverConn, ccfg, scfg)
 	if st1 != nil || st2 != nil {
 		t.Fatalf("handshake: client %+v, server %+v", st1, st2)
 	}
@@ -169,15 +174,16 @@ func remains(s *Session) string {
 	table := 0
 	s.in.each(func(*Context) { table++ })
 	note("table", table)
-	s.w.mu.Lock()
-	defer s.w.mu.Unlock()
+	s.w.Lock()
+	defer s.w.Unlock()
 	note("open", s.out.open)
 	note("slots", int(s.out.made)-len(s.out.free))
-	note("buffer", len(s.w.buf))
-	note("bulk", s.w.large.Len())
-	note("bulk bytes", s.w.large.Size())
-	note("writer mode", int(s.w.mode))
-	note("waiting", s.w.waiting)
+	note("buffer", s.w.PendingLocked())
+	note("bulk", s.w.Large.Len())
+	note("bulk bytes", s.w.Large.Size())
+	if !s.w.RestingLocked() {
+		note("writer", 1)
+	}
 	return strings.Join(left, ", ")
 }
 

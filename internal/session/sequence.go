@@ -109,7 +109,7 @@ func (x *series) serve(r *Request) {
 	}()
 	for ; p != nil; p = calls.Next(x.q, p) {
 		if s.in.backlog.Crowded() {
-			s.waitRoom() // one call of an order runs at a time, and has no reply to be held
+			s.w.AwaitRoom() // one call of an order runs at a time, and has no reply to be held
 		}
 		if x.serveOne(r, p.Value()) >= longCall || x.done >= flushEvery {
 			x.flush()
@@ -157,8 +157,5 @@ func (x *series) Known() *atomic.Bool { return &x.watched }
 
 func (x *series) Steal() {
 	x.run.CompareAndSwap(stall.Handing, 0)
-	x.s.cfg.Exec.Go(func() {
-		x.s.w.mu.Lock()
-		x.s.flushAndUnlock(false)
-	})
+	x.s.cfg.Exec.Go(x.s.w.Flush)
 }

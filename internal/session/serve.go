@@ -167,8 +167,8 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 
 // outrun finishes a call that was taken from its reader: it was counted then.
 func (s *Session) outrun() {
-	s.w.mu.Lock()
-	s.flushAndUnlock(true)
+	s.w.Lock()
+	s.w.FlushAndUnlock(true)
 	s.left()
 }
 
@@ -318,18 +318,18 @@ func (j *job) serve(r *Request) {
 // held. It reports whether the backlog counts the handler.
 func (s *Session) begin() (counted bool) {
 	counted = s.in.backlog.Begin()
-	s.waitRoom()
+	s.w.AwaitRoom()
 	return counted
 }
 
 // served writes what a worker has answered and counts it.
 func (s *Session) served(done, size int) {
-	s.w.mu.Lock()
-	full := s.w.fullLocked(s.cfg.Limits.WriteBuffer)
-	s.flushAndUnlock(s.in.running.Load() > 1)
+	s.w.Lock()
+	full := s.w.FullLocked()
+	s.w.FlushAndUnlock(s.in.running.Load() > 1)
 	if full {
 		// A worker that fills the buffer faster than it empties takes no new work.
-		s.waitRoom()
+		s.w.AwaitRoom()
 	}
 	s.in.hold(-int64(size))
 	for range done {
@@ -350,10 +350,7 @@ func (j *job) Steal() {
 	j.spread(held)
 	j.run.Store(0)
 	// The replies before it wait no longer either.
-	j.s.cfg.Exec.Go(func() {
-		j.s.w.mu.Lock()
-		j.s.flushAndUnlock(false)
-	})
+	j.s.cfg.Exec.Go(j.s.w.Flush)
 }
 
 // longCall is a running time after which the calls behind in a job, and the reply

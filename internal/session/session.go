@@ -3,7 +3,7 @@
 // system calls, reads many frames at once, and runs what the peer asks for.
 //
 // A session has one reading goroutine (see read.go) and no writing one: a goroutine
-// that appends a frame writes for a moment (see write.go). Two locks matter: the
+// that appends a frame writes for a moment (see package outbuf). Two locks matter: the
 // writer's, which also guards the table of open calls, and a small one in each stream.
 // A stream's lock is never held while the writer's is taken.
 package session
@@ -19,6 +19,7 @@ import (
 
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -84,12 +85,10 @@ type Session struct {
 	meeting chan struct{}              // closed when the hello has come that calls wait for; guarded by the writer's lock
 	sum     bool                       // checksums behind frames
 
-	resumes bool // an interrupted write can be gone on with
-
 	// Owner belongs to the creator of the session; it is set before the first call.
 	Owner any
 
-	w   writer
+	w   outbuf.Writer
 	out outgoing
 	in  incoming
 
@@ -127,8 +126,8 @@ func At(t time.Time) int64 {
 }
 
 func newSession(conn net.Conn, cfg *Config) *Session {
-	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, resumes: resumable(conn), closed: make(chan struct{})}
-	s.w.room.L = &s.w.mu
+	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
+	s.w.Init(conn, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
 	return s
 }
 
@@ -136,6 +135,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 // read ahead.
 func (s *Session) start(buf []byte, r, w int) {
 	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
+	s.w.ChecksumLocked(s.sum)
 	s.lastRead.Store(now())
 	s.in.account = s.cfg.Memory.Open(func() {
 		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
@@ -230,49 +230,6 @@ func (s *Session) fail(st *wire.Status) {
 		s.endUnattended()
 	}
 }
-
-// refuse ends the session because the peer broke the protocol, and tells
-// the peer so first, as far as that is possible within goodbye.
-func (s *Session) refuse(st *wire.Status) {
-	w := &s.w
-	w.mu.Lock()
-	if w.mode == writing && !s.takeOverLocked() {
-		w.mu.Unlock()
-		s.fail(st)
-		return
-	}
-	w.beginsLocked()
-	w.mode, w.alone, w.refusing = writing, true, true
-	w.goAway(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, st.Message, s.sum)
-	b := append(w.rest, w.buf...)
-	w.taken += uint64(len(w.buf)) // there may be requests among it
-	w.buf, w.rest = nil, nil
-	w.mu.Unlock()
-	s.conn.SetDeadline(time.Now().Add(goodbye))
-	if _, err := s.conn.Write(b); err == nil {
-		HangUp(s.conn)
-	}
-	s.fail(st)
-}
-
-// HangUp ends this side's direction of a connection and reads what the peer has sent
-// meanwhile, so that closing does not discard the last frames before the peer has read
-// them. The connection's deadline bounds it in time.
-func HangUp(conn net.Conn) {
-	c, ok := conn.(interface{ CloseWrite() error })
-	if !ok || c.CloseWrite() != nil {
-		return
-	}
-	var scrap [4 << 10]byte
-	for {
-		if _, err := conn.Read(scrap[:]); err != nil {
-			return
-		}
-	}
-}
-
-// goodbye is how long the last write on a connection may take.
-const goodbye = 100 * time.Millisecond
 
 // protocol makes the status of a session whose peer broke the protocol.
 func protocol(err error) *wire.Status {

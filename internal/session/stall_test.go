@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
@@ -524,7 +525,7 @@ func TestSlowReaderHoldsLittle(t *testing.T) {
 	}
 	polltest.True(t, time.Minute, "all handlers run", func() bool { return r.server.in.running.Load() == calls })
 	close(release)
-	const most = maxBulk/size + backlog.Turns + 4
+	const most = outbuf.MaxBulk/size + backlog.Turns + 4
 	polltest.True(t, time.Minute, "replies are dropped, and others wait", func() bool {
 		n := r.server.in.backlog.Waiting()
 		return n > backlog.MaxWaiting/2 && n <= backlog.MaxWaiting
@@ -542,8 +543,8 @@ func TestSlowReaderHoldsLittle(t *testing.T) {
 			t.Fatalf("a call ended with %+v", st)
 		}
 	}
-	if n := encoded.Load(); n != good || n < maxBulk/size+backlog.MaxWaiting/size {
-		t.Errorf("%d replies were encoded and %d calls ended well, want the same and at least %d", n, good, maxBulk/size+backlog.MaxWaiting/size)
+	if n := encoded.Load(); n != good || n < outbuf.MaxBulk/size+backlog.MaxWaiting/size {
+		t.Errorf("%d replies were encoded and %d calls ended well, want the same and at least %d", n, good, outbuf.MaxBulk/size+backlog.MaxWaiting/size)
 	}
 	mustEcho(t, r.client, "on")
 }
@@ -574,7 +575,7 @@ func TestCrowdedConnectionBeginsFew(t *testing.T) {
 	polltest.True(t, time.Minute, "the connection is crowded", func() bool { return r.server.in.backlog.Crowded() && running.Load() == 0 })
 	peak.Store(0)
 	begin()
-	polltest.True(t, time.Minute, "the calls have arrived", func() bool { return r.server.in.running.Load() >= 2*calls-maxBulk/size-1 })
+	polltest.True(t, time.Minute, "the calls have arrived", func() bool { return r.server.in.running.Load() >= 2*calls-outbuf.MaxBulk/size-1 })
 	if n := peak.Load(); n != 0 {
 		t.Errorf("%d handlers have begun while replies wait", n)
 	}

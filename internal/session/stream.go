@@ -100,13 +100,13 @@ func (st *Stream) Send(v any) *wire.Status {
 	}
 	defer m.release()
 	w := &s.w
-	w.mu.Lock()
-	if w.fullLocked(s.cfg.Limits.WriteBuffer) {
+	w.Lock()
+	if w.FullLocked() {
 		var due int64
 		if st.opener {
 			due = st.call.Deadline
 		}
-		if status := s.waitRoomLocked(st.ctx, due); status != nil {
+		if status := s.awaitRoomLocked(st.ctx, due); status != nil {
 			if st.Over() {
 				return st.waitCredit() // which says how it ended
 			}
@@ -114,11 +114,11 @@ func (st *Stream) Send(v any) *wire.Status {
 		}
 	}
 	if !st.maySendLocked() {
-		w.mu.Unlock()
+		w.Unlock()
 		return st.tooLate()
 	}
 	if status := s.putLocked(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
-		w.mu.Unlock()
+		w.Unlock()
 		return st.failed(status)
 	}
 	// Before the flush: the peer may give it back as soon as it has the message.
@@ -127,10 +127,10 @@ func (st *Stream) Send(v any) *wire.Status {
 	follows := st.flow.next(at)
 	st.mu.Unlock()
 	if follows {
-		flushBehindAndUnlock(s)
+		w.FlushBehindAndUnlock()
 		return nil
 	}
-	flushStreamAndUnlock(s, true)
+	w.FlushAndUnlock(true)
 	st.mu.Lock()
 	st.flow.sent = now() // the write has taken its time
 	st.mu.Unlock()
@@ -142,7 +142,7 @@ func (st *Stream) Send(v any) *wire.Status {
 // sent the final frame. It is called with the writer's lock held.
 func (st *Stream) maySendLocked() bool {
 	switch c, _ := st.ctx.(*Context); {
-	case st.s.w.dead:
+	case st.s.w.ClosedLocked():
 		return false
 	case st.opener:
 		return st.s.out.slot(wire.Slot(st.id)).call.Load() == st.call
@@ -219,18 +219,18 @@ func (st *Stream) CloseSend() *wire.Status {
 	st.sentDone = true
 	st.mu.Unlock()
 	s := st.s
-	s.w.mu.Lock()
+	s.w.Lock()
 	if !st.maySendLocked() {
-		s.w.mu.Unlock()
+		s.w.Unlock()
 		return nil // it has ended, which Recv will tell
 	}
 	h := wire.Header{Type: wire.TypeData, Flags: st.flags() | wire.FlagEnd, ID: st.id}
-	if s.w.large.Has(st.id, st.flags()) {
-		s.w.large.Add(&bulk.Message{Head: h}) // behind the large message that is still on its way
+	if s.w.Large.Has(st.id, st.flags()) {
+		s.w.Large.Add(&bulk.Message{Head: h}) // behind the large message that is still on its way
 	} else {
-		s.w.frame(h, nil, s.sum)
+		s.w.FrameLocked(h, nil)
 	}
-	flushStreamAndUnlock(s, false)
+	s.w.FlushAndUnlock(false)
 	return nil
 }
 
@@ -313,13 +313,13 @@ func (st *Stream) next() (a arrival, more bool, status *wire.Status) {
 
 func (st *Stream) giveCredit(n int) {
 	s := st.s
-	s.w.mu.Lock()
+	s.w.Lock()
 	if !st.maySendLocked() {
-		s.w.mu.Unlock()
+		s.w.Unlock()
 		return
 	}
-	s.w.frame(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil, s.sum)
-	flushStreamAndUnlock(s, false)
+	s.w.FrameLocked(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil)
+	s.w.FlushAndUnlock(false)
 }
 
 // end is the status of a stream that is over; nil when it ended well.
@@ -357,12 +357,11 @@ func (st *Stream) Cancel(status *wire.Status) {
 	if !sl.call.CompareAndSwap(st.call, nil) {
 		return
 	}
-	s.w.mu.Lock()
-	if !s.w.dead {
+	s.w.Lock()
+	if !s.w.ClosedLocked() {
 		s.cancelFrameLocked(st.id, status.Code)
-		s.relieveLocked() // it may be a sender on this stream that writes
 	}
-	s.flushElsewhereAndUnlock()
+	s.w.FlushElsewhereAndUnlock()
 	st.ended(status, "")
 }
 
@@ -539,8 +538,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 			st.ended(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
 			st.forget()
 			s.in.hold(-int64(len(c.Meta())))
-			s.w.mu.Lock()
-			s.flushAndUnlock(false)
+			s.w.Flush()
 			s.left()
 		}()
 		r.runQueued()

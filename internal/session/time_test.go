@@ -76,9 +76,9 @@ func TestDeadlineOrder(t *testing.T) {
 			wg.Go(func() { mustEcho(t, r.client, "no deadline passes here") })
 		}
 		wg.Wait()
-		r.client.w.mu.Lock()
+		r.client.w.Lock()
 		due := r.client.out.due
-		r.client.w.mu.Unlock()
+		r.client.w.Unlock()
 		if due != 0 && due < now() {
 			t.Errorf("the timer was to fire %v ago", time.Duration(now()-due))
 		}
@@ -150,11 +150,11 @@ func TestCancel(t *testing.T) {
 			t.Errorf("the call ended with %+v", st)
 		}
 		near(t, "the caller was told", time.Since(from), 0, 0)
-		r.client.w.mu.Lock()
+		r.client.w.Lock()
 		if open := r.client.out.open; open != 1 {
 			t.Errorf("%d slots are taken before the handler has returned, want 1", open)
 		}
-		r.client.w.mu.Unlock()
+		r.client.w.Unlock()
 		if err := <-over; err != context.Canceled {
 			t.Errorf("the handler's context says %v", err)
 		}
@@ -239,9 +239,9 @@ func TestWriteStall(t *testing.T) {
 		close(release) // now all of them answer
 		from := time.Now()
 		synctest.Wait()
-		r.server.w.mu.Lock()
-		held := len(r.server.w.buf)
-		r.server.w.mu.Unlock()
+		r.server.w.Lock()
+		held := r.server.w.PendingLocked()
+		r.server.w.Unlock()
 		if held > 2<<20 {
 			t.Errorf("the server holds %d bytes for a peer that does not read", held)
 		}

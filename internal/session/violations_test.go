@@ -188,11 +188,11 @@ func fillReplies(p *stranger) (calls int) {
 	}
 	w := &p.s.w
 	for looks := 0; looks < 10; looks++ {
-		w.mu.Lock()
-		if w.mode != writing {
+		w.Lock()
+		if !w.WritingLocked() {
 			looks = 0
 		}
-		w.mu.Unlock()
+		w.Unlock()
 		time.Sleep(time.Millisecond)
 	}
 	return calls

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
-	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -207,57 +206,6 @@ func TestRunIsNotHeldUp(t *testing.T) {
 	recv(st)
 }
 
-// While the worker that was asked to write does not begin, a sender that makes the batch large enough writes, and the worker
-// takes the next batch, or finds nothing to do.
-func TestLateWorker(t *testing.T) {
-	client, cc, _ := countedPair(t, chat())
-	w := &client.w
-	st := openStream(t, context.Background(), client, "Echo.Chat")
-	w.mu.Lock()
-	w.lead.asked = true // the test is that worker
-	w.mu.Unlock()
-	body, sent := pattern(3000), 0
-	before := cc.writes.Load()
-	send := func() {
-		follow(st)
-		if status := st.Send(body); status != nil {
-			t.Fatal(status)
-		}
-		sent++
-	}
-	for sent*len(body) < eager {
-		send()
-	}
-	for range sent {
-		recv(st)
-	}
-	// Another goroutine may have made the write, for the connection may have held the sender up.
-	polltest.True(t, time.Minute, "the write has ended", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		return w.mode == idle
-	})
-	if n := cc.writes.Load() - before; n != 1 {
-		t.Fatalf("%d writes of %d bytes while the worker is late, want 1", n, sent*len(body))
-	}
-	send()
-	if n := cc.writes.Load() - before; n != 1 {
-		t.Fatalf("%d writes, want the last message left to the worker", n)
-	}
-	writeBehind(client)
-	if b, status := recv(st); len(b) != len(body) {
-		t.Errorf("the last message has %d bytes, %+v", len(b), status)
-	}
-	writeBehind(client)
-	w.mu.Lock()
-	if w.lead.asked || w.mode != idle {
-		t.Errorf("a worker without work left asked %v, mode %d", w.lead.asked, w.mode)
-	}
-	w.mu.Unlock()
-	st.CloseSend()
-	recv(st)
-}
-
 // Streams that are canceled, and sessions that end, in the middle of runs leave nothing behind.
 func TestRunsThatAreCutShort(t *testing.T) {
 	small := func(c *Config) { c.Limits.StreamWindow = 16 << 10 }
@@ -303,25 +251,20 @@ func TestRunsThatAreCutShort(t *testing.T) {
 
 // A call that is made while a stream's message waits for its writer does not take the time of the last call for its own.
 func TestCallBesideStreamReadsTheClock(t *testing.T) {
-	r := newRig(t, setup{}, echo())
-	w := &r.client.w
+	r := newRig(t, setup{}, chat(), echo())
+	st := openStream(t, context.Background(), r.client, "Echo.Chat")
 	mustEcho(t, r.client, "the last call")
 	time.Sleep(50 * time.Millisecond)
-	w.mu.Lock()
-	w.mode = yielding
-	w.mu.Unlock()
+	follow(st)
+	if status := st.Send(number(0)); status != nil {
+		t.Fatal(status)
+	}
 	from := now()
-	var reply []byte
-	c := newCall("Echo.Say", []byte("in time"), &reply)
-	if st := r.client.Start(context.Background(), c); st != nil {
-		t.Fatal(st)
+	c := newCall("Echo.Say", []byte("in time"), nil)
+	if st := do(context.Background(), r.client, c); st != nil || c.Sent < from {
+		t.Errorf("the call ended with %+v; it was sent %v before it began", st, time.Duration(from-c.Sent))
 	}
-	w.mu.Lock()
-	w.mode = idle
-	r.client.flushAndUnlock(false)
-	r.client.Wait(context.Background(), c)
-	r.client.Finish(c)
-	if c.Status != nil || string(reply) != "in time" || c.Sent < from {
-		t.Errorf("the call ended with %q, %+v; it was sent %v before it began", reply, c.Status, time.Duration(from-c.Sent))
-	}
+	recv(st)
+	st.CloseSend()
+	recv(st)
 }

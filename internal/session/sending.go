@@ -1,0 +1,129 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/weftrpc/weft/internal/bulk"
+	"github.com/weftrpc/weft/internal/outbuf"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// writerOwner is a session as its writer sees it.
+type writerOwner Session
+
+func (o *writerOwner) OpenLocked() int { return o.out.open }
+
+func (o *writerOwner) BindLocked(m *bulk.Message) {
+	s := (*Session)(o)
+	// The names have been bound before, so that this cannot fail.
+	m.Head.Code, _ = s.bindLocked(m.Codec, m.Method)
+	s.out.mark(m.Head.ID, s.w.PositionLocked())
+}
+
+func (o *writerOwner) Go(f func()) { o.cfg.Exec.Go(f) }
+
+// WriteFailed ends the session: for the reason that the peer sent before it closed the connection, if the reader finds
+// one soon, or that reading has found already.
+func (o *writerOwner) WriteFailed(err error, ended *wire.Status) {
+	s := (*Session)(o)
+	if s.failed.Load() != nil {
+		return
+	}
+	if err == nil {
+		s.fail(ended)
+		return
+	}
+	st := unavailable("write: " + err.Error())
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		s.fail(st) // the peer can have given no reason
+		return
+	}
+	if ended != nil {
+		s.fail(ended)
+		return
+	}
+	s.rouse()
+	time.AfterFunc(outbuf.Goodbye, func() { s.fail(st) })
+}
+
+// failAfterRead ends the session after a read that failed, or leaves it to a write that is under way, for a
+// moment.
+func failAfterRead(s *Session, st *wire.Status) {
+	switch later, refusing := s.w.ReadEnded(st); {
+	case refusing:
+	case later:
+		time.AfterFunc(outbuf.Goodbye, func() { s.fail(st) })
+	default:
+		s.fail(st)
+	}
+}
+
+// refuse ends the session because the peer broke the protocol, and tells
+// the peer so first, as far as that is possible within outbuf.Goodbye.
+func (s *Session) refuse(st *wire.Status) {
+	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
+		HangUp(s.conn)
+	}
+	s.fail(st)
+}
+
+// goAwayText is the payload of a GOAWAY with a message.
+func goAwayText(message string) []byte { return []byte(message[:min(len(message), maxGoAway)]) }
+
+// maxGoAway is the longest message in a GOAWAY, in bytes.
+const maxGoAway = 1 << 10
+
+// HangUp ends this side's direction of a connection and reads what the peer has sent
+// meanwhile, so that closing does not discard the last frames before the peer has read
+// them. The connection's deadline bounds it in time.
+func HangUp(conn net.Conn) {
+	c, ok := conn.(interface{ CloseWrite() error })
+	if !ok || c.CloseWrite() != nil {
+		return
+	}
+	var scrap [4 << 10]byte
+	for {
+		if _, err := conn.Read(scrap[:]); err != nil {
+			return
+		}
+	}
+}
+
+// awaitRoomLocked waits for room in the writer's buffer until the deadline or the
+// end of ctx. It is called with the lock held and keeps it, unless it returns a
+// status.
+func (s *Session) awaitRoomLocked(ctx context.Context, deadline int64) *wire.Status {
+	var due time.Time
+	if deadline != 0 {
+		due = time.Now().Add(time.Duration(deadline - now()))
+	}
+	err := s.w.AwaitRoomLocked(ctx, due)
+	if err == nil {
+		return nil
+	}
+	s.w.Unlock()
+	st := &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full"}
+	if err != outbuf.ErrLate {
+		st = fromContext(ctx)
+	}
+	st.Outcome = wire.NotSent
+	return st
+}
+
+// flood is how many bytes may wait to be written before the peer, which makes
+// more calls all the same, is taken for hostile. A slow peer has at most MaxCalls calls
+// in flight.
+func (l *Limits) flood() int {
+	const (
+		refusal = 512     // bytes of an ERROR that refuses a call
+		slack   = 1 << 20 // for what is written in larger pieces than small buffers hold
+	)
+	return 4*l.WriteBuffer + refusal*l.MaxCalls + slack
+}
+
+func unavailable(why string) *wire.Status {
+	return &wire.Status{Code: wire.Unavailable, Message: "connection lost: " + why}
+}
