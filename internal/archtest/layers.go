@@ -68,7 +68,8 @@ func table() []row {
 		{"internal/slots", 1, nil},
 		{"internal/bulk", 1, nil},
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
-		{"internal/session", 1, []string{"internal/slots", "internal/bulk", "internal/outbuf"}},
+		{"internal/keepalive", 1, []string{"internal/outbuf"}},
+		{"internal/session", 1, []string{"internal/slots", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
 
 		{".", 2, nil},
 

@@ -3,10 +3,10 @@ package session
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -51,12 +51,11 @@ func (rd *reader) cancel(h wire.Header) error {
 // ping takes a PING frame.
 func (rd *reader) ping(h wire.Header, payload []byte) error {
 	s := rd.s
-	if len(payload) != pingSize {
-		return fmt.Errorf("ping of %d bytes, want %d", len(payload), pingSize)
+	if len(payload) != keepalive.PingSize {
+		return fmt.Errorf("ping of %d bytes, want %d", len(payload), keepalive.PingSize)
 	}
 	if h.Flags&wire.FlagAck != 0 {
-		s.pinged.Store(0)
-		s.ponged(payload)
+		s.alive.Pong(payload)
 		rd.dirty = true // the next one may have been appended
 		return s.reading.control.spend(rd.at)
 	}
@@ -70,146 +69,6 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 	s.w.Unlock()
 	rd.dirty = true
 	return nil
-}
-
-// pingSize is the size of a ping's payload, in bytes.
-const pingSize = 8
-
-// startKeeper starts the timer that finds a dead or stuck connection.
-func (s *Session) startKeeper() {
-	l := &s.cfg.Limits
-	if l.PingInterval <= 0 && l.WriteTimeout <= 0 && s.met() {
-		return
-	}
-	k := &s.keep
-	k.s, k.began = s, s.lastRead.Load()
-	s.w.Lock()
-	defer s.w.Unlock()
-	s.keeper = time.AfterFunc(k.next(k.began, l.PingIdle), k.look)
-}
-
-// keeper sends pings when nothing has come for a while, and ends the session when
-// nothing comes back or a write makes no progress.
-type keeper struct {
-	s     *Session
-	began int64
-	young time.Duration // until the next look at a session whose calls read for themselves
-}
-
-// firstLook to twice firstLook is how long a session that was opened for its first calls waits
-// for one of them before it sends its hello and reads. It waits longer the longer calls have read
-// for themselves.
-const firstLook = 2 * time.Millisecond
-
-// next is the time until the next look: when a limit could be reached at the
-// earliest. silence is how long nothing may come before a ping is sent; a call that
-// is opened meanwhile may make it shorter.
-func (k *keeper) next(at int64, silence time.Duration) time.Duration {
-	l := &k.s.cfg.Limits
-	d := time.Hour
-	if sent := k.s.pinged.Load(); sent != 0 {
-		d = time.Duration(sent-at) + l.PingTimeout
-	} else if l.PingInterval > 0 {
-		if d = time.Duration(k.s.lastRead.Load()-at) + silence; d <= 0 {
-			d = l.PingTimeout // a ping is due, but a write is under way
-		}
-	}
-	if l.PingInterval > 0 {
-		d = min(d, l.PingInterval)
-	}
-	if l.WriteTimeout > 0 {
-		d = min(d, l.WriteTimeout/4)
-	}
-	if !k.s.met() {
-		d = min(d, time.Duration(k.began-at)+l.HandshakeTimeout)
-	}
-	if !k.s.met() || k.s.unattended() {
-		k.young = min(2*k.young, gateMost)
-		if k.young == 0 {
-			// Sessions that begin at about the same time are looked at together, each a
-			// little later than the one before: a timer earlier than all others would have
-			// the runtime wake a thread to take it up.
-			k.young = firstLook
-			into := time.Duration(at) % firstLook
-			return 2*firstLook - into + into/16
-		}
-		d = min(d, k.young)
-	}
-	return max(d, time.Millisecond)
-}
-
-func (k *keeper) look() {
-	s, at := k.s, now()
-	if s.failed.Load() != nil {
-		return
-	}
-	l := &s.cfg.Limits
-	w := &s.w
-	if !s.met() && at-k.began >= int64(l.HandshakeTimeout) {
-		s.fail(handshakeStatus(os.ErrDeadlineExceeded, l.HandshakeTimeout))
-		return
-	}
-	if !s.met() || s.unattended() {
-		s.rouse() // which sends the hello, if no call has
-	}
-	w.Lock()
-	stuck := w.LookLocked(at)
-	silence := l.PingIdle
-	if s.out.open > 0 || s.in.running.Load() > 0 {
-		silence = l.PingInterval
-	}
-	w.Unlock()
-
-	if l.WriteTimeout > 0 && stuck != 0 && at-stuck >= int64(l.WriteTimeout) {
-		s.fail(unavailable(fmt.Sprintf("the peer has read nothing for %v (Limits.WriteTimeout)", l.WriteTimeout)))
-		return
-	}
-	if !k.ping(at, silence) {
-		return
-	}
-	w.Lock()
-	defer w.Unlock()
-	if !w.ClosedLocked() {
-		s.keeper.Reset(k.next(at, silence))
-	}
-}
-
-// ping sends a ping when it is time to. It returns false when the last one was
-// not answered, and the session has ended.
-func (k *keeper) ping(at int64, silence time.Duration) bool {
-	s, l := k.s, &k.s.cfg.Limits
-	if l.PingInterval <= 0 || !s.met() {
-		return true
-	}
-	sent := s.pinged.Load()
-	if sent != 0 && s.lastRead.Load() > sent {
-		s.pinged.Store(0)
-		sent = 0
-	}
-	switch {
-	case sent != 0 && at-sent >= int64(l.PingTimeout):
-		s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v (Limits.PingTimeout)", l.PingTimeout)))
-		return false
-	case sent == 0 && at-s.lastRead.Load() >= int64(silence):
-		s.sendPing(at)
-	}
-	return true
-}
-
-func (s *Session) sendPing(at int64) {
-	s.w.Lock()
-	if s.w.ClosedLocked() || s.w.WritingLocked() && s.cfg.Limits.WriteTimeout > 0 {
-		// A write is under way, and has a limit of its own. Behind it a ping could
-		// not leave in time.
-		s.w.Unlock()
-		return
-	}
-	s.pinged.Store(at)
-	var b [pingSize]byte
-	s.w.FrameLocked(wire.Header{Type: wire.TypePing}, b[:])
-	// Not on the timer's goroutine: the write may take long.
-	s.w.FlushElsewhereAndUnlock()
-	s.rouse() // no caller reads the answer
 }
 
 // drain is the orderly end of a session. The side that wants it sends a

@@ -278,9 +278,7 @@ func (s *Session) abort(st *wire.Status) {
 	w, o := &s.w, &s.out
 	w.Lock()
 	sent := w.CloseLocked()
-	if s.keeper != nil && !s.unattended() {
-		s.keeper.Stop() // else the keeper finds the end itself; see keeper.next
-	}
+	s.keep.stopLocked()
 	if o.timer != nil {
 		o.timer.Stop()
 	}

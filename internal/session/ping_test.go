@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -60,7 +61,7 @@ func TestPingsAreShared(t *testing.T) {
 			t.Errorf("%d pings one after the other in a second, want about 50", count)
 		}
 		var wg sync.WaitGroup
-		first := r.client.pings.last
+		before := r.clientConn.Out().Written()
 		for range 1000 {
 			wg.Go(func() {
 				if st := r.client.Ping(t.Context()); st != nil {
@@ -69,7 +70,7 @@ func TestPingsAreShared(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := r.client.pings.last - first; n > 2 {
+		if n := (r.clientConn.Out().Written() - before) / (wire.HeaderSize + keepalive.PingSize); n > 2 {
 			t.Errorf("1000 pings at once took %d frames", n)
 		}
 	})
@@ -91,7 +92,7 @@ func TestPingUnanswered(t *testing.T) {
 		if st := p.s.Ping(t.Context()); st == nil || st.Code != wire.DeadlineExceeded || time.Since(from) != 3*time.Second {
 			t.Errorf("a ping without a deadline ended with %+v after %v", st, time.Since(from))
 		}
-		var wrong, right [pingSize]byte
+		var wrong, right [keepalive.PingSize]byte
 		binary.LittleEndian.PutUint64(wrong[:], 77)
 		binary.LittleEndian.PutUint64(right[:], 2)
 		done := make(chan *wire.Status, 1)

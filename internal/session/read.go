@@ -200,7 +200,7 @@ func (rd *reader) read() bool {
 		rd.w += n
 		rd.stale = false
 		rd.at = now()
-		s.lastRead.Store(rd.at)
+		s.alive.Read(rd.at)
 		rd.share.after(rd, n)
 		return true
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -92,14 +93,11 @@ type Session struct {
 	out outgoing
 	in  incoming
 
-	reading  reading
-	direct   atomic.Pointer[gate]
-	lastRead atomic.Int64
-	load     atomic.Int32 // about out.open
-	pinged   atomic.Int64 // when the ping without answer was sent, 0 for none
-	keep     keeper
-	keeper   *time.Timer // of keep
-	pings    pings
+	reading reading
+	direct  atomic.Pointer[gate]
+	load    atomic.Int32 // about out.open
+	alive   keepalive.Keeper
+	keep    keeper
 
 	drain  drain
 	failed atomic.Pointer[wire.Status] // why it ended
@@ -128,6 +126,7 @@ func At(t time.Time) int64 {
 func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
 	s.w.Init(conn, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
+	s.alive.Init(&s.w, (*keeperOwner)(s), cfg.Limits.pings())
 	return s
 }
 
@@ -136,13 +135,14 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 func (s *Session) start(buf []byte, r, w int) {
 	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
 	s.w.ChecksumLocked(s.sum)
-	s.lastRead.Store(now())
+	at := now()
+	s.alive.Read(at)
 	s.in.account = s.cfg.Memory.Open(func() {
 		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
 	})
 	s.reading.parts.account = s.in.account
 	s.in.backlog.Account = s.in.account
-	s.startKeeper()
+	s.keep.start(s, at)
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)
 	}
