@@ -176,6 +176,9 @@ func (m Metadata) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 
 type outgoingKey struct{}
 
+// OrContext makes it a session.OrContextKey.
+func (outgoingKey) OrContext() {}
+
 // WithMetadata returns a context whose calls carry these pairs, keys and values in
 // turn, behind those that ctx has already. Metadata that came in with a call is
 // not passed on by itself.

@@ -72,8 +72,15 @@ func PriorityFrom(ctx context.Context) Priority {
 
 // outgoing is the metadata of the calls that are made with ctx.
 func outgoingMetadata(ctx context.Context) Metadata {
-	m, _ := ctx.Value(outgoingKey{}).(Metadata)
-	if p := inherited(ctx); p != PriorityDefault {
+	var m Metadata
+	p := PriorityDefault
+	switch v := ctx.Value(outgoingKey{}).(type) {
+	case Metadata:
+		m, p = v, inherited(ctx)
+	case *session.Context: // in whose handler no metadata was added
+		p = grantedPriority(v)
+	}
+	if p != PriorityDefault {
 		if key, _, _ := firstPair(m.pairs); key != priorityKey {
 			if told := m.reserved(priorityKey, p.String()); told.wrong == "" {
 				return told // without room for it the call is made without

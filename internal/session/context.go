@@ -53,6 +53,10 @@ const (
 // Key is the key under which Value returns the Context.
 type Key struct{}
 
+// OrContextKey is the key of a value that a context may have besides descending from a Context: without the value
+// it finds the Context, so that one search is enough for both.
+type OrContextKey interface{ OrContext() }
+
 // FromContext returns the Context that ctx is or descends from, or nil.
 func FromContext(ctx context.Context) *Context {
 	if c, ok := ctx.(*Context); ok {
@@ -113,7 +117,8 @@ func (c *Context) Deadline() (time.Time, bool) {
 
 // Value finds nothing but the Context itself.
 func (c *Context) Value(key any) any {
-	if _, ok := key.(Key); ok {
+	switch key.(type) {
+	case Key, OrContextKey:
 		return c
 	}
 	return nil
