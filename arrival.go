@@ -43,8 +43,8 @@ type arrival struct {
 
 // serve runs the whole call and answers it. The error is what the caller was told.
 func (a *arrival) serve() error {
-	if all := a.h.taps.all.Load(); all != nil {
-		return a.serveTapped(*all)
+	if all := a.h.taps.All(); all != nil {
+		return a.serveTapped(all)
 	}
 	return a.serveAll()
 }

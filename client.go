@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/address"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/logger"
+	"github.com/weftrpc/weft/internal/redial"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport"
 )
 
 // Client makes calls to one server, over one connection, or more when many calls are open.
@@ -27,7 +30,9 @@ type Client struct {
 
 	connects, failures atomic.Uint64 // connections that were made, and attempts that failed
 
-	links  []*link
+	target address.Target[transport.Transport, Wire]
+	redial redial.Config // of the links
+	links  []link
 	life   context.Context
 	stop   context.CancelFunc
 	closed atomic.Bool
@@ -37,7 +42,7 @@ type Client struct {
 // busyAt is how many open calls make a client use one more connection.
 const busyAt = 256
 
-// Dial makes a client of the server at address, such as "tcp://127.0.0.1:8972" or
+// Dial makes a client of the server at an address, such as "tcp://127.0.0.1:8972" or
 // "unix:///run/app.sock"; without a scheme it is one of TCP. It returns when it is connected,
 // after the TLS handshake if there is one, or with an error when the attempt fails or ctx
 // ends; with Lazy it returns at once.
@@ -48,21 +53,25 @@ const busyAt = 256
 // hooks that are told of connections, has the server's answer when Dial returns.
 // A nil configuration gives safe defaults. The client lives until Close, also when ctx
 // ends.
-func Dial(ctx context.Context, address string, cfg *ClientConfig) (*Client, error) {
-	c := &Client{address: address, exec: session.NewExecutor()}
+func Dial(ctx context.Context, addr string, cfg *ClientConfig) (*Client, error) {
+	c := &Client{address: addr, exec: session.NewExecutor()}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
 	if err := c.configure(); err != nil {
 		return nil, err
 	}
-	a, err := parseAddress(c.cfg.Transports, c.cfg.Wires, address)
-	if err != nil {
+	var err error
+	if c.target, err = address.Parse(c.cfg.Transports, c.cfg.Wires, c.address); err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)
 	}
 	c.life, c.stop = context.WithCancel(context.Background())
-	for range c.cfg.MaxConns {
-		c.links = append(c.links, newLink(c, a))
+	c.redial = c.redialing()
+	c.links = make([]link, c.cfg.MaxConns)
+	for i := range c.links {
+		l := &c.links[i]
+		l.c = c
+		l.Init(&c.redial, dialer{l})
 	}
 	if c.cfg.Lazy {
 		return c, nil
@@ -111,7 +120,7 @@ func (c *Client) configure() error {
 		err = WithCodec(f.Codec).apply(new(callOptions))
 	}
 	if err == nil {
-		err = checkWires(f.Wires, schemesOf(f.Transports))
+		err = checkWires(f.Wires, f.Transports)
 	}
 	if err != nil {
 		return err
@@ -254,11 +263,11 @@ func (c *Client) ready() *Peer {
 	if p == nil || len(c.links) == 1 || p.load() < busyAt {
 		return p
 	}
-	l := c.links[rand.IntN(len(c.links))]
+	l := &c.links[rand.IntN(len(c.links))]
 	if other := l.peer(); other != nil {
 		return other
 	}
-	l.wake()
+	l.Wake()
 	return p
 }
 
@@ -437,8 +446,8 @@ func (c *Client) Close() error {
 		return nil
 	}
 	c.stop()
-	for _, l := range c.links {
-		l.close()
+	for i := range c.links {
+		c.links[i].close()
 	}
 	late := time.NewTimer(closeWait)
 	defer late.Stop()
@@ -456,8 +465,8 @@ func (c *Client) Close() error {
 func (c *Client) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var cut atomic.Bool
-	for _, l := range c.links {
-		for _, p := range l.retire() {
+	for i := range c.links {
+		for _, p := range c.links[i].Retire() {
 			wg.Go(func() {
 				if !p.drain(ctx.Done()) {
 					cut.Store(true)

@@ -3,11 +3,9 @@ package weft
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -42,9 +40,6 @@ type Door interface {
 	// returns when reading fails: that is how the server cuts a connection off.
 	Serve(c *DoorConn) error
 }
-
-// maxSniff is how many bytes of a connection the doors get before one must recognize it.
-const maxSniff = 64
 
 // DoorConn is a connection that a door serves. All methods may be called concurrently.
 type DoorConn struct {
@@ -372,13 +367,7 @@ func (c *DoorConn) serve() {
 		// waiting for a peer that reads slowly.
 		c.conn.SetDeadline(time.Now().Add(goodbye))
 		session.HangUp(c.conn)
-		var scrap [4 << 10]byte
-		for !delivered.Whole(c.conn) {
-			c.conn.SetReadDeadline(time.Now().Add(goodbye))
-			if _, err := c.conn.Read(scrap[:]); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-				return
-			}
-		}
+		delivered.Await(c.conn, goodbye)
 	default:
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/pending"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/sniff"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -197,7 +198,7 @@ func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 	defer s.buffers.Put(buf)
 	door, prefix := s.doorFor(protocol), []byte(nil)
 	if door == nil && protocol != alpn {
-		prefix, door, err = s.sniff(conn, buf[:], n)
+		prefix, door, _, err = sniff.Read(conn, buf[:], wire.Preface[0], sniff.Doors[Door](n))
 		if err != nil {
 			if late := s.pending.Leave(&n.Entry); late != nil {
 				err = late
@@ -217,6 +218,28 @@ func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 		s.cfg.Logger.Info("connection refused", "peer", n.conn.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
 	}
 	return sess, nil
+}
+
+// firstRead is how much of a connection is read to find out its wire: usually all that
+// the peer sends first, so that a session need not read again.
+const firstRead = 512
+
+// Doors implements sniff.Doors.
+func (n *newcomer) Doors() []Door { return n.s.cfg.Doors }
+
+// Heard implements sniff.Doors.
+func (n *newcomer) Heard() { n.Set(pending.Speaking) }
+
+// Match implements sniff.Doors. A panic in a door's Match, which a hostile peer may be able to cause, ends
+// only the connection.
+func (n *newcomer) Match(d Door, prefix []byte) (yes, more bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			n.s.host.fence.Panicked("function", "Match of door "+d.Name(), nil, p)
+			yes, more = false, false
+		}
+	}()
+	return d.Match(prefix)
 }
 
 // stop ends the bound on a handshake; see session.AcceptBounded.
@@ -304,7 +327,7 @@ func (n *newcomer) strange(conn net.Conn, err error) {
 		return // a probe of a load balancer connects and closes
 	}
 	level := slog.LevelInfo
-	if _, ok := errors.AsType[*strangerError](err); ok {
+	if _, ok := errors.AsType[*sniff.StrangerError](err); ok {
 		level = slog.LevelWarn
 	}
 	const what = "connection closed: its wire is not served here"

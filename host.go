@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/internal/overload"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
+	"github.com/weftrpc/weft/internal/taps"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -31,7 +32,7 @@ type host struct {
 	unary        UnaryFunc  // the interceptors around the handler
 	stream       StreamFunc // the same of streaming calls
 	plain        bool       // nothing of these: the short way
-	taps         taps
+	taps         taps.List[func(*TappedCall)]
 
 	overload *protection // nil: every call is taken
 	refused  stats.Tally // calls that were refused, by reason or else by code

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/internal/fence"
@@ -45,14 +43,10 @@ const overloadPause = 100 * time.Millisecond
 // protection is the overload protection of a server.
 type protection struct {
 	c       *overload.Controller
+	watcher *overload.Watcher
 	fixed   bool                                // MaxInFlight was set
 	refused [overload.Verdicts]*session.Refusal // by verdict, for weft's own wire
 	errs    [overload.Verdicts]*Error           // the same for doors
-
-	watching atomic.Bool // the timer runs
-	mu       sync.Mutex
-	timer    *time.Timer // nil until it is first needed
-	stopped  bool
 }
 
 // newProtection returns that of a server, nil if it is off.
@@ -65,6 +59,7 @@ func newProtection(s *Server) (*protection, error) {
 		return nil, nil
 	}
 	p := &protection{c: overload.New(cfg.MaxInFlight, runtime.GOMAXPROCS(0)), fixed: cfg.MaxInFlight > 0}
+	p.watcher = p.c.Watch(session.Nanos)
 	for v, e := range map[overload.Verdict]*Error{
 		overload.Waits:     {Reason: ReasonOverloadWait, Message: "the server is overloaded: calls wait too long for a processor"},
 		overload.TooLate:   {Reason: ReasonOverloadDeadline, Message: "the server is overloaded: the call would be answered too late"},
@@ -109,57 +104,16 @@ func (e *endpoint) limit(m *session.Method) {
 	}
 }
 
-// lookEvery is how often the queue for processors is looked at while there are calls.
-const lookEvery = 20 * time.Millisecond
-
-// watch begins to look at the queue for processors.
-func (p *protection) watch() {
-	if !p.watching.CompareAndSwap(false, true) {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	switch {
-	case p.stopped:
-	case p.timer == nil:
-		p.timer = time.AfterFunc(lookEvery, p.look)
-	default:
-		p.timer.Reset(lookEvery)
-	}
-}
-
-// look measures how long a goroutine waits for a processor that is at the end of the queue.
-func (p *protection) look() {
-	from := session.Nanos()
-	runtime.Gosched()
-	p.c.Queue(session.Nanos() - from)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.stopped && p.c.InFlight() > 0 {
-		p.timer.Reset(lookEvery)
-		return
-	}
-	p.watching.Store(false) // the next call begins again
-}
-
 // stop ends the look at the queue. A nil protection is ignored.
 func (p *protection) stop() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stopped = true
-	if p.timer != nil {
-		p.timer.Stop()
+	if p != nil {
+		p.watcher.Stop()
 	}
 }
 
 // admit decides over a call.
 func (e *endpoint) admit(c *session.Context) overload.Verdict {
-	if p := e.h.overload; !p.watching.Load() {
-		p.watch()
-	}
+	e.h.overload.watcher.Begin()
 	budget := c.Budget()
 	if budget == 0 {
 		budget = overload.NoBudget

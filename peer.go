@@ -4,12 +4,9 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
 	"net"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/weftrpc/weft/internal/flights"
@@ -269,18 +266,6 @@ func tlsConfig(c *tls.Config) *tls.Config { return withProtocols(c, alpn) }
 
 // alpn is the name of weft's own wire in the negotiation of protocols by TLS.
 const alpn = "weft/1"
-
-// plainHint explains a TLS handshake that failed because the peer does not speak
-// TLS.
-func plainHint(err error) error {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return fmt.Errorf("the peer does not speak TLS: %w", err)
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("the peer closed the connection; it may not speak TLS: %w", err)
-	}
-	return err
-}
 
 // refusePlain closes a connection whose TLS handshake failed. A client that spoke
 // weft without TLS is told so.

@@ -2,13 +2,12 @@ package weft
 
 import (
 	"context"
-	"fmt"
 	"go/token"
 	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/weftrpc/weft/internal/fit"
+	"github.com/weftrpc/weft/internal/shape"
 )
 
 // Register registers every suitable method of a value under the name of its type, so that
@@ -35,7 +34,7 @@ func (s *Services) Register(receiver any, opts ...MethodOption) error {
 		return Errorf(InvalidArgument, "weft: register: the value is nil")
 	}
 	// The name of a type with parameters is followed by them.
-	name, _, _ := strings.Cut(elem(t).Name(), "[")
+	name, _, _ := strings.Cut(shape.Elem(t).Name(), "[")
 	if !token.IsExported(name) {
 		return Errorf(InvalidArgument, "weft: register: type %v is not exported or has no name; use RegisterName", t)
 	}
@@ -70,6 +69,7 @@ func (s *Services) register(service string, receiver any, names map[string]strin
 		return Errorf(InvalidArgument, "weft: register %s: the value is a nil %v", service, t)
 	}
 	var found []*method
+	rules := shapes()
 	for i := range t.NumMethod() {
 		rm := t.Method(i)
 		wireName, wanted := rm.Name, true
@@ -79,9 +79,10 @@ func (s *Services) register(service string, receiver any, names map[string]strin
 		if !wanted {
 			continue
 		}
-		m, near := shapeOf(v.Method(i))
+		f, near := rules.Of(v.Method(i))
 		switch {
-		case m != nil:
+		case f != nil:
+			m := methodOf(f)
 			m.name = service + "." + wireName
 			if m.facts, err = factsOf(append(slices.Clip(opts), all.of[rm.Name]...)); err != nil {
 				return err
@@ -116,7 +117,7 @@ func complete(service string, t reflect.Type, names map[string]string, found []*
 	if t.Kind() != reflect.Pointer {
 		p := reflect.PointerTo(t)
 		for i := range p.NumMethod() {
-			if m, _ := shapeOf(reflect.New(t).Method(i)); m != nil {
+			if m, _ := shapes().Of(reflect.New(t).Method(i)); m != nil {
 				hint = "; its pointer has: pass a pointer"
 			}
 		}
@@ -144,210 +145,41 @@ func (r *Receiver[In]) types() (Kind, reflect.Type, reflect.Type) {
 	return ClientStream, reflect.TypeFor[In](), nil
 }
 
-func streamTypes(t reflect.Type) (Kind, reflect.Type, reflect.Type, bool) {
+// shapes are the rules of package shape.
+func shapes() *shape.Rules {
+	return &shape.Rules{
+		Stream:  streamOf,
+		Receive: func(end shape.End, msg any) error { return recvOnly(end, msg) },
+		NoReply: func() error { return Errorf(Internal, "the handler returned neither a reply nor an error") },
+	}
+}
+
+// streamOf tells what a parameter of a method is, if it is a stream.
+func streamOf(t reflect.Type) (shape.Stream, bool) {
 	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[streamParam]()) {
-		return 0, nil, nil, false
+		return shape.Stream{}, false
 	}
 	kind, in, out := reflect.New(t.Elem()).Interface().(streamParam).types()
-	return kind, in, out, true
+	return shape.Stream{
+		Kind: kind.String(), Request: kind == ServerStream, Reply: kind == ClientStream, In: in, Out: out,
+		Attach: func(param any, end shape.End) { param.(streamParam).attach(end.(RawStream)) },
+	}, true
 }
 
-// shapeOf makes a method of a Go method's value, or tells why it nearly is one.
-func shapeOf(f reflect.Value) (m *method, near string) {
-	t := f.Type()
-	params := make([]reflect.Type, t.NumIn())
-	for i := range params {
-		params[i] = t.In(i)
+// methodOf is a method of a shape.
+func methodOf(f *shape.Method) *method {
+	m := &method{in: f.In, out: f.Out, newRequest: f.New, call: f.Call}
+	if f.Kind == nil {
+		return m
 	}
-	ctx := len(params) > 0 && params[0] == reflect.TypeFor[context.Context]()
-	if ctx {
-		params = params[1:]
-	}
-	last := t.NumOut() - 1
-	fails := last >= 0 && t.Out(last) == reflect.TypeFor[error]()
-	if near = nearly(t, params, ctx, fails); near == "no" {
-		return nil, ""
-	}
-	if near != "" {
-		return nil, near
-	}
-	for i, p := range params {
-		if kind, in, out, ok := streamTypes(p); ok {
-			return streamShape(f, kind, params[:i], in, out), ""
-		}
-	}
-	return unaryShape(f, ctx, params), ""
-}
-
-// nearly reports what keeps a method from being suitable: "" for nothing, "no" for
-// a method that does not look like one for remote calls.
-func nearly(t reflect.Type, params []reflect.Type, ctx, fails bool) string {
-	streams := slices.IndexFunc(params, func(p reflect.Type) bool { _, _, _, ok := streamTypes(p); return ok })
-	replies := t.NumOut() == 2 && fails
-	meant := ctx && (len(params) > 0 || replies) || streams >= 0 ||
-		len(params) == 2 && t.NumOut() == 1 && fails || replies && len(params) == 1 && structs(params[0], t.Out(0))
 	switch {
-	case !meant:
-		return "no"
-	case t.IsVariadic():
-		return "it takes a variable number of arguments"
-	case !fails:
-		return "its last result is not an error"
-	case streams >= 0:
-		return streamFits(t, params, ctx, streams)
-	case !ctx && t.NumOut() == 2:
-		return "it returns a reply and takes no context: the context must come first"
-	case t.NumOut() > 2:
-		return fmt.Sprintf("it returns %d results, want (*R, error) or error", t.NumOut())
-	case t.NumOut() == 2 && len(params) != 1:
-		return fmt.Sprintf("it returns a reply and takes %d arguments beside the context, want 1", len(params))
-	case t.NumOut() == 1 && len(params) != 2:
-		return fmt.Sprintf("it returns only an error and takes %d arguments beside the context, want the arguments and a pointer to the reply", len(params))
-	case t.NumOut() == 1 && params[1].Kind() != reflect.Pointer:
-		return fmt.Sprintf("its reply has type %v, want a pointer", params[1])
+	case f.Kind.Request:
+		m.kind = ServerStream
+	case f.Kind.Reply:
+		m.kind = ClientStream
+	default:
+		m.kind = BidiStream
 	}
-	messages := params
-	if t.NumOut() == 2 {
-		messages = append(slices.Clip(params), t.Out(0))
-	}
-	for _, p := range messages {
-		if e := elem(p); !usable(e) {
-			return fmt.Sprintf("type %v cannot travel: it is not exported, or an interface, function or channel", p)
-		} else if what := fit.Wrong(e); what != "" {
-			return fmt.Sprintf("type %v cannot travel: %s", p, what)
-		}
-	}
-	return ""
-}
-
-func streamFits(t reflect.Type, params []reflect.Type, ctx bool, at int) string {
-	kind, _, _, _ := streamTypes(params[at])
-	want := map[Kind][2]int{BidiStream: {1, 1}, ServerStream: {2, 1}, ClientStream: {1, 2}}[kind]
-	switch {
-	case !ctx:
-		return "it has a stream and no context: the context must come first"
-	case len(params) != want[0] || at != len(params)-1:
-		return fmt.Sprintf("a %v takes the context, %d argument(s), and the stream last", kind, want[0]-1)
-	case t.NumOut() != want[1]:
-		return fmt.Sprintf("a %v returns %d result(s)", kind, want[1])
-	}
-	return ""
-}
-
-// structs reports whether types are pointers to structs, as messages are: a method
-// from one to another is most likely meant to be called.
-func structs(types ...reflect.Type) bool {
-	for _, t := range types {
-		if t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
-			return false
-		}
-	}
-	return true
-}
-
-// usable reports whether values of a type can be messages.
-func usable(t reflect.Type) bool {
-	switch t.Kind() {
-	case reflect.Interface, reflect.Func, reflect.Chan, reflect.UnsafePointer:
-		return false
-	}
-	// The name of a type with parameters is followed by them.
-	name, _, _ := strings.Cut(t.Name(), "[")
-	return name == "" || t.PkgPath() == "" || token.IsExported(name)
-}
-
-func elem(t reflect.Type) reflect.Type {
-	if t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
-
-// argument passes a pointer that was decoded into as what the method takes.
-func argument(req any, t reflect.Type) reflect.Value {
-	v := reflect.ValueOf(req)
-	if t.Kind() == reflect.Pointer {
-		return v
-	}
-	return v.Elem()
-}
-
-func unaryShape(f reflect.Value, ctx bool, params []reflect.Type) *method {
-	in := params[0]
-	m := &method{kind: Unary, in: elem(in), newRequest: func() any { return reflect.New(elem(in)).Interface() }}
-	returns := f.Type().NumOut() == 2
-	if returns {
-		m.out = elem(f.Type().Out(0))
-	} else {
-		m.out = params[1].Elem()
-	}
-	m.call = func(c context.Context, req any) (any, error) {
-		args := make([]reflect.Value, 0, 3)
-		if ctx {
-			args = append(args, reflect.ValueOf(c))
-		}
-		args = append(args, argument(req, in))
-		if returns {
-			out := f.Call(args)
-			if err, _ := out[1].Interface().(error); err != nil {
-				return nil, err
-			}
-			return result(out[0])
-		}
-		reply := reflect.New(m.out)
-		out := f.Call(append(args, reply))
-		if err, _ := out[0].Interface().(error); err != nil {
-			return nil, err
-		}
-		return reply.Interface(), nil
-	}
+	m.stream = func(ctx context.Context, end RawStream) error { return f.Stream(ctx, end) }
 	return m
-}
-
-// result is a returned reply as the pointer that codecs want.
-func result(v reflect.Value) (any, error) {
-	if v.Kind() == reflect.Pointer {
-		if v.IsNil() {
-			return nil, Errorf(Internal, "the handler returned neither a reply nor an error")
-		}
-		return v.Interface(), nil
-	}
-	p := reflect.New(v.Type())
-	p.Elem().Set(v)
-	return p.Interface(), nil
-}
-
-func streamShape(f reflect.Value, kind Kind, before []reflect.Type, in, out reflect.Type) *method {
-	t := f.Type()
-	param := t.In(t.NumIn() - 1)
-	if kind == ServerStream {
-		in = elem(before[0])
-	}
-	if kind == ClientStream {
-		out = elem(t.Out(0))
-	}
-	return &method{kind: kind, in: in, out: out, stream: func(ctx context.Context, end RawStream) error {
-		args := []reflect.Value{reflect.ValueOf(ctx)}
-		if kind == ServerStream {
-			req := reflect.New(in).Interface()
-			if err := recvOnly(end, req); err != nil {
-				return err
-			}
-			args = append(args, argument(req, before[0]))
-		}
-		s := reflect.New(param.Elem())
-		s.Interface().(streamParam).attach(end)
-		results := f.Call(append(args, s))
-		if err, _ := results[len(results)-1].Interface().(error); err != nil {
-			return err
-		}
-		if kind != ClientStream {
-			return nil
-		}
-		reply, err := result(results[0])
-		if err != nil {
-			return err
-		}
-		return end.Send(reply)
-	}}
 }

@@ -3,12 +3,11 @@ package weft
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"reflect"
 	"sync"
 
-	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/poison"
+	"github.com/weftrpc/weft/internal/reuse"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -56,9 +55,6 @@ type recycler struct {
 // exchange is a request and the reply to it.
 type exchange struct{ req, res any }
 
-// keepMessages is the longest body, in bytes, whose message is kept for later calls.
-const keepMessages = 64 << 10
-
 // answerReuse is answer for a method whose messages are used again. They are not if the
 // handler panics.
 func (e *endpoint) answerReuse(r *session.Request) error {
@@ -67,7 +63,7 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 		body = bytes.Clone(body)
 	}
 	x := u.pool.Get().(*exchange)
-	if err := decodeReuse(r.Codec, body, x.req); err != nil {
+	if err := reuse.Decode(r.Codec, body, x.req); err != nil {
 		return e.fail(r, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecode,
 			Message: "decode the request with codec " + r.Codec.Name() + ": " + err.Error()})
 	}
@@ -82,24 +78,11 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 		poison.Value(x.req)
 		poison.Value(x.res)
 	}
-	if len(body) <= keepMessages {
+	if len(body) <= reuse.Keep {
 		u.zero(x)
 		u.pool.Put(x)
 	}
 	return err
-}
-
-// decodeReuse decodes body over v, into its memory if the codec can.
-func decodeReuse(c codec.Codec, body []byte, v any) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	if r, ok := c.(codec.Reuser); ok {
-		return r.DecodeReuse(body, v)
-	}
-	return c.Decode(body, v)
 }
 
 // Reuse makes unary calls whose replies are decoded into one variable, over the last one: a
@@ -112,7 +95,7 @@ func decodeReuse(c codec.Codec, body []byte, v any) (err error) {
 // connection.
 type Reuse[Res any] struct {
 	reply Res
-	into  reusedReply
+	into  reuse.Memory
 }
 
 // Invoke makes a call. The reply, and all it refers to, is valid until the next Invoke; what
@@ -122,11 +105,7 @@ func (u *Reuse[Res]) Invoke(ctx context.Context, c Caller, method string, args a
 	if !ok || len(opts) > 0 {
 		return Invoke[Res](ctx, c, method, args, opts...)
 	}
-	if poison.Enabled {
-		poison.Bytes(u.into.body)
-		poison.Value(&u.reply)
-		u.into.body = nil
-	}
+	u.into.Forget(&u.reply)
 	err, made := client.callReuse(ctx, method, args, &u.reply, &u.into)
 	switch {
 	case !made:
@@ -137,15 +116,8 @@ func (u *Reuse[Res]) Invoke(ctx context.Context, c Caller, method string, args a
 	return &u.reply, nil
 }
 
-// reusedReply is the memory behind a reply, and the codec that decodes into it.
-type reusedReply struct {
-	body  []byte
-	inner codec.Codec
-	outer codec.Codec // inner, which decodes so
-}
-
 // callReuse makes a call without options, unless something around it may keep the reply.
-func (c *Client) callReuse(ctx context.Context, method string, args, reply any, into *reusedReply) (err error, made bool) {
+func (c *Client) callReuse(ctx context.Context, method string, args, reply any, into *reuse.Memory) (err error, made bool) {
 	if !c.caller.plain || method == "" || len(method) > wire.MaxMethodName {
 		return nil, false
 	}
@@ -153,38 +125,6 @@ func (c *Client) callReuse(ctx context.Context, method string, args, reply any, 
 	if p == nil || p.s == nil || checkMessages(args, reply) != nil {
 		return nil, false
 	}
-	_, err = c.caller.quick(ctx, p.s, method, args, reply, into.around(c.caller.usualCodec(args)))
+	_, err = c.caller.quick(ctx, p.s, method, args, reply, into.Around(c.caller.usualCodec(args)))
 	return err, err == nil || !again(err)
-}
-
-// around returns a codec that decodes replies into the memory.
-func (r *reusedReply) around(c codec.Codec) codec.Codec {
-	if !reflect.TypeOf(c).Comparable() || r.inner != c {
-		r.inner, r.outer = c, replyCodec{c, r}
-		if z, ok := c.(codec.Sizer); ok {
-			r.outer = sizedReplyCodec{replyCodec{c, r}, z}
-		}
-	}
-	return r.outer
-}
-
-// replyCodec is a codec that decodes into memory that is used again.
-type replyCodec struct {
-	codec.Codec
-	memory *reusedReply
-}
-
-type sizedReplyCodec struct {
-	replyCodec
-	codec.Sizer
-}
-
-// Decode decodes over the last reply. The body is copied, since it is the reader's.
-func (c replyCodec) Decode(body []byte, v any) error {
-	if len(body) > keepMessages {
-		c.memory.body = nil
-		return decodeReuse(c.Codec, bytes.Clone(body), v)
-	}
-	c.memory.body = append(c.memory.body[:0], body...)
-	return decodeReuse(c.Codec, c.memory.body, v)
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/weftrpc/weft/internal/address"
+	"github.com/weftrpc/weft/internal/announce"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/logger"
@@ -28,7 +30,7 @@ type Server struct {
 	exec    *session.Executor
 	entrance
 
-	announcer *announcer // nil: there is no registry
+	announcer *announce.Announcer // nil: there is no registry
 
 	mu        sync.Mutex
 	listeners map[net.Listener]struct{}
@@ -127,7 +129,7 @@ func (s *Server) configure() error {
 		return err
 	}
 	if s.announcer != nil {
-		s.Services.changed = s.announcer.changed
+		s.Services.changed = s.announcer.Changed
 	}
 	for _, h := range s.hooks.registered {
 		s.Services.onNew = append(s.Services.onNew, func(service string) {
@@ -198,25 +200,25 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 // Listen listens on an address of one of the server's transports, for Serve. The
 // server remembers the transport's scheme for its registry; for a listener that Listen did
 // not make, the scheme is the network of its Addr.
-func (s *Server) Listen(ctx context.Context, address string) (net.Listener, error) {
+func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	if address == "" {
+	if addr == "" {
 		return nil, Errorf(InvalidArgument, "weft: listen: the address is empty; write tcp://:0 for any free port")
 	}
-	a, err := parseAddress(s.cfg.Transports, nil, address)
+	a, err := address.Parse(s.cfg.Transports, []Wire(nil), addr)
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)
 	}
-	l, err := a.transport.Listen(ctx, a.rest)
+	l, err := a.Transport.Listen(ctx, a.Rest)
 	if err != nil {
-		return nil, Errorf(Unavailable, "weft: listen on %s: %w", address, err)
+		return nil, Errorf(Unavailable, "weft: listen on %s: %w", addr, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
-		s.schemes[l] = a.transport.Scheme()
+		s.schemes[l] = a.Transport.Scheme()
 	}
 	return l, nil
 }

@@ -1,7 +1,6 @@
 package weft
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"sort"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/names"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -23,7 +23,7 @@ type Services struct {
 	changes atomic.Uint64
 	onNew   []func(service string)
 	changed func(service string) // it may have more names, or fewer; nil: no registry is told
-	hints   hints
+	hints   names.Limiter
 	wrong   error // what is wrong with the server's configuration: nothing can be registered
 }
 
@@ -36,14 +36,6 @@ type Registrar interface {
 func NewServices() *Services { return &Services{methods: make(map[string]*method)} }
 
 func (s *Services) registrar() *Services { return s }
-
-// serviceOf is the part of a method's name before the last dot.
-func serviceOf(name string) string {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 {
-		return name[:i]
-	}
-	return ""
-}
 
 // checkName tells what is wrong with a method's name.
 func checkName(name string) error {
@@ -71,7 +63,7 @@ func (s *Services) add(all ...*method) error {
 	}
 	fresh := make(map[string]bool) // by service
 	for _, m := range all {
-		if service := serviceOf(m.name); !fresh[service] {
+		if service := names.Service(m.name); !fresh[service] {
 			fresh[service] = !s.hasLocked(service)
 		}
 		s.methods[m.name] = m
@@ -105,7 +97,7 @@ func (s *Services) idempotent(service string) []string {
 	defer s.mu.RUnlock()
 	var out []string
 	for name, m := range s.methods {
-		if m.facts.idempotent && serviceOf(name) == service {
+		if m.facts.idempotent && names.Service(name) == service {
 			out = append(out, name[len(service)+1:])
 		}
 	}
@@ -118,7 +110,7 @@ func (s *Services) names() []string {
 	defer s.mu.RUnlock()
 	var out []string
 	for name := range s.methods {
-		out = append(out, serviceOf(name))
+		out = append(out, names.Service(name))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -129,7 +121,7 @@ func (s *Services) checkLocked(all []*method) error {
 	if s.wrong != nil {
 		return s.wrong
 	}
-	names := make(map[string]bool, len(all))
+	fresh := make(map[string]bool, len(all))
 	for _, m := range all {
 		if err := checkName(m.name); err != nil {
 			return err
@@ -137,10 +129,10 @@ func (s *Services) checkLocked(all []*method) error {
 		if s.methods[m.name] != nil {
 			return Errorf(AlreadyExists, "weft: method %s is registered already", m.name)
 		}
-		if names[m.name] {
+		if fresh[m.name] {
 			return Errorf(InvalidArgument, "weft: two methods are to be registered as %s", m.name)
 		}
-		names[m.name] = true
+		fresh[m.name] = true
 	}
 	return nil
 }
@@ -148,7 +140,7 @@ func (s *Services) checkLocked(all []*method) error {
 // hasLocked reports whether a service has a method.
 func (s *Services) hasLocked(service string) bool {
 	for name := range s.methods {
-		if serviceOf(name) == service {
+		if names.Service(name) == service {
 			return true
 		}
 	}
@@ -163,7 +155,7 @@ func (s *Services) Alias(alias, name string) error {
 	}
 	fresh, err := s.alias(alias, name)
 	if err == nil {
-		s.got(serviceOf(alias), fresh)
+		s.got(names.Service(alias), fresh)
 	}
 	return err
 }
@@ -182,7 +174,7 @@ func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	if s.methods[alias] != nil {
 		return false, Errorf(AlreadyExists, "weft: alias %s: a method of that name is registered already", alias)
 	}
-	fresh = !s.hasLocked(serviceOf(alias))
+	fresh = !s.hasLocked(names.Service(alias))
 	s.methods[alias] = m
 	s.changes.Add(1)
 	return fresh, nil
@@ -209,7 +201,7 @@ func (s *Services) unregister(service string) error {
 	defer s.mu.Unlock()
 	found := false
 	for name, m := range s.methods {
-		if serviceOf(name) != service {
+		if names.Service(name) != service {
 			continue
 		}
 		found = true
@@ -255,7 +247,7 @@ func (s *Services) Describe() []ServiceInfo {
 		if name != m.name {
 			continue
 		}
-		service := serviceOf(name)
+		service := names.Service(name)
 		if services[service] == nil {
 			services[service] = &ServiceInfo{Name: service}
 		}
@@ -281,60 +273,10 @@ func (s *Services) find(name string) *method {
 // are authenticated, if callers have to be. A few times a second it tells what there is.
 func (s *Services) missing(name string) *wire.Status {
 	message := "there is no method " + name
-	if s.hints.take() {
-		message += s.hint(name)
+	if s.hints.Allow(session.Nanos() / int64(time.Second)) {
+		s.mu.RLock()
+		message += names.Instead(name, maps.Keys(s.methods))
+		s.mu.RUnlock()
 	}
 	return &wire.Status{Code: wire.Unimplemented, Outcome: wire.Refused, Reason: wire.ReasonNoMethod, Message: message}
-}
-
-// hint tells what there is in place of a method that does not exist. It looks at all names.
-func (s *Services) hint(name string) string {
-	service := serviceOf(name)
-	var methods []string
-	services := make(map[string]bool)
-	s.mu.RLock()
-	for n := range s.methods {
-		if other := serviceOf(n); other == service {
-			methods = append(methods, n)
-		} else {
-			services[other] = true
-		}
-	}
-	s.mu.RUnlock()
-	switch {
-	case len(methods) > 0:
-		return "; the service has " + list(methods)
-	case len(services) > 0:
-		return "; there are the services " + list(slices.Collect(maps.Keys(services)))
-	default:
-		return "; nothing is registered"
-	}
-}
-
-// hintsPerSecond is how many errors of a server's unknown methods tell what there is.
-const hintsPerSecond = 10
-
-// hints allows hintsPerSecond events in each second.
-type hints struct {
-	second atomic.Int64 // the second that given counts
-	given  atomic.Int64
-}
-
-// take reports whether one more is allowed now.
-func (h *hints) take() bool {
-	second := session.Nanos() / int64(time.Second)
-	if was := h.second.Load(); was != second && h.second.CompareAndSwap(was, second) {
-		h.given.Store(0)
-	}
-	return h.given.Add(1) <= hintsPerSecond
-}
-
-// list joins at most a handful of names.
-func list(names []string) string {
-	const most = 8
-	slices.Sort(names)
-	if len(names) > most {
-		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return strings.Join(names, ", ")
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/announce"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -39,7 +40,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	// Withdrawn even when there is no time left: otherwise clients would go on connecting.
 	leaving := s.withdraw()
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx))
-	await(waiting, leaving)
+	select {
+	case <-leaving:
+	case <-waiting.Done():
+	}
 	cancel()
 	s.mu.Lock()
 	for l := range s.listeners {
@@ -62,24 +66,6 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
 	}
 	return nil
-}
-
-// withdraw begins to take the services back from the registry. The result is done when that
-// has ended, or was given up.
-func (s *Server) withdraw() <-chan struct{} {
-	done := make(chan struct{})
-	if s.announcer == nil {
-		close(done)
-		return done
-	}
-	// A registry whose Register hangs, against its contract, holds the announcer's lock.
-	s.exec.Go(func() {
-		defer close(done)
-		for _, l := range s.announcer.withdraw() {
-			<-l.Done()
-		}
-	})
-	return done
 }
 
 // drainPeer drains one connection and returns how many calls were cut off.
@@ -112,7 +98,7 @@ func (s *Server) drainPeer(p *Peer, ctx context.Context) (cut int) {
 func (s *Server) Close() error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
-	s.close(ended, withdrawTimeout)
+	s.close(ended, announce.Timeout)
 	return nil
 }
 

@@ -117,10 +117,8 @@ func (c *Client) Stats() ClientStats {
 		Methods: c.caller.snapshot(), Served: c.host.stats(), Refused: c.host.refused.Snapshot(),
 		Connects: c.connects.Load(), Failures: c.failures.Load(),
 	}
-	for _, l := range c.links {
-		l.mu.Lock()
-		out.Connections += len(l.live)
-		l.mu.Unlock()
+	for i := range c.links {
+		out.Connections += c.links[i].Open()
 	}
 	return out
 }

@@ -104,7 +104,7 @@ func all[In any](end RawStream) iter.Seq2[*In, error] {
 }
 
 // recvOnly receives the one message of a call that has exactly one.
-func recvOnly(end RawStream, msg any) error {
+func recvOnly(end interface{ Recv(msg any) error }, msg any) error {
 	err := end.Recv(msg)
 	if errors.Is(err, io.EOF) {
 		return Errorf(InvalidArgument, "the stream ended without a message")

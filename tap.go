@@ -2,8 +2,6 @@ package weft
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,40 +52,6 @@ func (t *TappedCall) ReplySize() int {
 	return len(b)
 }
 
-// taps are the functions that see the calls of a host.
-type taps struct {
-	all atomic.Pointer[[]*func(*TappedCall)] // nil: there are none
-	mu  sync.Mutex                           // held to change all
-}
-
-// add adds a function until stop is called.
-func (t *taps) add(f func(*TappedCall)) (stop func()) {
-	one := &f
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.setLocked(append(slices.Clone(t.listLocked()), one))
-	return sync.OnceFunc(func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.setLocked(slices.DeleteFunc(slices.Clone(t.listLocked()), func(other *func(*TappedCall)) bool { return other == one }))
-	})
-}
-
-func (t *taps) listLocked() []*func(*TappedCall) {
-	if all := t.all.Load(); all != nil {
-		return *all
-	}
-	return nil
-}
-
-func (t *taps) setLocked(all []*func(*TappedCall)) {
-	if len(all) == 0 {
-		t.all.Store(nil)
-		return
-	}
-	t.all.Store(&all)
-}
-
 // Tap has f called for every call that the server has answered, until stop is called. A call that was
 // refused before it reached a method, for its name or for overload, is not among them: see
 // ServerStats.Refused. f is called on the goroutines that serve the calls, concurrently, before they
@@ -97,7 +61,7 @@ func (s *Server) Tap(f func(*TappedCall)) (stop func()) {
 	if f == nil {
 		panic("weft: the function of Tap is nil")
 	}
-	return s.host.taps.add(f)
+	return s.host.taps.Add(f)
 }
 
 // serveTapped is serve for a call that taps see.

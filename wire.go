@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/transport"
 )
 
 // Wire is a foreign protocol that a Client speaks: with it in ClientConfig.Wires, an
@@ -269,7 +270,13 @@ func (s *foreignStream) over(err error) error {
 }
 
 // checkWires tells what is wrong with the wires of a configuration.
-func checkWires(wires []Wire, schemes map[string]bool) error {
+func checkWires(wires []Wire, transports []transport.Transport) error {
+	schemes := make(map[string]bool, len(wires))
+	if len(wires) > 0 {
+		for _, t := range transports {
+			schemes[t.Scheme()] = true
+		}
+	}
 	for i, w := range wires {
 		switch {
 		case w == nil:

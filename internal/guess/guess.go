@@ -3,7 +3,11 @@ package guess
 
 import (
 	"bytes"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"io"
+	"syscall"
 )
 
 // Protocol names the protocol that begins with these bytes, for people, and the package
@@ -39,4 +43,16 @@ func Protocol(b []byte) (what, door string) {
 		return "rpcx", "door/rpcx"
 	}
 	return fmt.Sprintf("no protocol that is known here: it began with %q", b[:min(len(b), 16)]), ""
+}
+
+// TLSError explains a TLS handshake that failed because the peer does not speak
+// TLS.
+func TLSError(err error) error {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return fmt.Errorf("the peer does not speak TLS: %w", err)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) {
+		return fmt.Errorf("the peer closed the connection; it may not speak TLS: %w", err)
+	}
+	return err
 }

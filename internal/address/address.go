@@ -1,0 +1,87 @@
+// Package address finds the wire and the transport that an address names.
+package address
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// Schemer is a wire or a transport, which addresses name by its scheme.
+type Schemer interface{ Scheme() string }
+
+// Target is what an address names.
+type Target[T, W Schemer] struct {
+	Wire      W // the zero value: weft's own
+	Transport T
+	Rest      string // what is behind "://"
+}
+
+// Parse finds the wire and the transport of an address such as "tcp://127.0.0.1:8972". One without a
+// scheme is one of TCP. A scheme is that of a transport, that of a wire, which stands for TCP, or both
+// with a plus sign between them.
+func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], error) {
+	var a Target[T, W]
+	if text == "" {
+		return a, errors.New("weft: the address is empty; write for example tcp://127.0.0.1:8972")
+	}
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		scheme, rest = "tcp", text
+	}
+	if kind, hostPort, found := strings.Cut(text, "@"); found && !ok {
+		// The form of rpcx: tcp@127.0.0.1:8972.
+		if _, _, err := net.SplitHostPort(hostPort); err == nil && kind != "" && !strings.ContainsAny(kind, ":/") {
+			return a, fmt.Errorf("weft: address %q: write %s://%s", text, kind, hostPort)
+		}
+	}
+	a.Rest = rest
+	var carrier string
+	if a.Wire, carrier, ok = wireOf(wires, scheme); ok {
+		scheme = carrier
+	}
+	for _, t := range transports {
+		if t.Scheme() != scheme {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(rest); err != nil && scheme == "tcp" {
+			reason := err.Error()
+			if e, ok := errors.AsType[*net.AddrError](err); ok {
+				reason = e.Err
+			}
+			return a, fmt.Errorf("weft: address %q: %s: write host:port, for example 127.0.0.1:8972", text, reason)
+		}
+		a.Transport = t
+		return a, nil
+	}
+	known := append(schemes(transports), schemes(wires)...)
+	return a, fmt.Errorf("weft: address %q: no transport or wire has the scheme %q; there are %s", text, scheme, strings.Join(known, ", "))
+}
+
+// wireOf finds the wire that a scheme names, and the scheme of the transport that carries it.
+func wireOf[W Schemer](wires []W, scheme string) (w W, carrier string, ok bool) {
+	for _, w := range wires {
+		if w.Scheme() == scheme { // such as netrpc+http, which goes before a transport http
+			return w, "tcp", true
+		}
+	}
+	name, carrier, _ := strings.Cut(scheme, "+")
+	if carrier == "" {
+		carrier = "tcp"
+	}
+	for _, w := range wires {
+		if w.Scheme() == name {
+			return w, carrier, true
+		}
+	}
+	return w, "", false
+}
+
+func schemes[S Schemer](all []S) []string {
+	names := make([]string, 0, len(all))
+	for _, s := range all {
+		names = append(names, s.Scheme())
+	}
+	return names
+}

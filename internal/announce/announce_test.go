@@ -1,0 +1,256 @@
+package announce_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft/instance"
+	"github.com/weftrpc/weft/internal/announce"
+	"github.com/weftrpc/weft/internal/fence"
+	"github.com/weftrpc/weft/internal/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// registry remembers what it was told.
+type registry struct {
+	mu    sync.Mutex
+	log   []string
+	has   map[string]instance.Instance
+	fail  error         // of what comes next
+	hangs chan struct{} // Close waits for it; nil: it does not wait
+}
+
+func (r *registry) Register(i instance.Instance) (announce.Registration, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fail != nil {
+		return nil, r.fail
+	}
+	r.has[i.Service] = i
+	r.log = append(r.log, "+"+i.Service)
+	return registration{r, i.Service}, nil
+}
+
+func (r *registry) said() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return strings.Join(r.log, " ")
+}
+
+func (r *registry) get(service string) instance.Instance {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.has[service]
+}
+
+func (r *registry) refuse(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.fail = err
+}
+
+type registration struct {
+	r       *registry
+	service string
+}
+
+func (n registration) Update(i instance.Instance) error {
+	n.r.mu.Lock()
+	defer n.r.mu.Unlock()
+	if n.r.fail != nil {
+		return n.r.fail
+	}
+	n.r.has[n.service] = i
+	n.r.log = append(n.r.log, "="+n.service)
+	return nil
+}
+
+func (n registration) Close(context.Context) error {
+	if n.r.hangs != nil {
+		<-n.r.hangs
+	}
+	n.r.mu.Lock()
+	defer n.r.mu.Unlock()
+	n.r.log = append(n.r.log, "-"+n.service)
+	return nil
+}
+
+// server is what an Announcer publishes.
+type server struct {
+	mu       sync.Mutex
+	services []string
+	work     announce.Work
+}
+
+func (s *server) set(services ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.services = services
+}
+
+func (s *server) config(r *registry) announce.Config {
+	log := slog.New(slog.DiscardHandler)
+	return announce.Config{
+		Register: r.Register,
+		Services: func() []string {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return slices.Clone(s.services)
+		},
+		Idempotent: func(string) []string { return nil },
+		Work: func() announce.Work {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.work
+		},
+		InFlight: func() int { return 0 }, Fence: &fence.Fence{Log: log}, Log: log,
+	}
+}
+
+func begin(t *testing.T, cfg announce.Config) *announce.Announcer {
+	t.Helper()
+	a, err := announce.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begun, err := a.Begin(&net.UnixAddr{Net: "unix", Name: "/a"}, "unix"); !begun || err != nil {
+		t.Fatalf("Begin: %v, %v", begun, err)
+	}
+	return a
+}
+
+func TestComeAndGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		a := begin(t, s.config(r))
+		if i := r.get("A"); i.Address != "unix:///a" || i.ID != i.Address || i.Started.IsZero() {
+			t.Errorf("published is %+v", i)
+		}
+		s.set("A", "B")
+		a.Changed("B")
+		s.set("B")
+		a.Changed("A")
+		a.Changed("B") // nothing is new
+		synctest.Wait()
+		a.Withdraw()
+		a.Withdraw()
+		a.Changed("B")
+		if got := r.said(); got != "+A +B -A -B" {
+			t.Errorf("the registry was told %q", got)
+		}
+	})
+}
+
+// Nothing waits longer for a registry than Timeout.
+func TestRegistryHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}, hangs: make(chan struct{})}, &server{services: []string{"A"}}
+		a := begin(t, s.config(r))
+		began := time.Now()
+		time.AfterFunc(time.Hour, func() { close(r.hangs) })
+		a.Withdraw()
+		if d := time.Since(began); d != announce.Timeout {
+			t.Errorf("Withdraw took %v, want %v", d, announce.Timeout)
+		}
+		time.Sleep(2 * time.Hour)
+	})
+}
+
+// After an error nothing is published, and another listener will do.
+func TestRefused(t *testing.T) {
+	r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+	a, err := announce.New(s.config(r))
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := errors.New("full")
+	r.refuse(full)
+	if begun, err := a.Begin(&net.UnixAddr{Net: "unix", Name: "/a"}, "unix"); begun || !errors.Is(err, full) {
+		t.Errorf("Begin: %v, %v", begun, err)
+	}
+	r.refuse(nil)
+	if begun, err := a.Begin(&net.UnixAddr{Net: "unix", Name: "/b"}, "unix"); !begun || err != nil || r.get("A").Address != "unix:///b" {
+		t.Errorf("Begin with another listener: %v, %v, %+v", begun, err, r.get("A"))
+	}
+	if begun, err := a.Begin(&net.UnixAddr{Net: "unix", Name: "/c"}, "unix"); begun || err != nil {
+		t.Errorf("Begin with a third listener: %v, %v", begun, err)
+	}
+	a.Withdraw()
+}
+
+func TestChange(t *testing.T) {
+	r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A", "B"}}
+	a := begin(t, s.config(r))
+	weigh := func(n int) func(*instance.Instance) { return func(i *instance.Instance) { i.Weight = n } }
+	if err := a.Change("A", weigh(7)); err != nil || r.get("A").Weight != 7 || r.get("B").Weight == 7 {
+		t.Errorf("a change of A: %v, %+v, %+v", err, r.get("A"), r.get("B"))
+	}
+	if err := a.Change("C", weigh(7)); !errors.Is(err, announce.ErrNoService) {
+		t.Errorf("a change of what there is not: %v", err)
+	}
+	if _, wrong := errors.AsType[*announce.ChangeError](a.Change("A", func(i *instance.Instance) { i.ID = "other" })); !wrong {
+		t.Error("the ID can be changed")
+	}
+	full := errors.New("full")
+	r.refuse(full)
+	if err := a.Change("", weigh(9)); !errors.Is(err, full) {
+		t.Errorf("a change that the registry refuses: %v", err)
+	}
+	r.refuse(nil)
+	if err := a.Change("", func(*instance.Instance) {}); err != nil || r.get("A").Weight != 7 {
+		t.Errorf("after a refused change: %v, %+v", err, r.get("A"))
+	}
+	a.Withdraw()
+}
+
+// Load is told when it has changed a good deal.
+func TestLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		a := begin(t, s.config(r))
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			a.Report(ctx, 10*time.Second)
+		}()
+		s.mu.Lock()
+		s.work = announce.Work{Calls: 1000, Timed: 10, Sum: 50 * time.Millisecond}
+		s.mu.Unlock()
+		time.Sleep(11 * time.Second)
+		if l := r.get("A").Load; l == nil || l.Rate != 100 || l.Latency != 5*time.Millisecond {
+			t.Errorf("the load is %+v", l)
+		}
+		time.Sleep(time.Minute)
+		if got := r.said(); got != "+A =A =A" {
+			t.Errorf("the registry was told %q, want two reports of a load that has changed twice", got)
+		}
+		stop()
+		<-over
+		a.Withdraw()
+	})
+}
+
+func TestWrong(t *testing.T) {
+	s, r := &server{}, &registry{}
+	for want, change := range map[string]func(*announce.Config){
+		"Instance.Service is":           func(c *announce.Config) { c.Every.Service = "A" },
+		`Instances["A"].Service is "B"`: func(c *announce.Config) { c.Own = map[string]instance.Instance{"A": {Service: "B"}} },
+		"Instance: ":                    func(c *announce.Config) { c.Every.Zone = "a\n" },
+	} {
+		cfg := s.config(r)
+		change(&cfg)
+		if _, err := announce.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("New: %v, want %q", err, want)
+		}
+	}
+}
