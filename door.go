@@ -25,7 +25,7 @@ import (
 // hooks, interceptors, statistics and drain as those of weft's wire. Package doortest
 // tests a door against this contract.
 type Door interface {
-	// Name is that of the wire, for logs and Peer.Wire, for example "net/rpc".
+	// Name is that of the wire, for logs and Peer.Wire: the scheme by which clients reach it, for example WireNetRPC.
 	Name() string
 	// Protocols are the names by which the wire is negotiated in TLS (ALPN); nil: none.
 	Protocols() []string

@@ -76,11 +76,24 @@ func (p *Peer) TLS() *tls.ConnectionState {
 // Principal is what AuthenticateConn returned for the connection.
 func (p *Peer) Principal() any { return p.principal }
 
-// Wire is the protocol of the connection: "weft", or the name of a door or the scheme
-// of a wire.
+// The names of wires, as Peer.Wire returns them on a server: the schemes of the addresses at which clients
+// reach them. Variants of a wire have schemes that begin so, such as "jsonrpc1", "grpcs" and "netrpc+http"; on a
+// client Peer.Wire returns the scheme. That of weft's own wire is the scheme of a transport.
+const (
+	WireWeft    = "weft"
+	WireNetRPC  = "netrpc"
+	WireJSONRPC = "jsonrpc"
+	WireHTTP    = "http" // HTTP/1.1, whatever calls come by it
+	WireGRPC    = "grpc" // HTTP/2, whatever calls come by it
+	WireThrift  = "thrift"
+	WireRPCX    = "rpcx"
+)
+
+// Wire is the protocol of the connection: WireWeft, or on a server the name of a door, and on a
+// client the scheme of a wire.
 func (p *Peer) Wire() string {
 	if p.s != nil {
-		return "weft"
+		return WireWeft
 	}
 	return p.wire
 }

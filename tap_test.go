@@ -160,7 +160,7 @@ func TestTapOfDoor(t *testing.T) {
 	defer c.Close()
 	var p Product
 	must(t, c.Call("Arith.Mul", &Args{7, 8}, &p))
-	if mul := got.of(t, "Arith.Mul", 1); p.C != 56 || mul[0].Reply.(*Product).C != 56 || mul[0].Info.Peer.Wire() != "net/rpc" || mul[0].RequestSize == 0 {
+	if mul := got.of(t, "Arith.Mul", 1); p.C != 56 || mul[0].Reply.(*Product).C != 56 || mul[0].Info.Peer.Wire() != weft.WireNetRPC || mul[0].RequestSize == 0 {
 		t.Errorf("%+v", mul)
 	}
 }

@@ -64,7 +64,7 @@ func local(info *weft.CallInfo) error {
 		return weft.Errorf(weft.PermissionDenied, "%s answers only callers on the same machine, and this call came from %v to %v: %s", Service, p.Addr(), p.LocalAddr(), advice)
 	case where == inside:
 		return nil
-	case p.Wire() == "http" && p.TLS() == nil:
+	case p.Wire() == weft.WireHTTP && p.TLS() == nil:
 		return weft.Errorf(weft.PermissionDenied, "%s does not answer plain HTTP without a credential, since any page in a browser on the machine can call it: %s", Service, advice)
 	case changes(info.Method):
 		return weft.Errorf(weft.PermissionDenied, "%s changes the server and needs a credential over TCP, since any user of the machine can call it: %s, or call it over a Unix socket",

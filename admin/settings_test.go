@@ -36,7 +36,7 @@ func TestSettings(t *testing.T) {
 		got[s.Name] = s
 	}
 	for name, want := range map[string]string{
-		"MaxConns": "77", "TLS": "on", "Limits.MaxMessage": "4194304", "Timeout": "10s", "Plugins": "noop", "Doors": "json-rpc, http", "Codecs": "protobuf, msgpack, json, raw, gencode",
+		"MaxConns": "77", "TLS": "on", "Limits.MaxMessage": "4194304", "Timeout": "10s", "Plugins": "noop", "Doors": "jsonrpc, http", "Codecs": "protobuf, msgpack, json, raw, gencode",
 		"Authenticate": "set", "AuthenticateConn": "not set", "Instance.Zone": "a", "Instance.Tags.db_password": "***", "Instance.Tags.disk": "fast",
 		"admin.Token": "***", "shop.api-key": "***", "shop.name": "corner", "shop.database": "postgres://app:xxxxx@db/shop?a=b&sslpassword=xxxxx",
 		"shop.both": "etcd://u:xxxxx@a,etcd://u:xxxxx@b", "Registry": "*admin_test.recorder", "Transports": "tcp, unix", "DrainTimeout": "30s",

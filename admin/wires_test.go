@@ -88,7 +88,7 @@ func TestJSONRPC(t *testing.T) {
 		t.Errorf("%+v, %v", d, err)
 	}
 	conns, err := a.Connections(t.Context(), nil)
-	if err != nil || len(conns.Connections) != 1 || conns.Connections[0].Wire != "json-rpc" {
+	if err != nil || len(conns.Connections) != 1 || conns.Connections[0].Wire != weft.WireJSONRPC {
 		t.Errorf("%+v, %v", conns, err)
 	}
 }

@@ -71,7 +71,8 @@ func (f *foreign) Close() error { return f.conn.Close() }
 // tests of module interop try.
 func TestDoor(t *testing.T) {
 	doortest.Run(t, doortest.Kit{
-		Door: func() weft.Door { return connect.Doors(nil)[1] },
+		Scheme: weft.WireHTTP,
+		Door:   func() weft.Door { return connect.Doors(nil)[1] },
 		Dial: func(conn net.Conn) (doortest.Client, error) {
 			return &foreign{conn: conn, replies: bufio.NewReader(conn)}, nil
 		},

@@ -21,6 +21,9 @@ import (
 
 // Kit is a door and a client to try it with.
 type Kit struct {
+	// Scheme is that of the addresses by which clients reach the wire: the name of the door, and what
+	// Peer.Wire returns.
+	Scheme string
 	// Door returns the door under test.
 	Door func() weft.Door
 	// Dial makes a client of the wire on a connection that it owns: the stock one of the
@@ -62,7 +65,7 @@ func Run(t *testing.T, k Kit) {
 		{"unknown method", testUnknownMethod}, {"pipeline", testPipeline}, {"authentication", testAuthentication},
 		{"connection refused", testConnRefused}, {"panics", testPanics}, {"limits", testLimits}, {"too large", testTooLarge},
 		{"default timeout", testTimeout}, {"disconnect", testDisconnect}, {"drain", testDrain}, {"cut", testCut}, {"close", testClose},
-		{"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
+		{"name", testName}, {"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
 		{"garbage", testGarbage}, {"deaf client", testDeaf}, {"memory for a deaf client", testDeafMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, k) })

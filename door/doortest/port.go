@@ -9,12 +9,31 @@ import (
 	"math/big"
 	mrand "math/rand/v2"
 	"net"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
 )
+
+// testName holds the name of the wire to the scheme by which clients reach it.
+func testName(t *testing.T, k Kit) {
+	if name := k.Door().Name(); name != k.Scheme {
+		t.Errorf("the name of the door is %q, want the scheme of its clients' addresses, %q", name, k.Scheme)
+	}
+	if u, err := url.Parse(k.Scheme + "://host:1"); err != nil || u.Scheme != k.Scheme {
+		t.Errorf("%q is not the scheme of an address: %v", k.Scheme, err)
+	}
+	w := start(t, k, nil)
+	c := w.dial()
+	echo(t, c, Message{"who", 1})
+	for _, p := range w.srv.Peers() {
+		if p.Wire() != k.Scheme {
+			t.Errorf("Peer.Wire is %q, want %q", p.Wire(), k.Scheme)
+		}
+	}
+}
 
 // testOnePort calls by weft's wire and by the door's at the same time on one port.
 func testOnePort(t *testing.T, k Kit) {

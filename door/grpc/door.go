@@ -27,7 +27,7 @@ type door struct {
 	tables *hpack.Tables
 }
 
-func (*door) Name() string { return "grpc" }
+func (*door) Name() string { return weft.WireGRPC }
 
 func (*door) Protocols() []string { return []string{"h2"} }
 

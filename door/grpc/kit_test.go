@@ -57,7 +57,8 @@ func (c *client) Close() error {
 // TestDoor tries the door by the wire of this package; module interop does it by grpc-go.
 func TestDoor(t *testing.T) {
 	doortest.Run(t, doortest.Kit{
-		Door: func() weft.Door { return Door(nil) }, Dial: dialKit, Codes: true, TLSProtocol: "h2",
+		Scheme: weft.WireGRPC,
+		Door:   func() weft.Door { return Door(nil) }, Dial: dialKit, Codes: true, TLSProtocol: "h2",
 		Garbage: [][]byte{[]byte(http2.Preface + "garbage that is no frame, and long enough for the header of one")},
 	})
 }

@@ -30,7 +30,7 @@ type door struct {
 	cors    cors.Policy
 }
 
-func (*door) Name() string { return "http" }
+func (*door) Name() string { return weft.WireHTTP }
 
 func (*door) Protocols() []string { return []string{"http/1.1"} }
 

@@ -75,7 +75,8 @@ func (f *foreign) Close() error {
 
 func TestDoor(t *testing.T) {
 	doortest.Run(t, doortest.Kit{
-		Door: func() weft.Door { return http.Door(nil) },
+		Scheme: weft.WireHTTP,
+		Door:   func() weft.Door { return http.Door(nil) },
 		Dial: func(conn net.Conn) (doortest.Client, error) {
 			return &foreign{conn: conn, replies: bufio.NewReader(conn)}, nil
 		},

@@ -21,7 +21,7 @@ type door struct {
 	order sync.Map // of the fields of types, for params in an array
 }
 
-func (*door) Name() string { return "json-rpc" }
+func (*door) Name() string { return weft.WireJSONRPC }
 
 func (*door) Protocols() []string { return nil }
 

@@ -45,6 +45,7 @@ func (o one) Call(method string, args, reply any) error { return o.Client.Call(m
 
 func TestDoorOne(t *testing.T) {
 	doortest.Run(t, doortest.Kit{
+		Scheme:  weft.WireJSONRPC,
 		Door:    func() weft.Door { return jsonrpc.Door(nil) },
 		Dial:    func(conn net.Conn) (doortest.Client, error) { return one{stock.NewClient(conn)}, nil },
 		Garbage: garbage(),
@@ -144,7 +145,8 @@ func TestDoorTwo(t *testing.T) {
 	var mu sync.Mutex
 	var all []*two
 	doortest.Run(t, doortest.Kit{
-		Door: func() weft.Door { return jsonrpc.Door(nil) },
+		Scheme: weft.WireJSONRPC,
+		Door:   func() weft.Door { return jsonrpc.Door(nil) },
 		Dial: func(conn net.Conn) (doortest.Client, error) {
 			c := dialTwo(conn)
 			mu.Lock()

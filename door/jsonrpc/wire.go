@@ -30,9 +30,9 @@ type wire struct{ one bool }
 // Scheme implements weft.Wire.
 func (w wire) Scheme() string {
 	if w.one {
-		return "jsonrpc1"
+		return weft.WireJSONRPC + "1"
 	}
-	return "jsonrpc"
+	return weft.WireJSONRPC
 }
 
 // Protocols implements weft.Wire.

@@ -6,6 +6,7 @@ import (
 	"net/rpc"
 	"testing"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/door/netrpc"
 	"github.com/weftrpc/weft/door/wiretest"
@@ -22,8 +23,9 @@ func (s stock) Call(method string, args, reply any) error { return s.Client.Call
 func TestDoor(t *testing.T) {
 	const first = "\x2e\x7f\x03\x01\x01\x07Request"
 	doortest.Run(t, doortest.Kit{
-		Door: netrpc.Door,
-		Dial: func(conn net.Conn) (doortest.Client, error) { return stock{rpc.NewClient(conn)}, nil },
+		Scheme: weft.WireNetRPC,
+		Door:   netrpc.Door,
+		Dial:   func(conn net.Conn) (doortest.Client, error) { return stock{rpc.NewClient(conn)}, nil },
 		Garbage: [][]byte{
 			[]byte(first),
 			append([]byte(first), make([]byte, 4096)...),

@@ -33,9 +33,9 @@ type wire struct {
 
 func (w wire) Scheme() string {
 	if w.path != "" {
-		return "netrpc+http"
+		return weft.WireNetRPC + "+http"
 	}
-	return "netrpc"
+	return weft.WireNetRPC
 }
 
 func (wire) Protocols() []string { return nil }

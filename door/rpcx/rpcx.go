@@ -16,6 +16,7 @@
 package rpcx
 
 import (
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
@@ -24,7 +25,7 @@ import (
 )
 
 // Name is that of the wire in Peer.Wire, and the scheme of its addresses.
-const Name = "rpcx"
+const Name = weft.WireRPCX
 
 // The numbers of serializations. Up to 15 may be given by programs.
 const (

@@ -36,8 +36,9 @@ func TestDoor(t *testing.T) {
 		return changed
 	}
 	doortest.Run(t, doortest.Kit{
-		Door: door,
-		Dial: func(conn net.Conn) (doortest.Client, error) { return newClient(conn), nil },
+		Scheme: weft.WireRPCX,
+		Door:   door,
+		Dial:   func(conn net.Conn) (doortest.Client, error) { return newClient(conn), nil },
 		Garbage: [][]byte{
 			{8},
 			good[:len(good)-1],

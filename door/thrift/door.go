@@ -30,7 +30,7 @@ func newDoor(cfg *Config) *door {
 }
 
 // Name implements weft.Door.
-func (*door) Name() string { return "thrift" }
+func (*door) Name() string { return weft.WireThrift }
 
 // Protocols implements weft.Door.
 func (*door) Protocols() []string { return nil }

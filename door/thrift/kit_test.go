@@ -103,7 +103,8 @@ func TestDoorStock(t *testing.T) {
 		}
 		t.Run(d.name, func(t *testing.T) {
 			doortest.Run(t, doortest.Kit{
-				Door: func() weft.Door { return thrift.Door(nil) }, OneCall: true,
+				Scheme: weft.WireThrift,
+				Door:   func() weft.Door { return thrift.Door(nil) }, OneCall: true,
 				Dial: func(conn net.Conn) (doortest.Client, error) {
 					return &stockClient{conn: conn, proto: d.make(apache.NewTSocketFromConnConf(conn, config(true, 0)))}, nil
 				},
@@ -149,7 +150,8 @@ func (c *ownClient) Close() error {
 func TestDoorOwn(t *testing.T) {
 	for _, cfg := range []thrift.WireConfig{{Framing: thrift.THeader, Multiplexed: true}, {Framing: thrift.Unframed, Protocol: thrift.Compact, Multiplexed: true}} {
 		doortest.Run(t, doortest.Kit{
-			Door: func() weft.Door { return thrift.Door(&thrift.Config{Unordered: true}) }, Codes: true,
+			Scheme: weft.WireThrift,
+			Door:   func() weft.Door { return thrift.Door(&thrift.Config{Unordered: true}) }, Codes: true,
 			Dial: func(conn net.Conn) (doortest.Client, error) {
 				first := true
 				w, err := thrift.Wire(&cfg).Dial(context.Background(), weft.WireConfig{Limits: limits(), Logger: slog.New(slog.DiscardHandler), Address: "test",

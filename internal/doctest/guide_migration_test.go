@@ -72,7 +72,7 @@ func TestFromNetRPC(t *testing.T) {
 	if err := client.Call("OldArith.Multiply", &Args{6, 7}, &product); err != nil || product != 42 {
 		t.Errorf("%v, %v", product, err)
 	}
-	if p := srv.Peers(); len(p) != 1 || p[0].Wire() != "net/rpc" {
+	if p := srv.Peers(); len(p) != 1 || p[0].Wire() != "netrpc" {
 		t.Errorf("the peers are %v", p)
 	}
 	check(client.Close())

@@ -104,7 +104,7 @@ func TestRecords(t *testing.T) {
 	if err := w.DialDoor(t).Call("Arith.Mul", &plugintest.Args{}, &plugintest.Result{}); err != nil {
 		t.Fatal(err)
 	}
-	has(t, served.wait(t, 4)[3], map[string]any{"wire": "net/rpc", "code": "OK", "trace_id": nil})
+	has(t, served.wait(t, 4)[3], map[string]any{"wire": "netrpc", "code": "OK", "trace_id": nil})
 	for _, text := range []string{served.b.String(), called.b.String()} {
 		for _, secret := range []string{"secret-token", "424242", "blue"} {
 			if strings.Contains(text, secret) {

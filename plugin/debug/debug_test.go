@@ -78,7 +78,7 @@ func TestPages(t *testing.T) {
 		open += c.Open
 	}
 	slices.Sort(wires)
-	if !slices.Equal(wires, []string{"net/rpc", "weft", "weft"}) || open != 2 {
+	if !slices.Equal(wires, []string{"netrpc", "weft", "weft"}) || open != 2 {
 		t.Errorf("%+v", conns)
 	}
 	var stats struct {

@@ -24,17 +24,18 @@ import (
 // may come from its own callers.
 const maxKnown = 1 << 12
 
-// systemOf is the value of rpc.system.name for a wire by its name.
+// systemOf is the value of rpc.system.name for a wire by its name: that of the semantic conventions where they
+// name the system, for all variants of its wire, and otherwise the name of the wire without its variant.
 func systemOf(wire string) string {
-	wire = strings.ToLower(wire)
+	wire, _, _ = strings.Cut(strings.ToLower(wire), "+")
 	switch {
 	case wire == "":
-		return "weft"
-	case strings.HasPrefix(wire, "grpc"):
+		return weft.WireWeft
+	case strings.HasPrefix(wire, weft.WireGRPC):
 		return "grpc"
 	case strings.HasPrefix(wire, "connect"):
 		return "connectrpc"
-	case strings.HasPrefix(wire, "jsonrpc"), strings.HasPrefix(wire, "json-rpc"):
+	case strings.HasPrefix(wire, weft.WireJSONRPC):
 		return "jsonrpc"
 	}
 	return strings.Map(func(r rune) rune {
@@ -47,10 +48,10 @@ func systemOf(wire string) string {
 
 func systemOfPeer(p *weft.Peer) string {
 	if p == nil {
-		return "weft"
+		return weft.WireWeft
 	}
 	wire := p.Wire()
-	if wire == "weft" {
+	if wire == weft.WireWeft {
 		return wire
 	}
 	return systemOf(wire)

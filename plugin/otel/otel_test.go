@@ -92,7 +92,7 @@ func TestDoor(t *testing.T) {
 	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: plugins(r)})
 	must(t, w.DialDoor(t).Call("Arith.Mul", &plugintest.Args{A: 1}, &plugintest.Result{}))
 	s := r.ended(t, 1)[0]
-	is(t, s, "Arith/Mul", trace.SpanKindServer, "rpc.method=Arith/Mul rpc.response.status_code=OK rpc.system.name=net_rpc")
+	is(t, s, "Arith/Mul", trace.SpanKindServer, "rpc.method=Arith/Mul rpc.response.status_code=OK rpc.system.name=netrpc")
 	if s.Parent().IsValid() {
 		t.Error("a call without metadata has a parent")
 	}

@@ -86,7 +86,7 @@ func TestRecordAndReplay(t *testing.T) {
 	if fail := all[1]; fail.Code != weft.NotFound || fail.Message != "failed as asked" || fail.Reply.Codec != "" {
 		t.Errorf("%+v", fail)
 	}
-	if all[2].Request.Codec != "raw" || all[3].Request.Codec != "protobuf" || all[4].Wire != "net/rpc" {
+	if all[2].Request.Codec != "raw" || all[3].Request.Codec != "protobuf" || all[4].Wire != "netrpc" {
 		t.Errorf("%+v, %+v, %+v", all[2], all[3], all[4])
 	}
 

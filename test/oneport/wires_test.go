@@ -44,12 +44,12 @@ type wire struct {
 func wires() []wire {
 	return []wire{
 		{"weft", "weft", byWeft("tcp", nil)},
-		{"net/rpc", "net/rpc", byStandard(rpc.NewClient, "")},
-		{"net/rpc over HTTP", "net/rpc", byStandard(rpc.NewClient, rpc.DefaultRPCPath)},
-		{"net/rpc, weft's wire", "net/rpc", byWeft("netrpc", netrpc.Wire())},
-		{"net/rpc over HTTP, weft's wire", "net/rpc", byWeft("netrpc+http", netrpc.WireHTTP(""))},
-		{"JSON-RPC 1.0", "json-rpc", byStandard(jsonrpc.NewClient, "")},
-		{"JSON-RPC 2.0", "json-rpc", byWeft("jsonrpc", weftjson.Wire())},
+		{"net/rpc", "netrpc", byStandard(rpc.NewClient, "")},
+		{"net/rpc over HTTP", "netrpc", byStandard(rpc.NewClient, rpc.DefaultRPCPath)},
+		{"net/rpc, weft's wire", "netrpc", byWeft("netrpc", netrpc.Wire())},
+		{"net/rpc over HTTP, weft's wire", "netrpc", byWeft("netrpc+http", netrpc.WireHTTP(""))},
+		{"JSON-RPC 1.0", "jsonrpc", byStandard(jsonrpc.NewClient, "")},
+		{"JSON-RPC 2.0", "jsonrpc", byWeft("jsonrpc", weftjson.Wire())},
 		{"HTTP", "http", byHTTP("/Test/Echo", `%s`, "")},
 		{"JSON-RPC over HTTP", "http", byHTTP("/rpc", `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, "result")},
 		{"gRPC", "grpc", byWeft("grpc", grpc.Wire(nil))},

@@ -12,6 +12,7 @@ import (
 
 func TestDoor(t *testing.T) {
 	doortest.Run(t, doortest.Kit{
+		Scheme:      weft.WireGRPC,
 		Door:        func() weft.Door { return grpc.Door(nil) },
 		Dial:        dialStock(json.New()),
 		Codes:       true,
