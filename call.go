@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 )
 
 // Caller is what calls can be made with: a Client, a Peer, a cluster.Client.
@@ -33,7 +34,7 @@ func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts 
 // caller must receive until the end, or close the stream, or end its context; until
 // then the stream holds a place among the calls of its connection.
 func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
-	end, err := c.OpenStream(ctx, method, new(Req), opts...)
+	end, err := c.OpenStream(ctx, method, new(Req), append(slices.Clip(opts), receiving(new(Res)))...)
 	if err != nil {
 		return nil, err
 	}

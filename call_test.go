@@ -68,7 +68,7 @@ func TestCallForms(t *testing.T) {
 	wantError(t, c.Call(ctx, "Arith.Mul", &Args{7, 8}, p), weft.InvalidArgument, weft.NotSent, "want a pointer or nil")
 	wantError(t, c.Call(ctx, "Arith.Mul", nil, &p), weft.InvalidArgument, weft.NotSent, "the arguments are nil")
 	wantError(t, c.Call(ctx, "Arith.Mul", (*Args)(nil), &p), weft.InvalidArgument, weft.NotSent, "a nil *weft_test.Args")
-	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.InvalidArgument, weft.NotSent, "encode func()")
+	wantError(t, c.Call(ctx, "Arith.Mul", func() {}, &p), weft.InvalidArgument, weft.NotSent, "cannot carry a request of type func()")
 	multiply(t, c)
 }
 

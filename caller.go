@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 	"github.com/weftrpc/weft/internal/wire"
@@ -38,6 +39,8 @@ type caller struct {
 	named  atomic.Int32
 	others methodStats // of all methods beyond maxNamed
 	last   atomic.Pointer[methodStats]
+
+	carried fit.Known // types of messages that the usual codec of a call carries
 }
 
 // maxNamed is how many methods have statistics of their own: the names may come
@@ -182,6 +185,13 @@ func (c *caller) fill(ctx context.Context, sc *session.Call, x *outgoing, sample
 	sc.Deadline = x.o.until(ctx)
 	if ctx.Err() != nil {
 		return tooLate(ctx, sc.Method)
+	}
+	received := sc.Reply
+	if x.info.Stream {
+		received = x.o.received
+	}
+	if err := checkCarried(sc.Codec, sample, received); err != nil {
+		return notSent(err, sc.Method)
 	}
 	m, err := c.metadata(ctx, sc.Method, &x.o)
 	sc.Meta = m.pairs

@@ -184,7 +184,7 @@ func (c *Client) tellOpened(p *Peer) {
 // Every error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	if len(opts) == 0 && c.caller.plain && method != "" && len(method) <= wire.MaxMethodName {
-		if p := c.ready(); p != nil && p.s != nil && checkMessages(args, reply) == nil {
+		if p := c.ready(); p != nil && p.s != nil && checkMessages(args, reply) == nil && c.caller.carries(args, reply) {
 			deadline, err := c.caller.quick(ctx, p.s, method, args, reply, c.caller.usualCodec(args))
 			if err == nil || !again(err) {
 				return err

@@ -23,6 +23,7 @@ type callOptions struct {
 	ordered    bool   // a one-way call that runs after the earlier ones of the same order
 	order      string // of an ordered call
 	attempt    int    // how many times the call was tried before
+	received   any    // of a stream: a message as it will be received, for its type; nil: that is not known
 
 	// deadline is when the call ends at the latest, by its timeout and the deadline of
 	// ctx, on the clock of session.Nanos; 0 for never.
@@ -81,6 +82,11 @@ func WithCredential(cred Credential) CallOption {
 // the end.
 func WithReplyMetadata(m *Metadata) CallOption {
 	return optionFunc(func(o *callOptions) error { o.reply = m; return nil })
+}
+
+// receiving tells of a stream which messages are received.
+func receiving(msg any) CallOption {
+	return optionFunc(func(o *callOptions) error { o.received = msg; return nil })
 }
 
 // CallSettings are what the options of a call say, for a Caller that makes calls

@@ -122,7 +122,7 @@ func (c *Client) callReuse(ctx context.Context, method string, args, reply any, 
 		return nil, false
 	}
 	p := c.ready()
-	if p == nil || p.s == nil || checkMessages(args, reply) != nil {
+	if p == nil || p.s == nil || checkMessages(args, reply) != nil || !c.caller.carries(args, reply) {
 		return nil, false
 	}
 	_, err = c.caller.quick(ctx, p.s, method, args, reply, into.Around(c.caller.usualCodec(args)))

@@ -287,11 +287,11 @@ func TestStreamBadMessages(t *testing.T) {
 			t.Errorf("the handler saw %v", err)
 		}
 
-		odd, err := weft.OpenStream[func(), string](ctx, c, "Stream.Wait")
+		odd, err := weft.OpenStream[any, string](ctx, c, "Stream.Wait")
 		must(t, err)
 		synctest.Wait()
-		f := func() {}
-		wantError(t, odd.Send(&f), weft.InvalidArgument, weft.NotSent, "encode *func()")
+		f := any(func() {})
+		wantError(t, odd.Send(&f), weft.InvalidArgument, weft.NotSent, "encode *interface {}")
 		<-ended
 
 		text, err := weft.OpenStream[string, Args](ctx, c, "Stream.Echo")

@@ -47,7 +47,7 @@ type WireConfig struct {
 }
 
 // WireConn is one connection of a wire. All methods may be called concurrently. It may
-// be a WireStreamer, a WirePinger and a WireDrainer as well.
+// be a WireStreamer, a WirePinger, a WireChecker and a WireDrainer as well.
 type WireConn interface {
 	// Conn is the connection underneath, for its addresses and the state of TLS; it must not
 	// be read from or written to.
@@ -77,6 +77,14 @@ type WireStreamer interface {
 type WirePinger interface {
 	// Ping waits for the server to answer a ping.
 	Ping(ctx context.Context) error
+}
+
+// WireChecker is a WireConn that can tell by the type of a message alone that it can never carry it, so that
+// the error is found before a call is sent and not after its handler has run.
+type WireChecker interface {
+	// Check returns why a message of the type of msg, a request or a reply of a call with codec c, can never
+	// be carried; nil when it can, or when that depends on the value. It is called for each call.
+	Check(c codec.Codec, msg any) error
 }
 
 // WireDrainer is a WireConn of a wire whose server acknowledges one-way calls.
@@ -203,11 +211,37 @@ func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any) 
 	if ctx.Err() != nil {
 		return nil, nil, tooLate(ctx, method)
 	}
+	received := x.info.Reply
+	if x.info.Stream {
+		received = x.o.received
+	}
+	with := c.codecFor(&x.o, sample)
+	if err := checkWire(p, with, sample, received); err != nil {
+		return nil, nil, notSent(err, method)
+	}
 	m, err := c.metadata(ctx, method, &x.o)
 	if err != nil {
 		return nil, nil, err
 	}
-	return p.w, &WireCall{Method: method, Codec: c.codecFor(&x.o, sample), Args: sample, Reply: x.info.Reply, Metadata: m, Oneway: x.o.oneway}, nil
+	return p.w, &WireCall{Method: method, Codec: with, Args: sample, Reply: x.info.Reply, Metadata: m, Oneway: x.o.oneway}, nil
+}
+
+// checkWire tells what of a call a foreign wire can never carry, by the types alone.
+func checkWire(p *Peer, with codec.Codec, args, reply any) error {
+	w, ok := p.w.(WireChecker)
+	if !ok {
+		return nil
+	}
+	if err := w.Check(with, args); err != nil {
+		return Errorf(InvalidArgument, "wire %s cannot carry a request of type %T: %w", p.Wire(), args, err).WithReason(ReasonEncode)
+	}
+	if reply == nil {
+		return nil
+	}
+	if err := w.Check(with, reply); err != nil {
+		return Errorf(InvalidArgument, "wire %s cannot carry a reply of type %T: %w", p.Wire(), reply, err).WithReason(ReasonDecode)
+	}
+	return nil
 }
 
 // lost completes an error of a foreign wire.

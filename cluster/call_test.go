@@ -2,6 +2,7 @@ package cluster_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -667,5 +668,42 @@ func TestDeadline(t *testing.T) {
 				t.Errorf("%s: the call took %v, want %v", tt.name, d, tt.want)
 			}
 		}
+	})
+}
+
+// broken is a message that no codec carries.
+type broken struct{ Done chan int }
+
+// What a codec can never carry is found before a call is sent: there is one attempt, and no server is to blame.
+func TestTypesAreFoundBeforeSending(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b")
+		c := f.client(nil)
+		ctx := cluster.WithIdempotent(t.Context())
+		check := func(err error) {
+			t.Helper()
+			e, ok := errors.AsType[*weft.Error](err)
+			if !ok || e.Code != weft.InvalidArgument || e.Outcome != weft.NotSent || !strings.Contains(e.Message, "Done") {
+				t.Errorf("%v, want InvalidArgument, not sent, with the name of the field", err)
+			}
+		}
+		_, err := weft.Invoke[broken](ctx, c, "Who.Who", &Args{})
+		check(err)
+		check(c.Call(ctx, "Who.Who", &broken{}, &Reply{}))
+		check(c.Notify(ctx, "Who.Who", &broken{}))
+		check((<-c.Go(ctx, "Who.Who", &Args{}, &broken{}, nil).Done).Error)
+		_, err = weft.OpenStream[Args, broken](ctx, c, "Who.Chat")
+		check(err)
+		_, err = weft.OpenStream[broken, Reply](ctx, c, "Who.Chat")
+		check(err)
+		for _, n := range f.servers {
+			if runs := n.runs.Load(); runs != 0 {
+				t.Errorf("%d calls have reached server %s", runs, n.name)
+			}
+		}
+		if m := statsOf(t, c, "Who.Who"); m.Retries != 0 {
+			t.Errorf("%d retries", m.Retries)
+		}
+		shares(t, c, 10) // no server is left out
 	})
 }

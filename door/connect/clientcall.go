@@ -20,10 +20,12 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/webjson"
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // codecOf is the codec of a call and its name in content types.
-func (c *clientConn) codecOf(w *weft.WireCall) (codec.Codec, string) {
+func codecOf(c *clientConn, w *weft.WireCall) (codec.Codec, string) {
 	switch name := w.Codec.Name(); name {
 	case "json":
 		return c.json, name
@@ -32,6 +34,14 @@ func (c *clientConn) codecOf(w *weft.WireCall) (codec.Codec, string) {
 	default:
 		return w.Codec, name
 	}
+}
+
+// Check implements weft.WireChecker.
+func (c *clientConn) Check(with codec.Codec, msg any) error {
+	if with.Name() == "json" {
+		return webjson.Check(c.json, msg)
+	}
+	return fit.Carries(with, msg)
 }
 
 // request makes a request with what is common to all calls.
@@ -99,7 +109,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 
 // unary makes the request of a unary call.
 func (c *clientConn) unary(ctx context.Context, w *weft.WireCall) (*nethttp.Request, error) {
-	code, name := c.codecOf(w)
+	code, name := codecOf(c, w)
 	limits := c.cfg.Limits
 	b, err := code.Append(nil, w.Args)
 	if err != nil {
@@ -253,7 +263,7 @@ func (c *clientConn) callOneway(ctx context.Context, r *nethttp.Request) error {
 // reply reads the answer to a unary call.
 func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.Response) error {
 	w.ReplyMetadata = replyMetadata(res.Header, nil, true)
-	code, name := c.codecOf(w)
+	code, name := codecOf(c, w)
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	want := "application/" + name
 	ok := res.StatusCode == nethttp.StatusOK

@@ -44,7 +44,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 		cancel()
 		return nil, err
 	}
-	code, name := c.codecOf(w)
+	code, name := codecOf(c, w)
 	pr, pw := io.Pipe()
 	o := &outbox{c: c, call: w, codec: code, kind: "application/connect+" + name, ctx: ctx, cancel: cancel, body: pw, ready: make(chan struct{})}
 	set(r.Header, "Content-Type", o.kind)

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // exchange is one call of a client.
@@ -71,6 +73,9 @@ func timeLeft(ctx context.Context) time.Duration {
 	}
 	return 0
 }
+
+// Check implements weft.WireChecker.
+func (c *clientConn) Check(with codec.Codec, msg any) error { return fit.Carries(with, msg) }
 
 // Call implements weft.WireConn.
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {

@@ -93,6 +93,9 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	return finish(c.codec, r, w.Reply)
 }
 
+// Check implements weft.WireChecker: messages are JSON, whatever codec a call names.
+func (c *clientConn) Check(_ codec.Codec, msg any) error { return webjson.Check(c.codec, msg) }
+
 // finish makes a result of a response.
 func finish(c codec.Codec, r envelope.Response, reply any) error {
 	switch {

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/internal/pending"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
+	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -37,6 +39,9 @@ var (
 
 // answer is what ends a call: a frame whose bytes are its own.
 type answer struct{ frame.Frame }
+
+// Check implements weft.WireChecker.
+func (c *clientConn) Check(with codec.Codec, msg any) error { return fit.Carries(with, msg) }
 
 // Call implements weft.WireConn.
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {

@@ -23,7 +23,7 @@ func Allowed() Exceptions {
 			"generate/gosource.go":     "reads the tags of fields in sources",
 			"method.go":                "keeps those types, for the description of services",
 			"hookcheck.go":             "finds hooks with a wrong signature, when a server or client is made",
-			"internal/fit/fit.go":      "finds types that no codec can carry, at registration",
+			"internal/fit":             "finds types that cannot be carried, at registration and before calls, and compares those of calls",
 			"message.go":               "finds values that are no messages",
 			"codec":                    "checks that the target of a decode is a pointer, sets it to zero first, finds values that contain themselves, and counts what elements take",
 			"schema":                   "describes the types of methods, once",

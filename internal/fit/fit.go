@@ -25,6 +25,16 @@ func Wrong(t reflect.Type) string {
 	return ""
 }
 
+// Carries tells by the type of a message alone why a codec can never carry it; nil when it can, or when
+// that depends on the value. The codec remembers its answers: it may be asked for each call.
+func Carries(c codec.Codec, msg any) error {
+	checker, ok := c.(codec.TypeChecker)
+	if !ok || msg == nil {
+		return nil
+	}
+	return checker.CheckType(reflect.TypeOf(msg))
+}
+
 // numbered reports whether fields of a struct have the numbers that make it a Protocol
 // Buffers message.
 func numbered(t reflect.Type) bool {

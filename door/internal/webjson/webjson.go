@@ -8,10 +8,20 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // New returns a codec named "json". strict refuses fields that a type does not have.
 func New(strict bool) codec.Codec { return jsonCodec{json.New(), strict} }
+
+// Check tells by the type of a message alone why the codec c, which New has made, can never carry it; nil when
+// it can, or when that depends on the value.
+func Check(c codec.Codec, msg any) error {
+	if _, ok := msg.(proto.Message); ok {
+		return nil
+	}
+	return fit.Carries(c.(jsonCodec).Codec, msg)
+}
 
 // jsonCodec is JSON in which the messages of Protocol Buffers have the form of protojson.
 type jsonCodec struct {
