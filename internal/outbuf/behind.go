@@ -2,13 +2,13 @@ package outbuf
 
 import "runtime"
 
-// FlushBehindAndUnlock is FlushAndUnlock for a goroutine that is likely to append more at once, such as messages of a
+// FlushBehindAndUnlock is FlushCallAndUnlock for a goroutine that is likely to append more at once, such as messages of a
 // stream that follow each other closely: a worker becomes the leader, and what is appended until it begins, and while it
 // writes, leaves together. While it has not begun the mode is yielding, so a goroutine that makes the batch large enough
 // writes in its place.
 func (w *Writer) FlushBehindAndUnlock() {
 	if w.mode != idle || w.closed || w.waitsLocked() >= eager {
-		w.FlushAndUnlock(false)
+		w.FlushCallAndUnlock(false, 0)
 		return
 	}
 	w.mode, w.left = yielding, w.turn

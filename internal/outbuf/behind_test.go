@@ -7,6 +7,7 @@ import "testing"
 func TestLateWorker(t *testing.T) {
 	c := new(fakeConn)
 	w, o := newWriter(c)
+	w.resumes = true // as on a plain socket
 	o.hold = true
 	send := func() {
 		put(w, 1, 3000)

@@ -68,7 +68,7 @@ func (w *Writer) AwaitRoomLocked(ctx context.Context, due time.Time) error {
 // flushes the buffer.
 func (w *Writer) awaitWriteLocked() {
 	if w.mode == idle {
-		w.FlushAndUnlock(false)
+		w.FlushCallAndUnlock(false, 0) // it may be a caller or a sender with a deadline
 		w.Lock()
 		return
 	}

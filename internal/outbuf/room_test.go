@@ -59,6 +59,7 @@ func TestRoom(t *testing.T) {
 func TestRoomWithoutLeader(t *testing.T) {
 	c := new(fakeConn)
 	w, _ := newWriter(c)
+	w.resumes = true // as on a plain socket
 	for range 1<<20/wire.MaxPayload + 1 {
 		put(w, 1, wire.MaxPayload)
 	}

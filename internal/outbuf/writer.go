@@ -110,8 +110,8 @@ func (w *Writer) Flush() {
 // append soon.
 func (w *Writer) FlushAndUnlock(patient bool) { w.leadAndUnlock(patient, false) }
 
-// FlushCallAndUnlock is FlushAndUnlock for a caller, which must not be held up beyond its deadline and has
-// opened its call at a time; see ClockLocked.
+// FlushCallAndUnlock is FlushAndUnlock for a caller, or a sender or receiver of a stream, which must not be held up beyond
+// its deadline or the end of its context. A caller has opened its call at a time; 0: there is none. See ClockLocked.
 func (w *Writer) FlushCallAndUnlock(patient bool, at int64) {
 	if w.mode == idle {
 		w.clock = at

@@ -130,7 +130,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		w.FlushBehindAndUnlock()
 		return nil
 	}
-	w.FlushAndUnlock(true)
+	w.FlushCallAndUnlock(true, 0)
 	st.mu.Lock()
 	st.flow.sent = now() // the write has taken its time
 	st.mu.Unlock()
@@ -230,7 +230,7 @@ func (st *Stream) CloseSend() *wire.Status {
 	} else {
 		s.w.FrameLocked(h, nil)
 	}
-	s.w.FlushAndUnlock(false)
+	s.w.FlushCallAndUnlock(false, 0)
 	return nil
 }
 
@@ -319,7 +319,7 @@ func (st *Stream) giveCredit(n int) {
 		return
 	}
 	s.w.FrameLocked(wire.Header{Type: wire.TypeCredit, Flags: st.flags(), ID: st.id, Arg: uint32(n)}, nil)
-	s.w.FlushAndUnlock(false)
+	s.w.FlushCallAndUnlock(false, 0)
 }
 
 // end is the status of a stream that is over; nil when it ended well.
@@ -360,6 +360,7 @@ func (st *Stream) Cancel(status *wire.Status) {
 	s.w.Lock()
 	if !s.w.ClosedLocked() {
 		s.cancelFrameLocked(st.id, status.Code)
+		s.w.RelieveLocked() // it may be a sender on this stream that writes
 	}
 	s.w.FlushElsewhereAndUnlock()
 	st.ended(status, "")
