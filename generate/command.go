@@ -15,9 +15,9 @@ import (
 const usage = `weft generate [flags] [input ...]
 
 It writes clients and register functions for services. An input is a package of Go, as for
-the go command, in which interfaces are marked with //weft:service, or a .proto file, whose
-messages become structs. Without an input it is the package in this folder. Each source gets
-one file beside it: order.go or order.proto has order_weft.go.
+the go command, in which interfaces are marked with //weft:service, or a .proto or .thrift file,
+whose messages become structs. Without an input it is the package in this folder. Each source
+gets one file beside it: order.go, order.proto or order.thrift has order_weft.go.
 
 Flags:
 `
@@ -36,9 +36,9 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 	var cfg Config
 	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
 	flags.BoolVar(&cfg.Codec, "codec", false, "also write code that encodes and decodes structs whose fields have numbers")
-	flags.StringVar(&cfg.Package, "package", "", "`name` of the Go package of .proto files without go_package (default: that of their folder)")
-	flags.Func("I", "`folder` with the imports of .proto files; may be repeated", func(folder string) error {
-		cfg.ProtoPath = append(cfg.ProtoPath, folder)
+	flags.StringVar(&cfg.Package, "package", "", "`name` of the Go package of .proto files without go_package and of .thrift files without namespace go (default: that of their folder)")
+	flags.Func("I", "`folder` with the imports of .proto files or the includes of .thrift files; may be repeated", func(folder string) error {
+		cfg.ImportPath = append(cfg.ImportPath, folder)
 		return nil
 	})
 	switch err := flags.Parse(args); {

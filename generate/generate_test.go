@@ -24,6 +24,8 @@ func TestGolden(t *testing.T) {
 		{"shop", Config{Dir: "internal/shop", Codec: true}, 2},
 		{"example", Config{Dir: "../examples/generate/internal/library", Codec: true}, 1},
 		{"depot", Config{Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true}, 1},
+		{"thrift", Config{Dir: "../door/thrift/internal/depot", Inputs: []string{"depot.thrift", "places/places.thrift"}}, 2},
+		{"thrift example", Config{Dir: "../examples/thrift", Inputs: []string{"shop.thrift"}}, 1},
 	} {
 		name, cfg := golden.name, golden.cfg
 		first, err := Generate(t.Context(), cfg)

@@ -9,6 +9,7 @@ type file struct {
 	enums    []*enum
 	structs  []*record // to be declared, those of .proto files
 	coded    []*record // that get code
+	thrift   *thriftSource
 }
 
 // service is a set of methods.

@@ -26,10 +26,13 @@ func (p *printer) doc(text string) {
 
 // print returns the text of the file; nil when there is nothing in it.
 func (f *file) print() ([]byte, error) {
-	if len(f.services)+len(f.enums)+len(f.structs)+len(f.coded) == 0 {
+	if len(f.services)+len(f.enums)+len(f.structs)+len(f.coded) == 0 && f.thrift == nil {
 		return nil, nil
 	}
 	p := &printer{f: f}
+	if f.thrift != nil {
+		(&thriftPrinter{p, f.thrift}).file()
+	}
 	for _, e := range f.enums {
 		p.enum(e)
 	}
@@ -43,6 +46,9 @@ func (f *file) print() ([]byte, error) {
 		p.code(r)
 	}
 	body := p.String()
+	if body == "" {
+		return nil, nil
+	}
 	text := header + f.source + ". DO NOT EDIT.\n\npackage " + f.pkg + "\n\n" + f.imports.print(body) + body
 	out, err := format.Source([]byte(text))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // fromProto generates for a .proto file: its services, and its messages as structs.
 func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ProtoPath...)}),
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ImportPath...)}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
 	files, err := compiler.Compile(ctx, filepath.ToSlash(name))

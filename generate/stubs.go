@@ -34,27 +34,11 @@ func (p *printer) service(s *service) {
 		}
 		p.line("}")
 	}
-	client, caller := s.goName+"Client", "Caller"
+	client, caller := s.goName+"Client", weft+".Caller"
 	if s.streams() {
-		caller = "StreamCaller"
+		caller = weft + ".StreamCaller"
 	}
-	p.line(`
-// %[1]s calls the service %[2]s. It implements %[3]s.
-type %[1]s struct {
-	caller %[4]s.%[5]s
-	opts   []%[4]s.CallOption
-}
-
-var _ %[3]s = (*%[1]s)(nil)
-
-// New%[1]s returns a client that makes its calls with c.
-func New%[1]s(c %[4]s.%[5]s) *%[1]s { return &%[1]s{caller: c} }
-
-// With returns a client that makes its calls with more options.
-func (c *%[1]s) With(opts ...%[4]s.CallOption) *%[1]s {
-	return &%[1]s{c.caller, append(c.opts[:len(c.opts):len(c.opts)], opts...)}
-}
-`, client, s.name, s.goName, weft, caller)
+	p.client(s, weft, caller)
 	for _, m := range s.methods {
 		p.doc(orElse(m.doc, fmt.Sprintf("%s calls %s.%s.", m.name, s.name, m.wireName)))
 		p.line("func (c *%s) %s%s {", client, m.name, p.signature(m))
@@ -73,15 +57,41 @@ func (c *%[1]s) With(opts ...%[4]s.CallOption) *%[1]s {
 		}
 		p.line("}\n")
 	}
+	p.registerBegin(s, weft)
+	for _, m := range s.methods {
+		p.register(s, m, context, weft)
+	}
+	p.line("return nil\n}\n")
+}
+
+// client writes the type of a client, without its methods, and how it is made.
+func (p *printer) client(s *service, weft, caller string) {
+	p.line(`
+// %[1]s calls the service %[2]s. It implements %[3]s.
+type %[1]s struct {
+	caller %[5]s
+	opts   []%[4]s.CallOption
+}
+
+var _ %[3]s = (*%[1]s)(nil)
+
+// New%[1]s returns a client that makes its calls with c.
+func New%[1]s(c %[5]s) *%[1]s { return &%[1]s{caller: c} }
+
+// With returns a client that makes its calls with more options.
+func (c *%[1]s) With(opts ...%[4]s.CallOption) *%[1]s {
+	return &%[1]s{c.caller, append(c.opts[:len(c.opts):len(c.opts)], opts...)}
+}
+`, s.goName+"Client", s.name, s.goName, weft, caller)
+}
+
+// registerBegin writes the beginning of the register function.
+func (p *printer) registerBegin(s *service, weft string) {
 	p.line(`// Register%[1]s registers the methods of s as the service %[2]s.
 func Register%[1]s(r %[3]s.Registrar, s %[1]s) error {
 	if s == nil {
 		return %[3]s.Errorf(%[3]s.InvalidArgument, "register %[2]s: the service is nil")
 	}`, s.goName, s.name, weft)
-	for _, m := range s.methods {
-		p.register(s, m, context, weft)
-	}
-	p.line("return nil\n}\n")
 }
 
 func (p *printer) register(s *service, m *method, context, weft string) {

@@ -31,6 +31,7 @@ func (x *call) Decode(v any) error {
 	t := x.s.door.getTools()
 	defer x.s.door.putTools(t)
 	t.r.Reset(x.args, x.dialect.Form == protocol.Compact)
+	t.r.Armored = x.dialect.Form == protocol.JSON
 	return x.route.ReadArgs(&t.r, v)
 }
 
@@ -73,6 +74,15 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 func (x *call) encode(t *tools, k protocol.Kind, m weft.Metadata, more []string, body func(w *protocol.Writer) error) error {
 	message := func(b []byte) ([]byte, error) {
 		b = protocol.AppendHead(b, x.dialect.Form, x.route.bare, k, x.seq)
+		if x.dialect.Form == protocol.JSON {
+			t.w.Reset(nil, false)
+			t.w.Armored = true
+			if err := body(&t.w); err != nil {
+				return b, err
+			}
+			b, err := protocol.AppendJSON(b, t.w.Buf)
+			return append(b, ']'), err
+		}
 		t.w.Reset(b, x.dialect.Form == protocol.Compact)
 		err := body(&t.w)
 		return t.w.Buf, err

@@ -77,7 +77,7 @@ func readException(r *protocol.Reader) (code int32, text string) {
 			r.Leave()
 			return code, text
 		case id == 1 && t == protocol.String:
-			text = strings.ToValidUTF8(string(r.Bytes()), "\uFFFD")
+			text = strings.ToValidUTF8(r.Text(), "\uFFFD")
 		case id == 2 && t == protocol.I32:
 			code = r.I32()
 		default:

@@ -1,8 +1,6 @@
 package thrift
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -12,43 +10,6 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift/internal/plan"
 )
-
-// Exception is one that a method declares: "throws (ID: Name)".
-type Exception struct {
-	ID    int16
-	Name  string
-	Value any // of the struct, or a pointer to one, for example (*NotFound)(nil)
-}
-
-// Exceptions are those of methods, by the names of the methods in weft.
-type Exceptions map[string][]Exception
-
-// Plugin returns a plugin for servers whose handlers return exceptions as errors: an error that is one
-// of those that its method declares becomes that of Throw.
-func (x Exceptions) Plugin() weft.Plugin {
-	all := maps.Clone(x)
-	return weft.Plugin{Name: "thrift exceptions", Server: func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-		reply, err := next(ctx, info, req)
-		if err == nil {
-			return reply, nil
-		}
-		for _, e := range all[info.Method] {
-			for cause := err; cause != nil; cause = errors.Unwrap(cause) {
-				if indirect(reflect.TypeOf(cause)) == indirect(reflect.TypeOf(e.Value)) {
-					return nil, Throw(e.ID, cause)
-				}
-			}
-		}
-		return nil, err
-	}}
-}
-
-func indirect(t reflect.Type) reflect.Type {
-	if t != nil && t.Kind() == reflect.Pointer {
-		return t.Elem()
-	}
-	return t
-}
 
 // IDLConfig says what stands in a document beside the methods. The zero value, and a nil pointer to
 // one, mean nothing.

@@ -61,6 +61,12 @@ func dialects() []dialect {
 		{"headers compact", func(t apache.TTransport) apache.TProtocol {
 			return apache.NewTHeaderProtocolConf(t, compact)
 		}, thrift.WireConfig{Framing: thrift.THeader, Protocol: thrift.Compact}},
+		{"framed JSON", func(t apache.TTransport) apache.TProtocol {
+			return apache.NewTJSONProtocol(apache.NewTFramedTransportConf(t, binary))
+		}, thrift.WireConfig{Protocol: thrift.JSON}},
+		{"buffered JSON", func(t apache.TTransport) apache.TProtocol {
+			return apache.NewTJSONProtocol(apache.NewTBufferedTransport(t, 4096))
+		}, thrift.WireConfig{Framing: thrift.Unframed, Protocol: thrift.JSON}},
 	}
 }
 
@@ -98,7 +104,7 @@ func (c *stockClient) Close() error { return c.conn.Close() }
 func TestDoorStock(t *testing.T) {
 	for _, d := range dialects() {
 		// What remains of the others is tried by TestStockService.
-		if d.name != "framed binary" && d.name != "buffered compact" {
+		if d.name != "framed binary" && d.name != "buffered compact" && d.name != "framed JSON" {
 			continue
 		}
 		t.Run(d.name, func(t *testing.T) {
@@ -122,6 +128,8 @@ func garbage() [][]byte {
 		[]byte("\x00\x00\x00\x08\x80\x01\x00\x01\x00\x00\x00\x00"), []byte("\x00\x00\x00\x0c\x80\x01\x00\x01\x00\x00\x00\x09xx\x00\x00"),
 		[]byte("\x00\x00\x00\x0e\x0f\xff\x00\x00\x00\x00\x00\x00\xff\xffgarb"), []byte("\x00\x00\x00\x12\x0f\xff\x00\x00\x00\x00\x00\x00\x00\x01\x09\x00\x00\x00gar!"),
 		[]byte("\x80\x01\x00\x02\x00\x00\x00\x01x\x00\x00\x00\x01\x00"),
+		[]byte("[1,\"x\",1,0,{\"1\":{\"lst\":[\"i32\",2147483647,1]}}]"), []byte("[1,\"x\",1,0,}"), []byte("[1,\"x\",5,0,{}]"),
+		[]byte("\x00\x00\x00\x0c[1,\"x\",1,0,{garbage"),
 	}
 }
 

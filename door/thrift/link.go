@@ -35,6 +35,7 @@ type link struct {
 type answer struct {
 	kind    protocol.Kind
 	compact bool
+	armored bool // the body has been translated from the JSON protocol
 	body    []byte
 	pairs   []string // of THeader
 }
@@ -63,6 +64,7 @@ func (w *wire) request(call *weft.WireCall, limit int) (*request, error) {
 	}
 	var out protocol.Writer
 	out.Reset(nil, w.cfg.Protocol == Compact)
+	out.Armored = w.cfg.Protocol == JSON
 	if err := q.method.WriteArgs(&out, call.Args); err != nil {
 		return nil, pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
@@ -86,6 +88,8 @@ func (p Protocol) form() protocol.Form {
 		return protocol.Old
 	case Compact:
 		return protocol.Compact
+	case JSON:
+		return protocol.JSON
 	}
 	return protocol.Binary
 }
@@ -94,7 +98,12 @@ func (p Protocol) form() protocol.Form {
 func (q *request) message(kind protocol.Kind, seq int32) ([]byte, error) {
 	cfg := &q.w.cfg
 	plain := func(b []byte) ([]byte, error) {
-		return append(protocol.AppendHead(b, cfg.Protocol.form(), q.name, kind, seq), q.body...), nil
+		b = protocol.AppendHead(b, cfg.Protocol.form(), q.name, kind, seq)
+		if cfg.Protocol == JSON {
+			b, err := protocol.AppendJSON(b, q.body)
+			return append(b, ']'), err
+		}
+		return append(b, q.body...), nil
 	}
 	b := make([]byte, 0, len(q.body)+len(q.name)+24)
 	switch cfg.Framing {
@@ -165,6 +174,7 @@ func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
 	}
 	var r protocol.Reader
 	r.Reset(a.body, a.compact)
+	r.Armored = a.armored
 	if a.kind == protocol.Exception {
 		code, text := readException(&r)
 		if r.Err() != nil {
@@ -178,7 +188,7 @@ func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
 	}
 	if thrown != nil {
 		e := &weft.Error{Code: weft.Unknown, Outcome: weft.Executed, Message: fmt.Sprintf("the method threw its exception %d", thrown.ID)}
-		return refine(e.WithDetail(thrownType+strconv.Itoa(int(thrown.ID)), thrown.Body), told)
+		return refine(e.WithDetail(detail(thrown)), told)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type reader struct {
 	dialect protocol.Dialect
 	head    int // of a message without a frame: the bytes before its struct
 	scan    protocol.Scanner
+	text    protocol.TextScanner
 	drop    int // bytes of a message that was refused
 }
 
@@ -191,6 +192,17 @@ func (rd *reader) unframed(b []byte) (size int, err error) {
 		}
 		rd.head = n
 		rd.scan.Reset(rd.dialect.Form == protocol.Compact, limits.MaxMessage)
+		rd.text.Reset(limits.MaxMessage + envelope)
+	}
+	if rd.dialect.Form == protocol.JSON {
+		end, done, err := rd.text.Scan(b)
+		if err != nil {
+			return 0, broken(err)
+		}
+		if !done {
+			end = 0
+		}
+		return end, nil
 	}
 	end, done, err := rd.scan.Scan(b[rd.head:])
 	if err != nil {

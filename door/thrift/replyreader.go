@@ -18,6 +18,7 @@ type replyReader struct {
 	r, w  int
 	head  int
 	scan  protocol.Scanner
+	text  protocol.TextScanner
 }
 
 // next returns the next reply; its body is valid until the next call.
@@ -70,6 +71,14 @@ func (f *replyReader) size() (int, error) {
 		}
 		f.head = n
 		f.scan.Reset(form == protocol.Compact, f.limit)
+		f.text.Reset(f.limit + envelope)
+	}
+	if b[0] == '[' {
+		end, done, err := f.text.Scan(b)
+		if err != nil || !done {
+			return 0, err
+		}
+		return end, nil
 	}
 	end, done, err := f.scan.Scan(b[f.head:])
 	if err != nil || !done {
@@ -107,7 +116,11 @@ func (f *replyReader) parse(b []byte) (h protocol.Head, a answer, err error) {
 		return h, a, fmt.Errorf("a reply has %d bytes, Limits.MaxMessage of the client allows %d", len(b)-n, f.limit)
 	}
 	a.compact, a.body = form == protocol.Compact, b[n:]
-	return h, a, nil
+	if form == protocol.JSON {
+		a.armored = true
+		a.body, err = protocol.FromJSON(b[n:], f.limit)
+	}
+	return h, a, err
 }
 
 // fill reads more bytes.

@@ -107,7 +107,7 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 		return true, broken(protocol.ErrShort)
 	}
 	if h != nil {
-		if form, ok := protocol.FormOf(b); !ok || (form == protocol.Compact) != h.Compact {
+		if form, ok := protocol.FormOf(b); !ok || form == protocol.JSON || (form == protocol.Compact) != h.Compact {
 			return true, broken(errors.New("thrift: the message in a THeader frame is not in the protocol that its header names"))
 		} else {
 			d.Form = form
@@ -120,7 +120,14 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	if err != nil {
 		return true, broken(err)
 	}
-	return s.begin(d, h, head, b[n:], owned)
+	args := b[n:]
+	if d.Form == protocol.JSON {
+		if args, err = protocol.FromJSON(args, s.limits.MaxMessage); err != nil {
+			return true, broken(err)
+		}
+		head.Name, owned = bytes.Clone(head.Name), true
+	}
+	return s.begin(d, h, head, args, owned)
 }
 
 // refuseHeader answers a frame whose message cannot be read.

@@ -29,7 +29,33 @@ func Throw(id int16, v any) *weft.Error {
 	if e, ok := v.(error); ok {
 		text = e.Error()
 	}
-	return weft.Errorf(weft.Unknown, "%s", text).WithDetail(thrownType+strconv.Itoa(int(id)), body)
+	return weft.Errorf(weft.Unknown, "%w", &thrown{text, v}).WithDetail(thrownType+strconv.Itoa(int(id)), body)
+}
+
+// thrown is in the error of a handler that threw v.
+type thrown struct {
+	text string
+	v    any
+}
+
+func (t *thrown) Error() string { return t.text }
+
+// Unwrap is v, if it is an error.
+func (t *thrown) Unwrap() error {
+	err, _ := t.v.(error)
+	return err
+}
+
+// armor ends the type of a detail whose bytes that are no text stand in base64.
+const armor = "/json"
+
+// detail is an exception that has come as a detail of an error.
+func detail(t *plan.Thrown) (typeName string, value []byte) {
+	typeName = thrownType + strconv.Itoa(int(t.ID))
+	if t.Armored {
+		typeName += armor
+	}
+	return typeName, t.Body
 }
 
 // Caught reports whether an error of a call is the exception that the method declares as the field
@@ -40,15 +66,20 @@ func Caught(err error, id int16, v any) bool {
 		return false
 	}
 	t := thrownOf(e)
-	return t != nil && t.ID == id && plan.Decode(t.Body, v) == nil
+	return t != nil && t.ID == id && t.Decode(v) == nil
 }
 
 // thrownOf is the exception that an error carries; nil: none.
 func thrownOf(e *weft.Error) *plan.Thrown {
 	for _, d := range e.Details {
 		if text, ok := strings.CutPrefix(d.Type, thrownType); ok {
+			text, armored := strings.CutSuffix(text, armor)
 			if id, err := strconv.ParseInt(text, 10, 16); err == nil && id > 0 {
-				return &plan.Thrown{ID: int16(id), Body: d.Value}
+				t := &plan.Thrown{ID: int16(id), Body: d.Value, Armored: armored}
+				if cause, ok := errors.AsType[*thrown](e); ok {
+					t.Value = cause.v
+				}
+				return t
 			}
 		}
 	}

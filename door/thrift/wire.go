@@ -20,6 +20,7 @@ const (
 	Binary    Protocol = iota // the strict binary protocol
 	BinaryOld                 // the binary protocol without the mark of its version
 	Compact                   // the compact protocol
+	JSON                      // the JSON protocol; not with THeader
 )
 
 // Framing is what a Wire puts before each message.
@@ -96,6 +97,9 @@ func (w *wire) method(name string) *plan.Method {
 
 // Dial implements weft.Wire.
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	if w.cfg.Protocol == JSON && w.cfg.Framing == THeader {
+		return nil, weft.Errorf(weft.InvalidArgument, "thrift: THeader does not carry the JSON protocol: set WireConfig.Framing to Framed or Unframed")
+	}
 	c := &clientConn{wire: w, cfg: cfg, done: make(chan struct{})}
 	l, err := c.dial(ctx)
 	if err != nil {

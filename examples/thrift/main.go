@@ -1,95 +1,62 @@
-// Thrift serves weft's own wire and Thrift on one port, and calls it by both. Stock clients of
-// Thrift can call it too, by code that their compiler makes of the description that -idl prints:
+// Thrift serves weft's own wire and Thrift on one port, and calls it by both. The service is described in
+// shop.thrift, of which "weft generate" has made shop_weft.go. Stock clients of Thrift can call it too, by code
+// that their compiler makes of shop.thrift:
 //
-//	go run . -idl >shop.thrift
 //	go run . -address tcp://127.0.0.1:9090 -serve
 //
-// With -call it calls another server of that description.
+// With -call it calls another server of that description. With -idl it prints the description that the server
+// gives of itself.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift"
 )
 
-// Add has the parameters of a method.
-type Add struct {
-	A int32 `thrift:"a,1"`
-	B int32 `thrift:"b,2"`
+//go:generate go run -C ../../generate ./cmd/weft-generate ../examples/thrift/shop.thrift
+
+// shop implements Shop, which is generated of shop.thrift.
+type shop struct{}
+
+func (shop) Add(_ context.Context, a, b int32) (int32, error) { return a + b, nil }
+
+func (shop) Echo(_ context.Context, o *Order) (*Order, error) { return o, nil }
+
+func (shop) Find(_ context.Context, id int64) (*Order, error) {
+	if id < 0 {
+		return nil, weft.Errorf(weft.InvalidArgument, "the number %d is negative", id)
+	}
+	if id != 7 {
+		return nil, &NotFound{id}
+	}
+	return &Order{Id: 7, Name: "seven"}, nil
 }
 
-// Order is a struct with most of what Thrift has.
-type Order struct {
-	ID      int64             `thrift:"id,1"`
-	Name    string            `thrift:"name,2"`
-	Price   float64           `thrift:"price,3"`
-	Paid    bool              `thrift:"paid,4"`
-	Picture []byte            `thrift:"picture,5"`
-	Lines   []Line            `thrift:"lines,6"`
-	Tags    []string          `thrift:"tags,7,set"`
-	Notes   map[string]string `thrift:"notes,8"`
-	Parent  *Order            `thrift:"parent,9"`
-	Gift    *bool             `thrift:"gift,10"`
+func (shop) States(context.Context) (thrift.Set[State], error) {
+	return thrift.Set[State]{State_OPEN, State_SENT}, nil
 }
 
-// Line is a part of an Order.
-type Line struct {
-	Article string `thrift:"article,1"`
-	Number  int16  `thrift:"number,2,required"`
+func (shop) Log(_ context.Context, line string) error {
+	fmt.Println(line)
+	return nil
 }
 
-// Find asks for an order.
-type Find struct {
-	ID int64 `thrift:"id,1"`
-}
-
-// NotFound is an exception.
-type NotFound struct {
-	ID int64 `thrift:"id,1"`
-}
-
-func (n *NotFound) Error() string { return fmt.Sprintf("there is no order %d", n.ID) }
-
-// exceptions are those that the methods declare.
-func exceptions() thrift.Exceptions {
-	return thrift.Exceptions{"Shop.find": {{ID: 1, Name: "missing", Value: (*NotFound)(nil)}}}
-}
+func (shop) Ping(context.Context) error { return nil }
 
 func newServer() (*weft.Server, error) {
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil)}, Plugins: []weft.Plugin{exceptions().Plugin()}})
-	for _, err := range []error{
-		weft.Handle(srv, "Shop.add", func(_ context.Context, a *Add) (*int32, error) {
-			sum := a.A + a.B
-			return &sum, nil
-		}),
-		weft.Handle(srv, "Shop.echo", func(_ context.Context, o *Order) (*Order, error) { return o, nil }, thrift.Parameter("order")),
-		weft.Handle(srv, "Shop.find", func(_ context.Context, f *Find) (*Order, error) {
-			if f.ID < 0 {
-				return nil, weft.Errorf(weft.InvalidArgument, "the number %d is negative", f.ID)
-			}
-			if f.ID != 7 {
-				return nil, &NotFound{f.ID}
-			}
-			return &Order{ID: 7, Name: "seven"}, nil
-		}),
-		weft.Handle(srv, "Shop.log", func(_ context.Context, line *string) (*struct{}, error) {
-			fmt.Println(*line)
-			return &struct{}{}, nil
-		}, thrift.Oneway(), thrift.Parameter("line")),
-		weft.Handle(srv, "Shop.ping", func(context.Context, *struct{}) (*struct{}, error) { return &struct{}{}, nil }),
-	} {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return srv, nil
+	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil)}})
+	return srv, RegisterShop(srv, shop{})
 }
 
 func main() {
@@ -100,11 +67,11 @@ func main() {
 	var cfg thrift.WireConfig
 	flag.BoolVar(&cfg.Multiplexed, "multiplexed", false, "name the service in calls of another server")
 	flag.Func("framing", "that of another server: framed, unframed or theader", func(s string) (err error) {
-		cfg.Framing, err = one(s, "framed", thrift.Framed, "unframed", thrift.Unframed, "theader", thrift.THeader)
+		cfg.Framing, err = one(s, map[string]thrift.Framing{"framed": thrift.Framed, "unframed": thrift.Unframed, "theader": thrift.THeader})
 		return err
 	})
-	flag.Func("protocol", "that of another server: binary, old or compact", func(s string) (err error) {
-		cfg.Protocol, err = one(s, "binary", thrift.Binary, "old", thrift.BinaryOld, "compact", thrift.Compact)
+	flag.Func("protocol", "that of another server: binary, old, compact or json", func(s string) (err error) {
+		cfg.Protocol, err = one(s, map[string]thrift.Protocol{"binary": thrift.Binary, "old": thrift.BinaryOld, "compact": thrift.Compact, "json": thrift.JSON})
 		return err
 	})
 	flag.Parse()
@@ -124,17 +91,13 @@ func main() {
 	}
 }
 
-// one returns the value that stands behind a name.
-func one[T any](s, a string, x T, b string, y T, c string, z T) (T, error) {
-	switch s {
-	case a:
-		return x, nil
-	case b:
-		return y, nil
-	case c:
-		return z, nil
+// one returns the value with a name.
+func one[T any](name string, values map[string]T) (T, error) {
+	v, ok := values[name]
+	if !ok {
+		return v, fmt.Errorf("want one of %s", strings.Join(slices.Sorted(maps.Keys(values)), ", "))
 	}
-	return x, fmt.Errorf("want %s, %s or %s", a, b, c)
+	return v, nil
 }
 
 func describe() error {
@@ -143,7 +106,7 @@ func describe() error {
 		return err
 	}
 	defer srv.Close()
-	text, err := thrift.IDL(srv.Services, &thrift.IDLConfig{Exceptions: exceptions()})
+	text, err := thrift.IDL(srv.Services, &thrift.IDLConfig{Exceptions: ShopExceptions()})
 	fmt.Print(text)
 	return err
 }
@@ -183,26 +146,26 @@ func talk(ctx context.Context, address string, cfg *thrift.WireConfig) error {
 	if err != nil {
 		return err
 	}
-	sum, err := weft.Invoke[int32](ctx, c, "Shop.add", &Add{7, 8})
+	client := NewShopClient(c)
+	sum, err := client.Add(ctx, 7, 8)
 	if err != nil {
 		return err
 	}
-	order, err := weft.Invoke[Order](ctx, c, "Shop.find", &Find{7})
+	order, err := client.Find(ctx, 7)
 	if err != nil {
 		return err
 	}
-	_, err = weft.Invoke[Order](ctx, c, "Shop.find", &Find{8})
-	var missing NotFound
-	if !thrift.Caught(err, 1, &missing) || missing.ID != 8 {
+	_, err = client.Find(ctx, 8)
+	missing, ok := errors.AsType[*NotFound](err)
+	if !ok || missing.Id != 8 {
 		return fmt.Errorf("the order 8: %v", err)
 	}
-	line := "by " + c.Peer().Wire()
-	if err := c.Notify(ctx, "Shop.log", &line); err != nil {
+	if err := client.Log(ctx, "by "+c.Peer().Wire()); err != nil {
 		return err
 	}
-	if err := c.Call(ctx, "Shop.ping", &struct{}{}, nil); err != nil {
+	if err := client.Ping(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("by %s: %d, %s, no order %d\n", c.Peer().Wire(), *sum, order.Name, missing.ID)
+	fmt.Printf("by %s: %d, %s, no order %d\n", c.Peer().Wire(), sum, order.Name, missing.Id)
 	return c.Shutdown(ctx)
 }

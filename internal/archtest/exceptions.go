@@ -40,6 +40,7 @@ func Allowed() Exceptions {
 			"plugin/internal/encoded/encoded.go": "makes a message of the type of another one, to decode an answer for comparison",
 			"codec/protobuf/descriptors":         "describes types, once for each",
 			"door/thrift/internal/plan":          "is a codec: examines types, once for each, and reads and sets their fields",
+			"door/thrift/exceptions.go":          "tells which exception of a method an error is, and makes one to decode it",
 			"door/thrift/idl.go":                 "hands the types of methods to the codec, for their description",
 			"cmd/weft/internal/calls/gob.go":     "makes types of JSON, since gob has no messages without them",
 		},

@@ -51,6 +51,8 @@ func larger() map[string]map[string]int {
 			"cluster/route":    2600,
 			"door/grpc":        3300,
 			"door/connect":     2700,
+			"door/thrift":      2600,
+			"generate":         2950,
 			"internal/session": 6950,
 			"codec/msgpack":    2700,
 		},

@@ -14,7 +14,7 @@ const types = require(path.join(generated, "shop_types.js"));
 const port = Number(address.split(":").pop());
 const connection = thrift.createConnection("127.0.0.1", port, {
   transport: framing === "framed" ? thrift.TFramedTransport : thrift.TBufferedTransport,
-  protocol: protocol === "compact" ? thrift.TCompactProtocol : thrift.TBinaryProtocol,
+  protocol: { binary: thrift.TBinaryProtocol, compact: thrift.TCompactProtocol, json: thrift.TJSONProtocol }[protocol],
 });
 connection.on("error", (err) => {
   console.error(err);

@@ -85,7 +85,7 @@ func (p reading) ReadI64(context.Context) (int64, error) { return p.r.I64(), p.r
 
 func (p reading) ReadDouble(context.Context) (float64, error) { return p.r.Double(), p.r.Err() }
 
-func (p reading) ReadString(context.Context) (string, error) { return string(p.r.Bytes()), p.r.Err() }
+func (p reading) ReadString(context.Context) (string, error) { return p.r.Text(), p.r.Err() }
 
 func (p reading) ReadBinary(context.Context) ([]byte, error) {
 	b := p.r.Bytes()

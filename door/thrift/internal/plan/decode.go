@@ -47,8 +47,10 @@ func (n *Node) decode(r *protocol.Reader, t protocol.Type, v reflect.Value) erro
 			return fmt.Errorf("the number %v does not fit a %s", x, n.typ)
 		}
 		v.SetFloat(x)
-	case opText:
+	case opKey:
 		v.SetString(string(r.Bytes()))
+	case opText:
+		v.SetString(r.Text())
 	case opBytes:
 		b := r.Bytes()
 		v.SetBytes(append(make([]byte, 0, len(b)), b...))
@@ -62,8 +64,8 @@ func (n *Node) decode(r *protocol.Reader, t protocol.Type, v reflect.Value) erro
 		id := r.UUID()
 		reflect.Copy(v, reflect.ValueOf(id[:]))
 	case opMarshal:
-		if text := r.Bytes(); r.Err() == nil {
-			return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText(text)
+		if text := r.Text(); r.Err() == nil {
+			return v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text))
 		}
 	case opStruct:
 		return n.record.decode(r, v)

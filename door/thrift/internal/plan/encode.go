@@ -35,6 +35,8 @@ func (n *Node) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 		w.Int(n.wire, int64(x))
 	case opFloat:
 		w.Double(v.Float())
+	case opKey:
+		w.Bytes([]byte(v.String()))
 	case opText:
 		w.Text(v.String())
 	case opBytes, opOctets:
@@ -46,7 +48,7 @@ func (n *Node) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 		if err != nil {
 			return err
 		}
-		w.Bytes(text)
+		w.Text(string(text))
 	case opStruct:
 		return n.record.encode(w, v, depth+1)
 	case opForeign:
@@ -113,6 +115,7 @@ func (n *Node) encodeMap(w *protocol.Writer, v reflect.Value, depth int) error {
 
 func (r *Record) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 	w.Begin()
+	sent := 0
 	for i := range r.Fields {
 		f := &r.Fields[i]
 		x := v.Field(f.index)
@@ -131,6 +134,10 @@ func (r *Record) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 		if err := f.Node.encode(w, x, depth); err != nil {
 			return fmt.Errorf("%s.%s: %w", r.typ, f.Name, err)
 		}
+		sent++
+	}
+	if r.Union && sent != 1 {
+		return fmt.Errorf("%d fields of the union %s are set: set exactly one", sent, r.typ)
 	}
 	w.Stop()
 	w.End()

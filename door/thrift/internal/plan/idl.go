@@ -30,7 +30,7 @@ func (d *Document) Structs() []string { return d.structs }
 // typeName is what a type is called, after the structs in it were declared.
 func (d *Document) typeName(n *Node) (string, error) {
 	switch n.op {
-	case opBytes, opOctets:
+	case opKey, opBytes, opOctets:
 		return "binary", nil
 	case opPointer:
 		return d.typeName(n.elem)
@@ -68,8 +68,11 @@ func (d *Document) declare(r *Record) (string, error) {
 	d.names[r] = name
 	var b strings.Builder
 	kind := "struct"
-	if d.thrown[r] {
+	switch {
+	case d.thrown[r]:
 		kind = "exception"
+	case r.Union:
+		kind = "union"
 	}
 	fmt.Fprintf(&b, "%s %s {\n", kind, name)
 	for i := range r.Fields {
@@ -80,6 +83,7 @@ func (d *Document) declare(r *Record) (string, error) {
 		}
 		need := ""
 		switch {
+		case r.Union:
 		case f.Required:
 			need = "required "
 		case f.Optional, f.Node.op == opPointer && f.Node.elem.op != opStruct && f.Node.elem.op != opForeign:

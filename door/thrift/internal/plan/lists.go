@@ -16,7 +16,7 @@ func (n *Node) decodeScalars(r *protocol.Reader, t protocol.Type, count int, v r
 	}
 	switch list := v.Addr().Interface().(type) {
 	case *[]string:
-		*list = elements(r, count, func(r *protocol.Reader) string { return string(r.Bytes()) })
+		*list = elements(r, count, (*protocol.Reader).Text)
 	case *[]int32:
 		*list = elements(r, count, (*protocol.Reader).I32)
 	case *[]int64:

@@ -190,8 +190,10 @@ func (m *Method) WriteResult(w *protocol.Writer, v any) error {
 // Thrown is an exception that a method declares: the field of the result, and its bytes in the
 // binary protocol.
 type Thrown struct {
-	ID   int16
-	Body []byte
+	ID      int16
+	Body    []byte
+	Armored bool // bytes that are no text stand in base64, since it came by the JSON protocol
+	Value   any  // what Body is made of; nil: it came from a server
 }
 
 // ErrNoResult is the error of a result that has neither a value nor an exception.
@@ -215,9 +217,9 @@ func (m *Method) ReadResult(r *protocol.Reader, v any) (*Thrown, error) {
 	}
 	var thrown *Thrown
 	found, err := s.readField(r, x, success, func(id int16) {
-		var w protocol.Writer
-		r.Copy(&w, protocol.Struct)
-		thrown = &Thrown{id, w.Buf}
+		w := protocol.Writer{Armored: r.Armored}
+		protocol.Copy(&w, r, protocol.Struct)
+		thrown = &Thrown{ID: id, Body: w.Buf, Armored: r.Armored}
 	})
 	if err = ended(r, err); err != nil || thrown != nil {
 		return thrown, err
@@ -232,31 +234,44 @@ func (m *Method) ReadResult(r *protocol.Reader, v any) (*Thrown, error) {
 func WriteThrown(w *protocol.Writer, t *Thrown) error {
 	var r protocol.Reader
 	r.Reset(t.Body, false)
+	r.Armored = t.Armored
 	w.Begin()
 	w.Field(protocol.Struct, t.ID)
-	r.Copy(w, protocol.Struct)
+	if w.Armored && t.Value != nil {
+		// The value tells its texts from its bytes.
+		if err := write(w, t.Value); err != nil {
+			return err
+		}
+	} else {
+		protocol.Copy(w, &r, protocol.Struct)
+	}
 	w.Stop()
 	w.End()
-	return ended(&r, nil)
+	return r.Err()
 }
 
 // Append appends a struct to b in the binary protocol.
 func Append(b []byte, v any) ([]byte, error) {
-	x := at(v)
-	n, err := new(Set).Of(x.Type())
-	if err != nil {
-		return b, err
-	}
-	if n.wire != protocol.Struct {
-		return b, fmt.Errorf("a %s is no struct", n.typ)
-	}
 	w := protocol.Writer{Buf: b}
-	err = n.encode(&w, x, 0)
+	err := write(&w, v)
 	return w.Buf, err
 }
 
-// Decode reads what Append has made.
-func Decode(b []byte, v any) error {
+// write appends a struct.
+func write(w *protocol.Writer, v any) error {
+	x := at(v)
+	n, err := new(Set).Of(x.Type())
+	if err != nil {
+		return err
+	}
+	if n.wire != protocol.Struct {
+		return fmt.Errorf("a %s is no struct", n.typ)
+	}
+	return n.encode(w, x, 0)
+}
+
+// Decode reads an exception into v, a pointer.
+func (t *Thrown) Decode(v any) error {
 	x := at(v)
 	n, err := new(Set).Of(x.Type())
 	if err != nil {
@@ -266,7 +281,8 @@ func Decode(b []byte, v any) error {
 		return fmt.Errorf("a %s is no struct", n.typ)
 	}
 	var r protocol.Reader
-	r.Reset(b, false)
+	r.Reset(t.Body, false)
+	r.Armored = t.Armored
 	x.SetZero()
 	return ended(&r, n.decode(&r, protocol.Struct, x))
 }

@@ -28,6 +28,7 @@ const (
 	opInt
 	opUint
 	opFloat
+	opKey // bytes as a string
 	opText
 	opBytes
 	opOctets  // an array of bytes
@@ -57,6 +58,7 @@ type Record struct {
 	Name   string
 	typ    reflect.Type
 	Fields []Field // by number
+	Union  bool    // exactly one field is set
 	dense  []uint16
 	needed uint64 // the required fields, by the bits of Field.bit
 }
@@ -119,10 +121,12 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 	case kind == reflect.Float32 || kind == reflect.Float64:
 		n.op, n.wire = opFloat, protocol.Double
 	case kind == reflect.String:
-		n.op = opText
+		if n.op = opText; t.Implements(reflect.TypeFor[interface{ ThriftBinary() }]()) {
+			n.op = opKey
+		}
 	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		n.op = opBytes
-	case kind == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == 16 && (o.has("uuid") || t == reflect.TypeFor[thrift.Tuuid]()):
+	case kind == reflect.Array && t.Elem().Kind() == reflect.Uint8 && t.Len() == 16 && (o.has("uuid") || isUUID(t)):
 		n.op, n.wire = opUUID, protocol.UUID
 	case pointer.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && pointer.Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		n.op = opMarshal
@@ -144,7 +148,7 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 		if kind == reflect.Array {
 			n.op = opArray
 		}
-		if o.has("set") {
+		if o.has("set") || t.Implements(reflect.TypeFor[interface{ ThriftSet() }]()) {
 			n.wire = protocol.Set
 		}
 		n.elem, err = c.node(t.Elem(), within(o))
@@ -161,6 +165,11 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 	}
 	n.plain = n.op == opList && scalars(t, n.elem)
 	return n, nil
+}
+
+// isUUID reports whether the values of a type, an array of bytes, are uuids without an option that says so.
+func isUUID(t reflect.Type) bool {
+	return t == reflect.TypeFor[thrift.Tuuid]() || t.Implements(reflect.TypeFor[interface{ ThriftUUID() }]())
 }
 
 // within are the options that hold for the elements of a container.
@@ -216,7 +225,7 @@ func unsigned(kind reflect.Kind) protocol.Type {
 func (n *Node) narrow(o options) error {
 	for _, name := range o {
 		switch leaf := n; name {
-		case "required", "optional", "set", "uuid":
+		case "required", "optional", "set", "uuid", "union":
 		case "i8", "i16", "i32", "i64":
 			for leaf.elem != nil {
 				leaf = leaf.elem
@@ -229,7 +238,7 @@ func (n *Node) narrow(o options) error {
 				n.wire = leaf.wire
 			}
 		default:
-			return fmt.Errorf("the tag has the option %q; there are required, optional, set, uuid, i8, i16, i32 and i64", name)
+			return fmt.Errorf("the tag has the option %q; there are required, optional, union, set, uuid, i8, i16, i32 and i64", name)
 		}
 	}
 	return nil
@@ -276,7 +285,8 @@ func (c *compiler) record(t reflect.Type) (*Record, error) {
 		if err != nil || n < 0 {
 			return nil, fmt.Errorf("%s.%s has no field number from 0 to %d: give it a tag such as `thrift:\"name,1\"`, or `thrift:\"-\"`", t, f.Name, math.MaxInt16)
 		}
-		field.ID, field.Required, field.Optional = int16(n), o.has("required"), o.has("optional")
+		field.ID, field.Required, field.Optional = int16(n), o.has("required"), o.has("optional") || o.has("union")
+		r.Union = r.Union || o.has("union")
 		if field.Node, err = c.node(f.Type, o); err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}

@@ -240,7 +240,7 @@ func TestResults(t *testing.T) {
 	}
 	thrown, err := read(bytesOf(&result{Error: &inner{"gone"}}), &back)
 	var in inner
-	if err != nil || thrown == nil || thrown.ID != 1 || Decode(thrown.Body, &in) != nil || in.Name != "gone" {
+	if err != nil || thrown == nil || thrown.ID != 1 || (&Thrown{Body: thrown.Body}).Decode(&in) != nil || in.Name != "gone" {
 		t.Errorf("an exception: %+v, %v", thrown, err)
 	}
 	var w protocol.Writer

@@ -43,6 +43,8 @@ func Sniff(b []byte, most int) (Dialect, Verdict) {
 		return sure(b, Dialect{Unframed, Binary}, func() bool { return b[1] == 1 })
 	case 0x82:
 		return sure(b, Dialect{Unframed, Compact}, func() bool { return b[1]&0x1f == 1 })
+	case '[':
+		return text(b, Dialect{Unframed, JSON})
 	}
 	if most>>24 < int(b[0]) {
 		return Dialect{}, No
@@ -60,6 +62,11 @@ func Sniff(b []byte, most int) (Dialect, Verdict) {
 		return framed(n, most, rest, Dialect{Framed, Binary}, func() bool { return rest[1] == 1 })
 	case 0x82:
 		return framed(n, most, rest, Dialect{Framed, Compact}, func() bool { return rest[1]&0x1f == 1 })
+	case '[':
+		if d := (Dialect{Framed, JSON}); n >= 4 && n <= int64(most) {
+			return text(rest, d)
+		}
+		return Dialect{}, No
 	case 0x0f:
 		return framed(n, most, rest, Dialect{Headers, Binary}, func() bool { return rest[1] == 0xff })
 	case 0:
@@ -77,6 +84,18 @@ func Sniff(b []byte, most int) (Dialect, Verdict) {
 		return Dialect{}, No
 	}
 	return Dialect{Unframed, Old}, old(rest, int(n))
+}
+
+// text looks at the beginning of a message of the JSON protocol. A batch of JSON-RPC begins with an object in its place.
+func text(b []byte, d Dialect) (Dialect, Verdict) {
+	const begins = `[1,"`
+	switch n := min(len(b), len(begins)); {
+	case string(b[:n]) != begins[:n]:
+		return d, No
+	case n < len(begins):
+		return d, More
+	}
+	return d, Yes
 }
 
 func sure(b []byte, d Dialect, ok func() bool) (Dialect, Verdict) {

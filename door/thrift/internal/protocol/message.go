@@ -25,6 +25,7 @@ const (
 	Binary  Form = iota
 	Old          // binary without the mark of its version
 	Compact      // the compact protocol
+	JSON         // the JSON protocol; structs are translated
 )
 
 // Head begins a message.
@@ -46,6 +47,8 @@ func FormOf(b []byte) (f Form, ok bool) {
 		return Binary, true
 	case b[0] == 0x82 && b[1]&0x1f == 1:
 		return Compact, true
+	case b[0] == '[' && b[1] == '1':
+		return JSON, true
 	}
 	return Old, b[0] == 0
 }
@@ -53,8 +56,11 @@ func FormOf(b []byte) (f Form, ok bool) {
 // ReadHead reads the beginning of a message. n is 0 when it has not come as a whole. The name is
 // part of b.
 func ReadHead(b []byte, f Form) (h Head, n int, err error) {
-	if f == Compact {
+	switch f {
+	case Compact:
 		return readCompact(b)
+	case JSON:
+		return readJSONHead(b)
 	}
 	if f == Binary {
 		if len(b) < 4 {
@@ -126,6 +132,8 @@ func (h *Head) check() error {
 // AppendHead appends the beginning of a message; its struct follows.
 func AppendHead(b []byte, f Form, name string, k Kind, seq int32) []byte {
 	switch f {
+	case JSON:
+		return appendJSONHead(b, name, k, seq)
 	case Compact:
 		b = binary.AppendUvarint(append(b, 0x82, byte(k)<<5|1), uint64(uint32(seq)))
 		return append(binary.AppendUvarint(b, uint64(len(name))), name...)

@@ -89,7 +89,7 @@ func TestCopy(t *testing.T) {
 		r.Reset(write(compact), compact)
 		var w Writer
 		w.Reset(nil, !compact)
-		r.Copy(&w, Struct)
+		Copy(&w, &r, Struct)
 		if r.Err() != nil || r.Left() != 0 || !bytes.Equal(w.Buf, write(!compact)) {
 			t.Errorf("from compact %v: %v\n got %x\nwant %x", compact, r.Err(), w.Buf, write(!compact))
 		}
@@ -278,12 +278,12 @@ func FuzzReader(f *testing.F) {
 		var w, back Writer
 		r.Reset(b[:used], compact)
 		w.Reset(nil, !compact)
-		if r.Copy(&w, Struct); r.Err() != nil {
+		if Copy(&w, &r, Struct); r.Err() != nil {
 			t.Fatalf("skipped, and not copied: %v", r.Err())
 		}
 		r.Reset(w.Buf, !compact)
 		back.Reset(nil, compact)
-		if r.Copy(&back, Struct); r.Err() != nil || r.Left() != 0 {
+		if Copy(&back, &r, Struct); r.Err() != nil || r.Left() != 0 {
 			t.Fatalf("the copy cannot be read: %v, %d bytes are left", r.Err(), r.Left())
 		}
 	})

@@ -1,7 +1,10 @@
 package protocol
 
 import (
+	"bytes"
+	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 )
@@ -9,7 +12,8 @@ import (
 // Reader reads values from a slice of bytes. After an error all that it reads is zero, and Err
 // tells the error.
 type Reader struct {
-	Aux any // belongs to what reads by the reader, and is kept by Reset
+	Aux     any  // belongs to what reads by the reader, and is kept by Reset
+	Armored bool // bytes that are no text stand in base64; Reset sets it to false
 
 	b       []byte
 	i       int
@@ -31,6 +35,7 @@ const (
 // Reset makes the reader read b.
 func (r *Reader) Reset(b []byte, compact bool) {
 	r.b, r.i, r.compact, r.flag, r.last, r.depth, r.err = b, 0, compact, 0, 0, 0, nil
+	r.Armored = false
 	r.room = roomLeast + roomEach*int64(len(b))
 }
 
@@ -272,8 +277,27 @@ func (r *Reader) Double() float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(p))
 }
 
-// Bytes reads a string; it is part of what the reader reads.
+// Text reads a string that is text.
+func (r *Reader) Text() string { return string(raw(r)) }
+
+// Bytes reads a string that is bytes; it may be part of what the reader reads.
 func (r *Reader) Bytes() []byte {
+	b := raw(r)
+	if !r.Armored {
+		return b
+	}
+	b = bytes.TrimRight(b, "=")
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(b)))
+	n, err := base64.RawStdEncoding.Decode(out, b)
+	if err != nil {
+		r.Fail(errors.New("thrift: a binary value of the JSON protocol is no base64"))
+		return nil
+	}
+	return out[:n]
+}
+
+// raw reads a string as it stands; it is part of what the reader reads.
+func raw(r *Reader) []byte {
 	if r.compact {
 		return r.take(int(r.varint(31)))
 	}
@@ -307,7 +331,7 @@ func (r *Reader) Skip(t Type) {
 	case UUID:
 		r.take(16)
 	case String:
-		r.Bytes()
+		raw(r)
 	case Struct:
 		r.Enter()
 		for r.err == nil {
@@ -335,56 +359,6 @@ func (r *Reader) Skip(t Type) {
 		}
 		for ; n > 0 && r.err == nil; n-- {
 			r.Skip(elem)
-		}
-		r.Leave()
-	default:
-		r.Fail(errType)
-	}
-}
-
-// Copy reads a value of the type t and appends it to w, which may have the other protocol.
-func (r *Reader) Copy(w *Writer, t Type) {
-	switch t {
-	case Bool:
-		w.Bool(r.Bool())
-	case I8, I16, I32, I64:
-		v, _ := r.Int(t)
-		w.Int(t, v)
-	case Double:
-		w.Double(r.Double())
-	case UUID:
-		w.UUID(r.UUID())
-	case String:
-		w.Bytes(r.Bytes())
-	case Struct:
-		r.Enter()
-		w.Begin()
-		for r.err == nil {
-			t, id := r.Field()
-			if t == Stop {
-				break
-			}
-			w.Field(t, id)
-			r.Copy(w, t)
-		}
-		w.Stop()
-		w.End()
-		r.Leave()
-	case Map:
-		r.Enter()
-		key, value, n := r.Map()
-		w.Map(key, value, n)
-		for ; n > 0 && r.err == nil; n-- {
-			r.Copy(w, key)
-			r.Copy(w, value)
-		}
-		r.Leave()
-	case Set, List:
-		r.Enter()
-		elem, n := r.List()
-		w.List(elem, n)
-		for ; n > 0 && r.err == nil; n-- {
-			r.Copy(w, elem)
 		}
 		r.Leave()
 	default:

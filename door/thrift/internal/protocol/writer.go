@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"encoding/base64"
 	"encoding/binary"
 	"math"
 )
@@ -9,7 +10,8 @@ import (
 type Writer struct {
 	Buf     []byte
 	Compact bool
-	Aux     any // belongs to what writes by the writer, and is kept by Reset
+	Aux     any  // belongs to what writes by the writer, and is kept by Reset
+	Armored bool // bytes that are no text are written in base64; Reset sets it to false
 
 	last  int16 // the number of the field before, in the compact protocol
 	stack []int16
@@ -180,6 +182,16 @@ func (w *Writer) Text(v string) {
 
 // Bytes appends bytes.
 func (w *Writer) Bytes(v []byte) {
+	if w.Armored {
+		w.length(base64.StdEncoding.EncodedLen(len(v)))
+		w.Buf = base64.StdEncoding.AppendEncode(w.Buf, v)
+		return
+	}
+	w.raw(v)
+}
+
+// raw appends a string as it stands.
+func (w *Writer) raw(v []byte) {
 	w.length(len(v))
 	w.Buf = append(w.Buf, v...)
 }

@@ -1,0 +1,2 @@
+// Package places is generated from a .thrift file that another one includes.
+package places

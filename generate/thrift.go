@@ -1,0 +1,374 @@
+package generate
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+
+	"github.com/weftrpc/weft/generate/internal/thriftidl"
+)
+
+const thriftPath = "github.com/weftrpc/weft/door/thrift"
+
+// fromThrift generates for a .thrift file: its services and all that it defines.
+func fromThrift(cfg Config, name string) (Output, error) {
+	loader := thriftidl.Loader{}
+	for _, folder := range cfg.ImportPath {
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(cfg.Dir, folder)
+		}
+		loader.Folders = append(loader.Folders, folder)
+	}
+	d, err := loader.Load(filepath.Join(cfg.Dir, name))
+	if err != nil {
+		return Output{}, err
+	}
+	s := &thriftSource{d: d, cfg: cfg, packages: make(map[string]goPlace), names: make(map[string]thriftidl.Pos)}
+	own, err := s.place(d)
+	if err != nil {
+		return Output{}, err
+	}
+	s.f = &file{source: filepath.Base(name), pkg: own.name, imports: newImports(own.path), thrift: s}
+	if err := errors.Join(s.check()...); err != nil {
+		return Output{}, err
+	}
+	content, err := s.f.print()
+	if err == nil && len(s.errs) > 0 {
+		err = errors.Join(s.errs...)
+	}
+	if err == nil && content == nil {
+		err = fmt.Errorf("%s defines nothing", name)
+	}
+	return Output{beside(filepath.Join(cfg.Dir, name)), content}, err
+}
+
+// thriftSource is one .thrift file.
+type thriftSource struct {
+	d        *thriftidl.Document
+	cfg      Config
+	f        *file
+	packages map[string]goPlace // by the path of a document
+	names    map[string]thriftidl.Pos
+	errs     []error // what has no form in Go
+}
+
+// goPlace is where the code of a document is.
+type goPlace struct{ folder, path, name string }
+
+// fail notes what has no form in Go.
+func (s *thriftSource) fail(pos thriftidl.Pos, format string, args ...any) {
+	s.errs = append(s.errs, &thriftidl.Error{Pos: pos, Text: fmt.Sprintf(format, args...)})
+}
+
+// place finds the Go package of a document: the folder in which it is, since its code is beside it.
+func (s *thriftSource) place(d *thriftidl.Document) (goPlace, error) {
+	if known, ok := s.packages[d.Path]; ok {
+		return known, nil
+	}
+	folder, err := filepath.Abs(filepath.Dir(d.Path))
+	if err != nil {
+		return goPlace{}, err
+	}
+	if real, err := filepath.EvalSymlinks(folder); err == nil {
+		folder = real
+	}
+	p := goPlace{folder: folder}
+	switch namespace := d.Namespace("go"); {
+	case namespace != "":
+		p.name = packageName(namespace[strings.LastIndexByte(namespace, '.')+1:])
+	case s.cfg.Package != "" && (d == s.d || folder == s.packages[s.d.Path].folder):
+		p.name = s.cfg.Package
+	default:
+		p.name = packageName(filepath.Base(folder))
+	}
+	p.path = importPath(folder)
+	s.packages[d.Path] = p
+	return p, nil
+}
+
+// importPath is the import path of a folder, by the go.mod above it; "": there is none.
+func importPath(folder string) string {
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		if b, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+			rest, err := filepath.Rel(dir, folder)
+			module := modfile.ModulePath(b)
+			if err != nil || module == "" {
+				return ""
+			}
+			return path.Join(module, filepath.ToSlash(rest))
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// qualified is a Go name of a document, as this file has it.
+func (s *thriftSource) qualified(d *thriftidl.Document, name string, pos thriftidl.Pos) string {
+	if d == s.d {
+		return name
+	}
+	own, _ := s.place(s.d)
+	there, err := s.place(d)
+	switch {
+	case err != nil:
+		s.fail(pos, "%v", err)
+	case there.folder == own.folder:
+		if there.name != own.name {
+			s.fail(pos, "%s is in the same folder and has another Go package, %s: give both files the same \"namespace go\"", d.Path, there.name)
+		}
+		return name
+	case there.path == "":
+		s.fail(pos, "the Go package of %s is not known: no go.mod is in its folder or above", d.Path)
+	}
+	return s.f.imports.use(there.path, there.name) + "." + name
+}
+
+// check gives each definition its name in Go, which must be another than those of all others.
+func (s *thriftSource) check() []error {
+	for _, e := range s.d.Enums {
+		name := exported(e.Name)
+		s.claim(name, e.Pos)
+		for _, v := range e.Values {
+			s.claim(name+"_"+v.Name, v.Pos)
+		}
+	}
+	for _, t := range s.d.Typedefs {
+		s.claim(exported(t.Name), t.Pos)
+	}
+	for _, x := range s.d.Structs {
+		s.claim(exported(x.Name), x.Pos)
+		if hasDefaults(x) {
+			s.claim("New"+exported(x.Name), x.Pos)
+		}
+		s.fieldNames(x.Fields, "the "+x.Kind.String()+" "+x.Name, x.Kind)
+	}
+	for _, c := range s.d.Consts {
+		s.claim(exported(c.Name), c.Pos)
+	}
+	for _, x := range s.d.Services {
+		name := exported(x.Name)
+		for _, n := range []string{name, name + "Client", "New" + name + "Client", "Register" + name} {
+			s.claim(n, x.Pos)
+		}
+		for _, f := range x.Functions {
+			if len(f.Params) > 0 {
+				s.claim(name+exported(f.Name)+"Args", f.Pos)
+			}
+			if wrapped(f) {
+				s.claim(name+exported(f.Name)+"Result", f.Pos)
+			}
+			s.fieldNames(f.Params, "the function "+x.Name+"."+f.Name, thriftidl.Plain)
+		}
+		seen := make(map[string]string)
+		for _, f := range functions(x) {
+			n := exported(f.Name)
+			if other, ok := seen[n]; ok {
+				s.fail(f.Pos, "the functions %s and %s of %s are both %s in Go: rename one", other, f.Name, x.Name, n)
+			}
+			seen[n] = f.Name
+		}
+		if throws(x) {
+			s.claim(name+"Exceptions", x.Pos)
+		}
+		s.annotations(x)
+	}
+	return s.errs
+}
+
+// claim notes a name of this file in Go.
+func (s *thriftSource) claim(name string, pos thriftidl.Pos) {
+	if at, ok := s.names[name]; ok {
+		s.fail(pos, "%s is its name in Go, which what is defined at %s has already: rename one", name, at)
+		return
+	}
+	s.names[name] = pos
+}
+
+func (s *thriftSource) fieldNames(all []*thriftidl.Field, where string, kind thriftidl.StructKind) {
+	seen := make(map[string]string)
+	for _, f := range all {
+		name := fieldName(f, kind)
+		if other, ok := seen[name]; ok {
+			s.fail(f.Pos, "the fields %s and %s of %s are both %s in Go: rename one", other, f.Name, where, name)
+		}
+		seen[name] = f.Name
+		if kind == thriftidl.Union && f.Value != nil {
+			s.fail(f.Pos, "a field of a union has no default in Go: leave it out")
+		}
+	}
+	for _, f := range all {
+		if !readable(f, kind) {
+			continue
+		}
+		if other, ok := seen["Get"+fieldName(f, kind)]; ok {
+			s.fail(f.Pos, "the field %s of %s has the name of the method in Go that reads the field %s: rename one", other, where, f.Name)
+		}
+	}
+}
+
+// fieldName is the name of a field in Go. Exceptions have a method Error.
+func fieldName(f *thriftidl.Field, kind thriftidl.StructKind) string {
+	name := exported(f.Name)
+	if kind == thriftidl.Exception && name == "Error" {
+		return "Error_"
+	}
+	return name
+}
+
+// The annotations for this package.
+const (
+	serviceAnnotation    = "weft.service"
+	idempotentAnnotation = "weft.idempotent"
+)
+
+// annotations refuses annotations that look like those of weft and are none.
+func (s *thriftSource) annotations(x *thriftidl.Service) {
+	check := func(all thriftidl.Annotations, known string) {
+		for _, a := range all {
+			if strings.HasPrefix(a.Name, "weft.") && a.Name != known {
+				s.fail(a.Pos, "there is no annotation %s here: expected %s", a.Name, known)
+			}
+		}
+	}
+	check(x.Annotations, serviceAnnotation)
+	for _, f := range x.Functions {
+		check(f.Annotations, idempotentAnnotation)
+	}
+}
+
+// functions are those of a service and, before them, those of the services that it extends.
+func functions(x *thriftidl.Service) []*thriftidl.Function {
+	if x.Base == nil {
+		return x.Functions
+	}
+	all := functions(x.Base)
+	return append(all[:len(all):len(all)], x.Functions...)
+}
+
+// throws reports whether a function of a service does.
+func throws(x *thriftidl.Service) bool {
+	for _, f := range functions(x) {
+		if len(f.Throws) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// hasDefaults reports whether a field of a struct has one.
+func hasDefaults(x *thriftidl.Struct) bool {
+	for _, f := range x.Fields {
+		if f.Value != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// typ is a type in Go, as the element of a container has it.
+func (s *thriftSource) typ(t *thriftidl.Type) string {
+	if t.Kind == thriftidl.Named {
+		return s.qualified(t.Document, exported(t.Name[strings.LastIndexByte(t.Name, '.')+1:]), t.Pos)
+	}
+	switch t.Kind {
+	case thriftidl.Bool:
+		return "bool"
+	case thriftidl.I8:
+		return "int8"
+	case thriftidl.I16:
+		return "int16"
+	case thriftidl.I32:
+		return "int32"
+	case thriftidl.I64:
+		return "int64"
+	case thriftidl.Double:
+		return "float64"
+	case thriftidl.String:
+		return "string"
+	case thriftidl.Binary:
+		return "[]byte"
+	case thriftidl.UUID:
+		return s.thrift() + ".UUID"
+	case thriftidl.List:
+		return "[]" + s.typ(t.Elem)
+	case thriftidl.Set:
+		return s.thrift() + ".Set[" + s.typ(t.Elem) + "]"
+	}
+	key := s.typ(t.Key)
+	switch u := t.Key.Underlying(); {
+	case u.Kind == thriftidl.Binary:
+		key = s.thrift() + ".BinaryKey"
+	case u.Kind > thriftidl.UUID && u.Enum == nil:
+		s.fail(t.Key.Pos, "a map with keys of the type %s has no form in Go: expected a number, a text, a bool, an enum or a uuid", t.Key)
+	}
+	return "map[" + key + "]" + s.typ(t.Elem)
+}
+
+// thrift names the package door/thrift, and imports it.
+func (s *thriftSource) thrift() string { return s.f.imports.use(thriftPath, "thrift") }
+
+// scalar reports whether the values of a type are neither structs nor lists, maps and bytes, which can be nil.
+func scalar(t *thriftidl.Type) bool {
+	u := t.Underlying()
+	return u.Kind <= thriftidl.UUID && u.Kind != thriftidl.Binary || u.Enum != nil
+}
+
+// isStruct reports whether a type is a struct, a union or an exception.
+func isStruct(t *thriftidl.Type) bool { return t.Underlying().Struct != nil }
+
+// variable is a type in Go, as a parameter or a result has it.
+func (s *thriftSource) variable(t *thriftidl.Type) string {
+	if isStruct(t) {
+		return "*" + s.typ(t)
+	}
+	return s.typ(t)
+}
+
+// absent reports whether a field may be missing, and what stands for that is nil.
+func absent(f *thriftidl.Field, kind thriftidl.StructKind) bool {
+	return kind == thriftidl.Union || f.Need == thriftidl.Optional || f.Need == thriftidl.Default && f.Value != nil
+}
+
+// readable reports whether a field has a method in Go that reads it: one that may be nil and then stands for a value.
+func readable(f *thriftidl.Field, kind thriftidl.StructKind) bool {
+	return absent(f, kind) && (scalar(f.Type) || f.Value != nil)
+}
+
+// fieldType is the type of a field in Go.
+func (s *thriftSource) fieldType(f *thriftidl.Field, kind thriftidl.StructKind) string {
+	if scalar(f.Type) && absent(f, kind) {
+		return "*" + s.typ(f.Type)
+	}
+	return s.variable(f.Type)
+}
+
+// wrapped reports whether the result of a function is a struct without fields, which stands for void where it is
+// the reply itself.
+func wrapped(f *thriftidl.Function) bool {
+	if f.Result == nil {
+		return false
+	}
+	u := f.Result.Underlying()
+	return u.Struct != nil && len(u.Struct.Fields) == 0
+}
+
+// thriftDoc is the comment of a definition.
+func thriftDoc(h *thriftidl.Head) string {
+	doc := h.Doc
+	if why, ok := h.Annotations.Get("deprecated"); ok {
+		if doc != "" {
+			doc += "\n\n"
+		}
+		if why == "1" {
+			why = "the definition says so."
+		}
+		doc += "Deprecated: " + strings.ReplaceAll(why, "\n", " ")
+	}
+	return doc
+}
