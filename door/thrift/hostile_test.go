@@ -3,7 +3,9 @@ package thrift_test
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"runtime"
 	"sync/atomic"
@@ -11,7 +13,9 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/transport/mem"
 )
 
 // heap is how many bytes are in use, behind a collection.
@@ -87,5 +91,44 @@ func TestPartsOfMessages(t *testing.T) {
 	case <-closed:
 	case <-time.After(patience):
 		t.Errorf("%d MiB of parts of messages are kept, more than the server may hold", cap(closed)*3)
+	}
+}
+
+// TestEncodedReplies: replies that are encoded and wait for room to be written count against the memory of the
+// server.
+func TestEncodedReplies(t *testing.T) {
+	body := make([]byte, 3<<20)
+	for _, unordered := range []bool{false, true} {
+		ended := make(chan struct{}, 1)
+		srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(&thrift.Config{Unordered: unordered})}, MaxMemory: 24 << 20, Timeout: -1,
+			Logger: slog.New(slog.DiscardHandler), Overload: weft.Overload{Off: true}, Limits: weft.Limits{WriteTimeout: time.Hour}})
+		must(t, errors.Join(
+			weft.Handle(srv, "Demo.Wait", func(ctx context.Context, _ *Get) (*string, error) {
+				<-ctx.Done()
+				ended <- struct{}{}
+				return nil, ctx.Err()
+			}),
+			weft.Handle(srv, "Demo.Large", func(context.Context, *struct{}) (*[]byte, error) { return &body, nil })))
+		network := mem.New() // TCP ends connections by itself whose peers do not read
+		l, err := network.Listen(t.Context(), "server")
+		must(t, err)
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(l) }() // it ends with the server
+		conn, err := network.Dial(t.Context(), "server")
+		must(t, err)
+		for range 14 {
+			_, err = conn.Write([]byte("\x82\x21\x01\x05Large\x00"))
+			must(t, err)
+		}
+		_, err = conn.Write([]byte("\x82\x21\x01\x04Wait\x00"))
+		must(t, err)
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			t.Errorf("unordered %v: 14 replies of 3 MiB wait on a connection whose client does not read, more than the server may hold", unordered)
+		}
+		conn.Close()
+		srv.Close()
+		<-served
 	}
 }

@@ -36,6 +36,7 @@ type outbox struct {
 type tally struct {
 	hold    func(n int) // counts bytes for the server
 	kept    int         // bytes of the replies that wait for their turn
+	waiting int         // bytes of the replies whose turn it is and that wait for room
 	writing int         // bytes that are being written
 	counted int         // bytes that hold was told of
 }
@@ -106,17 +107,20 @@ func (o *outbox) deliver(x *call, reply *tools) {
 	defer o.countLocked()
 	if t := x.turn; t != nil && t != o.first {
 		t.reply, t.done = reply.take(), true
-		o.kept += len(t.reply)
+		o.kept += cap(t.reply)
 		return
 	}
+	o.waiting += cap(reply.w.Buf)
+	o.countLocked()
 	o.appendLocked(reply.w.Buf)
+	o.waiting -= cap(reply.w.Buf)
 	if x.turn != nil {
 		o.popLocked()
 		for o.first != nil && o.first.done {
 			reply := o.first.reply
-			o.first.reply = nil
-			o.kept -= len(reply)
 			o.appendLocked(reply)
+			o.first.reply = nil
+			o.kept -= cap(reply)
 			o.popLocked()
 		}
 		o.changed.Broadcast()
@@ -245,7 +249,7 @@ func (o *outbox) flushLocked(others bool) {
 // countLocked tells hold what waits to be written, if that has changed much.
 func (o *outbox) countLocked() {
 	const much = 64 << 10
-	now := len(o.buf) + o.writing + o.kept
+	now := len(o.buf) + o.writing + o.kept + o.waiting
 	if d := now - o.counted; d > much || d < -much || now == 0 && d < 0 {
 		o.counted = now
 		o.hold(d)
