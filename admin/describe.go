@@ -13,6 +13,7 @@ import (
 type DescribeRequest struct {
 	Name      string `json:"name,omitempty" weft:"1" doc:"a service, or a method as Service.Method; empty: all"`
 	NoSchemas bool   `json:"no_schemas,omitempty" weft:"2" doc:"leave the schemas out, for a short list"`
+	Model     bool   `json:"model,omitempty" weft:"3" doc:"add the model of the services, for exports and comparisons"`
 }
 
 // Description says what a server is and what it serves.
@@ -20,6 +21,7 @@ type Description struct {
 	Program  Program       `json:"program" weft:"1"`
 	Phase    string        `json:"phase" weft:"2" doc:"starting, serving, shutting down or shut down"`
 	Services []ServiceInfo `json:"services" weft:"3" doc:"by name"`
+	Model    string        `json:"model,omitempty" weft:"4" doc:"the JSON form of a model of package schema, as text"`
 }
 
 // ServiceInfo describes a service.
@@ -46,7 +48,8 @@ type MethodInfo struct {
 // describe answers Describe.
 func (s *service) describe(_ context.Context, req *DescribeRequest) (*Description, error) {
 	out := &Description{Program: program(), Phase: s.srv.Phase().String(), Services: []ServiceInfo{}}
-	for _, info := range s.srv.Describe() {
+	all := s.srv.Describe()
+	for _, info := range all {
 		if one, ok := serviceInfo(info, req); ok {
 			out.Services = append(out.Services, one)
 		}
@@ -54,7 +57,37 @@ func (s *service) describe(_ context.Context, req *DescribeRequest) (*Descriptio
 	if req.Name != "" && len(out.Services) == 0 {
 		return nil, weft.Errorf(weft.NotFound, "there is no service or method %q here", req.Name)
 	}
+	if req.Model {
+		text, err := modelOf(all, req.Name)
+		if err != nil {
+			return nil, weft.Errorf(weft.Internal, "%w", err)
+		}
+		out.Model = text
+	}
 	return out, nil
+}
+
+// modelOf is the JSON form of the model of services, or of the one service or method that is asked for.
+func modelOf(all []weft.ServiceInfo, name string) (string, error) {
+	b := schema.NewBuilder()
+	for _, info := range all {
+		for _, m := range info.Methods {
+			if name != "" && name != info.Name && !named(m, name) {
+				continue
+			}
+			local := strings.TrimPrefix(m.Name, info.Name+".")
+			b.Add(info.Name, schema.Method{
+				Name: local, Aliases: m.Aliases, Kind: m.Kind.String(), Doc: m.Doc, Idempotent: m.Idempotent,
+				Request: b.Reflect(m.Request, info.Name+"_"+local+"_Request"), Reply: b.Reflect(m.Reply, info.Name+"_"+local+"_Reply"),
+			})
+		}
+	}
+	model, err := b.Model()
+	if err != nil {
+		return "", err
+	}
+	text, err := model.Encode()
+	return string(text), err
 }
 
 // serviceInfo describes what a request asks for of a service. ok is false when that is nothing.

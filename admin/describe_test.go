@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/schema"
 )
 
 func TestDescribe(t *testing.T) {
@@ -53,6 +54,13 @@ func TestDescribe(t *testing.T) {
 	d, err = a.Describe(t.Context(), &admin.DescribeRequest{Name: "Arith", NoSchemas: true})
 	if err != nil || len(d.Services) != 1 || len(d.Services[0].Methods) != 4 || d.Services[0].Methods[0].RequestSchema != "" || d.Services[0].Methods[0].Kind != "server stream" {
 		t.Errorf("%+v, %v", d, err)
+	}
+	d, err = a.Describe(t.Context(), &admin.DescribeRequest{Name: "Arith", Model: true, NoSchemas: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := schema.Decode([]byte(d.Model)); err != nil || len(m.Services) != 1 || len(m.Services[0].Methods) != len(d.Services[0].Methods) || len(m.Messages) == 0 {
+		t.Errorf("%v, %s", err, d.Model)
 	}
 	_, err = a.Describe(t.Context(), &admin.DescribeRequest{Name: "None"})
 	isError(t, err, weft.NotFound)

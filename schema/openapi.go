@@ -30,7 +30,8 @@ type ServerURL struct {
 
 // Tag is a group of operations, such as a service.
 type Tag struct {
-	Name string `json:"name"`
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
 }
 
 // Components are what the operations of a document refer to.
@@ -108,8 +109,8 @@ func (d *Document) Add(verb, path string, op *Operation) {
 	}
 	d.Paths[path][verb] = op
 	for _, name := range op.Tags {
-		if !slices.Contains(d.Tags, Tag{name}) {
-			d.Tags = append(d.Tags, Tag{name})
+		if !slices.ContainsFunc(d.Tags, func(t Tag) bool { return t.Name == name }) {
+			d.Tags = append(d.Tags, Tag{Name: name})
 		}
 	}
 }

@@ -1,5 +1,6 @@
-// Package schema describes Go types and Protocol Buffers messages as JSON Schema of the draft
-// 2020-12, and methods as an OpenAPI 3.1 document.
+// Package schema describes services and their messages: Go types and Protocol Buffers messages as JSON Schema of the
+// draft 2020-12, methods as an OpenAPI 3.1 document, and both together as a [Model], which can be written as .proto
+// files, TypeScript and Python, kept as JSON, and compared with another one by [Compare].
 //
 // A type is described as package encoding/json encodes it: field names are those of the json
 // tags, []byte is a string in base64, a time.Time one in RFC 3339. A generated Protocol Buffers
@@ -11,14 +12,12 @@
 //		Lines []Line `json:"lines"`
 //	}
 //
-// A [Set] collects the schemas of named types, so that a type may contain itself.
+// A [Set] collects the schemas of named types, so that a type may contain itself. A [Builder] makes a Model, of what
+// a server has registered, of Go sources, or of .proto files. A Model has the names that fields have in JSON and in
+// MessagePack, and the numbers that they have in Protocol Buffers, those of codec/protobuf.
 package schema
 
-import (
-	"encoding/json"
-	"maps"
-	"strconv"
-)
+import "encoding/json"
 
 // Schema is a JSON Schema. The empty schema is that of any value.
 type Schema struct {
@@ -90,70 +89,4 @@ func (s *Schema) property(name string, p *Schema) {
 		s.Order = append(s.Order, name)
 	}
 	s.Properties[name] = p
-}
-
-// A Set collects the schemas of named types, which other schemas refer to. It is for one
-// goroutine at a time.
-type Set struct {
-	prefix string
-	named  map[string]*Schema // by name
-	names  map[any]string     // by reflect.Type or full name of a message
-}
-
-// NewSet returns an empty set. prefix is what the references to its definitions begin with, for
-// example "#/$defs/".
-func NewSet(prefix string) *Set {
-	return &Set{prefix: prefix, named: make(map[string]*Schema), names: make(map[any]string)}
-}
-
-// Definitions are the schemas of the named types so far, by name.
-func (s *Set) Definitions() map[string]*Schema { return maps.Clone(s.named) }
-
-// Resolve returns the schema that sc refers to, or sc itself; of one that may be null that of
-// the value.
-func (s *Set) Resolve(sc *Schema) *Schema {
-	if len(sc.AnyOf) == 2 && sc.AnyOf[1].Type == "null" {
-		sc = sc.AnyOf[0]
-	}
-	if len(sc.Ref) > len(s.prefix) {
-		if named := s.named[sc.Ref[len(s.prefix):]]; named != nil {
-			return named
-		}
-	}
-	return sc
-}
-
-// define returns a reference to the definition of a type, which fill completes when the type is
-// met for the first time.
-func (s *Set) define(key any, name string, fill func(*Schema)) *Schema {
-	known, ok := s.names[key]
-	if !ok {
-		known = s.free(clean(name))
-		s.names[key] = known
-		d := &Schema{}
-		s.named[known] = d
-		fill(d)
-	}
-	return &Schema{Ref: s.prefix + known}
-}
-
-// clean makes a name that may stand in a reference.
-func clean(name string) string {
-	b := []byte(name)
-	for i, c := range b {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && c != '.' && c != '-' {
-			b[i] = '_'
-		}
-	}
-	return string(b)
-}
-
-// free is the name, or the name with a number if another type has it.
-func (s *Set) free(name string) string {
-	for n, try := 2, name; ; n++ {
-		if s.named[try] == nil {
-			return try
-		}
-		try = name + "_" + strconv.Itoa(n)
-	}
 }

@@ -99,10 +99,10 @@ func TestGoTypes(t *testing.T) {
 		"schema_test.All": `{"type":"object","properties":{` +
 			`"Any":{},"Big":{"type":"integer"},"Data":{"type":["string","null"],"contentEncoding":"base64"},` +
 			`"Fixed":{"type":"array","minItems":3,"maxItems":3,"items":{"type":"number","format":"float"}},` +
-			`"Inner":{"type":"object","properties":{"X":{"type":"integer","format":"int64"}}},` +
+			`"Inner":{"$ref":"#/$defs/schema_test.All_Inner"},` +
 			`"Level":{"type":"string"},"Map":{"type":["object","null"],"additionalProperties":{"type":["string","null"],"format":"date-time"}},` +
 			`"Name":{"type":"boolean"},"Number":{"type":"number"},` +
-			`"Pair":{"$ref":"#/$defs/schema_test.Pair_int_"},"PairToo":{"$ref":"#/$defs/schema_test.Pair_string_"},` +
+			`"Pair":{"$ref":"#/$defs/schema_test.Pair_int"},"PairToo":{"$ref":"#/$defs/schema_test.Pair_string"},` +
 			`"Pointers":{"type":["integer","null"],"format":"int64"},"Raw":{},` +
 			`"Small":{"type":"integer","minimum":0},"Text":{"type":"string"},` +
 			`"Wait":{"type":"integer","format":"int64","description":"a duration in nanoseconds"},"When":{"type":"string","format":"date-time"},` +
@@ -125,7 +125,7 @@ func TestMessages(t *testing.T) {
 		want string
 	}{
 		{reflect.TypeFor[timestamppb.Timestamp](), `{"type":"string","format":"date-time"}`},
-		{reflect.TypeFor[*durationpb.Duration](), `{"type":"string","description":"a duration in seconds, such as 1.5s"}`},
+		{reflect.TypeFor[*durationpb.Duration](), `{"type":["string","null"],"description":"a duration in seconds, such as 1.5s"}`},
 		{reflect.TypeFor[wrapperspb.UInt64Value](), `{"type":["string","null"],"format":"uint64"}`},
 		{reflect.TypeFor[structpb.Struct](), `{"type":"object","additionalProperties":{}}`},
 		{reflect.TypeFor[typepb.Field](), `{"$ref":"#/$defs/google.protobuf.Field"}`},
@@ -136,7 +136,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	got, err := json.Marshal(set.Definitions()["google.protobuf.Field"])
-	if err != nil || !strings.Contains(string(got), `"typeUrl":{"type":"string"}`) || !strings.Contains(string(got), `"enum":["TYPE_UNKNOWN"`) ||
+	if err != nil || !strings.Contains(string(got), `"typeUrl":{"type":"string"}`) || !strings.Contains(string(got), `"kind":{"$ref":"#/$defs/google.protobuf.Field.Kind"}`) ||
 		!strings.Contains(string(got), `"options":{"type":"array","items":{"$ref":"#/$defs/google.protobuf.Option"}}`) {
 		t.Errorf("%s, %v", got, err)
 	}

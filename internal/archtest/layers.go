@@ -68,7 +68,9 @@ func table() []row {
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},
 		{"compress/...", 0, []string{"compress"}},
-		{"schema", 0, nil},
+		{"schema", 0, []string{"codec/protobuf/descriptors"}},
+		{"schema/internal/naming", leaf, nil},
+		{"schema/...", 0, []string{"schema", "codec/protobuf/descriptors"}},
 
 		{"transport", 1, nil},
 		{"transport/...", 1, []string{"transport"}},

@@ -185,13 +185,11 @@ func (s *Set) free(pkg, name string, t reflect.Type) string {
 
 // field describes a field of the message out, whose full name is whole.
 func (s *Set) field(f *file, out *descriptorpb.DescriptorProto, d *numbered.Field, whole, place string) error {
-	name := snake(d.JSON)
-	if name == "" || hasField(out, name) {
-		name = d.Name
+	var others []string
+	for _, other := range out.Field {
+		others = append(others, other.GetName())
 	}
-	for hasField(out, name) {
-		name += "_"
-	}
+	name := FieldName(d.JSON, d.Name, others)
 	p := &descriptorpb.FieldDescriptorProto{Name: &name, JsonName: proto.String(d.JSON), Number: proto.Int32(int32(d.Number)),
 		Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
 	inner := nameOrPlace(out.GetName(), place) + "_" + d.Name

@@ -2,8 +2,50 @@ package descriptors
 
 import (
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/weftrpc/weft/codec/internal/numbered"
 )
+
+// Number is the number that package protobuf gives a field of a struct without numbers, by the name that the field
+// has in JSON.
+func Number(json string) int32 { return int32(numbered.NumberOf(json)) }
+
+// FieldName is what a field is called in a .proto file, by its names in JSON and in Go. others are the names of the
+// other fields of the message: protoc wants the names in JSON that it makes of them to differ.
+func FieldName(json, goName string, others []string) string {
+	taken := func(name string) bool {
+		return slices.ContainsFunc(others, func(other string) bool { return JSONName(other) == JSONName(name) })
+	}
+	name := snake(json)
+	if name == "" || taken(name) {
+		name = identifier(goName)
+	}
+	for taken(name) {
+		name += "2"
+	}
+	return name
+}
+
+// JSONName is the name in JSON that a field has by itself, by its name in a .proto file.
+func JSONName(name string) string {
+	var b []byte
+	up := false
+	for i := range len(name) {
+		c := name[i]
+		if c == '_' {
+			up = true
+			continue
+		}
+		if up && c >= 'a' && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		up = false
+		b = append(b, c)
+	}
+	return string(b)
+}
 
 // packageOf is the import path of the package that a type belongs to: for an instance of a generic type
 // that of its first type argument with a package, since that package may import the generic one and not the

@@ -1,0 +1,191 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weftrpc/weft/schema"
+)
+
+// value is a type with what its form depends on.
+type value struct {
+	*schema.Type
+	stock bool // it is within a message whose JSON is that of protojson
+}
+
+// values are two types that stand in methods, for a comparison.
+func (d *differences) values(a, b *schema.Type) (value, value) {
+	return value{a, false}, value{b, false}
+}
+
+// text names the type, for people.
+func (v value) text() string {
+	prefix := ""
+	if v.Optional {
+		prefix = "optional "
+	}
+	switch v.Kind {
+	case schema.KindMessage, schema.KindEnum:
+		return prefix + v.Name
+	case schema.KindList:
+		return prefix + "list of " + v.elem().text()
+	case schema.KindArray:
+		return fmt.Sprintf("%sarray of %d %s", prefix, v.Length, v.elem().text())
+	case schema.KindMap:
+		return prefix + "map of " + value{v.Key, v.stock}.text() + " to " + v.elem().text()
+	}
+	text := prefix + string(v.Kind)
+	if v.Proto != "" {
+		text += " (" + v.Proto + ")"
+	}
+	if v.JSON != "" {
+		text += " (" + v.JSON + " in JSON)"
+	}
+	return text
+}
+
+func (v value) elem() value { return value{v.Elem, v.stock} }
+
+// jsonForm is what kind of value JSON has for the type: equal for types that read each other's.
+func (v value) jsonForm() string {
+	switch v.JSON {
+	case schema.JSONText:
+		return "text"
+	case schema.JSONAny:
+		return "value"
+	case schema.JSONNumber:
+		return "float64"
+	case schema.JSONInteger:
+		return "integer"
+	case schema.JSONBytes:
+		return "bytes"
+	case schema.JSONNone:
+		return "none"
+	}
+	switch v.Kind {
+	case schema.KindMessage:
+		switch v.Name {
+		case schema.Timestamp:
+			return "time"
+		case schema.Duration:
+			return "duration as text"
+		}
+		return "object"
+	case schema.KindEnum, schema.KindString:
+		return string(v.Kind)
+	case schema.KindDuration:
+		return "int64"
+	case schema.KindAny:
+		return "value"
+	}
+	if v.stock && (v.Kind == schema.KindInt64 || v.Kind == schema.KindUint64) {
+		return string(v.Kind) + " as text"
+	}
+	return string(v.Kind)
+}
+
+// packForm is the same for MessagePack.
+func (v value) packForm() string {
+	switch v.Kind {
+	case schema.KindDuration:
+		return "int64"
+	case schema.KindString, schema.KindBytes:
+		return "string" // each is taken for the other
+	case schema.KindMessage:
+		if v.JSON == schema.JSONText {
+			return "string"
+		}
+	}
+	return string(v.Kind)
+}
+
+// protoForm is the same for Protocol Buffers.
+func (v value) protoForm() string {
+	switch v.Kind {
+	case schema.KindTime:
+		return schema.Timestamp
+	case schema.KindDuration:
+		return schema.Duration
+	case schema.KindString, schema.KindBytes:
+		return "string" // as long as the bytes are UTF-8
+	case schema.KindInt8, schema.KindInt16:
+		return "int32" + v.Proto
+	case schema.KindUint8, schema.KindUint16:
+		return "uint32" + v.Proto
+	case schema.KindEnum:
+		return "int32"
+	case schema.KindMessage:
+		if schema.WellKnown(v.Name) != nil {
+			return v.Name
+		}
+		return "message" + v.Proto
+	}
+	return string(v.Kind) + v.Proto
+}
+
+// numbersOf divides the form of a number into what it is and how many bits it has; bits is 0 for other forms.
+func numbersOf(form string) (what string, bits int) {
+	for _, prefix := range []string{"int", "uint", "float"} {
+		rest, ok := strings.CutPrefix(form, prefix)
+		if !ok {
+			continue
+		}
+		encoding := strings.TrimLeft(rest, "0123456789")
+		if _, err := fmt.Sscan(strings.TrimSuffix(rest, encoding), &bits); err == nil {
+			return prefix + encoding, bits
+		}
+	}
+	return form, 0
+}
+
+// widens reports whether values of one form are those of another one too.
+func widens(from, to string, wire string) bool {
+	what, bits := numbersOf(from)
+	next, more := numbersOf(to)
+	switch {
+	case bits == 0 || more == 0:
+		return false
+	case what == next:
+		return more > bits && (wire != WireProtobuf || what == "int" || what == "uint" || what == "intzigzag")
+	}
+	return what == "uint" && next == "int" && more > bits // such as uint32 to int64
+}
+
+// breaks lists the wires on which readers and writers of the two types do not understand each other. wider says that
+// on the others the second type has all values of the first one, and more.
+func (v value) breaks(to value) (wires []string, wider bool) {
+	if v.Kind == schema.KindList && to.Kind == schema.KindList && v.JSON == to.JSON {
+		return v.elem().breaks(to.elem())
+	}
+	if v.Kind == schema.KindArray && to.Kind == schema.KindArray && v.Length == to.Length {
+		return v.elem().breaks(to.elem())
+	}
+	if v.Kind == schema.KindMap && to.Kind == schema.KindMap {
+		wires, wider = v.elem().breaks(to.elem())
+		keys, wide := value{v.Key, v.stock}.breaks(value{to.Key, to.stock})
+		for _, wire := range keys {
+			if !slices.Contains(wires, wire) {
+				wires = append(wires, wire)
+			}
+		}
+		return wires, wider || wide
+	}
+	for _, wire := range every() {
+		a, b := v.jsonForm(), to.jsonForm()
+		switch wire {
+		case WireMessagePack:
+			a, b = v.packForm(), to.packForm()
+		case WireProtobuf:
+			a, b = v.protoForm(), to.protoForm()
+		}
+		switch {
+		case a == b && v.Kind != schema.KindArray:
+		case widens(a, b, wire):
+			wider = true
+		default:
+			wires = append(wires, wire)
+		}
+	}
+	return wires, wider
+}

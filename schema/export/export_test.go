@@ -1,0 +1,135 @@
+package export_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft/schema"
+	"github.com/weftrpc/weft/schema/export"
+)
+
+var update = flag.Bool("update", false, "write testdata")
+
+// TestGolden compares the exports with those of testdata, which test/compat gives to the tools of each language. "go
+// test -run TestGolden -update" writes them.
+func TestGolden(t *testing.T) {
+	m := sample(t)
+	both := map[string]*schema.Model{"both": m}
+	for _, name := range []string{"Arith", "shop.v1.Orders"} {
+		one, err := m.Select(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		both[strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])] = one
+	}
+	want := make(map[string]bool)
+	for folder, m := range both {
+		for _, format := range export.Formats() {
+			out, err := export.Write(m, format, schema.Info{Title: "Sample", Version: "1"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := export.Write(m, format, schema.Info{Title: "Sample", Version: "1"})
+			if err != nil || fmt.Sprint(out) != fmt.Sprint(again) {
+				t.Errorf("%s: another text the second time", format)
+			}
+			for _, f := range append(out.Files, export.File{Name: string(format) + ".left-out", Content: []byte(strings.Join(append(out.LeftOut, ""), "\n"))}) {
+				if len(f.Content) == 0 {
+					continue
+				}
+				at := filepath.Join("testdata", folder, filepath.FromSlash(f.Name))
+				want[at] = true
+				if *update {
+					if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(at, f.Content, 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got, err := os.ReadFile(at); err != nil || !bytes.Equal(got, f.Content) {
+					t.Errorf("%s is not what is written now, %v: go test -run TestGolden -update", at, err)
+				}
+			}
+		}
+	}
+	err := filepath.WalkDir("testdata", func(path string, entry os.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !want[path] && !strings.HasPrefix(path, filepath.Join("testdata", "fuzz")) {
+			t.Errorf("%s is not written any more", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSavedModel writes the same of a model that was saved and read again.
+func TestSavedModel(t *testing.T) {
+	m := sample(t)
+	text, err := m.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := schema.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range export.Formats() {
+		a, errA := export.Write(m, format, schema.Info{})
+		b, errB := export.Write(again, format, schema.Info{})
+		if errA != nil || errB != nil || fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Errorf("%s is another of the saved model: %v, %v", format, errA, errB)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	m := sample(t)
+	if _, err := export.Write(m, "xml", schema.Info{}); err == nil || !strings.Contains(err.Error(), "proto, jsonschema") {
+		t.Error(err)
+	}
+	loose, err := m.Select("Arith.Loose")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := export.Write(loose, export.Proto, schema.Info{}); err == nil || !strings.Contains(err.Error(), "Loose, which has no form in Protocol Buffers: the field Any") {
+		t.Error(err)
+	}
+	out, err := export.Write(m, export.Proto, schema.Info{})
+	if err != nil || len(out.LeftOut) != 2 || !strings.Contains(out.LeftOut[1], "Arith.Raw: its request is of the kind bytes") {
+		t.Errorf("%v, %q", err, out.LeftOut)
+	}
+	if out, err = export.Write(m, export.Python, schema.Info{}); err != nil || !slices.ContainsFunc(out.LeftOut, func(s string) bool { return strings.Contains(s, "Loose.keys") }) {
+		t.Errorf("%v, %q", err, out.LeftOut)
+	}
+}
+
+// FuzzWrite writes what comes from a peer: no export panics, and none has a line that the peer has made up.
+func FuzzWrite(f *testing.F) {
+	f.Add([]byte(`{"weft_schema":1,"services":[{"name":"A","methods":[{"name":"B\n}","kind":"unary","doc":"*/\nevil","request":{"kind":"message","name":"C"},"reply":{"kind":"any"}}]}],"messages":[{"name":"C","go":"x.C","fields":[{"name":"\nevil","number":7,"type":{"kind":"list","elem":{"kind":"int64"}}}]}]}`))
+	f.Add([]byte(`{"weft_schema":1,"services":[{"name":"A.\"","methods":[{"name":"C","kind":"unary","request":{"kind":"message","name":"a.C"},"reply":{"kind":"message","name":"a.C"}}]}],"messages":[{"name":"a.C","package":"a","fields":[{"oneof":"x y","proto":"y","name":"z","number":7,"type":{"kind":"enum","name":"E"}}]}],"enums":[{"name":"E","values":[{"name":"\"","number":3}]}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		m, err := schema.Decode(text)
+		if err != nil {
+			return
+		}
+		for _, format := range export.Formats() {
+			out, err := export.Write(m, format, schema.Info{})
+			if err != nil {
+				continue
+			}
+			for _, file := range out.Files {
+				if bytes.Contains(file.Content, []byte("\nevil")) {
+					t.Errorf("%s:\n%s", format, file.Content)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,323 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+	"google.golang.org/protobuf/types/known/typepb"
+
+	"github.com/weftrpc/weft/codec/msgpack"
+	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec/protobuf/descriptors"
+	"github.com/weftrpc/weft/schema"
+)
+
+type (
+	// Plain has all that Protocol Buffers have, without numbers.
+	Plain struct {
+		Base    `json:"base"`
+		Inner   // whose fields belong to Plain
+		I8      int8
+		I16     int16
+		I32     int32 `json:"i32,omitempty"`
+		I64     int64
+		I       int
+		U8      uint8
+		U16     uint16
+		U32     uint32
+		U64     uint64
+		U       uint
+		Float   float32 `json:"floatNumber"`
+		Double  float64
+		Bool    bool
+		Text    string `json:"HTTPText"`
+		Bytes   []byte
+		At      time.Time
+		Took    time.Duration
+		Opt     *int32
+		OptText *string
+		OptTime *time.Time
+		Sub     *Numbered
+		Subs    []Numbered
+		Ptrs    []*Numbered
+		Ints    []int32
+		Level   Level
+		Levels  []Level
+		ByText  map[string]int64
+		ByInt   map[int32]*Numbered
+		Again   *Plain
+		Odd     int `json:"a-b"`
+		UserID  int `json:"user_id"`
+		UserId  int
+		Hidden  int       `json:"-"`
+		Skipped []float64 `weft:"-"`
+		Self    struct{ X int }
+		Empty   struct{}
+		private int
+	}
+	// Inner is embedded.
+	Inner struct {
+		Deep string
+		I8   int // hidden by that of Plain
+	}
+	// Numbered has numbers.
+	Numbered struct {
+		A int32            `weft:"1,zigzag"`
+		B []uint64         `weft:"7,fixed"`
+		C *Numbered        `weft:"3" json:"see"`
+		D string           `weft:"9" json:"-"`
+		E string           `weft:"-"`
+		F map[string]int64 `weft:"10,fixed"`
+	}
+)
+
+// modelOf is the model of one method.
+func modelOf(t *testing.T, request, reply reflect.Type) *schema.Model {
+	t.Helper()
+	b := schema.NewBuilder()
+	b.Add("S", schema.Method{Name: "M", Kind: schema.Unary, Request: b.Reflect(request, "Request"), Reply: b.Reflect(reply, "Reply")})
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// protoType is the type of Protocol Buffers of one value.
+func protoType(t *schema.Type) (of descriptorpb.FieldDescriptorProto_Type) {
+	type key struct {
+		kind  schema.Kind
+		proto string
+	}
+	kinds := map[key]descriptorpb.FieldDescriptorProto_Type{
+		{"int8", ""}: 5, {"int16", ""}: 5, {"int32", ""}: 5, {"int64", ""}: 3, {"uint8", ""}: 13, {"uint16", ""}: 13, {"uint32", ""}: 13, {"uint64", ""}: 4,
+		{"float32", ""}: 2, {"float64", ""}: 1, {"bool", ""}: 8, {"string", ""}: 9, {"bytes", ""}: 12, {"time", ""}: 11, {"duration", ""}: 11, {"message", ""}: 11,
+		{"int32", "zigzag"}: 17, {"uint64", "fixed"}: 6, {"int64", "fixed"}: 16,
+	}
+	return kinds[key{t.Kind, t.Proto}]
+}
+
+// TestFieldsAreTheCodecs compares the fields of the model with those that codec/protobuf describes.
+func TestFieldsAreTheCodecs(t *testing.T) {
+	_ = Plain{}.private
+	m := modelOf(t, reflect.TypeFor[Plain](), reflect.TypeFor[Numbered]())
+	set := descriptors.NewSet()
+	if _, err := set.Add(reflect.TypeFor[Plain](), ""); err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, file := range set.Made() {
+		for _, d := range file.MessageType {
+			one := m.Message("schema_test." + d.GetName())
+			if d.GetName() == "Plain_Self" {
+				one = m.Message("schema_test.Plain_Self")
+			}
+			if one == nil {
+				t.Errorf("there is no %s", d.GetName())
+				continue
+			}
+			var fields []*schema.Field
+			for _, f := range one.Fields {
+				if f.Number > 0 {
+					fields = append(fields, f)
+				}
+			}
+			if len(fields) != len(d.Field) || one.NoProto != "" {
+				t.Fatalf("%s: %d fields, want %d; %s", d.GetName(), len(fields), len(d.Field), one.NoProto)
+			}
+			for i, want := range d.Field {
+				f := fields[i]
+				value := f.Type
+				list := want.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED
+				if list != (value.Kind == schema.KindList || value.Kind == schema.KindMap) {
+					t.Errorf("%s.%s is %v", d.GetName(), f.Label(), value.Kind)
+				}
+				if value.Kind == schema.KindList {
+					value = value.Elem
+				}
+				if value.Kind != schema.KindMap && protoType(value) != want.GetType() {
+					t.Errorf("%s.%s is %v, want %v", d.GetName(), f.Label(), value, want.GetType())
+				}
+				if f.Proto != want.GetName() || f.Number != want.GetNumber() || f.Name != want.GetJsonName() && f.Name != "" {
+					t.Errorf("%s: %s, %s, %d, want %s, %s, %d", d.GetName(), f.Name, f.Proto, f.Number, want.GetJsonName(), want.GetName(), want.GetNumber())
+				}
+				compared++
+			}
+		}
+	}
+	if compared < 40 {
+		t.Errorf("only %d fields", compared)
+	}
+}
+
+// TestNamesAreTheCodecs compares the names of fields with what the codecs write.
+func TestNamesAreTheCodecs(t *testing.T) {
+	type tagged struct {
+		A       int `json:"a" msgpack:"first"`
+		B       int `json:",omitempty"`
+		C       int `msgpack:"-"`
+		D       int `json:"-"`
+		Base    `json:"base"`
+		Inner   `msgpack:"inner"`
+		private int
+	}
+	_ = tagged{}.private
+	m := modelOf(t, reflect.TypeFor[tagged](), reflect.TypeFor[int]())
+	value := &tagged{B: 1}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed, err := msgpack.New().Append(nil, value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fromJSON, fromPack map[string]any
+	if err := json.Unmarshal(text, &fromJSON); err != nil {
+		t.Fatal(err)
+	}
+	if err := msgpack.New().Decode(packed, &fromPack); err != nil {
+		t.Fatal(err)
+	}
+	names := func(all map[string]any, of func(*schema.Field) string) {
+		t.Helper()
+		n := 0
+		for _, f := range m.Message("schema_test.tagged").Fields {
+			if name := of(f); name != "" {
+				n++
+				if _, ok := all[name]; !ok {
+					t.Errorf("there is no %s in %v", name, all)
+				}
+			}
+		}
+		if n != len(all) {
+			t.Errorf("%d names, want those of %v", n, all)
+		}
+	}
+	names(fromJSON, func(f *schema.Field) string { return f.Name })
+	names(fromPack, func(f *schema.Field) string { return f.MessagePack })
+}
+
+// TestNoProto agrees with codec/protobuf which types are no messages.
+func TestNoProto(t *testing.T) {
+	type (
+		inner struct{ A any }
+		plain struct{ A int }
+		lost  struct{ a int }
+	)
+	_ = lost{}.a
+	for want, typ := range map[string]reflect.Type{
+		"":                    reflect.TypeFor[struct{ A []*plain }](),
+		"an interface has no": reflect.TypeFor[struct{ A any }](),
+		"an array has no":     reflect.TypeFor[struct{ A [2]int }](),
+		"a slice has no":      reflect.TypeFor[struct{ A [][]int }](),
+		"a float64 cannot be": reflect.TypeFor[struct{ A map[float64]int }](),
+		"inner: the field A":  reflect.TypeFor[struct{ Sub []inner }](),
+		"has no number": reflect.TypeFor[struct {
+			A int `weft:"1"`
+			B int
+		}](),
+		"have one number": reflect.TypeFor[struct {
+			A int `weft:"1"`
+			B int `weft:"1"`
+		}](),
+		"has no numbers": reflect.TypeFor[struct {
+			A plain `weft:"1"`
+		}](),
+		`the option "fixed"`: reflect.TypeFor[struct {
+			A int8 `weft:"1,fixed"`
+		}](),
+		"an embedded pointer":  reflect.TypeFor[struct{ *Base }](),
+		"netip.Addr has no":    reflect.TypeFor[struct{ A netip.Addr }](),
+		"lost has no exported": reflect.TypeFor[struct{ A lost }](),
+		"code of its own":      reflect.TypeFor[struct{ A *timestamppb.Timestamp }](),
+		"typepb.Field":         nil,
+	} {
+		if typ == nil {
+			continue
+		}
+		m := modelOf(t, typ, reflect.TypeFor[int]())
+		got := m.Message("main.Request").NoProto
+		err := protobuf.New().(interface{ CheckType(reflect.Type) error }).CheckType(reflect.PointerTo(typ))
+		if (got == "") != (want == "") || !strings.Contains(got, want) || (err == nil) != (want == "") {
+			t.Errorf("%v: %q, want %q; the codec says %v", typ, got, want, err)
+		}
+	}
+}
+
+// TestUnsupported names what no codec carries.
+func TestUnsupported(t *testing.T) {
+	b := schema.NewBuilder()
+	b.Reflect(reflect.TypeFor[struct{ C map[string]chan int }](), "Request")
+	if _, err := b.Model(); err == nil || !strings.Contains(err.Error(), "Request_C is a chan, which no codec carries") {
+		t.Error(err)
+	}
+}
+
+func TestSelect(t *testing.T) {
+	b := schema.NewBuilder()
+	for _, name := range []string{"A", "B", "weft.Admin"} {
+		for _, method := range []string{"X", "Y"} {
+			b.Add(name, schema.Method{Name: method, Kind: schema.Unary, Aliases: []string{"Old." + name + method}, Request: b.Reflect(reflect.TypeFor[Inner](), ""), Reply: b.Descriptor((&typepb.Field{}).ProtoReflect().Descriptor())})
+		}
+	}
+	b.Add("A", schema.Method{Name: "X"}) // is there already
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for names, want := range map[string]string{"": "[A.X A.Y B.X B.Y]", "A": "[A.X A.Y]", "B.Y A.X": "[A.X B.Y]", "Old.BX": "[B.X]", "weft.Admin": "[weft.Admin.X weft.Admin.Y]"} {
+		part, err := m.Select(strings.Fields(names)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range part.Services {
+			for _, one := range s.Methods {
+				got = append(got, s.Name+"."+one.Name)
+			}
+		}
+		if fmt.Sprint(got) != want || len(part.Messages) < 3 || part.Message("schema_test.Inner") == nil || part.Enum("google.protobuf.Field.Kind") == nil {
+			t.Errorf("%q: %v, want %s, with %d messages", names, got, want, len(part.Messages))
+		}
+	}
+	if _, err := m.Select("C"); err == nil || !strings.Contains(err.Error(), `no service or method "C", only A, B, weft.Admin`) {
+		t.Error(err)
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	method := func(request string) string {
+		return `{"weft_schema":1,"services":[{"name":"S","methods":[{"name":"M","kind":"unary","request":` + request + `,"reply":{"kind":"any"}}]}]}`
+	}
+	for text, want := range map[string]string{
+		`[]`:                                    "no saved schema",
+		`{}`:                                    "weft_schema is 0",
+		`{"weft_schema":9}`:                     "weft_schema is 9",
+		method("null"):                          "S.M: a type is missing",
+		method(`{"kind":"x"}`):                  `no kind of type "x"`,
+		method(`{"kind":"message","name":"m"}`): "there is no message m",
+		method(`{"kind":"enum","name":"m"}`):    "there is no enumeration m",
+		method(`{"kind":"list"}`):               "a type is missing",
+		method(`{"kind":"int8","elem":{"kind":"bool"}}`):                                                  "has elements",
+		method(strings.Repeat(`{"kind":"list","elem":`, 99) + `{"kind":"any"}` + strings.Repeat("}", 99)): "nests deeper",
+		`{"weft_schema":1,"services":[null]}`:                                                             "a service has no name",
+		`{"weft_schema":1,"services":[{"name":"S","methods":[{"name":"M","kind":"x"}]}]}`:                 `no kind "x"`,
+		`{"weft_schema":1,"messages":[{"name":"a b"}]}`:                                                   "other characters",
+		`{"weft_schema":1,"messages":[{"name":"a"},{"name":"a"}]}`:                                        "two messages are called a",
+		`{"weft_schema":1,"enums":[{"name":"a"},{"name":"a"}]}`:                                           "two enumerations are called a",
+		`{"weft_schema":1,"messages":[{"name":"a","fields":[null]}]}`:                                     "is null",
+		`{"weft_schema":1,"messages":[{"name":"a","fields":[{"number":-1}]}]}`:                            "has the number -1",
+	} {
+		if _, err := schema.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
