@@ -60,7 +60,7 @@ type protoWriter struct {
 	at       map[string]string // full names in the files, by name in the model
 	in       map[string]string // names of files, by name in the model
 	locals   map[string]int    // how many messages and enumerations are called so, without what is before the last dot
-	fields   map[string]bool   // names of fields
+	members  map[string]bool   // names of fields and methods
 	leftOut  []string
 }
 
@@ -320,18 +320,23 @@ func (w *protoWriter) reference(f *protoFile, name string) string {
 // single reports whether nothing else that is written has this name in a scope where it could be meant.
 func (w *protoWriter) single(local string) bool {
 	if w.locals == nil {
-		w.locals, w.fields = make(map[string]int), make(map[string]bool)
+		w.locals, w.members = make(map[string]int), make(map[string]bool)
 		for _, full := range w.at {
 			_, last := cut(full)
 			w.locals[last]++
 		}
 		for _, m := range w.model.Messages {
 			for _, f := range m.Fields {
-				w.fields[f.Proto] = true
+				w.members[f.Proto] = true
+			}
+		}
+		for _, s := range w.services {
+			for _, m := range s.Methods {
+				w.members[m.Name] = true
 			}
 		}
 	}
-	return w.locals[local] == 1 && !isProtoWord(local) && !w.fields[local]
+	return w.locals[local] == 1 && !isProtoWord(local) && !w.members[local]
 }
 
 func (w *protoWriter) enum(f *protoFile, e *schema.Enum, indent string) {
