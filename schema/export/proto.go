@@ -92,7 +92,7 @@ func (w *protoWriter) fits(s *schema.Service, one *schema.Method) bool {
 		what, why := [...]string{"request", "reply"}[i], ""
 		switch known := w.model.Message(t.Name); {
 		case t.Kind != schema.KindMessage:
-			why = "of the kind " + string(t.Kind) + ", which is no message of Protocol Buffers"
+			why = "of the kind " + string(t.Kind) + ", which is no message of Protocol Buffers, as structs are"
 		case known != nil && known.NoProto != "":
 			why = known.Name + ", which has no form in Protocol Buffers: " + known.NoProto
 		}

@@ -30,7 +30,7 @@ func (t *Target) Admin(p *shell.Shell) *admin.Client {
 func NoAdmin(err error) error {
 	e, ok := weftError(err)
 	switch {
-	case errors.Is(err, errNoReflection):
+	case errors.Is(err, ErrNoReflection):
 		return shell.Exit(err, shell.ExitFailed)
 	case ok && (e.Reason == weft.ReasonNoMethod || e.Code == weft.Unimplemented || e.Reason == weft.ReasonNoServices):
 		return shell.Exit(fmt.Errorf("the server does not tell this of itself: %w; it does with admin.Register of package admin in its program", err), shell.ExitFailed)
@@ -53,15 +53,15 @@ func (t *Target) Describe(ctx context.Context, p *shell.Shell, name string, sche
 	d, err := t.Admin(p).Describe(ctx, &admin.DescribeRequest{Name: name, NoSchemas: !schemas})
 	if err != nil {
 		if strings.HasPrefix(t.Scheme(), "grpc") && weft.CodeOf(err) == weft.Unimplemented {
-			err = fmt.Errorf("%w: %w", errNoReflection, err)
+			err = fmt.Errorf("%w: %w", ErrNoReflection, err)
 		}
 		return nil, err
 	}
 	return d.Services, nil
 }
 
-// errNoReflection is the error of a server of gRPC that does not describe itself.
-var errNoReflection = errors.New("the server does not have gRPC's reflection, by which it would describe its services; register it in the server's program, in Go with reflection.Register of google.golang.org/grpc/reflection")
+// ErrNoReflection is the error of a server of gRPC that does not describe itself.
+var ErrNoReflection = errors.New("the server does not have gRPC's reflection, by which it would describe its services; register it in the server's program, in Go with reflection.Register of google.golang.org/grpc/reflection")
 
 // reflected is Describe by the reflection of gRPC.
 func (t *Target) reflected(ctx context.Context, name string, schemas bool) ([]admin.ServiceInfo, error) {

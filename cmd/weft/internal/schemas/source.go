@@ -1,0 +1,156 @@
+package schemas
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/cmd/weft/internal/target"
+	"github.com/weftrpc/weft/generate"
+	"github.com/weftrpc/weft/schema"
+)
+
+// source is where a model comes from.
+type source struct {
+	file      string   // a saved model; "-" is the standard input
+	inputs    []string // a package of Go, or a .proto file
+	address   string   // of a server
+	service   string   // in the registry
+	protoPath []string
+}
+
+// sourceOf finds out what the first argument is, and returns the others.
+func sourceOf(p *shell.Shell, args, protoPath []string) (s source, rest []string, err error) {
+	s.protoPath = protoPath
+	address, rest := target.Split(args)
+	switch {
+	case address != "":
+		s.address = address
+	case len(args) > 0 && (args[0] == "-" || strings.HasSuffix(args[0], ".json")):
+		s.file, rest = args[0], args[1:]
+	case len(args) > 0 && (strings.HasSuffix(args[0], ".proto") || args[0] == "." || args[0] == ".." || strings.ContainsAny(args[0], `/\`)):
+		s.inputs, rest = args[:1], args[1:]
+	case p.Settings.Server != "":
+		s.address = p.Settings.Server
+	case len(args) > 0:
+		s.service = args[0]
+	default:
+		err = fmt.Errorf("schema: want the address of a server, a service, a package of Go, a .proto file or a saved schema; %w", shell.ErrUsage)
+	}
+	return s, rest, err
+}
+
+// read reads the model. names are the services and methods that are asked for, if there is need to know.
+func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*schema.Model, error) {
+	switch {
+	case s.file == "-":
+		text, err := io.ReadAll(p.In)
+		if err != nil {
+			return nil, err
+		}
+		return schema.Decode(text)
+	case s.file != "":
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return nil, err
+		}
+		m, err := schema.Decode(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w; 'weft schema ... -o json' writes one", s.file, err)
+		}
+		return m, nil
+	case len(s.inputs) > 0:
+		return generate.Schema(ctx, generate.Config{Inputs: s.inputs, ProtoPath: s.protoPath})
+	}
+	ctx, cancel := target.Within(ctx, p)
+	defer cancel()
+	if s.address != "" {
+		m, err := ask(ctx, p, s.address, names)
+		if err != nil {
+			return nil, target.NoAdmin(err)
+		}
+		return m, nil
+	}
+	return s.registered(ctx, p, names)
+}
+
+// registered asks the servers of a service in the registry, until one answers.
+func (s *source) registered(ctx context.Context, p *shell.Shell, names []string) (*schema.Model, error) {
+	a, reg, err := catalog.OpenRegistry(p)
+	if err != nil {
+		return nil, err
+	}
+	defer reg.Close()
+	snapshot, err := catalog.Ask(ctx, reg, s.service)
+	if err != nil {
+		return nil, err
+	}
+	if len(snapshot.Instances) == 0 {
+		return nil, catalog.Unknown(ctx, a, reg, s.service)
+	}
+	var failed error
+	for _, i := range snapshot.Instances {
+		m, err := ask(ctx, p, i.Address, names)
+		if err == nil {
+			return m, nil
+		}
+		failed = errors.Join(failed, err)
+	}
+	return nil, target.NoAdmin(failed)
+}
+
+// ask asks a server: by weft.Admin, or else by the reflection of gRPC.
+func ask(ctx context.Context, p *shell.Shell, address string, names []string) (*schema.Model, error) {
+	t, err := target.Open(ctx, p, address)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	ctx = target.Context(ctx, p)
+	req := &admin.DescribeRequest{NoSchemas: true, Model: true}
+	if len(names) == 1 {
+		req.Name = names[0]
+	}
+	d, err := t.Admin(p).Describe(ctx, req)
+	if strings.HasPrefix(t.Scheme(), "grpc") && weft.CodeOf(err) == weft.Unimplemented {
+		return reflected(ctx, t)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if d.Model == "" {
+		return nil, fmt.Errorf("%s: the server has an older version of weft, which gives no schema: describe its package or .proto file in place of it", address)
+	}
+	m, err := schema.Decode([]byte(d.Model))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", address, err)
+	}
+	return m, nil
+}
+
+// reflected asks a server of gRPC by its reflection.
+func reflected(ctx context.Context, t *target.Target) (*schema.Model, error) {
+	r, err := target.Reflect(ctx, t)
+	if err != nil {
+		if weft.CodeOf(err) == weft.Unimplemented {
+			err = fmt.Errorf("%w: %w", target.ErrNoReflection, err)
+		}
+		return nil, err
+	}
+	b := schema.NewBuilder()
+	for _, name := range r.Services() {
+		d, err := r.Service(name)
+		if err != nil {
+			return nil, err
+		}
+		b.AddDescriptor(d)
+	}
+	return b.Model()
+}

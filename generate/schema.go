@@ -1,0 +1,211 @@
+package generate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"golang.org/x/tools/go/packages"
+
+	"github.com/weftrpc/weft/schema"
+)
+
+// Schema returns the model of the services that the inputs declare: Go packages, and .proto files. The comments in the
+// sources are the documentation. Config.Codec and Config.Package have no effect.
+func Schema(ctx context.Context, cfg Config) (*schema.Model, error) {
+	b := schema.NewBuilder()
+	found := false
+	var patterns []string
+	for _, input := range cfg.Inputs {
+		if !strings.HasSuffix(input, ".proto") {
+			patterns = append(patterns, input)
+			continue
+		}
+		some, err := schemaOfProto(ctx, cfg, input, b)
+		if err != nil {
+			return nil, err
+		}
+		found = found || some
+	}
+	if len(patterns) > 0 || len(cfg.Inputs) == 0 {
+		some, err := schemaOfGo(ctx, cfg, patterns, b)
+		if err != nil {
+			return nil, err
+		}
+		found = found || some
+	}
+	if !found {
+		return nil, fmt.Errorf("%s: no service is declared there: in Go it is an interface with %s above it", orElse(strings.Join(cfg.Inputs, " "), "this package"), serviceDirective)
+	}
+	return b.Model()
+}
+
+// schemaOfProto adds the services of a .proto file.
+func schemaOfProto(ctx context.Context, cfg Config, name string, b *schema.Builder) (found bool, err error) {
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ProtoPath...)}),
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	files, err := compiler.Compile(ctx, filepath.ToSlash(name))
+	if err != nil {
+		return false, err
+	}
+	all := files[0].Services()
+	for i := range all.Len() {
+		b.AddDescriptor(all.Get(i))
+	}
+	return all.Len() > 0, nil
+}
+
+// schemaOfGo adds the services of packages of Go.
+func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Builder) (found bool, err error) {
+	loaded, err := packages.Load(&packages.Config{
+		Context: ctx, Dir: cfg.Dir,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
+	}, patterns...)
+	if err != nil {
+		return false, err
+	}
+	r := &schemaReader{b: b, docs: make(map[string]string)}
+	for _, pkg := range loaded {
+		r.comments(pkg)
+	}
+	var errs []error
+	for _, pkg := range loaded {
+		for _, e := range pkg.Errors {
+			if e.Kind == packages.ParseError || len(pkg.Syntax) == 0 {
+				return false, e
+			}
+		}
+		for _, syntax := range pkg.Syntax {
+			s := &goSource{pkg: pkg, f: &file{pkg: pkg.Name, imports: newImports(pkg.PkgPath)}}
+			errs = append(errs, s.file(syntax, false))
+			for _, svc := range s.f.services {
+				found = true
+				errs = append(errs, r.service(pkg, svc))
+			}
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
+// schemaReader adds services of Go packages to a model.
+type schemaReader struct {
+	b     *schema.Builder
+	docs  map[string]string // of types, and of fields as pkg.Type.Field
+	wrong []string
+}
+
+// refuse notes what is wrong with a type, once.
+func (r *schemaReader) refuse(text string) {
+	if !slices.Contains(r.wrong, text) {
+		r.wrong = append(r.wrong, text)
+	}
+}
+
+// comments notes the comments of a package.
+func (r *schemaReader) comments(pkg *packages.Package) {
+	for _, syntax := range pkg.Syntax {
+		for _, d := range syntax.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok {
+				continue
+			}
+			for _, spec := range g.Specs {
+				t, ok := spec.(*ast.TypeSpec)
+				if !ok {
+					continue
+				}
+				doc := t.Doc
+				if doc == nil && len(g.Specs) == 1 {
+					doc = g.Doc
+				}
+				name := pkg.PkgPath + "." + t.Name.Name
+				r.docs[name] = doc.Text()
+				if st, ok := t.Type.(*ast.StructType); ok {
+					r.fieldComments(name, st)
+				}
+			}
+		}
+	}
+}
+
+// fieldComments notes the comments of the fields of a struct.
+func (r *schemaReader) fieldComments(name string, st *ast.StructType) {
+	for _, f := range st.Fields.List {
+		text := f.Doc.Text()
+		if text == "" {
+			text = f.Comment.Text()
+		}
+		for _, id := range f.Names {
+			r.docs[name+"."+id.Name] = text
+		}
+	}
+}
+
+// service adds a service.
+func (r *schemaReader) service(pkg *packages.Package, svc *service) error {
+	r.b.Describe(svc.name, svc.doc)
+	object := pkg.Types.Scope().Lookup(svc.goName)
+	i, ok := object.Type().Underlying().(*types.Interface)
+	if !ok {
+		return fmt.Errorf("%s.%s is no interface", pkg.PkgPath, svc.goName)
+	}
+	for _, m := range svc.methods {
+		for k := range i.NumExplicitMethods() {
+			f := i.ExplicitMethod(k)
+			if f.Name() != m.name {
+				continue
+			}
+			request, reply := messagesOf(f.Signature(), m.kind)
+			at := svc.goName + "_" + m.name
+			r.b.Add(svc.name, schema.Method{Name: m.wireName, Kind: m.kind.schema(), Doc: m.doc, Idempotent: m.idempotent,
+				Request: r.b.Go(r.typ(request), at+"_Request"), Reply: r.b.Go(r.typ(reply), at+"_Reply")})
+		}
+	}
+	if len(r.wrong) > 0 {
+		return errors.New(strings.Join(r.wrong, "\n"))
+	}
+	return nil
+}
+
+// schema is the kind as package schema names it.
+func (k kind) schema() string {
+	switch k {
+	case serverStream:
+		return schema.ServerStream
+	case clientStream:
+		return schema.ClientStream
+	case bidiStream:
+		return schema.BidiStream
+	}
+	return schema.Unary
+}
+
+// messagesOf are the types of the messages of a method, whose signature is one of that kind.
+func messagesOf(sig *types.Signature, k kind) (request, reply types.Type) {
+	in, out := sig.Params(), sig.Results()
+	switch k {
+	case filling:
+		return element(in.At(1).Type()), element(in.At(2).Type())
+	case unary, serverStream, clientStream, bidiStream:
+	}
+	return element(in.At(1).Type()), element(out.At(0).Type())
+}
+
+// element is what a pointer points to, also the pointers of an iter.Seq2.
+func element(t types.Type) types.Type {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.TypeArgs().Len() > 0 && isNamed(t, "iter", "Seq2") {
+		t = n.TypeArgs().At(0)
+	}
+	if p, ok := types.Unalias(t).(*types.Pointer); ok {
+		return p.Elem()
+	}
+	return t
+}

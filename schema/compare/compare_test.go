@@ -1,0 +1,233 @@
+package compare_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/schema"
+	"github.com/weftrpc/weft/schema/compare"
+)
+
+// of is the model of a method whose request is a type of Go.
+func of[T any](t *testing.T) *schema.Model {
+	t.Helper()
+	b := schema.NewBuilder()
+	b.Add("S", schema.Method{Name: "M", Kind: schema.Unary, Request: b.Reflect(reflect.TypeFor[T](), "T"), Reply: &schema.Type{Kind: schema.KindBool}})
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// text is the changes in short.
+func text(all []compare.Change) string {
+	var lines []string
+	for _, c := range all {
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Rule, c.At, strings.Join(c.Wires, ","))))
+		if _, ok := compare.Rules()[c.Rule]; !ok || c.Text == "" || (c.Category == compare.CategoryWire) != (len(c.Wires) > 0) {
+			lines = append(lines, fmt.Sprintf("a wrong change: %+v", c))
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+// TestFields changes one field.
+func TestFields(t *testing.T) {
+	type (
+		line  struct{ A int }
+		wider struct{ A int }
+	)
+	const at = "main.T"
+	for _, c := range []struct {
+		name, want    string
+		before, after *schema.Model
+	}{
+		{"nothing", "", of[struct{ A int }](t), of[struct{ A int }](t)},
+		{"added", "FIELD_ADDED main.T.B", of[struct{ A int }](t), of[struct{ A, B int }](t)},
+		{"removed", "FIELD_REMOVED main.T.B json,messagepack,protobuf", of[struct{ A, B int }](t), of[struct{ A int }](t)},
+		{"reordered", "", of[struct{ A, B int }](t), of[struct{ B, A int }](t)},
+		{"renamed in JSON", "FIELD_RENAMED main.T.a json,protobuf", of[struct {
+			A int `json:"a"`
+		}](t), of[struct {
+			A int `json:"b"`
+		}](t)},
+		{"renamed in Go", "FIELD_RENAMED main.T.a messagepack", of[struct {
+			A int `json:"a"`
+		}](t), of[struct {
+			B int `json:"a"`
+		}](t)},
+		{"renamed with numbers", "FIELD_RENAMED main.T.A json,messagepack", of[struct {
+			A int `weft:"1"`
+		}](t), of[struct {
+			B int `weft:"1"`
+		}](t)},
+		{"renumbered", "FIELD_NUMBER_CHANGED main.T.A protobuf", of[struct {
+			A int `weft:"1"`
+		}](t), of[struct {
+			A int `weft:"2"`
+		}](t)},
+		{"numbered", "FIELD_NUMBER_CHANGED main.T.A protobuf", of[struct{ A int }](t), of[struct {
+			A int `weft:"2"`
+		}](t)},
+		{"number of another", "FIELD_REMOVED main.T.A json,messagepack,protobuf; FIELD_NUMBER_REUSED main.T.B protobuf", of[struct {
+			A int `weft:"1"`
+		}](t), of[struct {
+			B string `weft:"1"`
+		}](t)},
+		{"kept from JSON", "FIELD_REMOVED main.T.A json,protobuf", of[struct{ A, B int }](t), of[struct {
+			A int `json:"-"`
+			B int
+		}](t)},
+		{"kept from Protocol Buffers", "FIELD_REMOVED main.T.A protobuf", of[struct{ A, B int }](t), of[struct {
+			A int `weft:"-"`
+			B int
+		}](t)},
+		{"without Protocol Buffers", "MESSAGE_PROTOBUF_REMOVED main.T protobuf; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A int }](t), of[struct{ A any }](t)},
+		{"with Protocol Buffers", "MESSAGE_PROTOBUF_ADDED main.T; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A any }](t), of[struct{ A int }](t)},
+		{"wider", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A int32 }](t), of[struct{ A int64 }](t)},
+		{"wider elements", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A []uint8or }](t), of[struct{ A []uint64 }](t)},
+		{"unsigned to signed", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A uint32 }](t), of[struct{ A int64 }](t)},
+		{"narrower", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A int64 }](t), of[struct{ A int32 }](t)},
+		{"signed to unsigned", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A int32 }](t), of[struct{ A uint32 }](t)},
+		{"float to double", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct{ A float32 }](t), of[struct{ A float64 }](t)},
+		{"text to bytes", "FIELD_TYPE_CHANGED main.T.A json", of[struct{ A string }](t), of[struct{ A []byte }](t)},
+		{"text to a number", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A string }](t), of[struct{ A int }](t)},
+		{"duration to integer", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct{ A time.Duration }](t), of[struct{ A int64 }](t)},
+		{"encoding", "FIELD_TYPE_CHANGED main.T.A protobuf", of[struct {
+			A int `weft:"1"`
+		}](t), of[struct {
+			A int `weft:"1,zigzag"`
+		}](t)},
+		{"text in JSON", "FIELD_TYPE_CHANGED main.T.A json", of[struct{ A int }](t), of[struct {
+			A int `json:",string"`
+		}](t)},
+		{"single to list", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A int }](t), of[struct{ A []int }](t)},
+		{"length of an array", "FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A [2]int }](t), of[struct{ A [3]int }](t)},
+		{"keys of a map", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A map[string]int }](t), of[struct{ A map[int]int }](t)},
+		{"optional", "FIELD_PRESENCE_CHANGED main.T.A", of[struct{ A int }](t), of[struct{ A *int }](t)},
+		{"omitted", "FIELD_PRESENCE_CHANGED main.T.A", of[struct{ A int }](t), of[struct {
+			A int `json:",omitempty"`
+		}](t)},
+		{"message to integer", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A line }](t), of[struct{ A int }](t)},
+		{"message renamed", "MESSAGE_RENAMED compare_test.line", of[struct{ A line }](t), of[struct{ A wider }](t)},
+		{"within a map", "FIELD_REMOVED main.T_A.B json,messagepack,protobuf", of[struct{ A map[string]struct{ B, C int } }](t), of[struct{ A map[string]struct{ C int } }](t)},
+		{"the request", "REQUEST_TYPE_CHANGED S.M json,messagepack,protobuf", of[int](t), of[string](t)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := compare.Models(c.before, c.after)
+			if short := text(got); short != c.want {
+				t.Errorf("%s\nwant %s", short, c.want)
+			}
+			for _, one := range got {
+				if strings.HasPrefix(one.At, at) && one.Via != "the request of S.M" {
+					t.Errorf("%+v", one)
+				}
+			}
+		})
+	}
+}
+
+// uint8or is a byte that is encoded as a number.
+type uint8or uint16
+
+// model decodes a model.
+func model(t *testing.T, text string) *schema.Model {
+	t.Helper()
+	m, err := schema.Decode([]byte(`{"weft_schema":1,` + text + `}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func TestMethods(t *testing.T) {
+	const types = `"kind":"unary","request":{"kind":"any"},"reply":{"kind":"any"}`
+	service := func(name, methods string) string {
+		return `"services":[{"name":"` + name + `","methods":[` + methods + `]}]`
+	}
+	base := model(t, service("A", `{"name":"X",`+types+`},{"name":"Y","idempotent":true,`+types+`}`))
+	for text2, want := range map[string]string{
+		service("A", `{"name":"X",`+types+`},{"name":"Y","idempotent":true,`+types+`},{"name":"Z",`+types+`}`): "METHOD_ADDED A.Z",
+		service("A", `{"name":"X",`+types+`}`):                                                                                                        "METHOD_REMOVED A.Y json,messagepack,protobuf",
+		service("A", `{"name":"X","idempotent":true,`+types+`},{"name":"Y",`+types+`}`):                                                               "IDEMPOTENT_ADDED A.X; IDEMPOTENT_REMOVED A.Y json,messagepack,protobuf",
+		service("B", `{"name":"X",`+types+`}`):                                                                                                        "SERVICE_REMOVED A json,messagepack,protobuf; SERVICE_ADDED B",
+		service("B", `{"name":"X","aliases":["A.X"],`+types+`},{"name":"Y","aliases":["A.Y"],"idempotent":true,`+types+`}`):                           "SERVICE_ADDED B",
+		service("A", `{"name":"X","kind":"server stream","request":{"kind":"any"},"reply":{"kind":"int8"}},{"name":"Y","idempotent":true,`+types+`}`): "STREAM_CHANGED A.X json,messagepack,protobuf; REPLY_TYPE_CHANGED A.X json,messagepack,protobuf",
+	} {
+		if got := text(compare.Models(base, model(t, text2))); got != want {
+			t.Errorf("%s\n%s\nwant %s", text2, got, want)
+		}
+	}
+}
+
+func TestEnumsAndOneofs(t *testing.T) {
+	with := func(fields, values string) *schema.Model {
+		return model(t, `"services":[{"name":"A","methods":[{"name":"X","kind":"unary","request":{"kind":"message","name":"a.M"},"reply":{"kind":"any"}}]}],
+			"messages":[{"name":"a.M","package":"a","file":"a.proto","fields":[`+fields+`]}],"enums":[{"name":"a.E","package":"a","values":[`+values+`]}]`)
+	}
+	const e = `{"name":"e","proto":"e","number":1,"type":{"kind":"enum","name":"a.E"}}`
+	const values = `{"name":"A","number":0},{"name":"B","number":1}`
+	base := with(e, values)
+	for want, now := range map[string]*schema.Model{
+		"":                                       with(e, values),
+		"ENUM_VALUE_ADDED a.E.C":                 with(e, values+`,{"name":"C","number":2}`),
+		"ENUM_VALUE_REMOVED a.E.B json,protobuf": with(e, `{"name":"A","number":0}`),
+		"ENUM_VALUE_RENAMED a.E.B json":          with(e, `{"name":"A","number":0},{"name":"C","number":1}`),
+		"ENUM_VALUE_NUMBER_CHANGED a.E.B protobuf": with(e, `{"name":"A","number":0},{"name":"B","number":2}`),
+		"FIELD_ONEOF_CHANGED a.M.e json,protobuf":  with(strings.Replace(e, `"number"`, `"oneof":"o","number"`, 1), values),
+		"FIELD_TYPE_CHANGED a.M.e json":            with(`{"name":"e","proto":"e","number":1,"type":{"kind":"int32"}}`, values),
+		"FIELD_RENAMED a.M.e json":                 with(strings.Replace(e, `"name":"e"`, `"name":"f"`, 1), values),
+	} {
+		if got := text(compare.Models(base, now)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
+// TestCycles compares messages that contain themselves.
+func TestCycles(t *testing.T) {
+	type tree struct {
+		Left, Right *tree
+		Values      map[string][]tree
+	}
+	m := of[tree](t)
+	if got := compare.Models(m, m); len(got) > 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// FuzzModels compares what comes from peers: no pair panics, and a model is equal to itself.
+func FuzzModels(f *testing.F) {
+	for _, text := range []string{
+		`{"weft_schema":1,"services":[{"name":"A","methods":[{"name":"X","kind":"unary","request":{"kind":"message","name":"M"},"reply":{"kind":"map","key":{"kind":"string"},"elem":{"kind":"enum","name":"E"}}}]}],"messages":[{"name":"M","fields":[{"name":"a","number":1,"type":{"kind":"list","elem":{"kind":"message","name":"M"}}},{"name":"a","number":1,"type":{"kind":"array","elem":{"kind":"int64"}}}]}],"enums":[{"name":"E","values":[{"name":"A","number":0}]}]}`,
+		`{"weft_schema":1,"services":[{"name":"A","methods":[{"name":"X","kind":"unary","request":{"kind":"bytes"},"reply":{"kind":"any"}}]}]}`,
+	} {
+		f.Add([]byte(text), []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, a, b []byte) {
+		before, errA := schema.Decode(a)
+		after, errB := schema.Decode(b)
+		if errA != nil || errB != nil {
+			return
+		}
+		text(compare.Models(before, after))
+	})
+}
+
+// TestChangeJSON keeps the names that programs read.
+func TestChangeJSON(t *testing.T) {
+	c := compare.Models(of[struct{ A, B int }](t), of[struct{ A int }](t))
+	got, err := json.Marshal(c)
+	if err != nil || !strings.HasPrefix(string(got), `[{"rule":"FIELD_REMOVED","category":"wire","wires":["json","messagepack","protobuf"],"at":"main.T.B","via":"the request of S.M","text":`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	if !c[0].Breaking() || slices.ContainsFunc(c, func(c compare.Change) bool { return c.Advice == "" }) {
+		t.Errorf("%+v", c)
+	}
+}
