@@ -127,7 +127,7 @@ func TestSchemaDiff(t *testing.T) {
 	expect(t, 1, "FIELD_RENAMED orders.Line.pieces (the request of Orders.Put)\n    the field pieces of orders.Line is count in json now\n    breaks json, protobuf\n", "", "",
 		"schema", "diff", "schema.json", "./orders")
 	expect(t, 1, "FIELD_ADDED orders.Line.More", "", "", "schema", "diff", "schema.json", "./orders")
-	expect(t, 1, "1 change, of which 1 break something", "", "", "schema", "check", "--against", "schema.json", "./orders")
+	expect(t, 1, "1 change, 1 breaking", "", "", "schema", "check", "--against", "schema.json", "./orders")
 	expect(t, 1, `"breaking": 1`, "", "", "schema", "diff", "schema.json", "./orders", "-o", "json")
 	expect(t, 1, "FIELD_RENAMED:orders.Line.pieces\n", "", "", "schema", "check", "--against", "schema.json", "./orders", "-o", "name")
 	expect(t, 1, "breaks protobuf\n", "", "", "schema", "check", "--against", "schema.json", "./orders", "--wire", "protobuf")

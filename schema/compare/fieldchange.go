@@ -67,7 +67,7 @@ func (d *differences) messages(old, now *schema.Message) {
 			continue
 		}
 		d.note(Change{Rule: FieldRemoved, Category: CategoryWire, Wires: travels(f), At: old.Name + "." + f.Label(), Via: d.via, Text: "the field " + f.Label() + " of " + old.Name + " is gone",
-			Advice: "a value that is still sent is skipped, and readers that still want it get zero: remove it when no program reads it" + reserve(f)})
+			Advice: "a value that is still sent is skipped, and readers that still want it get zero: remove it when no program reads it" + reserve(old, f)})
 	}
 	for _, g := range now.Fields {
 		if !isPaired(pairs, g) {
@@ -77,8 +77,8 @@ func (d *differences) messages(old, now *schema.Message) {
 }
 
 // reserve is what is to be done about the number of a field that is gone.
-func reserve(f *schema.Field) string {
-	if f.Number == 0 {
+func reserve(m *schema.Message, f *schema.Field) string {
+	if f.Number == 0 || m.Hashed {
 		return ""
 	}
 	return fmt.Sprintf(", and do not give its number %d to another", f.Number)

@@ -222,7 +222,7 @@ func (f *filter) write(p *shell.Shell, changes []compare.Change, broken int) err
 	case len(changes) == 0:
 		b.WriteString("nothing has changed\n")
 	case !f.breaking || broken > 0:
-		fmt.Fprintf(&b, "%s, of which %d break something\n", shell.Plural(len(changes), "change"), broken)
+		fmt.Fprintf(&b, "%s, %d breaking\n", shell.Plural(len(changes), "change"), broken)
 	}
 	_, err := p.Out.Write([]byte(b.String()))
 	return err
