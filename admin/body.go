@@ -8,8 +8,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// body is a request or reply as JSON, masked and cut; "" for none.
-func (s *service) body(method string, v any) string {
+// body is a request or reply as JSON, masked and cut at most bytes; "" for none.
+func (s *service) body(method string, v any, most int) string {
 	if v == nil {
 		return ""
 	}
@@ -36,7 +36,7 @@ func (s *service) body(method string, v any) string {
 	if err != nil {
 		return clip("(it has no form in JSON: "+err.Error()+")", mostError)
 	}
-	return clip(string(text), mostBody)
+	return clip(string(text), most)
 }
 
 // masked is a decoded JSON value without what is hidden. The path of a field has the names of the

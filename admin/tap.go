@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -23,6 +24,8 @@ type TapRequest struct {
 	PerSecond int      `json:"per_second,omitempty" weft:"7" doc:"at most so many are shown in a second; 0: 1000; the others are counted as dropped"`
 	Bodies    bool     `json:"bodies,omitempty" weft:"8" doc:"show requests and replies, where Config.Bodies of the server permits it"`
 	Count     int      `json:"count,omitempty" weft:"9" doc:"end after so many; 0: go on"`
+	MaxBody   int      `json:"max_body,omitempty" weft:"10" doc:"how many bytes of a request or reply are shown, at most 65536; 0: 4096"`
+	Metadata  []string `json:"metadata,omitempty" weft:"11" doc:"keys of the requests' metadata to show, where Config.Bodies of the server permits it"`
 }
 
 // TappedCall is a call that a server has answered. The first message of weft.Admin.Tap has no
@@ -44,10 +47,23 @@ type TappedCall struct {
 	Stream       *Messages `json:"stream,omitempty" weft:"14" doc:"of a stream, how many messages it had; missing: the call is unary"`
 	Attempt      int       `json:"attempt,omitempty" weft:"15" doc:"how many times the caller has tried it before"`
 	Left         *float64  `json:"left_seconds,omitempty" weft:"16" doc:"until its deadline when it was answered; missing: it has none"`
-	Request      string    `json:"request,omitempty" weft:"17" doc:"as JSON, masked and cut, if the request of the tap asks for bodies"`
-	Reply        string    `json:"reply,omitempty" weft:"18" doc:"the same of the reply"`
+	Content      *Content  `json:"content,omitempty" weft:"17" doc:"the messages and the metadata, if the request of the tap asks for them"`
 	TraceID      string    `json:"trace_id,omitempty" weft:"20" doc:"of the trace that the call belongs to, from the metadata traceparent"`
 	Dropped      uint64    `json:"dropped,omitempty" weft:"19" doc:"calls before this one that fitted and were not shown, since the tap was not read in time or PerSecond was reached"`
+	Oneway       bool      `json:"oneway,omitempty" weft:"18" doc:"the caller waits for no reply"`
+}
+
+// Content is what a call carried.
+type Content struct {
+	Request  string `json:"request,omitempty" weft:"1" doc:"as JSON, masked and cut"`
+	Reply    string `json:"reply,omitempty" weft:"2" doc:"the same of the reply"`
+	Metadata []Pair `json:"metadata,omitempty" weft:"3" doc:"of the request, the keys that were asked for; values with names of secrets are masked"`
+}
+
+// Pair is a key of metadata with a value.
+type Pair struct {
+	Key   string `json:"key" weft:"1"`
+	Value string `json:"value" weft:"2"`
 }
 
 // Messages are how many messages a stream had.
@@ -60,9 +76,10 @@ type Messages struct {
 const (
 	tapQueue  = 256     // calls that wait to be sent
 	mostError = 256     // bytes of the message of an error
-	mostBody  = 4 << 10 // bytes of a request or reply
-	mostTaps  = 1000    // calls in a second
-	mostNames = 64      // methods and codes to filter by
+	mostBody  = 4 << 10 // bytes of a request or reply, if the tap does not say
+	bodyLimit = 64 << 10
+	mostTaps  = 1000 // calls in a second
+	mostNames = 64   // methods and codes to filter by
 )
 
 // tap is a tap that is open.
@@ -79,11 +96,14 @@ type tap struct {
 
 // tap answers Tap.
 func (s *service) tap(ctx context.Context, req *TapRequest, out *weft.Sender[TappedCall]) error {
-	if req.Bodies && !s.cfg.Bodies {
+	if (req.Bodies || len(req.Metadata) > 0) && !s.cfg.Bodies {
 		return weft.Errorf(weft.PermissionDenied, "this server does not show requests and replies: Config.Bodies of package admin is not set")
 	}
-	if n := max(len(req.Methods), len(req.Codes)); n > mostNames {
-		return weft.Errorf(weft.InvalidArgument, "the tap names %d methods or codes, want at most %d", n, mostNames)
+	if n := max(len(req.Methods), len(req.Codes), len(req.Metadata)); n > mostNames {
+		return weft.Errorf(weft.InvalidArgument, "the tap names %d methods, codes or keys, want at most %d", n, mostNames)
+	}
+	if req.MaxBody < 0 || req.MaxBody > bodyLimit {
+		return weft.Errorf(weft.InvalidArgument, "the tap asks for %d bytes of a body, want 0 to %d", req.MaxBody, bodyLimit)
 	}
 	t := &tap{s: s, req: req, queue: make(chan *TappedCall, tapQueue)}
 	for _, name := range req.Codes {
@@ -144,7 +164,7 @@ func (t *tap) see(c *weft.TappedCall) {
 		t.dropped.Add(1)
 		return
 	}
-	call := t.s.tapped(c, code, r.Bodies)
+	call := t.s.tapped(c, code, r)
 	call.Dropped = t.dropped.Swap(0)
 	select {
 	case t.queue <- call:
@@ -180,11 +200,11 @@ func (t *tap) room() bool {
 }
 
 // tapped describes a call.
-func (s *service) tapped(c *weft.TappedCall, code weft.Code, bodies bool) *TappedCall {
+func (s *service) tapped(c *weft.TappedCall, code weft.Code, req *TapRequest) *TappedCall {
 	p := c.Info.Peer
 	out := &TappedCall{
 		At: c.Began, Method: c.Info.Method, Peer: p.Addr().String(), Name: p.Name(), Principal: s.principal(weft.PrincipalFrom(c.Context)),
-		Wire: p.Wire(), Codec: c.Info.Codec, Code: code.String(), Duration: c.Duration.Seconds(), RequestBytes: c.RequestSize,
+		Wire: p.Wire(), Codec: c.Info.Codec, Code: code.String(), Duration: c.Duration.Seconds(), RequestBytes: c.RequestSize, Oneway: c.Info.Oneway,
 		Attempt: weft.AttemptFrom(c.Context), TraceID: traceID(weft.MetadataFrom(c.Context).Get("traceparent")),
 	}
 	if c.Info.Stream {
@@ -202,10 +222,27 @@ func (s *service) tapped(c *weft.TappedCall, code weft.Code, bodies bool) *Tappe
 	} else if c.Err != nil {
 		out.Error = clip(c.Err.Error(), mostError)
 	}
-	if bodies {
-		out.Request, out.Reply = s.body(c.Info.Method, c.Request), s.body(c.Info.Method, c.Reply)
+	if req.Bodies || len(req.Metadata) > 0 {
+		out.Content = &Content{Metadata: pairs(weft.MetadataFrom(c.Context), req.Metadata)}
+	}
+	if req.Bodies {
+		most := cmp.Or(req.MaxBody, mostBody)
+		out.Content.Request, out.Content.Reply = s.body(c.Info.Method, c.Request, most), s.body(c.Info.Method, c.Reply, most)
 	}
 	return out
+}
+
+// pairs are what a request has of some keys, without secrets.
+func pairs(m weft.Metadata, keys []string) (all []Pair) {
+	for _, key := range keys {
+		for _, value := range m.Values(key) {
+			if Sensitive(key) {
+				value = mask
+			}
+			all = append(all, Pair{key, clip(value, mostError)})
+		}
+	}
+	return all
 }
 
 // traceID is the ID in a traceparent of W3C; "" when it is none.

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -61,7 +62,7 @@ func TestTap(t *testing.T) {
 
 	mul := next(t, all)
 	if mul.Method != "Arith.Mul" || mul.Code != "OK" || mul.Name != "billing" || mul.Wire != "weft" || mul.Codec != "msgpack" || mul.Peer == "" ||
-		mul.RequestBytes == 0 || mul.ReplyBytes == 0 || mul.Duration < 0 || mul.Request != "" || mul.TraceID != "" || mul.Left == nil || *mul.Left > 10 || time.Since(mul.At) > time.Hour {
+		mul.RequestBytes == 0 || mul.ReplyBytes == 0 || mul.Duration < 0 || mul.Content != nil || mul.TraceID != "" || mul.Left == nil || *mul.Left > 10 || time.Since(mul.At) > time.Hour {
 		t.Errorf("%+v", mul)
 	}
 	if x := next(t, all); x.Method != "Arith.Fail" || x.Code != "NotFound" || x.Error != "failed as asked" || x.TraceID != "4bf92f3577b34da6a3ce929d0e0e4736" {
@@ -70,10 +71,10 @@ func TestTap(t *testing.T) {
 	if x := next(t, all); x.Method != "Arith.Count" || x.Stream == nil || *x.Stream != (admin.Messages{Received: 1, Sent: 3}) {
 		t.Errorf("%+v", x)
 	}
-	if x := next(t, failed); x.Method != "Arith.Fail" || !strings.Contains(x.Request, `"A":5`) || x.Reply != "" {
+	if x := next(t, failed); x.Method != "Arith.Fail" || !strings.Contains(x.Content.Request, `"A":5`) || x.Content.Reply != "" {
 		t.Errorf("%+v", x)
 	}
-	if x := next(t, bodies); x.Request != `{"A":7,"B":8,"Card":{"Number":"4711","Password":"***"}}` || x.Reply != `{"C":56}` {
+	if x := next(t, bodies); x.Content.Request != `{"A":7,"B":8,"Card":{"Number":"4711","Password":"***"}}` || x.Content.Reply != `{"C":56}` {
 		t.Errorf("%+v", x)
 	}
 	if x := next(t, stats); !strings.HasPrefix(x.Method, "weft.Admin.") {
@@ -85,8 +86,25 @@ func TestTap(t *testing.T) {
 	// These show none; closing them ends their handlers.
 	slow.Close()
 	other.Close()
-	for _, req := range []*admin.TapRequest{{Codes: []string{"none"}}, {Methods: make([]string, 65)}} {
+	for _, req := range []*admin.TapRequest{{Codes: []string{"none"}}, {Methods: make([]string, 65)}, {MaxBody: -1}, {Bodies: true, MaxBody: 1 << 17}, {Metadata: make([]string, 65)}} {
 		isError(t, tapError(a.Tap(ctx, req)), weft.InvalidArgument)
+	}
+}
+
+// TestTapOfWholeCalls shows what a recording of calls needs: long bodies and metadata.
+func TestTapOfWholeCalls(t *testing.T) {
+	r := start(t, nil, &admin.Config{Bodies: true})
+	s, err := r.admin("").Tap(t.Context(), &admin.TapRequest{Bodies: true, MaxBody: 64 << 10, Metadata: []string{"tenant", "api-token", "absent"}, Count: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := weft.WithMetadata(t.Context(), "tenant", "acme", "api-token", "canary", "other", "x")
+	if err := r.dial("", nil).Call(ctx, "Arith.Mul", &Args{Card: Card{Number: strings.Repeat("4", 9999)}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	x := next(t, s)
+	if len(x.Content.Request) < 9999 || !strings.HasSuffix(x.Content.Request, "}") || !slices.Equal(x.Content.Metadata, []admin.Pair{{Key: "tenant", Value: "acme"}, {Key: "api-token", Value: "***"}}) {
+		t.Errorf("%+v", x)
 	}
 }
 
@@ -96,6 +114,7 @@ func TestTapOfBodiesNeedsPermission(t *testing.T) {
 	r := start(t, nil, nil)
 	err := tapError(r.admin("").Tap(t.Context(), &admin.TapRequest{Bodies: true}))
 	isError(t, err, weft.PermissionDenied)
+	isError(t, tapError(r.admin("").Tap(t.Context(), &admin.TapRequest{Metadata: []string{"tenant"}})), weft.PermissionDenied)
 
 	hide := func(method, path string) bool { return method == "Arith.Mul" && path == "Card.Number" }
 	r = start(t, nil, &admin.Config{Bodies: true, Mask: hide})
@@ -106,7 +125,7 @@ func TestTapOfBodiesNeedsPermission(t *testing.T) {
 	if err := r.dial("", nil).Call(t.Context(), "Arith.Mul", &Args{Card: Card{Number: strings.Repeat("4", 9999), Password: strings.Repeat("p", 9999)}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if x := next(t, s); !strings.HasPrefix(x.Request, `{"A":0,"B":0,"Card":{"Number":"***","Password":"ppp`) || len(x.Request) > 5000 {
+	if x := next(t, s); !strings.HasPrefix(x.Content.Request, `{"A":0,"B":0,"Card":{"Number":"***","Password":"ppp`) || len(x.Content.Request) > 5000 {
 		t.Errorf("%+v", x)
 	}
 }

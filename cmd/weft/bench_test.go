@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -37,4 +40,53 @@ func TestBench(t *testing.T) {
 	expect(t, 2, "", "--rate", "", "bench", s.address, "Arith.Mul", "--rate", "-1")
 	expect(t, 2, "", "is no JSON", "", "bench", s.address, "Arith.Mul", "{")
 	expect(t, 2, "", "carries no JSON", "", "bench", "netrpc://"+s.at, "Arith.Mul")
+}
+
+// TestBenchCompare compares a run with itself, and writes the page.
+func TestBenchCompare(t *testing.T) {
+	s := begin(t)
+	flags := []string{"--duration", "600ms", "--warm-up", "0s", "--callers", "2"}
+	code, before, log := run(t, "", append([]string{"bench", s.address, "Arith.Mul", "-o", "json"}, flags...)...)
+	if code != 0 || !strings.Contains(before, `"percentiles"`) || !strings.Contains(before, `"intervals"`) {
+		t.Fatalf("bench returns %d:\n%s%s", code, before, log)
+	}
+	old, page := write(t, "before.json", before), filepath.Join(t.TempDir(), "report.html")
+	expect(t, 0, "RATIO", "the page is in "+page, "", append([]string{"bench", s.address, "Arith.Mul", "--compare", old, "--html", page}, flags...)...)
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "<svg") || !strings.Contains(string(text), "Compared with "+old) {
+		t.Errorf("the page is %.100q, error %v", text, err)
+	}
+	code, out, log := run(t, "", append([]string{"bench", s.address, "Arith.Mul", "--compare", old, "-o", "json"}, flags...)...)
+	var got struct {
+		Comparison struct {
+			File    string
+			Metrics []struct {
+				Name  string
+				Ratio float64
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != 0 || got.Comparison.File != old || len(got.Comparison.Metrics) != 6 || got.Comparison.Metrics[2].Ratio <= 0 {
+		t.Errorf("bench --compare in JSON returns %d, error %v:\n%s%s", code, err, out, log)
+	}
+
+	// Against a run whose calls took no time all times have grown.
+	fast := regexp.MustCompile(`"(p\d+|mean)_seconds": [^,\n]+`).ReplaceAllString(before, `"${1}_seconds": 0.0000001`)
+	fast = strings.Replace(fast, `"method": "Arith.Mul"`, `"method": "Arith.Add"`, 1)
+	code, out, log = run(t, "", append([]string{"bench", s.address, "Arith.Mul", "--compare", write(t, "fast.json", fast), "--max-ratio", "1.5"}, flags...)...)
+	if code != 1 || !strings.Contains(out, "worse") || !strings.Contains(out, "the methods differ") || !strings.Contains(log, "--max-ratio is 1.5") {
+		t.Errorf("bench --max-ratio returns %d:\n%s%s", code, out, log)
+	}
+	expect(t, 2, "", "--max-ratio", "", "bench", s.address, "Arith.Mul", "--max-ratio", "2")
+	expect(t, 2, "", "--compare: open /nowhere", "", "bench", s.address, "Arith.Mul", "--compare", "/nowhere")
+	expect(t, 2, "", "no figures", "", "bench", s.address, "Arith.Mul", "--compare", write(t, "none.json", "{}"))
+	expect(t, 2, "", "carries no JSON", "", "bench", "thrift://"+s.at, "Arith.Mul")
+}
+
+// TestBenchTerminal shows the figures so far on a terminal.
+func TestBenchTerminal(t *testing.T) {
+	s := begin(t)
+	text, code := onTerminal(t, "bench "+s.address+" Arith.Mul --duration 1s --warm-up 0s")
+	if code != 0 || !strings.Contains(text, "\rArith.Mul: ") || !strings.Contains(text, "a second, 50 % in") || !strings.Contains(text, "\r\x1b[K") {
+		t.Errorf("bench on a terminal returns %d and writes %q", code, text)
+	}
 }

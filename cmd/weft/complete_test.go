@@ -34,7 +34,7 @@ func TestCompletion(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "contexts.json"), `{"contexts": {"staging": {}, "production": {}}}`)
 	tests := []struct{ line, want string }{
 		{"weft desc", "describe"},
-		{"weft rules ", "show history check diff apply rollback"},
+		{"weft rules ", "show history check diff apply delete rollback"},
 		{"weft instances --regis", "--registry"},
 		{"weft instances -o ", "table wide json yaml name"},
 		{"weft list --context ", "production staging"},
@@ -43,6 +43,7 @@ func TestCompletion(t *testing.T) {
 		{"weft call Ar", "Arith."},
 		{"weft call --server " + s.address + " Shop.", "Shop.Add Shop.Count Shop.Echo Shop.Fail Shop.Slow Shop.Tenant"},
 		{"weft describe --as ", "go schema template"},
+		{"weft context show s", "staging"},
 		{"weft help exit", "exit-codes"},
 	}
 	var lines []string

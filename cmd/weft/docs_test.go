@@ -103,9 +103,15 @@ func TestExamples(t *testing.T) {
 	t.Setenv("WEFT_CONFIG", filepath.Join(folder, "contexts.json"))
 	writeFile(t, filepath.Join(folder, "registry.json"), fmt.Sprintf(`{"services": {"Arith": [{"id": "10.0.0.7-1", "address": %q}], "Greeter": [{"address": %q}]}}`, s.address, s.address))
 	writeFile(t, filepath.Join(folder, "rules.json"), someRules)
+	recording, err := os.ReadFile(recorded(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(folder, "calls.weftrec"), string(recording))
 	writeFile(t, filepath.Join(folder, "request.json"), `{"A":6,"B":7}`)
+	writeFile(t, filepath.Join(folder, "contexts.json"), `{"current": "staging", "contexts": {"staging": {}}}`)
 	t.Setenv("WEFT_REGISTRY", "file://"+filepath.Join(folder, "registry.json"))
-	safe := regexp.MustCompile(`^weft (call( tcp://\S+| http://\S+)? Arith\.Mul|list Arith|list tcp|describe|health (tcp|Arith)|explain Arith|doctor Arith|instances (weight|drain|disable|enable) |instances --|registry (status$|ls Arith$)|rules (show Greeter|history|check Greeter)|context (list|set)|version|top Arith --count|completion|generate$|schema (tcp|diff schema\.json tcp|check --against schema\.json tcp))`)
+	safe := regexp.MustCompile(`^weft (call( tcp://\S+| http://\S+)? Arith\.Mul|list Arith|list tcp|describe|health (tcp|Arith)|explain Arith|doctor Arith|replay calls.weftrec tcp|instances (weight|drain|disable|enable) |instances --|registry (status$|ls Arith$)|rules (show Greeter|history|check Greeter)|context (list|set|show staging)|version|top Arith --count|completion|generate$)`)
 	continued := regexp.MustCompile(`\\\n *`)
 	ran := 0
 	for _, cmd := range every(root(&shell.Shell{})) {

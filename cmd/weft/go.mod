@@ -5,6 +5,9 @@ go 1.26.0
 require (
 	github.com/spf13/cobra v1.10.2
 	github.com/weftrpc/weft v0.0.0
+	github.com/weftrpc/weft/door/connect v0.0.0
+	github.com/weftrpc/weft/door/grpc v0.0.0
+	github.com/weftrpc/weft/door/thrift v0.0.0
 	github.com/weftrpc/weft/generate v0.0.0
 	github.com/weftrpc/weft/registry/etcd v0.0.0
 	go.etcd.io/etcd/api/v3 v3.7.3
@@ -15,6 +18,7 @@ require (
 )
 
 require (
+	github.com/apache/thrift v0.25.0 // indirect
 	github.com/armon/go-metrics v0.4.1 // indirect
 	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
@@ -72,7 +76,6 @@ require (
 	github.com/soheilhy/cmux v0.1.5 // indirect
 	github.com/spf13/pflag v1.0.10
 	github.com/tmc/grpc-websocket-proxy v0.0.0-20220101234140-673ab2c3ae75 // indirect
-	github.com/weftrpc/weft/door/grpc v0.0.0
 	github.com/weftrpc/weft/registry/consul v0.0.0
 	github.com/weftrpc/weft/registry/nacos v0.0.0
 	github.com/weftrpc/weft/registry/redis v0.0.0
@@ -121,3 +124,7 @@ replace github.com/weftrpc/weft/registry/redis => ../../registry/redis
 replace github.com/weftrpc/weft/registry/nacos => ../../registry/nacos
 
 replace github.com/weftrpc/weft/door/grpc => ../../door/grpc
+
+replace github.com/weftrpc/weft/door/connect => ../../door/connect
+
+replace github.com/weftrpc/weft/door/thrift => ../../door/thrift

@@ -58,6 +58,7 @@ func TestTop(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) != 1 || rows[0].Method != "Arith.Mul" || rows[0].Rate <= 0 {
 		t.Errorf("top in JSON returns %d, error %v:\n%s%s", code, err, out, log)
 	}
+	expect(t, 0, "Arith.Mul\n", "", "", "top", s.address, "--interval", "200ms", "--count", "1", "-o", "name")
 	expect(t, 2, "", "want rate, errors", "", "top", s.address, "--sort", "size")
 	expect(t, 2, "", "at least 100ms", "", "top", s.address, "--interval", "1ms")
 	expect(t, 2, "", "name a server", "", "top")
@@ -70,6 +71,8 @@ func TestTap(t *testing.T) {
 	busy(t, s.address)
 	expect(t, 0, "Arith.Mul", "calls of "+s.address+" are shown", "", "tap", s.address, "--count", "3", "--method", "Arith.*")
 	expect(t, 0, "the shop is closed", "", "", "tap", s.address, "--count", "1", "--failed")
+	expect(t, 0, "Shop.Fail\n", "", "", "tap", s.address, "--count", "1", "--failed", "-o", "name")
+	expect(t, 0, "---\ncall:\n", "", "", "tap", s.address, "--count", "1", "-o", "yaml")
 	expect(t, 0, `"code":"FailedPrecondition"`, "", "", "tap", s.address, "--count", "1", "--code", "FailedPrecondition", "-o", "json")
 }
 
@@ -150,6 +153,28 @@ func TestTerminal(t *testing.T) {
 	}
 }
 
+// onTerminal runs a command on a pseudo-terminal to its end, and returns what it has written there.
+func onTerminal(t *testing.T, line string) (text string, code int) {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	record := filepath.Join(t.TempDir(), "record")
+	cmd := exec.CommandContext(ctx, "script", "--quiet", "--flush", "--return", "--command", own+" "+line, record)
+	cmd.Env = append(os.Environ(), asProgram+"=1", "TERM=xterm")
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(written), cmd.ProcessState.ExitCode()
+}
+
 // TestChange sets and takes back the weight and the state of an instance.
 func TestChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "registry.json")
@@ -170,6 +195,7 @@ func TestChange(t *testing.T) {
 	expect(t, 0, "Arith    2          1   version 4", "", "", "registry", "ls", "Arith")
 	expect(t, 0, "file", "", "", "registry", "status")
 	expect(t, 0, `"instances": 2`, "", "", "registry", "ls", "Arith", "-o", "json")
+	expect(t, 0, "a\nb\n", "", "", "registry", "watch", "Arith", "--count", "2", "-o", "name")
 	expect(t, 0, "+  a  on  tcp://10.0.0.7:1", "", "", "registry", "watch", "Arith", "--count", "2")
 	other := filepath.Join(t.TempDir(), "other.json")
 	writeFile(t, other, "{}")

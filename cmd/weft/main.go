@@ -24,6 +24,6 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	p := &shell.Shell{Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Terminal: shell.IsTerminal(os.Stdout)}
+	p := &shell.Shell{Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Terminal: shell.IsTerminal(os.Stdout), LogTerminal: shell.IsTerminal(os.Stderr)}
 	os.Exit(execute(ctx, p, os.Args[1:]))
 }

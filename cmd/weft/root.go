@@ -13,7 +13,7 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/diagnose"
 	"github.com/weftrpc/weft/cmd/weft/internal/live"
 	"github.com/weftrpc/weft/cmd/weft/internal/load"
-	"github.com/weftrpc/weft/cmd/weft/internal/schemas"
+	"github.com/weftrpc/weft/cmd/weft/internal/replay"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/show"
 	"github.com/weftrpc/weft/cmd/weft/internal/steer"
@@ -24,7 +24,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const rootHelp = `weft calls and shows services, runs a registry, changes what is in one, and generates code.
+const rootHelp = `weft calls and shows services, runs a registry, changes what is in one, and generates code. To begin with:
+
+  weft list tcp://127.0.0.1:8972                              what a server serves
+  weft call tcp://127.0.0.1:8972 Arith.Mul '{"A":6,"B":7}'    a call
+  weft up                                                     a registry; 'weft instances' lists what is in it
+  weft doctor                                                 why something does not work
 
 Commands ask the registry at --registry, $WEFT_REGISTRY or that of the context in use ("weft help contexts"), or else
 etcd://127.0.0.1:2379; with --server they ask one server instead. "weft help addresses" lists the forms of both.`
@@ -41,7 +46,7 @@ func execute(ctx context.Context, p *shell.Shell, args []string) int {
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Log)
-	cmd, err := root.ExecuteContextC(ctx)
+	cmd, err := root.ExecuteContextC(shell.With(ctx, p))
 	if err == nil && out.Err != nil {
 		err = out.Err // such as of help, whose errors cobra does not report
 	}
@@ -60,9 +65,7 @@ func root(p *shell.Shell) *cobra.Command {
 		Use:   "weft",
 		Short: "Call, see and steer services of weft",
 		Long:  rootHelp,
-		RunE: func(_ *cobra.Command, args []string) error {
-			return fmt.Errorf("there is no command; %w", shell.ErrUsage)
-		},
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -71,6 +74,9 @@ func root(p *shell.Shell) *cobra.Command {
 		},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
 			p.Running = true
+			if cmd.Parent() == nil {
+				return nil // the help must be there whatever the environment and the contexts say
+			}
 			if cmd.Name() == cobra.ShellCompRequestCmd || cmd.Name() == cobra.ShellCompNoDescRequestCmd {
 				return nil // the flags are those of the line that is completed, and are not read yet
 			}
@@ -105,16 +111,17 @@ func commands(p *shell.Shell) []*cobra.Command {
 		show.DescribeCommand(p),
 		show.HealthCommand(p),
 		load.BenchCommand(p),
+		replay.Command(p),
 		steer.InstancesCommand(p),
 		live.TopCommand(p),
 		live.TapCommand(p),
+		live.RecordCommand(p),
 		diagnose.ExplainCommand(p),
 		diagnose.DoctorCommand(p),
 		steer.RulesCommand(p),
 		steer.RegistryCommand(p),
 		up.Command(p),
 		catalog.ContextCommand(p),
-		schemas.Command(p),
 		generateCommand(p),
 		versionCommand(p),
 	}

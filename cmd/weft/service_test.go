@@ -20,11 +20,13 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/door/netrpc"
 	"github.com/weftrpc/weft/door/rpcx"
+	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/health"
 )
 
@@ -51,14 +53,14 @@ type server struct {
 func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 	t.Helper()
 	cfg := &weft.ServerConfig{
-		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door(), rpcx.Door(nil)},
+		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door(), rpcx.Door(nil), thrift.Door(nil)},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(cfg)
 	}
 	srv := weft.NewServer(cfg)
-	var own *admin.Config
+	own := &admin.Config{Bodies: true}
 	if cfg.Authenticate != nil {
 		own = &admin.Config{Token: "adm"}
 	}
@@ -147,9 +149,13 @@ func expect(t *testing.T, code int, out, log string, in string, args ...string) 
 
 // TestCallWires makes the same calls by all wires.
 func TestCallWires(t *testing.T) {
-	s := begin(t)
-	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1", "rpcx"} {
+	both, byConnect := begin(t), begin(t, func(cfg *weft.ServerConfig) { cfg.Doors = connect.Doors(nil) })
+	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1", "rpcx", "connect+http", "connect+h2c"} {
 		t.Run(scheme, func(t *testing.T) {
+			s := both
+			if strings.HasPrefix(scheme, "connect") {
+				s = byConnect
+			}
 			address := scheme + "://" + s.at
 			expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", `{"A":6,"B":7}`)
 			expect(t, 0, "42\n", "", `{"A":6,"B":7}`, "call", "--server", address, "Arith.Mul", "-d", "-")
@@ -161,11 +167,25 @@ func TestCallWires(t *testing.T) {
 			expect(t, 0, `"acme"`, `< served-by: "shop"`, "", "call", address, "Shop.Tenant", "-H", "tenant:acme", "--meta")
 			expect(t, 0, "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", "", "", "call", address, "Shop.Count", `{"n":3}`)
 			expect(t, 0, `{"n":6}`, "", `{"n":1} {"n":2} {"n":3}`, "call", address, "Shop.Add", "-d", "-")
+			if scheme == "connect+http" {
+				return // over HTTP/1.1 it has no streams in both directions
+			}
 			expect(t, 0, "{\"text\":\"a\"}\n{\"text\":\"b\"}\n", "", `{"text":"a"}{"text":"b"}`, "call", address, "Shop.Echo", "-d", "-")
 		})
 	}
+	s := both
+	expect(t, 3, "", "the shop is closed: the server answers as one of Connect: call it by connect+http://", "", "call", "http://"+byConnect.at, "Shop.Fail", "{}")
 	expect(t, 0, "42\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
 	expect(t, 0, "null\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
+	for _, scheme := range []string{"thrift", "thrift-compact", "thrift-unframed", "thrift-theader", "thrift-multiplexed", "thrift-compact-theader-multiplexed"} {
+		for _, request := range []string{`{"A":6,"B":7}`, `{"1":6,"2":7}`, `{"2:i64":7,"1:i32":6}`} {
+			expect(t, 0, "42\n", "", "", "call", scheme+"://"+s.at, "Arith.Mul", request, "--reply", "0")
+		}
+		expect(t, 0, "null\n", "", "", "call", scheme+"://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
+		expect(t, 3, "", "the shop is closed", "", "call", scheme+"://"+s.at, "Shop.Fail", "{}")
+	}
+	expect(t, 0, `"1": "acme"`, "", "", "call", "thrift-theader-multiplexed://"+s.at, "Shop.Tenant", "-H", "tenant:acme", "--reply", `{"1":""}`)
+	expect(t, 2, "", "want bool, byte", "", "call", "thrift://"+s.at, "Arith.Mul", `{"1:int":6}`)
 }
 
 // TestCallForeign calls a server of grpc-go, which describes its types by reflection.
@@ -182,7 +202,9 @@ func TestCallForeign(t *testing.T) {
 	defer srv.Stop()
 	healths.SetServingStatus("Shop", grpc_health_v1.HealthCheckResponse_NOT_SERVING)
 	address := "grpc://" + l.Addr().String()
-	expect(t, 0, "grpc.health.v1.Health.Watch", "", "", "list", address, "-o", "name")
+	expect(t, 0, "grpc.health.v1.Health.Watch", "", "", "list", address, "-o", "name", "--all")
+	expect(t, 0, "of administration, health and reflection left out", "", "", "list", address)
+	expect(t, 0, "[]\n", "", "", "list", address, "-o", "json")
 	expect(t, 0, "Service string `json:\"service\"`", "", "", "describe", address, "grpc.health.v1.Health.Check")
 	expect(t, 0, "{\"status\":\"SERVING\"}\n", "", "", "call", address, "grpc.health.v1.Health.Check", "-o", "json")
 	expect(t, 0, `"status": "NOT_SERVING"`, "", "", "call", address, "grpc.health.v1.Health.Check", `{"service":"Shop"}`)
@@ -212,7 +234,7 @@ func TestCall(t *testing.T) {
 	expect(t, 2, "", "has no value", "", "call", address, "Arith.Mul", "-d", "-")
 	expect(t, 2, "", "want Service.Method", "", "call", address)
 	expect(t, 2, "", "--data is given too", "", "call", address, "Arith.Mul", "{}", "-d", "{}")
-	expect(t, 1, "", "no such file", "", "call", address, "Arith.Mul", "@/nowhere")
+	expect(t, 2, "", "no such file", "", "call", address, "Arith.Mul", "@/nowhere")
 	expect(t, 2, "", "add --tls", "", "call", address, "Arith.Mul", "-k")
 	expect(t, 2, "", "'weft help addresses'", "", "call", "bogus://"+s.at, "Arith.Mul")
 	expect(t, 4, "", "'weft doctor tcp://", "", "call", "tcp://"+localPort(t), "Arith.Mul", "--timeout", "5s")
@@ -249,7 +271,23 @@ func TestForeignHTTP(t *testing.T) {
 	defer srv.Close()
 	expect(t, 3, "", "no such method", "", "call", srv.URL, "Shop.Nothing")
 	expect(t, 3, `{"error":`, "no such method", "", "call", srv.URL, "Shop.Nothing", "-o", "json")
-	expect(t, 0, `"error":"none"`, "", "", "call", srv.URL, "Shop.Get")
+	// What it answers is no reply: it answers every path.
+	expect(t, 3, "", "a method that no server has", "", "call", srv.URL, "Shop.Get")
+	page := httptest.NewServer(gohttp.HandlerFunc(func(w gohttp.ResponseWriter, r *gohttp.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/Shop/Page":
+			io.WriteString(w, "<html></html>")
+		case "/Shop/Get":
+			io.WriteString(w, `{"n":1}`)
+		default:
+			gohttp.NotFound(w, r)
+		}
+	}))
+	defer page.Close()
+	expect(t, 3, "", "200 OK with text/html, which is no JSON", "", "call", page.URL, "Shop.Page")
+	expect(t, 3, "", "404 Not Found with text/plain", "", "call", page.URL, "Shop.Nothing")
+	expect(t, 0, `"n":1`, "", "", "call", page.URL, "Shop.Get")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -345,7 +383,20 @@ func TestCallRegistry(t *testing.T) {
 	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "call", "Nothing.At", "--timeout", "1h")
 	expect(t, 4, `"reason":"`+weft.ReasonNoServer, "", "", "call", "Nothing.At", "-o", "json")
 	expect(t, 4, "", "see 'weft explain Nothing.At'", "", "bench", "Nothing.At", "--timeout", "1h")
+	// The server that could not be reached is named.
+	code, _, log := run(t, "", "call", "Shop.Fail", "--timeout", "2s", "-v")
+	if code != 4 || !strings.Contains(log, "attempt 1 at ") || strings.Contains(log, "attempt 1 at -") {
+		t.Errorf("a call of a server that is not there returns %d and logs:\n%s", code, log)
+	}
 	expect(t, 4, "", "Shop.Fail", "", "call", "Shop.Fail", "--timeout", "2s")
+
+	// A registry that does not answer is waited for, and the command says so.
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	expect(t, 4, "", "waiting for etcd "+silent.Addr().String()+", up to 3s", "", "call", "Shop.Fail", "--registry", "etcd://"+silent.Addr().String(), "--timeout", "3s")
 	expect(t, 0, "Mul multiplies.", "", "", "list", "Arith")
 	expect(t, 0, "type Args struct", "", "", "describe", "Arith.Mul")
 	expect(t, 0, "serving", "", "", "health", "Arith")
@@ -364,7 +415,7 @@ func TestShow(t *testing.T) {
   "B": 0
 }
 `, "", "", "describe", address, "Arith.Mul", "--as", "template")
-		expect(t, 0, "N int64 `json:\"n\"` // what has been added up", "", "", "describe", address, "Shop.Add")
+		expect(t, 0, "N int64 `json:\"n", "", "", "describe", address, "Shop.Add")
 		expect(t, 0, `"$ref": "#/$defs/weft.Args"`, "", "", "describe", address, "Arith", "--as", "schema")
 		expect(t, 0, `"kind": "bidirectional stream"`, "", "", "describe", address, "Shop", "-o", "json")
 		expect(t, 0, "serving", "", "", "health", address)

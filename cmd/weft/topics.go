@@ -37,6 +37,10 @@ The address of a server (--server, or the first argument of most commands) has a
   jsonrpc://host:port      JSON-RPC 2.0; jsonrpc1:// is 1.0, as Go's net/rpc/jsonrpc serves it
   rpcx://host:port         that of rpcx, with messages in JSON
   netrpc://host:port       gob, as Go's net/rpc serves it; netrpc+http:// is that behind HTTP
+  connect+http://host:port Connect, with messages in JSON; connect+https:// with TLS, connect+h2c:// by HTTP/2
+                           without TLS
+  thrift://host:port       Thrift: the binary protocol with frames. Words behind "thrift" say otherwise, in this
+                           order: -compact, -unframed or -theader, -multiplexed, as in thrift-compact-multiplexed://
 
 With --tls connections to servers have TLS, whatever the wire. --cacert, --cert, --key, --servername and --insecure
 concern all connections that have TLS, those to the registry too.`
@@ -55,8 +59,8 @@ in tables, and are numbers of seconds in JSON. Tables have colours on a terminal
 --color says otherwise.`
 
 const exitCodesHelp = `  0    all is well
-  1    something failed
-  2    the arguments are wrong
+  1    something failed; of diff, doctor, health and replay: they have found something
+  2    the arguments are wrong, or a file that they name cannot be read
   3    the call was made and failed; with -o json its error is an object on the standard output
   4    a registry or server cannot be reached, or a call over http:// has no answer in time
   5    a registry or server refuses the credentials

@@ -43,6 +43,7 @@ func Allowed() Exceptions {
 			"door/thrift/exceptions.go":          "tells which exception of a method an error is, and makes one to decode it",
 			"door/thrift/idl.go":                 "hands the types of methods to the codec, for their description",
 			"cmd/weft/internal/calls/gob.go":     "makes types of JSON, since gob has no messages without them",
+			"cmd/weft/internal/calls/thrift.go":  "makes types of JSON, since Thrift has no messages without them",
 		},
 		"package variables": {
 			"weft.codeNames":                     "the names of the status codes; only read",

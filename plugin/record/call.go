@@ -98,6 +98,18 @@ func (c *Call) encode() ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
+// frame appends the frame of the call to dst.
+func (c *Call) frame(dst []byte) ([]byte, error) {
+	payload, err := c.encode()
+	if err != nil {
+		return dst, err
+	}
+	if len(payload) > maxFrame {
+		return dst, fmt.Errorf("the call has %d bytes, more than %d", len(payload), maxFrame)
+	}
+	return appendFrame(dst, payload), nil
+}
+
 // decode reads the payload of a frame.
 func decode(payload []byte) (*Call, error) {
 	var s stored

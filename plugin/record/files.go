@@ -3,7 +3,6 @@ package record
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,14 +35,10 @@ func newFiles(dir string, maxFile int64, most int) (*files, error) {
 
 // append writes a call, into the next file when the last one is full.
 func (f *files) append(c *Call) error {
-	payload, err := c.encode()
-	if err != nil {
+	var err error
+	if f.buf, err = c.frame(f.buf[:0]); err != nil {
 		return err
 	}
-	if len(payload) > maxFrame {
-		return fmt.Errorf("the call has %d bytes, more than %d", len(payload), maxFrame)
-	}
-	f.buf = appendFrame(f.buf[:0], payload)
 	if f.file != nil && f.size+int64(len(f.buf)) > f.maxFile {
 		if err := f.close(); err != nil {
 			return err

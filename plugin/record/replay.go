@@ -29,13 +29,16 @@ type ReplayConfig struct {
 	// codec json, as they have unless their configuration says otherwise.
 	Target weft.Caller
 	// Speed is how fast time passes: 1 keeps the times between the calls, 2 halves them. 0: each
-	// call is made as soon as there is room for it.
+	// call is made as soon as there is room for it, which is a closed loop of Concurrency callers.
 	Speed float64
 	// Concurrency is how many calls are made at once; the next one waits. 0: DefaultConcurrency.
 	Concurrency int
 	// Methods are those whose calls are made again: "Arith.Mul", "Arith.*", "*". nil: all. Calls that
 	// change something change it again.
 	Methods []string
+	// Choose reports whether a call is made, of those that Methods names. It is called in the order of the
+	// calls, by one goroutine. nil: all are.
+	Choose func(*Call) bool
 	// Timeout is that of a call. 0: DefaultTimeout.
 	Timeout time.Duration
 	// Credential is that of the calls. nil: that of Target's configuration.
@@ -67,7 +70,7 @@ type ReplayStats struct {
 	Calls     int           // that were made
 	Equal     int           // with an equal reply, or an error of the same code
 	Different int           // with another reply or code
-	Skipped   int           // one-way calls, and those of methods that were not asked for
+	Skipped   int           // one-way calls, those without a request, and those that Methods or Choose leaves out
 	Late      time.Duration // by how much the latest call was behind its time, for want of room
 	Took      time.Duration // of all calls, together
 	Recorded  time.Duration // of the same calls, when they were recorded
@@ -137,7 +140,7 @@ func (p *player) play(ctx context.Context, recording *Recording) error {
 			p.stats.Damage = append(p.stats.Damage, d)
 			continue
 		}
-		if c.Oneway || c.Request.Codec == "" || !match.Methods(p.cfg.Methods).Has(c.Method) {
+		if c.Oneway || c.Request.Codec == "" || !match.Methods(p.cfg.Methods).Has(c.Method) || p.cfg.Choose != nil && !p.cfg.Choose(c) {
 			p.stats.Skipped++
 			continue
 		}

@@ -27,13 +27,16 @@ data, one after the other; those of the standard input are sent as they come.
 
 A server of gRPC is asked for its types by reflection. A server of weft takes JSON on all its wires. net/rpc does not
 describe its types: fields of the request are matched by name, and --reply is a sample of the reply, without which
-it is not shown.`
+it is not shown. Of Thrift it is the same, and fields are matched by their numbers: a key is the number of a field with
+its type, such as "1:i32" or "2:list<string>", or only the number if JSON shows the type; integers are i64 then.`
 
 const callExamples = `  weft call Arith.Mul '{"A":6,"B":7}'
   weft call tcp://127.0.0.1:8972 Arith.Mul '{"A":6,"B":7}'
   weft call grpc://127.0.0.1:50051 helloworld.Greeter.SayHello @request.json
   weft call http://127.0.0.1:8972 Arith.Mul -H tenant:acme -v '{"A":6,"B":7}'
   weft call netrpc://127.0.0.1:1234 Arith.Multiply --reply 0 '{"A":6,"B":7}'
+  weft call thrift://127.0.0.1:9090 Calculator.add --reply 0 '{"1:i32":6,"2:i32":7}'
+  weft call connect+http://127.0.0.1:8080 eliza.v1.ElizaService.Say '{"sentence":"hello"}'
   weft call Feed.Import -d @orders.ndjson
   tail -f orders.ndjson | weft call Feed.Import -d -`
 
@@ -57,7 +60,7 @@ func Command(p *shell.Shell, methods cobra.CompletionFunc) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.data, "data", "d", "", "the request as `JSON`, @file, or - for the standard input")
-	f.StringVar(&o.reply, "reply", "", "a `sample` of the reply in JSON, for net/rpc")
+	f.StringVar(&o.reply, "reply", "", "a `sample` of the reply in JSON, for net/rpc and Thrift")
 	f.StringVar(&o.instance, "instance", "", "call the instance with this `ID` in the registry")
 	f.StringVar(&o.hashKey, "hash-key", "", "the `key` by which consistent hashes and rules choose a server")
 	f.BoolVar(&o.oneway, "oneway", false, "do not ask for a reply")
@@ -324,6 +327,9 @@ func (x *call) tell(err error) {
 		outcome := ""
 		if e, ok := errors.AsType[*weft.Error](err); ok {
 			outcome = ", outcome " + e.Outcome.String()
+			if e.Peer != "" {
+				outcome += ", by " + e.Peer
+			}
 		}
 		fmt.Fprintf(x.p.Log, "* %s: %s%s in %v, %s, %s\n", x.method, codeOf(err), outcome, took.Round(time.Microsecond),
 			shell.Plural(len(attempts), "attempt"), plural(x.replies, "reply", "replies"))

@@ -33,7 +33,7 @@ func open(p *shell.Shell, data string) (*input, error) {
 	case strings.HasPrefix(data, "@"):
 		file, err := os.Open(data[1:])
 		if err != nil {
-			return nil, err
+			return nil, shell.Unreadable("the request", err)
 		}
 		in.values, in.name, in.close = json.NewDecoder(file), data[1:], file.Close
 	default:

@@ -83,6 +83,9 @@ func shapeOf(ctx context.Context, t *target.Target, o *options, method string) (
 	case strings.HasPrefix(scheme, "netrpc"):
 		s, err := newGob(o.reply)
 		return s, weft.Unary, true, err
+	case strings.HasPrefix(scheme, "thrift"):
+		s, err := newThrift(o.reply)
+		return s, weft.Unary, true, err
 	case strings.HasPrefix(scheme, "grpc"):
 		r, err := target.Reflect(ctx, t)
 		if weft.CodeOf(err) == weft.Unimplemented {

@@ -16,6 +16,7 @@ func ListServices(ctx context.Context, a Address, reg *registry.Registry) ([]str
 	if a.Kind != "etcd" {
 		return nil, fmt.Errorf("name a service, since only etcd can list them all; %w", shell.ErrUsage)
 	}
+	defer shell.Waiting(ctx, reg.Name())()
 	services, err := etcd.Services(ctx, a.Etcd())
 	return services, shell.FromRegistry(reg, err)
 }
@@ -27,7 +28,9 @@ func Unknown(ctx context.Context, a Address, reg *registry.Registry, service str
 	if a.Kind != "etcd" {
 		return err
 	}
-	switch known, failed := etcd.Services(ctx, a.Etcd()); {
+	known, failed := etcd.Services(ctx, a.Etcd())
+	known, _ = WithoutOwn(known)
+	switch {
 	case failed != nil:
 		return fmt.Errorf("%w, and the services there cannot be listed: %w", err, failed)
 	case len(known) == 0:
@@ -53,6 +56,7 @@ func Ask(ctx context.Context, reg *registry.Registry, service string) (*registry
 		}
 	})
 	defer stop()
+	defer shell.Waiting(ctx, reg.Name())()
 	select {
 	case s := <-first:
 		if s.Err != nil {

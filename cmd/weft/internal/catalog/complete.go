@@ -44,7 +44,9 @@ func knownServices(ctx context.Context, p *shell.Shell) ([]string, error) {
 	if a.Kind != "etcd" {
 		return nil, nil
 	}
-	return etcd.Services(ctx, a.Etcd())
+	services, err := etcd.Services(ctx, a.Etcd())
+	services, _ = WithoutOwn(services)
+	return services, err
 }
 
 // Completions are words, from the cache or found anew. Nothing can be reported while a line is

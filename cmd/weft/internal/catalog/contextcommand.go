@@ -1,16 +1,22 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 
 	"github.com/spf13/cobra"
 )
 
 const contextSetHelp = `Makes a context, or changes what it says: the flags that are given replace what it keeps, and the others stay.
-Nothing is connected to. The names of files are kept as absolute ones.`
+A flag with an empty value, such as --cacert "", takes back what it has set. Nothing is connected to. The names of files
+are kept as absolute ones.`
 
 // ContextCommand edits the contexts.
 func ContextCommand(p *shell.Shell) *cobra.Command {
@@ -32,7 +38,7 @@ func ContextCommand(p *shell.Shell) *cobra.Command {
 					return nil
 				}
 				if _, ok := all.Contexts[args[0]]; !ok {
-					return fmt.Errorf("context use: there is no context %q; 'weft context list' has all", args[0])
+					return fmt.Errorf("context use: there is no context %q; 'weft context list' has all; %w", args[0], shell.ErrUsage)
 				}
 				all.Current = args[0]
 				return nil
@@ -44,7 +50,15 @@ func ContextCommand(p *shell.Shell) *cobra.Command {
 		Example:           "  weft context set staging --registry etcd://10.0.0.1:2379 --token-file ~/.weft/staging",
 		ValidArgsFunction: completeContexts,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return changeContexts(p, func(all *shell.Contexts) error { return keep(&p.Settings, cmd, all, args[0]) })
+			current := ""
+			err := changeContexts(p, func(all *shell.Contexts) error {
+				current = all.Current
+				return keep(&p.Settings, cmd, all, args[0])
+			})
+			if err == nil && current != args[0] {
+				fmt.Fprintf(p.Log, "weft: the context is kept; --context %s uses it once, 'weft context use %s' for all commands\n", args[0], args[0])
+			}
+			return err
 		},
 	}
 	remove := &cobra.Command{
@@ -55,7 +69,7 @@ func ContextCommand(p *shell.Shell) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return changeContexts(p, func(all *shell.Contexts) error {
 				if _, ok := all.Contexts[args[0]]; !ok {
-					return fmt.Errorf("context remove: there is no context %q; 'weft context list' has all", args[0])
+					return fmt.Errorf("context remove: there is no context %q; 'weft context list' has all; %w", args[0], shell.ErrUsage)
 				}
 				delete(all.Contexts, args[0])
 				if all.Current == args[0] {
@@ -65,7 +79,14 @@ func ContextCommand(p *shell.Shell) *cobra.Command {
 			})
 		},
 	}
-	return shell.Group(shell.GroupOther, "context", "Choose and edit the contexts of environments", shell.ContextsHelp, list, use, set, remove)
+	show := &cobra.Command{
+		Use: "show [name]", Short: "Show what a context says", Args: shell.Arguments(0, 1),
+		Long:              "Shows what a context says, without a name the one that is in use. Passwords and values with names of secrets are masked.",
+		Example:           "  weft context show\n  weft context show staging -o yaml",
+		ValidArgsFunction: completeContexts,
+		RunE:              func(_ *cobra.Command, args []string) error { return contextShow(p, strings.Join(args, "")) },
+	}
+	return shell.Group(shell.GroupOther, "context", "Choose and edit the contexts of environments", shell.ContextsHelp, list, show, use, set, remove)
 }
 
 func completeContexts(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -92,17 +113,17 @@ func changeContexts(p *shell.Shell, change func(*shell.Contexts) error) error {
 func keep(s *shell.Settings, cmd *cobra.Command, all *shell.Contexts, name string) error {
 	c := all.Contexts[name]
 	var err error
-	path := func(flag, to *string) {
-		if *flag != "" && err == nil {
-			*to, err = filepath.Abs(*flag)
+	given := cmd.Flags().Changed
+	path := func(flag, value string, to *string) {
+		switch {
+		case !given(flag) || err != nil:
+		case value == "":
+			*to = ""
+		default:
+			*to, err = filepath.Abs(value)
 		}
 	}
-	text := func(flag string, to *string) {
-		if flag != "" {
-			*to = flag
-		}
-	}
-	if s.Registry != "" || s.Server != "" {
+	if given("registry") || given("server") {
 		c.Registry, c.Server = s.Registry, s.Server
 	}
 	if s.Registry != "" {
@@ -110,23 +131,25 @@ func keep(s *shell.Settings, cmd *cobra.Command, all *shell.Contexts, name strin
 			return err
 		}
 	}
-	path(&s.Files.CA, &c.CACert)
-	path(&s.Files.Cert, &c.Cert)
-	path(&s.Files.Key, &c.Key)
-	path(&s.TokenFile, &c.TokenFile)
-	path(&s.AdminTokenFile, &c.AdminTokenFile)
-	text(s.Files.ServerName, &c.ServerName)
+	path("cacert", s.Files.CA, &c.CACert)
+	path("cert", s.Files.Cert, &c.Cert)
+	path("key", s.Files.Key, &c.Key)
+	path("token-file", s.TokenFile, &c.TokenFile)
+	path("admin-token-file", s.AdminTokenFile, &c.AdminTokenFile)
+	if given("servername") {
+		c.ServerName = s.Files.ServerName
+	}
 	if cmd.Flags().Changed("tls") {
 		c.TLS = s.TLS
 	}
 	if cmd.Flags().Changed("insecure") {
 		c.Insecure = s.Files.Insecure
 	}
-	if len(s.Headers) > 0 {
-		if _, err := shell.ReadHeaders(s.Headers); err != nil {
+	if given("header") {
+		c.Headers = slices.DeleteFunc(slices.Clone(s.Headers), func(h string) bool { return h == "" })
+		if _, err := shell.ReadHeaders(c.Headers); err != nil {
 			return err
 		}
-		c.Headers = s.Headers
 	}
 	if err != nil {
 		return err
@@ -138,24 +161,68 @@ func keep(s *shell.Settings, cmd *cobra.Command, all *shell.Contexts, name strin
 	return nil
 }
 
+// shownContext is a context as people may see it.
+type shownContext struct {
+	Name    string `json:"name"`
+	Current bool   `json:"current"`
+	shell.Environment
+}
+
+func shownOf(all *shell.Contexts, name string) shownContext {
+	c := all.Contexts[name]
+	c.Registry = WithoutPassword(c.Registry)
+	c.Headers = slices.Clone(c.Headers)
+	for n, header := range c.Headers {
+		if key, _, ok := strings.Cut(header, ":"); ok && admin.Sensitive(key) {
+			c.Headers[n] = key + ":***"
+		}
+	}
+	return shownContext{name, name == all.Current, c}
+}
+
+// contextShow shows a context, "" for the one in use.
+func contextShow(p *shell.Shell, name string) error {
+	all, err := shell.ReadContexts()
+	if err != nil {
+		return err
+	}
+	if name = cmp.Or(name, p.Settings.Context, os.Getenv("WEFT_CONTEXT"), all.Current); name == "" {
+		return fmt.Errorf("context show: no context is in use; 'weft context list' has all; %w", shell.ErrUsage)
+	}
+	if _, ok := all.Contexts[name]; !ok {
+		return fmt.Errorf("context show: there is no context %q; 'weft context list' has all; %w", name, shell.ErrUsage)
+	}
+	c := shownOf(all, name)
+	l := &shell.Listing{Heads: []string{"SETTING", "VALUE"}, Names: []string{name}, Value: c}
+	yes := func(b bool) string {
+		if b {
+			return "yes"
+		}
+		return ""
+	}
+	for _, line := range [][]string{
+		{"name", c.Name}, {"in use", yes(c.Current)}, {"registry", c.Registry}, {"server", c.Server}, {"tls", yes(c.TLS)}, {"cacert", c.CACert}, {"cert", c.Cert}, {"key", c.Key},
+		{"servername", c.ServerName}, {"insecure", yes(c.Insecure)}, {"token-file", c.TokenFile}, {"admin-token-file", c.AdminTokenFile}, {"header", strings.Join(c.Headers, ", ")},
+	} {
+		if line[1] != "" {
+			l.Lines = append(l.Lines, line)
+		}
+	}
+	return p.Write(l)
+}
+
 // contextList lists the contexts. Passwords in addresses are left out.
 func contextList(p *shell.Shell) error {
 	all, err := shell.ReadContexts()
 	if err != nil {
 		return err
 	}
-	type shown struct {
-		Name    string `json:"name"`
-		Current bool   `json:"current"`
-		shell.Environment
-	}
 	l := &shell.Listing{Heads: []string{"IN USE", "NAME", "REGISTRY", "SERVER", "TLS"}, None: "there is no context; 'weft context set' makes one"}
-	values := []shown{}
+	values := []shownContext{}
 	for _, name := range all.Names() {
-		c := all.Contexts[name]
-		c.Registry = WithoutPassword(c.Registry)
+		c := shownOf(all, name)
 		mark, secure := "", ""
-		if name == all.Current {
+		if c.Current {
 			mark = "*"
 		}
 		if c.TLS {
@@ -163,7 +230,7 @@ func contextList(p *shell.Shell) error {
 		}
 		l.Lines = append(l.Lines, []string{mark, name, c.Registry, c.Server, secure})
 		l.Names = append(l.Names, name)
-		values = append(values, shown{name, name == all.Current, c})
+		values = append(values, c)
 	}
 	l.Value = values
 	return p.Write(l)

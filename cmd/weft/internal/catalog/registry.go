@@ -86,7 +86,7 @@ func (a Address) open() (*registry.Registry, error) {
 func openFile(path string) (*registry.Registry, error) {
 	if _, err := os.Stat(path); err != nil {
 		if _, beside := os.Stat(path + ".d"); beside != nil {
-			return nil, fmt.Errorf("registry: %w, and no server has registered in %s.d", err, path)
+			return nil, shell.Unreadable("registry", fmt.Errorf("%w, and no server has registered in %s.d", err, path))
 		}
 	}
 	cfg := plain()

@@ -42,7 +42,7 @@ func (r *report) registry(ctx context.Context, service string) error {
 		_, err = catalog.Ask(asking, reg, service)
 	}
 	if err != nil {
-		do := "see whether it runs at this address; 'weft up' runs one on this machine"
+		do := "see whether it runs at this address, and whether a firewall is between; 'weft up' runs one on this machine"
 		if strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "tls:") {
 			do = "see the flags --cacert, --cert and --key, and whether the address says TLS, such as etcds://"
 		}
@@ -50,7 +50,7 @@ func (r *report) registry(ctx context.Context, service string) error {
 		return nil
 	}
 	if took := time.Since(from); took > slowAnswer {
-		r.warn("registry", a.String(), "see how busy it and its disks are", "it takes %v to answer", took.Round(time.Millisecond))
+		r.warn("registry", a.String(), "see the load of its machine and its disks; an etcd logs 'apply request took too long' when its disk is the cause", "it takes %v to answer", took.Round(time.Millisecond))
 	} else {
 		r.ok("registry", a.String(), "it answers in %v", took.Round(time.Microsecond))
 	}
@@ -67,25 +67,25 @@ func (r *report) service(ctx context.Context, a catalog.Address, reg *registry.R
 	defer cancel()
 	snapshot, err := catalog.Ask(asking, reg, name)
 	if err != nil {
-		r.fail("service", name, "see what is wrong with the registry", "%v", err)
+		r.fail("service", name, "the registry has answered before: ask it with 'weft registry ls "+name+"', and see its log", "%v", err)
 		return
 	}
 	for _, invalid := range snapshot.Invalid {
 		r.fail("entry", name+" "+invalid.ID, "remove it from the registry, or mend the program that wrote it", "it is no instance: %v", invalid.Err)
 	}
 	if len(snapshot.Instances) == 0 {
-		r.fail("instances", name, "start a server; 'weft list' names the services that there are", "none is registered")
+		r.fail("instances", name, "start a server of it with this registry in ServerConfig.Registry; 'weft list' names the services that there are", "none is registered")
 		return
 	}
 	r.ok("instances", name, "%s, %v ago", shell.Plural(len(snapshot.Instances), "instance"), snapshot.Age().Round(time.Millisecond))
 	if a.Kind == "etcd" {
 		silent, err := etcd.Silence(asking, a.Etcd(), name)
 		if err != nil {
-			r.warn("silence", name, "see what is wrong with the registry", "%v", err)
+			r.warn("silence", name, "the leases of the instances cannot be read: see the permissions of the registry's user", "%v", err)
 		}
 		for _, i := range snapshot.Instances {
 			if d := silent[i.ID]; d > silenceMost {
-				r.warn("silence", name+" "+i.ID, "see whether the server still runs", "it has not refreshed its registration for %v", d)
+				r.warn("silence", name+" "+i.ID, "see whether the server still runs ('weft health "+i.Address+"') and reaches the registry; the entry ends with its lease", "it has not refreshed its registration for %v", d)
 			}
 		}
 	}
@@ -138,7 +138,7 @@ func (r *report) rules(ctx context.Context, reg *registry.Registry, service stri
 	case errors.Is(err, registry.ErrNoDocuments), err == nil && doc.Version == 0:
 		return
 	case err != nil:
-		r.fail("rules", service, "see what is wrong with the registry", "%v", err)
+		r.fail("rules", service, "clients keep the rules that they have: see the permissions of the registry's user, and its log", "%v", err)
 		return
 	}
 	rules, err := route.Parse(doc.Value)

@@ -47,7 +47,7 @@ func (r *report) network(ctx context.Context, address, hostPort string) bool {
 		from := time.Now()
 		ips, err := net.DefaultResolver.LookupHost(ctx, host)
 		if err != nil {
-			r.fail("resolve", host, "look for a wrong letter, or ask the DNS server of this machine", "%v", err)
+			r.fail("resolve", host, "look for a wrong letter; 'getent hosts "+host+"' asks the same, and /etc/resolv.conf names the DNS servers", "%v", err)
 			return false
 		}
 		r.ok("resolve", host, "%s in %v", strings.Join(ips, ", "), time.Since(from).Round(time.Microsecond))
@@ -55,7 +55,7 @@ func (r *report) network(ctx context.Context, address, hostPort string) bool {
 	from := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if err != nil {
-		do := "see whether the server runs and listens at this address"
+		do := "see whether the server runs and listens at this address: 'ss -ltn' on its machine lists the ports"
 		if errors.Is(err, context.DeadlineExceeded) {
 			do = "a firewall may drop what is sent, or the machine is off: see whether others reach it"
 		}
@@ -89,7 +89,7 @@ func (r *report) certificate(ctx context.Context, address, host string, conn net
 	if wrong, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		shown = wrong.UnverifiedCertificates
 	} else if err != nil {
-		do := "see whether the server has TLS at this port"
+		do := "the port is open and does not speak TLS: leave --tls out, or name the port that has it"
 		if strings.Contains(err.Error(), "certificate") {
 			do = "the server wants a certificate: give one with --cert and --key"
 		}
@@ -133,13 +133,13 @@ func (r *report) answers(ctx context.Context, address string) {
 	defer cancel()
 	t, err := target.Open(ctx, r.p, address)
 	if err != nil {
-		r.fail("connect", address, "see whether the server speaks the wire "+target.Scheme(address)+" at this port, and whether it has TLS", "%v", bare(err))
+		r.fail("connect", address, "the port is open and does not speak the wire "+target.Scheme(address)+": add --tls if the server has TLS, or name another wire, see 'weft help addresses'", "%v", bare(err))
 		return
 	}
 	defer t.Close()
 	from := time.Now()
 	if err := t.Client.Ping(ctx); err != nil {
-		do := "see whether the server speaks the wire " + target.Scheme(address) + " at this port"
+		do := "the port is open and does not answer by the wire " + target.Scheme(address) + ": add --tls if the server has TLS, or name another wire, see 'weft help addresses'"
 		if code := weft.CodeOf(err); code == weft.Unauthenticated || code == weft.PermissionDenied {
 			do = "give a token with --token-file, or a certificate with --cert and --key"
 		}
@@ -147,7 +147,7 @@ func (r *report) answers(ctx context.Context, address string) {
 		return
 	}
 	if took := time.Since(from); took > slowAnswer {
-		r.warn("answer", address, "see how busy the server and the network are; 'weft top "+address+"' shows the server", "it takes %v", took.Round(time.Millisecond))
+		r.warn("answer", address, "'weft top "+address+"' shows which methods are busy; if none is, compare with 'ping' of the machine", "it takes %v", took.Round(time.Millisecond))
 	} else {
 		r.ok("answer", address, "in %v", took.Round(time.Microsecond))
 	}
@@ -158,7 +158,7 @@ func (r *report) answers(ctx context.Context, address string) {
 	switch weft.CodeOf(err) {
 	case 0:
 	case weft.Unimplemented:
-		r.ok("versions", address, "not known: the server has no weft.Admin")
+		r.ok("versions", address, "not known: the server has no weft.Admin, which admin.Register of package admin adds")
 		return
 	default:
 		r.warn("versions", address, "give a token with --admin-token-file or --token-file", "weft.Admin does not answer: %v", err)

@@ -71,7 +71,7 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		}
 		c := m.value
 		if !p.ForPeople() {
-			return p.WriteValue(map[string]any{"server": m.server, "call": c}, false)
+			return p.WriteItem(c.Method, map[string]any{"server": m.server, "call": c})
 		}
 		text := fmt.Sprintf("%s  %-10s %10v  %s  %s", c.At.Local().Format("15:04:05.000"), c.Code, seconds(c.Duration), c.Method, c.Peer)
 		if c.Code != "OK" {
@@ -83,10 +83,15 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		if c.Error != "" {
 			text += "  " + c.Error
 		}
-		for _, body := range []string{c.Request, c.Reply} {
-			if body != "" {
-				text += "\n    " + body
+		if c.Content != nil {
+			for _, body := range []string{c.Content.Request, c.Content.Reply} {
+				if body != "" {
+					text += "\n    " + body
+				}
 			}
+		}
+		if c.Oneway {
+			text += "  one-way"
 		}
 		if c.Dropped > 0 {
 			text += fmt.Sprintf("\n    (%d more were not shown)", c.Dropped)

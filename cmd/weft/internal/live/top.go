@@ -213,6 +213,13 @@ func (b *board) sorted() []row {
 func (b *board) draw(live bool) error {
 	rows := b.sorted()
 	if !b.p.ForPeople() {
+		var names []string
+		for _, r := range rows {
+			names = append(names, r.Method)
+		}
+		if b.p.Settings.Output == "name" {
+			return b.p.Write(&shell.Listing{Names: names})
+		}
 		return b.p.WriteValue(rows, false)
 	}
 	var text strings.Builder

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ func newMaker(_ context.Context, p *shell.Shell, t *target.Target, method, reque
 	if !json.Valid([]byte(request)) {
 		return nil, fmt.Errorf("bench: the request is no JSON; %w", shell.ErrUsage)
 	}
-	if scheme := t.Scheme(); strings.HasPrefix(scheme, "netrpc") {
+	if scheme := t.Scheme(); target.Untyped(scheme) {
 		return nil, fmt.Errorf("bench: the wire %s carries no JSON; %w", scheme, shell.ErrUsage)
 	}
 	return &maker{t, method, json.RawMessage(request), []weft.CallOption{weft.WithCodec(weftjson.New()), weft.WithTimeout(p.Settings.Timeout)}}, nil

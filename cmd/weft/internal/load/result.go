@@ -1,22 +1,20 @@
 package load
 
 import (
-	"fmt"
-	"maps"
-	"math"
-	"math/bits"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/cmd/weft/internal/histogram"
 )
+
+// intervals is into how many parts the measured time is divided, which show how much the figures vary.
+const intervals = 30
 
 // result counts the calls that were due in the time that is measured.
 type result struct {
 	method string
+	target string
 	o      *options
 
 	mu       sync.Mutex
@@ -25,42 +23,24 @@ type result struct {
 	stopped  time.Time // when no more were begun
 	codes    map[string]uint64
 	lateness time.Duration // the longest that the generator was late
-	buckets  [buckets]uint64
-	sum      time.Duration
-	longest  time.Duration
-	calls    uint64
+	all      histogram.Histogram
+	parts    [intervals]part
 }
 
-// The histogram has 32 buckets for each power of two, so that a quantile is at most 3 % too high.
-const (
-	perPower = 32
-	buckets  = 64 * perPower
-)
-
-func bucketOf(d time.Duration) int {
-	n := uint64(max(d, 0))
-	if n < perPower {
-		return int(n)
-	}
-	power := bits.Len64(n) - 6 // so that the first six bits are left
-	return power*perPower + int(n>>power)
+// part is one of the intervals.
+type part struct {
+	times  histogram.Histogram
+	failed uint64
 }
 
-// upper is the upper end of a bucket.
-func upper(b int) time.Duration {
-	if b < 2*perPower {
-		return time.Duration(b)
-	}
-	power := b/perPower - 1
-	return time.Duration((uint64(b-power*perPower)+1)<<power - 1)
-}
-
-func newResult(method string, o *options) *result {
-	return &result{method: method, o: o, codes: make(map[string]uint64)}
+func newResult(method, target string, o *options) *result {
+	return &result{method: method, target: target, o: o, codes: make(map[string]uint64)}
 }
 
 // begin begins the time that is measured, after a time that is not.
 func (r *result) begin(warmUp time.Duration) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
 	r.from = now.Add(warmUp)
 	r.stopped = r.from.Add(r.o.duration)
@@ -69,6 +49,8 @@ func (r *result) begin(warmUp time.Duration) time.Time {
 
 // end ends the time that is measured, when it was interrupted.
 func (r *result) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if now := time.Now(); now.Before(r.stopped) {
 		r.stopped = now
 	}
@@ -82,10 +64,9 @@ func (r *result) add(due, began, ended time.Time, err error) {
 		return
 	}
 	took := ended.Sub(due)
-	r.calls++
-	r.buckets[bucketOf(took)]++
-	r.sum += took
-	r.longest = max(r.longest, took)
+	r.all.Add(took)
+	of := &r.parts[min(int(due.Sub(r.from)*intervals/r.o.duration), intervals-1)]
+	of.times.Add(took)
 	r.lateness = max(r.lateness, began.Sub(due))
 	if ended.After(r.until) {
 		r.until = ended
@@ -93,91 +74,86 @@ func (r *result) add(due, began, ended time.Time, err error) {
 	code := "OK"
 	if err != nil {
 		code = weft.CodeOf(err).String()
+		of.failed++
 	}
 	r.codes[code]++
 }
 
-// quantile is the time within which a share of the calls ended.
-func (r *result) quantile(q float64) float64 {
-	rank := uint64(math.Ceil(q * float64(r.calls)))
-	for b, n := range r.buckets {
-		if n >= rank && n > 0 {
-			return min(upper(b), r.longest).Seconds()
-		}
-		rank -= n
-	}
-	return 0
+// summary is a result in JSON, which --compare reads again.
+type summary struct {
+	Method      string            `json:"method"`
+	Target      string            `json:"target"`
+	At          time.Time         `json:"at"`
+	Asked       float64           `json:"asked_calls_per_second,omitempty"`
+	Callers     int               `json:"callers,omitempty"`
+	Rate        float64           `json:"calls_per_second"`
+	Seconds     float64           `json:"seconds"`
+	Calls       uint64            `json:"calls"`
+	Failed      uint64            `json:"failed"`
+	Codes       map[string]uint64 `json:"codes"`
+	Mean        float64           `json:"mean_seconds"`
+	P50         float64           `json:"p50_seconds"`
+	P90         float64           `json:"p90_seconds"`
+	P99         float64           `json:"p99_seconds"`
+	P999        float64           `json:"p999_seconds"`
+	Longest     float64           `json:"max_seconds"`
+	Lateness    float64           `json:"generator_late_seconds,omitempty"`
+	Percentiles []percentile      `json:"percentiles"`
+	Intervals   []interval        `json:"intervals"`
+	Comparison  *comparison       `json:"comparison,omitempty"`
 }
 
-// summary is a result in JSON.
-type summary struct {
-	Method   string            `json:"method"`
-	Asked    float64           `json:"asked_calls_per_second,omitempty"`
-	Callers  int               `json:"callers,omitempty"`
-	Rate     float64           `json:"calls_per_second"`
-	Seconds  float64           `json:"seconds"`
-	Calls    uint64            `json:"calls"`
-	Failed   uint64            `json:"failed"`
-	Codes    map[string]uint64 `json:"codes"`
-	Mean     float64           `json:"mean_seconds"`
-	P50      float64           `json:"p50_seconds"`
-	P90      float64           `json:"p90_seconds"`
-	P99      float64           `json:"p99_seconds"`
-	P999     float64           `json:"p999_seconds"`
-	Longest  float64           `json:"max_seconds"`
-	Lateness float64           `json:"generator_late_seconds,omitempty"`
+// percentile is a point of the distribution, as HDR histograms have them.
+type percentile struct {
+	Percentile float64 `json:"percentile"`
+	Seconds    float64 `json:"seconds"`
+	Calls      uint64  `json:"calls"` // that took at most so long
+}
+
+// interval is a part of the measured time.
+type interval struct {
+	From   float64 `json:"from_seconds"`
+	Length float64 `json:"seconds"`
+	Calls  uint64  `json:"calls"`
+	Failed uint64  `json:"failed"`
+	Mean   float64 `json:"mean_seconds"`
+	P50    float64 `json:"p50_seconds"`
+	P90    float64 `json:"p90_seconds"`
+	P99    float64 `json:"p99_seconds"`
+	P999   float64 `json:"p999_seconds"`
 }
 
 func (r *result) summary() *summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	calls := r.all.Count()
 	s := &summary{
-		Method: r.method, Asked: r.o.rate, Calls: r.calls, Codes: r.codes, Seconds: max(r.stopped.Sub(r.from), 0).Seconds(),
-		P50: r.quantile(0.5), P90: r.quantile(0.9), P99: r.quantile(0.99), P999: r.quantile(0.999), Longest: r.longest.Seconds(),
+		Method: r.method, Target: r.target, At: r.from.UTC().Truncate(time.Millisecond), Asked: r.o.rate, Calls: calls, Codes: r.codes,
+		Seconds: max(r.stopped.Sub(r.from), 0).Seconds(), Failed: calls - r.codes["OK"], Mean: r.all.Mean().Seconds(),
+		P50: r.quantile(0.5), P90: r.quantile(0.9), P99: r.quantile(0.99), P999: r.quantile(0.999), Longest: r.all.Longest().Seconds(),
+		Percentiles: []percentile{}, Intervals: []interval{},
 	}
 	if r.o.rate == 0 {
 		s.Callers = r.o.callers
 	} else {
 		s.Lateness = r.lateness.Seconds()
 	}
-	s.Failed = r.calls - r.codes["OK"]
-	if r.calls > 0 {
-		s.Mean = (r.sum / time.Duration(r.calls)).Seconds()
-	}
 	if r.until.After(r.from) {
-		s.Rate = float64(r.calls) / max(s.Seconds, r.until.Sub(r.from).Seconds())
+		s.Rate = float64(calls) / max(s.Seconds, r.until.Sub(r.from).Seconds())
+	}
+	for _, p := range r.all.Distribution() {
+		s.Percentiles = append(s.Percentiles, percentile{100 * p.Quantile, p.Value.Seconds(), p.Count})
+	}
+	length := r.o.duration.Seconds() / intervals
+	for n := range r.parts {
+		p, from := &r.parts[n], float64(n)*length
+		if from+length > s.Seconds+1e-6 {
+			break // it was interrupted within
+		}
+		at := func(q float64) float64 { return p.times.Quantile(q).Seconds() }
+		s.Intervals = append(s.Intervals, interval{from, length, p.times.Count(), p.failed, p.times.Mean().Seconds(), at(0.5), at(0.9), at(0.99), at(0.999)})
 	}
 	return s
 }
 
-// write writes the summary.
-func (s *summary) write(p *shell.Shell) error {
-	if !p.ForPeople() {
-		return p.Write(&shell.Listing{Names: []string{s.Method}, Value: s})
-	}
-	var b strings.Builder
-	loop := shell.Plural(s.Callers, "caller")
-	if s.Asked > 0 {
-		loop = fmt.Sprintf("%g calls a second were asked for", s.Asked)
-	}
-	fmt.Fprintf(&b, "%s: %d calls in %v, %.1f a second (%s)\n\n", s.Method, s.Calls, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond), s.Rate, loop)
-	for _, line := range []struct {
-		name  string
-		value float64
-	}{{"mean", s.Mean}, {"50 %", s.P50}, {"90 %", s.P90}, {"99 %", s.P99}, {"99.9 %", s.P999}, {"longest", s.Longest}} {
-		fmt.Fprintf(&b, "  %-8s %v\n", line.name, time.Duration(line.value*float64(time.Second)).Round(time.Microsecond))
-	}
-	b.WriteString("\n")
-	for _, code := range slices.Sorted(maps.Keys(s.Codes)) {
-		fmt.Fprintf(&b, "  %-18s %d\n", code, s.Codes[code])
-	}
-	if s.Asked > 0 && s.Rate < 0.95*s.Asked {
-		fmt.Fprintf(&b, "\n%s\n", "The rate was not reached: the server, the network, --pending or this machine was the limit.")
-	}
-	if s.Lateness > 0.01 {
-		fmt.Fprintf(&b, "\nCalls were begun up to %v late, which counts as their time: this machine or --pending was a limit too.\n",
-			time.Duration(s.Lateness*float64(time.Second)).Round(time.Microsecond))
-	}
-	_, err := fmt.Fprint(p.Out, b.String())
-	return err
-}
+func (r *result) quantile(q float64) float64 { return r.all.Quantile(q).Seconds() }

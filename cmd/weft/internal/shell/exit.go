@@ -33,6 +33,15 @@ func (e *coded) Unwrap() error { return e.error }
 // Exit gives an error an exit code.
 func Exit(err error, code int) error { return &coded{err, code} }
 
+// Unreadable is the error of a file that the arguments name and that cannot be read: the arguments are wrong.
+// flag is the flag that names it, "" for an argument.
+func Unreadable(flag string, err error) error {
+	if flag != "" {
+		err = fmt.Errorf("%s: %w", flag, err)
+	}
+	return &coded{err, ExitUsage}
+}
+
 // quiet is an error that the command has written already.
 type quiet struct{ error }
 

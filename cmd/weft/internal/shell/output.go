@@ -82,6 +82,15 @@ func (p *Shell) WriteValue(value any, indent bool) error {
 	return err
 }
 
+// WriteItem writes one of several results that come one after the other, in a form for programs.
+func (p *Shell) WriteItem(name string, value any) error {
+	if p.Settings.Output == "name" {
+		_, err := fmt.Fprintln(p.Out, name)
+		return err
+	}
+	return p.WriteValue(value, false)
+}
+
 // Encode makes JSON with a newline behind it. Characters such as '<' are not escaped.
 func Encode(value any, indent bool) ([]byte, error) {
 	var b bytes.Buffer

@@ -116,11 +116,11 @@ func readToken(flag, file, other string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", flag, err)
+		return "", Unreadable(flag, err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {
-		return "", fmt.Errorf("%s: %s is empty", flag, file)
+		return "", Unreadable(flag, fmt.Errorf("%s is empty", file))
 	}
 	return token, nil
 }
@@ -164,7 +164,7 @@ func ReadHeaders(headers []string) (pairs []string, err error) {
 		if file, ok := strings.CutPrefix(header, "@"); ok {
 			text, err := os.ReadFile(file)
 			if err != nil {
-				return nil, fmt.Errorf("--header: %w", err)
+				return nil, Unreadable("--header", err)
 			}
 			lines = strings.Split(string(text), "\n")
 		}

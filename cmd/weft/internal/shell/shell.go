@@ -9,6 +9,8 @@ type Shell struct {
 	In       io.Reader
 	Out, Log io.Writer
 	Terminal bool // Out is one
+	// LogTerminal says that Log is a terminal, on which progress is shown.
+	LogTerminal bool
 
 	Settings Settings
 	Running  bool // the arguments are right, and the command runs

@@ -27,17 +27,17 @@ func (f *TLSFiles) Config() (*tls.Config, error) {
 	if f.CA != "" {
 		text, err := os.ReadFile(f.CA)
 		if err != nil {
-			return nil, fmt.Errorf("--cacert: %w", err)
+			return nil, Unreadable("--cacert", err)
 		}
 		cfg.RootCAs = x509.NewCertPool()
 		if !cfg.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--cacert: %s has no certificate in PEM", f.CA)
+			return nil, Unreadable("--cacert", fmt.Errorf("%s has no certificate in PEM", f.CA))
 		}
 	}
 	if f.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.Cert, f.Key)
 		if err != nil {
-			return nil, fmt.Errorf("--cert and --key: %w", err)
+			return nil, Unreadable("--cert and --key", err)
 		}
 		cfg.Certificates = []tls.Certificate{pair}
 	}

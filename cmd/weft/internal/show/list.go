@@ -17,7 +17,8 @@ import (
 
 const listHelp = `Lists services and their methods. Of a registry each service is asked of the first of its servers that answers; a
 server that does not describe itself has its services listed without methods. A server of weft describes itself
-when its program has registered package admin, one of gRPC when it has the service of reflection.`
+when its program has registered package admin, one of gRPC when it has the service of reflection. The services of
+administration, health and reflection themselves are listed with --all only.`
 
 const listExamples = `  weft list
   weft list Arith
@@ -26,7 +27,8 @@ const listExamples = `  weft list
 
 // ListCommand lists services and methods.
 func ListCommand(p *shell.Shell) *cobra.Command {
-	return &cobra.Command{
+	all := false
+	cmd := &cobra.Command{
 		Use: "list [address] [service]", GroupID: shell.GroupCall, Short: "List services and methods", Long: listHelp, Example: listExamples,
 		Args: shell.Arguments(0, 2), ValidArgsFunction: catalog.CompleteService(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -36,9 +38,11 @@ func ListCommand(p *shell.Shell) *cobra.Command {
 			}
 			ctx, cancel := target.Within(cmd.Context(), p)
 			defer cancel()
-			return list(ctx, p, address, strings.Join(rest, ""))
+			return list(ctx, p, address, strings.Join(rest, ""), all)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list the services of administration, health and reflection too")
+	return cmd
 }
 
 // listed is a service with the number of its instances; -1: not known.
@@ -48,7 +52,8 @@ type listed struct {
 	Why       string `json:"error,omitempty"` // there are no methods
 }
 
-func list(ctx context.Context, p *shell.Shell, address, name string) error {
+func list(ctx context.Context, p *shell.Shell, address, name string, all bool) error {
+	hidden := 0
 	var services []listed
 	if address != "" || p.Settings.Server != "" {
 		t, err := target.Open(ctx, p, address)
@@ -61,15 +66,26 @@ func list(ctx context.Context, p *shell.Shell, address, name string) error {
 			return target.NoAdmin(err)
 		}
 		for _, s := range found {
+			if name == "" && !all && catalog.Own(s.Name) {
+				hidden++
+				continue
+			}
 			services = append(services, listed{ServiceInfo: s})
 		}
 	} else {
 		var err error
-		if services, err = inRegistry(ctx, p, name); err != nil {
+		if services, hidden, err = inRegistry(ctx, p, name, all); err != nil {
 			return err
 		}
 	}
 	l := &shell.Listing{Heads: []string{"SERVICE", "METHOD", "KIND", "REQUEST", "REPLY", "INSTANCES", "DOC", "*ALIASES"}, None: "there is no service", Value: services}
+	if hidden > 0 {
+		l.Note = fmt.Sprintf("%s of administration, health and reflection left out; --all lists them", shell.Plural(hidden, "service"))
+		l.None += "; " + l.Note
+	}
+	if services == nil {
+		l.Value = []listed{}
+	}
 	for _, s := range services {
 		count := ""
 		if s.Instances != nil {
@@ -92,26 +108,29 @@ func list(ctx context.Context, p *shell.Shell, address, name string) error {
 }
 
 // inRegistry lists the services of the registry.
-func inRegistry(ctx context.Context, p *shell.Shell, name string) ([]listed, error) {
+func inRegistry(ctx context.Context, p *shell.Shell, name string, all bool) (services []listed, hidden int, err error) {
 	a, reg, err := catalog.OpenRegistry(p)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer reg.Close()
 	names := []string{name}
 	if name == "" {
 		if names, err = catalog.ListServices(ctx, a, reg); err != nil {
-			return nil, err
+			return nil, 0, err
+		}
+		if !all {
+			names, hidden = catalog.WithoutOwn(names)
 		}
 	}
-	services := []listed{}
+	services = []listed{}
 	for _, service := range names {
 		snapshot, err := catalog.Ask(ctx, reg, service)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if len(snapshot.Instances) == 0 && name != "" {
-			return nil, catalog.Unknown(ctx, a, reg, name)
+			return nil, 0, catalog.Unknown(ctx, a, reg, name)
 		}
 		n := len(snapshot.Instances)
 		one := listed{ServiceInfo: admin.ServiceInfo{Name: service}, Instances: &n}
@@ -129,7 +148,7 @@ func inRegistry(ctx context.Context, p *shell.Shell, name string) ([]listed, err
 		}
 		services = append(services, one)
 	}
-	return services, nil
+	return services, hidden, nil
 }
 
 func describeAt(ctx context.Context, p *shell.Shell, address, name string, schemas bool) ([]admin.ServiceInfo, error) {

@@ -18,16 +18,17 @@ type document struct {
 
 // node is a part of a JSON Schema. The type is a name, or a list of names of which one is "null".
 type node struct {
-	Ref         string           `json:"$ref"`
-	Type        any              `json:"type"`
-	Format      string           `json:"format"`
-	Encoding    string           `json:"contentEncoding"`
-	Description string           `json:"description"`
-	Enum        []string         `json:"enum"`
-	Items       *node            `json:"items"`
-	Properties  map[string]*node `json:"properties"`
-	Values      *node            `json:"additionalProperties"`
-	AnyOf       []*node          `json:"anyOf"`
+	Ref         string     `json:"$ref"`
+	Type        any        `json:"type"`
+	Format      string     `json:"format"`
+	Encoding    string     `json:"contentEncoding"`
+	Description string     `json:"description"`
+	Enum        []string   `json:"enum"`
+	Items       *node      `json:"items"`
+	Properties  properties `json:"properties"`
+	Minimum     *float64   `json:"minimum"`
+	Values      *node      `json:"additionalProperties"`
+	AnyOf       []*node    `json:"anyOf"`
 }
 
 const definitions = "#/$defs/"
@@ -60,6 +61,12 @@ func (n *node) kind() (kind string, nullable bool) {
 	return kind, nullable
 }
 
+// quoted reports whether a value is a number in quotes, as JSON of Protocol Buffers has those of 64 bits.
+func (n *node) quoted() bool {
+	kind, _ := n.kind()
+	return kind == "string" && (n.Format == "int64" || n.Format == "uint64")
+}
+
 // only is the one alternative that is not null, of a node with alternatives.
 func (n *node) only() *node {
 	var found *node
@@ -86,11 +93,22 @@ func (d *document) typeOf(n *node) string {
 	case "boolean":
 		return "bool"
 	case "integer":
+		switch {
+		case n.Format == "int32":
+			return "int32"
+		case n.Format == "" && n.Minimum != nil && *n.Minimum == 0:
+			return "uint64"
+		}
 		return "int64"
 	case "number":
+		if n.Format == "float" {
+			return "float32"
+		}
 		return "float64"
 	case "string":
 		switch {
+		case n.quoted():
+			return n.Format
 		case n.Encoding == "base64":
 			return "[]byte"
 		case n.Format == "date-time":
@@ -106,7 +124,7 @@ func (d *document) typeOf(n *node) string {
 		if n.Values != nil {
 			return "map[string]" + d.typeOf(n.Values)
 		}
-		if len(n.Properties) > 0 {
+		if len(n.Properties.names) > 0 {
 			return d.structOf(n, "")
 		}
 		return "struct{}"
@@ -118,9 +136,13 @@ func (d *document) typeOf(n *node) string {
 func (d *document) structOf(n *node, indent string) string {
 	var b strings.Builder
 	b.WriteString("struct {\n")
-	for _, name := range slices.Sorted(maps.Keys(n.Properties)) {
-		f := n.Properties[name]
-		fmt.Fprintf(&b, "%s\t%s %s `json:%q`", indent, goName(name), d.typeOf(f), name)
+	for _, name := range n.Properties.names {
+		f := n.Properties.nodes[name]
+		tag := name
+		if f.quoted() {
+			tag += ",string"
+		}
+		fmt.Fprintf(&b, "%s\t%s %s `json:%q`", indent, goName(name), d.typeOf(f), tag)
 		doc := f.Description
 		if len(f.Enum) > 0 {
 			doc = strings.TrimSpace(doc + " one of " + strings.Join(f.Enum, ", "))
@@ -140,7 +162,7 @@ func (d *document) goStructs(b *strings.Builder, written map[string]bool) {
 		if n := d.Defs[name]; !written[name] {
 			written[name] = true
 			own := goName(name[strings.LastIndexByte(name, '.')+1:])
-			if len(n.Properties) > 0 {
+			if len(n.Properties.names) > 0 {
 				fmt.Fprintf(b, "\n  type %s %s\n", own, d.structOf(n, "  "))
 			} else {
 				fmt.Fprintf(b, "\n  type %s %s\n", own, d.typeOf(n))
@@ -188,7 +210,7 @@ func (d *document) sampleOf(n *node, depth int) any {
 			return n.Enum[0]
 		case n.Format == "date-time":
 			return "2006-01-02T15:04:05Z"
-		case n.Format == "int64":
+		case n.quoted():
 			return "0"
 		}
 		return ""
@@ -198,12 +220,12 @@ func (d *document) sampleOf(n *node, depth int) any {
 		}
 		return []any{}
 	case "object":
-		value := make(map[string]any)
-		for name, f := range n.Properties {
-			value[name] = d.sampleOf(f, depth)
+		value := new(template)
+		for _, name := range n.Properties.names {
+			value.add(name, d.sampleOf(n.Properties.nodes[name], depth))
 		}
 		if n.Values != nil && depth < maxDepth {
-			value["key"] = d.sampleOf(n.Values, depth+1)
+			value.add("key", d.sampleOf(n.Values, depth+1))
 		}
 		return value
 	}

@@ -238,7 +238,11 @@ func changesOf(known map[string]weft.Instance, instances []weft.Instance) []chan
 
 func writeChange(p *shell.Shell, c *change) error {
 	if !p.ForPeople() {
-		return p.WriteValue(c, false)
+		name := ""
+		if c.Instance != nil {
+			name = c.Instance.ID
+		}
+		return p.WriteItem(name, c)
 	}
 	at := c.Time.Format(time.TimeOnly)
 	if c.Instance == nil {

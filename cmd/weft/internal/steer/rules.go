@@ -30,7 +30,7 @@ what rules can say. A change is checked before, and kept with its author and a n
 // RulesCommand shows, checks and replaces the rules of a service.
 func RulesCommand(p *shell.Shell) *cobra.Command {
 	return shell.Group(shell.GroupRegistry, "rules", "Show, check and change the rules by which clients route calls", rulesHelp,
-		rulesShowCommand(p), rulesHistoryCommand(p), rulesCheckCommand(p), rulesDiffCommand(p), rulesApplyCommand(p), rulesRollbackCommand(p))
+		rulesShowCommand(p), rulesHistoryCommand(p), rulesCheckCommand(p), rulesDiffCommand(p), rulesApplyCommand(p), rulesDeleteCommand(p), rulesRollbackCommand(p))
 }
 
 // kept is the rules of a service, as the registry keeps them.
@@ -84,7 +84,11 @@ func rulesShow(p *shell.Shell, k *kept, number int) error {
 		_, err := p.Out.Write(k.doc.Value)
 		return err
 	}
-	if p.ForPeople() || p.Settings.Output == "name" {
+	if p.Settings.Output == "name" {
+		v := rules.Revision()
+		return p.Write(&shell.Listing{Names: ruleNames(&v)})
+	}
+	if p.ForPeople() {
 		_, err := p.Out.Write(rules.Encode())
 		return err
 	}
@@ -148,33 +152,34 @@ func rulesHistory(p *shell.Shell, k *kept) error {
 }
 
 const checkHelp = `Tells what is wrong with new rules, or what they would change: for the servers as they are now, and for a call to every
-method and with every metadata that the old or the new rules ask for. Nothing is changed. The exit code is 1 when the
-rules would be refused.`
+method and with every metadata that the old or the new rules ask for. With --calls it is told for the calls of a
+recording ('weft record', plugin/record): how many would go elsewhere, and the share of the calls that each instance
+gets. Nothing is changed. The exit code is 1 when the rules would be refused.`
 
 // rulesCheckCommand tells what is wrong with proposed rules, or what they would change.
 func rulesCheckCommand(p *shell.Shell) *cobra.Command {
-	var calls calls
+	tried := new(sample)
 	cmd := &cobra.Command{
-		Use: "check service [file]", Short: "Tell what new rules would change", Long: checkHelp, Args: shell.Arguments(1, 2), ValidArgsFunction: catalog.CompleteService(p),
-		Example: "  weft rules check Greeter rules.json\n  weft rules check --call 'Say user=ann' Greeter <rules.json",
+		Use: "check service [file]", Aliases: []string{"dry-run"}, Short: "Tell what new rules would change", Long: checkHelp, Args: shell.Arguments(1, 2), ValidArgsFunction: catalog.CompleteService(p),
+		Example: "  weft rules check Greeter rules.json\n  weft rules check --call 'Say user=ann' Greeter <rules.json\n  weft rules dry-run --calls calls.weftrec Greeter rules.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, err := rulesCheck(cmd.Context(), p, args, calls)
+			_, err := rulesCheck(cmd.Context(), p, args, tried)
 			return err
 		},
 	}
-	callFlag(cmd, &calls)
+	sampleFlags(cmd, tried)
 	return cmd
 }
 
 // rulesDiffCommand is rulesCheckCommand with an exit code that tells whether anything changes.
 func rulesDiffCommand(p *shell.Shell) *cobra.Command {
-	var calls calls
+	tried := new(sample)
 	cmd := &cobra.Command{
 		Use: "diff service [file]", Short: "Tell whether new rules would change anything", Args: shell.Arguments(1, 2), ValidArgsFunction: catalog.CompleteService(p),
 		Long:    "Does what 'weft rules check' does. The exit code is 1 when the rules would change anything, and 2 when they are wrong.",
 		Example: "  weft rules diff Greeter rules.json && echo the same",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			differ, err := rulesCheck(cmd.Context(), p, args, calls)
+			differ, err := rulesCheck(cmd.Context(), p, args, tried)
 			switch {
 			case err != nil:
 				if _, wrong := errors.AsType[*route.Error](err); wrong {
@@ -187,16 +192,21 @@ func rulesDiffCommand(p *shell.Shell) *cobra.Command {
 			return nil
 		},
 	}
-	callFlag(cmd, &calls)
+	sampleFlags(cmd, tried)
 	return cmd
 }
 
-func callFlag(cmd *cobra.Command, calls *calls) {
-	cmd.Flags().Var(calls, "call", "a `call` to try instead, a method and its metadata, such as 'Say user=ann'; may be repeated")
+func sampleFlags(cmd *cobra.Command, s *sample) {
+	cmd.Flags().Var(&s.named, "call", "a `call` to try instead, a method and its metadata, such as 'Say user=ann'; may be repeated")
+	cmd.Flags().StringVar(&s.recording, "calls", "", "try the calls of this recording, a `file` or a folder")
+	cmd.Flags().StringVar(&s.hashKey, "hash-key", "", "with --calls, the `key` of the metadata that holds the hash key of a call")
 }
 
 // rulesCheck writes what proposed rules would change, and reports whether they would.
-func rulesCheck(ctx context.Context, p *shell.Shell, args []string, calls calls) (differ bool, err error) {
+func rulesCheck(ctx context.Context, p *shell.Shell, args []string, tried *sample) (differ bool, err error) {
+	if tried.recording != "" && len(tried.named) > 0 {
+		return false, fmt.Errorf("there is --call and --calls, want one of them; %w", shell.ErrUsage)
+	}
 	proposed, err := read(p, args[1:])
 	if err != nil {
 		return false, err
@@ -215,7 +225,11 @@ func rulesCheck(ctx context.Context, p *shell.Shell, args []string, calls calls)
 		}
 		current := inForce(p, k.service, k.doc)
 		differ = !sameRules(current, rules)
-		return dryRun(p, k, rules, snapshot.Instances, calls)
+		report, err := dryRun(p, k, rules, snapshot.Instances, tried)
+		if err != nil {
+			return err
+		}
+		return writeReport(p, report, 0)
 	})
 	return differ, err
 }
@@ -326,27 +340,49 @@ func replace(ctx context.Context, p *shell.Shell, k *kept, next []byte, instance
 	if err != nil {
 		return err
 	}
-	if err := dryRun(p, k, rules, instances, nil); err != nil {
+	report, err := dryRun(p, k, rules, instances, new(sample))
+	if err != nil {
 		return err
+	}
+	if p.ForPeople() { // what changes is to be seen also when the registry does not take it
+		if err := writeReport(p, report, 0); err != nil {
+			return err
+		}
 	}
 	if err := k.reg.Store(ctx, cluster.RulesDocument(k.service), next, k.doc.Version); err != nil {
 		return shell.FromRegistry(k.reg, err)
 	}
-	_, err = fmt.Fprintf(p.Out, "version %d of the rules of %s is in force\n", rules.Revision().Version, k.service)
+	version := rules.Revision().Version
+	if !p.ForPeople() {
+		return writeReport(p, report, version)
+	}
+	_, err = fmt.Fprintf(p.Out, "version %d of the rules of %s is in force\n", version, k.service)
 	return err
 }
 
-// dryRun writes what proposed rules would change for the instances.
-func dryRun(p *shell.Shell, k *kept, proposed *route.Rules, instances []weft.Instance, sample calls) error {
+// dryRun finds out what proposed rules would change for the instances, and for calls.
+func dryRun(p *shell.Shell, k *kept, proposed *route.Rules, instances []weft.Instance, tried *sample) (*route.Report, error) {
 	current := inForce(p, k.service, k.doc)
-	if sample == nil {
-		sample = asked(current, proposed)
+	var report *route.Report
+	if tried.recording != "" {
+		recorded, note, err := tried.recorded(k.service)
+		if err != nil {
+			return nil, err
+		}
+		if note != "" {
+			fmt.Fprintf(p.Log, "weft: %s\n", note)
+		}
+		report = route.DryRun(current, proposed, instances, recorded)
+	} else {
+		named := tried.named
+		if named == nil {
+			named = asked(current, proposed)
+		}
+		report = route.DryRun(current, proposed, instances, nil)
+		// The sample says where calls of a kind go, and nothing of how many there are.
+		report.Calls = route.DryRun(current, proposed, instances, named.of(k.service)).Calls
 	}
-	report := route.DryRun(current, proposed, instances, nil)
-	// The sample says where calls of a kind go, and nothing of how many there are.
-	report.Calls = route.DryRun(current, proposed, instances, sample.of(k.service)).Calls
-	_, err := io.WriteString(p.Out, report.String())
-	return err
+	return report, nil
 }
 
 // self is the name of the user under whom the program runs; "" if there is none.
@@ -364,7 +400,7 @@ func read(p *shell.Shell, names []string) ([]byte, error) {
 	if len(names) > 0 && names[0] != "-" {
 		file, err := os.Open(names[0])
 		if err != nil {
-			return nil, err
+			return nil, shell.Unreadable("the rules", err)
 		}
 		defer func() { _ = file.Close() }() // it is only read
 		in = file

@@ -42,6 +42,7 @@ func knownMethods(ctx context.Context, p *shell.Shell, address string) ([]string
 	if err != nil {
 		return nil, err
 	}
+	services, _ = catalog.WithoutOwn(services)
 	var names []string
 	asked := make(map[string][]string)
 	for _, service := range services {
@@ -78,6 +79,9 @@ func methodsAt(ctx context.Context, p *shell.Shell, address string) ([]string, e
 	}
 	var names []string
 	for _, s := range services {
+		if catalog.Own(s.Name) {
+			continue
+		}
 		for _, m := range s.Methods {
 			names = append(names, m.Name)
 		}

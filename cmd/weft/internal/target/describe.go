@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/admin"
+	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 )
 
@@ -101,6 +104,9 @@ func reflectedMethod(name string, m protoreflect.MethodDescriptor, schemas bool)
 		Name: name, Kind: KindOf(m).String(), Request: string(m.Input().FullName()), Reply: string(m.Output().FullName()),
 		Doc: strings.TrimSpace(m.ParentFile().SourceLocations().ByDescriptor(m).LeadingComments),
 	}
+	if o, ok := m.Options().(*descriptorpb.MethodOptions); ok {
+		info.Idempotent = o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+	}
 	if schemas {
 		info.RequestSchema, info.ReplySchema = protoSchema(m.Input()), protoSchema(m.Output())
 	}
@@ -132,14 +138,38 @@ func messageSchema(d protoreflect.MessageDescriptor, defs map[string]any) map[st
 	}
 	name := string(d.FullName())
 	if _, known := defs[name]; !known {
-		properties := make(map[string]any)
-		defs[name] = map[string]any{"type": "object", "properties": properties}
+		fields := new(fieldList)
+		defs[name] = map[string]any{"type": "object", "properties": fields}
 		for i := range d.Fields().Len() {
 			f := d.Fields().Get(i)
-			properties[f.JSONName()] = fieldSchema(f, defs)
+			*fields = append(*fields, schemaField{f.JSONName(), fieldSchema(f, defs)})
 		}
 	}
 	return map[string]any{"$ref": "#/$defs/" + name}
+}
+
+// fieldList are the fields of a message in their order.
+type fieldList []schemaField
+
+type schemaField struct {
+	name   string
+	schema map[string]any
+}
+
+// MarshalJSON implements json.Marshaler.
+func (l *fieldList) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for n, f := range *l {
+		if n > 0 {
+			b = append(b, ',')
+		}
+		text, err := json.Marshal(f.schema)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(strconv.AppendQuote(b, f.name), ':'), text...)
+	}
+	return append(b, '}'), nil
 }
 
 func fieldSchema(f protoreflect.FieldDescriptor, defs map[string]any) map[string]any {
@@ -168,10 +198,63 @@ func valueSchema(f protoreflect.FieldDescriptor, defs map[string]any) map[string
 		return map[string]any{"type": "string"}
 	case protoreflect.BytesKind:
 		return map[string]any{"type": "string", "contentEncoding": "base64"}
-	case protoreflect.FloatKind, protoreflect.DoubleKind:
-		return map[string]any{"type": "number"}
-	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind, protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+	case protoreflect.FloatKind:
+		return map[string]any{"type": "number", "format": "float"}
+	case protoreflect.DoubleKind:
+		return map[string]any{"type": "number", "format": "double"}
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		return map[string]any{"type": "string", "format": "int64"}
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
+		return map[string]any{"type": "string", "format": "uint64"}
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
+		return map[string]any{"type": "integer", "minimum": 0}
 	}
-	return map[string]any{"type": "integer"}
+	return map[string]any{"type": "integer", "format": "int32"}
+}
+
+// Idempotent are the methods of services that their servers describe as idempotent: the server at an address
+// ("": that of the settings), or for each service one in the registry.
+func Idempotent(ctx context.Context, p *shell.Shell, address string, services []string) (map[string]bool, error) {
+	methods := make(map[string]bool)
+	add := func(at string) error {
+		t, err := Open(ctx, p, at)
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		found, err := t.Describe(ctx, p, "", false)
+		if err != nil {
+			return NoAdmin(err)
+		}
+		for _, s := range found {
+			for _, m := range s.Methods {
+				methods[m.Name] = m.Idempotent
+			}
+		}
+		return nil
+	}
+	if address != "" || p.Settings.Server != "" {
+		return methods, add(address)
+	}
+	_, reg, err := catalog.OpenRegistry(p)
+	if err != nil {
+		return nil, err
+	}
+	defer reg.Close()
+	for _, service := range services {
+		snapshot, err := catalog.Ask(ctx, reg, service)
+		if err != nil {
+			return nil, err
+		}
+		var failed error
+		for _, i := range snapshot.Instances {
+			if failed = add(i.Address); failed == nil {
+				break
+			}
+		}
+		if failed != nil {
+			return nil, failed
+		}
+	}
+	return methods, nil
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -55,6 +56,15 @@ func (w httpWire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn,
 // asJSON is the codec of all bodies, whatever codec a call names.
 func asJSON() codec.Codec { return weftjson.New() }
 
+// codecOf is the codec of a call's messages: the call's own if that is one of JSON, as it is of calls with
+// messages that are encoded already.
+func codecOf(x *weft.WireCall) codec.Codec {
+	if x.Codec != nil && x.Codec.Name() == "json" {
+		return x.Codec
+	}
+	return asJSON()
+}
+
 // httpConn is a connection, and those that are made beside it when calls overlap.
 type httpConn struct {
 	conn      net.Conn
@@ -63,6 +73,10 @@ type httpConn struct {
 	transport *http.Transport
 	once      sync.Once
 	done      chan struct{}
+
+	probed  sync.Mutex
+	probing bool  // the server was asked whether it is one of package door/http
+	foreign error // it is not
 }
 
 // Conn implements weft.WireConn.
@@ -126,7 +140,7 @@ func visible(text string) bool {
 
 // Call implements weft.WireConn.
 func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
-	body, err := asJSON().Append(nil, x.Args)
+	body, err := codecOf(x).Append(nil, x.Args)
 	if err != nil {
 		e := weft.Errorf(weft.InvalidArgument, "encode the request: %w", err).WithReason(weft.ReasonEncode)
 		e.Outcome = weft.NotSent
@@ -146,18 +160,70 @@ func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
 	if err != nil {
 		return c.failed(ctx, x.Method, err)
 	}
-	if err := problemOf(answer, text); err != nil || x.Oneway {
+	if err := problemOf(x.Method, answer, text); err != nil || x.Oneway {
 		return err
 	}
-	if err := envelopeError(text); err != nil || x.Reply == nil {
+	if err := envelopeError(text); err != nil {
 		return err
 	}
-	if err := asJSON().Decode(text, x.Reply); err != nil {
+	if !json.Valid(text) {
+		return notDoor(x.Method, "the server answered %s with %s, which is no JSON", answer.Status, kindOf(answer))
+	}
+	if err := c.isDoor(ctx); err != nil {
+		return notDoor(x.Method, "%w", err)
+	}
+	if x.Reply == nil {
+		return nil
+	}
+	if err := codecOf(x).Decode(text, x.Reply); err != nil {
 		e := weft.Errorf(weft.Internal, "decode the reply: %w", err).WithReason(weft.ReasonDecode)
 		e.Outcome = weft.Executed
 		return e
 	}
 	return nil
+}
+
+// notDoor is the error of an answer that is not one of package door/http.
+func notDoor(method, format string, args ...any) error {
+	e := weft.Errorf(weft.Unknown, format+": no server of weft answers so; see 'weft help addresses' for the addresses of other servers", args...)
+	e.Method = method
+	return e
+}
+
+// kindOf is the type of the content of an answer.
+func kindOf(answer *http.Response) string {
+	if kind := answer.Header.Get("Content-Type"); kind != "" {
+		return kind
+	}
+	return "no Content-Type"
+}
+
+// nothing is a path that no server has.
+const nothing = "/weft.Probe/Nothing"
+
+// isDoor asks the server once for a method that it cannot have. One of package door/http says so as a problem of
+// RFC 9457 with a code of weft; others may answer every path with status 200, and what they answer is no reply.
+func (c *httpConn) isDoor(ctx context.Context) error {
+	c.probed.Lock()
+	defer c.probed.Unlock()
+	if c.probing {
+		return c.foreign
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+c.host+nothing, strings.NewReader("{}"))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := c.transport.RoundTrip(r)
+	if err != nil {
+		return nil // the call was answered, and nothing speaks against the answer
+	}
+	defer answer.Body.Close()
+	c.probing = true
+	if answer.StatusCode/100 == 2 {
+		c.foreign = fmt.Errorf("the server answers %s to a method that no server has, %s", answer.Status, nothing)
+	}
+	return c.foreign
 }
 
 // failed is the error of a call without an answer, or with the beginning of one.
@@ -201,19 +267,37 @@ func metadataOf(h http.Header) weft.Metadata {
 // problem is an error of a server, as RFC 9457 has it.
 type problem struct {
 	Detail, Title, Code, Outcome, Reason string
+	Message                              string // of an error of Connect
 	Details                              []weft.Detail
 }
 
 // problemOf is the error in an answer, nil if there is none.
-func problemOf(answer *http.Response, text []byte) error {
+func problemOf(method string, answer *http.Response, text []byte) error {
 	if answer.StatusCode/100 == 2 {
 		return nil
 	}
 	var p problem
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
-		return weft.Errorf(codeOfStatus(answer.StatusCode), "the server answered %s; is it one of package door/http?", answer.Status)
+		e := weft.Errorf(codeOfStatus(answer.StatusCode), "the server answered %s with %s, and a server of weft answers with an error of its own: see 'weft help addresses' for the addresses of other servers", answer.Status, kindOf(answer))
+		e.Method = method
+		return e
+	}
+	if code, ok := connectCode(p.Code); ok && p.Title == "" {
+		e := weft.Errorf(code, "%s: the server answers as one of Connect: call it by connect+http:// or connect+https://", cmp.Or(p.Message, answer.Status))
+		e.Method = method
+		return e
 	}
 	return p.error()
+}
+
+// connectCode is the code with a name of Connect, such as not_found.
+func connectCode(name string) (weft.Code, bool) {
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if strings.ContainsAny(name, "abcdefghijklmnopqrstuvwxyz") && name == strings.ToLower(name) && strings.EqualFold(strings.ReplaceAll(name, "_", ""), code.String()) {
+			return code, true
+		}
+	}
+	return 0, false
 }
 
 // envelopeError is the error in an answer of JSON-RPC, which a server may send with status 200; nil for any
@@ -340,7 +424,7 @@ func (s *httpStream) Recv(msg any) error {
 			if err != nil {
 				return s.conn.failed(s.ctx, s.call.Method, err)
 			}
-			return problemOf(s.answer, text)
+			return problemOf(s.call.Method, s.answer, text)
 		}
 		s.call.ReplyMetadata = metadataOf(s.answer.Header)
 		s.single = !strings.HasPrefix(s.answer.Header.Get("Content-Type"), "application/x-ndjson")
@@ -350,11 +434,16 @@ func (s *httpStream) Recv(msg any) error {
 	switch err := s.values.Decode(&value); {
 	case errors.Is(err, io.EOF):
 		return io.EOF
+	case errors.As(err, new(*json.SyntaxError)):
+		return notDoor(s.call.Method, "the server answered %s with %s, which is no JSON", s.answer.Status, kindOf(s.answer))
 	case err != nil:
 		return s.conn.failed(s.ctx, s.call.Method, fmt.Errorf("read a message: %w", err))
 	case s.single:
 		if err := envelopeError(value); err != nil {
 			return err
+		}
+		if err := s.conn.isDoor(s.ctx); err != nil {
+			return notDoor(s.call.Method, "%w", err)
 		}
 		return asJSON().Decode(value, msg)
 	}

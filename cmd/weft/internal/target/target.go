@@ -15,10 +15,7 @@ import (
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
-	"github.com/weftrpc/weft/door/grpc"
-	"github.com/weftrpc/weft/door/jsonrpc"
-	"github.com/weftrpc/weft/door/netrpc"
-	"github.com/weftrpc/weft/door/rpcx"
+	weftjson "github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -177,7 +174,7 @@ func Scheme(address string) string {
 
 // secure reports whether connections to an address always have TLS.
 func secure(address string) bool {
-	return slices.Contains([]string{"grpcs", "https"}, Scheme(address))
+	return slices.Contains([]string{"grpcs", "https"}, Scheme(address)) || strings.HasPrefix(address, "connect+https://")
 }
 
 // configure makes the configuration of all connections to servers.
@@ -191,6 +188,9 @@ func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig
 		Hooks:              []any{trace},
 		Logger:             slog.New(slog.DiscardHandler),
 	}
+	if Scheme(address) == "connect" {
+		cfg.Codec = weftjson.New() // the wire has it and Protocol Buffers
+	}
 	if s.Token != "" {
 		cfg.Credential = weft.StaticCredential("Bearer", s.Token)
 	}
@@ -203,14 +203,6 @@ func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig
 		return nil, fmt.Errorf("the flags of TLS are given, and the connection to %s has none: add --tls; %w", address, shell.ErrUsage)
 	}
 	return cfg, nil
-}
-
-// wires are those that addresses can name beside weft's own.
-func wires() []weft.Wire {
-	return []weft.Wire{
-		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
-		httpWire{"http"}, httpWire{"https"},
-	}
 }
 
 // decorated is the key of a context that has the metadata of the settings.

@@ -16,6 +16,7 @@ type Trace struct {
 	attempts []Attempt
 	events   []string
 	last     *weft.Peer // that a request was sent to
+	picked   string     // the address of the server that the last attempt goes to
 }
 
 // BeforeWriteRequest implements weft.BeforeWriteRequestHook: an interceptor does not know the server.
@@ -48,6 +49,10 @@ func (t *Trace) note(info *weft.CallInfo, from time.Time, err error) {
 	}
 	if peer != nil {
 		a.Server, a.Wire = peer.Addr().String(), peer.Wire()
+	} else if e, ok := weftError(err); ok && e.Peer != "" {
+		a.Server = e.Peer
+	} else {
+		a.Server = t.picked // without a connection
 	}
 	if len(t.attempts) < kept {
 		t.attempts = append(t.attempts, a)
@@ -82,6 +87,9 @@ func (t *Trace) observe(_ context.Context, e cluster.Event) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if e.Kind == cluster.Picked {
+		t.picked = e.Address
+	}
 	if len(t.events) < kept {
 		t.events = append(t.events, text)
 	}

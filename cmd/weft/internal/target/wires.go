@@ -1,0 +1,49 @@
+package target
+
+import (
+	"strings"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/connect"
+	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/jsonrpc"
+	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
+	"github.com/weftrpc/weft/door/thrift"
+)
+
+// wires are those that addresses can name beside weft's own.
+func wires() []weft.Wire {
+	all := []weft.Wire{
+		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
+		httpWire{"http"}, httpWire{"https"},
+		connect.Wire(nil), connect.SecureWire(nil), connect.Wire(&connect.WireConfig{Scheme: "connect+h2c", HTTP2: true}),
+	}
+	return append(all, thriftWires()...)
+}
+
+// thriftWires are those of all dialects of Thrift, which a server does not tell: "thrift" has the binary protocol
+// with frames, and each word behind it changes one of that.
+func thriftWires() (all []weft.Wire) {
+	for _, protocol := range []struct {
+		word string
+		is   thrift.Protocol
+	}{{"", thrift.Binary}, {"-compact", thrift.Compact}} {
+		for _, framing := range []struct {
+			word string
+			is   thrift.Framing
+		}{{"", thrift.Framed}, {"-unframed", thrift.Unframed}, {"-theader", thrift.THeader}} {
+			for _, multiplexed := range []string{"", "-multiplexed"} {
+				all = append(all, thrift.Wire(&thrift.WireConfig{
+					Scheme: "thrift" + protocol.word + framing.word + multiplexed, Protocol: protocol.is, Framing: framing.is, Multiplexed: multiplexed != "", MaxConns: 64,
+				}))
+			}
+		}
+	}
+	return all
+}
+
+// Untyped reports whether a wire has no messages without types: of gob and Thrift, both ends know the types.
+func Untyped(scheme string) bool {
+	return strings.HasPrefix(scheme, "netrpc") || strings.HasPrefix(scheme, "thrift")
+}
