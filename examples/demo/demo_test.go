@@ -89,6 +89,7 @@ func runs(t *testing.T, bin string) {
 		`  D is added .*`, `  B is frozen .*`, `  B is thawed .*`, `  C is drained .*`, `  registry is stopped .* 0 +0  .*`, `  registry is back .*`,
 		`  D is 10x slower .*`,
 		`  B  ejected, .*`,
+		`  METHOD +RATE +ERRORS +P50 +P99 .*`, `  Ledger.Read +[\d.]+/s .*`, `  docs/guide/command.md .*`,
 		`  an idempotent call never fails +0 of [\d,]+ failed +ok`,
 		`  an unmarked call never runs twice +0 of [\d,]+ ran twice +ok`,
 	} {

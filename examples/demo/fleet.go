@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,6 +100,16 @@ func (f *fleet) drain(name string) (time.Duration, error) {
 
 // slow multiplies the time that the work of a server takes.
 func (f *fleet) slow(name string, times int) error { return f.servers[name].tell("slow %d", times) }
+
+// top is what the command "weft top" shows of the servers that are registered. One that has just been killed is
+// not shown, which is no error here.
+func (f *fleet) top() []string {
+	cmd := exec.CommandContext(f.ctx, f.program, "top", "Ledger", "--registry", "etcd://"+f.endpoint, "--count", "1", "--interval", "500ms", "--timeout", "5s")
+	var out strings.Builder
+	cmd.Stdout = &out
+	_ = cmd.Run() // without an output there are no lines
+	return strings.Split(strings.TrimSpace(out.String()), "\n")
+}
 
 // drainAll drains the servers that still run, and ends the registry.
 func (f *fleet) drainAll() error {

@@ -97,6 +97,7 @@ type demo struct {
 
 	usual float64              // the share of slow calls of Ledger.Read before anything happens
 	why   *cluster.Explanation // of a call while a server was frozen
+	top   []string             // what "weft top" has shown while a server was slow
 }
 
 // leave stops the callers and closes the clients, if they still run.
@@ -129,5 +130,9 @@ func (d *demo) run() error {
 	if err := d.settle(); err != nil {
 		return err
 	}
-	return d.verdict.print(time.Since(d.began))
+	if err := d.verdict.print(time.Since(d.began)); err != nil {
+		return err
+	}
+	whereToLook()
+	return nil
 }

@@ -58,6 +58,14 @@ func wrap(text string, width int) []string {
 	return lines
 }
 
+// cut shortens a text to so many characters.
+func cut(text string, most int) string {
+	if utf8.RuneCountInString(text) > most {
+		text = string([]rune(text)[:most-1]) + "…"
+	}
+	return text
+}
+
 // names are those of all servers, in the order of their columns.
 const names = "ABCDE"
 

@@ -37,7 +37,33 @@ func (d *demo) perform() error {
 	}
 	d.load.stop()
 	d.explain()
+	d.showTop()
 	return nil
+}
+
+// showTop prints what "weft top" has shown while D was slow.
+func (d *demo) showTop() {
+	heading("What an operator saw while D was slow (weft top Ledger)")
+	for _, l := range d.top {
+		if l == "" {
+			fmt.Println()
+			continue
+		}
+		line("%s", cut(strings.ReplaceAll(l, "tcp://127.0.0.1:", ":"), width-2))
+	}
+}
+
+// whereToLook says what to try next.
+func whereToLook() {
+	heading("Where to look")
+	for _, l := range [][2]string{
+		{"weft up", "a registry of your own; 'weft help' lists all commands"},
+		{"docs/guide/tour.md", "the packages, in the order in which one meets them"},
+		{"docs/guide/command.md", "an incident, looked into with the command"},
+		{"docs/RELIABILITY.md", "what is promised, and the test of each promise"},
+	} {
+		line("%-22s %s", l[0], l[1])
+	}
 }
 
 // phase runs an event, which may be nil, waits until the time of the phase is over, and
@@ -275,8 +301,10 @@ func (d *demo) slowed() error {
 		if err := d.fleet.slow("D", 10); err != nil {
 			return err
 		}
-		defer d.load.next() // the tally begins when clients have noticed
-		return pause(d.ctx, noticed)
+		err := pause(d.ctx, noticed)
+		d.load.next() // the tally begins when clients have noticed
+		d.top = d.fleet.top()
+		return err
 	})
 	if err != nil {
 		return err

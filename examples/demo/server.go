@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/examples/internal/benchmark"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/etcd"
@@ -51,7 +52,8 @@ func runServer(args []string) error {
 		return err
 	}
 	srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Instance: weft.Instance{ID: *name}, Logger: slog.New(slog.DiscardHandler)})
-	err = srv.Register(ledger)
+	// With weft.Admin the command "weft top" sees what the server does.
+	err = errors.Join(srv.Register(ledger), admin.Register(srv, nil))
 	if err == nil {
 		err = srv.ListenAndServe(ctx, "tcp://127.0.0.1:0")
 	}

@@ -304,3 +304,33 @@ func TestWrongConfig(t *testing.T) {
 		t.Error("a folder that is not there is opened")
 	}
 }
+
+// A file that a program writes itself is read and replayed like those of a Recorder.
+func TestWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "own")
+	w, err := record.Create(path)
+	must(t, err)
+	for n := range 3 {
+		must(t, w.Write(&record.Call{Time: time.Now(), Side: record.Answered, Method: "Arith.Mul",
+			Request: record.Message{Codec: "json", Body: fmt.Appendf(nil, `{"A":%d,"B":7}`, n)}, Reply: record.Message{Codec: "json", Body: fmt.Appendf(nil, `{"C":%d}`, 7*n)}}))
+	}
+	must(t, w.Flush())
+	must(t, w.Close())
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Size() != w.Size() || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has %d bytes and the mode %v, want %d and 0600", info.Size(), info.Mode(), w.Size())
+	}
+	if _, err := record.Create(path); !errors.Is(err, weft.AlreadyExists) {
+		t.Errorf("a file that is there gives %v", err)
+	}
+	if _, err := record.Create(filepath.Join(path, "below")); !errors.Is(err, weft.Unavailable) {
+		t.Errorf("a folder that is none gives %v", err)
+	}
+	target := plugintest.Serve(t, nil).Dial(t, nil)
+	n := 0
+	stats, err := record.Replay(t.Context(), path, &record.ReplayConfig{Target: target, Choose: func(*record.Call) bool { n++; return n != 2 }})
+	if err != nil || stats.Calls != 2 || stats.Equal != 2 || stats.Skipped != 1 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
