@@ -187,3 +187,38 @@ func words(line string) ([]string, error) {
 	end()
 	return all, nil
 }
+
+// TestGuides checks the commands of the guides: each is one, and has the flags that it is given.
+func TestGuides(t *testing.T) {
+	line := regexp.MustCompile("(?m)^ *(weft [^\n#]+)|`(weft [a-z]+ [^`…]+)`")
+	checked := 0
+	for _, page := range []string{"command.md", "admin.md", "observability.md"} {
+		text, err := os.ReadFile(filepath.Join("../../docs/guide", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range line.FindAllStringSubmatch(string(text), -1) {
+			args, err := words(strings.TrimSpace(match[1] + match[2]))
+			if err != nil || len(args) < 2 || args[1] == "help" {
+				continue
+			}
+			cmd, rest, err := root(&shell.Shell{}).Find(args[1:])
+			if err == nil {
+				err = cmd.ParseFlags(rest)
+			}
+			if err == nil && cmd.HasSubCommands() && len(cmd.Flags().Args()) == 0 && cmd.Name() != "instances" {
+				err = fmt.Errorf("%s is no command of its own", cmd.CommandPath())
+			}
+			if err == nil && cmd.Args != nil && !strings.Contains(match[2], "weft call") {
+				err = cmd.Args(cmd, cmd.Flags().Args())
+			}
+			if err != nil {
+				t.Errorf("%s: %s: %v", page, strings.Join(args, " "), err)
+			}
+			checked++
+		}
+	}
+	if checked < 35 {
+		t.Errorf("only %d commands were checked", checked)
+	}
+}
