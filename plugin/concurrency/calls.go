@@ -7,7 +7,6 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
-	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // calls are the calls in flight. A call enters by a hook, where it can still be refused, and begins
@@ -24,11 +23,10 @@ type calls struct {
 
 // limit is one limit. Its keys are guarded by calls.mu.
 type limit struct {
-	by      By
-	methods match.Methods
-	most    int
-	keys    *keyed.Table[string, count]
-	shared  count
+	keyed.Scope
+	most   int
+	keys   *keyed.Table[string, count]
+	shared count
 }
 
 // count is how many calls of a key are in flight.
@@ -54,10 +52,10 @@ func (c *calls) enter(ctx context.Context, info *weft.CallInfo) *limit {
 	}
 	var held []*count
 	for _, l := range c.limits {
-		if !l.methods.Has(info.Method) {
+		if !l.Has(info.Method) {
 			continue
 		}
-		n := l.countLocked(l.by.Of(ctx, info))
+		n := l.countLocked(l.By.Of(ctx, info))
 		if n.n >= l.most {
 			c.sweepLocked()
 		}
@@ -124,7 +122,7 @@ func (c *calls) inFlight(by By) (n int) {
 	defer c.mu.Unlock()
 	c.sweepLocked()
 	for _, l := range c.limits {
-		if l.by != by {
+		if l.By != by {
 			continue
 		}
 		n += l.shared.n

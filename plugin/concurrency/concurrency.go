@@ -14,11 +14,9 @@ package concurrency
 
 import (
 	"context"
-	"slices"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
-	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // Reason is the Error.Reason of a call that is beyond a limit.
@@ -45,7 +43,7 @@ type Limit struct {
 }
 
 // DefaultMaxKeys is how many principals, addresses and so on each limit tells apart.
-const DefaultMaxKeys = 10_000
+const DefaultMaxKeys = keyed.DefaultMaxKeys
 
 // Config configures a Limiter.
 type Config struct {
@@ -54,6 +52,10 @@ type Config struct {
 	// MaxKeys is how many keys each limit tells apart. One without calls in flight makes room; the
 	// calls of further keys share one limit. 0: DefaultMaxKeys.
 	MaxKeys int
+	// OwnServices counts calls of the services that weft registers for operators and tools too: health,
+	// administration, reflection. Otherwise they are counted by a limit alone whose Methods name them or
+	// their service, so that a caller that has used up what it may call can still be probed and looked at.
+	OwnServices bool
 }
 
 // Limiter holds limits. Its methods may be called from any goroutine.
@@ -61,31 +63,24 @@ type Limiter struct{ calls *calls }
 
 // New makes a Limiter.
 func New(cfg *Config) (*Limiter, error) {
-	if cfg == nil || len(cfg.Limits) == 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "concurrency: there are no limits in the configuration")
+	if cfg == nil {
+		cfg = &Config{}
 	}
-	keys := cfg.MaxKeys
-	if keys == 0 {
-		keys = DefaultMaxKeys
-	}
-	if keys < 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "concurrency: Config.MaxKeys is %d, want 0 (%d) or more", keys, DefaultMaxKeys)
+	shared := keyed.Config{Plugin: "concurrency", List: "Limits", Entries: len(cfg.Limits), MaxKeys: cfg.MaxKeys, OwnServices: cfg.OwnServices}
+	keys, err := shared.Keys()
+	if err != nil {
+		return nil, err
 	}
 	l := &Limiter{calls: newCalls()}
 	for i, c := range cfg.Limits {
-		wrong := func(format string, args ...any) error {
-			return weft.Errorf(weft.InvalidArgument, "concurrency: Limits[%d]: "+format, append([]any{i}, args...)...)
-		}
+		scope, err := shared.Scope(i, c.By, c.Methods)
 		switch {
-		case !c.By.Known():
-			return nil, wrong("By is %q, want server, service, method, principal or address", c.By)
+		case err != nil:
+			return nil, err
 		case c.Calls < 1:
-			return nil, wrong("Calls is %d, want 1 or more", c.Calls)
+			return nil, shared.Wrong(i, "Calls is %d, want 1 or more", c.Calls)
 		}
-		if err := match.Methods(c.Methods).Check(); err != nil {
-			return nil, wrong("%w", err)
-		}
-		l.calls.limits = append(l.calls.limits, &limit{by: c.By, methods: slices.Clone(c.Methods), most: c.Calls, keys: keyed.New[string, count](keys)})
+		l.calls.limits = append(l.calls.limits, &limit{Scope: scope, most: c.Calls, keys: keyed.New[string, count](keys)})
 	}
 	return l, nil
 }
@@ -114,7 +109,7 @@ type hooks struct{ calls *calls }
 // BeforeReadRequestBody refuses a call that is beyond a limit.
 func (h hooks) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) error {
 	if full := h.calls.enter(ctx, info); full != nil {
-		return weft.Errorf(weft.ResourceExhausted, "more calls in flight than the server takes by %s: %d", full.by, full.most).WithReason(Reason)
+		return weft.Errorf(weft.ResourceExhausted, "more calls in flight than the server takes by %s: %d; try again when one of them has ended", full.By, full.most).WithReason(Reason)
 	}
 	return nil
 }

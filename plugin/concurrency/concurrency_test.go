@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/health"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/plugin/concurrency"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
@@ -162,6 +163,26 @@ func TestKeys(t *testing.T) {
 	defer release()
 	if err := c.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil); err != nil { // by the shared limit
 		t.Error(err)
+	}
+}
+
+// Calls of the services that weft registers are not counted, unless OwnServices is set.
+func TestOwnServices(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		l, err := concurrency.New(&concurrency.Config{OwnServices: own, Limits: []concurrency.Limit{{By: concurrency.Server, Calls: 1}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{l.Plugin()}})
+		if _, err := health.New(w.Server, nil); err != nil {
+			t.Fatal(err)
+		}
+		c := w.Dial(t, nil)
+		release := hold(t, l, concurrency.Server, c, 1)
+		if err := c.Call(t.Context(), health.Service+".Check", &health.Query{}, nil); errors.Is(err, weft.ResourceExhausted) != own {
+			t.Errorf("with OwnServices %v: %v", own, err)
+		}
+		release()
 	}
 }
 

@@ -15,6 +15,7 @@ package quota
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -22,7 +23,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
-	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // Reason is the Error.Reason of a call that is beyond a quota.
@@ -52,7 +52,7 @@ type Quota struct {
 }
 
 // DefaultMaxKeys is how many principals, addresses and so on each quota tells apart.
-const DefaultMaxKeys = 10_000
+const DefaultMaxKeys = keyed.DefaultMaxKeys
 
 // Config configures a Counter.
 type Config struct {
@@ -62,6 +62,10 @@ type Config struct {
 	// been used in the window makes room; the calls of further keys share one quota. 0:
 	// DefaultMaxKeys.
 	MaxKeys int
+	// OwnServices counts calls of the services that weft registers for operators and tools too: health,
+	// administration, reflection. Otherwise they are counted by a quota alone whose Methods name them or
+	// their service, so that a caller that has used up what it may call can still be probed and looked at.
+	OwnServices bool
 }
 
 // Counter holds quotas. Its methods may be called from any goroutine.
@@ -73,6 +77,7 @@ type Counter struct {
 // quota is a Quota with what was charged. It is guarded by Counter.mu.
 type quota struct {
 	Quota
+	scope  keyed.Scope
 	keys   *keyed.Table[string, used]
 	shared used
 }
@@ -85,47 +90,48 @@ type used struct {
 
 // New makes a Counter.
 func New(cfg *Config) (*Counter, error) {
-	if cfg == nil || len(cfg.Quotas) == 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "quota: there are no quotas in the configuration")
+	if cfg == nil {
+		cfg = &Config{}
 	}
-	keys := cfg.MaxKeys
-	if keys == 0 {
-		keys = DefaultMaxKeys
-	}
-	if keys < 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "quota: Config.MaxKeys is %d, want 0 (%d) or more", keys, DefaultMaxKeys)
+	shared := keyed.Config{Plugin: "quota", List: "Quotas", Entries: len(cfg.Quotas), MaxKeys: cfg.MaxKeys, OwnServices: cfg.OwnServices}
+	keys, err := shared.Keys()
+	if err != nil {
+		return nil, err
 	}
 	c := &Counter{}
 	for i, q := range cfg.Quotas {
-		if err := q.check(); err != nil {
-			return nil, weft.Errorf(weft.InvalidArgument, "quota: Quotas[%d]: %w", i, err)
+		scope, err := shared.Scope(i, q.By, q.Methods)
+		if err != nil {
+			return nil, err
 		}
-		q.Methods, q.Of, q.Cost = slices.Clone(q.Methods), maps.Clone(q.Of), maps.Clone(q.Cost)
-		c.quotas = append(c.quotas, &quota{Quota: q, keys: keyed.New[string, used](keys + len(q.Of))})
+		if wrong := q.wrong(); wrong != "" {
+			return nil, shared.Wrong(i, "%s", wrong)
+		}
+		q.Of, q.Cost = maps.Clone(q.Of), maps.Clone(q.Cost)
+		c.quotas = append(c.quotas, &quota{Quota: q, scope: scope, keys: keyed.New[string, used](keys + len(q.Of))})
 	}
 	return c, nil
 }
 
-func (q *Quota) check() error {
+// wrong is what is wrong with a quota; "": nothing.
+func (q *Quota) wrong() string {
 	switch {
-	case !q.By.Known():
-		return weft.Errorf(weft.InvalidArgument, "By is %q, want server, service, method, principal or address", q.By)
 	case q.Calls < 0 || q.Calls == 0 && len(q.Of) == 0:
-		return weft.Errorf(weft.InvalidArgument, "Calls is %d, want 1 or more, or 0 for no calls but those of the keys in Of", q.Calls)
+		return fmt.Sprintf("Calls is %d, want 1 or more, or 0 for no calls but those of the keys in Of", q.Calls)
 	case q.Every < time.Second:
-		return weft.Errorf(weft.InvalidArgument, "Every is %v, want a second or more; plugin/ratelimit is for shorter times", q.Every)
+		return fmt.Sprintf("Every is %v, want a second or more; plugin/ratelimit is for shorter times", q.Every)
 	}
 	for name, n := range q.Of {
 		if n < 0 {
-			return weft.Errorf(weft.InvalidArgument, "Of[%q] is %d, want 0 or more", name, n)
+			return fmt.Sprintf("Of[%q] is %d, want 0 or more", name, n)
 		}
 	}
 	for method, n := range q.Cost {
 		if n < 0 {
-			return weft.Errorf(weft.InvalidArgument, "Cost[%q] is %d, want 0 or more", method, n)
+			return fmt.Sprintf("Cost[%q] is %d, want 0 or more", method, n)
 		}
 	}
-	return match.Methods(q.Methods).Check()
+	return ""
 }
 
 // Plugin is for the Plugins of a server. A call that a plugin behind it refuses has been charged: let
@@ -148,7 +154,7 @@ func (c *Counter) charge(ctx context.Context, info *weft.CallInfo, now time.Time
 	charged := room[:0]
 	for _, q := range c.quotas {
 		var u *used
-		if cost := q.cost(info.Method); cost > 0 && match.Methods(q.Methods).Has(info.Method) {
+		if cost := q.cost(info.Method); cost > 0 && q.scope.Has(info.Method) {
 			key := q.By.Of(ctx, info)
 			u = q.atLocked(key, q.windowOf(now))
 			if most := q.most(key); u.n > most-cost {
@@ -157,7 +163,7 @@ func (c *Counter) charge(ctx context.Context, info *weft.CallInfo, now time.Time
 						before.n -= c.quotas[j].cost(info.Method)
 					}
 				}
-				return q.refusal(cost > most, now)
+				return q.refusal(most, cost, now)
 			}
 			u.n += cost
 		}
@@ -166,12 +172,15 @@ func (c *Counter) charge(ctx context.Context, info *weft.CallInfo, now time.Time
 	return nil
 }
 
-func (q *quota) refusal(never bool, now time.Time) error {
-	e := weft.Errorf(weft.ResourceExhausted, "the quota by %s of calls in %v is used up", q.By, q.Every).WithReason(Reason)
-	if never {
-		return e.WithRetryAfter(-1)
+// refusal is the error of a call that is beyond the quota of its key.
+func (q *quota) refusal(most, cost int64, now time.Time) error {
+	if cost > most {
+		return weft.Errorf(weft.ResourceExhausted, "the call is charged as %d, more than the quota by %s, which is %d in %v: it can never be made", cost, q.By, most, q.Every).
+			WithReason(Reason).WithRetryAfter(-1)
 	}
-	return e.WithRetryAfter(q.endOf(q.windowOf(now)).Sub(now))
+	wait := q.endOf(q.windowOf(now)).Sub(now)
+	return weft.Errorf(weft.ResourceExhausted, "the quota by %s, which is %d in %v, is used up; try again in %v", q.By, most, q.Every, keyed.Wait(wait)).
+		WithReason(Reason).WithRetryAfter(wait)
 }
 
 func (q *quota) cost(method string) int64 {

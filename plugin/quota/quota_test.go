@@ -84,12 +84,12 @@ func TestWindows(t *testing.T) {
 			take("A.Small", false) // by the second quota, and not charged to the first
 		}
 		e, _ := errors.AsType[*weft.Error](call(t, q, "A.Small"))
-		if after, _ := e.RetryAfter(); after != 40*time.Minute {
-			t.Errorf("after %v", after)
+		if after, _ := e.RetryAfter(); after != 40*time.Minute || e.Message != "the quota by method, which is 2 in 1h0m0s, is used up; try again in 40m0s" {
+			t.Errorf("after %v: %v", after, e)
 		}
 		e, _ = errors.AsType[*weft.Error](call(t, q, "A.Never"))
-		if after, _ := e.RetryAfter(); after >= 0 {
-			t.Errorf("after %v", after)
+		if after, _ := e.RetryAfter(); after >= 0 || e.Message != "the call is charged as 11, more than the quota by server, which is 10 in 24h0m0s: it can never be made" {
+			t.Errorf("after %v: %v", after, e)
 		}
 		take("A.Large", true)
 		take("A.Large", false)
@@ -138,6 +138,25 @@ func TestKeys(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 	})
+}
+
+// Calls of the services that weft registers are not charged, unless a quota names them or OwnServices
+// is set.
+func TestOwnServices(t *testing.T) {
+	for _, tt := range []struct {
+		own     bool
+		methods []string
+		refused bool
+	}{{false, nil, false}, {false, []string{"weft.v1.Health.*"}, true}, {true, nil, true}} {
+		q, err := quota.New(&quota.Config{OwnServices: tt.own, Quotas: []quota.Quota{{By: quota.Server, Calls: 1, Every: 1e6 * time.Hour, Methods: tt.methods}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = call(t, q, "weft.v1.Health.Check")
+		if err := call(t, q, "weft.v1.Health.Check"); (err != nil) != tt.refused {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
 }
 
 func TestWrongConfig(t *testing.T) {

@@ -5,17 +5,15 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/plugin/internal/keyed"
-	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // limit is the generic cell rate algorithm (ITU-T I.371) for many keys: each has one number, the
 // time until which its calls are paid for.
 type limit struct {
-	by      By
-	methods match.Methods
-	rate    float64
-	each    time.Duration // of one call
-	ahead   time.Duration // how far the calls of a burst may be ahead
+	keyed.Scope
+	rate  float64
+	each  time.Duration // of one call
+	ahead time.Duration // how far the calls of a burst may be ahead
 
 	mu     sync.Mutex
 	keys   *keyed.Table[string, time.Duration]
@@ -25,10 +23,10 @@ type limit struct {
 // longest bounds what a burst is in time, so that no sum overflows.
 const longest = 100 * 365 * 24 * time.Hour
 
-func newLimit(by By, methods []string, rate float64, burst, most int) *limit {
+func newLimit(scope keyed.Scope, rate float64, burst, most int) *limit {
 	each := max(time.Duration(float64(time.Second)/rate), 1)
 	ahead := time.Duration(min(float64(each)*float64(burst), float64(longest)))
-	return &limit{by: by, methods: methods, rate: rate, each: each, ahead: max(ahead, each), keys: keyed.New[string, time.Duration](most)}
+	return &limit{Scope: scope, rate: rate, each: each, ahead: max(ahead, each), keys: keyed.New[string, time.Duration](most)}
 }
 
 // take takes a call of a key; a time above zero is how long the caller is to wait, and then the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/weftrpc/weft/plugin/internal/keyed"
 )
 
 // Of a steady stream of calls as many are taken as the rate says, after a burst.
@@ -12,7 +14,7 @@ func TestRate(t *testing.T) {
 		rate  float64
 		burst int
 	}{{1, 1}, {10, 5}, {1000, 1000}, {0.5, 3}} {
-		l := newLimit(Server, nil, tt.rate, tt.burst, 1)
+		l := newLimit(keyed.Scope{}, tt.rate, tt.burst, 1)
 		taken := 0
 		for now := time.Duration(0); now < 100*time.Second; now += time.Millisecond / 2 {
 			if wait := l.take("", now); wait == 0 {
@@ -20,7 +22,7 @@ func TestRate(t *testing.T) {
 			} else if later := l.take("", now+wait); later != 0 {
 				t.Fatalf("%+v: after the wait of %v there is another of %v", tt, wait, later)
 			} else {
-				l = newLimit(Server, nil, tt.rate, tt.burst, 1) // that was a look ahead
+				l = newLimit(keyed.Scope{}, tt.rate, tt.burst, 1) // that was a look ahead
 				break
 			}
 		}
@@ -38,7 +40,7 @@ func TestRate(t *testing.T) {
 
 // Keys that come and go do not get a new burst each, and do not fill the memory.
 func TestManyKeys(t *testing.T) {
-	l := newLimit(Address, nil, 1, 1, 100)
+	l := newLimit(keyed.Scope{}, 1, 1, 100)
 	taken := 0
 	for i := range 10_000 {
 		if l.take(fmt.Sprint(i), 0) == 0 {

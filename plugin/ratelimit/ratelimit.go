@@ -12,12 +12,10 @@ package ratelimit
 import (
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
-	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // Reason is the Error.Reason of a call that is beyond a limit.
@@ -44,7 +42,7 @@ type Limit struct {
 }
 
 // DefaultMaxKeys is how many principals, addresses and so on each limit tells apart.
-const DefaultMaxKeys = 10_000
+const DefaultMaxKeys = keyed.DefaultMaxKeys
 
 // Config configures a Limiter.
 type Config struct {
@@ -54,6 +52,10 @@ type Config struct {
 	// that it has its burst again makes room; the calls of further keys share one limit. 0:
 	// DefaultMaxKeys.
 	MaxKeys int
+	// OwnServices counts calls of the services that weft registers for operators and tools too: health,
+	// administration, reflection. Otherwise they are counted by a limit alone whose Methods name them or
+	// their service, so that a caller that has used up what it may call can still be probed and looked at.
+	OwnServices bool
 }
 
 // Limiter holds limits. Its methods may be called from any goroutine.
@@ -61,37 +63,30 @@ type Limiter struct{ limits []*limit }
 
 // New makes a Limiter.
 func New(cfg *Config) (*Limiter, error) {
-	if cfg == nil || len(cfg.Limits) == 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "ratelimit: there are no limits in the configuration")
+	if cfg == nil {
+		cfg = &Config{}
 	}
-	keys := cfg.MaxKeys
-	if keys == 0 {
-		keys = DefaultMaxKeys
-	}
-	if keys < 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "ratelimit: Config.MaxKeys is %d, want 0 (%d) or more", keys, DefaultMaxKeys)
+	shared := keyed.Config{Plugin: "ratelimit", List: "Limits", Entries: len(cfg.Limits), MaxKeys: cfg.MaxKeys, OwnServices: cfg.OwnServices}
+	keys, err := shared.Keys()
+	if err != nil {
+		return nil, err
 	}
 	l := &Limiter{}
 	for i, c := range cfg.Limits {
-		wrong := func(format string, args ...any) error {
-			return weft.Errorf(weft.InvalidArgument, "ratelimit: Limits[%d]: "+format, append([]any{i}, args...)...)
-		}
+		scope, err := shared.Scope(i, c.By, c.Methods)
 		switch {
-		case !c.By.Known():
-			return nil, wrong("By is %q, want server, service, method, principal or address", c.By)
+		case err != nil:
+			return nil, err
 		case !(c.Rate >= 1e-6 && c.Rate <= 1e9):
-			return nil, wrong("Rate is %v, want 0.000001 to 1e9 calls a second", c.Rate)
+			return nil, shared.Wrong(i, "Rate is %v, want 0.000001 to 1e9 calls a second", c.Rate)
 		case c.Burst < 0:
-			return nil, wrong("Burst is %d, want 0 or more", c.Burst)
-		}
-		if err := match.Methods(c.Methods).Check(); err != nil {
-			return nil, wrong("%w", err)
+			return nil, shared.Wrong(i, "Burst is %d, want 0 or more", c.Burst)
 		}
 		burst := c.Burst
 		if burst == 0 {
 			burst = int(max(1, math.Ceil(c.Rate)))
 		}
-		l.limits = append(l.limits, newLimit(c.By, slices.Clone(c.Methods), c.Rate, burst, keys))
+		l.limits = append(l.limits, newLimit(scope, c.Rate, burst, keys))
 	}
 	return l, nil
 }
@@ -111,11 +106,11 @@ type hook struct {
 func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) error {
 	now := time.Since(h.began)
 	for _, limit := range h.l.limits {
-		if !limit.methods.Has(info.Method) {
+		if !limit.Has(info.Method) {
 			continue
 		}
-		if wait := limit.take(limit.by.Of(ctx, info), now); wait > 0 {
-			return weft.Errorf(weft.ResourceExhausted, "more calls than the server takes by %s: %g a second", limit.by, limit.rate).
+		if wait := limit.take(limit.By.Of(ctx, info), now); wait > 0 {
+			return weft.Errorf(weft.ResourceExhausted, "more calls than the server takes by %s: %g a second; try again in %v", limit.By, limit.rate, keyed.Wait(wait)).
 				WithReason(Reason).WithRetryAfter(wait)
 		}
 	}

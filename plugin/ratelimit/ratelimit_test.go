@@ -84,6 +84,28 @@ func TestMethods(t *testing.T) {
 	}
 }
 
+// Calls of the services that weft registers are not counted, unless a limit names them or OwnServices
+// is set. A refusal says when to try again.
+func TestOwnServices(t *testing.T) {
+	for _, tt := range []struct {
+		own     bool
+		methods []string
+		refused bool
+	}{{false, nil, false}, {false, []string{"grpc.health.v1.Health.Check"}, true}, {true, nil, true}} {
+		l, err := ratelimit.New(&ratelimit.Config{OwnServices: tt.own, Limits: []ratelimit.Limit{{By: ratelimit.Server, Rate: 0.5, Burst: 1, Methods: tt.methods}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hook := l.Plugin().Hooks[0].(weft.BeforeReadRequestBodyHook)
+		info := &weft.CallInfo{Method: "grpc.health.v1.Health.Check"}
+		_ = hook.BeforeReadRequestBody(t.Context(), info)
+		err = hook.BeforeReadRequestBody(t.Context(), info)
+		if (err != nil) != tt.refused || err != nil && !strings.Contains(err.Error(), "more calls than the server takes by server: 0.5 a second; try again in ") {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+}
+
 func TestWrongConfig(t *testing.T) {
 	for _, cfg := range []*ratelimit.Config{
 		nil, {}, {Limits: []ratelimit.Limit{{By: "x", Rate: 1}}}, {Limits: []ratelimit.Limit{{By: ratelimit.Server}}},

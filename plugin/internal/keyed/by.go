@@ -20,8 +20,8 @@ const (
 	Address   By = "address"   // the calls from each IP address, whatever the port; of IPv6 from each /64
 )
 
-// Known reports whether it is one of them.
-func (b By) Known() bool {
+// known reports whether it is one of them.
+func (b By) known() bool {
 	switch b {
 	case Server, Service, Method, Principal, Address:
 		return true

@@ -22,11 +22,11 @@ func TestAddress(t *testing.T) {
 
 func TestKnown(t *testing.T) {
 	for _, b := range []By{Server, Service, Method, Principal, Address} {
-		if !b.Known() {
+		if !b.known() {
 			t.Errorf("%q is not known", b)
 		}
 	}
-	if By("planet").Known() {
+	if By("planet").known() {
 		t.Error("a planet is known")
 	}
 }

@@ -4,6 +4,7 @@ package match
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -27,16 +28,29 @@ func (m Methods) Check() error {
 
 // Has reports whether a method is among them. No patterns have every method.
 func (m Methods) Has(method string) bool {
-	if len(m) == 0 {
-		return true
-	}
+	return len(m) == 0 || slices.Contains(m, "*") || m.Names(method)
+}
+
+// Names reports whether a pattern names a method or its service; "*" does not.
+func (m Methods) Names(method string) bool {
 	for _, p := range m {
-		if p == "*" || p == method {
+		if p == method {
 			return true
 		}
 		if service, ok := strings.CutSuffix(p, ".*"); ok && Service(method) == service {
 			return true
 		}
+	}
+	return false
+}
+
+// Own reports whether a method is one of the services that weft registers for operators and tools:
+// health, administration, reflection.
+func Own(method string) bool {
+	switch Service(method) {
+	case "weft.Admin", "weft.v1.Health", "grpc.health.v1.Health",
+		"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
+		return true
 	}
 	return false
 }
