@@ -5,9 +5,10 @@
 //	p, err := accesslog.New(&accesslog.Config{OneIn: 100, Slow: 200 * time.Millisecond})
 //	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{p}})
 //
-// The attributes are: call ("answered" or "made"), wire, method, code, duration; of a failure
-// outcome, reason and error; peer, principal, trace_id, attempt, deadline_left where they are
-// known; of a stream sent and received; metadata that Config names.
+// The attributes are: call ("answered" or "made"), wire, method, code, duration; of a failure outcome,
+// reason and error; peer, principal, trace_id, attempt, deadline_left where they are known; of a stream
+// sent and received; metadata that Config names. The duration of a call that was answered begins when
+// its request has been read: the time that it waits for its turn is a part of it.
 //
 // The outcome of a call that was answered is "Executed", as its caller is told: also when an
 // interceptor has failed it. Calls that are refused before their interceptors run are not written;
@@ -20,6 +21,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/plugin/internal/ended"
 	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
@@ -72,7 +75,8 @@ func New(cfg *Config) (weft.Plugin, error) {
 		l.cfg = *cfg
 	}
 	c := &l.cfg
-	if err := match.Methods(c.Methods).Check(); err != nil {
+	l.methods = slices.Clone(c.Methods)
+	if err := l.methods.Check(); err != nil {
 		return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Methods: %w", err)
 	}
 	for _, key := range c.Metadata {
@@ -98,6 +102,7 @@ func New(cfg *Config) (weft.Plugin, error) {
 // accessLog is the log of one plugin.
 type accessLog struct {
 	cfg     Config
+	methods match.Methods
 	second  atomic.Int64 // of which written is
 	written atomic.Int64
 	dropped atomic.Int64
@@ -119,65 +124,80 @@ type record struct {
 }
 
 func (l *accessLog) answered(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	return l.unary(answered, ctx, info, req, next)
-}
-
-func (l *accessLog) made(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	return l.unary(made, ctx, info, req, next)
-}
-
-func (l *accessLog) unary(direction string, ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	began := session.Nanos() // which costs less than the time of day
 	reply, err := next(ctx, info, req)
-	if took := time.Duration(session.Nanos() - began); l.wanted(info.Method, took, err) {
-		l.write(ctx, record{direction: direction, info: info, took: took, err: err})
-	}
+	l.unary(ctx, answered, info, received(ctx), err)
 	return reply, err
 }
 
+func (l *accessLog) made(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+	began := session.Nanos() // which costs less than the time of day
+	reply, err := next(ctx, info, req)
+	l.unary(ctx, made, info, began, err)
+	return reply, err
+}
+
+// received is when the request of a call was read, on the clock of session.Nanos.
+func received(ctx context.Context) int64 {
+	if c := session.FromContext(ctx); c != nil {
+		return c.Received()
+	}
+	return session.Nanos()
+}
+
+// unary writes the record of a unary call that has ended, if it is to be written. Most are not: the
+// clock is not read for those that cannot be slow.
+func (l *accessLog) unary(ctx context.Context, direction string, info *weft.CallInfo, began int64, err error) {
+	sampled := l.sampled(err)
+	if !sampled && l.cfg.Slow <= 0 {
+		return
+	}
+	took := time.Duration(session.Nanos() - began)
+	if (sampled || l.slow(took)) && l.methods.Has(info.Method) {
+		l.write(ctx, record{direction: direction, info: info, took: took, err: err})
+	}
+}
+
 func (l *accessLog) answeredStream(ctx context.Context, info *weft.CallInfo, stream weft.RawStream, next weft.StreamFunc) error {
-	began, counted := time.Now(), &counted{RawStream: stream}
+	began, counted := received(ctx), &counted{RawStream: stream}
 	err := next(ctx, info, counted)
 	told := err
 	if errors.Is(err, io.EOF) {
 		told = nil // the handler has passed on the end of its input
 	}
-	if took := time.Since(began); l.wanted(info.Method, took, told) {
-		l.write(ctx, record{answered, info, took, told, counted.sent.Load(), counted.received.Load()})
-	}
+	l.stream(ctx, answered, info, began, counted, told)
 	return err
 }
 
 func (l *accessLog) opened(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
-	began := time.Now()
+	began, counted := session.Nanos(), &counted{}
 	stream, err := next(ctx, info)
-	end := func(err error, sent, received int64) {
-		if took := time.Since(began); l.wanted(info.Method, took, err) {
-			l.write(ctx, record{made, info, took, err, sent, received})
-		}
-	}
 	if err != nil {
-		end(err, 0, 0)
+		l.stream(ctx, made, info, began, counted, err)
 		return nil, err
 	}
-	return watch(ctx, stream, end), nil
+	counted.RawStream = stream
+	return ended.Watch(ctx, counted, func(err error) { l.stream(ctx, made, info, began, counted, err) }), nil
 }
 
-// wanted tells whether a call is to be written.
-func (l *accessLog) wanted(method string, took time.Duration, err error) bool {
-	c := &l.cfg
-	oneIn := c.OneIn
-	switch {
-	case err != nil:
-		oneIn = c.FailuresOneIn
-	case c.Slow > 0 && took >= c.Slow:
-		oneIn = 1
+// stream is unary for a stream.
+func (l *accessLog) stream(ctx context.Context, direction string, info *weft.CallInfo, began int64, c *counted, err error) {
+	took := time.Duration(session.Nanos() - began)
+	if (l.sampled(err) || l.slow(took)) && l.methods.Has(info.Method) {
+		l.write(ctx, record{direction, info, took, err, c.sent.Load(), c.received.Load()})
 	}
-	if oneIn < 0 || oneIn > 1 && rand.IntN(oneIn) > 0 {
-		return false
-	}
-	return match.Methods(c.Methods).Has(method)
 }
+
+// sampled tells whether a call is to be written by how it ended.
+func (l *accessLog) sampled(err error) bool {
+	oneIn := l.cfg.OneIn
+	if err != nil {
+		oneIn = l.cfg.FailuresOneIn
+	}
+	return oneIn >= 0 && (oneIn <= 1 || rand.IntN(oneIn) == 0)
+}
+
+// slow tells whether a call has taken so long that it is written.
+func (l *accessLog) slow(took time.Duration) bool { return l.cfg.Slow > 0 && took >= l.cfg.Slow }
 
 // room tells whether one more record may be written in this second.
 func (l *accessLog) room() bool {
@@ -197,8 +217,7 @@ func (l *accessLog) room() bool {
 
 // write writes the record of a call.
 func (l *accessLog) write(ctx context.Context, r record) {
-	c := &l.cfg
-	slow := c.Slow > 0 && r.took >= c.Slow
+	c, slow := &l.cfg, l.slow(r.took)
 	level := slog.LevelInfo
 	if r.err != nil || slow {
 		level = slog.LevelWarn
@@ -216,8 +235,8 @@ func (l *accessLog) write(ctx context.Context, r record) {
 	if slow {
 		attrs = append(attrs, slog.Bool("slow", true))
 	}
-	attrs = append(attrs, l.failure(r)...)
-	attrs = append(attrs, l.caller(ctx, r)...)
+	attrs = l.appendFailure(attrs, r)
+	attrs = l.appendCaller(ctx, attrs, r)
 	if r.info.Stream {
 		attrs = append(attrs, slog.Int64("sent", r.sent), slog.Int64("received", r.received))
 	}
@@ -227,10 +246,10 @@ func (l *accessLog) write(ctx context.Context, r record) {
 	c.Logger.LogAttrs(ctx, level, "call", attrs...)
 }
 
-// failure are the attributes of the error of a call.
-func (l *accessLog) failure(r record) (attrs []slog.Attr) {
+// appendFailure appends the attributes of the error of a call.
+func (l *accessLog) appendFailure(attrs []slog.Attr, r record) []slog.Attr {
 	if r.err == nil {
-		return nil
+		return attrs
 	}
 	e, ok := errors.AsType[*weft.Error](r.err)
 	if !ok {
@@ -254,8 +273,8 @@ func outcomeOf(direction string, e *weft.Error) weft.Outcome {
 	return e.Outcome
 }
 
-// caller are the attributes of the two sides of a call.
-func (l *accessLog) caller(ctx context.Context, r record) (attrs []slog.Attr) {
+// appendCaller appends the attributes of the two sides of a call.
+func (l *accessLog) appendCaller(ctx context.Context, attrs []slog.Attr, r record) []slog.Attr {
 	if p := r.info.Peer; p != nil {
 		attrs = append(attrs, slog.String("wire", p.Wire()), slog.String("peer", p.Addr().String()))
 	}

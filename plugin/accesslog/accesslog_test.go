@@ -114,24 +114,31 @@ func TestRecords(t *testing.T) {
 	}
 }
 
+// Failures and slow calls are written, whatever the share of the others; the log of other methods is
+// left out.
 func TestSampling(t *testing.T) {
-	var j journal
-	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: plugin(t, accesslog.Config{
-		Logger: j.logger(), OneIn: -1, Slow: 20 * time.Millisecond, Methods: []string{"Arith.Mul", "Arith.Fail", "Arith.Sleep"}})})
-	c := w.Dial(t, nil)
-	for range 20 {
-		if err := c.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil); err != nil {
-			t.Fatal(err)
+	for _, tt := range []struct {
+		slow time.Duration
+		want []string // the methods
+	}{{time.Hour, []string{"Arith.Fail"}}, {0, []string{"Arith.Fail"}}, {time.Nanosecond, []string{"Arith.Mul", "Arith.Fail"}}} {
+		var served, called journal
+		cfg := accesslog.Config{OneIn: -1, Slow: tt.slow, Methods: []string{"Arith.Mul", "Arith.Fail"}}
+		cfg.Logger = served.logger()
+		w := plugintest.Serve(t, &weft.ServerConfig{Plugins: plugin(t, cfg)})
+		cfg.Logger = called.logger()
+		c := w.Dial(t, &weft.ClientConfig{Plugins: plugin(t, cfg)})
+		_ = c.Call(t.Context(), "Arith.Sleep", &plugintest.Args{}, nil)
+		_ = c.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil)
+		_ = c.Call(t.Context(), "Arith.Fail", &plugintest.Args{A: 5}, nil)
+		for _, j := range []*journal{&served, &called} {
+			for i, r := range j.wait(t, len(tt.want)) {
+				has(t, r, map[string]any{"method": tt.want[i], "level": "WARN"})
+				if slow := r["slow"] == true; slow != (tt.slow == time.Nanosecond) {
+					t.Errorf("with Slow %v: %v", tt.slow, r)
+				}
+			}
 		}
 	}
-	for range 3 {
-		_ = c.Call(t.Context(), "Arith.Fail", &plugintest.Args{A: 5}, nil)
-	}
-	if err := c.Call(t.Context(), "Arith.Sleep", &plugintest.Args{A: 30}, nil); err != nil {
-		t.Fatal(err)
-	}
-	all := j.wait(t, 4)
-	has(t, all[3], map[string]any{"method": "Arith.Sleep", "slow": true, "level": "WARN"})
 }
 
 func TestOneIn(t *testing.T) {

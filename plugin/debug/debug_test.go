@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/plugin/debug"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
-	"github.com/weftrpc/weft/registry/static"
 )
 
 // get asks for a page from this machine, or as request changes it.
@@ -40,16 +38,7 @@ func decode(t *testing.T, w *httptest.ResponseRecorder, v any) {
 func TestPages(t *testing.T) {
 	w := plugintest.Serve(t, nil)
 	c := w.Dial(t, nil)
-	reg, err := static.New("tcp://" + w.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reg.Close()
-	cc, err := cluster.New(&cluster.Config{Registry: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cc.Close()
+	cc := w.DialCluster(t)
 	h := debug.New(nil)
 	h.Server("main", w.Server)
 	h.Client("", c)

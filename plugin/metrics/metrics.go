@@ -38,16 +38,10 @@ type Metrics struct {
 
 // New makes Metrics of nothing. It panics if the bounds are not in order.
 func New(cfg *Config) *Metrics {
-	m := &Metrics{bounds: figures.Bounds()}
-	if cfg != nil && cfg.Bounds != nil {
-		m.bounds = slices.Clone(cfg.Bounds)
+	if cfg == nil {
+		cfg = &Config{}
 	}
-	for i := range m.bounds {
-		if i > 0 && !(m.bounds[i] > m.bounds[i-1]) {
-			panic(fmt.Sprintf("metrics: Config.Bounds %v are not in order", m.bounds))
-		}
-	}
-	return m
+	return &Metrics{bounds: figures.BoundsOf("metrics", cfg.Bounds)}
 }
 
 // Server adds a server. name becomes the label weft_name of its metrics, which tells several

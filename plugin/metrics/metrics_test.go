@@ -10,10 +10,8 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/metrics"
-	"github.com/weftrpc/weft/registry/static"
 )
 
 // scrape asks a handler for its metrics.
@@ -42,16 +40,7 @@ func hasLines(t testing.TB, text string, want ...string) {
 func TestServerAndClients(t *testing.T) {
 	w := plugintest.Serve(t, nil)
 	c := w.Dial(t, nil)
-	reg, err := static.New("tcp://" + w.Addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer reg.Close()
-	cc, err := cluster.New(&cluster.Config{Registry: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cc.Close()
+	cc := w.DialCluster(t)
 	m := metrics.New(nil)
 	m.Server("main", w.Server)
 	m.Client("direct", c)

@@ -2,8 +2,6 @@ package otel
 
 import (
 	"context"
-	"errors"
-	"io"
 	"sync"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -13,19 +11,20 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/plugin/internal/ended"
 )
 
 // call is the interceptor of unary calls that this side makes.
 func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ctx, call := t.leave(ctx, info)
-	ended := false
+	returned := false
 	defer func() {
-		if !ended { // an interceptor further inside has panicked
+		if !returned { // an interceptor further inside has panicked
 			call.end(ctx, weft.Internal)
 		}
 	}()
 	reply, err := next(t.callContext(ctx, info), info, req)
-	ended = true
+	returned = true
 	call.end(ctx, err)
 	return reply, err
 }
@@ -39,7 +38,7 @@ func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.Ope
 		end(err)
 		return nil, err
 	}
-	return watch(ctx, stream, end), nil
+	return ended.Watch(ctx, stream, end), nil
 }
 
 // leave begins the span of a call that is made.
@@ -89,14 +88,14 @@ func (a *attempts) follow(s trace.SpanContext) trace.SpanContext {
 // attempt is the interceptor of one attempt of a unary call.
 func (t *Telemetry) attempt(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ctx, span := t.try(ctx, info)
-	ended := false
+	returned := false
 	defer func() {
-		if !ended {
+		if !returned {
 			t.endSpan(span, weft.Internal, weft.Internal, true)
 		}
 	}()
 	reply, err := next(t.inject(ctx), info, req)
-	ended = true
+	returned = true
 	t.endSpan(span, codeOf(err), err, true)
 	return reply, err
 }
@@ -110,7 +109,7 @@ func (t *Telemetry) openAttempt(ctx context.Context, info *weft.CallInfo, next w
 		end(err)
 		return nil, err
 	}
-	return watch(ctx, stream, end), nil
+	return ended.Watch(ctx, stream, end), nil
 }
 
 // try begins the span of an attempt.
@@ -150,56 +149,4 @@ func (t *Telemetry) Observe(ctx context.Context, e cluster.Event) {
 		attributes = append(attributes, resultOf(codeOf(e.Err), true)...)
 	}
 	span.AddEvent("weft."+string(e.Kind), trace.WithAttributes(attributes...))
-}
-
-// watch ends a span with a stream: when Recv or Send has reported the end, when the stream is
-// closed, or when its context ends.
-func watch(ctx context.Context, stream weft.RawStream, end func(error)) weft.RawStream {
-	w := &watched{RawStream: stream, end: end}
-	w.forget = context.AfterFunc(ctx, func() { w.ended(ctx.Err()) })
-	return w
-}
-
-type watched struct {
-	weft.RawStream
-	once   sync.Once
-	end    func(error)
-	forget func() bool
-}
-
-func (w *watched) ended(err error) {
-	w.once.Do(func() {
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		w.end(err)
-	})
-}
-
-// Recv implements weft.RawStream.
-func (w *watched) Recv(msg any) error {
-	err := w.RawStream.Recv(msg)
-	if err != nil {
-		w.forget()
-		w.ended(err)
-	}
-	return err
-}
-
-// Send implements weft.RawStream. io.EOF says that the call has ended, and Recv says how.
-func (w *watched) Send(msg any) error {
-	err := w.RawStream.Send(msg)
-	if err != nil && !errors.Is(err, io.EOF) {
-		w.forget()
-		w.ended(err)
-	}
-	return err
-}
-
-// Close implements weft.RawStream.
-func (w *watched) Close() error {
-	err := w.RawStream.Close()
-	w.forget()
-	w.ended(weft.Canceled)
-	return err
 }

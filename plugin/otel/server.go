@@ -18,14 +18,14 @@ func (t *Telemetry) serve(ctx context.Context, info *weft.CallInfo, req any, nex
 	if call.t == nil {
 		return next(ctx, info, req)
 	}
-	ended := false
+	returned := false
 	defer func() {
-		if !ended { // an interceptor further inside has panicked
+		if !returned { // an interceptor further inside has panicked
 			call.end(ctx, weft.Internal)
 		}
 	}()
 	reply, err := next(ctx, info, req)
-	ended = true
+	returned = true
 	call.end(ctx, err)
 	return reply, err
 }
@@ -36,14 +36,14 @@ func (t *Telemetry) serveStream(ctx context.Context, info *weft.CallInfo, stream
 	if call.t == nil {
 		return next(ctx, info, stream)
 	}
-	ended := false
+	returned := false
 	defer func() {
-		if !ended {
+		if !returned {
 			call.end(ctx, weft.Internal)
 		}
 	}()
 	err := next(ctx, info, stream)
-	ended = true
+	returned = true
 	told := err
 	if errors.Is(err, io.EOF) {
 		told = nil // the handler has passed on the end of its input

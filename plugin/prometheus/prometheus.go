@@ -11,9 +11,6 @@
 package prometheus
 
 import (
-	"fmt"
-	"slices"
-
 	client "github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weftrpc/weft"
@@ -44,19 +41,10 @@ var _ client.Collector = (*Collector)(nil)
 
 // New makes a collector of nothing. It panics if the bounds are not in order.
 func New(cfg *Config) *Collector {
-	c := &Collector{bounds: figures.Bounds(), native: true}
-	if cfg != nil {
-		c.native = !cfg.NoNative
-		if cfg.Bounds != nil {
-			c.bounds = slices.Clone(cfg.Bounds)
-		}
+	if cfg == nil {
+		cfg = &Config{}
 	}
-	for i := range c.bounds {
-		if i > 0 && !(c.bounds[i] > c.bounds[i-1]) {
-			panic(fmt.Sprintf("prometheus: Config.Bounds %v are not in order", c.bounds))
-		}
-	}
-	return c
+	return &Collector{bounds: figures.BoundsOf("prometheus", cfg.Bounds), native: !cfg.NoNative}
 }
 
 // Server adds a server. name becomes the label weft_name of its metrics, which tells several

@@ -18,7 +18,6 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/metrics"
 	"github.com/weftrpc/weft/plugin/prometheus"
-	"github.com/weftrpc/weft/registry/static"
 )
 
 func must(t testing.TB, err error) {
@@ -39,13 +38,7 @@ type source interface {
 func busy(t *testing.T, to ...source) {
 	t.Helper()
 	w := plugintest.Serve(t, nil)
-	c := w.Dial(t, nil)
-	reg, err := static.New("tcp://" + w.Addr)
-	must(t, err)
-	t.Cleanup(func() { reg.Close() })
-	cc, err := cluster.New(&cluster.Config{Registry: reg})
-	must(t, err)
-	t.Cleanup(func() { cc.Close() })
+	c, cc := w.Dial(t, nil), w.DialCluster(t)
 	for i := range 50 {
 		for _, k := range []weft.Caller{c, cc} {
 			must(t, k.Call(t.Context(), "Arith.Mul", &plugintest.Args{A: i}, nil))

@@ -12,6 +12,7 @@ import (
 	"errors"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/plugin/internal/checked"
 )
 
 // Reason is the Error.Reason of a request that is not valid.
@@ -30,16 +31,14 @@ type FieldError struct {
 // DetailType names the detail.
 func (FieldError) DetailType() string { return "weft.FieldError" }
 
-// maxDetails is how many details an error has at most.
-const maxDetails = 20
+// maxDetails is how many details an error has at most, which is how many travel.
+const maxDetails = 16
 
 // Plugin is for servers and clients.
-func Plugin() weft.Plugin {
-	return weft.Plugin{Name: "validate", Server: serve, ServerStream: serveStream, Client: call, ClientStream: open}
-}
+func Plugin() weft.Plugin { return checked.Plugin("validate", check) }
 
 // check returns what is wrong with a message.
-func check(msg any, outcome weft.Outcome) error {
+func check(_ context.Context, _ string, msg any) *weft.Error {
 	v, ok := msg.(Validator)
 	if !ok {
 		return nil
@@ -57,7 +56,6 @@ func check(msg any, outcome weft.Outcome) error {
 		}
 		e = e.With(d)
 	}
-	e.Outcome = outcome
 	return e
 }
 
@@ -68,52 +66,4 @@ func parts(err error) []error {
 		return all[:min(len(all), maxDetails)]
 	}
 	return []error{err}
-}
-
-func serve(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	if err := check(req, weft.Refused); err != nil {
-		return nil, err
-	}
-	return next(ctx, info, req)
-}
-
-func call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	if err := check(req, weft.NotSent); err != nil {
-		return nil, err
-	}
-	return next(ctx, info, req)
-}
-
-func serveStream(ctx context.Context, info *weft.CallInfo, stream weft.RawStream, next weft.StreamFunc) error {
-	return next(ctx, info, received{stream})
-}
-
-func open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
-	stream, err := next(ctx, info)
-	if err != nil {
-		return nil, err
-	}
-	return sent{stream}, nil
-}
-
-// received checks what comes in.
-type received struct{ weft.RawStream }
-
-// Recv implements weft.RawStream.
-func (r received) Recv(msg any) error {
-	if err := r.RawStream.Recv(msg); err != nil {
-		return err
-	}
-	return check(msg, weft.Executed)
-}
-
-// sent checks what goes out. The stream goes on after a message that is not valid.
-type sent struct{ weft.RawStream }
-
-// Send implements weft.RawStream.
-func (s sent) Send(msg any) error {
-	if err := check(msg, weft.NotSent); err != nil {
-		return err
-	}
-	return s.RawStream.Send(msg)
 }

@@ -2,6 +2,11 @@
 // plugins that publish them. Names and labels are decided here alone.
 package figures
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Kind is the kind of a family.
 type Kind string
 
@@ -47,6 +52,20 @@ type Family struct {
 func Bounds() []float64 {
 	return []float64{0.0001, 0.00025, 0.0005, 0.001, 0.0025,
 		0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}
+}
+
+// BoundsOf are the bounds of a configuration, or else those of Bounds. It panics with the name of the
+// package of the configuration if they are not in order.
+func BoundsOf(pkg string, bounds []float64) []float64 {
+	if bounds == nil {
+		return Bounds()
+	}
+	for i := range bounds {
+		if i > 0 && !(bounds[i] > bounds[i-1]) {
+			panic(fmt.Sprintf("%s: Config.Bounds %v are not in order", pkg, bounds))
+		}
+	}
+	return slices.Clone(bounds)
 }
 
 // Fold returns the cumulative counts of classic buckets. A bucket of weft's that crosses a

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/registry/static"
 )
 
 // The messages of the methods.
@@ -100,6 +102,22 @@ func (w *World) Dial(t testing.TB, cfg *weft.ClientConfig) *weft.Client {
 	}
 	t.Cleanup(func() { client.Close() })
 	return client
+}
+
+// DialCluster makes a client of many servers, of which there is this one.
+func (w *World) DialCluster(t testing.TB) *cluster.Client {
+	t.Helper()
+	reg, err := static.New("tcp://" + w.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { reg.Close() })
+	c, err := cluster.New(&cluster.Config{Registry: reg, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // DialDoor connects the client of net/rpc.
