@@ -43,7 +43,7 @@ func example(ctx context.Context) error {
 		return jwt.Token{Value: token}, err
 	}
 
-	v, err := jwt.NewVerifier(ctx, &jwt.Config{Keys: jwt.File(file), Issuers: []string{"https://id.example.org"}, Audience: []string{"greeter"},
+	v, err := jwt.NewVerifier(ctx, &jwt.Config{Issuers: []jwt.Issuer{{Name: "https://id.example.org", Keys: jwt.File(file)}}, Audience: []string{"greeter"},
 		Algorithms: []string{"HS256"}})
 	if err != nil {
 		return err

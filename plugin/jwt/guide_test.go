@@ -18,8 +18,10 @@ func TestGuide(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(i.token(t, claims("ada", map[string]any{"exp": time.Now().Add(time.Hour).Unix()}))), 0o600))
 
 	v, err := jwt.NewVerifier(ctx, &jwt.Config{
-		Keys:     jwt.URL(address, client), // or jwt.File
-		Issuers:  []string{"https://id.example.org"},
+		Issuers: []jwt.Issuer{{
+			Name: "https://id.example.org",
+			Keys: jwt.URL(address, client), // or jwt.File
+		}},
 		Audience: []string{"orders"},
 	})
 	must(t, err)

@@ -1,13 +1,12 @@
 // Package jwt authenticates callers by JSON Web Tokens (RFC 7519), and gives clients tokens that are
 // refreshed in time.
 //
-// A server takes bearer tokens of one or more issuers. The keys come from a JSON Web Key Set, in a
-// file or at a URL, and are fetched again from time to time and when a token names a key that is not
+// A server takes bearer tokens of one or more issuers. The keys of each come from a JSON Web Key Set, in
+// a file or at a URL, and are fetched again from time to time and when a token names a key that is not
 // known yet:
 //
 //	v, err := jwt.NewVerifier(ctx, &jwt.Config{
-//		Keys:     jwt.URL("https://id.example.org/jwks.json", nil),
-//		Issuers:  []string{"https://id.example.org"},
+//		Issuers:  []jwt.Issuer{{Name: "https://id.example.org", Keys: jwt.URL("https://id.example.org/jwks.json", nil)}},
 //		Audience: []string{"orders"},
 //	})
 //	defer v.Close()
@@ -59,10 +58,8 @@ const (
 
 // Config configures a Verifier.
 type Config struct {
-	// Keys fetches a JSON Web Key Set (RFC 7517): File, URL, or a function of the program.
-	Keys func(ctx context.Context) ([]byte, error)
-	// Issuers are the values of the claim iss that are accepted. It must not be empty.
-	Issuers []string
+	// Issuers are those whose tokens are accepted, each with keys of its own. It must not be empty.
+	Issuers []Issuer
 	// Audience are the values of the claim aud that are accepted: a token must have one of them. It
 	// must not be empty, unless AnyAudience is set.
 	Audience []string
@@ -102,11 +99,20 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Issuer is one that makes tokens. A token that names it is accepted when a key of it has signed the
+// token; the keys of other issuers do not count.
+type Issuer struct {
+	// Name is the claim iss of its tokens.
+	Name string
+	// Keys fetches a JSON Web Key Set (RFC 7517): File, URL, or a function of the program.
+	Keys func(ctx context.Context) ([]byte, error)
+}
+
 // Verifier verifies tokens. Its methods may be called from any goroutine.
 type Verifier struct {
 	cfg   Config
 	algs  []jose.SignatureAlgorithm
-	keys  *keyring
+	keys  map[string]*keyring // by issuer; it is not changed
 	known *known
 }
 
@@ -121,10 +127,8 @@ func NewVerifier(ctx context.Context, cfg *Config) (*Verifier, error) {
 		return nil, weft.Errorf(weft.InvalidArgument, "jwt: Config."+format, args...)
 	}
 	switch {
-	case c.Keys == nil:
-		return wrong("Keys is nil: it must say where the keys of the issuer are, as File and URL do")
-	case len(c.Issuers) == 0 || slices.Contains(c.Issuers, ""):
-		return wrong("Issuers is %q: it must name the issuers of the tokens", c.Issuers)
+	case len(c.Issuers) == 0:
+		return wrong("Issuers is empty: it must name the issuers of the tokens")
 	case len(c.Audience) == 0 && !c.AnyAudience:
 		return wrong("Audience is empty: it must name this server as the tokens do, or AnyAudience must be set")
 	case c.Refresh < 0 || c.Refetch < 0:
@@ -139,7 +143,7 @@ func NewVerifier(ctx context.Context, cfg *Config) (*Verifier, error) {
 		}
 		v.algs = append(v.algs, jose.SignatureAlgorithm(name))
 	}
-	c.Issuers, c.Audience = slices.Clone(c.Issuers), slices.Clone(c.Audience)
+	c.Audience = slices.Clone(c.Audience)
 	c.Leeway = max(orDefault(c.Leeway, DefaultLeeway), 0)
 	c.Refresh, c.Refetch = orDefault(c.Refresh, DefaultRefresh), orDefault(c.Refetch, DefaultRefetch)
 	c.Logger = logger.OrDefault(c.Logger)
@@ -149,15 +153,38 @@ func NewVerifier(ctx context.Context, cfg *Config) (*Verifier, error) {
 	if n := orDefault(c.MaxTokens, DefaultMaxTokens); n > 0 {
 		v.known = newKnown(n)
 	}
-	v.keys = newKeyring(c)
-	if err := v.keys.refresh(ctx); err != nil {
-		if !c.StartWithoutKeys {
-			return nil, weft.Errorf(weft.Unavailable, "jwt: fetch the keys: %w", err)
+	v.keys = make(map[string]*keyring, len(c.Issuers))
+	for i, issuer := range c.Issuers {
+		switch {
+		case issuer.Name == "":
+			return wrong("Issuers[%d].Name is empty: it must be the claim iss of the tokens", i)
+		case issuer.Keys == nil:
+			return wrong("Issuers[%d].Keys is nil: it must fetch the keys of %s, as File and URL do", i, issuer.Name)
+		case v.keys[issuer.Name] != nil:
+			return wrong("Issuers[%d].Name is %q, as that of another issuer is", i, issuer.Name)
 		}
-		c.Logger.Error("jwt: the keys could not be fetched; calls are refused until they can be", "error", err)
+		v.keys[issuer.Name] = newKeyring(c, issuer)
 	}
-	v.keys.start()
+	if err := v.start(ctx); err != nil {
+		return nil, err
+	}
 	return v, nil
+}
+
+// start fetches the keys of all issuers, and begins to refresh them.
+func (v *Verifier) start(ctx context.Context) error {
+	for name, k := range v.keys {
+		if err := k.refresh(ctx); err != nil {
+			if !v.cfg.StartWithoutKeys {
+				return weft.Errorf(weft.Unavailable, "jwt: fetch the keys of %s: %w", name, err)
+			}
+			v.cfg.Logger.Error("jwt: the keys of an issuer could not be fetched; calls with its tokens are refused until they can be", "issuer", name, "error", err)
+		}
+	}
+	for _, k := range v.keys {
+		k.start()
+	}
+	return nil
 }
 
 func orDefault[T comparable](v, normal T) T {
@@ -181,7 +208,11 @@ func (v *Verifier) name(p *Principal) string {
 }
 
 // Close ends the refreshing of the keys.
-func (v *Verifier) Close() { v.keys.close() }
+func (v *Verifier) Close() {
+	for _, k := range v.keys {
+		k.close()
+	}
+}
 
 // Authenticate is for ServerConfig.Authenticate: every call must have a token.
 func (v *Verifier) Authenticate(ctx context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
@@ -213,8 +244,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 		return nil, invalid("the token has %d bytes, more than %d", len(token), MaxToken)
 	}
 	now := time.Now()
-	id, keys := v.known.id(token), v.keys.now()
-	if p := v.known.get(id, keys); p != nil {
+	id := v.known.id(token)
+	if p := v.known.get(id); p != nil {
 		return p, v.inTime(p, now)
 	}
 	t, err := jwt.ParseSigned(token, v.algs)
@@ -225,14 +256,23 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if typ, _ := head.ExtraHeaders[jose.HeaderType].(string); v.cfg.Types != nil && !slices.ContainsFunc(v.cfg.Types, func(s string) bool { return strings.EqualFold(s, typ) }) {
 		return nil, invalid("the token is of the type %q, want %s", typ, strings.Join(v.cfg.Types, " or "))
 	}
-	keys, candidates := v.keys.find(ctx, head.KeyID, head.Algorithm)
+	var claims jwt.Claims
+	if err := t.UnsafeClaimsWithoutVerification(&claims); err != nil {
+		return nil, invalid("the claims of the token cannot be read")
+	}
+	issuer := claims.Issuer
+	ring := v.keys[issuer]
+	if ring == nil {
+		return nil, invalid("the issuer %q is not accepted", issuer)
+	}
+	keys, candidates := ring.find(ctx, head.KeyID, head.Algorithm)
 	if keys == nil {
-		return nil, weft.Errorf(weft.Unavailable, "the keys that tokens are verified with could not be fetched").WithReason(ReasonNoKeys)
+		return nil, weft.Errorf(weft.Unavailable, "the keys that tokens of %s are verified with could not be fetched", issuer).WithReason(ReasonNoKeys)
 	}
 	if len(candidates) == 0 {
-		return nil, invalid("no key %q for %s is known", head.KeyID, head.Algorithm)
+		return nil, invalid("no key %q of %s for %s is known", head.KeyID, issuer, head.Algorithm)
 	}
-	var claims jwt.Claims
+	claims = jwt.Claims{}
 	var raw rawClaims
 	for _, key := range candidates {
 		if err = t.Claims(key.Key, &claims, &raw); err == nil {
@@ -249,22 +289,22 @@ func (v *Verifier) Verify(ctx context.Context, token string) (*Principal, error)
 	if claims.NotBefore != nil {
 		p.notBefore = claims.NotBefore.Time()
 	}
-	if err := v.check(p); err != nil {
+	if err := v.check(p, issuer); err != nil {
 		return nil, err
 	}
 	if err := v.inTime(p, now); err != nil {
 		return nil, err
 	}
 	p.name = v.cfg.Name(p)
-	v.known.put(id, keys, p)
+	v.known.put(id, result{ring, keys, p})
 	return p, nil
 }
 
-// check checks what does not change with time.
-func (v *Verifier) check(p *Principal) error {
+// check checks what does not change with time. The keys of issuer have verified the token.
+func (v *Verifier) check(p *Principal, issuer string) error {
 	switch {
-	case !slices.Contains(v.cfg.Issuers, p.Issuer):
-		return invalid("the issuer %q is not accepted", p.Issuer)
+	case p.Issuer != issuer:
+		return invalid("the token is of the issuer %q and was verified with the keys of %q", p.Issuer, issuer)
 	case !v.cfg.AnyAudience && !slices.ContainsFunc(p.Audience, func(a string) bool { return slices.Contains(v.cfg.Audience, a) }):
 		return invalid("the token is for %q and not for this server", p.Audience)
 	case p.Expires.IsZero() && !v.cfg.NoExpiry:

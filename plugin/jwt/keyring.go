@@ -49,8 +49,8 @@ type keyring struct {
 	closed   bool
 }
 
-func newKeyring(c *Config) *keyring {
-	k := &keyring{fetch: c.Keys, every: c.Refresh, least: c.Refetch, log: c.Logger}
+func newKeyring(c *Config, issuer Issuer) *keyring {
+	k := &keyring{fetch: issuer.Keys, every: c.Refresh, least: c.Refetch, log: c.Logger.With("issuer", issuer.Name)}
 	k.life, k.end = context.WithCancel(context.Background())
 	return k
 }

@@ -15,8 +15,9 @@ type known struct {
 
 type tokenID [sha256.Size]byte
 
-// result is the principal of a token, as long as the keys are those that verified it.
+// result is the principal of a token, as long as the keys of its issuer are those that verified it.
 type result struct {
+	ring *keyring
 	keys *keySet
 	p    *Principal
 }
@@ -30,7 +31,7 @@ func (k *known) id(token string) (id tokenID) {
 	return id
 }
 
-func (k *known) get(id tokenID, keys *keySet) *Principal {
+func (k *known) get(id tokenID) *Principal {
 	if k == nil {
 		return nil
 	}
@@ -40,18 +41,18 @@ func (k *known) get(id tokenID, keys *keySet) *Principal {
 	switch {
 	case r == nil:
 		return nil
-	case r.keys != keys: // one of them may be gone
+	case r.keys != r.ring.now(): // one of them may be gone
 		k.table.Delete(id)
 		return nil
 	}
 	return r.p
 }
 
-func (k *known) put(id tokenID, keys *keySet, p *Principal) {
+func (k *known) put(id tokenID, r result) {
 	if k == nil {
 		return
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	*k.table.Add(id, nil) = result{keys, p}
+	*k.table.Add(id, nil) = r
 }

@@ -13,7 +13,7 @@ import (
 // mostBytes is how many bytes of a file or an answer are read.
 const mostBytes = 1 << 20
 
-// File is for Config.Keys: the JSON Web Key Set in a file, which may be replaced.
+// File is for Issuer.Keys: the JSON Web Key Set in a file, which may be replaced.
 func File(path string) func(context.Context) ([]byte, error) {
 	return func(context.Context) ([]byte, error) { return readFile(path) }
 }
@@ -39,7 +39,7 @@ func readAll(r io.Reader, name string) ([]byte, error) {
 	return b, nil
 }
 
-// URL is for Config.Keys: the JSON Web Key Set at a URL, which must be of https unless it is of this
+// URL is for Issuer.Keys: the JSON Web Key Set at a URL, which must be of https unless it is of this
 // machine. client may be nil: then one that follows no redirect away from https.
 func URL(address string, client *http.Client) func(context.Context) ([]byte, error) {
 	client = orSafe(client)

@@ -92,7 +92,7 @@ func TestOptions(t *testing.T) {
 	cfg := i.config()
 	cfg.Audience, cfg.AnyAudience, cfg.NoExpiry, cfg.Leeway = nil, true, true, -1
 	cfg.Algorithms, cfg.Types = []string{"HS256"}, []string{"at+jwt", "jwt"}
-	cfg.Issuers = append(cfg.Issuers, "other")
+	cfg.Issuers = append(cfg.Issuers, jwt.Issuer{Name: "other", Keys: cfg.Issuers[0].Keys})
 	v := verifier(t, cfg)
 	p, err := v.Verify(t.Context(), sign(t, jose.SigningKey{Algorithm: jose.HS256, Key: secret}, "hmac", claims("ada", map[string]any{"aud": nil, "exp": nil, "scope": nil, "scp": []string{"a", "b"}})))
 	if err != nil || p.String() != issuerName+" ada" || !p.HasScope("b") || p.HasScope("c") || !p.Expires.IsZero() {
@@ -158,16 +158,17 @@ func TestRefresh(t *testing.T) {
 		var at []time.Duration
 		began := time.Now()
 		fail := false
-		cfg := &jwt.Config{Issuers: []string{issuerName}, Audience: []string{audience}, Refresh: time.Hour, Refetch: time.Minute, StartWithoutKeys: true, Logger: slog.New(slog.DiscardHandler),
-			Keys: func(context.Context) ([]byte, error) {
-				mu.Lock()
-				defer mu.Unlock()
-				at = append(at, time.Since(began))
-				if fail {
-					return nil, errors.New("down")
-				}
-				return json.Marshal(i.setLocked())
-			}}
+		keys := func(context.Context) ([]byte, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			at = append(at, time.Since(began))
+			if fail {
+				return nil, errors.New("down")
+			}
+			return json.Marshal(i.setLocked())
+		}
+		cfg := &jwt.Config{Issuers: []jwt.Issuer{{Name: issuerName, Keys: keys}}, Audience: []string{audience}, Refresh: time.Hour, Refetch: time.Minute,
+			StartWithoutKeys: true, Logger: slog.New(slog.DiscardHandler)}
 		fail = true
 		v, err := jwt.NewVerifier(t.Context(), cfg)
 		must(t, err)
@@ -192,7 +193,7 @@ func TestFile(t *testing.T) {
 	i := newIssuer(t)
 	path := filepath.Join(t.TempDir(), "keys.json")
 	cfg := i.config()
-	cfg.Keys = jwt.File(path)
+	cfg.Issuers[0].Keys = jwt.File(path)
 	if _, err := jwt.NewVerifier(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("without the file: %v", err)
 	}
@@ -206,20 +207,55 @@ func TestFile(t *testing.T) {
 	}
 }
 
+// The keys of an issuer verify the tokens of that issuer alone, and the keys of one that cannot be
+// fetched do not matter to the others.
+func TestIssuers(t *testing.T) {
+	ada, eve := newIssuer(t), newIssuer(t)
+	const other = "https://other.example.org"
+	cfg := ada.config()
+	cfg.Issuers = append(cfg.Issuers, jwt.Issuer{Name: other, Keys: jwt.URL(eve.URL, eve.Client())})
+	v := verifier(t, cfg)
+	theirs := claims("eve", map[string]any{"iss": other})
+	for range 2 { // the second time they may be known
+		refused(t, v, "a token of the first", ada.token(t, claims("ada", nil)), "")
+		refused(t, v, "a token of the second", eve.token(t, theirs), "")
+		refused(t, v, "a token in the name of the first with a key of the second", eve.token(t, claims("ada", nil)), jwt.ReasonInvalid)
+		refused(t, v, "a token in the name of the second with a key of the first", ada.token(t, theirs), jwt.ReasonInvalid)
+		refused(t, v, "a token of neither", eve.token(t, claims("eve", map[string]any{"iss": "https://third.example.org"})), jwt.ReasonInvalid)
+	}
+	if p, err := v.Verify(t.Context(), eve.token(t, theirs)); err != nil || p.String() != other+" eve" {
+		t.Error(p, err)
+	}
+
+	eve.set(func() { eve.fail = true })
+	if _, err := jwt.NewVerifier(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), other) {
+		t.Errorf("without the keys of the second: %v", err)
+	}
+	cfg.StartWithoutKeys = true
+	v = verifier(t, cfg)
+	refused(t, v, "a token of the first, without the keys of the second", ada.token(t, claims("ada", nil)), "")
+	refused(t, v, "a token of the second, without its keys", eve.token(t, theirs), jwt.ReasonNoKeys)
+}
+
 func TestWrongConfig(t *testing.T) {
+	of := func(keys func(context.Context) ([]byte, error)) []jwt.Issuer {
+		return []jwt.Issuer{{Name: "x", Keys: keys}}
+	}
 	keys := jwt.File("x")
 	for what, cfg := range map[string]*jwt.Config{
-		"nil": nil, "no keys": {Issuers: []string{"x"}, AnyAudience: true}, "no issuer": {Keys: keys, AnyAudience: true},
-		"no audience":       {Keys: keys, Issuers: []string{"x"}},
-		"no such algorithm": {Keys: keys, Issuers: []string{"x"}, AnyAudience: true, Algorithms: []string{"none"}},
-		"a time below zero": {Keys: keys, Issuers: []string{"x"}, AnyAudience: true, Refresh: -1},
-		"plaintext":         {Keys: jwt.URL("http://id.example.org/keys", nil), Issuers: []string{"x"}, AnyAudience: true},
-		"no URL":            {Keys: jwt.URL("id.example.org", nil), Issuers: []string{"x"}, AnyAudience: true},
-		"a file of no keys": {Keys: jwt.File("/dev/null"), Issuers: []string{"x"}, AnyAudience: true},
-		"no file":           {Keys: jwt.File("/nowhere"), Issuers: []string{"x"}, AnyAudience: true},
-		"keys of half a bit": {Keys: func(context.Context) ([]byte, error) {
+		"nil": nil, "no issuer": {AnyAudience: true}, "no keys": {Issuers: of(nil), AnyAudience: true},
+		"no name":           {Issuers: []jwt.Issuer{{Keys: keys}}, AnyAudience: true},
+		"a name twice":      {Issuers: append(of(keys), of(keys)...), AnyAudience: true},
+		"no audience":       {Issuers: of(keys)},
+		"no such algorithm": {Issuers: of(keys), AnyAudience: true, Algorithms: []string{"none"}},
+		"a time below zero": {Issuers: of(keys), AnyAudience: true, Refresh: -1},
+		"plaintext":         {Issuers: of(jwt.URL("http://id.example.org/keys", nil)), AnyAudience: true},
+		"no URL":            {Issuers: of(jwt.URL("id.example.org", nil)), AnyAudience: true},
+		"a file of no keys": {Issuers: of(jwt.File("/dev/null")), AnyAudience: true},
+		"no file":           {Issuers: of(jwt.File("/nowhere")), AnyAudience: true},
+		"keys of half a bit": {Issuers: of(func(context.Context) ([]byte, error) {
 			return []byte(`{"keys":[{"kty":"RSA","n":"AQ","e":"AQAB"}]}`), nil
-		}, Issuers: []string{"x"}, AnyAudience: true, Logger: slog.New(slog.DiscardHandler)},
+		}), AnyAudience: true, Logger: slog.New(slog.DiscardHandler)},
 	} {
 		if v, err := jwt.NewVerifier(t.Context(), cfg); err == nil {
 			v.Close()

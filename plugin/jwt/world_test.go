@@ -129,7 +129,7 @@ func sign(t testing.TB, key jose.SigningKey, kid string, claims map[string]any) 
 
 // config is that of a verifier of the issuer's tokens.
 func (i *issuer) config() *jwt.Config {
-	return &jwt.Config{Keys: jwt.URL(i.URL, i.Client()), Issuers: []string{issuerName}, Audience: []string{audience},
+	return &jwt.Config{Issuers: []jwt.Issuer{{Name: issuerName, Keys: jwt.URL(i.URL, i.Client())}}, Audience: []string{audience},
 		Refetch: time.Millisecond, Logger: slog.New(slog.DiscardHandler)}
 }
 

@@ -156,7 +156,7 @@ func newJWT(t *testing.T) *one {
 	secret := []byte("0123456789abcdef0123456789abcdef")
 	file := filepath.Join(t.TempDir(), "keys")
 	must(t, os.WriteFile(file, []byte(`{"keys":[{"kty":"oct","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"}]}`), 0o600))
-	v, err := jwt.NewVerifier(t.Context(), &jwt.Config{Keys: jwt.File(file), Issuers: []string{"i"}, AnyAudience: true, Algorithms: []string{"HS256"}})
+	v, err := jwt.NewVerifier(t.Context(), &jwt.Config{Issuers: []jwt.Issuer{{Name: "i", Keys: jwt.File(file)}}, AnyAudience: true, Algorithms: []string{"HS256"}})
 	must(t, err)
 	t.Cleanup(v.Close)
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.HS256, Key: secret}, nil)
