@@ -106,6 +106,7 @@ func table() []row {
 		{"health", 3, nil},
 		{"plugin/internal/cost", 4, []string{"plugin/..."}},
 		{"plugin/internal/keyed", 4, []string{"plugin/internal/match"}},
+		{"plugin/internal/together/...", 4, []string{"plugin/..."}},
 		{"plugin/internal/...", 4, []string{"cluster", "health", "door/netrpc"}},
 		{"plugin/...", 4, []string{"plugin/...", "cluster", "health"}},
 		{"admin", 4, []string{"cluster"}},

@@ -17,7 +17,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// compiledIn are the guides whose Go code stands in a test of this package, where it is
+// compiledIn are the guides whose Go code stands in tests, mostly of this package, where it is
 // compiled and runs.
 var compiledIn = map[string]string{
 	"docs/guide/admin.md":          "guide_admin_test.go",
@@ -25,7 +25,7 @@ var compiledIn = map[string]string{
 	"docs/guide/authentication.md": "../../plugin/jwt/guide_test.go",
 	"docs/guide/capacity.md":       "guide_capacity_test.go",
 	"docs/guide/upgrading.md":      "guide_upgrading_test.go",
-	"docs/guide/plugins.md":        "guide_plugins_test.go",
+	"docs/guide/plugins.md":        "guide_plugins_test.go ../../plugin/internal/together/guide_test.go",
 	"docs/guide/from-grpc.md":      "guide_migration_test.go",
 	"docs/guide/kubernetes.md":     "guide_kubernetes_test.go",
 	"docs/guide/observability.md":  "guide_observability_test.go",
@@ -36,11 +36,14 @@ var compiledIn = map[string]string{
 // TestGuidesAreCompiled looks for the Go code of the guides in the tests.
 func TestGuidesAreCompiled(t *testing.T) {
 	for name, file := range compiledIn {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+		var compiled []string
+		for _, one := range strings.Fields(file) {
+			b, err := os.ReadFile(one)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compiled = append(compiled, trimmed(string(b))...)
 		}
-		compiled := trimmed(string(b))
 		_, code := readDocument(t, name).split()
 		for _, b := range code {
 			if b.language == "go" && !contains(compiled, trimmed(b.text)) {

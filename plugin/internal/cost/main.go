@@ -1,6 +1,6 @@
-// Command cost measures what the plugins for observation add to a call: processor time, of server
-// and client together, and allocations. Each plugin is measured beside a server without it, in
-// turns, and the difference of each turn counts, so that what else the machine does falls on both.
+// Command cost measures what plugins add to a call: processor time, of server and client together, and
+// allocations. Each is measured beside the same calls without it, in turns, and the difference of each
+// turn counts, so that what else the machine does falls on both.
 //
 //	go run . -rounds 40 -calls 20000
 package main
@@ -32,17 +32,16 @@ func main() {
 	}
 }
 
-// Pair is the request and the reply.
-type Pair struct{ A, B int }
-
 // subject is one configuration that is measured.
 type subject struct {
 	name   string
+	bare   bool // those behind it are measured beside it
 	client *weft.Client
-	scrape func() error // once in a round; nil: nothing
+	caller func(c *weft.Client, i int) func(context.Context) error // makes a caller, by its number
+	scrape func() error                                            // once in a round; nil: nothing
 	close  func()
 
-	times, allocs []float64 // beyond the bare one, of each round
+	times, allocs []float64 // beyond the bare one, of each round; the times of a bare one itself
 }
 
 func run(ctx context.Context, out io.Writer, rounds, calls, callers int) error {
@@ -61,37 +60,53 @@ func run(ctx context.Context, out io.Writer, rounds, calls, callers int) error {
 			return err
 		}
 	}
-	var bare []float64
 	for range rounds {
-		time, allocs, err := all[0].measure(ctx, calls, callers)
+		if err := round(ctx, all, calls, callers); err != nil {
+			return err
+		}
+	}
+	report(out, all)
+	return nil
+}
+
+// round measures every subject between two measurements of the bare one before it.
+func round(ctx context.Context, all []*subject, calls, callers int) error {
+	var bare *subject
+	var time, allocs float64 // of the bare one
+	var err error
+	for _, s := range all {
+		if s.bare {
+			if time, allocs, err = s.measure(ctx, calls, callers); err != nil {
+				return err
+			}
+			bare = s
+			bare.times = append(bare.times, time)
+			continue
+		}
+		t, a, err := s.measure(ctx, calls, callers)
 		if err != nil {
 			return err
 		}
-		bare = append(bare, time)
-		for _, s := range all[1:] {
-			t, a, err := s.measure(ctx, calls, callers)
-			if err != nil {
-				return err
-			}
-			again, _, err := all[0].measure(ctx, calls, callers)
-			if err != nil {
-				return err
-			}
-			s.times = append(s.times, t-(time+again)/2)
-			s.allocs = append(s.allocs, a-allocs)
-			time = again
+		again, _, err := bare.measure(ctx, calls, callers)
+		if err != nil {
+			return err
 		}
+		s.times = append(s.times, t-(time+again)/2)
+		s.allocs = append(s.allocs, a-allocs)
+		time = again
 	}
-	report(out, all, bare)
 	return nil
 }
 
 // report writes a table.
-func report(out io.Writer, all []*subject, bare []float64) {
+func report(out io.Writer, all []*subject) {
 	fmt.Fprintf(out, "| | processor time of a call | allocations |\n|---|---|---|\n")
-	fmt.Fprintf(out, "| %s | %.2f µs | |\n", all[0].name, median(bare))
-	for _, s := range all[1:] {
-		fmt.Fprintf(out, "| %s | %s | %s |\n", s.name, signed(median(s.times), "%+.2f µs"), signed(median(s.allocs), "%+.1f"))
+	for _, s := range all {
+		if s.bare {
+			fmt.Fprintf(out, "| %s | %.2f µs | |\n", s.name, median(s.times))
+		} else {
+			fmt.Fprintf(out, "| %s | %s | %s |\n", s.name, signed(median(s.times), "%+.2f µs"), signed(median(s.allocs), "%+.1f"))
+		}
 	}
 }
 
@@ -121,9 +136,9 @@ func (s *subject) measure(ctx context.Context, calls, callers int) (us, allocs f
 	each := calls / callers
 	for i := range callers {
 		wg.Go(func() {
-			req, reply := Pair{A: i}, Pair{}
+			call := s.caller(s.client, i)
 			for range each {
-				if errs[i] = s.client.Call(ctx, "Cost.Echo", &req, &reply); errs[i] != nil {
+				if errs[i] = call(ctx); errs[i] != nil {
 					return
 				}
 			}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,77 +17,111 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/accesslog"
 	"github.com/weftrpc/weft/plugin/otel"
+	"github.com/weftrpc/weft/plugin/otel/producer"
 	"github.com/weftrpc/weft/plugin/prometheus"
+	"github.com/weftrpc/weft/plugin/protovalidate/shop"
 )
 
-// subjects makes what is measured, the bare one first. Those that were made are to be closed also
-// after an error.
+// setup is what a subject is made of.
+type setup struct {
+	name           string
+	bare           bool
+	server, client []weft.Plugin
+	caller         func(*weft.Client, int) func(context.Context) error // nil: echo
+	scrape         func(*weft.Server, *weft.Client) func() error       // nil: nothing
+}
+
+// Pair is the request and the reply of most calls.
+type Pair struct{ A, B int }
+
+// echo makes a caller of Cost.Echo.
+func echo(c *weft.Client, i int) func(context.Context) error {
+	req, reply := Pair{A: i}, Pair{}
+	return func(ctx context.Context) error { return c.Call(ctx, "Cost.Echo", &req, &reply) }
+}
+
+// subjects makes what is measured. Those that were made are to be closed also after an error.
 func subjects(ctx context.Context) ([]*subject, error) {
-	var all []*subject
-	add := func(name string, server, client []weft.Plugin) (*weft.Server, *subject, error) {
-		srv, s, err := connect(ctx, name, server, client)
-		if err == nil {
-			all = append(all, s)
+	setups := []setup{{name: "no plugin", bare: true}, {name: "no plugin, once more"},
+		{name: "an interceptor that does nothing, on the server", server: []weft.Plugin{nothing()}},
+		{name: "the same on both sides", server: []weft.Plugin{nothing()}, client: []weft.Plugin{nothing()}}}
+	for _, more := range []func() ([]setup, error){observation, limits, messages} {
+		some, err := more()
+		if err != nil {
+			return nil, err
 		}
-		return srv, s, err
+		setups = append(setups, some...)
 	}
-	if _, _, err := add("no plugin", nil, nil); err != nil {
-		return all, err
+	var all []*subject
+	for _, one := range setups {
+		s, err := one.connect(ctx)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, s)
 	}
-	if _, _, err := add("no plugin, once more", nil, nil); err != nil {
-		return all, err
-	}
-	srv, s, err := add("prometheus, with a scrape", nil, nil)
+	return all, nil
+}
+
+// observation are the plugins that tell what happens.
+func observation() ([]setup, error) {
+	access, err := accesslog.New(&accesslog.Config{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), OneIn: 100, Slow: time.Second})
 	if err != nil {
-		return all, err
+		return nil, err
 	}
-	registry, c := client.NewRegistry(), prometheus.New(nil)
-	c.Server("", srv)
-	c.Client("", s.client)
-	registry.MustRegister(c)
-	s.scrape = func() error {
+	half := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01))))
+	out := []setup{{name: "prometheus, with a scrape", scrape: scrapePrometheus}, {name: "access log of 1 %, on the server", server: []weft.Plugin{access}}}
+	for _, one := range []struct {
+		name string
+		cfg  otel.Config
+	}{
+		{"otel without an SDK, on the server", otel.Config{TracerProvider: nooptrace.NewTracerProvider(), MeterProvider: noopmetric.NewMeterProvider()}},
+		{"otel, traces of 1 %, on the server", otel.Config{TracerProvider: half, MeterProvider: noopmetric.NewMeterProvider()}},
+		{"otel, Sample 1 %, on the server", otel.Config{Sample: 0.01, TracerProvider: sdktrace.NewTracerProvider(), MeterProvider: noopmetric.NewMeterProvider()}},
+		{"otel, Sample 1 % and metrics, on the server", otel.Config{Sample: 0.01, TracerProvider: sdktrace.NewTracerProvider(), MeterProvider: metrics()}},
+		{"otel, traces of 1 % and metrics, on the server", otel.Config{TracerProvider: half, MeterProvider: metrics()}},
+	} {
+		t, err := otel.New(&one.cfg)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, setup{name: one.name, server: []weft.Plugin{t.Plugin()}})
+		switch one.name {
+		case "otel, Sample 1 %, on the server":
+			out = append(out, setup{name: "otel, Sample 1 %, and otel/producer with a collection, on the server", server: []weft.Plugin{t.Plugin()}, scrape: collect})
+		case "otel, traces of 1 % and metrics, on the server":
+			out = append(out, setup{name: "otel, traces of 1 % and metrics, on both sides", server: []weft.Plugin{t.Plugin()}, client: []weft.Plugin{t.Plugin()}})
+		}
+	}
+	return out, nil
+}
+
+// metrics is the SDK for metrics.
+func metrics() *sdkmetric.MeterProvider {
+	return sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+}
+
+// scrapePrometheus reads the statistics as Prometheus does.
+func scrapePrometheus(srv *weft.Server, c *weft.Client) func() error {
+	registry, collector := client.NewRegistry(), prometheus.New(nil)
+	collector.Server("", srv)
+	collector.Client("", c)
+	registry.MustRegister(collector)
+	return func() error {
 		_, err := registry.Gather()
 		return err
 	}
-	access, err := accesslog.New(&accesslog.Config{Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)), OneIn: 100, Slow: time.Second})
-	if err != nil {
-		return all, err
+}
+
+// collect reads them as the SDK of OpenTelemetry does.
+func collect(srv *weft.Server, c *weft.Client) func() error {
+	p := producer.New(nil)
+	p.Server("", srv)
+	p.Client("", c)
+	return func() error {
+		_, err := p.Produce(context.Background())
+		return err
 	}
-	off, err := otel.New(&otel.Config{TracerProvider: nooptrace.NewTracerProvider(), MeterProvider: noopmetric.NewMeterProvider()})
-	if err != nil {
-		return all, err
-	}
-	sampled, err := telemetry(0.01)
-	if err != nil {
-		return all, err
-	}
-	spans, err := otel.New(&otel.Config{MeterProvider: noopmetric.NewMeterProvider(),
-		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01))))})
-	if err != nil {
-		return all, err
-	}
-	chosen, err := otel.New(&otel.Config{Sample: 0.01, MeterProvider: noopmetric.NewMeterProvider(), TracerProvider: sdktrace.NewTracerProvider()})
-	if err != nil {
-		return all, err
-	}
-	for _, one := range []struct {
-		name           string
-		server, client []weft.Plugin
-	}{
-		{"an interceptor that does nothing, on the server", []weft.Plugin{nothing()}, nil},
-		{"the same on both sides", []weft.Plugin{nothing()}, []weft.Plugin{nothing()}},
-		{"access log of 1 %, on the server", []weft.Plugin{access}, nil},
-		{"otel without an SDK, on the server", []weft.Plugin{off.Plugin()}, nil},
-		{"otel, traces of 1 %, on the server", []weft.Plugin{spans.Plugin()}, nil},
-		{"otel, Sample 1 %, on the server", []weft.Plugin{chosen.Plugin()}, nil},
-		{"otel, traces of 1 % and metrics, on the server", []weft.Plugin{sampled.Plugin()}, nil},
-		{"otel, traces of 1 % and metrics, on both sides", []weft.Plugin{sampled.Plugin()}, []weft.Plugin{sampled.Plugin()}},
-	} {
-		if _, _, err := add(one.name, one.server, one.client); err != nil {
-			return all, err
-		}
-	}
-	return all, nil
 }
 
 // nothing is a plugin that does nothing, to tell what being in the way of a call costs.
@@ -97,34 +132,36 @@ func nothing() weft.Plugin {
 	return weft.Plugin{Name: "nothing", Server: pass, Client: pass}
 }
 
-// telemetry is the SDK with a share of the traces.
-func telemetry(share float64) (*otel.Telemetry, error) {
-	return otel.New(&otel.Config{
-		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(share)))),
-		MeterProvider:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader())),
-	})
-}
-
 // connect starts a server and a client of it.
-func connect(ctx context.Context, name string, server, client []weft.Plugin) (*weft.Server, *subject, error) {
+func (s setup) connect(ctx context.Context) (*subject, error) {
 	silent := slog.New(slog.DiscardHandler)
-	srv := weft.NewServer(&weft.ServerConfig{Plugins: server, Logger: silent})
-	if err := weft.Handle(srv, "Cost.Echo", func(_ context.Context, p *Pair) (*Pair, error) { return p, nil }); err != nil {
-		return nil, nil, err
+	srv := weft.NewServer(&weft.ServerConfig{Plugins: s.server, Logger: silent})
+	if err := errors.Join(
+		weft.Handle(srv, "Cost.Echo", func(_ context.Context, p *Pair) (*Pair, error) { return p, nil }, weft.Idempotent()),
+		weft.Handle(srv, "Cost.Buy", func(context.Context, *shop.Order) (*shop.Receipt, error) { return &shop.Receipt{Number: "1"}, nil }),
+		weft.Handle(srv, "Cost.Show", func(_ context.Context, r *shop.Receipt) (*shop.Receipt, error) { return r, nil })); err != nil {
+		return nil, err
 	}
 	l, err := srv.Listen(ctx, "tcp://127.0.0.1:0")
 	if err != nil {
-		return nil, nil, err
+		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
 	// It ends with the server.
 	go srv.Serve(l)
-	c, err := weft.Dial(ctx, "tcp://"+l.Addr().String(), &weft.ClientConfig{Plugins: client, Logger: silent})
+	c, err := weft.Dial(ctx, "tcp://"+l.Addr().String(), &weft.ClientConfig{Plugins: s.client, Logger: silent})
 	if err != nil {
 		srv.Close()
-		return nil, nil, fmt.Errorf("%s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
-	return srv, &subject{name: name, client: c, close: func() {
+	out := &subject{name: s.name, bare: s.bare, client: c, caller: s.caller, close: func() {
 		c.Close()
 		srv.Close()
-	}}, nil
+	}}
+	if s.caller == nil {
+		out.caller = echo
+	}
+	if s.scrape != nil {
+		out.scrape = s.scrape(srv, c)
+	}
+	return out, nil
 }

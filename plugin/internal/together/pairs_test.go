@@ -21,6 +21,7 @@ import (
 	"github.com/weftrpc/weft/plugin/debug"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/prometheus"
+	"github.com/weftrpc/weft/plugin/protovalidate/shop"
 )
 
 // Every plugin alone, every pair of them, in both orders, and all together, let through what each lets
@@ -88,6 +89,7 @@ func together(t *testing.T, chosen []*one) {
 			return &plugintest.Result{C: a.A}, nil
 		}))
 	}
+	must(t, weft.Handle(w.Server, "Arith.Buy", func(context.Context, *shop.Order) (*shop.Receipt, error) { return &shop.Receipt{}, nil }))
 	must(t, weft.Handle(w.Server, "Arith.Held", func(ctx context.Context, _ *plugintest.Args) (*plugintest.Result, error) {
 		<-ctx.Done() // when the caller cancels it
 		return nil, ctx.Err()

@@ -29,6 +29,8 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/jwt"
 	"github.com/weftrpc/weft/plugin/otel"
+	"github.com/weftrpc/weft/plugin/protovalidate"
+	"github.com/weftrpc/weft/plugin/protovalidate/shop"
 	"github.com/weftrpc/weft/plugin/quota"
 	"github.com/weftrpc/weft/plugin/ratelimit"
 	"github.com/weftrpc/weft/plugin/record"
@@ -54,7 +56,7 @@ type target struct{ client *weft.Client }
 func plugins(to target) map[string]func(t *testing.T) *one {
 	return map[string]func(t *testing.T) *one{
 		"accesslog": newAccessLog, "acl": newACL, "cache": newCache, "concurrency": newConcurrency, "fault": newFault, "jwt": newJWT, "otel": newOTel,
-		"quota": newQuota, "ratelimit": newRateLimit, "record": newRecord, "reserve": newReserve, "tee": to.newTee, "validate": newValidate,
+		"quota": newQuota, "ratelimit": newRateLimit, "record": newRecord, "reserve": newReserve, "tee": to.newTee, "validate": newValidate, "protovalidate": newProtovalidate,
 	}
 }
 
@@ -152,10 +154,15 @@ func newFault(t *testing.T) *one {
 	}}
 }
 
+// writeKeys writes the keys of an issuer to a file.
+func writeKeys(path string) error {
+	return os.WriteFile(path, []byte(`{"keys":[{"kty":"oct","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"}]}`), 0o600)
+}
+
 func newJWT(t *testing.T) *one {
 	secret := []byte("0123456789abcdef0123456789abcdef")
 	file := filepath.Join(t.TempDir(), "keys")
-	must(t, os.WriteFile(file, []byte(`{"keys":[{"kty":"oct","k":"MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY"}]}`), 0o600))
+	must(t, writeKeys(file))
 	v, err := jwt.NewVerifier(t.Context(), &jwt.Config{Issuers: []jwt.Issuer{{Name: "i", Keys: jwt.File(file)}}, AnyAudience: true, Algorithms: []string{"HS256"}})
 	must(t, err)
 	t.Cleanup(v.Close)
@@ -253,6 +260,14 @@ func (to target) newTee(t *testing.T) *one {
 			}
 		}
 		return fmt.Errorf("%+v", x.Stats())
+	}}
+}
+
+func newProtovalidate(t *testing.T) *one {
+	p, err := protovalidate.New(nil)
+	must(t, err)
+	return &one{plugin: p, refuse: func(ctx context.Context, w *world) error {
+		return refused(w.client.Call(ctx, "Arith.Buy", &shop.Order{}, nil), weft.InvalidArgument, 0, protovalidate.Reason)
 	}}
 }
 
