@@ -27,7 +27,7 @@ var compiledIn = map[string]string{
 	"docs/guide/upgrading.md":      "guide_upgrading_test.go",
 	"docs/guide/plugins.md":        "guide_plugins_test.go ../../plugin/internal/together/guide_test.go",
 	"docs/guide/from-grpc.md":      "guide_migration_test.go",
-	"docs/guide/kubernetes.md":     "guide_kubernetes_test.go",
+	"docs/guide/kubernetes.md":     "guide_kubernetes_test.go ../../registry/dns/kubernetes_test.go",
 	"docs/guide/observability.md":  "guide_observability_test.go",
 	"docs/guide/from-rpcx.md":      "guide_migration_test.go",
 	"docs/guide/from-net-rpc.md":   "guide_migration_test.go",

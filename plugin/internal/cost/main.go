@@ -12,6 +12,7 @@ import (
 	"io"
 	"log"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -26,8 +27,9 @@ func main() {
 	rounds := flag.Int("rounds", 40, "how often each is measured")
 	calls := flag.Int("calls", 20_000, "calls of each in a round")
 	callers := flag.Int("callers", 16, "callers at the same time")
+	only := flag.String("only", "", "of what is measured, those whose names match this expression, and what they are compared with")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *rounds, *calls, *callers); err != nil {
+	if err := run(context.Background(), os.Stdout, *only, *rounds, *calls, *callers); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -44,11 +46,15 @@ type subject struct {
 	times, allocs []float64 // beyond the bare one, of each round; the times of a bare one itself
 }
 
-func run(ctx context.Context, out io.Writer, rounds, calls, callers int) error {
+func run(ctx context.Context, out io.Writer, only string, rounds, calls, callers int) error {
+	names, err := regexp.Compile(only)
+	if err != nil {
+		return fmt.Errorf("-only: %w", err)
+	}
 	if rounds < 1 || calls < callers || callers < 1 {
 		return fmt.Errorf("%d rounds of %d calls by %d callers measure nothing", rounds, calls, callers)
 	}
-	all, err := subjects(ctx)
+	all, err := subjects(ctx, names)
 	for _, s := range all {
 		defer s.close()
 	}

@@ -13,13 +13,20 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // A short run has a row for each subject.
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(t.Context(), &out, 1, 400, 4); err != nil {
+	if err := run(t.Context(), &out, "", 1, 400, 4); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(out.String(), "\n"); n != 27 || !strings.Contains(out.String(), "| otel, traces of 1 % and metrics, on both sides | ") {
 		t.Errorf("%s", out.String())
 	}
-	if err := run(t.Context(), &out, 0, 1, 1); err == nil {
+	out.Reset()
+	if err := run(t.Context(), &out, "access log", 1, 400, 4); err != nil || strings.Count(out.String(), "\n") != 4 {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if err := run(t.Context(), &out, "(", 1, 400, 4); err == nil {
+		t.Error("a wrong expression is accepted")
+	}
+	if err := run(t.Context(), &out, "", 0, 1, 1); err == nil {
 		t.Error("a run of nothing is accepted")
 	}
 }

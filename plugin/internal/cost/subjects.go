@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"regexp"
+	"slices"
 	"time"
 
 	client "github.com/prometheus/client_golang/prometheus"
@@ -40,8 +42,8 @@ func echo(c *weft.Client, i int) func(context.Context) error {
 	return func(ctx context.Context) error { return c.Call(ctx, "Cost.Echo", &req, &reply) }
 }
 
-// subjects makes what is measured. Those that were made are to be closed also after an error.
-func subjects(ctx context.Context) ([]*subject, error) {
+// subjects makes what is measured, of the names that match, and what it is compared with. Those that were made are to be closed also after an error.
+func subjects(ctx context.Context, names *regexp.Regexp) ([]*subject, error) {
 	setups := []setup{{name: "no plugin", bare: true}, {name: "no plugin, once more"},
 		{name: "an interceptor that does nothing, on the server", server: []weft.Plugin{nothing()}},
 		{name: "the same on both sides", server: []weft.Plugin{nothing()}, client: []weft.Plugin{nothing()}}}
@@ -52,8 +54,12 @@ func subjects(ctx context.Context) ([]*subject, error) {
 		}
 		setups = append(setups, some...)
 	}
+	setups = slices.DeleteFunc(setups, func(s setup) bool { return !s.bare && !names.MatchString(s.name) })
 	var all []*subject
-	for _, one := range setups {
+	for i, one := range setups {
+		if one.bare && (i+1 == len(setups) || setups[i+1].bare) {
+			continue // nothing is compared with it
+		}
 		s, err := one.connect(ctx)
 		if err != nil {
 			return all, err
