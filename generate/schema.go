@@ -49,7 +49,7 @@ func Schema(ctx context.Context, cfg Config) (*schema.Model, error) {
 // schemaOfProto adds the services of a .proto file.
 func schemaOfProto(ctx context.Context, cfg Config, name string, b *schema.Builder) (found bool, err error) {
 	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ProtoPath...)}),
+		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ImportPath...)}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
 	files, err := compiler.Compile(ctx, filepath.ToSlash(name))

@@ -111,7 +111,7 @@ func TestExamples(t *testing.T) {
 	writeFile(t, filepath.Join(folder, "request.json"), `{"A":6,"B":7}`)
 	writeFile(t, filepath.Join(folder, "contexts.json"), `{"current": "staging", "contexts": {"staging": {}}}`)
 	t.Setenv("WEFT_REGISTRY", "file://"+filepath.Join(folder, "registry.json"))
-	safe := regexp.MustCompile(`^weft (call( tcp://\S+| http://\S+)? Arith\.Mul|list Arith|list tcp|describe|health (tcp|Arith)|explain Arith|doctor Arith|replay calls.weftrec tcp|instances (weight|drain|disable|enable) |instances --|registry (status$|ls Arith$)|rules (show Greeter|history|check Greeter)|context (list|set|show staging)|version|top Arith --count|completion|generate$)`)
+	safe := regexp.MustCompile(`^weft (call( tcp://\S+| http://\S+)? Arith\.Mul|list Arith|list tcp|describe|health (tcp|Arith)|explain Arith|doctor Arith|replay calls.weftrec tcp|instances (weight|drain|disable|enable) |instances --|registry (status$|ls Arith$)|rules (show Greeter|history|check Greeter)|context (list|set|show staging)|version|top Arith --count|completion|generate$|schema (tcp|diff schema\.json tcp|check --against schema\.json tcp))`)
 	continued := regexp.MustCompile(`\\\n *`)
 	ran := 0
 	for _, cmd := range every(root(&shell.Shell{})) {

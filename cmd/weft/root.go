@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/live"
 	"github.com/weftrpc/weft/cmd/weft/internal/load"
 	"github.com/weftrpc/weft/cmd/weft/internal/replay"
+	"github.com/weftrpc/weft/cmd/weft/internal/schemas"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/show"
 	"github.com/weftrpc/weft/cmd/weft/internal/steer"
@@ -122,6 +123,7 @@ func commands(p *shell.Shell) []*cobra.Command {
 		steer.RegistryCommand(p),
 		up.Command(p),
 		catalog.ContextCommand(p),
+		schemas.Command(p),
 		generateCommand(p),
 		versionCommand(p),
 	}

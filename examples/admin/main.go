@@ -145,7 +145,7 @@ func operate(ctx context.Context, shop, ops *weft.Client) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("tap: %s from %s: %s %s -> %s%s\n", c.Method, c.Name, c.Code, c.Request, c.Reply, c.Error)
+		fmt.Printf("tap: %s from %s: %s %s -> %s%s\n", c.Method, c.Name, c.Code, c.Content.Request, c.Content.Reply, c.Error)
 	}
 
 	now, err := a.SetLogLevel(ctx, &admin.SetLogLevelRequest{Level: "debug", For: 60})

@@ -52,7 +52,7 @@ func larger() map[string]map[string]int {
 			"door/grpc":        3300,
 			"door/connect":     2700,
 			"door/thrift":      2600,
-			"generate":         2950,
+			"generate":         3250,
 			"internal/session": 6950,
 			"codec/msgpack":    2700,
 		},

@@ -67,7 +67,7 @@ func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*sch
 		}
 		return m, nil
 	case len(s.inputs) > 0:
-		return generate.Schema(ctx, generate.Config{Inputs: s.inputs, ProtoPath: s.protoPath})
+		return generate.Schema(ctx, generate.Config{Inputs: s.inputs, ImportPath: s.protoPath})
 	}
 	ctx, cancel := target.Within(ctx, p)
 	defer cancel()
