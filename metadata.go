@@ -174,10 +174,7 @@ func (m Metadata) String() string {
 // Format is String for every verb of package fmt, so that none shows more.
 func (m Metadata) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 
-type outgoingKey struct{}
-
-// OrContext makes it a session.OrContextKey.
-func (outgoingKey) OrContext() {}
+type outgoingKey struct{ session.OrContext }
 
 // WithMetadata returns a context whose calls carry these pairs, keys and values in
 // turn, behind those that ctx has already. Metadata that came in with a call is

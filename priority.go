@@ -72,8 +72,7 @@ func PriorityFrom(ctx context.Context) Priority {
 
 // outgoing is the metadata of the calls that are made with ctx.
 func outgoingMetadata(ctx context.Context) Metadata {
-	var m Metadata
-	p := PriorityDefault
+	m, p := Metadata{}, PriorityDefault
 	switch v := ctx.Value(outgoingKey{}).(type) {
 	case Metadata:
 		m, p = v, inherited(ctx)
@@ -92,11 +91,10 @@ func outgoingMetadata(ctx context.Context) Metadata {
 
 // inherited is the priority of the call in whose handler ctx is used.
 func inherited(ctx context.Context) Priority {
-	c := session.FromContext(ctx)
-	if c == nil {
-		return PriorityDefault
+	if c := session.FromContext(ctx); c != nil {
+		return grantedPriority(c)
 	}
-	return grantedPriority(c)
+	return PriorityDefault
 }
 
 // grantedPriority is the priority of a call that has come in.

@@ -53,9 +53,11 @@ const (
 // Key is the key under which Value returns the Context.
 type Key struct{}
 
-// OrContextKey is the key of a value that a context may have besides descending from a Context: without the value
-// it finds the Context, so that one search is enough for both.
-type OrContextKey interface{ OrContext() }
+// OrContext is part of the key of a value that a context may have besides descending from a Context: without the
+// value the Context is found, so that one search is enough for both.
+type OrContext struct{}
+
+func (OrContext) orContext() {}
 
 // FromContext returns the Context that ctx is or descends from, or nil.
 func FromContext(ctx context.Context) *Context {
@@ -118,7 +120,7 @@ func (c *Context) Deadline() (time.Time, bool) {
 // Value finds nothing but the Context itself.
 func (c *Context) Value(key any) any {
 	switch key.(type) {
-	case Key, OrContextKey:
+	case Key, interface{ orContext() }:
 		return c
 	}
 	return nil
