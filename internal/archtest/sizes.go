@@ -37,7 +37,7 @@ func larger() map[string]map[string]int {
 			"codec/gob.scanner":          32,
 			"codec/internal/memory.Ref":  72,
 			"internal/outbuf.Writer":     32,
-			"internal/session.Session":   85,
+			"internal/session.Session":   79,
 			"door/internal/http2.Conn":   80,
 			"internal/session.Stream":    30,
 			"internal/session.reader":    42,

@@ -439,7 +439,7 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 	case h.Type == wire.TypeError:
 		c.Status = errorStatus(h, body)
 	case len(body) > s.cfg.Limits.MaxMessage:
-		c.Status = s.tooLongHere(wire.TypeReply)
+		c.Status = s.cfg.Limits.tooLong(wire.TypeReply)
 	case c.Reply == nil || c.Oneway || !c.Plain && c.stream != nil:
 	case c.sized && (c.Plain || !c.Late) && h.Flags&wire.FlagCompressed == 0 && !owned:
 		if err := Decode(c.Codec, body, c.Reply); err != nil {

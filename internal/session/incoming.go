@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/backlog"
+	"github.com/weftrpc/weft/internal/drain"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/wire"
@@ -15,12 +16,13 @@ import (
 // until the reader reads on.
 type incoming struct {
 	slots    slots.Table[atomic.Pointer[Context]]
-	running  atomic.Int64                // calls waiting for a worker or running on one
-	arriving atomic.Int64                // calls whose requests have not come whole
-	bytes    atomic.Int64                // bytes of their requests
-	unread   atomic.Int64                // bytes of messages of streams that were not received yet
-	account  *held.Account               // counts both for the whole process; nil: nothing does
-	closing  atomic.Bool                 // the session drains: the end of the last call wakes Drain
+	running  atomic.Int64  // calls waiting for a worker or running on one
+	arriving atomic.Int64  // calls whose requests have not come whole
+	bytes    atomic.Int64  // bytes of their requests
+	unread   atomic.Int64  // bytes of messages of streams that were not received yet
+	account  *held.Account // counts both for the whole process; nil: nothing does
+	closing  atomic.Bool   // the session drains: the end of the last call wakes drain
+	drain    *drain.State
 	bindings []Binding                   // by number; for the reader alone
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
@@ -108,16 +110,16 @@ func (in *incoming) find(id uint32) *Context {
 }
 
 // left notes that a call which was put has been answered.
-func (s *Session) left() {
-	if s.in.running.Add(-1) == 0 && s.in.closing.Load() {
-		s.drain.wake()
+func (in *incoming) left() {
+	if in.running.Add(-1) == 0 && in.closing.Load() {
+		in.drain.Wake()
 	}
 }
 
 // arrived notes that a request has come whole, or never will.
-func (s *Session) arrived() {
-	if s.in.arriving.Add(-1) == 0 && s.in.closing.Load() {
-		s.drain.wake()
+func (in *incoming) arrived() {
+	if in.arriving.Add(-1) == 0 && in.closing.Load() {
+		in.drain.Wake()
 	}
 }
 
@@ -166,11 +168,11 @@ func (s *Session) bindIn(h wire.Header, payload []byte, at int64) error {
 }
 
 // binding returns the binding of a request.
-func (s *Session) binding(n uint16) (*Binding, error) {
-	if int(n) >= len(s.in.bindings) {
-		return nil, fmt.Errorf("request for binding %d, %d were made", n, len(s.in.bindings))
+func (in *incoming) binding(n uint16) (*Binding, error) {
+	if int(n) >= len(in.bindings) {
+		return nil, fmt.Errorf("request for binding %d, %d were made", n, len(in.bindings))
 	}
-	return &s.in.bindings[n], nil
+	return &in.bindings[n], nil
 }
 
 // resolve finds the method of a binding, or why there is none.

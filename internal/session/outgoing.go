@@ -264,7 +264,7 @@ func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
 		// The peer does not know of the call and will not end it.
 		s.out.release(id)
 		if s.out.open == 0 {
-			s.drain.wake()
+			s.drain.Wake()
 		}
 		return
 	}

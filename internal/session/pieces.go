@@ -62,7 +62,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		if err := rd.vacant(h.ID); err != nil {
 			return err
 		}
-		b, err := s.binding(h.Code)
+		b, err := s.in.binding(h.Code)
 		if err != nil {
 			return err
 		}
@@ -106,7 +106,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	case wire.TypeRequest:
 		err := rd.tooLong(h) // its chunks will find nothing to go on with
 		s.in.leave(s, pl)
-		s.arrived()
+		s.in.arrived()
 		return err
 	case wire.TypeData:
 		return rd.tooLong(h)
@@ -163,7 +163,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	}
 	switch {
 	case m.skip:
-	case len(m.buf.B)+len(payload) <= s.longest(&m.head) && rd.spare(len(payload)):
+	case len(m.buf.B)+len(payload) <= s.cfg.Limits.longest(&m.head) && rd.spare(len(payload)):
 		m.buf = m.buf.Extend(payload)
 		parts.grow(len(payload))
 	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
@@ -171,7 +171,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		err := rd.tooLong(m.head)
 		if m.head.Type == wire.TypeRequest {
 			s.in.leave(s, m.queued)
-			s.arrived()
+			s.in.arrived()
 		}
 		return true, err
 	default:
@@ -187,7 +187,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
 		owner, err := rd.request(m.head, m.buf.B, m)
-		s.arrived()
+		s.in.arrived()
 		return owner, err
 	default:
 		return true, rd.message(m.head, m.buf.B, true)
@@ -196,13 +196,13 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 
 // longest is how long a message may be that begins with this frame. How much of it
 // is metadata is known only when it is complete.
-func (s *Session) longest(h *wire.Header) int {
-	n := s.cfg.Limits.MaxMessage
+func (l *Limits) longest(h *wire.Header) int {
+	n := l.MaxMessage
 	if h.Type == wire.TypeError {
 		n = wire.MaxStatus
 	}
 	if h.Flags&wire.FlagMeta != 0 {
-		n += 2 + s.cfg.Limits.MaxMetadata
+		n += 2 + l.MaxMetadata
 	}
 	return n
 }
@@ -220,7 +220,7 @@ func (rd *reader) spare(n int) bool {
 // called when all of it has been received: until then the slot is taken.
 func (rd *reader) tooLong(h wire.Header) error {
 	s := rd.s
-	st := s.tooLongHere(h.Type)
+	st := s.cfg.Limits.tooLong(h.Type)
 	switch h.Type {
 	case wire.TypeRequest:
 		s.turnAway(h.ID, st)
@@ -240,9 +240,9 @@ func (rd *reader) tooLong(h wire.Header) error {
 	return nil
 }
 
-// tooLongHere is the status of a message that is longer than this side takes. That of a
+// tooLong is the status of a message that is longer than this side takes. That of a
 // request, and of a stream's message, is sent to the peer.
-func (s *Session) tooLongHere(t wire.Type) *wire.Status {
+func (l *Limits) tooLong(t wire.Type) *wire.Status {
 	text := "the message is larger than the %d bytes that its receiver takes (Limits.MaxMessage)"
 	switch t {
 	case wire.TypeRequest:
@@ -251,5 +251,5 @@ func (s *Session) tooLongHere(t wire.Type) *wire.Status {
 		text = "the reply is larger than the %d bytes that this caller takes (its own Limits.MaxMessage)"
 	}
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonMessageTooLarge,
-		Message: fmt.Sprintf(text, s.cfg.Limits.MaxMessage)}
+		Message: fmt.Sprintf(text, l.MaxMessage)}
 }

@@ -219,7 +219,7 @@ func (s *Session) lost(err error) *wire.Status {
 		return handshakeStatus(err, s.cfg.Limits.HandshakeTimeout)
 	}
 	if errors.Is(err, io.EOF) {
-		if s.drain.over() {
+		if s.drain.Expected() {
 			return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "connection closed after a drain"}
 		}
 		return &wire.Status{Code: wire.Unavailable, Message: "connection closed by the peer"}
@@ -448,7 +448,7 @@ func (rd *reader) free() error {
 	s.w.Unlock()
 	rd.freed = rd.freed[:0]
 	if open == 0 {
-		s.drain.wake()
+		s.drain.Wake()
 	}
 	return err
 }
@@ -502,7 +502,7 @@ func (rd *reader) enter() uint64 {
 func (rd *reader) leave(run uint64) bool {
 	if rd.s.reading.run.CompareAndSwap(run, 0) {
 		if rd.s.in.closing.Load() {
-			rd.s.drain.wake()
+			rd.s.drain.Wake()
 		}
 		return true
 	}
@@ -540,7 +540,7 @@ func (w *watchedReader) Steal() {
 	}
 	s.reading.run.Store(0)
 	if s.in.closing.Load() {
-		s.drain.wake()
+		s.drain.Wake()
 	}
 	close(rd.stolen)
 	// It reads until the session ends or is held up itself.

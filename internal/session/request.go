@@ -78,7 +78,7 @@ func (r *Request) Open() *wire.Status {
 	most := s.cfg.Limits.MaxMessage
 	for limit := 0; errors.Is(err, compress.ErrTooLarge) && limit < most; {
 		limit = min(max(4*limit, usualRatio*len(r.Body)), most)
-		if st := s.roomFor(int64(limit) - r.restored); st != nil {
+		if st := s.in.roomFor(int64(limit)-r.restored, s.cfg.Limits.MaxCallBytes); st != nil {
 			return st
 		}
 		r.restored = int64(limit)
@@ -102,17 +102,17 @@ func (r *Request) Open() *wire.Status {
 // usualRatio is how many times longer most bodies become when their compression is undone.
 const usualRatio = 16
 
-// roomFor counts n bytes of requests, if there is room for them; a negative n gives
+// roomFor counts n bytes of requests, if there is room for them among most; a negative n gives
 // bytes back.
-func (s *Session) roomFor(n int64) *wire.Status {
-	if n > 0 && !s.in.account.Room(n) {
+func (in *incoming) roomFor(n int64, most int) *wire.Status {
+	if n > 0 && !in.account.Room(n) {
 		return tooMuchMemory()
 	}
-	if s.in.bytes.Add(n) > int64(s.cfg.Limits.MaxCallBytes) && n > 0 {
-		s.in.bytes.Add(-n)
+	if in.bytes.Add(n) > int64(most) && n > 0 {
+		in.bytes.Add(-n)
 		return tooManyBytes()
 	}
-	s.in.account.Add(n)
+	in.account.Add(n)
 	return nil
 }
 

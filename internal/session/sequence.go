@@ -60,7 +60,7 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
 	if !ok {
 		// The session has ended.
 		in.hold(-int64(it.to + it.meta))
-		s.left()
+		s.in.left()
 	}
 	s.cfg.Exec.runSequence(s, start, nil)
 	return nil

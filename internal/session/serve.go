@@ -24,7 +24,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	at, owned, b := rd.at, m != nil, (*Binding)(nil)
 	if owned {
 		at, b = m.at, &m.bind
-	} else if b, err = s.binding(h.Code); err != nil {
+	} else if b, err = s.in.binding(h.Code); err != nil {
 		return true, err
 	}
 	var pl *queued // of an ordered call
@@ -118,7 +118,7 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 	}
 	switch {
 	case len(body) > s.cfg.Limits.MaxMessage:
-		return nil, s.tooLongHere(wire.TypeRequest)
+		return nil, s.cfg.Limits.tooLong(wire.TypeRequest)
 	case len(body) > 0 && h.Flags&wire.FlagStream != 0:
 		return nil, &wire.Status{Code: wire.InvalidArgument, Message: "a request that opens a stream has no body"}
 	}
@@ -169,7 +169,7 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 func (s *Session) outrun() {
 	s.w.Lock()
 	s.w.FlushAndUnlock(true)
-	s.left()
+	s.in.left()
 }
 
 // exited finishes the call when a handler has ended the reader's goroutine: the
@@ -333,7 +333,7 @@ func (s *Session) served(done, size int) {
 	}
 	s.in.hold(-int64(size))
 	for range done {
-		s.left()
+		s.in.left()
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/drain"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/outbuf"
@@ -99,7 +100,7 @@ type Session struct {
 	alive   keepalive.Keeper
 	keep    keeper
 
-	drain  drain
+	drain  drain.State
 	failed atomic.Pointer[wire.Status] // why it ended
 	closed chan struct{}
 	once   sync.Once
@@ -126,6 +127,7 @@ func At(t time.Time) int64 {
 func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
 	s.w.Init(conn, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
+	s.in.drain = &s.drain
 	s.alive.Init(&s.w, (*keeperOwner)(s), cfg.Limits.pings())
 	return s
 }
@@ -204,7 +206,7 @@ func (s *Session) Err() *wire.Status { return s.failed.Load() }
 func (s *Session) Load() int { return int(s.load.Load()) }
 
 // Usable reports whether a call could be opened now, as far as is known.
-func (s *Session) Usable() bool { return !s.drain.peer.Load() && s.failed.Load() == nil }
+func (s *Session) Usable() bool { return !s.drain.Peer() && s.failed.Load() == nil }
 
 // Close ends the session at once. Open calls fail with st.
 func (s *Session) Close(st *wire.Status) { s.fail(st) }

@@ -436,7 +436,7 @@ func (st *Stream) data(h wire.Header, body []byte, owned bool) error {
 	}
 	limits := &st.s.cfg.Limits
 	if len(body) > limits.MaxMessage {
-		st.overrun(st.s.tooLongHere(wire.TypeData))
+		st.overrun(st.s.cfg.Limits.tooLong(wire.TypeData))
 		return nil
 	}
 	full := false
@@ -540,7 +540,7 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 			st.forget()
 			s.in.hold(-int64(len(c.Meta())))
 			s.w.Flush()
-			s.left()
+			s.in.left()
 		}()
 		r.runQueued()
 	})
