@@ -9,7 +9,7 @@ import (
 )
 
 // Inbound is what a door implements for a call that has come in: it reads the request and
-// writes the reply. The server calls Decode or Stream at most once, and then Reply or Fail
+// writes the reply. It may be an InboundSizer as well. The server calls Decode or Stream at most once, and then Reply or Fail
 // exactly once. All are called by one goroutine.
 type Inbound interface {
 	// Decode decodes the request into v, a pointer. It is called after the caller was

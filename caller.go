@@ -293,6 +293,7 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 	if at == 0 {
 		at = session.Nanos()
 	}
+	m.Bytes(s.Number(), int(sc.Size.Sent), int(sc.Size.Came))
 	if sc.Status == nil {
 		m.Ended(s.Number(), 0, at-sc.Sent)
 		return nil
@@ -394,12 +395,15 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 }
 
 // streamEnded returns the function that counts a stream which is opened now, once, with the
-// code that it ended with.
-func (c *caller) streamEnded(p *Peer, method string) func(Code) {
+// code that it ended with. bytes are those of its messages.
+func (c *caller) streamEnded(p *Peer, method string, bytes func() (sent, came int)) func(Code) {
 	from, counted := session.Nanos(), new(atomic.Bool)
 	return func(code Code) {
 		if !counted.Swap(true) {
-			c.statsOf(method).Ended(p.number, uint16(code), session.Nanos()-from)
+			m := c.statsOf(method)
+			sent, came := bytes()
+			m.Bytes(p.number, sent, came)
+			m.Ended(p.number, uint16(code), session.Nanos()-from)
 		}
 	}
 }
@@ -421,7 +425,7 @@ func (c *caller) openOn(ctx context.Context, p *Peer, x *outgoing) (RawStream, e
 	}
 	// A context that ends while no goroutine sends or receives must still reach the server.
 	end := &rawStream{s: stream, ctx: ctx, method: sc.Method, peer: p.Addr().String(), meta: x.o.reply}
-	end.ended = c.streamEnded(p, sc.Method)
+	end.ended = c.streamEnded(p, sc.Method, func() (sent, came int) { return session.StreamBytes(stream) })
 	unwatch := context.AfterFunc(ctx, func() {
 		stream.ContextEnded()
 		end.ended(CodeOf(ctx.Err()))

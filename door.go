@@ -277,6 +277,14 @@ func (x *DoorCall) Run() {
 	err = x.a.serve()
 }
 
+// InboundSizer is an Inbound that says how many bytes the messages of its call have on the wire, without what is
+// around them, for the statistics of methods.
+type InboundSizer interface {
+	// Bytes are those of the requests beside Head.Size, such as messages of a stream, and those of the
+	// replies. It is called once, when the call was answered.
+	Bytes() (request, reply int)
+}
+
 // end counts the call, which ran from a time on the clock of session.Nanos, and gives its place back.
 func (x *DoorCall) end(err error, from int64) {
 	c := x.conn
@@ -295,6 +303,11 @@ func (x *DoorCall) end(err error, from int64) {
 	c.giveBytes(x.size)
 	if x.a.e.m != nil {
 		to := session.Nanos()
+		more, replied := 0, 0
+		if s, ok := x.once.Inbound.(InboundSizer); ok {
+			more, replied = s.Bytes()
+		}
+		x.a.e.stats.Bytes(c.peer.number, x.a.size+more, replied)
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {

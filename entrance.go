@@ -23,7 +23,8 @@ import (
 type entrance struct {
 	buffers sync.Pool // of first bytes, *[firstRead]byte
 	pending pending.Table
-	turning int // connections that are being refused; guarded by Server.mu
+	turning int     // connections that are being refused; guarded by Server.mu
+	traffic Traffic // of connections that have ended; guarded by Server.mu
 
 	accepted, rejected           atomic.Uint64 // connections that were accepted after authentication, and that were not
 	strangers, crowded, breaches logger.Sparse // what is logged of them
@@ -420,6 +421,7 @@ func (s *Server) left(p *Peer) {
 	defer s.conns.Leave()
 	s.mu.Lock()
 	delete(s.peers, p)
+	s.traffic.add(p)
 	s.mu.Unlock()
 	if e := p.ended(); p.door != nil && (e.Reason == ReasonProtocol || e.Reason == ReasonMessageTooLarge) {
 		broken(s, p, e)

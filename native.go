@@ -14,12 +14,17 @@ func (e *endpoint) run(r *session.Request) {
 		from := e.begin(r)
 		defer func() { e.over(r, from, err) }()
 	}
+	size := len(r.Body)
 	defer func() {
 		if e.m == nil {
 			return
 		}
-		where := r.Ctx.Session.Number()
+		where, replied := r.Ctx.Session.Number(), r.Replied
+		if stream := r.Ctx.Stream(); stream != nil {
+			replied, size = session.StreamBytes(stream)
+		}
 		e.stats.Count(where, uint16(CodeOf(err)))
+		e.stats.Bytes(where, size, replied)
 		if r.Sampled {
 			e.stats.Time(where, uint16(CodeOf(err)), r.Ended-r.Ctx.Received())
 		} else if err != nil || e.m.kind != Unary {

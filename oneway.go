@@ -85,7 +85,7 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call) err
 
 // sizeOneway makes room for as many one-way calls as the limits of the peer allow, which
 // must be known.
-func (p *Peer) sizeOneway() {
+func sizeOneway(p *Peer) {
 	p.onewaySized.Do(func() {
 		p.oneway = make(chan struct{}, max(1, min(maxOneway, int(p.s.Peer().MaxCalls)/2)))
 	})
@@ -97,7 +97,7 @@ func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
 	if st := p.s.Meet(ctx, sc); st != nil {
 		return failed(p.s, sc.Method, st)
 	}
-	p.sizeOneway()
+	sizeOneway(p)
 	select {
 	case p.oneway <- struct{}{}:
 		return nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 )
 
@@ -17,6 +18,10 @@ type MethodStats struct {
 	// Latencies are how long they took by the code that they ended with, 0 for those that
 	// went well. A code is missing when no duration was recorded.
 	Latencies map[Code]Latency
+	// RequestBytes and ReplyBytes are how many bytes the bodies of requests and replies have had on the wire,
+	// compressed where they were: without headers, metadata and errors, and of a stream all its messages, once it
+	// has ended. A foreign wire of a client, or a door, may not count all.
+	RequestBytes, ReplyBytes uint64
 }
 
 // Latency is a distribution of durations. A client records every call; a server records
@@ -60,7 +65,7 @@ func (l Latency) Buckets(yield func(upper time.Duration, count uint64) bool) {
 
 // methodStatsOf makes the public form of a summary.
 func methodStatsOf(name string, s *stats.Summary) MethodStats {
-	m := MethodStats{Method: name, Calls: s.Calls(), Codes: make(map[Code]uint64),
+	m := MethodStats{Method: name, Calls: s.Calls(), Codes: make(map[Code]uint64), RequestBytes: s.Requests, ReplyBytes: s.Replies,
 		Latency: NewLatency(s.Timed, s.Sum, s), Latencies: make(map[Code]Latency)}
 	for code, n := range s.Codes {
 		if code != 0 && n > 0 {
@@ -85,7 +90,12 @@ type ServerStats struct {
 	Accepted    uint64        // connections that were admitted
 	Rejected    uint64        // connections that were refused
 	Overload    OverloadStats // what the overload protection does now
+	Traffic     Traffic       // of all connections of weft's own wire, those that have ended among them
 }
+
+// Traffic is how many bytes connections have carried, all that weft reads and writes counted: with TLS
+// those inside of it.
+type Traffic struct{ Read, Written uint64 }
 
 // Stats returns a snapshot of what the server has counted. It costs some microseconds
 // for each method, and the calls nothing.
@@ -98,7 +108,28 @@ func (s *Server) Stats() ServerStats {
 	for _, p := range peers {
 		out.InFlight += p.incoming()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out.Traffic = s.traffic
+	for p := range s.peers {
+		out.Traffic.add(p)
+	}
 	return out
+}
+
+// add adds what a connection has carried.
+func (t *Traffic) add(p *Peer) {
+	of := p.Traffic()
+	t.Read += of.Read
+	t.Written += of.Written
+}
+
+// Traffic is what the connection has carried; zero for one of a foreign wire.
+func (p *Peer) Traffic() (t Traffic) {
+	if p.s != nil {
+		t.Read, t.Written = session.Traffic(p.s)
+	}
+	return t
 }
 
 // ClientStats are what a client has done since it was made.

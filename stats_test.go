@@ -1,13 +1,20 @@
 package weft_test
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/compress/gzip"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 func TestStats(t *testing.T) {
@@ -150,4 +157,98 @@ func TestArgumentThatCannotBeEncoded(t *testing.T) {
 	c := start(t, nil, nil).dial(nil)
 	err := c.Call(t.Context(), "Arith.Mul", &struct{ C chan int }{make(chan int)}, nil)
 	wantError(t, err, weft.InvalidArgument, weft.NotSent)
+}
+
+// The bodies of calls are counted as they are on the wire, on both sides.
+func TestStatsOfBytes(t *testing.T) {
+	const size, calls = 3000, 4
+	w := start(t, &weft.ServerConfig{Compressors: []compress.Compressor{gzip.New()}}, func(s *weft.Server) error {
+		return errors.Join(weft.HandleRaw(s, "Raw.Twice", func(_ context.Context, req, buf []byte) ([]byte, error) {
+			if len(req) > 1<<20 {
+				return nil, weft.Errorf(weft.ResourceExhausted, "too long")
+			}
+			return append(append(buf, req...), req...), nil
+		}), weft.HandleStream(s, "Raw.Chat", func(_ context.Context, st *weft.Stream[[]byte, []byte]) error {
+			for m, err := range st.All() {
+				if err != nil {
+					return err
+				}
+				if err := st.Send(m); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+	})
+	c := w.dial(&weft.ClientConfig{Codec: raw.New(), Compressors: []compress.Compressor{gzip.New()}})
+	ctx := t.Context()
+	body := bytes.Repeat([]byte("x"), size)
+	call := func(body []byte, opts ...weft.CallOption) {
+		t.Helper()
+		var reply []byte
+		if err := c.Call(ctx, "Raw.Twice", body, &reply, opts...); err != nil || len(reply) != 2*len(body) {
+			t.Fatalf("%d bytes, %v", len(reply), err)
+		}
+	}
+	check := func(method string, requests, replies uint64) {
+		t.Helper()
+		for side, stats := range map[string]func() []weft.MethodStats{
+			"server": func() []weft.MethodStats { return w.srv.Stats().Methods }, "client": func() []weft.MethodStats { return c.Stats().Methods },
+		} {
+			// A server counts a call when its reply has been sent.
+			polltest.Until(t, 20*time.Second, "the bytes of "+method+" on the "+side, func() error {
+				for _, m := range stats() {
+					if m.Method == method && m.RequestBytes == requests && m.ReplyBytes == replies {
+						return nil
+					}
+				}
+				return fmt.Errorf("%+v, want %d and %d bytes", stats(), requests, replies)
+			})
+		}
+	}
+	for range calls {
+		call(body)
+	}
+	check("Raw.Twice", calls*size, 2*calls*size)
+	long := make([]byte, 300<<10) // in many frames
+	call(long)
+	requests, replies := uint64(calls*size+len(long)), uint64(2*calls*size+2*len(long))
+	check("Raw.Twice", requests, replies)
+	must(t, c.Notify(ctx, "Raw.Twice", body))
+	requests += size
+	check("Raw.Twice", requests, replies)
+	if err := c.Call(ctx, "Raw.Twice", make([]byte, 2<<20), nil); weft.CodeOf(err) != weft.ResourceExhausted {
+		t.Errorf("a call that fails: %v", err)
+	}
+	requests += 2 << 20
+	check("Raw.Twice", requests, replies)
+
+	s, err := weft.OpenStream[[]byte, []byte](ctx, c, "Raw.Chat")
+	must(t, err)
+	for range calls {
+		must(t, s.Send(&body))
+	}
+	must(t, s.CloseSend())
+	for _, err := range s.All() {
+		must(t, err)
+	}
+	check("Raw.Chat", calls*size, calls*size)
+
+	// A compressed body counts as it travels.
+	packed, err := gzip.New().Compress(nil, body)
+	must(t, err)
+	call(body, weft.WithCompressor(gzip.New()))
+	requests += uint64(len(packed) + 1) // and the number of the compressor
+	replies += 2 * size
+	check("Raw.Twice", requests, replies)
+
+	on, peer := c.Peer().Traffic(), w.srv.Peers()[0].Traffic()
+	if on.Written < requests || on.Read < replies || peer.Read < requests || peer.Written < replies {
+		t.Errorf("the connection has carried %+v of the client and %+v of the server, want more than %d and %d", on, peer, requests, replies)
+	}
+	must(t, c.Close())
+	polltest.True(t, 20*time.Second, "the connection has ended", func() bool { return len(w.srv.Peers()) == 0 })
+	if all := w.srv.Stats().Traffic; all.Read < peer.Read || all.Written < peer.Written {
+		t.Errorf("after the end of the connection its server has %+v, before %+v", all, peer)
+	}
 }

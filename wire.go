@@ -105,6 +105,10 @@ type WireCall struct {
 
 	// ReplyMetadata is set by the wire before Call returns.
 	ReplyMetadata Metadata
+
+	// Sent and Received are how many bytes the bodies of the request and the reply have on the wire, without
+	// what is around them, for the statistics. The wire sets them before Call returns; 0: it does not say.
+	Sent, Received int
 }
 
 // callForeign makes a unary call on a connection of a foreign wire.
@@ -134,7 +138,9 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 	} else {
 		err = w.Call(ctx, call)
 	}
-	c.statsOf(call.Method).Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
+	m := c.statsOf(call.Method)
+	m.Bytes(p.number, call.Sent, call.Received)
+	m.Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
 	if x.o.reply != nil {
 		*x.o.reply = call.ReplyMetadata
 	}
@@ -182,7 +188,7 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		return nil, lost(err, call.Method, p)
 	}
 	// A stream whose context has ended need not be received from.
-	ended := c.streamEnded(p, call.Method)
+	ended := c.streamEnded(p, call.Method, func() (sent, came int) { return 0, 0 })
 	unwatch := context.AfterFunc(ctx, func() {
 		ended(CodeOf(ctx.Err()))
 		stop()

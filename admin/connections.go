@@ -35,6 +35,8 @@ type Connection struct {
 	TLS       *TLS    `json:"tls,omitempty" weft:"7" doc:"missing on a plaintext connection"`
 	Age       float64 `json:"age_seconds" weft:"8"`
 	OpenCalls int     `json:"open_calls" weft:"9" doc:"calls of the peer that wait or run; one that runs on the reader of the connection, as short ones do, is not among them"`
+	Read      uint64  `json:"read_bytes,omitempty" weft:"10" doc:"from the connection; missing for a door"`
+	Written   uint64  `json:"written_bytes,omitempty" weft:"11" doc:"to the connection; missing for a door"`
 }
 
 // TLS is what the handshake of a connection has found.
@@ -82,6 +84,8 @@ func (s *service) connection(p *weft.Peer) Connection {
 		Peer: p.Addr().String(), Local: p.LocalAddr().String(), Wire: p.Wire(), Name: p.Name(), Software: p.Software(),
 		Principal: s.principal(p.Principal()), Age: max(time.Since(p.Opened()).Seconds(), 0),
 	}
+	t := p.Traffic()
+	c.Read, c.Written = t.Read, t.Written
 	if state := p.TLS(); state != nil {
 		c.TLS = tlsOf(state)
 	}

@@ -30,6 +30,8 @@ type Stats struct {
 	Rejected    uint64            `json:"connections_rejected" weft:"9"`
 	Process     Process           `json:"process" weft:"10"`
 	Clusters    []ClusterStats    `json:"clusters,omitempty" weft:"11" doc:"clients of other servers, by name"`
+	Read        uint64            `json:"read_bytes" weft:"12" doc:"from all connections of weft's own wire"`
+	Written     uint64            `json:"written_bytes" weft:"13" doc:"to all connections of weft's own wire"`
 }
 
 // MethodStats are the calls of one method.
@@ -40,6 +42,9 @@ type MethodStats struct {
 	Codes    map[string]uint64 `json:"codes,omitempty" weft:"4" doc:"of those that failed, by their code"`
 	InFlight int               `json:"in_flight,omitempty" weft:"5" doc:"calls that wait or run now, as the overload protection counts them"`
 	Latency  Latency           `json:"latency" weft:"6"`
+
+	RequestBytes uint64 `json:"request_bytes,omitempty" weft:"7" doc:"of the bodies of requests, as they were on the wire"`
+	ReplyBytes   uint64 `json:"reply_bytes,omitempty" weft:"8" doc:"of the bodies of replies, as they were on the wire"`
 }
 
 // Latency is a distribution of durations. Of its short calls a server measures one in sixteen.
@@ -80,6 +85,7 @@ func (s *service) read(req *StatsRequest) *Stats {
 	out := &Stats{
 		At: time.Now(), Methods: []MethodStats{}, Uptime: time.Since(s.began).Seconds(), Phase: s.srv.Phase().String(), Refused: st.Refused, InFlight: st.InFlight,
 		Connections: st.Connections, Accepted: st.Accepted, Rejected: st.Rejected, Process: process(),
+		Read: st.Traffic.Read, Written: st.Traffic.Written,
 	}
 	running := make(map[string]int)
 	for _, m := range st.Overload.Methods {
@@ -107,7 +113,7 @@ func matches(pattern, method string) bool {
 }
 
 func methodStats(m weft.MethodStats, buckets bool) MethodStats {
-	out := MethodStats{Method: m.Method, Calls: m.Calls, Latency: latencyOf(m.Latency, buckets)}
+	out := MethodStats{Method: m.Method, Calls: m.Calls, Latency: latencyOf(m.Latency, buckets), RequestBytes: m.RequestBytes, ReplyBytes: m.ReplyBytes}
 	if len(m.Codes) > 0 {
 		out.Codes = make(map[string]uint64, len(m.Codes))
 	}
@@ -161,7 +167,8 @@ func (m *MethodStats) Since(before *MethodStats) MethodStats {
 	if before == nil || before.Calls > m.Calls {
 		return *m
 	}
-	out := MethodStats{Method: m.Method, Calls: m.Calls - before.Calls, Failed: m.Failed - min(before.Failed, m.Failed), InFlight: m.InFlight}
+	out := MethodStats{Method: m.Method, Calls: m.Calls - before.Calls, Failed: m.Failed - min(before.Failed, m.Failed), InFlight: m.InFlight,
+		RequestBytes: m.RequestBytes - min(before.RequestBytes, m.RequestBytes), ReplyBytes: m.ReplyBytes - min(before.ReplyBytes, m.ReplyBytes)}
 	for code, n := range m.Codes {
 		if n > before.Codes[code] {
 			if out.Codes == nil {

@@ -30,6 +30,7 @@ type inbound struct {
 	restore compress.Compressor // of the request's messages; nil: they are not compressed
 	pack    compress.Compressor // of the reply's
 	held    atomic.Int64        // bytes of the request that are counted in connection.held
+	size    atomic.Int64        // of the messages of the reply
 	out     *stream             // of a protocol with envelopes
 }
 
@@ -338,6 +339,7 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 		}
 	}
 	set(h, "Content-Length", strconv.Itoa(len(b)))
+	in.size.Store(int64(len(b)))
 	in.w.WriteHeader(nethttp.StatusOK)
 	_, _ = in.w.Write(b) // an error is that of the connection
 	return nil
@@ -346,8 +348,15 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 // envelope encodes a message of the reply.
 func (in *inbound) envelope(v any) ([]byte, error) {
 	limits := in.x.Limits()
-	return appendEnvelope(nil, in.codec, v, in.pack, limits.CompressAbove, theServer, limits.MaxMessage)
+	b, err := appendEnvelope(nil, in.codec, v, in.pack, limits.CompressAbove, theServer, limits.MaxMessage)
+	if err == nil {
+		in.size.Add(int64(len(b) - prefixSize))
+	}
+	return b, err
 }
+
+// Bytes implements weft.InboundSizer.
+func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
 
 // addMetadata adds the metadata of a unary reply to its header.
 func (in *inbound) addMetadata(m weft.Metadata) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 )
@@ -17,6 +18,30 @@ func testCalls(t *testing.T, k Kit) {
 		echo(t, c, Message{"hello", i})
 	}
 	echo(t, c, Message{}) // no field is set
+}
+
+// testBytes looks at what the server counts of the bodies of calls.
+func testBytes(t *testing.T, k Kit) {
+	w := start(t, k, nil)
+	c := w.dial()
+	const calls, size = 5, 1000
+	for n := range calls {
+		echo(t, c, Message{strings.Repeat("x", size), n})
+	}
+	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(time.Millisecond) {
+		for _, m := range w.srv.Stats().Methods {
+			if m.Method != "Test.Echo" || m.Calls < calls {
+				continue
+			}
+			for what, n := range map[string]uint64{"requests": m.RequestBytes, "replies": m.ReplyBytes} {
+				if n < calls*size || n > calls*(size+200) {
+					t.Errorf("the bodies of %d %s with %d bytes of text are counted as %d bytes", calls, what, size, n)
+				}
+			}
+			return
+		}
+	}
+	t.Fatal("the calls are not counted")
 }
 
 func testManyCallers(t *testing.T, k Kit) {

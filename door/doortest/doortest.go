@@ -65,7 +65,7 @@ func Run(t *testing.T, k Kit) {
 		{"unknown method", testUnknownMethod}, {"pipeline", testPipeline}, {"authentication", testAuthentication},
 		{"connection refused", testConnRefused}, {"panics", testPanics}, {"limits", testLimits}, {"too large", testTooLarge},
 		{"default timeout", testTimeout}, {"disconnect", testDisconnect}, {"drain", testDrain}, {"cut", testCut}, {"close", testClose},
-		{"name", testName}, {"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
+		{"name", testName}, {"bytes", testBytes}, {"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
 		{"garbage", testGarbage}, {"deaf client", testDeaf}, {"memory for a deaf client", testDeafMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, k) })

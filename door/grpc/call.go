@@ -41,10 +41,12 @@ type call struct {
 	begun bool // the header of the reply was sent; under the lock of the connection
 }
 
-// counted is what a call counts against the limits on bytes. It belongs to the goroutine that reads.
+// counted is what a call counts against the limits on bytes, which belongs to the goroutine that reads, and for the
+// statistics.
 type counted struct {
-	held  int // bytes of metadata, and of a message that has come in part
-	large int // bytes of metadata, if they are many
+	held  int          // bytes of metadata, and of a message that has come in part
+	large int          // bytes of metadata, if they are many
+	size  atomic.Int64 // bytes of the messages of the reply
 }
 
 // consumer is what gets the body of a call as it comes. Without one the message is gathered first.
@@ -167,6 +169,7 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return err
 	}
 	x.Encoded(len(b))
+	x.size.Add(int64(len(b) - prefixSize))
 	s.conn.Lock()
 	if !s.conn.OpenLocked(&x.st) {
 		s.conn.Unlock()
@@ -210,8 +213,12 @@ func (x *call) putLocked(v any, n int) error {
 	}
 	conn.SetBufferLocked(out)
 	conn.PutDataLocked(&x.st, at, prefixSize+n, false)
+	x.size.Add(int64(n))
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (x *call) Bytes() (request, reply int) { return 0, int(x.size.Load()) }
 
 // appendSized encodes v; a panic of the codec is an error, since the lock is held.
 func (x *call) appendSized(b []byte, v any, n int) (out []byte, err error) {

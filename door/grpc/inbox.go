@@ -104,6 +104,7 @@ func (in *inbox) Send(msg any) error {
 	if err != nil {
 		return err
 	}
+	x.size.Add(int64(len(b) - prefixSize))
 	if err := in.awaitAndLock(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/params"
@@ -24,6 +25,7 @@ type inbound struct {
 	out  media
 	end  *stream // of a streaming call
 	call *weft.DoorCall
+	size atomic.Int64 // of the messages of the reply
 }
 
 // call has a request run as a call.
@@ -245,8 +247,12 @@ func (in *inbound) encode(v any) ([]byte, error) {
 		return nil, weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	in.size.Add(int64(len(body)))
 	return body, nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
 
 // answer sends a reply.
 func (in *inbound) answer(body []byte, m weft.Metadata) {
@@ -264,6 +270,7 @@ func (in *inbound) answer(body []byte, m weft.Metadata) {
 		}
 	}
 	body = in.compress(body)
+	in.size.Store(int64(len(body)))
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	in.w.WriteHeader(nethttp.StatusOK)
 	_, _ = in.w.Write(body) // an error is that of the connection

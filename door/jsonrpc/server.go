@@ -149,6 +149,7 @@ type inbound struct {
 	s    *server
 	r    *envelope.Request
 	done func(answer []byte)
+	size int // of the reply
 }
 
 // Decode implements weft.Inbound.
@@ -178,9 +179,13 @@ func (in *inbound) Reply(v any, _ weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the replies of batches that are not complete have more than four times Limits.MaxMessage of the server").
 			WithReason(weft.ReasonTooManyBytes)
 	}
+	in.size = len(body)
 	in.done(envelope.Result(in.r, body))
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (in *inbound) Bytes() (request, reply int) { return 0, in.size }
 
 // maxNamed is how many bytes the name of a method has that an error repeats.
 const maxNamed = 255

@@ -80,6 +80,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if len(body) > c.limit {
 		return pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)
 	}
+	w.Sent = len(body)
 	if c.one || body[0] != '{' && body[0] != '[' {
 		body = append(append([]byte("["), body...), ']')
 	}
@@ -90,6 +91,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if err != nil || w.Oneway {
 		return err
 	}
+	w.Received = len(r.Result)
 	return finish(c.codec, r, w.Reply)
 }
 

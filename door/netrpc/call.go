@@ -17,6 +17,7 @@ type call struct {
 	method *weft.DoorMethod // nil: there is none
 	body   []byte
 	batch  bool // the goroutine that runs it writes later
+	size   int  // of the reply
 }
 
 // Stalled implements jobs.Call.
@@ -49,10 +50,14 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	x.size = len(body)
 	x.send("", body)
 	s.open.Leave()
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (x *call) Bytes() (request, reply int) { return 0, x.size }
 
 // Fail implements weft.Inbound.
 func (x *call) Fail(e *weft.Error, _ weft.Metadata) {

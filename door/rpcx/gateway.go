@@ -86,6 +86,7 @@ type webCall struct {
 	call  *weft.DoorCall
 	body  []byte
 	zip   compress.Compressor // of the body; nil: it is not compressed
+	size  int                 // of the reply
 }
 
 // fill takes over what a request says.
@@ -246,9 +247,13 @@ func (x *webCall) Reply(v any, m weft.Metadata) error {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.echo()
+	x.size = len(body)
 	_, _ = x.w.Write(body) // an error is that of the connection
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (x *webCall) Bytes() (request, reply int) { return 0, x.size }
 
 // setMetadata puts metadata into the header.
 func (x *webCall) setMetadata(m weft.Metadata) {

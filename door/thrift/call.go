@@ -24,6 +24,7 @@ type call struct {
 	inline    bool // it runs on the goroutine that reads, which has its reply written
 
 	turn *turn // nil: its reply is unordered
+	size int   // of the reply
 }
 
 // Decode implements weft.Inbound.
@@ -66,9 +67,13 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", body, limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	x.size = body
 	s.out.deliver(x, t)
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (x *call) Bytes() (request, reply int) { return 0, x.size }
 
 // encode makes a message in t.
 func (x *call) encode(t *tools, k protocol.Kind, m weft.Metadata, more []string, body func(w *protocol.Writer) error) error {

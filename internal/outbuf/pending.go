@@ -74,6 +74,9 @@ func (b *pending) FullLocked() bool { return len(b.buf) >= b.limit || b.Large.Si
 // PositionLocked is the place in the stream of bytes where the next frame will begin.
 func (b *pending) PositionLocked() uint64 { return b.taken + uint64(len(b.buf)) }
 
+// TakenLocked is how many bytes were handed to the connection since it began.
+func (b *pending) TakenLocked() uint64 { return b.taken }
+
 // PeerReadLocked notes that the peer has read the first bytes of the stream, at least so many.
 func (b *pending) PeerReadLocked(bytes uint64) { b.read = max(b.read, bytes) }
 

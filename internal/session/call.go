@@ -29,9 +29,8 @@ type Call struct {
 	held   bool // there is a body for Finish
 	Plain  bool // promises that nothing from Compress to Async is set
 	Oneway bool
-	// Ordered says that Meta begins with an order: no later request may begin before this one.
-	Ordered bool
 
+	Size     bodies
 	Method   string
 	Args     any
 	Deadline int64 // on the clock of Nanos; 0 for none
@@ -43,6 +42,8 @@ type Call struct {
 	KeepMeta bool                // fill ReplyMeta
 	Late     bool                // the reply is always decoded by Finish
 	Async    func(*Call)         // called once when the call has ended, instead of a Wait
+	// Ordered says that Meta begins with an order: no later request may begin before this one.
+	Ordered bool
 
 	ReplyMeta  string // set when the call has ended: the inside of the reply's metadata block
 	stream     *Stream
@@ -50,6 +51,10 @@ type Call struct {
 	body       []byte // a reply that the caller decodes itself, if held
 	compressed bool
 }
+
+// bodies are the bytes of a call's bodies on the wire: of the arguments, once it has started, and of the reply. Those of
+// a stream are in StreamBytes.
+type bodies struct{ Sent, Came uint32 }
 
 // NewCall returns a Call that can be started.
 func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
@@ -68,7 +73,7 @@ func (c *Call) Reset() {
 		*c = Call{done: c.done}
 		return
 	}
-	c.Reply, c.Codec, c.Status, c.Ended, c.Plain = nil, nil, nil, 0, false
+	c.Reply, c.Codec, c.Status, c.Ended, c.Plain, c.Size = nil, nil, nil, 0, false, bodies{}
 	c.Method, c.Args, c.Deadline, c.Timeout = "", nil, 0, 0
 }
 
@@ -172,6 +177,9 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		sl.stream.Store(c.stream)
 	}
 	sl.at = w.PositionLocked()
+	if c.Size.Sent = uint32(size); m != nil {
+		c.Size.Sent = uint32(m.size)
+	}
 	if m == nil {
 		st = s.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
@@ -434,6 +442,9 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 			c.ReplyMeta = string(pairs)
 		}
 		body = rest
+	}
+	if h.Type == wire.TypeReply {
+		c.Size.Came = uint32(len(body))
 	}
 	switch {
 	case h.Type == wire.TypeError:

@@ -9,6 +9,7 @@ const moment = 10_000
 // are left to a worker (Writer.FlushBehindAndUnlock). The stream's lock guards it.
 type flow struct {
 	sent   int64 // when the last Send ended; 0: there was none
+	bytes  int   // of all messages, on the wire
 	answer bool  // a Recv has waited since, or taken the last message that had come: the next one may be the answer to it
 }
 

@@ -10,6 +10,7 @@ type inbox struct {
 	queue []arrival
 	held  int // what they weigh
 	taken int // what was received since the last credit
+	bytes int // of all messages that have come, on the wire
 
 	counted   int  // what is counted of held for the session
 	forgotten bool // nothing is
@@ -62,6 +63,7 @@ func (x *inbox) put(body []byte, owned, compressed bool) {
 		a.body = a.buf.B
 	}
 	x.held += len(body) + messageCost
+	x.bytes += len(body)
 	x.queue = append(x.queue, a)
 }
 

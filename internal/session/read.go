@@ -24,6 +24,7 @@ type reading struct {
 	parts   assemblies
 	control budget
 	watched atomic.Bool // the monitor knows the session
+	bytes   atomic.Uint64
 
 	gone, ended func() // of Run
 	told        atomic.Bool
@@ -198,6 +199,7 @@ func (rd *reader) read() bool {
 	n, err := s.conn.Read(rd.buf[rd.w:])
 	if n > 0 {
 		rd.w += n
+		s.reading.bytes.Add(uint64(n))
 		rd.stale = false
 		rd.at = now()
 		s.alive.Read(rd.at)

@@ -26,6 +26,8 @@ type Request struct {
 	// Ended is when the handler had returned and its reply was encoded, if Sampled, on
 	// the clock of Nanos. A small reply is encoded later, while it is written.
 	Ended int64
+	// Replied is how many bytes the body of the reply has on the wire, once it was answered well.
+	Replied int
 
 	scratch    scratch
 	reader     *reader // what it runs on; nil for a worker, which may wait
@@ -236,7 +238,7 @@ func (r *Request) prepared(m *message) {
 
 // end appends the REPLY. A reply that is too large or cannot be encoded becomes an ERROR.
 func (r *Request) end(m *message) {
-	c, s := r.Ctx, r.Ctx.Session
+	c, s, size := r.Ctx, r.Ctx.Session, m.size
 	m.meta = c.ReplyMeta()
 	if m.of != nil && s.in.backlog.Crowded() {
 		if st := m.awaitRoom(s); st != nil {
@@ -262,6 +264,8 @@ func (r *Request) end(m *message) {
 		} else if st := s.putLocked(h, m); st != nil {
 			st.Outcome = wire.Executed
 			s.putErrorLocked(c.id, st, m.meta)
+		} else {
+			r.Replied = size
 		}
 		r.unexpect() // it is counted with what waits to be written
 		s.w.NoteReplyLocked()

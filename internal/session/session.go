@@ -139,6 +139,7 @@ func (s *Session) start(buf []byte, r, w int) {
 	s.w.ChecksumLocked(s.sum)
 	at := now()
 	s.alive.Read(at)
+	s.reading.bytes.Store(uint64(w))
 	s.in.account = s.cfg.Memory.Open(func() {
 		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
 	})
@@ -195,6 +196,13 @@ func (s *Session) Incoming() int { return int(s.in.running.Load()) }
 
 // Conn is the connection underneath. It must only be inspected: no reads, writes or close.
 func (s *Session) Conn() net.Conn { return s.conn }
+
+// Traffic is how many bytes were read from the connection and handed to it.
+func Traffic(s *Session) (read, written uint64) {
+	s.w.Lock()
+	defer s.w.Unlock()
+	return s.reading.bytes.Load(), s.w.TakenLocked()
+}
 
 // Done is closed when the session has ended.
 func (s *Session) Done() <-chan struct{} { return s.closed }

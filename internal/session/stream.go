@@ -124,6 +124,7 @@ func (st *Stream) Send(v any) *wire.Status {
 	// Before the flush: the peer may give it back as soon as it has the message.
 	st.mu.Lock()
 	st.credit -= m.size + messageCost
+	st.flow.bytes += m.size
 	follows := st.flow.next(at)
 	st.mu.Unlock()
 	if follows {
@@ -545,6 +546,13 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 		r.runQueued()
 	})
 	return nil
+}
+
+// StreamBytes is how many bytes the messages have, on the wire, that were sent on a stream and that have come.
+func StreamBytes(st *Stream) (sent, came int) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	return st.flow.bytes, st.inbox.bytes
 }
 
 // SetCompress sets how this side's messages are compressed. It is called before

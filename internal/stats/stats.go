@@ -32,6 +32,8 @@ type Method struct {
 }
 
 type shard struct {
+	requests, replies atomic.Uint64 // bytes; beside the first code, which most calls count too
+
 	codes   [Codes]atomic.Uint64
 	latency histogram                        // of the calls that went well
 	failed  [Codes]atomic.Pointer[histogram] // of the others, by code; made when they are used
@@ -49,6 +51,17 @@ func (m *Method) Count(where uint32, code uint16) {
 // nanoseconds.
 func (m *Method) Time(where uint32, code uint16, ns int64) {
 	m.at(where).of(known(code))[bucket(ns)].Add(1)
+}
+
+// Bytes notes how many bytes the messages of a call had.
+func (m *Method) Bytes(where uint32, request, reply int) {
+	s := m.at(where)
+	if request > 0 {
+		s.requests.Add(uint64(request))
+	}
+	if reply > 0 {
+		s.replies.Add(uint64(reply))
+	}
 }
 
 // Ended notes the end of a call of a method that is not Sampled.
@@ -130,6 +143,8 @@ func lower(i int) int64 {
 
 // Summary is what was counted up to a moment.
 type Summary struct {
+	Requests  uint64            // bytes of all requests
+	Replies   uint64            // bytes of all replies
 	Codes     [Codes]uint64     // calls by status code
 	Durations                   // of all calls whose duration was recorded
 	byCode    [Codes]*Durations // nil: of none with that code
@@ -153,6 +168,8 @@ func (m *Method) Summary() *Summary {
 		if s == nil {
 			continue
 		}
+		out.Requests += s.requests.Load()
+		out.Replies += s.replies.Load()
 		for c := range s.codes {
 			out.Codes[c] += s.codes[c].Load()
 		}
@@ -230,6 +247,8 @@ func (s *Durations) Buckets(yield func(upper time.Duration, count uint64) bool) 
 
 // Add adds what another summary has.
 func (s *Summary) Add(o *Summary) {
+	s.Requests += o.Requests
+	s.Replies += o.Replies
 	for i, n := range o.Codes {
 		s.Codes[i] += n
 	}

@@ -132,6 +132,20 @@ func TestDurationsByCode(t *testing.T) {
 	}
 }
 
+func TestBytes(t *testing.T) {
+	var m, other Method
+	for where := range uint32(10) {
+		m.Bytes(where, 100, 7)
+		m.Bytes(where, 0, 1)
+	}
+	other.Bytes(3, 1, 0)
+	s := m.Summary()
+	s.Add(other.Summary())
+	if s.Requests != 1001 || s.Replies != 80 || s.Calls() != 0 {
+		t.Errorf("%d bytes of requests and %d of replies, of %d calls", s.Requests, s.Replies, s.Calls())
+	}
+}
+
 // The sum is as exact as the buckets are.
 func TestSum(t *testing.T) {
 	var m Method
@@ -171,7 +185,7 @@ func TestSummaryMeanwhile(t *testing.T) {
 
 func TestRecordingAllocatesNothing(t *testing.T) {
 	var m Method
-	if n := testing.AllocsPerRun(100, func() { m.Ended(1, 0, 12345); m.Count(2, 5); m.Time(3, 0, 99) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { m.Ended(1, 0, 12345); m.Count(2, 5); m.Time(3, 0, 99); m.Bytes(1, 3, 4) }); n != 0 {
 		t.Errorf("recording allocates %v times", n)
 	}
 }

@@ -103,11 +103,21 @@ func (r *reading) durations(family, help, name string, m weft.MethodStats, isErr
 	}
 }
 
+// bytes adds what the messages of a method weigh.
+func (r *reading) bytes(side, name string, m weft.MethodStats) {
+	labels := func() []Label { return []Label{{"rpc_method", MethodName(m.Method)}, {"weft_name", name}} }
+	r.value("weft_"+side+"_request_bytes_total", "Bytes of the bodies of requests on the wire, by method.", Counter, float64(m.RequestBytes), labels()...)
+	r.value("weft_"+side+"_reply_bytes_total", "Bytes of the bodies of replies on the wire, by method.", Counter, float64(m.ReplyBytes), labels()...)
+}
+
 func (r *reading) server(name string, s weft.ServerStats) {
 	own := Label{"weft_name", name}
 	for _, m := range s.Methods {
 		r.durations("rpc_server_call_duration_seconds", "How long the server's calls took, by method and status.", name, m, ServerError)
+		r.bytes("server", name, m)
 	}
+	r.value("weft_server_read_bytes_total", "Bytes that were read from connections of weft's own wire.", Counter, float64(s.Traffic.Read), own)
+	r.value("weft_server_written_bytes_total", "Bytes that were written to connections of weft's own wire.", Counter, float64(s.Traffic.Written), own)
 	r.value("weft_server_connections", "Open connections of clients.", Gauge, float64(s.Connections), own)
 	r.value("weft_server_calls_in_flight", "Calls that wait or run now.", Gauge, float64(s.InFlight), own)
 	r.value("weft_server_connections_accepted_total", "Connections that were accepted.", Counter, float64(s.Accepted), own)
@@ -131,6 +141,7 @@ func (r *reading) client(name string, s weft.ClientStats) {
 	own := Label{"weft_name", name}
 	for _, m := range s.Methods {
 		r.durations(clientFamily, clientHelp, name, m, ClientError)
+		r.bytes("client", name, m)
 	}
 	r.value("weft_client_connections", "Open connections to servers.", Gauge, float64(s.Connections), own)
 	r.value("weft_client_connects_total", "Connections that were made to a server.", Counter, float64(s.Connects), own)
