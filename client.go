@@ -134,16 +134,18 @@ func (c *Client) configure() error {
 	c.caller = caller{compressor: f.Compressor, timeout: f.Timeout, credential: f.Credential, hooks: a.hooks.reply}
 	c.caller.setup(f.Codec, append(a.client, f.Interceptors...), append(a.clientStream, f.StreamInterceptors...))
 	c.host = host{services: f.Services, log: f.Logger, compressor: f.Compressor, hooks: a.hooks.request}
-	if err := c.host.setup(f.Codecs, a.unary, a.streams); err != nil {
+	if f.Services == nil && f.Codecs == nil {
+		// No call comes in: the host has nothing to do. A short connection costs less without it.
+		c.host.fence.Log, c.host.names = f.Logger, defaultCodecNames()
+	} else if err := c.host.setup(f.Codecs, a.unary, a.streams); err != nil {
 		return err
 	}
 	c.session = session.Config{
 		Limits: limits, Codecs: c.host.names, Compressors: f.Compressors, Checksum: f.Checksum, Software: told,
-		Setup: c.opened, Exec: c.exec, Logger: f.Logger, Refused: c.host.sessionRefused,
-		Panicked: c.host.sessionPanicked,
+		Setup: c.opened, Exec: c.exec, Logger: f.Logger,
 	}
 	if f.Services != nil {
-		c.session.Resolve = c.host.resolve
+		c.session.Resolve, c.session.Refused, c.session.Panicked = c.host.resolve, c.host.sessionRefused, c.host.sessionPanicked
 	}
 	return nil
 }
@@ -449,12 +451,17 @@ func (c *Client) Close() error {
 	for i := range c.links {
 		c.links[i].close()
 	}
-	late := time.NewTimer(closeWait)
-	defer late.Stop()
+	idle := c.work.Close()
 	select {
-	case <-c.work.Close():
-	case <-late.C:
-		c.cfg.Logger.Error("the client is closed, and code of the user's has not returned: a hook or a wire", "addr", c.address, "connections", c.work.Count())
+	case <-idle: // a connection that no goroutine reads has ended already
+	default:
+		late := time.NewTimer(closeWait)
+		defer late.Stop()
+		select {
+		case <-idle:
+		case <-late.C:
+			c.cfg.Logger.Error("the client is closed, and code of the user's has not returned: a hook or a wire", "addr", c.address, "connections", c.work.Count())
+		}
 	}
 	c.exec.Close()
 	return nil

@@ -301,6 +301,9 @@ func DefaultCodecs() []codec.Codec {
 	return []codec.Codec{protobuf.New(), msgpack.New(), json.New(), raw.New(), gencode.New()}
 }
 
+// defaultCodecNames are the names of DefaultCodecs.
+func defaultCodecNames() []string { return []string{"protobuf", "msgpack", "json", "raw", "gencode"} }
+
 // bounds on what a limit may be set to.
 const (
 	mostMessage  = 1 << 30

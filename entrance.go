@@ -423,15 +423,16 @@ func (s *Server) left(p *Peer) {
 	delete(s.peers, p)
 	s.traffic.add(p)
 	s.mu.Unlock()
-	if e := p.ended(); p.door != nil && (e.Reason == ReasonProtocol || e.Reason == ReasonMessageTooLarge) {
-		broken(s, p, e)
-	} else if s.cfg.Logger.Enabled(s.life, slog.LevelDebug) {
-		s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", p.ended().Message)
-	}
-	if len(s.hooks.closed) == 0 {
-		return
+	debug := s.cfg.Logger.Enabled(s.life, slog.LevelDebug)
+	if p.door == nil && !debug && len(s.hooks.closed) == 0 {
+		return // nothing is told why
 	}
 	err := p.ended()
+	if p.door != nil && (err.Reason == ReasonProtocol || err.Reason == ReasonMessageTooLarge) {
+		broken(s, p, err)
+	} else if debug {
+		s.cfg.Logger.Debug("connection closed", "peer", p.Addr().String(), "error", err.Message)
+	}
 	for _, h := range s.hooks.closed {
 		s.host.fence.Run("ConnClosed", p.Addr(), func() { h.ConnClosed(p, err) })
 	}

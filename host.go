@@ -58,10 +58,11 @@ func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []S
 	if codecs == nil {
 		codecs = DefaultCodecs()
 	}
-	h.codecs = make(map[string]codec.Codec, len(codecs))
+	h.fence.Log = h.log
 	if len(codecs) > wire.MaxNames {
 		return Errorf(InvalidArgument, "weft: %d codecs are configured, at most %d are allowed", len(codecs), wire.MaxNames)
 	}
+	h.codecs, h.names = make(map[string]codec.Codec, len(codecs)), make([]string, 0, len(codecs))
 	for i, c := range codecs {
 		if c == nil {
 			return Errorf(InvalidArgument, "weft: codec %d of the configuration is nil", i)
@@ -76,7 +77,6 @@ func (h *host) setup(codecs []codec.Codec, unary []UnaryInterceptor, streams []S
 		h.codecs[name] = c
 		h.names = append(h.names, name)
 	}
-	h.fence.Log = h.log
 	h.endpoints, h.removed = make(map[*method]*endpoint), make(map[string]*stats.Summary)
 	h.plain = h.authenticate == nil && len(unary) == 0 && len(streams) == 0 && !h.hooks.any
 	h.unary, h.stream = chainUnary(unary, handleUnary), chainStream(streams, handleStream)

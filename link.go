@@ -127,9 +127,14 @@ func (dialer) Close(p *Peer) { p.end() }
 
 // Ended implements redial.Dialer.
 func (d dialer) Ended(p *Peer) redial.End {
-	c, err := d.l.c, p.ended()
+	c := d.l.c
+	rejected := p.s != nil && !p.s.Met() && !c.closed.Load()
+	if !rejected && len(c.hooks.closed) == 0 && !c.cfg.Logger.Enabled(c.life, slog.LevelInfo) {
+		return redial.End{} // nothing is told why
+	}
+	err := p.ended()
 	err.Peer = c.address
-	if p.s != nil && !p.s.Met() && !c.closed.Load() {
+	if rejected {
 		return redial.End{Err: err, Rejected: true, Final: !again(err)}
 	}
 	c.cfg.Logger.Info("connection ended", "addr", c.address, "code", err.Code.String(), "error", err.Message)

@@ -67,9 +67,16 @@ func New(cfg *Config) transport.Transport {
 	}
 	if timeout > 0 {
 		t.dialer.KeepAliveConfig = keepAlive(timeout)
-		t.listener.KeepAliveConfig = keepAlive(timeout)
 	} else {
 		t.dialer.KeepAlive = -1
+	}
+	switch {
+	case timeout > 0 && inherited:
+		t.listener.KeepAlive = -1
+		t.listener.Control = probing(t.listener.Control, keepAlive(timeout))
+	case timeout > 0:
+		t.listener.KeepAliveConfig = keepAlive(timeout)
+	default:
 		t.listener.KeepAlive = -1
 	}
 	// Many kernels refuse TCP_USER_TIMEOUT on multipath sockets, with which net
@@ -91,6 +98,16 @@ func keepAlive(timeout time.Duration) net.KeepAliveConfig {
 		Idle:     idle,
 		Interval: interval,
 		Count:    max(2, int((timeout-idle)/interval)),
+	}
+}
+
+// probing has what a listener accepts send probes, and does what inner does.
+func probing(inner func(string, string, syscall.RawConn) error, k net.KeepAliveConfig) func(string, string, syscall.RawConn) error {
+	return func(network, address string, c syscall.RawConn) error {
+		if err := setKeepAlive(c, k); err != nil {
+			return err
+		}
+		return inner(network, address, c)
 	}
 }
 
