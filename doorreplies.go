@@ -42,8 +42,12 @@ func (x *DoorCall) AwaitTurn(size int) error {
 func (x *DoorCall) GiveTurn() { x.conn.replies.b.Give() }
 
 // Encoded tells how many bytes the reply of the call has that was encoded in its turn: while calls of its method run, each
-// counts with about as many.
-func (x *DoorCall) Encoded(n int) { x.a.ctx.Method.Replied(n) }
+// counts with about as many. From here on the door counts the reply, by Hold.
+func (x *DoorCall) Encoded(n int) {
+	x.a.ctx.Method.Replied(n)
+	x.conn.account.Add(-x.expects)
+	x.expects = 0
+}
 
 // doorReply is the reply of a call, for the backlog.
 type doorReply struct{ x *DoorCall }

@@ -27,7 +27,6 @@ type call struct {
 	oneway  bool
 	batch   bool // the goroutine that runs it writes later
 	counted bool // as an open call
-	size    int  // of the reply
 }
 
 // Stalled implements jobs.Call.
@@ -109,8 +108,8 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	// Others were encoded meanwhile: so no more than one beyond the room waits to be written.
 	n := len(b)
 	s.Hold(n)
-	defer s.Hold(-n)
 	if s.out.LockWithRoom(context.Background()) != nil {
+		s.Hold(-n)
 		x.answered()
 		return nil
 	}
@@ -120,13 +119,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	frame.Close(out, length)
 	frame.End(out, at)
 	s.out.SetBufferLocked(out)
-	x.size = len(b)
+	s.Hold(-n) // it counts with what waits to be written
 	x.sentAndUnlock()
 	return nil
 }
-
-// Bytes implements weft.InboundSizer.
-func (x *call) Bytes() (request, reply int) { return 0, x.size }
 
 // beginLocked begins a reply with its metadata.
 func (x *call) beginLocked(flags byte, m weft.Metadata) (b []byte, at int) {
@@ -164,7 +160,6 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 	frame.Close(out, length)
 	frame.End(out, at)
 	o.SetBufferLocked(out)
-	x.size = n
 	x.sentAndUnlock()
 	return nil
 }

@@ -8,12 +8,16 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/doortest"
+	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -209,4 +213,48 @@ func TestExpectedReplies(t *testing.T) {
 			close(release)
 		}
 	}
+}
+
+// together encodes several values at the same time: each waits for the others.
+type together struct {
+	codec.Codec
+	waiting *atomic.Int32
+	all     chan struct{}
+}
+
+func (c together) Append(dst []byte, v any) ([]byte, error) {
+	if c.waiting.Add(1) == backlog.Turns {
+		close(c.all)
+	}
+	<-c.all
+	return c.Codec.Append(dst, v)
+}
+
+// TestEncodedReplies: replies that are encoded and wait for room count against the memory of the server.
+func TestEncodedReplies(t *testing.T) {
+	const calls, size = 10, 3 << 20
+	var ran atomic.Int32
+	srv, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, MaxMemory: 8 * size,
+		Codecs: []codec.Codec{together{json.New(), new(atomic.Int32), make(chan struct{})}},
+		Limits: weft.Limits{WriteBuffer: 64 << 10, WriteTimeout: time.Minute}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Get", func(context.Context, *bool) (*string, error) {
+			ran.Add(1)
+			text := strings.Repeat("x", size)
+			return &text, nil
+		})
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	for n := range calls {
+		_, err := conn.Write((&packet{third: 1 << 4, seq: uint64(n), path: "Demo", method: "Get", payload: []byte("true")}).bytes())
+		must(t, err)
+	}
+	polltest.True(t, time.Minute, "all handlers have run", func() bool { return ran.Load() == calls })
+	polltest.Until(t, 10*time.Second, "the connection has ended, for which too much is held", func() error {
+		if n := srv.Stats().Connections; n > 0 {
+			return fmt.Errorf("%d connections are open", n)
+		}
+		return nil
+	})
 }
