@@ -234,7 +234,7 @@ func (c together) Append(dst []byte, v any) ([]byte, error) {
 func TestEncodedReplies(t *testing.T) {
 	const calls, size = 10, 3 << 20
 	var ran atomic.Int32
-	srv, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, MaxMemory: 8 * size,
+	srv, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, MaxMemory: 5 * size,
 		Codecs: []codec.Codec{together{json.New(), new(atomic.Int32), make(chan struct{})}},
 		Limits: weft.Limits{WriteBuffer: 64 << 10, WriteTimeout: time.Minute}}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Get", func(context.Context, *bool) (*string, error) {
