@@ -161,7 +161,7 @@ func backLine(all runs, add adder) {
 	var each []string
 	for _, r := range all {
 		for _, p := range r.results {
-			if r.wire == "weft" && p.Phase.Again {
+			if r.wire == "weft" && p.Phase.Again && len(r.loads()) > 0 {
 				found = true
 				longest = max(longest, p.Back)
 				each = append(each, fmt.Sprintf("%s %.2g s", r.scenario.name, p.Back.Seconds()))
