@@ -78,6 +78,10 @@ purego: ## run the tests of the codecs without unsafe
 compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
 
+.PHONY: test-long
+test-long: ## run the tests that take too long for 'make test': Thrift's libraries for C++ and Java
+	@scripts/python.sh long
+
 .PHONY: release-check
 release-check: need ## make a release in a temporary clone, and get every module from it
 	@scripts/release.sh v0.0.1-check

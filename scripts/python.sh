@@ -1,18 +1,25 @@
 #!/bin/sh
 # Runs the tests below test/compat that are written in Python (test_*.py, with
-# the standard library's unittest). What they import is installed from
+# the standard library's unittest), or those that take long (long_*.py). What they import is installed from
 # test/compat/requirements.txt into an environment in the user's cache, which is
 # made anew when that file changes. What their programs in JavaScript import is
 # installed in the same way from test/compat/package-lock.json.
+#
+#	scripts/python.sh
+#	scripts/python.sh long
 set -eu
 cd "$(dirname "$0")/.."
 
-folders=$(find test/compat -name 'test_*.py' 2>/dev/null | sed 's|/[^/]*$||' | LC_ALL=C sort -u)
+kind=${1:-test}
+folders=$(find test/compat -name "${kind}_*.py" 2>/dev/null | sed 's|/[^/]*$||' | LC_ALL=C sort -u)
 if [ -z "$folders" ]; then
 	echo 'test/compat holds no Python tests'
 	exit 0
 fi
 scripts/need.sh python3 thrift
+if [ "$kind" = long ]; then
+	scripts/need.sh javac mvn g++ libthrift-dev libboost-dev libevent-dev
+fi
 
 python=python3
 wanted=test/compat/requirements.txt
@@ -41,5 +48,5 @@ if [ -f "$locked" ]; then
 fi
 for folder in $folders; do
 	printf '== %s: python3 -m unittest\n' "$folder"
-	"$python" -m unittest discover -s "$folder" -t "$folder"
+	"$python" -m unittest discover -s "$folder" -t "$folder" -p "${kind}_*.py"
 done

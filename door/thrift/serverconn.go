@@ -103,6 +103,9 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 		}
 		d.Form = form
 	}
+	if h != nil && len(b) == 0 {
+		return true, nil // the library for C++ sends such a frame before it closes a connection
+	}
 	if len(b) < 4 {
 		return true, broken(protocol.ErrShort)
 	}

@@ -574,3 +574,21 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 }
+
+// TestEmptyFrame: a frame with THeader without a message, as the library for C++ sends it before it closes a connection,
+// does no harm to the connection.
+func TestEmptyFrame(t *testing.T) {
+	addr := start(t, nil, plainHandlers(nil))
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = conn.Write([]byte("\x00\x00\x00\x0e\x0f\xff\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x82\x21\x01\x04ping\x00"))
+	must(t, err)
+	reply := make([]byte, 9)
+	_, err = io.ReadFull(conn, reply)
+	must(t, err)
+	if string(reply) != "\x82\x41\x01\x04ping\x00" {
+		t.Errorf("%q", reply)
+	}
+}

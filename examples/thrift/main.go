@@ -43,8 +43,8 @@ func (shop) Find(_ context.Context, id int64) (*Order, error) {
 	return &Order{Id: 7, Name: "seven"}, nil
 }
 
-func (shop) States(context.Context) (thrift.Set[State], error) {
-	return thrift.Set[State]{State_OPEN, State_SENT}, nil
+func (shop) States(context.Context) (thrift.Set[OrderState], error) {
+	return thrift.Set[OrderState]{OrderState_OPEN, OrderState_SENT}, nil
 }
 
 func (shop) Log(_ context.Context, line string) error {

@@ -2,7 +2,7 @@
 namespace go main
 namespace py shop
 
-enum State { OPEN = 1, SENT = 2 }
+enum OrderState { OPEN = 1, SENT = 2 }
 
 /** Line is a part of an order. */
 struct Line {
@@ -26,9 +26,9 @@ struct Order {
   6: list<Line> lines
   7: set<string> tags
   8: map<string, string> notes
-  9: Order parent
+  9: Order & parent // by reference, in C++
   10: optional bool gift
-  11: State state = State.OPEN
+  11: OrderState state = OrderState.OPEN
   12: Payment payment
   13: map<i32, set<i64>> marks
 }
@@ -43,7 +43,7 @@ service Shop {
   Order echo(1: Order order)
   /** Find finds an order. */
   Order find(1: i64 id) throws (1: NotFound missing)
-  set<State> states()
+  set<OrderState> states()
   oneway void log(1: string line)
   void ping()
 }

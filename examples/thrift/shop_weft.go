@@ -11,24 +11,24 @@ import (
 	"github.com/weftrpc/weft/door/thrift"
 )
 
-// State is an enumeration.
-type State int32
+// OrderState is an enumeration.
+type OrderState int32
 
-// The values of State.
+// The values of OrderState.
 const (
-	State_OPEN State = 1
-	State_SENT State = 2
+	OrderState_OPEN OrderState = 1
+	OrderState_SENT OrderState = 2
 )
 
 // String is the name of the value.
-func (e State) String() string {
+func (e OrderState) String() string {
 	switch e {
-	case State_OPEN:
+	case OrderState_OPEN:
 		return "OPEN"
-	case State_SENT:
+	case OrderState_SENT:
 		return "SENT"
 	}
-	return "State(" + strconv.Itoa(int(e)) + ")"
+	return "OrderState(" + strconv.Itoa(int(e)) + ")"
 }
 
 // Line is a part of an order.
@@ -64,17 +64,18 @@ func (m *Payment) GetCents() int64 {
 
 // Order is a struct with most of what Thrift has.
 type Order struct {
-	Id      int64                       `thrift:"id,1" json:"id"`
-	Name    string                      `thrift:"name,2" json:"name"`
-	Price   float64                     `thrift:"price,3" json:"price"`
-	Paid    bool                        `thrift:"paid,4" json:"paid"`
-	Picture []byte                      `thrift:"picture,5" json:"picture"`
-	Lines   []Line                      `thrift:"lines,6" json:"lines"`
-	Tags    thrift.Set[string]          `thrift:"tags,7" json:"tags"`
-	Notes   map[string]string           `thrift:"notes,8" json:"notes"`
+	Id      int64              `thrift:"id,1" json:"id"`
+	Name    string             `thrift:"name,2" json:"name"`
+	Price   float64            `thrift:"price,3" json:"price"`
+	Paid    bool               `thrift:"paid,4" json:"paid"`
+	Picture []byte             `thrift:"picture,5" json:"picture"`
+	Lines   []Line             `thrift:"lines,6" json:"lines"`
+	Tags    thrift.Set[string] `thrift:"tags,7" json:"tags"`
+	Notes   map[string]string  `thrift:"notes,8" json:"notes"`
+	// by reference, in C++
 	Parent  *Order                      `thrift:"parent,9" json:"parent"`
 	Gift    *bool                       `thrift:"gift,10,optional" json:"gift,omitempty"`
-	State   *State                      `thrift:"state,11,optional" json:"state,omitempty"`
+	State   *OrderState                 `thrift:"state,11,optional" json:"state,omitempty"`
 	Payment *Payment                    `thrift:"payment,12" json:"payment"`
 	Marks   map[int32]thrift.Set[int64] `thrift:"marks,13" json:"marks"`
 }
@@ -82,7 +83,7 @@ type Order struct {
 // NewOrder returns the struct Order with the defaults of its fields.
 func NewOrder() *Order {
 	return &Order{
-		State: new(State_OPEN),
+		State: new(OrderState_OPEN),
 	}
 }
 
@@ -95,11 +96,11 @@ func (m *Order) GetGift() bool {
 }
 
 // GetState returns the field State, or its default if that is nil.
-func (m *Order) GetState() State {
+func (m *Order) GetState() OrderState {
 	if m != nil && m.State != nil {
 		return *m.State
 	}
-	return State_OPEN
+	return OrderState_OPEN
 }
 
 // NotFound is the exception NotFound.
@@ -145,7 +146,7 @@ type Shop interface {
 	Find(ctx context.Context, id int64) (*Order, error)
 
 	// States is the method Shop.states.
-	States(ctx context.Context) (thrift.Set[State], error)
+	States(ctx context.Context) (thrift.Set[OrderState], error)
 
 	// Log is the method Shop.log.
 	Log(ctx context.Context, line string) error
@@ -191,8 +192,8 @@ func (c *ShopClient) Find(ctx context.Context, id int64) (*Order, error) {
 }
 
 // States calls Shop.states.
-func (c *ShopClient) States(ctx context.Context) (thrift.Set[State], error) {
-	res, err := weft.Invoke[thrift.Set[State]](ctx, c.caller, "Shop.states", &struct{}{}, c.opts...)
+func (c *ShopClient) States(ctx context.Context) (thrift.Set[OrderState], error) {
+	res, err := weft.Invoke[thrift.Set[OrderState]](ctx, c.caller, "Shop.states", &struct{}{}, c.opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +239,7 @@ func RegisterShop(r weft.Registrar, s Shop) error {
 	}, weft.Doc("Find finds an order.")); err != nil {
 		return err
 	}
-	if err := weft.Handle(r, "Shop.states", func(ctx context.Context, _ *struct{}) (*thrift.Set[State], error) {
+	if err := weft.Handle(r, "Shop.states", func(ctx context.Context, _ *struct{}) (*thrift.Set[OrderState], error) {
 		res, err := s.States(ctx)
 		return &res, err
 	}); err != nil {

@@ -100,7 +100,7 @@ class ThriftTest(unittest.TestCase):
         return self.types.Order(
             id=-1 << 63, name="caf\u00e9", price=-0.25, paid=True, picture=bytes(range(256)), lines=[line("a", -1), line("b", 2)] * 10,
             tags={"x", "y"}, notes={"k": "v", "": ""}, parent=self.types.Order(id=1, lines=[], tags=set(), notes={}, name="", price=0.0, paid=False, picture=b"", marks={}),
-            gift=False, state=self.types.State.SENT, payment=self.types.Payment(cents=-5), marks={1: {2, 3}, -1: set()})  # fmt: skip
+            gift=False, state=self.types.OrderState.SENT, payment=self.types.Payment(cents=-5), marks={1: {2, 3}, -1: set()})  # fmt: skip
 
     def exercise(self, client):
         for n in range(20):
@@ -113,7 +113,7 @@ class ThriftTest(unittest.TestCase):
         with self.assertRaises(TApplicationException) as caught:
             client.find(-1)
         self.assertEqual(caught.exception.message, "InvalidArgument: the number -1 is negative")
-        self.assertEqual(client.states(), {self.types.State.OPEN, self.types.State.SENT})
+        self.assertEqual(client.states(), {self.types.OrderState.OPEN, self.types.OrderState.SENT})
         with self.assertRaises(TApplicationException) as caught:
             client.echo(self.types.Order(payment=self.types.Payment(card="x", cents=1)))
         self.assertIn("set exactly one", caught.exception.message)
@@ -163,7 +163,7 @@ class ThriftTest(unittest.TestCase):
                 raise types.NotFound(id)
 
             def states(self):
-                return {types.State.OPEN}
+                return {types.OrderState.OPEN}
 
             def log(self, line):
                 told.append(line)
