@@ -22,44 +22,7 @@ type row struct {
 
 // table is the architecture. The first row that matches counts.
 func table() []row {
-<<<<<<< HEAD
 	return append(leaves(), []row{
-=======
-	return []row{
-		{"internal/leak", leaf, nil},
-		{"internal/archtest", leaf, nil},
-		{"internal/doctest", leaf, nil},
-		{"internal/stats", leaf, nil},
-		{"internal/turns", leaf, nil},
-		{"internal/serial", leaf, nil},
-		{"internal/overload", leaf, nil},
-		{"internal/yield", leaf, nil},
-		{"internal/held", leaf, nil},
-		{"internal/buffer", leaf, nil},
-		{"internal/backlog", leaf, []string{"internal/held"}},
-		{"internal/wheel", leaf, nil},
-		{"internal/drain", leaf, nil},
-		{"internal/stall", leaf, nil},
-		{"internal/logger", leaf, nil},
-		{"internal/cputime", leaf, nil},
-		{"internal/poison", leaf, nil},
-		{"internal/polltest", leaf, nil},
-		{"internal/fence", leaf, []string{"internal/logger"}},
-		{"internal/flights", leaf, nil},
-		{"internal/delivered", leaf, nil},
-		{"internal/guess", leaf, nil},
-		{"internal/pending", leaf, nil},
-		{"internal/reachable", leaf, nil},
-		{"internal/replay", leaf, nil},
-		{"internal/address", leaf, nil},
-		{"internal/names", leaf, nil},
-		{"internal/redial", leaf, []string{"internal/flights"}},
-		{"internal/sniff", leaf, []string{"internal/guess"}},
-		{"internal/taps", leaf, nil},
-		{"internal/announce", 1, nil},
-		{"internal/reuse", 1, nil},
-		{"internal/shape", 1, []string{"internal/fit"}},
->>>>>>> 3f4a74a (internal/drain: how far the orderly end of a connection has come, as a type)
 		{"instance", leaf, nil},
 
 		{"internal/wire", 0, nil},
@@ -144,6 +107,7 @@ func leaves() []row {
 		{"internal/buffer", leaf, nil},
 		{"internal/backlog", leaf, []string{"internal/held"}},
 		{"internal/wheel", leaf, nil},
+		{"internal/drain", leaf, nil},
 		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
