@@ -27,6 +27,7 @@ type call struct {
 	oneway  bool
 	batch   bool // the goroutine that runs it writes later
 	counted bool // as an open call
+	size    int  // of the reply
 }
 
 // Stalled implements jobs.Call.
@@ -120,9 +121,13 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	frame.End(out, at)
 	s.out.SetBufferLocked(out)
 	s.Hold(-n) // it counts with what waits to be written
+	x.size = n
 	x.sentAndUnlock()
 	return nil
 }
+
+// Bytes implements weft.InboundSizer.
+func (x *call) Bytes() (request, reply int) { return 0, x.size }
 
 // beginLocked begins a reply with its metadata.
 func (x *call) beginLocked(flags byte, m weft.Metadata) (b []byte, at int) {
@@ -160,6 +165,7 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 	frame.Close(out, length)
 	frame.End(out, at)
 	o.SetBufferLocked(out)
+	x.size = n
 	x.sentAndUnlock()
 	return nil
 }
