@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/ast"
 	"go/types"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/weftrpc/weft/generate/internal/source"
 	"github.com/weftrpc/weft/schema"
 )
 
@@ -23,7 +22,11 @@ func Schema(ctx context.Context, cfg Config) (*schema.Model, error) {
 	found := false
 	var patterns []string
 	for _, input := range cfg.Inputs {
-		if !strings.HasSuffix(input, ".proto") {
+		switch filepath.Ext(input) {
+		case ".thrift":
+			return nil, fmt.Errorf("%s: the schema of a .thrift file is not read: generate its Go code and register it, and ask the server", input)
+		case ".proto":
+		default:
 			patterns = append(patterns, input)
 			continue
 		}
@@ -72,9 +75,9 @@ func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Bu
 	if err != nil {
 		return false, err
 	}
-	r := &schemaReader{b: b, docs: make(map[string]string)}
+	r := source.NewReader()
 	for _, pkg := range loaded {
-		r.comments(pkg)
+		r.Comments(pkg)
 	}
 	var errs []error
 	for _, pkg := range loaded {
@@ -88,70 +91,16 @@ func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Bu
 			errs = append(errs, s.file(syntax, false))
 			for _, svc := range s.f.services {
 				found = true
-				errs = append(errs, r.service(pkg, svc))
+				errs = append(errs, describeService(b, r, pkg, svc))
 			}
 		}
 	}
 	return found, errors.Join(errs...)
 }
 
-// schemaReader adds services of Go packages to a model.
-type schemaReader struct {
-	b     *schema.Builder
-	docs  map[string]string // of types, and of fields as pkg.Type.Field
-	wrong []string
-}
-
-// refuse notes what is wrong with a type, once.
-func (r *schemaReader) refuse(text string) {
-	if !slices.Contains(r.wrong, text) {
-		r.wrong = append(r.wrong, text)
-	}
-}
-
-// comments notes the comments of a package.
-func (r *schemaReader) comments(pkg *packages.Package) {
-	for _, syntax := range pkg.Syntax {
-		for _, d := range syntax.Decls {
-			g, ok := d.(*ast.GenDecl)
-			if !ok {
-				continue
-			}
-			for _, spec := range g.Specs {
-				t, ok := spec.(*ast.TypeSpec)
-				if !ok {
-					continue
-				}
-				doc := t.Doc
-				if doc == nil && len(g.Specs) == 1 {
-					doc = g.Doc
-				}
-				name := pkg.PkgPath + "." + t.Name.Name
-				r.docs[name] = doc.Text()
-				if st, ok := t.Type.(*ast.StructType); ok {
-					r.fieldComments(name, st)
-				}
-			}
-		}
-	}
-}
-
-// fieldComments notes the comments of the fields of a struct.
-func (r *schemaReader) fieldComments(name string, st *ast.StructType) {
-	for _, f := range st.Fields.List {
-		text := f.Doc.Text()
-		if text == "" {
-			text = f.Comment.Text()
-		}
-		for _, id := range f.Names {
-			r.docs[name+"."+id.Name] = text
-		}
-	}
-}
-
-// service adds a service.
-func (r *schemaReader) service(pkg *packages.Package, svc *service) error {
-	r.b.Describe(svc.name, svc.doc)
+// describeService adds a service to a model.
+func describeService(b *schema.Builder, r *source.Reader, pkg *packages.Package, svc *service) error {
+	b.Describe(svc.name, svc.doc)
 	object := pkg.Types.Scope().Lookup(svc.goName)
 	i, ok := object.Type().Underlying().(*types.Interface)
 	if !ok {
@@ -165,14 +114,11 @@ func (r *schemaReader) service(pkg *packages.Package, svc *service) error {
 			}
 			request, reply := messagesOf(f.Signature(), m.kind)
 			at := svc.goName + "_" + m.name
-			r.b.Add(svc.name, schema.Method{Name: m.wireName, Kind: m.kind.schema(), Doc: m.doc, Idempotent: m.idempotent,
-				Request: r.b.Go(r.typ(request), at+"_Request"), Reply: r.b.Go(r.typ(reply), at+"_Reply")})
+			b.Add(svc.name, schema.Method{Name: m.wireName, Kind: m.kind.schema(), Doc: m.doc, Idempotent: m.idempotent,
+				Request: b.Go(r.Type(request), at+"_Request"), Reply: b.Go(r.Type(reply), at+"_Reply")})
 		}
 	}
-	if len(r.wrong) > 0 {
-		return errors.New(strings.Join(r.wrong, "\n"))
-	}
-	return nil
+	return r.Err()
 }
 
 // schema is the kind as package schema names it.

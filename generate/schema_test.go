@@ -151,6 +151,9 @@ func TestSchemaErrors(t *testing.T) {
 	if _, err := generate.Schema(t.Context(), generate.Config{Dir: folder, Inputs: []string{"a.proto"}}); err == nil || !strings.Contains(err.Error(), "no service is declared") {
 		t.Error(err)
 	}
+	if _, err := generate.Schema(t.Context(), generate.Config{Dir: folder, Inputs: []string{"a.thrift"}}); err == nil || !strings.Contains(err.Error(), "a .thrift file is not read") {
+		t.Error(err)
+	}
 	if _, err := generate.Schema(t.Context(), generate.Config{Dir: folder, Inputs: []string{"b.proto"}}); err == nil {
 		t.Error("a file that is not there is no error")
 	}

@@ -20,7 +20,7 @@ func Allowed() Exceptions {
 			"internal/reuse":           "compares codecs of any type",
 			"internal/shape":           "finds which methods can be called, once, at registration, and calls those",
 			"internal/poison":          "overwrites messages of any type, with the race detector alone",
-			"generate/gotype.go":       "names the kinds of types in sources as package schema does",
+			"generate/internal/source": "names the kinds of types in sources as package schema does",
 			"generate/gosource.go":     "reads the tags of fields in sources",
 			"method.go":                "keeps those types, for the description of services",
 			"hookcheck.go":             "finds hooks with a wrong signature, when a server or client is made",

@@ -80,7 +80,7 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/thriftidl"}},
+		{"generate", 4, []string{"generate/internal/thriftidl", "generate/internal/source"}},
 		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},

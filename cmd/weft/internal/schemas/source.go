@@ -35,7 +35,7 @@ func sourceOf(p *shell.Shell, args, protoPath []string) (s source, rest []string
 		s.address = address
 	case len(args) > 0 && (args[0] == "-" || strings.HasSuffix(args[0], ".json")):
 		s.file, rest = args[0], args[1:]
-	case len(args) > 0 && (strings.HasSuffix(args[0], ".proto") || args[0] == "." || args[0] == ".." || strings.ContainsAny(args[0], `/\`)):
+	case len(args) > 0 && (strings.HasSuffix(args[0], ".proto") || strings.HasSuffix(args[0], ".thrift") || args[0] == "." || args[0] == ".." || strings.ContainsAny(args[0], `/\`)):
 		s.inputs, rest = args[:1], args[1:]
 	case p.Settings.Server != "":
 		s.address = p.Settings.Server

@@ -1,4 +1,4 @@
-package generate
+package source
 
 import (
 	"fmt"
@@ -12,10 +12,8 @@ import (
 // sourceType is a type of a source, for a schema.Builder.
 type sourceType struct {
 	types.Type
-	r *schemaReader
+	r *Reader
 }
-
-func (r *schemaReader) typ(t types.Type) schema.GoType { return sourceType{types.Unalias(t), r} }
 
 // Facts implements schema.GoType.
 func (t sourceType) Facts() schema.Facts {
@@ -94,7 +92,7 @@ func basicKind(u *types.Basic) reflect.Kind {
 // Elem implements schema.GoType.
 func (t sourceType) Elem() schema.GoType {
 	if e, ok := t.Underlying().(interface{ Elem() types.Type }); ok {
-		return t.r.typ(e.Elem())
+		return t.r.Type(e.Elem())
 	}
 	return t
 }
@@ -102,7 +100,7 @@ func (t sourceType) Elem() schema.GoType {
 // Key implements schema.GoType.
 func (t sourceType) Key() schema.GoType {
 	if m, ok := t.Underlying().(*types.Map); ok {
-		return t.r.typ(m.Key())
+		return t.r.Type(m.Key())
 	}
 	return t
 }
@@ -120,7 +118,7 @@ func (t sourceType) Fields() []schema.GoField {
 	var all []schema.GoField
 	for i := range st.NumFields() {
 		v := st.Field(i)
-		all = append(all, schema.GoField{Name: v.Name(), Doc: t.r.docs[within+v.Name()], Tag: reflect.StructTag(st.Tag(i)), Type: t.r.typ(v.Type()),
+		all = append(all, schema.GoField{Name: v.Name(), Doc: t.r.docs[within+v.Name()], Tag: reflect.StructTag(st.Tag(i)), Type: t.r.Type(v.Type()),
 			Embedded: v.Embedded(), Exported: v.Exported()})
 	}
 	return all
