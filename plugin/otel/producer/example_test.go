@@ -35,12 +35,9 @@ func Example() {
 		return
 	}
 	for _, m := range all.ScopeMetrics[0].Metrics {
-		fmt.Println(m.Name)
+		if m.Name == "weft.server.connections" {
+			fmt.Println(m.Description)
+		}
 	}
-	// Output:
-	// weft.build.info
-	// weft.server.calls_in_flight
-	// weft.server.connections
-	// weft.server.connections_accepted
-	// weft.server.connections_rejected
+	// Output: Open connections of clients.
 }
