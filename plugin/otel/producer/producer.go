@@ -114,6 +114,8 @@ func nameOf(f figures.Family) (name, unit string) {
 	name = strings.TrimSuffix(f.Name, "_total")
 	if short, ok := strings.CutSuffix(name, "_seconds"); ok {
 		name, unit = short, "s"
+	} else if strings.HasSuffix(name, "_bytes") {
+		unit = "By" // "request" alone would not tell what is counted
 	}
 	if strings.HasPrefix(name, "rpc_") {
 		return strings.ReplaceAll(name, "_", "."), unit
