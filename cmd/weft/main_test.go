@@ -42,6 +42,10 @@ func isolate() {
 	for _, name := range []string{"WEFT_REGISTRY", "WEFT_SERVER", "WEFT_CONTEXT", "WEFT_TOKEN"} {
 		os.Unsetenv(name)
 	}
+	// Programs that tests build are kept where they always are.
+	if folder, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
+		os.Setenv("GOCACHE", filepath.Join(folder, "go-build"))
+	}
 	// What is not there is not read, and what cannot be made is not kept.
 	os.Setenv("WEFT_CONFIG", "/nonexistent/contexts.json")
 	os.Setenv("XDG_CACHE_HOME", "/nonexistent")

@@ -92,7 +92,7 @@ func TestRecord(t *testing.T) {
 	expect(t, 0, path, "", "", "record", s.address, "--out", path+"2", "--count", "1", "--method", "Shop.Fail", "-o", "name")
 	expect(t, 2, "", "--out is missing", "", "record", s.address)
 	expect(t, 2, "", "--max-body", "", "record", s.address, "--out", other+"2", "--max-body", "100000")
-	expect(t, 2, "", "no such file", "", "record", s.address, "--out", "/nonexistent/calls.weftrec")
+	expect(t, 2, "", "not a directory", "", "record", s.address, "--out", filepath.Join(path, "below"))
 	expect(t, 4, "", "'weft doctor", "", "record", "tcp://"+localPort(t), "--out", other+"2")
 
 	// Messages are recorded only where the program permits it, and nothing is left of a recording without calls.
@@ -139,7 +139,7 @@ func TestReplay(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "file://"+registry)
 	expect(t, 0, "10 equal, 0 different", "", "", "replay", path, "--callers", "2")
 
-	expect(t, 2, "", "no such file", "", "replay", "/nonexistent", s.address)
+	expect(t, 2, "", "no such file", "", "replay", filepath.Join(t.TempDir(), "none"), s.address)
 	expect(t, 2, "", "no file of calls", "", "replay", write(t, "other", strings.Repeat("x", 100)), s.address)
 	expect(t, 2, "", "want one of them", "", "replay", path, s.address, "--callers", "1", "--speed", "2")
 	expect(t, 2, "", "--speed is 0", "", "replay", path, s.address, "--speed", "0")
@@ -180,7 +180,7 @@ func TestDryRun(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &report); err != nil || code != 0 || !report.Changed || report.Sample != 11 || len(report.Instances) != 2 || report.Instances[0].Percent >= 50 {
 		t.Errorf("the check in JSON returns %d, error %v:\n%s%s", code, err, out, log)
 	}
-	expect(t, 2, "", "no such file", "", "rules", "check", "Arith", rules, "--calls", "/nonexistent")
+	expect(t, 2, "", "no such file", "", "rules", "check", "Arith", rules, "--calls", filepath.Join(t.TempDir(), "none"))
 	expect(t, 2, "", "want one of them", "", "rules", "check", "Arith", rules, "--calls", path, "--call", "Mul")
 
 	expect(t, 1, "", "has no rules", "", "rules", "delete", "Arith", "--all")

@@ -59,7 +59,7 @@ func whereToLook() {
 	for _, l := range [][2]string{
 		{"weft up", "a registry of your own; 'weft help' lists all commands"},
 		{"docs/guide/tour.md", "the packages, in the order in which one meets them"},
-		{"docs/guide/command.md", "an incident, looked into with the command"},
+		{"docs/guide/command.md", "the command at work"},
 		{"docs/RELIABILITY.md", "what is promised, and the test of each promise"},
 	} {
 		line("%-22s %s", l[0], l[1])

@@ -41,7 +41,7 @@ func (s asThrift) reply() any {
 	return reflect.New(s.result).Interface()
 }
 
-func (s asThrift) show(reply any) (json.RawMessage, error) { return asGob{s.result}.show(reply) }
+func (s asThrift) show(reply any) (json.RawMessage, error) { return asGob(s).show(reply) }
 
 // newThrift makes the shape of a reply of which there is a sample in JSON; "": replies are not shown.
 func newThrift(sample string) (shape, error) {

@@ -114,7 +114,7 @@ func TestPage(t *testing.T) {
 	if err := empty.writePage(filepath.Join(t.TempDir(), "empty.html")); err != nil {
 		t.Error(err)
 	}
-	if err := s.writePage("/nonexistent/report.html"); err == nil {
+	if err := s.writePage(filepath.Join(path, "below")); err == nil {
 		t.Error("a page is written into no folder")
 	}
 }

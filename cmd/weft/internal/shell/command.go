@@ -16,7 +16,7 @@ const (
 	GroupOther    = "other"
 )
 
-// errUsage marks errors in the arguments.
+// ErrUsage marks errors in the arguments.
 var ErrUsage = errors.New("see 'weft help'")
 
 // Group makes a command that only has commands below it.

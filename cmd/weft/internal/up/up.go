@@ -27,7 +27,7 @@ const upExamples = `  weft up                      for this machine alone
   weft up --data /var/lib/weft --listen 10.0.0.1:2379 --name n1 --cluster \
       n1=http://10.0.0.1:2380,n2=http://10.0.0.2:2380,n3=http://10.0.0.3:2380`
 
-// upCommand runs a registry.
+// Command runs a registry.
 func Command(p *shell.Shell) *cobra.Command {
 	m := new(member)
 	cmd := &cobra.Command{
