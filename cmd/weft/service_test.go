@@ -425,6 +425,23 @@ func TestShow(t *testing.T) {
 	expect(t, 2, "", "want the address", "", "health")
 	expect(t, 1, "unknown service", "", "", "health", s.address, "Nothing")
 
+	// The fields stand in the order of their declaration, by both wires.
+	type line struct {
+		Zone   string `json:"zone"`
+		Amount uint32 `json:"amount"`
+		Count  int32  `json:"count"`
+	}
+	ordered := begin(t)
+	if err := weft.Handle(ordered.srv, "Store.Put", func(_ context.Context, l *line) (*line, error) { return l, nil }); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, 0, "{\n  \"zone\": \"\",\n  \"amount\": 0,\n  \"count\": 0\n}\n", "", "", "describe", ordered.address, "Store.Put", "--as", "template")
+	expect(t, 0, "Count int32", "", "", "describe", ordered.address, "Store.Put")
+	if err := grpc.RegisterReflection(ordered.srv); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, 0, "{\n  \"zone\": \"\",\n  \"amount\": 0,\n  \"count\": 0\n}\n", "", "", "describe", "grpc://"+ordered.at, "Store.Put", "--as", "template")
+
 	plain := weft.NewServer(nil)
 	l, err := plain.Listen(t.Context(), "tcp://127.0.0.1:0")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 
 const describeHelp = `Describes a method, or all methods of a service: the kind, the types of its messages, what its author says of it.
 --as says how the types are written: as structs of Go, as JSON Schema, or as a template, which is a request to be
-filled in and given to 'weft call'.`
+filled in and given to 'weft call'. 'weft schema' writes services as .proto files and in other languages.`
 
 const describeExamples = `  weft describe Arith.Mul
   weft describe tcp://127.0.0.1:8972 Arith --as schema

@@ -53,13 +53,14 @@ func (t *Target) Describe(ctx context.Context, p *shell.Shell, name string, sche
 			return services, err
 		}
 	}
-	d, err := t.Admin(p).Describe(ctx, &admin.DescribeRequest{Name: name, NoSchemas: !schemas})
+	d, err := t.Admin(p).Describe(ctx, &admin.DescribeRequest{Name: name, NoSchemas: !schemas, Model: schemas})
 	if err != nil {
 		if strings.HasPrefix(t.Scheme(), "grpc") && weft.CodeOf(err) == weft.Unimplemented {
 			err = fmt.Errorf("%w: %w", ErrNoReflection, err)
 		}
 		return nil, err
 	}
+	order(d.Services, d.Model)
 	return d.Services, nil
 }
 
