@@ -200,7 +200,7 @@ func TestUsage(t *testing.T) {
 		{"no time for the registry", []string{"instances", "-timeout", "0"}, 2, "-timeout is 0s"},
 		{"less than no time for the rules", []string{"rules", "show", "-timeout", "-1s", "Arith"}, 2, "-timeout is -1s"},
 		{"a registry of an unknown kind", []string{"instances", "-registry", "bogus://x"}, 2, `no kind "bogus", only etcd, `},
-		{"a registry's file that is not there", []string{"instances", "-registry", "file:///nonexistent", "Arith"}, 2, "/nonexistent: no such file"},
+		{"a registry's file that is not there", []string{"instances", "-registry", "file:///nonexistent/registry.json", "Arith"}, 2, "/nonexistent/registry.json: no such file"},
 		{"an address without a port", []string{"up", "-listen", "127.0.0.1"}, 2, "-listen"},
 		{"an address that is a name", []string{"up", "-listen", "example.org:2379"}, 2, "example.org"},
 		{"a member that is not of the cluster", []string{"up", "-name", "n3", "-cluster", "n1=http://127.0.0.1:1,n2=http://127.0.0.1:2"}, 2, "n1, n2"},
