@@ -108,6 +108,7 @@ func leaves() []row {
 		{"internal/backlog", leaf, []string{"internal/held"}},
 		{"internal/wheel", leaf, nil},
 		{"internal/drain", leaf, nil},
+		{"internal/bindings", leaf, nil},
 		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},

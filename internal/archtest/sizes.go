@@ -53,7 +53,7 @@ func larger() map[string]map[string]int {
 			"door/connect":     2700,
 			"door/thrift":      2600,
 			"generate":         3250,
-			"internal/session": 6950,
+			"internal/session": 6212,
 			"codec/msgpack":    2700,
 		},
 	}

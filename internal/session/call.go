@@ -185,7 +185,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	} else {
 		large := m.sizer == nil && m.length() > wire.MaxPayload
 		if large {
-			m.bind = s.out.last
+			m.bind = s.out.bindings.LastKey()
 			if !c.Ordered {
 				sl.at = ^uint64(0) // until its first chunk is taken
 			}

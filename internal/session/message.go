@@ -6,6 +6,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/backlog"
+	"github.com/weftrpc/weft/internal/bindings"
 	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/wire"
@@ -21,7 +22,7 @@ type message struct {
 	bytes []byte // otherwise: the body
 	flags wire.Flags
 	buf   *buffer.Buffer // bytes live here, if anywhere
-	bind  bindingKey     // of a request
+	bind  bindings.Key   // of a request
 
 	of   *Request // the call that it answers, on a worker: it waits for a turn; nil otherwise
 	turn bool     // release gives a turn of the backlog back
@@ -170,7 +171,7 @@ func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
 	}
 	if m.length() > wire.MaxPayload || behind {
 		m.own()
-		w.Large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.codec, Method: m.bind.method})
+		w.Large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.Codec, Method: m.bind.Method})
 		m.buf = nil // the queue owns the bytes now
 		return nil
 	}

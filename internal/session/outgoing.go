@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/bindings"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/slots"
 	"github.com/weftrpc/weft/internal/wheel"
@@ -22,14 +23,10 @@ import (
 // session.
 type outgoing struct {
 	slots    slots.Table[slot]
-	made     uint32                // slots ever used
-	free     []uint32              // slots used before and free again
-	open     int                   // slots taken
-	bindings map[bindingKey]uint16 // nil while there are few
-	bound    []bindingKey          // by number
-	oldest   int                   // the number that is given anew when there are no more
-	last     bindingKey            // the binding used last, and its number: callers repeat themselves
-	lastCode uint16
+	made     uint32   // slots ever used
+	free     []uint32 // slots used before and free again
+	open     int      // slots taken
+	bindings bindings.Table
 	goneAway bool   // no more calls may be opened: one of the sides drains
 	barred   bool   // the same, or no call may be opened yet
 	most     uint32 // slots from here on are not used again; 0 for no such bound
@@ -47,8 +44,6 @@ type slot struct {
 	at     uint64 // where the request begins in the byte stream
 	timer  wheel.Timer
 }
-
-type bindingKey struct{ codec, method string }
 
 func (o *outgoing) slot(n uint32) *slot { return o.slots.At(n) }
 
@@ -126,18 +121,16 @@ func (o *outgoing) mark(id uint32, at uint64) {
 // bindLocked returns the number for a method and a codec, and appends a BIND when the
 // peer does not know it. It is called with the writer's lock held.
 func (s *Session) bindLocked(codec, method string) (uint16, *wire.Status) {
-	o := &s.out
-	if o.last.method == method && o.last.codec == codec && method != "" {
-		return o.lastCode, nil
+	if n, ok := s.out.bindings.Last(codec, method); ok {
+		return n, nil
 	}
 	return s.bindNewLocked(codec, method)
 }
 
 //go:noinline
 func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
-	o := &s.out
-	k := bindingKey{codec, method}
-	n, ok := o.binding(k)
+	o, k := &s.out, bindings.Key{Codec: codec, Method: method}
+	n, ok := o.bindings.Find(k)
 	if !ok {
 		peer := s.peer.Load()
 		if peer.MaxCalls == 0 || peer.MaxBindings == 0 {
@@ -154,50 +147,10 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 		if err != nil {
 			return 0, &wire.Status{Code: wire.InvalidArgument, Outcome: wire.NotSent, Message: err.Error()}
 		}
-		n = o.newBinding(k, int(peer.MaxBindings))
+		n = o.bindings.Bind(k, int(peer.MaxBindings))
 		s.w.FinishLocked(wire.AppendBind(s.w.StartLocked(), codec, method), wire.Header{Type: wire.TypeBind, Code: n})
 	}
-	o.last, o.lastCode = k, n
 	return n, nil
-}
-
-// fewBindings is how many bindings are searched one by one.
-const fewBindings = 4
-
-// binding finds the number of a method and a codec that were bound.
-func (o *outgoing) binding(k bindingKey) (n uint16, ok bool) {
-	if o.bindings != nil {
-		n, ok = o.bindings[k]
-		return n, ok
-	}
-	i := slices.Index(o.bound, k)
-	return uint16(max(i, 0)), i >= 0
-}
-
-func (o *outgoing) newBinding(k bindingKey, most int) uint16 {
-	if len(o.bound) < most {
-		n := uint16(len(o.bound))
-		o.bound = append(o.bound, k)
-		if o.bindings == nil && len(o.bound) > fewBindings {
-			o.bindings = make(map[bindingKey]uint16)
-			for i, k := range o.bound {
-				o.bindings[k] = uint16(i)
-			}
-		}
-		if o.bindings != nil {
-			o.bindings[k] = n
-		}
-		return n
-	}
-	// All numbers are in use: the oldest gets a new meaning for what follows.
-	n := o.oldest
-	o.oldest = (o.oldest + 1) % most
-	if o.bindings != nil {
-		delete(o.bindings, o.bound[n])
-		o.bindings[k] = uint16(n)
-	}
-	o.bound[n] = k
-	return uint16(n)
 }
 
 // watchLocked has a call with a deadline ended in time. It is called with the writer's lock
