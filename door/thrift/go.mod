@@ -7,6 +7,9 @@ require (
 	github.com/weftrpc/weft v0.0.0-00010101000000-000000000000
 )
 
-require google.golang.org/protobuf v1.36.12 // indirect
+require (
+	github.com/klauspost/compress v1.20.3 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
 
 replace github.com/weftrpc/weft => ../..

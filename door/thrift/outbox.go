@@ -10,7 +10,7 @@ import (
 // outbox writes the replies of a connection, several in one write, and in the order of their
 // calls where that is needed.
 type outbox struct {
-	conn    net.Conn
+	conn    sink
 	room    int           // bytes that may wait
 	timeout time.Duration // of one write
 
@@ -50,7 +50,7 @@ type turn struct {
 	early bool   // it counts as encoded before its turn
 }
 
-func newOutbox(conn net.Conn, room int, timeout time.Duration, hold func(n int)) *outbox {
+func newOutbox(conn sink, room int, timeout time.Duration, hold func(n int)) *outbox {
 	o := &outbox{conn: conn, room: room, timeout: timeout, tally: tally{hold: hold}, idle: make(chan struct{})}
 	o.changed.L = &o.mu
 	return o

@@ -2,6 +2,7 @@ package thrift
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,6 +25,10 @@ type serverConn struct {
 	limits weft.Limits
 	out    *outbox
 	turns  turns.Turns // of replies without order that are encoded
+
+	// Of a request over HTTP, which has no goroutine that reads: what its header says, and its context.
+	head  *weft.Head
+	watch context.Context
 
 	// The next fields belong to the goroutine that reads.
 	rd     *reader
@@ -162,7 +167,11 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
 	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered
 	now := s.out.enter(x)
-	wh := weft.Head{Method: r.Name, Codec: "thrift", Oneway: x.oneway, Size: len(args), Found: r.found}
+	wh := weft.Head{}
+	if s.head != nil {
+		wh = *s.head
+	}
+	wh.Method, wh.Codec, wh.Oneway, wh.Size, wh.Found = r.Name, "thrift", x.oneway, len(args), r.found
 	refused := (*weft.Error)(nil)
 	if now.queued > s.limits.MaxCalls+slack {
 		// Their refusals wait for their turn too.
@@ -182,8 +191,8 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 		x.Fail(refused, weft.Metadata{})
 		return true, nil
 	}
-	fast := r.found != nil && r.found.Fast() && !now.crowded && len(args) <= largestInline
-	if !fast && !owned {
+	fast := s.rd != nil && r.found != nil && r.found.Fast() && !now.crowded && len(args) <= largestInline
+	if !fast && !owned && s.rd != nil {
 		x.args = bytes.Clone(args)
 	}
 	if !s.BeginIn(&x.DoorCall, &wh, x) {
@@ -192,7 +201,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if fast {
 		return s.runHere(x), nil
 	}
-	s.Go(x.Run)
+	s.run(x)
 	return true, nil
 }
 

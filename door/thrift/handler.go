@@ -1,0 +1,144 @@
+package thrift
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+)
+
+// mediaType is that of Thrift over HTTP.
+const mediaType = "application/x-thrift"
+
+// Handler returns a handler for Thrift over POST, such as that of the THttpClient of its libraries, for the Handler
+// of an http.Config of package door/http, at any path that its mux gives it. A body is one message in the binary,
+// compact or JSON protocol, with or without a frame. Metadata, credentials and the time of the call are in the headers
+// that package door/http defines. The answer to a message has the status 200, also when the call failed.
+func Handler(cfg *Config) nethttp.Handler { return handler{newDoor(cfg)} }
+
+type handler struct{ d *door }
+
+// ServeHTTP answers one message.
+func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+	c := http.ConnFrom(r.Context())
+	if c == nil {
+		nethttp.Error(w, "thrift: the handler is not that of a door: put it into the Handler of an http.Config", nethttp.StatusInternalServerError)
+		return
+	}
+	if r.Method != nethttp.MethodPost {
+		w.Header().Set("Allow", nethttp.MethodPost)
+		nethttp.Error(w, "Thrift is called by POST", nethttp.StatusMethodNotAllowed)
+		return
+	}
+	// Forms, which a page of another origin could send unasked, are refused.
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != mediaType && !strings.HasPrefix(kind, "application/vnd.apache.thrift.") {
+		nethttp.Error(w, "Thrift has the Content-Type "+mediaType, nethttp.StatusUnsupportedMediaType)
+		return
+	}
+	head, err := http.HeadOf(r)
+	if err != nil {
+		http.WriteError(w, err)
+		return
+	}
+	s := &serverConn{DoorConn: c, door: h.d, limits: c.Limits(), routes: make(map[string]*route), head: &head, watch: r.Context()}
+	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(s.mostFrame())))
+	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
+		e := s.tooLarge(0)
+		e.Message = fmt.Sprintf("the request has more than %d bytes, Limits.MaxMessage of the server allows %d and a header", large.Limit, s.limits.MaxMessage)
+		http.WriteError(w, e)
+		return
+	}
+	if err != nil {
+		http.WriteError(w, weft.Errorf(weft.InvalidArgument, "the body of the request cannot be read: %w", err))
+		return
+	}
+	http.BodyRead(w)
+	d, message, err := single(body)
+	if err != nil {
+		http.WriteError(w, broken(err))
+		return
+	}
+	answer := &response{w: w}
+	s.out = newOutbox(answer, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) })
+	_, err = s.message(d, message)
+	<-s.out.drain()
+	s.out.close()
+	switch {
+	case answer.begun:
+	case err != nil:
+		http.WriteError(w, err)
+	default: // a one-way call
+		w.Header().Set("Content-Type", mediaType)
+		w.WriteHeader(nethttp.StatusOK)
+	}
+}
+
+// single finds the dialect of a body, which is one message.
+func single(body []byte) (d protocol.Dialect, message []byte, err error) {
+	d, v := protocol.Sniff(body, 1<<30)
+	switch {
+	case v != protocol.Yes || d.Framing == protocol.Headers:
+		return d, nil, fmt.Errorf("thrift: the body begins with %q: expected a message in the binary, compact or JSON protocol", body[:min(len(body), 8)])
+	case d.Framing == protocol.Framed && frameSize(body) != len(body)-4:
+		return d, nil, fmt.Errorf("thrift: the frame has %d bytes and the body %d behind its length: expected one message", frameSize(body), len(body)-4)
+	case d.Framing == protocol.Framed:
+		return d, body[4:], nil
+	}
+	return d, body, nil
+}
+
+// response writes the reply to a message as the body of a response. It has what an outbox needs of a connection.
+type response struct {
+	w     nethttp.ResponseWriter
+	begun bool
+}
+
+// Write implements io.Writer. It is called with a whole reply.
+func (a *response) Write(b []byte) (int, error) {
+	if !a.begun {
+		a.begun = true
+		h := a.w.Header()
+		h.Set("Content-Type", mediaType)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Length", strconv.Itoa(len(b)))
+		a.w.WriteHeader(nethttp.StatusOK)
+	}
+	return a.w.Write(b)
+}
+
+// SetWriteDeadline does nothing: the connection has bounds of its own.
+func (*response) SetWriteDeadline(time.Time) error { return nil }
+
+// Close does nothing: an error of the connection ends it.
+func (*response) Close() error { return nil }
+
+// sink is where an outbox writes.
+type sink interface {
+	io.WriteCloser
+	SetWriteDeadline(t time.Time) error
+}
+
+var _ sink = net.Conn(nil)
+
+// run has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
+func (s *serverConn) run(x *call) {
+	if s.watch == nil {
+		s.Go(x.Run)
+		return
+	}
+	stop := context.AfterFunc(s.watch, x.Cancel)
+	s.Go(func() {
+		defer stop()
+		x.Run()
+	})
+}
