@@ -188,7 +188,7 @@ func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
 	}
 	if thrown != nil {
 		e := &weft.Error{Code: weft.Unknown, Outcome: weft.Executed, Message: fmt.Sprintf("the method threw its exception %d", thrown.ID)}
-		return refine(e.WithDetail(detail(thrown)), told)
+		return refine(withThrown(e, thrown), told)
 	}
 	return nil
 }

@@ -128,14 +128,7 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	if err != nil {
 		return true, broken(err)
 	}
-	args := b[n:]
-	if d.Form == protocol.JSON {
-		if args, err = protocol.FromJSON(args, s.limits.MaxMessage); err != nil {
-			return true, broken(err)
-		}
-		head.Name, owned = bytes.Clone(head.Name), true
-	}
-	return s.begin(d, h, head, args, owned)
+	return s.begin(d, h, head, b[n:], owned)
 }
 
 // refuseHeader answers a frame whose message cannot be read.
@@ -162,6 +155,11 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if head.Kind != protocol.Call && head.Kind != protocol.Oneway {
 		return true, broken(fmt.Errorf("thrift: a client sent a message of the kind %d", head.Kind))
 	}
+	var unreadable error
+	if d.Form == protocol.JSON {
+		args, unreadable = protocol.FromJSON(args, s.limits.MaxMessage)
+		owned = true
+	}
 	r := s.resolve(head.Name)
 	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, args: args}
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
@@ -182,6 +180,8 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	case now.draining:
 		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
 			Message: "the server is shutting down; call another server"}
+	case unreadable != nil:
+		refused = &weft.Error{Code: weft.InvalidArgument, Outcome: weft.Refused, Reason: weft.ReasonDecode, Message: unreadable.Error()}
 	case len(args) > s.limits.MaxMessage:
 		refused = s.tooLarge(len(args))
 	case h != nil:

@@ -592,3 +592,69 @@ func TestEmptyFrame(t *testing.T) {
 		t.Errorf("%q", reply)
 	}
 }
+
+// TestJSON: what the door and the wire do with messages of the JSON protocol that stock clients do not send.
+func TestJSON(t *testing.T) {
+	addr := start(t, nil, plainHandlers(nil))
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	for _, c := range []struct{ call, want string }{
+		{`[1,"add",1,-5,{"1":{"i32":7},"2":{"i32":-8}}]`, `[1,"add",2,-5,{"0":{"i32":-1}}]`},
+		{`[1,"Demo:add", 1, 1, {"2" : {"i64" : 3}}]`, `[1,"add",2,1,{"0":{"i32":3}}]`},
+		{`[1,"add",1,6,{"1":{"i32":"x"}}]`, `[1,"add",3,6,{"1":{"str":"InvalidArgument (Refused): thrift: \"x\" is no integer of 32 bits"},"2":{"i32":7}}]`},
+		{`[1,"get",1,7,{"1":{"i32":8}}]`, `[1,"get",3,7,{"1":{"str":"PermissionDenied: not for you"},"2":{"i32":6}}]`},
+		{`[1,"ping",1,8,{}]`, `[1,"ping",2,8,{}]`},
+	} {
+		for i := range len(c.call) { // in pieces
+			if i%7 == 0 {
+				_, err = io.WriteString(conn, c.call[i:min(i+7, len(c.call))])
+				must(t, err)
+			}
+		}
+		reply := make([]byte, len(c.want))
+		if _, err := io.ReadFull(conn, reply); err != nil || string(reply) != c.want {
+			t.Fatalf("%s\n got %s, %v\nwant %s", c.call, reply, err, c.want)
+		}
+	}
+	_, err = weft.Dial(t.Context(), "thrift://"+addr, &weft.ClientConfig{Wires: []weft.Wire{thrift.Wire(&thrift.WireConfig{Protocol: thrift.JSON, Framing: thrift.THeader})},
+		Logger: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "THeader does not carry the JSON protocol") {
+		t.Errorf("a wire with JSON and THeader: %v", err)
+	}
+}
+
+// Torn is an exception with text and bytes.
+type Torn struct {
+	Text string `thrift:"text,1"`
+	Raw  []byte `thrift:"raw,2"`
+}
+
+// TestJSONException: an exception has its texts as they are and its bytes in base64, also those that are valid text.
+func TestJSONException(t *testing.T) {
+	addr := start(t, nil, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.tear", func(context.Context, *struct{}) (*string, error) {
+			return nil, thrift.Throw(1, &Torn{"text", []byte("raw!")})
+		})
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(conn, `[1,"tear",1,0,{}]`)
+	must(t, err)
+	const want = `[1,"tear",2,0,{"1":{"rec":{"1":{"str":"text"},"2":{"str":"cmF3IQ=="}}}}]`
+	reply := make([]byte, len(want))
+	if _, err := io.ReadFull(conn, reply); err != nil || string(reply) != want {
+		t.Errorf("%s, %v\nwant %s", reply, err, want)
+	}
+	c, err := weft.Dial(t.Context(), "thrift://"+addr, &weft.ClientConfig{Wires: []weft.Wire{thrift.Wire(&thrift.WireConfig{Protocol: thrift.JSON})}, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	defer c.Close()
+	_, err = weft.Invoke[string](t.Context(), c, "Demo.tear", &struct{}{})
+	var torn Torn
+	if !thrift.Caught(err, 1, &torn) || torn.Text != "text" || string(torn.Raw) != "raw!" {
+		t.Errorf("%+v, %v", torn, err)
+	}
+}

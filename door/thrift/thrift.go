@@ -5,8 +5,8 @@
 // # Dialects
 //
 // The door tells by the first bytes of each message how it is encoded, and answers in the same way:
-// the binary protocol, strict or not, and the compact one; with frames, without, and with the
-// headers of THeader.
+// the binary protocol, strict or not, the compact and the JSON one; with frames, without, and the first two with
+// the headers of THeader. [Handler] is for Thrift over HTTP.
 //
 // # Names
 //
@@ -25,6 +25,11 @@
 //
 // An error of weft is a TApplicationException whose text begins with the code. [Throw] makes an
 // exception that the method declares.
+//
+// # Generated code
+//
+// The command "weft generate" makes the Go code of a service from a .thrift file. It uses this package for what tags
+// cannot say: [Set], [UUID], [BinaryKey] and [Exceptions].
 package thrift
 
 import "github.com/weftrpc/weft"

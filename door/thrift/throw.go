@@ -18,7 +18,7 @@ const thrownType = "thrift.exception/"
 // that the Thrift compiler has generated. A client of weft reads it by Caught. The error has the
 // code Unknown and, if v is an error, its text; WithReason and the like may add to it.
 func Throw(id int16, v any) *weft.Error {
-	body, err := plan.Append(nil, v)
+	t, err := plan.Throw(id, v)
 	if err != nil {
 		return weft.Errorf(weft.Internal, "thrift: throw a %T: %w", v, err).WithReason(weft.ReasonEncode)
 	}
@@ -29,33 +29,22 @@ func Throw(id int16, v any) *weft.Error {
 	if e, ok := v.(error); ok {
 		text = e.Error()
 	}
-	return weft.Errorf(weft.Unknown, "%w", &thrown{text, v}).WithDetail(thrownType+strconv.Itoa(int(id)), body)
-}
-
-// thrown is in the error of a handler that threw v.
-type thrown struct {
-	text string
-	v    any
-}
-
-func (t *thrown) Error() string { return t.text }
-
-// Unwrap is v, if it is an error.
-func (t *thrown) Unwrap() error {
-	err, _ := t.v.(error)
-	return err
+	return withThrown(weft.Errorf(weft.Unknown, "%s", text), t)
 }
 
 // armor ends the type of a detail whose bytes that are no text stand in base64.
-const armor = "/json"
+const armor = "/base64"
 
-// detail is an exception that has come as a detail of an error.
-func detail(t *plan.Thrown) (typeName string, value []byte) {
-	typeName = thrownType + strconv.Itoa(int(t.ID))
-	if t.Armored {
-		typeName += armor
+// withThrown adds an exception to an error.
+func withThrown(e *weft.Error, t *plan.Thrown) *weft.Error {
+	name := thrownType + strconv.Itoa(int(t.ID))
+	if t.Body != nil {
+		e = e.WithDetail(name, t.Body)
 	}
-	return typeName, t.Body
+	if t.Armored != nil {
+		e = e.WithDetail(name+armor, t.Armored)
+	}
+	return e
 }
 
 // Caught reports whether an error of a call is the exception that the method declares as the field
@@ -71,17 +60,25 @@ func Caught(err error, id int16, v any) bool {
 
 // thrownOf is the exception that an error carries; nil: none.
 func thrownOf(e *weft.Error) *plan.Thrown {
+	var t *plan.Thrown
 	for _, d := range e.Details {
-		if text, ok := strings.CutPrefix(d.Type, thrownType); ok {
-			text, armored := strings.CutSuffix(text, armor)
-			if id, err := strconv.ParseInt(text, 10, 16); err == nil && id > 0 {
-				t := &plan.Thrown{ID: int16(id), Body: d.Value, Armored: armored}
-				if cause, ok := errors.AsType[*thrown](e); ok {
-					t.Value = cause.v
-				}
-				return t
-			}
+		text, ok := strings.CutPrefix(d.Type, thrownType)
+		if !ok {
+			continue
+		}
+		text, armored := strings.CutSuffix(text, armor)
+		id, err := strconv.ParseInt(text, 10, 16)
+		if err != nil || id <= 0 || t != nil && t.ID != int16(id) {
+			continue
+		}
+		if t == nil {
+			t = &plan.Thrown{ID: int16(id)}
+		}
+		if armored {
+			t.Armored = d.Value
+		} else {
+			t.Body = d.Value
 		}
 	}
-	return nil
+	return t
 }

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"fmt"
 	"reflect"
 	"strings"
@@ -191,9 +192,19 @@ func (m *Method) WriteResult(w *protocol.Writer, v any) error {
 // binary protocol.
 type Thrown struct {
 	ID      int16
-	Body    []byte
-	Armored bool // bytes that are no text stand in base64, since it came by the JSON protocol
-	Value   any  // what Body is made of; nil: it came from a server
+	Body    []byte // nil: it came by the JSON protocol
+	Armored []byte // the same with bytes that are no text in base64; nil: there are none, or they are not known
+}
+
+// reader reads the exception for a writer that is armored, or not.
+func (t *Thrown) reader(armored bool) *protocol.Reader {
+	r := &protocol.Reader{}
+	r.Reset(t.Body, false)
+	if t.Body == nil || armored && t.Armored != nil {
+		r.Reset(t.Armored, false)
+		r.Armored = true
+	}
+	return r
 }
 
 // ErrNoResult is the error of a result that has neither a value nor an exception.
@@ -219,7 +230,9 @@ func (m *Method) ReadResult(r *protocol.Reader, v any) (*Thrown, error) {
 	found, err := s.readField(r, x, success, func(id int16) {
 		w := protocol.Writer{Armored: r.Armored}
 		protocol.Copy(&w, r, protocol.Struct)
-		thrown = &Thrown{ID: id, Body: w.Buf, Armored: r.Armored}
+		if thrown = (&Thrown{ID: id, Body: w.Buf}); r.Armored {
+			thrown.Body, thrown.Armored = nil, w.Buf
+		}
 	})
 	if err = ended(r, err); err != nil || thrown != nil {
 		return thrown, err
@@ -232,29 +245,27 @@ func (m *Method) ReadResult(r *protocol.Reader, v any) (*Thrown, error) {
 
 // WriteThrown appends a result that has an exception.
 func WriteThrown(w *protocol.Writer, t *Thrown) error {
-	var r protocol.Reader
-	r.Reset(t.Body, false)
-	r.Armored = t.Armored
+	r := t.reader(w.Armored)
 	w.Begin()
 	w.Field(protocol.Struct, t.ID)
-	if w.Armored && t.Value != nil {
-		// The value tells its texts from its bytes.
-		if err := write(w, t.Value); err != nil {
-			return err
-		}
-	} else {
-		protocol.Copy(w, &r, protocol.Struct)
-	}
+	protocol.Copy(w, r, protocol.Struct)
 	w.Stop()
 	w.End()
-	return r.Err()
+	return ended(r, nil)
 }
 
-// Append appends a struct to b in the binary protocol.
-func Append(b []byte, v any) ([]byte, error) {
-	w := protocol.Writer{Buf: b}
-	err := write(&w, v)
-	return w.Buf, err
+// Throw makes an exception of a struct.
+func Throw(id int16, v any) (*Thrown, error) {
+	var plain protocol.Writer
+	if err := write(&plain, v); err != nil {
+		return nil, err
+	}
+	t := &Thrown{ID: id, Body: plain.Buf}
+	armored := protocol.Writer{Armored: true}
+	if err := write(&armored, v); err == nil && !bytes.Equal(armored.Buf, plain.Buf) {
+		t.Armored = armored.Buf
+	}
+	return t, nil
 }
 
 // write appends a struct.
@@ -280,9 +291,7 @@ func (t *Thrown) Decode(v any) error {
 	if n.wire != protocol.Struct {
 		return fmt.Errorf("a %s is no struct", n.typ)
 	}
-	var r protocol.Reader
-	r.Reset(t.Body, false)
-	r.Armored = t.Armored
+	r := t.reader(false)
 	x.SetZero()
-	return ended(&r, n.decode(&r, protocol.Struct, x))
+	return ended(r, n.decode(r, protocol.Struct, x))
 }
