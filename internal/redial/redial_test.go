@@ -201,12 +201,11 @@ func TestRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClient(t)
 		one := &conn{over: make(chan struct{})}
-		gone, ended := c.Adopt(one)
+		_, ended := c.Adopt(one)
 		one.lose(redial.End{Err: errNo, Rejected: true, Final: true})
 		c.mu.Lock()
 		c.fail = func(int) error { return errDown }
 		c.mu.Unlock()
-		gone()
 		ended()
 		if _, err := c.wait(t, time.Second, false); !errors.Is(err, errNo) {
 			t.Errorf("the first caller is told %v", err)
@@ -240,6 +239,7 @@ func TestDrained(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
+		synctest.Wait() // until Run has the connection
 		one.gone()
 		synctest.Wait()
 		if two := c.Current(); two == nil || two == one || c.Open() != 2 {
