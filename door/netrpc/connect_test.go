@@ -100,55 +100,16 @@ func TestConnectGarbage(t *testing.T) {
 	must(t, c.Call("Times.Mul", &Pair{1, 2}, new(int)))
 }
 
-// single is a listener of one connection.
-type single struct {
-	conns chan net.Conn
-	done  chan struct{}
-}
-
-func (s *single) Accept() (net.Conn, error) {
-	select {
-	case c := <-s.conns:
-		return c, nil
-	case <-s.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (s *single) Close() error { return nil }
-
-func (s *single) Addr() net.Addr { return &net.TCPAddr{} }
-
 // TestWireHTTP calls servers of the standard library through HTTP.
 func TestWireHTTP(t *testing.T) {
-	wiretest.Run(t, wiretest.Kit{Wire: func() weft.Wire { return netrpc.WireHTTP("") }, Serve: func(conn net.Conn, h *wiretest.Handlers) {
+	wiretest.Run(t, wiretest.Kit{Wire: func() weft.Wire { return netrpc.WireHTTP("") }, NoCredential: true, Serve: func(conn net.Conn, h *wiretest.Handlers) {
 		srv := rpc.NewServer()
 		if err := srv.RegisterName("Test", plain{h}); err != nil {
 			t.Error(err)
 		}
-		l := &single{make(chan net.Conn, 1), make(chan struct{})}
-		ended := &watched{Conn: conn, done: make(chan struct{})}
-		l.conns <- ended
 		hs := &http.Server{Handler: srv, ReadHeaderTimeout: time.Minute}
-		var wg sync.WaitGroup
-		wg.Go(func() { _ = hs.Serve(l) })
-		<-ended.done
-		close(l.done)
-		wg.Wait()
+		wiretest.ServeOne(conn, hs.Serve)
 	}})
-}
-
-// watched tells when it is closed.
-type watched struct {
-	net.Conn
-	done chan struct{}
-	once sync.Once
-}
-
-func (w *watched) Close() error {
-	err := w.Conn.Close()
-	w.once.Do(func() { close(w.done) })
-	return err
 }
 
 func TestWireHTTPRefused(t *testing.T) {

@@ -36,7 +36,7 @@ func TestDoor(t *testing.T) {
 }
 
 func TestWire(t *testing.T) {
-	wiretest.Run(t, wiretest.Kit{Wire: netrpc.Wire, Serve: func(conn net.Conn, h *wiretest.Handlers) {
+	wiretest.Run(t, wiretest.Kit{Wire: netrpc.Wire, NoCredential: true, Serve: func(conn net.Conn, h *wiretest.Handlers) {
 		srv := rpc.NewServer()
 		if err := srv.RegisterName("Test", plain{h}); err != nil {
 			t.Error(err)

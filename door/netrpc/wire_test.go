@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/rpc"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,39 +102,4 @@ func TestOnewayCallsAreBounded(t *testing.T) {
 	}
 	close(s.release)
 	must(t, c.Notify(t.Context(), "Slow.Wait", 1))
-}
-
-// A credential that the wire cannot carry is told in the log, once for a connection.
-func TestCredentialIsNotCarried(t *testing.T) {
-	for name, cfg := range map[string]weft.ClientConfig{
-		"of the connection": {ConnCredential: func(context.Context) (weft.Credential, error) {
-			return weft.Credential{Scheme: "Bearer", Token: "secret"}, nil
-		}},
-		"of a call": {Credential: func(context.Context, string) (weft.Credential, error) {
-			return weft.Credential{Scheme: "Bearer", Token: "secret"}, nil
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			var log strings.Builder
-			cfg.Wires, cfg.Logger = []weft.Wire{netrpc.Wire()}, slog.New(slog.NewTextHandler(&log, nil))
-			c, err := weft.Dial(t.Context(), "netrpc://"+l.Addr().String(), &cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
-				if err := c.Notify(t.Context(), "Some.Method", 1); err != nil {
-					t.Error(err)
-				}
-			}
-			c.Close() // no goroutine writes to the log after it
-			if text := log.String(); strings.Count(text, "carries no credentials") != 1 || !strings.Contains(text, "wire=netrpc") || strings.Contains(text, "secret") {
-				t.Errorf("the log has %q", text)
-			}
-		})
-	}
 }

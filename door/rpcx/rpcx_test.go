@@ -2,10 +2,8 @@ package rpcx_test
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
-	"sync"
 	"testing"
 
 	"github.com/weftrpc/weft"
@@ -66,53 +64,9 @@ func TestWireToDoor(t *testing.T) {
 		if err := srv.RegisterName("Test", h); err != nil {
 			t.Error(err)
 		}
-		l := &single{conn: make(chan net.Conn, 1), closed: make(chan struct{}), addr: conn.LocalAddr()}
-		ended := make(chan struct{})
-		l.conn <- &watched{Conn: conn, closed: ended}
-		served := make(chan error, 1)
-		go func() { served <- srv.Serve(l) }() // it ends with the server
-		<-ended
-		srv.Close()
-		if err := <-served; !errors.Is(err, weft.ErrServerClosed) {
-			t.Error(err)
-		}
+		defer srv.Close()
+		wiretest.ServeOne(conn, srv.Serve)
 	}})
-}
-
-// single is a listener with one connection.
-type single struct {
-	conn   chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-	addr   net.Addr
-}
-
-func (l *single) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conn:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *single) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-func (l *single) Addr() net.Addr { return l.addr }
-
-// watched is a connection that tells of its end.
-type watched struct {
-	net.Conn
-	once   sync.Once
-	closed chan struct{}
-}
-
-func (w *watched) Close() error {
-	w.once.Do(func() { close(w.closed) })
-	return w.Conn.Close()
 }
 
 // serve starts a server with the door.

@@ -244,51 +244,8 @@ func serveOne(conn net.Conn, h *wiretest.Handlers) {
 	if err := srv.RegisterName("Test", h); err != nil {
 		panic(err)
 	}
-	l := &single{conn: make(chan net.Conn, 1), addr: conn.LocalAddr(), over: make(chan struct{})}
-	w := &closing{Conn: conn, closed: make(chan struct{})}
-	l.conn <- w
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = srv.Serve(l) })
-	<-w.closed
-	srv.Close()
-	wg.Wait()
-}
-
-// single is a listener of one connection.
-type single struct {
-	conn chan net.Conn
-	addr net.Addr
-	over chan struct{}
-	once sync.Once
-}
-
-func (l *single) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conn:
-		return c, nil
-	case <-l.over:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *single) Close() error {
-	l.once.Do(func() { close(l.over) })
-	return nil
-}
-
-func (l *single) Addr() net.Addr { return l.addr }
-
-// closing is a connection that tells when it is closed.
-type closing struct {
-	net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (c *closing) Close() error {
-	err := c.Conn.Close()
-	c.once.Do(func() { close(c.closed) })
-	return err
+	defer srv.Close()
+	wiretest.ServeOne(conn, srv.Serve)
 }
 
 func must(t *testing.T, err error) {

@@ -47,7 +47,7 @@ func testDeaf(t *testing.T, k Kit) {
 		}
 	})
 	cfg := k.config()
-	cfg.Limits.WriteTimeout = 10 * patience
+	cfg.Limits.WriteTimeout, cfg.Limits.HandshakeTimeout = 10*patience, time.Second
 	cfg.Limits.WriteBuffer = 1 << 20
 	c, err := weft.Dial(t.Context(), k.Wire().Scheme()+"://"+l.Addr().String(), cfg)
 	if err == nil { // a wire with a handshake has failed

@@ -28,6 +28,9 @@ type Kit struct {
 	Codes bool
 	// Metadata says that the wire carries metadata both ways.
 	Metadata bool
+	// NoCredential says that the wire carries no credentials, neither of connections nor of calls. A client that
+	// has one warns once for each connection.
+	NoCredential bool
 	// Streams says that the wire has streams. The server then has the method Test.Count.
 	Streams bool
 }
@@ -73,7 +76,7 @@ func Run(t *testing.T, k Kit) {
 	}{
 		{"calls", testCalls}, {"many callers", testManyCallers}, {"sizes", testSizes}, {"errors", testErrors},
 		{"deadline", testDeadline}, {"late before it is sent", testLate}, {"deaf server", testDeaf}, {"one-way calls and shutdown", testOnewayShutdown}, {"cancel", testCancel}, {"asynchronous and one-way", testOther}, {"around a call", testAround},
-		{"streams", testStreams}, {"ping", testPing}, {"no server", testNoServer}, {"lost connection", testLost},
+		{"credential that is not carried", testUncarried}, {"streams", testStreams}, {"ping", testPing}, {"no server", testNoServer}, {"lost connection", testLost},
 		{"shutdown", testShutdown}, {"close", testClose}, {"too large", testTooLarge}, {"cluster", testCluster},
 		{"answers cut at every byte", testCutBytes}, {"answers with changed bytes", testChangedBytes},
 	} {

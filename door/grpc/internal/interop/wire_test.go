@@ -17,42 +17,6 @@ import (
 	"github.com/weftrpc/weft/door/wiretest"
 )
 
-// oneConn is a listener of one connection.
-type oneConn struct {
-	conn  chan net.Conn
-	addr  net.Addr
-	ended chan struct{}
-}
-
-func (l *oneConn) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conn:
-		return c, nil
-	case <-l.ended:
-		return nil, net.ErrClosed
-	}
-}
-
-func (l *oneConn) Close() error   { return nil }
-func (l *oneConn) Addr() net.Addr { return l.addr }
-
-// watched is a connection that tells of its end.
-type watched struct {
-	net.Conn
-	closed chan struct{}
-	once   chan struct{}
-}
-
-func (w *watched) Close() error {
-	err := w.Conn.Close()
-	select {
-	case w.once <- struct{}{}:
-		close(w.closed)
-	default:
-	}
-	return err
-}
-
 // statusOf makes an error of grpc-go of one of weft.
 func statusOf(err error) error {
 	if err == nil {
@@ -101,18 +65,7 @@ func TestWire(t *testing.T) {
 	wiretest.Run(t, wiretest.Kit{
 		Wire: func() weft.Wire { return weftgrpc.Wire(nil) },
 		Serve: func(conn net.Conn, h *wiretest.Handlers) {
-			s := stockServer(h)
-			w := &watched{Conn: conn, closed: make(chan struct{}), once: make(chan struct{}, 1)}
-			l := &oneConn{conn: make(chan net.Conn, 1), addr: conn.LocalAddr(), ended: make(chan struct{})}
-			l.conn <- w
-			served := make(chan struct{})
-			go func() { // it ends with the connection
-				defer close(served)
-				_ = s.Serve(l)
-			}()
-			<-w.closed
-			close(l.ended)
-			<-served
+			wiretest.ServeOne(conn, stockServer(h).Serve)
 		},
 		Codes: true, Metadata: true, Streams: true,
 	})
