@@ -14,6 +14,7 @@ require (
 )
 
 require (
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.6 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	github.com/x448/float16 v0.8.4 // indirect

@@ -9,17 +9,16 @@ import (
 	"io"
 	"mime"
 	nethttp "net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/httpstatus"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/internal/fit"
 )
@@ -47,11 +46,6 @@ func (c *clientConn) Check(with codec.Codec, msg any) error {
 // request makes a request with what is common to all calls.
 func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Request, error) {
 	dot := strings.LastIndexByte(w.Method, '.')
-	u, err := url.Parse(c.base)
-	if err != nil {
-		return nil, notSent(weft.InvalidArgument, "", "%w", err)
-	}
-	u.Path = "/" + w.Method[:max(dot, 0)] + "/" + w.Method[dot+1:]
 	h := make(nethttp.Header)
 	set(h, headerVersion, version)
 	set(h, "User-Agent", "weft-go")
@@ -70,15 +64,11 @@ func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Re
 		}
 		name, value, ok := fieldOf(k, v)
 		if !ok {
-			return nil, notSent(weft.InvalidArgument, "", "metadata key %q cannot travel by HTTP: keys are letters, digits and -_. that HTTP and Connect do not reserve, values printable ASCII unless the key ends in -bin", k)
+			return nil, carriers.NotSent(weft.InvalidArgument, "", "metadata key %q cannot travel by HTTP: keys are letters, digits and -_. that HTTP and Connect do not reserve, values printable ASCII unless the key ends in -bin", k)
 		}
 		h.Add(name, value)
 	}
-	if c.cred != "" && h.Get("Authorization") == "" {
-		set(h, "Authorization", c.cred)
-	}
-	r := &nethttp.Request{Method: nethttp.MethodPost, URL: u, Host: c.cfg.Address, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
-	return r.WithContext(ctx), nil
+	return c.Post(ctx, "/"+w.Method[:max(dot, 0)]+"/"+w.Method[dot+1:], h)
 }
 
 // names is the list of what this side can decompress.
@@ -97,9 +87,9 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return err
 	}
 	if w.Oneway {
-		return c.callOneway(ctx, r)
+		return c.Oneway(ctx, r)
 	}
-	res, err := c.do(ctx, r, nil)
+	res, err := c.Do(ctx, r, nil)
 	if err != nil {
 		return err
 	}
@@ -113,10 +103,10 @@ func (c *clientConn) unary(ctx context.Context, w *weft.WireCall) (*nethttp.Requ
 	limits := c.cfg.Limits
 	b, err := code.Append(nil, w.Args)
 	if err != nil {
-		return nil, notSent(weft.InvalidArgument, weft.ReasonEncode, "encode with codec %s: %w", code.Name(), err)
+		return nil, carriers.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode with codec %s: %w", code.Name(), err)
 	}
 	if len(b) > limits.MaxMessage {
-		return nil, notSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has %d bytes, Limits.MaxMessage of the client allows %d", len(b), limits.MaxMessage)
+		return nil, carriers.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the message has %d bytes, Limits.MaxMessage of the client allows %d", len(b), limits.MaxMessage)
 	}
 	r, err := c.request(ctx, w)
 	if err != nil {
@@ -155,110 +145,6 @@ func (c *clientConn) unary(ctx context.Context, w *weft.WireCall) (*nethttp.Requ
 
 // maxGet is the longest message in a query: proxies take URLs of 8 KiB.
 const maxGet = 4 << 10
-
-// do has a request answered. wrote, if it is not nil, is called when the request was written.
-func (c *clientConn) do(ctx context.Context, r *nethttp.Request, wrote func()) (*nethttp.Response, error) {
-	x, err := c.take(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var begun atomic.Bool
-	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
-		WroteHeaderField: func(string, []string) { begun.Store(true) },
-		WroteRequest: func(httptrace.WroteRequestInfo) {
-			if wrote != nil {
-				wrote()
-			}
-		},
-	}))
-	res, err := x.RoundTrip(r)
-	if err == nil {
-		return res, nil
-	}
-	e := c.lost(ctx, err)
-	if !begun.Load() {
-		e.Outcome = weft.NotSent
-	}
-	return nil, e
-}
-
-// lost is the error of a call whose answer did not come.
-func (c *clientConn) lost(ctx context.Context, err error) *weft.Error {
-	var e *weft.Error
-	switch {
-	case ctx.Err() != nil:
-		e = weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
-	case c.closed() != nil:
-		known := *c.closed()
-		e = &known
-	default:
-		e = weft.Errorf(codeOfLoss(err), "connection lost: %w", err)
-	}
-	e.Outcome = weft.OutcomeUnknown
-	return e
-}
-
-// codeOfLoss is the code of an error of net/http, which tells the resets of HTTP/2 by their texts.
-func codeOfLoss(err error) weft.Code {
-	text := err.Error()
-	if i := strings.Index(text, "stream error:"); i >= 0 || strings.Contains(text, "RST_STREAM") {
-		switch {
-		case strings.Contains(text, "REFUSED_STREAM"):
-			return weft.Unavailable
-		case strings.Contains(text, "CANCEL"):
-			return weft.Canceled
-		case strings.Contains(text, "ENHANCE_YOUR_CALM"):
-			return weft.ResourceExhausted
-		case strings.Contains(text, "INADEQUATE_SECURITY"):
-			return weft.PermissionDenied
-		}
-		return weft.Internal
-	}
-	return weft.Unavailable
-}
-
-// closed is why this side has ended the connection; nil: it has not.
-func (c *clientConn) closed() *weft.Error {
-	e, ok := errors.AsType[*weft.Error](c.Err())
-	if !ok || e.Reason != weft.ReasonClosed {
-		return nil
-	}
-	return e
-}
-
-// callOneway sends a request whose reply is thrown away. It returns when the request has been written.
-func (c *clientConn) callOneway(ctx context.Context, r *nethttp.Request) error {
-	select {
-	case c.oneway <- struct{}{}:
-	case <-c.done:
-		return unsent(c.Err())
-	case <-ctx.Done():
-		return notSent(weft.CodeOf(ctx.Err()), "", "%w: as many one-way calls are under way as may be", ctx.Err())
-	}
-	life, cancel := context.WithoutCancel(ctx), func() {}
-	if d, ok := ctx.Deadline(); ok {
-		life, cancel = context.WithDeadline(life, d)
-	}
-	written := make(chan error, 2)
-	// It ends with the answer, the deadline or the connection.
-	go func() {
-		defer func() { <-c.oneway }()
-		defer cancel()
-		res, err := c.do(life, r.WithContext(life), sync.OnceFunc(func() { written <- nil }))
-		if err != nil {
-			written <- err
-			return
-		}
-		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, int64(c.cfg.Limits.MaxMessage)))
-		res.Body.Close()
-	}()
-	select {
-	case err := <-written:
-		return err
-	case <-ctx.Done():
-		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the request was written", ctx.Err())
-	}
-}
 
 // reply reads the answer to a unary call.
 func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.Response) error {
@@ -304,7 +190,7 @@ func (c *clientConn) isCodec(name string) bool { return name == "json" || name =
 
 // failed is the error that an answer tells of.
 func (c *clientConn) failed(f *failure, res *nethttp.Response) error {
-	e := f.readError(codeOfStatus(res.StatusCode), res.Header.Get(headerOutcome))
+	e := f.readError(httpstatus.Code(res.StatusCode), res.Header.Get(headerOutcome))
 	if reason := res.Header.Get(headerReason); reason != "" {
 		e.Reason = reason
 	}
@@ -313,7 +199,7 @@ func (c *clientConn) failed(f *failure, res *nethttp.Response) error {
 
 // statusError is the error of an answer that is none of Connect.
 func statusError(res *nethttp.Response) error {
-	e := &weft.Error{Code: codeOfStatus(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
+	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
 	if res.StatusCode == nethttp.StatusNotFound {
 		e.Outcome = weft.Refused // so servers answer where there is no such method
 	}
@@ -325,7 +211,7 @@ func (c *clientConn) body(ctx context.Context, res *nethttp.Response) ([]byte, e
 	limit := c.cfg.Limits.MaxMessage
 	b, err := io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
 	if err != nil {
-		return nil, c.lost(ctx, err)
+		return nil, c.Lost(ctx, err)
 	}
 	if len(b) > limit {
 		e := tooLong(int64(len(b)), theClient, limit)

@@ -56,7 +56,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 	}
 	set(r.Header, "Accept-Encoding", "identity") // messages are compressed one by one
 	r.Body, r.ContentLength = pr, -1
-	x, err := c.take(ctx)
+	x, err := c.Take(ctx)
 	if err != nil {
 		cancel()
 		return nil, err
@@ -66,7 +66,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 	go func() {
 		defer close(o.ready)
 		if o.res, o.failed = x.RoundTrip(r); o.failed != nil {
-			o.failed = c.lost(ctx, o.failed)
+			o.failed = c.Lost(ctx, o.failed)
 			_ = pr.CloseWithError(io.ErrClosedPipe)
 		}
 	}()
@@ -95,7 +95,7 @@ func (o *outbox) Send(msg any) error {
 	case ended != nil && ended != io.EOF:
 		return ended
 	case o.ctx.Err() != nil:
-		return o.c.lost(o.ctx, o.ctx.Err())
+		return o.c.Lost(o.ctx, o.ctx.Err())
 	}
 	return io.EOF // Recv tells why
 }
@@ -114,7 +114,7 @@ func (o *outbox) Recv(msg any) error {
 	select {
 	case <-o.ready:
 	case <-o.ctx.Done():
-		return o.end(o.c.lost(o.ctx, o.ctx.Err()))
+		return o.end(o.c.Lost(o.ctx, o.ctx.Err()))
 	}
 	if o.failed != nil {
 		return o.end(o.failed)
@@ -179,7 +179,7 @@ func (o *outbox) readError(err error) error {
 	case err == io.EOF:
 		return &weft.Error{Code: weft.Internal, Reason: weft.ReasonProtocol, Message: "the answer ended without the message that ends a stream"}
 	}
-	return o.c.lost(o.ctx, err)
+	return o.c.Lost(o.ctx, err)
 }
 
 // finish reads what ends the stream.

@@ -47,6 +47,8 @@ type Config struct {
 	// "https://app.example.com", those of a domain, as "https://*.example.com", or "*" for all. nil:
 	// no page of another origin may.
 	Origins []string
+	// Hosts are the names by which clients call the server, as in http.Config; those of HTTP are added.
+	Hosts []string
 	// Prefix is the path below which the methods are for Connect and gRPC-Web, for example "/api"; "":
 	// they begin at "/".
 	Prefix string

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,6 +27,8 @@ func Doors(cfg *Config) []weft.Door {
 	if d.cfg.HTTP != nil {
 		web = *d.cfg.HTTP
 	}
+	web.Hosts = slices.Concat(web.Hosts, d.cfg.Hosts)
+	d.cors.Hosts = web.Hosts
 	front := web.Front
 	web.Front = d.front(front)
 	d.http = http.Door(&web)

@@ -68,7 +68,7 @@ func (in *inbound) serve() {
 func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 	h := in.r.Header
 	if err := in.x.d.cors.CheckCall(in.r); err != nil {
-		return head, refusal(weft.PermissionDenied, "", "%v; Config.Origins names the origins of pages that may call", err)
+		return head, refusal(weft.PermissionDenied, "", "%v", err)
 	}
 	if err := in.encodings(); err != nil {
 		return head, err

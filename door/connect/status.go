@@ -40,23 +40,6 @@ func statusOf(e *weft.Error) int {
 	return httpstatus.Of(e.Code)
 }
 
-// codeOfStatus is the code that Connect gives to the HTTP status of an answer without an error in its body.
-func codeOfStatus(status int) weft.Code {
-	switch status {
-	case 400:
-		return weft.Internal
-	case 401:
-		return weft.Unauthenticated
-	case 403:
-		return weft.PermissionDenied
-	case 404:
-		return weft.Unimplemented
-	case 429, 502, 503, 504:
-		return weft.Unavailable
-	}
-	return weft.Unknown
-}
-
 // failure is an error as Connect has it.
 type failure struct {
 	Code    string   `json:"code"`

@@ -2,15 +2,14 @@ package connect
 
 import (
 	"context"
-	"crypto/tls"
-	"net"
-	nethttp "net/http"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/webjson"
 )
 
 // DefaultMaxConns is the default of WireConfig.MaxConns.
-const DefaultMaxConns = 64
+const DefaultMaxConns = carriers.DefaultMaxConns
 
 // WireConfig configures a wire. The zero value, and a nil pointer to one, give safe defaults.
 type WireConfig struct {
@@ -62,63 +61,13 @@ type wire struct {
 
 func (w *wire) Scheme() string { return w.cfg.Scheme }
 
-func (*wire) Protocols() []string { return []string{"h2", "http/1.1"} }
+func (*wire) Protocols() []string { return carriers.Protocols() }
 
 // Dial implements weft.Wire.
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
-	nc, err := w.dial(ctx, cfg)
+	conns, err := carriers.Dial(ctx, cfg, carriers.Options{HTTP2: w.cfg.HTTP2, Secure: w.secure, MaxConns: w.cfg.MaxConns})
 	if err != nil {
 		return nil, err
 	}
-	c := newClientConn(w, nc, cfg)
-	if err := c.add(ctx, nc); err != nil {
-		nc.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-// dial makes a connection, with TLS if it is to have it.
-func (w *wire) dial(ctx context.Context, cfg weft.WireConfig) (net.Conn, error) {
-	nc, err := cfg.Dial(ctx)
-	if err != nil || !w.secure || secured(nc) != nil {
-		return nc, err
-	}
-	host, _, err := net.SplitHostPort(cfg.Address)
-	if err != nil {
-		host = cfg.Address
-	}
-	t := tls.Client(nc, &tls.Config{ServerName: host, NextProtos: w.Protocols(), MinVersion: tls.VersionTLS12})
-	if err := t.HandshakeContext(ctx); err != nil {
-		nc.Close()
-		return nil, weft.Errorf(weft.Unavailable, "TLS: %w", err)
-	}
-	return t, nil
-}
-
-// secured is a connection that has TLS; nil: it has none.
-func secured(nc net.Conn) *tls.Conn {
-	t, _ := nc.(*tls.Conn)
-	return t
-}
-
-// transport makes a connection of net/http of one that is there.
-func (w *wire) transport(nc net.Conn) (t *nethttp.Transport, scheme string) {
-	t = &nethttp.Transport{DisableCompression: true, Protocols: new(nethttp.Protocols)}
-	given := func(context.Context, string, string) (net.Conn, error) { return nc, nil }
-	t.DialContext, t.DialTLSContext = given, given
-	secure := secured(nc)
-	switch {
-	case secure != nil && secure.ConnectionState().NegotiatedProtocol == "h2":
-		t.Protocols.SetHTTP2(true)
-		return t, "https"
-	case secure == nil && w.cfg.HTTP2:
-		t.Protocols.SetUnencryptedHTTP2(true)
-	case secure != nil:
-		t.Protocols.SetHTTP1(true)
-		return t, "https"
-	default:
-		t.Protocols.SetHTTP1(true)
-	}
-	return t, "http"
+	return &clientConn{Conns: conns, w: w, cfg: cfg, json: webjson.New(false)}, nil
 }

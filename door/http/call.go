@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/params"
 	"github.com/weftrpc/weft/door/internal/webjson"
+	"github.com/weftrpc/weft/door/internal/websock"
 )
 
 // inbound is one call.
@@ -23,14 +24,24 @@ type inbound struct {
 	r    *nethttp.Request
 	in   media
 	out  media
-	end  *stream // of a streaming call
+	end  ending // of a streaming call
 	call *weft.DoorCall
 	size atomic.Int64 // of the messages of the reply
+	web  bool // the call is one by WebSocket
+}
+
+// ending is the server's end of a streaming call, by a body of lines or events or by WebSocket.
+type ending interface {
+	weft.RawStream
+	begin(ctx context.Context)
+	finish(m weft.Metadata) error
+	fail(e *weft.Error, m weft.Metadata) (told bool)
+	rest()
 }
 
 // call has a request run as a call.
 func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *nethttp.Request) {
-	in := &inbound{x: x, tab: t, a: a, w: w, r: r}
+	in := &inbound{x: x, tab: t, a: a, w: w, r: r, web: websock.Asked(r)}
 	head, err := in.head()
 	if err != nil {
 		writeProblem(w, err)
@@ -51,10 +62,10 @@ func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *neth
 // head is what is known of the call before its body is read.
 func (in *inbound) head() (weft.Head, *weft.Error) {
 	check := in.x.d.cors.CheckCall
-	if in.a.r != nil { // the method was given an address for this verb
+	if in.a.r != nil && !in.web { // the method was given an address for this verb
 		check = in.x.d.cors.Check
 	}
-	if err := sameOrigin(check, in.r); err != nil {
+	if err := samePage(check, in.r); err != nil {
 		return weft.Head{}, err
 	}
 	head, err := in.x.headOf(in.r)
@@ -63,6 +74,10 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	}
 	head.Method = in.a.name
 	head.Stream = in.streaming()
+	if in.web {
+		err := in.headOfSocket(&head)
+		return head, err
+	}
 	if err := in.medias(); err != nil {
 		return head, err
 	}
@@ -84,10 +99,31 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	return head, nil
 }
 
+// headOfSocket completes the head of a call by WebSocket.
+func (in *inbound) headOfSocket(head *weft.Head) *weft.Error {
+	switch {
+	case !head.Stream:
+		in.w.Header().Set("Allow", nethttp.MethodPost)
+		return refusal(weft.Unimplemented, reasonVerb, "%s has no stream: it is called by POST, not by WebSocket", in.a.name)
+	case in.x.draining():
+		return refusal(weft.Unavailable, weft.ReasonDraining, "the server is shutting down; call another server")
+	}
+	in.in = in.tab.medias[typeJSON]
+	in.out = media{typeNDJSON, in.in.codec}
+	head.Codec = in.in.codec.Name()
+	in.end = newSocket(in)
+	return nil
+}
+
 // headOf is what a header says of a call.
 func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error) {
 	if head.Metadata, err = x.d.metadata(r.Header, x.Limits().MaxMetadata); err != nil {
 		return head, err
+	}
+	if websock.Asked(r) && head.Metadata.Get("authorization") == "" {
+		if text := websock.Authorization(r); isText(text) && text != "" {
+			head.Metadata = head.Metadata.With("authorization", text)
+		}
 	}
 	if head.Priority, err = priority(r.Header); err != nil {
 		return head, err
@@ -96,11 +132,10 @@ func (x *connection) headOf(r *nethttp.Request) (head weft.Head, err *weft.Error
 	return head, err
 }
 
-// sameOrigin refuses requests that a browser sends for a page of another origin, unless the
-// configuration lets that origin in.
-func sameOrigin(check func(*nethttp.Request) error, r *nethttp.Request) *weft.Error {
+// samePage refuses requests that a browser sends for a page which may not call.
+func samePage(check func(*nethttp.Request) error, r *nethttp.Request) *weft.Error {
 	if err := check(r); err != nil {
-		return refusal(weft.PermissionDenied, "", "%v; Config.Origins of the door names the origins of pages that may call", err)
+		return refusal(weft.PermissionDenied, "", "%v", err)
 	}
 	return nil
 }

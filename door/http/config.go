@@ -35,6 +35,11 @@ type Config struct {
 	// "https://app.example.com", those of a domain, as "https://*.example.com", or "*" for all. nil:
 	// no page of another origin may.
 	Origins []string
+	// Hosts are the names by which clients call the server, without ports: exact ones, as "api.example.com", those of
+	// a domain, as "*.example.com", or "*" for all. Requests with another Host are refused, but for IP addresses and
+	// localhost. nil: calls of a page are refused that was not loaded by TLS and whose name, which is also the Host,
+	// its owner may have given the address of this server (DNS rebinding); see docs/doors/http.md.
+	Hosts []string
 	// Headers are further request headers that become metadata, in lower case.
 	Headers []string
 	// Compressors are what bodies may be compressed with, under their names; the first one that

@@ -15,7 +15,7 @@ import (
 // Door returns a door for HTTP/1.1.
 func Door(cfg *Config) weft.Door {
 	d := &door{cfg: cfg.complete(), headers: make(map[string]bool)}
-	d.cors.Origins = d.cfg.Origins
+	d.cors.Origins, d.cors.Hosts = d.cfg.Origins, d.cfg.Hosts
 	for _, name := range append(alwaysMetadata(), d.cfg.Headers...) {
 		d.headers[nethttp.CanonicalHeaderKey(name)] = true
 	}
@@ -77,7 +77,7 @@ func HeadOf(r *nethttp.Request) (weft.Head, error) {
 	if x == nil {
 		return weft.Head{}, weft.Errorf(weft.Internal, "the request is not one of a door")
 	}
-	if err := sameOrigin(x.d.cors.CheckCall, r); err != nil {
+	if err := samePage(x.d.cors.CheckCall, r); err != nil {
 		return weft.Head{}, err
 	}
 	head, err := x.headOf(r)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/route"
+	"github.com/weftrpc/weft/door/internal/websock"
 )
 
 // ServeHTTP answers one request.
@@ -18,6 +19,10 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	x.lastIfDraining(w)
+	if err := samePage(x.d.cors.CheckHost, r); err != nil {
+		writeProblem(w, err)
+		return
+	}
 	r.TLS = x.tls
 	x.first.ServeHTTP(w, r)
 }
@@ -52,10 +57,18 @@ func (x *connection) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
 // lastIfDraining tells a client to make no more requests on the connection, if the server shuts
 // down.
 func (x *connection) lastIfDraining(w nethttp.ResponseWriter) {
+	if x.draining() {
+		w.Header().Set("Connection", "close")
+	}
+}
+
+// draining reports whether the server shuts down.
+func (x *connection) draining() bool {
 	select {
 	case <-x.Draining():
-		w.Header().Set("Connection", "close")
+		return true
 	default:
+		return false
 	}
 }
 
@@ -87,7 +100,7 @@ func (x *connection) find(t *table, r *nethttp.Request) address {
 	switch {
 	case m == nil && r.Method == nethttp.MethodPost && x.d.cfg.Handler == nil && len(t.routes.Verbs(parts)) == 0:
 		return address{name: name} // it is refused like any call, and counted
-	case m != nil && slices.Contains(verbsOf(m), r.Method):
+	case m != nil && (slices.Contains(verbsOf(m), r.Method) || websock.Asked(r)):
 		return address{name: name, t: m}
 	}
 	return x.allowed(t, path)

@@ -11,10 +11,8 @@ func (d *door) probes() bool { return d.cfg.Handler == nil || d.cfg.Ready != nil
 
 // ready is why the server should get no more work now; nil if it should.
 func (x *connection) ready() error {
-	select {
-	case <-x.Draining():
+	if x.draining() {
 		return errors.New("the server is shutting down")
-	default:
 	}
 	if x.d.cfg.Ready != nil {
 		return x.d.cfg.Ready()

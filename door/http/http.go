@@ -29,5 +29,10 @@
 // A method that sends many messages answers with one JSON object a line (application/x-ndjson),
 // {"result": …} for a message and {"error": …} for the end that an error makes, or with
 // server-sent events if the client accepts text/event-stream. A method that receives many
-// messages takes a body of one JSON value a line.
+// messages takes a body of one JSON value a line. A request for WebSocket opens a call with messages in both
+// directions; see docs/doors/http.md.
+//
+// # Clients
+//
+// Wire and SecureWire let a weft client call servers that answer POST /Service/Method with JSON.
 package http

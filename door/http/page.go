@@ -29,6 +29,10 @@ func (x *connection) page(t *table, w nethttp.ResponseWriter, r *nethttp.Request
 		if x.d.cors.Answer(w, r, []string{nethttp.MethodGet}) {
 			return true
 		}
+		if err := samePage(x.d.cors.Check, r); err != nil {
+			writeProblem(w, err)
+			return true
+		}
 		b, err := t.doc()
 		if err != nil {
 			writeProblem(w, weft.Errorf(weft.Internal, "the description cannot be made: %w", err))

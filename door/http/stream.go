@@ -81,13 +81,7 @@ func (s *stream) Recv(msg any) error {
 			return io.EOF
 		}
 		s.asked = true
-		if err := s.in.Decode(msg); err != nil {
-			if _, ok := errors.AsType[*weft.Error](err); !ok {
-				err = weft.Errorf(weft.InvalidArgument, "decode the request with codec %s: %w", s.in.in.codec.Name(), err).WithReason(weft.ReasonDecode)
-			}
-			return err
-		}
-		return nil
+		return s.in.decodeRequest(msg)
 	}
 	for {
 		line, err := s.line()
@@ -102,6 +96,15 @@ func (s *stream) Recv(msg any) error {
 		}
 		return nil
 	}
+}
+
+// decodeRequest is Decode for the one request of a method that sends many messages.
+func (in *inbound) decodeRequest(msg any) error {
+	err := in.Decode(msg)
+	if _, ok := errors.AsType[*weft.Error](err); err == nil || ok {
+		return err
+	}
+	return weft.Errorf(weft.InvalidArgument, "decode the request with codec %s: %w", in.in.codec.Name(), err).WithReason(weft.ReasonDecode)
 }
 
 // line reads one line of the body.

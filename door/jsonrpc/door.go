@@ -75,32 +75,9 @@ const afterEnd = time.Second
 // conn is one connection of the door.
 type conn struct {
 	server
-	out *combine.Writer
-
-	mu       sync.Mutex
-	open     int // values that were read and not answered
-	draining bool
-	idle     chan struct{} // closed when the connection drains and no value is open
-	over     bool          // nothing more is read
-	empty    chan struct{} // closed when no value is open, for settle
-}
-
-// settle waits until no value is open.
-func (x *conn) settle(most time.Duration) {
-	x.mu.Lock()
-	if x.open == 0 {
-		x.mu.Unlock()
-		return
-	}
-	empty := make(chan struct{})
-	x.empty = empty
-	x.mu.Unlock()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	select {
-	case <-empty:
-	case <-timer.C:
-	}
+	values
+	out  *combine.Writer
+	over bool // nothing more is read; guarded by values.mu
 }
 
 // limit bounds the next read: a value that has begun must go on within the time of a handshake.
@@ -141,49 +118,12 @@ func (x *conn) read(r *envelope.Reader) error {
 			_ = x.out.Send(unreadable("the value is not valid JSON")) // the connection ends anyway
 			return errors.New("a value is not valid JSON")
 		}
-		x.handle(value, weft.Head{}, x.begin(), func(answer []byte) {
+		x.handle(value, weft.Head{}, x.enter(), func(answer []byte) {
 			if answer != nil {
 				_ = x.out.Send(answer) // an error is that of the connection, which reading finds
 			}
 			x.answered()
 		})
-	}
-}
-
-// begin counts a value, and returns why its calls are refused, if they are.
-func (x *conn) begin() *weft.Error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.open++
-	if x.draining {
-		return &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
-			Message: "the server is shutting down; call another server"}
-	}
-	return nil
-}
-
-// answered notes that a value is no longer open.
-func (x *conn) answered() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.open--; x.open > 0 {
-		return
-	}
-	if x.draining {
-		x.endLocked()
-	}
-	if x.empty != nil {
-		close(x.empty)
-		x.empty = nil
-	}
-}
-
-// endLocked tells drain that no value is open. One that comes later ends too.
-func (x *conn) endLocked() {
-	select {
-	case <-x.idle:
-	default:
-		close(x.idle)
 	}
 }
 
@@ -195,26 +135,12 @@ func (x *conn) drain(over chan struct{}) {
 	case <-over:
 		return
 	}
-	x.mu.Lock()
-	x.draining, x.idle = true, make(chan struct{})
-	if x.open == 0 {
-		x.endLocked()
-	}
-	idle := x.idle
-	x.mu.Unlock()
 	select {
-	case <-idle:
+	case <-x.refuse():
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		x.over = true
 		x.Conn().SetReadDeadline(time.Unix(1, 0))
 	case <-over:
 	}
-}
-
-// drained reports whether the connection ended because it was drained.
-func (x *conn) drained() bool {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.draining && x.open == 0
 }

@@ -10,12 +10,13 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/websock"
 )
 
-// Handler returns a handler for JSON-RPC over POST, for the Handler of an http.Config of package
+// Handler returns a handler for JSON-RPC over POST and WebSocket, for the Handler of an http.Config of package
 // door/http, at any path that its mux gives it. Metadata, credentials and the time of the calls are
-// in the headers that package defines. Every answer has the status 200, or 204 if there is
-// nothing to answer.
+// in the headers that package defines; those of the request for a WebSocket hold for every call on it. Every answer to a POST
+// has the status 200, or 204 if there is nothing to answer.
 func Handler(cfg *Config) nethttp.Handler { return handler{newDoor(cfg)} }
 
 type handler struct{ d *door }
@@ -27,9 +28,13 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		nethttp.Error(w, "jsonrpc: the handler is not that of a door: put it into the Handler of an http.Config", nethttp.StatusInternalServerError)
 		return
 	}
+	if websock.Asked(r) {
+		h.serveSocket(w, r, c)
+		return
+	}
 	if r.Method != nethttp.MethodPost {
 		w.Header().Set("Allow", nethttp.MethodPost)
-		nethttp.Error(w, "JSON-RPC is called by POST", nethttp.StatusMethodNotAllowed)
+		nethttp.Error(w, "JSON-RPC is called by POST or by WebSocket", nethttp.StatusMethodNotAllowed)
 		return
 	}
 	// Forms, which a page of another origin could send unasked, are refused.

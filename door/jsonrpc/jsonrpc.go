@@ -1,9 +1,10 @@
 // Package jsonrpc speaks JSON-RPC 2.0, and 1.0 as Go's net/rpc/jsonrpc has it: a door for its
-// clients, over TCP and over the POST of HTTP, and wires to its servers.
+// clients, over TCP, over the POST of HTTP and over WebSocket, and wires to its servers.
 //
 // Over TCP, objects stand one behind the other, with or without white space between them; an
 // object with the member "jsonrpc" is one of 2.0, one without it of 1.0. A batch is an array of
-// objects of 2.0. Over HTTP, [Handler] is given to package door/http.
+// objects of 2.0. Over HTTP, [Handler] is given to package door/http; it serves WebSocket too, where each message is
+// an object or a batch.
 //
 // A method is called Service.Method. The params are the request as an object, or an array: with
 // one object in it that is the request, as net/rpc/jsonrpc sends it; otherwise its elements are

@@ -179,6 +179,12 @@ func start(t *testing.T, cfg *jsonrpc.Config) string {
 
 func startLimited(t *testing.T, cfg *jsonrpc.Config, limits weft.Limits) string {
 	t.Helper()
+	_, addr := startServer(t, cfg, limits)
+	return addr
+}
+
+func startServer(t *testing.T, cfg *jsonrpc.Config, limits weft.Limits) (*weft.Server, string) {
+	t.Helper()
 	if cfg == nil {
 		cfg = &jsonrpc.Config{}
 	}
@@ -221,7 +227,7 @@ func startLimited(t *testing.T, cfg *jsonrpc.Config, limits weft.Limits) string 
 		srv.Close()
 		<-served
 	})
-	return l.Addr().String()
+	return srv, l.Addr().String()
 }
 
 func must(t *testing.T, err error) {

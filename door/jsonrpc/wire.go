@@ -128,17 +128,25 @@ func (c *clientConn) read() {
 			c.Lost(err)
 			return
 		}
-		response, err := envelope.ReadResponse(value)
-		if err != nil {
-			c.Lost(err)
-			return
-		}
-		if seq, err := strconv.ParseUint(string(response.ID), 10, 64); err == nil {
-			c.Answer(seq, response)
-		} else if response.Error != nil {
-			// The server could not read a request, and ends the connection.
-			c.Lost(weft.Errorf(weft.Unavailable, "the server answered %d %s to no request", response.Error.Code, response.Error.Message))
+		if !c.answered(value) {
 			return
 		}
 	}
+}
+
+// answered takes one response. It returns false if the connection has ended with it.
+func (c *clientConn) answered(value []byte) bool {
+	response, err := envelope.ReadResponse(value)
+	if err != nil {
+		c.Lost(err)
+		return false
+	}
+	if seq, err := strconv.ParseUint(string(response.ID), 10, 64); err == nil {
+		c.Answer(seq, response)
+	} else if response.Error != nil {
+		// The server could not read a request, and ends the connection.
+		c.Lost(weft.Errorf(weft.Unavailable, "the server answered %d %s to no request", response.Error.Code, response.Error.Message))
+		return false
+	}
+	return true
 }

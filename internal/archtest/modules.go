@@ -68,6 +68,7 @@ type library struct {
 // module of its own in this repository.
 func libraries() []library {
 	return []library{
+		{"github.com/coder/websocket", []string{"door/internal/websock"}},
 		{"github.com/klauspost/compress", []string{"compress/..."}},
 		{"github.com/pierrec/lz4/v4", []string{"compress/..."}},
 		{"github.com/shamaton/msgpack/v3", nil}, // the measure of codec/msgpack in its tests

@@ -60,8 +60,8 @@ import (
 		"third-party requirements": {
 			{name: "one too many, one too few, one replaced", files: strings.Replace(full, "github.com/pierrec/lz4/v4", "golang.org/x/net", 1) +
 				"replace golang.org/x/net => ../net\n",
-				want: []string{"go.mod lz4", "go.mod:5 golang.org/x/net", "go.mod:9 replace"}},
-			{name: "indirect", files: full + "require golang.org/x/sys v0.1.0 // indirect\n", want: []string{"go.mod:9 golang.org/x/sys"}},
+				want: []string{"go.mod lz4", "go.mod:6 golang.org/x/net", "go.mod:10 replace"}},
+			{name: "indirect", files: full + "require golang.org/x/sys v0.1.0 // indirect\n", want: []string{"go.mod:10 golang.org/x/sys"}},
 			{name: "exactly", files: full + "-- bench/go.mod --\nmodule github.com/weftrpc/weft/bench\nrequire google.golang.org/grpc v1.0.0\n"},
 		},
 		"workspace": {

@@ -130,6 +130,7 @@ function show(doc, path, verb, op) {
 async function start() {
 	const answer = await fetch("/openapi.json", { credentials: "omit" });
 	const doc = await answer.json();
+	if (!answer.ok) throw new Error(doc.detail || answer.statusText);
 	document.title = doc.info.title;
 	byId("title").textContent = doc.info.title + " " + doc.info.version;
 	byId("about").textContent = doc.info.description || "";

@@ -1,4 +1,4 @@
-// Package httpstatus says which HTTP status tells of a code.
+// Package httpstatus says which HTTP status tells of a code, and which code an answer without one has.
 package httpstatus
 
 import (
@@ -36,4 +36,21 @@ func Of(c weft.Code) int {
 		return http.StatusGatewayTimeout
 	}
 	return http.StatusInternalServerError
+}
+
+// Code is the code of an answer without an error in its body, such as that of a proxy, as Connect defines it.
+func Code(status int) weft.Code {
+	switch status {
+	case http.StatusBadRequest:
+		return weft.Internal
+	case http.StatusUnauthorized:
+		return weft.Unauthenticated
+	case http.StatusForbidden:
+		return weft.PermissionDenied
+	case http.StatusNotFound:
+		return weft.Unimplemented
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return weft.Unavailable
+	}
+	return weft.Unknown
 }

@@ -10,7 +10,10 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
-require github.com/klauspost/compress v1.20.3 // indirect
+require (
+	github.com/coder/websocket v1.8.15 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+)
 
 replace (
 	github.com/weftrpc/weft => ../../../..

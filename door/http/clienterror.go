@@ -1,0 +1,118 @@
+package http
+
+import (
+	"context"
+	"encoding/json"
+	nethttp "net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpstatus"
+)
+
+// statusError is the error that an answer with another status than 200 stands for.
+func (c *clientConn) statusError(ctx context.Context, res *nethttp.Response) error {
+	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
+	if res.StatusCode == nethttp.StatusNotFound || res.StatusCode == nethttp.StatusMethodNotAllowed {
+		e.Outcome = weft.Refused // so servers answer where there is no such method
+	}
+	if kind, ok := typeOf(res.Header.Get("Content-Type")); ok && kind == typeJSON {
+		body, err := c.body(ctx, res)
+		if err != nil {
+			return err
+		}
+		if told := readProblem(body, res.StatusCode); told != nil {
+			e = told
+		}
+	}
+	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds >= 0 {
+		if _, ok := e.RetryAfter(); !ok {
+			e = e.WithRetryAfter(time.Duration(min(seconds, int(maxTimeout/time.Second))) * time.Second)
+		}
+	}
+	return e
+}
+
+// readProblem is the error that a Problem stands for, also one of another server; nil: the JSON is none.
+func readProblem(body []byte, status int) *weft.Error {
+	var p struct {
+		Title, Detail, Code, Outcome, Reason string
+		Details                              []Detail
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(body, &members) != nil || json.Unmarshal(body, &p) != nil {
+		return nil
+	}
+	code := codeNamed(p.Code)
+	if code == 0 {
+		if p.Title == "" && p.Detail == "" {
+			return nil
+		}
+		code = codeOfProblem(status)
+	}
+	e := &weft.Error{Code: code, Message: p.Detail, Reason: p.Reason, Outcome: outcomeNamed(p.Outcome)}
+	if e.Outcome == weft.OutcomeUnknown {
+		switch e.Code {
+		case weft.Unavailable, weft.DeadlineExceeded, weft.Canceled:
+			// Something between this side and the method may have said so.
+		case weft.Unimplemented:
+			e.Outcome = weft.Refused
+		default:
+			e.Outcome = weft.Executed
+		}
+	}
+	if e.Message == "" && !strings.EqualFold(p.Title, p.Code) {
+		e.Message = p.Title
+	}
+	for _, d := range p.Details {
+		e.Details = append(e.Details, weft.Detail(d))
+	}
+	return e
+}
+
+// codeNamed is the code with a name; 0: none has it.
+func codeNamed(name string) weft.Code {
+	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
+		if code.String() == name {
+			return code
+		}
+	}
+	return 0
+}
+
+// outcomeNamed is the outcome that a server of weft tells of.
+func outcomeNamed(name string) weft.Outcome {
+	for _, o := range []weft.Outcome{weft.Refused, weft.Executed} {
+		if o.String() == name {
+			return o
+		}
+	}
+	return weft.OutcomeUnknown
+}
+
+// codeOfProblem is the code of a problem of a server that does not name one of weft.
+func codeOfProblem(status int) weft.Code {
+	switch status {
+	case nethttp.StatusBadRequest, nethttp.StatusUnprocessableEntity:
+		return weft.InvalidArgument
+	case nethttp.StatusNotFound, nethttp.StatusGone:
+		return weft.NotFound
+	case nethttp.StatusConflict:
+		return weft.Aborted
+	case nethttp.StatusPreconditionFailed:
+		return weft.FailedPrecondition
+	case nethttp.StatusRequestEntityTooLarge, nethttp.StatusTooManyRequests:
+		return weft.ResourceExhausted
+	case httpstatus.ClientClosed:
+		return weft.Canceled
+	case nethttp.StatusMethodNotAllowed, nethttp.StatusNotAcceptable, nethttp.StatusUnsupportedMediaType, nethttp.StatusNotImplemented:
+		return weft.Unimplemented
+	case nethttp.StatusInternalServerError:
+		return weft.Internal
+	case nethttp.StatusGatewayTimeout:
+		return weft.DeadlineExceeded
+	}
+	return httpstatus.Code(status)
+}

@@ -1,0 +1,78 @@
+// Package carriers sends the requests of a wire by net/http on connections that a weft client makes: one of HTTP/2,
+// or some of HTTP/1.1, each of which carries one request at a time.
+package carriers
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	nethttp "net/http"
+
+	"github.com/weftrpc/weft"
+)
+
+// DefaultMaxConns is the default of Options.MaxConns.
+const DefaultMaxConns = 64
+
+// Options are how connections are made.
+type Options struct {
+	// HTTP2 has connections without TLS begin with HTTP/2. With TLS the server decides.
+	HTTP2 bool
+	// Secure gives connections TLS with the certificates of the system if they have none.
+	Secure bool
+	// MaxConns is how many connections of HTTP/1.1 there are at most.
+	MaxConns int
+}
+
+// Protocols are those that a connection with TLS offers.
+func Protocols() []string { return []string{"h2", "http/1.1"} }
+
+// dial makes a connection, with TLS if it is to have it.
+func (o Options) dial(ctx context.Context, cfg weft.WireConfig) (net.Conn, error) {
+	nc, err := cfg.Dial(ctx)
+	if err != nil || !o.Secure || secured(nc) != nil {
+		return nc, err
+	}
+	return WithTLS(ctx, nc, cfg.Address, Protocols())
+}
+
+// WithTLS makes a connection to an address one with TLS and the certificates of the system.
+func WithTLS(ctx context.Context, nc net.Conn, address string, protocols []string) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	t := tls.Client(nc, &tls.Config{ServerName: host, NextProtos: protocols, MinVersion: tls.VersionTLS12})
+	if err := t.HandshakeContext(ctx); err != nil {
+		nc.Close()
+		return nil, weft.Errorf(weft.Unavailable, "TLS: %w", err)
+	}
+	return t, nil
+}
+
+// secured is a connection that has TLS; nil: it has none.
+func secured(nc net.Conn) *tls.Conn {
+	t, _ := nc.(*tls.Conn)
+	return t
+}
+
+// transport makes a connection of net/http of one that is there.
+func (o Options) transport(nc net.Conn) (t *nethttp.Transport, scheme string) {
+	t = &nethttp.Transport{DisableCompression: true, Protocols: new(nethttp.Protocols)}
+	given := func(context.Context, string, string) (net.Conn, error) { return nc, nil }
+	t.DialContext, t.DialTLSContext = given, given
+	secure := secured(nc)
+	switch {
+	case secure != nil && secure.ConnectionState().NegotiatedProtocol == "h2":
+		t.Protocols.SetHTTP2(true)
+		return t, "https"
+	case secure == nil && o.HTTP2:
+		t.Protocols.SetUnencryptedHTTP2(true)
+	case secure != nil:
+		t.Protocols.SetHTTP1(true)
+		return t, "https"
+	default:
+		t.Protocols.SetHTTP1(true)
+	}
+	return t, "http"
+}

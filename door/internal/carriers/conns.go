@@ -1,0 +1,254 @@
+package carriers
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	nethttp "net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/weftrpc/weft"
+)
+
+// Conns are the connections, which together stand for one of a weft client. They have the methods of
+// weft.WireConn but Call, and Drain.
+type Conns struct {
+	o     Options
+	cfg   weft.WireConfig
+	first net.Conn
+	h2    bool
+	base  string // of URLs
+	cred  string // the credential of the connection
+
+	done   chan struct{}
+	oneway chan struct{} // holds one for each one-way call under way
+
+	mu      sync.Mutex
+	conns   []*Carrier    // is replaced when it changes
+	dialing int           // connections that are being made
+	freed   chan struct{} // is closed, and replaced, when a connection may have room
+	err     error         // why the connection has ended
+}
+
+// Carrier is a connection of net/http and what is under it.
+type Carrier struct {
+	*nethttp.ClientConn
+	under net.Conn
+}
+
+// maxOneway is how many one-way calls may be under way: no caller waits for their ends.
+const maxOneway = 1024
+
+// Dial makes the first connection.
+func Dial(ctx context.Context, cfg weft.WireConfig, o Options) (*Conns, error) {
+	nc, err := o.dial(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conns{o: o, cfg: cfg, first: nc, done: make(chan struct{}), freed: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
+	t, scheme := o.transport(nc)
+	c.h2 = !t.Protocols.HTTP1()
+	c.base = scheme + "://" + cfg.Address
+	if cfg.Credential != (weft.Credential{}) {
+		c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
+	}
+	if err := c.add(ctx, nc); err != nil {
+		nc.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Post makes a request by POST with a path and a header, to which the credential of the connection is added.
+func (c *Conns) Post(ctx context.Context, path string, h nethttp.Header) (*nethttp.Request, error) {
+	u, err := url.Parse(c.base)
+	if err != nil {
+		return nil, NotSent(weft.InvalidArgument, "", "%w", err)
+	}
+	u.Path = path
+	if c.cred != "" && h.Get("Authorization") == "" {
+		h["Authorization"] = []string{c.cred}
+	}
+	r := &nethttp.Request{Method: nethttp.MethodPost, URL: u, Host: c.cfg.Address, Header: h, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	return r.WithContext(ctx), nil
+}
+
+// add makes a connection one of the carriers.
+func (c *Conns) add(ctx context.Context, nc net.Conn) error {
+	t, scheme := c.o.transport(nc)
+	cc, err := t.NewClientConn(ctx, scheme, c.cfg.Address)
+	if err != nil {
+		return weft.Errorf(weft.Unavailable, "%w", err)
+	}
+	x := &Carrier{cc, nc}
+	c.mu.Lock()
+	c.conns = append(slices.Clone(c.conns), x)
+	ended := c.err
+	c.mu.Unlock()
+	cc.SetStateHook(func(*nethttp.ClientConn) { c.changed(x) })
+	c.changed(x) // what has happened meanwhile
+	if ended != nil {
+		x.sever()
+	}
+	return nil
+}
+
+// sever closes the connection without the last message of TLS, for which it would wait while the server does
+// not read.
+func (x *Carrier) sever() {
+	under := x.under
+	if t, ok := under.(*tls.Conn); ok {
+		under = t.NetConn()
+	}
+	_ = under.Close()
+	_ = x.Close()
+}
+
+// changed looks at a carrier whose state has changed.
+func (c *Conns) changed(x *Carrier) {
+	ended := x.Err()
+	c.mu.Lock()
+	close(c.freed)
+	c.freed = make(chan struct{})
+	if i := slices.Index(c.conns, x); ended != nil && i >= 0 {
+		c.conns = slices.Delete(slices.Clone(c.conns), i, i+1)
+	}
+	alone := ended != nil && len(c.conns) == 0 && c.dialing == 0
+	c.mu.Unlock()
+	if alone {
+		c.fail(weft.Errorf(weft.Unavailable, "the server closed the connection"))
+	}
+}
+
+// Take finds a carrier with room for a call, or makes one. RoundTrip of it must follow.
+func (c *Conns) Take(ctx context.Context) (*Carrier, error) {
+	for {
+		c.mu.Lock()
+		conns, freed, err := c.conns, c.freed, c.err
+		c.mu.Unlock()
+		if err != nil {
+			return nil, Unsent(err)
+		}
+		for _, x := range conns {
+			if x.Reserve() == nil {
+				return x, nil
+			}
+		}
+		if c.mayDial() {
+			if err := c.dial(ctx); err != nil {
+				return nil, Unsent(err)
+			}
+			continue
+		}
+		select {
+		case <-freed:
+		case <-c.done:
+		case <-ctx.Done():
+			return nil, NotSent(weft.CodeOf(ctx.Err()), "", "%w before a connection had room for the call", ctx.Err())
+		}
+	}
+}
+
+// mayDial takes the right to make one more connection, if there may be one.
+func (c *Conns) mayDial() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ok := !c.h2 && c.err == nil && len(c.conns)+c.dialing < c.o.MaxConns
+	if ok {
+		c.dialing++
+	}
+	return ok
+}
+
+// dial makes one more connection of HTTP/1.1.
+func (c *Conns) dial(ctx context.Context) error {
+	nc, err := c.o.dial(ctx, c.cfg)
+	if err == nil {
+		if err = c.add(ctx, nc); err != nil {
+			nc.Close()
+		}
+	}
+	c.mu.Lock()
+	c.dialing--
+	alone := len(c.conns) == 0 && c.dialing == 0
+	c.mu.Unlock()
+	if alone && err != nil {
+		c.fail(weft.Errorf(weft.Unavailable, "the server closed the connection"))
+	}
+	if err != nil && ctx.Err() != nil {
+		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before a connection was made", ctx.Err())
+	}
+	return err
+}
+
+// Conn implements weft.WireConn.
+func (c *Conns) Conn() net.Conn { return c.first }
+
+// Done implements weft.WireConn.
+func (c *Conns) Done() <-chan struct{} { return c.done }
+
+// Err implements weft.WireConn.
+func (c *Conns) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err
+}
+
+// Close implements weft.WireConn.
+func (c *Conns) Close() error {
+	c.fail(&weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"})
+	return nil
+}
+
+// fail ends the connection: the first reason counts.
+func (c *Conns) fail(why error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.err = why
+	conns := c.conns
+	c.mu.Unlock()
+	close(c.done)
+	for _, x := range conns {
+		x.sever()
+	}
+}
+
+// Drain implements weft.WireDrainer: the answer to a one-way call acknowledges it.
+func (c *Conns) Drain(done <-chan struct{}) {
+	for range cap(c.oneway) { // all places are free then
+		select {
+		case c.oneway <- struct{}{}:
+		case <-c.done:
+			return
+		case <-done:
+			return
+		}
+	}
+}
+
+// NotSent is the error of a call that was not sent.
+func NotSent(code weft.Code, reason, format string, args ...any) *weft.Error {
+	e := weft.Errorf(code, format, args...).WithReason(reason)
+	e.Outcome = weft.NotSent
+	return e
+}
+
+// Unsent makes the error of a call that was not sent of what kept it from that.
+func Unsent(err error) *weft.Error {
+	e := weft.Errorf(weft.CodeOf(err), "%w", err)
+	if known, ok := errors.AsType[*weft.Error](err); ok {
+		*e = *known
+	}
+	if e.Code == weft.Unknown {
+		e.Code = weft.Unavailable
+	}
+	e.Outcome = weft.NotSent
+	return e
+}

@@ -1,0 +1,118 @@
+package carriers
+
+import (
+	"context"
+	"errors"
+	"io"
+	nethttp "net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weftrpc/weft"
+)
+
+// Do has a request answered. wrote, if it is not nil, is called when the request was written.
+func (c *Conns) Do(ctx context.Context, r *nethttp.Request, wrote func()) (*nethttp.Response, error) {
+	x, err := c.Take(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var begun atomic.Bool
+	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		WroteHeaderField: func(string, []string) { begun.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if wrote != nil {
+				wrote()
+			}
+		},
+	}))
+	res, err := x.RoundTrip(r)
+	if err == nil {
+		return res, nil
+	}
+	e := c.Lost(ctx, err)
+	if !begun.Load() {
+		e.Outcome = weft.NotSent
+	}
+	return nil, e
+}
+
+// Lost is the error of a call whose answer did not come.
+func (c *Conns) Lost(ctx context.Context, err error) *weft.Error {
+	var e *weft.Error
+	switch {
+	case ctx.Err() != nil:
+		e = weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
+	case c.closed() != nil:
+		known := *c.closed()
+		e = &known
+	default:
+		e = weft.Errorf(codeOfLoss(err), "connection lost: %w", err)
+	}
+	e.Outcome = weft.OutcomeUnknown
+	return e
+}
+
+// codeOfLoss is the code of an error of net/http, which tells the resets of HTTP/2 by their texts.
+func codeOfLoss(err error) weft.Code {
+	text := err.Error()
+	if i := strings.Index(text, "stream error:"); i >= 0 || strings.Contains(text, "RST_STREAM") {
+		switch {
+		case strings.Contains(text, "REFUSED_STREAM"):
+			return weft.Unavailable
+		case strings.Contains(text, "CANCEL"):
+			return weft.Canceled
+		case strings.Contains(text, "ENHANCE_YOUR_CALM"):
+			return weft.ResourceExhausted
+		case strings.Contains(text, "INADEQUATE_SECURITY"):
+			return weft.PermissionDenied
+		}
+		return weft.Internal
+	}
+	return weft.Unavailable
+}
+
+// closed is why this side has ended the connection; nil: it has not.
+func (c *Conns) closed() *weft.Error {
+	e, ok := errors.AsType[*weft.Error](c.Err())
+	if !ok || e.Reason != weft.ReasonClosed {
+		return nil
+	}
+	return e
+}
+
+// Oneway sends a request whose reply is thrown away. It returns when the request has been written.
+func (c *Conns) Oneway(ctx context.Context, r *nethttp.Request) error {
+	select {
+	case c.oneway <- struct{}{}:
+	case <-c.done:
+		return Unsent(c.Err())
+	case <-ctx.Done():
+		return NotSent(weft.CodeOf(ctx.Err()), "", "%w: as many one-way calls are under way as may be", ctx.Err())
+	}
+	life, cancel := context.WithoutCancel(ctx), func() {}
+	if d, ok := ctx.Deadline(); ok {
+		life, cancel = context.WithDeadline(life, d)
+	}
+	written := make(chan error, 2)
+	// It ends with the answer, the deadline or the connection.
+	go func() {
+		defer func() { <-c.oneway }()
+		defer cancel()
+		res, err := c.Do(life, r.WithContext(life), sync.OnceFunc(func() { written <- nil }))
+		if err != nil {
+			written <- err
+			return
+		}
+		_, _ = io.Copy(io.Discard, io.LimitReader(res.Body, int64(c.cfg.Limits.MaxMessage)))
+		res.Body.Close()
+	}()
+	select {
+	case err := <-written:
+		return err
+	case <-ctx.Done():
+		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the request was written", ctx.Err())
+	}
+}

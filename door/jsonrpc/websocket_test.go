@@ -1,0 +1,369 @@
+package jsonrpc_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	nethttp "net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/jsonrpc"
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+// patience is how long what must happen may take.
+const patience = time.Minute
+
+// socket is a stock client of WebSocket.
+type socket struct {
+	*websocket.Conn
+	t   *testing.T
+	ctx context.Context
+}
+
+// dialSocket opens a WebSocket; headers are names and values in turn.
+func dialSocket(t *testing.T, addr string, o *websocket.DialOptions, headers ...string) *socket {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	if o == nil {
+		o = &websocket.DialOptions{}
+	}
+	o.HTTPHeader = make(nethttp.Header)
+	for i := 0; i < len(headers); i += 2 {
+		o.HTTPHeader.Set(headers[i], headers[i+1])
+	}
+	o.HTTPClient = &nethttp.Client{Transport: &nethttp.Transport{}}
+	c, _, err := websocket.Dial(ctx, "ws://"+addr+"/rpc", o)
+	must(t, err)
+	c.SetReadLimit(-1)
+	t.Cleanup(func() {
+		c.CloseNow()
+		cancel()
+	})
+	return &socket{c, t, ctx}
+}
+
+// refused opens a WebSocket that the server refuses, and returns the status.
+func refused(t *testing.T, addr string, headers ...string) int {
+	t.Helper()
+	r, err := nethttp.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/rpc", nil)
+	must(t, err)
+	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="} {
+		r.Header.Set(name, value)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	transport := &nethttp.Transport{}
+	defer transport.CloseIdleConnections()
+	answer, err := transport.RoundTrip(r)
+	must(t, err)
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+func (s *socket) send(text string) {
+	s.t.Helper()
+	must(s.t, s.Write(s.ctx, websocket.MessageText, []byte(text)))
+}
+
+func (s *socket) receive() string {
+	s.t.Helper()
+	_, b, err := s.Read(s.ctx)
+	must(s.t, err)
+	return string(b)
+}
+
+// closed waits for the end, and returns its code.
+func (s *socket) closed() websocket.StatusCode {
+	s.t.Helper()
+	_, b, err := s.Read(s.ctx)
+	if err == nil {
+		s.t.Fatalf("in place of the end came %s", b)
+	}
+	return websocket.CloseStatus(err)
+}
+
+// TestVectorsWebSocket sends each vector as one message, all on one connection, and a question behind it whose answer
+// shows that there was no other.
+func TestVectorsWebSocket(t *testing.T) {
+	s := dialSocket(t, start(t, nil), nil)
+	const ping, pong = `{"jsonrpc":"2.0","method":"sum","params":[40,2],"id":"ping"}`, `{"jsonrpc":"2.0","id":"ping","result":42}`
+	for i, v := range vectors(t) {
+		kind := websocket.MessageText
+		if i%2 == 1 {
+			kind = websocket.MessageBinary
+		}
+		must(t, s.Write(s.ctx, kind, []byte(v.send)))
+		got := ""
+		if v.want != "" {
+			got = s.receive()
+		}
+		if !agree(t, got, v.want) {
+			t.Errorf("%s: %s\ngot  %s\nwant %s", v.about, v.send, got, v.want)
+		}
+		s.send(ping)
+		if got := s.receive(); got != pong {
+			t.Errorf("%s: behind it came %s", v.about, got)
+		}
+	}
+}
+
+// TestWebSocketCalls: calls run at once, and their answers come as they end.
+func TestWebSocketCalls(t *testing.T) {
+	s := dialSocket(t, start(t, nil), nil, "Weft-Meta-Color", "red")
+	s.send(`{"jsonrpc":"2.0","method":"wait","params":[300],"id":"slow"}`)
+	s.send(`{"jsonrpc":"2.0","method":"wait","params":[0],"id":"quick"}`)
+	for _, want := range []string{`{"jsonrpc":"2.0","id":"quick","result":"red"}`, `{"jsonrpc":"2.0","id":"slow","result":"red"}`} {
+		if got := s.receive(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	s.send(`{"jsonrpc":"2.0","method":"fail","id":1}`)
+	if got := s.receive(); !strings.Contains(got, `-32005`) || !strings.Contains(got, `"reason":"NONE"`) {
+		t.Errorf("%s", got)
+	}
+	must(t, s.Close(websocket.StatusNormalClosure, ""))
+}
+
+// TestWebSocketSubprotocol: the first one that both have is chosen.
+func TestWebSocketSubprotocol(t *testing.T) {
+	addr := start(t, nil)
+	for offered, want := range map[string]string{"": "", "jsonrpc": "jsonrpc", "chat, json-rpc": "json-rpc", "chat": ""} {
+		o := &websocket.DialOptions{}
+		if offered != "" {
+			o.Subprotocols = strings.Split(offered, ", ")
+		}
+		if got := dialSocket(t, addr, o).Subprotocol(); got != want {
+			t.Errorf("of %q the server has chosen %q, want %q", offered, got, want)
+		}
+	}
+}
+
+// TestWebSocketHandshake: what is refused before there is a connection.
+func TestWebSocketHandshake(t *testing.T) {
+	addr := start(t, nil)
+	for _, c := range []struct {
+		status  int
+		headers []string
+	}{
+		{101, nil},
+		{101, []string{"Origin", "http://" + addr}},
+		{403, []string{"Origin", "https://evil.example"}},
+		{403, []string{"Origin", "null"}},
+		{403, []string{"Origin", "http://" + addr, "Sec-Fetch-Site", "cross-site"}},
+		{400, []string{"Sec-WebSocket-Version", "7"}},
+		{400, []string{"Sec-WebSocket-Key", "short"}},
+		{405, []string{"Upgrade", "h2c"}},
+		{400, []string{"Weft-Timeout", "soon"}},
+	} {
+		if got := refused(t, addr, c.headers...); got != c.status {
+			t.Errorf("%q: status %d, want %d", c.headers, got, c.status)
+		}
+	}
+}
+
+// TestWebSocketCredential: the credential of the first request, in the header or in a subprotocol, is that of the calls.
+func TestWebSocketCredential(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler), Doors: []weft.Door{http.Door(&http.Config{Handler: jsonrpc.Handler(nil)})},
+		Authenticate: func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) {
+			if cred.Token != "secret" {
+				return nil, weft.Errorf(weft.Unauthenticated, "want the token secret")
+			}
+			return "ada", nil
+		}})
+	must(t, weft.Handle(srv, "Who.Am", func(ctx context.Context, _ *struct{}) (*string, error) {
+		name, _ := weft.PrincipalFrom(ctx).(string)
+		return &name, nil
+	}))
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }() // it ends with the server
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	addr := l.Addr().String()
+	token := "weft.authorization." + base64.RawURLEncoding.EncodeToString([]byte("Bearer secret"))
+	for name, s := range map[string]*socket{
+		"header":      dialSocket(t, addr, nil, "Authorization", "Bearer secret"),
+		"subprotocol": dialSocket(t, addr, &websocket.DialOptions{Subprotocols: []string{"jsonrpc", token}}),
+	} {
+		s.send(`{"jsonrpc":"2.0","method":"Who.Am","id":1}`)
+		if got := s.receive(); got != `{"jsonrpc":"2.0","id":1,"result":"ada"}` {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	s := dialSocket(t, addr, nil)
+	s.send(`{"jsonrpc":"2.0","method":"Who.Am","id":1}`)
+	if got := s.receive(); !strings.Contains(got, "-32016") {
+		t.Errorf("without a credential: %s", got)
+	}
+
+	cfg := &weft.ClientConfig{Wires: []weft.Wire{jsonrpc.WebSocketWire("")}, ConnCredential: func(context.Context) (weft.Credential, error) {
+		return weft.Credential{Scheme: "Bearer", Token: "secret"}, nil
+	}}
+	c, err := weft.Dial(t.Context(), "jsonrpc+ws://"+addr, cfg)
+	must(t, err)
+	defer c.Close()
+	if name, err := weft.Invoke[string](t.Context(), c, "Who.Am", &struct{}{}); err != nil || *name != "ada" {
+		t.Errorf("weft's wire: %v", err)
+	}
+	must(t, c.Ping(t.Context()))
+}
+
+// TestWebSocketLimits: messages that are too large, or stop, end the connection.
+func TestWebSocketLimits(t *testing.T) {
+	addr := startLimited(t, nil, weft.Limits{MaxMessage: 16 << 10, HandshakeTimeout: 200 * time.Millisecond})
+	s := dialSocket(t, addr, nil)
+	s.send(`{"jsonrpc":"2.0","method":"sum","params":[1` + strings.Repeat(" ", 16<<10) + `],"id":1}`)
+	if got := s.receive(); !strings.Contains(got, "MESSAGE_TOO_LARGE") || !strings.Contains(got, `"id":1`) {
+		t.Errorf("params beyond the limit: %s", got)
+	}
+	s.send(strings.Repeat(" ", 64<<10))
+	if got := s.receive(); !strings.Contains(got, "MESSAGE_TOO_LARGE") {
+		t.Errorf("a message beyond the limit: %s", got)
+	}
+	if code := s.closed(); code != websocket.StatusMessageTooBig {
+		t.Errorf("it ends with %d", code)
+	}
+	s = dialSocket(t, addr, nil)
+	w, err := s.Writer(s.ctx, websocket.MessageText)
+	must(t, err)
+	_, err = io.WriteString(w, `{"jsonrpc":"2.0"`+strings.Repeat(" ", 8<<10)) // more than the client's buffer
+	must(t, err)
+	if code := s.closed(); code != websocket.StatusPolicyViolation {
+		t.Errorf("a message that stops ends with %d", code)
+	}
+}
+
+// TestWebSocketSilence: a client that answers no ping loses its connection; one that does keeps it.
+func TestWebSocketSilence(t *testing.T) {
+	srv, addr := startServer(t, nil, weft.Limits{PingIdle: 50 * time.Millisecond, WriteTimeout: 300 * time.Millisecond})
+	s := dialSocket(t, addr, nil)
+	alive := make(chan string, 1)
+	go func() { // it ends with the answer
+		_, b, _ := s.Read(s.ctx)
+		alive <- string(b)
+	}()
+	silent, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer silent.Close()
+	must(t, silent.SetDeadline(time.Now().Add(patience)))
+	_, err = fmt.Fprintf(silent, "GET /rpc HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", addr)
+	must(t, err)
+	if b, err := io.ReadAll(silent); err != nil || !strings.Contains(string(b), "\r\n\r\n\x89") {
+		t.Errorf("without a pong the connection ends with %v, behind %q", err, b)
+	}
+	polltest.True(t, patience, "one connection is left", func() bool { return len(srv.Peers()) == 1 })
+	s.send(`{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":1}`)
+	if got := <-alive; got != `{"jsonrpc":"2.0","id":1,"result":3}` {
+		t.Errorf("the other connection: %q", got)
+	}
+}
+
+// TestWebSocketClientGone: the calls of a client that leaves end.
+func TestWebSocketClientGone(t *testing.T) {
+	for name, leave := range map[string]func(*socket){
+		"close": func(s *socket) { s.Close(websocket.StatusNormalClosure, "") },
+		"cut":   func(s *socket) { s.CloseNow() },
+	} {
+		srv, addr := startServer(t, nil, weft.Limits{})
+		s := dialSocket(t, addr, nil)
+		s.send(`{"jsonrpc":"2.0","method":"wait","params":[600000],"id":1}`)
+		polltest.True(t, patience, "the call runs", func() bool { return srv.Stats().InFlight == 1 })
+		leave(s)
+		polltest.True(t, patience, name+": the call ends", func() bool { return srv.Stats().InFlight == 0 })
+	}
+}
+
+// TestWebSocketDrain: a shutdown lets open calls end, refuses others, and tells the client.
+func TestWebSocketDrain(t *testing.T) {
+	srv, addr := startServer(t, nil, weft.Limits{})
+	s, idle := dialSocket(t, addr, nil), dialSocket(t, addr, nil)
+	s.send(`{"jsonrpc":"2.0","method":"wait","params":[1000],"id":"open"}`)
+	polltest.True(t, patience, "the call runs", func() bool { return srv.Stats().InFlight == 1 })
+	ended := make(chan websocket.StatusCode, 1)
+	go func() { // it ends with the connection
+		_, _, err := idle.Read(idle.ctx)
+		ended <- websocket.CloseStatus(err)
+	}()
+	shut := make(chan error, 1)
+	go func() { shut <- srv.Shutdown(context.Background()) }() // it ends with the drain
+	if code := <-ended; code != websocket.StatusGoingAway {
+		t.Errorf("a connection without calls ends with %d", code)
+	}
+	s.send(`{"jsonrpc":"2.0","method":"sum","params":[1],"id":"late"}`)
+	if got := s.receive(); !strings.Contains(got, `"id":"late"`) || !strings.Contains(got, "-32014") || !strings.Contains(got, "Refused") {
+		t.Errorf("a call after the shutdown has begun: %s", got)
+	}
+	if got := s.receive(); got != `{"jsonrpc":"2.0","id":"open","result":""}` {
+		t.Errorf("the open call: %s", got)
+	}
+	if code := s.closed(); code != websocket.StatusGoingAway {
+		t.Errorf("it ends with %d", code)
+	}
+	must(t, <-shut)
+}
+
+// TestWebSocketDeaf: a client that reads nothing is held to the limits, and does not hold up others.
+func TestWebSocketDeaf(t *testing.T) {
+	srv, addr := startServer(t, nil, weft.Limits{WriteTimeout: 500 * time.Millisecond})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	s := dialSocket(t, addr, &websocket.DialOptions{}) // reads nothing: no goroutine of the client does
+	text := strings.Repeat("x", 256<<10)
+	for range 200 {
+		if s.Write(s.ctx, websocket.MessageText, []byte(`{"jsonrpc":"2.0","method":"none`+text[:64<<10]+`","id":"`+text[:200]+`"}`)) != nil {
+			break
+		}
+	}
+	other := dialSocket(t, addr, nil)
+	other.send(`{"jsonrpc":"2.0","method":"sum","params":[1,2],"id":1}`)
+	if got := other.receive(); got != `{"jsonrpc":"2.0","id":1,"result":3}` {
+		t.Errorf("%s", got)
+	}
+	s.CloseNow()
+	polltest.True(t, patience, "the connection has ended", func() bool { return srv.Stats().InFlight == 0 })
+}
+
+// TestWebSocketWireRefused: the error of Dial tells why there is no connection.
+func TestWebSocketWireRefused(t *testing.T) {
+	addr := start(t, nil)
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	site := &nethttp.Server{Handler: nethttp.NotFoundHandler(), ReadHeaderTimeout: patience}
+	served := make(chan error, 1)
+	go func() { served <- site.Serve(plain) }() // it ends with site
+	defer func() {
+		site.Close()
+		<-served
+	}()
+	for _, c := range []struct {
+		addr, path, want string
+		code             weft.Code
+	}{
+		{addr, "/rpc", "", 0},
+		{addr, "rpc", "", 0},
+		{plain.Addr().String(), "/rpc", "404 Not Found", weft.Unimplemented},
+	} {
+		client, err := weft.Dial(t.Context(), "jsonrpc+ws://"+c.addr, &weft.ClientConfig{Wires: []weft.Wire{jsonrpc.WebSocketWire(c.path)}, Logger: slog.New(slog.DiscardHandler)})
+		if c.want == "" {
+			must(t, err)
+			client.Close()
+		} else if err == nil || !strings.Contains(err.Error(), c.want) || weft.CodeOf(err) != c.code {
+			t.Errorf("%s%s: %v", c.addr, c.path, err)
+		}
+	}
+}
