@@ -14,6 +14,8 @@ import jsonrpc_requests
 import jsonrpcclient
 import jsonrpclib
 import openapi_spec_validator
+import websockets
+import websockets.sync.client
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -103,6 +105,55 @@ class Doors(unittest.TestCase):
             results = {jsonrpcclient.parse_json(lines.readline()).result for _ in range(50)}
             lines.close()
         self.assertEqual(results, {3 * n for n in range(50)})
+
+    def socket(self, path, **options):
+        return websockets.sync.client.connect("ws://" + self.address + path, compression="deflate", **options)
+
+    def test_jsonrpc_over_websocket(self):
+        with self.socket("/rpc", subprotocols=["jsonrpc"], additional_headers={"Weft-Meta-Color": "red"}) as ws:
+            self.assertEqual(ws.subprotocol, "jsonrpc")
+            for n in range(50):
+                ws.send(jsonrpcclient.request_json("Arith.Mul", params=[n, 3]))
+            self.assertEqual({jsonrpcclient.parse_json(ws.recv(60)).result for _ in range(50)}, {3 * n for n in range(50)})
+            ws.send(json.dumps([jsonrpcclient.request("Arith.Mul", params={"a": n, "b": 2}) for n in range(20)]))
+            self.assertEqual(sorted(a.result for a in jsonrpcclient.parse_json(ws.recv(60))), [2 * n for n in range(20)])
+            ws.send(jsonrpcclient.notification_json("Arith.Mul", params=[1, 2]))
+            ws.send(["{", '"broken'])  # in two frames
+            self.assertEqual(jsonrpcclient.parse_json(ws.recv(60)).code, -32700)
+            ws.send(jsonrpcclient.request_json("Arith.Div", params={"a": 1}))
+            self.assertEqual(jsonrpcclient.parse_json(ws.recv(60)).data["reason"], "ZERO")
+            self.assertTrue(ws.ping().wait(60))
+
+    def test_streams_over_websocket(self):
+        with self.socket("/Tree/Count") as ws:
+            ws.send('{"a":3}')
+            self.assertEqual([json.loads(m)["result"]["name"] for m in ws], ["0", "1", "2"])
+            self.assertEqual(ws.close_code, 1000)
+        with self.socket("/Tree/Count?a=2") as ws:
+            self.assertEqual([json.loads(m)["result"]["name"] for m in ws], ["0", "1"])
+        with self.socket("/Tree/Sum") as ws:
+            for n in range(100):
+                ws.send(json.dumps({"a": n}))
+            ws.send("")
+            self.assertEqual([json.loads(m) for m in ws], [{"result": 4950}])
+        with self.socket("/Tree/Talk") as ws:
+            for name in ("oak", "x" * 300000):
+                ws.send(json.dumps({"name": name}))
+                self.assertEqual(json.loads(ws.recv(60)), {"result": {"name": name}})
+            ws.send("{}")
+            self.assertEqual(json.loads(ws.recv(60))["error"]["reason"], "NAMELESS")
+            with self.assertRaises(websockets.ConnectionClosedError) as closed:
+                ws.recv(60)
+            self.assertEqual((closed.exception.rcvd.code, closed.exception.rcvd.reason), (4003, "a node without a name"))
+
+    def test_websocket_of_another_origin(self):
+        for path in ("/rpc", "/Tree/Talk"):
+            with self.assertRaises(websockets.InvalidStatus) as refused:
+                with self.socket(path, origin="https://evil.example"):
+                    pass
+            self.assertEqual(refused.exception.response.status_code, 403)
+            with self.socket(path, origin=self.url):
+                pass
 
     def test_node(self):
         environment = dict(os.environ)

@@ -73,6 +73,20 @@ func run() error {
 			}
 			return &total, nil
 		}),
+		weft.HandleStream(srv, "Tree.Talk", func(_ context.Context, s *weft.Stream[Node, Node]) error {
+			for n, err := range s.All() {
+				if err != nil {
+					return err
+				}
+				if n.Name == "" {
+					return weft.Errorf(weft.InvalidArgument, "a node without a name").WithReason("NAMELESS")
+				}
+				if err := s.Send(n); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
 	)
 	if err != nil {
 		return err
