@@ -20,10 +20,12 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/http"
 	weftjson "github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
+	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/internal/leak"
 )
 
@@ -35,11 +37,27 @@ const patience = time.Minute
 // start starts a server with every door.
 func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 	t.Helper()
+	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: weftjson.Handler(nil)}}),
+		rpcx.Door(nil), netrpc.Door(), weftjson.Door(nil), thrift.Door(nil))
 	srv := weft.NewServer(&weft.ServerConfig{
-		Doors: []weft.Door{grpc.Door(nil), netrpc.Door(), http.Door(&http.Config{Handler: weftjson.Handler(nil)}), weftjson.Door(nil)},
-		TLS:   secure, Logger: slog.New(slog.DiscardHandler), Limits: weft.Limits{HandshakeTimeout: patience}, Timeout: patience,
+		Doors: doors, MaxConns: 2 * places, MaxPending: 2 * places,
+		TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: weft.Limits{HandshakeTimeout: patience}, Timeout: patience,
 	})
 	if err := weft.Handle(srv, "Test.Echo", func(_ context.Context, m *Message) (*Message, error) { return m, nil }); err != nil {
+		t.Fatal(err)
+	}
+	err := weft.HandleStream(srv, "Test.Talk", func(_ context.Context, s *weft.Stream[Message, Message]) error {
+		for m, err := range s.All() {
+			if err != nil {
+				return err
+			}
+			if err := s.Send(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
@@ -59,16 +77,19 @@ func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 // none, and calls by the first ones again.
 func TestOnePort(t *testing.T) {
 	srv, addr := start(t, nil)
-	everyWire(t, srv, addr, nil, 3000)
+	everyWire(t, srv, addr, nil, 10_000)
 }
 
-// TestOnePortTLS does the same over TLS, where gRPC and HTTP are told by ALPN and the others by their
+// TestOnePortTLS does the same over TLS, where gRPC, Connect and HTTP are told by ALPN and the others by their
 // first bytes inside.
 func TestOnePortTLS(t *testing.T) {
 	own, roots := certificate(t)
 	srv, addr := start(t, &tls.Config{Certificates: []tls.Certificate{own}})
-	everyWire(t, srv, addr, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}, 600)
+	everyWire(t, srv, addr, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}, 1000)
 }
+
+// places is how many connections there are at a time beside the first ones.
+const places = 48
 
 func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, connections int) {
 	all := wires()
@@ -81,7 +102,11 @@ func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, 
 		}
 		defer c.Close()
 		kept = append(kept, c)
-		open[w.peer]++
+		if w.h2 && secure != nil {
+			open["grpc"]++
+		} else {
+			open[w.peer]++
+		}
 		call(t, w.name, c, 0)
 	}
 	for _, p := range srv.Peers() {
@@ -93,14 +118,14 @@ func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, 
 		}
 	}
 
-	places := make(chan struct{}, 48)
+	turns := make(chan struct{}, places)
 	var wg sync.WaitGroup
 	for i := range connections {
-		places <- struct{}{}
+		turns <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-places }()
+			defer func() { <-turns }()
 			random := mrand.New(mrand.NewPCG(uint64(i), 7))
-			if i%2 == 1 {
+			if i%5 > 0 {
 				garbage(t, random, addr, secure)
 				return
 			}
@@ -138,12 +163,18 @@ func garbage(t *testing.T, random *mrand.Rand, addr string, secure *tls.Config) 
 		"", "G", "GET ", "POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", "PRI * HT",
 		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "P", "CONNECT /", "CONNECT /_goRPC_ HTTP/1.0\n\n", "{", "[[", `{"method":"Test.Echo","params":[`, " \r\n", "\r\n\r\n\x00\r\nQUIT\n",
 		"\x2e\x7f\x03\x01\x01\x07Request", "\x2e", "\xf7", "\xf7weft", "\x16\x03\x01\x02\x00\x01\x00", "SSH-2.0-x\r\n", "\x80\x01\x00\x01", "\x08\x00", "\x00\x00\x00\x20",
+		"\x80\x01\x00\x01\x00\x00\x00\x04Echo\x00\x00\x00\x01", "\x82\x21\x01\x04Echo", "\x00\x00\x00\x20\x82\x21\x01\x04Echo", "\x00\x00\x00\x20\x0f\xff\x00\x00", "\x00\x00\x00\x04Echo\x01",
+		"\x08\x00\x00\x10\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x20\x00\x00\x00\x04Test", "CONNECT /_rpcx_ HTTP/1.0\n\n",
+		"POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\nContent-Length: 9\r\n\r\n\x00\x00\x00\x00\x09",
+		"POST /Test/Echo HTTP/1.1\r\nHost: x\r\nContent-Type: application/grpc-web-text\r\nContent-Length: 9\r\n\r\nAAAA",
+		"GET /rpc HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
+		"GET /Test/Talk HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n\x81",
 	}
 	b := []byte(begins[random.IntN(len(begins))])
 	for range random.IntN(200) {
 		b = append(b, byte(random.Uint32()))
 	}
-	conn, err := connect(addr, secure)
+	conn, err := underneath(addr, secure)
 	if err != nil {
 		t.Errorf("connect: %v", err)
 		return

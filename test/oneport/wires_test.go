@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,11 +15,18 @@ import (
 	"net/http"
 	"net/rpc"
 	"net/rpc/jsonrpc"
+	"strings"
+
+	"github.com/coder/websocket"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/grpc"
+	wefthttp "github.com/weftrpc/weft/door/http"
 	weftjson "github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/door/netrpc"
+	"github.com/weftrpc/weft/door/rpcx"
+	"github.com/weftrpc/weft/door/thrift"
 )
 
 // Message is the request and the reply of the one method, Test.Echo.
@@ -37,22 +45,34 @@ type client interface {
 type wire struct {
 	name string
 	peer string // Peer.Wire of its connections
+	h2   bool   // with TLS it prefers HTTP/2, which is that of the door of gRPC
 	dial func(addr string, secure *tls.Config) (client, error)
 }
 
 // wires are all that can be spoken on the port. A new door adds its row here.
 func wires() []wire {
 	return []wire{
-		{"weft", "weft", byWeft("tcp", nil)},
-		{"net/rpc", "netrpc", byStandard(rpc.NewClient, "")},
-		{"net/rpc over HTTP", "netrpc", byStandard(rpc.NewClient, rpc.DefaultRPCPath)},
-		{"net/rpc, weft's wire", "netrpc", byWeft("netrpc", netrpc.Wire())},
-		{"net/rpc over HTTP, weft's wire", "netrpc", byWeft("netrpc+http", netrpc.WireHTTP(""))},
-		{"JSON-RPC 1.0", "jsonrpc", byStandard(jsonrpc.NewClient, "")},
-		{"JSON-RPC 2.0", "jsonrpc", byWeft("jsonrpc", weftjson.Wire())},
-		{"HTTP", "http", byHTTP("/Test/Echo", `%s`, "")},
-		{"JSON-RPC over HTTP", "http", byHTTP("/rpc", `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, "result")},
-		{"gRPC", "grpc", byWeft("grpc", grpc.Wire(nil))},
+		{name: "weft", peer: "weft", dial: byWeft("tcp", nil)},
+		{name: "net/rpc", peer: "netrpc", dial: byStandard(rpc.NewClient, "")},
+		{name: "net/rpc over HTTP", peer: "netrpc", dial: byStandard(rpc.NewClient, rpc.DefaultRPCPath)},
+		{name: "net/rpc, weft's wire", peer: "netrpc", dial: byWeft("netrpc", netrpc.Wire())},
+		{name: "net/rpc over HTTP, weft's wire", peer: "netrpc", dial: byWeft("netrpc+http", netrpc.WireHTTP(""))},
+		{name: "JSON-RPC 1.0", peer: "jsonrpc", dial: byStandard(jsonrpc.NewClient, "")},
+		{name: "JSON-RPC 2.0", peer: "jsonrpc", dial: byWeft("jsonrpc", weftjson.Wire())},
+		{name: "HTTP", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/json"})},
+		{name: "JSON-RPC over HTTP", peer: "http", dial: byHTTP(browser{path: "/rpc", body: `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, member: "result", kind: "application/json"})},
+		{name: "HTTP, weft's wire", peer: "http", h2: true, dial: byWeft("http", wefthttp.Wire(nil))},
+		{name: "JSON-RPC over WebSocket", peer: "http", dial: byWeft("jsonrpc+ws", weftjson.WebSocketWire("/rpc"))},
+		{name: "WebSocket", peer: "http", dial: byWebSocket},
+		{name: "gRPC", peer: "grpc", dial: byWeft("grpc", grpc.Wire(nil))},
+		{name: "gRPC-Web", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/grpc-web+json"})},
+		{name: "Connect", peer: "http", h2: true, dial: byWeft("connect+http", connect.Wire(nil))},
+		{name: "Connect, HTTP/2", peer: "grpc", dial: byWeft("connect+http", connect.Wire(&connect.WireConfig{HTTP2: true}))},
+		{name: "rpcx", peer: "rpcx", dial: byWeft("rpcx", rpcx.Wire(nil))},
+		{name: "rpcx over HTTP", peer: "rpcx", dial: byWeft("rpcx+http", rpcx.WireHTTP(nil))},
+		{name: "Thrift, framed binary", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true}))},
+		{name: "Thrift, compact without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact, Framing: thrift.Unframed}))},
+		{name: "Thrift, THeader", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Framing: thrift.THeader}))},
 	}
 }
 
@@ -79,8 +99,8 @@ func byWeft(scheme string, w weft.Wire) func(string, *tls.Config) (client, error
 	}
 }
 
-// connect makes a connection underneath.
-func connect(addr string, secure *tls.Config) (net.Conn, error) {
+// underneath makes a connection underneath.
+func underneath(addr string, secure *tls.Config) (net.Conn, error) {
 	if secure == nil {
 		return net.DialTimeout("tcp", addr, patience)
 	}
@@ -98,7 +118,7 @@ func (c standard) Echo(m *Message) (*Message, error) {
 // byStandard dials as package net/rpc does, with the CONNECT of rpc.DialHTTPPath if there is a path.
 func byStandard(of func(io.ReadWriteCloser) *rpc.Client, path string) func(string, *tls.Config) (client, error) {
 	return func(addr string, secure *tls.Config) (client, error) {
-		conn, err := connect(addr, secure)
+		conn, err := underneath(addr, secure)
 		if err != nil {
 			return nil, err
 		}
@@ -118,24 +138,33 @@ func byStandard(of func(io.ReadWriteCloser) *rpc.Client, path string) func(strin
 	}
 }
 
-// browser is a client of HTTP on one connection.
+// browser is a client of HTTP/1.1 on one connection.
 type browser struct {
-	path, body, member string
-	conn               net.Conn
-	in                 *bufio.Reader
+	path, body string // in body "%s" is the message
+	member     string // of the answer that is the message; "": all of it
+	kind       string // the Content-Type; of gRPC-Web, messages have envelopes
+	conn       net.Conn
+	in         *bufio.Reader
 }
 
-func byHTTP(path, body, member string) func(string, *tls.Config) (client, error) {
+// web makes a connection underneath for HTTP/1.1.
+func web(addr string, secure *tls.Config) (net.Conn, error) {
+	if secure != nil {
+		secure = secure.Clone()
+		secure.NextProtos = []string{"http/1.1"}
+	}
+	return underneath(addr, secure)
+}
+
+func byHTTP(b browser) func(string, *tls.Config) (client, error) {
 	return func(addr string, secure *tls.Config) (client, error) {
-		if secure != nil {
-			secure = secure.Clone()
-			secure.NextProtos = []string{"http/1.1"}
-		}
-		conn, err := connect(addr, secure)
+		conn, err := web(addr, secure)
 		if err != nil {
 			return nil, err
 		}
-		return &browser{path, body, member, conn, bufio.NewReader(conn)}, nil
+		b := b
+		b.conn, b.in = conn, bufio.NewReader(conn)
+		return &b, nil
 	}
 }
 
@@ -144,11 +173,16 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequest("POST", "http://server"+b.path, bytes.NewReader([]byte(fmt.Sprintf(b.body, body))))
+	body = fmt.Appendf(nil, b.body, body)
+	enveloped := strings.HasPrefix(b.kind, "application/grpc-web")
+	if enveloped {
+		body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
+	}
+	req, err := http.NewRequest("POST", "http://server"+b.path, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Content-Type", b.kind)
 	if err := req.Write(b.conn); err != nil {
 		return nil, err
 	}
@@ -160,6 +194,12 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s %s: %w", answer.Status, text, err)
+	}
+	if enveloped {
+		if len(text) < 5 || text[0] != 0 || uint64(len(text)-5) < uint64(binary.BigEndian.Uint32(text[1:])) {
+			return nil, fmt.Errorf("%.20q begins with no message", text)
+		}
+		text = text[5 : 5+binary.BigEndian.Uint32(text[1:])]
 	}
 	if b.member != "" {
 		var all map[string]json.RawMessage
@@ -173,3 +213,42 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 }
 
 func (b *browser) Close() error { return b.conn.Close() }
+
+// talk is a stream by WebSocket.
+type talk struct{ conn *websocket.Conn }
+
+// byWebSocket opens the stream Test.Talk by the library github.com/coder/websocket.
+func byWebSocket(addr string, secure *tls.Config) (client, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	dial := func(context.Context, string, string) (net.Conn, error) { return web(addr, secure) }
+	c, _, err := websocket.Dial(ctx, "ws://"+addr+"/Test/Talk", &websocket.DialOptions{HTTPClient: &http.Client{Transport: &http.Transport{DialContext: dial}}})
+	if err != nil {
+		return nil, err
+	}
+	c.SetReadLimit(-1)
+	return talk{c}, nil
+}
+
+func (t talk) Echo(m *Message) (*Message, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.conn.Write(ctx, websocket.MessageText, body); err != nil {
+		return nil, err
+	}
+	_, text, err := t.conn.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var of struct{ Result *Message }
+	if err := json.Unmarshal(text, &of); err != nil || of.Result == nil {
+		return nil, fmt.Errorf("%.100s: %w", text, err)
+	}
+	return of.Result, nil
+}
+
+func (t talk) Close() error { return t.conn.CloseNow() }
