@@ -27,7 +27,7 @@ type inbound struct {
 	end  ending // of a streaming call
 	call *weft.DoorCall
 	size atomic.Int64 // of the messages of the reply
-	web  bool // the call is one by WebSocket
+	web  bool         // the call is one by WebSocket
 }
 
 // ending is the server's end of a streaming call, by a body of lines or events or by WebSocket.
