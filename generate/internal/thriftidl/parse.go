@@ -4,6 +4,7 @@ import (
 	"math"
 	"path/filepath"
 	"strings"
+	"unicode"
 )
 
 // maxDepth is how deep containers may stand in one another, in types and in values.
@@ -76,6 +77,9 @@ func (p *parser) header() (ok bool, err error) {
 		path, err := p.text("the path of a file in quotes behind include")
 		if err == nil && path == "" {
 			err = at.errorf("the path of the include is empty")
+		}
+		if err == nil && strings.ContainsFunc(path, unicode.IsControl) {
+			err = at.errorf("the path %q of the include has characters that no path has", path)
 		}
 		p.d.Includes = append(p.d.Includes, &Include{Pos: at, Path: path})
 		return true, err

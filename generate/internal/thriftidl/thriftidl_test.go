@@ -305,6 +305,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(string(b))
 	}
+	f.Add("include \"\n\"")
 	f.Add("const list<list<i32>> A = [[1], B] const list<i32> B = [1, 2]")
 	f.Add("typedef map<string, list<E>> T enum E { A = -1 } const T X = {'a': [A]} service S extends V { T f(1: T t) }")
 	f.Fuzz(func(t *testing.T, text string) {
