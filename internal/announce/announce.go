@@ -91,21 +91,21 @@ type published struct {
 // New returns an Announcer that publishes nothing yet, or tells what is wrong with the instances.
 func New(cfg Config) (*Announcer, error) {
 	if cfg.Every.Service != "" {
-		return nil, fmt.Errorf("Instance.Service is %q: leave it empty, every service is registered by its own name", cfg.Every.Service)
+		return nil, fmt.Errorf("field Instance.Service is %q: leave it empty, every service is registered by its own name", cfg.Every.Service)
 	}
 	a := &Announcer{
 		cfg: cfg, every: cfg.Every.Clone(), own: make(map[string]instance.Instance, len(cfg.Own)),
 		shown: make(map[string]published), leaving: make(map[string]context.Context),
 	}
 	if err := a.check("", a.every); err != nil {
-		return nil, fmt.Errorf("Instance: %w", err)
+		return nil, fmt.Errorf("field Instance: %w", err)
 	}
 	for service, i := range cfg.Own {
 		if i.Service != "" && i.Service != service {
-			return nil, fmt.Errorf("Instances[%q].Service is %q: leave it empty", service, i.Service)
+			return nil, fmt.Errorf("field Instances[%q].Service is %q: leave it empty", service, i.Service)
 		}
 		if err := a.check(service, i); err != nil {
-			return nil, fmt.Errorf("Instances[%q]: %w", service, err)
+			return nil, fmt.Errorf("field Instances[%q]: %w", service, err)
 		}
 		a.own[service] = i.Clone()
 	}

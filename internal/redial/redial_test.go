@@ -20,11 +20,11 @@ func TestMain(m *testing.M) { leak.Main(m) }
 
 // conn is a connection whose end the test decides about.
 type conn struct {
-	gone, ended func()
-	over        chan struct{}
-	once        sync.Once
-	end         redial.End
-	dead        atomic.Bool
+	gone func()
+	over chan struct{}
+	once sync.Once
+	end  redial.End
+	dead atomic.Bool
 }
 
 func (c *conn) lose(end redial.End) {
@@ -48,7 +48,6 @@ type client struct {
 	mu     sync.Mutex
 	fail   func(attempt int) error // nil: attempts succeed
 	tries  []time.Time
-	conns  []*conn
 	exited bool // the next attempt ends its goroutine
 }
 
@@ -94,7 +93,6 @@ func (c *client) Connect(context.Context) (*conn, error) {
 		}
 	}
 	one := &conn{over: make(chan struct{})}
-	c.conns = append(c.conns, one)
 	return one, nil
 }
 
@@ -114,12 +112,6 @@ func (c *client) attempts() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.tries)
-}
-
-func (c *client) last() *conn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.conns[len(c.conns)-1]
 }
 
 func (c *client) wait(t *testing.T, d time.Duration, fast bool) (*conn, error) {
