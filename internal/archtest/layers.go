@@ -20,10 +20,10 @@ type row struct {
 	peers   []string // patterns
 }
 
-<<<<<<< HEAD
 // table is the architecture. The first row that matches counts.
 func table() []row {
 	return append(leaves(), []row{
+<<<<<<< HEAD
 =======
 // leaves are the packages below every layer.
 func leaves() []row {
@@ -61,6 +61,10 @@ func leaves() []row {
 		{"internal/taps", leaf, nil},
 >>>>>>> 50f97a6 (internal/archtest: the table of layers without the marks of a merge)
 		{"instance", leaf, nil},
+=======
+		{"instance", leaf, nil},
+
+>>>>>>> 9fc424b (internal/archtest: resolve the table of layers, which was landed with both versions)
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
 		{"codec/internal/memory", leaf, nil},
@@ -129,7 +133,6 @@ func leaves() []row {
 		{"bench/...", 5, []string{"bench", "bench/..."}},
 		{"test/...", 5, []string{"test/..."}},
 	}...)
-<<<<<<< HEAD
 }
 
 // leaves are the packages below internal that know little of others.
@@ -170,8 +173,11 @@ func leaves() []row {
 		{"internal/reuse", 1, nil},
 		{"internal/shape", 1, []string{"internal/fit"}},
 	}
+<<<<<<< HEAD
 =======
 >>>>>>> 50f97a6 (internal/archtest: the table of layers without the marks of a merge)
+=======
+>>>>>>> 9fc424b (internal/archtest: resolve the table of layers, which was landed with both versions)
 }
 
 func (r row) matches(dir string) bool { return match(r.pattern, dir) }
