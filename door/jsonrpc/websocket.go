@@ -56,7 +56,7 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 		return // it was answered
 	}
 	life, cancel := context.WithCancel(context.Background())
-	defer cancel() // of the calls that are open: their answers reach no one
+	defer cancel() // ends the calls that are open: their answers cannot be sent
 	x := &socket{server: server{DoorConn: c, d: h.d, watch: life}, ws: ws,
 		out: combine.New(ws.Pieces(), limits.WriteBuffer, limits.WriteTimeout, websock.Append)}
 	defer x.out.Close()
