@@ -50,6 +50,7 @@ func larger() map[string]map[string]int {
 			"cluster":          3700,
 			"cluster/route":    2600,
 			"door/grpc":        3300,
+			"door/http":        3450,
 			"door/thrift":      2600,
 			"generate":         3250,
 			"internal/session": 6212,
