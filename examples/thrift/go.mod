@@ -9,6 +9,7 @@ require (
 
 require (
 	github.com/apache/thrift v0.25.0 // indirect
+	github.com/coder/websocket v1.8.15 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )

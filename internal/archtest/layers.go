@@ -23,48 +23,7 @@ type row struct {
 // table is the architecture. The first row that matches counts.
 func table() []row {
 	return append(leaves(), []row{
-<<<<<<< HEAD
-=======
-// leaves are the packages below every layer.
-func leaves() []row {
-	return []row{
-		{"internal/leak", leaf, nil},
-		{"internal/archtest", leaf, nil},
-		{"internal/doctest", leaf, nil},
-		{"internal/stats", leaf, nil},
-		{"internal/turns", leaf, nil},
-		{"internal/serial", leaf, nil},
-		{"internal/overload", leaf, nil},
-		{"internal/yield", leaf, nil},
-		{"internal/held", leaf, nil},
-		{"internal/buffer", leaf, nil},
-		{"internal/backlog", leaf, []string{"internal/held"}},
-		{"internal/wheel", leaf, nil},
-		{"internal/drain", leaf, nil},
-		{"internal/bindings", leaf, nil},
-		{"internal/stall", leaf, nil},
-		{"internal/logger", leaf, nil},
-		{"internal/cputime", leaf, nil},
-		{"internal/poison", leaf, nil},
-		{"internal/polltest", leaf, nil},
-		{"internal/fence", leaf, []string{"internal/logger"}},
-		{"internal/flights", leaf, nil},
-		{"internal/delivered", leaf, nil},
-		{"internal/guess", leaf, nil},
-		{"internal/pending", leaf, nil},
-		{"internal/reachable", leaf, nil},
-		{"internal/replay", leaf, nil},
-		{"internal/address", leaf, nil},
-		{"internal/names", leaf, nil},
-		{"internal/redial", leaf, []string{"internal/flights"}},
-		{"internal/sniff", leaf, []string{"internal/guess"}},
-		{"internal/taps", leaf, nil},
->>>>>>> 50f97a6 (internal/archtest: the table of layers without the marks of a merge)
 		{"instance", leaf, nil},
-=======
-		{"instance", leaf, nil},
-
->>>>>>> 9fc424b (internal/archtest: resolve the table of layers, which was landed with both versions)
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
 		{"codec/internal/memory", leaf, nil},
@@ -82,9 +41,6 @@ func leaves() []row {
 		{"transport", 1, nil},
 		{"transport/...", 1, []string{"transport"}},
 		{"internal/fit", 1, nil},
-		{"internal/announce", 1, nil},
-		{"internal/reuse", 1, nil},
-		{"internal/shape", 1, []string{"internal/fit"}},
 		{"internal/slots", 1, nil},
 		{"internal/bulk", 1, nil},
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
@@ -173,11 +129,6 @@ func leaves() []row {
 		{"internal/reuse", 1, nil},
 		{"internal/shape", 1, []string{"internal/fit"}},
 	}
-<<<<<<< HEAD
-=======
->>>>>>> 50f97a6 (internal/archtest: the table of layers without the marks of a merge)
-=======
->>>>>>> 9fc424b (internal/archtest: resolve the table of layers, which was landed with both versions)
 }
 
 func (r row) matches(dir string) bool { return match(r.pattern, dir) }
