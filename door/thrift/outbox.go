@@ -230,7 +230,7 @@ func (o *outbox) flushLocked(others bool) {
 		o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
 		o.countLocked()
 		o.mu.Unlock()
-		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
+		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // an error is that of the write
 		_, err := o.conn.Write(buf)
 		o.mu.Lock()
 		o.writing = 0
