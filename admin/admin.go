@@ -7,7 +7,7 @@
 //	a := admin.NewClient(client, &admin.ClientConfig{Token: token})
 //	stats, err := a.Stats(ctx, nil)
 //
-// Register adds the service weft.Admin to a server. Calls of it need the token, or what
+// Register adds the service weft.Admin to a server. Its calls need the token, or what
 // Config.Authenticate asks for. Without either only peers on the same machine are answered; see
 // Config. A service that is not called costs nothing: it adds no interceptor and no hook to the server.
 //

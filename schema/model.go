@@ -6,8 +6,8 @@ import (
 )
 
 // A Model says what services are: their methods, and the messages of those. It is read from Go types or from
-// descriptors of Protocol Buffers by a [Builder], written in other languages by [Model.Export], compared by
-// [Compare], and kept as JSON by [Model.Encode].
+// descriptors of Protocol Buffers by a [Builder], written in other languages by package schema/export, compared by
+// package schema/compare, and kept as JSON by [Model.Encode].
 type Model struct {
 	Format   int        `json:"weft_schema"` // the version of this form
 	Services []*Service `json:"services"`    // by name

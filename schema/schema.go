@@ -1,6 +1,6 @@
 // Package schema describes services and their messages: Go types and Protocol Buffers messages as JSON Schema of the
-// draft 2020-12, methods as an OpenAPI 3.1 document, and both together as a [Model], which can be written as .proto
-// files, TypeScript and Python, kept as JSON, and compared with another one by [Compare].
+// draft 2020-12, methods as an OpenAPI 3.1 document, and both together as a [Model], which is kept as JSON, written as
+// .proto files, TypeScript and Python by package schema/export, and compared with another one by package schema/compare.
 //
 // A type is described as package encoding/json encodes it: field names are those of the json
 // tags, []byte is a string in base64, a time.Time one in RFC 3339. A generated Protocol Buffers

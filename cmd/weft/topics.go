@@ -59,7 +59,8 @@ in tables, and are numbers of seconds in JSON. Tables have colours on a terminal
 --color says otherwise.`
 
 const exitCodesHelp = `  0    all is well
-  1    something failed; of diff, doctor, health and replay: they have found something
+  1    something failed; of doctor, health, replay, rules diff, schema diff, schema check and
+       bench --max-ratio: they have found something
   2    the arguments are wrong, or a file that they name cannot be read
   3    the call was made and failed; with -o json its error is an object on the standard output
   4    a registry or server cannot be reached, or a call over http:// has no answer in time

@@ -11,6 +11,8 @@
 //
 //	Authorization          the credential of the call
 //	Weft-Timeout           the time that the call has, in milliseconds
+//	Weft-Priority          the priority of the call
+//	Retry-After            in answers: when to try again
 //	Weft-Meta-<key>        metadata, in requests and answers
 //	Weft-Bin-<key>         the same for values that are no visible ASCII, in base64
 //	Accept, Content-Type   the codecs; see docs/doors/http.md

@@ -3,8 +3,9 @@
 // Each goroutine appends its frames to one buffer under the lock of the Writer; the first to do
 // so becomes the leader, which writes. When others are likely to append the leader first
 // yields once, so that every goroutine that is ready to run can append as well, then swaps the
-// two buffers, writes outside the lock, and goes on until the buffer is empty. No goroutine
-// waits for a timer. The idea is known from group commit and from the writers of gRPC and gorpc,
+// two buffers, writes outside the lock, and goes on until the buffer is empty. A goroutine that
+// is likely to append more at once leaves the writing to a worker (FlushBehindAndUnlock). No
+// goroutine waits for a timer. The idea is known from group commit and from the writers of gRPC and gorpc,
 // which also yield before a flush.
 //
 // Names tell the lock discipline. A function whose name ends in Locked is called with the lock
