@@ -84,6 +84,10 @@ func (n *node) message(known map[*node]*Message) *Message {
 // value describes a value that is no list, no map and no pointer.
 func (n *node) value(known map[*node]*Message) Value {
 	wide := n.bits == 64
+	switch n.typ.Kind() {
+	case reflect.Int, reflect.Uint, reflect.Uintptr:
+		wide = wide || n.op != opFixed // as on machines with 64 bits: the encoding is the same
+	}
 	pick := func(narrow, other protoreflect.Kind) Value {
 		if wide {
 			return Value{Kind: other}
