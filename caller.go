@@ -293,7 +293,9 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 	if at == 0 {
 		at = session.Nanos()
 	}
-	m.Bytes(s.Number(), int(sc.Size.Sent), int(sc.Size.Came))
+	if sc.Status == nil || sc.Status.Outcome != wire.NotSent {
+		m.Bytes(s.Number(), int(sc.Size.Sent), int(sc.Size.Came))
+	}
 	if sc.Status == nil {
 		m.Ended(s.Number(), 0, at-sc.Sent)
 		return nil

@@ -266,15 +266,31 @@ func (x *DoorCall) Run() {
 	if x.a.e.load != nil {
 		x.a.e.started(x.a.ctx, from, x.a.info.Stream)
 	}
-	if ended := x.a.ctx.Err(); ended != nil {
-		err = x.a.refuse(Errorf(CodeOf(ended), "the call had ended before its handler ran"))
+	if e := x.ended(); e != nil {
+		err = x.a.refuse(e)
 		return
 	}
 	if e := x.expect(); e != nil {
 		err = x.a.refuse(e)
 		return
 	}
+	if x.first || x.begun { // it may have waited, which is not the method's time
+		if e := x.ended(); e != nil {
+			err = x.a.refuse(e)
+			return
+		}
+		from = session.Nanos()
+	}
 	err = x.a.serve()
+}
+
+// ended is the error of a call that has ended before its handler runs; nil: it has not.
+func (x *DoorCall) ended() *Error {
+	err := x.a.ctx.Err()
+	if err == nil {
+		return nil
+	}
+	return Errorf(CodeOf(err), "the call had ended before its handler ran")
 }
 
 // InboundSizer is an Inbound that says how many bytes the messages of its call have on the wire, without what is

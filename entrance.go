@@ -419,9 +419,12 @@ func (s *Server) opened(p *Peer) {
 // left is called when a connection that was opened has ended.
 func (s *Server) left(p *Peer) {
 	defer s.conns.Leave()
+	var carried Traffic
+	carried.add(p)
 	s.mu.Lock()
 	delete(s.peers, p)
-	s.traffic.add(p)
+	s.traffic.Read += carried.Read
+	s.traffic.Written += carried.Written
 	s.mu.Unlock()
 	debug := s.cfg.Logger.Enabled(s.life, slog.LevelDebug)
 	if p.door == nil && !debug && len(s.hooks.closed) == 0 {

@@ -2,6 +2,7 @@ package weft
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -108,10 +109,12 @@ func (s *Server) Stats() ServerStats {
 	for _, p := range peers {
 		out.InFlight += p.incoming()
 	}
+	// The lock of the server is not held while those of connections are taken.
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	out.Traffic = s.traffic
-	for p := range s.peers {
+	open := slices.Collect(maps.Keys(s.peers))
+	s.mu.Unlock()
+	for _, p := range open {
 		out.Traffic.add(p)
 	}
 	return out

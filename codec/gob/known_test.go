@@ -263,3 +263,30 @@ func TestOverflow(t *testing.T) {
 		}
 	}
 }
+
+// Headings that are forgotten leave no decoder behind that counts as one which outlives a collection of garbage.
+func TestForgottenDecodersAreNotCounted(t *testing.T) {
+	c := New().(*gobCodec)
+	for i := range 2 * maxKnown {
+		fields := []reflect.StructField{{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[int]()}}
+		body := bodyOf(t, reflect.New(reflect.StructOf(fields)).Elem().Interface())
+		var v square
+		_ = c.Decode(body, &v) // no field matches, which gob refuses
+	}
+	body := bodyOf(t, square{3})
+	for range 2 {
+		var v square
+		if err := c.Decode(body, &v); err != nil || v.Side != 3 {
+			t.Fatal(v, err)
+		}
+	}
+	strong := int32(0)
+	for _, k := range c.memory.ring {
+		if k.strong.Load() != nil {
+			strong++
+		}
+	}
+	if n := c.memory.strong.Load(); n != strong {
+		t.Errorf("%d decoders are counted, there are %d", n, strong)
+	}
+}

@@ -62,14 +62,14 @@ type known struct {
 	heading  heading
 	top      part
 	used     atomic.Bool // since the hand passed
+	gone     atomic.Bool // it was forgotten
 	idle     sync.Pool   // of *decoder
 	strong   atomic.Pointer[decoder]
 }
 
 // take returns a decoder that is not in use, or a new one.
 func (k *known) take() *decoder {
-	if d := k.strong.Swap(nil); d != nil {
-		k.receiver.memory.strong.Add(-1)
+	if d := k.weaken(); d != nil {
 		return d
 	}
 	if d, _ := k.idle.Get().(*decoder); d != nil {
@@ -78,11 +78,23 @@ func (k *known) take() *decoder {
 	return newDecoder(k.heading.defs)
 }
 
+// weaken gives up the decoder that outlives a collection of garbage, if there is one.
+func (k *known) weaken() *decoder {
+	d := k.strong.Swap(nil)
+	if d != nil {
+		k.receiver.memory.strong.Add(-1)
+	}
+	return d
+}
+
 // give keeps a decoder for the next value.
 func (k *known) give(d *decoder) {
 	m := k.receiver.memory
 	if len(k.heading.defs) <= maxStrongSize {
 		if m.strong.Add(1) <= maxStrong && k.strong.CompareAndSwap(nil, d) {
+			if k.gone.Load() {
+				k.weaken()
+			}
 			return
 		}
 		m.strong.Add(-1)
@@ -159,6 +171,8 @@ func (m *memory) forgetLocked() {
 	k := m.ring[m.hand]
 	m.ring = slices.Delete(m.ring, m.hand, m.hand+1)
 	m.size -= len(k.heading.defs)
+	k.gone.Store(true)
+	k.weaken()
 	k.receiver.changeLocked(func(all map[heading]*known) { delete(all, k.heading) })
 }
 

@@ -154,7 +154,9 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		if size = n; ok && n <= small && n <= s.limits.MaxMessage && x.compress == nil {
 			s.conn.Lock()
 			if !s.conn.FullLocked() && s.conn.FitsLocked(&x.st, prefixSize+n) {
-				return x.replyHereAndUnlock(v, n, m)
+				err := x.replyHereAndUnlock(v, n, m)
+				x.Encoded(n)
+				return err
 			}
 			s.conn.Unlock()
 		}

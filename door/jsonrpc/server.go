@@ -129,7 +129,7 @@ func (b *batch) add(answer []byte) {
 			c = '['
 		}
 		b.answer = append(append(b.answer, c), answer...)
-		b.s.held.Add(int64(len(answer)))
+		b.s.held.Add(int64(len(answer) + 1))
 	}
 	b.left--
 	last := b.left == 0

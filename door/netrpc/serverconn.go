@@ -2,6 +2,7 @@ package netrpc
 
 import (
 	"fmt"
+	"runtime/debug"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
@@ -44,6 +45,12 @@ const (
 
 // read takes requests off the connection until it ends, or another goroutine reads on.
 func (s *serverConn) read() {
+	defer func() {
+		if p := recover(); p != nil {
+			s.Logger().Error("net/rpc: the reader of a connection panicked", "panic", p, "stack", string(debug.Stack()))
+			s.ended <- weft.Errorf(weft.Internal, "the reader of the connection panicked")
+		}
+	}()
 	for {
 		x, why := s.next()
 		if x == nil {

@@ -69,7 +69,9 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		if size = n; ok && n <= small && n <= s.limits.MaxMessage && x.compressor == nil {
 			s.out.Lock()
 			if !s.out.FullLocked() {
-				return x.replyHereAndUnlock(v, n, m)
+				err := x.replyHereAndUnlock(v, n, m)
+				x.Encoded(n)
+				return err
 			}
 			s.out.Unlock()
 		}

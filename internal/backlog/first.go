@@ -36,7 +36,9 @@ func (f *First) Begin() (counted bool) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.change.L = &f.mu
+	if f.change.L == nil {
+		f.change.L = &f.mu
+	}
 	for !f.known.Load() && f.running >= FewFirst<<f.doubled {
 		if f.timer == nil {
 			f.timer = time.AfterFunc(SlowFirst, f.double)

@@ -29,6 +29,9 @@ func (w *Writer) WriteLast(h wire.Header, payload []byte) bool {
 // current write ends. Meanwhile it releases the lock. It returns false when the write has not ended within
 // Goodbye, or the Writer was closed.
 func (w *Writer) takeOverLocked() bool {
+	if w.closed || w.handoff != nil { // there is no leader that hands over, or it hands over to another goroutine
+		return false
+	}
 	handoff := make(chan struct{})
 	w.handoff = handoff
 	w.Unlock()
@@ -39,7 +42,11 @@ func (w *Writer) takeOverLocked() bool {
 	case <-late.C:
 	}
 	w.Lock()
-	return w.handoff != handoff && !w.closed
+	if w.handoff == handoff {
+		w.handoff = nil
+		return false
+	}
+	return !w.closed
 }
 
 // ReadEnded notes that reading has ended, for the reason st, while the Writer is not closed. The caller ends the session, for

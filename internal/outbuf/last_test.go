@@ -170,3 +170,22 @@ func TestLook(t *testing.T) {
 		}
 	})
 }
+
+// Of a closed Writer nothing is waited for.
+func TestLastWordsAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &fakeConn{gate: make(chan struct{})}
+		w, _ := newWriter(c)
+		put(w, 0, 10)
+		go w.Flush()
+		synctest.Wait()
+		w.Lock()
+		w.CloseLocked()
+		w.Unlock()
+		from := time.Now()
+		if w.WriteLast(goAway(), nil) || time.Since(from) != 0 {
+			t.Errorf("the last words were given up after %v", time.Since(from))
+		}
+		close(c.gate)
+	})
+}

@@ -70,3 +70,34 @@ func TestFirstCallsThatTakeLong(t *testing.T) {
 		}
 	})
 }
+
+// A method whose replies were long once, and are short since, does not count with the long ones for good.
+func TestLongRepliesAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		long := true
+		m := unary("Get.Some", func(*Context, []byte) ([]byte, *wire.Status) {
+			time.Sleep(time.Millisecond) // so that its calls run on workers
+			if long {
+				long = false
+				return make([]byte, 1<<20), nil
+			}
+			return make([]byte, 200), nil
+		})
+		r := newRig(t, setup{bubble: true}, m)
+		get := func() {
+			if st := do(context.Background(), r.client, newCall("Get.Some", nil, nil)); st != nil {
+				t.Fatalf("a call ended with %+v", st)
+			}
+		}
+		get()
+		if n := m.expects(); n < 1<<20 {
+			t.Fatalf("a call counts %d bytes after a long reply", n)
+		}
+		for range 200 {
+			get()
+		}
+		if n := m.expects(); n != 0 {
+			t.Errorf("a call counts %d bytes after many short replies", n)
+		}
+	})
+}

@@ -48,6 +48,9 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
 			m.value, m.sizer, m.size = v, z, n
+			if m.of != nil {
+				m.of.Ctx.Method.repliedFew()
+			}
 			return nil
 		}
 	}
@@ -85,8 +88,12 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 		return s.tooLong(len(b))
 	}
 	m.bytes, m.size = b, len(b)
-	if m.of != nil && (m.buf != nil || len(b) > wire.MaxPayload) {
+	switch {
+	case m.of == nil:
+	case m.buf != nil || len(b) > wire.MaxPayload:
 		m.of.Ctx.Method.replied(len(b))
+	default:
+		m.of.Ctx.Method.repliedFew()
 	}
 	if len(b) > wire.MaxPayload {
 		if st := m.takeTurn(s, int64(len(b))); st != nil {

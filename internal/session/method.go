@@ -41,6 +41,13 @@ func (m *Method) replied(n int) {
 	}
 }
 
+// repliedFew notes a reply that was not made apart: of a method whose replies were long, which it may be no more.
+func (m *Method) repliedFew() {
+	if was := m.reply.Load(); was > wire.MaxPayload {
+		m.reply.Store(was - was/16)
+	}
+}
+
 // expects is about how many bytes of replies a call will hold; 0: few.
 func (m *Method) expects() int64 {
 	if n := m.reply.Load(); n > wire.MaxPayload {

@@ -288,6 +288,10 @@ func (j *job) serve(r *Request) {
 		done++
 		size += it.to - it.from + it.meta
 		if r.expect() {
+			if r.first { // it may have waited, which is not the method's time
+				from = now()
+				r.Started = from
+			}
 			r.runQueued()
 		} else {
 			r.refuse(tooMuchMemory())

@@ -120,7 +120,7 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 
 // comments skips blanks and comments before a token, and keeps the comments.
 func (s *scanner) comments(t *token) error {
-	var lines []string
+	var lines, behind []string
 	ended := 0      // the line on which the last comment ended
 	trail := s.last // the line of the token before, while nothing but comments has come on it
 	for s.i < len(s.b) {
@@ -138,7 +138,7 @@ func (s *scanner) comments(t *token) error {
 			break
 		}
 		if line == trail {
-			t.behind = strings.TrimLeft(t.behind+"\n"+text, "\n")
+			behind = append(behind, text)
 			continue
 		}
 		if line > ended+1 { // a blank line parts comments
@@ -147,6 +147,7 @@ func (s *scanner) comments(t *token) error {
 		lines = append(lines, text)
 		ended = s.line
 	}
+	t.behind = strings.TrimLeft(strings.Join(behind, "\n"), "\n")
 	if s.line == trail { // the comment stands between two tokens of a line
 		t.doc, t.behind = t.behind, ""
 	}

@@ -166,6 +166,8 @@ func (o *Outbox) finish(rest []byte) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.writing = 0
+	o.countLocked()
 	if err != nil {
 		o.BreakLocked(err)
 	}
@@ -214,13 +216,15 @@ func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	}
 	n, err := o.write(buf, piece, within)
 	o.mu.Lock()
+	if ne, ok := errors.AsType[net.Error](err); ok && later && ne.Timeout() {
+		o.writing = len(buf) - n
+		o.countLocked()
+		return buf[n:]
+	}
 	o.writing = 0
 	o.countLocked()
 	if o.crowd != nil && o.crowd.Crowded() && len(o.buf) <= o.room/4 {
 		o.crowd.Clear()
-	}
-	if ne, ok := errors.AsType[net.Error](err); ok && later && ne.Timeout() {
-		return buf[n:]
 	}
 	if err != nil {
 		o.BreakLocked(err)
