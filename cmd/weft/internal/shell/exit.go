@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -91,12 +92,13 @@ func FromRegistry(reg *registry.Registry, err error) error {
 // kind has errors of its own.
 func denied(text string) bool {
 	text = strings.ToLower(text)
-	for _, word := range []string{"permission denied", "authentication failed", "user name is empty", "invalid auth token", "noauth", "wrongpass", "unauthorized", "403", "unknown user", "bad certificate", "certificate required"} {
+	for _, word := range []string{"permission denied", "authentication failed", "user name is empty", "invalid auth token", "noauth", "wrongpass", "unauthorized", "unknown user", "bad certificate", "certificate required"} {
 		if strings.Contains(text, word) {
 			return true
 		}
 	}
-	return false
+	// The status 403, and no part of another number such as that of a port.
+	return slices.Contains(strings.FieldsFunc(text, func(c rune) bool { return c < '0' || c > '9' }), "403")
 }
 
 // ErrNoAnswer is in the error of a call by a wire on which nothing tells a server that does not answer from one

@@ -52,7 +52,8 @@ func (c *rawClient) open(id uint32, path string, more ...[2]string) {
 	_ = c.WriteHeaders(http2.HeadersFrameParam{StreamID: id, BlockFragment: c.buf.Bytes(), EndHeaders: true})
 }
 
-// told reads until the server refuses the stream 1, or ends the connection.
+// told reads until the server refuses a stream, or ends the connection. answered means that a header may also begin a
+// reply: then only one that ends the stream is a refusal.
 func (c *rawClient) told(answered bool) {
 	for {
 		f, err := c.ReadFrame()
@@ -62,10 +63,12 @@ func (c *rawClient) told(answered bool) {
 		switch f := f.(type) {
 		case *http2.PingFrame:
 			_ = c.WritePing(true, f.Data)
-		case *http2.HeadersFrame, *http2.RSTStreamFrame:
-			if !answered {
+		case *http2.HeadersFrame:
+			if !answered || f.StreamEnded() {
 				return
 			}
+		case *http2.RSTStreamFrame:
+			return
 		}
 	}
 }
