@@ -108,6 +108,9 @@ func (in *inbound) headOfSocket(head *weft.Head) *weft.Error {
 	case in.x.draining():
 		return refusal(weft.Unavailable, weft.ReasonDraining, "the server is shutting down; call another server")
 	}
+	if err := websock.Check(in.r); err != nil {
+		return refusal(weft.InvalidArgument, "", "%v", err)
+	}
 	in.in = in.tab.medias[typeJSON]
 	in.out = media{typeNDJSON, in.in.codec}
 	head.Codec = in.in.codec.Name()

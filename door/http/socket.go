@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	nethttp "net/http"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -64,6 +65,14 @@ func (s *socket) begin(ctx context.Context) {
 
 // read takes messages off the connection until it ends, and holds on while too many were not received.
 func (s *socket) read() {
+	defer func() {
+		if p := recover(); p != nil { // this goroutine has no caller that could
+			s.in.x.Logger().Error("http: reading a WebSocket has panicked", "method", s.in.a.name, "panic", p, "stack", string(debug.Stack()))
+			s.conn.Cut()
+			s.end(weft.Errorf(weft.Internal, "the server failed to read the messages of the client"))
+			s.in.call.Cancel()
+		}
+	}()
 	whole := s.fromURL() // no message is taken any more
 	for {
 		b, err := s.conn.Next()

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
+	"net"
 	nethttp "net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -137,6 +140,9 @@ func TestSocketHandshake(t *testing.T) {
 		{"/Stream/Echo", 401, []string{"Sec-WebSocket-Protocol", "weft, weft.authorization." + base64.RawURLEncoding.EncodeToString([]byte("Bearer wrong"))}},
 		{"/Stream/Echo", 400, []string{"Weft-Timeout", "soon"}},
 		{"/Stream/Echo", 400, []string{"Sec-WebSocket-Key", "short"}},
+		{"/count/1", 400, []string{"Content-Length", "2"}},
+		{"/count/1", 400, []string{"Content-Length", "400000"}},
+		{"/count/1", 400, []string{"Transfer-Encoding", "chunked"}},
 		{"/Users/Get", 405, nil},
 		{"/Users/Put", 405, nil},
 		{"/Stream/None", 404, nil},
@@ -159,7 +165,16 @@ func (r *rig) upgrade(path string, headers ...string) (*nethttp.Response, string
 	req, err := nethttp.NewRequestWithContext(r.t.Context(), "GET", r.url+path, nil)
 	must(r.t, err)
 	for i := 0; i < len(headers); i += 2 {
-		req.Header.Set(headers[i], headers[i+1])
+		switch headers[i] {
+		case "Content-Length":
+			req.ContentLength, err = strconv.ParseInt(headers[i+1], 10, 64)
+			must(r.t, err)
+			req.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", int(req.ContentLength))))
+		case "Transfer-Encoding":
+			req.ContentLength, req.Body = -1, io.NopCloser(strings.NewReader("{}"))
+		default:
+			req.Header.Set(headers[i], headers[i+1])
+		}
 	}
 	answer, err := r.c.Do(req)
 	must(r.t, err)
@@ -170,6 +185,52 @@ func (r *rig) upgrade(path string, headers ...string) (*nethttp.Response, string
 	b := make([]byte, 1<<10)
 	n, _ := answer.Body.Read(b)
 	return answer, string(b[:n])
+}
+
+// panics is a listener whose connections panic when they are read after the answer to a request for WebSocket.
+type panics struct{ net.Listener }
+
+func (l panics) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &panicking{Conn: c}, err
+}
+
+type panicking struct {
+	net.Conn
+	armed atomic.Bool
+}
+
+func (c *panicking) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), " 101 ") {
+		c.armed.Store(true)
+	}
+	return c.Conn.Write(p)
+}
+
+func (c *panicking) Read(p []byte) (int, error) {
+	if c.armed.Load() && len(p) > 1 { // one byte is what net/http reads until the connection is taken over
+		panic("as the test wants")
+	}
+	return c.Conn.Read(p)
+}
+
+// TestSocketPanic: what panics while a WebSocket is read ends that connection alone.
+func TestSocketPanic(t *testing.T) {
+	r := start(t, nil, nil)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- r.srv.Serve(panics{l}) }() // it ends with the server
+	defer func() {
+		r.srv.Close()
+		<-served
+	}()
+	r.url = "http://" + l.Addr().String()
+	s := r.socket("/Stream/Echo")
+	if got := s.rest(); got != "-1" {
+		t.Errorf("%s", got)
+	}
+	polltest.True(t, patience, "the call ends", func() bool { return r.srv.Stats().InFlight == 0 })
 }
 
 // TestSocketMetadata: it comes in the header of the request, and goes back in the last message.

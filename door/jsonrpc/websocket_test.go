@@ -61,6 +61,10 @@ func refused(t *testing.T, addr string, headers ...string) int {
 		r.Header.Set(name, value)
 	}
 	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Body" {
+			r.Body, r.ContentLength = io.NopCloser(strings.NewReader(headers[i+1])), int64(len(headers[i+1]))
+			continue
+		}
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	transport := &nethttp.Transport{}
@@ -163,6 +167,7 @@ func TestWebSocketHandshake(t *testing.T) {
 		{403, []string{"Origin", "http://" + addr, "Sec-Fetch-Site", "cross-site"}},
 		{400, []string{"Sec-WebSocket-Version", "7"}},
 		{400, []string{"Sec-WebSocket-Key", "short"}},
+		{400, []string{"Body", "{}"}},
 		{405, []string{"Upgrade", "h2c"}},
 		{400, []string{"Weft-Timeout", "soon"}},
 	} {

@@ -3,6 +3,7 @@ package websock
 import (
 	"bufio"
 	"encoding/base64"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -28,10 +29,23 @@ func Authorization(r *http.Request) string {
 	return ""
 }
 
+// Check reports what is wrong with a request that asks for WebSocket.
+func Check(r *http.Request) error {
+	if r.ContentLength != 0 {
+		// net/http would read it from the connection while Next does.
+		return errors.New("a request for WebSocket has no body")
+	}
+	return nil
+}
+
 // Accept makes a connection of a request that asks for it; of the subprotocols that the client offers, the first one of
 // protocols is chosen. The caller has checked the origin of the request. Accept answers a request that
 // it returns an error for.
 func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Config) (*Conn, error) {
+	if err := Check(r); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return nil, err
+	}
 	t := &taken{ResponseWriter: w}
 	ws, err := websocket.Accept(t, r, &websocket.AcceptOptions{Subprotocols: protocols, OriginPatterns: []string{"*"}})
 	if err != nil {
