@@ -51,7 +51,7 @@ func (s *socket) begin(ctx context.Context) {
 	s.ctx = ctx
 	limits := s.in.x.Limits()
 	conn, err := websock.Accept(s.in.w, s.in.r, []string{subprotocol}, websock.Config{
-		Limit: limits.MaxMessage, Stall: limits.HandshakeTimeout, Idle: limits.PingIdle, Silence: limits.WriteTimeout})
+		Limit: limits.MaxMessage, Stall: limits.HandshakeTimeout, Idle: limits.PingIdle, Silence: limits.WriteTimeout, Write: limits.WriteTimeout})
 	if err != nil {
 		s.gone = true
 		s.ended = weft.Errorf(weft.Canceled, "the client asked for WebSocket in a wrong way: %w", err)

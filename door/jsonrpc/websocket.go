@@ -34,7 +34,8 @@ type socket struct {
 
 // socketConfig is that of a connection within limits.
 func socketConfig(l weft.Limits) websock.Config {
-	return websock.Config{Limit: l.MaxMessage + envelopeRoom, Stall: l.HandshakeTimeout, Idle: l.PingIdle, Silence: l.WriteTimeout}
+	return websock.Config{Limit: l.MaxMessage + envelopeRoom, Stall: l.HandshakeTimeout, Idle: l.PingIdle, Silence: l.WriteTimeout,
+		Write: l.WriteTimeout}
 }
 
 // serveSocket answers a request for WebSocket, and the calls on the connection until it ends.

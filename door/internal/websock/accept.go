@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -46,7 +47,7 @@ func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Conf
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil, err
 	}
-	t := &taken{ResponseWriter: w}
+	t := &taken{ResponseWriter: w, timeout: cfg.Write}
 	ws, err := websocket.Accept(t, r, &websocket.AcceptOptions{Subprotocols: protocols, OriginPatterns: []string{"*"}})
 	if err != nil {
 		return nil, err
@@ -57,7 +58,8 @@ func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Conf
 // taken keeps the connection that is taken over from net/http.
 type taken struct {
 	http.ResponseWriter
-	under *under
+	timeout time.Duration // of a write
+	under   *under
 }
 
 // Hijack implements http.Hijacker.
@@ -66,6 +68,6 @@ func (t *taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t.under = &under{Conn: c}
+	t.under = &under{Conn: c, timeout: t.timeout}
 	return t.under, rw, nil
 }

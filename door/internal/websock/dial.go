@@ -13,7 +13,7 @@ import (
 // Dial makes a connection of one to a server of HTTP, which it closes if it fails. host and path are
 // those of the request, header its further header fields.
 func Dial(ctx context.Context, conn net.Conn, host, path string, header http.Header, protocols []string, cfg Config) (*Conn, error) {
-	u := &under{Conn: conn}
+	u := &under{Conn: conn, timeout: cfg.Write}
 	given := func(context.Context, string, string) (net.Conn, error) { return u, nil }
 	t := &http.Transport{DialContext: given, DisableCompression: true, Protocols: new(http.Protocols)}
 	t.Protocols.SetHTTP1(true)

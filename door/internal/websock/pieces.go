@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"time"
 )
 
 // Append appends a message to a buffer as the connection of Pieces takes it.
@@ -34,6 +35,9 @@ func (p *pieces) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// SetWriteDeadline does nothing: Config.Write bounds each write.
+func (p *pieces) SetWriteDeadline(time.Time) error { return nil }
 
 func (p *pieces) Close() error {
 	p.c.Cut()

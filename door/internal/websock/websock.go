@@ -29,6 +29,8 @@ type Config struct {
 	Idle time.Duration
 	// Silence is how long the peer may take to answer it.
 	Silence time.Duration
+	// Write is how long a write may bring nothing forward.
+	Write time.Duration
 }
 
 // The errors of Next. Another one is that of the connection.
@@ -53,10 +55,12 @@ type Conn struct {
 	watch   sync.WaitGroup
 }
 
-// under is the connection underneath, which notes that bytes have come in.
+// under is the connection underneath, which notes that bytes have come in, and bounds the time of writes. Its writes
+// do not overlap.
 type under struct {
 	net.Conn
-	heard atomic.Bool
+	timeout time.Duration // of a write
+	heard   atomic.Bool
 }
 
 func (u *under) Read(p []byte) (int, error) {
@@ -65,6 +69,24 @@ func (u *under) Read(p []byte) (int, error) {
 		u.heard.Store(true)
 	}
 	return n, err
+}
+
+// writePiece is how many bytes are written with one deadline.
+const writePiece = 64 << 10
+
+// Write leaves no deadline behind, which would end the connection when it answers a ping later.
+func (u *under) Write(p []byte) (written int, err error) {
+	defer u.Conn.SetWriteDeadline(time.Time{})
+	for len(p) > 0 {
+		_ = u.Conn.SetWriteDeadline(time.Now().Add(u.timeout)) // an error is that of the connection
+		n, err := u.Conn.Write(p[:min(len(p), writePiece)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
 }
 
 func newConn(ws *websocket.Conn, u *under, cfg Config) *Conn {

@@ -48,7 +48,7 @@ func echo(t *testing.T, cfg Config) string {
 }
 
 func limits() Config {
-	return Config{Limit: 1 << 20, Stall: patience, Idle: patience, Silence: patience}
+	return Config{Limit: 1 << 20, Stall: patience, Idle: patience, Silence: patience, Write: patience}
 }
 
 func dial(t *testing.T, addr string) *Conn {
