@@ -68,6 +68,9 @@ func (u *under) Read(p []byte) (int, error) {
 	if n > 0 {
 		u.heard.Store(true)
 	}
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF // the library takes io.EOF for the end of the message
+	}
 	return n, err
 }
 

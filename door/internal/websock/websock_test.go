@@ -154,6 +154,31 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
+// TestBrokenMessage: a connection that ends within a message is no end of the message; one that was closed ends well.
+func TestBrokenMessage(t *testing.T) {
+	addr := echo(t, limits())
+	for frames, want := range map[string]string{
+		"\x01\x81" + mask + "x":                             io.ErrUnexpectedEOF.Error(),
+		"\x01\x81" + mask + "x\x80":                         io.ErrUnexpectedEOF.Error(),
+		"\x01\x81" + mask + "x\x89\x81" + mask:              io.ErrUnexpectedEOF.Error(),
+		"\x81\x84" + mask:                                   io.ErrUnexpectedEOF.Error(),
+		"\x81\x84" + mask + "x":                             io.ErrUnexpectedEOF.Error(),
+		"\x01\x81" + mask + "x\x88\x82" + mask + "\x03\xe8": "\x88\x02\x03\xe8",
+		"\x88\x82" + mask + "\x03\xe8":                      "\x88\x02\x03\xe8",
+	} {
+		conn, in := raw(t, addr)
+		if _, err := io.WriteString(conn, frames); err != nil {
+			t.Fatal(err)
+		}
+		_ = conn.(*net.TCPConn).CloseWrite()
+		got, err := io.ReadAll(in)
+		if err != nil || !strings.HasPrefix(string(got), "\x88") || !strings.HasSuffix(string(got), want) {
+			t.Errorf("%q: %q, %v, want %q", frames, got, err, want)
+		}
+		conn.Close()
+	}
+}
+
 // closing is the frame by which echo closes a connection.
 func closing(err error) string {
 	return "\x88" + string(rune(2+len(err.Error()))) + "\x0f\xa0" + err.Error()
