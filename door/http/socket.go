@@ -38,7 +38,7 @@ type socket struct {
 	room    chan struct{} // has one when there may be room
 	mu      sync.Mutex    // of what follows
 	queue   [][]byte      // messages that were not received
-	size    int           // bytes of them
+	size    int           // bytes that they hold
 	ended   error         // what Recv returns behind them
 }
 
@@ -51,7 +51,8 @@ func (s *socket) begin(ctx context.Context) {
 	s.ctx = ctx
 	limits := s.in.x.Limits()
 	conn, err := websock.Accept(s.in.w, s.in.r, []string{subprotocol}, websock.Config{
-		Limit: limits.MaxMessage, Stall: limits.HandshakeTimeout, Idle: limits.PingIdle, Silence: limits.WriteTimeout, Write: limits.WriteTimeout})
+		Limit: limits.MaxMessage, Stall: limits.HandshakeTimeout, Idle: limits.PingIdle, Silence: limits.WriteTimeout, Write: limits.WriteTimeout,
+		Count: func(n int) { s.in.x.Hold(n) }})
 	if err != nil {
 		s.gone = true
 		s.ended = weft.Errorf(weft.Canceled, "the client asked for WebSocket in a wrong way: %w", err)
@@ -92,7 +93,8 @@ func (s *socket) read() {
 		}
 		switch {
 		case whole:
-		case len(b) == 0:
+			s.in.x.Hold(-cap(b))
+		case len(b) == 0: // it holds nothing
 			whole = true
 			s.end(io.EOF)
 		default:
@@ -114,7 +116,7 @@ func (s *socket) put(b []byte) bool {
 	window := s.in.x.Limits().StreamWindow
 	s.mu.Lock()
 	s.queue = append(s.queue, b)
-	s.size += len(b) + perMessage
+	s.size += cap(b) + perMessage
 	full := s.size > window
 	s.mu.Unlock()
 	tell(s.come)
@@ -183,13 +185,14 @@ func (s *socket) Recv(msg any) error {
 	if err != nil {
 		return err
 	}
+	defer s.in.x.Hold(-cap(b))
 	if err := s.in.in.codec.Decode(b, msg); err != nil {
 		return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
 	}
 	return nil
 }
 
-// take waits for the next message.
+// take waits for the next message. The caller counts off what it holds.
 func (s *socket) take() ([]byte, error) {
 	for {
 		s.mu.Lock()
@@ -197,7 +200,7 @@ func (s *socket) take() ([]byte, error) {
 			b := s.queue[0]
 			s.queue[0] = nil
 			s.queue = s.queue[1:]
-			s.size -= len(b) + perMessage
+			s.size -= cap(b) + perMessage
 			s.mu.Unlock()
 			tell(s.room)
 			return b, nil
@@ -275,10 +278,17 @@ func (s *socket) fail(e *weft.Error, m weft.Metadata) bool {
 
 // rest ends what is left of the connection.
 func (s *socket) rest() {
-	if s.conn != nil {
-		s.conn.Cut()
-		s.reading.Wait()
+	if s.conn == nil {
+		return
 	}
+	s.conn.Cut()
+	s.reading.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.queue { // they were not received
+		s.in.x.Hold(-cap(b))
+	}
+	s.queue = nil
 }
 
 // lastOf is the message behind those of the method, if there is something to tell.

@@ -354,3 +354,39 @@ func TestSocketBackpressure(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// TestSocketMemory: messages that were not received count against the memory of the server, until their call ends.
+func TestSocketMemory(t *testing.T) {
+	r := start(t, nil, func(c *weft.ServerConfig) { c.MaxMemory, c.Limits.StreamWindow = 1<<20, 8<<20 })
+	release := make(chan struct{})
+	must(t, weft.HandleClientStream(r.srv, "Stream.Late", func(context.Context, *weft.Receiver[User]) (*User, error) {
+		<-release
+		return &User{}, nil
+	}))
+	call := func() string {
+		_, body := r.do("POST", "/Users/Get", `{"name":"`+strings.Repeat("x", 600<<10)+`"}`)
+		return body
+	}
+	s := r.socket("/Stream/Late")
+	s.send(`{"name":"` + strings.Repeat("x", 700<<10) + `"}`)
+	rest := make(chan string, 1)
+	go func() { rest <- s.rest() }() // it ends with the call
+	must(t, s.Ping(s.ctx))           // it is read behind the message
+	if got := call(); !strings.Contains(got, "TOO_MANY_BYTES") {
+		t.Errorf("another call: %.200s", got)
+	}
+	close(release)
+	if got := <-rest; got != `{"result":{}} 1000` {
+		t.Errorf("%s", got)
+	}
+	polltest.True(t, patience, "there is room again", func() bool { return !strings.Contains(call(), "TOO_MANY_BYTES") })
+
+	s = r.socket("/Stream/Echo") // more in all than the memory, and each is received
+	for range 8 {
+		m := `{"name":"` + strings.Repeat("x", 500<<10) + `"}`
+		s.send(m)
+		if got := s.receive(); got != `{"result":`+m+`}` {
+			t.Fatalf("%.200s", got)
+		}
+	}
+}

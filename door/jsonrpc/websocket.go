@@ -52,7 +52,9 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 	default:
 	}
 	limits := c.Limits()
-	ws, err := websock.Accept(w, r, protocols(), socketConfig(limits))
+	cfg := socketConfig(limits)
+	cfg.Count = func(n int) { c.Hold(n) }
+	ws, err := websock.Accept(w, r, protocols(), cfg)
 	if err != nil {
 		return // it was answered
 	}
@@ -75,6 +77,7 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 func (x *socket) read(head weft.Head) (code int, reason string) {
 	for {
 		value, err := x.ws.Next()
+		held := cap(value)
 		switch {
 		case err == nil:
 		case errors.Is(err, websock.ErrTooLarge):
@@ -86,11 +89,13 @@ func (x *socket) read(head weft.Head) (code int, reason string) {
 			return closeNormal, ""
 		}
 		if value = bytes.TrimSpace(value); len(value) == 0 || !valid(value) {
+			x.Hold(-held)
 			if x.out.Send(unreadable("the message is not valid JSON")) != nil {
 				return closeNormal, ""
 			}
 			continue
 		}
+		x.Hold(-held) // the calls count their requests
 		x.handle(value, head, x.enter(), func(answer []byte) {
 			if answer != nil {
 				_ = x.out.Send(answer) // an error is that of the connection, which reading finds

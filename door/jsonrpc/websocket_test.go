@@ -343,6 +343,52 @@ func TestWebSocketDeaf(t *testing.T) {
 	polltest.True(t, patience, "the connection has ended", func() bool { return srv.Stats().InFlight == 0 })
 }
 
+// TestWebSocketMemory: the message that comes in counts against the memory of the server.
+func TestWebSocketMemory(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler), MaxMemory: 1 << 20,
+		Doors: []weft.Door{http.Door(&http.Config{Handler: jsonrpc.Handler(nil)})}})
+	must(t, weft.Handle(srv, "Text.Length", func(_ context.Context, text *string) (*int, error) {
+		n := len(*text)
+		return &n, nil
+	}))
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(l) }() // it ends with the server
+	t.Cleanup(func() {
+		srv.Close()
+		<-served
+	})
+	addr := l.Addr().String()
+	request := `{"jsonrpc":"2.0","method":"Text.Length","params":["` + strings.Repeat("x", 600<<10) + `"],"id":1}`
+	const answer = `{"jsonrpc":"2.0","id":1,"result":614400}`
+	call := func() string {
+		_, text := post(t, addr, request)
+		return text
+	}
+	s := dialSocket(t, addr, nil)
+	for range 8 {
+		s.send(request)
+		if got := s.receive(); got != answer {
+			t.Errorf("%.200s", got)
+		}
+		s.send(strings.Repeat("x", 600<<10))
+		if got := s.receive(); !strings.Contains(got, "-32700") {
+			t.Errorf("%.200s", got)
+		}
+	}
+	w, err := s.Writer(s.ctx, websocket.MessageText)
+	must(t, err)
+	_, err = io.WriteString(w, strings.Repeat(" ", 700<<10))
+	must(t, err)
+	must(t, s.Ping(s.CloseRead(s.ctx))) // it is read behind the part of the message
+	if got := call(); !strings.Contains(got, "TOO_MANY_BYTES") {
+		t.Errorf("another call: %.200s", got)
+	}
+	s.CloseNow()
+	polltest.True(t, patience, "there is room again", func() bool { return call() == answer })
+}
+
 // TestWebSocketWireRefused: the error of Dial tells why there is no connection.
 func TestWebSocketWireRefused(t *testing.T) {
 	addr := start(t, nil)

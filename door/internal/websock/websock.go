@@ -3,6 +3,7 @@
 package websock
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -31,6 +32,9 @@ type Config struct {
 	Silence time.Duration
 	// Write is how long a write may bring nothing forward.
 	Write time.Duration
+	// Count is told how many bytes more, or fewer if n is below zero, are held for messages that come in. Those of a
+	// message that Next has returned, which are its capacity, are counted until the caller counts them off. nil: none counts.
+	Count func(n int)
 }
 
 // The errors of Next. Another one is that of the connection.
@@ -48,6 +52,7 @@ type Conn struct {
 	ws    *websocket.Conn
 	under *under
 
+	first   [512]byte    // the beginning of a message, and the whole of most
 	writing atomic.Int32 // messages that are being written
 	held    atomic.Bool  // Next is not called, because what came in is not taken
 	over    chan struct{}
@@ -94,6 +99,9 @@ func (u *under) Write(p []byte) (written int, err error) {
 
 func newConn(ws *websocket.Conn, u *under, cfg Config) *Conn {
 	ws.SetReadLimit(-1) // Next bounds messages
+	if cfg.Count == nil {
+		cfg.Count = func(int) {}
+	}
 	c := &Conn{cfg: cfg, ws: ws, under: u, over: make(chan struct{})}
 	// It ends with the connection, which Close and Cut end.
 	c.watch.Go(c.keep)
@@ -111,23 +119,33 @@ func (c *Conn) Next() ([]byte, error) {
 		return nil, lost(err)
 	}
 	defer c.under.SetReadDeadline(time.Time{})
-	var b []byte
+	b, counted := c.first[:0], 0
 	for {
 		if len(b) == cap(b) {
 			b = slices.Grow(b, 512)
+			c.cfg.Count(cap(b) - counted)
+			counted = cap(b)
 		}
 		_ = c.under.SetReadDeadline(time.Now().Add(c.cfg.Stall)) // an error is that of the connection
 		n, err := r.Read(b[len(b):min(cap(b), len(b)+piece)])
 		b = b[:len(b)+n]
 		switch {
 		case len(b) > c.cfg.Limit:
-			return nil, ErrTooLarge
+			err = ErrTooLarge
+		case err == io.EOF && counted == 0: // all of it is in first
+			b = bytes.Clone(b)
+			c.cfg.Count(cap(b))
+			return b, nil
 		case err == io.EOF:
 			return b, nil
 		case errors.Is(err, os.ErrDeadlineExceeded):
-			return nil, ErrStalled
+			err = ErrStalled
 		case err != nil:
-			return nil, lost(err)
+			err = lost(err)
+		}
+		if err != nil {
+			c.cfg.Count(-counted)
+			return nil, err
 		}
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // patience is how long what must happen may take.
@@ -151,6 +153,76 @@ func TestHostileFrames(t *testing.T) {
 	got := make([]byte, 7)
 	if _, err := io.ReadFull(in, got); err != nil || string(got) != "\x8a\x01p\x81\x02ab" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestCount: what a message holds is counted as it grows, and until its caller counts it off.
+func TestCount(t *testing.T) {
+	var counted atomic.Int64
+	cfg := limits()
+	cfg.Limit = 300 << 10
+	cfg.Count = func(n int) { counted.Add(int64(n)) }
+	came := make(chan []byte, 1)
+	ended := make(chan struct{}, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c, err := Accept(w, r, nil, cfg)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer c.Cut()
+		for {
+			b, err := c.Next()
+			if err != nil {
+				ended <- struct{}{}
+				return
+			}
+			came <- b
+		}
+	}))
+	defer srv.Close()
+	addr := srv.Listener.Addr().String()
+	const size = 200 << 10
+	body := "\xff\x00\x00\x00\x00\x00\x03\x20\x00" + mask + strings.Repeat("x", size)
+	conn, _ := raw(t, addr)
+	send := func(frames string) {
+		t.Helper()
+		if _, err := io.WriteString(conn, frames); err != nil {
+			t.Fatal(err)
+		}
+	}
+	take := func(want int) {
+		t.Helper()
+		b := <-came
+		if n := int(counted.Load()); len(b) != want || n != cap(b) || n > 2*want+16 {
+			t.Errorf("%d bytes came of %d, with a capacity of %d; %d are counted", len(b), want, cap(b), n)
+		}
+		counted.Add(int64(-cap(b)))
+	}
+	begin := func() {
+		t.Helper()
+		send("\x01" + body)
+		polltest.True(t, patience, "what has come is counted", func() bool { return counted.Load() >= size })
+	}
+	send("\x81\x80" + mask)
+	take(0)
+	send("\x81\x81" + mask + "x")
+	take(1)
+	begin()
+	send("\x80\x80" + mask)
+	take(size)
+	begin()
+	conn.Close()
+	<-ended
+	if n := counted.Load(); n != 0 {
+		t.Errorf("%d bytes are counted of a message that broke off", n)
+	}
+	conn, _ = raw(t, addr)
+	begin()
+	send("\x00" + body)
+	<-ended
+	if n := counted.Load(); n != 0 {
+		t.Errorf("%d bytes are counted of a message that was too large", n)
 	}
 }
 
