@@ -108,7 +108,7 @@ func newConn(ws *websocket.Conn, u *under, cfg Config) *Conn {
 	return c
 }
 
-// piece is how many bytes of a message are read with one deadline.
+// piece is how many bytes of a message are read with one deadline, or sent as one frame of several.
 const piece = 16 << 10
 
 // Next reads the next message. io.EOF says that the peer has closed the connection as the
@@ -166,12 +166,33 @@ func (c *Conn) Hold(held bool) { c.held.Store(held) }
 // ended.
 func (c *Conn) Send(message []byte) error {
 	c.writing.Add(1)
-	err := c.ws.Write(context.Background(), websocket.MessageText, message)
+	err := c.write(message)
 	c.writing.Add(-1)
 	if err != nil {
 		c.Cut()
 	}
 	return err
+}
+
+// oneFrame is how many bytes a message has at most that is sent as one frame. Between the frames of a larger
+// one pongs are sent, which the library waits 5 s for at most.
+const oneFrame = 64 << 10
+
+// write writes a message.
+func (c *Conn) write(message []byte) error {
+	if len(message) <= oneFrame {
+		return c.ws.Write(context.Background(), websocket.MessageText, message)
+	}
+	w, err := c.ws.Writer(context.Background(), websocket.MessageText)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(message, piece) {
+		if _, err := w.Write(part); err != nil {
+			return err // the connection is of no use any more
+		}
+	}
+	return w.Close()
 }
 
 // Ping sends a ping and waits for the answer, which a call of Next reads.
