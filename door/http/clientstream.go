@@ -76,6 +76,10 @@ func (o *outbox) Send(msg any) error {
 	}
 	b = oneLine(b)
 	o.mu.Lock()
+	if o.shut {
+		o.mu.Unlock()
+		return afterCloseSend()
+	}
 	if o.pipe == nil && !o.held && o.ended == nil {
 		o.first, o.held = b, true
 		o.mu.Unlock()
@@ -88,9 +92,20 @@ func (o *outbox) Send(msg any) error {
 	return o.write(b)
 }
 
+// afterCloseSend is the error of a message behind the last one.
+func afterCloseSend() error {
+	return carriers.NotSent(weft.FailedPrecondition, "", "send on a stream whose sending side was closed")
+}
+
 // write sends one line.
 func (o *outbox) write(b []byte) error {
-	if _, err := o.pipe.Write(append(bytes.Clone(b), '\n')); err == nil {
+	o.mu.Lock()
+	pipe := o.pipe
+	o.mu.Unlock()
+	if pipe == nil { // CloseSend was called meanwhile
+		return afterCloseSend()
+	}
+	if _, err := pipe.Write(append(bytes.Clone(b), '\n')); err == nil {
 		return nil
 	}
 	o.mu.Lock()

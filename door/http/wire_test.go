@@ -154,6 +154,34 @@ func TestWireStreams(t *testing.T) {
 	}
 }
 
+// TestWireSendBehindTheEnd: a message behind CloseSend is an error, and does not end the call.
+func TestWireSendBehindTheEnd(t *testing.T) {
+	r := start(t, nil, nil)
+	c := r.dial(nil)
+	for n := range int64(4) {
+		s, err := weft.OpenStream[User, User](t.Context(), c, "Stream.Echo")
+		must(t, err)
+		for i := range n {
+			must(t, s.Send(&User{ID: i + 1}))
+		}
+		must(t, s.CloseSend())
+		for range 3 {
+			e, ok := errors.AsType[*weft.Error](s.Send(&User{ID: 9}))
+			if !ok || e.Code != weft.FailedPrecondition || e.Outcome != weft.NotSent {
+				t.Errorf("a message behind %d: %v", n, e)
+			}
+		}
+		for i := range n {
+			if u, err := s.Recv(); err != nil || u.ID != i+1 {
+				t.Errorf("%d of %d: %v, %v", i, n, u, err)
+			}
+		}
+		if _, err := s.Recv(); err != io.EOF {
+			t.Errorf("at the end of %d: %v", n, err)
+		}
+	}
+}
+
 // TestWireOfOthers calls servers of other make: what is no answer to the call is an error.
 func TestWireOfOthers(t *testing.T) {
 	mux := nethttp.NewServeMux()
