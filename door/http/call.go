@@ -108,7 +108,7 @@ func (in *inbound) headOfSocket(head *weft.Head) *weft.Error {
 	case in.x.draining():
 		return refusal(weft.Unavailable, weft.ReasonDraining, "the server is shutting down; call another server")
 	}
-	if err := websock.Check(in.r); err != nil {
+	if err := websock.Check(in.w.Header(), in.r); err != nil {
 		return refusal(weft.InvalidArgument, "", "%v", err)
 	}
 	in.in = in.tab.medias[typeJSON]

@@ -166,6 +166,8 @@ func (r *rig) upgrade(path string, headers ...string) (*nethttp.Response, string
 	must(r.t, err)
 	for i := 0; i < len(headers); i += 2 {
 		switch headers[i] {
+		case "Second-Key":
+			req.Header.Add("Sec-WebSocket-Key", headers[i+1])
 		case "Content-Length":
 			req.ContentLength, err = strconv.ParseInt(headers[i+1], 10, 64)
 			must(r.t, err)
@@ -185,6 +187,38 @@ func (r *rig) upgrade(path string, headers ...string) (*nethttp.Response, string
 	b := make([]byte, 1<<10)
 	n, _ := answer.Body.Read(b)
 	return answer, string(b[:n])
+}
+
+// TestSocketMalformed: the handler of a request that is no good one for WebSocket does not run.
+func TestSocketMalformed(t *testing.T) {
+	r := start(t, nil, nil)
+	var ran atomic.Int64
+	must(t, weft.HandleServerStream(r.srv, "Stream.Run", func(context.Context, *User, *weft.Sender[User]) error {
+		ran.Add(1)
+		return nil
+	}))
+	const key = "AAAAAAAAAAAAAAAAAAAAAA=="
+	for _, headers := range [][]string{
+		{"Sec-WebSocket-Version", "13"},
+		{"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "short"},
+		{"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", "?" + key[1:]},
+		{"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", key, "Second-Key", key},
+		{"Sec-WebSocket-Version", "13", "Sec-WebSocket-Key", key, "Content-Length", "2"},
+		{"Sec-WebSocket-Version", "7", "Sec-WebSocket-Key", key},
+		{"Sec-WebSocket-Key", key},
+	} {
+		answer, body := r.upgrade("/Stream/Run?id=1", append([]string{"Connection", "Upgrade", "Upgrade", "websocket"}, headers...)...)
+		if answer.StatusCode != 400 || !strings.Contains(body, `"code":"InvalidArgument"`) {
+			t.Errorf("%q: %s %s", headers, answer.Status, body)
+		}
+		if want := headers[1] != "13"; (answer.Header.Get("Sec-WebSocket-Version") == "13") != want {
+			t.Errorf("%q: the answer names the version %q", headers, answer.Header.Get("Sec-WebSocket-Version"))
+		}
+	}
+	must(t, r.srv.Shutdown(context.Background())) // no call is under way
+	if n := ran.Load(); n != 0 {
+		t.Errorf("the handler ran %d times", n)
+	}
 }
 
 // panics is a listener whose connections panic when they are read after the answer to a request for WebSocket.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -30,11 +31,28 @@ func Authorization(r *http.Request) string {
 	return ""
 }
 
-// Check reports what is wrong with a request that asks for WebSocket.
-func Check(r *http.Request) error {
+// version is that of the protocol (RFC 6455, section 4.1).
+const version = "13"
+
+// Check reports what is wrong with a request that asks for WebSocket, whose answer has the header h.
+func Check(h http.Header, r *http.Request) error {
+	if !r.ProtoAtLeast(1, 1) {
+		return fmt.Errorf("a request for WebSocket is one of HTTP/1.1, not %s", r.Proto)
+	}
 	if r.ContentLength != 0 {
 		// net/http would read it from the connection while Next does.
 		return errors.New("a request for WebSocket has no body")
+	}
+	if r.Header.Get("Sec-WebSocket-Version") != version {
+		h.Set("Sec-WebSocket-Version", version)
+		return errors.New("the Sec-WebSocket-Version of the request is not " + version)
+	}
+	keys := r.Header.Values("Sec-WebSocket-Key")
+	if len(keys) != 1 {
+		return fmt.Errorf("the request has %d headers Sec-WebSocket-Key, want one", len(keys))
+	}
+	if key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(keys[0])); err != nil || len(key) != 16 {
+		return errors.New("the Sec-WebSocket-Key of the request is not 16 bytes in base64")
 	}
 	return nil
 }
@@ -43,7 +61,7 @@ func Check(r *http.Request) error {
 // protocols is chosen. The caller has checked the origin of the request. Accept answers a request that
 // it returns an error for.
 func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Config) (*Conn, error) {
-	if err := Check(r); err != nil {
+	if err := Check(w.Header(), r); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil, err
 	}
