@@ -201,7 +201,7 @@ func (s *Set) field(f *file, out *descriptorpb.DescriptorProto, d *numbered.Fiel
 			p.Proto3Optional = proto.Bool(true)
 		}
 	case numbered.Map:
-		entry := &descriptorpb.DescriptorProto{Name: proto.String(camel(name) + "Entry"), Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}}
+		entry := &descriptorpb.DescriptorProto{Name: proto.String(camel(name, true) + "Entry"), Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}}
 		for i, v := range []numbered.Value{d.Key, d.Value} {
 			part := &descriptorpb.FieldDescriptorProto{Name: proto.String([]string{"key", "value"}[i]), JsonName: proto.String([]string{"key", "value"}[i]),
 				Number: proto.Int32(int32(i + 1)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}

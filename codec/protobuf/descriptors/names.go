@@ -29,23 +29,7 @@ func FieldName(json, goName string, others []string) string {
 }
 
 // JSONName is the name in JSON that a field has by itself, by its name in a .proto file.
-func JSONName(name string) string {
-	var b []byte
-	up := false
-	for i := range len(name) {
-		c := name[i]
-		if c == '_' {
-			up = true
-			continue
-		}
-		if up && c >= 'a' && c <= 'z' {
-			c -= 'a' - 'A'
-		}
-		up = false
-		b = append(b, c)
-	}
-	return string(b)
-}
+func JSONName(name string) string { return camel(name, false) }
 
 // packageOf is the import path of the package that a type belongs to: for an instance of a generic type
 // that of its first type argument with a package, since that package may import the generic one and not the
@@ -139,10 +123,10 @@ func snake(name string) string {
 	return string(b)
 }
 
-// camel is what a name in lower case with underscores is in the names of a map's entries.
-func camel(name string) string {
+// camel is a name in lower case with underscores without these: letters behind them are upper case, and the first one
+// if up is true, as in the names of a map's entries.
+func camel(name string, up bool) string {
 	var b []byte
-	up := true
 	for i := range len(name) {
 		c := name[i]
 		if c == '_' {

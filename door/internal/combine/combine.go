@@ -44,20 +44,11 @@ const keptBuffer = 64 << 10
 func (w *Writer) Send(messages ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for w.err == nil && len(w.buf) > w.room {
-		w.roomy.Wait()
-	}
-	if w.err != nil {
-		return w.err
-	}
-	if err := w.appendLocked(messages); err != nil {
+	if err := w.addLocked(messages); err != nil {
 		return err
 	}
 	if !w.writing {
-		w.writing = true
-		w.flushLocked()
-		w.writing = false
-		w.roomy.Broadcast()
+		w.writeAllLocked()
 	}
 	return w.err
 }
@@ -67,20 +58,31 @@ func (w *Writer) Send(messages ...[]byte) error {
 func (w *Writer) Add(messages ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.addLocked(messages)
+}
+
+// addLocked appends messages as soon as there is room. What Add has left is written by the goroutine that needs
+// the room, if none writes.
+func (w *Writer) addLocked(messages [][]byte) error {
 	for w.err == nil && len(w.buf) > w.room {
 		if w.writing {
 			w.roomy.Wait()
-			continue
+		} else {
+			w.writeAllLocked()
 		}
-		w.writing = true
-		w.flushLocked()
-		w.writing = false
-		w.roomy.Broadcast()
 	}
 	if w.err != nil {
 		return w.err
 	}
 	return w.appendLocked(messages)
+}
+
+// writeAllLocked writes until nothing waits, while no other goroutine writes.
+func (w *Writer) writeAllLocked() {
+	w.writing = true
+	w.flushLocked()
+	w.writing = false
+	w.roomy.Broadcast()
 }
 
 // Flush has written what waits, and holds its caller up for a short time at most: what the
@@ -193,9 +195,7 @@ func (w *Writer) finish(rest []byte) {
 	if err != nil {
 		w.brokenLocked(err)
 	}
-	w.flushLocked()
-	w.writing = false
-	w.roomy.Broadcast()
+	w.writeAllLocked()
 }
 
 // appendLocked appends messages to what waits.

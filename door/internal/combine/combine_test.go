@@ -48,3 +48,18 @@ func TestAdd(t *testing.T) {
 		t.Error("something is taken after the end")
 	}
 }
+
+// TestSendBehindAdd: a goroutine that sends does not wait for room that no other goroutine makes.
+func TestSendBehindAdd(t *testing.T) {
+	conn := &writes{}
+	w := New(conn, 2, time.Minute, func(buf, message []byte) ([]byte, error) { return append(buf, message...), nil })
+	if err := w.Add([]byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Send([]byte("d")); err != nil {
+		t.Fatal(err)
+	}
+	if len(conn.all) != 2 || conn.all[0] != "abc" || conn.all[1] != "d" {
+		t.Errorf("%q was written", conn.all)
+	}
+}

@@ -2,12 +2,10 @@ package steer
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -126,16 +124,7 @@ func changeInstance(ctx context.Context, p *shell.Shell, a *audit, service, id s
 			_, err := fmt.Fprintf(p.Out, "nothing is set for instance %s of %s\n", id, service)
 			return err
 		}
-		v.Time, v.By, v.Note = time.Time{}, "", "" // the version stays: a change that was made meanwhile is not to be lost
-		proposed, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		next, err := route.Next(k.doc.Value, proposed, a.author(), a.note, time.Now())
-		if err != nil {
-			return err
-		}
-		return replace(ctx, p, k, next, snapshot.Instances)
+		return revise(ctx, p, a, k, v, snapshot.Instances)
 	})
 }
 

@@ -3,7 +3,6 @@ package steer
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,16 +66,7 @@ func rulesDelete(ctx context.Context, p *shell.Shell, k *kept, a *audit, names [
 			return fmt.Errorf("rules delete: %s has no rule %q, only %s", k.service, name, strings.Join(ruleNames(&v), ", "))
 		}
 	}
-	v.Time, v.By, v.Note = time.Time{}, "", "" // the version stays: a change that was made meanwhile is not to be lost
-	proposed, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	next, err := route.Next(k.doc.Value, proposed, a.author(), a.note, time.Now())
-	if err != nil {
-		return err
-	}
-	return replace(ctx, p, k, next, snapshot.Instances)
+	return revise(ctx, p, a, k, v, snapshot.Instances)
 }
 
 // remove removes the rules with a name, and reports whether there were any.

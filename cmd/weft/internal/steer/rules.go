@@ -334,6 +334,20 @@ func rulesRollbackCommand(p *shell.Shell) *cobra.Command {
 	return cmd
 }
 
+// revise stores a changed revision of the rules. Its version stays: a change that was made meanwhile is not to be lost.
+func revise(ctx context.Context, p *shell.Shell, a *audit, k *kept, v route.Revision, instances []weft.Instance) error {
+	v.Time, v.By, v.Note = time.Time{}, "", ""
+	proposed, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	next, err := route.Next(k.doc.Value, proposed, a.author(), a.note, time.Now())
+	if err != nil {
+		return err
+	}
+	return replace(ctx, p, k, next, instances)
+}
+
 // replace writes what a new document changes, and stores it.
 func replace(ctx context.Context, p *shell.Shell, k *kept, next []byte, instances []weft.Instance) error {
 	rules, err := route.Parse(next)
