@@ -294,7 +294,7 @@ func (s *scanner) literal(t *token) error {
 		case c == '\\':
 			escaped, ok := map[byte]byte{'n': '\n', 'r': '\r', 't': '\t', '"': '"', '\'': '\'', '\\': '\\'}[s.at(1)]
 			if !ok {
-				return s.pos().errorf(`there is no escape \%c: expected one of \n \r \t \" \' \\`, s.at(1))
+				return s.pos().errorf(`there is no escape of %q: expected one of \n \r \t \" \' \\`, s.at(1))
 			}
 			b.WriteByte(escaped)
 			s.i += 2

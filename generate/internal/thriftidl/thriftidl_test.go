@@ -229,7 +229,7 @@ func TestErrors(t *testing.T) {
 		"struct S {} (a = b)":                                           "expected the value of the annotation in quotes",
 		"/* never":                                                      "a.thrift:1:1: the comment has no end",
 		"const string A = \"x":                                          "a.thrift:1:18: the text has no end: expected \"",
-		`const string A = "\x"`:                                         `there is no escape \x`,
+		`const string A = "\x"`:                                         `there is no escape of 'x'`,
 		"const i64 A = 9223372036854775808":                             "the number 9223372036854775808 is beyond 64 bits",
 		"const i64 A = 0x":                                              "expected hexadecimal digits behind 0x",
 		"const i64 A = 12x":                                             "the letter 'x' stands behind a number",
@@ -306,6 +306,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(string(b))
 	}
 	f.Add("include \"\n\"")
+	f.Add("include \"\\\n\"")
 	f.Add("const list<list<i32>> A = [[1], B] const list<i32> B = [1, 2]")
 	f.Add("typedef map<string, list<E>> T enum E { A = -1 } const T X = {'a': [A]} service S extends V { T f(1: T t) }")
 	f.Fuzz(func(t *testing.T, text string) {
