@@ -111,6 +111,9 @@ func (c *Controller) turn(now int64) {
 	if c.from == 0 {
 		c.from, c.long = now, now
 	}
+	// No call came for a while and none is in flight: no queue stays, neither of calls nor of what has yet to
+	// read some.
+	idle := c.inflight.Load() == 0 && now-c.next.Load() >= window/10
 	c.next.Store(now + window)
 	passed := now - c.from
 	if passed < window || c.waits.count()+c.queue.count() < enough && passed < longest {
@@ -123,17 +126,21 @@ func (c *Controller) turn(now int64) {
 	if m, queue := c.queue.take(); m > 0 {
 		n, prompt = n+m, prompt+queue
 	}
+	if idle {
+		prompt = min(prompt, 0.5)
+	}
 	peak := c.peak.Swap(c.inflight.Load())
 	refused := c.refused.Swap(0)
 	c.from = now
-	c.adjustLocked(now, passed, n, prompt, peak, refused)
+	c.adjustLocked(now, passed, n, prompt, peak, refused, idle)
 }
 
 // patience is for how long calls may wait too long, ns: a part of the time that they have.
 func (c *Controller) patience() int64 { return min(max(c.budget.Load()/4, window), longest) }
 
-// adjustLocked sets the limit by what a window has shown.
-func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64) {
+// adjustLocked sets the limit by what a window has shown. idle: at its end there was nothing to do, so that
+// calls which it refused could have waited.
+func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64, idle bool) {
 	old := c.limit.Load()
 	limit := old
 	c.prompt = prompt
@@ -156,7 +163,7 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 		limit = c.most
 	case refused > 0 || peak*10 >= old*9:
 		limit = min(old+old/20+1, c.most)
-		if prompt < 0.25 && n >= enough {
+		if (prompt < 0.25 || idle) && n >= enough {
 			limit = min(old+old/5+1, c.most)
 		}
 	case old < free:

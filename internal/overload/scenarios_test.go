@@ -19,6 +19,7 @@ type scenario struct {
 	capacity float64 // calls in a second
 	times    float64 // the load, as a multiple of the capacity
 	bursts   bool
+	before   float64       // the load before the bursts, as a multiple of the capacity
 	step     time.Duration // the time of sleeping from the middle on; 0: as before
 	throttle bool
 	refusal  int64   // 0: refusal
@@ -59,6 +60,7 @@ func scenarios() []scenario {
 		scenario{name: "sleep 20 ms", kinds: sleeps, capacity: processors / 20e-6, times: 0.5, least: 0.99, most: 0, length: 6 * time.Second},
 		scenario{name: "step 20 to 60 ms", kinds: sleeps, capacity: 30_000, times: 1.0 / 3, step: 60 * ms, least: 0.98, most: 0.015, length: 10 * time.Second},
 		scenario{name: "bursts", kinds: computing1(ms), capacity: processors * 1000, times: 6, bursts: true, least: 0.75, most: -1},
+		scenario{name: "bursts after an overload", kinds: computing1(ms), capacity: processors * 1000, times: 6, bursts: true, before: 3, least: 0.75, most: -1},
 		// Both are four times as long, so that the model has less to do.
 		scenario{name: "compute 50 µs, throttled", kinds: computing1(4 * 50 * time.Microsecond), refusal: 4 * refusal,
 			capacity: processors * 5_000, times: 10, throttle: true, least: 0.9, most: -1, length: 12 * time.Second},
@@ -90,6 +92,9 @@ func (s scenario) load() load {
 		}}
 	if s.bursts {
 		l.rate = func(at time.Duration) float64 {
+			if at < length/8 && s.before > 0 {
+				return s.capacity * s.before
+			}
 			if at%(300*ms) < 30*ms {
 				return s.capacity * s.times
 			}

@@ -89,7 +89,10 @@ func generate(p Plan) error {
 	defer end()
 	var controls []*weft.Client
 	for _, at := range p.Control {
-		c, err := weft.Dial(context.Background(), "tcp://"+at, &weft.ClientConfig{Logger: slog.New(slog.DiscardHandler), Timeout: 30 * time.Second})
+		// A server without protection has no processor left for seconds, and its figures are wanted nevertheless.
+		c, err := weft.Dial(context.Background(), "tcp://"+at, &weft.ClientConfig{
+			Logger: slog.New(slog.DiscardHandler), Timeout: 30 * time.Second, Limits: weft.Limits{PingTimeout: 30 * time.Second},
+		})
 		if err != nil {
 			return err
 		}
