@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -19,37 +18,16 @@ type TappedCall struct {
 	Err      error           // nil when the call went well
 	Began    time.Time       // when the request was read
 	Duration time.Duration   // until it was answered
-	// RequestSize is how many bytes of the request came; of a stream, those that came with its
-	// beginning.
-	RequestSize    int
-	Received, Sent int64 // messages of a stream
-
-	codec codec.Codec
+	// RequestSize and ReplySize are how many bytes the messages that came and those that were sent have on the
+	// wire, compressed where they are: without headers, metadata and errors. A door may not count all.
+	RequestSize, ReplySize int
+	Received, Sent         int64 // messages of a stream
 }
 
 // tapped is a call that taps will see.
 type tapped struct {
 	TappedCall
 	received, sent atomic.Int64
-}
-
-// ReplySize is how many bytes the reply has in the codec of the call, before compression: 0 when
-// there is none or when the server does not have the codec. It encodes the reply where the codec
-// does not know the size otherwise.
-func (t *TappedCall) ReplySize() int {
-	if t.Reply == nil || t.codec == nil {
-		return 0
-	}
-	if z, ok := t.codec.(codec.Sizer); ok {
-		if n, ok := z.Size(t.Reply); ok {
-			return n
-		}
-	}
-	b, err := t.codec.Append(nil, t.Reply)
-	if err != nil {
-		return 0
-	}
-	return len(b)
 }
 
 // Tap has f called for every call that the server has answered, until stop is called. A call that was
@@ -66,16 +44,30 @@ func (s *Server) Tap(f func(*TappedCall)) (stop func()) {
 
 // serveTapped is serve for a call that taps see.
 func (a *arrival) serveTapped(all []*func(*TappedCall)) error {
-	t := &tapped{TappedCall: TappedCall{Info: &a.info, Context: a.ctx, RequestSize: a.size, codec: a.h.codecs[a.info.Codec]}}
+	t := &tapped{TappedCall: TappedCall{Info: &a.info, Context: a.ctx}}
 	a.tapped = t
 	err := a.serveAll()
 	t.Duration = time.Duration(session.Nanos() - a.ctx.Received())
 	t.Began = time.Now().Add(-t.Duration)
 	t.Request, t.Received, t.Sent = a.req, t.received.Load(), t.sent.Load()
+	t.RequestSize, t.ReplySize = a.sizes()
 	for _, f := range all {
 		a.h.fence.Run("the function of Tap", a.info.Peer.Addr(), func() { (*f)(&t.TappedCall) })
 	}
 	return err
+}
+
+// sizes are how many bytes the messages of the call have on the wire, once it was answered.
+func (a *arrival) sizes() (request, reply int) {
+	in, ok := a.in.(native)
+	if !ok {
+		return a.in.(*answeredOnce).sizes(a.size)
+	}
+	if stream := in.r.Ctx.Stream(); stream != nil {
+		reply, request = session.StreamBytes(stream)
+		return request, reply
+	}
+	return a.size, in.r.Replied
 }
 
 // note notes how a call ended.

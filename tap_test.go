@@ -27,8 +27,8 @@ func (c *catch) see(t *weft.TappedCall) {
 	defer c.mu.Unlock()
 	info := *t.Info
 	c.all = append(c.all, weft.TappedCall{Info: &info, Request: t.Request, Reply: t.Reply, Err: t.Err, Began: t.Began, Duration: t.Duration,
-		RequestSize: t.RequestSize, Received: t.Received, Sent: t.Sent})
-	if n := t.ReplySize(); (n > 0) != (t.Reply != nil && t.Info.Codec != "gob") {
+		RequestSize: t.RequestSize, ReplySize: t.ReplySize, Received: t.Received, Sent: t.Sent})
+	if (t.ReplySize > 0) != (t.Reply != nil || t.Info.Stream && t.Sent > 0) {
 		c.all = nil
 		panic("the size of the reply does not fit")
 	}
@@ -104,7 +104,7 @@ func TestTap(t *testing.T) {
 			}
 			body, back := []byte("some bytes"), []byte(nil)
 			must(t, c.Call(ctx, "Raw.Echo", &body, &back, weft.WithCodec(raw.New())))
-			if bytes := got.of(t, "Raw.Echo", 1)[0]; string(back) != "some bytes" || bytes.RequestSize != len(body) || bytes.Reply == nil {
+			if bytes := got.of(t, "Raw.Echo", 1)[0]; string(back) != "some bytes" || bytes.RequestSize != len(body) || bytes.ReplySize != len(body) || bytes.Reply == nil {
 				t.Errorf("%q, %+v", back, bytes)
 			}
 			must(t, c.Call(ctx, "Odd.Reuse", &Args{1, 2}, &Args{}))
@@ -114,7 +114,7 @@ func TestTap(t *testing.T) {
 			if panicked := got.of(t, "Odd.Panic", 1)[0]; !errors.Is(panicked.Err, weft.Internal) {
 				t.Errorf("%+v", panicked)
 			}
-			if echo := got.of(t, "Odd.Echo", 1)[0]; !echo.Info.Stream || echo.Received != 3 || echo.Sent != 3 || echo.Err != nil {
+			if echo := got.of(t, "Odd.Echo", 1)[0]; !echo.Info.Stream || echo.Received != 3 || echo.Sent != 3 || echo.RequestSize == 0 || echo.RequestSize != echo.ReplySize || echo.Err != nil {
 				t.Errorf("%+v", echo)
 			}
 			if len(second.of(t, "Arith.Mul", 1)) != 1 || len(second.of(t, "Odd.Fail", 0)) != 0 {
@@ -160,7 +160,7 @@ func TestTapOfDoor(t *testing.T) {
 	defer c.Close()
 	var p Product
 	must(t, c.Call("Arith.Mul", &Args{7, 8}, &p))
-	if mul := got.of(t, "Arith.Mul", 1); p.C != 56 || mul[0].Reply.(*Product).C != 56 || mul[0].Info.Peer.Wire() != weft.WireNetRPC || mul[0].RequestSize == 0 {
+	if mul := got.of(t, "Arith.Mul", 1); p.C != 56 || mul[0].Reply.(*Product).C != 56 || mul[0].Info.Peer.Wire() != weft.WireNetRPC || mul[0].RequestSize == 0 || mul[0].ReplySize == 0 {
 		t.Errorf("%+v", mul)
 	}
 }

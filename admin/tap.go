@@ -42,8 +42,8 @@ type TappedCall struct {
 	Reason       string    `json:"reason,omitempty" weft:"9" doc:"of the error"`
 	Error        string    `json:"error,omitempty" weft:"10" doc:"its message, at most 256 bytes"`
 	Duration     float64   `json:"duration_seconds" weft:"11"`
-	RequestBytes int       `json:"request_bytes" weft:"12" doc:"as they came"`
-	ReplyBytes   int       `json:"reply_bytes" weft:"13" doc:"before compression; 0 of streams, and of codecs that the server does not list"`
+	RequestBytes int       `json:"request_bytes" weft:"12" doc:"of the messages that came, as they were on the wire"`
+	ReplyBytes   int       `json:"reply_bytes" weft:"13" doc:"of the messages that were sent, as they were on the wire; 0 after an error"`
 	Stream       *Messages `json:"stream,omitempty" weft:"14" doc:"of a stream, how many messages it had; missing: the call is unary"`
 	Attempt      int       `json:"attempt,omitempty" weft:"15" doc:"how many times the caller has tried it before"`
 	Left         *float64  `json:"left_seconds,omitempty" weft:"16" doc:"until its deadline when it was answered; missing: it has none"`
@@ -204,14 +204,11 @@ func (s *service) tapped(c *weft.TappedCall, code weft.Code, req *TapRequest) *T
 	p := c.Info.Peer
 	out := &TappedCall{
 		At: c.Began, Method: c.Info.Method, Peer: p.Addr().String(), Name: p.Name(), Principal: s.principal(weft.PrincipalFrom(c.Context)),
-		Wire: p.Wire(), Codec: c.Info.Codec, Code: code.String(), Duration: c.Duration.Seconds(), RequestBytes: c.RequestSize, Oneway: c.Info.Oneway,
+		Wire: p.Wire(), Codec: c.Info.Codec, Code: code.String(), Duration: c.Duration.Seconds(), RequestBytes: c.RequestSize, ReplyBytes: c.ReplySize, Oneway: c.Info.Oneway,
 		Attempt: weft.AttemptFrom(c.Context), TraceID: traceID(weft.MetadataFrom(c.Context).Get("traceparent")),
 	}
 	if c.Info.Stream {
 		out.Stream = &Messages{c.Received, c.Sent}
-	}
-	if !c.Info.Oneway {
-		out.ReplyBytes = c.ReplySize()
 	}
 	if at, ok := c.Context.Deadline(); ok {
 		left := time.Until(at).Seconds()

@@ -31,6 +31,7 @@ type inbound struct {
 	pack    compress.Compressor // of the reply's
 	held    atomic.Int64        // bytes of the request that are counted in connection.held
 	size    atomic.Int64        // of the messages of the reply
+	came    atomic.Int64        // of the messages of the request, beside Head.Size
 	out     *stream             // of a protocol with envelopes
 }
 
@@ -96,6 +97,7 @@ func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 			return head, tooLong(n, theServer, int(limit))
 		}
 		head.Size = int(min(max(n, 0), limit))
+		in.came.Store(-int64(head.Size)) // it is counted when it has come
 	}
 	return head, nil
 }
@@ -217,6 +219,7 @@ func (in *inbound) request() ([]byte, error) {
 	if len(b) > limit {
 		return nil, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
 	}
+	in.came.Add(int64(len(b)))
 	// From now on net/http reads to notice that the client has gone.
 	_ = in.control.SetReadDeadline(time.Time{})
 	if in.restore == nil || len(b) == 0 {
@@ -238,6 +241,7 @@ func (in *inbound) query(limit int) ([]byte, error) {
 			return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the parameter message is no base64")
 		}
 	}
+	in.came.Add(int64(len(b)))
 	if in.restore != nil {
 		return restored(in.call.Restoring(in.restore), b, theServer, limit)
 	}
@@ -356,7 +360,7 @@ func (in *inbound) envelope(v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return int(in.came.Load()), int(in.size.Load()) }
 
 // addMetadata adds the metadata of a unary reply to its header.
 func (in *inbound) addMetadata(m weft.Metadata) {

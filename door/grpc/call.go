@@ -220,7 +220,12 @@ func (x *call) putLocked(v any, n int) error {
 }
 
 // Bytes implements weft.InboundSizer.
-func (x *call) Bytes() (request, reply int) { return 0, int(x.size.Load()) }
+func (x *call) Bytes() (request, reply int) {
+	if x.in != nil {
+		request = x.in.received()
+	}
+	return request, int(x.size.Load())
+}
 
 // appendSized encodes v; a panic of the codec is an error, since the lock is held.
 func (x *call) appendSized(b []byte, v any, n int) (out []byte, err error) {

@@ -24,6 +24,7 @@ type mailbox struct {
 	restore compress.Compressor
 	buf     []byte // framed messages
 	owed    int    // bytes of buf that the peer may not send again yet
+	taken   int    // bytes of the messages that were received, for the statistics
 	whole   bool   // buf begins with a whole message
 	ended   bool   // no more will come
 	last    error  // behind the last message; nil: io.EOF
@@ -151,6 +152,7 @@ func (m *mailbox) next(ctx context.Context) (b []byte, compressed bool, err erro
 		return nil, false, m.err
 	}
 	compressed, b = m.buf[0] == 1, m.buf[prefixSize:n:n]
+	m.taken += len(b)
 	if m.buf = m.buf[n:]; len(m.buf) == 0 {
 		m.buf = nil
 	}
@@ -162,6 +164,13 @@ func (m *mailbox) next(ctx context.Context) (b []byte, compressed bool, err erro
 		m.mu.Lock()
 	}
 	return b, compressed, nil
+}
+
+// received is how many bytes the messages had that were received.
+func (m *mailbox) received() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.taken
 }
 
 // receive waits for a message and decodes it.

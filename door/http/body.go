@@ -43,6 +43,7 @@ func (in *inbound) body() ([]byte, error) {
 	case len(body) > limit:
 		return nil, tooLarge(limit)
 	}
+	in.came.Add(int64(len(body)))
 	// From now on net/http reads to notice that the client has gone.
 	_ = control.SetReadDeadline(time.Time{})
 	if packed == nil {

@@ -27,6 +27,7 @@ type inbound struct {
 	end  ending // of a streaming call
 	call *weft.DoorCall
 	size atomic.Int64 // of the messages of the reply
+	came atomic.Int64 // of the messages of the request, beside Head.Size
 	web  bool         // the call is one by WebSocket
 }
 
@@ -96,6 +97,7 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	default:
 		head.Size = int(n)
 	}
+	in.came.Store(-int64(head.Size)) // it is counted when it has come
 	return head, nil
 }
 
@@ -290,7 +292,7 @@ func (in *inbound) encode(v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return int(in.came.Load()), int(in.size.Load()) }
 
 // answer sends a reply.
 func (in *inbound) answer(body []byte, m weft.Metadata) {
