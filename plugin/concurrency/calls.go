@@ -3,6 +3,7 @@ package concurrency
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/session"
@@ -17,26 +18,56 @@ import (
 type calls struct {
 	mu      sync.Mutex
 	limits  []*limit
-	entered map[*session.Context][]*count // that have not begun
-	sweepAt int                           // how many of them let sweepLocked look
+	entered map[*session.Context]held // that have not begun
+	sweepAt int                       // how many of them let sweepLocked look
+	swept   int64                     // when it has looked, on the clock of session.Nanos
 }
 
 // limit is one limit. Its keys are guarded by calls.mu.
 type limit struct {
 	keyed.Scope
 	most   int
-	keys   *keyed.Table[string, count]
+	keys   *keyed.Table[keyed.Key, count]
 	shared count
 }
 
 // count is how many calls of a key are in flight.
 type count struct{ n int }
 
-// sweepLeast is how many calls may have entered and not begun before any are looked at.
-const sweepLeast = 64
+// held are the counts that a call is counted in: one of each limit that it fits. Most servers have few limits.
+type held struct {
+	few  [4]*count
+	n    int // how many of few there are
+	more []*count
+}
+
+func (h *held) add(c *count) {
+	if h.n < len(h.few) {
+		h.few[h.n] = c
+		h.n++
+		return
+	}
+	h.more = append(h.more, c)
+}
+
+// releaseLocked ends the counting.
+func (h *held) releaseLocked() {
+	for _, c := range h.few[:h.n] {
+		c.n--
+	}
+	for _, c := range h.more {
+		c.n--
+	}
+}
+
+// When calls that have entered and not begun are looked at.
+const (
+	sweepLeast = 64                    // so many may be there before any are looked at, unless a limit is reached
+	sweepPause = 10 * time.Millisecond // between two looks at more than that, since each of many callers may have a call that is refused
+)
 
 func newCalls() *calls {
-	return &calls{entered: make(map[*session.Context][]*count), sweepAt: sweepLeast}
+	return &calls{entered: make(map[*session.Context]held), sweepAt: sweepLeast}
 }
 
 // enter counts a call, or returns the limit that it is beyond.
@@ -45,73 +76,80 @@ func (c *calls) enter(ctx context.Context, info *weft.CallInfo) *limit {
 	if call == nil {
 		return nil
 	}
+	var names [4]keyed.Key
+	keys := names[:0]
+	for _, l := range c.limits {
+		keys = append(keys, l.By.Of(ctx, info))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.entered) >= c.sweepAt {
 		c.sweepLocked()
 	}
-	var held []*count
-	for _, l := range c.limits {
+	var h held
+	for i, l := range c.limits {
 		if !l.Has(info.Method) {
 			continue
 		}
-		n := l.countLocked(l.By.Of(ctx, info))
+		n := l.countLocked(keys[i])
 		if n.n >= l.most {
-			c.sweepLocked()
+			c.sweepForRoomLocked(call.Received())
 		}
 		if n.n >= l.most {
-			c.releaseLocked(held)
+			h.releaseLocked()
 			return l
 		}
 		n.n++
-		held = append(held, n)
+		h.add(n)
 	}
-	if held != nil {
-		c.entered[call] = held
+	if h.n > 0 {
+		c.entered[call] = h
 	}
 	return nil
 }
 
 // countLocked is the count of a key.
-func (l *limit) countLocked(key string) *count {
+func (l *limit) countLocked(key keyed.Key) *count {
 	if n := l.keys.Add(key, func(n *count) bool { return n.n == 0 }); n != nil {
 		return n
 	}
 	return &l.shared
 }
 
-// begin returns what a call is counted in, for leave; nil when it is not counted any more.
-func (c *calls) begin(ctx context.Context) []*count {
+// begin returns what a call is counted in, for leave; nothing when it is not counted any more.
+func (c *calls) begin(ctx context.Context) held {
 	call := session.FromContext(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	held := c.entered[call]
+	h := c.entered[call]
 	delete(c.entered, call)
-	return held
+	return h
 }
 
 // leave ends the counting of a call.
-func (c *calls) leave(held []*count) {
-	if held == nil {
+func (c *calls) leave(h held) {
+	if h.n == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.releaseLocked(held)
+	h.releaseLocked()
 }
 
-func (c *calls) releaseLocked(held []*count) {
-	for _, n := range held {
-		n.n--
+// sweepForRoomLocked is sweepLocked for a call that is beyond a limit and was read at a time.
+func (c *calls) sweepForRoomLocked(now int64) {
+	if len(c.entered) <= sweepLeast || now-c.swept >= int64(sweepPause) {
+		c.swept = now
+		c.sweepLocked()
 	}
 }
 
 // sweepLocked ends the counting of the calls that have ended before they began.
 func (c *calls) sweepLocked() {
-	for call, held := range c.entered {
+	for call, h := range c.entered {
 		if call.Err() != nil {
 			delete(c.entered, call)
-			c.releaseLocked(held)
+			h.releaseLocked()
 		}
 	}
 	c.sweepAt = max(2*len(c.entered), sweepLeast)

@@ -80,7 +80,7 @@ func New(cfg *Config) (*Limiter, error) {
 		case c.Calls < 1:
 			return nil, shared.Wrong(i, "Calls is %d, want 1 or more", c.Calls)
 		}
-		l.calls.limits = append(l.calls.limits, &limit{Scope: scope, most: c.Calls, keys: keyed.New[string, count](keys)})
+		l.calls.limits = append(l.calls.limits, &limit{Scope: scope, most: c.Calls, keys: keyed.New[keyed.Key, count](keys)})
 	}
 	return l, nil
 }

@@ -47,7 +47,7 @@ type Quota struct {
 	Calls   int64            // in a window
 	Every   time.Duration    // the length of a window, at least a second
 	Methods []string         // "Arith.Mul", "Arith.*", "*"; nil: all
-	Of      map[string]int64 // the quotas of some keys, such as the names of principals, in place of Calls; 0: they may make none
+	Of      map[string]int64 // the quotas of some keys, such as names of principals or addresses, in place of Calls; 0: they may make none
 	Cost    map[string]int64 // what a call of a method is charged; of others 1. 0: it is free
 }
 
@@ -78,8 +78,15 @@ type Counter struct {
 type quota struct {
 	Quota
 	scope  keyed.Scope
-	keys   *keyed.Table[string, used]
+	of     map[keyed.Key]*own // Quota.Of; they do not compete with others for room
+	keys   *keyed.Table[keyed.Key, used]
 	shared used
+}
+
+// own is what a key of Quota.Of may make and was charged.
+type own struct {
+	most int64
+	used used
 }
 
 // used is what a key was charged in a window.
@@ -107,8 +114,19 @@ func New(cfg *Config) (*Counter, error) {
 		if wrong := q.wrong(); wrong != "" {
 			return nil, shared.Wrong(i, "%s", wrong)
 		}
-		q.Of, q.Cost = maps.Clone(q.Of), maps.Clone(q.Cost)
-		c.quotas = append(c.quotas, &quota{Quota: q, scope: scope, keys: keyed.New[string, used](keys + len(q.Of))})
+		of := make(map[keyed.Key]*own, len(q.Of))
+		for name, n := range q.Of {
+			key, err := q.By.Parse(name)
+			if _, twice := of[key]; err == nil && twice {
+				err = fmt.Errorf("%s is named more than once", key)
+			}
+			if err != nil {
+				return nil, shared.Wrong(i, "Of[%q]: %w", name, err)
+			}
+			of[key] = &own{most: n}
+		}
+		q.Cost = maps.Clone(q.Cost)
+		c.quotas = append(c.quotas, &quota{Quota: q, scope: scope, of: of, keys: keyed.New[keyed.Key, used](keys)})
 	}
 	return c, nil
 }
@@ -148,14 +166,19 @@ func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) er
 
 // charge charges a call to all quotas that it fits, or to none.
 func (c *Counter) charge(ctx context.Context, info *weft.CallInfo, now time.Time) error {
+	var names [4]keyed.Key
+	keys := names[:0]
+	for _, q := range c.quotas {
+		keys = append(keys, q.By.Of(ctx, info))
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var room [4]*used
 	charged := room[:0]
-	for _, q := range c.quotas {
+	for i, q := range c.quotas {
 		var u *used
 		if cost := q.cost(info.Method); cost > 0 && q.scope.Has(info.Method) {
-			key := q.By.Of(ctx, info)
+			key := keys[i]
 			u = q.atLocked(key, q.windowOf(now))
 			if most := q.most(key); u.n > most-cost {
 				for j, before := range charged {
@@ -190,9 +213,9 @@ func (q *quota) cost(method string) int64 {
 	return 1
 }
 
-func (q *quota) most(key string) int64 {
-	if n, ok := q.Of[key]; ok {
-		return n
+func (q *quota) most(key keyed.Key) int64 {
+	if o := q.of[key]; o != nil {
+		return o.most
 	}
 	return q.Calls
 }
@@ -209,10 +232,12 @@ func (q *quota) windowOf(t time.Time) int64 {
 func (q *quota) endOf(window int64) time.Time { return time.Unix(0, (window+1)*int64(q.Every)) }
 
 // atLocked is what a key was charged in a window.
-func (q *quota) atLocked(key string, window int64) *used {
-	u := q.keys.Add(key, func(u *used) bool { return u.window != window })
-	if u == nil {
-		u = &q.shared
+func (q *quota) atLocked(key keyed.Key, window int64) *used {
+	u := &q.shared
+	if o := q.of[key]; o != nil {
+		u = &o.used
+	} else if found := q.keys.Add(key, func(u *used) bool { return u.window != window }); found != nil {
+		u = found
 	}
 	if u.window != window {
 		*u = used{window: window}
@@ -237,10 +262,16 @@ func (c *Counter) Usage() []Usage {
 	var out []Usage
 	for i, q := range c.quotas {
 		window := q.windowOf(now)
-		for key, u := range q.keys.All() {
+		add := func(key keyed.Key, u *used) {
 			if u.window == window {
-				out = append(out, Usage{i, key, u.n, q.most(key), q.endOf(window)})
+				out = append(out, Usage{i, key.String(), u.n, q.most(key), q.endOf(window)})
 			}
+		}
+		for key, o := range q.of {
+			add(key, &o.used)
+		}
+		for key, u := range q.keys.All() {
+			add(key, u)
 		}
 	}
 	slices.SortFunc(out, func(a, b Usage) int { return cmp.Or(cmp.Compare(a.Quota, b.Quota), cmp.Compare(a.Key, b.Key)) })
@@ -258,9 +289,10 @@ func (c *Counter) Restore(all []Usage) {
 			continue
 		}
 		q := c.quotas[one.Quota]
-		if window := q.windowOf(now); q.endOf(window).Equal(one.Until) {
-			u := q.atLocked(one.Key, window)
-			u.n += min(one.Used, q.most(one.Key)) // so that no sum overflows
+		key, err := q.By.Parse(one.Key)
+		if window := q.windowOf(now); err == nil && q.endOf(window).Equal(one.Until) {
+			u := q.atLocked(key, window)
+			u.n += min(one.Used, q.most(key)) // so that no sum overflows
 		}
 	}
 }

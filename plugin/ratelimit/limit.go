@@ -16,7 +16,7 @@ type limit struct {
 	ahead time.Duration // how far the calls of a burst may be ahead
 
 	mu     sync.Mutex
-	keys   *keyed.Table[string, time.Duration]
+	keys   *keyed.Table[keyed.Key, time.Duration]
 	shared time.Duration
 }
 
@@ -26,12 +26,12 @@ const longest = 100 * 365 * 24 * time.Hour
 func newLimit(scope keyed.Scope, rate float64, burst, most int) *limit {
 	each := max(time.Duration(float64(time.Second)/rate), 1)
 	ahead := time.Duration(min(float64(each)*float64(burst), float64(longest)))
-	return &limit{Scope: scope, rate: rate, each: each, ahead: max(ahead, each), keys: keyed.New[string, time.Duration](most)}
+	return &limit{Scope: scope, rate: rate, each: each, ahead: max(ahead, each), keys: keyed.New[keyed.Key, time.Duration](most)}
 }
 
 // take takes a call of a key; a time above zero is how long the caller is to wait, and then the
 // call was not taken.
-func (l *limit) take(key string, now time.Duration) time.Duration {
+func (l *limit) take(key keyed.Key, now time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	at := l.atLocked(key, now)
@@ -45,7 +45,7 @@ func (l *limit) take(key string, now time.Duration) time.Duration {
 
 // atLocked is where the number of a key is. To forget a key whose calls are not paid for yet would
 // give it a new burst.
-func (l *limit) atLocked(key string, now time.Duration) *time.Duration {
+func (l *limit) atLocked(key keyed.Key, now time.Duration) *time.Duration {
 	if at := l.keys.Add(key, func(at *time.Duration) bool { return *at <= now }); at != nil {
 		return at
 	}

@@ -8,6 +8,11 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/keyed"
 )
 
+func named(name string) keyed.Key {
+	k, _ := keyed.Principal.Parse(name) // an error is that of an address
+	return k
+}
+
 // Of a steady stream of calls as many are taken as the rate says, after a burst.
 func TestRate(t *testing.T) {
 	for _, tt := range []struct {
@@ -17,9 +22,9 @@ func TestRate(t *testing.T) {
 		l := newLimit(keyed.Scope{}, tt.rate, tt.burst, 1)
 		taken := 0
 		for now := time.Duration(0); now < 100*time.Second; now += time.Millisecond / 2 {
-			if wait := l.take("", now); wait == 0 {
+			if wait := l.take(keyed.Key{}, now); wait == 0 {
 				taken++
-			} else if later := l.take("", now+wait); later != 0 {
+			} else if later := l.take(keyed.Key{}, now+wait); later != 0 {
 				t.Fatalf("%+v: after the wait of %v there is another of %v", tt, wait, later)
 			} else {
 				l = newLimit(keyed.Scope{}, tt.rate, tt.burst, 1) // that was a look ahead
@@ -28,7 +33,7 @@ func TestRate(t *testing.T) {
 		}
 		taken = 0
 		for now := time.Duration(0); now < 100*time.Second; now += time.Millisecond / 2 {
-			if l.take("", now) == 0 {
+			if l.take(keyed.Key{}, now) == 0 {
 				taken++
 			}
 		}
@@ -43,7 +48,7 @@ func TestManyKeys(t *testing.T) {
 	l := newLimit(keyed.Scope{}, 1, 1, 100)
 	taken := 0
 	for i := range 10_000 {
-		if l.take(fmt.Sprint(i), 0) == 0 {
+		if l.take(named(fmt.Sprint(i)), 0) == 0 {
 			taken++
 		}
 	}
@@ -51,10 +56,10 @@ func TestManyKeys(t *testing.T) {
 		t.Errorf("%d calls were taken, of 100 keys and of the rest together; %d keys are known", taken, l.keys.Len())
 	}
 	// After a while the old ones make room.
-	if l.take("new", 10*time.Second) != 0 || l.take("other", 10*time.Second) != 0 || l.keys.Len() != 100 {
+	if l.take(named("new"), 10*time.Second) != 0 || l.take(named("other"), 10*time.Second) != 0 || l.keys.Len() != 100 {
 		t.Error("a key that was idle does not make room")
 	}
-	if l.take("new", 10*time.Second) == 0 {
+	if l.take(named("new"), 10*time.Second) == 0 {
 		t.Error("a key has two bursts")
 	}
 }

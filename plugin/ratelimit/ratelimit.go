@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
 )
 
@@ -93,18 +94,15 @@ func New(cfg *Config) (*Limiter, error) {
 
 // Plugin is for the Plugins of a server.
 func (l *Limiter) Plugin() weft.Plugin {
-	return weft.Plugin{Name: "ratelimit", Hooks: []any{hook{l, time.Now()}}}
+	return weft.Plugin{Name: "ratelimit", Hooks: []any{hook{l}}}
 }
 
 // hook is what the server calls.
-type hook struct {
-	l     *Limiter
-	began time.Time
-}
+type hook struct{ l *Limiter }
 
 // BeforeReadRequestBody refuses a call that is beyond a limit.
 func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) error {
-	now := time.Since(h.began)
+	now := received(ctx)
 	for _, limit := range h.l.limits {
 		if !limit.Has(info.Method) {
 			continue
@@ -115,4 +113,13 @@ func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) er
 		}
 	}
 	return nil
+}
+
+// received is when the request was read, which is when the call was made as far as its server can tell. The server
+// knows it: the clock is not read again.
+func received(ctx context.Context) time.Duration {
+	if c := session.FromContext(ctx); c != nil {
+		return time.Duration(c.Received())
+	}
+	return time.Duration(session.Nanos())
 }

@@ -2,7 +2,6 @@ package keyed
 
 import (
 	"context"
-	"net"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/internal/match"
@@ -29,40 +28,19 @@ func (b By) known() bool {
 	return false
 }
 
-// Of is the key that a call is counted under.
-func (b By) Of(ctx context.Context, info *weft.CallInfo) string {
+// Of is the key that a call is counted under. The name of a principal is asked for, which may run code of the program:
+// no lock is held.
+func (b By) Of(ctx context.Context, info *weft.CallInfo) Key {
 	switch b {
 	case Service:
-		return match.Service(info.Method)
+		return keyOfName(match.Service(info.Method))
 	case Method:
-		return info.Method
+		return keyOfName(info.Method)
 	case Principal:
 		name, _ := match.Principal(weft.PrincipalFrom(ctx))
-		return name
+		return keyOfName(name)
 	case Address:
-		return addressOf(info.Peer.Addr())
+		return keyOfAddress(info.Peer.Addr())
 	}
-	return ""
-}
-
-// addressOf is the address of a peer as one key. Of IPv6 it is the /64, since a host has all
-// addresses of its own.
-func addressOf(a net.Addr) string {
-	t, ok := a.(*net.TCPAddr)
-	if !ok {
-		host, _, err := net.SplitHostPort(a.String())
-		if err != nil {
-			return a.String()
-		}
-		return host
-	}
-	ip := t.AddrPort().Addr().Unmap().WithZone("")
-	if ip.Is4() {
-		return ip.String()
-	}
-	p, err := ip.Prefix(64)
-	if err != nil {
-		return ip.String()
-	}
-	return p.String()
+	return Key{}
 }

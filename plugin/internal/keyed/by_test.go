@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -11,11 +12,11 @@ func TestAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := addressOf(a); got != want {
+		if got := keyOfAddress(a).String(); got != want {
 			t.Errorf("%s: %s, want %s", addr, got, want)
 		}
 	}
-	if got := addressOf(&net.UnixAddr{Name: "/run/x", Net: "unix"}); got != "/run/x" {
+	if got := keyOfAddress(&net.UnixAddr{Name: "/run/x", Net: "unix"}).String(); got != "/run/x" {
 		t.Error(got)
 	}
 }
@@ -28,5 +29,51 @@ func TestKnown(t *testing.T) {
 	}
 	if By("planet").known() {
 		t.Error("a planet is known")
+	}
+}
+
+// One host has one key, whatever the port, the transport, and the address of its network.
+func TestKeys(t *testing.T) {
+	same := map[string][]net.Addr{
+		"192.0.2.7":     {&net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1}, &net.UDPAddr{IP: net.ParseIP("::ffff:192.0.2.7"), Port: 2}, text("192.0.2.7:3")},
+		"2001:db8::/64": {&net.TCPAddr{IP: net.ParseIP("2001:db8::1")}, &net.UDPAddr{IP: net.ParseIP("2001:db8::2")}, text("[2001:db8::3]:4")},
+		"server":        {text("server:1"), text("server")},
+		"":              {&net.TCPAddr{}, text("")},
+	}
+	for want, all := range same {
+		for _, a := range all {
+			k := keyOfAddress(a)
+			if k.String() != want && want != "" {
+				t.Errorf("%v: %s, want %s", a, k, want)
+			}
+			if parsed, err := Address.Parse(k.String()); err != nil || want != "" && parsed != k || k.Clone() != k {
+				t.Errorf("%v: %v is parsed as %v: %v", a, k, parsed, err)
+			}
+		}
+	}
+	for _, wrong := range []string{"10.0.0.0/8", "2001:db8::/32", "::ffff:0:0/96"} {
+		if k, err := Address.Parse(wrong); err == nil {
+			t.Errorf("%s is taken as %v", wrong, k)
+		}
+	}
+	// A long name is not kept, and differs from others that begin alike.
+	long := strings.Repeat("ä", 4000)
+	a, b := keyOfName(long), keyOfName(long+"x")
+	if len(a.name) > mostName || a == b || a != keyOfName(long) || keyOfName(a.String()) != a {
+		t.Errorf("%v, %v", a, b)
+	}
+}
+
+// text is an address that is a text alone.
+type text string
+
+func (text) Network() string  { return "mem" }
+func (a text) String() string { return string(a) }
+
+func TestKeysCostNoMemory(t *testing.T) {
+	a := &net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 7}
+	table := New[Key, int](10)
+	if n := testing.AllocsPerRun(100, func() { *table.Add(keyOfAddress(a), nil)++ }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

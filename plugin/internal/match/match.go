@@ -47,6 +47,9 @@ func (m Methods) Names(method string) bool {
 // Own reports whether a method is one of the services that weft registers for operators and tools:
 // health, administration, reflection.
 func Own(method string) bool {
+	if !strings.HasPrefix(method, "weft.") && !strings.HasPrefix(method, "grpc.") {
+		return false
+	}
 	switch Service(method) {
 	case "weft.Admin", "weft.v1.Health", "grpc.health.v1.Health",
 		"grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection":
