@@ -93,39 +93,42 @@ func (r *Reserve) kept(left time.Duration) time.Duration {
 	return min(max(time.Duration(float64(left)*r.cfg.Percent/100), r.cfg.AtLeast), r.cfg.AtMost)
 }
 
-// shorter returns ctx with what the handler has of its time; cancel may be nil.
-func (r *Reserve) shorter(ctx context.Context, method string) (context.Context, context.CancelFunc) {
-	until, ok := ctx.Deadline()
-	if !ok || !match.Methods(r.cfg.Methods).Has(method) {
-		return ctx, nil
+// timeOf is how much time a call has left that the Reserve is for, until when, and what is kept of it; ok is false for
+// the other calls, which are left alone.
+func (r *Reserve) timeOf(ctx context.Context, method string, now time.Time) (left, kept time.Duration, until time.Time, ok bool) {
+	if until, ok = ctx.Deadline(); !ok || len(r.cfg.Methods) > 0 && !match.Methods(r.cfg.Methods).Has(method) {
+		return 0, 0, until, false
 	}
-	kept := r.kept(time.Until(until))
-	if kept <= 0 {
-		return ctx, nil
+	left = until.Sub(now)
+	return left, r.kept(left), until, true
+}
+
+// shorten returns a context with what the handler has of its time; nil: that of the call.
+func (r *Reserve) shorten(ctx context.Context, method string, now time.Time) *shorter {
+	_, kept, until, ok := r.timeOf(ctx, method, now)
+	if !ok || kept <= 0 {
+		return nil
 	}
-	return context.WithDeadline(ctx, until.Add(-kept))
+	return &shorter{Context: ctx, until: until.Add(-kept)}
 }
 
 func (r *Reserve) unary(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
-	ctx, cancel := r.shorter(ctx, info.Method)
-	if cancel != nil {
-		defer cancel()
-	}
-	if r.learned == nil {
-		return next(ctx, info, req)
-	}
 	began := time.Now()
+	if s := r.shorten(ctx, info.Method, began); s != nil {
+		ctx = s
+		defer s.end()
+	}
 	reply, err := next(ctx, info, req)
-	if err == nil {
+	if err == nil && r.learned != nil {
 		r.learned.took(info.Method, time.Since(began))
 	}
 	return reply, err
 }
 
 func (r *Reserve) stream(ctx context.Context, info *weft.CallInfo, stream weft.RawStream, next weft.StreamFunc) error {
-	ctx, cancel := r.shorter(ctx, info.Method)
-	if cancel != nil {
-		defer cancel()
+	if s := r.shorten(ctx, info.Method, time.Now()); s != nil {
+		ctx = s
+		defer s.end()
 	}
 	return next(ctx, info, stream)
 }
@@ -136,12 +139,11 @@ type hook struct{ r *Reserve }
 // BeforeReadRequestBody refuses a call that cannot be finished in its time.
 func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) error {
 	r := h.r
-	until, ok := ctx.Deadline()
-	if !ok || !match.Methods(r.cfg.Methods).Has(info.Method) {
+	left, kept, _, ok := r.timeOf(ctx, info.Method, time.Now())
+	if !ok {
 		return nil
 	}
-	left := time.Until(until)
-	usable := left - r.kept(left)
+	usable := left - kept
 	need := r.cfg.Needs[info.Method]
 	if usable > 0 && usable >= need && (info.Stream || r.learned == nil || r.learned.enough(info.Method, usable)) {
 		return nil
