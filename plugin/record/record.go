@@ -16,8 +16,10 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -92,6 +94,8 @@ type Recorder struct {
 	done   chan struct{}
 
 	written, dropped, leftOut, failures atomic.Uint64
+
+	logged logger.Sparse // errors
 }
 
 // entry is a call that waits to be written.
@@ -159,7 +163,8 @@ func (r *Recorder) Plugin() weft.Plugin {
 	return weft.Plugin{Name: "record", Server: r.answered, Client: r.made}
 }
 
-// Close writes the calls that wait, and closes the file. Calls that end later are not recorded.
+// Close writes the calls that wait, and closes the file. Calls that end later are not recorded. The error says that
+// calls were lost.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	if !r.closed {
@@ -168,7 +173,10 @@ func (r *Recorder) Close() error {
 	}
 	r.mu.Unlock()
 	<-r.done
-	return r.files.close()
+	if n := r.failures.Load(); n > 0 {
+		return weft.Errorf(weft.Unavailable, "record: %d calls could not be written to %s; the log says why", n, r.cfg.Dir)
+	}
+	return nil
 }
 
 // Stats are the figures so far.
@@ -278,23 +286,49 @@ func (r *Recorder) hand(c *Call) {
 // write writes the calls of the queue until it is closed.
 func (r *Recorder) write() {
 	defer close(r.done)
-	var quiet logger.Sparse
 	for e := range r.queue {
-		if r.cfg.Change != nil && !r.cfg.Change(e.call) {
-			r.leftOut.Add(1)
-		} else if err := r.files.append(e.call); err != nil {
-			r.failures.Add(1)
-			if quiet.Allow(func(int) {}) {
-				r.cfg.Logger.Error("record: a call could not be written", "error", err)
-			}
-		} else {
-			r.written.Add(1)
-		}
+		r.store(e.call)
 		r.bytes.Add(-e.size)
-		if len(r.queue) == 0 {
-			if err := r.files.flush(); err != nil && quiet.Allow(func(int) {}) {
-				r.cfg.Logger.Error("record: the file could not be written", "error", err)
-			}
+	}
+	r.tell(r.files.close())
+}
+
+// store writes a call, and all that waits to be written when no other call is in the queue.
+func (r *Recorder) store(c *Call) {
+	if r.cfg.Change != nil && !r.changed(c) {
+		r.leftOut.Add(1)
+	} else {
+		r.tell(r.files.append(c))
+	}
+	if len(r.queue) == 0 {
+		r.tell(r.files.flush())
+	}
+}
+
+// changed runs Config.Change. A call with which it panics is left out: it may be private.
+func (r *Recorder) changed(c *Call) (keep bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			keep = false
+			r.sparsely("record: Config.Change panicked; the call is left out", "method", c.Method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
+	}()
+	return r.cfg.Change(c)
+}
+
+// tell notes what the files have taken since it was called before, and logs an error.
+func (r *Recorder) tell(err error) {
+	written, lost := r.files.tally()
+	r.written.Add(uint64(written))
+	r.failures.Add(uint64(lost))
+	if err != nil {
+		r.sparsely("record: calls could not be written", "dir", r.cfg.Dir, "error", err)
+	}
+}
+
+// sparsely logs an error, not too often.
+func (r *Recorder) sparsely(message string, args ...any) {
+	if r.logged.Allow(func(left int) { r.cfg.Logger.Error(message, "times", left) }) {
+		r.cfg.Logger.Error(message, args...)
 	}
 }
