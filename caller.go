@@ -90,7 +90,7 @@ func (c *caller) invoke(ctx context.Context, r route, method string, args, reply
 	if err := checkMessages(args, reply); err != nil {
 		return notSent(err, method)
 	}
-	x.info.Oneway, x.info.Attempt = x.o.oneway, x.o.attempt
+	x.info.Oneway, x.info.Attempt, x.info.OwnCredential = x.o.oneway, x.o.attempt, x.o.credential != nil
 	if c.unary == nil {
 		return r.attempt(ctx, x, args)
 	}

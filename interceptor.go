@@ -14,6 +14,8 @@ type CallInfo struct {
 	Attempt int
 	Peer    *Peer // the peer; nil on a client before there is a connection
 	Reply   any   // on a client: where the reply will be decoded to; nil on a server
+	// OwnCredential says, on a client, that WithCredential gives the call a credential of its own.
+	OwnCredential bool
 
 	// What the innermost function of a chain needs. A copy of a CallInfo has it too.
 	out *outgoing

@@ -94,6 +94,7 @@ func receiving(msg any) CallOption {
 type CallSettings struct {
 	Timeout       time.Duration // below zero: none
 	HasTimeout    bool          // an option gives Timeout
+	OwnCredential bool          // an option gives a credential
 	ReplyMetadata *Metadata     // where the reply's metadata is to be stored; nil: nowhere
 }
 
@@ -104,7 +105,7 @@ func SettingsOf(opts ...CallOption) (CallSettings, error) {
 	if err := applyAll(&o, opts); err != nil {
 		return CallSettings{}, err
 	}
-	return CallSettings{Timeout: o.timeout, HasTimeout: o.bounded, ReplyMetadata: o.reply}, nil
+	return CallSettings{Timeout: o.timeout, HasTimeout: o.bounded, OwnCredential: o.credential != nil, ReplyMetadata: o.reply}, nil
 }
 
 // applyAll applies options in order.

@@ -40,7 +40,11 @@ func (a *around) call(ctx context.Context, c *Client, k kind, name string, args,
 			return interceptor(ctx, info, req, inner)
 		}
 	}
-	_, err := next(ctx, &weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}, args)
+	info := &weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}
+	if settings, err := weft.SettingsOf(opts...); err == nil { // a wrong option is the error of the attempt
+		info.OwnCredential = settings.OwnCredential
+	}
+	_, err := next(ctx, info, args)
 	return ownError(err, name)
 }
 

@@ -5,30 +5,37 @@
 //	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{c.Plugin()}})
 //
 // Calls are equal when they have the same method, request, principal, and the same metadata under
-// the keys of Config.Vary. Errors are not kept. A reply from the cache comes without the
-// metadata that its handler set. Streams and one-way calls are left alone.
+// the keys of Config.Vary. Requests are compared as MessagePack has them, those that come as JSON as JSON has them, and
+// messages of Protocol Buffers as their own bytes: a field that is left out there does not tell calls apart. Errors are
+// not kept. A reply from the cache comes without the metadata that its handler set. Streams and one-way calls are left
+// alone.
 package cache
 
 import (
-	"container/list"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"hash"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/plugin/internal/keyed"
 	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
-// DefaultMaxEntries is how many replies are kept.
-const DefaultMaxEntries = 10_000
+// The defaults of a Config.
+const (
+	DefaultMaxEntries = 10_000
+	DefaultMaxBytes   = 64 << 20
+)
 
 // Config configures a Cache.
 type Config struct {
@@ -40,12 +47,16 @@ type Config struct {
 	Vary []string
 	// Shared says that replies do not depend on the principal: all callers share them.
 	// Otherwise, on a server, each principal has its own, and calls of a principal without a
-	// name (see package acl) are left alone. On a client the credential is taken to be the
-	// same for all calls.
+	// name (see package acl) are left alone. On a client, calls with a credential of their own, by
+	// weft.WithCredential, are left alone, and the others are taken to be made for one caller: a client that
+	// acts for several, by the context that it gives its Credential function, must set Caller.
 	Shared bool
-	// MaxEntries is how many replies are kept; the one used longest ago makes room. 0:
-	// DefaultMaxEntries.
-	MaxEntries int
+	// Caller names for whom a client makes a call; calls for different callers are not equal. With it calls with
+	// credentials of their own are not left alone. nil: all others are for one.
+	Caller func(ctx context.Context) string
+	// MaxEntries is how many replies are kept, and MaxBytes how many bytes they have when they are encoded; the
+	// one used longest ago makes room. 0: DefaultMaxEntries, DefaultMaxBytes.
+	MaxEntries, MaxBytes int
 }
 
 // Stats are what a cache has done.
@@ -54,6 +65,7 @@ type Stats struct {
 	Shared  uint64 // calls that were answered with the reply of an equal one under way
 	Misses  uint64 // calls that were made
 	Entries int    // replies that are kept now
+	Bytes   int    // that they have when they are encoded
 }
 
 // Cache keeps replies. Its methods may be called from any goroutine.
@@ -62,25 +74,33 @@ type Cache struct {
 	exact map[string]time.Duration
 
 	mu      sync.Mutex
-	entries map[key]*list.Element
-	recent  list.List // of *entry, the one used last in front
+	entries *keyed.Table[key, entry]
+	bytes   int // of the entries
 	flights map[key]*flight
 	stats   Stats
+
+	encoders sync.Pool // of *[]byte
 }
 
 type key [sha256.Size]byte
 
 // entry is a reply that is kept: as a value on a server, and encoded on a client.
 type entry struct {
-	key   key
 	reply any
+	size  int
 	until time.Time
+}
+
+// answer is a reply and about how many bytes it has.
+type answer struct {
+	reply any
+	size  int
 }
 
 // flight is a call under way.
 type flight struct {
+	answer
 	done    chan struct{}
-	reply   any
 	err     error
 	unknown bool // the call says nothing about others: its own time was up
 }
@@ -90,7 +110,9 @@ func New(cfg *Config) (*Cache, error) {
 	if cfg == nil || len(cfg.Methods) == 0 {
 		return nil, weft.Errorf(weft.InvalidArgument, "cache: Config.Methods names no methods")
 	}
-	c := &Cache{cfg: *cfg, exact: maps.Clone(cfg.Methods), entries: make(map[key]*list.Element), flights: make(map[key]*flight)}
+	c := &Cache{cfg: *cfg, exact: maps.Clone(cfg.Methods), flights: make(map[key]*flight)}
+	c.encoders.New = func() any { return new([]byte) }
+	c.cfg.Vary = slices.Clone(cfg.Vary)
 	if err := match.Methods(slices.Sorted(maps.Keys(cfg.Methods))).Check(); err != nil {
 		return nil, weft.Errorf(weft.InvalidArgument, "cache: Config.Methods: %w", err)
 	}
@@ -99,12 +121,13 @@ func New(cfg *Config) (*Cache, error) {
 			return nil, weft.Errorf(weft.InvalidArgument, "cache: Config.Methods[%q] is %v: name methods or services, with times of 0 or more", name, ttl)
 		}
 	}
-	if c.cfg.MaxEntries == 0 {
-		c.cfg.MaxEntries = DefaultMaxEntries
+	if c.cfg.MaxEntries < 0 || c.cfg.MaxBytes < 0 {
+		return nil, weft.Errorf(weft.InvalidArgument, "cache: Config.MaxEntries is %d and MaxBytes %d, want 0 (%d and %d) or more",
+			c.cfg.MaxEntries, c.cfg.MaxBytes, DefaultMaxEntries, DefaultMaxBytes)
 	}
-	if c.cfg.MaxEntries < 0 {
-		return nil, weft.Errorf(weft.InvalidArgument, "cache: Config.MaxEntries is %d, want 0 (%d) or more", c.cfg.MaxEntries, DefaultMaxEntries)
-	}
+	c.cfg.MaxEntries = cmp.Or(c.cfg.MaxEntries, DefaultMaxEntries)
+	c.cfg.MaxBytes = cmp.Or(c.cfg.MaxBytes, DefaultMaxBytes)
+	c.entries = keyed.New[key, entry](c.cfg.MaxEntries)
 	return c, nil
 }
 
@@ -119,7 +142,7 @@ func (c *Cache) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	out := c.stats
-	out.Entries = c.recent.Len()
+	out.Entries, out.Bytes = c.entries.Len(), c.bytes
 	return out
 }
 
@@ -127,8 +150,7 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	clear(c.entries)
-	c.recent.Init()
+	c.entries, c.bytes = keyed.New[key, entry](c.cfg.MaxEntries), 0
 }
 
 // lasts is for how long replies of a method are kept.
@@ -150,34 +172,50 @@ func (c *Cache) serve(ctx context.Context, info *weft.CallInfo, req any, next we
 			return next(ctx, info, req)
 		}
 	}
-	k, ok := c.keyOf("served", info.Method, principal, weft.MetadataFrom(ctx), req)
+	k, ok := c.keyOf("served", info, principal, weft.MetadataFrom(ctx), req)
 	if !ok {
 		return next(ctx, info, req)
 	}
+	if reply, ok := c.kept(k); ok {
+		return reply, nil
+	}
 	// A reply must not be changed once it was returned, so calls may share it.
-	return c.do(ctx, k, ttl, func() (any, error) { return next(ctx, info, req) })
+	return c.do(ctx, k, ttl, func() (answer, error) {
+		reply, err := next(ctx, info, req)
+		if err != nil || ttl == 0 {
+			return answer{reply: reply}, err
+		}
+		return answer{reply: reply, size: sizeOf(reply)}, nil
+	})
 }
 
 func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ttl, ok := c.lasts(info.Method)
-	if !ok || info.Oneway || info.Reply == nil {
+	if !ok || info.Oneway || info.Reply == nil || info.OwnCredential && c.cfg.Caller == nil && !c.cfg.Shared {
 		return next(ctx, info, req)
 	}
-	k, ok := c.keyOf("called", info.Method, "", weft.OutgoingMetadata(ctx), req)
+	caller := ""
+	if c.cfg.Caller != nil && !c.cfg.Shared {
+		caller = c.cfg.Caller(ctx)
+	}
+	k, ok := c.keyOf("called", info, caller, weft.OutgoingMetadata(ctx), req)
 	if !ok {
 		return next(ctx, info, req)
 	}
+	if b, ok := c.kept(k); ok {
+		return info.Reply, decode(b.([]byte), info.Reply)
+	}
 	own := false
-	b, err := c.do(ctx, k, ttl, func() (any, error) {
+	b, err := c.do(ctx, k, ttl, func() (answer, error) {
 		own = true
 		if _, err := next(ctx, info, req); err != nil {
-			return nil, err
+			return answer{}, err
 		}
-		b, err := encode(info.Reply)
+		b, err := encode(nil, "", info.Reply)
 		if err != nil {
-			return nil, nil // it is not kept, and the caller has it
+			return answer{}, nil // it is not kept, and the caller has it
 		}
-		return b, nil
+		return answer{reply: b, size: len(b)}, nil
 	})
 	switch {
 	case err != nil:
@@ -190,54 +228,69 @@ func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next wef
 	return info.Reply, decode(b.([]byte), info.Reply)
 }
 
+// mostKept is the largest buffer of a key that is used again.
+const mostKept = 64 << 10
+
 // keyOf is the key of a call; ok is false for a request that cannot be encoded. The two sides of
 // a plugin keep replies in different forms.
-func (c *Cache) keyOf(side, method, principal string, m weft.Metadata, req any) (k key, ok bool) {
-	b, err := encode(req)
-	if err != nil {
-		return k, false
-	}
-	h := sha256.New()
-	add(h, side)
-	add(h, method)
-	add(h, principal)
+func (c *Cache) keyOf(side string, info *weft.CallInfo, caller string, m weft.Metadata, req any) (k key, ok bool) {
+	buf := c.encoders.Get().(*[]byte)
+	b := add((*buf)[:0], side)
+	b = add(b, info.Method)
+	b = add(b, caller)
 	for _, name := range c.cfg.Vary {
 		values := m.Values(name)
-		add(h, string(binary.AppendUvarint(nil, uint64(len(values)))))
+		b = binary.AppendUvarint(b, uint64(len(values)))
 		for _, v := range values {
-			add(h, v)
+			b = add(b, v)
 		}
 	}
-	h.Write(b)
-	return key(h.Sum(nil)), true
-}
-
-// add adds a text with its length.
-func add(h hash.Hash, s string) {
-	h.Write(binary.AppendUvarint(nil, uint64(len(s))))
-	h.Write([]byte(s))
-}
-
-func encode(v any) ([]byte, error) {
-	if protobuf.Is(v) {
-		return protobuf.New().Append(nil, v)
+	b, err := encode(b, info.Codec, req)
+	if err == nil {
+		k = sha256.Sum256(b)
 	}
-	return msgpack.New().Append(nil, v)
+	if cap(b) <= mostKept {
+		*buf = b[:0]
+		c.encoders.Put(buf)
+	}
+	return k, err == nil
+}
+
+// add appends a text with its length.
+func add(b []byte, s string) []byte { return append(binary.AppendUvarint(b, uint64(len(s))), s...) }
+
+// encode appends a message with its codec: those that came as JSON, and what only JSON knows of them, as JSON.
+func encode(b []byte, name string, v any) ([]byte, error) {
+	switch {
+	case protobuf.Is(v):
+		return protobuf.New().Append(append(b, 'p'), v)
+	case name == "json":
+		return json.New().Append(append(b, 'j'), v)
+	}
+	return msgpack.New().Append(append(b, 'm'), v)
 }
 
 func decode(b []byte, v any) error {
 	if protobuf.Is(v) {
-		return protobuf.New().Decode(b, v)
+		return protobuf.New().Decode(b[1:], v)
 	}
-	return msgpack.New().Decode(b, v)
+	return msgpack.New().Decode(b[1:], v)
+}
+
+// sizeOf is about how many bytes a reply has; one that cannot be encoded has as many as it likes, and is not kept.
+func sizeOf(v any) int {
+	b, err := encode(nil, "", v)
+	if err != nil {
+		return math.MaxInt
+	}
+	return len(b)
 }
 
 // do returns the reply of a call: one that is kept, that of an equal call under way, or its own.
-func (c *Cache) do(ctx context.Context, k key, ttl time.Duration, call func() (any, error)) (any, error) {
+func (c *Cache) do(ctx context.Context, k key, ttl time.Duration, call func() (answer, error)) (any, error) {
 	for {
 		c.mu.Lock()
 		if reply, ok := c.keptLocked(k); ok {
-			c.stats.Hits++
 			c.mu.Unlock()
 			return reply, nil
 		}
@@ -265,45 +318,58 @@ func (c *Cache) do(ctx context.Context, k key, ttl time.Duration, call func() (a
 }
 
 // lead makes the call for all that wait for it.
-func (c *Cache) lead(ctx context.Context, k key, ttl time.Duration, f *flight, call func() (any, error)) (any, error) {
+func (c *Cache) lead(ctx context.Context, k key, ttl time.Duration, f *flight, call func() (answer, error)) (any, error) {
 	defer func() {
 		c.mu.Lock()
 		delete(c.flights, k)
 		if f.err == nil && f.reply != nil && ttl > 0 {
-			c.keepLocked(&entry{k, f.reply, time.Now().Add(ttl)})
+			c.keepLocked(k, entry{f.reply, f.size, time.Now().Add(ttl)})
 		}
 		c.mu.Unlock()
 		close(f.done)
 	}()
-	reply, err := call()
-	f.reply, f.err = reply, err
+	got, err := call()
+	f.answer, f.err = got, err
 	f.unknown = err != nil && (ctx.Err() != nil || errors.Is(err, weft.Canceled) || errors.Is(err, weft.DeadlineExceeded))
-	return reply, err
+	return got.reply, err
+}
+
+// kept returns a reply that is kept.
+func (c *Cache) kept(k key) (reply any, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keptLocked(k)
 }
 
 func (c *Cache) keptLocked(k key) (reply any, ok bool) {
-	e, ok := c.entries[k]
-	if !ok {
+	e := c.entries.Get(k)
+	switch {
+	case e == nil:
+		return nil, false
+	case time.Now().After(e.until):
+		c.dropLocked(k, e)
 		return nil, false
 	}
-	found := e.Value.(*entry)
-	if time.Now().After(found.until) {
-		delete(c.entries, k)
-		c.recent.Remove(e)
-		return nil, false
-	}
-	c.recent.MoveToFront(e)
-	return found.reply, true
+	c.stats.Hits++
+	return e.reply, true
 }
 
-func (c *Cache) keepLocked(e *entry) {
-	if old, ok := c.entries[e.key]; ok {
-		c.recent.Remove(old)
+func (c *Cache) dropLocked(k key, e *entry) {
+	c.bytes -= e.size
+	c.entries.Delete(k)
+}
+
+// keepLocked keeps a reply, unless it is larger than all that are kept may be.
+func (c *Cache) keepLocked(k key, e entry) {
+	if e.size > c.cfg.MaxBytes {
+		return
 	}
-	c.entries[e.key] = c.recent.PushFront(e)
-	for c.recent.Len() > c.cfg.MaxEntries {
-		oldest := c.recent.Back()
-		delete(c.entries, oldest.Value.(*entry).key)
-		c.recent.Remove(oldest)
+	if old := c.entries.Get(k); old != nil {
+		c.dropLocked(k, old)
 	}
+	for c.entries.Len() == c.cfg.MaxEntries || c.bytes > c.cfg.MaxBytes-e.size {
+		c.dropLocked(c.entries.Oldest())
+	}
+	*c.entries.Add(k, nil) = e
+	c.bytes += e.size
 }

@@ -228,5 +228,5 @@ func Example() {
 	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{c.Plugin()}})
 	defer srv.Close()
 	fmt.Printf("%+v\n", c.Stats())
-	// Output: {Hits:0 Shared:0 Misses:0 Entries:0}
+	// Output: {Hits:0 Shared:0 Misses:0 Entries:0 Bytes:0}
 }

@@ -1,0 +1,156 @@
+package cache_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/plugin/cache"
+	"github.com/weftrpc/weft/plugin/internal/plugintest"
+)
+
+// whose answers with the name of its caller.
+func whose(t *testing.T, cfg *weft.ServerConfig) *plugintest.World {
+	t.Helper()
+	cfg.Authenticate = func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) { return cred.Token, nil }
+	w := plugintest.Serve(t, cfg)
+	if err := weft.Handle(w.Server, "Who.Am", func(ctx context.Context, _ *string) (*string, error) {
+		return new(fmt.Sprint(weft.PrincipalFrom(ctx), " of ", weft.MetadataFrom(ctx).Get("tenant"))), nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// No caller gets the reply of another one, on either side, whatever names, metadata and requests look like together.
+func TestPrincipalsApart(t *testing.T) {
+	for _, side := range []string{"server", "client"} {
+		k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Who.Am": time.Hour}, Vary: []string{"tenant"}})
+		var on weft.ServerConfig
+		var at weft.ClientConfig
+		if side == "server" {
+			on.Plugins = []weft.Plugin{k.Plugin()}
+		} else {
+			at.Plugins = []weft.Plugin{k.Plugin()}
+		}
+		c := whose(t, &on).Dial(t, &at)
+		for range 2 {
+			for _, name := range []string{"ada", "adabob", "ada\x00", "ada of x", ""} {
+				for _, tenant := range []string{"", "x", "bobx"} {
+					ctx := t.Context()
+					if tenant != "" {
+						ctx = weft.WithMetadata(ctx, "tenant", tenant)
+					}
+					var got string
+					if err := c.Call(ctx, "Who.Am", new("x"), &got, weft.WithCredential(weft.Credential{Token: name})); err != nil || got != name+" of "+tenant {
+						t.Fatalf("%s: %q of %q got %q, %v", side, name, tenant, got, err)
+					}
+				}
+			}
+		}
+		if hits := k.Stats().Hits; side == "server" && hits == 0 || side == "client" && hits != 0 {
+			t.Errorf("%s: %d hits", side, hits)
+		}
+	}
+}
+
+// A client that acts for several names them.
+func TestCaller(t *testing.T) {
+	type user struct{}
+	k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Who.Am": time.Hour},
+		Caller: func(ctx context.Context) string { return fmt.Sprint(ctx.Value(user{})) }})
+	c := whose(t, &weft.ServerConfig{}).Dial(t, &weft.ClientConfig{Plugins: []weft.Plugin{k.Plugin()},
+		Credential: func(ctx context.Context, _ string) (weft.Credential, error) {
+			return weft.Credential{Token: fmt.Sprint(ctx.Value(user{}))}, nil
+		}})
+	for range 2 {
+		for _, name := range []string{"ada", "bob"} {
+			var got string
+			if err := c.Call(context.WithValue(t.Context(), user{}, name), "Who.Am", new("x"), &got); err != nil || got != name+" of " {
+				t.Fatalf("%s got %q, %v", name, got, err)
+			}
+		}
+	}
+	is(t, k, 2, 2)
+}
+
+// hidden has a field that MessagePack does not carry.
+type hidden struct {
+	Kept   string
+	Hidden string `msgpack:"-"`
+}
+
+// Requests that differ in what their codec carries are not equal.
+func TestRequestsApart(t *testing.T) {
+	k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Hidden.Echo": time.Hour}})
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{k.Plugin()}})
+	if err := weft.Handle(w.Server, "Hidden.Echo", func(_ context.Context, h *hidden) (*hidden, error) { return h, nil }); err != nil {
+		t.Fatal(err)
+	}
+	c := w.Dial(t, &weft.ClientConfig{Codec: json.New()})
+	for _, name := range []string{"a", "b", "a"} {
+		r, err := weft.Invoke[hidden](t.Context(), c, "Hidden.Echo", &hidden{"x", name})
+		if err != nil || r.Hidden != name {
+			t.Errorf("%q: %+v, %v", name, r, err)
+		}
+	}
+	is(t, k, 1, 2)
+}
+
+// The replies that are kept have a bounded size, and one that is larger is not kept.
+func TestMaxBytes(t *testing.T) {
+	for _, side := range []string{"server", "client"} {
+		k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Text.Repeat": time.Hour}, MaxBytes: 10_000})
+		var on weft.ServerConfig
+		var at weft.ClientConfig
+		if side == "server" {
+			on.Plugins = []weft.Plugin{k.Plugin()}
+		} else {
+			at.Plugins = []weft.Plugin{k.Plugin()}
+		}
+		w := plugintest.Serve(t, &on)
+		if err := weft.Handle(w.Server, "Text.Repeat", func(_ context.Context, n *int) (*string, error) {
+			return new(strings.Repeat("x", *n)), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c := w.Dial(t, &at)
+		call := func(n int) {
+			t.Helper()
+			if r, err := weft.Invoke[string](t.Context(), c, "Text.Repeat", &n); err != nil || len(*r) != n {
+				t.Fatal(err)
+			}
+			if s := k.Stats(); s.Bytes > 10_000 {
+				t.Fatalf("%s: %+v", side, s)
+			}
+		}
+		for n := range 50 {
+			call(1000 + n)
+		}
+		if s := k.Stats(); s.Entries < 5 || s.Entries > 9 || s.Bytes < 5000 {
+			t.Errorf("%s: %+v", side, s)
+		}
+		before := k.Stats()
+		call(20_000)
+		call(20_000)
+		if s := k.Stats(); s.Entries != before.Entries || s.Bytes != before.Bytes || s.Hits != 0 {
+			t.Errorf("%s: a large reply: %+v, %+v", side, before, s)
+		}
+		call(1049)
+		if s := k.Stats(); s.Hits != 1 {
+			t.Errorf("%s: %+v", side, s)
+		}
+		k.Clear()
+		if s := k.Stats(); s.Entries != 0 || s.Bytes != 0 {
+			t.Errorf("%s: %+v", side, s)
+		}
+	}
+	if _, err := cache.New(&cache.Config{Methods: map[string]time.Duration{"A.B": 1}, MaxBytes: -1}); !errors.Is(err, weft.InvalidArgument) {
+		t.Error(err)
+	}
+}
