@@ -125,14 +125,18 @@ type record struct {
 
 func (l *accessLog) answered(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	reply, err := next(ctx, info, req)
-	l.unary(ctx, answered, info, received(ctx), err)
+	if sampled := l.sampled(err); sampled || l.cfg.Slow > 0 {
+		l.unary(ctx, answered, info, received(ctx), sampled, err)
+	}
 	return reply, err
 }
 
 func (l *accessLog) made(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	began := session.Nanos() // which costs less than the time of day
 	reply, err := next(ctx, info, req)
-	l.unary(ctx, made, info, began, err)
+	if sampled := l.sampled(err); sampled || l.cfg.Slow > 0 {
+		l.unary(ctx, made, info, began, sampled, err)
+	}
 	return reply, err
 }
 
@@ -144,13 +148,9 @@ func received(ctx context.Context) int64 {
 	return session.Nanos()
 }
 
-// unary writes the record of a unary call that has ended, if it is to be written. Most are not: the
-// clock is not read for those that cannot be slow.
-func (l *accessLog) unary(ctx context.Context, direction string, info *weft.CallInfo, began int64, err error) {
-	sampled := l.sampled(err)
-	if !sampled && l.cfg.Slow <= 0 {
-		return
-	}
+// unary writes the record of a unary call that has ended, if it was sampled or slow. Of most calls neither is so: for
+// those that cannot be slow it is not called, and the clock is not read.
+func (l *accessLog) unary(ctx context.Context, direction string, info *weft.CallInfo, began int64, sampled bool, err error) {
 	took := time.Duration(session.Nanos() - began)
 	if (sampled || l.slow(took)) && l.methods.Has(info.Method) {
 		l.write(ctx, record{direction: direction, info: info, took: took, err: err})

@@ -25,7 +25,7 @@ const Reason = "FAULT_INJECTED"
 // Rule says which calls get a fault, and which.
 type Rule struct {
 	Methods []string // "Arith.Mul", "Arith.*", "*"; nil: all
-	Percent float64  // of the calls, 0 to 100
+	Percent float64  // of the calls, above 0 to 100
 	// When says more about which calls; nil: all. It may be called concurrently.
 	When func(ctx context.Context, info *weft.CallInfo) bool
 	// Delay is the time that a call waits first, within its deadline.
@@ -33,7 +33,8 @@ type Rule struct {
 	// Code is what the call then fails with, before its handler runs, or before it is sent; 0: it
 	// goes on.
 	Code weft.Code
-	// Outcome is that of the error. OutcomeUnknown, its zero value, makes retries careful.
+	// Outcome is that of the error on a client; on a server it is Executed, as of every error of an interceptor.
+	// OutcomeUnknown, its zero value, makes retries careful.
 	Outcome weft.Outcome
 }
 
@@ -53,8 +54,8 @@ func (f *Injector) Set(rules ...Rule) error {
 			return weft.Errorf(weft.InvalidArgument, "fault: rule %d: %w", i, err)
 		}
 		switch {
-		case !(r.Percent >= 0 && r.Percent <= 100):
-			return weft.Errorf(weft.InvalidArgument, "fault: rule %d: Percent is %v, want 0 to 100", i, r.Percent)
+		case !(r.Percent > 0 && r.Percent <= 100):
+			return weft.Errorf(weft.InvalidArgument, "fault: rule %d: Percent is %v, want more than 0, to 100; to end faults leave the rule out", i, r.Percent)
 		case r.Delay < 0 || r.Code > weft.Unauthenticated || r.Outcome > weft.Executed:
 			return weft.Errorf(weft.InvalidArgument, "fault: rule %d: Delay is %v, Code %v, Outcome %v: one of them is out of range", i, r.Delay, r.Code, r.Outcome)
 		case r.Delay == 0 && r.Code == 0:
@@ -102,7 +103,8 @@ func (f *Injector) inject(ctx context.Context, info *weft.CallInfo) error {
 	if rules == nil {
 		return nil
 	}
-	for _, r := range *rules {
+	for i := range *rules {
+		r := &(*rules)[i]
 		if !match.Methods(r.Methods).Has(info.Method) || r.When != nil && !r.When(ctx, info) {
 			continue
 		}

@@ -99,7 +99,7 @@ func TestPercentAndWhen(t *testing.T) {
 func TestWrongRules(t *testing.T) {
 	f := injector(t)
 	for _, r := range []fault.Rule{
-		{Percent: 1}, {Percent: 101, Code: 5}, {Percent: -1, Code: 5}, {Percent: 1, Delay: -1}, {Percent: 1, Code: 99}, {Methods: []string{"x"}, Percent: 1, Code: 5},
+		{Percent: 1}, {Code: 5}, {Percent: 101, Code: 5}, {Percent: -1, Code: 5}, {Percent: 1, Delay: -1}, {Percent: 1, Code: 99}, {Methods: []string{"x"}, Percent: 1, Code: 5},
 	} {
 		if err := f.Set(r); !errors.Is(err, weft.InvalidArgument) {
 			t.Errorf("%+v: %v", r, err)
@@ -116,5 +116,5 @@ func Example() {
 	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{f.Plugin()}})
 	defer srv.Close()
 	fmt.Println(f.Set(fault.Rule{Methods: []string{"Orders.*"}, Percent: 500, Code: weft.Unavailable}))
-	// Output: InvalidArgument: fault: rule 0: Percent is 500, want 0 to 100
+	// Output: InvalidArgument: fault: rule 0: Percent is 500, want more than 0, to 100; to end faults leave the rule out
 }

@@ -22,7 +22,10 @@ const (
 	mostKeys     = 256
 	mostTried    = 8    // keys, of a token that names none
 	leastRSA     = 2048 // bits
-	leastSecret  = 32   // bytes
+	mostRSA      = 16 << 10
+	mostKeyID    = 256 // bytes
+	mostTold     = 4   // keys that cannot be used, of one set
+	leastSecret  = 32  // bytes
 )
 
 // keySet are the keys of one fetch. It is not changed.
@@ -125,14 +128,19 @@ func (k *keyring) parse(text []byte) (*keySet, error) {
 	if len(set.Keys) > mostKeys {
 		return nil, fmt.Errorf("the JSON Web Key Set has %d keys, more than %d", len(set.Keys), mostKeys)
 	}
-	out := &keySet{text: string(text)}
+	out, wrong := &keySet{text: string(text)}, 0
 	for i, raw := range set.Keys {
 		key, err := keyOf(raw)
 		if err != nil {
-			k.log.Warn("jwt: a key of the JSON Web Key Set is left out", "index", i, "kid", key.KeyID, "error", err)
+			if wrong++; wrong <= mostTold {
+				k.log.Warn("jwt: a key of the JSON Web Key Set is left out", "index", i, "kid", key.KeyID, "error", err)
+			}
 			continue
 		}
 		out.keys = append(out.keys, key)
+	}
+	if wrong > mostTold {
+		k.log.Warn("jwt: more keys of the JSON Web Key Set are left out", "keys", wrong-mostTold)
 	}
 	if len(out.keys) == 0 {
 		return nil, fmt.Errorf("the JSON Web Key Set has %d keys, of which none can be used", len(set.Keys))
@@ -143,7 +151,10 @@ func (k *keyring) parse(text []byte) (*keySet, error) {
 // keyOf reads a key that verifies tokens. Of a private key the public one is used.
 func keyOf(raw json.RawMessage) (key jose.JSONWebKey, err error) {
 	if err := key.UnmarshalJSON(raw); err != nil {
-		return key, err
+		return jose.JSONWebKey{}, fmt.Errorf("%.256v", err) // it may repeat what the set has
+	}
+	if len(key.KeyID) > mostKeyID {
+		return jose.JSONWebKey{}, fmt.Errorf("its kid has %d bytes, more than %d", len(key.KeyID), mostKeyID)
 	}
 	if key.Use != "" && key.Use != "sig" {
 		return key, fmt.Errorf("its use is %q", key.Use)
@@ -158,8 +169,8 @@ func keyOf(raw json.RawMessage) (key jose.JSONWebKey, err error) {
 	if !public.Valid() {
 		return key, fmt.Errorf("it is not valid")
 	}
-	if k, ok := public.Key.(*rsa.PublicKey); ok && k.N.BitLen() < leastRSA {
-		return key, fmt.Errorf("it has %d bits, fewer than %d", k.N.BitLen(), leastRSA)
+	if k, ok := public.Key.(*rsa.PublicKey); ok && (k.N.BitLen() < leastRSA || k.N.BitLen() > mostRSA) {
+		return key, fmt.Errorf("it has %d bits, want %d to %d", k.N.BitLen(), leastRSA, mostRSA)
 	}
 	return public, nil
 }

@@ -16,6 +16,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,7 +119,7 @@ func New(cfg *Config) (*Tee, error) {
 	if t.notifier, _ = c.Target.(notifier); c.Oneway && t.notifier == nil {
 		return wrong("Oneway is set, and a Target of type %T has no method Notify", c.Target)
 	}
-	if slices.Contains(c.Metadata, "authorization") {
+	if slices.ContainsFunc(c.Metadata, func(key string) bool { return strings.EqualFold(key, "authorization") }) {
 		return wrong("Metadata names authorization, the caller's credential, which is not for other servers: set Credential")
 	}
 	c.Methods, c.Ignore, c.Metadata = slices.Clone(c.Methods), slices.Clone(c.Ignore), slices.Clone(c.Metadata)
@@ -144,7 +145,7 @@ func New(cfg *Config) (*Tee, error) {
 	return t, nil
 }
 
-// SetPercent changes of how many calls a copy is made; 0: of none.
+// SetPercent changes of how many calls a copy is made; 0: of none. It does nothing on a Tee that is closed.
 func (t *Tee) SetPercent(percent float64) error {
 	if !(percent >= 0 && percent <= 100) {
 		return weft.Errorf(weft.InvalidArgument, "tee: %v percent, want 0 to 100", percent)
@@ -187,7 +188,7 @@ func (t *Tee) made(ctx context.Context, info *weft.CallInfo, req any, next weft.
 // chosen reports whether a call is to be copied.
 func (t *Tee) chosen(info *weft.CallInfo) bool {
 	percent := math.Float64frombits(t.percent.Load())
-	if percent == 0 || percent < 100 && rand.Float64()*100 >= percent || info.Oneway && !t.cfg.Oneway {
+	if percent == 0 || t.life.Err() != nil || percent < 100 && rand.Float64()*100 >= percent || info.Oneway && !t.cfg.Oneway {
 		return false
 	}
 	if t.cfg.Methods != nil {

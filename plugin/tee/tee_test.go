@@ -2,6 +2,7 @@ package tee_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -190,10 +191,56 @@ func TestTargetHangs(t *testing.T) {
 	}
 }
 
+// fragile panics when it is decoded from an answer that it does not know.
+type fragile struct{ N int }
+
+func (f *fragile) MarshalBinary() ([]byte, error) { return []byte{byte(f.N)}, nil }
+
+func (f *fragile) UnmarshalBinary(b []byte) error {
+	f.N = map[byte]int{1: 1, 2: 2}[b[0]]
+	if f.N == 0 {
+		panic("as asked")
+	}
+	return nil
+}
+
+// An answer with which the type of the reply panics costs a copy, and no more.
+func TestPanic(t *testing.T) {
+	answer := func(n int) func(context.Context, *string) (*fragile, error) {
+		return func(context.Context, *string) (*fragile, error) { return &fragile{n}, nil }
+	}
+	next, now := plugintest.Serve(t, nil), plugintest.Serve(t, nil)
+	x := open(t, &tee.Config{Target: next.Dial(t, nil), Percent: 100, Methods: []string{"*"}})
+	if err := errors.Join(weft.Handle(next.Server, "Fragile.Get", answer(3)), weft.Handle(now.Server, "Fragile.Get", answer(1))); err != nil {
+		t.Fatal(err)
+	}
+	c := now.Dial(t, &weft.ClientConfig{Plugins: []weft.Plugin{x.Plugin()}})
+	for n := range uint64(3) {
+		if r, err := weft.Invoke[fragile](t.Context(), c, "Fragile.Get", new("")); err != nil || r.N != 1 {
+			t.Fatal(r, err)
+		}
+		polltest.True(t, time.Minute, "the copy is made", func() bool {
+			s := x.Stats()
+			return s.Unreadable == n+1 || len(s.Methods) > 0 && s.Methods[0].Different == n+1
+		})
+	}
+	x.Close()
+	if err := x.SetPercent(100); err != nil {
+		t.Fatal(err)
+	}
+	before := x.Stats()
+	if _, err := weft.Invoke[fragile](t.Context(), c, "Fragile.Get", new("")); err != nil {
+		t.Fatal(err)
+	}
+	if after := x.Stats(); after.Dropped != before.Dropped || after.Unreadable != before.Unreadable {
+		t.Errorf("a Tee that is closed has counted a call: %+v", after)
+	}
+}
+
 func TestWrongConfig(t *testing.T) {
 	c := plugintest.Serve(t, nil).Dial(t, nil)
 	for _, cfg := range []*tee.Config{nil, {Percent: 1}, {Target: c}, {Target: c, Percent: 101}, {Target: c, Percent: 1, Methods: []string{"x"}},
-		{Target: c, Percent: 1, Ignore: []string{"."}}, {Target: c, Percent: 1, Queue: -1}, {Target: c, Percent: 1, Metadata: []string{"authorization"}}} {
+		{Target: c, Percent: 1, Ignore: []string{"."}}, {Target: c, Percent: 1, Queue: -1}, {Target: c, Percent: 1, Metadata: []string{"Authorization"}}} {
 		if x, err := tee.New(cfg); err == nil {
 			x.Close()
 			t.Errorf("%+v is accepted", cfg)

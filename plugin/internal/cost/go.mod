@@ -3,8 +3,10 @@ module github.com/weftrpc/weft/plugin/internal/cost
 go 1.26.0
 
 require (
+	github.com/go-jose/go-jose/v4 v4.1.8
 	github.com/prometheus/client_golang v1.25.0
 	github.com/weftrpc/weft v0.0.0
+	github.com/weftrpc/weft/plugin/jwt v0.0.0
 	github.com/weftrpc/weft/plugin/otel v0.0.0
 	github.com/weftrpc/weft/plugin/prometheus v0.0.0
 	github.com/weftrpc/weft/plugin/protovalidate v0.0.0
@@ -44,6 +46,7 @@ require (
 replace (
 	github.com/weftrpc/weft => ../../..
 	github.com/weftrpc/weft/door/grpc => ../../../door/grpc
+	github.com/weftrpc/weft/plugin/jwt => ../../jwt
 	github.com/weftrpc/weft/plugin/otel => ../../otel
 	github.com/weftrpc/weft/plugin/prometheus => ../../prometheus
 	github.com/weftrpc/weft/plugin/protovalidate => ../../protovalidate

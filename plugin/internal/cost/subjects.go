@@ -29,8 +29,10 @@ type setup struct {
 	name           string
 	bare           bool
 	server, client []weft.Plugin
+	change         func(*weft.ServerConfig, *weft.ClientConfig)        // what else is configured; nil: nothing
 	caller         func(*weft.Client, int) func(context.Context) error // nil: echo
 	scrape         func(*weft.Server, *weft.Client) func() error       // nil: nothing
+	end            func()                                              // of the plugin; nil: nothing
 }
 
 // Pair is the request and the reply of most calls.
@@ -47,14 +49,20 @@ func subjects(ctx context.Context, names *regexp.Regexp) ([]*subject, error) {
 	setups := []setup{{name: "no plugin", bare: true}, {name: "no plugin, once more"},
 		{name: "an interceptor that does nothing, on the server", server: []weft.Plugin{nothing()}},
 		{name: "the same on both sides", server: []weft.Plugin{nothing()}, client: []weft.Plugin{nothing()}}}
-	for _, more := range []func() ([]setup, error){observation, limits, messages} {
+	for _, more := range []func() ([]setup, error){observation, limits, trials, messages, tokens} {
 		some, err := more()
 		if err != nil {
 			return nil, err
 		}
 		setups = append(setups, some...)
 	}
-	setups = slices.DeleteFunc(setups, func(s setup) bool { return !s.bare && !names.MatchString(s.name) })
+	setups = slices.DeleteFunc(setups, func(s setup) bool {
+		gone := !s.bare && !names.MatchString(s.name)
+		if gone && s.end != nil {
+			s.end()
+		}
+		return gone
+	})
 	var all []*subject
 	for i, one := range setups {
 		if one.bare && (i+1 == len(setups) || setups[i+1].bare) {
@@ -141,7 +149,11 @@ func nothing() weft.Plugin {
 // connect starts a server and a client of it.
 func (s setup) connect(ctx context.Context) (*subject, error) {
 	silent := slog.New(slog.DiscardHandler)
-	srv := weft.NewServer(&weft.ServerConfig{Plugins: s.server, Logger: silent})
+	on, at := &weft.ServerConfig{Plugins: s.server, Logger: silent}, &weft.ClientConfig{Plugins: s.client, Logger: silent}
+	if s.change != nil {
+		s.change(on, at)
+	}
+	srv := weft.NewServer(on)
 	if err := errors.Join(
 		weft.Handle(srv, "Cost.Echo", func(_ context.Context, p *Pair) (*Pair, error) { return p, nil }, weft.Idempotent()),
 		weft.Handle(srv, "Cost.Buy", func(context.Context, *shop.Order) (*shop.Receipt, error) { return &shop.Receipt{Number: "1"}, nil }),
@@ -154,7 +166,7 @@ func (s setup) connect(ctx context.Context) (*subject, error) {
 	}
 	// It ends with the server.
 	go srv.Serve(l)
-	c, err := weft.Dial(ctx, "tcp://"+l.Addr().String(), &weft.ClientConfig{Plugins: s.client, Logger: silent})
+	c, err := weft.Dial(ctx, "tcp://"+l.Addr().String(), at)
 	if err != nil {
 		srv.Close()
 		return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -162,6 +174,9 @@ func (s setup) connect(ctx context.Context) (*subject, error) {
 	out := &subject{name: s.name, bare: s.bare, client: c, caller: s.caller, close: func() {
 		c.Close()
 		srv.Close()
+		if s.end != nil {
+			s.end()
+		}
 	}}
 	if s.caller == nil {
 		out.caller = echo

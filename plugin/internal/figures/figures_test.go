@@ -143,3 +143,30 @@ func TestNames(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Servers and clients of one name are told apart, since two time series alike are refused together with all others.
+func TestFreeNames(t *testing.T) {
+	var w Watched
+	for _, name := range []string{"", "", "a", "a", "a", "2"} {
+		w.Server(name, nil)
+		w.Client(name, nil)
+		w.Cluster(name, nil)
+	}
+	names := ""
+	for _, s := range w.Servers() {
+		names += s.Name + " "
+	}
+	if names != " 2 a a-2 a-3 2-2 " {
+		t.Errorf("%q", names)
+	}
+	seen := make(map[string]bool)
+	for _, c := range w.Clients() {
+		seen[c.Name] = true
+	}
+	for _, c := range w.Clusters() {
+		seen[c.Name] = true
+	}
+	if len(seen) != 12 {
+		t.Errorf("%v", seen)
+	}
+}

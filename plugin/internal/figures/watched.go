@@ -2,6 +2,7 @@ package figures
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/weftrpc/weft"
@@ -23,25 +24,47 @@ type Named[T any] struct {
 	Of   T
 }
 
-// Server adds a server. name is the label weft_name of its figures; "": none.
+// free is a name that is not taken: name itself, or with a number behind it. Two servers, or two clients, of one name would
+// have the same time series, which Prometheus refuses together with all others.
+func free(name string, taken func(string) bool) string {
+	out := name
+	for n := 2; taken(out); n++ {
+		if out = strconv.Itoa(n); name != "" {
+			out = name + "-" + out
+		}
+	}
+	return out
+}
+
+func (w *Watched) serverLocked(name string) bool { return named(w.servers, name) }
+
+func (w *Watched) clientLocked(name string) bool {
+	return named(w.clients, name) || named(w.clusters, name)
+}
+
+func named[T any](all []Named[T], name string) bool {
+	return slices.ContainsFunc(all, func(one Named[T]) bool { return one.Name == name })
+}
+
+// Server adds a server. name is the label weft_name of its figures; "": none. One that is taken gets a number.
 func (w *Watched) Server(name string, of *weft.Server) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.servers = append(w.servers, Named[*weft.Server]{name, of})
+	w.servers = append(w.servers, Named[*weft.Server]{free(name, w.serverLocked), of})
 }
 
 // Client adds a client of one server.
 func (w *Watched) Client(name string, of *weft.Client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.clients = append(w.clients, Named[*weft.Client]{name, of})
+	w.clients = append(w.clients, Named[*weft.Client]{free(name, w.clientLocked), of})
 }
 
 // Cluster adds a client of many servers.
 func (w *Watched) Cluster(name string, of *cluster.Client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.clusters = append(w.clusters, Named[*cluster.Client]{name, of})
+	w.clusters = append(w.clusters, Named[*cluster.Client]{free(name, w.clientLocked), of})
 }
 
 // Servers are the servers, in the order in which they were added.
