@@ -48,7 +48,7 @@ func (s *sent) Keys() []string { return nil }
 func (t *Telemetry) inject(ctx context.Context) context.Context {
 	var pairs []string
 	call := ctx
-	if t.cfg.Sample > 0 && !trace.SpanContextFromContext(ctx).IsValid() {
+	if t.cfg.Sample > 0 && !t.untraced && !trace.SpanContextFromContext(ctx).IsValid() {
 		ctx = notSampled(ctx)
 	}
 	if t.cfg.Propagator == nil {

@@ -17,6 +17,9 @@ import (
 // call is the interceptor of unary calls that this side makes.
 func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ctx, call := t.leave(ctx, info)
+	if call.t == nil {
+		return next(t.callContext(ctx, info), info, req)
+	}
 	returned := false
 	defer func() {
 		if !returned { // an interceptor further inside has panicked
@@ -33,6 +36,9 @@ func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next
 func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
 	ctx, call := t.leave(ctx, info)
 	stream, err := next(t.callContext(ctx, info), info)
+	if call.t == nil {
+		return stream, err
+	}
 	end := func(err error) { call.end(ctx, err) }
 	if err != nil {
 		end(err)
@@ -41,11 +47,15 @@ func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.Ope
 	return ended.Watch(ctx, stream, end), nil
 }
 
-// leave begins the span of a call that is made.
+// leave begins the span of a call that is made. The call is the zero one when nothing is to be noted of it.
 func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo) (context.Context, running) {
+	skip := t.skips(ctx)
+	if skip && !t.client.Enabled(ctx) {
+		return ctx, running{}
+	}
 	began := session.Nanos()
 	from := t.start(systemOfPeer(info.Peer), info.Method, trace.SpanKindClient)
-	if t.skips(ctx) {
+	if skip {
 		return ctx, running{t, from, nil, began}
 	}
 	ctx, span := t.tracer.Start(ctx, from.name, from.options...)
@@ -114,7 +124,7 @@ func (t *Telemetry) openAttempt(ctx context.Context, info *weft.CallInfo, next w
 
 // try begins the span of an attempt.
 func (t *Telemetry) try(ctx context.Context, info *weft.CallInfo) (context.Context, trace.Span) {
-	if t.cfg.Sample > 0 && !trace.SpanContextFromContext(ctx).IsSampled() {
+	if t.untraced || t.cfg.Sample > 0 && !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, nil // the call was not chosen
 	}
 	from := t.start("weft", info.Method, trace.SpanKindClient)

@@ -26,6 +26,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
@@ -33,7 +34,8 @@ import (
 
 // Config configures a Telemetry. The zero value, and a nil pointer to one, give the defaults.
 type Config struct {
-	// TracerProvider makes the spans. nil: the global one.
+	// TracerProvider makes the spans. nil: the global one. That of package trace/noop makes none: traces of callers
+	// are passed on.
 	TracerProvider trace.TracerProvider
 	// MeterProvider makes the histograms. nil: the global one.
 	MeterProvider metric.MeterProvider
@@ -67,6 +69,7 @@ type Config struct {
 type Telemetry struct {
 	cfg            Config
 	tracer         trace.Tracer
+	untraced       bool // Config.TracerProvider makes no spans
 	server, client metric.Float64Histogram
 	address        []attribute.KeyValue // of Config.ServerAddress
 
@@ -100,6 +103,7 @@ func New(cfg *Config) (*Telemetry, error) {
 		}
 	}
 	t.address = addressOf(c.ServerAddress)
+	_, t.untraced = c.TracerProvider.(noop.TracerProvider)
 	t.tracer = c.TracerProvider.Tracer(scope, trace.WithSchemaURL(semconv.SchemaURL))
 	meter := c.MeterProvider.Meter(scope, metric.WithSchemaURL(semconv.SchemaURL))
 	var err error

@@ -14,8 +14,8 @@ import (
 // trace follows it, and other calls are chosen; those of a handler whose call was not chosen are not
 // chosen either.
 func (t *Telemetry) skips(ctx context.Context) bool {
-	if t.cfg.Sample == 0 {
-		return false
+	if t.cfg.Sample == 0 || t.untraced {
+		return t.untraced
 	}
 	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
 		return !s.IsSampled()
@@ -28,8 +28,8 @@ func (t *Telemetry) skips(ctx context.Context) bool {
 
 // skipsRemote is skips for a call that came in, with the trace of its caller in ctx.
 func (t *Telemetry) skipsRemote(ctx context.Context) bool {
-	if t.cfg.Sample == 0 {
-		return false
+	if t.cfg.Sample == 0 || t.untraced {
+		return t.untraced
 	}
 	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
 		return !s.IsSampled()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,6 +29,18 @@ func TestRun(t *testing.T) {
 	}
 	if err := run(t.Context(), &out, "", 0, 1, 1); err == nil {
 		t.Error("a run of nothing is accepted")
+	}
+}
+
+func TestProfiling(t *testing.T) {
+	for path, good := range map[string]bool{"": true, filepath.Join(t.TempDir(), "profile"): true, t.TempDir(): false} {
+		stop, err := profiling(path)
+		if err == nil {
+			err = stop()
+		}
+		if (err == nil) != good {
+			t.Errorf("%q: %v", path, err)
+		}
 	}
 }
 
