@@ -173,3 +173,46 @@ func TestWrongConfig(t *testing.T) {
 		}
 	}
 }
+
+// The keys that are named have their quotas also when others have taken all places, and addresses are named in any form.
+func TestNamed(t *testing.T) {
+	q, err := quota.New(&quota.Config{MaxKeys: 1, Quotas: []quota.Quota{{By: quota.Principal, Calls: 1, Every: 1000 * time.Hour, Of: map[string]int64{"gold": 3}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{q.Plugin()},
+		Authenticate: func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) { return cred.Token, nil }})
+	call := func(name string) error {
+		return w.Dial(t, &weft.ClientConfig{Credential: weft.StaticCredential("", name)}).Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil)
+	}
+	for _, name := range []string{"a", "b"} { // which share a quota
+		if err := call(name); err != nil {
+			t.Error(name, err)
+		}
+	}
+	plugintest.IsError(t, call("c"), weft.ResourceExhausted, weft.Refused)
+	for range 3 {
+		if err := call("gold"); err != nil {
+			t.Error(err)
+		}
+	}
+	plugintest.IsError(t, call("gold"), weft.ResourceExhausted, weft.Refused)
+	again, err := quota.New(&quota.Config{Quotas: []quota.Quota{{By: quota.Principal, Calls: 1, Every: 1000 * time.Hour, Of: map[string]int64{"gold": 3}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Restore(q.Usage()); len(again.Usage()) != 2 { // a and gold: what others share has no name
+		t.Error(again.Usage())
+	}
+
+	for _, address := range []string{"127.0.0.1", "::ffff:127.0.0.1", "127.0.0.1/32"} {
+		q := counter(t, quota.Quota{By: quota.Address, Calls: 9, Every: time.Hour, Of: map[string]int64{address: 0}})
+		c := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{q.Plugin()}}).Dial(t, nil)
+		plugintest.IsError(t, c.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil), weft.ResourceExhausted, weft.Refused)
+	}
+	for _, of := range []map[string]int64{{"10.0.0.0/8": 1}, {"127.0.0.1": 1, "127.0.0.1/32": 2}} {
+		if _, err := quota.New(&quota.Config{Quotas: []quota.Quota{{By: quota.Address, Every: time.Hour, Of: of}}}); !errors.Is(err, weft.InvalidArgument) {
+			t.Errorf("%v: %v", of, err)
+		}
+	}
+}

@@ -191,17 +191,14 @@ func TestTargetHangs(t *testing.T) {
 	}
 }
 
-// fragile panics when it is decoded from an answer that it does not know.
+// fragile panics when a value that it does not know is written as JSON.
 type fragile struct{ N int }
 
-func (f *fragile) MarshalBinary() ([]byte, error) { return []byte{byte(f.N)}, nil }
-
-func (f *fragile) UnmarshalBinary(b []byte) error {
-	f.N = map[byte]int{1: 1, 2: 2}[b[0]]
-	if f.N == 0 {
+func (f fragile) MarshalJSON() ([]byte, error) {
+	if f.N == 3 {
 		panic("as asked")
 	}
-	return nil
+	return []byte("1"), nil
 }
 
 // An answer with which the type of the reply panics costs a copy, and no more.
@@ -221,7 +218,7 @@ func TestPanic(t *testing.T) {
 		}
 		polltest.True(t, time.Minute, "the copy is made", func() bool {
 			s := x.Stats()
-			return s.Unreadable == n+1 || len(s.Methods) > 0 && s.Methods[0].Different == n+1
+			return s.Unreadable == n+1
 		})
 	}
 	x.Close()

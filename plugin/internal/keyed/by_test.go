@@ -1,7 +1,9 @@
 package keyed
 
 import (
+	"encoding/binary"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -76,4 +78,33 @@ func TestKeysCostNoMemory(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { *table.Add(keyOfAddress(a), nil)++ }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
+}
+
+// A million callers, each with a long name of its own that is a part of a longer text, leave what the table has room for.
+func TestMillionKeys(t *testing.T) {
+	table := New[Key, int](1000)
+	heap := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	text := make([]byte, 16<<10)
+	for i := range 1_000_000 {
+		binary.LittleEndian.PutUint64(text, uint64(i))
+		request := string(text[:1+i%200]) // most of them short, so that the test is
+		if i%1000 == 0 {
+			request = string(text)
+		}
+		name := request[:min(len(request), 8+i%100)]
+		*table.Add(keyOfName(name), nil)++
+	}
+	if n := table.Len(); n > 1000 {
+		t.Errorf("%d keys", n)
+	}
+	if after := heap(); after > before+2<<20 {
+		t.Errorf("the table holds %d bytes", after-before)
+	}
+	runtime.KeepAlive(table)
 }
