@@ -17,6 +17,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -265,9 +266,19 @@ func encode(b []byte, name string, v any) ([]byte, error) {
 	case protobuf.Is(v):
 		return protobuf.New().Append(append(b, 'p'), v)
 	case name == "json":
-		return json.New().Append(append(b, 'j'), v)
+		return appendJSON(append(b, 'j'), v)
 	}
 	return msgpack.New().Append(append(b, 'm'), v)
+}
+
+// appendJSON appends a message as JSON. The type of a request may panic when it is written, which its call never does.
+func appendJSON(b []byte, v any) (_ []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%T panicked: %v", v, p)
+		}
+	}()
+	return json.New().Append(b, v)
 }
 
 func decode(b []byte, v any) error {

@@ -102,6 +102,27 @@ func TestRequestsApart(t *testing.T) {
 	is(t, k, 1, 2)
 }
 
+// unwritable can be read as JSON, and panics when it is written.
+type unwritable struct{ N int }
+
+func (unwritable) MarshalJSON() ([]byte, error) { panic("as asked") }
+
+// A request that cannot be written is answered, and its reply is not kept.
+func TestPanic(t *testing.T) {
+	k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Un.Written": time.Hour}})
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{k.Plugin()}})
+	if err := weft.Handle(w.Server, "Un.Written", func(_ context.Context, u *unwritable) (*int, error) { return &u.N, nil }); err != nil {
+		t.Fatal(err)
+	}
+	c := w.Dial(t, &weft.ClientConfig{Codec: json.New()})
+	for range 2 {
+		if n, err := weft.Invoke[int](t.Context(), c, "Un.Written", &struct{ N int }{7}); err != nil || *n != 7 {
+			t.Error(n, err)
+		}
+	}
+	is(t, k, 0, 0)
+}
+
 // The replies that are kept have a bounded size, and one that is larger is not kept.
 func TestMaxBytes(t *testing.T) {
 	for _, side := range []string{"server", "client"} {

@@ -20,7 +20,7 @@ const maxMethods = 1000
 // Stats are what a Tee has done.
 type Stats struct {
 	Dropped    uint64        // copies for which there was no room
-	Unreadable uint64        // calls whose messages could not be encoded, and copies whose answers could not be decoded for a panic
+	Unreadable uint64        // calls whose messages could not be encoded
 	Methods    []MethodStats // by name
 }
 

@@ -24,7 +24,8 @@ type Message struct {
 
 // Encode encodes a message, a pointer: the bytes of a raw method as they are, a protobuf message as
 // protobuf, and every other with a codec, of which it takes msgpack and json.
-func Encode(v any, other string) (Message, error) {
+func Encode(v any, other string) (m Message, err error) {
+	defer recovered(&err, v)
 	c := codecOf(v, other)
 	if c == nil {
 		return Message{}, fmt.Errorf("there is no codec %q", other)
@@ -34,11 +35,20 @@ func Encode(v any, other string) (Message, error) {
 }
 
 // Decode decodes it into v, a pointer.
-func (m Message) Decode(v any) error {
+func (m Message) Decode(v any) (err error) {
+	defer recovered(&err, v)
 	if c := codecOf(v, m.Codec); c != nil && c.Name() == m.Codec {
 		return c.Decode(m.Body, v)
 	}
 	return fmt.Errorf("a message of codec %q does not fit a %T", m.Codec, v)
+}
+
+// recovered makes an error of a panic in code of a message's type, which the call itself may never run: another codec is
+// used here than on the wire.
+func recovered(err *error, v any) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the code of a %T panicked: %v", v, p)
+	}
 }
 
 func codecOf(v any, other string) codec.Codec {
@@ -67,7 +77,8 @@ func Maker(v any) func() any {
 }
 
 // JSON is a message in a form in which it can be compared.
-func JSON(v any) ([]byte, error) {
+func JSON(v any) (b []byte, err error) {
+	defer recovered(&err, v)
 	if m, ok := v.(proto.Message); ok {
 		return protojson.Marshal(m)
 	}

@@ -2,6 +2,7 @@ package encoded_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -73,6 +74,22 @@ func TestCall(t *testing.T) {
 		var reply []byte
 		if err := c.Call(t.Context(), "Arith.Mul", &args.Body, &reply, weft.WithCodec(encoded.Codec(name))); err != nil || !bytes.Equal(reply, want.Body) {
 			t.Errorf("%s: %x, %v", name, reply, err)
+		}
+	}
+}
+
+// fragile panics wherever it is asked for itself.
+type fragile struct{}
+
+func (fragile) MarshalJSON() ([]byte, error) { panic("as asked") }
+func (*fragile) UnmarshalJSON([]byte) error  { panic("as asked") }
+
+func TestPanics(t *testing.T) {
+	_, encoding := encoded.Encode(&fragile{}, "json")
+	_, text := encoded.JSON(&fragile{})
+	for _, err := range []error{encoding, text, encoded.Message{Codec: "json", Body: []byte("{}")}.Decode(&fragile{})} {
+		if err == nil || !strings.Contains(err.Error(), "fragile") {
+			t.Error(err)
 		}
 	}
 }
