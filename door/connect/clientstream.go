@@ -65,8 +65,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 	// It ends with the answer's header, or with life.
 	go func() {
 		defer close(o.ready)
-		if o.res, o.failed = x.RoundTrip(r); o.failed != nil {
-			o.failed = c.Lost(ctx, o.failed)
+		if o.res, o.failed = c.Send(ctx, x, r, nil); o.failed != nil {
 			_ = pr.CloseWithError(io.ErrClosedPipe)
 		}
 	}()

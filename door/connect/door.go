@@ -6,10 +6,12 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/connect/internal/exchange"
 	"github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/internal/cors"
+	"github.com/weftrpc/weft/door/internal/webjson"
 )
 
 // Doors returns the doors of Connect, gRPC-Web and gRPC for ServerConfig.Doors: one for connections of
@@ -18,7 +20,8 @@ import (
 //
 //	weft.ServerConfig{Doors: append(connect.Doors(nil), jsonrpc.Door(nil))}
 func Doors(cfg *Config) []weft.Door {
-	d := &door{cfg: cfg.complete()}
+	d := &door{cfg: cfg.complete(), nosniff: []string{"nosniff"}}
+	d.json = webjson.New(d.cfg.StrictFields)
 	d.cors.Origins = d.cfg.Origins
 	if d.cfg.Prefix = "/" + strings.Trim(d.cfg.Prefix, "/"); d.cfg.Prefix != "/" {
 		d.cfg.Prefix += "/"
@@ -54,4 +57,7 @@ type door struct {
 	http   weft.Door
 	cors   cors.Policy
 	tables sync.Map // *weft.Services to *table
+	json   codec.Codec
+
+	nosniff []string // the value of a header of every answer, which is not changed
 }

@@ -6,8 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec"
-	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/internal/turns"
 )
 
@@ -16,7 +14,6 @@ type connection struct {
 	*weft.DoorConn
 	d    *door
 	next nethttp.Handler
-	json codec.Codec
 	held atomic.Int64 // bytes of requests whose length was not told and of messages of streams, that are being read
 
 	turns turns.Turns // of replies that are encoded
@@ -26,7 +23,7 @@ type connection struct {
 // configuration of package http, if it has one.
 func (d *door) front(outer func(*weft.DoorConn, nethttp.Handler) nethttp.Handler) func(*weft.DoorConn, nethttp.Handler) nethttp.Handler {
 	return func(c *weft.DoorConn, next nethttp.Handler) nethttp.Handler {
-		var h nethttp.Handler = &connection{DoorConn: c, d: d, next: next, json: webjson.New(d.cfg.StrictFields)}
+		var h nethttp.Handler = &connection{DoorConn: c, d: d, next: next}
 		if outer != nil {
 			h = outer(c, h)
 		}
@@ -40,8 +37,9 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	t := x.table()
-	name, info := t.find(r.URL.Path, x.d.cfg.Prefix)
-	form, ok := x.formOf(r)
+	m := t.find(r.URL.Path, x.d.cfg.Prefix)
+	name, info := m.name, m.info
+	form, ok := x.formOf(t, r)
 	if !ok || name == "" || form.lenient && x.d.cfg.HTTP != nil {
 		x.notOurs(w, r, name, info)
 		return
@@ -49,7 +47,7 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if x.d.cors.Answer(w, r, nil) {
 		return
 	}
-	in := &inbound{x: x, w: w, r: r, form: form, name: name, control: nethttp.NewResponseController(w)}
+	in := &inbound{x: x, w: w, r: r, form: form, method: m, control: *nethttp.NewResponseController(w)}
 	if info != nil {
 		in.kind = info.Kind
 	}
@@ -69,7 +67,8 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 
 // preflight answers the question of a browser whether it may send a request to a method.
 func (x *connection) preflight(w nethttp.ResponseWriter, r *nethttp.Request) (done bool) {
-	name, info := x.table().find(r.URL.Path, x.d.cfg.Prefix)
+	m := x.table().find(r.URL.Path, x.d.cfg.Prefix)
+	name, info := m.name, m.info
 	if name == "" || info == nil && x.d.cfg.HTTP != nil || len(x.d.cors.Origins) == 0 {
 		return false
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/internal/httpbody"
+	"github.com/weftrpc/weft/door/internal/httpconn"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // inbound is one call. It implements weft.Inbound.
@@ -22,16 +25,17 @@ type inbound struct {
 	x       *connection
 	w       nethttp.ResponseWriter
 	r       *nethttp.Request
-	control *nethttp.ResponseController
-	name    string // of the method
-	kind    weft.Kind
-	call    *weft.DoorCall
+	control nethttp.ResponseController
+	*method
+	kind weft.Kind
+	call *weft.DoorCall // own, once it has begun
+	own  weft.DoorCall
 
 	restore compress.Compressor // of the request's messages; nil: they are not compressed
 	pack    compress.Compressor // of the reply's
+	came    *buffer.Buffer      // the body of a unary request, while it is decoded
 	held    atomic.Int64        // bytes of the request that are counted in connection.held
 	size    atomic.Int64        // of the messages of the reply
-	came    atomic.Int64        // of the messages of the request, beside Head.Size
 	out     *stream             // of a protocol with envelopes
 }
 
@@ -52,12 +56,12 @@ func (in *inbound) serve() {
 		in.Fail(err, weft.Metadata{})
 		return
 	}
-	if in.call = in.x.Begin(head, in); in.call == nil {
+	if !in.x.BeginIn(&in.own, &head, in) {
 		return
 	}
-	// A client that has gone cancels its call. net/http notices that once the body has been read.
-	stop := context.AfterFunc(in.r.Context(), in.call.Cancel)
-	defer stop()
+	in.call = &in.own
+	// A client that has gone cancels its call.
+	defer httpconn.Begin(in.r, in.call).Stop()
 	defer in.release()
 	in.call.Run()
 	if in.out != nil {
@@ -87,17 +91,18 @@ func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 	if text := h.Get(headerPriority); text != "" && head.Priority.UnmarshalText([]byte(text)) != nil {
 		return head, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, clip(text))
 	}
-	if n, err := strconv.Atoi(h.Get(headerAttempts)); err == nil && n > 0 {
-		head.Attempt = n
+	if text := h.Get(headerAttempts); text != "" {
+		if n, err := strconv.Atoi(text); err == nil && n > 0 {
+			head.Attempt = n
+		}
 	}
-	head.Method, head.Codec, head.Stream = in.name, in.codec.Name(), in.kind != weft.Unary
+	head.Method, head.Found, head.Codec, head.Stream = in.method.name, in.begun(in.x), in.codec.Name(), in.kind != weft.Unary
 	if limit := int64(in.x.Limits().MaxMessage); !head.Stream {
 		n := in.r.ContentLength
 		if n > limit && in.protocol == unary {
 			return head, tooLong(n, theServer, int(limit))
 		}
 		head.Size = int(min(max(n, 0), limit))
-		in.came.Store(-int64(head.Size)) // it is counted when it has come
 	}
 	return head, nil
 }
@@ -182,6 +187,7 @@ func (in *inbound) encodings() *weft.Error {
 // Decode implements weft.Inbound.
 func (in *inbound) Decode(v any) error {
 	b, err := in.request()
+	defer in.drop()
 	if err != nil {
 		return err
 	}
@@ -192,7 +198,7 @@ func (in *inbound) Decode(v any) error {
 	return in.codec.Decode(b, v)
 }
 
-// request reads the request of a unary method.
+// request reads the request of a unary method. It may be used until drop is called.
 func (in *inbound) request() ([]byte, error) {
 	limit := in.x.Limits().MaxMessage
 	if in.get {
@@ -212,20 +218,33 @@ func (in *inbound) request() ([]byte, error) {
 		}
 		return b, err
 	}
-	b, err := io.ReadAll(io.LimitReader(&counted{in, in.r.Body}, int64(limit)+1))
+	body := io.Reader(in.r.Body)
+	if in.r.ContentLength < 0 {
+		body = &counted{in, body}
+	}
+	came, err := httpbody.Read(body, in.r.ContentLength, limit)
+	if err == httpbody.ErrTooLarge {
+		return nil, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
+	}
 	if err != nil {
 		return nil, in.bodyError(err)
 	}
-	if len(b) > limit {
-		return nil, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
-	}
-	in.came.Add(int64(len(b)))
+	in.came = came
+	b := came.B
 	// From now on net/http reads to notice that the client has gone.
 	_ = in.control.SetReadDeadline(time.Time{})
 	if in.restore == nil || len(b) == 0 {
 		return b, nil
 	}
 	return restored(in.call.Restoring(in.restore), b, theServer, limit)
+}
+
+// drop gives the memory of the request back.
+func (in *inbound) drop() {
+	if in.came != nil {
+		in.came.Release()
+		in.came = nil
+	}
 }
 
 // query is the request of a GET.
@@ -241,7 +260,6 @@ func (in *inbound) query(limit int) ([]byte, error) {
 			return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the parameter message is no base64")
 		}
 	}
-	in.came.Add(int64(len(b)))
 	if in.restore != nil {
 		return restored(in.call.Restoring(in.restore), b, theServer, limit)
 	}
@@ -320,10 +338,13 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 		}
 		return in.out.finish(m)
 	}
-	b, err := in.codec.Append(nil, v)
+	buf := buffer.Take()
+	defer buf.Release()
+	b, err := in.codec.Append(buf.B, v)
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
 	}
+	buf.B = b // which may have grown
 	limits := in.x.Limits()
 	if len(b) > limits.MaxMessage {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(b), limits.MaxMessage).
@@ -331,8 +352,8 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 	}
 	h := in.w.Header()
 	in.addMetadata(m)
-	set(h, "Content-Type", in.form.kind)
-	set(h, "X-Content-Type-Options", "nosniff")
+	h["Content-Type"] = in.field
+	h["X-Content-Type-Options"] = in.x.d.nosniff
 	if in.get {
 		h.Add("Vary", "Accept-Encoding")
 	}
@@ -342,7 +363,9 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 			b = small
 		}
 	}
-	set(h, "Content-Length", strconv.Itoa(len(b)))
+	if len(b) == 0 || len(b) >= httpbody.Held {
+		set(h, "Content-Length", strconv.Itoa(len(b)))
+	}
 	in.size.Store(int64(len(b)))
 	in.w.WriteHeader(nethttp.StatusOK)
 	_, _ = in.w.Write(b) // an error is that of the connection
@@ -360,7 +383,7 @@ func (in *inbound) envelope(v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return int(in.came.Load()), int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
 
 // addMetadata adds the metadata of a unary reply to its header.
 func (in *inbound) addMetadata(m weft.Metadata) {

@@ -12,6 +12,15 @@ import (
 // binarySuffix ends the keys whose values are any bytes, which travel as base64.
 const binarySuffix = "-bin"
 
+// reservedField is reserved for a name in any case. Most headers of a request have the names of this list.
+func reservedField(name string) bool {
+	switch name {
+	case "Accept", "Accept-Encoding", "Connect-Protocol-Version", "Connect-Timeout-Ms", "Content-Length", "Content-Type", "User-Agent":
+		return true
+	}
+	return reserved(strings.ToLower(name))
+}
+
 // reserved reports whether a header, by its name in lower case, is one of HTTP or of the protocols and
 // no metadata.
 func reserved(name string) bool {
@@ -33,10 +42,10 @@ func metadataOf(h nethttp.Header, limit int) (weft.Metadata, *weft.Error) {
 	var pairs []string
 	size := 0
 	for name, values := range h {
-		key := strings.ToLower(name)
-		if reserved(key) {
+		if reservedField(name) {
 			continue
 		}
+		key := strings.ToLower(name)
 		for _, value := range values {
 			if !strings.HasSuffix(key, binarySuffix) {
 				pairs = append(pairs, key, value)

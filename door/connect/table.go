@@ -1,7 +1,9 @@
 package connect
 
 import (
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc"
@@ -10,8 +12,26 @@ import (
 // table is what is known of the methods of a server at one time.
 type table struct {
 	changes uint64
-	methods map[string]*weft.MethodInfo // by "Service.Method", aliases among them
-	paths   map[string]*weft.MethodInfo // by the option grpc.Path
+	names   map[string]*method // by "Service.Method", aliases among them
+	paths   map[string]*method // by the path below the prefix, which is that of a name or of the option grpc.Path
+	forms   map[string]form    // by the Content-Type as most clients write it
+}
+
+// method is a method under one of its names.
+type method struct {
+	name  string
+	info  *weft.MethodInfo                // nil: there is no such method
+	found atomic.Pointer[weft.DoorMethod] // nil: it was not called yet
+}
+
+// begun is the method as calls begin it; nil: there is none.
+func (m *method) begun(x *connection) *weft.DoorMethod {
+	found := m.found.Load()
+	if found == nil {
+		found = x.Method(m.name)
+		m.found.Store(found)
+	}
+	return found
 }
 
 // table returns what is known of the server's methods now.
@@ -22,17 +42,25 @@ func (x *connection) table() *table {
 	if t, ok := known.(*table); ok && t.changes == changes {
 		return t
 	}
-	t := &table{changes: changes, methods: make(map[string]*weft.MethodInfo), paths: make(map[string]*weft.MethodInfo)}
+	t := &table{changes: changes, names: make(map[string]*method), paths: make(map[string]*method), forms: x.forms()}
 	for _, service := range services.Describe() {
 		for _, info := range service.Methods {
-			t.methods[info.Name] = &info
-			for _, alias := range info.Aliases {
-				t.methods[alias] = &info
+			for _, name := range slices.Concat(info.Aliases, []string{info.Name}) {
+				t.names[name] = &method{name: name, info: &info}
 			}
-			if p := grpc.PathOf(info); p != "" {
-				t.paths[p] = &info
+			if p, ok := strings.CutPrefix(grpc.PathOf(info), "/"); ok {
+				t.paths[p] = &method{name: info.Name, info: &info}
 			}
 		}
+	}
+	for p := range t.paths {
+		if t.names[strings.Replace(p, "/", ".", 1)] != nil {
+			delete(t.paths, p) // a name goes before an option
+		}
+	}
+	for name, m := range t.names {
+		dot := strings.LastIndexByte(name, '.')
+		t.paths[name[:max(dot, 0)]+"/"+name[dot+1:]] = m
 	}
 	x.d.tables.Store(services, t)
 	return t
@@ -40,20 +68,21 @@ func (x *connection) table() *table {
 
 // find finds the method of a path: its name, also if there is no such method, and "" if the path is
 // none of a method.
-func (t *table) find(path, prefix string) (name string, info *weft.MethodInfo) {
+func (t *table) find(path, prefix string) *method {
 	rest, ok := strings.CutPrefix(path, prefix)
 	if !ok {
-		return "", nil
+		return new(method)
 	}
-	service, method, ok := strings.Cut(rest, "/")
-	if !ok || service == "" || method == "" || strings.Contains(method, "/") {
-		return "", nil
+	service, name, ok := strings.Cut(rest, "/")
+	if !ok || service == "" || name == "" || strings.Contains(name, "/") {
+		return new(method)
 	}
-	name = service + "." + method
-	if info = t.methods[name]; info == nil {
-		if info = t.paths["/"+rest]; info != nil {
-			name = info.Name
-		}
+	if m := t.paths[rest]; m != nil {
+		return m
 	}
-	return name, info
+	name = service + "." + name
+	if m := t.names[name]; m != nil {
+		return m
+	}
+	return &method{name: name}
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"encoding/hex"
 	"errors"
-	"io"
 	nethttp "net/http"
 	"net/url"
 	"strings"
@@ -11,9 +10,10 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/httpbody"
 )
 
-// body reads the body of the request, decompressed.
+// body reads the body of the request, decompressed. It may be used until release is called.
 func (in *inbound) body() ([]byte, error) {
 	if !in.hasBody() {
 		return nil, nil
@@ -30,8 +30,10 @@ func (in *inbound) body() ([]byte, error) {
 	if at, ok := in.call.Context().Deadline(); ok && time.Until(at) < in.x.d.cfg.BodyTimeout {
 		_ = control.SetReadDeadline(at)
 	}
-	body, err := io.ReadAll(io.LimitReader(in.r.Body, int64(limit)+1))
+	body, err := httpbody.Read(in.r.Body, in.r.ContentLength, limit)
 	switch {
+	case err == httpbody.ErrTooLarge:
+		return nil, tooLarge(limit)
 	case err != nil:
 		if timeout, ok := errors.AsType[interface {
 			error
@@ -40,16 +42,14 @@ func (in *inbound) body() ([]byte, error) {
 			return nil, refusal(weft.DeadlineExceeded, "", "the body of the request did not come in time")
 		}
 		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
-	case len(body) > limit:
-		return nil, tooLarge(limit)
 	}
-	in.came.Add(int64(len(body)))
+	in.came = body
 	// From now on net/http reads to notice that the client has gone.
 	_ = control.SetReadDeadline(time.Time{})
 	if packed == nil {
-		return body, nil
+		return body.B, nil
 	}
-	plain, err := in.call.Restoring(packed).Decompress(nil, body, limit)
+	plain, err := in.call.Restoring(packed).Decompress(nil, body.B, limit)
 	full, _ := errors.AsType[*weft.Error](err)
 	switch {
 	case full != nil: // there is no room
@@ -60,6 +60,14 @@ func (in *inbound) body() ([]byte, error) {
 		return nil, refusal(weft.InvalidArgument, weft.ReasonDecompress, "the body cannot be decompressed with %s: %v", packed.Name(), err)
 	}
 	return plain, nil
+}
+
+// release gives the memory of the body back.
+func (in *inbound) release() {
+	if in.came != nil {
+		in.came.Release()
+		in.came = nil
+	}
 }
 
 func tooLarge(limit int) *weft.Error {

@@ -11,24 +11,28 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/params"
+	"github.com/weftrpc/weft/door/internal/httpbody"
+	"github.com/weftrpc/weft/door/internal/httpconn"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/door/internal/websock"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // inbound is one call.
 type inbound struct {
 	x    *connection
 	tab  *table
-	a    address
+	a    *address
 	w    nethttp.ResponseWriter
 	r    *nethttp.Request
 	in   media
 	out  media
-	end  ending // of a streaming call
-	call *weft.DoorCall
-	size atomic.Int64 // of the messages of the reply
-	came atomic.Int64 // of the messages of the request, beside Head.Size
-	web  bool         // the call is one by WebSocket
+	end  ending         // of a streaming call
+	call *weft.DoorCall // own, once it has begun
+	own  weft.DoorCall
+	came *buffer.Buffer // the body of the request, while it is decoded
+	size atomic.Int64   // of the messages of the reply
+	web  bool           // the call is one by WebSocket
 }
 
 // ending is the server's end of a streaming call, by a body of lines or events or by WebSocket.
@@ -41,19 +45,19 @@ type ending interface {
 }
 
 // call has a request run as a call.
-func (x *connection) call(t *table, a address, w nethttp.ResponseWriter, r *nethttp.Request) {
+func (x *connection) call(t *table, a *address, w nethttp.ResponseWriter, r *nethttp.Request) {
 	in := &inbound{x: x, tab: t, a: a, w: w, r: r, web: websock.Asked(r)}
 	head, err := in.head()
 	if err != nil {
 		writeProblem(w, err)
 		return
 	}
-	if in.call = x.Begin(head, in); in.call == nil {
+	if !x.BeginIn(&in.own, &head, in) {
 		return
 	}
-	// A client that has gone cancels its call. net/http notices that once the body has been read.
-	stop := context.AfterFunc(r.Context(), in.call.Cancel)
-	defer stop()
+	in.call = &in.own
+	// A client that has gone cancels its call.
+	defer httpconn.Begin(r, in.call).Stop()
 	in.call.Run()
 	if in.end != nil {
 		in.end.rest()
@@ -73,7 +77,7 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	if err != nil {
 		return head, err
 	}
-	head.Method = in.a.name
+	head.Method, head.Found = in.a.name, in.a.method(in.x)
 	head.Stream = in.streaming()
 	if in.web {
 		err := in.headOfSocket(&head)
@@ -97,7 +101,6 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	default:
 		head.Size = int(n)
 	}
-	in.came.Store(-int64(head.Size)) // it is counted when it has come
 	return head, nil
 }
 
@@ -114,7 +117,7 @@ func (in *inbound) headOfSocket(head *weft.Head) *weft.Error {
 		return refusal(weft.InvalidArgument, "", "%v", err)
 	}
 	in.in = in.tab.medias[typeJSON]
-	in.out = media{typeNDJSON, in.in.codec}
+	in.out = media{kind: typeNDJSON, codec: in.in.codec}
 	head.Codec = in.in.codec.Name()
 	in.end = newSocket(in)
 	return nil
@@ -150,12 +153,16 @@ func (in *inbound) medias() *weft.Error {
 	in.in = in.tab.medias[typeJSON]
 	if in.hasBody() {
 		text := in.r.Header.Get("Content-Type")
-		kind, ok := typeOf(text)
-		if ok && in.streaming() && (kind == typeNDJSON || kind == "application/jsonl") {
-			kind = typeJSON
+		known, there := in.tab.medias[text] // as most clients have it
+		if !there {
+			kind, ok := typeOf(text)
+			if ok && in.streaming() && (kind == typeNDJSON || kind == "application/jsonl") {
+				kind = typeJSON
+			}
+			known, there = in.tab.medias[kind]
+			there = there && ok
 		}
-		known, there := in.tab.medias[kind]
-		if !ok || !there {
+		if !there {
 			in.w.Header().Set("Accept-Post", strings.Join(in.tab.order, ", "))
 			if text == "" {
 				return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the request has a body and no Content-Type; there are %s", strings.Join(in.tab.order, ", "))
@@ -166,7 +173,7 @@ func (in *inbound) medias() *weft.Error {
 	}
 	in.out = in.in
 	if in.streaming() {
-		in.out = media{typeNDJSON, in.tab.medias[typeJSON].codec}
+		in.out = media{kind: typeNDJSON, codec: in.tab.medias[typeJSON].codec}
 		if in.a.t.Kind != weft.ServerStream && in.in.kind != typeJSON {
 			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the messages of a stream are one JSON value a line (%s), not %s", typeNDJSON, in.in.kind)
 		}
@@ -214,6 +221,7 @@ func (in *inbound) hasBody() bool { return in.r.ContentLength != 0 }
 // Decode implements weft.Inbound.
 func (in *inbound) Decode(v any) error {
 	body, err := in.body()
+	defer in.release()
 	if err != nil {
 		return err
 	}
@@ -269,17 +277,20 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 	if in.end != nil {
 		return in.end.finish(m)
 	}
-	body, err := in.encode(v)
+	b := buffer.Take()
+	defer b.Release()
+	body, err := in.encode(b.B, v)
 	if err != nil {
 		return err
 	}
+	b.B = body // which may have grown
 	in.answer(body, m)
 	return nil
 }
 
-// encode encodes a message within the limit.
-func (in *inbound) encode(v any) ([]byte, error) {
-	body, err := in.out.codec.Append(nil, v)
+// encode encodes a message within the limit, into the memory of dst if it has room.
+func (in *inbound) encode(dst []byte, v any) ([]byte, error) {
+	body, err := in.out.codec.Append(dst, v)
 	if err != nil {
 		return nil, weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
 	}
@@ -292,15 +303,19 @@ func (in *inbound) encode(v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return int(in.came.Load()), int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
 
 // answer sends a reply.
 func (in *inbound) answer(body []byte, m weft.Metadata) {
 	h := in.w.Header()
 	setMetadata(h, "", m)
-	h.Set("Content-Type", in.out.kind)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Add("Vary", "Accept, Accept-Encoding")
+	h["Content-Type"] = in.out.field
+	h["X-Content-Type-Options"] = in.x.d.nosniff
+	if h["Vary"] == nil {
+		h["Vary"] = in.x.d.vary
+	} else {
+		h.Add("Vary", in.x.d.vary[0])
+	}
 	if in.r.Method == nethttp.MethodGet || in.r.Method == nethttp.MethodHead {
 		tag := tagOf(body)
 		h.Set("ETag", tag)
@@ -311,7 +326,9 @@ func (in *inbound) answer(body []byte, m weft.Metadata) {
 	}
 	body = in.compress(body)
 	in.size.Store(int64(len(body)))
-	h.Set("Content-Length", strconv.Itoa(len(body)))
+	if len(body) == 0 || len(body) >= httpbody.Held || in.r.Method == nethttp.MethodHead {
+		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
 	in.w.WriteHeader(nethttp.StatusOK)
 	_, _ = in.w.Write(body) // an error is that of the connection
 }

@@ -148,8 +148,7 @@ func (o *outbox) begin(body *io.PipeReader) {
 		// It ends with the answer's header, or with the context of the request.
 		go func() {
 			defer close(o.ready)
-			if o.res, o.fail = o.on.RoundTrip(o.r); o.fail != nil {
-				o.fail = o.c.Lost(o.ctx, o.fail)
+			if o.res, o.fail = o.c.Conns.Send(o.ctx, o.on, o.r, nil); o.fail != nil {
 				if body != nil {
 					_ = body.CloseWithError(io.ErrClosedPipe)
 				}

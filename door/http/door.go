@@ -14,7 +14,7 @@ import (
 
 // Door returns a door for HTTP/1.1.
 func Door(cfg *Config) weft.Door {
-	d := &door{cfg: cfg.complete(), headers: make(map[string]bool)}
+	d := &door{cfg: cfg.complete(), headers: make(map[string]bool), nosniff: fixed("nosniff"), vary: fixed("Accept, Accept-Encoding")}
 	d.cors.Origins, d.cors.Hosts = d.cfg.Origins, d.cfg.Hosts
 	for _, name := range append(alwaysMetadata(), d.cfg.Headers...) {
 		d.headers[nethttp.CanonicalHeaderKey(name)] = true
@@ -28,6 +28,8 @@ type door struct {
 	headers map[string]bool // that become metadata, by canonical name
 	tables  sync.Map        // *weft.Services to *table
 	cors    cors.Policy
+
+	nosniff, vary []string // values of the headers of every answer
 }
 
 func (*door) Name() string { return weft.WireHTTP }

@@ -4,6 +4,7 @@ import (
 	nethttp "net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -24,6 +25,9 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	r.TLS = x.tls
+	if x.conn != nil {
+		x.conn.Serving(r)
+	}
 	x.first.ServeHTTP(w, r)
 }
 
@@ -39,7 +43,7 @@ func (x *connection) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
 	case a.t == nil && a.name == "" && x.page(t, w, r):
 	case a.t == nil && a.allow == nil && x.d.cfg.Handler != nil:
 		x.d.cfg.Handler.ServeHTTP(w, r)
-	case x.d.cors.Answer(w, r, append(a.allow, r.Method)):
+	case len(x.d.cors.Origins) > 0 && x.d.cors.Answer(w, r, append(a.allow, r.Method)):
 	case a.t == nil && a.allow != nil:
 		w.Header().Set("Allow", strings.Join(a.allow, ", "))
 		if r.Method == nethttp.MethodOptions {
@@ -79,10 +83,27 @@ type address struct {
 	r     *route.Route // nil: the address is Service/Method
 	vars  map[string]string
 	allow []string // the verbs that the address has, if there is a method
+
+	found atomic.Pointer[weft.DoorMethod] // the method; nil: it was not called yet by this address
+}
+
+// method is the method of the address as calls begin it; nil: there is none.
+func (a *address) method(x *connection) *weft.DoorMethod {
+	m := a.found.Load()
+	if m == nil {
+		m = x.Method(a.name)
+		a.found.Store(m)
+	}
+	return m
 }
 
 // find finds out what a request is for.
-func (x *connection) find(t *table, r *nethttp.Request) address {
+func (x *connection) find(t *table, r *nethttp.Request) *address {
+	if r.Method == nethttp.MethodPost && r.URL.RawPath == "" {
+		if a := t.posts[r.URL.Path]; a != nil {
+			return a
+		}
+	}
 	path := r.URL.EscapedPath()
 	if r.Method == nethttp.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		return x.allowed(t, path)
@@ -90,7 +111,7 @@ func (x *connection) find(t *table, r *nethttp.Request) address {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	if found, vars := t.routes.Find(r.Method, parts); found != nil {
 		m := found.To.(*target)
-		return address{name: m.Name, t: m, r: found, vars: vars}
+		return &address{name: m.Name, t: m, r: found, vars: vars}
 	}
 	name := ""
 	if rest, ok := strings.CutPrefix(r.URL.Path, x.d.cfg.Prefix); ok && r.URL.RawPath == "" {
@@ -99,9 +120,9 @@ func (x *connection) find(t *table, r *nethttp.Request) address {
 	m := t.methods[name]
 	switch {
 	case m == nil && r.Method == nethttp.MethodPost && x.d.cfg.Handler == nil && len(t.routes.Verbs(parts)) == 0:
-		return address{name: name} // it is refused like any call, and counted
+		return &address{name: name} // it is refused like any call, and counted
 	case m != nil && (slices.Contains(verbsOf(m), r.Method) || websock.Asked(r)):
-		return address{name: name, t: m}
+		return &address{name: name, t: m}
 	}
 	return x.allowed(t, path)
 }
@@ -115,8 +136,8 @@ func verbsOf(m *target) []string {
 }
 
 // allowed finds the verbs of an address.
-func (x *connection) allowed(t *table, path string) address {
-	a := address{allow: t.routes.Verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
+func (x *connection) allowed(t *table, path string) *address {
+	a := &address{allow: t.routes.Verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
 	if rest, ok := strings.CutPrefix(path, x.d.cfg.Prefix); ok {
 		if m := t.methods[methodAt(strings.Split(rest, "/"))]; m != nil {
 			a.allow = append(a.allow, verbsOf(m)...)

@@ -20,7 +20,11 @@ const (
 type media struct {
 	kind  string
 	codec codec.Codec
+	field []string // kind as the header of an answer has it; it is not changed
 }
+
+// fixed is a value of many headers: it must not be changed, and appending copies it.
+func fixed(value string) []string { return []string{value} }
 
 // mediaTypes are the types of a codec, the one of answers first.
 func mediaTypes(codecName string) []string {
@@ -51,7 +55,7 @@ func mediasOf(codecs []codec.Codec, strict bool) (by map[string]media, order []s
 		types := mediaTypes(c.Name())
 		order = append(order, types[0])
 		for _, t := range types {
-			by[t] = media{types[0], c}
+			by[t] = media{types[0], c, fixed(types[0])}
 		}
 	}
 	for _, c := range codecs {

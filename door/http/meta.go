@@ -29,14 +29,7 @@ func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error
 	var m weft.Metadata
 	size, count := 0, 0
 	for name, values := range h {
-		key, binary := "", false
-		if rest, ok := strings.CutPrefix(name, metaPrefix); ok {
-			key = strings.ToLower(rest)
-		} else if rest, ok := strings.CutPrefix(name, binPrefix); ok {
-			key, binary = strings.ToLower(rest), true
-		} else if d.headers[name] {
-			key = strings.ToLower(name)
-		}
+		key, binary := d.keyOf(name)
 		if key == "" {
 			continue
 		}
@@ -57,6 +50,24 @@ func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error
 		}
 	}
 	return m, nil
+}
+
+// keyOf is the key of the metadata that a header holds, and whether its values are base64; "": it holds none.
+func (d *door) keyOf(name string) (key string, binary bool) {
+	if !strings.HasPrefix(name, "Weft-") {
+		if d.headers[name] {
+			key = strings.ToLower(name)
+		}
+		return key, false
+	}
+	if rest, ok := strings.CutPrefix(name, metaPrefix); ok {
+		return strings.ToLower(rest), false
+	}
+	rest, _ := strings.CutPrefix(name, binPrefix)
+	if len(rest) == len(name) {
+		return "", false
+	}
+	return strings.ToLower(rest), true
 }
 
 // setMetadata puts metadata into a header, each name behind prefix. Keys that are no names of

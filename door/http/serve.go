@@ -11,13 +11,14 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpconn"
 )
 
 // connection is one connection of the door.
 type connection struct {
 	*weft.DoorConn
 	d       *door
-	conn    *conn
+	conn    *httpconn.Conn // nil: another door serves the connection
 	tls     *tls.ConnectionState
 	refused *weft.Error     // why the connection was not admitted
 	first   nethttp.Handler // gets the requests of a connection that was admitted
@@ -55,7 +56,7 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
 	raw := c.Conn()
 	x := d.connectionOn(c)
-	x.conn = newConn(raw, limits.WriteTimeout)
+	x.conn = httpconn.New(raw, limits.WriteTimeout)
 	peer, err := c.Admit(weft.Credential{}, nil)
 	if err != nil {
 		x.refused = asError(err)
@@ -65,19 +66,21 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	var protocols nethttp.Protocols
 	protocols.SetHTTP1(true)
 	srv := &nethttp.Server{
-		Handler: x, Protocols: &protocols, ConnState: x.conn.state, DisableGeneralOptionsHandler: true,
+		Handler: x, Protocols: &protocols, ConnState: x.conn.State, DisableGeneralOptionsHandler: true,
 		ReadHeaderTimeout: limits.HandshakeTimeout, IdleTimeout: d.cfg.IdleTimeout, MaxHeaderBytes: limits.MaxMetadata + urlRoom,
-		ConnContext: func(ctx context.Context, _ net.Conn) context.Context { return context.WithValue(ctx, connKey{}, x) },
-		ErrorLog:    log.New(lines{c.Logger()}, "", 0),
+		ConnContext: func(ctx context.Context, _ net.Conn) context.Context {
+			return httpconn.WithConn(context.WithValue(ctx, connKey{}, x), x.conn)
+		},
+		ErrorLog: log.New(lines{c.Logger()}, "", 0),
 	}
 	// It returns when it asks for a second connection; the first one is served by a goroutine
 	// that ends with it.
 	_ = srv.Serve(&single{conn: x.conn})
 	select {
-	case <-x.conn.over:
+	case <-x.conn.Over():
 	case <-c.Draining():
-		x.conn.drain()
-		<-x.conn.over
+		x.conn.Drain()
+		<-x.conn.Over()
 	}
 	if x.refused != nil {
 		return x.refused

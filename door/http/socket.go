@@ -226,7 +226,7 @@ func (s *socket) Send(msg any) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	body, err := s.in.encode(msg)
+	body, err := s.in.encode(nil, msg)
 	if err != nil {
 		return err
 	}

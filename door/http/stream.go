@@ -142,7 +142,7 @@ func (s *stream) Send(msg any) error {
 	if err := s.ctx.Err(); err != nil {
 		return err
 	}
-	body, err := s.in.encode(msg)
+	body, err := s.in.encode(nil, msg)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func (s *stream) finish(m weft.Metadata) error {
 			return weft.Errorf(weft.Internal, "the handler ended the call without a reply")
 		}
 		s.endLocked()
-		s.in.out.kind = typeJSON
+		s.in.out = s.in.tab.medias[typeJSON]
 		s.in.answer(s.reply, m)
 		return nil
 	}

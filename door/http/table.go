@@ -1,6 +1,8 @@
 package http
 
 import (
+	nethttp "net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -15,6 +17,7 @@ type table struct {
 	changes  uint64
 	methods  map[string]*target // by "Service.Method", aliases among them
 	routes   route.Router
+	posts    map[string]*address // by the path of the address Service/Method, unless a route has it
 	medias   map[string]media
 	order    []string // media types of answers
 
@@ -65,9 +68,24 @@ func (x *connection) table() *table {
 			"door", "http", "verb", d.Kept.Verb, "path", d.Kept.Path, "method", d.Kept.To.(*target).Name,
 			"other_path", d.Lost.Path, "other_method", d.Lost.To.(*target).Name)
 	}
+	t.posts = x.posts(t)
 	t.doc = sync.OnceValues(func() ([]byte, error) { return t.describe(&x.d.cfg) })
 	x.d.tables.Store(services, t)
 	return t
+}
+
+// posts are the addresses Service/Method, which find need not take apart for each request.
+func (x *connection) posts(t *table) map[string]*address {
+	posts := make(map[string]*address)
+	for name, m := range t.methods {
+		dot := strings.LastIndexByte(name, '.')
+		path := url.URL{Path: x.d.cfg.Prefix + name[:max(dot, 0)] + "/" + name[dot+1:]}
+		r := &nethttp.Request{Method: nethttp.MethodPost, URL: &path}
+		if a := x.find(t, r); a.t == m && a.r == nil && a.name == name {
+			posts[path.Path] = a
+		}
+	}
+	return posts
 }
 
 // maxNested is how deep fields of fields can be named in a query.

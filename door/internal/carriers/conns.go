@@ -124,7 +124,7 @@ func (c *Conns) changed(x *Carrier) {
 	}
 }
 
-// Take finds a carrier with room for a call, or makes one. RoundTrip of it must follow.
+// Take finds a carrier with room for a call, or makes one. Send on it, or Release of it, must follow.
 func (c *Conns) Take(ctx context.Context) (*Carrier, error) {
 	for {
 		c.mu.Lock()
@@ -212,9 +212,9 @@ func (c *Conns) fail(why error) {
 		return
 	}
 	c.err = why
+	close(c.done) // a caller that is told err finds it closed, and makes its call elsewhere
 	conns := c.conns
 	c.mu.Unlock()
-	close(c.done)
 	for _, x := range conns {
 		x.sever()
 	}

@@ -19,6 +19,12 @@ func (c *Conns) Do(ctx context.Context, r *nethttp.Request, wrote func()) (*neth
 	if err != nil {
 		return nil, err
 	}
+	return c.Send(ctx, x, r, wrote)
+}
+
+// Send is Do on a carrier that Take has found. The server may have closed that connection since, or be about to: as long
+// as nothing of the request was written, another carrier takes its place.
+func (c *Conns) Send(ctx context.Context, x *Carrier, r *nethttp.Request, wrote func()) (*nethttp.Response, error) {
 	var begun atomic.Bool
 	r = r.WithContext(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
 		WroteHeaderField: func(string, []string) { begun.Store(true) },
@@ -28,15 +34,28 @@ func (c *Conns) Do(ctx context.Context, r *nethttp.Request, wrote func()) (*neth
 			}
 		},
 	}))
-	res, err := x.RoundTrip(r)
-	if err == nil {
-		return res, nil
-	}
-	e := c.Lost(ctx, err)
-	if !begun.Load() {
+	for tries := c.o.MaxConns; ; tries-- {
+		err := x.Err()
+		if err == nil {
+			var res *nethttp.Response
+			if res, err = x.RoundTrip(r); err == nil {
+				return res, nil
+			}
+		} else {
+			x.Release()
+		}
+		e := c.Lost(ctx, err)
+		if begun.Load() {
+			return nil, e
+		}
 		e.Outcome = weft.NotSent
+		if x.Err() == nil || ctx.Err() != nil || tries <= 0 {
+			return nil, e
+		}
+		if x, err = c.Take(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return nil, e
 }
 
 // Lost is the error of a call whose answer did not come.

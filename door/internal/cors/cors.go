@@ -85,13 +85,17 @@ func (p *Policy) Check(r *http.Request) error {
 //   - with an Origin of http, if they are not GET;
 //   - otherwise without Sec-Fetch-Site, which they send to origins of TLS and to this machine.
 func rebindable(r *http.Request) bool {
-	if r.TLS != nil || unowned(nameOf(r.Host)) {
+	if r.TLS != nil {
 		return false
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
-		return !strings.HasPrefix(origin, "https://")
+		if strings.HasPrefix(origin, "https://") {
+			return false
+		}
+	} else if !strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla/") || r.Header.Get("Sec-Fetch-Site") != "" {
+		return false
 	}
-	return r.Header.Get("Sec-Fetch-Site") == "" && strings.HasPrefix(r.Header.Get("User-Agent"), "Mozilla/")
+	return !unowned(nameOf(r.Host))
 }
 
 // unowned reports whether a name cannot be registered in the public DNS: an IP address, one of this
@@ -117,8 +121,11 @@ func nameOf(host string) string {
 // CheckHost returns an error for a request whose Host is none of Hosts, if there are any. IP addresses and names of
 // this machine, which no page can have as its own, are always among them.
 func (p *Policy) CheckHost(r *http.Request) error {
+	if len(p.Hosts) == 0 {
+		return nil
+	}
 	name := nameOf(r.Host)
-	if len(p.Hosts) == 0 || own(name) {
+	if own(name) {
 		return nil
 	}
 	for _, h := range p.Hosts {

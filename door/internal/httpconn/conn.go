@@ -1,0 +1,241 @@
+// Package httpconn is the connection of a door as the server of net/http uses it: with deadlines that cost little,
+// and with an end that cancels the call under way.
+package httpconn
+
+import (
+	"errors"
+	"net"
+	nethttp "net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weftrpc/weft"
+)
+
+// writePiece is how many bytes are written with one deadline: a client that reads slowly is not
+// one that does not read.
+const writePiece = 64 << 10
+
+// Conn is a connection as net/http serves it. It gives writes their deadlines, and ends without
+// closing the connection underneath, which the server closes so that no answer is lost.
+type Conn struct {
+	net.Conn
+	timeout time.Duration // of a write
+	request atomic.Pointer[nethttp.Request]
+	over    chan struct{} // closed when nothing uses the connection any more
+	ended   sync.Once
+
+	mu       sync.Mutex
+	closed   bool
+	idle     bool // no request is under way
+	came     bool // bytes were read since then
+	draining bool
+	hijacked bool
+
+	reading int       // reads of the connection underneath that are under way
+	due     time.Time // the deadline of reads that net/http has set; zero: none
+	armed   time.Time // the deadline of reads that the connection underneath has; zero: none
+	spent   bool      // armed has passed
+	until   time.Time // the deadline of writes that the connection underneath has
+
+	gone bool           // reading has failed: the client has left
+	call *weft.DoorCall // is canceled then; nil: there is none
+}
+
+// New returns a connection whose writes may take timeout each, or a quarter more.
+func New(c net.Conn, timeout time.Duration) *Conn {
+	return &Conn{Conn: c, timeout: timeout, over: make(chan struct{})}
+}
+
+// Over is closed when nothing uses the connection any more.
+func (c *Conn) Over() <-chan struct{} { return c.over }
+
+// Read implements net.Conn.
+func (c *Conn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	for {
+		if err := c.armLocked(); err != nil {
+			c.mu.Unlock()
+			return 0, err
+		}
+		c.reading++
+		c.mu.Unlock()
+		n, err := c.Conn.Read(p)
+		c.mu.Lock()
+		c.reading--
+		c.came = c.came || n > 0
+		switch {
+		case c.closed:
+			c.mu.Unlock()
+			return 0, net.ErrClosed
+		case err == nil || n > 0 && late(err):
+			c.mu.Unlock()
+			return n, nil
+		case late(err):
+			c.spent = true // due may be later, or none
+			continue
+		}
+		c.failedLocked(err)
+		c.gone = true
+		call := c.call
+		c.mu.Unlock()
+		if call != nil {
+			call.Cancel()
+		}
+		return n, err
+	}
+}
+
+// late reports whether an error is that of a deadline.
+func late(err error) bool {
+	ne, ok := errors.AsType[net.Error](err)
+	return ok && ne.Timeout()
+}
+
+// armLocked readies the connection underneath for a read. net/http sets several deadlines for each request, most of
+// them later than the one before: those do not reach the connection underneath. A read that its earlier deadline
+// ends goes on.
+func (c *Conn) armLocked() error {
+	if c.closed {
+		return net.ErrClosed
+	}
+	if !c.spent && !c.earlierLocked() {
+		return nil
+	}
+	if !c.due.IsZero() && !time.Now().Before(c.due) {
+		return os.ErrDeadlineExceeded
+	}
+	c.armed, c.spent = c.due, false
+	return c.Conn.SetReadDeadline(c.due)
+}
+
+// earlierLocked reports whether reads are to end before the connection underneath ends them.
+func (c *Conn) earlierLocked() bool {
+	return !c.due.IsZero() && (c.spent || c.armed.IsZero() || c.due.Before(c.armed))
+}
+
+// SetReadDeadline sets the deadline of reads, unless the connection is closed.
+func (c *Conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	c.due = t
+	if c.reading == 0 || !c.earlierLocked() {
+		return nil // Read sees to it
+	}
+	c.armed, c.spent = t, false
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline is SetReadDeadline: writes have deadlines of their own.
+func (c *Conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline does nothing: writes have deadlines of their own.
+func (c *Conn) SetWriteDeadline(time.Time) error { return nil }
+
+// Write implements net.Conn.
+func (c *Conn) Write(p []byte) (written int, err error) {
+	for len(p) > 0 {
+		piece := p[:min(len(p), writePiece)]
+		if err := c.limitWrite(); err != nil {
+			return written, err
+		}
+		n, err := c.Conn.Write(piece)
+		written += n
+		if err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.failedLocked(err)
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
+
+// limitWrite sets the deadline of the next write, unless the one before left enough time.
+func (c *Conn) limitWrite() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return net.ErrClosed
+	}
+	now := time.Now()
+	if c.until.Sub(now) >= c.timeout {
+		return nil
+	}
+	c.until = now.Add(c.timeout + c.timeout/4)
+	return c.Conn.SetWriteDeadline(c.until)
+}
+
+// failedLocked notes an error of the connection underneath. A handler that has taken the
+// connection over may not notice it.
+func (c *Conn) failedLocked(err error) {
+	if c.hijacked && !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.endLocked()
+	}
+}
+
+// Close ends reads and writes.
+func (c *Conn) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closeLocked()
+	return nil
+}
+
+func (c *Conn) closeLocked() {
+	if c.closed {
+		return
+	}
+	c.closed = true
+	c.Conn.SetReadDeadline(time.Unix(1, 0))
+	if c.hijacked {
+		c.endLocked()
+	}
+}
+
+func (c *Conn) endLocked() { c.ended.Do(func() { close(c.over) }) }
+
+// State is told by net/http what the connection does.
+func (c *Conn) State(_ net.Conn, s nethttp.ConnState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = s == nethttp.StateIdle
+	switch s {
+	case nethttp.StateIdle:
+		c.came = false
+		if c.draining {
+			c.closeLocked()
+		}
+	case nethttp.StateHijacked:
+		if c.hijacked = true; c.closed {
+			c.endLocked()
+		}
+	case nethttp.StateClosed:
+		c.endLocked()
+	}
+}
+
+// Drain has the connection end when no request is under way.
+func (c *Conn) Drain() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.draining = true
+	if c.idle && !c.came {
+		c.closeLocked()
+	}
+}
+
+// CloseWrite ends the writing, if the connection can do that: a client that sends a request which
+// is too large gets to read the answer then.
+func (c *Conn) CloseWrite() error {
+	if h, ok := c.Conn.(interface{ CloseWrite() error }); ok && c.limitWrite() == nil {
+		return h.CloseWrite()
+	}
+	return nil
+}
