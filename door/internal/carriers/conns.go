@@ -112,15 +112,22 @@ func (x *Carrier) sever() {
 func (c *Conns) changed(x *Carrier) {
 	ended := x.Err()
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	close(c.freed)
 	c.freed = make(chan struct{})
 	if i := slices.Index(c.conns, x); ended != nil && i >= 0 {
 		c.conns = slices.Delete(slices.Clone(c.conns), i, i+1)
 	}
-	alone := ended != nil && len(c.conns) == 0 && c.dialing == 0
-	c.mu.Unlock()
-	if alone {
-		c.fail(weft.Errorf(weft.Unavailable, "the server closed the connection"))
+	if ended != nil {
+		c.endIfNoneLocked()
+	}
+}
+
+// endIfNoneLocked ends the connection if there is no carrier, and none is being made. A caller that has found no room makes one
+// before it or not at all.
+func (c *Conns) endIfNoneLocked() {
+	if c.err == nil && len(c.conns) == 0 && c.dialing == 0 {
+		c.failLocked(weft.Errorf(weft.Unavailable, "the server closed the connection"))
 	}
 }
 
@@ -174,11 +181,10 @@ func (c *Conns) dial(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	c.dialing--
-	alone := len(c.conns) == 0 && c.dialing == 0
-	c.mu.Unlock()
-	if alone && err != nil {
-		c.fail(weft.Errorf(weft.Unavailable, "the server closed the connection"))
+	if err != nil {
+		c.endIfNoneLocked()
 	}
+	c.mu.Unlock()
 	if err != nil && ctx.Err() != nil {
 		return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before a connection was made", ctx.Err())
 	}
@@ -211,13 +217,18 @@ func (c *Conns) fail(why error) {
 		c.mu.Unlock()
 		return
 	}
-	c.err = why
-	close(c.done) // a caller that is told err finds it closed, and makes its call elsewhere
+	c.failLocked(why)
 	conns := c.conns
 	c.mu.Unlock()
 	for _, x := range conns {
 		x.sever()
 	}
+}
+
+// failLocked notes why the connection has ended. A caller that is told so finds done closed, and makes its call elsewhere.
+func (c *Conns) failLocked(why error) {
+	c.err = why
+	close(c.done)
 }
 
 // Drain implements weft.WireDrainer: the answer to a one-way call acknowledges it.

@@ -1,0 +1,42 @@
+package carriers
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+// TestEndWhileDialing: a caller that may make a new connection while the last one ends gets to keep it. The waits let the mutex go
+// to the goroutines in their order; what is wanted does not depend on it.
+func TestEndWhileDialing(t *testing.T) {
+	for range 10 {
+		here, there := net.Pipe()
+		under, _ := Options{}.transport(here)
+		cc, err := under.NewClientConn(t.Context(), "http", "127.0.0.1:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		there.Close()
+		polltest.True(t, time.Minute, "the connection has ended", func() bool { return cc.Err() != nil })
+		x := &Carrier{cc, here}
+		c := &Conns{o: Options{MaxConns: 2}, conns: []*Carrier{x}, done: make(chan struct{}), freed: make(chan struct{})}
+		c.mu.Lock()
+		may := false
+		var both sync.WaitGroup
+		both.Go(func() { c.changed(x) })
+		time.Sleep(2 * time.Millisecond)
+		both.Go(func() { may = c.mayDial() })
+		time.Sleep(2 * time.Millisecond)
+		c.mu.Unlock()
+		c.mu.Lock() // a goroutine that is woken in vain gets the mutex next
+		time.Sleep(2 * time.Millisecond)
+		c.mu.Unlock()
+		both.Wait()
+		if why := c.Err(); may != (why == nil) {
+			t.Fatalf("a connection may be made: %v; all have ended: %v", may, why)
+		}
+	}
+}
