@@ -26,11 +26,8 @@ func (m *%[1]s) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}`, r.name, r.describe())
-	for _, f := range r.fields {
-		p.put(f)
-	}
-	p.line(`return b, true
-}
+	p.puts(r.fields)
+	p.line(`}
 
 // DecodeWeft reads the message, for codec/protobuf.
 func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
@@ -40,6 +37,12 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	b := r.Body[:end]`, r.name)
 	if len(r.fields) == 0 {
 		p.line("_ = b")
+	}
+	for _, f := range r.fields {
+		if f.form.kind == formText && len(f.tag()) <= 4 {
+			p.line("s := r.Texts.Whole(end)")
+			break
+		}
 	}
 	for _, o := range r.others {
 		p.line("m.%s = *new(%s)", o.name, o.typ)
@@ -152,4 +155,20 @@ func (t tag) at() string {
 		}
 	}
 	return b.String()
+}
+
+// in is the condition that the tag is at the beginning of the word x, and out that it is not.
+func (t tag) in(x string) string  { return t.compared(x, "==") }
+func (t tag) out(x string) string { return t.compared(x, "!=") }
+
+func (t tag) compared(x, with string) string {
+	switch len(t) {
+	case 1, 2, 4:
+		x = fmt.Sprintf("uint%d(%s)", 8*len(t), x)
+	case 3:
+		x = fmt.Sprintf("uint32(%s)&0xffffff", x)
+	default:
+		x = fmt.Sprintf("%s&%#x", x, uint64(1)<<(8*len(t))-1)
+	}
+	return x + " " + with + " " + t.word()
 }

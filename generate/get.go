@@ -27,19 +27,41 @@ func (p *printer) get(f *field) {
 			p.getPlain(t, form, x)
 			return
 		}
-		word := fmt.Sprintf("uint%d(x)", 8*len(t))
-		if len(t) == 3 {
-			word = "uint32(x)&0xffffff"
-		}
-		p.line(`if x := generated.Word(b, i); %[1]s != %[2]s {
-		%[3]s = 0
-	} else if v, n := generated.Short(uint32(x >> %[4]d)); n > 0 && i+%[5]d+n <= len(b) {
-		%[3]s, i = %[6]s(v), i+%[5]d+n
-	} else if v, j := generated.Int[%[6]s](b, i+%[5]d); j > 0 {
-		%[3]s, i = v, j
+		p.line(`if x := generated.Word(b, i); %[1]s {
+		%[2]s = 0
+	} else if v, n := generated.Short(uint32(x >> %[3]d)); n > 0 && i+%[4]d+n <= len(b) {
+		%[2]s, i = %[5]s(v), i+%[4]d+n
+	} else if v, j := generated.Int[%[5]s](b, i+%[4]d); j > 0 {
+		%[2]s, i = v, j
 	} else {
-		%[3]s = 0
-	}`, word, t.word(), x, 8*len(t), len(t), form.typ)
+		%[2]s = 0
+	}`, t.out("x"), x, 8*len(t), len(t), form.typ)
+	case formBool:
+		if len(t) > 4 {
+			p.getPlain(t, form, x)
+			return
+		}
+		p.line(`if x := generated.Word(b, i); %[1]s {
+		%[2]s, i = true, i+%[3]d
+	} else if %[2]s = false; %[4]s {
+		if v, j := generated.Bool(b, i+%[5]d); j >= 0 {
+			%[2]s, i = %[6]s, j
+		}
+	}`, append(t[:len(t):len(t)], 1).in("x"), x, len(t)+1, t.in("x"), len(t), form.convert("v"))
+	case formText:
+		if len(t) > 4 {
+			p.getPlain(t, form, x)
+			return
+		}
+		p.line(`if x := generated.Word(b, i); %[1]s {
+		%[2]s = ""
+	} else if n := int(uint8(x >> %[3]d)); n < 0x80 && i+%[4]d+n <= len(s) {
+		%[2]s, i = %[5]s, i+%[4]d+n
+	} else if v, j := r.Text(b, i+%[6]d); j >= 0 {
+		%[2]s, i, s = %[7]s, j, r.Texts.Whole(end)
+	} else {
+		%[2]s = ""
+	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), form.convert("v"))
 	default:
 		p.getPlain(t, form, x)
 	}

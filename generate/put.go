@@ -2,7 +2,124 @@ package generate
 
 import "fmt"
 
-// put writes what appends a field.
+// puts writes what appends the fields of a message to b. Runs of fields whose length is known but for a text are written
+// into room that is made once for all of them: at p[i], which is b otherwise.
+func (p *printer) puts(fields []*field) {
+	declared, indexed := false, false
+	for k, f := range fields {
+		if !f.quick() {
+			if indexed {
+				p.line("b = p[:i]")
+				indexed = false
+			}
+			p.put(f)
+			continue
+		}
+		behind := slack // what the fields behind it in its run need
+		for _, g := range fields[k+1:] {
+			if !g.quick() {
+				break
+			}
+			behind += g.most()
+		}
+		if !indexed {
+			op := "="
+			if !declared {
+				op = ":="
+			}
+			p.line("p, i %s generated.Room(b, %d), len(b)", op, f.most()+behind)
+			declared, indexed = true, true
+		}
+		p.putQuick(f, behind)
+	}
+	if indexed {
+		p.line("return p[:i], true")
+	} else {
+		p.line("return b, true")
+	}
+}
+
+// slack is how far a write of eight bytes may reach beyond what it is for.
+const slack = 8
+
+// quick reports whether the field is a number or a text with a tag of at most four bytes.
+func (f *field) quick() bool {
+	switch f.form.kind {
+	case formBool, formInt, formZigzag, formUint, formFixed, formFloat, formText, formBytes:
+		return len(f.tag()) <= 4
+	}
+	return false
+}
+
+// most returns how many bytes a quick field takes at most, beside a text.
+func (f *field) most() int {
+	n := len(f.tag())
+	switch f.form.kind {
+	case formBool:
+		return n + 1
+	case formFixed, formFloat:
+		return n + f.form.bits/8
+	case formUint, formZigzag:
+		return n + (f.form.bits+6)/7
+	}
+	return n + 10
+}
+
+// putQuick writes what puts a field at p[i], and room for behind more bytes after a text.
+func (p *printer) putQuick(f *field, behind int) {
+	x, t := "m."+f.name, f.tag()
+	switch form := f.form; form.kind {
+	case formBool:
+		p.line("if %s {\n%s\ni += %d\n}", x, storeTag(append(t[:len(t):len(t)], 1)), len(t)+1)
+	case formText, formBytes:
+		p.line(`if n := len(%[1]s); n > 0 {
+		if n < 128 {
+			%[2]s
+			i += %[3]d
+		} else {
+			i = generated.PutVarint(p, i, %[4]s, %[5]d, uint64(n))
+		}
+		if len(p)-i < n+%[6]d {
+			p = generated.Room(p[:i], n+%[6]d)
+		}
+		i += copy(p[i:], %[1]s)
+	}`, x, storeTag(append(t[:len(t):len(t)], 0), "n"), len(t)+1, t.word(), len(t), behind)
+	case formFixed:
+		p.line("if v := %s; v != 0 {\n%s\nbinary.LittleEndian.PutUint%[3]d(p[i+%[4]d:], uint%[3]d(v))\ni += %[5]d\n}",
+			x, storeTag(t), form.bits, len(t), len(t)+form.bits/8)
+	case formFloat:
+		p.line("if v := math.Float%[3]dbits(float%[3]d(%[1]s)); v != 0 {\n%[2]s\nbinary.LittleEndian.PutUint%[3]d(p[i+%[4]d:], v)\ni += %[5]d\n}",
+			x, storeTag(t), form.bits, len(t), len(t)+form.bits/8)
+	default:
+		p.line(`if v := %[1]s; v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], %[2]s|x<<%[3]d)
+			i += %[4]d + n
+		} else {
+			i = generated.PutVarint(p, i, %[2]s, %[4]d, v)
+		}
+	}`, form.varint(x), t.word(), 8*len(t), len(t))
+	}
+}
+
+// storeTag writes the bytes of t at p[i], the last of them increased by what a variable holds.
+func storeTag(t tag, last ...string) string {
+	bits := 64
+	switch {
+	case len(t) <= 2:
+		bits = 16
+	case len(t) <= 4:
+		bits = 32
+	}
+	word := t.word()
+	for _, v := range last {
+		word += fmt.Sprintf("|uint%d(%s)<<%d", bits, v, 8*(len(t)-1))
+	}
+	return fmt.Sprintf("binary.LittleEndian.PutUint%d(p[i:], %s)", bits, word)
+}
+
+// put writes what appends a field to b.
 func (p *printer) put(f *field) {
 	x, t := "m."+f.name, f.tag()
 	switch form := f.form; form.kind {

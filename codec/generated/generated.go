@@ -9,11 +9,9 @@ package generated
 
 import (
 	"encoding/binary"
-	"math/bits"
 	"slices"
 	"time"
 
-	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
@@ -33,8 +31,8 @@ type Message interface {
 // A Reader is a body that is decoded.
 type Reader struct {
 	Body  []byte
-	Reuse bool // the memory of the message is used again, and texts are those of Body
-	Texts texts.Pieces
+	Reuse bool // the memory of the message is used again, and byte slices are those of Body
+	Texts texts.Body
 }
 
 // Word returns the eight bytes at b[i], with zeros where b has ended.
@@ -47,6 +45,9 @@ func Word(b []byte, i int) uint64 {
 
 //go:noinline
 func lastWord(b []byte, i int) (x uint64) {
+	if from := len(b) - 8; from >= 0 {
+		return binary.LittleEndian.Uint64(b[from:]) >> (8 * (i - from))
+	}
 	for k := len(b) - 1; k >= i; k-- {
 		x = x<<8 | uint64(b[k])
 	}
@@ -147,13 +148,10 @@ func Span(b []byte, i int) (from, to int) {
 // Text reads a string, whose length is at b[i]; next is -1 when there is none.
 func (r *Reader) Text(b []byte, i int) (s string, next int) {
 	from, to := Span(b, i)
-	switch {
-	case to < 0:
+	if to < 0 {
 		return "", -1
-	case r.Reuse:
-		return memory.String(b[from:to]), to
 	}
-	return r.Texts.String(b[from:to], len(r.Body)-from), to
+	return r.Texts.String(r.Body, from, to), to
 }
 
 // Bytes is Text for a []byte.
@@ -165,7 +163,7 @@ func (r *Reader) Bytes(b []byte, i int) (s []byte, next int) {
 	case r.Reuse:
 		return b[from:to:to], to
 	}
-	return r.Texts.Bytes(b[from:to], len(r.Body)-from), to
+	return r.Texts.Bytes(r.Body, from, to), to
 }
 
 // Zag returns the varint of v with the option "zigzag".
@@ -258,16 +256,44 @@ func Duration(b []byte, i int) (d time.Duration, next int) {
 	return time.Duration(s)*time.Second + time.Duration(n), to
 }
 
+// Room returns b up to its capacity, with at least n bytes behind its length.
+func Room(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = slices.Grow(b, n)
+	}
+	return b[:cap(b)]
+}
+
+// Short4 returns the varint of v, which is less than 1<<28, as it lies in memory, and its length.
+func Short4(v uint32) (x uint64, n int) {
+	if v < 1<<7 {
+		return uint64(v), 1
+	}
+	x = uint64(v&0x7f | v<<1&0x7f00 | 0x80)
+	if v < 1<<14 {
+		return x, 2
+	}
+	x |= uint64(v<<2&0x7f0000 | 0x8000)
+	if v < 1<<21 {
+		return x, 3
+	}
+	return x | uint64(v<<3&0x7f000000|0x800000), 4
+}
+
+// PutVarint writes a tag at b[i], whose bytes are in word, of which it has width, and v behind it.
+//
+//go:noinline
+func PutVarint(b []byte, i int, word uint64, width int, v uint64) int {
+	binary.LittleEndian.PutUint64(b[i:], word)
+	i += width
+	return i + binary.PutUvarint(b[i:], v)
+}
+
 // AppendVarint appends v behind a tag, whose bytes are in word, of which it has width.
 func AppendVarint(b []byte, word uint64, width int, v uint64) []byte {
 	n := len(b) + width
-	if v < 1<<7 {
-		return binary.LittleEndian.AppendUint64(b, word|v<<(8*width&63))[:n+1]
-	}
 	if v < 1<<28 && width <= 4 {
-		x := v&0x7f | v<<1&0x7f00 | v<<2&0x7f0000 | v<<3&0x7f000000
-		k := (bits.Len32(uint32(v)) + 6) / 7
-		x |= 0x80808080 & (1<<(8*(k-1)) - 1)
+		x, k := Short4(uint32(v))
 		return binary.LittleEndian.AppendUint64(b, word|x<<(8*width&63))[:n+k]
 	}
 	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(b, word)[:n], v)

@@ -58,7 +58,7 @@ func (e *encoder) any(v any, i, depth int) int {
 		}
 		return i
 	}
-	p := planOf(reflect.TypeOf(v))
+	p := planOf(v)
 	if p.err != nil {
 		e.err = p.err
 		return failed

@@ -80,7 +80,7 @@ func (msgpackCodec) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
-	return planOf(t).err
+	return planFor(t).err
 }
 
 // Append appends v. A nil v is a MessagePack nil.
@@ -89,7 +89,7 @@ func (msgpackCodec) Append(dst []byte, v any) (_ []byte, err error) {
 	if v == nil {
 		return append(dst, 0xc0), nil
 	}
-	p := planOf(reflect.TypeOf(v))
+	p := planOf(v)
 	if p.err != nil {
 		return dst, p.err
 	}
@@ -112,7 +112,7 @@ func (msgpackCodec) Decode(body []byte, v any) (err error) {
 		_, err := codec.Target(v)
 		return err
 	}
-	p := planOf(target.Type())
+	p := planOf(v)
 	if p.err != nil {
 		return p.err
 	}

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"math"
 	"reflect"
-	"sync"
 
+	"github.com/weftrpc/weft/codec/internal/bytype"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/pack"
 )
@@ -111,22 +111,28 @@ type plan struct {
 	err  error // why there is none
 }
 
-// planOf returns the plan of the type t, which is not nil. There are no more of
-// them than types in the program.
-func planOf(t reflect.Type) *plan {
-	if known, ok := plans.Load(t); ok {
-		return known.(*plan)
+// planOf returns the plan of the type of v, which is not nil.
+func planOf(v any) *plan {
+	if known := plans.Load(v); known != nil {
+		return known
+	}
+	return planFor(reflect.TypeOf(v))
+}
+
+// planFor returns the plan of the type t, which is not nil.
+func planFor(t reflect.Type) *plan {
+	if known := plans.LoadType(t); known != nil {
+		return known
 	}
 	p := &plan{err: check(t)}
 	if p.err == nil {
 		p.node = compile(t, make(map[reflect.Type]*node))
 	}
-	known, _ := plans.LoadOrStore(t, p)
-	return known.(*plan)
+	return plans.Store(t, p)
 }
 
-// plans holds the plans by type, reflect.Type to *plan.
-var plans sync.Map
+// plans holds the plans by type. There are no more of them than types in the program.
+var plans bytype.Table[plan]
 
 // compile makes the node of t, which check has passed. pending has those that
 // are being made, since types may contain themselves.

@@ -18,7 +18,7 @@ func (msgpackCodec) DecodeReuse(body []byte, v any) (err error) {
 		_, err := codec.Target(v)
 		return err
 	}
-	p := planOf(target.Type())
+	p := planOf(v)
 	if p.err != nil {
 		return p.err
 	}

@@ -95,6 +95,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/internal/bytype"
 	"github.com/weftrpc/weft/codec/internal/numbered"
 )
 
@@ -112,7 +113,8 @@ func NewCompiled() codec.Codec {
 }
 
 type protobuf struct {
-	compiled bool          // stock messages, where possible
+	compiled bool // stock messages, where possible
+	forms    bytype.Table[form]
 	kinds    sync.Map      // reflect.Type of a proto.Message to *kind
 	plain    codec.Nesting // of messages that have only generated methods
 }
@@ -194,14 +196,22 @@ func (*protobuf) CheckType(t reflect.Type) error {
 func (*protobuf) Name() string { return "protobuf" }
 
 // Size returns the length of the encoding of the message v; ok is false when v
-// is none, or cannot be encoded at all.
+// is none, or cannot be encoded at all, or has a plan, which encodes in less time than it measures and copies.
 func (p *protobuf) Size(v any) (n int, ok bool) {
+	if p.planOf(v) != nil {
+		return 0, false
+	}
+	return p.sizeGenerated(v)
+}
+
+// sizeGenerated is Size for what has no plan.
+func (p *protobuf) sizeGenerated(v any) (n int, ok bool) {
 	defer func() {
 		if recover() != nil {
 			n, ok = 0, false // Append tells why
 		}
 	}()
-	if p.takes(v) || p.check(v) != nil {
+	if p.check(v) != nil {
 		return 0, false
 	}
 	switch m := v.(type) {
@@ -218,10 +228,18 @@ func (p *protobuf) Size(v any) (n int, ok bool) {
 // Append appends the encoding of the message v.
 func (p *protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
-	if p.takes(v) { // which finds a message that contains itself
-		b, err := numbered.AppendStock(dst, v.(proto.Message))
-		return b, wrap("encoding", v, err)
+	if plan := p.planOf(v); plan != nil { // which finds a message that contains itself
+		b, err := plan.Append(dst, v)
+		if err != nil {
+			err = wrap("encoding", v, err)
+		}
+		return b, err
 	}
+	return p.appendGenerated(dst, v)
+}
+
+// appendGenerated is Append for what has no plan.
+func (p *protobuf) appendGenerated(dst []byte, v any) (_ []byte, err error) {
 	if err := p.check(v); err != nil {
 		return dst, fmt.Errorf("codec/protobuf: %w", err)
 	}
@@ -233,24 +251,11 @@ func (p *protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 	case proto.Message:
 		return proto.MarshalOptions{}.MarshalAppend(dst, m)
 	}
-	if numbered.Takes(reflect.TypeOf(v)) {
-		b, err := numbered.Append(dst, v)
+	if plan := numbered.Of(reflect.TypeOf(v)); plan != nil { // although it decodes itself
+		b, err := plan.Append(dst, v)
 		return b, wrap("encoding", v, err)
 	}
 	return dst, errType(v)
-}
-
-// takes reports whether v is a message that the compiled codec encodes and decodes.
-func (p *protobuf) takes(v any) bool {
-	if !p.compiled {
-		return false
-	}
-	switch m := v.(type) {
-	case vtMarshaler, vtUnmarshaler, gogoMessage:
-	case proto.Message:
-		return numbered.TakesStock(m)
-	}
-	return false
 }
 
 func wrap(doing string, v any, err error) error {
@@ -306,6 +311,20 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 	// Without the spare capacity it cannot do so unnoticed.
 	defer recovered(&err, "decoding into", v)
 	body = body[:len(body):len(body)]
+	plan := p.planOf(v)
+	if plan == nil {
+		return p.decodeGenerated(body, v)
+	}
+	if plan.Stock() {
+		proto.Reset(v.(proto.Message))
+	} else if _, err := codec.Target(v); err != nil {
+		return err
+	}
+	return wrap("decoding into", v, plan.Decode(body, v))
+}
+
+// decodeGenerated is Decode for what has no plan.
+func (p *protobuf) decodeGenerated(body []byte, v any) error {
 	switch m := v.(type) {
 	case vtUnmarshaler:
 		reset(v)
@@ -314,17 +333,7 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 		reset(v)
 		return m.Unmarshal(body)
 	case proto.Message:
-		if p.compiled && numbered.TakesStock(m) {
-			proto.Reset(m)
-			return wrap("decoding into", v, numbered.DecodeStock(body, m))
-		}
 		return proto.UnmarshalOptions{RecursionLimit: recursionLimit}.Unmarshal(body, m)
-	}
-	if numbered.Takes(reflect.TypeOf(v)) {
-		if _, err := codec.Target(v); err != nil {
-			return err
-		}
-		return wrap("decoding into", v, numbered.Decode(body, v))
 	}
 	return errType(v)
 }
@@ -335,21 +344,18 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 	defer recovered(&err, "decoding into", v)
 	body = body[:len(body):len(body)]
-	switch m := v.(type) {
-	case vtUnsafeUnmarshaler:
-		m.ResetVT()
-		return m.UnmarshalVTUnsafe(body)
-	case vtUnmarshaler, gogoMessage:
-	case proto.Message:
-		if p.compiled && numbered.TakesStock(m) {
-			return wrap("decoding into", v, numbered.ReuseStock(body, m))
+	plan := p.planOf(v)
+	if plan == nil {
+		if m, ok := v.(vtUnsafeUnmarshaler); ok {
+			m.ResetVT()
+			return m.UnmarshalVTUnsafe(body)
 		}
-	default:
-		if t := reflect.TypeOf(v); numbered.Takes(t) && t.Kind() == reflect.Pointer && !reflect.ValueOf(v).IsNil() {
-			return wrap("decoding into", v, numbered.Reuse(body, v))
-		}
+		return p.decodeGenerated(body, v)
 	}
-	return p.Decode(body, v)
+	if _, err := codec.Target(v); err != nil {
+		return err
+	}
+	return wrap("decoding into", v, plan.Reuse(body, v))
 }
 
 // reset makes the message v empty.

@@ -27,6 +27,7 @@ func table() []row {
 		{"internal/wire", 0, nil},
 		{"codec", 0, nil},
 		{"codec/internal/memory", leaf, nil},
+		{"codec/internal/bytype", leaf, []string{"codec/internal/memory"}},
 		{"codec/internal/pack", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
 		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/texts"}},

@@ -20,28 +20,50 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Field1; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x0a, byte(n))
+	p, i := generated.Room(b, 52), len(b)
+	if n := len(m.Field1); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0xa, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+41 {
+			p = generated.Room(p[:i], n+41)
+		}
+		i += copy(p[i:], m.Field1)
 	}
-	if v := m.Field2; v != 0 {
-		b = generated.AppendVarint(b, 0x10, 1, uint64(v))
-	}
-	if v := m.Field3; v != 0 {
-		b = generated.AppendVarint(b, 0x18, 1, uint64(v))
-	}
-	if v := m.Field4; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x22, byte(n))
+	if v := uint64(m.Field2); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
+			i += 1 + n
 		} else {
-			b = generated.AppendVarint(b, 0x22, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x10, 1, v)
 		}
-		b = append(b, v...)
 	}
+	if v := uint64(m.Field3); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x18, 1, v)
+		}
+	}
+	if n := len(m.Field4); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x22|uint16(n)<<8)
+			i += 2
+		} else {
+			i = generated.PutVarint(p, i, 0x22, 1, uint64(n))
+		}
+		if len(p)-i < n+8 {
+			p = generated.Room(p[:i], n+8)
+		}
+		i += copy(p[i:], m.Field4)
+	}
+	b = p[:i]
 	if len(m.Field5) > 0 {
 		b = append(b, 0x2a, 0)
 		body := len(b)
@@ -50,142 +72,291 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	if v := m.Field6; v != 0 {
-		b = generated.AppendVarint(b, 0x30, 1, uint64(v))
-	}
-	if v := m.Field7; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x3a, byte(n))
+	p, i = generated.Room(b, 332), len(b)
+	if v := uint64(m.Field6); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+			i += 1 + n
 		} else {
-			b = generated.AppendVarint(b, 0x3a, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x30, 1, v)
 		}
-		b = append(b, v...)
 	}
-	if v := m.Field9; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x4a, byte(n))
+	if n := len(m.Field7); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x3a|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0x4a, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x3a, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+310 {
+			p = generated.Room(p[:i], n+310)
+		}
+		i += copy(p[i:], m.Field7)
+	}
+	if n := len(m.Field9); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
+			i += 2
+		} else {
+			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
+		}
+		if len(p)-i < n+299 {
+			p = generated.Room(p[:i], n+299)
+		}
+		i += copy(p[i:], m.Field9)
 	}
 	if m.Field12 {
-		b = append(b, 0x60, 1)
+		binary.LittleEndian.PutUint16(p[i:], 0x160)
+		i += 2
 	}
 	if m.Field13 {
-		b = append(b, 0x68, 1)
+		binary.LittleEndian.PutUint16(p[i:], 0x168)
+		i += 2
 	}
 	if m.Field14 {
-		b = append(b, 0x70, 1)
+		binary.LittleEndian.PutUint16(p[i:], 0x170)
+		i += 2
 	}
-	if v := m.Field16; v != 0 {
-		b = generated.AppendVarint(b, 0x180, 2, uint64(v))
+	if v := uint64(m.Field16); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x180, 2, v)
+		}
 	}
 	if m.Field17 {
-		b = append(b, 0x88, 0x01, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x10188)
+		i += 3
 	}
-	if v := m.Field18; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x92, 0x01, byte(n))
+	if n := len(m.Field18); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x192|uint32(n)<<16)
+			i += 3
 		} else {
-			b = generated.AppendVarint(b, 0x192, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x192, 2, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+266 {
+			p = generated.Room(p[:i], n+266)
+		}
+		i += copy(p[i:], m.Field18)
 	}
-	if v := m.Field22; v != 0 {
-		b = generated.AppendVarint(b, 0x1b0, 2, uint64(v))
+	if v := uint64(m.Field22); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x1b0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x1b0, 2, v)
+		}
 	}
-	if v := m.Field23; v != 0 {
-		b = generated.AppendVarint(b, 0x1b8, 2, uint64(v))
+	if v := uint64(m.Field23); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x1b8|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x1b8, 2, v)
+		}
 	}
 	if m.Field24 {
-		b = append(b, 0xc0, 0x01, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x101c0)
+		i += 3
 	}
-	if v := m.Field25; v != 0 {
-		b = generated.AppendVarint(b, 0x1c8, 2, uint64(v))
+	if v := uint64(m.Field25); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x1c8|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x1c8, 2, v)
+		}
 	}
-	if v := m.Field29; v != 0 {
-		b = generated.AppendVarint(b, 0x1e8, 2, uint64(v))
+	if v := uint64(m.Field29); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x1e8|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x1e8, 2, v)
+		}
 	}
 	if m.Field30 {
-		b = append(b, 0xf0, 0x01, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x101f0)
+		i += 3
 	}
 	if m.Field59 {
-		b = append(b, 0xd8, 0x03, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x103d8)
+		i += 3
 	}
-	if v := m.Field60; v != 0 {
-		b = generated.AppendVarint(b, 0x3e0, 2, uint64(v))
+	if v := uint64(m.Field60); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x3e0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x3e0, 2, v)
+		}
 	}
-	if v := m.Field67; v != 0 {
-		b = generated.AppendVarint(b, 0x498, 2, uint64(v))
+	if v := uint64(m.Field67); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x498|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x498, 2, v)
+		}
 	}
-	if v := m.Field68; v != 0 {
-		b = generated.AppendVarint(b, 0x4a0, 2, uint64(v))
+	if v := uint64(m.Field68); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x4a0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x4a0, 2, v)
+		}
 	}
 	if m.Field78 {
-		b = append(b, 0xf0, 0x04, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x104f0)
+		i += 3
 	}
 	if m.Field80 {
-		b = append(b, 0x80, 0x05, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x10580)
+		i += 3
 	}
 	if m.Field81 {
-		b = append(b, 0x88, 0x05, 1)
+		binary.LittleEndian.PutUint32(p[i:], 0x10588)
+		i += 3
 	}
-	if v := m.Field100; v != 0 {
-		b = generated.AppendVarint(b, 0x6a0, 2, uint64(v))
-	}
-	if v := m.Field101; v != 0 {
-		b = generated.AppendVarint(b, 0x6a8, 2, uint64(v))
-	}
-	if v := m.Field102; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0xb2, 0x06, byte(n))
+	if v := uint64(m.Field100); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x6a0|x<<16)
+			i += 2 + n
 		} else {
-			b = generated.AppendVarint(b, 0x6b2, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x6a0, 2, v)
 		}
-		b = append(b, v...)
 	}
-	if v := m.Field103; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0xba, 0x06, byte(n))
+	if v := uint64(m.Field101); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x6a8|x<<16)
+			i += 2 + n
 		} else {
-			b = generated.AppendVarint(b, 0x6ba, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x6a8, 2, v)
 		}
-		b = append(b, v...)
 	}
-	if v := m.Field104; v != 0 {
-		b = generated.AppendVarint(b, 0x6c0, 2, uint64(v))
-	}
-	if v := m.Field128; v != 0 {
-		b = generated.AppendVarint(b, 0x880, 2, uint64(v))
-	}
-	if v := m.Field129; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x8a, 0x08, byte(n))
+	if n := len(m.Field102); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x6b2|uint32(n)<<16)
+			i += 3
 		} else {
-			b = generated.AppendVarint(b, 0x88a, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x6b2, 2, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+128 {
+			p = generated.Room(p[:i], n+128)
+		}
+		i += copy(p[i:], m.Field102)
 	}
-	if v := m.Field130; v != 0 {
-		b = generated.AppendVarint(b, 0x890, 2, uint64(v))
+	if n := len(m.Field103); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x6ba|uint32(n)<<16)
+			i += 3
+		} else {
+			i = generated.PutVarint(p, i, 0x6ba, 2, uint64(n))
+		}
+		if len(p)-i < n+116 {
+			p = generated.Room(p[:i], n+116)
+		}
+		i += copy(p[i:], m.Field103)
 	}
-	if v := m.Field131; v != 0 {
-		b = generated.AppendVarint(b, 0x898, 2, uint64(v))
+	if v := uint64(m.Field104); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x6c0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x6c0, 2, v)
+		}
 	}
-	if v := m.Field150; v != 0 {
-		b = generated.AppendVarint(b, 0x9b0, 2, uint64(v))
+	if v := uint64(m.Field128); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x880|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x880, 2, v)
+		}
 	}
-	if v := m.Field271; v != 0 {
-		b = generated.AppendVarint(b, 0x10f8, 2, uint64(v))
+	if n := len(m.Field129); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x88a|uint32(n)<<16)
+			i += 3
+		} else {
+			i = generated.PutVarint(p, i, 0x88a, 2, uint64(n))
+		}
+		if len(p)-i < n+80 {
+			p = generated.Room(p[:i], n+80)
+		}
+		i += copy(p[i:], m.Field129)
 	}
-	if v := m.Field272; v != 0 {
-		b = generated.AppendVarint(b, 0x1180, 2, uint64(v))
+	if v := uint64(m.Field130); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x890|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x890, 2, v)
+		}
 	}
-	if v := m.Field280; v != 0 {
-		b = generated.AppendVarint(b, 0x11c0, 2, uint64(v))
+	if v := uint64(m.Field131); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x898|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x898, 2, v)
+		}
 	}
-	return b, true
+	if v := uint64(m.Field150); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x9b0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x9b0, 2, v)
+		}
+	}
+	if v := uint64(m.Field271); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x10f8|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x10f8, 2, v)
+		}
+	}
+	if v := uint64(m.Field272); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x1180|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x1180, 2, v)
+		}
+	}
+	if v := uint64(m.Field280); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x11c0|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x11c0, 2, v)
+		}
+	}
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -194,11 +365,15 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		return -1
 	}
 	b := r.Body[:end]
-	m.Field1 = ""
-	if len(b)-i > 1 && b[i] == 0x0a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Field1, i = v, j
-		}
+	s := r.Texts.Whole(end)
+	if x := generated.Word(b, i); uint8(x) != 0xa {
+		m.Field1 = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Field1, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Field1, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field1 = ""
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x10 {
 		m.Field2 = 0
@@ -218,11 +393,14 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field3 = 0
 	}
-	m.Field4 = ""
-	if len(b)-i > 1 && b[i] == 0x22 {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Field4, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0x22 {
+		m.Field4 = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Field4, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Field4, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field4 = ""
 	}
 	m.Field5 = m.Field5[:0]
 	if len(b)-i > 1 && b[i] == 0x2a {
@@ -239,32 +417,41 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field6 = 0
 	}
-	m.Field7 = ""
-	if len(b)-i > 1 && b[i] == 0x3a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Field7, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0x3a {
+		m.Field7 = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Field7, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Field7, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field7 = ""
 	}
-	m.Field9 = ""
-	if len(b)-i > 1 && b[i] == 0x4a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Field9, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0x4a {
+		m.Field9 = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Field9, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Field9, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field9 = ""
 	}
-	m.Field12 = false
-	if len(b)-i > 1 && b[i] == 0x60 {
+	if x := generated.Word(b, i); uint16(x) == 0x160 {
+		m.Field12, i = true, i+2
+	} else if m.Field12 = false; uint8(x) == 0x60 {
 		if v, j := generated.Bool(b, i+1); j >= 0 {
 			m.Field12, i = v, j
 		}
 	}
-	m.Field13 = false
-	if len(b)-i > 1 && b[i] == 0x68 {
+	if x := generated.Word(b, i); uint16(x) == 0x168 {
+		m.Field13, i = true, i+2
+	} else if m.Field13 = false; uint8(x) == 0x68 {
 		if v, j := generated.Bool(b, i+1); j >= 0 {
 			m.Field13, i = v, j
 		}
 	}
-	m.Field14 = false
-	if len(b)-i > 1 && b[i] == 0x70 {
+	if x := generated.Word(b, i); uint16(x) == 0x170 {
+		m.Field14, i = true, i+2
+	} else if m.Field14 = false; uint8(x) == 0x70 {
 		if v, j := generated.Bool(b, i+1); j >= 0 {
 			m.Field14, i = v, j
 		}
@@ -278,17 +465,21 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field16 = 0
 	}
-	m.Field17 = false
-	if len(b)-i > 2 && b[i] == 0x88 && b[i+1] == 0x01 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10188 {
+		m.Field17, i = true, i+3
+	} else if m.Field17 = false; uint16(x) == 0x188 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field17, i = v, j
 		}
 	}
-	m.Field18 = ""
-	if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
-		if v, j := r.Text(b, i+2); j >= 0 {
-			m.Field18, i = v, j
-		}
+	if x := generated.Word(b, i); uint16(x) != 0x192 {
+		m.Field18 = ""
+	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
+		m.Field18, i = s[i+3:i+3+n], i+3+n
+	} else if v, j := r.Text(b, i+2); j >= 0 {
+		m.Field18, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field18 = ""
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1b0 {
 		m.Field22 = 0
@@ -308,8 +499,9 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field23 = 0
 	}
-	m.Field24 = false
-	if len(b)-i > 2 && b[i] == 0xc0 && b[i+1] == 0x01 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101c0 {
+		m.Field24, i = true, i+3
+	} else if m.Field24 = false; uint16(x) == 0x1c0 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field24, i = v, j
 		}
@@ -332,14 +524,16 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field29 = 0
 	}
-	m.Field30 = false
-	if len(b)-i > 2 && b[i] == 0xf0 && b[i+1] == 0x01 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101f0 {
+		m.Field30, i = true, i+3
+	} else if m.Field30 = false; uint16(x) == 0x1f0 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field30, i = v, j
 		}
 	}
-	m.Field59 = false
-	if len(b)-i > 2 && b[i] == 0xd8 && b[i+1] == 0x03 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x103d8 {
+		m.Field59, i = true, i+3
+	} else if m.Field59 = false; uint16(x) == 0x3d8 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field59, i = v, j
 		}
@@ -371,20 +565,23 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field68 = 0
 	}
-	m.Field78 = false
-	if len(b)-i > 2 && b[i] == 0xf0 && b[i+1] == 0x04 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x104f0 {
+		m.Field78, i = true, i+3
+	} else if m.Field78 = false; uint16(x) == 0x4f0 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field78, i = v, j
 		}
 	}
-	m.Field80 = false
-	if len(b)-i > 2 && b[i] == 0x80 && b[i+1] == 0x05 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10580 {
+		m.Field80, i = true, i+3
+	} else if m.Field80 = false; uint16(x) == 0x580 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field80, i = v, j
 		}
 	}
-	m.Field81 = false
-	if len(b)-i > 2 && b[i] == 0x88 && b[i+1] == 0x05 {
+	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10588 {
+		m.Field81, i = true, i+3
+	} else if m.Field81 = false; uint16(x) == 0x588 {
 		if v, j := generated.Bool(b, i+2); j >= 0 {
 			m.Field81, i = v, j
 		}
@@ -407,17 +604,23 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field101 = 0
 	}
-	m.Field102 = ""
-	if len(b)-i > 2 && b[i] == 0xb2 && b[i+1] == 0x06 {
-		if v, j := r.Text(b, i+2); j >= 0 {
-			m.Field102, i = v, j
-		}
+	if x := generated.Word(b, i); uint16(x) != 0x6b2 {
+		m.Field102 = ""
+	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
+		m.Field102, i = s[i+3:i+3+n], i+3+n
+	} else if v, j := r.Text(b, i+2); j >= 0 {
+		m.Field102, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field102 = ""
 	}
-	m.Field103 = ""
-	if len(b)-i > 2 && b[i] == 0xba && b[i+1] == 0x06 {
-		if v, j := r.Text(b, i+2); j >= 0 {
-			m.Field103, i = v, j
-		}
+	if x := generated.Word(b, i); uint16(x) != 0x6ba {
+		m.Field103 = ""
+	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
+		m.Field103, i = s[i+3:i+3+n], i+3+n
+	} else if v, j := r.Text(b, i+2); j >= 0 {
+		m.Field103, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field103 = ""
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6c0 {
 		m.Field104 = 0
@@ -437,11 +640,14 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else {
 		m.Field128 = 0
 	}
-	m.Field129 = ""
-	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x08 {
-		if v, j := r.Text(b, i+2); j >= 0 {
-			m.Field129, i = v, j
-		}
+	if x := generated.Word(b, i); uint16(x) != 0x88a {
+		m.Field129 = ""
+	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
+		m.Field129, i = s[i+3:i+3+n], i+3+n
+	} else if v, j := r.Text(b, i+2); j >= 0 {
+		m.Field129, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Field129 = ""
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x890 {
 		m.Field130 = 0

@@ -22,6 +22,24 @@ type Offset *[]int
 // Of returns a reference to the variable that pointer, which is not nil, points to.
 func Of(pointer reflect.Value) Ref { return Ref{pointer.Elem()} }
 
+// Target returns a reference to what v, which is a pointer, points to; ok is false if that is nil.
+func Target(v any) (r Ref, ok bool) {
+	p := reflect.ValueOf(v)
+	if p.IsNil() {
+		return r, false
+	}
+	return Of(p), true
+}
+
+// Words says that no two types have one word.
+const Words = false
+
+// TypeWord returns a number for the type of v.
+func TypeWord(any) uint64 { return 0 }
+
+// Hidden returns p.
+func Hidden[T any](p *T) *T { return p }
+
 // To returns a reference to the variable at p.
 func To[T any](p *T) Ref { return Ref{reflect.ValueOf(p).Elem()} }
 

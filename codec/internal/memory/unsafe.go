@@ -38,6 +38,25 @@ type Offset uintptr
 // Of returns a reference to the variable that pointer, which is not nil, points to.
 func Of(pointer reflect.Value) Ref { return Ref{pointer.UnsafePointer()} }
 
+// Target returns a reference to what v, which is a pointer, points to; ok is false if that is nil.
+func Target(v any) (r Ref, ok bool) {
+	p := (*[2]unsafe.Pointer)(unsafe.Pointer(&v))[1]
+	return Ref{p}, p != nil
+}
+
+// Words says that no two types have one word.
+const Words = true
+
+// TypeWord returns a number for the type of v.
+func TypeWord(v any) uint64 { return uint64((*[2]uintptr)(unsafe.Pointer(&v))[0]) }
+
+// Hidden returns p, hidden from the compiler: what p points to may then stay on the stack of the caller, although p is
+// passed to a method of an interface. That method must not keep it.
+func Hidden[T any](p *T) *T {
+	x := uintptr(unsafe.Pointer(p))
+	return *(**T)(unsafe.Pointer(&x))
+}
+
 // To returns a reference to the variable at p.
 func To[T any](p *T) Ref { return Ref{unsafe.Pointer(p)} }
 

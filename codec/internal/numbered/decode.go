@@ -1,7 +1,6 @@
 package numbered
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -20,7 +19,7 @@ import (
 type decoder struct {
 	body  []byte
 	reuse bool // texts are those of body
-	texts texts.Pieces
+	texts texts.Body
 	cells memory.Cells
 	err   error
 }
@@ -76,94 +75,144 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 	if depth == 0 {
 		return d.fail("at byte %d: messages nest deeper than %d", i, MaxDepth)
 	}
-	var came fieldSet
 	if old {
-		old = d.begin(n, r)
+		old = n.begin(r)
 	}
-	body, fields := d.body[:end], n.fields
-	// Encoders write the fields in the order of their numbers: expected is the next one.
-	expected := 0
-	for i < len(body) {
-		if expected < len(fields) && len(body)-i >= 8 {
-			f := &fields[expected]
-			x := binary.LittleEndian.Uint64(body[i:])
-			if f.quick && uint32(x)&f.mask == f.word {
-				if next := d.quick(f, r.Field(f.at), x>>(8*f.width&63), i+int(f.width), len(body)); next > 0 {
-					if old {
-						came.add(expected)
-					}
-					i = next
-					expected++
+	// Encoders write the fields in the order of their numbers: next is the one that is expected. No field from high
+	// on has come; with old they hold what was left, and the others do not.
+	next, high := 0, 0
+	for i < end {
+		i, next = scan(n.steps, next, d.body, d.texts.Whole(end), i, end, r)
+		if high = max(high, next); i == end {
+			break
+		}
+		k, at, wire := next, failed, protowire.Type(0)
+		if k < len(n.steps) {
+			s := &n.steps[k]
+			if uint32(word(d.body, i))&s.mask == s.word && i+int(s.width) <= end {
+				if to := r.Field(s.at); s.kind >= kindOptBool && to.IsNil() {
+					d.allocate(n.fields[k].node.elem, to, end-i)
 					continue
 				}
+				at, wire = i+int(s.width), protowire.Type(n.fields[k].first&7)
 			}
 		}
-		tag, at := d.varint(i, len(body))
 		if at < 0 {
-			return failed
-		}
-		k := n.find(tag >> 3)
-		if k < 0 || n.stock != nil && tag != fields[k].first && !fields[k].takes(protowire.Type(tag&7)) {
-			if i = d.unknown(n, r, tag, i, at, len(body)); i < 0 {
+			var tag uint64
+			if tag, at = d.varint(i, end); at < 0 {
 				return failed
 			}
-			continue
+			k, wire = n.find(tag>>3), protowire.Type(tag&7)
+			if k < 0 || n.stock != nil && tag != n.fields[k].first && !n.fields[k].takes(wire) {
+				if i = d.unknown(n, r, tag, i, at, end); i < 0 {
+					return failed
+				}
+				continue
+			}
 		}
-		f := &fields[k]
-		i = d.field(f, r.Field(f.at), protowire.Type(tag&7), at, len(body), depth, old && came.add(k))
-		expected = k + 1
-		if i < 0 {
+		first := k >= high
+		if first {
+			if old {
+				n.reset(r, high, k)
+			}
+			high = k + 1
+		}
+		next = k + 1
+		f := &n.fields[k]
+		if i = d.field(f, r.Field(f.at), wire, at, end, depth, old && first); i < 0 {
 			d.err = fmt.Errorf("%s: %w", f.name, d.err)
 			return failed
 		}
 	}
 	if old {
-		n.resetOthers(r, &came)
+		n.reset(r, high, len(n.fields))
 	}
 	return i
 }
 
-// quick reads the value at i of a quick field, which r refers to, if it is of the usual
-// form; x is that place of body. It returns where the value ends, or 0.
-func (d *decoder) quick(f *field, r memory.Ref, x uint64, i, end int) int {
-	if f.op == opPointer {
-		if r.IsNil() {
-			d.allocate(f.node.elem, r, end-i)
-		}
-		r = r.Pointee()
-	}
-	switch f.leaf {
-	case opBool:
-		if x&0x80 == 0 {
-			r.SetBool(byte(x) != 0)
-			return i + 1
-		}
-	case opText:
-		from, to := i+1, i+1+int(byte(x))
-		if x&0x80 != 0 {
-			if x&0x8000 != 0 {
-				return 0
-			}
-			from, to = i+2, i+2+int(x&0x7f|x>>1&0x3f80)
-		}
-		if to > end || f.strict && !utf8.Valid(d.body[from:to]) {
-			return 0
-		}
-		r.SetText(d.text(from, to))
-		return to
-	case opInt, opUint:
-		v, n := short(uint32(x))
-		if n == 0 {
-			return 0
-		}
-		if f.bits == 32 {
-			r.Set32(v)
+// scan reads fields into the struct r, as long as the next one of steps follows, in the form that encoders write. It
+// returns where it has stopped, at most at end, and before which step. Texts are parts of whole. It calls nothing, so that its
+// variables stay in registers.
+func scan(steps []step, next int, body []byte, whole string, i, end int, r memory.Ref) (at, k int) {
+	for ; next < len(steps); next++ {
+		s := &steps[next]
+		var x uint64
+		if left := len(body) - i; left >= 8 {
+			x = binary.LittleEndian.Uint64(body[i:])
+		} else if len(body) >= 8 {
+			x = binary.LittleEndian.Uint64(body[len(body)-8:]) >> (8 * (8 - left))
 		} else {
-			r.Set64(uint64(v))
+			break
 		}
-		return i + n
+		if uint32(x)&s.mask != s.word {
+			break
+		}
+		x >>= s.shift & 63
+		j, to, form := i+int(s.width), r.Field(s.at), s.kind
+		if form >= kindOptBool {
+			if to.IsNil() {
+				break
+			}
+			to, form = to.Pointee(), form-(kindOptBool-kindBool)
+		}
+		switch form {
+		case kindInt32, kindUint32:
+			v, width := short(uint32(x))
+			if j += width; width == 0 || j > end {
+				return i, next
+			}
+			to.Set32(v)
+		case kindText:
+			from := j + 1
+			if j = from + int(x&0x7f); x&0x80 != 0 {
+				if x&0x8000 != 0 {
+					return i, next
+				}
+				from++
+				j += 1 + int(x>>1&0x3f80)
+			}
+			if j > len(whole) {
+				return i, next
+			}
+			to.SetText(whole[from:j])
+		case kindBool:
+			if j++; x&0x80 != 0 || j > end {
+				return i, next
+			}
+			to.SetBool(uint8(x) != 0)
+		case kindInt64, kindUint64:
+			v, width := short(uint32(x))
+			if j += width; width == 0 || j > end {
+				return i, next
+			}
+			to.Set64(uint64(v))
+		default:
+			return i, next
+		}
+		i = j
 	}
-	return 0
+	return i, next
+}
+
+// word returns the eight bytes at b[i], with zeros where b has ended.
+func word(b []byte, i int) uint64 {
+	if len(b)-i >= 8 {
+		return binary.LittleEndian.Uint64(b[i:])
+	}
+	return lastWord(b, i)
+}
+
+// lastWord is word for the end of b, from b[i] on, which b has.
+//
+//go:noinline
+func lastWord(b []byte, i int) (x uint64) {
+	if from := len(b) - 8; from >= 0 {
+		return binary.LittleEndian.Uint64(b[from:]) >> (8 * (i - from))
+	}
+	for k := len(b) - 1; k >= i; k-- {
+		x = x<<8 | uint64(b[k])
+	}
+	return x
 }
 
 // short reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
@@ -188,21 +237,13 @@ func short(x uint32) (v uint32, n int) {
 
 // find returns the index of the field with a number, or -1.
 func (n *node) find(number uint64) int {
-	if number < uint64(len(n.dense)) {
-		return int(n.dense[number]) - 1
+	if number < uint64(len(n.index.dense)) {
+		return int(n.index.dense[number]) - 1
 	}
-	if k, ok := n.index[number]; ok {
+	if k, ok := n.index.all[number]; ok {
 		return k
 	}
 	return -1
-}
-
-// text returns the bytes of body from one index to another as a string.
-func (d *decoder) text(from, to int) string {
-	if d.reuse {
-		return memory.String(d.body[from:to])
-	}
-	return d.texts.String(d.body[from:to], len(d.body)-from)
 }
 
 // unknown goes over a field that no struct has, and returns where it ends. Generated
@@ -248,22 +289,7 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 		if wire == protowire.BytesType && n.elem.packs() {
 			return d.packed(n, r, i, end)
 		}
-		k := r.Len()
-		if k == r.Cap() {
-			r.Value(n.typ).Grow(d.following(f.tag, wire, i, end))
-		}
-		r.SetLen(k + 1)
-		at, elem := r.Elem(k, n.elem.size), n.elem
-		old = d.reuse
-		if elem.op == opPointer {
-			elem = elem.elem
-			if old = old && !at.IsNil(); old {
-				at = at.Pointee()
-			} else {
-				at = at.Allocate(elem.typ)
-			}
-		}
-		return d.single(elem, at, wire, i, end, depth, old)
+		return d.elements(f, r, wire, i, end, depth)
 	case opTable:
 		if old {
 			r.Value(n.typ).Clear()
@@ -271,6 +297,34 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 		return d.entry(n, r, wire, i, end, depth)
 	}
 	return d.single(n, r, wire, i, end, depth, old)
+}
+
+// elements reads the value at i, which has no other in it, to the end of the list r, and those of the same field that follow it.
+func (d *decoder) elements(f *field, r memory.Ref, wire protowire.Type, i, end, depth int) int {
+	n, elem := f.node, f.node.elem
+	if elem.op == opPointer {
+		elem = elem.elem
+	}
+	for {
+		k := r.Len()
+		if k == r.Cap() {
+			r.Value(n.typ).Grow(d.following(f.tag, wire, i, end))
+		}
+		r.SetLen(k + 1)
+		at, old := r.Elem(k, n.elem.size), d.reuse
+		if n.elem.op == opPointer {
+			if old = old && !at.IsNil(); old {
+				at = at.Pointee()
+			} else {
+				at = at.Allocate(elem.typ)
+			}
+		}
+		i = d.single(elem, at, wire, i, end, depth, old)
+		if i < 0 || wire != protowire.Type(f.first&7) || !startsWith(d.body[i:end], f.tag) {
+			return i
+		}
+		i += len(f.tag)
+	}
 }
 
 // allocate makes the pointer r point to a new variable of the type of n.
@@ -286,12 +340,16 @@ func (d *decoder) allocate(n *node, r memory.Ref, left int) {
 	}
 }
 
+func startsWith(b []byte, tag string) bool {
+	return len(b) >= len(tag) && string(b[:len(tag)]) == tag
+}
+
 // following returns how many values with a tag stand behind one another, from i on.
 func (d *decoder) following(tag string, wire protowire.Type, i, end int) int {
 	count := 1
 	for wire == protowire.BytesType {
 		_, n := protowire.ConsumeBytes(d.body[i:end])
-		if n < 0 || !bytes.HasPrefix(d.body[i+n:end], []byte(tag)) {
+		if n < 0 || !startsWith(d.body[i+n:end], tag) {
 			break
 		}
 		i += n + len(tag)
@@ -321,7 +379,7 @@ func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, dep
 		if n.strict && !utf8.Valid(d.body[from:to]) {
 			return d.fail("at byte %d: a string is not UTF-8", from)
 		}
-		r.SetText(d.text(from, to))
+		r.SetText(d.texts.String(d.body, from, to))
 	case opBytes:
 		switch {
 		case from == to && n.explicit:
@@ -331,7 +389,7 @@ func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, dep
 		case d.reuse:
 			r.SetBytes(d.body[from:to:to])
 		default:
-			r.SetBytes(d.texts.Bytes(d.body[from:to], len(d.body)-from))
+			r.SetBytes(d.texts.Bytes(d.body, from, to))
 		}
 	case opMessage:
 		return d.message(n, r, from, to, depth-1, old)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -24,87 +25,121 @@ func (e *encoder) fail(format string, args ...any) {
 
 // message appends the fields of the struct r. At most depth messages may be in one
 // another there.
-func (e *encoder) message(n *node, b []byte, r memory.Ref, depth int) []byte {
+func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 	if depth == 0 {
 		e.fail("messages nest deeper than %d: the value may contain itself", MaxDepth)
-		return b
+		return dst
 	}
-	for k := range n.fields {
-		f := &n.fields[k]
-		at := r.Field(f.at)
-		if f.quick {
-			present := f.op == opPointer
-			if present {
-				if at.IsNil() {
-					continue
-				}
-				at = at.Pointee()
-			}
-			switch f.leaf {
-			case opBool:
-				if set := at.Bool(); set {
-					b = f.appendNumber(b, 1)
-				} else if present {
-					b = f.appendNumber(b, 0)
-				}
-				continue
-			case opInt:
-				v := uint64(0)
-				if f.bits == 32 {
-					v = uint64(int64(at.Int32()))
-				} else {
-					v = uint64(at.Int64())
-				}
-				if v != 0 || present {
-					b = f.appendNumber(b, v)
-				}
-				continue
-			case opText:
-				if s := at.Text(); s != "" || present {
-					if f.strict && !utf8.ValidString(s) {
-						e.fail("%s: the string is not UTF-8", f.name)
-						return b
-					}
-					b = append(f.appendNumber(b, uint64(len(s))), s...)
-				}
-				continue
-			}
-			at = r.Field(f.at)
+	// In b there is always room for all fields that follow; see step.after.
+	b, i := room(dst, n.need), len(dst)
+	for k := 0; ; k++ {
+		var more int
+		i, more = run(n.steps[k:], b, i, r)
+		if k += more; k == len(n.steps) {
+			break
 		}
-		switch f.op {
-		case opPointer:
-			if !at.IsNil() {
-				b = e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
-			}
-		case opList:
-			b = e.list(f, b, at, depth)
-		case opTable:
-			if !at.IsNil() {
-				b = e.table(f, b, at, depth)
-			}
-		default:
-			b = e.single(f.tag, f.node, b, at, depth, f.node.explicit && !at.IsNil())
-		}
+		out := e.field(n, k, b[:i], r, depth)
 		if e.err != nil {
-			e.err = fmt.Errorf("%s: %w", f.name, e.err)
-			return b
+			e.err = fmt.Errorf("%s: %w", n.fields[k].name, e.err)
+			return out
 		}
+		b, i = room(out, int(n.steps[k].after)), len(out)
 	}
 	if n.stock != nil {
-		b = append(b, r.Field(n.stock.unknown).Bytes()...)
+		return append(b[:i], r.Field(n.stock.unknown).Bytes()...)
 	}
-	return b
+	return b[:i]
 }
 
-// appendNumber appends the tag of a quick field, and a varint.
-func (f *field) appendNumber(b []byte, v uint64) []byte {
-	i := len(b)
-	if cap(b)-i >= 8 && v < 1<<28 {
-		x, n := shortVarint(uint32(v))
-		binary.LittleEndian.PutUint64(b[i:i+8], uint64(f.word)|uint64(x)<<(8*f.width&63))
-		return b[:i+int(f.width)+n]
+// run writes fields of the struct r at b[i], as long as they are of the kinds that most are, and there is room for
+// a text. It returns where it has stopped and before which step. It calls nothing, so that its variables stay in registers.
+func run(steps []step, b []byte, i int, r memory.Ref) (at, k int) {
+	for k := range steps {
+		s := &steps[k]
+		to, form, present := r.Field(s.at), s.kind, false
+		if form >= kindOptBool {
+			if to.IsNil() {
+				continue
+			}
+			to, form, present = to.Pointee(), form-(kindOptBool-kindBool), true
+		}
+		var v uint64
+		switch form {
+		case kindInt32:
+			v = uint64(int64(to.Int32()))
+		case kindText:
+			text := to.Text()
+			n := len(text)
+			if n == 0 && !present {
+				continue
+			}
+			if n >= 128 || len(b)-i < n+int(s.most) {
+				return i, k
+			}
+			binary.LittleEndian.PutUint64(b[i:], uint64(s.word)|uint64(n)<<(s.shift&63))
+			i += int(s.width) + 1
+			i += copy(b[i:], text)
+			continue
+		case kindBool:
+			if to.Bool() {
+				v = 1
+			}
+		case kindInt64:
+			v = uint64(to.Int64())
+		case kindUint32:
+			v = uint64(to.Uint32())
+		case kindUint64:
+			v = to.Uint64()
+		default:
+			return i, k
+		}
+		if v == 0 && !present {
+			continue
+		}
+		if v < 1<<28 {
+			x, width := shortVarint(uint32(v))
+			binary.LittleEndian.PutUint64(b[i:], uint64(s.word)|uint64(x)<<(s.shift&63))
+			i += int(s.width) + width
+			continue
+		}
+		binary.LittleEndian.PutUint32(b[i:], s.word)
+		for i += int(s.width); v >= 0x80; v >>= 7 {
+			b[i] = byte(v) | 0x80
+			i++
+		}
+		b[i] = byte(v)
+		i++
 	}
-	return appendVarint(append(b, f.tag...), v)
+	return i, len(steps)
+}
+
+// room returns b up to its capacity, with at least n bytes behind its length.
+func room(b []byte, n int) []byte {
+	if cap(b)-len(b) < n {
+		b = slices.Grow(b, n)
+	}
+	return b[:cap(b)]
+}
+
+// field appends a field that run does not.
+func (e *encoder) field(n *node, k int, b []byte, r memory.Ref, depth int) []byte {
+	f := &n.fields[k]
+	at := r.Field(f.at)
+	switch f.op {
+	case opPointer:
+		if at.IsNil() {
+			return b
+		}
+		return e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
+	case opList:
+		return e.list(f, b, at, depth)
+	case opTable:
+		if at.IsNil() {
+			return b
+		}
+		return e.table(f, b, at, depth)
+	}
+	return e.single(f.tag, f.node, b, at, depth, f.node.explicit && !at.IsNil())
 }
 
 // shortVarint returns the varint of v, which is less than 1<<28, as it lies in memory, and
@@ -122,14 +157,6 @@ func shortVarint(v uint32) (x uint32, n int) {
 		return x, 3
 	}
 	return x | v<<3&0x7f000000 | 0x800000, 4
-}
-
-func appendVarint(b []byte, v uint64) []byte {
-	for v >= 0x80 {
-		b = append(b, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(b, byte(v))
 }
 
 // single appends one value with its tag, unless it is zero and need not be there.

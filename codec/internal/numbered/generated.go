@@ -4,22 +4,16 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"sync"
 
 	"github.com/weftrpc/weft/codec/generated"
+	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// readers holds *generated.Reader, which generated code makes escape to the heap.
-var readers = sync.Pool{New: func() any { return new(generated.Reader) }}
-
-// generated decodes body with generated code, and returns where that has stopped.
+// generated decodes the body with generated code, and returns where that has stopped.
 func (d *decoder) generated(m generated.Message) int {
-	r := readers.Get().(*generated.Reader)
-	r.Body, r.Reuse, r.Texts = d.body, d.reuse, d.texts
-	i := m.DecodeWeft(r, 0, len(d.body), MaxDepth)
+	r := generated.Reader{Body: d.body, Reuse: d.reuse, Texts: d.texts}
+	i := m.DecodeWeft(memory.Hidden(&r), 0, len(d.body), MaxDepth)
 	d.texts = r.Texts
-	*r = generated.Reader{}
-	readers.Put(r)
 	return i
 }
 

@@ -17,28 +17,33 @@ import (
 // MaxDepth is how deep messages may nest, as in other implementations.
 const MaxDepth = 100
 
-// plan is what is known of a type: the node of the struct that it is or points
-// to, or why there is none.
-type plan struct {
+// Plan says how values of a type are encoded and decoded: of a struct, of pointers to one, or of pointers to a
+// message that protoc-gen-go has generated.
+type Plan struct {
 	node      *node
-	err       error
-	numbered  bool // a field has a number, or should have
-	generated bool // pointers to the struct are generated.Messages
+	err       error // why there is no node
+	pointer   bool  // values are pointers
+	numbered  bool  // a field has a number, or should have
+	generated bool  // pointers to the struct are generated.Messages
+	stock     bool  // of a message that protoc-gen-go has generated
 }
 
-// plans holds the plans by type, reflect.Type to *plan.
+// Stock reports whether the plan is of a message that protoc-gen-go has generated.
+func (p *Plan) Stock() bool { return p.stock }
+
+// plans holds the plans by type, reflect.Type to *Plan.
 var plans sync.Map
 
 // errOther is the error of a type that is no struct which this package encodes.
 var errOther = errors.New("it is no plain struct")
 
-func planOf(t reflect.Type) *plan {
+func planOf(t reflect.Type) *Plan {
 	if known, ok := plans.Load(t); ok {
-		return known.(*plan)
+		return known.(*Plan)
 	}
-	p := &plan{err: errOther}
+	p := &Plan{err: errOther}
 	s := t
-	if s.Kind() == reflect.Pointer {
+	if p.pointer = s.Kind() == reflect.Pointer; p.pointer {
 		s = s.Elem()
 	}
 	if p.numbered = isNumbered(s); p.numbered || isPlain(s) {
@@ -48,32 +53,46 @@ func planOf(t reflect.Type) *plan {
 		}
 	}
 	known, _ := plans.LoadOrStore(t, p)
-	return known.(*plan)
+	return known.(*Plan)
+}
+
+// Of returns the plan of the type t; nil unless it is a struct, with or without numbered fields, or a pointer to one, and
+// no message with code of its own.
+func Of(t reflect.Type) *Plan {
+	if t == nil {
+		return nil
+	}
+	if p := planOf(t); p.err != errOther {
+		return p
+	}
+	return nil
 }
 
 // Is reports whether t is a struct with a numbered field, or a pointer to one.
 func Is(t reflect.Type) bool { return t != nil && planOf(t).numbered }
 
-// Takes reports whether t is a struct with or without numbered fields, or a pointer to one, and no
-// message with code of its own.
-func Takes(t reflect.Type) bool { return t != nil && planOf(t).err != errOther }
+// Takes reports whether there is a plan of t.
+func Takes(t reflect.Type) bool { return Of(t) != nil }
 
 // Check returns why values of t, for which Takes holds, cannot be encoded; nil when they can.
 func Check(t reflect.Type) error { return planOf(t).err }
 
-// Append appends the encoding of v, for whose type Takes holds. A nil pointer is an error.
-func Append(dst []byte, v any) ([]byte, error) {
-	p := planOf(reflect.TypeOf(v))
+// Append appends the encoding of v, which has the plan's type. A nil pointer is an error, unless to a generated message, as
+// which it is empty.
+func (p *Plan) Append(dst []byte, v any) ([]byte, error) {
 	if p.err != nil {
 		return dst, p.err
 	}
-	value := reflect.ValueOf(v)
-	if value.Kind() != reflect.Pointer {
-		variable := reflect.New(value.Type())
-		variable.Elem().Set(value)
-		value = variable
+	if !p.pointer {
+		variable := reflect.New(reflect.TypeOf(v))
+		variable.Elem().Set(reflect.ValueOf(v))
+		v = variable.Interface()
 	}
-	if value.IsNil() {
+	r, ok := memory.Target(v)
+	if !ok {
+		if p.stock {
+			return dst, nil
+		}
 		return dst, fmt.Errorf("a nil %T", v)
 	}
 	if p.generated {
@@ -83,52 +102,75 @@ func Append(dst []byte, v any) ([]byte, error) {
 			}
 		}
 	}
-	return p.node.append(dst, memory.Of(value))
-}
-
-// append appends the encoding of the message r.
-func (n *node) append(dst []byte, r memory.Ref) ([]byte, error) {
 	var e encoder
-	b := e.message(n, dst, r, MaxDepth)
+	b := e.message(p.node, dst, r, MaxDepth)
+	if p.stock && e.err == nil {
+		e.err = p.node.initialized(r)
+	}
 	if e.err != nil {
 		return dst, e.err
 	}
 	return b, nil
 }
 
-// Decode decodes body into the struct that v, a pointer that is not nil, points
-// to. For the type of v Takes holds.
-func Decode(body []byte, v any) error {
-	p := planOf(reflect.TypeOf(v))
-	if p.err != nil {
-		return p.err
+// errNoTarget is the error of decoding into what is no pointer, or nil.
+var errNoTarget = errors.New("it is no pointer to a message, or nil")
+
+// Decode decodes body into v, which has the plan's type and points to a struct, or to a generated message that is empty.
+func (p *Plan) Decode(body []byte, v any) error {
+	r, ok := p.target(v)
+	if !ok {
+		return p.noTarget()
 	}
-	value := reflect.ValueOf(v)
-	value.Elem().SetZero()
-	d := decoder{body: body, texts: texts.Pieces{Rest: p.node.frame}}
+	d := decoder{body: body, texts: texts.WithRest(p.node.frame)}
+	if !p.stock {
+		r.Value(p.node.typ).SetZero()
+	}
 	from := 0
 	if p.generated {
 		from = d.generated(v.(generated.Message))
 	}
 	if from < len(body) {
-		d.message(p.node, memory.Of(value), from, len(body), MaxDepth, false)
+		d.message(p.node, r, from, len(body), MaxDepth, false)
 	}
-	return d.err
+	return p.decoded(&d, r)
 }
 
 // Reuse is Decode into memory that v has. Strings and bytes are those of body, which must
 // not change while v is used.
-func Reuse(body []byte, v any) error {
-	p := planOf(reflect.TypeOf(v))
-	if p.err != nil {
-		return p.err
+func (p *Plan) Reuse(body []byte, v any) error {
+	r, ok := p.target(v)
+	if !ok {
+		return p.noTarget()
 	}
-	d := decoder{body: body, reuse: true}
-	r := memory.Of(reflect.ValueOf(v))
+	d := decoder{body: body, reuse: true, texts: texts.Of(body)}
 	if !p.generated {
 		d.message(p.node, r, 0, len(body), MaxDepth, true)
 	} else if from := d.generated(v.(generated.Message)); from < len(body) {
 		d.message(p.node, r, from, len(body), MaxDepth, false)
+	}
+	return p.decoded(&d, r)
+}
+
+// target returns the variable that v points to.
+func (p *Plan) target(v any) (r memory.Ref, ok bool) {
+	if p.err == nil && p.pointer {
+		return memory.Target(v)
+	}
+	return r, false
+}
+
+func (p *Plan) noTarget() error {
+	if p.err != nil {
+		return p.err
+	}
+	return errNoTarget
+}
+
+// decoded returns the error of a message that was decoded into r.
+func (p *Plan) decoded(d *decoder, r memory.Ref) error {
+	if d.err == nil && p.stock {
+		return p.node.initialized(r)
 	}
 	return d.err
 }

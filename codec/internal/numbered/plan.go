@@ -2,9 +2,7 @@ package numbered
 
 import (
 	"cmp"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -45,32 +43,32 @@ type node struct {
 	size     uintptr
 	elem     *node
 	key      *node
-	strict   bool           // a text must be UTF-8
-	wraps    bool           // a number that does not fit loses its upper bits, as in generated code
-	explicit bool           // bytes that are empty are not absent
-	unpacked bool           // of a list of numbers: each has a tag
-	fields   []field        // of a message, by number
-	index    map[uint64]int // by number
-	dense    []uint16       // the same for small numbers, one more than the index; 0: none
-	frame    int            // at least so many bytes that are not of texts
-	others   []other        // fields that do not travel
-	plain    bool           // of a message: the numbers are those of the fields' names
+	strict   bool    // a text must be UTF-8
+	wraps    bool    // a number that does not fit loses its upper bits, as in generated code
+	explicit bool    // bytes that are empty are not absent
+	unpacked bool    // of a list of numbers: each has a tag
+	steps    []step  // of a message: one for each field
+	fields   []field // of a message, by number
+	index    index
+	need     int     // how much room the fields take at most, beside what makes room for itself
+	frame    int     // at least so many bytes that are not of texts
+	others   []other // fields that do not travel
+	plain    bool    // of a message: the numbers are those of the fields' names
 	declared map[uint64]declared
 	stock    *stock // of a message that protoc-gen-go has generated
 }
 
-// field is one field of a message. What is used for each value stands first.
+// index finds fields.
+type index struct {
+	all   map[uint64]int // by number
+	dense []uint16       // the same for small numbers, one more than the index; 0: none
+}
+
+// field is one field of a message.
 type field struct {
-	word   uint32 // tag as it lies in memory, if quick
-	mask   uint32 // the bytes of word that tag has
 	at     memory.Offset
 	first  uint64 // the number that tag is
 	op     op     // of node
-	leaf   op     // of what a quick field holds or points to
-	bits   uint8  // of that
-	width  uint8  // the length of tag
-	quick  bool   // a number or a text, or a pointer to one, with a tag of at most four bytes
-	strict bool   // a text must be UTF-8
 	node   *node
 	tag    string // as it is encoded
 	name   string
@@ -102,16 +100,7 @@ func (f *field) set() {
 	wire := f.node.wire()
 	f.tag = string(protowire.AppendTag(nil, protowire.Number(f.number), wire))
 	f.first = protowire.EncodeTag(protowire.Number(f.number), wire)
-	f.op, f.width = f.node.op, uint8(len(f.tag))
-	leaf := f.node
-	if f.op == opPointer {
-		leaf = leaf.elem
-	}
-	f.leaf, f.bits, f.strict = leaf.op, uint8(leaf.bits), leaf.strict
-	if word := [4]byte{}; copy(word[:], f.tag) == len(f.tag) {
-		f.word, f.mask = binary.LittleEndian.Uint32(word[:]), math.MaxUint32>>(32-8*len(f.tag))
-		f.quick = leaf.op <= opText && (f.bits == 0 || f.bits >= 32)
-	}
+	f.op = f.node.op
 }
 
 // wire returns how a value is put on the wire; not that of a list of numbers, which is packed.
@@ -161,7 +150,7 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 	if n := c.structs[t]; n != nil {
 		return n, nil
 	}
-	n := &node{op: opMessage, typ: t, size: t.Size(), index: make(map[uint64]int)}
+	n := &node{op: opMessage, typ: t, size: t.Size(), index: index{all: make(map[uint64]int)}}
 	c.structs[t] = n
 	if c.hashes && !isNumbered(t) {
 		if !isPlain(t) {
@@ -215,14 +204,15 @@ func (n *node) order() error {
 			return fmt.Errorf("%s: the fields %s and %s have one number, %d", n.typ, n.fields[i-1].name, f.name, f.number)
 		}
 		f.set()
-		n.index[f.number] = i
+		n.index.all[f.number] = i
 		n.frame += len(f.tag) + 1
 	}
+	n.arrange()
 	const most = 512
 	for i, f := range n.fields {
 		if f.number < most {
-			n.dense = append(n.dense, make([]uint16, int(f.number)+1-len(n.dense))...)
-			n.dense[f.number] = uint16(i + 1)
+			n.index.dense = append(n.index.dense, make([]uint16, int(f.number)+1-len(n.index.dense))...)
+			n.index.dense[f.number] = uint16(i + 1)
 		}
 	}
 	return nil

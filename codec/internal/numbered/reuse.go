@@ -6,26 +6,10 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// maxFields is how many fields a struct may have whose memory is used again.
-const maxFields = 256
-
-// fieldSet holds indexes of fields.
-type fieldSet [maxFields / 64]uint64
-
-// add adds k and reports whether it was not there.
-func (s *fieldSet) add(k int) bool {
-	word, bit := &s[uint(k)/64%(maxFields/64)], uint64(1)<<(k%64)
-	was := *word
-	*word |= bit
-	return was&bit == 0
-}
-
-func (s *fieldSet) has(k int) bool { return s[k/64]>>(k%64)&1 == 1 }
-
 // begin readies a struct that holds what an earlier message left. It reports whether
 // something is left.
-func (d *decoder) begin(n *node, r memory.Ref) bool {
-	if len(n.fields) > maxFields || len(n.others) > 0 && !memory.Unexported {
+func (n *node) begin(r memory.Ref) bool {
+	if len(n.others) > 0 && !memory.Unexported {
 		r.Value(n.typ).SetZero()
 		return false
 	}
@@ -43,17 +27,16 @@ func (n *node) resetRest(r memory.Ref) {
 	}
 }
 
-// resetOthers empties the fields of the struct r that did not come.
-func (n *node) resetOthers(r memory.Ref, came *fieldSet) {
-	for k := range n.fields {
-		if !came.has(k) {
-			n.fields[k].node.reset(r.Field(n.fields[k].at))
-		}
+// reset empties the fields of the struct r with the indexes from one to another.
+func (n *node) reset(r memory.Ref, from, to int) {
+	for k := from; k < to; k++ {
+		f := &n.fields[k]
+		f.node.empty(r.Field(f.at))
 	}
 }
 
-// reset empties a variable. Lists and maps keep their memory.
-func (n *node) reset(r memory.Ref) {
+// empty empties a variable. Lists and maps keep their memory.
+func (n *node) empty(r memory.Ref) {
 	switch n.op {
 	case opText:
 		r.SetText("")
@@ -75,9 +58,7 @@ func (n *node) reset(r memory.Ref) {
 			return
 		}
 		n.resetRest(r)
-		for k := range n.fields {
-			n.fields[k].node.reset(r.Field(n.fields[k].at))
-		}
+		n.reset(r, 0, len(n.fields))
 	case opTime:
 		*memory.As[time.Time](r) = time.Time{}
 	case opDuration:

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
-	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
 // stock is what is known of a message that protoc-gen-go has generated, beside its fields.
@@ -23,60 +22,28 @@ type stock struct {
 	parts    []int         // fields with messages in which something is required
 }
 
-// stockPlans holds the plans of generated messages, reflect.Type to *plan.
+// stockPlans holds the plans of generated messages, reflect.Type to *Plan.
 var stockPlans sync.Map
 
-// TakesStock reports whether AppendStock and DecodeStock take m, which is not nil.
-func TakesStock(m proto.Message) bool { return stockPlanOf(m).err == nil }
-
-func stockPlanOf(m proto.Message) *plan {
+// OfStock returns the plan of the generated message m, which is not nil; nil unless this package encodes and decodes
+// such messages.
+func OfStock(m proto.Message) *Plan {
 	t := reflect.TypeOf(m)
-	if known, ok := stockPlans.Load(t); ok {
-		return known.(*plan)
-	}
-	p := &plan{err: errForeign}
-	if memory.Unexported && t.Kind() == reflect.Pointer {
-		c := stockCompiler{structs: make(map[reflect.Type]*node)}
-		if p.node, p.err = c.message(t, m.ProtoReflect().Descriptor()); p.err == nil {
-			c.markRequired()
+	known, ok := stockPlans.Load(t)
+	if !ok {
+		p := &Plan{err: errForeign, pointer: true, stock: true}
+		if memory.Unexported && t.Kind() == reflect.Pointer {
+			c := stockCompiler{structs: make(map[reflect.Type]*node)}
+			if p.node, p.err = c.message(t, m.ProtoReflect().Descriptor()); p.err == nil {
+				c.markRequired()
+			}
 		}
+		known, _ = stockPlans.LoadOrStore(t, p)
 	}
-	known, _ := stockPlans.LoadOrStore(t, p)
-	return known.(*plan)
-}
-
-// AppendStock appends the encoding of m, which TakesStock takes.
-func AppendStock(dst []byte, m proto.Message) ([]byte, error) {
-	n, value := stockPlanOf(m).node, reflect.ValueOf(m)
-	if value.IsNil() {
-		return dst, nil // as generated code has it: an empty message
+	if p := known.(*Plan); p.err == nil {
+		return p
 	}
-	r := memory.Of(value)
-	b, err := n.append(dst, r)
-	if err == nil {
-		err = n.initialized(r)
-	}
-	return b, err
-}
-
-// DecodeStock decodes body into m, which TakesStock takes and which is empty.
-func DecodeStock(body []byte, m proto.Message) error {
-	n, r := stockPlanOf(m).node, memory.Of(reflect.ValueOf(m))
-	d := decoder{body: body, texts: texts.Pieces{Rest: n.frame}}
-	if d.message(n, r, 0, len(body), MaxDepth, false); d.err != nil {
-		return d.err
-	}
-	return n.initialized(r)
-}
-
-// ReuseStock is DecodeStock into memory that m has, as Reuse does it.
-func ReuseStock(body []byte, m proto.Message) error {
-	n, r := stockPlanOf(m).node, memory.Of(reflect.ValueOf(m))
-	d := decoder{body: body, reuse: true}
-	if d.message(n, r, 0, len(body), MaxDepth, true); d.err != nil {
-		return d.err
-	}
-	return n.initialized(r)
+	return nil
 }
 
 // errForeign is why a message is left to the code of google.golang.org/protobuf.
@@ -103,7 +70,7 @@ func (c *stockCompiler) message(pointer reflect.Type, d protoreflect.MessageDesc
 	if !ok || unknown.Type != reflect.TypeFor[[]byte]() {
 		return nil, errForeign
 	}
-	n := &node{op: opMessage, typ: t, size: t.Size(), index: make(map[uint64]int),
+	n := &node{op: opMessage, typ: t, size: t.Size(), index: index{all: make(map[uint64]int)},
 		stock: &stock{unknown: memory.Join(*new(memory.Offset), unknown)}}
 	c.structs[t] = n
 	for f := range t.Fields() {

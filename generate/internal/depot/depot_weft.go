@@ -158,20 +158,38 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.ParcelId; v != 0 {
-		b = generated.AppendVarint(b, 0x8, 1, uint64(v))
-	}
-	if v := m.Label_2D; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x12, byte(n))
+	p, i := generated.Room(b, 41), len(b)
+	if v := uint64(m.ParcelId); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+			i += 1 + n
 		} else {
-			b = generated.AppendVarint(b, 0x12, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x8, 1, v)
 		}
-		b = append(b, v...)
 	}
-	if v := m.Kind; v != 0 {
-		b = generated.AppendVarint(b, 0x18, 1, uint64(v))
+	if n := len(m.Label_2D); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x12|uint16(n)<<8)
+			i += 2
+		} else {
+			i = generated.PutVarint(p, i, 0x12, 1, uint64(n))
+		}
+		if len(p)-i < n+19 {
+			p = generated.Room(p[:i], n+19)
+		}
+		i += copy(p[i:], m.Label_2D)
 	}
+	if v := uint64(m.Kind); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x18, 1, v)
+		}
+	}
+	b = p[:i]
 	for k := range m.Sides {
 		b = append(b, 0x22, 0)
 		body, ok := len(b), false
@@ -200,14 +218,20 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		b = generated.AppendSeconds(b, int64(*v)/1e9, int64(*v)%1e9)
 		b = generated.SetLength(b, body)
 	}
-	if v := m.Seal; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x4a, byte(n))
+	p, i = generated.Room(b, 19), len(b)
+	if n := len(m.Seal); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0x4a, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+8 {
+			p = generated.Room(p[:i], n+8)
+		}
+		i += copy(p[i:], m.Seal)
 	}
+	b = p[:i]
 	if len(m.Marks) > 0 {
 		b = append(b, 0x52, 0)
 		body := len(b)
@@ -246,10 +270,17 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	if v := m.State; v != 0 {
-		b = generated.AppendVarint(b, 0x180, 2, uint64(v))
+	p, i = generated.Room(b, 20), len(b)
+	if v := uint64(m.State); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
+			i += 2 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x180, 2, v)
+		}
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -258,6 +289,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end]
+	s := r.Texts.Whole(end)
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
 		m.ParcelId = 0
 	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
@@ -267,11 +299,14 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else {
 		m.ParcelId = 0
 	}
-	m.Label_2D = ""
-	if len(b)-i > 1 && b[i] == 0x12 {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Label_2D, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0x12 {
+		m.Label_2D = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Label_2D, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Label_2D, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Label_2D = ""
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x18 {
 		m.Kind = 0
@@ -402,15 +437,18 @@ func (m *Parcel_Side) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Width; math.Float64bits(float64(v)) != 0 {
-		b = append(b, 0x09)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+	p, i := generated.Room(b, 26), len(b)
+	if v := math.Float64bits(float64(m.Width)); v != 0 {
+		binary.LittleEndian.PutUint16(p[i:], 0x9)
+		binary.LittleEndian.PutUint64(p[i+1:], v)
+		i += 9
 	}
-	if v := m.Height; math.Float64bits(float64(v)) != 0 {
-		b = append(b, 0x11)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+	if v := math.Float64bits(float64(m.Height)); v != 0 {
+		binary.LittleEndian.PutUint16(p[i:], 0x11)
+		binary.LittleEndian.PutUint64(p[i+1:], v)
+		i += 9
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.

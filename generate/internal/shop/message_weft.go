@@ -23,10 +23,17 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.N; v != 0 {
-		b = generated.AppendVarint(b, 0x8, 1, uint64(v))
+	p, i := generated.Room(b, 19), len(b)
+	if v := uint64(m.N); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x8, 1, v)
+		}
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -59,21 +66,34 @@ func (m *Item) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Name; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x0a, byte(n))
+	p, i := generated.Room(b, 34), len(b)
+	if n := len(m.Name); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0xa, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+23 {
+			p = generated.Room(p[:i], n+23)
+		}
+		i += copy(p[i:], m.Name)
 	}
-	if v := m.Price; math.Float64bits(float64(v)) != 0 {
-		b = append(b, 0x11)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+	if v := math.Float64bits(float64(m.Price)); v != 0 {
+		binary.LittleEndian.PutUint16(p[i:], 0x11)
+		binary.LittleEndian.PutUint64(p[i+1:], v)
+		i += 9
 	}
-	if v := m.Count; v != 0 {
-		b = generated.AppendVarint(b, 0x18, 1, uint64(v))
+	if v := uint64(m.Count); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x18, 1, v)
+		}
 	}
+	b = p[:i]
 	if v := m.Sub; v != nil {
 		b = append(b, 0x22, 0)
 		body, ok := len(b), false
@@ -91,12 +111,16 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end]
+	s := r.Texts.Whole(end)
 	m.note = *new(string)
-	m.Name = ""
-	if len(b)-i > 1 && b[i] == 0x0a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Name, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0xa {
+		m.Name = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Name, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Name, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Name = ""
 	}
 	m.Price = 0
 	if len(b)-i > 1 && b[i] == 0x11 {
@@ -140,76 +164,149 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.ID; v != 0 {
-		b = generated.AppendVarint(b, 0x8, 1, uint64(v))
+	p, i := generated.Room(b, 152), len(b)
+	if v := uint64(m.ID); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x8, 1, v)
+		}
 	}
 	if m.Paid {
-		b = append(b, 0x10, 1)
+		binary.LittleEndian.PutUint16(p[i:], 0x110)
+		i += 2
 	}
-	if v := m.Color; v != 0 {
-		b = generated.AppendVarint(b, 0x18, 1, uint64(v))
+	if v := uint64(m.Color); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x18, 1, v)
+		}
 	}
-	if v := m.Small; v != 0 {
-		b = generated.AppendVarint(b, 0x20, 1, uint64(v))
+	if v := uint64(m.Small); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x20|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x20, 1, v)
+		}
 	}
-	if v := m.I32; v != 0 {
-		b = generated.AppendVarint(b, 0x28, 1, uint64(v))
+	if v := uint64(m.I32); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x28, 1, v)
+		}
 	}
-	if v := m.U8; v != 0 {
-		b = generated.AppendVarint(b, 0x30, 1, uint64(v))
+	if v := uint64(m.U8); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x30, 1, v)
+		}
 	}
-	if v := m.U16; v != 0 {
-		b = generated.AppendVarint(b, 0x38, 1, uint64(v))
+	if v := uint64(m.U16); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x38, 1, v)
+		}
 	}
 	if v := m.U64; v != 0 {
-		b = generated.AppendVarint(b, 0x40, 1, v)
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x40|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x40, 1, v)
+		}
 	}
-	if v := m.Zig32; v != 0 {
-		b = generated.AppendVarint(b, 0x48, 1, generated.Zag(int64(v)))
+	if v := generated.Zag(int64(m.Zig32)); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x48|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x48, 1, v)
+		}
 	}
-	if v := m.Zig64; v != 0 {
-		b = generated.AppendVarint(b, 0x50, 1, generated.Zag(int64(v)))
+	if v := generated.Zag(int64(m.Zig64)); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x50|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x50, 1, v)
+		}
 	}
 	if v := m.Fix32; v != 0 {
-		b = append(b, 0x5d)
-		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+		binary.LittleEndian.PutUint16(p[i:], 0x5d)
+		binary.LittleEndian.PutUint32(p[i+1:], uint32(v))
+		i += 5
 	}
 	if v := m.Fix64; v != 0 {
-		b = append(b, 0x61)
-		b = binary.LittleEndian.AppendUint64(b, uint64(v))
+		binary.LittleEndian.PutUint16(p[i:], 0x61)
+		binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+		i += 9
 	}
-	if v := m.Float; math.Float32bits(float32(v)) != 0 {
-		b = append(b, 0x6d)
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
+	if v := math.Float32bits(float32(m.Float)); v != 0 {
+		binary.LittleEndian.PutUint16(p[i:], 0x6d)
+		binary.LittleEndian.PutUint32(p[i+1:], v)
+		i += 5
 	}
-	if v := m.Double; math.Float64bits(float64(v)) != 0 {
-		b = append(b, 0x71)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+	if v := math.Float64bits(float64(m.Double)); v != 0 {
+		binary.LittleEndian.PutUint16(p[i:], 0x71)
+		binary.LittleEndian.PutUint64(p[i+1:], v)
+		i += 9
 	}
-	if v := m.Text; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x7a, byte(n))
+	if n := len(m.Text); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0x7a|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0x7a, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0x7a, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+32 {
+			p = generated.Room(p[:i], n+32)
+		}
+		i += copy(p[i:], m.Text)
 	}
-	if v := m.Label; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x82, 0x01, byte(n))
+	if n := len(m.Label); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x182|uint32(n)<<16)
+			i += 3
 		} else {
-			b = generated.AppendVarint(b, 0x182, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x182, 2, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+20 {
+			p = generated.Room(p[:i], n+20)
+		}
+		i += copy(p[i:], m.Label)
 	}
-	if v := m.Raw; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x8a, 0x01, byte(n))
+	if n := len(m.Raw); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x18a|uint32(n)<<16)
+			i += 3
 		} else {
-			b = generated.AppendVarint(b, 0x18a, 2, uint64(n))
+			i = generated.PutVarint(p, i, 0x18a, 2, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+8 {
+			p = generated.Room(p[:i], n+8)
+		}
+		i += copy(p[i:], m.Raw)
 	}
+	b = p[:i]
 	{
 		start := len(b)
 		b = append(b, 0x92, 0x01, 0)
@@ -358,14 +455,20 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	if v := m.Far; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0xc2, 0xbb, 0x01, byte(n))
+	p, i = generated.Room(b, 21), len(b)
+	if n := len(m.Far); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint32(p[i:], 0x1bbc2|uint32(n)<<24)
+			i += 4
 		} else {
-			b = generated.AppendVarint(b, 0x1bbc2, 3, uint64(n))
+			i = generated.PutVarint(p, i, 0x1bbc2, 3, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+8 {
+			p = generated.Room(p[:i], n+8)
+		}
+		i += copy(p[i:], m.Far)
 	}
+	b = p[:i]
 	if len(m.Notes) > 0 {
 		return b, false
 	}
@@ -381,6 +484,7 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end]
+	s := r.Texts.Whole(end)
 	m.Skip = *new(any)
 	m.secret = *new(func())
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
@@ -392,8 +496,9 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else {
 		m.ID = 0
 	}
-	m.Paid = false
-	if len(b)-i > 1 && b[i] == 0x10 {
+	if x := generated.Word(b, i); uint16(x) == 0x110 {
+		m.Paid, i = true, i+2
+	} else if m.Paid = false; uint8(x) == 0x10 {
 		if v, j := generated.Bool(b, i+1); j >= 0 {
 			m.Paid, i = v, j
 		}
@@ -476,17 +581,23 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Double, i = math.Float64frombits(v), j
 		}
 	}
-	m.Text = ""
-	if len(b)-i > 1 && b[i] == 0x7a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Text, i = v, j
-		}
+	if x := generated.Word(b, i); uint8(x) != 0x7a {
+		m.Text = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Text, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Text, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Text = ""
 	}
-	m.Label = ""
-	if len(b)-i > 2 && b[i] == 0x82 && b[i+1] == 0x01 {
-		if v, j := r.Text(b, i+2); j >= 0 {
-			m.Label, i = Label(v), j
-		}
+	if x := generated.Word(b, i); uint16(x) != 0x182 {
+		m.Label = ""
+	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
+		m.Label, i = Label(s[i+3:i+3+n]), i+3+n
+	} else if v, j := r.Text(b, i+2); j >= 0 {
+		m.Label, i, s = Label(v), j, r.Texts.Whole(end)
+	} else {
+		m.Label = ""
 	}
 	m.Raw = nil
 	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
@@ -667,11 +778,14 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Colors, i = v, j
 		}
 	}
-	m.Far = ""
-	if len(b)-i > 3 && b[i] == 0xc2 && b[i+1] == 0xbb && b[i+2] == 0x01 {
-		if v, j := r.Text(b, i+3); j >= 0 {
-			m.Far, i = v, j
-		}
+	if x := generated.Word(b, i); uint32(x)&0xffffff != 0x1bbc2 {
+		m.Far = ""
+	} else if n := int(uint8(x >> 24)); n < 0x80 && i+4+n <= len(s) {
+		m.Far, i = s[i+4:i+4+n], i+4+n
+	} else if v, j := r.Text(b, i+3); j >= 0 {
+		m.Far, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Far = ""
 	}
 	clear(m.Notes)
 	m.Last = 0

@@ -4,6 +4,7 @@ package library
 
 import (
 	"context"
+	"encoding/binary"
 	"iter"
 	"slices"
 
@@ -75,18 +76,29 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Title; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x0a, byte(n))
+	p, i := generated.Room(b, 30), len(b)
+	if n := len(m.Title); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0xa, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+19 {
+			p = generated.Room(p[:i], n+19)
+		}
+		i += copy(p[i:], m.Title)
 	}
-	if v := m.Shelf; v != 0 {
-		b = generated.AppendVarint(b, 0x10, 1, uint64(v))
+	if v := uint64(m.Shelf); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x10, 1, v)
+		}
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -95,11 +107,15 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end]
-	m.Title = ""
-	if len(b)-i > 1 && b[i] == 0x0a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Title, i = v, j
-		}
+	s := r.Texts.Whole(end)
+	if x := generated.Word(b, i); uint8(x) != 0xa {
+		m.Title = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Title, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Title, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Title = ""
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x10 {
 		m.Shelf = 0
@@ -125,14 +141,20 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Title; len(v) > 0 {
-		if n := len(v); n < 128 {
-			b = append(b, 0x0a, byte(n))
+	p, i := generated.Room(b, 19), len(b)
+	if n := len(m.Title); n > 0 {
+		if n < 128 {
+			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+			i += 2
 		} else {
-			b = generated.AppendVarint(b, 0xa, 1, uint64(n))
+			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		b = append(b, v...)
+		if len(p)-i < n+8 {
+			p = generated.Room(p[:i], n+8)
+		}
+		i += copy(p[i:], m.Title)
 	}
+	b = p[:i]
 	for _, v := range m.Authors {
 		if n := len(v); n < 128 {
 			b = append(b, 0x12, byte(n))
@@ -141,10 +163,17 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = append(b, v...)
 	}
-	if v := m.Shelf; v != 0 {
-		b = generated.AppendVarint(b, 0x18, 1, uint64(v))
+	p, i = generated.Room(b, 19), len(b)
+	if v := uint64(m.Shelf); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x18, 1, v)
+		}
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -153,11 +182,15 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end]
-	m.Title = ""
-	if len(b)-i > 1 && b[i] == 0x0a {
-		if v, j := r.Text(b, i+1); j >= 0 {
-			m.Title, i = v, j
-		}
+	s := r.Texts.Whole(end)
+	if x := generated.Word(b, i); uint8(x) != 0xa {
+		m.Title = ""
+	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
+		m.Title, i = s[i+2:i+2+n], i+2+n
+	} else if v, j := r.Text(b, i+1); j >= 0 {
+		m.Title, i, s = v, j, r.Texts.Whole(end)
+	} else {
+		m.Title = ""
 	}
 	m.Authors = m.Authors[:0]
 	if len(b)-i > 1 && b[i] == 0x12 {
@@ -194,10 +227,17 @@ func (m *Total) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	if v := m.Books; v != 0 {
-		b = generated.AppendVarint(b, 0x8, 1, uint64(v))
+	p, i := generated.Room(b, 19), len(b)
+	if v := uint64(m.Books); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x8, 1, v)
+		}
 	}
-	return b, true
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.

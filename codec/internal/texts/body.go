@@ -1,0 +1,49 @@
+package texts
+
+import "github.com/weftrpc/weft/codec/internal/memory"
+
+// Body makes the strings and byte slices of one message, which is decoded from a body. The
+// zero value copies them: the strings of a short body are parts of one copy of all of it.
+type Body struct {
+	whole  string // the body, from the first string on
+	pieces Pieces
+}
+
+// Of returns a Body whose strings are parts of body itself.
+func Of(body []byte) Body { return Body{whole: memory.String(body)} }
+
+// WithRest returns a Body for which at least so many bytes are not of texts; an estimate may be wrong.
+func WithRest(n int) Body { return Body{pieces: Pieces{Rest: n}} }
+
+// String returns body[from:to].
+func (t *Body) String(body []byte, from, to int) string {
+	if to <= len(t.whole) {
+		return t.whole[from:to]
+	}
+	return t.first(body, from, to)
+}
+
+//go:noinline
+func (t *Body) first(body []byte, from, to int) string {
+	if from == to {
+		return ""
+	}
+	if len(body) > chunk {
+		return t.pieces.String(body[from:to], len(body)-from)
+	}
+	t.whole = string(body)
+	return t.whole[from:to]
+}
+
+// Whole returns the bytes of the body up to one, where its strings are parts of that, or "".
+func (t *Body) Whole(to int) string {
+	if to <= len(t.whole) {
+		return t.whole[:to]
+	}
+	return ""
+}
+
+// Bytes returns a copy of body[from:to].
+func (t *Body) Bytes(body []byte, from, to int) []byte {
+	return t.pieces.Bytes(body[from:to], len(body)-from)
+}
