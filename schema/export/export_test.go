@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,30 @@ func TestErrors(t *testing.T) {
 	}
 	if out, err = export.Write(m, export.Python, schema.Info{}); err != nil || !slices.ContainsFunc(out.LeftOut, func(s string) bool { return strings.Contains(s, "Loose.keys") }) {
 		t.Errorf("%v, %q", err, out.LeftOut)
+	}
+}
+
+// A service whose name is a keyword, or that of a type, gets another one.
+func TestServiceNames(t *testing.T) {
+	type Request struct{ A int }
+	b := schema.NewBuilder()
+	for _, service := range []string{"a.class", "a.Request", "b.Request", "c.Request"} {
+		b.Add(service, schema.Method{Name: "Do", Kind: schema.Unary, Request: b.Reflect(reflect.TypeFor[Request](), ""), Reply: b.Reflect(reflect.TypeFor[Request](), "")})
+	}
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, declaration := range map[export.Format]string{export.TypeScript: "export interface %s {", export.Python: "class %s(typing.Protocol):"} {
+		out, err := export.Write(m, format, schema.Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"class_", "RequestService", "b_Request", "c_Request"} {
+			if want := fmt.Sprintf(declaration, name); strings.Count(string(out.Files[0].Content), want) != 1 {
+				t.Errorf("%s lacks %q:\n%s", format, want, out.Files[0].Content)
+			}
+		}
 	}
 }
 

@@ -37,14 +37,6 @@ func shortNames(m *schema.Model, taken func(string) bool) map[string]string {
 	return out
 }
 
-// or is text, or other if that is empty.
-func or(text, other string) string {
-	if text == "" {
-		return other
-	}
-	return text
-}
-
 // join is a name in a package.
 func join(pkg, name string) string {
 	if pkg == "" {

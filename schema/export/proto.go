@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,7 +42,7 @@ func writeProto(m *schema.Model) (*Result, error) {
 	}
 	for _, s := range w.services {
 		pkg, local := cut(s.Name)
-		f := w.file(or(s.File, fileOf(pkg)), pkg)
+		f := w.file(cmp.Or(s.File, fileOf(pkg)), pkg)
 		f.services = append(f.services, func() { w.service(f, s, local) })
 	}
 	out := &Result{LeftOut: w.leftOut}
@@ -112,7 +113,7 @@ func (w *protoWriter) place(m *schema.Model) {
 	for i, s := range w.services {
 		pkg, _ := cut(s.Name)
 		alone = alone && (i == 0 || pkg == home)
-		home, file = pkg, or(s.File, fileOf(pkg))
+		home, file = pkg, cmp.Or(s.File, fileOf(pkg))
 		taken[s.Name] = true
 	}
 	for _, one := range m.Messages {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,27 +12,21 @@ import (
 
 // python writes the messages as they are in JSON, as TypedDicts, and a Protocol for each service. It needs Python 3.11.
 func python(m *schema.Model) *Result {
-	w := &pythonWriter{scriptWriter: scriptWriter{model: m}}
-	w.names = shortNames(m, isPythonWord)
+	w := &pythonWriter{typeNames: namesIn(pythonTypes(), m)}
 	fmt.Fprintf(&w.b, "# %s\n\nfrom __future__ import annotations\n\nimport typing\n", header)
-	for _, e := range m.Enums {
-		w.enum(e)
-	}
-	for _, one := range m.Messages {
-		w.message(one)
-	}
-	used := make(map[string]bool)
-	for _, name := range w.names {
-		used[name] = true
-	}
-	for _, s := range m.Services {
-		name := serviceName(s.Name, used)
-		for isPythonWord(name) {
-			name += "_"
-		}
-		w.service(s, name)
-	}
+	w.declare(m, w)
 	return &Result{Files: []File{{"schema.py", []byte(w.b.String())}}, LeftOut: withoutJSON(m)}
+}
+
+// pythonTypes are the types of Python.
+func pythonTypes() language {
+	return language{
+		text: "str", integer: "int", number: "float", boolean: "bool", null: "None", unknown: "typing.Any", never: "typing.NoReturn",
+		list:   func(elem string) string { return "list[" + elem + "]" },
+		object: func(elem string) string { return "dict[str, " + elem + "]" },
+		exact:  true,
+		word:   isPythonWord,
+	}
 }
 
 // isPythonWord reports whether a name is a keyword, or one that the output uses.
@@ -41,7 +36,11 @@ func isPythonWord(name string) bool {
 		"try", "while", "with", "yield", "typing", "annotations", "int", "float", "str", "bool", "list", "dict", "object", "type", "match", "case"}, name)
 }
 
-type pythonWriter struct{ scriptWriter }
+// pythonWriter implements declarations.
+type pythonWriter struct {
+	typeNames
+	b strings.Builder
+}
 
 // doc writes comments.
 func (w *pythonWriter) doc(indent string, texts ...string) {
@@ -55,28 +54,20 @@ func (w *pythonWriter) doc(indent string, texts ...string) {
 }
 
 func (w *pythonWriter) enum(e *schema.Enum) {
-	var values []string
-	for _, v := range e.Values {
-		values = append(values, quote(v.Name))
-	}
 	w.b.WriteString("\n")
 	w.doc("", e.Doc)
-	if len(values) == 0 {
-		fmt.Fprintf(&w.b, "%s: typing.TypeAlias = \"typing.NoReturn\"\n", w.names[e.Name])
-		return
+	value := quote(w.never)
+	if values := literals(e); len(values) > 0 {
+		value = "typing.Literal[" + strings.Join(values, ", ") + "]"
 	}
-	fmt.Fprintf(&w.b, "%s: typing.TypeAlias = typing.Literal[%s]\n", w.names[e.Name], strings.Join(values, ", "))
+	fmt.Fprintf(&w.b, "%s: typing.TypeAlias = %s\n", w.names[e.Name], value)
 }
 
 // message writes a class, or, where the name of a field could not stand in one or would hide a type there, a call.
 func (w *pythonWriter) message(m *schema.Message) {
-	var fields []*schema.Field
+	fields := inJSON(m)
 	plain := true
-	for _, f := range m.Fields {
-		if f.Name == "" {
-			continue
-		}
-		fields = append(fields, f)
+	for _, f := range fields {
 		plain = plain && naming.IsIdentifier(f.Name) && !isPythonWord(f.Name) && !strings.HasPrefix(f.Name, "__") && !w.isType(f.Name)
 	}
 	w.b.WriteString("\n\n")
@@ -88,11 +79,7 @@ func (w *pythonWriter) message(m *schema.Message) {
 		fmt.Fprintf(&w.b, "%s = typing.TypedDict(%s, {\n", name, quote(name))
 	}
 	for _, f := range fields {
-		oneof := ""
-		if f.Oneof != "" {
-			oneof = "At most one field of " + f.Oneof + " is set."
-		}
-		w.doc("    ", f.Doc, pythonRemark(f.Type, m.Stock()), oneof)
+		w.doc("    ", w.fieldRemarks(m, f)...)
 		typ := w.typ(f.Type, m.Stock())
 		if f.Omitted {
 			typ = "typing.NotRequired[" + typ + "]"
@@ -109,14 +96,6 @@ func (w *pythonWriter) message(m *schema.Message) {
 	case len(fields) == 0:
 		w.b.WriteString("    pass\n")
 	}
-}
-
-// pythonRemark is jsonRemark for a language whose integers are exact.
-func pythonRemark(t *schema.Type, stock bool) string {
-	if !stock && (t.Kind == schema.KindInt64 || t.Kind == schema.KindUint64) {
-		return ""
-	}
-	return jsonRemark(t, stock)
 }
 
 // isType reports whether a name is that of a message or an enumeration.
@@ -139,9 +118,9 @@ func (w *pythonWriter) service(s *schema.Service, name string) {
 			fmt.Fprintf(&w.b, "%s: typing.TypeAlias = %s\n", hidden[own], quote(own))
 		}
 	}
-	in := &pythonWriter{scriptWriter{model: w.model, names: make(map[string]string)}}
+	in := typeNames{w.language, make(map[string]string)}
 	for full, short := range w.names {
-		in.names[full] = or(hidden[short], short)
+		in.names[full] = cmp.Or(hidden[short], short)
 	}
 	if len(hidden) > 0 {
 		w.b.WriteString("\n\n")
@@ -152,11 +131,7 @@ func (w *pythonWriter) service(s *schema.Service, name string) {
 		if i > 0 {
 			w.b.WriteString("\n")
 		}
-		once := ""
-		if m.Idempotent {
-			once = "Idempotent: a call may be made again without another effect."
-		}
-		w.doc("    ", m.Doc, once)
+		w.doc("    ", methodRemarks(m)...)
 		request, reply := "request: "+in.typ(m.Request, false), in.typ(m.Reply, false)
 		if m.Sends() {
 			request = "requests: typing.Iterable[" + in.typ(m.Request, false) + "]"
@@ -178,85 +153,4 @@ func pythonName(name string) string {
 		name += "_"
 	}
 	return name
-}
-
-// typ is the type of a value. stock says that it is within a message whose JSON is that of protojson.
-func (w *pythonWriter) typ(t *schema.Type, stock bool) string {
-	plain, nullable := w.plain(t, stock)
-	if !stock && (t.Optional || nullable) && plain != "typing.Any" {
-		return plain + " | None"
-	}
-	return plain
-}
-
-// plain is typ without None; nullable says that None is a value all the same.
-func (w *pythonWriter) plain(t *schema.Type, stock bool) (plain string, nullable bool) {
-	switch t.JSON {
-	case schema.JSONText:
-		return "str", false
-	case schema.JSONAny, schema.JSONNone:
-		return "typing.Any", false
-	case schema.JSONNumber:
-		return "float", false
-	case schema.JSONInteger:
-		return "int", false
-	case schema.JSONBytes:
-		return "str", true
-	}
-	switch t.Kind {
-	case schema.KindBool:
-		return "bool", false
-	case schema.KindInt64, schema.KindUint64:
-		if stock {
-			return "str", false
-		}
-		return "int", false
-	case schema.KindFloat32, schema.KindFloat64:
-		return "float", false
-	case schema.KindString, schema.KindTime:
-		return "str", false
-	case schema.KindBytes:
-		return "str", true
-	case schema.KindAny:
-		return "typing.Any", false
-	case schema.KindEnum:
-		if t.Name == schema.NullValue {
-			return "None", false
-		}
-		return w.names[t.Name], false
-	case schema.KindMessage:
-		if schema.WellKnown(t.Name) != nil {
-			return knownPython(t.Name), false
-		}
-		return w.names[t.Name], false
-	case schema.KindList, schema.KindArray:
-		return "list[" + w.typ(t.Elem, stock) + "]", t.Kind == schema.KindList
-	case schema.KindMap:
-		return "dict[str, " + w.typ(t.Elem, stock) + "]", true
-	}
-	return "int", false
-}
-
-// knownPython is the type of a message that protojson encodes in a form of its own.
-func knownPython(name string) string {
-	s := schema.WellKnown(name)
-	none := ""
-	if s.Nullable {
-		none = " | None"
-	}
-	switch s.Type {
-	case "string":
-		return "str" + none
-	case "integer":
-		return "int" + none
-	case "number":
-		return "float" + none
-	case "boolean":
-		return "bool" + none
-	case "array":
-		return "list[typing.Any]"
-	case "object":
-		return "dict[str, typing.Any]"
-	}
-	return "typing.Any"
 }

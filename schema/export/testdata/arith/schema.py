@@ -64,7 +64,7 @@ Order = typing.TypedDict("Order", {
     "level": "str",
     "sizes-of-it": "str",
     "next": "Order | None",
-    "none": "dict[str, typing.Any]",
+    "none": "dict[str, typing.NoReturn]",
     "place": "Order_Place",
     "page": "Page_Line",
     "not_proto": "list[int] | None",
@@ -103,7 +103,7 @@ class ArithService(typing.Protocol):
     # Both does it.
     #
     # Once. */
-    def Both(self, requests: typing.Iterable[dict[str, typing.Any]], /) -> typing.Iterator[Order]: ...
+    def Both(self, requests: typing.Iterable[dict[str, typing.NoReturn]], /) -> typing.Iterator[Order]: ...
 
     # Line does it.
     #

@@ -68,7 +68,7 @@ export_test_Order = typing.TypedDict("export_test_Order", {
     "level": "str",
     "sizes-of-it": "str",
     "next": "export_test_Order | None",
-    "none": "dict[str, typing.Any]",
+    "none": "dict[str, typing.NoReturn]",
     "place": "Order_Place",
     "page": "Page_Line",
     "not_proto": "list[int] | None",
@@ -132,7 +132,7 @@ class ArithService(typing.Protocol):
     # Both does it.
     #
     # Once. */
-    def Both(self, requests: typing.Iterable[dict[str, typing.Any]], /) -> typing.Iterator[export_test_Order]: ...
+    def Both(self, requests: typing.Iterable[dict[str, typing.NoReturn]], /) -> typing.Iterator[export_test_Order]: ...
 
     # Line does it.
     #
