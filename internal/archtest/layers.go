@@ -113,6 +113,7 @@ func leaves() []row {
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
 		{"internal/poison", leaf, nil},
+		{"internal/section", leaf, nil},
 		{"internal/polltest", leaf, nil},
 		{"internal/fence", leaf, []string{"internal/logger"}},
 		{"internal/flights", leaf, nil},

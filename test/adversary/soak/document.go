@@ -3,18 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
 	"strings"
 	"time"
 
 	"github.com/weftrpc/weft/internal/cputime"
-)
-
-// The marks in a document between which the figures are written.
-const (
-	firstMark = "<!-- soak:begin -->"
-	lastMark  = "<!-- soak:end -->"
+	"github.com/weftrpc/weft/internal/section"
 )
 
 // publish writes the figures into a document.
@@ -22,16 +16,7 @@ func publish(name string, samples []sample, rate float64) error {
 	if len(samples) == 0 {
 		return errors.New("there is no sample to be written")
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	head, rest, found := strings.Cut(string(text), firstMark)
-	_, tail, closed := strings.Cut(rest, lastMark)
-	if !found || !closed {
-		return fmt.Errorf("%s has no marks %s and %s", name, firstMark, lastMark)
-	}
-	return os.WriteFile(name, []byte(head+firstMark+"\n"+table(samples, rate)+lastMark+tail), 0o644)
+	return section.Replace(name, "soak", table(samples, rate))
 }
 
 // table shows five of the samples: the first one, and the ends of four quarters.

@@ -42,7 +42,7 @@ func TestGrowth(t *testing.T) {
 // The figures replace those between the marks of a document.
 func TestPublish(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "doc.md")
-	if err := os.WriteFile(name, []byte("before "+firstMark+"old"+lastMark+" after"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("before <!-- soak:begin -->old<!-- soak:end --> after"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var samples []sample

@@ -53,7 +53,7 @@ func (r *run) half() *Result {
 // Line is what was asked for, and what was measured.
 type Line struct{ What, Asked, Measured, Verdict string }
 
-// verdict tells whether what was asked for was measured.
+// verdict reports whether what was asked for was measured.
 func verdict(met bool) string {
 	if met {
 		return "met"

@@ -180,7 +180,7 @@ func TestDemands(t *testing.T) {
 		t.Errorf("grpc-go is judged %q, %v", v, good)
 	}
 	name := filepath.Join(t.TempDir(), "doc.md")
-	if err := os.WriteFile(name, []byte("a "+firstMark+" b "+lastMark+" c"), 0o600); err != nil {
+	if err := os.WriteFile(name, []byte("a <!-- overload:begin --> b <!-- overload:end --> c"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := publish(name, demands(runs{{"weft", compute, results(950, 15)}}), time.Second); err != nil {
