@@ -1,4 +1,5 @@
-// Package listen is the accept loop of the peers that speak plain TCP.
+// Package listen has the servers of peers listen: by the server of a library, or by an accept loop of its own for peers that
+// speak plain TCP.
 package listen
 
 import (
@@ -6,6 +7,21 @@ import (
 	"net"
 	"sync"
 )
+
+// Until listens on addr, calls ready with the address, and calls serve, which returns after stop. It calls stop when ctx
+// ends; what serve returns then is no error.
+func Until(ctx context.Context, addr string, ready func(addr string), serve func(net.Listener) error, stop func()) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, stop)()
+	ready(listener.Addr().String())
+	if err := serve(listener); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
 
 // Serve listens on addr, calls ready with the address, and runs handle in a
 // goroutine for each connection until ctx ends. It closes each connection when

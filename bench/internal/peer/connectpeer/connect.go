@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/listen"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -87,17 +88,8 @@ func (p Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 				return &pb.AddReply{X: r.A + r.B}, nil
 			}, options...))
 	}
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		return err
-	}
 	server := &http.Server{Handler: mux, Protocols: p.protocols(), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	cfg.Ready(listener.Addr().String())
-	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return listen.Until(ctx, cfg.Addr, cfg.Ready, server.Serve, func() { server.Close() })
 }
 
 // message is a pointer to a message of either generated package.

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
 	"github.com/weftrpc/weft/bench/idl/vt"
 	"github.com/weftrpc/weft/bench/internal/peer/netrpcpeer"
+	"github.com/weftrpc/weft/bench/internal/weftserver"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -62,16 +63,7 @@ func (p Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 	if err := p.register(server, cfg); err != nil {
 		return err
 	}
-	listener, err := server.Listen(ctx, "tcp://"+cfg.Addr)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	cfg.Ready(listener.Addr().String())
-	if err := server.Serve(listener); !errors.Is(err, weft.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return weftserver.Serve(ctx, server, cfg)
 }
 
 // register registers the methods with the messages of the codec.
@@ -80,37 +72,22 @@ func (p Peer) register(server *weft.Server, cfg harness.ServeConfig) error {
 		var err error
 		switch cfg.Codec {
 		case msg.VT:
-			err = handle(server, p.pack+m.Name(), func(message *vt.BenchmarkMessage) { cfg.Service.Answer(m, message) })
+			err = weftserver.Echo(server, p.pack+m.Name(), func(message *vt.BenchmarkMessage) { cfg.Service.Answer(m, message) })
 		case msg.Google:
-			err = handle(server, p.pack+m.Name(), func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
+			err = weftserver.Echo(server, p.pack+m.Name(), func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
 		default:
-			err = handle(server, p.pack+m.Name(), func(message *wire.BenchmarkMessage) { cfg.Service.AnswerPlain(m, message) })
+			err = weftserver.Echo(server, p.pack+m.Name(), func(message *wire.BenchmarkMessage) { cfg.Service.AnswerPlain(m, message) })
 		}
 		if err != nil {
 			return err
 		}
 	}
 	add := p.pack + msg.Add.Name()
-	switch cfg.Codec {
-	case msg.VT:
-		return weft.Handle(server, add, func(_ context.Context, r *vt.AddRequest) (*vt.AddReply, error) {
-			return &vt.AddReply{X: r.A + r.B}, nil
-		})
-	case msg.Google:
-		return weft.Handle(server, add, func(_ context.Context, r *pb.AddRequest) (*pb.AddReply, error) {
-			return &pb.AddReply{X: r.A + r.B}, nil
-		})
+	if cfg.Codec == msg.VT || cfg.Codec == msg.Google {
+		return weftserver.Add(server, add, cfg.Codec)
 	}
 	return weft.Handle(server, add, func(_ context.Context, r *netrpcpeer.Numbers) (*int32, error) {
 		sum := r.A + r.B
 		return &sum, nil
-	})
-}
-
-// handle registers a method that answers with its request.
-func handle[M any](server *weft.Server, name string, answer func(*M)) error {
-	return weft.Handle(server, name, func(_ context.Context, message *M) (*M, error) {
-		answer(message)
-		return message, nil
 	})
 }

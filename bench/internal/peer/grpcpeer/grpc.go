@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"runtime"
 
 	"google.golang.org/grpc"
@@ -18,6 +17,7 @@ import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/listen"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -77,16 +77,7 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 	server := grpc.NewServer(options...)
 	server.RegisterService(hello, nil)
 	server.RegisterService(mathService(cfg.Codec), nil)
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, server.Stop)()
-	cfg.Ready(listener.Addr().String())
-	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return listen.Until(ctx, cfg.Addr, cfg.Ready, server.Serve, server.Stop)
 }
 
 // Dial opens the channels and waits until each is connected.

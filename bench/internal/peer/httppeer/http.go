@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
+	"github.com/weftrpc/weft/bench/internal/listen"
 	"github.com/weftrpc/weft/bench/internal/peer/netrpcpeer"
 	"github.com/weftrpc/weft/bench/msg"
 )
@@ -62,17 +63,8 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 		}))
 	}
 	mux.HandleFunc("POST "+path(msg.Add), handle(func(n *netrpcpeer.Numbers) any { return n.A + n.B }))
-	listener, err := net.Listen("tcp", cfg.Addr)
-	if err != nil {
-		return err
-	}
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	cfg.Ready(listener.Addr().String())
-	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
-		return err
-	}
-	return nil
+	return listen.Until(ctx, cfg.Addr, cfg.Ready, server.Serve, func() { server.Close() })
 }
 
 // handle is one method's handler.

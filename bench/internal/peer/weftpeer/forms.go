@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft/bench/idl/numbered"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
+	"github.com/weftrpc/weft/bench/internal/weftserver"
 	"github.com/weftrpc/weft/bench/msg"
 )
 
@@ -26,15 +27,15 @@ func own(c msg.Codec) bool {
 func registerOwn(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error {
 	switch cfg.Codec {
 	case msg.Plain:
-		return handle(server, m, func(message *wire.BenchmarkMessage) { cfg.Service.AnswerPlain(m, message) })
+		return weftserver.Echo(server, m.Name(), func(message *wire.BenchmarkMessage) { cfg.Service.AnswerPlain(m, message) })
 	case msg.Compiled:
-		return handle(server, m, func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
+		return weftserver.Echo(server, m.Name(), func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
 	case msg.Numbered:
-		return handle(server, m, func(message *numbered.BenchmarkMessage) {
+		return weftserver.Echo(server, m.Name(), func(message *numbered.BenchmarkMessage) {
 			message.Field1, message.Field2 = cfg.Service.Text(m), msg.Answered
 		})
 	case msg.Generated:
-		return handle(server, m, func(message *coded.BenchmarkMessage) {
+		return weftserver.Echo(server, m.Name(), func(message *coded.BenchmarkMessage) {
 			message.Field1, message.Field2 = cfg.Service.Text(m), msg.Answered
 		})
 	case msg.Reuse:
@@ -51,14 +52,6 @@ func registerOwn(server *weft.Server, cfg harness.ServeConfig, m msg.Method) err
 		})
 	}
 	return fmt.Errorf("unknown codec %q", cfg.Codec)
-}
-
-// handle registers a method that answers with its request.
-func handle[M any](server *weft.Server, m msg.Method, answer func(*M)) error {
-	return weft.Handle(server, m.Name(), func(_ context.Context, message *M) (*M, error) {
-		answer(message)
-		return message, nil
-	})
 }
 
 // ownCaller makes a caller for such a codec.

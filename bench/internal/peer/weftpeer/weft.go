@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/weftserver"
 	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/codec"
@@ -67,53 +68,26 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 			return err
 		}
 	}
-	if err := registerAdd(server, cfg.Codec); err != nil {
-		return err
+	if cfg.Codec == msg.VT || cfg.Codec == msg.Google {
+		if err := weftserver.Add(server, msg.Add.Name(), cfg.Codec); err != nil {
+			return err
+		}
 	}
-	listener, err := server.Listen(ctx, "tcp://"+cfg.Addr)
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { server.Close() })()
-	cfg.Ready(listener.Addr().String())
-	if err := server.Serve(listener); !errors.Is(err, weft.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return weftserver.Serve(ctx, server, cfg)
 }
 
 func register(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error {
 	switch cfg.Codec {
 	case msg.VT:
-		return weft.Handle(server, m.Name(), func(_ context.Context, message *vt.BenchmarkMessage) (*vt.BenchmarkMessage, error) {
-			cfg.Service.Answer(m, message)
-			return message, nil
-		})
+		return weftserver.Echo(server, m.Name(), func(message *vt.BenchmarkMessage) { cfg.Service.Answer(m, message) })
 	case msg.Google:
-		return weft.Handle(server, m.Name(), func(_ context.Context, message *pb.BenchmarkMessage) (*pb.BenchmarkMessage, error) {
-			cfg.Service.Answer(m, message)
-			return message, nil
-		})
+		return weftserver.Echo(server, m.Name(), func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
 	case msg.Raw:
 		return weft.HandleRaw(server, m.Name(), func(_ context.Context, body, _ []byte) ([]byte, error) {
 			return cfg.Service.AnswerRaw(m, body), nil
 		})
 	}
 	return registerOwn(server, cfg, m)
-}
-
-func registerAdd(server *weft.Server, codec msg.Codec) error {
-	switch codec {
-	case msg.VT:
-		return weft.Handle(server, msg.Add.Name(), func(_ context.Context, r *vt.AddRequest) (*vt.AddReply, error) {
-			return &vt.AddReply{X: r.A + r.B}, nil
-		})
-	case msg.Google:
-		return weft.Handle(server, msg.Add.Name(), func(_ context.Context, r *pb.AddRequest) (*pb.AddReply, error) {
-			return &pb.AddReply{X: r.A + r.B}, nil
-		})
-	}
-	return nil
 }
 
 // Dial opens the connections.
