@@ -102,7 +102,7 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 	bounded, cancel := target.Within(ctx, p)
 	defer cancel()
 	if o.instance != "" {
-		service, _, _ := cutLast(args[0])
+		service := args[0][:strings.LastIndexByte(args[0], '.')]
 		if address, err = target.Instance(bounded, p, service, o.instance); err != nil {
 			return err
 		}
@@ -123,14 +123,6 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 	}
 	p.WriteFailure(err)
 	return shell.FromCall(err)
-}
-
-func cutLast(name string) (service, method string, ok bool) {
-	at := strings.LastIndexByte(name, '.')
-	if at < 0 {
-		return name, "", false
-	}
-	return name[:at], name[at+1:], true
 }
 
 // make makes the call. bounded has the time of a unary call; a stream has it too if --timeout is
@@ -332,7 +324,7 @@ func (x *call) tell(err error) {
 			}
 		}
 		fmt.Fprintf(x.p.Log, "* %s: %s%s in %v, %s, %s\n", x.method, codeOf(err), outcome, took.Round(time.Microsecond),
-			shell.Plural(len(attempts), "attempt"), plural(x.replies, "reply", "replies"))
+			shell.Plural(len(attempts), "attempt"), shell.Plural(x.replies, "reply"))
 	}
 	if x.o.meta || x.p.Settings.Verbose > 0 {
 		for _, key := range keys(x.meta) {
@@ -351,13 +343,6 @@ func keys(m weft.Metadata) []string {
 		}
 	}
 	return all
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // codeOf is the name of the code of an error, "OK" for none.

@@ -64,8 +64,7 @@ func (r *report) network(ctx context.Context, address, hostPort string) bool {
 	}
 	defer conn.Close()
 	r.ok("reach", address, "connected in %v", time.Since(from).Round(time.Microsecond))
-	scheme := target.Scheme(address)
-	if r.p.Settings.TLS || scheme == "grpcs" || scheme == "https" {
+	if r.p.Settings.TLS || target.Secure(address) {
 		r.certificate(ctx, address, host, conn)
 	}
 	return true

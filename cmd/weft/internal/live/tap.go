@@ -73,7 +73,7 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		if !p.ForPeople() {
 			return p.WriteItem(c.Method, map[string]any{"server": m.server, "call": c})
 		}
-		text := fmt.Sprintf("%s  %-10s %10v  %s  %s", c.At.Local().Format("15:04:05.000"), c.Code, seconds(c.Duration), c.Method, c.Peer)
+		text := fmt.Sprintf("%s  %-10s %10v  %s  %s", c.At.Local().Format("15:04:05.000"), c.Code, shell.Seconds(c.Duration), c.Method, c.Peer)
 		if c.Code != "OK" {
 			text = p.Paint(shell.Red, text)
 		}
@@ -99,13 +99,4 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		_, err := fmt.Fprintln(p.Out, text)
 		return err
 	})
-}
-
-// seconds is a duration for people.
-func seconds(s float64) time.Duration {
-	d := time.Duration(s * float64(time.Second))
-	if d >= time.Second {
-		return d.Round(time.Millisecond)
-	}
-	return d.Round(time.Microsecond)
 }

@@ -240,7 +240,7 @@ func (b *board) draw(live bool) error {
 	}
 	fmt.Fprintln(w, head)
 	for _, r := range rows {
-		line := fmt.Sprintf("%s\t%.1f/s\t%.1f%%\t%v\t%v\t%d\t%d", r.Method, r.Rate, 100*r.Errors, seconds(r.P50), seconds(r.P99), r.InFlight, r.Calls)
+		line := fmt.Sprintf("%s\t%.1f/s\t%.1f%%\t%v\t%v\t%d\t%d", r.Method, r.Rate, 100*r.Errors, shell.Seconds(r.P50), shell.Seconds(r.P99), r.InFlight, r.Calls)
 		if len(b.servers) > 1 {
 			line += "\t" + r.Server
 		}

@@ -156,7 +156,7 @@ func (m *metric) shown(v float64) string {
 	if m.Name == "calls a second" {
 		return fmt.Sprintf("%.1f", v)
 	}
-	return inSeconds(v).String()
+	return shell.Seconds(v).String()
 }
 
 func (m *metric) noise() string {

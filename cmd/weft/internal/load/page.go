@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 )
 
 // pageText is the template of the page.
@@ -42,7 +44,7 @@ func (s *summary) writePage(path string) error {
 		name  string
 		value float64
 	}{{"mean", s.Mean}, {"50 %", s.P50}, {"90 %", s.P90}, {"99 %", s.P99}, {"99.9 %", s.P999}, {"longest", s.Longest}} {
-		view.Rows = append(view.Rows, pageRow{Name: f.name, Now: inSeconds(f.value).String()})
+		view.Rows = append(view.Rows, pageRow{Name: f.name, Now: shell.Seconds(f.value).String()})
 	}
 	for _, code := range slices.Sorted(maps.Keys(s.Codes)) {
 		view.Counts = append(view.Counts, pageCount{code, s.Codes[code]})
@@ -55,7 +57,7 @@ func (s *summary) writePage(path string) error {
 	}
 	view.Plots = s.plots()
 	t, err := template.New("page").Funcs(template.FuncMap{
-		"duration": func(v float64) string { return inSeconds(v).Round(time.Millisecond).String() },
+		"duration": func(v float64) string { return shell.Seconds(v).Round(time.Millisecond).String() },
 		"rate":     func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"date":     func(at time.Time) string { return at.Format(time.RFC3339) },
 	}).Parse(pageText)

@@ -16,13 +16,13 @@ func (s *summary) write(p *shell.Shell) error {
 		return p.Write(&shell.Listing{Names: []string{s.Method}, Value: s})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d calls in %v, %.1f a second (%s)\n\n", s.Method, s.Calls, inSeconds(s.Seconds).Round(time.Millisecond), s.Rate, s.loop())
+	fmt.Fprintf(&b, "%s: %d calls in %v, %.1f a second (%s)\n\n", s.Method, s.Calls, shell.Seconds(s.Seconds).Round(time.Millisecond), s.Rate, s.loop())
 	lines := []struct {
 		name  string
 		value float64
 	}{{"mean", s.Mean}, {"50 %", s.P50}, {"90 %", s.P90}, {"99 %", s.P99}, {"99.9 %", s.P999}, {"longest", s.Longest}}
 	for _, line := range lines {
-		fmt.Fprintf(&b, "  %-8s %v\n", line.name, inSeconds(line.value))
+		fmt.Fprintf(&b, "  %-8s %v\n", line.name, shell.Seconds(line.value))
 	}
 	b.WriteString("\n")
 	for _, code := range slices.Sorted(maps.Keys(s.Codes)) {
@@ -52,14 +52,9 @@ func (s *summary) notes() (all []string) {
 		all = append(all, "The rate was not reached: the server, the network, --pending or this machine was the limit.")
 	}
 	if s.Lateness > 0.01 {
-		all = append(all, fmt.Sprintf("Calls were begun up to %v late, which counts as their time: this machine or --pending was a limit too.", inSeconds(s.Lateness)))
+		all = append(all, fmt.Sprintf("Calls were begun up to %v late, which counts as their time: this machine or --pending was a limit too.", shell.Seconds(s.Lateness)))
 	}
 	return all
-}
-
-// inSeconds is a duration for people.
-func inSeconds(s float64) time.Duration {
-	return time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 }
 
 // progress is the line of a measurement that goes on.

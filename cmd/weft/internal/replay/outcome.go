@@ -197,7 +197,7 @@ func (r *replayed) write(p *shell.Shell) error {
 		w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "METHOD\tCALLS\tEQUAL\tDIFFERENT\tP50 RECORDED\tNOW\tP99 RECORDED\tNOW")
 		for _, m := range o.Methods {
-			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%v\t%v\t%v\n", m.Method, m.Calls, m.Equal, m.Different, inSeconds(m.BeforeP50), inSeconds(m.NowP50), inSeconds(m.BeforeP99), inSeconds(m.NowP99))
+			fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%v\t%v\t%v\t%v\n", m.Method, m.Calls, m.Equal, m.Different, shell.Seconds(m.BeforeP50), shell.Seconds(m.NowP50), shell.Seconds(m.BeforeP99), shell.Seconds(m.NowP99))
 		}
 		_ = w.Flush() // to memory
 		b.WriteString("\n")
@@ -211,7 +211,7 @@ func (r *replayed) write(p *shell.Shell) error {
 	for _, text := range o.Damage {
 		fmt.Fprintf(&b, "damaged: %s\n", text)
 	}
-	fmt.Fprintf(&b, "%s in %v: %d equal, %s\n", shell.Plural(o.Calls, "call"), inSeconds(o.Seconds).Round(time.Millisecond), o.Equal, p.Paint(colourOf(o.Different), fmt.Sprintf("%d different", o.Different)))
+	fmt.Fprintf(&b, "%s in %v: %d equal, %s\n", shell.Plural(o.Calls, "call"), shell.Seconds(o.Seconds).Round(time.Millisecond), o.Equal, p.Paint(colourOf(o.Different), fmt.Sprintf("%d different", o.Different)))
 	if o.Changing > 0 {
 		fmt.Fprintf(&b, "%s left out, since their methods are not idempotent: --all makes them\n", shell.Plural(o.Changing, "call"))
 	}
@@ -219,7 +219,7 @@ func (r *replayed) write(p *shell.Shell) error {
 		fmt.Fprintf(&b, "%s left out: of other methods, one-way or without a request\n", shell.Plural(other, "call"))
 	}
 	if o.Late > 0.1 {
-		fmt.Fprintf(&b, "calls were made up to %v late: the servers or this machine are slower than the recording\n", inSeconds(o.Late).Round(time.Millisecond))
+		fmt.Fprintf(&b, "calls were made up to %v late: the servers or this machine are slower than the recording\n", shell.Seconds(o.Late).Round(time.Millisecond))
 	}
 	_, err := fmt.Fprint(p.Out, b.String())
 	return err
@@ -252,9 +252,4 @@ func (m *mismatch) text(b *strings.Builder) {
 		fmt.Fprintf(b, "  %-9s %s was recorded, now %s\n", cmp.Or(d.Path, "reply"), cmp.Or(d.Recorded, "nothing"), cmp.Or(d.Now, "nothing"))
 	}
 	b.WriteString("\n")
-}
-
-// inSeconds is a duration for people.
-func inSeconds(s float64) time.Duration {
-	return time.Duration(s * float64(time.Second)).Round(time.Microsecond)
 }

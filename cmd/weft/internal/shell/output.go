@@ -167,11 +167,3 @@ func Dash(text string) string {
 	}
 	return text
 }
-
-// Plural is such as "1 service" or "2 services".
-func Plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

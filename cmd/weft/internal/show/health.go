@@ -92,7 +92,7 @@ func healthOf(ctx context.Context, p *shell.Shell, address, service string) erro
 				failing = append(failing, c.Name)
 			}
 		}
-		took := time.Duration(s.Took * float64(time.Second)).Round(10 * time.Microsecond)
+		took := shell.Seconds(s.Took)
 		l.Lines = append(l.Lines, []string{s.ID, s.Address, s.Status, took.String(), strings.Join(failing, " "), s.Error})
 		l.Names = append(l.Names, s.Address)
 		code = max(code, s.Code)

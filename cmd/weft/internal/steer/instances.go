@@ -156,7 +156,7 @@ func line(i *weft.Instance, seen string, effect *route.Effect) []string {
 		id = ""
 	}
 	if l := i.Load; l != nil {
-		load = fmt.Sprintf("%d calls, %.0f/s, %v", l.InFlight, l.Rate, l.Latency.Round(time.Microsecond))
+		load = fmt.Sprintf("%s, %.0f/s, %v", shell.Plural(l.InFlight, "call"), l.Rate, l.Latency.Round(time.Microsecond))
 	}
 	if !i.Started.IsZero() {
 		started = i.Started.UTC().Format(time.RFC3339)

@@ -88,7 +88,7 @@ func registryStatus(ctx context.Context, p *shell.Shell) error {
 	} else if !errors.Is(err, shell.ErrUsage) {
 		return err
 	}
-	took := time.Duration(s.Answers * float64(time.Second)).Round(time.Microsecond)
+	took := shell.Seconds(s.Answers)
 	return p.Write(&shell.Listing{
 		Heads: []string{"ADDRESS", "KIND", "ANSWERS IN", "SERVICES"}, Lines: [][]string{{s.Address, s.Kind, took.String(), services}},
 		Names: []string{s.Address}, Value: s,
@@ -255,7 +255,7 @@ func writeChange(p *shell.Shell, c *change) error {
 		text += "  " + i.Address
 	}
 	if l := i.Load; l != nil {
-		text += fmt.Sprintf("  %d calls, %.0f/s", l.InFlight, l.Rate)
+		text += fmt.Sprintf("  %s, %.0f/s", shell.Plural(l.InFlight, "call"), l.Rate)
 	}
 	_, err := fmt.Fprintln(p.Out, text)
 	return err

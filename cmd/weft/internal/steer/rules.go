@@ -171,7 +171,7 @@ func rulesCheckCommand(p *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// rulesDiffCommand is rulesCheckCommand with an exit code that tells whether anything changes.
+// rulesDiffCommand is rulesCheckCommand with an exit code that reports whether anything changes.
 func rulesDiffCommand(p *shell.Shell) *cobra.Command {
 	tried := new(sample)
 	cmd := &cobra.Command{

@@ -172,8 +172,8 @@ func Scheme(address string) string {
 	return scheme
 }
 
-// secure reports whether connections to an address always have TLS.
-func secure(address string) bool {
+// Secure reports whether connections to an address always have TLS.
+func Secure(address string) bool {
 	return slices.Contains([]string{"grpcs", "https"}, Scheme(address)) || strings.HasPrefix(address, "connect+https://")
 }
 
@@ -194,7 +194,7 @@ func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig
 	if s.Token != "" {
 		cfg.Credential = weft.StaticCredential("Bearer", s.Token)
 	}
-	if s.TLS || secure(address) {
+	if s.TLS || Secure(address) {
 		var err error
 		if cfg.TLS, err = s.Files.Config(); err != nil {
 			return nil, err

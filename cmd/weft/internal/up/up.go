@@ -169,7 +169,7 @@ What is registered:
 `, endpoint, endpoint)
 }
 
-// loopback tells whether only this machine can connect to an address.
+// loopback reports whether only this machine can connect to an address.
 func loopback(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
 	return ip != nil && ip.IsLoopback()
