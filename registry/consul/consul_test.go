@@ -51,7 +51,7 @@ func startSecured(t *testing.T, token string, args ...string) server {
 	return s
 }
 
-// serves tells whether Consul has a leader that writes.
+// serves reports whether Consul has a leader that writes.
 func serves(ctx context.Context, address, token string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+address+"/v1/kv/ready", strings.NewReader("x"))
 	if err != nil {

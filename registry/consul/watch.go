@@ -88,8 +88,8 @@ func (d *driver) list(service string, entries []*api.ServiceEntry) registry.List
 		// Consul takes names that differ by large and small letters for the same.
 		return e == nil || e.Service == nil || e.Service.Service != name
 	})
-	// A server that has come back with another agent is there twice until its older
-	// self expires.
+	// A server that has come back with another agent is listed twice until its older
+	// instance expires.
 	slices.SortStableFunc(entries, func(a, b *api.ServiceEntry) int {
 		return cmp.Compare(b.Service.ModifyIndex, a.Service.ModifyIndex)
 	})

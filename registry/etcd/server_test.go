@@ -143,7 +143,7 @@ func openDriver(t *testing.T, cfg Config) *driver {
 	return d
 }
 
-// open makes a registry that believes every list, so that a test sees what it says.
+// open makes a registry that uses every list at once, so that a test sees what it says.
 func open(t *testing.T, cfg Config) *registry.Registry {
 	t.Helper()
 	cfg.Registry.NoCache, cfg.Registry.Protect, cfg.Registry.Logger = true, -1, slog.New(slog.DiscardHandler)

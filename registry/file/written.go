@@ -22,7 +22,7 @@ const (
 	missingFor = time.Second
 )
 
-// stamp tells whether a file has changed.
+// stamp reports whether a file has changed.
 type stamp struct {
 	info    fs.FileInfo // nil: it was not there
 	settled bool        // what changes from now on is seen by the times

@@ -310,12 +310,12 @@ func (m *message) add(p *dnsmessage.Parser, h dnsmessage.ResourceHeader, skip fu
 	return err
 }
 
-// ours tells whether a record is about instances of weft.
+// ours reports whether a record is about instances of weft.
 func ours(h dnsmessage.ResourceHeader) bool {
 	return h.Class&^(1<<15) == dnsmessage.ClassINET && strings.HasSuffix(strings.ToLower(h.Name.String()), domain)
 }
 
-// answers tells whether one of the questions is answered by a record.
+// answers reports whether one of the questions is answered by a record.
 func (r *record) answers(questions map[question]bool) bool {
 	is := func(name string, kinds ...dnsmessage.Type) bool {
 		return questions[question{name, dnsmessage.TypeALL}] ||

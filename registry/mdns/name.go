@@ -60,7 +60,7 @@ func labelOf(name string) (label string, ok bool) {
 	return label, ok && label != "" && !strings.Contains(label, ".")
 }
 
-// isOf tells whether a label is that of an instance of the service with that label.
+// isOf reports whether a label is that of an instance of the service with that label.
 func isOf(service, label string) bool {
 	rest, ok := strings.CutPrefix(label, service+"-")
 	return ok && len(rest) == idDigest

@@ -177,7 +177,7 @@ func (s *socket) receive(buffer []byte) (packet, error) {
 	}
 }
 
-// listens tells whether packets of an interface are wanted: the system also hands over
+// listens reports whether packets of an interface are wanted: the system also hands over
 // what comes by those on which other processes listen. It must not be called while
 // send is.
 func (s *socket) listens(link int) bool {

@@ -83,7 +83,7 @@ func (d *driver) renewLocked(label string, ttl time.Duration) (*published, <-cha
 	return p, p.echo, d.announceLocked(p)
 }
 
-// confirmLocked tells whether a record that was renewed is still published.
+// confirmLocked reports whether a record that was renewed is still published.
 func (d *driver) confirmLocked(p *published) error {
 	switch {
 	case d.own[p.label] == p:

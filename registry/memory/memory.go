@@ -16,7 +16,7 @@ import "github.com/weftrpc/weft/registry"
 func New(cfg *registry.Config) (*registry.Registry, error) { return NewStore().Registry(cfg) }
 
 // Registry makes a registry whose content is in the store, which others may share.
-// Nothing is cached on disk, and unless Config.Protect is set every list is believed
+// Nothing is cached on disk, and unless Config.Protect is set every list is used
 // at once: a store neither fails nor forgets.
 func (s *Store) Registry(cfg *registry.Config) (*registry.Registry, error) {
 	var c registry.Config

@@ -81,7 +81,7 @@ func (s *Store) put(i weft.Instance, ttl time.Duration) {
 	v.revision = s.changeLocked()
 }
 
-// refresh tells whether there was anything to refresh.
+// refresh reports whether there was anything to refresh.
 func (s *Store) refresh(name, id string, ttl time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -312,7 +312,7 @@ func (c *client) logIn(ctx context.Context) (session, error) {
 // is refused again and again, and a login costs Nacos the hash of a password.
 const loginEvery = 10 * time.Second
 
-// forget gives a token up that was refused, and reports whether the next call has
+// forget drops a token that was refused, and reports whether the next call has
 // another one.
 func (c *client) forget(ctx context.Context, token string) bool {
 	if token == "" {

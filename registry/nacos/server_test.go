@@ -55,7 +55,7 @@ search:
 	}
 }
 
-// serves tells whether Nacos answers, and be it that one has to log in.
+// serves reports whether Nacos answers, and be it that one has to log in.
 func (s server) serves(ctx context.Context) error {
 	status, body, err := s.ask(ctx, http.MethodGet, instancePath+"/list", "", url.Values{"serviceName": {"x"}})
 	if err == nil && status != http.StatusOK && status != http.StatusForbidden {

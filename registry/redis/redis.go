@@ -22,7 +22,7 @@
 // The revision of a service, and the version of a document, is the server's time of the
 // last change, in microseconds, or the one before plus one if the clock has gone back.
 // It goes on growing after Redis has lost its data, when a counter would begin at 1
-// again and clients would not believe the new lists for some time. A service of which
+// again and clients would not use the new lists for some time. A service of which
 // Redis knows nothing has revision 0.
 //
 // # How changes are seen

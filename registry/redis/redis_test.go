@@ -501,7 +501,7 @@ func TestWipe(t *testing.T) {
 	}
 	put(t, d, i, time.Minute)
 	if after := w.Count(t, 1); after.Revision <= before.Revision {
-		t.Errorf("the revision is %d after FLUSHALL, and was %d before; clients would not believe it", after.Revision, before.Revision)
+		t.Errorf("the revision is %d after FLUSHALL, and was %d before; clients would not use it", after.Revision, before.Revision)
 	}
 	if err := d.Store(operation(t), "wiped", []byte("late"), old.Version); !errors.Is(err, registry.ErrConflict) {
 		t.Errorf("Store in the place of a lost document returned %v, want ErrConflict", err)

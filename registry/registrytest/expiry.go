@@ -120,7 +120,7 @@ func has(list []weft.Instance, i weft.Instance) bool {
 	return slices.ContainsFunc(list, func(l weft.Instance) bool { return l.Address == i.Address })
 }
 
-// seen tells whether some list had an instance.
+// seen reports whether some list had an instance.
 func seen(all []emission[registry.List], i weft.Instance) bool {
 	return slices.ContainsFunc(all, func(e emission[registry.List]) bool { return has(e.value.Instances, i) })
 }

@@ -375,7 +375,7 @@ func outageFaults() []fault {
 				return err
 			}}
 		}},
-		{"a client hears nothing of an outage", "broken/killed: a client keeps its list", swallowing},
+		{"a client is not told of an outage", "broken/killed: a client keeps its list", swallowing},
 		{"Refresh is ErrLost while the registry is away", "broken/killed: Refresh fails, and not with ErrLost", func(s both) faulty {
 			return faulty{both: s, refresh: func(ctx context.Context, i weft.Instance, ttl time.Duration) error {
 				if s.Refresh(ctx, i, ttl) != nil {

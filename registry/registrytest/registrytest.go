@@ -59,7 +59,7 @@ type Config struct {
 // limits are what the kit itself decides on. Its own tests have shorter ones.
 type limits struct {
 	patience time.Duration // how much longer than promised anything may take: the machine is busy
-	confirm  time.Duration // how long a list can stay without a word from the registry
+	confirm  time.Duration // how long a list can stay without being confirmed by the registry
 	notice   time.Duration // how long a driver may take to find that nothing is confirmed any more
 }
 

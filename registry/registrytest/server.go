@@ -35,7 +35,7 @@ type Program struct {
 	Env  []string // beside that of the test
 	Data string   // a folder that Wipe empties; "": there is none
 
-	// Ready tells whether the program serves; it is asked until it returns nil, each
+	// Ready reports whether the program serves; it is asked until it returns nil, each
 	// time for two seconds at most. nil: it serves as soon as it runs.
 	Ready func(ctx context.Context) error
 	// Within is how long that may take. 0: 2 min.

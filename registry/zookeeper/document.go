@@ -44,7 +44,7 @@ func (d *driver) load(ctx context.Context, name string) (*session, node, error) 
 	return s, n, err
 }
 
-// checkLength tells whether a value can be that of a document.
+// checkLength reports whether a value can be that of a document.
 func checkLength(value []byte) error {
 	if len(value) > registry.MaxDocument {
 		return fmt.Errorf("it has %d bytes, at most %d are allowed", len(value), registry.MaxDocument)

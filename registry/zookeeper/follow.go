@@ -74,14 +74,14 @@ const (
 	batch = 20 * time.Millisecond
 )
 
-// errMissed is what ends a watch that was not told of a change. It cannot happen as
-// long as ZooKeeper keeps its word.
-var errMissed = errors.New("something has changed without a word of it")
+// errMissed is what ends a watch that was not told of a change. ZooKeeper
+// sends a notification of each change, so this does not happen.
+var errMissed = errors.New("something has changed, and the server sent no notification of it")
 
 // picture is what a watch has to know of a part of the tree.
 type picture interface {
 	// read reads what has changed, and asks to be told of the next change. It is not
-	// whole when something has vanished of whose end there will be word.
+	// whole when a node was removed meanwhile; its notification follows.
 	read(ctx context.Context, changed map[string]bool) (whole bool, err error)
 	// current asks whether it is as it was read.
 	current(ctx context.Context) (bool, error)

@@ -12,7 +12,7 @@ const (
 	documents = "/documents/"
 )
 
-// checkPrefix tells whether a path is one that ZooKeeper takes.
+// checkPrefix reports whether a path is one that ZooKeeper takes.
 func checkPrefix(prefix string) error {
 	parts := strings.Split(prefix, "/")
 	if len(parts) < 2 || parts[0] != "" {

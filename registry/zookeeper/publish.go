@@ -28,7 +28,7 @@ func (d *driver) writer() (*session, error) {
 // others have crossed. Each of them can be done twice.
 const attempts = 5
 
-// again tells whether it begins anew.
+// again reports whether it begins anew.
 func again(err error) bool {
 	return errors.Is(err, errNoNode) || errors.Is(err, errNodeExists) || errors.Is(err, errDisconnected)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// session is one session of ZooKeeper. It is lost once and for all when it is of no
-// more use, and ends by itself then; another one is begun when it is needed.
+// session is one session of ZooKeeper. When it is of no more use it is lost for good
+// and ends by itself; another one is begun when it is needed.
 type session struct {
 	d       *driver
 	resume  bool            // after a lost connection
@@ -55,7 +55,7 @@ func (d *driver) beginLocked(resume bool) (*session, error) {
 	return s, nil
 }
 
-// lost tells whether the session is of no more use.
+// lost reports whether the session is of no more use.
 func (s *session) lost() bool { return s.life.Err() != nil }
 
 // run keeps the session connected until it is lost.
@@ -86,7 +86,7 @@ func (s *session) run() {
 		case errors.Is(err, errExpired), !expires.IsZero() && !time.Now().Before(expires):
 			s.lose(errExpired)
 		case errors.Is(err, errNoSession) && as.id != 0:
-			// All servers do so for ever after their data was lost.
+			// After their data was lost all servers refuse the session.
 			if refused++; refused >= 2*len(s.servers) {
 				s.lose(errRefused)
 			}
@@ -133,7 +133,7 @@ func (s *session) use(c *conn, as *identity, address string) {
 	close(c.broken) // after all that, so that the next attempt finds another connection
 }
 
-// exhausted is called when all servers have been tried in vain.
+// exhausted is called when no server could be connected to.
 func (s *session) exhausted() {
 	if !s.resume {
 		s.mu.Lock()
@@ -141,7 +141,7 @@ func (s *session) exhausted() {
 		s.lose(fmt.Errorf("none of the servers %v can be used: %w", s.d.servers, s.trouble))
 		return
 	}
-	// Servers that start are not to be met by all their clients at the same time.
+	// Servers that start must not get the connections of all clients at the same time.
 	pause := time.NewTimer(500*time.Millisecond + rand.N(500*time.Millisecond))
 	defer pause.Stop()
 	select {
@@ -150,7 +150,7 @@ func (s *session) exhausted() {
 	}
 }
 
-// forget strikes a session off that has ended.
+// forget removes a session that has ended.
 func (d *driver) forget(s *session) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -188,7 +188,7 @@ func (s *session) connected() time.Duration {
 	return time.Since(s.since)
 }
 
-// waited says what was waited for in vain.
+// waited is the error of a wait for a connection that did not come.
 func (s *session) waited(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -216,7 +216,7 @@ func (s *session) ask(ctx context.Context, what op, request []byte) (*decoder, e
 	}
 }
 
-// owns tells whether a node is an ephemeral one of this session.
+// owns reports whether a node is an ephemeral one of this session.
 func (s *session) owns(of *stat) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
