@@ -33,6 +33,7 @@ type inbound struct {
 
 	restore compress.Compressor // of the request's messages; nil: they are not compressed
 	pack    compress.Compressor // of the reply's
+	read    atomic.Int64        // of the messages of the request, beside Head.Size
 	came    *buffer.Buffer      // the body of a unary request, while it is decoded
 	held    atomic.Int64        // bytes of the request that are counted in connection.held
 	size    atomic.Int64        // of the messages of the reply
@@ -103,6 +104,7 @@ func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 			return head, tooLong(n, theServer, int(limit))
 		}
 		head.Size = int(min(max(n, 0), limit))
+		in.read.Store(-int64(head.Size)) // it is counted when it has come
 	}
 	return head, nil
 }
@@ -230,6 +232,7 @@ func (in *inbound) request() ([]byte, error) {
 		return nil, in.bodyError(err)
 	}
 	in.came = came
+	in.read.Add(int64(len(came.B)))
 	b := came.B
 	// From now on net/http reads to notice that the client has gone.
 	_ = in.control.SetReadDeadline(time.Time{})
@@ -260,6 +263,7 @@ func (in *inbound) query(limit int) ([]byte, error) {
 			return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the parameter message is no base64")
 		}
 	}
+	in.read.Add(int64(len(b)))
 	if in.restore != nil {
 		return restored(in.call.Restoring(in.restore), b, theServer, limit)
 	}
@@ -383,7 +387,7 @@ func (in *inbound) envelope(v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return int(in.read.Load()), int(in.size.Load()) }
 
 // addMetadata adds the metadata of a unary reply to its header.
 func (in *inbound) addMetadata(m weft.Metadata) {

@@ -82,7 +82,7 @@ func (s *stream) next() ([]byte, error) {
 	if err != nil {
 		return nil, s.readError(err)
 	}
-	s.in.came.Add(int64(len(b)))
+	s.in.read.Add(int64(len(b)))
 	switch {
 	case flags > flagCompressed:
 		return nil, refusal(weft.Internal, weft.ReasonProtocol, "a message begins with the flags %d, want 0 or 1", flags)

@@ -44,6 +44,7 @@ func (in *inbound) body() ([]byte, error) {
 		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
 	}
 	in.came = body
+	in.read.Add(int64(len(body.B)))
 	// From now on net/http reads to notice that the client has gone.
 	_ = control.SetReadDeadline(time.Time{})
 	if packed == nil {

@@ -32,6 +32,7 @@ type inbound struct {
 	own  weft.DoorCall
 	came *buffer.Buffer // the body of the request, while it is decoded
 	size atomic.Int64   // of the messages of the reply
+	read atomic.Int64   // of the messages of the request, beside Head.Size
 	web  bool           // the call is one by WebSocket
 }
 
@@ -101,6 +102,7 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	default:
 		head.Size = int(n)
 	}
+	in.read.Store(-int64(head.Size)) // it is counted when it has come
 	return head, nil
 }
 
@@ -303,7 +305,7 @@ func (in *inbound) encode(dst []byte, v any) ([]byte, error) {
 }
 
 // Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return 0, int(in.size.Load()) }
+func (in *inbound) Bytes() (request, reply int) { return int(in.read.Load()), int(in.size.Load()) }
 
 // answer sends a reply.
 func (in *inbound) answer(body []byte, m weft.Metadata) {

@@ -186,7 +186,7 @@ func (s *socket) Recv(msg any) error {
 		return err
 	}
 	defer s.in.x.Hold(-cap(b))
-	s.in.came.Add(int64(len(b)))
+	s.in.read.Add(int64(len(b)))
 	if err := s.in.in.codec.Decode(b, msg); err != nil {
 		return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
 	}

@@ -91,7 +91,7 @@ func (s *stream) Recv(msg any) error {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		s.in.came.Add(int64(len(line)))
+		s.in.read.Add(int64(len(line)))
 		if err := s.in.in.codec.Decode(line, msg); err != nil {
 			return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
 		}
