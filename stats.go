@@ -157,6 +157,14 @@ func (c *Client) Stats() ClientStats {
 	return out
 }
 
+// MethodBytes are RequestBytes and ReplyBytes of a method in Stats, which reads much more.
+func (c *Client) MethodBytes(method string) (requests, replies uint64) {
+	if m, ok := c.caller.stats.Load(method); ok {
+		return m.(*methodStats).Carried()
+	}
+	return 0, 0
+}
+
 // summaries adds up what was counted of each method, by name, those of removed methods
 // among them.
 func (h *host) summaries() map[string]*stats.Summary {

@@ -69,8 +69,15 @@ type WireConn interface {
 // WireStreamer is a WireConn of a wire that has streaming calls.
 type WireStreamer interface {
 	// OpenStream opens a streaming call; call.Args is a message as it will be sent. It
-	// does not wait for the server.
+	// does not wait for the server. The stream may be a WireStreamSizer.
 	OpenStream(ctx context.Context, call *WireCall) (RawStream, error)
+}
+
+// WireStreamSizer is a stream of a WireStreamer that counts the bytes of its messages, for the statistics.
+type WireStreamSizer interface {
+	// Bytes are those of the messages that were sent and received so far, as WireCall counts those of bodies. It may
+	// be called from any goroutine.
+	Bytes() (sent, received int)
 }
 
 // WirePinger is a WireConn of a wire that has pings.
@@ -139,7 +146,9 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		err = w.Call(ctx, call)
 	}
 	m := c.statsOf(call.Method)
-	m.Bytes(p.number, call.Sent, call.Received)
+	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
+		m.Bytes(p.number, call.Sent, call.Received)
+	}
 	m.Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
 	if x.o.reply != nil {
 		*x.o.reply = call.ReplyMetadata
@@ -188,7 +197,12 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		return nil, lost(err, call.Method, p)
 	}
 	// A stream whose context has ended need not be received from.
-	ended := c.streamEnded(p, call.Method, func() (sent, came int) { return 0, 0 })
+	ended := c.streamEnded(p, call.Method, func() (sent, came int) {
+		if s, ok := stream.(WireStreamSizer); ok {
+			return s.Bytes()
+		}
+		return 0, 0
+	})
 	unwatch := context.AfterFunc(ctx, func() {
 		ended(CodeOf(ctx.Err()))
 		stop()

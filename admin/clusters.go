@@ -39,6 +39,9 @@ type ClusterServer struct {
 	InFlight    int       `json:"in_flight" weft:"5"`
 	Latency     float64   `json:"latency_seconds" weft:"6" doc:"as the balancer sees it; 0: not known"`
 	Breakers    []Breaker `json:"breakers,omitempty" weft:"7" doc:"those that are not closed, by method"`
+
+	RequestBytes uint64 `json:"request_bytes,omitempty" weft:"8" doc:"of the bodies of requests to it, as they were on the wire"`
+	ReplyBytes   uint64 `json:"reply_bytes,omitempty" weft:"9" doc:"of the bodies of its replies, as they were on the wire"`
 }
 
 // Breaker is the breaker of a method on a server.
@@ -77,7 +80,8 @@ func clusterStats(name string, st cluster.Stats, req *StatsRequest) ClusterStats
 		}
 	}
 	for _, v := range st.Servers {
-		one := ClusterServer{Address: v.Address, State: v.State.String(), Why: v.Why, Connections: v.Connections, InFlight: v.InFlight, Latency: v.Latency.Seconds()}
+		one := ClusterServer{Address: v.Address, State: v.State.String(), Why: v.Why, Connections: v.Connections, InFlight: v.InFlight, Latency: v.Latency.Seconds(),
+			RequestBytes: v.RequestBytes, ReplyBytes: v.ReplyBytes}
 		for _, b := range v.Breakers {
 			if b.State != breaker.Closed {
 				one.Breakers = append(one.Breakers, breakerOf(b))

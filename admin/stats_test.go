@@ -102,6 +102,7 @@ func TestStatsOfClusters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(st.Clusters) != 1 || st.Clusters[0].Name != "back" || len(st.Clusters[0].Servers) != 1 || st.Clusters[0].Servers[0].State != "healthy" ||
+		st.Clusters[0].Servers[0].RequestBytes == 0 || st.Clusters[0].Servers[0].ReplyBytes == 0 || st.Clusters[0].Methods[0].Calls.ReplyBytes == 0 ||
 		len(st.Clusters[0].Methods) != 1 || st.Clusters[0].Methods[0].Calls.Calls != 1 || st.Clusters[0].Services[0].Instances["healthy"] != 1 {
 		t.Errorf("%+v", st.Clusters)
 	}

@@ -136,7 +136,7 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 	return s, x.send(s, x.ctx, x.reply, opts)
 }
 
-// reachable tells whether the call may go to a server that is not down.
+// reachable reports whether the call may go to a server that is not down.
 func (x *call) reachable() bool {
 	x.refresh()
 	for s := range x.reach().servers {
@@ -187,7 +187,7 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 	}
 }
 
-// hopeless tells whether every server was tried and cannot be reached, so that it
+// hopeless reports whether every server was tried and cannot be reached, so that it
 // is of no use to wait: none of them may just be restarting.
 func (r reach) hopeless(now time.Duration) bool {
 	some := false
@@ -199,7 +199,7 @@ func (r reach) hopeless(now time.Duration) bool {
 	return some
 }
 
-// untried tells whether there is a server, other than the last, that a call has not
+// untried reports whether there is a server, other than the last, that a call has not
 // tried and that is not known to be unreachable.
 func (r reach) untried(last *server, tried *balance.Tried) bool {
 	for s := range r.servers {

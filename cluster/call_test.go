@@ -23,7 +23,7 @@ func TestCallsGoToAllServers(t *testing.T) {
 		f := newFleet(t, "a", "b", "c")
 		c := f.client(func(cfg *cluster.Config) { cfg.Balancer = balance.RoundRobin() })
 		who(t, t.Context(), c)
-		synctest.Wait() // until the list and the rules have both been heard: then the turn begins anew
+		synctest.Wait() // until the list and the rules are both known: then the turn begins anew
 		got := shares(t, c, 300)
 		if got["a"] != 100 || got["b"] != 100 || got["c"] != 100 {
 			t.Errorf("the shares are %v, want a hundred each", got)

@@ -28,7 +28,7 @@ type Client struct {
 	methods sync.Map // name → *method
 	last    atomic.Pointer[method]
 
-	retiring sync.Map // clients of servers that have left → channels, closed when their calls have ended
+	retiring sync.Map // links of servers that have left → channels, closed when their calls have ended
 
 	mu       sync.Mutex
 	closed   bool
@@ -36,7 +36,7 @@ type Client struct {
 	servers  map[string]*server // by address
 	numbered []*method          // by their numbers
 
-	events events        // of all servers
+	totals totals        // of all servers
 	kicked chan struct{} // holds one when the monitor is to look at once
 	life   context.Context
 	stop   context.CancelFunc
@@ -109,15 +109,16 @@ func (c *Client) kick() {
 // retire closes the client of a server when its calls and streams have ended, however
 // long they last: they are not cut off because the server has left the list, or was idle
 // but for a stream. They end with a connection that has died.
-func (c *Client) retire(client *weft.Client) {
+func (c *Client) retire(l *link) {
 	ended := make(chan struct{})
-	c.retiring.Store(client, ended)
+	c.retiring.Store(l, ended)
 	c.wg.Add(1)
 	// It ends when the client's calls have ended, or when c is closed.
 	go func() {
 		defer c.wg.Done()
-		_ = client.Shutdown(c.life) // of calls that were cut off their callers are told
-		c.retiring.Delete(client)
+		_ = l.client.Shutdown(c.life) // of calls that were cut off their callers are told
+		c.totals.bytes.Closed(l.client, c.now())
+		c.retiring.Delete(l)
 		close(ended)
 	}()
 }

@@ -112,7 +112,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	}
 }
 
-// fails tells whether the call would fail at once because no server can be reached, after it has
+// fails reports whether the call would fail at once because no server can be reached, after it has
 // tried s among others.
 func fails(x *call, s *server) bool {
 	now := x.c.now()
@@ -149,7 +149,7 @@ func (x *call) candidates() []Candidate {
 			k.Why = fmt.Sprintf("a fallback, when no instance of %q can be reached: %s", x.v.plan.Subsets[x.target.subset].Name, k.Why)
 		}
 		if kept[i.ID] {
-			k.Why += "; the registry no longer lists it and is not believed yet"
+			k.Why += "; the registry no longer lists it, and that list is not used yet"
 		}
 		out = append(out, k)
 		n++

@@ -73,7 +73,7 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if found, ok := c.methods.Load(name); ok {
 		return found.(*method), nil
 	}
-	m := &method{name: name, number: len(c.numbered), service: c.serviceFor(name[:dot])}
+	m := &method{name: name, number: len(c.numbered), service: c.serviceForLocked(name[:dot])}
 	c.numbered = append(c.numbered, m)
 	c.methods.Store(name, m)
 	return m, nil

@@ -81,6 +81,12 @@ func (c *Client) look(seen map[*server]uint32) {
 		}
 	}
 	c.restIdle(servers)
+	if c.totals.bytes.Due(now) {
+		c.mu.Lock()
+		methods := names(c.numbered)
+		c.mu.Unlock()
+		c.totals.bytes.Settle(methods, now)
+	}
 }
 
 // changed deals with a server whose state has changed.
@@ -92,15 +98,15 @@ func (c *Client) changed(s *server, change health.Change, now time.Duration) {
 		s.stats.Restart(now)
 		if change.From != health.Down {
 			s.counts.returns.Add(1)
-			c.events.returns.Add(1)
+			c.totals.returns.Add(1)
 		}
 	case health.Down:
-		if s.fall.expected.Load() {
+		if s.loss.expected.Load() {
 			level = slog.LevelInfo
 		}
 	case health.Ejected:
 		s.counts.ejections.Add(1)
-		c.events.ejections.Add(1)
+		c.totals.ejections.Add(1)
 		c.ping(s)
 	}
 	c.cfg.Logger.Log(c.life, level, "server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)

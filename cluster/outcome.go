@@ -21,7 +21,7 @@ type verdict struct {
 	lost      bool           // the connection was lost with the call on it
 }
 
-// judge reads a failure. connected tells whether the server has a connection now.
+// judge reads a failure. connected reports whether the server has a connection now.
 func judge(ctx context.Context, err error, connected bool) verdict {
 	nothing := verdict{balance: balance.Canceled, health: health.Canceled, breaker: breaker.Canceled}
 	e, ok := asError(err)

@@ -118,12 +118,12 @@ func (x *call) chooseFrom(subset int) *server {
 	}
 }
 
-// canTake tells whether a server can be reached, and is not left out for its breaker.
+// canTake reports whether a server can be reached, and is not left out for its breaker.
 func (x *call) canTake(s *server) bool {
 	return !s.down.Load() && (s.breaker(x.m.number).Ready(x.pick.Now) || !x.leavesOut(s))
 }
 
-// leavesOut tells whether the call leaves out a server for its breaker, which does not
+// leavesOut reports whether the call leaves out a server for its breaker, which does not
 // let the call through. Breakers leave out no more servers than health may: with those
 // that are down or ejected at most half of the ones that the call may go to. Of too many
 // the ones stay out that were to stay out longest.
@@ -180,7 +180,7 @@ func (x *call) anyOf(index []int) (found *server) {
 // triedMost is how many servers balance.Tried holds.
 const triedMost = 8
 
-// mayProbe tells whether the call may go to an ejected server that wants one to show
+// mayProbe reports whether the call may go to an ejected server that wants one to show
 // how it is. A server that does not even answer a ping gets none.
 func (x *call) mayProbe(t *health.Tracker) bool { return x.probed(t) != nil }
 

@@ -25,10 +25,10 @@ type server struct {
 
 	link    atomic.Pointer[link]   // nil: the server is no longer listed
 	down    atomic.Bool            // it could not be reached, or its last connection was lost
-	fall    fall                   // of the last time that it went down
+	loss    loss                   // the last time that it went down
 	failure atomic.Pointer[string] // why it could not be reached since it is down; nil: it was not tried
 	reached atomic.Bool            // it could be reached at some time
-	counts  events
+	counts  counts
 	turns   atomic.Uint32 // how often down has changed
 	used    atomic.Bool   // since the monitor last looked
 
@@ -44,8 +44,8 @@ type server struct {
 	breakers atomic.Pointer[[]*breaker.Breaker] // by number of the method
 }
 
-// fall is how a server went down.
-type fall struct {
+// loss is how a server went down.
+type loss struct {
 	at       atomic.Int64 // on the client's clock
 	expected atomic.Bool  // it has shut down
 }
@@ -75,6 +75,7 @@ func newServer(c *Client, address string, since time.Duration) *server {
 		return s
 	}
 	s.link.Store(l)
+	c.totals.bytes.Opened(l.client, &s.counts.bytes)
 	return s
 }
 
@@ -106,7 +107,7 @@ func (l *link) ConnClosed(_ *weft.Peer, err error) {
 	}
 }
 
-// blame tells whether the loss of a connection still is to be counted as a failure. made
+// blame reports whether the loss of a connection still is to be counted as a failure. made
 // is how many had been made when the call began. All calls that were in flight on it
 // fail, but that is one event, and says nothing about their methods.
 func (l *link) blame(made uint32) bool {
@@ -146,15 +147,15 @@ func (s *server) wentDown(l *link, why string, expected bool) {
 		return
 	}
 	now := s.c.now()
-	s.fall.at.Store(int64(now))
+	s.loss.at.Store(int64(now))
 	s.failure.Store(nil)
 	s.down.Store(true)
 	s.turns.Add(1)
 	s.counts.losses.Add(1)
-	s.c.events.losses.Add(1)
+	s.c.totals.losses.Add(1)
 	s.health.Lost(now)
 	level := slog.LevelWarn
-	s.fall.expected.Store(expected)
+	s.loss.expected.Store(expected)
 	if expected {
 		level = slog.LevelInfo
 	}
@@ -178,7 +179,7 @@ func (s *server) cameUp(l *link) {
 	s.c.kick()
 }
 
-// unreachable tells whether the server is down and could not be reached since.
+// unreachable reports whether the server is down and could not be reached since.
 func (s *server) unreachable() bool {
 	return s.invalid != nil || s.down.Load() && s.failure.Load() != nil
 }
@@ -189,10 +190,10 @@ func (s *server) graceLeft(now time.Duration) time.Duration {
 	if !s.reached.Load() || !s.down.Load() {
 		return 0
 	}
-	return max(time.Duration(s.fall.at.Load())+s.c.cfg.RestartGrace-now, 0)
+	return max(time.Duration(s.loss.at.Load())+s.c.cfg.RestartGrace-now, 0)
 }
 
-// hopeless tells whether it is of no use to wait for the server. A server that comes up
+// hopeless reports whether it is of no use to wait for the server. A server that comes up
 // meanwhile is not.
 func (s *server) hopeless(now time.Duration) bool {
 	s.turning.Lock()
@@ -246,10 +247,12 @@ func (s *server) cut(l *link) {
 	if err != nil || !s.link.CompareAndSwap(l, fresh) {
 		return
 	}
+	s.c.totals.bytes.Opened(fresh.client, &s.counts.bytes)
 	s.c.cfg.Logger.Warn("server does not respond, its connections are closed", "addr", s.address)
 	l.cut.Store(true)
 	l.retired.Store(true)
 	l.client.Close()
+	s.c.totals.bytes.Closed(l.client, s.c.now())
 }
 
 // connected reports whether there is a connection.
@@ -265,6 +268,7 @@ func (s *server) rest() {
 		return // it could be made before
 	}
 	if l := s.link.Load(); l != nil && s.link.CompareAndSwap(l, fresh) {
+		s.c.totals.bytes.Opened(fresh.client, &s.counts.bytes)
 		s.retire(l)
 	}
 }
@@ -277,7 +281,7 @@ func (s *server) retire(l *link) {
 		return
 	}
 	l.retired.Store(true)
-	s.c.retire(l.client)
+	s.c.retire(l)
 }
 
 // breakerIf returns the breaker of a method on this server; nil: it was not used yet, and

@@ -50,9 +50,8 @@ type set struct {
 	avoid  bool  // all of them
 }
 
-// serviceFor returns a service, which is watched from then on. It is called with the
-// client's lock held.
-func (c *Client) serviceFor(name string) *service {
+// serviceForLocked returns a service, which is watched from then on.
+func (c *Client) serviceForLocked(name string) *service {
 	if s := c.services[name]; s != nil {
 		return s
 	}
@@ -142,7 +141,7 @@ func (s *service) rebuild() {
 	for _, i := range s.snapshot.Instances {
 		if s.c.cfg.admits(&i) {
 			v.instances = append(v.instances, i)
-			v.servers = append(v.servers, s.c.serverAt(&i, first))
+			v.servers = append(v.servers, s.c.serverAtLocked(&i, first))
 		}
 	}
 	if old := s.view.Load(); old != nil {
@@ -167,10 +166,10 @@ func (s *service) rebuild() {
 	s.view.Store(v)
 	close(s.changed)
 	s.changed = make(chan struct{})
-	s.c.forget()
+	s.c.retireUnusedLocked()
 }
 
-// admits tells whether an instance has the group and the version that are wanted.
+// admits reports whether an instance has the group and the version that are wanted.
 func (c *Config) admits(i *weft.Instance) bool {
 	return (c.Group == "" || c.Group == i.Group) && (c.Version == "" || c.Version == i.Version)
 }
@@ -248,9 +247,9 @@ func (s *service) nextChange() <-chan struct{} {
 	return s.changed
 }
 
-// serverAt returns the server of an instance; first tells that it stands in the first
-// list of its service. It is called with the client's lock held.
-func (c *Client) serverAt(i *weft.Instance, first bool) *server {
+// serverAtLocked returns the server of an instance; first says that it is in the first
+// list of its service.
+func (c *Client) serverAtLocked(i *weft.Instance, first bool) *server {
 	s := c.servers[i.Address]
 	if s == nil {
 		s = newServer(c, i.Address, c.newSince(i, first))
@@ -261,9 +260,8 @@ func (c *Client) serverAt(i *weft.Instance, first bool) *server {
 	return s
 }
 
-// forget retires the servers that no service has any more. It is called with the
-// client's lock held.
-func (c *Client) forget() {
+// retireUnusedLocked retires the servers that no service has any more.
+func (c *Client) retireUnusedLocked() {
 	wanted := make(map[*server]bool, len(c.servers))
 	for _, s := range c.services {
 		if v := s.view.Load(); v != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/carried"
 )
 
 // Stats are what a client has done since it was made. Its numbers never go down.
@@ -40,7 +41,8 @@ type ServiceStats struct {
 type MethodStats struct {
 	// MethodStats counts the unary and one-way calls as their callers saw them: once each,
 	// with the time from the first attempt to the end of the last. A fan-out counts once
-	// for each server.
+	// for each server. Its RequestBytes and ReplyBytes are those of all attempts, and of streams
+	// that have ended.
 	weft.MethodStats
 	// Failures are the attempts that failed, by outcome; a call may have had several.
 	Failures        map[weft.Outcome]uint64
@@ -61,6 +63,8 @@ type ServerStats struct {
 	Losses      uint64        // how often it went down
 	Ejections   uint64        // how often it was ejected
 	Returns     uint64        // how often it was let back
+	// RequestBytes and ReplyBytes are those of the calls to it, as weft.MethodStats has them.
+	RequestBytes, ReplyBytes uint64
 	// Breakers are those of the methods that were called there, by name.
 	Breakers []BreakerStats
 }
@@ -74,6 +78,18 @@ type BreakerStats struct {
 // events count how often servers went down, were ejected and came back.
 type events struct{ losses, ejections, returns atomic.Uint64 }
 
+// counts are those of one server.
+type counts struct {
+	events
+	bytes carried.Server
+}
+
+// totals are those of all servers, of those that have left too.
+type totals struct {
+	events
+	bytes carried.Sum
+}
+
 // Stats returns a snapshot of what the client has counted. It costs some microseconds
 // for each method and server, and the calls next to nothing.
 func (c *Client) Stats() Stats {
@@ -84,7 +100,7 @@ func (c *Client) Stats() Stats {
 	}
 	c.mu.Lock()
 	methods, servers, services := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers)), slices.Collect(maps.Values(c.services))
-	out := Stats{Losses: c.events.losses.Load(), Ejections: c.events.ejections.Load(), Returns: c.events.returns.Load(),
+	out := Stats{Losses: c.totals.losses.Load(), Ejections: c.totals.ejections.Load(), Returns: c.totals.returns.Load(),
 		Budget: c.budget.Balance(now)}
 	for _, s := range c.services {
 		out.Throttled += s.unsent.Load()
@@ -94,19 +110,32 @@ func (c *Client) Stats() Stats {
 		openings[i] = m.openings
 	}
 	c.mu.Unlock()
+	ofMethods, ofServers := c.totals.bytes.Read(names(methods))
 	for _, s := range servers {
-		out.Servers = append(out.Servers, s.snapshot(reports[s.address], methods, openings, now))
+		one := s.snapshot(reports[s.address], methods, openings, now)
+		one.RequestBytes, one.ReplyBytes = ofServers[&s.counts.bytes].Requests, ofServers[&s.counts.bytes].Replies
+		out.Servers = append(out.Servers, one)
 	}
 	for _, s := range services {
 		out.Services = append(out.Services, s.snapshotOf(reports))
 	}
 	slices.SortFunc(out.Services, func(a, b ServiceStats) int { return cmp.Compare(a.Service, b.Service) })
 	for i, m := range methods {
-		out.Methods = append(out.Methods, m.snapshot(openings[i]))
+		one := m.snapshot(openings[i])
+		one.RequestBytes, one.ReplyBytes = ofMethods[i].Requests, ofMethods[i].Replies
+		out.Methods = append(out.Methods, one)
 	}
 	slices.SortFunc(out.Methods, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
 	slices.SortFunc(out.Servers, func(a, b ServerStats) int { return cmp.Compare(a.Address, b.Address) })
 	return out
+}
+
+func names(methods []*method) []string {
+	all := make([]string, len(methods))
+	for i, m := range methods {
+		all[i] = m.name
+	}
+	return all
 }
 
 func (m *method) snapshot(openings uint64) MethodStats {
@@ -184,8 +213,7 @@ func (s *server) snapshot(r health.Report, methods []*method, openings []uint64,
 	return out
 }
 
-// keepOpeningsLocked keeps what the breakers of a server have counted that leaves. It is called
-// with the client's lock held.
+// keepOpeningsLocked keeps what the breakers of a server that leaves have counted.
 func (c *Client) keepOpeningsLocked(s *server) {
 	for number, m := range c.numbered {
 		if b := s.breakerIf(number); b != nil {

@@ -94,7 +94,7 @@ func (s *Settings) New(random uint64) *Breaker {
 // method works: it may say nothing for hours.
 const streamTrial = time.Second
 
-// Allow tells whether a call may be sent now. Each true needs one Done.
+// Allow reports whether a call may be sent now. Each true needs one Done.
 func (b *Breaker) Allow(now time.Duration) bool { return b.allow(now, false) }
 
 func (b *Breaker) allow(now time.Duration, stream bool) bool {
@@ -110,7 +110,7 @@ func (b *Breaker) allow(now time.Duration, stream bool) bool {
 	return true
 }
 
-// Ready tells whether it is worth to ask Allow: not while the breaker is open, nor while
+// Ready reports whether it is worth to ask Allow: not while the breaker is open, nor while
 // the call that was let through is under way.
 func (b *Breaker) Ready(now time.Duration) bool {
 	switch g := gate(b.gate.Load()); g.state() {
@@ -154,7 +154,7 @@ func (b *Breaker) PassStream(now time.Duration) {
 	b.counts.carried.Add(-1)
 }
 
-// probe tells whether a breaker that is not closed lets a call through.
+// probe reports whether a breaker that is not closed lets a call through.
 func (b *Breaker) probe(now time.Duration, g gate, stream bool) bool {
 	switch g.state() {
 	case Open:

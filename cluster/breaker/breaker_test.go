@@ -37,7 +37,7 @@ func newLine(t testing.TB, cfg Config) *line {
 	return &line{newSettings(t, cfg).New(1), t, time.Hour}
 }
 
-// call makes a call that takes a millisecond, and tells whether it was let through.
+// call makes a call that takes a millisecond, and reports whether it was let through.
 func (l *line) call(r Result) bool {
 	if !l.Allow(l.now) {
 		l.now += ms

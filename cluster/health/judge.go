@@ -18,7 +18,7 @@ const (
 	// it in about twenty seconds. Calls that wait for news at the server take a
 	// minute or so each time, and should be remembered from one to the next.
 	fading = 24
-	// waiting is how many calls have to wait in vain, or have done so since the last
+	// waiting is how many calls have to wait without an answer, or have done so since the last
 	// answer. One alone may be such a call.
 	waiting = 2
 )

@@ -100,7 +100,7 @@ func (p *Panel) offer() {
 // Probe returns a server that wants a call to show how it is, and nil when there is
 // none, which costs next to nothing: ask before each pick. The caller that gets it sends
 // a call there, at once and whatever the balancer says; no other caller gets it
-// meanwhile, unless no call has begun there within a second. may tells whether that
+// meanwhile, unless no call has begun there within a second. may reports whether that
 // call may go to that server, as it may not if the server does not have its service;
 // nil stands for yes.
 //
@@ -120,7 +120,7 @@ func (p *Panel) Probe(now time.Duration, may func(*Tracker) bool) *Tracker {
 	return nil
 }
 
-// Panic tells whether all servers fail, so that none is ejected.
+// Panic reports whether all servers fail, so that none is ejected.
 func (p *Panel) Panic() bool { return p.panicking.Load() }
 
 // Reports returns what is known of every server, in the order in which they were

@@ -64,7 +64,7 @@ func (t *Tracker) Name() string { return t.name }
 // State is what the panel last made of the server.
 func (t *Tracker) State() State { return State(t.state.Load()) }
 
-// Available tells whether the server is healthy.
+// Available reports whether the server is healthy.
 func (t *Tracker) Available() bool { return t.State() == Healthy }
 
 // Begin counts a call that is about to be sent. Each Begin needs one End.
@@ -75,7 +75,7 @@ func (t *Tracker) Begin(now time.Duration) {
 	t.begun(now)
 }
 
-// waitsAnew tells whether the silence of a server that was idle begins now. It began
+// waitsAnew reports whether the silence of a server that was idle begins now. It began
 // earlier if the last call has just failed: a server that is frozen answers nothing,
 // and its calls end one after the other when their time is over.
 func (t *Tracker) waitsAnew(now time.Duration) bool {

@@ -240,7 +240,7 @@ func (p *Policy) refused(a *Attempt) Decision {
 	return p.byPolicy(a, "refused: again by policy")
 }
 
-// mayResend tells whether the call may still be sent again for free.
+// mayResend reports whether the call may still be sent again for free.
 func (p *Policy) mayResend(a *Attempt) bool { return !a.Resent && a.Number-a.Unsent <= p.attempts() }
 
 func (p *Policy) unknown(a *Attempt) Decision {
@@ -271,7 +271,7 @@ func (p *Policy) executed(a *Attempt) Decision {
 	return p.byPolicy(a, "the handler failed: again by policy, the method being idempotent")
 }
 
-// retries tells whether a handler's error is one to try again after.
+// retries reports whether a handler's error is one to try again after.
 func (p *Policy) retries(e *weft.Error) bool {
 	if p.Codes != nil {
 		return slices.Contains(p.Codes, e.Code)
@@ -280,7 +280,7 @@ func (p *Policy) retries(e *weft.Error) bool {
 	return e.Code == weft.Unavailable || e.Code == weft.ResourceExhausted && told
 }
 
-// passing tells whether a failure before the handler may be gone a moment later or
+// passing reports whether a failure before the handler may be gone a moment later or
 // on another server. DeadlineExceeded is the time of one attempt: that of the call
 // is known to be left.
 func passing(e *weft.Error) bool {

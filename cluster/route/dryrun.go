@@ -191,7 +191,7 @@ func methodChanges(current, proposed *Rules) []MethodChange {
 	return changes
 }
 
-// Changed tells whether anything would change.
+// Changed reports whether anything would change.
 func (r *Report) Changed() bool { return len(r.Instances)+len(r.Methods)+len(r.Calls) > 0 }
 
 // String is the report in lines.

@@ -57,7 +57,7 @@ func (m matcher) match(i *weft.Instance) bool {
 	return true
 }
 
-// any tells whether one of the instances matches.
+// any reports whether one of the instances matches.
 func (m matcher) any(instances []weft.Instance) bool {
 	for i := range instances {
 		if m.match(&instances[i]) {

@@ -149,7 +149,7 @@ func (p *Plan) target(rule string, ways []Subset) Target {
 	return t
 }
 
-// on tells whether one of the instances is on.
+// on reports whether one of the instances is on.
 func (p *Plan) on(index []int) bool {
 	return slices.ContainsFunc(index, func(i int) bool { return p.Instances[i].State == weft.On })
 }

@@ -76,7 +76,7 @@ func (t *Throttle) Active(now time.Duration) bool {
 	return false
 }
 
-// Allow counts a call and tells whether it may be sent. random are 64 random bits. counted
+// Allow counts a call and reports whether it may be sent. random are 64 random bits. counted
 // is for Refused.
 func (t *Throttle) Allow(now time.Duration, p weft.Priority, random uint64) (ok, counted bool) {
 	c := t.class(p)

@@ -118,6 +118,7 @@ func (c *clientConn) unary(ctx context.Context, w *weft.WireCall) (*nethttp.Requ
 			b, packed = small, true
 		}
 	}
+	w.Sent = len(b)
 	if list := names(c.cfg.Compressors); list != "" {
 		set(r.Header, "Accept-Encoding", list)
 	}
@@ -163,7 +164,7 @@ func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.R
 	if !ok && kind != "application/json" {
 		return statusError(res)
 	}
-	b, err := c.body(ctx, res)
+	b, size, err := c.body(ctx, res)
 	if err != nil {
 		return err
 	}
@@ -174,7 +175,7 @@ func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.R
 		}
 		return c.failed(&f, res)
 	}
-	if w.Reply == nil {
+	if w.Received = size; w.Reply == nil {
 		return nil
 	}
 	if err := code.Decode(b, w.Reply); err != nil {
@@ -206,26 +207,26 @@ func statusError(res *nethttp.Response) error {
 	return e
 }
 
-// body reads the body of an answer.
-func (c *clientConn) body(ctx context.Context, res *nethttp.Response) ([]byte, error) {
+// body reads the body of an answer. size is how many bytes came.
+func (c *clientConn) body(ctx context.Context, res *nethttp.Response) (b []byte, size int, err error) {
 	limit := c.cfg.Limits.MaxMessage
-	b, err := io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
-	if err != nil {
-		return nil, c.Lost(ctx, err)
+	if b, err = io.ReadAll(io.LimitReader(res.Body, int64(limit)+1)); err != nil {
+		return nil, 0, c.Lost(ctx, err)
 	}
 	if len(b) > limit {
 		e := tooLong(int64(len(b)), theClient, limit)
 		e.Outcome = weft.Executed
-		return nil, e
+		return nil, 0, e
 	}
+	size = len(b)
 	z, err := c.restorer(res.Header.Get("Content-Encoding"))
-	if err != nil || z == nil || len(b) == 0 {
-		return b, err
+	if err != nil || z == nil || size == 0 {
+		return b, size, err
 	}
 	if b, err = restored(z, b, theClient, limit); err != nil {
-		return nil, executed(err)
+		return nil, 0, executed(err)
 	}
-	return b, nil
+	return b, size, nil
 }
 
 // executed notes in the error of a reply that its call has run.

@@ -14,10 +14,12 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/carriers"
 )
 
 // outbox is the client's end of a streaming call. It implements weft.RawStream.
 type outbox struct {
+	carriers.StreamBytes
 	c      *clientConn
 	call   *weft.WireCall
 	codec  codec.Codec
@@ -85,6 +87,7 @@ func (o *outbox) Send(msg any) error {
 		return err
 	}
 	if _, err := o.body.Write(b); err == nil {
+		o.Sent(len(b) - prefixSize)
 		return nil
 	}
 	o.mu.Lock()
@@ -126,6 +129,9 @@ func (o *outbox) Recv(msg any) error {
 	flags, b, err := readEnvelope(o.res.Body, theClient, o.c.cfg.Limits.MaxMessage)
 	if err != nil {
 		return o.end(o.readError(err))
+	}
+	if flags&flagEnd == 0 {
+		o.Received(len(b))
 	}
 	if flags&flagCompressed != 0 && len(b) > 0 {
 		if o.restore == nil {

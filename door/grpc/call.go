@@ -222,7 +222,7 @@ func (x *call) putLocked(v any, n int) error {
 // Bytes implements weft.InboundSizer.
 func (x *call) Bytes() (request, reply int) {
 	if x.in != nil {
-		request = x.in.received()
+		request = x.in.bytes()
 	}
 	return request, int(x.size.Load())
 }

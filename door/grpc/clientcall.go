@@ -122,6 +122,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 // decode decodes the reply of a call that went well.
 func (x *exchange) decode(w *weft.WireCall) error {
 	b := x.body[prefixSize:]
+	w.Received = len(b)
 	var err error
 	if e := flagError(x.body[0], x.restore); e != nil {
 		err = e
@@ -189,7 +190,9 @@ func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) er
 		if framed, err = c.frame(w); err != nil {
 			return err
 		}
+		size = len(framed) - prefixSize
 	}
+	w.Sent = size
 	c.conn.Lock()
 	if err := c.openLocked(ctx, x); err != nil {
 		c.conn.Unlock()

@@ -23,8 +23,8 @@ type mailbox struct {
 	more    sync.Cond
 	restore compress.Compressor
 	buf     []byte // framed messages
+	taken   int    // bytes of the messages that were taken out
 	owed    int    // bytes of buf that the peer may not send again yet
-	taken   int    // bytes of the messages that were received, for the statistics
 	whole   bool   // buf begins with a whole message
 	ended   bool   // no more will come
 	last    error  // behind the last message; nil: io.EOF
@@ -166,8 +166,8 @@ func (m *mailbox) next(ctx context.Context) (b []byte, compressed bool, err erro
 	return b, compressed, nil
 }
 
-// received is how many bytes the messages had that were received.
-func (m *mailbox) received() int {
+// bytes is how many the messages that were taken out have had, as they came.
+func (m *mailbox) bytes() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.taken

@@ -20,6 +20,7 @@ type outbox struct {
 	stop func() bool
 	told sync.Once // the metadata of the reply
 	gone atomic.Bool
+	sent atomic.Int64 // bytes of messages
 }
 
 // OpenStream implements weft.WireStreamer.
@@ -108,6 +109,7 @@ func (o *outbox) Send(msg any) error {
 	} else {
 		c.conn.QueueDataLocked(st, b, false, nil)
 	}
+	o.sent.Add(int64(len(b) - prefixSize))
 	c.conn.FlushSoonAndUnlock(c.conn.StreamsLocked() > 1)
 	return nil
 }
@@ -155,6 +157,9 @@ func (o *outbox) Recv(msg any) error {
 	}
 	return o.over(err)
 }
+
+// Bytes implements weft.WireStreamSizer.
+func (o *outbox) Bytes() (sent, received int) { return int(o.sent.Load()), o.bytes() }
 
 // CloseSend implements weft.RawStream.
 func (o *outbox) CloseSend() error {

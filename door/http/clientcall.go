@@ -34,6 +34,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	}
 	r.Header.Set("Accept", typeJSON+", "+problemType)
 	c.setBody(r, body)
+	w.Sent = int(r.ContentLength)
 	if w.Oneway {
 		return c.Oneway(ctx, r)
 	}
@@ -146,11 +147,11 @@ func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.R
 	if kind, ok := jsonType(res); !ok {
 		return unrelated("the answer has the Content-Type %q, want %s", kind, typeJSON)
 	}
-	body, err := c.body(ctx, res)
+	body, size, err := c.body(ctx, res)
 	if err != nil {
 		return err
 	}
-	if w.Reply == nil {
+	if w.Received = size; w.Reply == nil {
 		if !json.Valid(body) {
 			return unrelated("the answer is not JSON")
 		}
@@ -216,36 +217,35 @@ func strange(body []byte, fields []string) bool {
 	return true
 }
 
-// body reads the body of an answer.
-func (c *clientConn) body(ctx context.Context, res *nethttp.Response) ([]byte, error) {
+// body reads the body of an answer. size is how many bytes came.
+func (c *clientConn) body(ctx context.Context, res *nethttp.Response) (b []byte, size int, err error) {
 	limit := c.cfg.Limits.MaxMessage
-	b, err := io.ReadAll(io.LimitReader(res.Body, int64(limit)+1))
-	if err != nil {
-		return nil, c.Lost(ctx, err)
+	if b, err = io.ReadAll(io.LimitReader(res.Body, int64(limit)+1)); err != nil {
+		return nil, 0, c.Lost(ctx, err)
 	}
 	if len(b) > limit {
-		return nil, replyTooLarge(limit)
+		return nil, 0, replyTooLarge(limit)
 	}
 	name := res.Header.Get("Content-Encoding")
 	if name == "" || name == "identity" {
-		return b, nil
+		return b, len(b), nil
 	}
 	i := slices.IndexFunc(c.cfg.Compressors, func(z compress.Compressor) bool { return z.Name() == name })
 	if i < 0 {
 		e := weft.Errorf(weft.Internal, "the answer is compressed with %q, which ClientConfig.Compressors does not have", clip(name)).WithReason(weft.ReasonDecompress)
 		e.Outcome = weft.Executed
-		return nil, e
+		return nil, 0, e
 	}
 	plain, err := c.cfg.Compressors[i].Decompress(nil, b, limit)
 	switch {
 	case errors.Is(err, compress.ErrTooLarge):
-		return nil, replyTooLarge(limit)
+		return nil, 0, replyTooLarge(limit)
 	case err != nil:
 		e := weft.Errorf(weft.Internal, "decompress the answer with %s: %w", name, err).WithReason(weft.ReasonDecompress)
 		e.Outcome = weft.Executed
-		return nil, e
+		return nil, 0, e
 	}
-	return plain, nil
+	return plain, len(b), nil
 }
 
 func replyTooLarge(limit int) error {

@@ -19,7 +19,7 @@ func (c *clientConn) statusError(ctx context.Context, res *nethttp.Response) err
 		e.Outcome = weft.Refused // so servers answer where there is no such method
 	}
 	if kind, ok := typeOf(res.Header.Get("Content-Type")); ok && kind == typeJSON {
-		body, err := c.body(ctx, res)
+		body, _, err := c.body(ctx, res)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 // The first message is held back until it is known whether there are more: one alone is the body of the request, as
 // servers want it of a method that sends many messages; several are lines.
 type outbox struct {
+	carriers.StreamBytes
 	c      *clientConn
 	call   *weft.WireCall
 	ctx    context.Context
@@ -106,6 +107,7 @@ func (o *outbox) write(b []byte) error {
 		return afterCloseSend()
 	}
 	if _, err := pipe.Write(append(bytes.Clone(b), '\n')); err == nil {
+		o.Sent(len(b))
 		return nil
 	}
 	o.mu.Lock()
@@ -173,6 +175,7 @@ func (o *outbox) CloseSend() error {
 	}
 	if held {
 		o.c.setBody(o.r, first)
+		o.Sent(int(o.r.ContentLength))
 	} else {
 		o.r.Header.Set("Content-Type", typeNDJSON)
 		o.r.Body = nethttp.NoBody
@@ -205,10 +208,11 @@ func (o *outbox) Recv(msg any) error {
 			return o.end(err)
 		}
 	}
-	body, err := o.next()
+	body, size, err := o.next()
 	if err != nil {
 		return o.end(err)
 	}
+	o.Received(size)
 	if err := o.c.decode(body, msg); err != nil {
 		return o.end(err)
 	}
@@ -233,19 +237,21 @@ func (o *outbox) check() error {
 	return nil
 }
 
-// next reads the next message. io.EOF says that the call has ended well.
-func (o *outbox) next() ([]byte, error) {
+// next reads the next message, of which size bytes came. io.EOF says that the call has ended well.
+func (o *outbox) next() (body []byte, size int, err error) {
 	switch o.kind {
 	case typeNDJSON:
-		return o.nextLine()
+		body, err = o.nextLine()
 	case typeSSE:
-		return o.nextEvent()
+		body, err = o.nextEvent()
+	default:
+		if o.once {
+			return nil, 0, io.EOF
+		}
+		o.once = true
+		return o.c.body(o.ctx, o.res)
 	}
-	if o.once {
-		return nil, io.EOF
-	}
-	o.once = true
-	return o.c.body(o.ctx, o.res)
+	return body, len(body), err
 }
 
 // nextLine reads a message that is one line.

@@ -90,12 +90,16 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if len(body) > c.limit {
 		return pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)
 	}
+	w.Sent = len(body)
 	a, err := c.Do(ctx, w.Oneway, func(seq uint64) ([][]byte, error) {
 		head, err := c.codec.Append(nil, &header.Request{ServiceMethod: w.Method, Seq: seq})
 		return [][]byte{head, body}, err
 	})
 	if err != nil || w.Oneway {
 		return err
+	}
+	if a.text == "" {
+		w.Received = len(a.body)
 	}
 	return c.finish(a, w.Reply)
 }

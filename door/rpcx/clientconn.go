@@ -49,6 +49,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if err != nil {
 		return err
 	}
+	w.Sent = len(r.payload)
 	if w.Oneway {
 		c.oneways.Store(true)
 	} else {
@@ -94,10 +95,10 @@ func (c *clientConn) result(f *frame.Frame, w *weft.WireCall) error {
 	if err := t.read(f.Meta, &w.ReplyMetadata); err != nil {
 		return ran(weft.Errorf(weft.Internal, "decode the reply's metadata: %w", err).WithReason(weft.ReasonDecode))
 	}
-	switch {
-	case f.Failed():
+	if f.Failed() {
 		return t.result()
-	case w.Reply == nil:
+	}
+	if w.Received = len(f.Payload); w.Reply == nil {
 		return nil
 	}
 	body, err := c.restored(f.Compression(), f.Payload)

@@ -124,6 +124,7 @@ func (q *request) message(kind protocol.Kind, seq int32) ([]byte, error) {
 
 // call makes a call.
 func (l *link) call(ctx context.Context, q *request, w *weft.WireCall) error {
+	w.Sent = len(q.body)
 	if w.Oneway {
 		return l.oneway(ctx, q)
 	}
@@ -182,6 +183,7 @@ func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
 		}
 		return refine(errorOf(code, text), told)
 	}
+	w.Received = len(a.body)
 	thrown, err := q.method.ReadResult(&r, w.Reply)
 	if err != nil {
 		return undecoded(err)

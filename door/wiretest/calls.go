@@ -163,6 +163,49 @@ func testStreams(t *testing.T, k Kit) {
 	}
 }
 
+// testBytes looks at what the client counts of the bodies of calls and the messages of streams.
+func testBytes(t *testing.T, k Kit) {
+	if k.NoBytes {
+		return
+	}
+	c := start(t, k).dial(nil)
+	of := func(method string) (m weft.MethodStats) {
+		for _, m = range c.Stats().Methods {
+			if m.Method == method {
+				return m
+			}
+		}
+		t.Fatalf("%s is not counted", method)
+		return m
+	}
+	const calls, size = 5, 1000
+	for n := range calls {
+		echo(t, c, Message{strings.Repeat("x", size), n})
+	}
+	must(t, c.Call(t.Context(), "Test.Echo", &Message{strings.Repeat("x", size), 0}, nil)) // the reply came all the same
+	m := of("Test.Echo")
+	for what, n := range map[string]uint64{"requests": m.RequestBytes, "replies": m.ReplyBytes} {
+		if n < (calls+1)*size || n > (calls+1)*(size+200) {
+			t.Errorf("the bodies of %d %s with %d bytes of text are counted as %d bytes", calls+1, what, size, n)
+		}
+	}
+	if requests, replies := c.MethodBytes("Test.Echo"); requests != m.RequestBytes || replies != m.ReplyBytes {
+		t.Errorf("MethodBytes has %d and %d, Stats %d and %d", requests, replies, m.RequestBytes, m.ReplyBytes)
+	}
+	if !k.Streams {
+		return
+	}
+	const messages = 30
+	s, err := weft.Subscribe[Message](t.Context(), c, "Test.Count", &Message{Text: strings.Repeat("x", size), N: messages})
+	must(t, err)
+	for _, err := range s.All() {
+		must(t, err)
+	}
+	if m = of("Test.Count"); m.RequestBytes < size || m.RequestBytes > size+200 || m.ReplyBytes < messages || m.ReplyBytes > messages*200 {
+		t.Errorf("a message with %d bytes of text is counted as %d bytes, and %d short ones that came as %d", size, m.RequestBytes, messages, m.ReplyBytes)
+	}
+}
+
 // testCluster calls servers of two wires through one client.
 func testCluster(t *testing.T, k Kit) {
 	w := start(t, k)

@@ -31,6 +31,8 @@ type Kit struct {
 	// NoCredential says that the wire carries no credentials, neither of connections nor of calls. A client that
 	// has one warns once for each connection.
 	NoCredential bool
+	// NoBytes says that the wire does not count the bytes of the bodies of calls and of the messages of streams.
+	NoBytes bool
 	// Streams says that the wire has streams. The server then has the method Test.Count.
 	Streams bool
 }
@@ -76,7 +78,7 @@ func Run(t *testing.T, k Kit) {
 	}{
 		{"calls", testCalls}, {"many callers", testManyCallers}, {"sizes", testSizes}, {"errors", testErrors},
 		{"deadline", testDeadline}, {"late before it is sent", testLate}, {"deaf server", testDeaf}, {"one-way calls and shutdown", testOnewayShutdown}, {"cancel", testCancel}, {"asynchronous and one-way", testOther}, {"around a call", testAround},
-		{"credential that is not carried", testUncarried}, {"streams", testStreams}, {"ping", testPing}, {"no server", testNoServer}, {"lost connection", testLost},
+		{"credential that is not carried", testUncarried}, {"streams", testStreams}, {"bytes", testBytes}, {"ping", testPing}, {"no server", testNoServer}, {"lost connection", testLost},
 		{"shutdown", testShutdown}, {"close", testClose}, {"too large", testTooLarge}, {"cluster", testCluster},
 		{"answers cut at every byte", testCutBytes}, {"answers with changed bytes", testChangedBytes},
 	} {

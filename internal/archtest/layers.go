@@ -66,6 +66,7 @@ func table() []row {
 		{"cluster/health", 3, nil},
 		{"cluster/health/...", 3, []string{"cluster/health"}},
 		{"cluster/throttle", 3, nil},
+		{"cluster/internal/carried", 3, nil},
 
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
@@ -112,8 +113,8 @@ func leaves() []row {
 		{"internal/stall", leaf, nil},
 		{"internal/logger", leaf, nil},
 		{"internal/cputime", leaf, nil},
-		{"internal/poison", leaf, nil},
 		{"internal/section", leaf, nil},
+		{"internal/poison", leaf, nil},
 		{"internal/polltest", leaf, nil},
 		{"internal/fence", leaf, []string{"internal/logger"}},
 		{"internal/flights", leaf, nil},

@@ -64,6 +64,17 @@ func (m *Method) Bytes(where uint32, request, reply int) {
 	}
 }
 
+// Carried adds up what Bytes has noted.
+func (m *Method) Carried() (requests, replies uint64) {
+	for i := range m.shard {
+		if s := m.shard[i].Load(); s != nil {
+			requests += s.requests.Load()
+			replies += s.replies.Load()
+		}
+	}
+	return requests, replies
+}
+
 // Ended notes the end of a call of a method that is not Sampled.
 func (m *Method) Ended(where uint32, code uint16, ns int64) {
 	s := m.at(where)

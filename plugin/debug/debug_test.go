@@ -74,13 +74,16 @@ func TestPages(t *testing.T) {
 		Servers  []struct{ Methods []struct{ Method string } }
 		Clients  []struct{ Connections int }
 		Clusters []struct {
-			Methods  []struct{ Calls int }
+			Methods []struct {
+				Calls   int
+				Request int `json:"request_bytes"`
+			}
 			Services []struct{ Instances map[string]int }
 		}
 	}
 	decode(t, get(h, "/stats", nil), &stats)
 	if len(stats.Servers) != 1 || len(stats.Clients) != 1 || stats.Clients[0].Connections != 1 || len(stats.Clusters) != 1 ||
-		stats.Clusters[0].Methods[0].Calls != 1 || stats.Clusters[0].Services[0].Instances["healthy"] != 1 {
+		stats.Clusters[0].Methods[0].Calls != 1 || stats.Clusters[0].Methods[0].Request == 0 || stats.Clusters[0].Services[0].Instances["healthy"] != 1 {
 		t.Errorf("%+v", stats)
 	}
 	w.Server.Close()

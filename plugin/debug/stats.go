@@ -23,6 +23,8 @@ type (
 		Hedges    uint64            `json:"hedges,omitempty"`
 		Streams   uint64            `json:"streams,omitempty"`
 		Breakings uint64            `json:"breaker_openings,omitempty"`
+		Requests  uint64            `json:"request_bytes,omitempty"`
+		Replies   uint64            `json:"reply_bytes,omitempty"`
 	}
 	serverStats struct {
 		Name        string        `json:"name,omitempty"`
@@ -94,7 +96,7 @@ func methodsOf(all []weft.MethodStats) []methodStats {
 
 func methodOf(m weft.MethodStats) methodStats {
 	out := methodStats{Method: m.Method, Calls: m.Calls, P50: m.Latency.Quantile(0.5).Seconds(),
-		P90: m.Latency.Quantile(0.9).Seconds(), P99: m.Latency.Quantile(0.99).Seconds()}
+		P90: m.Latency.Quantile(0.9).Seconds(), P99: m.Latency.Quantile(0.99).Seconds(), Requests: m.RequestBytes, Replies: m.ReplyBytes}
 	if len(m.Codes) > 0 {
 		out.Failed = make(map[string]uint64)
 	}

@@ -66,6 +66,7 @@ func TestServerAndClients(t *testing.T) {
 		`rpc_client_call_duration_seconds_count\{.*rpc_method="Arith/Mul",rpc_response_status_code="OK",weft_name="direct"\} 100`,
 		`rpc_client_call_duration_seconds_count\{.*rpc_response_status_code="NOT_FOUND",error_type="NOT_FOUND",weft_name="the \\"fleet\\""\} 3`,
 		`weft_client_attempts_total\{rpc_method="Arith/Fail",outcome="executed",weft_name="the \\"fleet\\""\} 3`,
+		`weft_client_request_bytes_total\{rpc_method="Arith/Fail",weft_name="the \\"fleet\\""\} [1-9][0-9]*`,
 		`weft_cluster_instances\{service="Arith",state="healthy",weft_name="the \\"fleet\\""\} 1`,
 		`weft_server_connections\{weft_name="main"\} 2`,
 		`weft_server_refused_total\{reason="NO_METHOD",weft_name="main"\} 1`,

@@ -124,7 +124,7 @@ func TestFaults(t *testing.T) {
 			return balance.Random().Build(set).Pick
 		})},
 		{"blind to reports", "reports", balance.P2C()},
-		{"believes old reports", "reports", faulty(func(set []balance.Node) func(balance.Call) int {
+		{"uses old reports", "reports", faulty(func(set []balance.Node) func(balance.Call) int {
 			p := balance.Random().Build(set)
 			return func(c balance.Call) int {
 				if i := p.Pick(c); i != 0 || c.Random%16 == 0 {

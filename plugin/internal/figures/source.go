@@ -153,6 +153,7 @@ func (r *reading) cluster(name string, s cluster.Stats) {
 	for _, m := range s.Methods {
 		method := Label{"rpc_method", MethodName(m.Method)}
 		r.durations(clientFamily, clientHelp, name, m.MethodStats, ClientError)
+		r.bytes("client", name, m.MethodStats)
 		r.attempts(m, method, own)
 		r.value("weft_client_retries_total", "Attempts after the first of a call, those of hedges aside.", Counter, float64(m.Retries), method, own)
 		r.value("weft_client_hedges_total", "Second attempts beside a first one that took long.", Counter, float64(m.Hedges), method, own)
