@@ -70,6 +70,7 @@ func TestTLS(t *testing.T) {
 	expect(t, 4, "", "looks at the certificate", "", "call", s.address, "Arith.Mul", "--tls")
 	expect(t, 0, "it is for weft.test, 127.0.0.1, until", "", "", append([]string{"doctor", s.address, "--tls"}, flags...)...)
 	expect(t, 1, "not for other.test", "", "", append([]string{"doctor", s.address, "--tls", "--servername", "other.test"}, flags...)...)
+	expect(t, 1, "not for other.test", "", "", append([]string{"doctor", "connect+https://" + s.at, "--servername", "other.test"}, flags...)...)
 	expect(t, 1, "name the authority with --cacert", "", "", "doctor", s.address, "--tls", "--cert", cert, "--key", key)
 
 	_, _, soon := certificate(t, "weft.test", time.Now().Add(5*24*time.Hour+time.Hour))
