@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,7 @@ import (
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/prometheus"
+	"github.com/weftrpc/weft/registry/registrytest"
 	"github.com/weftrpc/weft/registry/static"
 )
 
@@ -80,7 +82,7 @@ func startPrometheus(t *testing.T, flags []string, targets ...string) *prom {
 	config := "global: {scrape_interval: 1s, evaluation_interval: 1s}\nrule_files: [alerts.yml]\nscrape_configs:\n- job_name: weft\n  static_configs:\n  - targets: ['" +
 		strings.Join(targets, "', '") + "']\n"
 	must(t, os.WriteFile(filepath.Join(folder, "prometheus.yml"), []byte(config), 0o644))
-	addr := freeAddress(t)
+	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(registrytest.FreePort(t)))
 	cmd := exec.Command("prometheus", append(flags, "--config.file="+filepath.Join(folder, "prometheus.yml"),
 		"--storage.tsdb.path="+filepath.Join(folder, "data"), "--web.listen-address="+addr)...)
 	var log bytes.Buffer
@@ -102,14 +104,6 @@ func startPrometheus(t *testing.T, flags []string, targets ...string) *prom {
 		return err
 	})
 	return p
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // quick shortens the times of rules and panels, so that a test need not wait for minutes.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -25,7 +24,8 @@ type server struct {
 
 func startNacos(t *testing.T, options ...string) server {
 	t.Helper()
-	data, port := t.TempDir(), freePorts(t)
+	// It takes these ports too.
+	data, port := t.TempDir(), strconv.Itoa(registrytest.FreePort(t, -1000, 1000, 1001))
 	s := server{address: "127.0.0.1:" + port}
 	s.Process = registrytest.NewProcess(t, registrytest.Program{
 		Name:   "nacos",
@@ -36,23 +36,6 @@ func startNacos(t *testing.T, options ...string) server {
 		Within: 4 * time.Minute, // Java needs six seconds of a processor for it
 	})
 	return s
-}
-
-// freePorts returns a port that is free, as those are that Nacos takes besides.
-func freePorts(t *testing.T) string {
-	t.Helper()
-search:
-	for {
-		port := registrytest.FreePort(t)
-		for _, distance := range []int{-1000, 1000, 1001} {
-			l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+distance)))
-			if err != nil {
-				continue search
-			}
-			l.Close()
-		}
-		return strconv.Itoa(port)
-	}
 }
 
 // serves reports whether Nacos answers, and be it that one has to log in.

@@ -3,6 +3,8 @@ package registrytest
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -62,4 +64,10 @@ func standsStill(pid int) bool {
 		}
 	}
 	return err == nil && len(threads) > 0
+}
+
+// reserve keeps a port from the FreePort of every process until the closer is closed: a
+// port has a name among the abstract sockets, at which one socket can listen.
+func reserve(port int) (io.Closer, error) {
+	return net.Listen("unix", fmt.Sprintf("@weft-test-port-%d", port))
 }
