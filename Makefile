@@ -35,19 +35,35 @@ vet: ## run go vet
 	@scripts/each.sh go vet ./...
 
 .PHONY: cross
-cross: ## vet for Windows, macOS, ARM and 32 bits, and run the root's tests with 32 bits
+cross: cross-vet test-386 ## vet for Windows, macOS, ARM and 32 bits, and run the root's tests with 32 bits
+
+.PHONY: cross-vet
+cross-vet:
 	@scripts/cross.sh
+
+.PHONY: test-386
+test-386:
+	@scripts/test-386.sh
 
 .PHONY: quick
 quick: ## run the tests that take seconds, without the race detector
-	@MODULES="$(QUICK)" scripts/each.sh go test ./...
+	@MODULES="$(QUICK)" scripts/each.sh go test -vet=off ./...
 
 .PHONY: test
-test: need fmt-check tidy-check build vet cross lint race purego simulate compat fuzz-short release-check ## run all that continuous integration runs
+test: need ## run all that continuous integration runs
+	@scripts/lanes.sh 'programs race-beside test-386 compat' \
+		'fmt-check tidy-check build vet lint purego simulate release-check' 'cross-vet fuzz-short' -- race-alone
 
 .PHONY: race
-race: need registries ## run every test with the race detector, in a random order
-	@scripts/test.sh
+race: need programs race-beside race-alone ## run every test with the race detector, in a random order
+
+.PHONY: race-beside
+race-beside:
+	@scripts/test.sh beside
+
+.PHONY: race-alone
+race-alone:
+	@scripts/test.sh alone
 
 # How many plans of faults 'make simulate' runs, and which is the first.
 SEEDS ?= 3000
@@ -170,19 +186,24 @@ clean: ## remove what the targets above have written, and their tools
 
 .PHONY: need
 need:
-	@scripts/need.sh gcc git python3 ip prometheus
+	@scripts/need.sh gcc git
+
+# What the tests start besides.
+.PHONY: programs
+programs: registries
+	@scripts/need.sh python3 ip prometheus thrift node npm chromium
 
 $(STATICCHECK):
 	@mkdir -p $(@D)
-	@GOBIN=$(@D) go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+	@GOBIN=$(@D) scripts/retry.sh go install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
 	@mv $(@D)/staticcheck $@
 
 $(ERRCHECK):
 	@mkdir -p $(@D)
-	@GOBIN=$(@D) go install github.com/kisielk/errcheck@$(ERRCHECK_VERSION)
+	@GOBIN=$(@D) scripts/retry.sh go install github.com/kisielk/errcheck@$(ERRCHECK_VERSION)
 	@mv $(@D)/errcheck $@
 
 $(GOVULNCHECK):
 	@mkdir -p $(@D)
-	@GOBIN=$(@D) go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
+	@GOBIN=$(@D) scripts/retry.sh go install golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION)
 	@mv $(@D)/govulncheck $@

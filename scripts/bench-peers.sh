@@ -11,6 +11,8 @@ cd "$(dirname "$0")/.."
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 left_out=0
 
 # build LANGUAGE COMMAND... builds in the language's folder, and leaves nothing

@@ -23,6 +23,8 @@ absolute() {
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 (cd bench && go build -o "$programs" ./compare ./codecs ./report)
 
 names() { "$@" describe | sed 's/.*"peer": *"\([^"]*\)".*/ \1 /'; }

@@ -1,11 +1,9 @@
 #!/bin/sh
 # Vets every module, tests included, for other systems and processors than this
-# machine's, and runs the tests of the root module as a 32-bit program where the
-# machine can run one. Nothing is built with cgo. The exit code is 1 when something
-# failed.
+# machine's. Nothing is built with cgo. The exit code is 1 when something failed.
 #
 #	scripts/cross.sh                    # the targets that stand for all
-#	scripts/cross.sh windows/amd64      # one, without the tests
+#	scripts/cross.sh windows/amd64      # one
 set -eu
 cd "$(dirname "$0")/.."
 export GOWORK=off CGO_ENABLED=0
@@ -31,11 +29,6 @@ for target in ${*:-windows/amd64 darwin/arm64 linux/386}; do
 	done
 done
 
-# A 64-bit machine with Linux runs 32-bit programs of the same family.
-if [ $# -eq 0 ] && [ "$(go env GOHOSTOS)/$(go env GOHOSTARCH)" = linux/amd64 ]; then
-	echo '== .: go test ./... as linux/386'
-	GOARCH=386 go test ./... || failed="$failed .:test-386"
-fi
 if [ -n "$failed" ]; then
 	printf 'FAILED:%s\n' "$failed" >&2
 	exit 1

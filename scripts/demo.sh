@@ -11,6 +11,7 @@ export GOWORK=off
 
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
+trap 'exit 143' TERM
 trap : INT # the demonstration ends its processes itself, and this script after it
 
 # progress shows what 'go build -v' writes: on a terminal in one line that changes,

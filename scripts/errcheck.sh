@@ -11,6 +11,8 @@ errcheck=${1:?the program errcheck}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 grep -v -e '^#' -e '^$' scripts/errcheck.conf >"$work/allowed"
 code=0
 for module in $(scripts/modules.sh); do

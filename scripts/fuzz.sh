@@ -1,54 +1,81 @@
 #!/bin/sh
-# Fuzzes every target of every module for a while, one after the other.
+# Fuzzes every target for a while, or those below some folders. The targets of a package
+# run one after the other, with one worker each; $JOBS packages run side by side (2). The
+# exit code is 1 when an input fails.
 #
 #	scripts/fuzz.sh 3s
+#	scripts/fuzz.sh 5m door registry/dns
 #
-# An input that fails is written below testdata/fuzz beside its test and becomes
-# a test case of every later run.
+# An input that fails is printed, and written below testdata/fuzz beside its test; there it
+# is a case of every later run of the test.
 set -eu
 cd "$(dirname "$0")/.."
 export GOWORK=off
-time=${1:?how long for each target, for example 3s}
 
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-
-# targets prints "package target" for every fuzz target of the module here.
-targets() {
-	go test -list '^Fuzz' ./... >"$log" || { cat "$log" >&2; return 1; }
-	awk '/^Fuzz/ { names[n++] = $1 }
-	     /^ok/   { for (i = 0; i < n; i++) print $2, names[i]; n = 0 }' "$log"
-}
-
-# fuzz runs one target. Until Go 1.27 the end of the time can come out as a
-# failure with the text of a deadline and without an input (go.dev/issue/75804);
-# that is no finding.
+# fuzz runs one target of the package here. Until Go 1.27 the end of the time can come out
+# as a failure with the text of a deadline and without an input (go.dev/issue/75804); that
+# is no finding.
 fuzz() {
-	go test -run '^$' -fuzz "^$2\$" -fuzztime "$time" "$1" >"$log" 2>&1 && return 0
-	if grep -q '^    context deadline exceeded$' "$log" && ! grep -q 'Failing input written' "$log"; then
-		return 0
-	fi
-	cat "$log"
-	return 1
+	"$binary" -test.run '^$' -test.fuzz "^$1\$" -test.fuzztime "$time" -test.parallel 1 -test.fuzzcachedir "$cache" >"$log" 2>&1 && return 0
+	grep -q '^    context deadline exceeded$' "$log" && ! grep -q 'Failing input written' "$log"
 }
 
-count=0 failed=0
-for module in $(scripts/modules.sh); do
-	cd "$module"
-	list=$(targets)
-	while read -r package target; do
-		[ -n "$target" ] || continue
-		count=$((count + 1))
-		if fuzz "$package" "$target"; then
-			printf 'ok    %s %s: %s\n' "$package" "$target" "$(grep -o 'execs: [0-9]*' "$log" | tail -n 1)"
+# fuzz_package fuzzes every target of a package, from one binary.
+fuzz_package() {
+	folder=$1 binary=$2 cache=$3 log=$2.log out=$2.part
+	cd "$folder"
+	for target in $("$binary" -test.list '^Fuzz'); do
+		if fuzz "$target"; then
+			printf 'ok    %s %s: %s\n' "$folder" "$target" "$(grep -o 'execs: [0-9]*' "$log" | tail -n 1)" >>"$out"
 		else
-			failed=$((failed + 1))
-			printf 'FAIL  %s %s\n' "$package" "$target"
+			cat "$log" >>"$out"
+			for input in $(sed -n 's/^ *Failing input written to //p' "$log"); do
+				printf 'The input:\n' >>"$out"
+				cat "$input" >>"$out"
+			done
+			printf 'FAIL  %s %s\n' "$folder" "$target" >>"$out"
 		fi
-	done <<-LIST
-		$list
-	LIST
-	cd - >/dev/null
+	done
+	mv "$out" "$binary.out"
+	"$here/print.sh" "$binary.out"
+	rm -f "$binary" "$log" # they are large
+}
+
+here=$PWD/scripts
+if [ "${1-}" = -package ]; then # in one of the jobs below
+	shift
+	fuzz_package "$@"
+	exit
+fi
+time=${1:?how long for each target, for example 3s}
+shift
+
+work=$(mktemp -d)
+export work time
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The folders with targets.
+folders=$(grep -rlE --include='*_test.go' --exclude-dir=testdata --exclude-dir=node_modules '^func Fuzz[A-Z]' "${@:-.}" |
+	sed -e 's|/[^/]*$||' -e 's|^\./||' | LC_ALL=C sort -u)
+# One program with the counters of the fuzzing engine is built for each package, while those
+# before it run.
+caches=$(go env GOCACHE)/fuzz
+for folder in $folders; do
+	binary=$work/$(printf %s "$folder" | tr / _).test
+	if (cd "$folder" && go test -c -fuzz=. -o "$binary" . && go list .) >"$binary.built" 2>&1; then
+		printf '%s %s %s\n' "$folder" "$binary" "$caches/$(tail -n 1 "$binary.built")"
+	else
+		{ cat "$binary.built"; printf 'FAIL  %s does not build\n' "$folder"; } >"$binary.out"
+		scripts/print.sh "$binary.out" >&2
+	fi
+done | xargs -P "${JOBS:-2}" -n 3 sh -c '"$@" || true' - "$here/fuzz.sh" -package
+
+cat "$work"/*.out >"$work/all" 2>/dev/null || true
+failed=$(grep -c '^FAIL  ' "$work/all" || true)
+printf 'fuzzed %d targets for %s each, %d failed\n' "$(grep -cE '^(ok  |FAIL)  ' "$work/all" || true)" "$time" "$failed"
+for folder in $folders; do
+	[ -e "$work/$(printf %s "$folder" | tr / _).test.out" ] || { printf 'FAIL  %s has no result\n' "$folder" && failed=1; }
 done
-printf 'fuzzed %d targets for %s each, %d failed\n' "$count" "$time" "$failed"
 [ "$failed" -eq 0 ]

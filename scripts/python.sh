@@ -28,7 +28,7 @@ if [ -f "$wanted" ]; then
 	if [ ! -f "$venv/ready" ]; then
 		rm -rf "$venv"
 		python3 -m venv "$venv"
-		"$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
+		scripts/retry.sh "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$wanted"
 		touch "$venv/ready"
 	fi
 	python=$venv/bin/python
@@ -41,7 +41,7 @@ if [ -f "$locked" ]; then
 		rm -rf "$modules"
 		mkdir -p "$modules"
 		cp test/compat/package.json "$locked" "$modules"
-		npm ci --prefix "$modules" --ignore-scripts --no-audit --no-fund --silent
+		scripts/retry.sh npm ci --prefix "$modules" --ignore-scripts --no-audit --no-fund --silent
 		touch "$modules/ready"
 	fi
 	export NODE_PATH="$modules/node_modules"

@@ -39,6 +39,8 @@ fi
 
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work" && rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 export GOWORK=off GOFLAGS= GIT_TERMINAL_PROMPT=0
 proxies=$(go env GOPROXY)
 modules_cache=$(go env GOMODCACHE)

@@ -21,6 +21,8 @@ export GOWORK=off
 
 new=$(mktemp -d)
 trap 'rm -rf "$new"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 go build -o "$new/compare" ./compare
 mkdir -p results
 measure() { "$new/compare" -out="$new/$kind.jsonl" "$@" >/dev/null; }

@@ -18,6 +18,8 @@ case " $languages " in *" cpp "*) make -s -C bench/peers/cpp check ;; esac
 
 programs=$(mktemp -d)
 trap 'rm -rf "$programs"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 cd bench
 go build -o "$programs" ./compare
 names=

@@ -26,6 +26,8 @@ esac
 printf 'Fetching consul\n'
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
 : >"$work/status"
 old_apt() {

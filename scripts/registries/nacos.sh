@@ -23,6 +23,8 @@ printf 'Fetching nacos (120 MB)\n'
 mkdir -p "$home/bin"
 work=$(mktemp -d "$home/nacos.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 # Left out are a console, and the bridges to Istio and MySQL.
 cat >"$work/pom.xml" <<XML
 <project>
@@ -39,7 +41,7 @@ cat >"$work/pom.xml" <<XML
   </dependencies>
 </project>
 XML
-mvn -q -B -f "$work/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
+./retry.sh mvn -q -B -f "$work/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies \
 	-DincludeScope=runtime -DoutputDirectory="$work/lib" >"$work/log" 2>&1 || {
 	tail -n 20 "$work/log" >&2
 	printf 'The jars of nacos could not be fetched.\n' >&2

@@ -1,0 +1,108 @@
+#!/usr/bin/env bash
+# Runs targets of the Makefile in lanes: the lanes side by side, the targets of a lane one
+# after the other. Each argument is a lane; what follows -- begins when all before it has
+# ended. The first lane is that of the tests, which wait much; the others run at a lower
+# priority, and get the processor time that it leaves. The output of a target comes in one
+# piece when the target ends; that of a target whose name begins with race, for each module.
+# At the end stands how long each target took, and what failed. The exit code is 1 when a
+# target failed. A signal ends all lanes.
+#
+#	scripts/lanes.sh 'race-beside test-386' 'vet lint' -- race-alone
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+make=${MAKE:-make}
+
+work=$(mktemp -d)
+# What prints a piece holds WEFT_PRINTING while it does, and WEFT_FAILURES collects a line
+# for everything that failed; see scripts/print.sh.
+export WEFT_PRINTING=$work/printing WEFT_FAILURES=$work/failures
+: >"$WEFT_PRINTING"
+: >"$WEFT_FAILURES"
+: >"$work/times"
+
+# end_lane ends what still runs of a lane: each is a group of processes.
+end_lane() {
+	kill -TERM -- "-$1" 2>/dev/null || return 0
+	for _ in {1..100}; do
+		kill -0 -- "-$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -KILL -- "-$1" 2>/dev/null
+}
+
+lanes=()
+end_lanes() {
+	for lane in ${lanes[@]+"${lanes[@]}"}; do
+		end_lane "$lane"
+	done
+	lanes=()
+}
+trap 'end_lanes; rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# note adds the lines of an output that say what failed.
+note() {
+	{
+		grep -E '^(FAIL|WITHOUT|panic:)|^ *--- FAIL|^ *[^ ]+\.(go|py|sh|java):[0-9]+' "$2" || tail -n 5 "$2"
+	} | head -n 30 | sed "s|^|$1: |" >>"$WEFT_FAILURES"
+}
+
+# step runs a target, with the command that is given before it.
+step() {
+	local target=${!#} began=$SECONDS result=ok
+	local out=$work/$target
+	case $target in
+	race*) "${@:1:$#-1}" "$make" --no-print-directory "$target" || result=FAIL ;;
+	*)
+		printf '== make %s\n' "$target" >"$out"
+		"${@:1:$#-1}" "$make" --no-print-directory "$target" >>"$out" 2>&1 || result=FAIL
+		scripts/print.sh "$out"
+		[ $result = ok ] || note "$target" "$out"
+		;;
+	esac
+	printf '%-4s  %-14s %5d s\n' $result "$target" $((SECONDS - began)) >>"$work/times"
+}
+
+# run_lane runs the targets of a lane, with the command that is given before them.
+run_lane() {
+	# The lane is split into its targets on purpose.
+	# shellcheck disable=SC2086
+	for target in ${!#}; do
+		step "${@:1:$#-1}" "$target"
+	done
+}
+
+await_lanes() {
+	for lane in ${lanes[@]+"${lanes[@]}"}; do
+		wait "$lane"
+		if kill -0 -- "-$lane" 2>/dev/null; then
+			printf '== a target has left processes behind, which are ended now\n'
+			end_lane "$lane"
+		fi
+	done
+	lanes=()
+}
+
+set -m # makes each lane a group of processes
+for lane; do
+	case $lane:${#lanes[@]} in
+	--:*)
+		await_lanes
+		continue
+		;;
+	*:0) run_lane env "$lane" </dev/null & ;;
+	*)   run_lane nice -n 10 "$lane" </dev/null & ;;
+	esac
+	lanes+=($!)
+done
+await_lanes
+
+printf '== all targets, in %d s\n' $SECONDS
+cat "$work/times"
+if grep -q '^FAIL' "$work/times"; then
+	printf '== what failed\n'
+	cat "$WEFT_FAILURES"
+	exit 1
+fi
