@@ -28,7 +28,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build every package of every module
-	@scripts/each.sh go build -o /dev/null ./...
+	@scripts/each.sh go build -ldflags=-w -o /dev/null ./...
 
 .PHONY: vet
 vet: ## run go vet
@@ -186,7 +186,7 @@ clean: ## remove what the targets above have written, and their tools
 
 .PHONY: need
 need:
-	@scripts/need.sh gcc git
+	@scripts/need.sh gcc git ca-certificates
 
 # What the tests start besides.
 .PHONY: programs

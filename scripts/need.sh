@@ -12,6 +12,11 @@ for name in "$@"; do
 	case $name in
 	python3) python3 -c 'import ensurepip, venv' 2>/dev/null || packages="$packages python3 python3-venv" ;;
 	lib*)    dpkg -s "$name" >/dev/null 2>&1 || packages="$packages $name" ;;
+	ca-certificates) # without them nothing can be fetched by HTTPS; each system has its own place for them
+		if command -v apt-get >/dev/null && [ ! -s /etc/ssl/certs/ca-certificates.crt ]; then
+			packages="$packages $name"
+		fi
+		;;
 	*)
 		command -v "$name" >/dev/null && continue
 		case $name in
@@ -62,8 +67,10 @@ if [ -n "$(find /var/lib/apt/lists/partial -maxdepth 0 -mmin -60 2>/dev/null)" ]
 	exit
 fi
 "$(dirname "$0")/retry.sh" apt-get -o Acquire::Retries=3 -o DPkg::Lock::Timeout=300 -qq update
+install && exit
+printf 'failed, and is tried once more: the installation of%s\n' "$packages" >&2
+sleep 5
 install || {
-	printf 'failed, and is tried once more: the installation of%s\n' "$packages" >&2
-	sleep 5
-	install
+	printf 'apt-get cannot install%s; see above.\n' "$packages" >&2
+	exit 1
 }

@@ -31,21 +31,21 @@ trap 'exit 143' TERM
 mkdir -p "$work/lists/partial" "$work/cache/archives/partial"
 : >"$work/status"
 old_apt() {
-	apt-get -qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=- \
+	apt-get -qq -o Acquire::Retries=3 -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=- \
 		-o "Dir::State=$work" -o "Dir::State::Lists=$work/lists" -o "Dir::State::Status=$work/status" \
 		-o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root -o Acquire::Languages=none \
 		-o APT::Update::Error-Mode=any "$@"
 }
 
-# Any mirror that has this machine's release may have the one before; apt finds out
-# with Debian's key.
+# Any mirror that has this machine's release may have the one before, and the archive has
+# it when it is old; apt finds out with Debian's key.
 . /etc/os-release
 mirrors() {
 	apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' | sed -n "s/^$VERSION_CODENAME //p" | sort -u
 }
 [ -n "$(mirrors)" ] || apt-get -o Acquire::Retries=3 update -qq # apt knows no mirrors before its first update
 found=
-for mirror in $(mirrors); do
+for mirror in $(mirrors) http://archive.debian.org/debian; do
 	printf 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] %s bullseye main\n' "$mirror" >"$work/sources.list"
 	if old_apt update 2>"$work/errors"; then
 		found=yes
@@ -54,7 +54,7 @@ for mirror in $(mirrors); do
 done
 if [ -z "$found" ]; then
 	cat "$work/errors" >&2
-	printf 'No mirror of this machine has Debian 11: put a consul, 1.8 or later, into $PATH.\n' >&2
+	printf 'Neither a mirror of this machine nor archive.debian.org has Debian 11: put a consul, 1.8 or later, into $PATH.\n' >&2
 	exit 1
 fi
 
