@@ -1,11 +1,13 @@
 // Grpcwire compares the processor time of a call by gRPC's wire: grpc-go's client with grpc-go's
 // server and with weft's door, and weft's wire with weft's door, with the same generated protobuf code, in turns.
 // Servers are processes of their own. With -tls the connections have TLS; with -stream each call gets so many messages
-// from the server, and the times are those of a message.
+// from the server, and the times are those of a message. Beside them are the calls per second, how long half of the calls and
+// 99 of 100 took at most, and the read and write system calls of the server for each call.
 //
 //	go run ./grpcwire -callers 1,100,1000 -rounds 5 -calls 40000
 //	go run ./grpcwire -callers 100 -tls
 //	go run ./grpcwire -callers 10 -stream 1000 -calls 200
+//	go run ./grpcwire -callers 1000 -conns 10 -only weft:grpc-go
 package main
 
 import (
@@ -56,6 +58,7 @@ const (
 type options struct {
 	tls    bool
 	stream int // messages of a call; 0: the calls are unary
+	conns  int // of the client, among which callers are spread
 }
 
 func main() {
@@ -66,12 +69,14 @@ func main() {
 	var o options
 	flag.BoolVar(&o.tls, "tls", false, "connections have TLS")
 	flag.IntVar(&o.stream, "stream", 0, "each call gets so many messages from the server; 0: unary calls")
+	flag.IntVar(&o.conns, "conns", 1, "clients, each of which has its connections and a part of the callers")
+	only := flag.String("only", "", "the pairs that are measured, such as \"grpc-go:grpc-go,weft:grpc-go\" for servers and clients; \"\": all")
 	flag.Parse()
 	var err error
 	if *serve != "" {
 		err = server(*serve, o)
 	} else {
-		err = compare(o, strings.Split(*callers, ","), *rounds, *calls)
+		err = compare(o, strings.Split(*callers, ","), *only, *rounds, *calls)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -88,7 +93,26 @@ func used() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// server serves, says where, and answers each line of its input with the processor time used.
+// systemCalls is how many reads and writes the process has made, where the system tells.
+func systemCalls() (reads, writes int64) {
+	text, err := os.ReadFile("/proc/self/io")
+	if err != nil {
+		return 0, 0
+	}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch name {
+		case "syscr":
+			reads = n
+		case "syscw":
+			writes = n
+		}
+	}
+	return reads, writes
+}
+
+// server serves, says where, and answers each line of its input with the processor time used, and the reads and writes made.
 func server(kind string, o options) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -148,7 +172,8 @@ func server(kind string, o options) error {
 	}
 	fmt.Printf("%s %x\n", l.Addr(), root)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		fmt.Println(int64(used()))
+		reads, writes := systemCalls()
+		fmt.Println(int64(used()), reads, writes)
 	}
 	return nil
 }
@@ -267,8 +292,12 @@ func dialGo(addr string, config *tls.Config, o options) (caller, error) {
 	}, c.Close}, nil
 }
 
-// cost is the processor time of a call, or of a message of a stream, on the server and on both ends, in microseconds.
-type cost struct{ server, both float64 }
+// cost is the processor time of a call, or of a message of a stream, on the server and on both ends, in microseconds; the reads and
+// writes of the server for one; and the calls per second and their durations, in microseconds.
+type cost struct{ server, both, reads, writes, rate, p50, p99 float64 }
+
+// spent is what a server has used so far.
+type spent struct{ cpu, reads, writes int64 }
 
 // measure runs one server and makes calls of it.
 func measure(o options, server, client string, callers, calls int) (c cost, err error) {
@@ -302,56 +331,73 @@ func measure(o options, server, client string, callers, calls int) (c cost, err 
 	if err != nil {
 		return c, err
 	}
-	d, err := dial(client, addr, config, o)
-	if err != nil {
-		return c, err
+	var all []caller
+	defer func() {
+		for _, d := range all {
+			_ = d.close()
+		}
+	}()
+	for range o.conns {
+		d, err := dial(client, addr, config, o)
+		if err != nil {
+			return c, err
+		}
+		all = append(all, d)
 	}
-	defer func() { _ = d.close() }()
-	of := func() (time.Duration, error) {
+	of := func() (s spent, err error) {
 		if _, err := io.WriteString(in, "\n"); err != nil {
-			return 0, err
+			return s, err
 		}
 		if !lines.Scan() {
-			return 0, io.ErrUnexpectedEOF
+			return s, io.ErrUnexpectedEOF
 		}
-		n, err := strconv.ParseInt(lines.Text(), 10, 64)
-		return time.Duration(n), err
+		_, err = fmt.Sscan(lines.Text(), &s.cpu, &s.reads, &s.writes)
+		return s, err
 	}
-	if err := load(d, callers, calls/4); err != nil { // to warm up
+	if _, err := load(all, callers, calls/4); err != nil { // to warm up
 		return c, err
 	}
 	before, err := of()
 	if err != nil {
 		return c, err
 	}
-	own := used()
-	if err := load(d, callers, calls); err != nil {
+	own, from := used(), time.Now()
+	took, err := load(all, callers, calls)
+	if err != nil {
 		return c, err
 	}
+	c.rate = float64(calls) / time.Since(from).Seconds()
 	own = used() - own
 	after, err := of()
 	if err != nil {
 		return c, err
 	}
 	units := float64(calls * max(o.stream, 1))
-	c.server = float64(after-before) / units / 1e3
+	c.server = float64(after.cpu-before.cpu) / units / 1e3
 	c.both = c.server + float64(own)/units/1e3
+	c.reads, c.writes = float64(after.reads-before.reads)/units, float64(after.writes-before.writes)/units
+	slices.Sort(took)
+	c.p50, c.p99 = float64(took[len(took)/2])/1e3, float64(took[len(took)*99/100])/1e3
 	return c, nil
 }
 
-// load makes calls with a deadline each.
-func load(d caller, callers, calls int) error {
+// load makes calls with a deadline each, and returns how long they took.
+func load(all []caller, callers, calls int) (took []time.Duration, err error) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
+	took = make([]time.Duration, calls)
 	failed := make(chan error, callers)
-	for range callers {
+	for i := range callers {
+		d := all[i%len(all)]
 		wg.Go(func() {
 			in := msg.NewVT()
-			for next.Add(1) <= int64(calls) {
+			for n := next.Add(1); n <= int64(calls); n = next.Add(1) {
+				from := time.Now()
 				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 				out := new(vt.BenchmarkMessage)
 				err := d.call(ctx, in, out)
 				cancel()
+				took[n-1] = time.Since(from)
 				if err == nil && out.GetField1() != in.GetField1() {
 					err = fmt.Errorf("the reply is another one")
 				}
@@ -365,15 +411,22 @@ func load(d caller, callers, calls int) error {
 	wg.Wait()
 	select {
 	case err := <-failed:
-		return err
+		return nil, err
 	default:
-		return nil
+		return took, nil
 	}
 }
 
-func compare(o options, callers []string, rounds, calls int) error {
+func compare(o options, callers []string, only string, rounds, calls int) error {
 	pairs := [][2]string{{"grpc-go", "grpc-go"}, {"weft", "grpc-go"}, {"weft", "weft"}, {"weft", "native"}}
-	fmt.Println("callers  server   client   server µs  both µs  of grpc-go's server  of grpc-go at both ends")
+	if only != "" {
+		pairs = nil
+		for one := range strings.SplitSeq(only, ",") {
+			server, client, _ := strings.Cut(one, ":")
+			pairs = append(pairs, [2]string{server, client})
+		}
+	}
+	fmt.Println("callers  server   client   server µs  both µs  of the first server  of the first at both ends  reads  writes  calls/s   p50 µs   p99 µs")
 	for _, text := range callers {
 		n, err := strconv.Atoi(text)
 		if err != nil {
@@ -392,7 +445,8 @@ func compare(o options, callers []string, rounds, calls int) error {
 		base := median(all[0])
 		for i, p := range pairs {
 			c := median(all[i])
-			fmt.Printf("%7d  %-7s  %-7s  %9.1f  %7.1f  %19.2f  %23.2f\n", n, p[0], p[1], c.server, c.both, c.server/base.server, c.both/base.both)
+			fmt.Printf("%7d  %-7s  %-7s  %9.2f  %7.1f  %19.2f  %25.2f  %5.2f  %6.2f  %7.0f  %7.0f  %7.0f\n", n, p[0], p[1], c.server, c.both,
+				c.server/base.server, c.both/base.both, c.reads, c.writes, c.rate, c.p50, c.p99)
 		}
 	}
 	return nil
@@ -407,7 +461,11 @@ func median(all []cost) cost {
 		slices.Sort(v)
 		return v[len(v)/2]
 	}
-	return cost{pick(func(c cost) float64 { return c.server }), pick(func(c cost) float64 { return c.both })}
+	return cost{
+		server: pick(func(c cost) float64 { return c.server }), both: pick(func(c cost) float64 { return c.both }),
+		reads: pick(func(c cost) float64 { return c.reads }), writes: pick(func(c cost) float64 { return c.writes }),
+		rate: pick(func(c cost) float64 { return c.rate }), p50: pick(func(c cost) float64 { return c.p50 }), p99: pick(func(c cost) float64 { return c.p99 }),
+	}
 }
 
 // vtCodec is vtprotobuf's code for grpc-go.
