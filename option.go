@@ -152,6 +152,9 @@ func deadlineOf(ctx context.Context) int64 {
 	return 0
 }
 
+// clockError is how far apart two results of deadlineOf of one context are, where nothing holds the goroutine up meanwhile.
+const clockError = int64(20 * time.Microsecond)
+
 // until is the deadline of a call that is made with ctx, which an interceptor may have
 // replaced by one that ends earlier.
 func (o *callOptions) until(ctx context.Context) int64 {
@@ -165,9 +168,9 @@ func (o *callOptions) until(ctx context.Context) int64 {
 	return at
 }
 
-// bounded returns ctx with a deadline on the clock of session.Nanos, for what waits.
+// bounded returns ctx with a deadline on the clock of session.Nanos, for what waits; ctx itself if it ends by then.
 func bounded(ctx context.Context, deadline int64) (context.Context, context.CancelFunc) {
-	if deadline == 0 {
+	if own := deadlineOf(ctx); deadline == 0 || own != 0 && own <= deadline+clockError {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, time.Duration(deadline-session.Nanos()))

@@ -116,6 +116,7 @@ type protobuf struct {
 	compiled bool // stock messages, where possible
 	forms    bytype.Table[form]
 	kinds    sync.Map      // reflect.Type of a proto.Message to *kind
+	checked  sync.Map      // reflect.Type to what CheckType has returned
 	plain    codec.Nesting // of messages that have only generated methods
 }
 
@@ -172,10 +173,20 @@ func Is(v any) bool {
 
 // CheckType reports why values of the type t, or what such a pointer points to,
 // are no messages.
-func (*protobuf) CheckType(t reflect.Type) error {
+func (p *protobuf) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
+	if known, ok := p.checked.Load(t); ok {
+		err, _ := known.(error)
+		return err
+	}
+	err := checkType(t)
+	p.checked.Store(t, err)
+	return err
+}
+
+func checkType(t reflect.Type) error {
 	if numbered.Takes(t) {
 		if err := numbered.Check(t); err != nil {
 			return fmt.Errorf("codec/protobuf: %w", err)
