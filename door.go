@@ -60,10 +60,12 @@ type DoorConn struct {
 	drained  sync.Once // closes draining
 	done     chan struct{}
 
-	mu    sync.Mutex
-	calls *DoorCall // under way, a list
-	cut   *Error    // what calls are answered with that were canceled here
-	err   error     // that of Serve
+	mu       sync.Mutex
+	calls    *DoorCall                // under way, a list
+	contexts []session.ForeignContext // for the next calls; each is used once, since a handler may keep it
+	slab     int                      // how many were made at once last
+	cut      *Error                   // what calls are answered with that were canceled here
+	err      error                    // that of Serve
 }
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
@@ -117,6 +119,7 @@ type Head struct {
 	Priority Priority    // that the wire carries for the call, if it has a place for one
 	Size     int         // bytes of the request that the door holds while the call is under way
 	Attempt  int         // how many times the caller has tried the call before
+	Received int64       // when the request was read, on the clock of session.Nanos; 0: now
 	Found    *DoorMethod // what DoorConn.Method has found under the name; nil: Begin looks it up
 }
 
@@ -124,7 +127,6 @@ type Head struct {
 type DoorCall struct {
 	a    arrival
 	once answeredOnce
-	ctx  session.ForeignContext
 	conn *DoorConn
 	size int
 	came int64 // on the clock of session.Nanos
@@ -143,8 +145,8 @@ func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	return nil
 }
 
-// BeginIn is Begin with memory of the caller's for the call, which is zero and is not used
-// for a second one. It returns false where Begin returns nil.
+// BeginIn is Begin with memory of the caller's for the call, which is zero. It returns false where Begin returns nil.
+// The memory is not used for another call, unless Renew allows it.
 func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if c.peer == nil {
 		in.Fail(&Error{Code: Unauthenticated, Outcome: Refused, Message: "door " + c.door.Name() + " began a call on a connection that was not admitted"}, Metadata{})
@@ -156,7 +158,10 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 			Message: fmt.Sprintf("the name of the method has %d bytes, at most %d are allowed", len(head.Method), wire.MaxMethodName)}, Metadata{})
 		return false
 	}
-	x.conn, x.size, x.came = c, head.Size, session.Nanos()
+	x.conn, x.size, x.came = c, head.Size, head.Received
+	if x.came == 0 {
+		x.came = session.Nanos()
+	}
 	deadline := int64(0)
 	timeout := head.Timeout
 	if timeout == 0 && !head.Stream {
@@ -179,9 +184,29 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if head.Priority != PriorityDefault {
 		meta = meta.reserved(priorityKey, head.Priority.String())
 	}
-	x.ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
+	c.mu.Lock()
+	if len(c.contexts) == 0 {
+		c.slab = min(2*c.slab+1, maxContexts) // a connection that makes few calls holds little
+		c.contexts = make([]session.ForeignContext, c.slab)
+	}
+	ctx := &c.contexts[0]
+	c.contexts = c.contexts[1:]
+	ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
+	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &ctx.Context, size: head.Size,
+		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
+	x.a.info.in = &x.a
+	if x.next = c.calls; x.next != nil {
+		x.next.before = x
+	}
+	c.calls = x
+	cut := c.cut != nil
+	c.mu.Unlock()
+	if cut {
+		ctx.Cancel()
+	}
 	if m.e.load != nil {
-		if v := m.e.admit(&x.ctx.Context); v != overload.Admitted {
+		if v := m.e.admit(&ctx.Context); v != overload.Admitted {
+			x.unlink()
 			c.s.host.overload.refuse(v, &c.s.host, in)
 			return false
 		}
@@ -190,24 +215,31 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		if m.e.load != nil {
 			m.e.load.Dropped()
 		}
+		x.unlink()
 		c.s.host.countRefused(e.Code, e.Reason)
 		in.Fail(e, Metadata{})
 		return false
 	}
-	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &x.ctx.Context, size: head.Size,
-		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
-	x.a.info.in = &x.a
-	c.mu.Lock()
-	if x.next = c.calls; x.next != nil {
-		x.next.before = x
-	}
-	c.calls = x
-	cut := c.cut != nil
-	c.mu.Unlock()
-	if cut {
-		x.a.ctx.Cancel()
-	}
 	return true
+}
+
+// maxContexts is how many contexts of calls are made at once at most.
+const maxContexts = 63
+
+// unlink takes the call out of the list of those under way.
+func (x *DoorCall) unlink() {
+	c := x.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if x.next != nil {
+		x.next.before = x.before
+	}
+	if x.before != nil {
+		x.before.next = x.next
+	} else {
+		c.calls = x.next
+	}
+	x.next, x.before = nil, nil
 }
 
 // room takes a place for a call, or reports why there is none.
@@ -248,11 +280,23 @@ func (x *DoorCall) ReplyMetadata() Metadata { return metadataOf(x.a.ctx.ReplyMet
 // Cancel ends the context of the call, when the caller has cancelled it.
 func (x *DoorCall) Cancel() { x.a.ctx.Cancel() }
 
+// Renew makes the memory of a call that has run ready for another one. It returns false where interceptors, hooks or taps, which may
+// still use what they were given, have seen the call.
+func (x *DoorCall) Renew() bool {
+	if !x.a.e.short || x.a.tapped != nil {
+		return false
+	}
+	*x = DoorCall{}
+	return true
+}
+
 // Run runs the call and answers it, also when the handler panics. A handler that calls
 // runtime.Goexit ends the goroutine of Run; the call is answered then too.
-func (x *DoorCall) Run() {
+func (x *DoorCall) Run() { x.RunFrom(session.Nanos()) }
+
+// RunFrom is Run at a time on the clock of session.Nanos that was read already. It returns the time at which the call has ended.
+func (x *DoorCall) RunFrom(from int64) (to int64) {
 	err := error(Internal)
-	from := session.Nanos()
 	defer func() {
 		if p := recover(); p != nil {
 			x.once.Fail(x.a.h.panicked(x.a.info.Method, x.conn.peer, p), Metadata{})
@@ -261,27 +305,29 @@ func (x *DoorCall) Run() {
 			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
 		}
 		x.unexpect(!x.once.refused)
-		x.end(err, from)
+		to = session.Nanos()
+		x.end(err, from, to)
 	}()
 	if x.a.e.load != nil {
 		x.a.e.started(x.a.ctx, from, x.a.info.Stream)
 	}
 	if e := x.ended(); e != nil {
 		err = x.a.refuse(e)
-		return
+		return to
 	}
 	if e := x.expect(); e != nil {
 		err = x.a.refuse(e)
-		return
+		return to
 	}
 	if x.first || x.begun { // it may have waited, which is not the method's time
 		if e := x.ended(); e != nil {
 			err = x.a.refuse(e)
-			return
+			return to
 		}
 		from = session.Nanos()
 	}
 	err = x.a.serve()
+	return to
 }
 
 // ended is the error of a call that has ended before its handler runs; nil: it has not.
@@ -296,40 +342,23 @@ func (x *DoorCall) ended() *Error {
 // InboundSizer is an Inbound that says how many bytes the messages of its call have on the wire, without what is
 // around them, for the statistics of methods.
 type InboundSizer interface {
-	// Bytes are those of the requests beside Head.Size, such as messages of a stream (below zero where Head.Size
-	// was an upper bound), and those of the replies. It is called when the call was answered, also more than once.
+	// Bytes are those of the requests beside Head.Size, such as messages of a stream, and those of the
+	// replies. It is called once, when the call was answered.
 	Bytes() (request, reply int)
 }
 
-// sizes are how many bytes the messages of a call have on the wire, of whose request head are those of Head.Size.
-func (a *answeredOnce) sizes(head int) (request, reply int) {
-	if s, ok := a.Inbound.(InboundSizer); ok {
-		more, replied := s.Bytes()
-		return max(head+more, 0), replied
-	}
-	return head, 0
-}
-
-// end counts the call, which ran from a time on the clock of session.Nanos, and gives its place back.
-func (x *DoorCall) end(err error, from int64) {
+// end counts the call, which ran between two times on the clock of session.Nanos, and gives its place back.
+func (x *DoorCall) end(err error, from, to int64) {
 	c := x.conn
-	c.mu.Lock()
-	if x.next != nil {
-		x.next.before = x.before
-	}
-	if x.before != nil {
-		x.before.next = x.next
-	} else {
-		c.calls = x.next
-	}
-	x.next, x.before = nil, nil
-	c.mu.Unlock()
+	x.unlink()
 	x.a.ctx.Finish()
 	c.giveBytes(x.size)
 	if x.a.e.m != nil {
-		to := session.Nanos()
-		came, replied := x.once.sizes(x.a.size)
-		x.a.e.stats.Bytes(c.peer.number, came, replied)
+		more, replied := 0, 0
+		if s, ok := x.once.Inbound.(InboundSizer); ok {
+			more, replied = s.Bytes()
+		}
+		x.a.e.stats.Bytes(c.peer.number, x.a.size+more, replied)
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {

@@ -10,7 +10,6 @@ import (
 	"github.com/weftrpc/weft/door/grpc/internal/percent"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
-	"github.com/weftrpc/weft/internal/session"
 )
 
 // call is one call that a client makes.
@@ -38,7 +37,13 @@ type call struct {
 	consumer
 
 	state atomic.Uint32
-	begun bool // the header of the reply was sent; under the lock of the connection
+	answer
+}
+
+// answer is how far the reply of a call has come, under the lock of the connection.
+type answer struct {
+	begun bool // the header was sent
+	over  bool // so was the end, in one piece, and nothing more comes: the memory of the call may be used again
 }
 
 // counted is what a call counts against the limits on bytes, which belongs to the goroutine that reads, and for the
@@ -71,10 +76,10 @@ const (
 // start begins the call; false if it was refused.
 func (x *call) start(size int) bool {
 	s := x.c
-	head := weft.Head{Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.method,
+	head := weft.Head{Received: s.conn.ReadAt(), Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.method,
 		Stream: x.route.kind != weft.Unary}
 	if x.due != 0 {
-		head.Timeout = max(time.Duration(x.due-session.Nanos()), 1)
+		head.Timeout = max(time.Duration(x.due-head.Received), 1)
 	}
 	fast := x.fast
 	x.fast = true // a refusal is written with the batch
@@ -195,6 +200,7 @@ func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
 	err := x.putLocked(v, n)
 	if err == nil {
 		x.trailersLocked(nil, m)
+		x.over = x.st.EndedLocked()
 	}
 	x.sentAndUnlock()
 	return err

@@ -26,10 +26,12 @@ type exchange struct {
 	due     time.Time
 	inbox   *outbox
 	oneway  bool
+	queued  bool // the request has waited for the windows
 
-	ended atomic.Bool // by the goroutine that then sets the next two
+	ended atomic.Bool // by the goroutine that then sets the next three
 	err   *weft.Error
 	reply []string      // the metadata of the reply
+	over  bool          // nothing refers to the stream any more
 	done  chan struct{} // of a unary call; has room for one
 }
 
@@ -82,24 +84,14 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if err := checkMetadata(w.Metadata); err != nil {
 		return notSent(weft.InvalidArgument, "", "%w", err)
 	}
-	x := &exchange{c: c, oneway: w.Oneway}
+	if w.Oneway {
+		return callOneway(ctx, c, w)
+	}
+	x := c.spare.take()
+	x.c, x.st.Owner = c, x
 	x.due, _ = ctx.Deadline()
-	x.st.Owner = x
-	if w.Oneway {
-		if err := c.waitOneway(ctx); err != nil {
-			return err
-		}
-	} else {
-		x.done = make(chan struct{}, 1)
-	}
 	if err := c.send(ctx, x, w); err != nil {
-		if w.Oneway {
-			<-c.oneway
-		}
 		return err
-	}
-	if w.Oneway {
-		return nil
 	}
 	select {
 	case <-x.done:
@@ -116,7 +108,24 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if x.err != nil {
 		return x.err
 	}
-	return x.decode(w)
+	err := x.decode(w)
+	c.spare.give(x)
+	return err
+}
+
+// callOneway makes a call whose reply is thrown away.
+func callOneway(ctx context.Context, c *clientConn, w *weft.WireCall) error {
+	if err := c.waitOneway(ctx); err != nil {
+		return err
+	}
+	x := &exchange{c: c, oneway: true}
+	x.st.Owner = x
+	x.due, _ = ctx.Deadline()
+	err := c.send(ctx, x, w)
+	if err != nil {
+		<-c.oneway
+	}
+	return err
 }
 
 // decode decodes the reply of a call that went well.
@@ -211,6 +220,7 @@ func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) er
 	case framed == nil:
 		failed = c.putLocked(x, w, size)
 	default:
+		x.queued = true
 		c.conn.QueueDataLocked(&x.st, framed, true, nil)
 	}
 	if failed != nil {
@@ -315,6 +325,7 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 	if e == nil && x.inbox == nil {
 		e = x.incomplete()
 	}
+	x.over = b.Over && !x.queued
 	x.finish(e, x.meta)
 	return true
 }
@@ -349,11 +360,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 	case x.inbox != nil:
 		x.inbox.push(p, false)
 	default:
-		if x.body == nil && len(p) >= prefixSize && sizeOf(p) == len(p)-prefixSize {
-			x.body = append(make([]byte, 0, len(p)), p...)
-		} else {
-			x.body = append(x.body, p...)
-		}
+		x.body = append(x.body, p...)
 		if len(x.body) >= prefixSize {
 			if n := sizeOf(x.body); n > c.limits.MaxMessage {
 				e := tooLong(n, theClient, c.limits.MaxMessage)

@@ -50,7 +50,7 @@ func (d *door) Serve(c *weft.DoorConn) error {
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
 		WriteBuffer: limits.WriteBuffer, WriteTimeout: limits.WriteTimeout,
 		PingInterval: limits.PingInterval, PingIdle: limits.PingIdle, PingTimeout: limits.PingTimeout,
-		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled, Batch: s.jobs.Submit, Hold: func(n int) { c.Hold(n) },
+		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled, Batch: func() { s.ended = 0; s.jobs.Submit() }, Hold: func(n int) { c.Hold(n) },
 		Wrote: s.wroteLocked,
 	})
 	peer, err := c.Admit(weft.Credential{}, nil)

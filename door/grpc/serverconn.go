@@ -28,10 +28,13 @@ type serverConn struct {
 	other  Other // nil: requests that are none of gRPC are told so
 	req    request
 	inline *call               // runs on that goroutine
+	ended  int64               // when the call before it has ended, of the same read; 0: there is none
+	spare  []*call             // memory of calls that are over, which is zero
 	jobs   jobs.Jobs           // calls of this batch that go to a worker together
 	paths  map[string]string   // what Path says, by path
 	looked int64               // when paths was made
 	codecs map[string]*replies // by name
+	usual  *replies            // in the codec of the last call
 
 	held  atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
 	turns turns.Turns  // of messages of streams that are encoded apart
@@ -111,7 +114,11 @@ func (s *serverConn) annotated(path string) (name string, ok bool) {
 // repliesIn is how replies in a codec begin. There are as many as a client names codecs that the
 // server has, and one for all others.
 func (s *serverConn) repliesIn(name string) *replies {
+	if r := s.usual; r != nil && r.name == name && r.codec != nil {
+		return r
+	}
 	if r := s.codecs[name]; r != nil {
+		s.usual = r
 		return r
 	}
 	if s.codecs == nil {
@@ -167,10 +174,18 @@ func (s *serverConn) Field(f *hpack.Field) {
 	}
 }
 
+// maxSpare is how many calls a connection keeps the memory of. Most calls of fast methods end before the next one begins.
+const maxSpare = 16
+
 // Open implements http2.Handler.
 func (s *serverConn) Open() *http2.Stream {
-	x := &call{c: s}
-	x.st.Owner = x
+	x := (*call)(nil)
+	if n := len(s.spare) - 1; n >= 0 {
+		x, s.spare = s.spare[n], s.spare[:n]
+	} else {
+		x = new(call)
+	}
+	x.c, x.st.Owner = s, x
 	return &x.st
 }
 
@@ -234,7 +249,7 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 	x.route = r.path
 	x.marks = r.marks
 	if r.timeout > 0 || r.badTime {
-		x.due = session.Nanos() + int64(min(r.timeout, longest))
+		x.due = s.conn.ReadAt() + int64(min(r.timeout, longest))
 	}
 	x.meta = r.pairs.metadata()
 	if n := r.pairs.size(); n > smallMetadata {
@@ -405,6 +420,10 @@ const largestInline = 64 << 10
 // runHere runs a call on the goroutine that reads.
 func (s *serverConn) runHere(x *call) (stays bool) {
 	s.inline = x
+	from := s.ended
+	if from == 0 {
+		from = session.Nanos()
+	}
 	turn := s.guard().Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
@@ -412,11 +431,15 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 			s.conn.FlushAndUnlock(false)
 		}
 	}()
-	x.Run()
+	to := x.RunFrom(from)
 	if !s.guard().Leave(turn) {
 		return false
 	}
-	s.inline = nil
+	s.inline, s.ended = nil, to
+	if x.over && len(s.spare) < maxSpare && x.Renew() {
+		*x = call{}
+		s.spare = append(s.spare, x)
+	}
 	return true
 }
 
@@ -424,6 +447,7 @@ func (s *serverConn) guard() http2.Guard { return s.conn.Guard() }
 
 // stalled is told that the goroutine that reads was held up.
 func (s *serverConn) stalled() {
+	s.ended = 0
 	if x := s.inline; x != nil {
 		x.route.method.Stalled()
 		s.inline = nil
@@ -432,8 +456,10 @@ func (s *serverConn) stalled() {
 
 // release gives back what a call has counted of messages that come in part.
 func (s *serverConn) release(x *call) {
-	s.hold(-x.held)
-	x.held = 0
+	if x.held != 0 {
+		s.hold(-x.held)
+		x.held = 0
+	}
 }
 
 // FlushReplies implements jobs.Conn.

@@ -115,7 +115,8 @@ type clientConn struct {
 	with    compress.Compressor // requests are compressed
 	cred    string              // the credential of the connection
 
-	res response // of the goroutine that reads
+	res   response // of the goroutine that reads
+	spare spareExchanges
 
 	// Under the lock of conn: the fields of requests.
 	scheme  byte

@@ -17,7 +17,7 @@ type Handler interface {
 	// Open, Headers or Closed, or by nothing if it is malformed or its stream has ended.
 	Field(f *hpack.Field)
 	// Open returns the memory, which is zero but for Owner, of a stream that the client opens
-	// by the block of which Field was told. Headers follows.
+	// by the block of which Field was told. Headers follows. It is called with the lock held.
 	Open() *Stream
 	// Headers ends a block that belongs to a stream.
 	Headers(st *Stream, b Block) (stays bool)
@@ -34,6 +34,7 @@ type Block struct {
 	End      bool // the peer sends nothing more on the stream
 	TooLarge bool // not all fields were given to Field
 	Status   bool // there was one
+	Over     bool // both sides have ended the stream: the connection refers to it no more, if nothing of it has waited for windows
 }
 
 // Ending is why a stream has ended early.

@@ -179,6 +179,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 	}
 	if st.heard && st.said {
 		c.dropLocked(st)
+		b.Over = true
 	}
 	c.mu.Unlock()
 	if h.malformed || !c.cfg.Client && (!end || h.seen&pseudoKinds != 0) {
@@ -221,10 +222,8 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		}
 		return true, &streamError{id, RefusedStream, "too many streams are open"}
 	}
-	c.mu.Unlock()
 	st := c.handler.Open()
 	st.id, st.left, st.length, st.heard = id, int64(c.cfg.StreamWindow), h.length, b.End
-	c.mu.Lock()
 	c.putLocked(st)
 	c.mu.Unlock()
 	return c.handler.Headers(st, b), nil

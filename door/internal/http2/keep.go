@@ -18,6 +18,9 @@ type keeping struct {
 	keeper *time.Timer
 }
 
+// ReadAt is when something came last, on the clock of session.Nanos.
+func (k *keeping) ReadAt() int64 { return k.read.Load() }
+
 // Ping waits for the peer to answer a ping.
 func (c *Conn) Ping(ctx context.Context) error {
 	c.mu.Lock()

@@ -50,6 +50,7 @@ func (rd *reader) preface() error {
 		}
 	}
 	rd.r = len(Preface)
+	rd.c.read.Store(session.Nanos())
 	return nil
 }
 

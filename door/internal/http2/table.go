@@ -29,6 +29,9 @@ type Stream struct {
 // ID is the number of the stream.
 func (st *Stream) ID() uint32 { return st.id }
 
+// EndedLocked reports whether both sides have ended the stream, each by its last frame: the connection refers to it no more.
+func (st *Stream) EndedLocked() bool { return st.over && st.said && st.heard && st.queue == waitsNot }
+
 // table holds the open streams. They are found by their numbers: the slot of one whose place is
 // taken is a map.
 type table struct {
