@@ -342,9 +342,18 @@ func (x *DoorCall) ended() *Error {
 // InboundSizer is an Inbound that says how many bytes the messages of its call have on the wire, without what is
 // around them, for the statistics of methods.
 type InboundSizer interface {
-	// Bytes are those of the requests beside Head.Size, such as messages of a stream, and those of the
-	// replies. It is called once, when the call was answered.
+	// Bytes are those of the requests beside Head.Size, such as messages of a stream (below zero where Head.Size
+	// was an upper bound), and those of the replies. It is called when the call was answered, also more than once.
 	Bytes() (request, reply int)
+}
+
+// sizes are how many bytes the messages of a call have on the wire, of whose request head are those of Head.Size.
+func (a *answeredOnce) sizes(head int) (request, reply int) {
+	if s, ok := a.Inbound.(InboundSizer); ok {
+		more, replied := s.Bytes()
+		return max(head+more, 0), replied
+	}
+	return head, 0
 }
 
 // end counts the call, which ran between two times on the clock of session.Nanos, and gives its place back.
@@ -354,11 +363,8 @@ func (x *DoorCall) end(err error, from, to int64) {
 	x.a.ctx.Finish()
 	c.giveBytes(x.size)
 	if x.a.e.m != nil {
-		more, replied := 0, 0
-		if s, ok := x.once.Inbound.(InboundSizer); ok {
-			more, replied = s.Bytes()
-		}
-		x.a.e.stats.Bytes(c.peer.number, x.a.size+more, replied)
+		came, replied := x.once.sizes(x.a.size)
+		x.a.e.stats.Bytes(c.peer.number, came, replied)
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {
