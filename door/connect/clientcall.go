@@ -18,9 +18,9 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/carriers"
-	"github.com/weftrpc/weft/door/internal/httpstatus"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/internal/fit"
+	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // codecOf is the codec of a call and its name in content types.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc"
-	"github.com/weftrpc/weft/door/internal/httpstatus"
+	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // codeName is the name of a code in Connect.

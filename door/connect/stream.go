@@ -8,10 +8,10 @@ import (
 	nethttp "net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpbody"
 )
 
 // stream is the server's end of a call whose messages have envelopes: a streaming call, or any of
@@ -20,13 +20,10 @@ type stream struct {
 	in    *inbound
 	ctx   context.Context
 	body  io.Reader
-	stop  func() bool // unwatches ctx
-	alone bool        // the client sends one message
-	asked bool        // a message was asked for
+	alone bool // the client sends one message
+	asked bool // a message was asked for
 
-	whole    atomic.Bool // the whole body was read
-	waking   sync.Mutex  // of answered, and of the deadline of reads
-	answered bool
+	duplex httpbody.Duplex // of a method that receives many messages
 
 	mu      sync.Mutex // of what follows, and of writing
 	sent    int
@@ -41,20 +38,7 @@ func (s *stream) begin(ctx context.Context) {
 	if s.alone {
 		return
 	}
-	_ = s.in.control.EnableFullDuplex()
-	_ = s.in.control.SetReadDeadline(time.Time{}) // messages may take their time
-	// A handler that waits for a message is woken by the end of its context.
-	s.stop = context.AfterFunc(ctx, s.wake)
-}
-
-// wake ends the waiting for a message, unless the call has been answered: the next request of the connection
-// has a time of its own.
-func (s *stream) wake() {
-	s.waking.Lock()
-	defer s.waking.Unlock()
-	if !s.answered {
-		_ = s.in.control.SetReadDeadline(time.Unix(1, 0))
-	}
+	s.duplex.Begin(ctx, s.in.w, s.in.r)
 }
 
 // Context implements weft.RawStream.
@@ -76,7 +60,7 @@ func (s *stream) next() ([]byte, error) {
 	limit := s.in.x.Limits().MaxMessage
 	flags, b, err := readEnvelope(s.body, theServer, limit)
 	if err == io.EOF {
-		s.whole.Store(true)
+		s.duplex.Whole()
 		return nil, err
 	}
 	if err != nil {
@@ -155,21 +139,13 @@ func (s *stream) Send(msg any) error {
 	return s.writeLocked(b)
 }
 
-// lastUnlessWhole has the connection end with the answer, if messages may still come: net/http cannot
-// read what is left of a body once reading it has failed, and would take it for the next request.
-func (s *stream) lastUnlessWhole() {
-	if s.stop != nil && !s.whole.Load() {
-		set(s.in.w.Header(), "Connection", "close")
-	}
-}
-
 // startLocked sends the header, once.
 func (s *stream) startLocked(m weft.Metadata) {
 	if s.started {
 		return
 	}
 	s.started, s.at = true, m.Len()
-	s.lastUnlessWhole()
+	s.duplex.Head(s.in.w.Header())
 	h := s.in.w.Header()
 	leading, _ := s.in.divide(m, s.at)
 	addFields(h, "", leading)
@@ -205,33 +181,16 @@ func (s *stream) writeLocked(b []byte) error {
 	return nil
 }
 
-// restOfBody is how long net/http waits for the rest of a body that the handler did not receive.
-const restOfBody = time.Second
-
 // endLocked ends the call: b is what is sent before its end, e is nil if it went well.
 func (s *stream) endLocked(b []byte, e *weft.Error, m weft.Metadata) {
-	if s.stop != nil {
-		s.stop()
-		s.waking.Lock()
-		s.answered = true
-		_ = s.in.control.SetReadDeadline(time.Now().Add(restOfBody))
-		s.waking.Unlock()
-	}
+	s.duplex.Answered()
 	s.startLocked(m)
 	_, trailing := s.in.divide(m, s.at)
 	_ = s.writeLocked(append(b, s.in.ending(e, trailing)...)) // an error is that of the connection
 }
 
-// rest reads what is left of the body of a request whose answer was sent while the body came in. net/http
-// would do that when it has stopped to watch the connection, and begin to watch it again, beside the reading of the next request.
-func (s *stream) rest() {
-	if s.stop == nil {
-		return
-	}
-	_ = s.in.control.Flush()
-	_ = s.in.r.Body.Close()
-	_ = s.in.control.SetReadDeadline(time.Time{})
-}
+// rest reads what is left of the request.
+func (s *stream) rest() { s.duplex.Rest() }
 
 // ending is what ends the messages.
 func (in *inbound) ending(e *weft.Error, trailing []string) []byte {

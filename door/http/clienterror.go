@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/internal/httpstatus"
+	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // statusError is the error that an answer with another status than 200 stands for.
@@ -50,7 +50,7 @@ func readProblem(body []byte, status int) *weft.Error {
 		if p.Title == "" && p.Detail == "" {
 			return nil
 		}
-		code = codeOfProblem(status)
+		code = httpstatus.CodeOfProblem(status)
 	}
 	e := &weft.Error{Code: code, Message: p.Detail, Reason: p.Reason, Outcome: outcomeNamed(p.Outcome)}
 	if e.Outcome == weft.OutcomeUnknown {
@@ -90,29 +90,4 @@ func outcomeNamed(name string) weft.Outcome {
 		}
 	}
 	return weft.OutcomeUnknown
-}
-
-// codeOfProblem is the code of a problem of a server that does not name one of weft.
-func codeOfProblem(status int) weft.Code {
-	switch status {
-	case nethttp.StatusBadRequest, nethttp.StatusUnprocessableEntity:
-		return weft.InvalidArgument
-	case nethttp.StatusNotFound, nethttp.StatusGone:
-		return weft.NotFound
-	case nethttp.StatusConflict:
-		return weft.Aborted
-	case nethttp.StatusPreconditionFailed:
-		return weft.FailedPrecondition
-	case nethttp.StatusRequestEntityTooLarge, nethttp.StatusTooManyRequests:
-		return weft.ResourceExhausted
-	case httpstatus.ClientClosed:
-		return weft.Canceled
-	case nethttp.StatusMethodNotAllowed, nethttp.StatusNotAcceptable, nethttp.StatusUnsupportedMediaType, nethttp.StatusNotImplemented:
-		return weft.Unimplemented
-	case nethttp.StatusInternalServerError:
-		return weft.Internal
-	case nethttp.StatusGatewayTimeout:
-		return weft.DeadlineExceeded
-	}
-	return httpstatus.Code(status)
 }

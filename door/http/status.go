@@ -4,7 +4,7 @@ import (
 	nethttp "net/http"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/internal/httpstatus"
+	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // statusOf is the HTTP status of an error.

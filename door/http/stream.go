@@ -9,10 +9,10 @@ import (
 	nethttp "net/http"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpbody"
 )
 
 // sign is how often a client of server-sent events gets a sign of life.
@@ -23,13 +23,10 @@ type stream struct {
 	in      *inbound
 	ctx     context.Context
 	control *nethttp.ResponseController
-	stop    func() bool // unwatches ctx
 	lines   *bufio.Reader
 	asked   bool // the one request of a method that sends many was received
 
-	whole    atomic.Bool // the whole body was read
-	waking   sync.Mutex  // of answered, and of the deadline of reads
-	answered bool
+	body httpbody.Duplex // of a method that receives many messages
 
 	mu      sync.Mutex // of what follows, and of writing
 	sent    int
@@ -47,21 +44,8 @@ func newStream(in *inbound) *stream {
 func (s *stream) begin(ctx context.Context) {
 	s.ctx = ctx
 	if s.in.a.t.Kind != weft.ServerStream {
-		_ = s.control.EnableFullDuplex()
-		_ = s.control.SetReadDeadline(time.Time{}) // messages may take their time
+		s.body.Begin(ctx, s.in.w, s.in.r)
 		s.lines = bufio.NewReader(s.in.r.Body)
-		// A handler that waits for a message is woken by the end of its context.
-		s.stop = context.AfterFunc(ctx, s.wake)
-	}
-}
-
-// wake ends the waiting for a message, unless the call has been answered: the next request of the connection
-// has a time of its own.
-func (s *stream) wake() {
-	s.waking.Lock()
-	defer s.waking.Unlock()
-	if !s.answered {
-		_ = s.control.SetReadDeadline(time.Unix(1, 0))
 	}
 }
 
@@ -123,7 +107,7 @@ func (s *stream) line() ([]byte, error) {
 			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err == io.EOF:
-			s.whole.Store(true)
+			s.body.Whole()
 			if len(bytes.TrimSpace(line)) > 0 {
 				return line, nil
 			}
@@ -162,21 +146,13 @@ func (s *stream) Send(msg any) error {
 // events reports whether the messages are sent as server-sent events.
 func (s *stream) events() bool { return s.in.out.kind == typeSSE }
 
-// lastUnlessWhole has the connection end with the answer, if messages may still come: net/http cannot
-// read what is left of a body once reading it has failed, and would take it for the next request.
-func (s *stream) lastUnlessWhole() {
-	if s.stop != nil && !s.whole.Load() {
-		s.in.w.Header().Set("Connection", "close")
-	}
-}
-
 // startLocked sends the header.
 func (s *stream) startLocked() {
 	if s.started {
 		return
 	}
 	s.started = true
-	s.lastUnlessWhole()
+	s.body.Head(s.in.w.Header())
 	h := s.in.w.Header()
 	h.Set("Content-Type", typeNDJSON)
 	if s.events() {
@@ -217,33 +193,15 @@ func (s *stream) writeLocked(parts ...[]byte) error {
 // endLocked stops what goes on beside the handler.
 func (s *stream) endLocked() {
 	s.over = true
-	s.lastUnlessWhole()
+	s.body.Head(s.in.w.Header())
 	if s.alive != nil {
 		s.alive.Stop()
 	}
-	if s.stop != nil {
-		s.stop()
-		s.waking.Lock()
-		s.answered = true
-		_ = s.control.SetReadDeadline(time.Now().Add(restOfBody))
-		s.waking.Unlock()
-	}
+	s.body.Answered()
 }
 
-// restOfBody is how long net/http waits for the rest of a body that the handler did not receive.
-const restOfBody = time.Second
-
-// rest reads what is left of the body of a request whose answer was sent while the body came in. net/http
-// would do that when it has stopped to watch the connection, and begin to watch it again, beside the
-// reading of the next request.
-func (s *stream) rest() {
-	if s.stop == nil {
-		return
-	}
-	_ = s.control.Flush()
-	_ = s.in.r.Body.Close()
-	_ = s.control.SetReadDeadline(time.Time{})
-}
+// rest reads what is left of the request.
+func (s *stream) rest() { s.body.Rest() }
 
 // finish ends the call well.
 func (s *stream) finish(m weft.Metadata) error {

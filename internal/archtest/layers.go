@@ -51,6 +51,7 @@ func table() []row {
 		{".", 2, nil},
 
 		{"stub", 3, nil},
+		{"internal/httpstatus", 3, nil},
 
 		{"registry", 3, nil},
 		{"registry/rpcx", 3, []string{"registry"}},

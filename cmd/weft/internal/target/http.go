@@ -20,6 +20,7 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/codec"
 	weftjson "github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // httpWire calls servers of JSON over HTTP, as package door/http serves it.
@@ -278,7 +279,7 @@ func problemOf(method string, answer *http.Response, text []byte) error {
 	}
 	var p problem
 	if json.Unmarshal(text, &p) != nil || p.Code == "" {
-		e := weft.Errorf(codeOfStatus(answer.StatusCode), "the server answered %s with %s, and a server of weft answers with an error of its own: see 'weft help addresses' for the addresses of other servers", answer.Status, kindOf(answer))
+		e := weft.Errorf(httpstatus.Code(answer.StatusCode), "the server answered %s with %s, and a server of weft answers with an error of its own: see 'weft help addresses' for the addresses of other servers", answer.Status, kindOf(answer))
 		e.Method = method
 		return e
 	}
@@ -329,23 +330,6 @@ func (p *problem) error() error {
 		e = e.WithDetail(d.Type, d.Value)
 	}
 	return e
-}
-
-// codeOfStatus is the code of an answer that is none of weft's.
-func codeOfStatus(status int) weft.Code {
-	switch status {
-	case http.StatusUnauthorized:
-		return weft.Unauthenticated
-	case http.StatusForbidden:
-		return weft.PermissionDenied
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
-		return weft.Unimplemented
-	case http.StatusTooManyRequests:
-		return weft.ResourceExhausted
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return weft.Unavailable
-	}
-	return weft.Unknown
 }
 
 // OpenStream implements weft.WireStreamer.
