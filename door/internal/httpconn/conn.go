@@ -34,11 +34,13 @@ type Conn struct {
 	draining bool
 	hijacked bool
 
-	reading int       // reads of the connection underneath that are under way
-	due     time.Time // the deadline of reads that net/http has set; zero: none
-	armed   time.Time // the deadline of reads that the connection underneath has; zero: none
-	spent   bool      // armed has passed
-	until   time.Time // the deadline of writes that the connection underneath has
+	reading int         // reads of the connection underneath that are under way
+	due     time.Time   // the deadline of reads that net/http has set; zero: none
+	late    bool        // due has passed
+	timer   *time.Timer // calls timeUp
+	at      time.Time   // when it does; zero: it does not
+	cut     bool        // reads of the connection underneath end at once
+	until   time.Time   // the deadline of writes that the connection underneath has
 
 	gone bool           // reading has failed: the client has left
 	call *weft.DoorCall // is canceled then; nil: there is none
@@ -56,7 +58,7 @@ func (c *Conn) Over() <-chan struct{} { return c.over }
 func (c *Conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	for {
-		if err := c.armLocked(); err != nil {
+		if err := c.readyLocked(); err != nil {
 			c.mu.Unlock()
 			return 0, err
 		}
@@ -66,15 +68,16 @@ func (c *Conn) Read(p []byte) (int, error) {
 		c.mu.Lock()
 		c.reading--
 		c.came = c.came || n > 0
+		timeout := err != nil && isTimeout(err)
 		switch {
 		case c.closed:
 			c.mu.Unlock()
 			return 0, net.ErrClosed
-		case err == nil || n > 0 && late(err):
+		case err == nil || n > 0 && timeout:
 			c.mu.Unlock()
 			return n, nil
-		case late(err):
-			c.spent = true // due may be later, or none
+		case timeout:
+			c.cut = true // net/http may have set another deadline since
 			continue
 		}
 		c.failedLocked(err)
@@ -88,47 +91,67 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// late reports whether an error is that of a deadline.
-func late(err error) bool {
+func isTimeout(err error) bool {
 	ne, ok := errors.AsType[net.Error](err)
 	return ok && ne.Timeout()
 }
 
-// armLocked readies the connection underneath for a read. net/http sets several deadlines for each request, most of
-// them later than the one before: those do not reach the connection underneath. A read that its earlier deadline
-// ends goes on.
-func (c *Conn) armLocked() error {
-	if c.closed {
+// readyLocked readies the connection underneath for a read.
+func (c *Conn) readyLocked() error {
+	switch {
+	case c.closed:
 		return net.ErrClosed
-	}
-	if !c.spent && !c.earlierLocked() {
-		return nil
-	}
-	if !c.due.IsZero() && !time.Now().Before(c.due) {
+	case c.late:
 		return os.ErrDeadlineExceeded
+	case c.cut:
+		c.cut = false
+		return c.Conn.SetReadDeadline(time.Time{})
 	}
-	c.armed, c.spent = c.due, false
-	return c.Conn.SetReadDeadline(c.due)
+	return nil
 }
 
-// earlierLocked reports whether reads are to end before the connection underneath ends them.
-func (c *Conn) earlierLocked() bool {
-	return !c.due.IsZero() && (c.spent || c.armed.IsZero() || c.due.Before(c.armed))
-}
-
-// SetReadDeadline sets the deadline of reads, unless the connection is closed.
+// SetReadDeadline sets the deadline of reads, unless the connection is closed. net/http sets several for each request, most of
+// them later than the one before: the timer is left as it is then, and set anew when it has fired.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return net.ErrClosed
 	}
-	c.due = t
-	if c.reading == 0 || !c.earlierLocked() {
-		return nil // Read sees to it
+	c.due, c.late = t, false
+	if !t.IsZero() && (c.at.IsZero() || t.Before(c.at)) {
+		return c.timeLocked()
 	}
-	c.armed, c.spent = t, false
-	return c.Conn.SetReadDeadline(t)
+	return nil
+}
+
+// timeLocked sets the timer, unless the deadline of reads has passed, which ends those under way.
+func (c *Conn) timeLocked() error {
+	left := time.Until(c.due)
+	if left > 0 {
+		if c.at = c.due; c.timer == nil {
+			c.timer = time.AfterFunc(left, c.timeUp)
+		} else {
+			c.timer.Reset(left)
+		}
+		return nil
+	}
+	c.late = true
+	if c.reading == 0 || c.cut {
+		return nil
+	}
+	c.cut = true
+	return c.Conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// timeUp is called by the timer.
+func (c *Conn) timeUp() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = time.Time{}
+	if !c.closed && !c.due.IsZero() {
+		_ = c.timeLocked() // an error is that of the connection
+	}
 }
 
 // SetDeadline is SetReadDeadline: writes have deadlines of their own.
@@ -193,6 +216,9 @@ func (c *Conn) closeLocked() {
 		return
 	}
 	c.closed = true
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	c.Conn.SetReadDeadline(time.Unix(1, 0))
 	if c.hijacked {
 		c.endLocked()

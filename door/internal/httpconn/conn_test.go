@@ -103,8 +103,8 @@ func TestFewDeadlines(t *testing.T) {
 			c.SetReadDeadline(time.Unix(1, 0))                  // of the read that watches for the client, which has not begun
 			c.SetReadDeadline(time.Time{})
 		}
-		if under.set > 1 {
-			t.Errorf("100 requests have set %d deadlines, want 1", under.set)
+		if under.set > 0 {
+			t.Errorf("100 requests have set %d deadlines of the connection underneath, want none", under.set)
 		}
 	})
 }
