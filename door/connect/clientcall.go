@@ -12,12 +12,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/httpstatus"
@@ -49,9 +49,8 @@ func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Re
 	h := make(nethttp.Header)
 	set(h, headerVersion, version)
 	set(h, "User-Agent", "weft-go")
-	if d, ok := ctx.Deadline(); ok {
-		ms := max((time.Until(d) + time.Millisecond - 1).Milliseconds(), 1)
-		set(h, headerTimeout, strconv.FormatInt(min(ms, 9_999_999_999), 10))
+	if left := httpfield.Left(ctx); left != "" {
+		set(h, headerTimeout, left)
 	}
 	for k, v := range w.Metadata.All() {
 		switch k {
@@ -69,15 +68,6 @@ func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Re
 		h.Add(name, value)
 	}
 	return c.Post(ctx, "/"+w.Method[:max(dot, 0)]+"/"+w.Method[dot+1:], h)
-}
-
-// names is the list of what this side can decompress.
-func names(all []compress.Compressor) string {
-	var list []string
-	for _, z := range all {
-		list = append(list, z.Name())
-	}
-	return strings.Join(list, ",")
 }
 
 // Call implements weft.WireConn.
@@ -119,7 +109,7 @@ func (c *clientConn) unary(ctx context.Context, w *weft.WireCall) (*nethttp.Requ
 		}
 	}
 	w.Sent = len(b)
-	if list := names(c.cfg.Compressors); list != "" {
+	if list := httpfield.Names(c.cfg.Compressors); list != "" {
 		set(r.Header, "Accept-Encoding", list)
 	}
 	if get := c.w.cfg.Get; get != nil && len(b) <= maxGet && get(w.Method) {
@@ -155,7 +145,7 @@ func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.R
 	want := "application/" + name
 	ok := res.StatusCode == nethttp.StatusOK
 	if ok && kind != want {
-		e := &weft.Error{Code: weft.Unknown, Message: "the answer has the Content-Type " + strconv.Quote(clip(kind)) + ", want " + want}
+		e := &weft.Error{Code: weft.Unknown, Message: "the answer has the Content-Type " + strconv.Quote(httpfield.Clip(kind)) + ", want " + want}
 		if strings.HasPrefix(kind, "application/") && c.isCodec(kind[len("application/"):]) {
 			e.Code = weft.Internal
 		}
@@ -250,7 +240,7 @@ func (c *clientConn) restorer(name string) (compress.Compressor, error) {
 		}
 	}
 	return nil, &weft.Error{Code: weft.Internal, Reason: weft.ReasonDecompress, Outcome: weft.Executed,
-		Message: "the answer is compressed with " + strconv.Quote(clip(name)) + ", which ClientConfig.Compressors does not have"}
+		Message: "the answer is compressed with " + strconv.Quote(httpfield.Clip(name)) + ", which ClientConfig.Compressors does not have"}
 }
 
 // replyMetadata is the metadata in the header of an answer and in what ended it.

@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 )
 
 // outbox is the client's end of a streaming call. It implements weft.RawStream.
@@ -53,7 +54,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 	if c.cfg.Compressor != nil {
 		set(r.Header, headerEncoding, c.cfg.Compressor.Name())
 	}
-	if list := names(c.cfg.Compressors); list != "" {
+	if list := httpfield.Names(c.cfg.Compressors); list != "" {
 		set(r.Header, headerAccept, list)
 	}
 	set(r.Header, "Accept-Encoding", "identity") // messages are compressed one by one
@@ -161,7 +162,7 @@ func (o *outbox) check() error {
 		return statusError(o.res)
 	}
 	if kind, _, _ := mime.ParseMediaType(o.res.Header.Get("Content-Type")); kind != o.kind {
-		e := &weft.Error{Code: weft.Unknown, Message: "the answer has the Content-Type " + strconv.Quote(clip(kind)) + ", want " + o.kind}
+		e := &weft.Error{Code: weft.Unknown, Message: "the answer has the Content-Type " + strconv.Quote(httpfield.Clip(kind)) + ", want " + o.kind}
 		if strings.HasPrefix(kind, "application/connect+") {
 			e.Code = weft.Internal
 		}

@@ -113,13 +113,4 @@ func refusal(code weft.Code, reason, format string, args ...any) *weft.Error {
 	return e
 }
 
-// clip shortens what a peer has sent, for a message.
-func clip(text string) string {
-	const most = 64
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
-}
-
 func set(h nethttp.Header, key, value string) { h[key] = []string{value} }

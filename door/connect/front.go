@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/internal/turns"
 )
 
@@ -53,13 +54,13 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	if form.get && (info == nil || !info.Idempotent || info.Kind != weft.Unary) {
 		set(w.Header(), "Allow", nethttp.MethodPost)
-		in.refuseStatus(nethttp.StatusMethodNotAllowed, refusal(weft.Unimplemented, "", "%s is no unary method registered as idempotent: it is called by POST", clip(name)))
+		in.refuseStatus(nethttp.StatusMethodNotAllowed, refusal(weft.Unimplemented, "", "%s is no unary method registered as idempotent: it is called by POST", httpfield.Clip(name)))
 		return
 	}
 	if form.protocol == unary && info != nil && info.Kind != weft.Unary || form.protocol == streaming && info != nil && info.Kind == weft.Unary {
 		set(w.Header(), "Accept-Post", x.accepted(info))
 		in.refuseStatus(nethttp.StatusUnsupportedMediaType, refusal(weft.Unimplemented, weft.ReasonWrongKind,
-			"the Content-Type %q does not fit the kind of %s; it takes %s", clip(r.Header.Get("Content-Type")), clip(name), x.accepted(info)))
+			"the Content-Type %q does not fit the kind of %s; it takes %s", httpfield.Clip(r.Header.Get("Content-Type")), httpfield.Clip(name), x.accepted(info)))
 		return
 	}
 	in.serve()

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/door/internal/httpbody"
 	"github.com/weftrpc/weft/door/internal/httpconn"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/internal/buffer"
 )
 
@@ -90,7 +91,7 @@ func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 		return head, err
 	}
 	if text := h.Get(headerPriority); text != "" && head.Priority.UnmarshalText([]byte(text)) != nil {
-		return head, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, clip(text))
+		return head, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, httpfield.Clip(text))
 	}
 	if text := h.Get(headerAttempts); text != "" {
 		if n, err := strconv.Atoi(text); err == nil && n > 0 {
@@ -121,11 +122,8 @@ func (in *inbound) version() *weft.Error {
 	if got == want || got == "" && !in.x.d.cfg.RequireVersion {
 		return nil
 	}
-	return refusal(weft.InvalidArgument, "", "%s is %q, want %q", where, clip(got), want)
+	return refusal(weft.InvalidArgument, "", "%s is %q, want %q", where, httpfield.Clip(got), want)
 }
-
-// maxTimeout is the longest time that a client may ask for.
-const maxTimeout = 1000 * time.Hour
 
 // timeout is the time that the client gives its call; 0: none is named.
 func (in *inbound) timeout() (time.Duration, *weft.Error) {
@@ -136,9 +134,9 @@ func (in *inbound) timeout() (time.Duration, *weft.Error) {
 		}
 		d, ok := grpc.Timeout(text)
 		if !ok {
-			return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want digits and a unit", headerGRPCTimeout, clip(text))
+			return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want digits and a unit", headerGRPCTimeout, httpfield.Clip(text))
 		}
-		return min(max(d, 1), maxTimeout), nil
+		return min(max(d, 1), httpfield.MaxTimeout), nil
 	}
 	text := in.r.Header.Get(headerTimeout)
 	if text == "" {
@@ -146,9 +144,9 @@ func (in *inbound) timeout() (time.Duration, *weft.Error) {
 	}
 	ms, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || len(text) > 10 {
-		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds of at most ten digits", headerTimeout, clip(text))
+		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds of at most ten digits", headerTimeout, httpfield.Clip(text))
 	}
-	return max(time.Duration(min(ms, uint64(maxTimeout/time.Millisecond)))*time.Millisecond, 1), nil
+	return max(time.Duration(min(ms, uint64(httpfield.MaxTimeout/time.Millisecond)))*time.Millisecond, 1), nil
 }
 
 // encodings finds the compressors of request and reply.
@@ -166,7 +164,7 @@ func (in *inbound) encodings() *weft.Error {
 		name, accepted, answer = h.Get(headerGRPCEnc), h[headerGRPCAccept], headerGRPCAccept
 	}
 	for _, z := range in.x.d.cfg.Compressors {
-		if accepts(accepted, z.Name()) {
+		if httpfield.Accepts(accepted, func(name string) bool { return strings.EqualFold(name, z.Name()) }) {
 			in.pack = z
 			break
 		}
@@ -183,7 +181,7 @@ func (in *inbound) encodings() *weft.Error {
 		names = append(names, z.Name())
 	}
 	set(in.w.Header(), answer, strings.Join(names, ","))
-	return refusal(weft.Unimplemented, weft.ReasonDecompress, "there is no compression %q here; there are %s", clip(name), strings.Join(append(names, "identity"), ", "))
+	return refusal(weft.Unimplemented, weft.ReasonDecompress, "there is no compression %q here; there are %s", httpfield.Clip(name), strings.Join(append(names, "identity"), ", "))
 }
 
 // Decode implements weft.Inbound.

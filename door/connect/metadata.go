@@ -3,10 +3,10 @@ package connect
 import (
 	"encoding/base64"
 	nethttp "net/http"
-	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 )
 
 // binarySuffix ends the keys whose values are any bytes, which travel as base64.
@@ -55,7 +55,7 @@ func metadataOf(h nethttp.Header, limit int) (weft.Metadata, *weft.Error) {
 			for part := range strings.SplitSeq(value, ",") {
 				b, err := unbase64(strings.TrimSpace(part))
 				if err != nil {
-					return weft.Metadata{}, refusal(weft.InvalidArgument, "", "the value of header %s is no base64", clip(name))
+					return weft.Metadata{}, refusal(weft.InvalidArgument, "", "the value of header %s is no base64", httpfield.Clip(name))
 				}
 				pairs = append(pairs, key, string(b))
 				size += len(key) + len(b) + 3
@@ -87,7 +87,7 @@ func unbase64(s string) ([]byte, error) {
 // fieldOf is a pair of metadata as a header carries it; ok is false if none does.
 func fieldOf(key, value string) (name, text string, ok bool) {
 	name = strings.ToLower(key)
-	if reserved(name) || !isToken(name) {
+	if reserved(name) || !httpfield.IsToken(name) {
 		return "", "", false
 	}
 	if strings.HasSuffix(name, binarySuffix) {
@@ -99,16 +99,6 @@ func fieldOf(key, value string) (name, text string, ok bool) {
 		}
 	}
 	return name, value, true
-}
-
-func isToken(key string) bool {
-	for i := range len(key) {
-		c := key[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return key != ""
 }
 
 // divide divides the metadata of a reply, as names and values in turn, into what travels in the header and
@@ -150,19 +140,4 @@ func joined(fields []string) map[string][]string {
 		all[fields[i]] = append(all[fields[i]], fields[i+1])
 	}
 	return all
-}
-
-// accepts reports whether a list of encodings has a name in it, with a weight above zero.
-func accepts(fields []string, name string) bool {
-	return slices.ContainsFunc(fields, func(field string) bool {
-		for part := range strings.SplitSeq(field, ",") {
-			one, params, _ := strings.Cut(part, ";")
-			if !strings.EqualFold(strings.TrimSpace(one), name) {
-				continue
-			}
-			q, weighted := strings.CutPrefix(strings.ReplaceAll(strings.ToLower(params), " ", ""), "q=")
-			return !weighted || strings.Trim(q, "0.") != ""
-		}
-		return false
-	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/httpbody"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 )
 
 // body reads the body of the request, decompressed. It may be used until release is called.
@@ -21,8 +22,8 @@ func (in *inbound) body() ([]byte, error) {
 	var packed compress.Compressor
 	if name := in.r.Header.Get("Content-Encoding"); name != "" && !strings.EqualFold(name, "identity") {
 		if packed = in.x.d.compressor(name); packed == nil {
-			in.w.Header().Set("Accept-Encoding", in.x.d.encodings())
-			return nil, refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no Content-Encoding %q; there are %s", clip(name), in.x.d.encodings())
+			in.w.Header().Set("Accept-Encoding", httpfield.Names(in.x.d.cfg.Compressors))
+			return nil, refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no Content-Encoding %q; there are %s", httpfield.Clip(name), httpfield.Names(in.x.d.cfg.Compressors))
 		}
 	}
 	limit := in.x.Limits().MaxMessage
@@ -85,14 +86,6 @@ func (d *door) compressor(name string) compress.Compressor {
 	return nil
 }
 
-func (d *door) encodings() string {
-	var names []string
-	for _, c := range d.cfg.Compressors {
-		names = append(names, c.Name())
-	}
-	return strings.Join(names, ", ")
-}
-
 // compress compresses a body if the client can undo it and it is large enough, and says so in
 // the header.
 func (in *inbound) compress(body []byte) []byte {
@@ -100,7 +93,7 @@ func (in *inbound) compress(body []byte) []byte {
 		return body
 	}
 	for _, c := range in.x.d.cfg.Compressors {
-		if !accepts(in.r.Header.Values("Accept-Encoding"), func(name string) bool { return name == c.Name() }) {
+		if !httpfield.Accepts(in.r.Header.Values("Accept-Encoding"), func(name string) bool { return name == c.Name() }) {
 			continue
 		}
 		packed, err := c.Compress(nil, body)

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/door/http/internal/params"
 	"github.com/weftrpc/weft/door/internal/httpbody"
 	"github.com/weftrpc/weft/door/internal/httpconn"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/door/internal/websock"
 	"github.com/weftrpc/weft/internal/buffer"
@@ -169,7 +170,7 @@ func (in *inbound) medias() *weft.Error {
 			if text == "" {
 				return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the request has a body and no Content-Type; there are %s", strings.Join(in.tab.order, ", "))
 			}
-			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec for the Content-Type %q; there are %s", clip(text), strings.Join(in.tab.order, ", "))
+			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "there is no codec for the Content-Type %q; there are %s", httpfield.Clip(text), strings.Join(in.tab.order, ", "))
 		}
 		in.in = known
 	}
@@ -184,7 +185,7 @@ func (in *inbound) medias() *weft.Error {
 	if len(fields) == 0 {
 		return nil
 	}
-	if accepts(fields, in.takes) {
+	if httpfield.Accepts(fields, in.takes) {
 		return nil
 	}
 	return refusal(weft.InvalidArgument, reasonNotAcceptable, "none of the types in Accept is here; there are %s", strings.Join(in.tab.order, ", "))

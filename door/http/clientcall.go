@@ -9,15 +9,14 @@ import (
 	"io"
 	nethttp "net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/http/internal/params"
 	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/schema"
 )
@@ -56,11 +55,10 @@ func (c *clientConn) Check(_ codec.Codec, msg any) error { return webjson.Check(
 // request makes a request with what is common to all calls.
 func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Request, error) {
 	h := nethttp.Header{"User-Agent": {"weft-go"}}
-	if d, ok := ctx.Deadline(); ok {
-		ms := max((time.Until(d) + time.Millisecond - 1).Milliseconds(), 1)
-		h.Set(headerTimeout, strconv.FormatInt(min(ms, int64(maxTimeout/time.Millisecond)), 10))
+	if left := httpfield.Left(ctx); left != "" {
+		h.Set(headerTimeout, left)
 	}
-	if names := c.encodings(); names != "" {
+	if names := httpfield.Names(c.cfg.Compressors); names != "" {
 		h.Set("Accept-Encoding", names)
 	}
 	plain := alwaysMetadata()
@@ -70,7 +68,7 @@ func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Re
 		case key == "weft-attempt": // HTTP has no place for it
 		case key == "weft-priority":
 			h.Set(headerPriority, value)
-		case !isToken(key):
+		case !httpfield.IsToken(key):
 			return nil, carriers.NotSent(weft.InvalidArgument, "", "metadata key %q cannot travel by HTTP: keys are lower-case letters, digits and -_.", key)
 		case slices.Contains(plain, name) && isText(value):
 			h.Add(name, value)
@@ -106,15 +104,6 @@ func (c *clientConn) setBody(r *nethttp.Request, body []byte) {
 		}
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-}
-
-// encodings is the list of what this side can decompress.
-func (c *clientConn) encodings() string {
-	var names []string
-	for _, z := range c.cfg.Compressors {
-		names = append(names, z.Name())
-	}
-	return strings.Join(names, ", ")
 }
 
 // replyMetadata is the metadata in the header of an answer.
@@ -164,7 +153,7 @@ func (c *clientConn) reply(ctx context.Context, w *weft.WireCall, res *nethttp.R
 func jsonType(res *nethttp.Response) (kind string, ok bool) {
 	text := res.Header.Get("Content-Type")
 	kind, ok = typeOf(text)
-	return clip(text), ok && kind == typeJSON && !strings.HasPrefix(text, problemType)
+	return httpfield.Clip(text), ok && kind == typeJSON && !strings.HasPrefix(text, problemType)
 }
 
 // unrelated is the error of an answer that is not one of a server of the wire.
@@ -232,7 +221,7 @@ func (c *clientConn) body(ctx context.Context, res *nethttp.Response) (b []byte,
 	}
 	i := slices.IndexFunc(c.cfg.Compressors, func(z compress.Compressor) bool { return z.Name() == name })
 	if i < 0 {
-		e := weft.Errorf(weft.Internal, "the answer is compressed with %q, which ClientConfig.Compressors does not have", clip(name)).WithReason(weft.ReasonDecompress)
+		e := weft.Errorf(weft.Internal, "the answer is compressed with %q, which ClientConfig.Compressors does not have", httpfield.Clip(name)).WithReason(weft.ReasonDecompress)
 		e.Outcome = weft.Executed
 		return nil, 0, e
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
@@ -29,7 +30,7 @@ func (c *clientConn) statusError(ctx context.Context, res *nethttp.Response) err
 	}
 	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds >= 0 {
 		if _, ok := e.RetryAfter(); !ok {
-			e = e.WithRetryAfter(time.Duration(min(seconds, int(maxTimeout/time.Second))) * time.Second)
+			e = e.WithRetryAfter(time.Duration(min(seconds, int(httpfield.MaxTimeout/time.Second))) * time.Second)
 		}
 	}
 	return e

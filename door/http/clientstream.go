@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/carriers"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 )
 
 // outbox is the client's end of a streaming call. It implements weft.RawStream.
@@ -231,7 +232,7 @@ func (o *outbox) check() error {
 	}
 	_, isJSON := jsonType(o.res)
 	if kind != typeNDJSON && kind != typeSSE && !isJSON {
-		return unrelated("the answer has the Content-Type %q, want %s or %s", clip(kind), typeNDJSON, typeSSE)
+		return unrelated("the answer has the Content-Type %q, want %s or %s", httpfield.Clip(kind), typeNDJSON, typeSSE)
 	}
 	o.kind, o.lines = kind, bufio.NewReader(o.res.Body)
 	return nil
@@ -290,7 +291,7 @@ func problemIn(b []byte) error {
 	if e := readProblem(b, nethttp.StatusInternalServerError); e != nil {
 		return e
 	}
-	return weft.Errorf(weft.Unknown, "the server ended the call with an error that is no problem of RFC 9457: %s", clip(string(b)))
+	return weft.Errorf(weft.Unknown, "the server ended the call with an error that is no problem of RFC 9457: %s", httpfield.Clip(string(b)))
 }
 
 // nextEvent reads a message that is an event.

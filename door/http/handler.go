@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/route"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/websock"
 )
 
@@ -50,9 +51,9 @@ func (x *connection) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
 			w.WriteHeader(nethttp.StatusNoContent)
 			return
 		}
-		writeProblem(w, refusal(weft.Unimplemented, reasonVerb, "%s %s: this method is called by %s", r.Method, clip(r.URL.Path), strings.Join(a.allow, ", ")))
+		writeProblem(w, refusal(weft.Unimplemented, reasonVerb, "%s %s: this method is called by %s", r.Method, httpfield.Clip(r.URL.Path), strings.Join(a.allow, ", ")))
 	case a.name == "":
-		writeProblem(w, refusal(weft.Unimplemented, weft.ReasonNoMethod, "there is nothing at %s; a method is called by POST %sService/Method", clip(r.URL.Path), x.d.cfg.Prefix))
+		writeProblem(w, refusal(weft.Unimplemented, weft.ReasonNoMethod, "there is nothing at %s; a method is called by POST %sService/Method", httpfield.Clip(r.URL.Path), x.d.cfg.Prefix))
 	default:
 		x.call(t, a, w, r)
 	}

@@ -79,23 +79,6 @@ func typeOf(field string) (string, bool) {
 	return t, true
 }
 
-// accepts calls yield with the media ranges of an Accept header that have a weight above zero, as
-// they are ordered in it, until yield returns true.
-func accepts(fields []string, yield func(mediaRange string) bool) bool {
-	for _, field := range fields {
-		for part := range strings.SplitSeq(field, ",") {
-			t, params, _ := strings.Cut(part, ";")
-			if q := strings.ReplaceAll(strings.ToLower(params), " ", ""); strings.HasPrefix(q, "q=0") && strings.Trim(q[len("q=0"):], ".0") == "" {
-				continue
-			}
-			if yield(strings.ToLower(strings.TrimSpace(t))) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // oneLine is JSON without line breaks.
 func oneLine(b []byte) []byte {
 	if bytes.IndexByte(b, '\n') < 0 {

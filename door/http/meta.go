@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/params"
+	"github.com/weftrpc/weft/door/internal/httpfield"
 )
 
 // The headers of this door.
@@ -74,7 +75,7 @@ func (d *door) keyOf(name string) (key string, binary bool) {
 // headers are left out.
 func setMetadata(h nethttp.Header, prefix string, m weft.Metadata) {
 	for key, value := range m.All() {
-		if !isToken(key) {
+		if !httpfield.IsToken(key) {
 			continue
 		}
 		name := metaPrefix
@@ -87,17 +88,6 @@ func setMetadata(h nethttp.Header, prefix string, m weft.Metadata) {
 			h.Add(prefix+nethttp.CanonicalHeaderKey(name+key), value)
 		}
 	}
-}
-
-// isToken reports whether a key may be part of the name of a header without a change.
-func isToken(key string) bool {
-	for i := range len(key) {
-		c := key[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
-			return false
-		}
-	}
-	return key != ""
 }
 
 // isText reports whether a value passes through a header as it is.
@@ -114,13 +104,10 @@ func isText(value string) bool {
 func priority(h nethttp.Header) (p weft.Priority, _ *weft.Error) {
 	text := h.Get(headerPriority)
 	if text != "" && p.UnmarshalText([]byte(text)) != nil {
-		return p, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, clip(text))
+		return p, refusal(weft.InvalidArgument, "", "header %s is %q, want default, critical or sheddable", headerPriority, httpfield.Clip(text))
 	}
 	return p, nil
 }
-
-// maxTimeout is the longest time that a client may ask for.
-const maxTimeout = 1000 * time.Hour
 
 // timeout is the time that a client gives its call; 0: none is named.
 func timeout(h nethttp.Header) (time.Duration, *weft.Error) {
@@ -130,16 +117,7 @@ func timeout(h nethttp.Header) (time.Duration, *weft.Error) {
 	}
 	ms, err := strconv.ParseUint(text, 10, 63)
 	if err != nil || ms == 0 {
-		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds", headerTimeout, clip(text))
+		return 0, refusal(weft.InvalidArgument, "", "header %s is %q, want milliseconds", headerTimeout, httpfield.Clip(text))
 	}
-	return time.Duration(min(ms, uint64(maxTimeout/time.Millisecond))) * time.Millisecond, nil
-}
-
-// clip shortens what a peer has sent, for a message.
-func clip(text string) string {
-	const most = 64
-	if len(text) > most {
-		return text[:most] + "…"
-	}
-	return text
+	return time.Duration(min(ms, uint64(httpfield.MaxTimeout/time.Millisecond))) * time.Millisecond, nil
 }
