@@ -61,6 +61,7 @@ type gobCodec struct {
 	senders   sync.Map // reflect.Type of what is encoded, to *sender
 	receivers sync.Map // reflect.Type of what is decoded into, to *receiver
 	memory    memory   // of all receivers
+	carried   sync.Map // reflect.Type to carried
 }
 
 func (*gobCodec) Name() string { return "gob" }

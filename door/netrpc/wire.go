@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/internal/pending"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // Wire returns a wire to servers of net/rpc, for addresses such as
@@ -103,6 +104,9 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	}
 	return c.finish(a, w.Reply)
 }
+
+// Check implements weft.WireChecker: messages are gob, whatever codec a call names.
+func (c *clientConn) Check(_ codec.Codec, msg any) error { return fit.Carries(c.codec, msg) }
 
 // finish makes a result of an answer.
 func (c *clientConn) finish(a answer, reply any) error {

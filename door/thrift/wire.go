@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/internal/pending"
 	"github.com/weftrpc/weft/door/thrift/internal/plan"
 )
@@ -282,6 +283,9 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	}
 	return err
 }
+
+// Check implements weft.WireChecker: messages are Thrift, whatever codec a call names.
+func (c *clientConn) Check(_ codec.Codec, msg any) error { return c.wire.plans.Check(msg) }
 
 // Drain implements weft.WireDrainer: a server reads what was sent to the end, and then closes its
 // end.

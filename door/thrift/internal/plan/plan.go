@@ -95,6 +95,19 @@ func (s *Set) Of(t reflect.Type) (*Node, error) {
 	return n, err
 }
 
+// Check tells by the type of a message alone why it has no form in Thrift; nil if it has one.
+func (s *Set) Check(v any) error {
+	if v == nil {
+		return nil
+	}
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	_, err := s.Of(t)
+	return err
+}
+
 // compiler makes the plans of a type and of those within.
 type compiler struct{ structs map[reflect.Type]*Record }
 
