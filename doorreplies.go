@@ -24,22 +24,23 @@ func (r *DoorReplies) Took() { r.b.Took() }
 // Clear says that little waits to be written any more.
 func (r *DoorReplies) Clear() { r.b.Clear() }
 
-// AwaitTurn waits until the reply of a call may be encoded apart from what waits to be written. size is how many bytes it
-// will have; 0: that is not known. After an error the reply must not be kept, and the error is what the call ends with.
-// Otherwise GiveTurn must follow as soon as the reply waits to be written.
-func (x *DoorCall) AwaitTurn(size int) error {
-	switch x.conn.replies.b.Take(int64(size), doorReply{x}) {
+// AwaitTurn waits until the reply of a call, of size bytes (0: not known), may be encoded apart from what waits to be written. On a wire
+// that keeps the order of replies, next is closed when this one is the next to be written. If taken is true, DoorReplies.GiveTurn must
+// follow as soon as the reply waits to be written. After an error the reply must not be kept, and the error is what the call ends with.
+func (x *DoorCall) AwaitTurn(size int, next <-chan struct{}) (taken bool, err error) {
+	switch v := x.conn.replies.b.TakeOrNext(int64(size), doorReply{x}, next); v {
 	case backlog.Gone:
-		return Errorf(CodeOf(x.a.ctx.Err()), "the call ended while its reply waited for the peer to read the replies before it")
+		return false, Errorf(CodeOf(x.a.ctx.Err()), "the call ended while its reply waited for the peer to read the replies before it")
 	case backlog.Dropped:
-		return Errorf(ResourceExhausted, "the reply was dropped: the peer does not read the replies before it, and too many bytes of them wait; read faster, or have fewer calls open at a time").
+		return false, Errorf(ResourceExhausted, "the reply was dropped: the peer does not read the replies before it, and too many bytes of them wait; read faster, or have fewer calls open at a time").
 			WithReason(ReasonSlowReader)
+	default:
+		return v == backlog.Turn, nil
 	}
-	return nil
 }
 
-// GiveTurn gives the turn back that AwaitTurn has taken.
-func (x *DoorCall) GiveTurn() { x.conn.replies.b.Give() }
+// GiveTurn gives a turn back that AwaitTurn has taken.
+func (r *DoorReplies) GiveTurn() { r.b.Give() }
 
 // Encoded tells how many bytes the reply of the call has that was encoded in its turn: while calls of its method run, each
 // counts with about as many. From here on the door counts the reply, by Hold.

@@ -166,10 +166,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 			s.conn.Unlock()
 		}
 	}
-	if err := x.AwaitTurn(size); err != nil {
+	if _, err := x.AwaitTurn(size, nil); err != nil {
 		return err
 	}
-	defer x.GiveTurn()
+	defer x.c.Replies().GiveTurn()
 	s.awaitRoom()
 	b, err := appendMessage(nil, x.replies.codec, v, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {

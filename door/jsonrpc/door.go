@@ -3,8 +3,6 @@ package jsonrpc
 import (
 	"bytes"
 	"errors"
-	"io"
-	"os"
 	"sync"
 	"time"
 
@@ -18,7 +16,8 @@ import (
 type door struct {
 	cfg   Config
 	codec codec.Codec
-	order sync.Map // of the fields of types, for params in an array
+	order sync.Map  // of the fields of types, for params in an array
+	bufs  sync.Pool // of *[]byte, in which replies are encoded
 }
 
 func (*door) Name() string { return weft.WireJSONRPC }
@@ -34,6 +33,21 @@ func (*door) Match(prefix []byte) (yes, more bool) {
 	return rest[0] == '{' || rest[0] == '[', false
 }
 
+// buffer returns a buffer for a reply.
+func (d *door) buffer() *[]byte {
+	if b, ok := d.bufs.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+// giveBuffer keeps a buffer for the next reply.
+func (d *door) giveBuffer(b *[]byte) {
+	if cap(*b) <= keptReply {
+		d.bufs.Put(b)
+	}
+}
+
 // envelopeRoom is what a request may have around its params.
 const envelopeRoom = 4 << 10
 
@@ -41,7 +55,8 @@ const envelopeRoom = 4 << 10
 func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
 	line := func(buf, message []byte) ([]byte, error) { return append(append(buf, message...), '\n'), nil }
-	x := &conn{server: server{DoorConn: c, d: d}, out: combine.New(c.Conn(), limits.WriteBuffer, limits.WriteTimeout, line)}
+	x := &conn{server: server{DoorConn: c, d: d}, out: combine.New(c.Conn(), limits.WriteBuffer, limits.WriteTimeout, line),
+		ended: make(chan struct{}), methods: make(map[string]*weft.DoorMethod)}
 	if _, err := c.Admit(weft.Credential{}, nil); err != nil {
 		r := envelope.Request{}
 		if e, ok := errors.AsType[*weft.Error](err); ok {
@@ -50,97 +65,28 @@ func (d *door) Serve(c *weft.DoorConn) error {
 		}
 		return err
 	}
-	ended := make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() { x.drain(ended) })
-	err := func() error {
-		defer wg.Wait() // also when reading panics
-		defer close(ended)
-		return x.read(envelope.NewReader(c.Conn(), limits.MaxMessage+envelopeRoom, x.limit))
-	}()
+	hold := func(n int) { c.Hold(n) }
+	x.out.Count(hold, c.Replies())
+	x.in = envelope.NewReader(c.Conn(), limits.MaxMessage+envelopeRoom, x.await, hold)
+	x.guard = c.Guard(x.takeOver)
+	x.Go(x.read)
+	x.drain(c, x.ended, x.stop)
+	<-x.ended
 	if x.drained() {
+		x.out.Settle(nil)
 		return nil
 	}
-	if err == nil {
-		x.settle(afterEnd)
+	late := make(chan struct{})
+	timer := time.AfterFunc(afterEnd, func() { close(late) })
+	defer timer.Stop()
+	if x.err == nil {
+		x.settle(late)
 	}
+	x.out.Settle(late)
 	x.out.Close()
-	return err
+	return x.err
 }
 
 // afterEnd is how long calls may go on whose client sends nothing more: it may have gone, or wait
 // for answers.
 const afterEnd = time.Second
-
-// conn is one connection of the door.
-type conn struct {
-	server
-	values
-	out  *combine.Writer
-	over bool // nothing more is read; guarded by values.mu
-}
-
-// limit bounds the next read: a value that has begun must go on within the time of a handshake.
-func (x *conn) limit(within bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case x.over:
-		x.Conn().SetReadDeadline(time.Unix(1, 0))
-	case within:
-		x.Conn().SetReadDeadline(time.Now().Add(x.Limits().HandshakeTimeout))
-	default:
-		x.Conn().SetReadDeadline(time.Time{})
-	}
-}
-
-// read takes values off the connection until it ends. What is no JSON ends it, since the next value
-// cannot be found behind it.
-func (x *conn) read(r *envelope.Reader) error {
-	for {
-		value, err := r.Next()
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			return nil
-		case errors.Is(err, envelope.ErrSyntax), errors.Is(err, io.ErrUnexpectedEOF):
-			_ = x.out.Send(unreadable(err.Error())) // the connection ends anyway
-			return err
-		case errors.Is(err, envelope.ErrTooLarge):
-			_ = x.out.Send(tooLarge(x.Limits().MaxMessage)) // the connection ends anyway
-			return err
-		case errors.Is(err, os.ErrDeadlineExceeded) && !x.drained():
-			return errors.New("a value did not come in time")
-		default:
-			return err
-		}
-		if !valid(value) {
-			_ = x.out.Send(unreadable("the value is not valid JSON")) // the connection ends anyway
-			return errors.New("a value is not valid JSON")
-		}
-		x.handle(value, weft.Head{}, x.enter(), func(answer []byte) {
-			if answer != nil {
-				_ = x.out.Send(answer) // an error is that of the connection, which reading finds
-			}
-			x.answered()
-		})
-	}
-}
-
-// drain waits until the server shuts down, lets the calls end that are open, and ends the
-// reading. Requests that still come are refused until then.
-func (x *conn) drain(over chan struct{}) {
-	select {
-	case <-x.Draining():
-	case <-over:
-		return
-	}
-	select {
-	case <-x.refuse():
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		x.over = true
-		x.Conn().SetReadDeadline(time.Unix(1, 0))
-	case <-over:
-	}
-}

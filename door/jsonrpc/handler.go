@@ -5,12 +5,12 @@ import (
 	"io"
 	"mime"
 	nethttp "net/http"
-	"strconv"
 	"strings"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/internal/websock"
+	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
 
 // Handler returns a handler for JSON-RPC over POST and WebSocket, for the Handler of an http.Config of package
@@ -50,7 +50,7 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	limit := c.Limits().MaxMessage
 	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(limit)))
 	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
-		answer(w, nethttp.StatusRequestEntityTooLarge, tooLarge(limit))
+		write(w, nethttp.StatusRequestEntityTooLarge, tooLarge(limit))
 		return
 	}
 	if err != nil {
@@ -59,30 +59,16 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 	http.BodyRead(w)
 	value := []byte(strings.TrimSpace(string(body)))
-	if len(value) == 0 || !valid(value) {
-		answer(w, nethttp.StatusOK, unreadable("the body is not valid JSON"))
+	if len(value) == 0 || !envelope.Valid(value) {
+		write(w, nethttp.StatusOK, unreadable("the body is not valid JSON"))
 		return
 	}
 	s := &server{DoorConn: c, d: h.d, watch: r.Context()}
-	done := make(chan []byte, 1)
-	s.handle(value, head, nil, func(b []byte) { done <- b })
-	if b := <-done; b != nil {
-		answer(w, nethttp.StatusOK, b)
-		return
-	}
-	w.WriteHeader(nethttp.StatusNoContent)
+	p := &post{w: w, done: make(chan struct{})}
+	s.handle(value, incoming{head: head, to: p})
+	<-p.done
 }
 
 func jsonType(kind string) bool {
 	return kind == "application/json" || kind == "application/json-rpc" || kind == "application/jsonrequest"
-}
-
-// answer sends a response.
-func answer(w nethttp.ResponseWriter, status int, b []byte) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Length", strconv.Itoa(len(b)))
-	w.WriteHeader(status)
-	_, _ = w.Write(b) // an error is that of the connection
 }

@@ -2,30 +2,21 @@ package jsonrpc
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
-	"unicode/utf8"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
-	"github.com/weftrpc/weft/internal/turns"
 )
 
 // server answers values, whatever carries them.
 type server struct {
 	*weft.DoorConn
 	d     *door
-	turns turns.Turns  // of replies that are encoded and wait for room
-	held  atomic.Int64 // bytes of the replies of batches that are not complete
-	watch context.Context
+	held  atomic.Int64    // bytes of the replies of batches that are not complete
+	watch context.Context // of a carrier whose calls end with it; nil: there is none
 }
-
-// valid reports whether a value is JSON.
-func valid(value []byte) bool { return utf8.Valid(value) && json.Valid(value) }
 
 func unreadable(why string) []byte {
 	return envelope.Error(&envelope.Request{}, &envelope.Failure{Code: envelope.ParseError, Message: "Parse error",
@@ -42,28 +33,37 @@ func tooLarge(limit int) []byte {
 		Message: fmt.Sprintf("a request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)}), "")
 }
 
-// handle has the calls of a valid value run. done is called once, when all have ended, with what
-// is answered, or nil. head is what all calls have in common; refused is why none is to run.
-func (s *server) handle(value []byte, head weft.Head, refused *weft.Error, done func(answer []byte)) {
-	if value[0] != '[' {
-		r := envelope.ReadRequest(value, false)
-		s.begin(&r, head, refused, done)
+// incoming is what the calls of a value have in common.
+type incoming struct {
+	head    weft.Head
+	refused *weft.Error // why none is to run; nil: they are
+	to      sink
+	pace    pace
+}
+
+// handle has the calls of a valid value run, each on a goroutine of its own.
+func (s *server) handle(value []byte, in incoming) {
+	if value[0] == '[' {
+		s.batch(value, in, s.run)
 		return
 	}
-	elements := envelope.Elements(value, s.d.cfg.MaxBatch)
-	switch n := len(elements); {
-	case n == 0:
-		done(invalid(&envelope.Request{}, "the batch is empty"))
-		return
-	case n > s.d.cfg.MaxBatch:
-		done(invalid(&envelope.Request{}, fmt.Sprintf("the batch has more than %d requests", s.d.cfg.MaxBatch)))
+	x := &call{s: s, to: in.to, pace: in.pace, r: envelope.ReadRequest(value, false)}
+	if s.begin(x, &in) {
+		s.run(x)
+	}
+}
+
+// run has a call run on a goroutine of its own.
+func (s *server) run(x *call) {
+	if s.watch == nil {
+		s.Go(x.Run)
 		return
 	}
-	b := &batch{s: s, left: len(elements), done: done}
-	for _, e := range elements {
-		r := envelope.ReadRequest(e, true)
-		s.begin(&r, head, refused, b.add)
-	}
+	stop := context.AfterFunc(s.watch, x.Cancel)
+	s.Go(func() {
+		defer stop()
+		x.Run()
+	})
 }
 
 // sizeOf is how many bytes a request has, without the brackets of params that are an array: a client
@@ -75,133 +75,31 @@ func sizeOf(r *envelope.Request) int {
 	return len(r.Params)
 }
 
-// begin has one call run.
-func (s *server) begin(r *envelope.Request, head weft.Head, refused *weft.Error, done func(answer []byte)) {
-	in := &inbound{s: s, r: r, done: done}
+// begin begins a call. When it returns false the call was answered; otherwise it must run.
+func (s *server) begin(x *call, in *incoming) bool {
+	r, refused := &x.r, in.refused
 	switch {
 	case r.Wrong != "":
-		done(invalid(r, r.Wrong))
-		return
+		x.to.answer(invalid(r, r.Wrong), x.pace)
+		return false
 	case refused == nil && sizeOf(r) > s.Limits().MaxMessage:
 		refused = &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonMessageTooLarge,
 			Message: fmt.Sprintf("the request has %d bytes, Limits.MaxMessage of the server allows %d", sizeOf(r), s.Limits().MaxMessage)}
 	}
 	if refused != nil {
-		in.Fail(refused, weft.Metadata{})
-		return
+		x.Fail(refused, weft.Metadata{})
+		return false
 	}
-	head.Method = r.Method
-	if !strings.Contains(r.Method, ".") && s.d.cfg.Service != "" {
-		head.Method = s.d.cfg.Service + "." + r.Method
-	}
+	head := in.head
+	head.Method, head.Found = s.nameOf(r), x.method
 	head.Codec, head.Oneway, head.Size = "json", r.Notification(), len(r.Params)
-	call := s.Begin(head, in)
-	if call == nil {
-		return
-	}
-	if s.watch == nil {
-		s.Go(call.Run)
-		return
-	}
-	stop := context.AfterFunc(s.watch, call.Cancel)
-	s.Go(func() {
-		defer stop()
-		call.Run()
-	})
+	return s.BeginIn(&x.DoorCall, &head, x)
 }
 
-// batch collects the answers of a batch.
-type batch struct {
-	s    *server
-	done func(answer []byte)
-
-	mu     sync.Mutex
-	answer []byte
-	left   int
+// nameOf is the name of the method of a request.
+func (s *server) nameOf(r *envelope.Request) string {
+	if s.d.cfg.Service != "" && !strings.Contains(r.Method, ".") {
+		return s.d.cfg.Service + "." + r.Method
+	}
+	return r.Method
 }
-
-// add takes one answer, or nil.
-func (b *batch) add(answer []byte) {
-	b.mu.Lock()
-	if answer != nil {
-		c := byte(',')
-		if b.answer == nil {
-			c = '['
-		}
-		b.answer = append(append(b.answer, c), answer...)
-		b.s.held.Add(int64(len(answer) + 1))
-	}
-	b.left--
-	last := b.left == 0
-	b.mu.Unlock()
-	if !last {
-		return
-	}
-	if b.answer != nil {
-		b.s.held.Add(int64(len(b.answer)) * -1)
-		b.answer = append(b.answer, ']')
-	}
-	b.done(b.answer)
-}
-
-// inbound is one call.
-type inbound struct {
-	s    *server
-	r    *envelope.Request
-	done func(answer []byte)
-	size int // of the reply
-}
-
-// Decode implements weft.Inbound.
-func (in *inbound) Decode(v any) error { return in.s.d.decode(in.r, v) }
-
-// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer
-// that does not read could otherwise make as many as its calls.
-const maxEncoded = 16
-
-// Reply implements weft.Inbound.
-func (in *inbound) Reply(v any, _ weft.Metadata) error {
-	if in.r.Notification() {
-		in.done(nil)
-		return nil
-	}
-	in.s.turns.Take(maxEncoded)
-	defer in.s.turns.Give()
-	limit := in.s.Limits().MaxMessage
-	body, err := in.s.d.codec.Append(nil, v)
-	switch {
-	case err != nil:
-		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
-	case len(body) > limit:
-		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
-			WithReason(weft.ReasonMessageTooLarge)
-	case int64(len(body))+in.s.held.Load() > 4*int64(limit):
-		return weft.Errorf(weft.ResourceExhausted, "the replies of batches that are not complete have more than four times Limits.MaxMessage of the server").
-			WithReason(weft.ReasonTooManyBytes)
-	}
-	in.size = len(body)
-	in.done(envelope.Result(in.r, body))
-	return nil
-}
-
-// Bytes implements weft.InboundSizer.
-func (in *inbound) Bytes() (request, reply int) { return 0, in.size }
-
-// maxNamed is how many bytes the name of a method has that an error repeats.
-const maxNamed = 255
-
-// Fail implements weft.Inbound.
-func (in *inbound) Fail(e *weft.Error, _ weft.Metadata) {
-	if in.r.Notification() {
-		in.done(nil)
-		return
-	}
-	named := *e
-	if named.Method = in.r.Method; len(named.Method) > maxNamed {
-		named.Method, named.Reason = "", ""
-	}
-	in.done(envelope.Error(in.r, failureOf(e), errtext.Of(&named)))
-}
-
-// Stream is never called: no Head of this door opens a stream.
-func (in *inbound) Stream(context.Context) weft.RawStream { return nil }

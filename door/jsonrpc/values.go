@@ -2,7 +2,6 @@ package jsonrpc
 
 import (
 	"sync"
-	"time"
 
 	"github.com/weftrpc/weft"
 )
@@ -69,8 +68,31 @@ func (v *values) refuse() <-chan struct{} {
 	return v.idle
 }
 
-// settle waits until no value is open.
-func (v *values) settle(most time.Duration) {
+// busy reports whether a value is open.
+func (v *values) busy() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.open > 0
+}
+
+// drain waits until the server shuts down, has the calls refused that come from then on, and calls end when those that are
+// open have been answered. It returns when reading has ended, which closes over.
+func (v *values) drain(c *weft.DoorConn, over <-chan struct{}, end func()) {
+	select {
+	case <-c.Draining():
+	case <-over:
+		return
+	}
+	select {
+	case <-v.refuse():
+		end()
+		<-over
+	case <-over:
+	}
+}
+
+// settle waits until no value is open, or late is closed.
+func (v *values) settle(late <-chan struct{}) {
 	v.mu.Lock()
 	if v.open == 0 {
 		v.mu.Unlock()
@@ -79,11 +101,9 @@ func (v *values) settle(most time.Duration) {
 	empty := make(chan struct{})
 	v.empty = empty
 	v.mu.Unlock()
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case <-empty:
-	case <-timer.C:
+	case <-late:
 	}
 }
 

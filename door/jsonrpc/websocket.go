@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/internal/combine"
 	"github.com/weftrpc/weft/door/internal/websock"
+	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
 
 // The close codes of a connection by WebSocket (RFC 6455, section 7.4.1).
@@ -54,6 +55,11 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 	limits := c.Limits()
 	cfg := socketConfig(limits)
 	cfg.Count = func(n int) { c.Hold(n) }
+	cfg.Took = func() {
+		if c.Replies().Crowded() {
+			c.Replies().Took()
+		}
+	}
 	ws, err := websock.Accept(w, r, protocols(), cfg)
 	if err != nil {
 		return // it was answered
@@ -62,12 +68,18 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 	defer cancel() // ends the calls that are open: their answers cannot be sent
 	x := &socket{server: server{DoorConn: c, d: h.d, watch: life}, ws: ws,
 		out: combine.New(ws.Pieces(), limits.WriteBuffer, limits.WriteTimeout, websock.Append)}
+	x.out.Count(cfg.Count, c.Replies())
 	defer x.out.Close()
 	ended := make(chan struct{})
 	var wg sync.WaitGroup
 	defer wg.Wait() // also when reading panics
 	defer close(ended)
-	wg.Go(func() { x.drain(ended) })
+	wg.Go(func() {
+		x.drain(c, ended, func() {
+			x.out.Settle(ended)
+			x.ws.Close(closeGoingAway, "the server is shutting down")
+		})
+	})
 	code, reason := x.read(head)
 	x.out.Settle(nil) // what tells of the end is written
 	ws.Close(code, reason)
@@ -88,7 +100,7 @@ func (x *socket) read(head weft.Head) (code int, reason string) {
 		default:
 			return closeNormal, ""
 		}
-		if value = bytes.TrimSpace(value); len(value) == 0 || !valid(value) {
+		if value = bytes.TrimSpace(value); len(value) == 0 || !envelope.Valid(value) {
 			x.Hold(-held)
 			if x.out.Send(unreadable("the message is not valid JSON")) != nil {
 				return closeNormal, ""
@@ -96,26 +108,12 @@ func (x *socket) read(head weft.Head) (code int, reason string) {
 			continue
 		}
 		x.Hold(-held) // the calls count their requests
-		x.handle(value, head, x.enter(), func(answer []byte) {
-			if answer != nil {
-				_ = x.out.Send(answer) // an error is that of the connection, which reading finds
-			}
-			x.answered()
-		})
+		x.handle(value, incoming{head: head, refused: x.enter(), to: x})
 	}
 }
 
-// drain waits until the server shuts down, lets the calls end that are open, and closes the connection.
-func (x *socket) drain(over <-chan struct{}) {
-	select {
-	case <-x.Draining():
-	case <-over:
-		return
-	}
-	select {
-	case <-x.refuse():
-		x.out.Settle(over)
-		x.ws.Close(closeGoingAway, "the server is shutting down")
-	case <-over:
-	}
+// answer implements sink.
+func (x *socket) answer(b []byte, p pace) {
+	answer(x.out, b, p)
+	x.answered()
 }

@@ -372,6 +372,7 @@ func TestWebSocketMemory(t *testing.T) {
 		if got := s.receive(); got != answer {
 			t.Errorf("%.200s", got)
 		}
+		polltest.True(t, patience, "the call counts no longer", func() bool { return srv.Stats().InFlight == 0 })
 		s.send(strings.Repeat("x", 600<<10))
 		if got := s.receive(); !strings.Contains(got, "-32700") {
 			t.Errorf("%.200s", got)

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"context"
 	"strconv"
 	"sync"
@@ -121,14 +122,14 @@ func finish(c codec.Codec, r envelope.Response, reply any) error {
 
 // read takes responses off the connection until it ends.
 func (c *clientConn) read() {
-	r := envelope.NewReader(c.Conn(), c.limit+envelopeRoom, nil)
+	r := envelope.NewReader(c.Conn(), c.limit+envelopeRoom, nil, nil)
 	for {
 		value, err := r.Next()
 		if err != nil {
 			c.Lost(err)
 			return
 		}
-		if !c.answered(value) {
+		if !c.answered(bytes.Clone(value)) {
 			return
 		}
 	}

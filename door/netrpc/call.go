@@ -13,15 +13,14 @@ type call struct {
 	weft.DoorCall
 	s      *serverConn
 	seq    uint64
-	name   string
-	method *weft.DoorMethod // nil: there is none
+	method *method
 	body   []byte
 	batch  bool // the goroutine that runs it writes later
 	size   int  // of the reply
 }
 
 // Stalled implements jobs.Call.
-func (x *call) Stalled() { x.method.Stalled() }
+func (x *call) Stalled() { x.method.found.Stalled() }
 
 // Alone implements jobs.Call.
 func (x *call) Alone() { x.batch = false }
@@ -29,31 +28,47 @@ func (x *call) Alone() { x.batch = false }
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error { return x.s.codec.Decode(x.body, v) }
 
-// maxEncoded is how many replies of a connection may be encoded and wait for room, which a peer
-// that does not read could otherwise make as many as its calls.
-const maxEncoded = 16
-
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, _ weft.Metadata) error {
 	s := x.s
-	s.turns.Take(maxEncoded)
-	defer s.turns.Give()
-	if s.out.Failure() != nil { // nothing can be sent
+	if _, err := x.AwaitTurn(0, nil); err != nil {
+		return err
+	}
+	defer s.Replies().GiveTurn()
+	if s.out.AwaitRoom() != nil { // nothing can be sent
 		s.open.Leave()
 		return nil
 	}
-	body, err := s.codec.Append(nil, v)
+	buf := s.door.buffer()
+	defer s.door.giveBuffer(buf)
+	b := x.head(*buf, "")
+	at := len(b)
+	b, err := s.codec.Append(b, v)
+	*buf = b
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
 	}
-	if limit := s.Limits().MaxMessage; len(body) > limit {
-		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
+	n := len(b) - at
+	if limit := s.Limits().MaxMessage; n > limit {
+		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", n, limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
-	x.size = len(body)
-	x.send("", body)
+	x.Encoded(n)
+	x.size = n
+	s.Hold(n) // until it counts with what waits to be written
+	if x.batch {
+		_ = s.out.Add(b[:at], b[at:]) // an error is that of the connection, which reading finds
+	} else {
+		_ = s.out.Send(b[:at], b[at:]) // the same
+	}
+	s.Hold(-n)
 	s.open.Leave()
 	return nil
+}
+
+// head appends the header of the response to a buffer.
+func (x *call) head(b []byte, text string) []byte {
+	return x.s.door.responses.Append(b[:0], &header.Response{ServiceMethod: x.method.name, Seq: x.seq, Error: text})
 }
 
 // Bytes implements weft.InboundSizer.
@@ -65,26 +80,18 @@ func (x *call) Fail(e *weft.Error, _ weft.Metadata) {
 	x.s.open.Leave()
 }
 
-// respond sends an error.
+// respond sends an error. It waits for room, unless a reply was dropped because there is none.
 func (x *call) respond(e *weft.Error) {
 	named := *e
-	named.Method = x.name
-	body, err := x.s.codec.Append(nil, struct{}{})
-	if err == nil {
-		x.send(errtext.Of(&named), body)
-	}
-}
-
-// send writes a response. An error of it is that of the connection, which reading finds.
-func (x *call) send(text string, body []byte) {
-	h := header.Response{ServiceMethod: x.name, Seq: x.seq, Error: text}
-	head, err := x.s.codec.Append(nil, &h)
+	named.Method = x.method.name
+	head, out := x.head(nil, errtext.Of(&named)), x.s.out
 	switch {
-	case err != nil:
+	case e.Reason == weft.ReasonSlowReader:
+		_ = out.Tell(head, x.s.door.empty) // an error is that of the connection, which reading finds
 	case x.batch:
-		_ = x.s.out.Add(head, body)
+		_ = out.Add(head, x.s.door.empty)
 	default:
-		_ = x.s.out.Send(head, body)
+		_ = out.Send(head, x.s.door.empty)
 	}
 }
 

@@ -6,20 +6,56 @@ import (
 	"errors"
 	"io"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/gob"
 	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/netrpc/internal/header"
 )
 
 // Door returns a door for clients of net/rpc.
-func Door() weft.Door { return &door{gob.New()} }
+func Door() weft.Door {
+	d := &door{codec: gob.New()}
+	first, err := d.codec.Append(nil, &header.Response{})
+	if err == nil {
+		d.empty, err = d.codec.Append(nil, struct{}{})
+	}
+	if err != nil {
+		panic("netrpc: encoding/gob does not encode a header: " + err.Error())
+	}
+	d.responses = header.PrefixOf(first)
+	return d
+}
 
 // door implements weft.Door. Its codec has decoders that know the types of messages, which
 // connections that come and go, or have few calls, share.
-type door struct{ codec codec.Codec }
+type door struct {
+	codec     codec.Codec
+	responses header.Prefix
+	empty     []byte    // the body behind the header of an error
+	bufs      sync.Pool // of *[]byte, in which replies are encoded
+}
+
+// keptReply is the largest buffer for replies that is used again, in bytes.
+const keptReply = 64 << 10
+
+// buffer returns a buffer for a reply.
+func (d *door) buffer() *[]byte {
+	if b, ok := d.bufs.Get().(*[]byte); ok {
+		return b
+	}
+	return new([]byte)
+}
+
+// giveBuffer keeps a buffer for the next reply.
+func (d *door) giveBuffer(b *[]byte) {
+	if cap(*b) <= keptReply {
+		d.bufs.Put(b)
+	}
+}
 
 // Name implements weft.Door.
 func (*door) Name() string { return weft.WireNetRPC }
@@ -59,7 +95,8 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	if err != nil {
 		return err
 	}
-	s := &serverConn{DoorConn: c, codec: d.codec, out: newWriter(conn, limits), methods: make(map[string]*weft.DoorMethod), ended: make(chan error, 1)}
+	s := &serverConn{DoorConn: c, door: d, codec: d.codec, out: newWriter(conn, limits), methods: make(map[string]*method), ended: make(chan error, 1)}
+	s.out.Count(func(n int) { c.Hold(n) }, c.Replies())
 	s.in = gob.NewReader(bufio.NewReaderSize(&batched{conn, s.endBatch}, readBuffer), limits.MaxMessage)
 	s.guard = c.Guard(s.takeOver)
 	s.Go(s.read)

@@ -11,15 +11,14 @@ import (
 	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
 	"github.com/weftrpc/weft/internal/flights"
-	"github.com/weftrpc/weft/internal/turns"
 )
 
 // serverConn is one connection of the door.
 type serverConn struct {
 	*weft.DoorConn
+	door  *door
 	codec codec.Codec
 	out   *combine.Writer
-	turns turns.Turns     // of replies that are encoded and wait for room
 	open  flights.Flights // calls that were begun and not answered
 	ended chan error      // gets why the reading has ended
 	guard weft.DoorGuard
@@ -28,9 +27,17 @@ type serverConn struct {
 
 	in      *gob.Reader
 	header  []byte // room for one
-	methods map[string]*weft.DoorMethod
+	body    []byte // the same, until a call that runs on another goroutine takes it
+	known   header.Known
+	methods map[string]*method
 	jobs    jobs.Jobs // gathers calls of short methods
 	inline  *call     // runs on the goroutine
+}
+
+// method is what is known of a name.
+type method struct {
+	name  string
+	found *weft.DoorMethod // nil: there is none
 }
 
 const (
@@ -39,7 +46,7 @@ const (
 	maxHeader = 4 << 10
 	// maxMethods is how many methods a connection remembers.
 	maxMethods = 1024
-	// largestInline is the largest request that is decoded on the goroutine that reads.
+	// largestInline is the largest request that is decoded on the goroutine that reads, in a buffer that is used again.
 	largestInline = 64 << 10
 )
 
@@ -73,15 +80,20 @@ func (s *serverConn) next() (x *call, why error) {
 	if len(s.header) > maxHeader {
 		return nil, broken(fmt.Errorf("a header of %d bytes came, at most %d are allowed", len(s.header), maxHeader))
 	}
-	var h header.Request
-	if err := s.codec.Decode(s.header, &h); err != nil {
-		return nil, broken(err)
+	name, seq, ok := s.known.Parse(s.header)
+	if !ok {
+		var h header.Request
+		if err := s.codec.Decode(s.header, &h); err != nil {
+			return nil, broken(err)
+		}
+		s.known.Learn(s.header)
+		name, seq = []byte(h.ServiceMethod), h.Seq
 	}
-	body, err := s.in.Next(nil)
-	if err != nil {
+	m := s.method(name)
+	if s.body, err = s.in.Next(s.body[:0]); err != nil {
 		return nil, ended(err)
 	}
-	return &call{s: s, seq: h.Seq, name: h.ServiceMethod, body: body, batch: true}, nil
+	return &call{s: s, seq: seq, method: m, body: s.body, batch: true}, nil
 }
 
 // endBatch has the calls that were read run, and the replies that are there written. It is called
@@ -99,22 +111,23 @@ func (s *serverConn) Guard(takeOver func()) weft.DoorGuard { return s.DoorConn.G
 
 // takeOver has another goroutine read on. The guard calls it.
 func (s *serverConn) takeOver() {
-	s.inline.method.Stalled()
-	s.inline = nil
+	s.inline.method.found.Stalled()
+	s.inline, s.body = nil, nil
 	s.Go(s.read)
 }
 
-// method looks a method up. nil: there is none.
-func (s *serverConn) method(name string) *weft.DoorMethod {
-	m := s.methods[name]
-	if m != nil && !m.Stale() {
+// method looks a method up.
+func (s *serverConn) method(name []byte) *method {
+	m := s.methods[string(name)]
+	if m != nil && !m.found.Stale() {
 		return m
 	}
-	if m = s.Method(name); m != nil { // names of methods that there are not would take room for nothing
+	m = &method{name: string(name)}
+	if m.found = s.Method(m.name); m.found != nil { // names of methods that there are not would take room for nothing
 		if len(s.methods) >= maxMethods {
 			clear(s.methods)
 		}
-		s.methods[name] = m
+		s.methods[m.name] = m
 	}
 	return m
 }
@@ -127,14 +140,17 @@ func (s *serverConn) begin(x *call) (stays bool) {
 			Message: "the server is shutting down; call another server"})
 		return true
 	}
-	m := s.method(x.name)
-	x.method = m
-	if !s.BeginIn(&x.DoorCall, &weft.Head{Method: x.name, Codec: s.codec.Name(), Size: len(x.body), Found: m}, x) {
+	m := x.method.found
+	here := m != nil && len(x.body) <= largestInline && !s.Replies().Crowded()
+	fast := here && m.Fast()
+	if !fast {
+		s.body = nil
+	}
+	if !s.BeginIn(&x.DoorCall, &weft.Head{Method: x.method.name, Codec: s.codec.Name(), Size: len(x.body), Found: m}, x) {
 		return true
 	}
-	here := m != nil && len(x.body) <= largestInline && !s.out.Full()
 	switch {
-	case here && m.Fast():
+	case fast:
 		return s.runHere(x)
 	case here && m.Short():
 		s.jobs.Add(s, x)

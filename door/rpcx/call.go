@@ -76,10 +76,10 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 			s.out.Unlock()
 		}
 	}
-	if err := x.AwaitTurn(size); err != nil {
+	if _, err := x.AwaitTurn(size, nil); err != nil {
 		return err
 	}
-	defer x.GiveTurn()
+	defer s.Replies().GiveTurn()
 	if s.out.LockWithRoom(context.Background()) != nil { // nothing can be sent
 		x.answered()
 		return nil

@@ -23,8 +23,9 @@ type call struct {
 	unordered bool // its reply may go out before those of calls before it
 	inline    bool // it runs on the goroutine that reads, which has its reply written
 
-	turn *turn // nil: its reply is unordered
-	size int   // of the reply
+	turn    *turn // nil: its reply is unordered
+	size    int   // of the reply
+	dropped bool  // its reply was dropped, since too many wait for room
 }
 
 // Decode implements weft.Inbound.
@@ -44,9 +45,16 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		s.out.leave()
 		return nil
 	case x.unordered:
-		s.turns.Take(maxEncoded)
-		defer s.turns.Give()
-	case !s.out.admit(x):
+		if _, err := x.AwaitTurn(0, nil); err != nil {
+			return err
+		}
+		defer s.Replies().GiveTurn()
+	default:
+		if err := x.awaitOrder(); err != nil {
+			return err
+		}
+	}
+	if s.out.ended() {
 		s.out.lose(x)
 		return nil
 	}
@@ -67,9 +75,19 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", body, limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	x.Encoded(body)
 	x.size = body
 	s.out.deliver(x, t)
 	return nil
+}
+
+// awaitOrder waits until the reply may be encoded: when it is the next one, or few of those behind that are encoded. The turn
+// that it takes in the second case is given back when it is the next one.
+func (x *call) awaitOrder() (err error) {
+	if first := x.s.out.await(x.turn); first != nil {
+		x.turn.taken, err = x.AwaitTurn(0, first)
+	}
+	return err
 }
 
 // Bytes implements weft.InboundSizer.
@@ -118,6 +136,7 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 		x.s.out.leave()
 		return
 	}
+	x.dropped = e.Reason == weft.ReasonSlowReader
 	more := []string{codeKey, e.Code.String(), outcomeKey, e.Outcome.String()}
 	if e.Reason != "" {
 		more = append(more, reasonKey, e.Reason)

@@ -69,7 +69,7 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	answer := &response{w: w}
-	s.out = newOutbox(answer, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) })
+	s.out = newOutbox(answer, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, nil)
 	_, err = s.message(d, message)
 	<-s.out.drain()
 	s.out.close()

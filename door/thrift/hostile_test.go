@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -97,9 +98,12 @@ func TestPartsOfMessages(t *testing.T) {
 // TestEncodedReplies: replies that are encoded and wait for room to be written count against the memory of the
 // server.
 func TestEncodedReplies(t *testing.T) {
+	const calls = 14
 	body := make([]byte, 3<<20)
 	for _, unordered := range []bool{false, true} {
 		ended := make(chan struct{}, 1)
+		var begun sync.WaitGroup // so all handlers run before the length of their replies is known
+		begun.Add(calls)
 		srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(&thrift.Config{Unordered: unordered})}, MaxMemory: 24 << 20, Timeout: -1,
 			Logger: slog.New(slog.DiscardHandler), Overload: weft.Overload{Off: true}, Limits: weft.Limits{WriteTimeout: time.Hour}})
 		must(t, errors.Join(
@@ -108,7 +112,11 @@ func TestEncodedReplies(t *testing.T) {
 				ended <- struct{}{}
 				return nil, ctx.Err()
 			}),
-			weft.Handle(srv, "Demo.Large", func(context.Context, *struct{}) (*[]byte, error) { return &body, nil })))
+			weft.Handle(srv, "Demo.Large", func(context.Context, *struct{}) (*[]byte, error) {
+				begun.Done()
+				begun.Wait()
+				return &body, nil
+			})))
 		network := mem.New() // TCP ends connections by itself whose peers do not read
 		l, err := network.Listen(t.Context(), "server")
 		must(t, err)
@@ -116,7 +124,7 @@ func TestEncodedReplies(t *testing.T) {
 		go func() { served <- srv.Serve(l) }() // it ends with the server
 		conn, err := network.Dial(t.Context(), "server")
 		must(t, err)
-		for range 14 {
+		for range calls {
 			_, err = conn.Write([]byte("\x82\x21\x01\x05Large\x00"))
 			must(t, err)
 		}
@@ -125,7 +133,7 @@ func TestEncodedReplies(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(patience):
-			t.Errorf("unordered %v: 14 replies of 3 MiB wait on a connection whose client does not read, more than the server may hold", unordered)
+			t.Errorf("unordered %v: %d replies of 3 MiB wait on a connection whose client does not read, more than the server may hold", unordered, calls)
 		}
 		conn.Close()
 		srv.Close()

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/weftrpc/weft"
 )
 
 // outbox writes the replies of a connection, several in one write, and in the order of their
@@ -15,7 +17,7 @@ type outbox struct {
 	timeout time.Duration // of one write
 
 	mu      sync.Mutex
-	changed sync.Cond // there is room, or another call is the first, or an end
+	changed sync.Cond // there is room, or an end
 	buf     []byte    // waits to be written
 	spare   []byte
 	busy    bool // a goroutine writes
@@ -23,7 +25,6 @@ type outbox struct {
 
 	first, last *turn // of the replies that are to go out in order
 	queued      int   // how many these are
-	early       int   // of these, the ones that are encoded before it is their turn
 	tally
 
 	open     int // calls that have come and were not answered
@@ -34,24 +35,26 @@ type outbox struct {
 
 // tally is what the server is told of the memory of an outbox.
 type tally struct {
-	hold    func(n int) // counts bytes for the server
-	kept    int         // bytes of the replies that wait for their turn
-	waiting int         // bytes of the replies whose turn it is and that wait for room
-	writing int         // bytes that are being written
-	counted int         // bytes that hold was told of
+	hold    func(n int)       // counts bytes for the server
+	crowd   *weft.DoorReplies // is told whether the peer reads; nil: over HTTP
+	kept    int               // bytes of the replies that wait for their turn
+	waiting int               // bytes of the replies whose turn it is and that wait for room
+	writing int               // bytes that are being written
+	counted int               // bytes that hold was told of
 }
 
 // turn is the place of a reply among those that go out in order. It outlives its call, of whose request
 // nothing is kept then.
 type turn struct {
 	next  *turn
-	done  bool   // the call has ended before its turn
-	reply []byte // what is sent then
-	early bool   // it counts as encoded before its turn
+	done  bool          // the call has ended before its turn
+	reply []byte        // what is sent then
+	taken bool          // the call has taken a turn of the replies of the connection, which is given back when this one comes
+	first chan struct{} // closed when it comes; nil: the call does not wait
 }
 
-func newOutbox(conn sink, room int, timeout time.Duration, hold func(n int)) *outbox {
-	o := &outbox{conn: conn, room: room, timeout: timeout, tally: tally{hold: hold}, idle: make(chan struct{})}
+func newOutbox(conn sink, room int, timeout time.Duration, hold func(n int), crowd *weft.DoorReplies) *outbox {
+	o := &outbox{conn: conn, room: room, timeout: timeout, tally: tally{hold: hold, crowd: crowd}, idle: make(chan struct{})}
 	o.changed.L = &o.mu
 	return o
 }
@@ -59,7 +62,6 @@ func newOutbox(conn sink, room int, timeout time.Duration, hold func(n int)) *ou
 // state is what a call finds that has come in.
 type state struct {
 	draining bool // the server shuts down
-	crowded  bool // so much waits to be written that the reader should not run calls itself
 	queued   int  // calls whose replies are to go out in order
 }
 
@@ -78,25 +80,25 @@ func (o *outbox) enter(x *call) state {
 		}
 		o.last = x.turn
 	}
-	return state{o.draining, len(o.buf) > o.room/2, o.queued}
+	return state{o.draining, o.queued}
 }
 
-// maxEncoded is how many replies of a connection may be encoded before they can be sent, which a
-// peer that does not read could otherwise make as many as its calls.
-const maxEncoded = 16
-
-// admit waits until the reply of a call may be encoded; false: nothing can be sent.
-func (o *outbox) admit(x *call) bool {
+// await returns what is closed when the turn of a call comes; nil: it has come, or nothing can be sent.
+func (o *outbox) await(t *turn) <-chan struct{} {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.err == nil && x.turn != o.first && o.early >= maxEncoded {
-		o.changed.Wait()
+	if o.err != nil || t == o.first {
+		return nil
 	}
-	if o.err == nil && x.turn != o.first {
-		x.turn.early = true
-		o.early++
-	}
-	return o.err == nil
+	t.first = make(chan struct{})
+	return t.first
+}
+
+// ended reports whether nothing can be sent.
+func (o *outbox) ended() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.err != nil
 }
 
 // deliver sends the reply of a call, when it is its turn. The reply is kept until then.
@@ -112,13 +114,13 @@ func (o *outbox) deliver(x *call, reply *tools) {
 	}
 	o.waiting += cap(reply.w.Buf)
 	o.countLocked()
-	o.appendLocked(reply.w.Buf)
+	o.appendLocked(reply.w.Buf, !x.dropped)
 	o.waiting -= cap(reply.w.Buf)
 	if x.turn != nil {
 		o.popLocked()
 		for o.first != nil && o.first.done {
 			reply := o.first.reply
-			o.appendLocked(reply)
+			o.appendLocked(reply, true)
 			o.first.reply = nil
 			o.kept -= cap(reply)
 			o.popLocked()
@@ -137,17 +139,20 @@ func (o *outbox) popLocked() {
 	t := o.first
 	if o.first = t.next; o.first == nil {
 		o.last = nil
+	} else if c := o.first.first; c != nil {
+		o.first.first = nil
+		close(c)
 	}
 	t.next = nil
 	o.queued--
-	if t.early {
-		o.early--
+	if t.taken {
+		o.crowd.GiveTurn()
 	}
 }
 
-// appendLocked appends a reply, and waits for room before. The call is no longer open.
-func (o *outbox) appendLocked(reply []byte) {
-	for o.err == nil && len(o.buf) > o.room {
+// appendLocked appends a reply, and waits for room before if wait is true, which releases the lock. The call is no longer open.
+func (o *outbox) appendLocked(reply []byte, wait bool) {
+	for wait && o.err == nil && len(o.buf) > o.room {
 		if o.busy {
 			o.changed.Wait()
 			continue
@@ -158,6 +163,9 @@ func (o *outbox) appendLocked(reply []byte) {
 	}
 	if o.err == nil {
 		o.buf = append(o.buf, reply...)
+		if o.crowd != nil && len(o.buf) > o.room {
+			o.crowd.Crowd()
+		}
 	}
 	o.leaveLocked()
 }
@@ -230,11 +238,13 @@ func (o *outbox) flushLocked(others bool) {
 		o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
 		o.countLocked()
 		o.mu.Unlock()
-		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // an error is that of the write
-		_, err := o.conn.Write(buf)
+		err := o.write(buf)
 		o.mu.Lock()
 		o.writing = 0
 		o.countLocked()
+		if o.crowd != nil && o.crowd.Crowded() && len(o.buf) <= o.room/4 {
+			o.crowd.Clear()
+		}
 		if err != nil && o.err == nil {
 			o.err = err
 			o.conn.Close()
@@ -244,6 +254,29 @@ func (o *outbox) flushLocked(others bool) {
 		}
 		o.changed.Broadcast()
 	}
+}
+
+// largeWrite is the most that is written at once: it must go out in the time of a write.
+const largeWrite = 256 << 10
+
+// write writes b in pieces, each of which has a time. Over HTTP it is one.
+func (o *outbox) write(b []byte) error {
+	piece := largeWrite
+	if o.crowd == nil {
+		piece = len(b)
+	}
+	for len(b) > 0 {
+		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // an error is that of the write
+		n, err := o.conn.Write(b[:min(len(b), piece)])
+		if n > 0 && o.crowd != nil && o.crowd.Crowded() {
+			o.crowd.Took()
+		}
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // countLocked tells hold what waits to be written, if that has changed much.

@@ -15,7 +15,6 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
-	"github.com/weftrpc/weft/internal/turns"
 )
 
 // serverConn is one connection of the door.
@@ -24,7 +23,6 @@ type serverConn struct {
 	door   *door
 	limits weft.Limits
 	out    *outbox
-	turns  turns.Turns // of replies without order that are encoded
 
 	// Of a request over HTTP, which has no goroutine that reads: what its header says, and its context.
 	head  *weft.Head
@@ -45,7 +43,7 @@ type serverConn struct {
 
 func newServerConn(d *door, c *weft.DoorConn) *serverConn {
 	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), routes: make(map[string]*route), ended: make(chan struct{})}
-	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) })
+	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, c.Replies())
 	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
 	s.guard = c.Guard(s.takeOver)
 	return s
@@ -163,7 +161,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	r := s.resolve(head.Name)
 	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, args: args}
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
-	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered
+	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered || s.rd == nil
 	now := s.out.enter(x)
 	wh := weft.Head{}
 	if s.head != nil {
@@ -191,7 +189,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 		x.Fail(refused, weft.Metadata{})
 		return true, nil
 	}
-	fast := s.rd != nil && r.found != nil && r.found.Fast() && !now.crowded && len(args) <= largestInline
+	fast := s.rd != nil && r.found != nil && r.found.Fast() && !s.Replies().Crowded() && len(args) <= largestInline
 	if !fast && !owned && s.rd != nil {
 		x.args = bytes.Clone(args)
 	}

@@ -51,7 +51,7 @@ func larger() map[string]map[string]int {
 			"cluster/route":    2600,
 			"door/grpc":        3340,
 			"door/http":        3450,
-			"door/thrift":      2600,
+			"door/thrift":      2700,
 			"generate":         3250,
 			"internal/session": 6230,
 			"codec/msgpack":    2700,

@@ -73,6 +73,7 @@ const (
 	Turn    Verdict = iota // there is a turn; Give gives it back
 	Gone                   // the call has ended meanwhile
 	Dropped                // too much waits: the reply must not be kept
+	Next                   // the reply is the next to be written: it needs no turn
 )
 
 // Crowded reports whether the peer reads more slowly than replies are made.
@@ -136,11 +137,15 @@ type Call interface {
 }
 
 // Take waits for a turn for a reply of size bytes, until its call has ended. A size of 0 is not known.
-func (b *Backlog) Take(size int64, call Call) Verdict {
+func (b *Backlog) Take(size int64, call Call) Verdict { return b.TakeOrNext(size, call, nil) }
+
+// TakeOrNext is Take for a connection whose replies are written in the order of their calls: next is closed when the reply
+// is the next one. It then has to go on although other replies, which wait for it, have all turns.
+func (b *Backlog) TakeOrNext(size int64, call Call, next <-chan struct{}) Verdict {
 	if b.waiting.Load() == 0 && b.try() {
 		return Turn
 	}
-	return b.wait(size, call)
+	return b.wait(size, call, next)
 }
 
 // try takes a turn if one is free.
@@ -156,7 +161,7 @@ func (b *Backlog) try() bool {
 	}
 }
 
-func (b *Backlog) wait(size int64, call Call) Verdict {
+func (b *Backlog) wait(size int64, call Call, next <-chan struct{}) Verdict {
 	b.waiting.Add(1) // before try: Give looks at waiting after it has given the turn back
 	b.mu.Lock()
 	if b.over || b.first == nil && b.try() {
@@ -178,14 +183,17 @@ func (b *Backlog) wait(size int64, call Call) Verdict {
 	}
 	b.pushLocked(r)
 	b.mu.Unlock()
+	without := Gone
 	select {
 	case v := <-r.verdict:
 		return v
 	case <-call.Done():
+	case <-next:
+		without = Next
 	}
 	b.mu.Lock()
 	if len(r.verdict) == 0 {
-		b.removeLocked(r, Gone)
+		b.removeLocked(r, without)
 	}
 	b.mu.Unlock()
 	return <-r.verdict

@@ -70,6 +70,30 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// The next reply to be written goes on while the replies behind it have all turns.
+func TestNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := held.New(1 << 30)
+		b := Backlog{Account: m.Open(func() {})}
+		takeAll(t, &b)
+		next, verdict := make(chan struct{}), make(chan Verdict, 1)
+		go func() { verdict <- b.TakeOrNext(1<<20, forever, next) }() // it ends with the verdict
+		synctest.Wait()
+		if len(verdict) != 0 || b.Waiting() != 1<<20 {
+			t.Fatalf("%d bytes wait, want 1 MiB", b.Waiting())
+		}
+		close(next)
+		if v := <-verdict; v != Next || b.Waiting() != 0 || m.Held() != 0 || b.turns.Load() != Turns {
+			t.Errorf("the verdict is %v; %d bytes wait, %d are counted, %d turns are taken", v, b.Waiting(), m.Held(), b.turns.Load())
+		}
+		b.Give()
+		if v := b.TakeOrNext(1, forever, next); v != Turn {
+			t.Errorf("a free turn was answered with %v", v)
+		}
+		b.Close()
+	})
+}
+
 // What waits for a peer that does not read is bounded, and counted for the process.
 func TestPeerReadsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

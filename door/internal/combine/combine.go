@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/weftrpc/weft"
 )
 
 // Writer writes the messages of many goroutines in few writes: the first of them writes,
@@ -25,6 +27,30 @@ type Writer struct {
 	spare   []byte
 	writing bool
 	err     error
+
+	count
+}
+
+// count is what a server is told of the memory of a Writer, and of the peer. The lock of the Writer guards it.
+type count struct {
+	hold    func(n int)       // counts bytes that wait or are being written; nil: nothing does
+	crowd   *weft.DoorReplies // nil where hold is
+	under   int               // bytes that are being written
+	counted int               // bytes that hold was told of
+}
+
+// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero. crowd is told whether
+// the peer takes it. It is called before anything is sent.
+func (w *Writer) Count(hold func(n int), crowd *weft.DoorReplies) { w.hold, w.crowd = hold, crowd }
+
+// countLocked tells hold what waits to be written, if that has changed much.
+func (w *Writer) countLocked() {
+	const much = 64 << 10
+	now := len(w.buf) + w.under
+	if d := now - w.counted; w.hold != nil && (d > much || d < -much || now == 0 && d < 0) {
+		w.counted = now
+		w.hold(d)
+	}
 }
 
 // New returns a writer for a connection. Senders wait while room bytes wait to be written; a
@@ -53,6 +79,24 @@ func (w *Writer) Send(messages ...[]byte) error {
 	return w.err
 }
 
+// Tell is Send for what is short and must not wait, such as the error of a reply that was dropped since too many wait for
+// room. What the connection does not take soon is written by a goroutine.
+func (w *Writer) Tell(messages ...[]byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if err := w.appendLocked(messages); err != nil {
+		return err
+	}
+	if !w.writing {
+		w.writing = true
+		w.flushSoonLocked(false)
+	}
+	return w.err
+}
+
 // Add appends messages that belong together, for a caller that calls Flush soon. It waits, or
 // writes, while too many bytes wait. The error is that of the connection.
 func (w *Writer) Add(messages ...[]byte) error {
@@ -62,8 +106,22 @@ func (w *Writer) Add(messages ...[]byte) error {
 }
 
 // addLocked appends messages as soon as there is room. What Add has left is written by the goroutine that needs
-// the room, if none writes.
+// the room, if none writes, which releases the lock meanwhile.
 func (w *Writer) addLocked(messages [][]byte) error {
+	if err := w.awaitRoomLocked(); err != nil {
+		return err
+	}
+	return w.appendLocked(messages)
+}
+
+// AwaitRoom waits until a message may be appended. The error is that of the connection.
+func (w *Writer) AwaitRoom() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.awaitRoomLocked()
+}
+
+func (w *Writer) awaitRoomLocked() error {
 	for w.err == nil && len(w.buf) > w.room {
 		if w.writing {
 			w.roomy.Wait()
@@ -71,10 +129,7 @@ func (w *Writer) addLocked(messages [][]byte) error {
 			w.writeAllLocked()
 		}
 	}
-	if w.err != nil {
-		return w.err
-	}
-	return w.appendLocked(messages)
+	return w.err
 }
 
 // writeAllLocked writes until nothing waits, while no other goroutine writes.
@@ -167,19 +222,18 @@ func (w *Writer) writeSoonLocked() (rest []byte) {
 	default:
 		return nil // the write of another connection cannot go on after a timeout
 	}
-	buf := w.buf
-	w.buf, w.spare = w.spare[:0], nil
+	buf := w.swapLocked()
 	w.mu.Unlock()
 	w.conn.SetWriteDeadline(time.Now().Add(soon))
 	n, err := w.conn.Write(buf)
+	w.took(n)
 	w.mu.Lock()
-	if err != nil {
-		if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
-			return buf[n:]
-		}
-		w.brokenLocked(err)
+	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+		w.under = len(buf) - n
+		w.countLocked()
+		return buf[n:]
 	}
-	w.writtenLocked(buf)
+	w.writtenLocked(buf, err)
 	return nil
 }
 
@@ -187,15 +241,50 @@ func (w *Writer) writeSoonLocked() (rest []byte) {
 func (w *Writer) finish(rest []byte) {
 	var err error
 	if len(rest) > 0 {
-		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
-		_, err = w.conn.Write(rest)
+		err = w.write(rest)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err != nil {
-		w.brokenLocked(err)
-	}
+	w.writtenLocked(nil, err)
 	w.writeAllLocked()
+}
+
+// swapLocked takes what waits, to be written.
+func (w *Writer) swapLocked() []byte {
+	buf := w.buf
+	w.buf, w.spare, w.under = w.spare[:0], nil, len(buf)
+	return buf
+}
+
+// largeWrite is the most that is written at once: it must go out in the time of a write.
+const largeWrite = 256 << 10
+
+// Whole is implemented by connections that take messages as a whole: what waits is written to them at once.
+type Whole interface{ TakesWholeMessages() }
+
+// write writes b in pieces, each of which has a time.
+func (w *Writer) write(b []byte) error {
+	piece := largeWrite
+	if _, whole := w.conn.(Whole); whole {
+		piece = len(b)
+	}
+	for len(b) > 0 {
+		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
+		n, err := w.conn.Write(b[:min(len(b), piece)])
+		w.took(n)
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// took tells a crowded connection that the peer has taken bytes.
+func (w *Writer) took(n int) {
+	if n > 0 && w.crowd != nil && w.crowd.Crowded() {
+		w.crowd.Took()
+	}
 }
 
 // appendLocked appends messages to what waits.
@@ -207,6 +296,10 @@ func (w *Writer) appendLocked(messages [][]byte) error {
 			return err
 		}
 	}
+	if w.crowd != nil && len(w.buf) > w.room {
+		w.crowd.Crowd()
+	}
+	w.countLocked()
 	return nil
 }
 
@@ -218,10 +311,19 @@ func (w *Writer) brokenLocked(err error) {
 	}
 }
 
-// writtenLocked keeps a buffer for the next messages, and wakes the senders that wait for room.
-func (w *Writer) writtenLocked(buf []byte) {
+// writtenLocked ends a write, with its error if it has one: it keeps the buffer for the next messages, and wakes the senders
+// that wait for room.
+func (w *Writer) writtenLocked(buf []byte, err error) {
+	if err != nil {
+		w.brokenLocked(err)
+	}
 	if cap(buf) <= keptBuffer {
 		w.spare = buf[:0]
+	}
+	w.under = 0
+	w.countLocked()
+	if w.crowd != nil && w.crowd.Crowded() && len(w.buf) <= w.room/4 {
+		w.crowd.Clear()
 	}
 	w.roomy.Broadcast()
 }
@@ -266,16 +368,11 @@ func (w *Writer) flushLocked() {
 			runtime.Gosched()
 			w.mu.Lock()
 		}
-		buf := w.buf
-		w.buf, w.spare = w.spare[:0], nil
+		buf := w.swapLocked()
 		w.mu.Unlock()
-		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
-		_, err := w.conn.Write(buf)
+		err := w.write(buf)
 		w.mu.Lock()
-		if err != nil {
-			w.brokenLocked(err)
-		}
-		w.writtenLocked(buf)
+		w.writtenLocked(buf, err)
 	}
 }
 

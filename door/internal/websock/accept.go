@@ -65,7 +65,7 @@ func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Conf
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil, err
 	}
-	t := &taken{ResponseWriter: w, timeout: cfg.Write}
+	t := &taken{ResponseWriter: w, timeout: cfg.Write, took: cfg.Took}
 	ws, err := websocket.Accept(t, r, &websocket.AcceptOptions{Subprotocols: protocols, OriginPatterns: []string{"*"}})
 	if err != nil {
 		return nil, err
@@ -77,6 +77,7 @@ func Accept(w http.ResponseWriter, r *http.Request, protocols []string, cfg Conf
 type taken struct {
 	http.ResponseWriter
 	timeout time.Duration // of a write
+	took    func()        // nil: nothing is told
 	under   *under
 }
 
@@ -86,6 +87,6 @@ func (t *taken) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	t.under = &under{Conn: c, timeout: t.timeout}
+	t.under = &under{Conn: c, timeout: t.timeout, took: t.took}
 	return t.under, rw, nil
 }

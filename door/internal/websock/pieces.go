@@ -14,7 +14,7 @@ func Append(buf, message []byte) ([]byte, error) {
 }
 
 // Pieces is the connection for a combine.Writer whose messages are appended by Append: each one
-// written is sent. Its Close ends the connection at once.
+// written is sent. Its Close ends the connection at once. Config.Took is told of parts of what is written.
 func (c *Conn) Pieces() net.Conn { return &pieces{Conn: c.under, c: c} }
 
 type pieces struct {
@@ -35,6 +35,9 @@ func (p *pieces) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
+
+// TakesWholeMessages implements combine.Whole.
+func (*pieces) TakesWholeMessages() {}
 
 // SetWriteDeadline does nothing: Config.Write bounds each write.
 func (p *pieces) SetWriteDeadline(time.Time) error { return nil }

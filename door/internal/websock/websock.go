@@ -35,6 +35,8 @@ type Config struct {
 	// Count is told how many bytes more, or fewer if n is below zero, are held for messages that come in. Those of a
 	// message that Next has returned, which are its capacity, are counted until the caller counts them off. nil: none counts.
 	Count func(n int)
+	// Took is called when the peer has taken bytes that were written. nil: nothing is told.
+	Took func()
 }
 
 // The errors of Next. Another one is that of the connection.
@@ -65,6 +67,7 @@ type Conn struct {
 type under struct {
 	net.Conn
 	timeout time.Duration // of a write
+	took    func()        // nil: nothing is told
 	heard   atomic.Bool
 }
 
@@ -89,6 +92,9 @@ func (u *under) Write(p []byte) (written int, err error) {
 		_ = u.Conn.SetWriteDeadline(time.Now().Add(u.timeout)) // an error is that of the connection
 		n, err := u.Conn.Write(p[:min(len(p), writePiece)])
 		written += n
+		if n > 0 && u.took != nil {
+			u.took()
+		}
 		if err != nil {
 			return written, err
 		}

@@ -1,6 +1,7 @@
 package envelope
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 )
@@ -29,8 +30,8 @@ func ReadRequest(value []byte, batch bool) Request {
 	}
 	var seen, member uint8 // a bit for each member
 	var method []byte
-	members(value, func(key string, v []byte) bool {
-		switch key {
+	members(value, func(key, v []byte) bool {
+		switch string(key) {
 		case "jsonrpc":
 			member = 1
 			if r.One = false; string(v) != `"2.0"` {
@@ -46,7 +47,7 @@ func ReadRequest(value []byte, batch bool) Request {
 			return true
 		}
 		if seen&member != 0 {
-			r.Wrong = "the member " + key + " is there twice"
+			r.Wrong = "the member " + string(key) + " is there twice"
 		}
 		seen |= member
 		return true
@@ -59,12 +60,30 @@ func ReadRequest(value []byte, batch bool) Request {
 	}
 	switch {
 	case r.Wrong != "":
-	case len(method) == 0 || method[0] != '"' || json.Unmarshal(method, &r.Method) != nil || r.Method == "":
+	case len(method) <= len(`""`) || method[0] != '"':
 		r.Wrong = "the method is not a string"
 	case r.Params != nil && r.Params[0] != '[' && r.Params[0] != '{' && !r.One:
 		r.Wrong = "the params are neither an array nor an object"
 	}
+	if r.Wrong == "" {
+		r.Method = textOf(method)
+	}
 	return r
+}
+
+// textOf is the text of a valid string.
+func textOf(quoted []byte) string {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted[1 : len(quoted)-1])
+	}
+	var text string
+	_ = json.Unmarshal(quoted, &text) // it is valid
+	return text
+}
+
+// Own takes copies of what a request has of the value that it was read from.
+func (r *Request) Own() {
+	r.ID, r.Params = bytes.Clone(r.ID), bytes.Clone(r.Params)
 }
 
 // Append appends the request, as a client sends it.

@@ -46,12 +46,22 @@ func idOf(id json.RawMessage) json.RawMessage {
 	return id
 }
 
-// Result is the response with a result to a request.
-func Result(r *Request, result []byte) []byte {
-	if r.One {
-		return bytes.Join([][]byte{[]byte(`{"id":`), idOf(r.ID), []byte(`,"result":`), result, []byte(`,"error":null}`)}, nil)
+// BeginResult appends what stands before the result in the response to a request.
+func BeginResult(b []byte, r *Request) []byte {
+	if !r.One {
+		b = append(b, `{"jsonrpc":"2.0","id":`...)
+	} else {
+		b = append(b, `{"id":`...)
 	}
-	return bytes.Join([][]byte{[]byte(`{"jsonrpc":"2.0","id":`), idOf(r.ID), []byte(`,"result":`), result, []byte(`}`)}, nil)
+	return append(append(b, idOf(r.ID)...), `,"result":`...)
+}
+
+// EndResult appends what stands behind it.
+func EndResult(b []byte, r *Request) []byte {
+	if r.One {
+		b = append(b, `,"error":null`...)
+	}
+	return append(b, '}')
 }
 
 // Error is the response with an error, which in JSON-RPC 1.0 is a text.
@@ -83,12 +93,12 @@ type Response struct {
 // ReadResponse reads a response.
 func ReadResponse(value []byte) (Response, error) {
 	var r Response
-	if !json.Valid(value) || value[0] != '{' {
+	if !Valid(value) || value[0] != '{' {
 		return r, errors.New("a response is not a JSON object")
 	}
 	var err error
-	members(value, func(key string, v []byte) bool {
-		switch key {
+	members(value, func(key, v []byte) bool {
+		switch string(key) {
 		case "id":
 			r.ID = v
 		case "result":

@@ -5,121 +5,58 @@ package envelope
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 )
 
-// The errors of a Reader.
-var (
-	// ErrSyntax is the error of bytes that are no object or array.
-	ErrSyntax = errors.New("a value is neither an object nor an array")
-	// ErrTooLarge is the error of a value that is longer than the limit.
-	ErrTooLarge = errors.New("a value is longer than the limit")
-)
-
-// Reader takes JSON values off a stream, one after the other, with or without white space between
-// them. It only finds their ends: whether they are valid is not known.
-type Reader struct {
-	r      io.Reader
-	limit  int
-	before func(within bool)
-	buf    []byte // was read and not returned
-}
-
-// NewReader returns a reader of values of up to limit bytes. before, if it is not nil, is called
-// before each read, with whether a value has begun.
-func NewReader(r io.Reader, limit int, before func(within bool)) *Reader {
-	return &Reader{r: r, limit: limit, before: before}
-}
-
-// firstRead is how many bytes are asked for first.
-const firstRead = 4 << 10
-
-// Next returns the next value, which belongs to the caller. The error is io.EOF at the end between
-// values, and io.ErrUnexpectedEOF within one.
-func (r *Reader) Next() ([]byte, error) {
-	r.buf = bytes.TrimLeft(r.buf, " \t\r\n")
-	var s scanner
-	at := 0
-	for {
-		for ; at < len(r.buf); at++ {
-			if at == 0 && r.buf[0] != '{' && r.buf[0] != '[' {
-				return nil, ErrSyntax
-			}
-			if s.text && !s.escaped { // most bytes of large values are in strings
-				for at < len(r.buf)-1 && r.buf[at] != '"' && r.buf[at] != '\\' {
-					at++
-				}
-			}
-			if s.ends(r.buf[at]) {
-				if at >= r.limit {
-					return nil, ErrTooLarge
-				}
-				value := bytes.Clone(r.buf[:at+1])
-				r.buf = r.buf[at+1:]
-				return value, nil
-			}
-		}
-		if len(r.buf) > r.limit {
-			return nil, ErrTooLarge
-		}
-		if err := r.fill(); err != nil {
-			if err == io.EOF && len(r.buf) > 0 {
-				err = io.ErrUnexpectedEOF
-			}
-			return nil, err
-		}
-		if at == 0 {
-			r.buf = bytes.TrimLeft(r.buf, " \t\r\n")
-		}
-	}
-}
-
-// fill reads once.
-func (r *Reader) fill() error {
-	if cap(r.buf)-len(r.buf) < firstRead/2 {
-		grown := make([]byte, len(r.buf), max(2*len(r.buf), firstRead))
-		copy(grown, r.buf)
-		r.buf = grown
-	}
-	if r.before != nil {
-		r.before(len(r.buf) > 0)
-	}
-	n, err := r.r.Read(r.buf[len(r.buf):cap(r.buf)])
-	r.buf = r.buf[:len(r.buf)+n]
-	if n > 0 {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrNoProgress
-	}
-	return err
-}
-
-// scanner finds the end of an object or array.
+// scanner finds the end of an object or array, which may come in parts.
 type scanner struct {
 	depth   int
 	text    bool // in a string
 	escaped bool // behind a backslash in it
 }
 
-// ends reports whether a byte is the last one of the value.
-func (s *scanner) ends(c byte) bool {
-	switch {
-	case s.escaped:
-		s.escaped = false
-	case s.text:
-		s.escaped = c == '\\'
-		s.text = c != '"'
-	case c == '"':
-		s.text = true
-	case c == '{' || c == '[':
-		s.depth++
-	case c == '}' || c == ']':
-		s.depth--
-		return s.depth == 0
+// end reads on from i, and returns the index behind the value, at which depth is 0, or the length of b.
+func (s *scanner) end(b []byte, i int) int {
+	for i < len(b) {
+		if s.text {
+			if i = s.textEnd(b, i); s.text {
+				return i
+			}
+			continue
+		}
+		c := b[i]
+		i++
+		switch c {
+		case '"':
+			s.text = true
+		case '{', '[':
+			s.depth++
+		case '}', ']':
+			if s.depth--; s.depth == 0 {
+				return i
+			}
+		}
 	}
-	return false
+	return i
+}
+
+// textEnd reads on within a string, and returns the index behind it, or the length of b.
+func (s *scanner) textEnd(b []byte, i int) int {
+	if s.escaped && i < len(b) {
+		s.escaped = false
+		i++
+	}
+	for ; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			s.text = false
+			return i + 1
+		case '\\':
+			if i++; i == len(b) {
+				s.escaped = true
+			}
+		}
+	}
+	return len(b)
 }
 
 // end is the index behind the value that begins at i in valid JSON.
@@ -127,18 +64,10 @@ func end(b []byte, i int) int {
 	var s scanner
 	switch b[i] {
 	case '{', '[':
-		for ; ; i++ {
-			if s.ends(b[i]) {
-				return i + 1
-			}
-		}
+		return s.end(b, i)
 	case '"':
-		for i++; b[i] != '"'; i++ {
-			if b[i] == '\\' {
-				i++
-			}
-		}
-		return i + 1
+		s.text = true
+		return s.textEnd(b, i+1)
 	}
 	for i < len(b) && b[i] != ',' && b[i] != '}' && b[i] != ']' && !space(b[i]) {
 		i++
@@ -169,13 +98,15 @@ func Elements(array []byte, most int) [][]byte {
 }
 
 // members calls yield with the members of a valid object until it returns false.
-func members(object []byte, yield func(key string, value []byte) bool) {
+func members(object []byte, yield func(key, value []byte) bool) {
 	i := next(object, 1+bytes.IndexByte(object, '{'), ' ')
 	for object[i] != '}' {
 		to := end(object, i)
-		key := string(object[i+1 : to-1])
-		if bytes.IndexByte(object[i:to], '\\') >= 0 {
-			_ = json.Unmarshal(object[i:to], &key) // it is valid
+		key := object[i+1 : to-1]
+		if bytes.IndexByte(key, '\\') >= 0 {
+			var text string
+			_ = json.Unmarshal(object[i:to], &text) // it is valid
+			key = []byte(text)
 		}
 		i = next(object, to, ':')
 		to = end(object, i)

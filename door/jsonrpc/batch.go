@@ -1,0 +1,68 @@
+package jsonrpc
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
+)
+
+// batch collects the answers of a batch.
+type batch struct {
+	s  *server
+	to sink
+
+	mu   sync.Mutex
+	b    []byte
+	left int
+}
+
+// batch has the calls of a batch, a valid array, begun: run is called for each of them.
+func (s *server) batch(value []byte, in incoming, run func(x *call)) {
+	elements := envelope.Elements(value, s.d.cfg.MaxBatch)
+	switch n := len(elements); {
+	case n == 0:
+		in.to.answer(invalid(&envelope.Request{}, "the batch is empty"), in.pace)
+		return
+	case n > s.d.cfg.MaxBatch:
+		in.to.answer(invalid(&envelope.Request{}, fmt.Sprintf("the batch has more than %d requests", s.d.cfg.MaxBatch)), in.pace)
+		return
+	}
+	in.to = &batch{s: s, to: in.to, left: len(elements)}
+	for _, e := range elements {
+		x := &call{s: s, to: in.to, pace: in.pace, r: envelope.ReadRequest(e, true)}
+		if s.begin(x, &in) {
+			run(x)
+		}
+	}
+}
+
+// maxDropped is how many bytes the answer to a batch has at most that does not wait for room.
+const maxDropped = 4 << 10
+
+// answer implements sink.
+func (b *batch) answer(answer []byte, p pace) {
+	b.mu.Lock()
+	if answer != nil {
+		c := byte(',')
+		if b.b == nil {
+			c = '['
+		}
+		b.b = append(append(b.b, c), answer...)
+		b.s.held.Add(int64(len(answer) + 1))
+	}
+	b.left--
+	last := b.left == 0
+	b.mu.Unlock()
+	if !last {
+		return
+	}
+	if b.b != nil {
+		b.s.held.Add(int64(len(b.b)) * -1)
+		b.b = append(b.b, ']')
+	}
+	if p == dropped && len(b.b) > maxDropped {
+		p = alone
+	}
+	b.to.answer(b.b, p)
+}
