@@ -43,10 +43,11 @@ func table() []row {
 		{"transport/...", 1, []string{"transport"}},
 		{"internal/fit", 1, nil},
 		{"internal/slots", 1, nil},
+		{"internal/calls", 1, []string{"internal/slots"}},
 		{"internal/bulk", 1, nil},
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
 		{"internal/keepalive", 1, []string{"internal/outbuf"}},
-		{"internal/session", 1, []string{"internal/slots", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
+		{"internal/session", 1, []string{"internal/slots", "internal/calls", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
 
 		{".", 2, nil},
 

@@ -37,7 +37,7 @@ func larger() map[string]map[string]int {
 			"codec/gob.scanner":          32,
 			"codec/internal/memory.Ref":  72,
 			"internal/outbuf.Writer":     32,
-			"internal/session.Session":   79,
+			"internal/session.Session":   78,
 			"door/internal/http2.Conn":   80,
 			"internal/session.Stream":    30,
 			"internal/session.reader":    42,
@@ -53,7 +53,7 @@ func larger() map[string]map[string]int {
 			"door/http":        3450,
 			"door/thrift":      2700,
 			"generate":         3250,
-			"internal/session": 6230,
+			"internal/session": 6100,
 			"codec/msgpack":    2700,
 		},
 	}

@@ -230,10 +230,10 @@ func TestLastWordsCarryRequests(t *testing.T) {
 	if st != nil {
 		t.Fatal(st)
 	}
-	sl := s.out.take(c, 1)
-	sl.at = s.w.PositionLocked()
+	id, sl := s.out.Take(0, 1)
+	c.id, sl.At = id, s.w.PositionLocked()
 	s.w.FrameLocked(wire.Header{Type: wire.TypeRequest, Code: code, ID: c.id}, []byte("on its way"))
-	sl.call.Store(c)
+	sl.Call.Store(c)
 	s.w.Unlock()
 	p.send(wire.Header{Type: wire.TypeHello}, nil)
 	if _, payload := p.expect(wire.TypeRequest); string(payload) != "on its way" {

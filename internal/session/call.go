@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/buffer"
+	"github.com/weftrpc/weft/internal/calls"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -163,7 +164,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		return st
 	}
 	peer := s.peer.Load()
-	sl := s.out.take(c, peer.MaxCalls)
+	id, sl := s.out.Take(c.Deadline, peer.MaxCalls)
 	if sl == nil {
 		w.Unlock()
 		if peer == &unmet {
@@ -171,12 +172,13 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		}
 		return s.tooMany()
 	}
-	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: c.id, Arg: arg}
+	c.id = id
+	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: id, Arg: arg}
 	if !c.Plain && c.stream != nil {
 		c.stream.id, c.stream.credit = c.id, int(peer.StreamWindow)
-		sl.stream.Store(c.stream)
+		sl.Stream.Store(c.stream)
 	}
-	sl.at = w.PositionLocked()
+	sl.At = w.PositionLocked()
 	if c.Size.Sent = uint32(size); m != nil {
 		c.Size.Sent = uint32(m.size)
 	}
@@ -187,7 +189,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		if large {
 			m.bind = s.out.bindings.LastKey()
 			if !c.Ordered {
-				sl.at = ^uint64(0) // until its first chunk is taken
+				sl.At = calls.Unsent // until its first chunk is taken
 			}
 		}
 		st = s.putLocked(h, m)
@@ -196,19 +198,20 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		}
 	}
 	if st != nil {
-		s.out.release(c.id)
+		s.out.Release(id)
 		w.Unlock()
 		return st
 	}
-	s.watchLocked(sl, c.id, at)
+	s.out.Watch(sl, id, at)
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
 		s.rouse()
 	}
-	sl.call.Store(c) // from here on c belongs to the goroutine that ends it
-	if s.out.open%64 == 0 {
-		s.load.Store(int32(s.out.open))
+	sl.Call.Store(c) // from here on c belongs to the goroutine that ends it
+	open := s.out.Open()
+	if open%64 == 0 {
+		s.load.Store(int32(open))
 	}
-	w.FlushCallAndUnlock(s.out.open > 1, at)
+	w.FlushCallAndUnlock(open > 1, at)
 	return nil
 }
 
@@ -325,8 +328,8 @@ func (s *Session) Wait(ctx context.Context, c *Call) {
 // Abandon gives up a call because ctx has ended. It returns false when the call
 // ended by itself at the same time.
 func (s *Session) Abandon(ctx context.Context, c *Call) bool {
-	sl := s.out.slot(wire.Slot(c.id))
-	if !sl.call.CompareAndSwap(c, nil) {
+	sl := s.out.Slot(wire.Slot(c.id))
+	if !sl.Call.CompareAndSwap(c, nil) {
 		return false
 	}
 	c.Status = fromContext(ctx)

@@ -105,7 +105,7 @@ func (g *gate) leave(s *Session) bool {
 func (s *Session) opened() bool {
 	s.w.Lock()
 	defer s.w.Unlock()
-	return s.out.open > 0 || s.alive.AwaitedLocked()
+	return s.out.Open() > 0 || s.alive.AwaitedLocked()
 }
 
 // readOwn lets the caller of c read until c has ended or ctx has. It returns false

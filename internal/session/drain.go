@@ -49,7 +49,7 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 func (s *Session) settled() bool {
 	s.w.Lock()
 	defer s.w.Unlock()
-	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.open > 0 || s.reading.run.Load() != 0 {
+	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.Open() > 0 || s.reading.run.Load() != 0 {
 		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
 	}
@@ -152,12 +152,12 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 // the calls to be completed.
 func (s *Session) withdrawLocked() (calls []*Call) {
 	for _, id := range s.w.Large.DropUnsent() {
-		if c := s.out.slot(wire.Slot(id)).call.Swap(nil); c != nil {
+		if c := s.out.Slot(wire.Slot(id)).Call.Swap(nil); c != nil {
 			calls = append(calls, c)
 		}
-		s.out.release(id)
+		s.out.Release(id)
 	}
-	if s.out.open == 0 {
+	if s.out.Open() == 0 {
 		s.drain.Wake()
 	}
 	return calls

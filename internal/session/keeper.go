@@ -87,7 +87,7 @@ func (k *keeper) look() {
 	}
 	s.w.Lock()
 	stuck := s.w.LookLocked(at)
-	busy := s.out.open > 0 || s.in.running.Load() > 0
+	busy := s.out.Open() > 0 || s.in.running.Load() > 0
 	s.w.Unlock()
 
 	if l.WriteTimeout > 0 && stuck != 0 && at-stuck >= int64(l.WriteTimeout) {

@@ -226,14 +226,21 @@ func TestRoomIsPassedOn(t *testing.T) {
 func TestGenerations(t *testing.T) {
 	r := newRig(t, setup{}, echo())
 	mustEcho(t, r.client, "first")
-	r.client.w.Lock()
-	r.client.out.slot(0).gen = 1<<16 - 5
-	r.client.w.Unlock()
+	// next is the generation that the next call is going to have.
+	next := func() uint16 {
+		r.client.w.Lock()
+		defer r.client.w.Unlock()
+		id, _ := r.client.out.Take(0, 1)
+		r.client.out.Release(id)
+		return uint16(id>>16) + 1
+	}
+	for next() != 1<<16-5 {
+	}
 	for range 10 {
 		mustEcho(t, r.client, "round")
 	}
-	if gen := r.client.out.slot(0).gen; gen != 5 {
-		t.Errorf("generation is %d, want 5", gen)
+	if gen := next(); gen != 6 {
+		t.Errorf("the next generation is %d, want 6", gen)
 	}
 }
 

@@ -44,16 +44,14 @@ func (s *Session) greeted(h *wire.Hello) {
 	s.sum = s.cfg.Checksum && h.Features&wire.FeatureChecksum != 0
 	s.w.ChecksumLocked(s.sum)
 	s.peer.Store(h)
-	s.out.limit(h.MaxCalls)
+	s.out.Limit(h.MaxCalls)
 	s.out.barred = s.out.goneAway
-	for n := range s.out.made {
-		if st := s.out.slot(n).stream.Load(); st != nil {
-			st.mu.Lock()
-			st.credit += int(h.StreamWindow)
-			st.mu.Unlock()
-			wakeUp(st.allowed)
-		}
-	}
+	s.out.Streams(func(st *Stream) {
+		st.mu.Lock()
+		st.credit += int(h.StreamWindow)
+		st.mu.Unlock()
+		wakeUp(st.allowed)
+	})
 	if s.meeting != nil {
 		close(s.meeting)
 		s.meeting = nil

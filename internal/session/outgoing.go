@@ -2,121 +2,31 @@ package session
 
 import (
 	"fmt"
-	"slices"
-	"sync/atomic"
-	"time"
 
 	"github.com/weftrpc/weft/internal/bindings"
-	"github.com/weftrpc/weft/internal/outbuf"
-	"github.com/weftrpc/weft/internal/slots"
-	"github.com/weftrpc/weft/internal/wheel"
+	"github.com/weftrpc/weft/internal/calls"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// outgoing is the table of the calls that this side has open. A call has a slot,
-// whose number is in the call's id; the slot stays taken until the peer has
-// ended the call, also when its caller has given up.
-//
-// Everything but the two pointers of a slot is guarded by the writer's lock,
-// which a caller holds anyway. Only the goroutine that swaps a call out of its slot
-// completes it: the reader, a caller that gives up, the timer, or the end of the
-// session.
+// outgoing are the calls that this side has open, and whether it may open more. The writer's lock guards all of it,
+// as package calls says: a caller holds it anyway. A call is taken out of its slot by the reader, a caller that gives up, the
+// timer, or the end of the session.
 type outgoing struct {
-	slots    slots.Table[slot]
-	made     uint32   // slots ever used
-	free     []uint32 // slots used before and free again
-	open     int      // slots taken
+	calls.Table[Call, Stream]
 	bindings bindings.Table
-	goneAway bool   // no more calls may be opened: one of the sides drains
-	barred   bool   // the same, or no call may be opened yet
-	most     uint32 // slots from here on are not used again; 0 for no such bound
-
-	wheel wheel.Wheel // the deadlines
-	timer *time.Timer
-	due   int64 // when the timer fires, 0 for never
+	goneAway bool // no more calls may be opened: one of the sides drains
+	barred   bool // the same, or no call may be opened yet
 }
 
-type slot struct {
-	call   atomic.Pointer[Call]
-	stream atomic.Pointer[Stream] // of a call that is one
-	gen    uint16
-	taken  bool
-	at     uint64 // where the request begins in the byte stream
-	timer  wheel.Timer
-}
+// slot is the place of a call.
+type slot = calls.Slot[Call, Stream]
 
-func (o *outgoing) slot(n uint32) *slot { return o.slots.At(n) }
+// callsOwner is a session as its table of calls sees it.
+type callsOwner Session
 
-// take finds a slot for c. It returns nil when all are taken. The call is put into it once
-// its request has been appended: until then no answer can end it.
-func (o *outgoing) take(c *Call, most uint32) *slot {
-	var n uint32
-	if k := len(o.free); k > 0 {
-		n = o.free[k-1]
-		o.free = o.free[:k-1]
-	} else if o.made < most {
-		n = o.made
-		o.made++
-	} else {
-		return nil
-	}
-	sl := o.slots.Need(n)
-	sl.gen++
-	sl.taken = true
-	sl.timer.Due = c.Deadline
-	c.id = wire.ID(n, sl.gen)
-	o.open++
-	return sl
-}
+func (*callsOwner) Now() int64 { return now() }
 
-// answered is release for a call that the peer has answered: it has read what came before the request.
-func (o *outgoing) answered(id uint32, w *outbuf.Writer) bool {
-	if sl := o.slot(wire.Slot(id)); sl != nil && sl.at != ^uint64(0) {
-		w.PeerReadLocked(sl.at)
-	}
-	return o.release(id)
-}
-
-// release frees the slot of an ended call. It reports whether there was such a call.
-func (o *outgoing) release(id uint32) bool {
-	if !o.holds(id) {
-		return false
-	}
-	sl := o.slot(wire.Slot(id))
-	sl.taken = false
-	sl.timer.Due = 0
-	if sl.stream.Load() != nil {
-		sl.stream.Store(nil)
-	}
-	o.open--
-	if n := wire.Slot(id); o.most == 0 || n < o.most {
-		o.free = append(o.free, n)
-	}
-	return true
-}
-
-// limit takes the slots beyond the peer's limit out of use: calls may have been opened
-// before it was known.
-func (o *outgoing) limit(most uint32) {
-	if o.made <= most {
-		return
-	}
-	o.most = max(most, 1)
-	o.free = slices.DeleteFunc(o.free, func(n uint32) bool { return n >= most })
-}
-
-// holds reports whether a call has its slot.
-func (o *outgoing) holds(id uint32) bool {
-	sl := o.slot(wire.Slot(id))
-	return sl != nil && sl.taken && sl.gen == uint16(id>>16)
-}
-
-// mark notes where a large request begins in the byte stream.
-func (o *outgoing) mark(id uint32, at uint64) {
-	if sl := o.slot(wire.Slot(id)); sl != nil && sl.gen == uint16(id>>16) {
-		sl.at = at
-	}
-}
+func (o *callsOwner) Expire() { (*Session)(o).expire() }
 
 // bindLocked returns the number for a method and a codec, and appends a BIND when the
 // peer does not know it. It is called with the writer's lock held.
@@ -153,50 +63,16 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 	return n, nil
 }
 
-// watchLocked has a call with a deadline ended in time. It is called with the writer's lock
-// held, at a time. There is one timer for all calls; it is set anew only for a deadline earlier
-// than all, so that calls with the same timeout cost nothing.
-func (s *Session) watchLocked(sl *slot, id uint32, at int64) {
-	o, due := &s.out, sl.timer.Due
-	if due == 0 {
-		return
-	}
-	o.wheel.Add(wire.Slot(id), &sl.timer, at)
-	if o.due == 0 || due < o.due {
-		o.ringLocked(due, s.expire)
-	}
-}
-
-// ringLocked sets the timer.
-func (o *outgoing) ringLocked(at int64, f func()) {
-	o.due = at
-	d := time.Duration(at - now())
-	if o.timer == nil {
-		o.timer = time.AfterFunc(d, f)
-		return
-	}
-	o.timer.Reset(d)
-}
-
-// timerOf is what the wheel knows of a slot.
-func (o *outgoing) timerOf(n uint32) *wheel.Timer { return &o.slot(n).timer }
-
-// expire ends the calls whose deadline has passed and sets the timer for the next.
+// expire ends the calls whose deadline has passed.
 func (s *Session) expire() {
-	w, o := &s.w, &s.out
+	w := &s.w
 	w.Lock()
 	var few [64]*Call
 	late := few[:0]
-	o.due = 0
-	next := o.wheel.Expire(now(), o.timerOf, func(n uint32) {
-		if c := o.slot(n).call.Swap(nil); c != nil {
-			late = append(late, c)
-			s.cancelFrameLocked(c.id, wire.DeadlineExceeded)
-		}
+	s.out.Expire(w.ClosedLocked(), func(c *Call) {
+		late = append(late, c)
+		s.cancelFrameLocked(c.id, wire.DeadlineExceeded)
 	})
-	if next != 0 && !w.ClosedLocked() {
-		o.ringLocked(next, s.expire)
-	}
 	if len(late) > 0 {
 		w.RelieveLocked()
 	}
@@ -215,8 +91,8 @@ func (s *Session) expire() {
 func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
 	if s.w.Large.Drop(id) {
 		// The peer does not know of the call and will not end it.
-		s.out.release(id)
-		if s.out.open == 0 {
+		s.out.Release(id)
+		if s.out.Open() == 0 {
 			s.drain.Wake()
 		}
 		return
@@ -228,32 +104,23 @@ func (s *Session) cancelFrameLocked(id uint32, code wire.Code) {
 // never were handed to the connection as not sent, the others as unknown, unless st says
 // that the peer has read none.
 func (s *Session) abort(st *wire.Status) {
-	w, o := &s.w, &s.out
+	w := &s.w
 	w.Lock()
 	sent := w.CloseLocked()
 	s.keep.stopLocked()
-	if o.timer != nil {
-		o.timer.Stop()
-	}
-	var calls []*Call
-	for n := range o.made {
-		sl := o.slot(n)
-		if !sl.taken {
-			continue
+	var ended []*Call
+	s.out.End(func(c *Call, at uint64) {
+		failed := *st
+		if at >= sent {
+			failed.Outcome = wire.NotSent
+		} else if st.Outcome != wire.NotSent {
+			failed.Outcome = wire.OutcomeUnknown
 		}
-		if c := sl.call.Swap(nil); c != nil {
-			failed := *st
-			if sl.at >= sent {
-				failed.Outcome = wire.NotSent
-			} else if st.Outcome != wire.NotSent {
-				failed.Outcome = wire.OutcomeUnknown
-			}
-			c.Status = &failed
-			calls = append(calls, c)
-		}
-	}
+		c.Status = &failed
+		ended = append(ended, c)
+	})
 	w.Unlock()
-	for _, c := range calls {
+	for _, c := range ended {
 		s.complete(c)
 	}
 }

@@ -127,7 +127,7 @@ func (rd *reader) isOpen(h wire.Header) error {
 	}
 	rd.s.w.Lock()
 	defer rd.s.w.Unlock()
-	if !rd.s.out.holds(h.ID) {
+	if !rd.s.out.Holds(h.ID) {
 		return fmt.Errorf("answer to call %#x, which is not open", h.ID)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/calls"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -382,11 +383,11 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if !answer {
 		return fmt.Errorf("frame of type %d for a call of its own sender", h.Type)
 	}
-	sl := s.out.slot(wire.Slot(h.ID))
+	sl := s.out.Slot(wire.Slot(h.ID))
 	if sl == nil {
 		return fmt.Errorf("answer to call %#x, which was never made", h.ID)
 	}
-	c := sl.call.Swap(nil)
+	c := sl.Call.Swap(nil)
 	if c == nil {
 		// The caller has given the call up, or there is none.
 		var open bool
@@ -425,7 +426,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
 	s.w.Lock()
 	defer s.w.Unlock()
-	return sl.call.Swap(nil), s.out.holds(id)
+	return sl.Call.Swap(nil), s.out.Holds(id)
 }
 
 // free gives the slots of ended calls back.
@@ -440,11 +441,15 @@ func (rd *reader) free() error {
 		if !s.w.Large.Empty() {
 			s.w.Large.Drop(id) // what this side still had to send is of no use any more
 		}
-		if !s.out.answered(id, &s.w) {
+		at, held := s.out.Release(id)
+		if at != calls.Unsent {
+			s.w.PeerReadLocked(at) // what came before the request
+		}
+		if !held {
 			err = fmt.Errorf("answer to call %#x, which is not open", id)
 		}
 	}
-	open := s.out.open
+	open := s.out.Open()
 	rd.open = open
 	s.load.Store(int32(open))
 	s.w.Unlock()

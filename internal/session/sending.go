@@ -14,13 +14,13 @@ import (
 // writerOwner is a session as its writer sees it.
 type writerOwner Session
 
-func (o *writerOwner) OpenLocked() int { return o.out.open }
+func (o *writerOwner) OpenLocked() int { return o.out.Open() }
 
 func (o *writerOwner) BindLocked(m *bulk.Message) {
 	s := (*Session)(o)
 	// The names have been bound before, so that this cannot fail.
 	m.Head.Code, _ = s.bindLocked(m.Codec, m.Method)
-	s.out.mark(m.Head.ID, s.w.PositionLocked())
+	s.out.Mark(m.Head.ID, s.w.PositionLocked())
 }
 
 func (o *writerOwner) Go(f func()) { o.cfg.Exec.Go(f) }

@@ -96,7 +96,7 @@ type Session struct {
 
 	reading reading
 	direct  atomic.Pointer[gate]
-	load    atomic.Int32 // about out.open
+	load    atomic.Int32 // about out.Open
 	alive   keepalive.Keeper
 	keep    keeper
 
@@ -128,6 +128,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
 	s.w.Init(conn, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
 	s.in.drain = &s.drain
+	s.out.Init((*callsOwner)(s))
 	s.alive.Init(&s.w, (*keeperOwner)(s), cfg.Limits.pings())
 	return s
 }

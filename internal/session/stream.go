@@ -146,7 +146,7 @@ func (st *Stream) maySendLocked() bool {
 	case st.s.w.ClosedLocked():
 		return false
 	case st.opener:
-		return st.s.out.slot(wire.Slot(st.id)).call.Load() == st.call
+		return st.s.out.Slot(wire.Slot(st.id)).Call.Load() == st.call
 	default:
 		return !c.answered
 	}
@@ -354,8 +354,8 @@ func (st *Stream) ContextEnded() { st.gaveUp() }
 func (st *Stream) Cancel(status *wire.Status) {
 	s := st.s
 	defer st.forget()
-	sl := s.out.slot(wire.Slot(st.id))
-	if !sl.call.CompareAndSwap(st.call, nil) {
+	sl := s.out.Slot(wire.Slot(st.id))
+	if !sl.Call.CompareAndSwap(st.call, nil) {
 		return
 	}
 	s.w.Lock()
@@ -507,11 +507,11 @@ func (st *Stream) overrun(status *wire.Status) {
 // streamOf finds the stream that a frame belongs to; nil when it is gone.
 func (s *Session) streamOf(id uint32, answer bool) *Stream {
 	if answer {
-		sl := s.out.slot(wire.Slot(id))
+		sl := s.out.Slot(wire.Slot(id))
 		if sl == nil {
 			return nil
 		}
-		if st := sl.stream.Load(); st != nil && st.id == id {
+		if st := sl.Stream.Load(); st != nil && st.id == id {
 			return st
 		}
 		return nil

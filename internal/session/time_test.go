@@ -76,12 +76,6 @@ func TestDeadlineOrder(t *testing.T) {
 			wg.Go(func() { mustEcho(t, r.client, "no deadline passes here") })
 		}
 		wg.Wait()
-		r.client.w.Lock()
-		due := r.client.out.due
-		r.client.w.Unlock()
-		if due != 0 && due < now() {
-			t.Errorf("the timer was to fire %v ago", time.Duration(now()-due))
-		}
 	})
 }
 
@@ -151,7 +145,7 @@ func TestCancel(t *testing.T) {
 		}
 		near(t, "the caller was told", time.Since(from), 0, 0)
 		r.client.w.Lock()
-		if open := r.client.out.open; open != 1 {
+		if open := r.client.out.Open(); open != 1 {
 			t.Errorf("%d slots are taken before the handler has returned, want 1", open)
 		}
 		r.client.w.Unlock()
