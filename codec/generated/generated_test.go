@@ -2,6 +2,7 @@ package generated_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -30,6 +31,14 @@ func TestNumbers(t *testing.T) {
 		if got := generated.AppendVarint([]byte("x"), word, len(tag), v); !bytes.Equal(got, want) {
 			t.Fatalf("field %d, %d: %x, want %x", number, v, got, want)
 		}
+		if b := generated.Room([]byte("x"), 23); len(tag) <= 4 && len(b) >= 24 {
+			next := generated.PutVarint(b, 1, word, len(tag), v)
+			if !bytes.Equal(b[:next], want) {
+				t.Fatalf("field %d, %d: %x is put, want %x", number, v, b[:next], want)
+			}
+		} else if len(b) < 24 {
+			t.Fatalf("there is room for %d bytes, want 24", len(b))
+		}
 		body := want[1+len(tag):]
 		if got, next := generated.Varint(body, 0); got != v || next != len(body) {
 			t.Fatalf("%x: %d, %d", body, got, next)
@@ -53,6 +62,19 @@ func TestNumbers(t *testing.T) {
 	for _, body := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
 		if _, next := generated.Varint([]byte(body), 0); next != -1 {
 			t.Errorf("%x is a varint", body)
+		}
+	}
+}
+
+// TestWords has words at each place of short and longer bodies, which end with zeros.
+func TestWords(t *testing.T) {
+	whole := []byte("0123456789abcdefghijk")
+	for n := range len(whole) + 1 {
+		padded := append(bytes.Clone(whole[:n]), make([]byte, 8)...)
+		for i := range n + 1 {
+			if got, want := generated.Word(whole[:n], i), binary.LittleEndian.Uint64(padded[i:]); got != want {
+				t.Errorf("the word at %d of %d bytes is %x, want %x", i, n, got, want)
+			}
 		}
 	}
 }

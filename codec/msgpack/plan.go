@@ -113,7 +113,7 @@ type plan struct {
 
 // planOf returns the plan of the type of v, which is not nil.
 func planOf(v any) *plan {
-	if known := plans.Load(v); known != nil {
+	if known, ok := plans.Load(v).(*plan); ok {
 		return known
 	}
 	return planFor(reflect.TypeOf(v))
@@ -121,18 +121,18 @@ func planOf(v any) *plan {
 
 // planFor returns the plan of the type t, which is not nil.
 func planFor(t reflect.Type) *plan {
-	if known := plans.LoadType(t); known != nil {
+	if known, ok := plans.LoadType(t).(*plan); ok {
 		return known
 	}
 	p := &plan{err: check(t)}
 	if p.err == nil {
 		p.node = compile(t, make(map[reflect.Type]*node))
 	}
-	return plans.Store(t, p)
+	return plans.Store(t, p).(*plan)
 }
 
-// plans holds the plans by type. There are no more of them than types in the program.
-var plans bytype.Table[plan]
+// plans holds the plans by type, *plan. There are no more of them than types in the program.
+var plans bytype.Table
 
 // compile makes the node of t, which check has passed. pending has those that
 // are being made, since types may contain themselves.

@@ -35,6 +35,8 @@
 // google.protobuf.Duration. Arrays, interfaces and lists of lists have no form in Protocol
 // Buffers and are errors.
 //
+// Short strings of a message share memory: one keeps at most 4 KiB alive.
+//
 // The names of fields do not travel, so they may change; numbers may not. Fields
 // with unknown numbers are skipped. A number that the receiver cannot hold is an
 // error, and so is a value of another wire type. Zero values are left out, so that
@@ -113,8 +115,8 @@ func NewCompiled() codec.Codec {
 }
 
 type protobuf struct {
-	compiled bool // stock messages, where possible
-	forms    bytype.Table[form]
+	compiled bool          // stock messages, where possible
+	forms    bytype.Table  // *form
 	kinds    sync.Map      // reflect.Type of a proto.Message to *kind
 	checked  sync.Map      // reflect.Type to what CheckType has returned
 	plain    codec.Nesting // of messages that have only generated methods
@@ -207,7 +209,8 @@ func checkType(t reflect.Type) error {
 func (*protobuf) Name() string { return "protobuf" }
 
 // Size returns the length of the encoding of the message v; ok is false when v
-// is none, or cannot be encoded at all, or has a plan, which encodes in less time than it measures and copies.
+// is none, or cannot be encoded at all, or has a plan: it is then encoded in one pass outside of the lock of a connection, and
+// copied, which takes less time than measuring it and encoding it under that lock.
 func (p *protobuf) Size(v any) (n int, ok bool) {
 	if p.planOf(v) != nil {
 		return 0, false

@@ -8,7 +8,7 @@ import (
 
 // TestTable has more types than slots, which share them, and pointers beside what they point to.
 func TestTable(t *testing.T) {
-	var table Table[reflect.Type]
+	var table Table
 	var values []any
 	for n := range 100 {
 		array := reflect.New(reflect.ArrayOf(n, reflect.TypeFor[int]()))
@@ -22,10 +22,10 @@ func TestTable(t *testing.T) {
 					typ := reflect.TypeOf(v)
 					known := table.Load(v)
 					if known == nil {
-						known = table.Store(typ, &typ)
+						known = table.Store(typ, typ)
 					}
-					if *known != typ || table.Load(v) != known || table.LoadType(typ) != known {
-						t.Errorf("of a %s the table knows %s", typ, *known)
+					if known != typ || table.Load(v) != known || table.LoadType(typ) != known {
+						t.Errorf("of a %s the table knows %s", typ, known)
 					}
 				}
 			}
@@ -36,7 +36,7 @@ func TestTable(t *testing.T) {
 		t.Error("there is something of types that were not stored")
 	}
 	first := table.Load(values[0])
-	if other := reflect.TypeOf(t); table.Store(reflect.TypeOf(values[0]), &other) != first {
+	if other := reflect.TypeOf(t); table.Store(reflect.TypeOf(values[0]), other) != first {
 		t.Error("what was stored was replaced")
 	}
 }

@@ -104,3 +104,22 @@ func TestWithin(t *testing.T) {
 		t.Error("As returns another address")
 	}
 }
+
+func TestTarget(t *testing.T) {
+	x := &record{I64: 7}
+	if r, ok := Target(x); !ok || r.Value(reflect.TypeFor[record]()).Addr().Interface() != any(x) {
+		t.Error("Target returns another variable")
+	}
+	if _, ok := Target((*record)(nil)); ok {
+		t.Error("nil is a target")
+	}
+	if Hidden(x) != x {
+		t.Error("Hidden returns another pointer")
+	}
+	if TypeWord(x) != TypeWord(new(record)) {
+		t.Error("one type has two words")
+	}
+	if (TypeWord(x) == TypeWord(*x) || TypeWord(x) == TypeWord(nil)) && Words {
+		t.Error("two types have one word")
+	}
+}

@@ -34,8 +34,7 @@ type step struct {
 	word  uint32 // the tag as it lies in memory
 	mask  uint32 // the bytes of word that the tag has; 0, and word 1, if it has more than four
 	at    memory.Offset
-	after uint32 // how much room the fields behind this one take at most, beside texts and what makes room for itself
-	most  uint32 // after, and how much room the tag of this field and the length of a text take
+	room  uint32 // how much this field and those behind it take at most, beside texts and what makes room for itself
 	kind  kind
 	width uint8 // the length of the tag, in bytes
 	shift uint8 // the same in bits
@@ -47,7 +46,7 @@ const slack = 8
 // arrange makes the steps of a message whose fields are complete.
 func (n *node) arrange() {
 	n.steps = make([]step, len(n.fields))
-	after := slack
+	room := slack
 	for k := len(n.fields) - 1; k >= 0; k-- {
 		f, s := &n.fields[k], &n.steps[k]
 		*s = step{word: 1, at: f.at, width: uint8(len(f.tag)), shift: uint8(8 * len(f.tag))}
@@ -55,12 +54,12 @@ func (n *node) arrange() {
 			s.word, s.mask = binary.LittleEndian.Uint32(word[:]), math.MaxUint32>>(32-8*len(f.tag))
 			s.kind = f.node.kind()
 		}
-		if s.after = uint32(after); s.kind != kindOther {
-			after += len(f.tag) + s.kind.most()
+		if s.kind != kindOther {
+			room += len(f.tag) + s.kind.most()
 		}
-		s.most = uint32(after)
+		s.room = uint32(room)
 	}
-	n.need = after
+	n.need = room
 }
 
 // kind returns the kind of a field, whose tag has at most four bytes.
