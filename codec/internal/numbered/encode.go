@@ -43,7 +43,7 @@ func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 			e.err = fmt.Errorf("%s: %w", n.fields[k].name, e.err)
 			return out
 		}
-		b, i = room(out, int(n.steps[k].room)), len(out)
+		b, i = room(out, n.steps[k].room), len(out)
 	}
 	if n.stock != nil {
 		return append(b[:i], r.Field(n.stock.unknown).Bytes()...)
@@ -73,7 +73,7 @@ func run(steps []step, b []byte, i int, r memory.Ref) (at, k int) {
 			if n == 0 && !present {
 				continue
 			}
-			if n >= 128 || len(b)-i < n+int(s.room) {
+			if n >= 128 || len(b)-i < n+s.room {
 				return i, k
 			}
 			binary.LittleEndian.PutUint64(b[i:], uint64(s.word)|uint64(n)<<(s.shift&63))

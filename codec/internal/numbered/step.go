@@ -34,7 +34,7 @@ type step struct {
 	word  uint32 // the tag as it lies in memory
 	mask  uint32 // the bytes of word that the tag has; 0, and word 1, if it has more than four
 	at    memory.Offset
-	room  uint32 // how much this field and those behind it take at most, beside texts and what makes room for itself
+	room  int // how much this field and those behind it take at most, beside texts and what makes room for itself
 	kind  kind
 	width uint8 // the length of the tag, in bytes
 	shift uint8 // the same in bits
@@ -57,7 +57,7 @@ func (n *node) arrange() {
 		if s.kind != kindOther {
 			room += len(f.tag) + s.kind.most()
 		}
-		s.room = uint32(room)
+		s.room = room
 	}
 	n.need = room
 }
