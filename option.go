@@ -28,6 +28,7 @@ type callOptions struct {
 	// deadline is when the call ends at the latest, by its timeout and the deadline of
 	// ctx, on the clock of session.Nanos; 0 for never.
 	deadline int64
+	own      bool // the deadline, if there is one, is that of ctx
 	ctx      context.Context
 }
 
@@ -135,10 +136,11 @@ func (c *caller) resolve(ctx context.Context, o *callOptions, stream bool, opts 
 		return Errorf(InvalidArgument, "weft: WithOrder is for one-way calls: use it with Notify")
 	}
 	o.deadline = deadlineOf(ctx)
+	o.own = true
 	if (o.bounded || o.deadline == 0) && o.timeout > 0 {
 		until := session.Nanos() + int64(o.timeout)
 		if o.deadline == 0 || until < o.deadline {
-			o.deadline = until
+			o.deadline, o.own = until, false
 		}
 	}
 	return nil
@@ -151,9 +153,6 @@ func deadlineOf(ctx context.Context) int64 {
 	}
 	return 0
 }
-
-// clockError is how far apart two results of deadlineOf of one context are, where nothing holds the goroutine up meanwhile.
-const clockError = int64(20 * time.Microsecond)
 
 // until is the deadline of a call that is made with ctx, which an interceptor may have
 // replaced by one that ends earlier.
@@ -168,9 +167,9 @@ func (o *callOptions) until(ctx context.Context) int64 {
 	return at
 }
 
-// bounded returns ctx with a deadline on the clock of session.Nanos, for what waits; ctx itself if it ends by then.
+// bounded returns ctx with a deadline on the clock of session.Nanos, for what waits.
 func bounded(ctx context.Context, deadline int64) (context.Context, context.CancelFunc) {
-	if own := deadlineOf(ctx); deadline == 0 || own != 0 && own <= deadline+clockError {
+	if deadline == 0 {
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, time.Duration(deadline-session.Nanos()))

@@ -128,8 +128,11 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		return notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
 	defer p.flights.Leave()
-	ctx, cancel := bounded(ctx, x.o.until(ctx))
-	defer cancel()
+	if !x.o.own || ctx != x.o.ctx {
+		var cancel context.CancelFunc
+		ctx, cancel = bounded(ctx, x.o.until(ctx))
+		defer cancel()
+	}
 	info := &x.info
 	if c.hooks.any {
 		hooked := x.info
@@ -145,7 +148,10 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 	} else {
 		err = w.Call(ctx, call)
 	}
-	m := c.statsOf(call.Method)
+	m := c.last.Load()
+	if m == nil || m.name != call.Method {
+		m = c.statsOf(call.Method)
+	}
 	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
 		m.Bytes(p.number, call.Sent, call.Received)
 	}
