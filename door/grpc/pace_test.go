@@ -11,9 +11,9 @@ import (
 )
 
 // served is a server with the door, and a client of it by the wire.
-func served(t *testing.T, register func(*weft.Server) error) *weft.Client {
+func served(t *testing.T, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
 	t.Helper()
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Logger: slog.New(slog.DiscardHandler)})
+	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Interceptors: around, Logger: slog.New(slog.DiscardHandler)})
 	if err := register(srv); err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,39 @@ func TestContextsAreKept(t *testing.T) {
 	}
 }
 
+// TestInfosAreKept has an interceptor keep what it was told of calls: none of that becomes what a later call is told.
+func TestInfosAreKept(t *testing.T) {
+	var mu sync.Mutex
+	var all []*weft.CallInfo
+	keep := func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+		mu.Lock()
+		all = append(all, info)
+		mu.Unlock()
+		return next(ctx, info, req)
+	}
+	c := served(t, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Test.Keep", func(_ context.Context, p *Pause) (*Pause, error) { return p, nil })
+	}, keep)
+	const calls = 100
+	for range calls {
+		if err := c.Call(t.Context(), "Test.Keep", &Pause{}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	seen := make(map[*weft.CallInfo]bool)
+	for _, info := range all {
+		seen[info] = true
+		if info.Method != "Test.Keep" || info.Peer == nil {
+			t.Fatalf("what an interceptor was told of a call has become %+v", info)
+		}
+	}
+	if len(seen) != calls {
+		t.Errorf("interceptors were told of %d calls by %d values", calls, len(seen))
+	}
+}
+
 // TestMixedEnds makes calls that go well, fail, panic and are left, in turn: what one leaves in memory that is used again does not
 // show in another.
 func TestMixedEnds(t *testing.T) {

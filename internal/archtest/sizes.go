@@ -49,7 +49,7 @@ func larger() map[string]map[string]int {
 			".":                8250,
 			"cluster":          3700,
 			"cluster/route":    2600,
-			"door/grpc":        3340,
+			"door/grpc":        3360,
 			"door/http":        3450,
 			"door/thrift":      2700,
 			"generate":         3250,
