@@ -89,7 +89,7 @@ func Rollback(current []byte, to int, by, note string, at time.Time) ([]byte, er
 		}
 		return now.next(current, v, by, note, at)
 	}
-	return nil, weft.Errorf(weft.NotFound, "rules: there is no version %d to go back to: version %d is kept now, with %s of history; version 0 is no rules", to, now.Version, revisions(now.History))
+	return nil, weft.Errorf(weft.NotFound, "rules: there is no version %d to go back to: version %d is kept now, and before it %s; version 0 is no rules", to, now.Version, revisions(now.History))
 }
 
 // next returns the document that follows this one.
@@ -170,5 +170,9 @@ func revisions(history []json.RawMessage) string {
 	if len(history) == 0 {
 		return "no version"
 	}
-	return fmt.Sprintf("versions %d to %d", version(history[len(history)-1]), version(history[0]))
+	oldest, newest := version(history[len(history)-1]), version(history[0])
+	if oldest == newest {
+		return fmt.Sprintf("version %d", oldest)
+	}
+	return fmt.Sprintf("versions %d to %d", oldest, newest)
 }

@@ -199,6 +199,7 @@ func TestChange(t *testing.T) {
 	expect(t, 0, "+  a  on  tcp://10.0.0.7:1", "", "", "registry", "watch", "Arith", "--count", "2")
 	other := filepath.Join(t.TempDir(), "other.json")
 	writeFile(t, other, "{}")
+	expect(t, 2, "", "registry: name what to do: ", "", "registry")
 	expect(t, 2, "", "--to is missing", "", "registry", "copy", "Arith")
 	expect(t, 0, "the rules of Arith are in file", "has no rules", "", "registry", "copy", "--to", "file://"+other, "Nothing", "Arith")
 	expect(t, 1, "", "--force", "", "registry", "copy", "--to", "file://"+other, "Arith")

@@ -57,6 +57,9 @@ func execute(ctx context.Context, p *shell.Shell, args []string) int {
 	if !p.Running && !errors.Is(err, shell.ErrUsage) {
 		err = fmt.Errorf("%w; see '%s --help'%.0w", err, cmd.CommandPath(), shell.ErrUsage)
 	}
+	if p.Resolved && errors.Is(err, shell.ErrUsage) {
+		err = shell.UsageOf(cmd.CommandPath(), err)
+	}
 	return p.Report(ctx, err)
 }
 
@@ -81,7 +84,11 @@ func root(p *shell.Shell) *cobra.Command {
 			if cmd.Name() == cobra.ShellCompRequestCmd || cmd.Name() == cobra.ShellCompNoDescRequestCmd {
 				return nil // the flags are those of the line that is completed, and are not read yet
 			}
-			return p.Settings.Resolve(cmd)
+			if err := p.Settings.Resolve(cmd); err != nil {
+				return err
+			}
+			p.Resolved = true
+			return nil
 		},
 		SilenceErrors:      true,
 		SilenceUsage:       true,

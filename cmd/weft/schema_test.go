@@ -64,7 +64,7 @@ func TestSchema(t *testing.T) {
 	expect(t, 0, `"weft_schema": 1`, "", "", "schema", "--server", s.address, "-o", "json")
 	expect(t, 0, "message ServiceInfo", "", "", "schema", s.address, "weft.Admin")
 	expect(t, 1, "", "Arith.Mul: its reply is of the kind int64", "", "schema", s.address, "Arith", "-o", "proto")
-	expect(t, 3, "", "no service or method", "", "schema", s.address, "Nothing")
+	expect(t, 1, "", "no service or method", "", "schema", s.address, "Nothing")
 	expect(t, 1, "", `no service or method "Nothing"`, "", "schema", s.address, "Shop", "Nothing")
 	expect(t, 2, "", "want proto, jsonschema", "", "schema", s.address, "-o", "table")
 	expect(t, 2, "", "want the address of a server", "", "schema")

@@ -176,7 +176,12 @@ func TestCallWires(t *testing.T) {
 	s := both
 	expect(t, 3, "", "the shop is closed: the server answers as one of Connect: call it by connect+http://", "", "call", "http://"+byConnect.at, "Shop.Fail", "{}")
 	expect(t, 0, "42\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
-	expect(t, 0, "null\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
+	expect(t, 0, "null\n", "give a sample of it with --reply", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
+	for _, scheme := range []string{"http", "grpc"} { // a stream of one message is a unary call
+		expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by "+scheme+": opened in", "", "call", scheme+"://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
+	}
+	expect(t, 1, "", "weft: there is no service or method \"Arith.Nope\" here; 'weft list' names what there is\n", "", "describe", s.address, "Arith.Nope")
+	expect(t, 2, "", "see 'weft call --help'\n", "", "call", s.address, "Arith")
 	for _, scheme := range []string{"thrift", "thrift-compact", "thrift-unframed", "thrift-theader", "thrift-multiplexed", "thrift-compact-theader-multiplexed"} {
 		for _, request := range []string{`{"A":6,"B":7}`, `{"1":6,"2":7}`, `{"2:i64":7,"1:i32":6}`} {
 			expect(t, 0, "42\n", "", "", "call", scheme+"://"+s.at, "Arith.Mul", request, "--reply", "0")
@@ -421,7 +426,7 @@ func TestShow(t *testing.T) {
 		expect(t, 0, "serving", "", "", "health", address)
 	}
 	expect(t, 2, "", "want go, schema or template", "", "describe", s.address, "Arith", "--as", "proto")
-	expect(t, 3, "", "there is no service or method", "", "describe", s.address, "Nothing")
+	expect(t, 1, "", "there is no service or method", "", "describe", s.address, "Nothing")
 	expect(t, 2, "", "want the address", "", "health")
 	expect(t, 1, "unknown service", "", "", "health", s.address, "Nothing")
 

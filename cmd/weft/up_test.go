@@ -136,6 +136,17 @@ func TestUp(t *testing.T) {
 	known := make(chan struct{}, 100)
 	defer watching.Watch("Arith", func(*registry.Snapshot) { known <- struct{}{} })()
 	<-known
+	if _, err := watching.Register(weft.Instance{Service: "weft.Admin", ID: "own", Address: "tcp://127.0.0.1:1"}); err != nil {
+		t.Fatal(err)
+	}
+	polltest.Until(t, patience, "services of weft's own are left out", func() error {
+		code, out, log := run(t, "", "instances", "-registry", "etcd://"+listen)
+		if code != 0 || strings.Contains(out, "weft.Admin") || !strings.Contains(out, "Arith") || !strings.Contains(out, "1 service of administration, health and reflection left out") {
+			return fmt.Errorf("instances returns %d:\n%s%s", code, out, log)
+		}
+		return nil
+	})
+	expect(t, 0, "weft.Admin", "", "", "instances", "--all", "-registry", "etcd://"+listen)
 	if code := up.terminate(t); code != 0 {
 		t.Errorf("the exit code after SIGTERM is %d", code)
 	}

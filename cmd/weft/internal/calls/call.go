@@ -217,6 +217,9 @@ func (x *call) unary(ctx context.Context, text json.RawMessage) error {
 	if err := x.t.Call(ctx, x.method, request, reply, append(opts, weft.WithReplyMetadata(&x.meta))...); err != nil {
 		return err
 	}
+	if reply == nil { // the types of the wire are not known
+		fmt.Fprintln(x.p.Log, "weft: the reply is not shown: give a sample of it with --reply, such as --reply 0")
+	}
 	return x.write(reply, true)
 }
 
@@ -309,7 +312,11 @@ func (x *call) tell(err error) {
 	attempts, events := x.t.Trace.Take()
 	if x.p.Settings.Verbose > 0 {
 		for n, a := range attempts {
-			fmt.Fprintf(x.p.Log, "* attempt %d at %s by %s: %s in %v\n", n+1, shell.Dash(a.Server), shell.Dash(a.Wire), codeOf(a.Err), a.Took.Round(time.Microsecond))
+			result := codeOf(a.Err)
+			if a.Opened && a.Err == nil {
+				result = "opened"
+			}
+			fmt.Fprintf(x.p.Log, "* attempt %d at %s by %s: %s in %v\n", n+1, shell.Dash(a.Server), shell.Dash(a.Wire), result, a.Took.Round(time.Microsecond))
 		}
 		if x.p.Settings.Verbose > 1 {
 			for _, e := range events {

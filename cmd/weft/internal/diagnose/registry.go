@@ -55,6 +55,9 @@ func (r *report) registry(ctx context.Context, service string) error {
 		r.ok("registry", a.String(), "it answers in %v", took.Round(time.Microsecond))
 	}
 	looked := make(map[string]bool)
+	if service == "" {
+		services, _ = catalog.WithoutOwn(services) // which the same servers have
+	}
 	for _, name := range services {
 		r.service(ctx, a, reg, name, looked)
 	}

@@ -179,7 +179,7 @@ func (r *report) clock(address string, at, from, to time.Time) {
 		r.warn("clock", address, "have both machines follow one clock, such as by NTP", "it is %v off, give or take %v", offset.Round(time.Millisecond), (trip / 2).Round(time.Millisecond))
 		return
 	}
-	r.ok("clock", address, "%v off, give or take %v", offset.Round(time.Millisecond), (trip / 2).Round(time.Millisecond))
+	r.ok("clock", address, "%v off, give or take %v", offset.Round(time.Microsecond), (trip / 2).Round(time.Microsecond))
 }
 
 // bare is the error of a call without what other commands say to do about it.

@@ -98,6 +98,9 @@ func (e *exporting) run(ctx context.Context, p *shell.Shell, s source, names []s
 		info.Title = strings.Join(all, ", ")
 	}
 	out, err := export.Write(m, export.Format(e.format), info)
+	if err != nil && e.format == string(export.Proto) {
+		return fmt.Errorf("%w; -o openapi, jsonschema, typescript and python have forms for all types", err)
+	}
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func Group(id, use, short, long string, below ...*cobra.Command) *cobra.Command 
 			return UnknownCommand(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return fmt.Errorf("%s: %s is missing; %w", cmd.Name(), Alternatives(names(cmd)), ErrUsage)
+			return fmt.Errorf("%s: name what to do: %s; %w", cmd.Name(), Alternatives(names(cmd)), ErrUsage)
 		},
 	}
 	cmd.AddCommand(below...)
@@ -69,7 +69,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 func Arguments(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if n := len(args); n < least || most >= 0 && n > most {
-			return fmt.Errorf("%s: there are %s, want %s; see '%s --help'%.0w",
+			return fmt.Errorf("%s: %s given, want %s; see '%s --help'%.0w",
 				strings.TrimPrefix(cmd.CommandPath(), "weft "), Plural(n, "argument"), span(least, most), cmd.CommandPath(), ErrUsage)
 		}
 		return nil

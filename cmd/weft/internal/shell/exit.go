@@ -43,6 +43,21 @@ func Unreadable(flag string, err error) error {
 	return &coded{err, ExitUsage}
 }
 
+// usage is an error in the arguments of a command, which points to the help of that command.
+type usage struct {
+	error
+	command string
+}
+
+func (e *usage) Error() string {
+	return strings.ReplaceAll(e.error.Error(), ErrUsage.Error(), "see '"+e.command+" --help'")
+}
+
+func (e *usage) Unwrap() error { return e.error }
+
+// UsageOf has an error in the arguments of a command point to its help.
+func UsageOf(command string, err error) error { return &usage{err, command} }
+
 // quiet is an error that the command has written already.
 type quiet struct{ error }
 
@@ -108,7 +123,7 @@ var ErrNoAnswer = errors.New("the server has not answered in time")
 // FromCall gives the error of a call its exit code, and says what to do next.
 func FromCall(err error) error {
 	e, ok := errors.AsType[*weft.Error](err)
-	if !ok {
+	if _, told := errors.AsType[*coded](err); !ok || told {
 		return err
 	}
 	switch {

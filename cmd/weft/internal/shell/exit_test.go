@@ -1,6 +1,30 @@
 package shell
 
-import "testing"
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft"
+)
+
+// What to do next is said once.
+func TestFromCallOnce(t *testing.T) {
+	e := weft.Errorf(weft.Unavailable, "connection refused")
+	e.Outcome = weft.NotSent
+	err := FromCall(errors.Join(FromCall(e)))
+	if strings.Count(err.Error(), "'weft doctor'") != 1 {
+		t.Error(err)
+	}
+}
+
+// An error in the arguments points to the help of its command.
+func TestUsageOf(t *testing.T) {
+	err := UsageOf("weft rules show", errors.Join(errors.New("no"), ErrUsage))
+	if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "see 'weft rules show --help'") || strings.Contains(err.Error(), "'weft help'") {
+		t.Error(err)
+	}
+}
 
 func TestDenied(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -14,6 +14,7 @@ type Shell struct {
 
 	Settings Settings
 	Running  bool // the arguments are right, and the command runs
+	Resolved bool // the settings are right too
 }
 
 // Checked keeps the first error of a writer.

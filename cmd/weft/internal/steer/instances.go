@@ -26,7 +26,8 @@ the rules of the service are applied, and the last column names those that made 
 the server last refreshed its registration, which it should do three times within its TTL; only etcd knows. LOAD is
 what it last reported: calls in flight, calls a second, mean time of a call. Empty columns are left out.
 
-Only etcd can list all services; with another registry, name one.`
+The services of administration, health and reflection are listed with --all, or by their names. Only etcd can list all
+services; with another registry, name one.`
 
 const instancesExamples = `  weft instances
   weft instances --registry etcd://10.0.0.1:2379,10.0.0.2:2379 Arith
@@ -34,17 +35,19 @@ const instancesExamples = `  weft instances
 
 // InstancesCommand lists what is registered, and changes how much of the calls instances get.
 func InstancesCommand(p *shell.Shell) *cobra.Command {
+	all := false
 	cmd := &cobra.Command{
 		Use: "instances [service]", GroupID: shell.GroupSee, Short: "List the servers that are registered", Long: instancesHelp, Example: instancesExamples,
 		Args: shell.Arguments(0, 1), ValidArgsFunction: catalog.CompleteService(p),
-		RunE: func(cmd *cobra.Command, args []string) error { return instances(cmd.Context(), p, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return instances(cmd.Context(), p, args, all) },
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "list the services of administration, health and reflection too")
 	cmd.AddCommand(changeCommands(p)...)
 	return cmd
 }
 
 // instances lists what is registered, of one service or of all.
-func instances(ctx context.Context, p *shell.Shell, services []string) error {
+func instances(ctx context.Context, p *shell.Shell, services []string, all bool) error {
 	ctx, cancel := context.WithTimeout(ctx, p.Settings.Timeout)
 	defer cancel()
 	address, reg, err := catalog.OpenRegistry(p)
@@ -53,12 +56,15 @@ func instances(ctx context.Context, p *shell.Shell, services []string) error {
 	}
 	defer reg.Close()
 	named := len(services) > 0
+	t := &table{values: []instanceShown{}}
 	if !named {
 		if services, err = catalog.ListServices(ctx, address, reg); err != nil {
 			return err
 		}
+		if !all {
+			services, t.hidden = catalog.WithoutOwn(services)
+		}
 	}
-	t := &table{values: []instanceShown{}}
 	for _, service := range services {
 		snapshot, err := catalog.Ask(ctx, reg, service)
 		if err != nil {
@@ -104,6 +110,7 @@ type table struct {
 	names    []string
 	values   []instanceShown
 	services int // that have instances
+	hidden   int // services that are left out
 	oldest   time.Duration
 }
 
@@ -142,11 +149,17 @@ func (t *table) add(snapshot *registry.Snapshot, silent map[string]time.Duration
 
 // listing is the table in all forms.
 func (t *table) listing(registry string) *shell.Listing {
-	return &shell.Listing{
+	l := &shell.Listing{
 		Heads: []string{"SERVICE", "ID", "ADDRESS", "STATE", "WEIGHT", "SEEN", "LOAD", "GROUP", "VERSION", "ZONE", "TAGS", "BY RULE", "*STARTED"},
 		Lines: t.lines, Names: t.names, Value: t.values, None: "nothing is registered in " + registry,
 		Note: fmt.Sprintf("%s of %s in %s, %v ago", shell.Plural(len(t.lines), "instance"), shell.Plural(t.services, "service"), registry, t.oldest.Round(time.Millisecond)),
 	}
+	if t.hidden > 0 {
+		left := fmt.Sprintf("; %s of administration, health and reflection left out, --all lists them", shell.Plural(t.hidden, "service"))
+		l.None += left
+		l.Note += left
+	}
+	return l
 }
 
 // line has a cell for each column; "" is an empty one.

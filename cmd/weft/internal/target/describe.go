@@ -37,6 +37,8 @@ func NoAdmin(err error) error {
 		return shell.Exit(err, shell.ExitFailed)
 	case ok && (e.Reason == weft.ReasonNoMethod || e.Code == weft.Unimplemented || e.Reason == weft.ReasonNoServices):
 		return shell.Exit(fmt.Errorf("the server does not tell this of itself: %w; it does with admin.Register of package admin in its program", err), shell.ExitFailed)
+	case ok && e.Code == weft.NotFound:
+		return shell.Exit(fmt.Errorf("%s; 'weft list' names what there is", e.Message), shell.ExitFailed)
 	case ok && e.Reason == weft.ReasonNoServer:
 		return shell.Exit(fmt.Errorf("%w; name a server by --server, or by its address as the first argument", err), shell.ExitUnreachable)
 	}

@@ -91,6 +91,10 @@ func (t *Target) dial(ctx context.Context, address string, cfg *weft.ClientConfi
 		return dialError(address, err)
 	}
 	t.Client, t.Caller, t.Address = client, client, address
+	_, t.Trace.server, _ = strings.Cut(address, "://")
+	if t.Trace.wire = Scheme(address); t.Trace.wire == "tcp" || t.Trace.wire == "unix" {
+		t.Trace.wire = "weft"
+	}
 	return nil
 }
 
@@ -249,7 +253,8 @@ func Instance(ctx context.Context, p *shell.Shell, service, id string) (string, 
 type Attempt struct {
 	Server string
 	Wire   string
-	Took   time.Duration
+	Took   time.Duration // of a stream, until it was open
+	Opened bool          // it is that of a stream
 	Err    error
 }
 

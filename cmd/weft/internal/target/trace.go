@@ -17,6 +17,8 @@ type Trace struct {
 	events   []string
 	last     *weft.Peer // that a request was sent to
 	picked   string     // the address of the server that the last attempt goes to
+
+	server, wire string // of the one server that is called, if there is one
 }
 
 // BeforeWriteRequest implements weft.BeforeWriteRequestHook: an interceptor does not know the server.
@@ -40,7 +42,7 @@ func (t *Trace) Take() (attempts []Attempt, events []string) {
 const kept = 100
 
 func (t *Trace) note(info *weft.CallInfo, from time.Time, err error) {
-	a := Attempt{Took: time.Since(from), Err: err}
+	a := Attempt{Took: time.Since(from), Opened: info.Stream, Err: err}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	peer := info.Peer
@@ -51,6 +53,8 @@ func (t *Trace) note(info *weft.CallInfo, from time.Time, err error) {
 		a.Server, a.Wire = peer.Addr().String(), peer.Wire()
 	} else if e, ok := weftError(err); ok && e.Peer != "" {
 		a.Server = e.Peer
+	} else if t.server != "" {
+		a.Server, a.Wire = t.server, t.wire // a stream
 	} else {
 		a.Server = t.picked // without a connection
 	}
