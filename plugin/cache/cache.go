@@ -288,7 +288,7 @@ func decode(b []byte, v any) error {
 	return msgpack.New().Decode(b[1:], v)
 }
 
-// sizeOf is about how many bytes a reply has; one that cannot be encoded has as many as it likes, and is not kept.
+// sizeOf is about how many bytes a reply has; one that cannot be encoded has too many to be kept.
 func sizeOf(v any) int {
 	b, err := encode(nil, "", v)
 	if err != nil {

@@ -47,22 +47,27 @@ func (s *sent) Keys() []string { return nil }
 // inject returns a context whose call carries the trace.
 func (t *Telemetry) inject(ctx context.Context) context.Context {
 	var pairs []string
-	call := ctx
-	if t.cfg.Sample > 0 && !t.untraced && !trace.SpanContextFromContext(ctx).IsValid() {
-		ctx = notSampled(ctx)
+	span := trace.SpanContextFromContext(ctx)
+	begins := t.cfg.Sample > 0 && !t.untraced && !span.IsValid()
+	if begins {
+		span = notSampled()
 	}
 	if t.cfg.Propagator == nil {
 		var room [6]string
-		pairs = w3c{}.inject(ctx, room[:0])
+		pairs = w3c{}.inject(ctx, span, room[:0])
 	} else {
+		from := ctx
+		if begins {
+			from = trace.ContextWithSpanContext(ctx, span)
+		}
 		var s sent
-		t.cfg.Propagator.Inject(ctx, &s)
+		t.cfg.Propagator.Inject(from, &s)
 		pairs = s.pairs
 	}
 	if len(pairs) == 0 {
-		return call
+		return ctx
 	}
-	return weft.WithMetadata(call, pairs...)
+	return weft.WithMetadata(ctx, pairs...)
 }
 
 // extract returns ctx with the trace that came with a call.

@@ -95,11 +95,11 @@ func New(cfg *Config) (*Telemetry, error) {
 		c.MeterProvider = api.GetMeterProvider()
 	}
 	if !(c.Sample >= 0 && c.Sample <= 1) {
-		return nil, fmt.Errorf("otel: Config.Sample is %v, want 0 to 1", c.Sample)
+		return nil, weft.Errorf(weft.InvalidArgument, "otel: Config.Sample is %v, want 0 to 1", c.Sample)
 	}
 	for _, key := range c.RequestMetadata {
 		if strings.EqualFold(key, "authorization") {
-			return nil, fmt.Errorf("otel: the metadata key %q carries credentials, which spans do not show", key)
+			return nil, weft.Errorf(weft.InvalidArgument, "otel: Config.RequestMetadata names %q, which carries credentials", key)
 		}
 	}
 	t.address = addressOf(c.ServerAddress)

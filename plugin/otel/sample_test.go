@@ -2,6 +2,7 @@ package otel_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestSample(t *testing.T) {
 			t.Error(n, err)
 		}
 	}
-	if _, err := otel.New(&otel.Config{Sample: 1.5}); err == nil || !strings.Contains(err.Error(), "Sample") {
+	if _, err := otel.New(&otel.Config{Sample: 1.5}); !errors.Is(err, weft.InvalidArgument) || !strings.Contains(err.Error(), "Sample") {
 		t.Error(err)
 	}
 }

@@ -23,9 +23,9 @@ const (
 // are in the tests as its measure.
 type w3c struct{}
 
-// inject returns the pairs that a call carries.
-func (w3c) inject(ctx context.Context, pairs []string) []string {
-	if s := trace.SpanContextFromContext(ctx); s.IsValid() {
+// inject appends the pairs that a call carries: of a span, and of the baggage in ctx.
+func (w3c) inject(ctx context.Context, s trace.SpanContext, pairs []string) []string {
+	if s.IsValid() {
 		if state := s.TraceState(); state.Len() > 0 {
 			pairs = append(pairs, tracestate, state.String())
 		}

@@ -41,7 +41,7 @@ func FuzzW3C(f *testing.F) {
 		}
 		var sends sent
 		theirs.Inject(got, &sends)
-		sends2 := w3c{}.inject(got, nil)
+		sends2 := w3c{}.inject(got, trace.SpanContextFromContext(got), nil)
 		if a, b := weft.NewMetadata(sends.pairs...), weft.NewMetadata(sends2...); a.Len() != b.Len() || a.Get(traceparent) != b.Get(traceparent) ||
 			a.Get(tracestate) != b.Get(tracestate) || a.Get(baggageKey) != b.Get(baggageKey) {
 			t.Fatalf("%v is sent, want %v", b, a)

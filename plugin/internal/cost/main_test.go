@@ -17,7 +17,7 @@ func TestRun(t *testing.T) {
 	if err := run(t.Context(), &out, "", 1, 400, 4); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(out.String(), "\n"); n != 31 || !strings.Contains(out.String(), "| otel, traces of 1 % and metrics, on both sides | ") {
+	if n := strings.Count(out.String(), "\n"); n != 32 || !strings.Contains(out.String(), "| otel, traces of 1 % and metrics, on both sides | ") {
 		t.Errorf("%s", out.String())
 	}
 	out.Reset()

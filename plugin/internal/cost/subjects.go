@@ -102,6 +102,7 @@ func observation() ([]setup, error) {
 		out = append(out, setup{name: one.name, server: []weft.Plugin{t.Plugin()}})
 		switch one.name {
 		case "otel, Sample 1 %, on the server":
+			out = append(out, setup{name: "otel, Sample 1 %, on both sides", server: []weft.Plugin{t.Plugin()}, client: []weft.Plugin{t.Plugin()}})
 			out = append(out, setup{name: "otel, Sample 1 %, and otel/producer with a collection, on the server", server: []weft.Plugin{t.Plugin()}, scrape: collect})
 		case "otel, traces of 1 % and metrics, on the server":
 			out = append(out, setup{name: "otel, traces of 1 % and metrics, on both sides", server: []weft.Plugin{t.Plugin()}, client: []weft.Plugin{t.Plugin()}})

@@ -103,7 +103,7 @@ func (r *reading) durations(family, help, name string, m weft.MethodStats, isErr
 	}
 }
 
-// bytes adds what the messages of a method weigh.
+// bytes adds how many bytes the messages of a method have.
 func (r *reading) bytes(side, name string, m weft.MethodStats) {
 	labels := func() []Label { return []Label{{"rpc_method", MethodName(m.Method)}, {"weft_name", name}} }
 	r.value("weft_"+side+"_request_bytes_total", "Bytes of the bodies of requests on the wire, by method.", Counter, float64(m.RequestBytes), labels()...)

@@ -80,8 +80,8 @@ func TestKeysCostNoMemory(t *testing.T) {
 	}
 }
 
-// A million callers, each with a long name of its own that is a part of a longer text, leave what the table has room for.
-func TestMillionKeys(t *testing.T) {
+// Callers without number, each with a long name of its own that is a part of a longer text, leave what the table has room for.
+func TestManyKeys(t *testing.T) {
 	table := New[Key, int](1000)
 	heap := func() uint64 {
 		var m runtime.MemStats
@@ -91,10 +91,10 @@ func TestMillionKeys(t *testing.T) {
 	}
 	before := heap()
 	text := make([]byte, 16<<10)
-	for i := range 1_000_000 {
+	for i := range 200_000 {
 		binary.LittleEndian.PutUint64(text, uint64(i))
-		request := string(text[:1+i%200]) // most of them short, so that the test is
-		if i%1000 == 0 {
+		request := string(text[:1+i%200])
+		if i%100 == 0 {
 			request = string(text)
 		}
 		name := request[:min(len(request), 8+i%100)]
