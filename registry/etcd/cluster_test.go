@@ -78,7 +78,8 @@ func (c *told) has(n int) error {
 func TestLeaderKilled(t *testing.T) {
 	t.Parallel()
 	cluster := startCluster(t, 3)
-	cfg := Config{Endpoints: endpoints(cluster), Registry: registry.Config{TTL: 2 * time.Second}}
+	const ttl = 10 * time.Second // a busy machine may refresh seconds late
+	cfg := Config{Endpoints: endpoints(cluster), Registry: registry.Config{TTL: ttl}}
 	server, client := open(t, cfg), open(t, cfg)
 	if _, err := server.Register(arith("one")); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestLeaderKilled(t *testing.T) {
 	polltest.Until(t, time.Minute, "two is seen", func() error { return c.has(2) })
 	t.Logf("a registration was seen %v after the leader was killed", time.Since(began).Round(time.Millisecond))
 	// Both stay for longer than etcd would keep them without a refresh.
-	time.Sleep(5 * time.Second)
+	time.Sleep(ttl + ttl/2)
 	polltest.Until(t, time.Minute, "both stay", func() error { return c.has(2) })
 	cluster[at].Start(t)
 

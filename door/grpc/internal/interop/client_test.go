@@ -2,6 +2,7 @@ package interop
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -48,7 +49,12 @@ func dialStock(c codec.Codec) func(net.Conn) (doortest.Client, error) {
 			return nil, err
 		}
 		cc.Connect()
-		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+		within := 3 * time.Second // of a connection that reads nothing
+		switch conn.(type) {
+		case *net.TCPConn, *tls.Conn:
+			within = time.Minute // a busy machine takes its time
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), within)
 		defer cancel()
 		for s, begun := cc.GetState(), false; s != connectivity.Ready && s != connectivity.TransientFailure && !(begun && s == connectivity.Idle); s = cc.GetState() {
 			begun = begun || s == connectivity.Connecting
