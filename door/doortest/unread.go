@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,67 +24,130 @@ type Unread struct {
 // once to a client that reads nothing some wait, and the others are dropped. When the client reads on, each of its calls is
 // answered.
 func UnreadReplies(t *testing.T, door weft.Door, wire weft.Wire) {
-	const calls, size = 200, 1 << 20
-	limits := weft.Limits{MaxMessage: 4 << 20, MaxMetadata: weft.DefaultMaxMetadata, StreamWindow: weft.DefaultStreamWindow, WriteBuffer: weft.DefaultWriteBuffer,
-		WriteTimeout: time.Minute, PingInterval: time.Minute, PingIdle: time.Minute, PingTimeout: time.Minute}
-	release := make(chan struct{})
-	var running atomic.Int32
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{door}, Logger: slog.New(slog.DiscardHandler), Limits: limits, Timeout: -1,
-		Overload: weft.Overload{Off: true}, MaxMemory: 1 << 30})
-	must(t, weft.Handle(srv, "Unread.Get", func(context.Context, *Unread) (*Unread, error) {
-		running.Add(1)
-		<-release
-		return &Unread{make([]byte, size)}, nil
-	}))
-	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
-	must(t, err)
-	var served sync.WaitGroup
-	served.Go(func() { _ = srv.Serve(l) })
-	defer served.Wait()
-	defer srv.Close()
+	const calls = 200
+	u := startUnread(t, door, wire, calls, 5*time.Minute)
+	defer u.end()
+	u.mute(t)
+	u.conn.unmute()
+	u.waiting.Wait()
+	if g, d := u.good.Load(), u.dropped.Load(); g+d != calls || g < calls/8 || d < calls/4 {
+		t.Errorf("%d calls were answered, and the replies of %d dropped; %d ended otherwise", g, d, u.lost.Load())
+	}
+}
 
-	under, err := net.Dial("tcp", l.Addr().String())
+// NeverReads holds a door to ending the connection of a client that reads nothing more, in about Limits.WriteTimeout. Until
+// then the replies that its handlers have returned take little memory, and the calls of other connections go on.
+func NeverReads(t *testing.T, door weft.Door, wire weft.Wire) {
+	const calls = 200
+	before := heap()
+	u := startUnread(t, door, wire, calls, time.Second)
+	defer u.end()
+	other, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
-	conn := &muted{Conn: under, unmuted: make(chan struct{})}
-	defer conn.unmute()
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
-	w, err := wire.Dial(t.Context(), weft.WireConfig{Dial: func(context.Context) (net.Conn, error) { return conn, nil },
-		Limits: limits, Logger: slog.New(slog.DiscardHandler), Address: l.Addr().String()})
+	defer other.Close()
+	u.mute(t)
+	if kept := heap() - before; kept > calls*unreadSize*2/3 {
+		t.Errorf("%d MiB are held of %d replies of 1 MiB that the client does not read", kept>>20, calls)
+	}
+	for begun := time.Now(); len(u.srv.Peers()) > 1; {
+		if time.Since(begun) > 2*time.Minute {
+			t.Fatal("the connection goes on")
+		}
+		if reply, err := weft.Invoke[Unread](t.Context(), other, "Unread.Get", &Unread{}); err != nil || len(reply.Body) != unreadSize {
+			t.Fatalf("another connection: %v", err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	polltest.True(t, 2*time.Minute, "no call is in flight", func() bool { return u.srv.Stats().InFlight == 0 })
+}
+
+// unreadSize is how many bytes the replies have.
+const unreadSize = 1 << 20
+
+// unread are calls of a client that can stop reading, and their server.
+type unread struct {
+	srv     *weft.Server
+	addr    string
+	calls   int
+	conn    *muted
+	release chan struct{} // closed when the handlers are to return
+	waiting sync.WaitGroup
+	end     func()
+
+	good, dropped, lost atomic.Int32 // calls that have ended
+}
+
+// startUnread makes calls of a client, and returns when all handlers run. They return when the client is muted.
+func startUnread(t *testing.T, door weft.Door, wire weft.Wire, calls int, timeout time.Duration) *unread {
+	limits := weft.Limits{MaxMessage: 4 << 20, MaxMetadata: weft.DefaultMaxMetadata, StreamWindow: weft.DefaultStreamWindow, WriteBuffer: weft.DefaultWriteBuffer,
+		HandshakeTimeout: time.Minute, WriteTimeout: timeout, PingInterval: time.Minute, PingIdle: time.Minute, PingTimeout: time.Minute}
+	u := &unread{calls: calls, release: make(chan struct{})}
+	var running atomic.Int32
+	u.srv = weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{door}, Logger: slog.New(slog.DiscardHandler), Limits: limits, Timeout: -1,
+		Overload: weft.Overload{Off: true}, MaxMemory: 1 << 30})
+	must(t, weft.Handle(u.srv, "Unread.Get", func(context.Context, *Unread) (*Unread, error) {
+		running.Add(1)
+		<-u.release
+		return &Unread{make([]byte, unreadSize)}, nil
+	}))
+	l, err := u.srv.Listen(t.Context(), "tcp://127.0.0.1:0")
 	must(t, err)
-	defer w.Close()
+	u.addr = l.Addr().String()
+	var served sync.WaitGroup
+	served.Go(func() { _ = u.srv.Serve(l) })
+
+	under, err := net.Dial("tcp", u.addr)
+	must(t, err)
+	u.conn = &muted{Conn: under, unmuted: make(chan struct{})}
+	w, err := wire.Dial(t.Context(), weft.WireConfig{Dial: func(context.Context) (net.Conn, error) { return u.conn, nil },
+		Limits: limits, Logger: slog.New(slog.DiscardHandler), Address: u.addr})
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	u.end = func() {
+		u.conn.unmute()
+		cancel()
+		w.Close()
+		u.srv.Close()
+		served.Wait()
+		u.waiting.Wait()
+	}
 	codec := weft.DefaultCodecs()[0]
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a busy machine takes a minute for the replies
-	defer cancel()
-	var good, dropped atomic.Int32
 	for range calls {
-		waiting.Go(func() {
+		u.waiting.Go(func() {
 			var reply Unread
 			err := w.Call(ctx, &weft.WireCall{Method: "Unread.Get", Codec: codec, Args: &Unread{}, Reply: &reply})
 			switch {
-			case err == nil && len(reply.Body) == size:
-				good.Add(1)
+			case err == nil && len(reply.Body) == unreadSize:
+				u.good.Add(1)
 			case weft.CodeOf(err) == weft.ResourceExhausted:
-				dropped.Add(1)
+				u.dropped.Add(1)
 			default:
-				t.Errorf("a call ended with %d bytes and the error %v", len(reply.Body), err)
+				u.lost.Add(1)
 			}
 		})
 	}
-	polltest.True(t, 2*time.Minute, "all handlers run", func() bool { return running.Load() == calls })
-	conn.mute()
-	close(release)
+	polltest.True(t, 2*time.Minute, "all handlers run", func() bool { return int(running.Load()) == calls })
+	return u
+}
+
+// mute has the client read nothing more, and the handlers return. It returns when replies were dropped.
+func (u *unread) mute(t *testing.T) {
+	u.conn.mute()
+	close(u.release)
 	polltest.Until(t, 2*time.Minute, "replies are dropped while the client reads nothing", func() error {
-		if n := srv.Stats().InFlight; n > calls/2 {
+		if n := u.srv.Stats().InFlight; n > u.calls/2 {
 			return fmt.Errorf("%d calls are in flight", n)
 		}
 		return nil
 	})
-	conn.unmute()
-	waiting.Wait()
-	if g, d := good.Load(), dropped.Load(); g+d != calls || g < calls/8 || d < calls/4 {
-		t.Errorf("%d calls were answered, and the replies of %d dropped", g, d)
-	}
+}
+
+// heap is how many bytes are in use, behind a collection.
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
 
 // muted is a connection that can stop reading.
