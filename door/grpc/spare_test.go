@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/raw"
 )
 
 // TestContextsAreKept has handlers keep the contexts of their calls: none becomes that of a later call, though the memory of
@@ -79,14 +80,22 @@ func TestInfosAreKept(t *testing.T) {
 		return next(ctx, info, req)
 	}
 	c := served(t, func(srv *weft.Server) error {
-		return weft.Handle(srv, "Test.Keep", func(_ context.Context, p *Pause) (*Pause, error) { return p, nil })
+		// Its codec tells sizes, so replies are encoded where they are sent from.
+		return weft.HandleRaw(srv, "Test.Keep", func(_ context.Context, req, buf []byte) ([]byte, error) { return append(buf, req...), nil })
 	}, keep)
-	const calls = 100
-	for range calls {
-		if err := c.Call(t.Context(), "Test.Keep", &Pause{}, nil); err != nil {
-			t.Fatal(err)
-		}
+	const callers, each = 8, 250
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range each {
+				var out []byte
+				if err := c.Call(t.Context(), "Test.Keep", []byte("x"), &out, weft.WithCodec(raw.New())); err != nil || string(out) != "x" {
+					t.Errorf("%q, %v", out, err)
+				}
+			}
+		})
 	}
+	wg.Wait()
 	mu.Lock()
 	defer mu.Unlock()
 	seen := make(map[*weft.CallInfo]bool)
@@ -96,8 +105,8 @@ func TestInfosAreKept(t *testing.T) {
 			t.Fatalf("what an interceptor was told of a call has become %+v", info)
 		}
 	}
-	if len(seen) != calls {
-		t.Errorf("interceptors were told of %d calls by %d values", calls, len(seen))
+	if len(seen) != callers*each {
+		t.Errorf("interceptors were told of %d calls by %d values", callers*each, len(seen))
 	}
 }
 
