@@ -38,17 +38,20 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if len(r.fields) == 0 {
 		p.line("_ = b")
 	}
+	var text *field // the last one
 	for _, f := range r.fields {
 		if f.form.kind == formText && len(f.tag()) <= 4 {
-			p.line("s := r.Texts.Whole(end)")
-			break
+			text = f
 		}
+	}
+	if text != nil {
+		p.line("s := r.Texts.Whole(end)")
 	}
 	for _, o := range r.others {
 		p.line("m.%s = *new(%s)", o.name, o.typ)
 	}
 	for _, f := range r.fields {
-		p.get(f)
+		p.get(f, f != text)
 	}
 	p.line("return i\n}\n")
 }

@@ -2,8 +2,8 @@ package generate
 
 import "fmt"
 
-// get writes what reads a field: all values of it that follow at i, or the zero value.
-func (p *printer) get(f *field) {
+// get writes what reads a field: all values of it that follow at i, or the zero value. With more, texts may follow.
+func (p *printer) get(f *field, more bool) {
 	x, t := "m."+f.name, f.tag()
 	switch form := f.form; form.kind {
 	case formMap:
@@ -53,15 +53,19 @@ func (p *printer) get(f *field) {
 			p.getPlain(t, form, x)
 			return
 		}
+		variable, whole := "", ""
+		if more {
+			variable, whole = ", s", ", r.Texts.Whole(end)"
+		}
 		p.line(`if x := generated.Word(b, i); %[1]s {
 		%[2]s = ""
 	} else if n := int(uint8(x >> %[3]d)); n < 0x80 && i+%[4]d+n <= len(s) {
 		%[2]s, i = %[5]s, i+%[4]d+n
 	} else if v, j := r.Text(b, i+%[6]d); j >= 0 {
-		%[2]s, i, s = %[7]s, j, r.Texts.Whole(end)
+		%[2]s, i%[8]s = %[7]s, j%[9]s
 	} else {
 		%[2]s = ""
-	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), form.convert("v"))
+	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), form.convert("v"), variable, whole)
 	default:
 		p.getPlain(t, form, x)
 	}

@@ -116,7 +116,7 @@ func indexPanic(b []byte, v any) error {
 
 // quadratic takes time that grows with the square of the length of a body.
 func quadratic(b []byte, v any) error {
-	time.Sleep(40 * time.Nanosecond * time.Duration(len(b)*len(b)))
+	time.Sleep(160 * time.Nanosecond * time.Duration(len(b)*len(b)))
 	return errors.New("no value")
 }
 

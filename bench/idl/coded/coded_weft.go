@@ -645,7 +645,7 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Field129, i = s[i+3:i+3+n], i+3+n
 	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Field129, i, s = v, j, r.Texts.Whole(end)
+		m.Field129, i = v, j
 	} else {
 		m.Field129 = ""
 	}

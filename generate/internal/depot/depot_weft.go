@@ -304,7 +304,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Label_2D, i = s[i+2:i+2+n], i+2+n
 	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Label_2D, i, s = v, j, r.Texts.Whole(end)
+		m.Label_2D, i = v, j
 	} else {
 		m.Label_2D = ""
 	}

@@ -118,7 +118,7 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Name, i = s[i+2:i+2+n], i+2+n
 	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Name, i, s = v, j, r.Texts.Whole(end)
+		m.Name, i = v, j
 	} else {
 		m.Name = ""
 	}
@@ -783,7 +783,7 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else if n := int(uint8(x >> 24)); n < 0x80 && i+4+n <= len(s) {
 		m.Far, i = s[i+4:i+4+n], i+4+n
 	} else if v, j := r.Text(b, i+3); j >= 0 {
-		m.Far, i, s = v, j, r.Texts.Whole(end)
+		m.Far, i = v, j
 	} else {
 		m.Far = ""
 	}

@@ -113,7 +113,7 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Title, i = s[i+2:i+2+n], i+2+n
 	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Title, i, s = v, j, r.Texts.Whole(end)
+		m.Title, i = v, j
 	} else {
 		m.Title = ""
 	}
@@ -188,7 +188,7 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Title, i = s[i+2:i+2+n], i+2+n
 	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Title, i, s = v, j, r.Texts.Whole(end)
+		m.Title, i = v, j
 	} else {
 		m.Title = ""
 	}
