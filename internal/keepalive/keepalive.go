@@ -38,6 +38,7 @@ type Keeper struct {
 	limits Limits
 	read   atomic.Int64 // when something has come last
 	sent   atomic.Int64 // when the ping without answer was sent, 0 for none
+	due    int64        // when the next Look is at the latest, 0 before the first Next
 	shared shared
 }
 
@@ -49,8 +50,15 @@ func (k *Keeper) Init(w *outbuf.Writer, owner Owner, limits Limits) {
 // Read notes that bytes have come.
 func (k *Keeper) Read(at int64) { k.read.Store(at) }
 
-// Next is the time until the next Look at the latest. busy says that calls are open; they may be opened meanwhile.
+// Next is the time until the next Look at the latest. busy says that calls are open; they may be opened meanwhile. Next
+// and Look are not called concurrently.
 func (k *Keeper) Next(at int64, busy bool) time.Duration {
+	d := k.next(at, busy)
+	k.due = at + int64(d)
+	return d
+}
+
+func (k *Keeper) next(at int64, busy bool) time.Duration {
 	l, d := &k.limits, time.Hour
 	if sent := k.sent.Load(); sent != 0 {
 		d = time.Duration(sent-at) + l.Timeout
@@ -73,7 +81,9 @@ func (l *Limits) silence(busy bool) time.Duration {
 	return l.Idle
 }
 
-// Look sends a ping when it is time to. It returns false when the last one was not answered: the peer is gone.
+// Look sends a ping when it is time to. It returns false when the last one was not answered: the peer is gone. The time by
+// which it comes late does not count as silence of the peer: the process was stopped or had no processor, and may have an
+// answer to read.
 func (k *Keeper) Look(at int64, busy bool) (alive bool) {
 	l := &k.limits
 	if l.Interval <= 0 {
@@ -83,6 +93,13 @@ func (k *Keeper) Look(at int64, busy bool) (alive bool) {
 	if sent != 0 && k.read.Load() > sent {
 		k.sent.Store(0)
 		sent = 0
+	}
+	if late := at - k.due; sent != 0 && k.due != 0 && late > 0 {
+		counted := min(sent+late, at)
+		if !k.sent.CompareAndSwap(sent, counted) {
+			return true // the answer has come
+		}
+		sent = counted
 	}
 	switch {
 	case sent != 0 && at-sent >= int64(l.Timeout):

@@ -124,6 +124,35 @@ func TestReadIsAnAnswer(t *testing.T) {
 	})
 }
 
+// The time in which the process is stopped does not count as silence of the peer, but a peer that stays silent is gone.
+func TestStoppedProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := new(fakeConn)
+		k, _, o := newKeeper(c)
+		for len(c.pings()) == 0 {
+			time.Sleep(k.Next(o.Now(), true))
+			k.Look(o.Now(), true)
+			synctest.Wait()
+		}
+		for range 2 { // the process is stopped twice within the time of an answer
+			time.Sleep(k.Next(o.Now(), true) + 10*time.Second)
+			if !k.Look(o.Now(), true) {
+				t.Fatal("the peer is gone, though its answer may not have been read yet")
+			}
+		}
+		from := time.Now()
+		for {
+			time.Sleep(k.Next(o.Now(), true))
+			if !k.Look(o.Now(), true) {
+				break
+			}
+		}
+		if took := time.Since(from); took > 3*time.Second {
+			t.Errorf("the peer was gone after %v, want at most 3s", took)
+		}
+	})
+}
+
 // While a write is under way, which has a limit of its own, no ping is sent.
 func TestNoPingBehindWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -226,6 +226,24 @@ func TestKeepAlive(t *testing.T) {
 	}
 }
 
+// TestKeepAliveOfStoppedProcess does not end a connection whose peer had no chance to be heard: the process was stopped
+// behind its ping, and runs again.
+func TestKeepAliveOfStoppedProcess(t *testing.T) {
+	e, r := pair(t, func(c *Config) {
+		c.PingInterval, c.PingIdle, c.PingTimeout = 20*time.Millisecond, 20*time.Millisecond, patience
+	})
+	r.greet().send()
+	r.until(typePing, 0)
+	e.conn.mu.Lock()
+	e.conn.pinged -= int64(10 * patience)
+	e.conn.looked -= int64(10 * patience)
+	e.conn.mu.Unlock()
+	e.conn.keep()
+	if err := e.conn.Err(); err != nil {
+		t.Errorf("the connection has ended: %v", err)
+	}
+}
+
 // FuzzConn gives a server what a client may send: the connection ends when the client does.
 func FuzzConn(f *testing.F) {
 	r := &raw{}

@@ -13,6 +13,7 @@ import (
 type keeping struct {
 	read   atomic.Int64 // when something came last, on the clock of session.Nanos
 	pinged int64        // when a ping was sent that was not answered; 0: none
+	looked int64        // when keep ran last
 	pings  map[uint64]chan struct{}
 	ping   uint64 // the number of the last one
 	keeper *time.Timer
@@ -62,7 +63,8 @@ func (c *Conn) keepEvery() time.Duration {
 }
 
 // keep sends a ping when the peer has been silent, and ends the connection when that brings
-// no answer.
+// no answer. The time by which keep comes late does not count as silence of the peer: the process was stopped or had
+// no processor, and may have an answer to read.
 func (c *Conn) keep() {
 	now := session.Nanos()
 	silent := now - c.read.Load()
@@ -71,13 +73,18 @@ func (c *Conn) keep() {
 		c.mu.Unlock()
 		return
 	}
+	if c.pinged != 0 && silent < now-c.pinged {
+		c.pinged = 0 // something has come since
+	}
+	if late := now - c.looked - int64(c.keepEvery()); c.pinged != 0 && late > 0 {
+		c.pinged += late
+	}
+	c.looked = now
 	limit := c.cfg.PingIdle
 	if c.open > 0 {
 		limit = c.cfg.PingInterval
 	}
 	switch {
-	case c.pinged != 0 && silent < now-c.pinged:
-		c.pinged = 0 // something has come since
 	case c.pinged != 0 && now-c.pinged > int64(c.cfg.PingTimeout):
 		c.mu.Unlock()
 		c.Close(fmt.Errorf("the peer has not answered a ping for %v", c.cfg.PingTimeout))
