@@ -17,27 +17,23 @@ import (
 	"github.com/weftrpc/weft/internal/overload"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Door is a foreign wire that a Server serves on its own listeners, beside weft's wire:
-// a value of ServerConfig.Doors. Its calls go through the same authentication, limits,
-// hooks, interceptors, statistics and drain as those of weft's wire. Package doortest
-// tests a door against this contract.
+// Door is a foreign wire that a Server serves on its own listeners, beside weft's wire: a value of ServerConfig.Doors. Its calls go through the same
+// authentication, limits, hooks, interceptors, statistics and drain as those of weft's wire. Package doortest tests a door against this contract.
 type Door interface {
 	// Name is that of the wire, for logs and Peer.Wire: the scheme by which clients reach it, for example WireNetRPC.
 	Name() string
 	// Protocols are the names by which the wire is negotiated in TLS (ALPN); nil: none.
 	Protocols() []string
-	// Match gets the first bytes of a connection, at least one. yes: the connection is one
-	// of this door's wire. more: these bytes do not decide it; Match is called again with
-	// more bytes, up to 64. The doors are asked in the order of the configuration.
+	// Match gets the first bytes of a connection, at least one. yes: the connection is one of this door's wire. more: these bytes do not decide it;
+	// Match is called again with more bytes, up to 64. The doors are asked in the order of the configuration.
 	Match(prefix []byte) (yes, more bool)
-	// Serve serves one connection and returns when the connection has ended; the server then
-	// closes it. It calls Admit before any call is begun, within
-	// Limits.HandshakeTimeout. When Draining is closed it takes no new calls, tells the
-	// peer so if the wire can, and returns when the open calls have been answered. It also
-	// returns when reading fails: that is how the server cuts a connection off.
+	// Serve serves one connection and returns when the connection has ended; the server then closes it. It calls Admit before any call is begun,
+	// within Limits.HandshakeTimeout. When Draining is closed it takes no new calls, tells the peer so if the wire can, and returns when the open
+	// calls have been answered. It also returns when reading fails: that is how the server cuts a connection off.
 	Serve(c *DoorConn) error
 }
 
@@ -61,11 +57,11 @@ type DoorConn struct {
 	done     chan struct{}
 
 	mu       sync.Mutex
-	calls    *DoorCall                // under way, a list
-	contexts []session.ForeignContext // for the next calls; each is used once, since a handler may keep it
-	slab     int                      // how many were made at once last
-	cut      *Error                   // what calls are answered with that were canceled here
-	err      error                    // that of Serve
+	calls    *DoorCall                         // under way, a list
+	contexts slab.Slab[session.ForeignContext] // each is used once, since a handler may keep it
+	over     bool                              // all calls were canceled, and later ones are
+	cut      *Error                            // what calls are answered with that were canceled here
+	err      error                             // that of Serve
 }
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
@@ -82,14 +78,12 @@ func (c *DoorConn) Logger() *slog.Logger { return c.s.cfg.Logger }
 // Draining is closed when the server shuts down.
 func (c *DoorConn) Draining() <-chan struct{} { return c.draining }
 
-// Go runs f on a worker goroutine of the server: it is reused, so its stack has the size that
-// handlers need.
+// Go runs f on a worker goroutine of the server: it is reused, so its stack has the size that handlers need.
 func (c *DoorConn) Go(f func()) { c.s.exec.Go(f) }
 
-// Admit authenticates the connection and counts it against the limits of the server. cred is
-// the credential that the wire carries for the connection, if any; back is what calls to the
-// peer are made with, nil if the wire has none. When it has succeeded it is not called again.
-// Serve tells the peer of an error, if the wire can, and returns.
+// Admit authenticates the connection and counts it against the limits of the server. cred is the credential that the wire carries for the connection,
+// if any; back is what calls to the peer are made with, nil if the wire has none. When it has succeeded it is not called again. Serve tells the peer
+// of an error, if the wire can, and returns.
 func (c *DoorConn) Admit(cred Credential, back WireConn) (*Peer, error) {
 	if c.peer != nil {
 		return nil, Errorf(Internal, "door %s admitted its connection twice", c.door.Name())
@@ -135,9 +129,8 @@ type DoorCall struct {
 	next, before *DoorCall // in DoorConn.calls
 }
 
-// Begin begins a call. When a limit is reached it calls in.Fail and returns nil. Otherwise
-// Run must follow, on any goroutine. A call of a unary method whose
-// Head has no Timeout has that of the server's configuration.
+// Begin begins a call. When a limit is reached it calls in.Fail and returns nil. Otherwise Run must follow, on any goroutine. A call of a unary
+// method whose Head has no Timeout has that of the server's configuration.
 func (c *DoorConn) Begin(head Head, in Inbound) *DoorCall {
 	if x := new(DoorCall); c.BeginIn(x, &head, in) {
 		return x
@@ -184,13 +177,15 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if head.Priority != PriorityDefault {
 		meta = meta.reserved(priorityKey, head.Priority.String())
 	}
+	// What the context of a call holds must not stay in memory for as long as that of another one.
+	alone := head.Stream || len(meta.pairs) > smallMetadata || m.s.Either || c.s.host.authenticate != nil
 	c.mu.Lock()
-	if len(c.contexts) == 0 {
-		c.slab = min(2*c.slab+1, maxContexts) // a connection that makes few calls holds little
-		c.contexts = make([]session.ForeignContext, c.slab)
+	var ctx *session.ForeignContext
+	if alone {
+		ctx = new(session.ForeignContext)
+	} else {
+		ctx = c.contexts.Next(1, maxContexts)
 	}
-	ctx := &c.contexts[0]
-	c.contexts = c.contexts[1:]
 	ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
 	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &ctx.Context, size: head.Size,
 		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
@@ -199,9 +194,9 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		x.next.before = x
 	}
 	c.calls = x
-	cut := c.cut != nil
+	over := c.over
 	c.mu.Unlock()
-	if cut {
+	if over {
 		ctx.Cancel()
 	}
 	if m.e.load != nil {
@@ -223,8 +218,10 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	return true
 }
 
-// maxContexts is how many contexts of calls are made at once at most.
-const maxContexts = 63
+const (
+	maxContexts   = 63  // contexts of calls that are made at once at most
+	smallMetadata = 256 // bytes of metadata of a call whose context is one of them, at most
+)
 
 // unlink takes the call out of the list of those under way.
 func (x *DoorCall) unlink() {
@@ -273,8 +270,7 @@ func (c *DoorConn) giveBytes(n int) {
 // Context is the context of the call, for the door's streams.
 func (x *DoorCall) Context() context.Context { return x.a.ctx }
 
-// ReplyMetadata is what the handler has set so far to go back with the reply. It is for the
-// handler's goroutine, as in Send of a stream.
+// ReplyMetadata is what the handler has set so far to go back with the reply. It is for the handler's goroutine, as in Send of a stream.
 func (x *DoorCall) ReplyMetadata() Metadata { return metadataOf(x.a.ctx.ReplyMeta()) }
 
 // Cancel ends the context of the call, when the caller has cancelled it.
@@ -361,6 +357,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 	c := x.conn
 	x.unlink()
 	x.a.ctx.Finish()
+	x.a.ctx.SetReplyMeta("") // a context that is kept does not hold it, nor do those of its slab
 	c.giveBytes(x.size)
 	if x.a.e.m != nil {
 		came, replied := x.once.sizes(x.a.size)
@@ -377,8 +374,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 	c.flights.Leave()
 }
 
-// answeredOnce passes only the first answer of a call on. It replaces the error of a call
-// that the server cut off by the reason for that.
+// answeredOnce passes only the first answer of a call on. It replaces the error of a call that the server cut off by the reason for that.
 type answeredOnce struct {
 	Inbound
 	conn     *DoorConn
@@ -433,8 +429,7 @@ func (c *DoorConn) serve() {
 	returned = true
 	select {
 	case <-c.draining:
-		// A reset would discard replies that the peer has not read. The end of the drain ends the
-		// waiting for a peer that reads slowly.
+		// A reset would discard replies that the peer has not read. The end of the drain ends the waiting for a peer that reads slowly.
 		c.conn.SetDeadline(time.Now().Add(goodbye))
 		session.HangUp(c.conn)
 		delivered.Await(c.conn, goodbye)
@@ -442,8 +437,7 @@ func (c *DoorConn) serve() {
 	}
 }
 
-// goodbye is how long a connection that was drained waits for its peer to close it, once the
-// peer has all that was sent.
+// goodbye is how long a connection that was drained waits for its peer to close it, once the peer has all that was sent.
 const goodbye = 100 * time.Millisecond
 
 // why is the reason of the connection's end.
@@ -455,11 +449,11 @@ func (c *DoorConn) why() *Error {
 	return e
 }
 
-// cancelCalls ends the contexts of all calls, and says how they are answered.
+// cancelCalls ends the contexts of all calls, those of later ones too, and says how they are answered.
 func (c *DoorConn) cancelCalls(why *Error) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if why != nil {
+	if c.over = true; why != nil {
 		c.cut = why
 	}
 	n := 0
@@ -476,8 +470,7 @@ func (c *DoorConn) cutOff() {
 	sever(c.conn)
 }
 
-// sever closes a connection without the last message of TLS, which takes seconds while the
-// peer does not read.
+// sever closes a connection without the last message of TLS, which takes seconds while the peer does not read.
 func sever(conn net.Conn) {
 	if t, ok := conn.(*tls.Conn); ok {
 		conn = t.NetConn()

@@ -103,6 +103,7 @@ func leaves() []row {
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
 		{"internal/turns", leaf, nil},
+		{"internal/slab", leaf, nil},
 		{"internal/serial", leaf, nil},
 		{"internal/overload", leaf, nil},
 		{"internal/yield", leaf, nil},

@@ -8,13 +8,11 @@ import (
 	"time"
 )
 
-// Context is the context of one call that this side answers. It ends when the
-// peer cancels the call, when the deadline passes, when the connection is
-// lost, and when the handler has returned. What only some calls need (metadata, a
-// Done channel, a timer) is made when it is needed, so that a Context is small.
+// Context is the context of one call that this side answers. It ends when the peer cancels the call, when the deadline passes, when the connection is
+// lost, and when the handler has returned. What only some calls need (metadata, a Done channel, a timer) is made when it is needed, so that a Context
+// is small.
 //
-// A Context is never used for a second call: a handler that keeps it too long sees an
-// ended context, never another call.
+// A Context is never used for a second call: a handler that keeps it too long sees an ended context, never another call.
 type Context struct {
 	Session *Session
 	Method  *Method
@@ -96,7 +94,11 @@ func (c *Context) ReplyMeta() string {
 }
 
 // SetReplyMeta sets it. Only the handler's goroutine may call it.
-func (c *Context) SetReplyMeta(pairs string) { c.need().replyMeta = pairs }
+func (c *Context) SetReplyMeta(pairs string) {
+	if pairs != "" || c.more.Load() != nil {
+		c.need().replyMeta = pairs
+	}
+}
 
 // Principal is what SetPrincipal was given, or nil.
 func (c *Context) Principal() any {
@@ -157,8 +159,7 @@ func (c *Context) watchLocked(m *more) {
 		return
 	}
 	m.done = make(chan struct{})
-	// end changes the state before it looks for m, and then waits for the lock:
-	// either it sees the channel or this sees the state.
+	// end changes the state before it looks for m, and then waits for the lock: either it sees the channel or this sees the state.
 	if c.state.Load() != live {
 		close(m.done)
 		return
@@ -226,8 +227,7 @@ func (c *Context) end(state uint32) {
 // Received is when the request was read, on the clock of Nanos.
 func (c *Context) Received() int64 { return c.received }
 
-// Ended reports whether the peer has canceled the call or its deadline has passed, also when
-// it was answered since.
+// Ended reports whether the peer has canceled the call or its deadline has passed, also when it was answered since.
 func (c *Context) Ended() bool {
 	switch c.state.Load() {
 	case canceled, expired:

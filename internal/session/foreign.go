@@ -5,7 +5,7 @@ import "github.com/weftrpc/weft/internal/buffer"
 // A call that came through a foreign wire has a Context too: what a handler finds in
 // its context does not depend on the wire.
 
-// ForeignContext is the context of a call that did not come through a session.
+// ForeignContext is the context of a call that did not come through a session, with memory for what only some calls need.
 type ForeignContext struct {
 	Context
 	own more

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/calls"
+	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -44,8 +45,8 @@ const (
 	bulkRead = 256 << 10
 	// chunkCalls is how many calls of one read go to a worker together.
 	chunkCalls = 16
-	// slabContexts is how many contexts are allocated at once.
-	slabContexts = 64
+	// slabContexts is how many contexts are allocated at once at most, and leastContexts how many at first.
+	leastContexts, slabContexts = 4, 64
 	// freeTogether is how many slots are given back under one lock.
 	freeTogether = 32
 	// scarce is how many slots must be left for them to be given back together. It
@@ -72,8 +73,7 @@ type reader struct {
 
 	req     Request
 	calling bool // what runs is a handler, not a write
-	slab    []Context
-	slabs   int // the size of the last slab
+	slab    slab.Slab[Context]
 	sample  uint32
 	frames  uint32        // handled so far
 	ended   uint32        // of these, ends of calls of this side
@@ -554,14 +554,13 @@ func (w *watchedReader) Steal() {
 	go next.run()
 }
 
-// newContext returns a context that was never used before.
-func (rd *reader) newContext() *Context {
-	if len(rd.slab) == 0 {
-		// A connection that makes few calls holds little.
-		rd.slabs = min(max(2*rd.slabs, 4), slabContexts)
-		rd.slab = make([]Context, rd.slabs)
+// newContext returns a context that was never used before. That of a stream, or of a call with metadata, has memory of its own:
+// a slab would be kept for as long as the stream, and with it the metadata of calls that have ended.
+func (rd *reader) newContext(flags wire.Flags) *Context {
+	if flags&(wire.FlagStream|wire.FlagMeta) == 0 {
+		return rd.slab.Next(leastContexts, slabContexts)
 	}
-	c := &rd.slab[0]
-	rd.slab = rd.slab[1:]
-	return c
+	f := new(ForeignContext)
+	f.more.Store(&f.own)
+	return &f.Context
 }

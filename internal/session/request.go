@@ -40,9 +40,8 @@ type Request struct {
 	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
 
-// scratch is memory for replies that are bytes, used again for the next request of
-// the same reader or job. It is the session's own: what a handler returns may be
-// shared, or be the request itself.
+// scratch is memory for replies that are bytes, used again for the next request of the same reader or job. It is the session's own: what a handler
+// returns may be shared, or be the request itself.
 type scratch struct {
 	mem  []byte
 	want int // how long the longest reply was
@@ -51,8 +50,7 @@ type scratch struct {
 // keepScratch is the largest memory kept for the next reply, in bytes.
 const keepScratch = 64 << 10
 
-// Scratched returns empty memory that a reply given to ReplyBytes may be put into. It
-// is not shared until Serve returns.
+// Scratched returns empty memory that a reply given to ReplyBytes may be put into. It is not shared until Serve returns.
 func (r *Request) Scratched() []byte {
 	if x := &r.scratch; cap(x.mem) < x.want {
 		x.mem = make([]byte, 0, x.want)
@@ -66,8 +64,7 @@ func (r *Request) Oneway() bool { return r.oneway }
 // Refused reports whether the call was answered with a refusal.
 func (r *Request) Refused() bool { return r.refused }
 
-// Open undoes the compression of the body, if any. It is called before Body is
-// used, and after the caller was authorized.
+// Open undoes the compression of the body, if any. It is called before Body is used, and after the caller was authorized.
 func (r *Request) Open() *wire.Status {
 	if !r.compressed {
 		return nil
@@ -104,8 +101,7 @@ func (r *Request) Open() *wire.Status {
 // usualRatio is how many times longer most bodies become when their compression is undone.
 const usualRatio = 16
 
-// roomFor counts n bytes of requests, if there is room for them among most; a negative n gives
-// bytes back.
+// roomFor counts n bytes of requests, if there is room for them among most; a negative n gives bytes back.
 func (in *incoming) roomFor(n int64, most int) *wire.Status {
 	if n > 0 && !in.account.Room(n) {
 		return tooMuchMemory()
@@ -177,8 +173,7 @@ func (r *Request) ReplyBytes(b []byte) {
 	r.end(&m)
 }
 
-// returned notes when the handler returned: what comes after it, such as waiting
-// for the writer's lock, is not the method's time.
+// returned notes when the handler returned: what comes after it, such as waiting for the writer's lock, is not the method's time.
 func (r *Request) returned() {
 	if r.Sampled && r.Ended == 0 {
 		r.Ended = now()
@@ -272,6 +267,7 @@ func (r *Request) end(m *message) {
 	}
 	s.w.Unlock()
 	m.release()
+	c.SetReplyMeta("") // a context that is kept does not hold it, nor do those of its slab
 }
 
 // Fail ends the call with an error.
@@ -295,6 +291,7 @@ func (r *Request) Fail(st *wire.Status) {
 		s.w.NoteReplyLocked()
 	}
 	s.w.Unlock()
+	c.SetReplyMeta("") // a context that is kept does not hold it, nor do those of its slab
 }
 
 // briefMessage is the longest message of an ERROR that does not wait for a peer that reads slowly.
@@ -305,8 +302,7 @@ func brief(st *wire.Status) *wire.Status {
 	return &wire.Status{Code: st.Code, Outcome: st.Outcome, Reason: st.Reason, Message: st.Message[:min(len(st.Message), briefMessage)]}
 }
 
-// verdict is the status that a call that failed with st is answered with: for one that
-// was canceled on this side, the reason.
+// verdict is the status that a call that failed with st is answered with: for one that was canceled on this side, the reason.
 func (r *Request) verdict(st *wire.Status) *wire.Status {
 	if st.Code != wire.Canceled {
 		return st
@@ -359,8 +355,7 @@ func (s *Session) refused(st *wire.Status) {
 	}
 }
 
-// run lets the method serve the request and ensures that it is answered
-// exactly once, whatever the handler does.
+// run lets the method serve the request and ensures that it is answered exactly once, whatever the handler does.
 func (r *Request) run() {
 	defer r.rescue()
 	r.Ctx.Method.Serve(r)
@@ -369,8 +364,7 @@ func (r *Request) run() {
 	}
 }
 
-// rescue turns a panic into an error for the caller. The stack and the
-// arguments are not sent; they go to the log on this side.
+// rescue turns a panic into an error for the caller. The stack and the arguments are not sent; they go to the log on this side.
 func (r *Request) rescue() {
 	p := recover()
 	if p == nil && r.answered {

@@ -39,7 +39,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if st == nil && !b.Method.Either && b.Method.Streaming != streaming {
 		st = &wire.Status{Code: wire.Unimplemented, Reason: wire.ReasonWrongKind, Message: streamMismatch(b.Method)}
 	}
-	c := rd.newContext()
+	c := rd.newContext(h.Flags)
 	payload := body
 	if st == nil {
 		body, st = rd.fill(c, h, b, body, at)
