@@ -162,6 +162,44 @@ func TestClientEnds(t *testing.T) {
 	}
 }
 
+// TestMalformedLastHeaders has a server end streams whose requests have ended by HEADERS that are malformed: each is closed.
+func TestMalformedLastHeaders(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	r.server()
+	<-e.conn.Settled()
+	for i, block := range [][]byte{{0x88, 0x88}, append(text("x", "y"), 0x88), append([]byte{0x88}, text("content-length", "nine")...)} {
+		if err := e.open(t.Context(), new(Stream)); err != nil {
+			t.Fatal(err)
+		}
+		id := uint32(2*i + 1)
+		r.until(typeHeaders, id)
+		r.add(typeHeaders, flagEndHeaders|flagEndStream, id, block...).send()
+		eventually(t, "the stream is closed", func() bool {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return len(e.closed) == i+1
+		})
+		if code := r.until(typeReset, id).code(); code != ProtocolError {
+			t.Errorf("the stream was reset with %v", code)
+		}
+	}
+	// A body that is shorter than its length, with the end in HEADERS.
+	if err := e.open(t.Context(), new(Stream)); err != nil {
+		t.Fatal(err)
+	}
+	r.until(typeHeaders, 7)
+	r.add(typeHeaders, flagEndHeaders, 7, append([]byte{0x88}, text("content-length", "9")...)...).add(typeData, 0, 7, 'x')
+	r.add(typeHeaders, flagEndHeaders|flagEndStream, 7, text("x", "y")...).send()
+	eventually(t, "the stream with the short body is closed", func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		return len(e.closed) == 4
+	})
+	if n := e.conn.streamsOpen(); n != 0 {
+		t.Errorf("%d streams are open", n)
+	}
+}
+
 // TestClientWaitsForTurn opens more streams than the server allows.
 func TestClientWaitsForTurn(t *testing.T) {
 	e, r := pair(t, func(c *Config) { c.Client = true })

@@ -154,6 +154,10 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 	b := Block{End: end, TooLarge: h.size > uint32(c.cfg.MaxHeader), Status: h.seen&(1<<hpack.Status) != 0}
 	c.in.calm.earn()
 	c.mu.Lock()
+	if err := c.err; err != nil { // the connection has ended meanwhile
+		c.mu.Unlock()
+		return true, err
+	}
 	st := c.getLocked(id)
 	if st == nil {
 		if c.cfg.Client {
@@ -177,12 +181,13 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 	if h.length >= 0 && st.length < 0 && !end {
 		st.length = h.length
 	}
-	if st.heard && st.said {
+	malformed := h.malformed || !c.cfg.Client && (!end || h.seen&pseudoKinds != 0)
+	if st.heard && st.said && !malformed { // else the stream is reset, and Closed tells of its end
 		c.dropLocked(st)
 		b.Over = true
 	}
 	c.mu.Unlock()
-	if h.malformed || !c.cfg.Client && (!end || h.seen&pseudoKinds != 0) {
+	if malformed {
 		return true, &streamError{id, ProtocolError, "malformed HEADERS"}
 	}
 	return c.handler.Headers(st, b), nil
