@@ -46,8 +46,7 @@ type answer struct {
 	over  bool // so was the end, in one piece, and nothing more comes: the memory of the call may be used again
 }
 
-// counted is what a call counts against the limits on bytes, which belongs to the goroutine that reads, and for the
-// statistics.
+// counted is what a call counts against the limits on bytes, which belongs to the goroutine that reads, and for the statistics.
 type counted struct {
 	held  int          // bytes of metadata, and of a message that has come in part
 	large int          // bytes of metadata, if they are many
@@ -152,14 +151,14 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		x.end(m)
 		return nil
 	}
-	s := x.c
+	s, p := x.c, x.divide(m)
 	size := 0
 	if z := x.replies.sizer; z != nil {
 		n, ok := z.Size(v)
 		if size = n; ok && n <= small && n <= s.limits.MaxMessage && x.compress == nil {
 			s.conn.Lock()
 			if !s.conn.FullLocked() && s.conn.FitsLocked(&x.st, prefixSize+n) {
-				err := x.replyHereAndUnlock(v, n, m)
+				err := x.replyHereAndUnlock(v, n, p)
 				x.Encoded(n)
 				return err
 			}
@@ -176,27 +175,48 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return err
 	}
 	x.Encoded(len(b))
-	x.size.Add(int64(len(b) - prefixSize))
 	s.conn.Lock()
 	if !s.conn.OpenLocked(&x.st) {
 		s.conn.Unlock()
 		return nil
 	}
-	x.beginLocked(m)
-	s.conn.QueueDataLocked(&x.st, b, false, func() { x.trailersLocked(nil, m) })
+	x.size.Add(int64(len(b) - prefixSize))
+	x.beginLocked(p.leading)
+	s.conn.QueueDataLocked(&x.st, b, false, func() { x.trailersLocked(nil, p) })
 	x.sentAndUnlock()
 	return nil
 }
 
-// replyHereAndUnlock encodes a small reply where it is sent from. It is called with the lock of
-// the connection held.
-func (x *call) replyHereAndUnlock(v any, n int, m weft.Metadata) error {
+// parts are what of the metadata of a reply travels in front of the first message, and behind the last one.
+type parts struct{ leading, trailing weft.Metadata }
+
+// divide asks Config.Leading, before the lock of the connection is taken. A key for which it panics travels behind.
+func (x *call) divide(m weft.Metadata) parts {
+	f := x.c.door.cfg.Leading
+	if f == nil {
+		return parts{trailing: m}
+	}
+	var p parts
+	for k, v := range m.All() {
+		leads := false
+		x.c.fence.Run("Leading of the door", x.c.conn.Conn().RemoteAddr(), func() { leads = f(k) })
+		if leads {
+			p.leading = p.leading.With(k, v)
+		} else {
+			p.trailing = p.trailing.With(k, v)
+		}
+	}
+	return p
+}
+
+// replyHereAndUnlock encodes a small reply where it is sent from. It is called with the lock of the connection held.
+func (x *call) replyHereAndUnlock(v any, n int, m parts) error {
 	conn := x.c.conn
 	if !conn.OpenLocked(&x.st) {
 		conn.Unlock()
 		return nil
 	}
-	x.beginLocked(m)
+	x.beginLocked(m.leading)
 	err := x.putLocked(v, n)
 	if err == nil {
 		x.trailersLocked(nil, m)
@@ -227,8 +247,9 @@ func (x *call) putLocked(v any, n int) error {
 
 // Bytes implements weft.InboundSizer.
 func (x *call) Bytes() (request, reply int) {
+	request = -x.large // Head.Size has it
 	if x.in != nil {
-		request = x.in.bytes()
+		request += x.in.bytes()
 	}
 	return request, int(x.size.Load())
 }
@@ -246,8 +267,7 @@ func (x *call) appendSized(b []byte, v any, n int) (out []byte, err error) {
 	return out, nil
 }
 
-// sentAndUnlock has what was appended written; the goroutine that reads does that when it has
-// handled what it has read.
+// sentAndUnlock has what was appended written; the goroutine that reads does that when it has handled what it has read.
 func (x *call) sentAndUnlock() {
 	conn := x.c.conn
 	if full, r := conn.FullLocked(), x.c.Replies(); full && !r.Crowded() {
@@ -285,46 +305,46 @@ func (s *serverConn) wroteLocked() {
 
 // Fail implements weft.Inbound.
 func (x *call) Fail(e *weft.Error, m weft.Metadata) {
-	conn := x.c.conn
+	conn, p := x.c.conn, x.divide(m)
 	conn.Lock()
 	if !conn.OpenLocked(&x.st) {
 		conn.Unlock()
 		return
 	}
 	if conn.WaitsLocked(&x.st) { // messages of a stream
-		conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(e, m) })
+		conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(e, p) })
 	} else {
-		x.trailersLocked(e, m)
+		x.trailersLocked(e, p)
 	}
 	x.sentAndUnlock()
 }
 
 // end ends a streaming call well, behind its messages.
 func (x *call) end(m weft.Metadata) {
-	conn := x.c.conn
+	conn, p := x.c.conn, x.divide(m)
 	conn.Lock()
 	if !conn.OpenLocked(&x.st) {
 		conn.Unlock()
 		return
 	}
-	conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(nil, m) })
+	conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(nil, p) })
 	x.sentAndUnlock()
 }
 
 // beginLocked appends the header of a reply, once.
-func (x *call) beginLocked(m weft.Metadata) {
+func (x *call) beginLocked(leading weft.Metadata) {
 	if x.begun {
 		return
 	}
 	x.begun = true
 	conn := x.c.conn
 	at := conn.StartHeadersLocked(&x.st, false)
-	x.headLocked(m)
+	x.headLocked(leading)
 	conn.EndHeadersLocked(at)
 }
 
 // headLocked appends what a reply begins with.
-func (x *call) headLocked(m weft.Metadata) {
+func (x *call) headLocked(leading weft.Metadata) {
 	conn := x.c.conn
 	e := &conn.Enc
 	b := e.Static(conn.BufferLocked(), hpack.Static200)
@@ -332,25 +352,20 @@ func (x *call) headLocked(m weft.Metadata) {
 	if x.compress != nil {
 		b = e.Literal(b, encodingName, x.compress.Name())
 	}
-	if leading := x.c.door.cfg.Leading; leading != nil {
-		for k, v := range m.All() {
-			if leading(k) {
-				b = appendPair(e, b, k, v)
-			}
-		}
+	for k, v := range leading.All() {
+		b = appendPair(e, b, k, v)
 	}
 	conn.SetBufferLocked(b)
 }
 
-// trailersLocked appends what ends a reply; err is nil for one that went well. Where no message was
-// sent, it is the header at the same time.
-func (x *call) trailersLocked(err *weft.Error, m weft.Metadata) {
+// trailersLocked appends what ends a reply; err is nil for one that went well. Where no message was sent, it is the header at the same time.
+func (x *call) trailersLocked(err *weft.Error, m parts) {
 	conn := x.c.conn
 	at := conn.StartHeadersLocked(&x.st, true)
 	e := &conn.Enc
 	if !x.begun {
 		x.begun = true
-		x.headLocked(m)
+		x.headLocked(m.leading)
 	}
 	b := conn.BufferLocked()
 	if err == nil {
@@ -358,19 +373,15 @@ func (x *call) trailersLocked(err *weft.Error, m weft.Metadata) {
 	} else {
 		b = appendStatus(e, b, err)
 	}
-	leading := x.c.door.cfg.Leading
-	for k, v := range m.All() {
-		if leading == nil || !leading(k) {
-			b = appendPair(e, b, k, v)
-		}
+	for k, v := range m.trailing.All() {
+		b = appendPair(e, b, k, v)
 	}
 	conn.SetBufferLocked(b)
 	conn.EndHeadersLocked(at)
 	conn.SaidLocked(&x.st)
 }
 
-// maxMessage is how many bytes of an error's message a header carries. The whole is in the
-// details.
+// maxMessage is how many bytes of an error's message a header carries. The whole is in the details.
 const maxMessage = 4 << 10
 
 // appendStatus appends the fields that tell of an error.

@@ -2,8 +2,7 @@ package grpc
 
 import "github.com/weftrpc/weft"
 
-// dialError is the error of a connection that was not made. Its text has no code, since the client
-// wraps it into an error that begins with the code.
+// dialError is the error of a connection that was not made. Its text has no code, since the client wraps it into an error that begins with the code.
 type dialError struct{ known *weft.Error }
 
 // withoutCode makes a dialError of an error of weft. Others stay as they are.

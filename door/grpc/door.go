@@ -9,10 +9,10 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/fence"
 )
 
-// Door returns a door for clients of gRPC, by TLS with the protocol h2 and on plaintext
-// connections by prior knowledge.
+// Door returns a door for clients of gRPC, by TLS with the protocol h2 and on plaintext connections by prior knowledge.
 func Door(cfg *Config) weft.Door {
 	d := &door{}
 	if cfg != nil {
@@ -37,15 +37,24 @@ func (*door) Match(prefix []byte) (yes, more bool) {
 	return same && n == len(http2.Preface), same
 }
 
-// streamSlack is how many streams more than calls a client may have open: so it is told that
-// there are too many calls, and by whose limit.
+// streamSlack is how many streams more than calls a client may have open: so it is told that there are too many calls, and by whose limit.
 const streamSlack = 128
 
 // Serve implements weft.Door.
 func (d *door) Serve(c *weft.DoorConn) error {
-	limits := c.Limits()
-	s := &serverConn{DoorConn: c, door: d, limits: limits, ok: hpack.Known{Name: statusName, Value: "0"}}
-	s.conn = http2.New(c.Conn(), s, http2.Config{
+	s := newServerConn(d, c)
+	return d.serve(s, s)
+}
+
+// newServerConn returns a connection that serve serves.
+func newServerConn(d *door, c *weft.DoorConn) *serverConn {
+	return &serverConn{DoorConn: c, door: d, limits: c.Limits(), ok: hpack.Known{Name: statusName, Value: "0"}, fence: fence.Fence{Log: c.Logger()}}
+}
+
+// serve serves a connection; h handles what comes in.
+func (d *door) serve(s *serverConn, h http2.Handler) error {
+	c, limits := s.DoorConn, s.limits
+	s.conn = http2.New(c.Conn(), h, http2.Config{
 		Tables: d.tables, Vocabulary: vocabulary{s.resolve, d.cfg.Other != nil},
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
 		WriteBuffer: limits.WriteBuffer, WriteTimeout: limits.WriteTimeout,

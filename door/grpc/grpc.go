@@ -1,13 +1,11 @@
-// Package grpc is gRPC over HTTP/2: a [Door] for its clients of any language, which call a
-// weft server on the port that it has, and a [Wire] with which a weft client calls gRPC's
-// servers. Both have an HTTP/2 engine of their own, in the style of weft's own wire; the
-// module needs neither grpc-go nor golang.org/x/net.
+// Package grpc is gRPC over HTTP/2: a [Door] for its clients of any language, which call a weft server on the port that it has, and a [Wire] with
+// which a weft client calls gRPC's servers. Both have an HTTP/2 engine of their own, in the style of weft's own wire; the module needs neither
+// grpc-go nor golang.org/x/net.
 //
 // # Names
 //
-// The method "pkg.Service.Method" of weft is "/pkg.Service/Method" of gRPC, in both
-// directions. A method whose name in a .proto is another one gets the option [Path] when it
-// is registered.
+// The method "pkg.Service.Method" of weft is "/pkg.Service/Method" of gRPC, in both directions. A method whose name in a .proto is another one gets
+// the option [Path] when it is registered.
 //
 // # Messages
 //
@@ -16,16 +14,14 @@
 //
 // # Metadata
 //
-// Keys are in lower case. Values are printable ASCII, and any bytes under keys that end in
-// "-bin". The metadata of a reply travels in the trailers, unless Config.Leading says that its
-// key belongs in front of the first message. A caller gets both.
+// Keys are in lower case. Values are printable ASCII, and any bytes under keys that end in "-bin". The metadata of a reply travels in the trailers,
+// unless Config.Leading says that its key belongs in front of the first message. A caller gets both.
 //
 // # Errors
 //
-// The codes are gRPC's own. Message, reason and details travel in a google.rpc.Status: the reason as
-// a google.rpc.ErrorInfo of the domain "weft", Error.WithRetryAfter as grpc-retry-pushback-ms. Whether a
-// call that failed has run is told to weft's clients by the trailer weft-outcome, and otherwise follows from
-// what HTTP/2 says: a stream that was refused, or is above the last one of a GOAWAY, has not.
+// The codes are gRPC's own. Message, reason and details travel in a google.rpc.Status: the reason as a google.rpc.ErrorInfo of the domain "weft",
+// Error.WithRetryAfter as grpc-retry-pushback-ms. Whether a call that failed has run is told to weft's clients by the trailer weft-outcome, and
+// otherwise follows from what HTTP/2 says: a stream that was refused, or is above the last one of a GOAWAY, has not.
 package grpc
 
 import (
@@ -38,9 +34,8 @@ import (
 // pathKey is the key of the annotation that Path makes.
 const pathKey = "grpc.path"
 
-// Path gives a method a second path for gRPC's clients, such as
-// "/helloworld.Greeter/SayHello", beside the one that follows from its name. A path that is not
-// of the form "/pkg.Service/Method" is an error of the registration.
+// Path gives a method a second path for gRPC's clients, such as "/helloworld.Greeter/SayHello", beside the one that follows from its name. A path
+// that is not of the form "/pkg.Service/Method" is an error of the registration.
 func Path(path string) weft.MethodOption {
 	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if !ok || path[0] != '/' || service == "" || method == "" || strings.Contains(method, "/") {

@@ -32,9 +32,8 @@ const (
 // healthService is the name of the service.
 const healthService = "grpc.health.v1.Health"
 
-// RegisterHealth registers the service grpc.health.v1.Health with Check, List and Watch, which
-// answers for r, usually a *health.Health of the server. While the server drains it is not serving; then
-// Watch ends, so that the server need not wait for it.
+// RegisterHealth registers the service grpc.health.v1.Health with Check, List and Watch, which answers for r, usually a *health.Health of the server.
+// While the server drains it is not serving; then Watch ends, so that the server need not wait for it.
 func RegisterHealth(srv *weft.Server, r health.Reader) error {
 	h := healthOf{srv, r}
 	return errors.Join(

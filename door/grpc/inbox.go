@@ -15,6 +15,7 @@ type inbox struct {
 	ctx  context.Context
 	stop func() bool // the watch over ctx; of the handler's goroutine
 	pace pace.Pace   // of what the handler sends
+	sent bool        // the header was, for the handler's goroutine
 }
 
 // stream begins a streaming call.
@@ -79,12 +80,17 @@ func (in *inbox) Recv(msg any) error {
 func (in *inbox) Send(msg any) error {
 	x := in.x
 	s := x.c
+	var leading weft.Metadata
+	if !in.sent {
+		leading = x.divide(x.ReplyMetadata()).leading
+	}
 	if z := x.replies.sizer; z != nil && x.compress == nil {
 		if n, ok := z.Size(msg); ok && n <= small && n <= s.limits.MaxMessage {
 			if err := in.awaitAndLock(); err != nil {
 				return err
 			}
-			x.beginLocked(x.ReplyMetadata())
+			x.beginLocked(leading)
+			in.sent = true
 			if s.conn.FitsLocked(&x.st, prefixSize+n) {
 				err := x.putLocked(msg, n)
 				in.flushAndUnlock()
@@ -104,11 +110,12 @@ func (in *inbox) Send(msg any) error {
 	if err != nil {
 		return err
 	}
-	x.size.Add(int64(len(b) - prefixSize))
 	if err := in.awaitAndLock(); err != nil {
 		return err
 	}
-	x.beginLocked(x.ReplyMetadata())
+	x.size.Add(int64(len(b) - prefixSize))
+	x.beginLocked(leading)
+	in.sent = true
 	if s.conn.FitsLocked(&x.st, len(b)) {
 		s.conn.StartDataLocked(&x.st, len(b), false)
 		s.conn.SetBufferLocked(append(s.conn.BufferLocked(), b...))
@@ -119,8 +126,7 @@ func (in *inbox) Send(msg any) error {
 	return nil
 }
 
-// flushAndUnlock has a message written: by another goroutine if more are likely to come at once, so that they leave
-// together.
+// flushAndUnlock has a message written: by another goroutine if more are likely to come at once, so that they leave together.
 func (in *inbox) flushAndUnlock() {
 	conn := in.x.c.conn
 	if in.pace.Next(session.Nanos()) {
@@ -130,8 +136,7 @@ func (in *inbox) flushAndUnlock() {
 	conn.FlushAndUnlock(conn.StreamsLocked() > 1)
 }
 
-// awaitAndLock waits until a message can be sent, and returns with the lock of the connection held. After an
-// error it is not held.
+// awaitAndLock waits until a message can be sent, and returns with the lock of the connection held. After an error it is not held.
 func (in *inbox) awaitAndLock() error {
 	conn, st := in.x.c.conn, &in.x.st
 	conn.Lock()

@@ -3,6 +3,7 @@ package grpc
 import (
 	"encoding/binary"
 	"errors"
+	"math"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -13,8 +14,8 @@ import (
 // prefixSize is what is in front of each message: whether it is compressed, and its length.
 const prefixSize = 5
 
-// sizeOf is the length of a message of which at least the prefix is there.
-func sizeOf(p []byte) int { return int(binary.BigEndian.Uint32(p[1:])) }
+// sizeOf is the length of a message of which at least the prefix is there. One beyond an int of 32 bits is beyond all limits.
+func sizeOf(p []byte) int { return int(min(binary.BigEndian.Uint32(p[1:]), math.MaxInt32)) }
 
 // The sides of a connection, as errors name them.
 const (
@@ -38,8 +39,7 @@ func flagError(flag byte, z compress.Compressor) *weft.Error {
 	return nil
 }
 
-// restored undoes the compression of a message, which has limit bytes by Limits.MaxMessage of a side
-// at most.
+// restored undoes the compression of a message, which has limit bytes by Limits.MaxMessage of a side at most.
 func restored(z compress.Compressor, b []byte, side string, limit int) ([]byte, error) {
 	out, err := z.Decompress(nil, b, limit)
 	if known, ok := errors.AsType[*weft.Error](err); ok { // there is no room

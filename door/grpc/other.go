@@ -12,12 +12,10 @@ import (
 	"github.com/weftrpc/weft/door/internal/http2"
 )
 
-// Other handles the requests on a connection of HTTP/2 that are none of gRPC: Config.Other makes one.
-// Package door/connect has one.
+// Other handles the requests on a connection of HTTP/2 that are none of gRPC: Config.Other makes one. Package door/connect has one.
 type Other interface {
-	// Open begins a request. The fields are those of its header, names and values in turn, the
-	// pseudo-header fields among them, valid until Open returns. end says that there is no body. The goroutine that reads the connection
-	// calls it.
+	// Open begins a request. The fields are those of its header, names and values in turn, the pseudo-header fields among them, valid until Open
+	// returns. end says that there is no body. The goroutine that reads the connection calls it.
 	Open(conn *http2.Conn, st *http2.Stream, fields []string, end bool) Request
 }
 
@@ -61,8 +59,7 @@ func OutcomeName(o weft.Outcome) string {
 	return ""
 }
 
-// AddDetail adds a detail that has come to an error, unless it has all it may have. A
-// google.rpc.ErrorInfo gives the error its reason.
+// AddDetail adds a detail that has come to an error, unless it has all it may have. A google.rpc.ErrorInfo gives the error its reason.
 func AddDetail(e *weft.Error, d weft.Detail) {
 	if len(e.Details) < maxDetails {
 		addKnownDetail(e, d)
@@ -82,7 +79,7 @@ func (r *request) keepField(f *hpack.Field) {
 	case hpack.Other:
 	case hpack.Path:
 		name = ":path"
-		if to, ok := f.Data.(*route); ok {
+		if to, ok := f.Data.(*place); ok {
 			value = to.path
 		}
 	case hpack.ContentLength:

@@ -13,7 +13,13 @@ import (
 // served is a server with the door, and a client of it by the wire.
 func served(t *testing.T, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
 	t.Helper()
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Interceptors: around, Logger: slog.New(slog.DiscardHandler)})
+	return servedBy(t, Door(nil), register, around...)
+}
+
+// servedBy is served with a door.
+func servedBy(t *testing.T, d weft.Door, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
+	t.Helper()
+	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{d}, Interceptors: around, Logger: slog.New(slog.DiscardHandler)})
 	if err := register(srv); err != nil {
 		t.Fatal(err)
 	}

@@ -77,8 +77,7 @@ func (r *response) notGRPC() *weft.Error {
 	return e
 }
 
-// failure is the error that trailers tell of; nil: the call went well. alone says that they are all
-// the server sent.
+// failure is the error that trailers tell of; nil: the call went well. alone says that they are all the server sent.
 func (r *response) failure(alone bool) *weft.Error {
 	if !r.told {
 		return &weft.Error{Code: weft.Internal, Message: "the server ended the call without a status"}

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/door/internal/jobs"
+	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/turns"
 )
@@ -36,6 +37,7 @@ type serverConn struct {
 	codecs map[string]*replies // by name
 	usual  *replies            // in the codec of the last call
 
+	fence fence.Fence  // contains what Config.Leading does
 	held  atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
 	turns turns.Turns  // of messages of streams that are encoded apart
 
@@ -45,7 +47,7 @@ type serverConn struct {
 // request is what a header block says.
 type request struct {
 	pairs    pairs
-	path     *route
+	path     *place
 	codec    string
 	grpc     bool
 	post     bool
@@ -65,6 +67,9 @@ type route struct {
 	method *weft.DoorMethod // nil: there is none
 	kind   weft.Kind
 }
+
+// place is where the goroutine that reads keeps the route of a path. A route does not change: calls refer to it.
+type place struct{ *route }
 
 // replies is how replies in a codec begin.
 type replies struct {
@@ -86,7 +91,7 @@ func (s *serverConn) resolve(path []byte) any {
 	if r.method != nil {
 		r.kind = r.method.Kind()
 	}
-	return r
+	return &place{r}
 }
 
 // lookAgain is how long the paths that methods have are remembered where one is not found.
@@ -111,8 +116,7 @@ func (s *serverConn) annotated(path string) (name string, ok bool) {
 	return name, ok
 }
 
-// repliesIn is how replies in a codec begin. There are as many as a client names codecs that the
-// server has, and one for all others.
+// repliesIn is how replies in a codec begin. There are as many as a client names codecs that the server has, and one for all others.
 func (s *serverConn) repliesIn(name string) *replies {
 	if r := s.usual; r != nil && r.name == name && r.codec != nil {
 		return r
@@ -152,7 +156,7 @@ func (s *serverConn) Field(f *hpack.Field) {
 	case hpack.Method:
 		r.post, r.head = f.OK, f.Num == methodHEAD
 	case hpack.Path:
-		r.path, _ = f.Data.(*route)
+		r.path, _ = f.Data.(*place)
 	case kindContentType:
 		r.codec, r.grpc = f.Value, f.OK
 	case kindTimeout:
@@ -236,17 +240,17 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		s.answerHTTP(x, "415")
 		return nil
 	case r.path == nil:
-		r.path = &route{}
+		r.path = &place{new(route)}
 	case r.path.method != nil && r.path.method.Stale():
-		found, _ := s.resolve([]byte(pathOf(r.path.name))).(*route)
+		found, _ := s.resolve([]byte(pathOf(r.path.name))).(*place)
 		*r.path = *found
 	case r.path.method == nil:
 		// It may have been registered since.
 		if m := s.Method(r.path.name); m != nil {
-			r.path.method, r.path.kind = m, m.Kind()
+			r.path.route = &route{r.path.route.path, r.path.name, m, m.Kind()}
 		}
 	}
-	x.route = r.path
+	x.route = r.path.route
 	x.marks = r.marks
 	if r.timeout > 0 || r.badTime {
 		x.due = s.conn.ReadAt() + int64(min(r.timeout, longest))

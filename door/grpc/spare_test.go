@@ -4,51 +4,112 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/door/internal/http2"
 )
+
+// reusing is a door that notes which memory its calls have.
+type reusing struct {
+	*door
+	mu    sync.Mutex
+	calls int
+	own   map[*call]bool
+}
+
+func newReusing() *reusing { return &reusing{door: Door(nil).(*door), own: make(map[*call]bool)} }
+
+func (r *reusing) Serve(c *weft.DoorConn) error {
+	s := newServerConn(r.door, c)
+	return r.serve(s, opening{s, r})
+}
+
+// wantReuse fails the test if no call had the memory of an earlier one.
+func (r *reusing) wantReuse(t *testing.T) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.own) == r.calls {
+		t.Errorf("%d calls have memory of their own each", r.calls)
+	}
+}
+
+// opening is a connection of a reusing door.
+type opening struct {
+	*serverConn
+	r *reusing
+}
+
+func (o opening) Open() *http2.Stream {
+	st := o.serverConn.Open()
+	o.r.mu.Lock()
+	defer o.r.mu.Unlock()
+	o.r.calls++
+	o.r.own[st.Owner.(*call)] = true
+	return st
+}
+
+// numbered is a method of which each call has a number, and answers with it.
+func numbered(srv *weft.Server, name string, f func(ctx context.Context, number int) error) error {
+	return weft.HandleRaw(srv, name, func(ctx context.Context, req, buf []byte) ([]byte, error) {
+		number, err := strconv.Atoi(string(req))
+		if err == nil {
+			err = f(ctx, number)
+		}
+		return append(buf, req...), err
+	})
+}
+
+// callNumber calls such a method.
+func callNumber(ctx context.Context, c *weft.Client, name string, number int, opts ...weft.CallOption) (out string, err error) {
+	var b []byte
+	err = c.Call(ctx, name, []byte(strconv.Itoa(number)), &b, append(opts, weft.WithCodec(raw.New()))...)
+	return string(b), err
+}
 
 // TestContextsAreKept has handlers keep the contexts of their calls: none becomes that of a later call, though the memory of
 // calls is used again.
 func TestContextsAreKept(t *testing.T) {
 	type kept struct {
 		ctx    context.Context
-		number int64
+		number int
 	}
 	var mu sync.Mutex
 	var all []kept
-	c := served(t, func(srv *weft.Server) error {
-		return weft.Handle(srv, "Test.Keep", func(ctx context.Context, p *Pause) (*Pause, error) {
+	d := newReusing()
+	c := servedBy(t, d, func(srv *weft.Server) error {
+		return numbered(srv, "Test.Keep", func(ctx context.Context, number int) error {
 			if ctx.Err() != nil {
-				return nil, ctx.Err()
+				return ctx.Err()
 			}
-			if got := weft.MetadataFrom(ctx).Get("number"); got != fmt.Sprint(p.Number) {
-				return nil, weft.Errorf(weft.Internal, "the metadata of call %d says %q", p.Number, got)
+			if got := weft.MetadataFrom(ctx).Get("number"); got != fmt.Sprint(number) {
+				return weft.Errorf(weft.Internal, "the metadata of call %d says %q", number, got)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			all = append(all, kept{ctx, p.Number})
-			return p, nil
+			all = append(all, kept{ctx, number})
+			return nil
 		})
 	})
 	var wg sync.WaitGroup
-	for i := range int64(8) {
+	for i := range 8 {
 		wg.Go(func() {
-			for n := range int64(200) {
+			for n := range 200 {
 				number := i*1000 + n
 				ctx := weft.WithMetadata(t.Context(), "number", fmt.Sprint(number))
-				out, err := weft.Invoke[Pause](ctx, c, "Test.Keep", &Pause{Number: number})
-				if err != nil || out.Number != number {
-					t.Errorf("call %d came back as %v, %v", number, out, err)
+				if out, err := callNumber(ctx, c, "Test.Keep", number); err != nil || out != fmt.Sprint(number) {
+					t.Errorf("call %d came back as %q, %v", number, out, err)
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
+	d.wantReuse(t)
 	mu.Lock()
 	defer mu.Unlock()
 	if len(all) != 8*200 {
@@ -114,51 +175,55 @@ func TestInfosAreKept(t *testing.T) {
 // show in another.
 func TestMixedEnds(t *testing.T) {
 	var leave sync.Map // by number: the callers that leave while their calls run
-	c := served(t, func(srv *weft.Server) error {
-		return weft.Handle(srv, "Test.End", func(ctx context.Context, p *Pause) (*Pause, error) {
-			switch p.Number % 5 {
-			case 1:
-				return nil, weft.Errorf(weft.NotFound, "number %d", p.Number)
-			case 2:
-				panic(p.Number)
-			case 3:
-				return p, weft.SetReplyMetadata(ctx, "number", fmt.Sprint(p.Number))
-			case 4:
-				if cancel, ok := leave.Load(p.Number); ok {
-					cancel.(context.CancelFunc)()
-					<-ctx.Done()
-					return nil, ctx.Err()
-				}
+	end := func(ctx context.Context, number int) error {
+		switch number % 5 {
+		case 1:
+			return weft.Errorf(weft.NotFound, "number %d", number)
+		case 2:
+			panic(number)
+		case 3:
+			return weft.SetReplyMetadata(ctx, "number", fmt.Sprint(number))
+		case 4:
+			if cancel, ok := leave.Load(number); ok {
+				cancel.(context.CancelFunc)()
+				<-ctx.Done()
+				return ctx.Err()
 			}
-			return p, nil
-		})
+		}
+		return nil
+	}
+	d := newReusing()
+	c := servedBy(t, d, func(srv *weft.Server) error {
+		// Calls that wait have a method of their own, or none of the others would run on the goroutine that reads.
+		return errors.Join(numbered(srv, "Test.End", end), numbered(srv, "Test.Wait", end))
 	})
 	var wg sync.WaitGroup
-	for i := range int64(8) {
+	for i := range 8 {
 		wg.Go(func() {
-			for n := range int64(250) {
-				in := &Pause{Number: i*1000 + n}
+			for n := range 250 {
+				number := i*1000 + n
 				ctx, cancel := context.WithCancel(t.Context())
-				leaves := in.Number%50 == 4
+				leaves, method := number%50 == 4, "Test.End"
 				if leaves {
-					leave.Store(in.Number, cancel)
+					leave.Store(number, cancel)
+					method = "Test.Wait"
 				}
 				var m weft.Metadata
-				out := new(Pause)
-				err := c.Call(ctx, "Test.End", in, out, weft.WithReplyMetadata(&m))
+				out, err := callNumber(ctx, c, method, number, weft.WithReplyMetadata(&m))
 				cancel()
-				want := map[int64]weft.Code{1: weft.NotFound, 2: weft.Internal}[in.Number%5]
+				want := map[int]weft.Code{1: weft.NotFound, 2: weft.Internal}[number%5]
 				if leaves {
 					want = weft.Canceled
 				}
-				if weft.CodeOf(err) != want || err == nil && out.Number != in.Number {
-					t.Errorf("call %d came back as %v, %v", in.Number, out, err)
+				if weft.CodeOf(err) != want || err == nil && out != fmt.Sprint(number) {
+					t.Errorf("call %d came back as %q, %v", number, out, err)
 				}
-				if said := m.Get("number"); (said != "") != (in.Number%5 == 3) || said != "" && said != fmt.Sprint(in.Number) {
-					t.Errorf("the reply to call %d has the metadata %v", in.Number, m)
+				if said := m.Get("number"); (said != "") != (number%5 == 3) || said != "" && said != fmt.Sprint(number) {
+					t.Errorf("the reply to call %d has the metadata %v", number, m)
 				}
 			}
 		})
 	}
 	wg.Wait()
+	d.wantReuse(t)
 }

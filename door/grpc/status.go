@@ -16,8 +16,7 @@ func appendDecimal(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 
 const (
 	// typeURL is before the name of a message in google.protobuf.Any.
 	typeURL = "type.googleapis.com/"
-	// errorInfo carries Error.Reason, for the domain below where the reason is of weft or of
-	// a handler.
+	// errorInfo carries Error.Reason, for the domain below where the reason is of weft or of a handler.
 	errorInfo = "google.rpc.ErrorInfo"
 	domain    = "weft"
 )
@@ -114,8 +113,7 @@ func addKnownDetail(e *weft.Error, d weft.Detail) {
 	e.Details = append(e.Details, d)
 }
 
-// each gives the fields of a message to f: the number, and what a varint or bytes hold. It ends
-// where the message is wrong.
+// each gives the fields of a message to f: the number, and what a varint or bytes hold. It ends where the message is wrong.
 func each(b []byte, f func(n protowire.Number, x uint64, v []byte)) {
 	for len(b) > 0 {
 		num, typ, n := protowire.ConsumeTag(b)

@@ -28,8 +28,7 @@ type WireConfig struct {
 	KeepAlive time.Duration
 }
 
-// Wire returns a wire to servers of gRPC, for addresses such as "grpc://127.0.0.1:50051". The
-// connection has TLS if the client's configuration has.
+// Wire returns a wire to servers of gRPC, for addresses such as "grpc://127.0.0.1:50051". The connection has TLS if the client's configuration has.
 func Wire(cfg *WireConfig) weft.Wire {
 	w := &wire{tables: hpack.NewTables(vocabulary{})}
 	if cfg != nil {
@@ -66,8 +65,7 @@ func (*wire) Protocols() []string { return []string{"h2"} }
 // never is the interval of pings that are not sent.
 const never = 100 * 365 * 24 * time.Hour
 
-// Dial implements weft.Wire. It waits for the settings of the server: so a server of another
-// protocol is noticed here.
+// Dial implements weft.Wire. It waits for the settings of the server: so a server of another protocol is noticed here.
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
 	nc, err := cfg.Dial(ctx)
 	if err == nil && w.secure {
@@ -285,8 +283,7 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 // attemptKey is the key under which weft's metadata has the number of an attempt.
 const attemptKey = "weft-attempt"
 
-// knownLocked appends a field whose value follows from a name, by its place in the table of a
-// connection's fields if there are few of them.
+// knownLocked appends a field whose value follows from a name, by its place in the table of a connection's fields if there are few of them.
 func (c *clientConn) knownLocked(b []byte, all map[string]*hpack.Known, field, name string, value func(string) string) []byte {
 	k := all[name]
 	if k == nil {
