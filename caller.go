@@ -17,8 +17,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// caller makes calls to peers. A client has one for all its connections, a server one
-// for all its clients.
+// caller makes calls to peers. A client has one for all its connections, a server one for all its clients.
 //
 // There are two ways to start a unary call: quick, for one without options, credential,
 // hooks and interceptors, which is most of them; and invoke, for every other.
@@ -43,8 +42,7 @@ type caller struct {
 	carried fit.Known // types of messages that the usual codec of a call carries
 }
 
-// maxNamed is how many methods have statistics of their own: the names may come
-// from peers, so their number must be bounded.
+// maxNamed is how many methods have statistics of their own: the names may come from peers, so their number must be bounded.
 const maxNamed = 1 << 12
 
 // methodStats are the statistics of a method that was called.
@@ -66,8 +64,7 @@ func (c *caller) setup(chosen codec.Codec, unary []UnaryInterceptor, streams []C
 	}
 }
 
-// route finds the connection for a call: a client, which may make it again on another
-// one where that is safe, or one peer.
+// route finds the connection for a call: a client, which may make it again on another one where that is safe, or one peer.
 type route interface {
 	attempt(ctx context.Context, x *outgoing, args any) error
 	openOnce(ctx context.Context, x *outgoing) (RawStream, error)
@@ -124,8 +121,7 @@ func errForeignInfo() error {
 	return Errorf(Internal, "an interceptor called next with a CallInfo that is not its own")
 }
 
-// codecFor chooses the codec of a call by its option, the configuration, or the
-// type of its argument.
+// codecFor chooses the codec of a call by its option, the configuration, or the type of its argument.
 func (c *caller) codecFor(o *callOptions, sample any) codec.Codec {
 	if o.codec != nil {
 		return o.codec
@@ -144,8 +140,7 @@ func (c *caller) usualCodec(sample any) codec.Codec {
 	}
 }
 
-// metadata is what travels with a call: the context's pairs, the credential, the
-// number of the attempt.
+// metadata is what travels with a call: the context's pairs, the credential, the number of the attempt.
 func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (Metadata, error) {
 	m := outgoingMetadata(ctx)
 	cred := o.credential
@@ -209,9 +204,9 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 	if err == nil {
 		switch {
 		case x.o.oneway:
-			return c.startOneway(ctx, p, sc)
+			return c.startOneway(ctx, p, sc, &x.info)
 		case c.hooks.any:
-			err = c.hooked(ctx, p, sc)
+			err = c.hooked(ctx, p, sc, &x.info)
 		default:
 			if st := p.s.Start(ctx, sc); st != nil {
 				err = failed(p.s, sc.Method, st)
@@ -230,9 +225,8 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 	return err
 }
 
-// quick is call for what most calls are: without options, credentials, hooks. It
-// uses little stack; see session.startAny. with is usualCodec of args, or around it;
-// deadline is that of the call.
+// quick is call for what most calls are: without options, credentials, hooks. It uses little stack; see session.startAny. with is usualCodec of args,
+// or around it; deadline is that of the call.
 func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any, with codec.Codec) (deadline int64, err error) {
 	sc := c.calls.Get().(*session.Call)
 	sc.Method, sc.Args, sc.Reply = method, args, reply
@@ -304,8 +298,7 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 	return failed(s, sc.Method, sc.Status)
 }
 
-// statsOf finds the statistics of a method and remembers them: callers repeat
-// themselves.
+// statsOf finds the statistics of a method and remembers them: callers repeat themselves.
 //
 //go:noinline
 func (c *caller) statsOf(method string) *methodStats {
@@ -333,10 +326,16 @@ func (c *caller) beforeRequest(ctx context.Context, info *CallInfo, args any) er
 	return nil
 }
 
+// on is what hooks are told of a call on a connection.
+func (i CallInfo) on(p *Peer, with codec.Codec) *CallInfo {
+	i.Codec, i.Peer = with.Name(), p
+	return &i
+}
+
 // hooked makes a call with hooks around its parts.
-func (c *caller) hooked(ctx context.Context, p *Peer, sc *session.Call) error {
+func (c *caller) hooked(ctx context.Context, p *Peer, sc *session.Call, of *CallInfo) error {
 	h, s := &c.hooks, p.s
-	info := &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Peer: p, Reply: sc.Reply}
+	info := of.on(p, sc.Codec)
 	err := c.beforeRequest(ctx, info, sc.Args)
 	if err != nil {
 		return err
@@ -387,7 +386,7 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 	if err := c.resolve(ctx, &x.o, true, opts); err != nil {
 		return nil, notSent(err, method)
 	}
-	x.info.Attempt = x.o.attempt
+	x.info.Attempt, x.info.OwnCredential = x.o.attempt, x.o.credential != nil
 	if c.stream == nil {
 		return r.openOnce(ctx, x)
 	}
@@ -396,8 +395,7 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 	return stream, asError(err, method)
 }
 
-// streamEnded returns the function that counts a stream which is opened now, once, with the
-// code that it ended with. bytes are those of its messages.
+// streamEnded returns the function that counts a stream which is opened now, once, with the code that it ended with. bytes are those of its messages.
 func (c *caller) streamEnded(p *Peer, method string, bytes func() (sent, came int)) func(Code) {
 	from, counted := session.Nanos(), new(atomic.Bool)
 	return func(code Code) {

@@ -40,7 +40,7 @@ func asOneway(opts []CallOption) []CallOption {
 
 // startOneway makes a one-way call on a connection: it returns when the request has
 // been handed to the session. Its slot stays taken until the peer has dealt with it.
-func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call) error {
+func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of *CallInfo) error {
 	err := p.waitOneway(ctx, sc)
 	if err != nil {
 		sc.Reset()
@@ -55,7 +55,7 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call) err
 	}()
 	var info *CallInfo
 	if c.hooks.any {
-		info = &CallInfo{Method: sc.Method, Codec: sc.Codec.Name(), Oneway: true, Peer: p}
+		info = of.on(p, sc.Codec)
 		if err := c.beforeRequest(ctx, info, sc.Args); err != nil {
 			sc.Reset()
 			c.calls.Put(sc)

@@ -2,6 +2,7 @@ package weft
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/weftrpc/weft/codec"
@@ -10,8 +11,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// callOptions are what the configuration, the options and the context of one call
-// add up to. They are resolved once, before its interceptors run.
+// callOptions are what the configuration, the options and the context of one call add up to. They are resolved once, before its interceptors run.
 type callOptions struct {
 	codec      codec.Codec
 	compressor compress.Compressor
@@ -25,23 +25,20 @@ type callOptions struct {
 	attempt    int    // how many times the call was tried before
 	received   any    // of a stream: a message as it will be received, for its type; nil: that is not known
 
-	// deadline is when the call ends at the latest, by its timeout and the deadline of
-	// ctx, on the clock of session.Nanos; 0 for never.
+	// deadline is when the call ends at the latest, by its timeout and the deadline of ctx, on the clock of session.Nanos; 0 for never.
 	deadline int64
 	own      bool // the deadline, if there is one, is that of ctx
 	ctx      context.Context
 }
 
-// CallOption changes one call. The options are WithCodec, WithCompressor,
-// WithTimeout, WithCredential, WithReplyMetadata, WithOrder and WithAttempt.
+// CallOption changes one call. The options are WithCodec, WithCompressor, WithTimeout, WithCredential, WithReplyMetadata, WithOrder and WithAttempt.
 type CallOption interface{ apply(o *callOptions) error }
 
 type optionFunc func(o *callOptions) error
 
 func (f optionFunc) apply(o *callOptions) error { return f(o) }
 
-// WithCodec sets the codec of a call; nil chooses it as if there were no such
-// option. The server must have it too.
+// WithCodec sets the codec of a call; nil chooses it as if there were no such option. The server must have it too.
 func WithCodec(c codec.Codec) CallOption {
 	return optionFunc(func(o *callOptions) error {
 		if c != nil {
@@ -60,9 +57,8 @@ func WithCompressor(c compress.Compressor) CallOption {
 	return optionFunc(func(o *callOptions) error { o.compressor = c; return nil })
 }
 
-// WithTimeout bounds a call in time, from the moment it is made, retries and
-// interceptors included. The earlier of this and the context's deadline counts. A
-// timeout below zero lets a unary call run as long as its context does; zero is an error.
+// WithTimeout bounds a call in time, from the moment it is made, retries and interceptors included. The earlier of this and the context's deadline
+// counts. A timeout below zero lets a unary call run as long as its context does; zero is an error.
 func WithTimeout(d time.Duration) CallOption {
 	return optionFunc(func(o *callOptions) error {
 		if d == 0 {
@@ -78,9 +74,8 @@ func WithCredential(cred Credential) CallOption {
 	return optionFunc(func(o *callOptions) error { o.credential = &cred; return nil })
 }
 
-// WithReplyMetadata stores the metadata that comes back with the reply, or with
-// the error, in m. Of a streaming call it is stored when Recv or Send has reported
-// the end.
+// WithReplyMetadata stores the metadata that comes back with the reply, or with the error, in m. Of a streaming call it is stored when Recv or Send
+// has reported the end.
 func WithReplyMetadata(m *Metadata) CallOption {
 	return optionFunc(func(o *callOptions) error { o.reply = m; return nil })
 }
@@ -90,8 +85,7 @@ func receiving(msg any) CallOption {
 	return optionFunc(func(o *callOptions) error { o.received = msg; return nil })
 }
 
-// CallSettings are what the options of a call say, for a Caller that makes calls
-// through other Callers, as package cluster does.
+// CallSettings are what the options of a call say, for a Caller that makes calls through other Callers, as package cluster does.
 type CallSettings struct {
 	Timeout       time.Duration // below zero: none
 	HasTimeout    bool          // an option gives Timeout
@@ -99,8 +93,7 @@ type CallSettings struct {
 	ReplyMetadata *Metadata     // where the reply's metadata is to be stored; nil: nowhere
 }
 
-// SettingsOf resolves the options of a call. The error is that of the first option
-// that is wrong.
+// SettingsOf resolves the options of a call. The error is that of the first option that is wrong.
 func SettingsOf(opts ...CallOption) (CallSettings, error) {
 	var o callOptions
 	if err := applyAll(&o, opts); err != nil {
@@ -122,8 +115,7 @@ func applyAll(o *callOptions, opts []CallOption) error {
 	return nil
 }
 
-// resolve is the one place where the options and the deadline of a call are found.
-// The configured timeout does not concern a stream.
+// resolve is the one place where the options and the deadline of a call are found. The configured timeout does not concern a stream.
 func (c *caller) resolve(ctx context.Context, o *callOptions, stream bool, opts []CallOption) error {
 	o.ctx, o.compressor = ctx, c.compressor
 	if !stream {
@@ -154,10 +146,9 @@ func deadlineOf(ctx context.Context) int64 {
 	return 0
 }
 
-// until is the deadline of a call that is made with ctx, which an interceptor may have
-// replaced by one that ends earlier.
+// until is the deadline of a call that is made with ctx, which an interceptor may have replaced by one that ends earlier.
 func (o *callOptions) until(ctx context.Context) int64 {
-	if ctx == o.ctx {
+	if sameContext(ctx, o.ctx) {
 		return o.deadline
 	}
 	at := deadlineOf(ctx)
@@ -167,10 +158,25 @@ func (o *callOptions) until(ctx context.Context) int64 {
 	return at
 }
 
+// sameContext reports whether two contexts are one. Those of a type that cannot be compared are taken for different ones.
+func sameContext(a, b context.Context) bool {
+	t := reflect.TypeOf(a)
+	return t == reflect.TypeOf(b) && (t.Kind() == reflect.Pointer || reflect.ValueOf(a).Comparable()) && a == b
+}
+
+// endless reports whether a context has a deadline at which it does not end by itself.
+func endless(ctx context.Context) bool {
+	_, ok := ctx.Deadline()
+	return ok && ctx.Done() == nil
+}
+
 // bounded returns ctx with a deadline on the clock of session.Nanos, for what waits.
 func bounded(ctx context.Context, deadline int64) (context.Context, context.CancelFunc) {
 	if deadline == 0 {
 		return ctx, func() {}
+	}
+	if endless(ctx) {
+		ctx = context.WithoutCancel(ctx) // package context sets no timer where ctx has the same deadline
 	}
 	return context.WithTimeout(ctx, time.Duration(deadline-session.Nanos()))
 }

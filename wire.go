@@ -14,10 +14,8 @@ import (
 	"github.com/weftrpc/weft/transport"
 )
 
-// Wire is a foreign protocol that a Client speaks: with it in ClientConfig.Wires, an
-// address such as "netrpc://127.0.0.1:1234" is that of a server of this protocol. The
-// transport is TCP unless the scheme names another one behind a plus sign, as in
-// "netrpc+unix:///run/app.sock". Package wiretest
+// Wire is a foreign protocol that a Client speaks: with it in ClientConfig.Wires, an address such as "netrpc://127.0.0.1:1234" is that of a server of
+// this protocol. The transport is TCP unless the scheme names another one behind a plus sign, as in "netrpc+unix:///run/app.sock". Package wiretest
 // tests a wire against this contract.
 type Wire interface {
 	// Scheme is the part of an address before "://" or "+", for example "netrpc".
@@ -49,16 +47,13 @@ type WireConfig struct {
 // WireConn is one connection of a wire. All methods may be called concurrently. It may
 // be a WireStreamer, a WirePinger, a WireChecker and a WireDrainer as well.
 type WireConn interface {
-	// Conn is the connection underneath, for its addresses and the state of TLS; it must not
-	// be read from or written to.
+	// Conn is the connection underneath, for its addresses and the state of TLS; it must not be read from or written to.
 	Conn() net.Conn
-	// Call makes a unary call and decodes its reply into call.Reply. It ends with ctx,
-	// which has the deadline; the server is told of both if the wire can carry them. Its errors
-	// are *Error with the outcome; those of a call that was certainly not sent have
-	// NotSent. A one-way call returns when the request has been written.
+	// Call makes a unary call and decodes its reply into call.Reply. It ends with ctx, which has the deadline; the server is told of both if the wire
+	// can carry them. Its errors are *Error with the outcome; those of a call that was certainly not sent have NotSent. A one-way call returns when
+	// the request has been written.
 	Call(ctx context.Context, call *WireCall) error
-	// Done is closed when no more calls can be opened: the connection is lost, or the
-	// server shuts down. Calls that are open go on if they can.
+	// Done is closed when no more calls can be opened: the connection is lost, or the server shuts down. Calls that are open go on if they can.
 	Done() <-chan struct{}
 	// Err says, after Done, why.
 	Err() error
@@ -75,8 +70,7 @@ type WireStreamer interface {
 
 // WireStreamSizer is a stream of a WireStreamer that counts the bytes of its messages, for the statistics.
 type WireStreamSizer interface {
-	// Bytes are those of the messages that were sent and received so far, as WireCall counts those of bodies. It may
-	// be called from any goroutine.
+	// Bytes are those of the messages that were sent and received so far, as WireCall counts those of bodies. It may be called from any goroutine.
 	Bytes() (sent, received int)
 }
 
@@ -128,16 +122,14 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		return notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
 	}
 	defer p.flights.Leave()
-	if !x.o.own || ctx != x.o.ctx {
+	if !x.o.own || !sameContext(ctx, x.o.ctx) || endless(ctx) {
 		var cancel context.CancelFunc
 		ctx, cancel = bounded(ctx, x.o.until(ctx))
 		defer cancel()
 	}
 	info := &x.info
 	if c.hooks.any {
-		hooked := x.info
-		hooked.Codec, hooked.Peer = call.Codec.Name(), p
-		info = &hooked
+		info = x.info.on(p, call.Codec)
 		if err := c.beforeRequest(ctx, info, args); err != nil {
 			return err
 		}
@@ -349,8 +341,7 @@ func checkWires(wires []Wire, transports []transport.Transport) error {
 	return nil
 }
 
-// withProtocols is a TLS configuration that offers these protocols, unless it names some
-// of its own.
+// withProtocols is a TLS configuration that offers these protocols, unless it names some of its own.
 func withProtocols(c *tls.Config, protocols ...string) *tls.Config {
 	c = c.Clone()
 	if len(c.NextProtos) == 0 {
@@ -359,8 +350,7 @@ func withProtocols(c *tls.Config, protocols ...string) *tls.Config {
 	return c
 }
 
-// pingForeign sends a ping to the server of a foreign wire. On a wire that has
-// none, a connection that is open counts.
+// pingForeign sends a ping to the server of a foreign wire. On a wire that has none, a connection that is open counts.
 func (p *Peer) pingForeign(ctx context.Context) error {
 	if pinger, ok := p.w.(WirePinger); ok {
 		if err := pinger.Ping(ctx); err != nil {

@@ -59,7 +59,11 @@ func (a *around) open(ctx context.Context, c *Client, name string, sample any, o
 			return interceptor(ctx, info, inner)
 		}
 	}
-	stream, err := next(ctx, &weft.CallInfo{Method: name, Stream: true})
+	info := &weft.CallInfo{Method: name, Stream: true}
+	if settings, err := weft.SettingsOf(opts...); err == nil { // a wrong option is the error of the attempt
+		info.OwnCredential = settings.OwnCredential
+	}
+	stream, err := next(ctx, info)
 	return stream, ownError(err, name)
 }
 

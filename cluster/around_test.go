@@ -55,7 +55,7 @@ func TestPluginsAroundCalls(t *testing.T) {
 						return reply, err
 					},
 					ClientStream: func(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
-						j.add("stream %s", info.Method)
+						j.add("stream %s %v", info.Method, info.OwnCredential)
 						return next(context.WithValue(ctx, callKey{}, "stream"), info)
 					},
 				},
@@ -98,10 +98,10 @@ func TestPluginsAroundCalls(t *testing.T) {
 		if m.Failures[weft.Executed] != 3 || m.Latencies[weft.Unavailable].Count != 1 || m.Latencies[0].Count != 1 {
 			t.Errorf("%+v", m)
 		}
-		s, err := c.OpenStream(t.Context(), "Who.Chat", &Args{})
+		s, err := c.OpenStream(t.Context(), "Who.Chat", &Args{}, weft.WithCredential(weft.Credential{Token: "x"}))
 		must(t, err)
 		s.Close()
-		if got := j.take(); !strings.HasPrefix(got, "stream Who.Chat; picked mem://") || !strings.HasSuffix(got, "in the stream") {
+		if got := j.take(); !strings.HasPrefix(got, "stream Who.Chat true; picked mem://") || !strings.HasSuffix(got, "in the stream") {
 			t.Error(got)
 		}
 		must(t, c.Notify(t.Context(), "Who.Other", &Args{}))
