@@ -323,6 +323,7 @@ func (in *inbound) answer(body []byte, m weft.Metadata) {
 		tag := tagOf(body)
 		h.Set("ETag", tag)
 		if in.r.Header.Get("If-None-Match") == tag {
+			in.size.Store(0) // nothing of it is sent
 			in.w.WriteHeader(nethttp.StatusNotModified)
 			return
 		}
@@ -331,6 +332,9 @@ func (in *inbound) answer(body []byte, m weft.Metadata) {
 	in.size.Store(int64(len(body)))
 	if len(body) == 0 || len(body) >= httpbody.Held || in.r.Method == nethttp.MethodHead {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
+	}
+	if in.r.Method == nethttp.MethodHead {
+		in.size.Store(0)
 	}
 	in.w.WriteHeader(nethttp.StatusOK)
 	_, _ = in.w.Write(body) // an error is that of the connection

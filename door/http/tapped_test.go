@@ -55,3 +55,25 @@ func TestSizes(t *testing.T) {
 		})
 	}
 }
+
+// Statistics count no reply of which nothing but the header was sent.
+func TestSizesOfHeaders(t *testing.T) {
+	r := start(t, nil, nil)
+	answer, body := r.do("GET", "/users/7", "")
+	tag := answer.Header.Get("ETag")
+	if again, _ := r.do("GET", "/users/7", "", "If-None-Match", tag); tag == "" || again.StatusCode != nethttp.StatusNotModified {
+		t.Fatalf("%q, %s", tag, again.Status)
+	}
+	r.do("HEAD", "/users/7", "")
+	polltest.Until(t, time.Minute, "the statistics", func() error {
+		for _, m := range r.srv.Stats().Methods {
+			if m.Method == "Users.Get" && m.Calls == 3 {
+				if m.ReplyBytes != uint64(len(body)) {
+					return fmt.Errorf("%d bytes, want %d", m.ReplyBytes, len(body))
+				}
+				return nil
+			}
+		}
+		return fmt.Errorf("there are none")
+	})
+}
