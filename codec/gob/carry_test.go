@@ -10,7 +10,7 @@ import (
 )
 
 type (
-	hidden struct{ a, b int }
+	hidden struct{ _, _ int }
 	mixed  struct {
 		C chan int
 		F func()
@@ -18,10 +18,10 @@ type (
 	}
 	unsent struct {
 		C chan int
-		f func()
+		_ func()
 	}
 	looping []looping
-	own     struct{ a int }
+	own     struct{ _ int }
 )
 
 func (own) GobEncode() ([]byte, error) { return nil, nil }
