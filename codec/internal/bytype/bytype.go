@@ -49,6 +49,7 @@ func (t *Table) load(word uint64, v any) any {
 	e := known.(*entry)
 	if e.word != word { // it was stored by a type alone
 		e = &entry{word, e.typ, e.known}
+		t.all.Store(e.typ, e) // for types that share the slot
 	}
 	t.slot(word).Store(e)
 	return e.known

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"sync"
 	"testing"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
 // TestTable has more types than slots, which share them, and pointers beside what they point to.
@@ -38,5 +40,28 @@ func TestTable(t *testing.T) {
 	first := table.Load(values[0])
 	if other := reflect.TypeOf(t); table.Store(reflect.TypeOf(values[0]), other) != first {
 		t.Error("what was stored was replaced")
+	}
+}
+
+// TestOneSlot: of types that share a slot each is found without new memory.
+func TestOneSlot(t *testing.T) {
+	var table Table
+	bySlot := make(map[any]any)
+	for n := 0; ; n++ {
+		v := reflect.New(reflect.ArrayOf(n, reflect.TypeFor[int]())).Interface()
+		table.Store(reflect.TypeOf(v), n)
+		slot := table.slot(memory.TypeWord(v))
+		other := bySlot[slot]
+		if bySlot[slot] = v; other == nil {
+			continue
+		}
+		if allocs := testing.AllocsPerRun(100, func() {
+			if table.Load(other) == nil || table.Load(v) == nil {
+				t.Error("a type is not found")
+			}
+		}); allocs != 0 {
+			t.Errorf("%v allocations for a %T and a %T", allocs, other, v)
+		}
+		return
 	}
 }
