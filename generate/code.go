@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -58,11 +59,15 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 
 // describe returns what FieldsWeft returns, in the words of codec/protobuf.
 func (r *record) describe() string {
-	parts := make([]string, len(r.fields))
-	for i, f := range r.fields {
-		parts[i] = fmt.Sprintf("%d %s %s", f.number, f.name, f.form.describe())
+	var parts, others []string
+	for _, f := range r.fields {
+		parts = append(parts, fmt.Sprintf("%d %s %s", f.number, f.name, f.form.describe()))
 	}
-	return r.name + "{" + strings.Join(parts, "; ") + "}"
+	for _, o := range r.others {
+		others = append(others, "- "+o.name)
+	}
+	slices.Sort(others)
+	return r.name + "{" + strings.Join(append(parts, others...), "; ") + "}"
 }
 
 func (f *form) describe() string {

@@ -17,8 +17,8 @@ import (
 
 // A Message is a pointer to a struct with generated code.
 type Message interface {
-	// FieldsWeft describes the fields for which the code was generated. It is not used
-	// for a struct that has changed since.
+	// FieldsWeft describes the fields for which the code was generated. For a struct that has
+	// changed since, and for one that contains it, encoding and decoding return an error.
 	FieldsWeft() string
 	// AppendWeft appends the encoding. It returns false when it cannot encode the
 	// message; the plan can, or says what is wrong.

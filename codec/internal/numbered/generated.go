@@ -3,6 +3,7 @@ package numbered
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft/codec/generated"
@@ -18,29 +19,98 @@ func (d *decoder) generated(m generated.Message) int {
 }
 
 // hasCode reports whether there is generated code for the struct n. Code that was generated
-// for other fields than it has now is an error.
+// for other fields than n has now, or than a struct has whose code it calls, is an error.
 func hasCode(n *node) (bool, error) {
-	m, ok := reflect.New(n.typ).Interface().(generated.Message)
-	if !ok {
+	if _, ok := n.code(); !ok {
 		return false, nil
 	}
-	got, want := m.FieldsWeft(), n.describe()
-	if name, _, _ := strings.Cut(got, "{"); name != n.typ.Name() {
-		return false, nil // of a struct that is embedded in it
-	}
-	if got != want {
-		return false, fmt.Errorf("the code of %s is for other fields than it has: run weft generate again (it is for %s, and there is %s)", n.typ, got, want)
-	}
-	return true, nil
+	err := n.checkCode(make(map[*node]bool))
+	return err == nil, err
 }
 
-// describe returns what FieldsWeft of generated code for the struct n returns.
-func (n *node) describe() string {
-	parts := make([]string, len(n.fields))
-	for i, f := range n.fields {
-		parts[i] = fmt.Sprintf("%d %s %s", f.number, f.name, f.node.form())
+// checkCode returns an error unless the generated code of the struct n, and of all structs whose code that
+// calls, is for the fields that they have.
+func (n *node) checkCode(seen map[*node]bool) error {
+	if seen[n] {
+		return nil
 	}
-	return n.typ.Name() + "{" + strings.Join(parts, "; ") + "}"
+	seen[n] = true
+	got, ok := n.code()
+	if !ok {
+		return fmt.Errorf("%s has no code of its own, which the code of a struct that contains it calls: run weft generate again", n.typ)
+	}
+	if want := n.describe(); got != want {
+		return fmt.Errorf("the code of %s is for other fields than it has: run weft generate again (it is for %s, and there is %s)", n.typ, got, want)
+	}
+	for i := range n.fields {
+		part := n.fields[i].node
+		for part.op == opPointer || part.op == opList { // maps are left to the plan
+			part = part.elem
+		}
+		if part.op != opMessage {
+			continue
+		}
+		if err := part.checkCode(seen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// code returns the fields for which there is generated code for the struct n; ok is false when
+// it has no code of its own.
+func (n *node) code() (fields string, ok bool) {
+	fields = fieldsWeft(n.typ)
+	if name, _, _ := strings.Cut(fields, "{"); fields == "" || name != n.typ.Name() {
+		return "", false // there is none, or it is that of an embedded struct
+	}
+	for f := range n.typ.Fields() {
+		if f.Anonymous && fieldsWeft(f.Type) == fields { // it is that of a struct with the same name, of another package
+			return "", false
+		}
+	}
+	return fields, true
+}
+
+// fieldsWeft returns what FieldsWeft of the struct t, or what t points to, returns; "" when there is no such method.
+func fieldsWeft(t reflect.Type) (fields string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	m, ok := reflect.New(t).Interface().(generated.Message)
+	if !ok {
+		return ""
+	}
+	defer func() {
+		if recover() != nil { // it is the method of a struct behind an embedded pointer, which is nil
+			fields = ""
+		}
+	}()
+	return m.FieldsWeft()
+}
+
+// describe returns what FieldsWeft of generated code for the struct n returns. The names of fields that do
+// not travel are in it, since the code empties them.
+func (n *node) describe() string {
+	var parts, others []string
+	for _, f := range n.fields {
+		parts = append(parts, fmt.Sprintf("%d %s %s", f.number, f.name, f.node.form()))
+	}
+	for _, o := range n.others {
+		if o.name != "_" {
+			others = append(others, "- "+o.name)
+		}
+	}
+	slices.Sort(others)
+	return n.typ.Name() + "{" + strings.Join(append(parts, others...), "; ") + "}"
+}
+
+// declaredBits is n.bits, but for int and uint it is 64, as on machines with 64 bits: the encoding is the same.
+func (n *node) declaredBits() int {
+	if kind := n.typ.Kind(); kind == reflect.Int || kind == reflect.Uint {
+		return 64
+	}
+	return n.bits
 }
 
 // form says how a field is encoded.
@@ -49,11 +119,11 @@ func (n *node) form() string {
 	case opBool:
 		return "bool"
 	case opInt:
-		return fmt.Sprint("int", n.bits)
+		return fmt.Sprint("int", n.declaredBits())
 	case opZigzag:
-		return fmt.Sprint("zigzag", n.bits)
+		return fmt.Sprint("zigzag", n.declaredBits())
 	case opUint:
-		return fmt.Sprint("uint", n.bits)
+		return fmt.Sprint("uint", n.declaredBits())
 	case opFixed:
 		return fmt.Sprint("fixed", n.bits)
 	case opFloat:

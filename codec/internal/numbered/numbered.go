@@ -50,6 +50,7 @@ func planOf(t reflect.Type) *Plan {
 		c := compiler{structs: make(map[reflect.Type]*node), hashes: !p.numbered}
 		if p.node, p.err = c.message(s); p.err == nil {
 			p.generated, p.err = hasCode(p.node)
+			p.generated = p.generated && (!p.pointer || t == reflect.PointerTo(s)) // a named pointer type has no methods
 		}
 	}
 	known, _ := plans.LoadOrStore(t, p)

@@ -95,7 +95,7 @@ func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed,
 		embedded := f.Anonymous && name == f.Name && f.Tag.Get("json") == ""
 		switch {
 		case name == "", !f.IsExported() && !embedded:
-			n.others = append(n.others, other{at, f.Type})
+			n.others = append(n.others, other{at, f.Type, f.Name})
 		case embedded && isPlain(f.Type):
 			inner, err := n.gather(f.Type, at, to)
 			if err != nil {
@@ -105,7 +105,7 @@ func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed,
 		case embedded && f.Type.Kind() == reflect.Pointer && isPlain(f.Type.Elem()):
 			return nil, fmt.Errorf("%s.%s is an embedded pointer, which has no form in Protocol Buffers: give the field a name", t, f.Name)
 		case !f.IsExported():
-			n.others = append(n.others, other{at, f.Type})
+			n.others = append(n.others, other{at, f.Type, f.Name})
 		default:
 			all = append(all, hashed{StructField: f, at: at, name: name, path: to, depth: len(path)})
 		}
@@ -125,7 +125,7 @@ func (c *compiler) plain(n *node) error {
 			if all[k].depth == f.depth {
 				return fmt.Errorf("%s has two fields with the name %q", n.typ, f.name)
 			}
-			n.others = append(n.others, other{f.at, f.Type}) // hidden, as in Go
+			n.others = append(n.others, other{f.at, f.Type, f.Name}) // hidden, as in Go
 			continue
 		}
 		value, err := c.field(f.Type, "")

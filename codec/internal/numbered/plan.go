@@ -91,8 +91,9 @@ func (n *node) declare(number uint64, json string, path []int) {
 
 // other is a field of a struct that does not travel.
 type other struct {
-	at  memory.Offset
-	typ reflect.Type
+	at   memory.Offset
+	typ  reflect.Type
+	name string
 }
 
 // set completes the field, which has a number, a place and a node.
@@ -165,12 +166,12 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 		switch {
 		case tag == "-":
 			left = true
-			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type})
+			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type, f.Name})
 			continue
 		case !f.IsExported() && f.Anonymous && f.Type.Kind() == reflect.Struct && f.Type.NumField() > 0:
 			return nil, fmt.Errorf("what is in %s.%s would be lost, since its type is not exported", t, f.Name)
 		case !f.IsExported():
-			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type})
+			n.others = append(n.others, other{memory.Join(*new(memory.Offset), f), f.Type, f.Name})
 			continue
 		}
 		number, options, _ := strings.Cut(tag, ",")

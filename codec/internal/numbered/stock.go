@@ -31,19 +31,32 @@ func OfStock(m proto.Message) *Plan {
 	t := reflect.TypeOf(m)
 	known, ok := stockPlans.Load(t)
 	if !ok {
-		p := &Plan{err: errForeign, pointer: true, stock: true}
-		if memory.Unexported && t.Kind() == reflect.Pointer {
-			c := stockCompiler{structs: make(map[reflect.Type]*node)}
-			if p.node, p.err = c.message(t, m.ProtoReflect().Descriptor()); p.err == nil {
-				c.markRequired()
-			}
-		}
+		p := &Plan{pointer: true, stock: true}
+		p.node, p.err = stockNode(m)
 		known, _ = stockPlans.LoadOrStore(t, p)
 	}
 	if p := known.(*Plan); p.err == nil {
 		return p
 	}
 	return nil
+}
+
+// stockNode makes the node of the messages that have the type of m.
+func stockNode(m proto.Message) (n *node, err error) {
+	defer func() {
+		if recover() != nil { // ProtoReflect of a nil pointer, which generated code does not do, but a struct with an embedded message
+			n, err = nil, errForeign
+		}
+	}()
+	t := reflect.TypeOf(m)
+	if !memory.Unexported || t.Kind() != reflect.Pointer {
+		return nil, errForeign
+	}
+	c := stockCompiler{structs: make(map[reflect.Type]*node)}
+	if n, err = c.message(t, m.ProtoReflect().Descriptor()); err == nil {
+		c.markRequired()
+	}
+	return n, err
 }
 
 // errForeign is why a message is left to the code of google.golang.org/protobuf.

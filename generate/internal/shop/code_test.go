@@ -23,7 +23,9 @@ func random(r *rand.Rand) *Order {
 	some := func() bool { return r.IntN(3) > 0 }
 	number := func() int64 { return int64(r.Uint64()) >> r.IntN(64) }
 	word := func() string { return strings.Repeat("é", r.IntN(90)*r.IntN(2)) }
-	item := func() Item { return Item{Name: word(), Price: float64(number()), Count: uint32(number())} }
+	item := func() Item {
+		return Item{Name: word(), Price: float64(number()), Count: uint32(number()), Int: int(number()), Uint: uint(number()), Zig: int(number())}
+	}
 	nested := func() *Item {
 		i := item()
 		if some() {
@@ -229,5 +231,21 @@ func TestStaleCode(t *testing.T) {
 	got := new(holder)
 	if err != nil || c.Decode(body, got) != nil || *got != (holder{Query{1}, 2}) {
 		t.Errorf("%x, %+v, %v", body, got, err)
+	}
+}
+
+// TestNamedPointer has a type of pointers that has no methods, although what they point to has code.
+func TestNamedPointer(t *testing.T) {
+	type pointer *Order
+	c, got := protobuf.New(), pointer(&Order{Text: "old"})
+	body, err := c.Append(nil, pointer(&Order{ID: 7, Items: []Item{{Count: 1}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, decode := range map[string]func([]byte, any) error{"Decode": c.Decode, "DecodeReuse": c.(codec.Reuser).DecodeReuse} {
+		got.Text, got.secret = "old", func() {}
+		if err := decode(body, got); err != nil || got.ID != 7 || len(got.Items) != 1 || got.Text != "" || got.secret != nil {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }

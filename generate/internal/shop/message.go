@@ -19,6 +19,9 @@ type Item struct {
 	Price float64 `weft:"2"`
 	Count uint32  `weft:"3"`
 	Sub   *Item   `weft:"4"`
+	Int   int     `weft:"5"`
+	Uint  uint    `weft:"6"`
+	Zig   int     `weft:"7,zigzag"`
 	note  string
 }
 

@@ -58,7 +58,7 @@ var _ generated.Message = (*Item)(nil)
 
 // FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
 func (*Item) FieldsWeft() string {
-	return "Item{1 Name string; 2 Price float64; 3 Count uint32; 4 Sub *struct Item}"
+	return "Item{1 Name string; 2 Price float64; 3 Count uint32; 4 Sub *struct Item; 5 Int int64; 6 Uint uint64; 7 Zig zigzag64; - note}"
 }
 
 // AppendWeft appends the encoding of the message, for codec/protobuf.
@@ -102,7 +102,35 @@ func (m *Item) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	return b, true
+	p, i = generated.Room(b, 41), len(b)
+	if v := uint64(m.Int); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x28, 1, v)
+		}
+	}
+	if v := uint64(m.Uint); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x30, 1, v)
+		}
+	}
+	if v := generated.Zag(int64(m.Zig)); v != 0 {
+		if v < 1<<28 {
+			x, n := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
+			i += 1 + n
+		} else {
+			i = generated.PutVarint(p, i, 0x38, 1, v)
+		}
+	}
+	return p[:i], true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -149,6 +177,30 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Sub = nil
 		}
 	}
+	if x := generated.Word(b, i); uint8(x) != 0x28 {
+		m.Int = 0
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+		m.Int, i = int(v), i+1+n
+	} else if v, j := generated.Int[int](b, i+1); j > 0 {
+		m.Int, i = v, j
+	} else {
+		m.Int = 0
+	}
+	if x := generated.Word(b, i); uint8(x) != 0x30 {
+		m.Uint = 0
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+		m.Uint, i = uint(v), i+1+n
+	} else if v, j := generated.Int[uint](b, i+1); j > 0 {
+		m.Uint, i = v, j
+	} else {
+		m.Uint = 0
+	}
+	m.Zig = 0
+	if len(b)-i > 1 && b[i] == 0x38 {
+		if v, j := generated.Zigzag[int](b, i+1); j >= 0 {
+			m.Zig, i = v, j
+		}
+	}
 	return i
 }
 
@@ -156,7 +208,7 @@ var _ generated.Message = (*Order)(nil)
 
 // FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
 func (*Order) FieldsWeft() string {
-	return "Order{1 ID int64; 2 Paid bool; 3 Color int8; 4 Small int16; 5 I32 int32; 6 U8 uint8; 7 U16 uint16; 8 U64 uint64; 9 Zig32 zigzag32; 10 Zig64 zigzag64; 11 Fix32 fixed32; 12 Fix64 fixed64; 13 Float float32; 14 Double float64; 15 Text string; 16 Label string; 17 Raw bytes; 18 Item struct Item; 19 Maybe *struct Item; 20 Number *int32; 21 Title *string; 22 Flag *bool; 23 Ints []int32; 24 Zigs []zigzag64; 25 Doubles []float64; 26 Bools []bool; 27 Fixed []fixed32; 28 Texts []string; 29 Blobs []bytes; 30 Items []struct Item; 31 Pointers []*struct Item; 32 At time; 33 Took duration; 34 Times []time; 35 Colors []int8; 3000 Far string; 300000 Notes map; 536870911 Last uint64}"
+	return "Order{1 ID int64; 2 Paid bool; 3 Color int8; 4 Small int16; 5 I32 int32; 6 U8 uint8; 7 U16 uint16; 8 U64 uint64; 9 Zig32 zigzag32; 10 Zig64 zigzag64; 11 Fix32 fixed32; 12 Fix64 fixed64; 13 Float float32; 14 Double float64; 15 Text string; 16 Label string; 17 Raw bytes; 18 Item struct Item; 19 Maybe *struct Item; 20 Number *int32; 21 Title *string; 22 Flag *bool; 23 Ints []int32; 24 Zigs []zigzag64; 25 Doubles []float64; 26 Bools []bool; 27 Fixed []fixed32; 28 Texts []string; 29 Blobs []bytes; 30 Items []struct Item; 31 Pointers []*struct Item; 32 At time; 33 Took duration; 34 Times []time; 35 Colors []int8; 3000 Far string; 300000 Notes map; 536870911 Last uint64; - Skip; - secret}"
 }
 
 // AppendWeft appends the encoding of the message, for codec/protobuf.
