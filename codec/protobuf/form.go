@@ -22,12 +22,7 @@ func (p *protobuf) planOf(v any) *numbered.Plan {
 }
 
 //go:noinline
-func (p *protobuf) findPlan(v any) (plan *numbered.Plan) {
-	defer func() {
-		if recover() != nil { // in a method of a nil message
-			plan = nil
-		}
-	}()
+func (p *protobuf) findPlan(v any) *numbered.Plan {
 	f := new(form)
 	switch m := v.(type) {
 	case nil:

@@ -4,6 +4,8 @@ import (
 	"errors"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // fields is a message: name = 1, number = 2, tags = 3, data = 4. The types
@@ -176,6 +178,27 @@ func (m *static) Reset() { *m = static{} }
 type fragile struct{ vtMessage }
 
 func (m *fragile) SizeVT() int { return len(m.Name) }
+
+// halfVT has numbers, encodes itself, and is decoded by its plan.
+type halfVT struct {
+	A int64 `weft:"1"`
+}
+
+func (*halfVT) SizeVT() int { return 2 }
+func (m *halfVT) MarshalToSizedBufferVT(b []byte) (int, error) {
+	return copy(b, []byte{1 << 3, byte(m.A)}), nil
+}
+
+// outer embeds a generated message, and counts the calls of ProtoReflect.
+type outer struct {
+	*wrapperspb.Int64Value
+	calls *int
+}
+
+func (o *outer) ProtoReflect() protoreflect.Message {
+	*o.calls++
+	return o.Int64Value.ProtoReflect()
+}
 
 // onlyMarshals can be encoded and not decoded.
 type onlyMarshals struct{ fields }

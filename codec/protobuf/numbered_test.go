@@ -117,3 +117,48 @@ func BenchmarkNumberedDecode(b *testing.B) {
 		}
 	}
 }
+
+// TestHalfVT has a struct that encodes itself and does not decode itself.
+func TestHalfVT(t *testing.T) {
+	for _, c := range []codec.Codec{protobuf.New(), protobuf.NewCompiled()} {
+		body, err := c.Append(nil, &halfVT{7})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, used := new(halfVT), &halfVT{9}
+		if err := c.Decode(body, got); err != nil || got.A != 7 {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := c.(codec.Reuser).DecodeReuse(body, used); err != nil || used.A != 7 {
+			t.Errorf("over an older value: %+v, %v", used, err)
+		}
+		for _, v := range []any{(*halfVT)(nil), halfVT{}} {
+			if err := c.Decode(body, v); err == nil || !strings.Contains(err.Error(), "pointer") {
+				t.Errorf("into %#v: %v", v, err)
+			}
+		}
+	}
+}
+
+// TestEmbeddedMessage: that the compiled codec leaves a struct with an embedded message to other code is found out once.
+func TestEmbeddedMessage(t *testing.T) {
+	var counts []int
+	for _, c := range []codec.Codec{protobuf.New(), protobuf.NewCompiled()} {
+		calls := 0
+		v := &outer{wrapperspb.Int64(7), &calls}
+		for range 2 {
+			calls = 0
+			body, err := c.Append(nil, v)
+			if err == nil {
+				err = c.Decode(body, v)
+			}
+			if err != nil || v.Value != 7 {
+				t.Fatalf("%d, %v", v.Value, err)
+			}
+		}
+		counts = append(counts, calls)
+	}
+	if counts[0] != counts[1] {
+		t.Errorf("ProtoReflect is called %d times, by the compiled codec %d times", counts[0], counts[1])
+	}
+}

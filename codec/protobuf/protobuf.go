@@ -68,8 +68,8 @@
 //
 // It refuses the bodies that that code refuses, and makes equal values of the others,
 // unknown fields included. These things differ: optional numbers and strings of one
-// message share memory, so that a pointer to one keeps up to 256 bytes of others alive;
-// errors have other texts. With the build tag purego all messages are left to that code.
+// message share memory, so that a pointer to a number keeps up to 256 bytes of numbers alive, and
+// a pointer to a string up to 16 strings with their texts; errors have other texts. With the build tag purego all messages are left to that code.
 //
 // # Hostile peers
 //
@@ -167,8 +167,9 @@ func Is(v any) bool {
 	case proto.Message, gogoMessage:
 		return true
 	case vtMarshaler:
-		_, ok := v.(vtUnmarshaler)
-		return ok
+		if _, ok := v.(vtUnmarshaler); ok {
+			return true
+		}
 	}
 	return numbered.Is(reflect.TypeOf(v))
 }
@@ -348,6 +349,9 @@ func (p *protobuf) decodeGenerated(body []byte, v any) error {
 		return m.Unmarshal(body)
 	case proto.Message:
 		return proto.UnmarshalOptions{RecursionLimit: recursionLimit}.Unmarshal(body, m)
+	}
+	if plan := numbered.Of(reflect.TypeOf(v)); plan != nil { // although it encodes itself
+		return wrap("decoding into", v, plan.Decode(body, v))
 	}
 	return errType(v)
 }

@@ -58,7 +58,7 @@ func TestConformance(t *testing.T) {
 
 func TestIs(t *testing.T) {
 	for v, want := range map[any]bool{
-		wrapperspb.Int64(1): true, new(vtMessage): true, new(gogo): true, new(gogoSized): true, new(static): true,
+		wrapperspb.Int64(1): true, new(vtMessage): true, new(gogo): true, new(gogoSized): true, new(static): true, new(halfVT): true,
 		nil: false, 7: false, new(int): false, vtMessage{}.Number: false, new(onlyMarshals): false, new(fields): false,
 	} {
 		if got := protobuf.Is(v); got != want {
