@@ -5,10 +5,13 @@
 //	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{c.Plugin()}})
 //
 // Calls are equal when they have the same method, request, principal, and the same metadata under
-// the keys of Config.Vary. Requests are compared as MessagePack has them, those that come as JSON as JSON has them, and
-// messages of Protocol Buffers as their own bytes: a field that is left out there does not tell calls apart. Errors are
-// not kept. A reply from the cache comes without the metadata that its handler set. Streams and one-way calls are left
-// alone.
+// the keys of Config.Vary. Requests are compared as their codec writes them, messages of Protocol Buffers as their own
+// bytes, and those of gob and of codecs that Config.Codecs does not name as MessagePack has them: a field that is left out
+// there does not tell calls apart. Errors are not kept. A reply from the cache comes without the metadata that its handler
+// set. Streams and one-way calls are left alone.
+//
+// A server keeps replies as values. A client keeps them as their codec writes them, so that a reply from the cache is
+// the same value as one from the server; calls with a codec that is unknown here (see Config.Codecs) are left alone.
 package cache
 
 import (
@@ -17,17 +20,14 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec/json"
-	"github.com/weftrpc/weft/codec/msgpack"
-	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/plugin/internal/keyed"
 	"github.com/weftrpc/weft/plugin/internal/match"
 )
@@ -49,8 +49,9 @@ type Config struct {
 	// Shared says that replies do not depend on the principal: all callers share them.
 	// Otherwise, on a server, each principal has its own, and calls of a principal without a
 	// name (see package acl) are left alone. On a client, calls with a credential of their own, by
-	// weft.WithCredential, are left alone, and the others are taken to be made for one caller: a client that
-	// acts for several, by the context that it gives its Credential function, must set Caller.
+	// weft.WithCredential or as "authorization" of weft.WithMetadata, are left alone, and the others are taken to
+	// be made for one caller: a client that acts for several, by the context that it gives its Credential
+	// function, or by metadata with another key, must set Caller.
 	Shared bool
 	// Caller names for whom a client makes a call; calls for different callers are not equal. With it calls with
 	// credentials of their own are not left alone. nil: all others are for one.
@@ -58,6 +59,9 @@ type Config struct {
 	// MaxEntries is how many replies are kept, and MaxBytes how many bytes they have when they are encoded; the
 	// one used longest ago makes room. 0: DefaultMaxEntries, DefaultMaxBytes.
 	MaxEntries, MaxBytes int
+	// Codecs are further ones that calls are made with, such as cbor or one of the program. msgpack, json, protobuf,
+	// gob, gencode and raw are known. nil: no others.
+	Codecs []codec.Codec
 }
 
 // Stats are what a cache has done.
@@ -71,8 +75,9 @@ type Stats struct {
 
 // Cache keeps replies. Its methods may be called from any goroutine.
 type Cache struct {
-	cfg   Config
-	exact map[string]time.Duration
+	cfg    Config
+	exact  map[string]time.Duration
+	codecs codecs
 
 	mu      sync.Mutex
 	entries *keyed.Table[key, entry]
@@ -129,11 +134,16 @@ func New(cfg *Config) (*Cache, error) {
 	c.cfg.MaxEntries = cmp.Or(c.cfg.MaxEntries, DefaultMaxEntries)
 	c.cfg.MaxBytes = cmp.Or(c.cfg.MaxBytes, DefaultMaxBytes)
 	c.entries = keyed.New[key, entry](c.cfg.MaxEntries)
+	var err error
+	if c.codecs, err = newCodecs(cfg.Codecs); err != nil {
+		return nil, err
+	}
 	return c, nil
 }
 
-// Plugin is for servers and clients; on a cluster.Client for Config.Plugins. Those that have the
-// same cache share its replies: they must be of the same services.
+// Plugin is for servers and clients. Those that have the same cache share its replies: they must be of the same
+// services. On a cluster.Client it is for Client.Plugins. It may be in Config.Plugins where messages are carried by
+// msgpack or protobuf alone, as those of a client without a Codec are: the codec of a call is not known there.
 func (c *Cache) Plugin() weft.Plugin {
 	return weft.Plugin{Name: "cache", Server: c.serve, Client: c.call}
 }
@@ -147,11 +157,12 @@ func (c *Cache) Stats() Stats {
 	return out
 }
 
-// Clear forgets all replies.
+// Clear forgets all replies. Replies of calls that are under way are not kept, and not shared with calls that begin later.
 func (c *Cache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.entries, c.bytes = keyed.New[key, entry](c.cfg.MaxEntries), 0
+	clear(c.flights)
 }
 
 // lasts is for how long replies of a method are kept.
@@ -186,25 +197,33 @@ func (c *Cache) serve(ctx context.Context, info *weft.CallInfo, req any, next we
 		if err != nil || ttl == 0 {
 			return answer{reply: reply}, err
 		}
-		return answer{reply: reply, size: sizeOf(reply)}, nil
+		return answer{reply: reply, size: c.codecs.sizeOf(info.Codec, reply)}, nil
 	})
 }
 
 func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ttl, ok := c.lasts(info.Method)
-	if !ok || info.Oneway || info.Reply == nil || info.OwnCredential && c.cfg.Caller == nil && !c.cfg.Shared {
+	if !ok || info.Oneway || info.Reply == nil {
+		return next(ctx, info, req)
+	}
+	m := weft.OutgoingMetadata(ctx)
+	if !c.cfg.Shared && c.cfg.Caller == nil && (info.OwnCredential || hasCredential(m)) {
+		return next(ctx, info, req)
+	}
+	with := c.codecs.of(info.Codec, info.Reply)
+	if with == nil {
 		return next(ctx, info, req)
 	}
 	caller := ""
 	if c.cfg.Caller != nil && !c.cfg.Shared {
 		caller = c.cfg.Caller(ctx)
 	}
-	k, ok := c.keyOf("called", info, caller, weft.OutgoingMetadata(ctx), req)
+	k, ok := c.keyOf("called", info, caller, m, req)
 	if !ok {
 		return next(ctx, info, req)
 	}
 	if b, ok := c.kept(k); ok {
-		return info.Reply, decode(b.([]byte), info.Reply)
+		return info.Reply, decode(with, b.([]byte), info.Reply)
 	}
 	own := false
 	b, err := c.do(ctx, k, ttl, func() (answer, error) {
@@ -212,7 +231,7 @@ func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next wef
 		if _, err := next(ctx, info, req); err != nil {
 			return answer{}, err
 		}
-		b, err := encode(nil, "", info.Reply)
+		b, err := encode(nil, with, info.Reply)
 		if err != nil {
 			return answer{}, nil // it is not kept, and the caller has it
 		}
@@ -226,19 +245,33 @@ func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next wef
 	case b == nil:
 		return next(ctx, info, req)
 	}
-	return info.Reply, decode(b.([]byte), info.Reply)
+	return info.Reply, decode(with, b.([]byte), info.Reply)
+}
+
+// hasCredential reports whether metadata carries a credential. On a wire whose keys are not told apart by case, a key
+// in another case is the same.
+func hasCredential(m weft.Metadata) bool {
+	for key := range m.All() {
+		if strings.EqualFold(key, "authorization") {
+			return true
+		}
+	}
+	return false
 }
 
 // mostKept is the largest buffer of a key that is used again.
 const mostKept = 64 << 10
 
 // keyOf is the key of a call; ok is false for a request that cannot be encoded. The two sides of
-// a plugin keep replies in different forms.
+// a plugin keep replies in different forms, and a client each as its codec writes it.
 func (c *Cache) keyOf(side string, info *weft.CallInfo, caller string, m weft.Metadata, req any) (k key, ok bool) {
 	buf := c.encoders.Get().(*[]byte)
 	b := add((*buf)[:0], side)
 	b = add(b, info.Method)
 	b = add(b, caller)
+	if side == "called" {
+		b = add(b, info.Codec)
+	}
 	for _, name := range c.cfg.Vary {
 		values := m.Values(name)
 		b = binary.AppendUvarint(b, uint64(len(values)))
@@ -246,7 +279,8 @@ func (c *Cache) keyOf(side string, info *weft.CallInfo, caller string, m weft.Me
 			b = add(b, v)
 		}
 	}
-	b, err := encode(b, info.Codec, req)
+	with := c.codecs.comparing(info.Codec, req)
+	b, err := encode(add(b, with.Name()), with, req)
 	if err == nil {
 		k = sha256.Sum256(b)
 	}
@@ -259,43 +293,6 @@ func (c *Cache) keyOf(side string, info *weft.CallInfo, caller string, m weft.Me
 
 // add appends a text with its length.
 func add(b []byte, s string) []byte { return append(binary.AppendUvarint(b, uint64(len(s))), s...) }
-
-// encode appends a message with its codec: those that came as JSON, and what only JSON knows of them, as JSON.
-func encode(b []byte, name string, v any) ([]byte, error) {
-	switch {
-	case protobuf.Is(v):
-		return protobuf.New().Append(append(b, 'p'), v)
-	case name == "json":
-		return appendJSON(append(b, 'j'), v)
-	}
-	return msgpack.New().Append(append(b, 'm'), v)
-}
-
-// appendJSON appends a message as JSON. The type of a request may panic when it is written, which its call never does.
-func appendJSON(b []byte, v any) (_ []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%T panicked: %v", v, p)
-		}
-	}()
-	return json.New().Append(b, v)
-}
-
-func decode(b []byte, v any) error {
-	if protobuf.Is(v) {
-		return protobuf.New().Decode(b[1:], v)
-	}
-	return msgpack.New().Decode(b[1:], v)
-}
-
-// sizeOf is about how many bytes a reply has; one that cannot be encoded has too many to be kept.
-func sizeOf(v any) int {
-	b, err := encode(nil, "", v)
-	if err != nil {
-		return math.MaxInt
-	}
-	return len(b)
-}
 
 // do returns the reply of a call: one that is kept, that of an equal call under way, or its own.
 func (c *Cache) do(ctx context.Context, k key, ttl time.Duration, call func() (answer, error)) (any, error) {
@@ -332,9 +329,11 @@ func (c *Cache) do(ctx context.Context, k key, ttl time.Duration, call func() (a
 func (c *Cache) lead(ctx context.Context, k key, ttl time.Duration, f *flight, call func() (answer, error)) (any, error) {
 	defer func() {
 		c.mu.Lock()
-		delete(c.flights, k)
-		if f.err == nil && f.reply != nil && ttl > 0 {
-			c.keepLocked(k, entry{f.reply, f.size, time.Now().Add(ttl)})
+		if c.flights[k] == f { // otherwise Clear was called since
+			delete(c.flights, k)
+			if f.err == nil && f.reply != nil && ttl > 0 {
+				c.keepLocked(k, entry{f.reply, f.size, time.Now().Add(ttl)})
+			}
 		}
 		c.mu.Unlock()
 		close(f.done)

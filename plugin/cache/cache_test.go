@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/plugin/cache"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/transport"
@@ -208,10 +209,41 @@ func TestTogether(t *testing.T) {
 	})
 }
 
+// A reply whose call began before Clear is not kept, nor shared with calls that begin after it.
+func TestClear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Slow.*": time.Hour}})
+		var calls atomic.Int32
+		c := slow(t, k.Plugin(), &calls)
+		get := func() *weft.Call {
+			n := 7
+			return c.Go(t.Context(), "Slow.Get", &n, new(int), nil)
+		}
+		first := get()
+		time.Sleep(500 * time.Millisecond)
+		k.Clear()
+		second := get()
+		<-first.Done
+		if n := k.Stats().Entries; n != 0 {
+			t.Errorf("%d replies from before Clear are kept", n)
+		}
+		<-second.Done
+		if got := calls.Load(); got != 2 {
+			t.Errorf("%d calls were made, want 2", got)
+		}
+		third := get()
+		<-third.Done
+		if got := calls.Load(); got != 2 || first.Error != nil || second.Error != nil || third.Error != nil {
+			t.Errorf("%d calls were made, want 2: %v, %v, %v", got, first.Error, second.Error, third.Error)
+		}
+	})
+}
+
 func TestWrongConfig(t *testing.T) {
 	for _, cfg := range []*cache.Config{
 		nil, {}, {Methods: map[string]time.Duration{"*": 1}}, {Methods: map[string]time.Duration{"A": 1}},
 		{Methods: map[string]time.Duration{"A.B": -1}}, {Methods: map[string]time.Duration{"A.B": 1}, MaxEntries: -1},
+		{Methods: map[string]time.Duration{"A.B": 1}, Codecs: []codec.Codec{nil}},
 	} {
 		if _, err := cache.New(cfg); !errors.Is(err, weft.InvalidArgument) {
 			t.Errorf("%+v: %v", cfg, err)

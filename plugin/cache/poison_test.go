@@ -4,14 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/plugin/cache"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
+	"github.com/weftrpc/weft/registry/static"
 )
 
 // whose answers with the name of its caller.
@@ -56,8 +62,122 @@ func TestPrincipalsApart(t *testing.T) {
 		if hits := k.Stats().Hits; side == "server" && hits == 0 || side == "client" && hits != 0 {
 			t.Errorf("%s: %d hits", side, hits)
 		}
+		// A credential may be a pair of the metadata, which the server does not tell from one by an option.
+		for range 2 {
+			for _, name := range []string{"ada", "bob"} {
+				var got string
+				ctx := weft.WithMetadata(t.Context(), "authorization", name)
+				if err := c.Call(ctx, "Who.Am", new("x"), &got); err != nil || got != name+" of " {
+					t.Fatalf("%s: %q in the metadata got %q, %v", side, name, got, err)
+				}
+			}
+		}
 	}
 }
+
+// A client leaves calls with a credential in their metadata alone, whatever the case of the key; so in a cluster.Client, around calls and
+// around attempts.
+func TestCredentialInMetadata(t *testing.T) {
+	for _, key := range []string{"authorization", "Authorization", "AUTHORIZATION"} {
+		for _, around := range []string{"client", "calls of a cluster", "attempts of a cluster"} {
+			k := newCache(t, cache.Config{Methods: map[string]time.Duration{"Who.Am": time.Hour}})
+			w := whose(t, &weft.ServerConfig{})
+			p := []weft.Plugin{k.Plugin()}
+			var c weft.Caller
+			switch around {
+			case "client":
+				c = w.Dial(t, &weft.ClientConfig{Plugins: p})
+			case "calls of a cluster":
+				c = fleet(t, w, &cluster.Config{Plugins: p})
+			default:
+				c = fleet(t, w, &cluster.Config{Client: &weft.ClientConfig{Plugins: p}})
+			}
+			for range 2 {
+				ctx := weft.WithMetadata(t.Context(), key, "ada")
+				if _, err := weft.Invoke[string](ctx, c, "Who.Am", new("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if s := k.Stats(); s.Hits != 0 || s.Misses != 0 {
+				t.Errorf("%s, %s: %+v, want calls that are left alone", around, key, s)
+			}
+			for range 2 {
+				if _, err := weft.Invoke[string](t.Context(), c, "Who.Am", new("x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			is(t, k, 1, 1)
+		}
+	}
+}
+
+// fleet is a client of package cluster with one server.
+func fleet(t *testing.T, w *plugintest.World, cfg *cluster.Config) *cluster.Client {
+	t.Helper()
+	reg, err := static.New("tcp://" + w.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Registry, cfg.Logger = reg, slog.New(slog.DiscardHandler)
+	c, err := cluster.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Close()
+		reg.Close()
+	})
+	return c
+}
+
+// kinds has what codecs carry in different ways.
+type kinds struct {
+	Any    any
+	Hidden string `msgpack:"-"`
+}
+
+// A client that has a reply from the cache has the same value as from the server, with every codec; one that is unknown is left
+// alone.
+func TestSameValue(t *testing.T) {
+	for _, tt := range []struct {
+		codec codec.Codec
+		cfg   cache.Config
+		hits  uint64
+	}{
+		{json.New(), cache.Config{}, 1},
+		{msgpack.New(), cache.Config{}, 1},
+		{renamed{json.New()}, cache.Config{}, 0},
+		{renamed{json.New()}, cache.Config{Codecs: []codec.Codec{renamed{json.New()}}}, 1},
+	} {
+		tt.cfg.Methods = map[string]time.Duration{"Kinds.Get": time.Hour}
+		k := newCache(t, tt.cfg)
+		w := plugintest.Serve(t, &weft.ServerConfig{Codecs: []codec.Codec{json.New(), msgpack.New(), renamed{json.New()}}})
+		if err := weft.Handle(w.Server, "Kinds.Get", func(context.Context, *string) (*kinds, error) {
+			return &kinds{map[string]any{"a": []any{"b", 1.5}}, "hidden"}, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		c := w.Dial(t, &weft.ClientConfig{Codec: tt.codec, Plugins: []weft.Plugin{k.Plugin()}})
+		var all [2]*kinds
+		for i := range all {
+			var err error
+			if all[i], err = weft.Invoke[kinds](t.Context(), c, "Kinds.Get", new("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if !reflect.DeepEqual(all[0], all[1]) {
+			t.Errorf("%s: the server sends %#v, the cache %#v", tt.codec.Name(), all[0], all[1])
+		}
+		if hits := k.Stats().Hits; hits != tt.hits {
+			t.Errorf("%s: %d hits, want %d", tt.codec.Name(), hits, tt.hits)
+		}
+	}
+}
+
+// renamed is a codec of the program.
+type renamed struct{ codec.Codec }
+
+func (renamed) Name() string { return "own" }
 
 // A client that acts for several names them.
 func TestCaller(t *testing.T) {
