@@ -2,6 +2,7 @@ package reserve
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -11,8 +12,11 @@ import (
 type shorter struct {
 	context.Context // that of the call
 	until           time.Time
-	state           atomic.Uint32
-	watched         atomic.Pointer[watched]
+	watched         atomic.Pointer[watched] // stored under mu
+
+	mu     sync.Mutex
+	err    error // the first one, which stays
+	parent bool  // err is that of the call's context
 }
 
 // watched is a context with a Done channel.
@@ -21,59 +25,58 @@ type watched struct {
 	cancel context.CancelFunc
 }
 
-// The states of a shorter without a Done channel.
-const (
-	live uint32 = iota
-	expired
-	over // the handler has returned
-)
-
 // Deadline implements context.Context.
 func (s *shorter) Deadline() (time.Time, bool) { return s.until, true }
 
 // Done implements context.Context.
 func (s *shorter) Done() <-chan struct{} {
+	if w := s.watched.Load(); w != nil {
+		return w.Done()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	w := s.watched.Load()
 	if w == nil {
-		w = s.watch()
+		w = s.watchLocked()
+		s.watched.Store(w)
 	}
 	return w.Done()
 }
 
-// watch makes the channel. end changes the state before it looks for the channel, and watch looks at the state
-// when the channel is there: one of them cancels it.
-func (s *shorter) watch() *watched {
-	ctx, cancel := context.WithDeadline(s.Context, s.until)
-	w := &watched{ctx, cancel}
-	if !s.watched.CompareAndSwap(nil, w) {
-		cancel()
-		return s.watched.Load()
+// watchLocked makes the context with the channel. One that has ended already has the error that was told.
+func (s *shorter) watchLocked() *watched {
+	if err := s.errLocked(); err == nil || s.parent {
+		ctx, cancel := context.WithDeadline(s.Context, s.until)
+		return &watched{ctx, cancel}
+	} else if err == context.DeadlineExceeded {
+		ctx, cancel := context.WithDeadline(context.WithoutCancel(s.Context), time.Unix(0, 0))
+		return &watched{ctx, cancel}
 	}
-	if s.state.Load() == over {
-		cancel()
-	}
-	return w
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context))
+	cancel()
+	return &watched{ctx, cancel}
 }
 
 // Err implements context.Context.
 func (s *shorter) Err() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.errLocked()
+}
+
+// errLocked is the error of now, nil if there is none; the first one is kept.
+func (s *shorter) errLocked() error {
+	if s.err != nil {
+		return s.err
+	}
 	if w := s.watched.Load(); w != nil {
-		return w.Err()
+		s.err = w.Err()
+	} else if s.err = s.Context.Err(); s.err != nil {
+		s.parent = true
+	} else if !time.Now().Before(s.until) {
+		s.err = context.DeadlineExceeded
 	}
-	switch s.state.Load() {
-	case expired:
-		return context.DeadlineExceeded
-	case over:
-		return context.Canceled
-	}
-	if err := s.Context.Err(); err != nil {
-		return err
-	}
-	if time.Now().Before(s.until) {
-		return nil
-	}
-	s.state.CompareAndSwap(live, expired)
-	return s.Err()
+	return s.err
 }
 
 // Value implements context.Context. Package context finds the context with the channel by it, and follows
@@ -87,8 +90,11 @@ func (s *shorter) Value(key any) any {
 
 // end ends the context when the handler has returned.
 func (s *shorter) end() {
-	s.state.CompareAndSwap(live, over)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if w := s.watched.Load(); w != nil {
-		w.cancel()
+		w.cancel() // its error says what was first
+	} else if s.errLocked() == nil {
+		s.err = context.Canceled
 	}
 }

@@ -66,6 +66,54 @@ func TestShorter(t *testing.T) {
 	}
 }
 
+// The first error stays, whatever happens to the context of the call, and to the channel, afterwards.
+func TestShorterKeepsItsError(t *testing.T) {
+	for name, tt := range map[string]struct {
+		happens func(s *shorter, cancel func())
+		want    error
+	}{
+		"the deadline, asked for": {func(s *shorter, _ func()) { time.Sleep(time.Hour - time.Minute) }, context.DeadlineExceeded},
+		"the caller":              {func(_ *shorter, cancel func()) { cancel() }, context.Canceled},
+		"the handler":             {func(s *shorter, _ func()) { s.end() }, context.Canceled},
+		"the deadline, not asked for": {func(s *shorter, _ func()) {
+			time.Sleep(time.Hour - time.Minute)
+			s.end()
+		}, context.DeadlineExceeded},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			cause := errors.New("the cause")
+			parent, cancel := context.WithCancelCause(t.Context())
+			deadline, stop := context.WithTimeout(parent, time.Hour)
+			defer stop()
+			s := of(deadline)
+			tt.happens(s, func() { cancel(cause) })
+			is := func(when string) {
+				t.Helper()
+				if err := s.Err(); err != tt.want {
+					t.Errorf("%s, %s: %v, want %v", name, when, err, tt.want)
+				}
+			}
+			is("at first")
+			cancel(cause)
+			is("when the caller has cancelled")
+			time.Sleep(2 * time.Hour)
+			is("after the deadline")
+			child, release := context.WithCancel(s)
+			defer release()
+			<-s.Done()
+			is("with a channel")
+			if <-child.Done(); child.Err() != tt.want {
+				t.Errorf("%s: the error of a child is %v, want %v", name, child.Err(), tt.want)
+			}
+			if got := context.Cause(s); name == "the caller" && got != cause {
+				t.Errorf("the cause is %v", got)
+			}
+			s.end()
+			is("when the handler has returned")
+		})
+	}
+}
+
 // What is made of the context ends with it, without a goroutine that waits.
 func TestShorterChildren(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
