@@ -18,6 +18,7 @@ type limit struct {
 	mu     sync.Mutex
 	keys   *keyed.Table[keyed.Key, time.Duration]
 	shared time.Duration
+	latest time.Duration // time of a call
 }
 
 // longest bounds what a burst is in time, so that no sum overflows.
@@ -30,10 +31,13 @@ func newLimit(scope keyed.Scope, rate float64, burst, most int) *limit {
 }
 
 // take takes a call of a key; a time above zero is how long the caller is to wait, and then the
-// call was not taken.
+// call was not taken. now is when the call was read: calls of several connections do not come in that order, and
+// one that was read earlier than another before it is taken as read at the same time.
 func (l *limit) take(key keyed.Key, now time.Duration) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	now = max(now, l.latest)
+	l.latest = now
 	at := l.atLocked(key, now)
 	from := max(*at, now)
 	if wait := from + l.each - now - l.ahead; wait > 0 {

@@ -43,6 +43,20 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// A call that was read before another one, and comes after it, does not wait for what has passed.
+func TestOutOfOrder(t *testing.T) {
+	l := newLimit(keyed.Scope{}, 1, 1, 100)
+	for _, call := range []struct {
+		key  string
+		at   time.Duration
+		want time.Duration
+	}{{"ada", 0, 0}, {"bob", time.Second, 0}, {"ada", time.Second / 2, 0}, {"bob", time.Second / 2, time.Second}} {
+		if got := l.take(named(call.key), call.at); got != call.want {
+			t.Errorf("%s at %v is to wait %v, want %v", call.key, call.at, got, call.want)
+		}
+	}
+}
+
 // Keys that come and go do not get a new burst each, and do not fill the memory.
 func TestManyKeys(t *testing.T) {
 	l := newLimit(keyed.Scope{}, 1, 1, 100)
