@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -33,6 +34,8 @@ type files struct {
 	until time.Time
 
 	written, lost int // calls, since tally was called
+
+	unclosed error // the first error of closing a file
 }
 
 // file is what is used of an *os.File.
@@ -181,8 +184,9 @@ func list(dir string) ([]string, error) {
 func (f *files) close() error {
 	err := f.flush()
 	if f.file != nil {
-		err = errors.Join(err, f.file.Close())
-		f.file = nil
+		failed := f.file.Close()
+		f.file, f.unclosed = nil, cmp.Or(f.unclosed, failed)
+		err = errors.Join(err, failed)
 	}
 	return err
 }

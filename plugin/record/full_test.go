@@ -146,6 +146,38 @@ func TestChangePanics(t *testing.T) {
 	}
 }
 
+// stuck is a file that cannot be closed.
+type stuck struct{ *os.File }
+
+var errStuck = errors.New("input/output error")
+
+func (s stuck) Close() error { return errors.Join(errStuck, s.File.Close()) }
+
+// A file that cannot be closed is an error of Close: the first one, when the next one is begun, and the last one.
+func TestNotClosed(t *testing.T) {
+	for _, which := range []int{1, 2} {
+		r, err := New(&Config{Dir: t.TempDir(), MaxFile: 1, Logger: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := 0
+		r.files.create = func(path string) (file, error) {
+			made++
+			real, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+			if made == which {
+				return stuck{real}, err
+			}
+			return real, err
+		}
+		for range 2 {
+			_, _ = r.made(t.Context(), &weft.CallInfo{Method: "Arith.Mul", Codec: "json"}, &struct{ A int }{1}, func(context.Context, *weft.CallInfo, any) (any, error) { return &struct{ C int }{1}, nil })
+		}
+		if err := r.Close(); made != 2 || !errors.Is(err, weft.Unavailable) || !errors.Is(err, errStuck) {
+			t.Errorf("%d files, %v", made, err)
+		}
+	}
+}
+
 // A folder that is gone is an error of Close, and of the figures.
 func TestGone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "calls")

@@ -164,7 +164,7 @@ func (r *Recorder) Plugin() weft.Plugin {
 }
 
 // Close writes the calls that wait, and closes the file. Calls that end later are not recorded. The error says that
-// calls were lost.
+// calls were lost, or that a file could not be closed, so that calls of it may be lost.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	if !r.closed {
@@ -173,8 +173,14 @@ func (r *Recorder) Close() error {
 	}
 	r.mu.Unlock()
 	<-r.done
-	if n := r.failures.Load(); n > 0 {
+	n, unclosed := r.failures.Load(), r.files.unclosed
+	switch {
+	case n > 0 && unclosed != nil:
+		return weft.Errorf(weft.Unavailable, "record: %d calls could not be written to %s; the log says why; and a file there could not be closed: %w", n, r.cfg.Dir, unclosed)
+	case n > 0:
 		return weft.Errorf(weft.Unavailable, "record: %d calls could not be written to %s; the log says why", n, r.cfg.Dir)
+	case unclosed != nil:
+		return weft.Errorf(weft.Unavailable, "record: a file of %s could not be closed, and calls of it may be lost: %w", r.cfg.Dir, unclosed)
 	}
 	return nil
 }
@@ -322,7 +328,7 @@ func (r *Recorder) tell(err error) {
 	r.written.Add(uint64(written))
 	r.failures.Add(uint64(lost))
 	if err != nil {
-		r.sparsely("record: calls could not be written", "dir", r.cfg.Dir, "error", err)
+		r.sparsely("record: calls could not be written, or a file not be closed", "dir", r.cfg.Dir, "error", err)
 	}
 }
 
