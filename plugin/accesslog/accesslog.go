@@ -1,6 +1,7 @@
 // Package accesslog writes one record of log/slog for a call: its caller and its method, how it ended
-// and how long it took. Calls that failed or were slow are always written; of the others a sample.
-// Bodies and credentials are never written.
+// and how long it took. Calls that failed or were slow are written, of the others a sample. Config.PerSecond
+// bounds all together, and leaves a part to calls that failed or were slow. Bodies and credentials are
+// never written.
 //
 //	p, err := accesslog.New(&accesslog.Config{OneIn: 100, Slow: 200 * time.Millisecond})
 //	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{p}})
@@ -53,7 +54,8 @@ type Config struct {
 	// Slow is from when on a call is slow. 0: none is.
 	Slow time.Duration
 	// PerSecond is how many records are written in a second; the next record says how many
-	// were dropped. 0: DefaultPerSecond; below zero: all.
+	// were dropped. A tenth of it, rounded down, is left to calls that failed or were slow, whatever the
+	// others are. 0: DefaultPerSecond; below zero: all.
 	PerSecond int
 	// Methods are those whose calls are written: "Arith.Mul", "Arith.*", "*". nil: all.
 	Methods []string
@@ -104,7 +106,8 @@ type accessLog struct {
 	cfg     Config
 	methods match.Methods
 	second  atomic.Int64 // of which written is
-	written atomic.Int64
+	written atomic.Int64 // records of that second
+	good    atomic.Int64 // of these, those of calls that neither failed nor were slow
 	dropped atomic.Int64
 }
 
@@ -199,16 +202,19 @@ func (l *accessLog) sampled(err error) bool {
 // slow tells whether a call has taken so long that it is written.
 func (l *accessLog) slow(took time.Duration) bool { return l.cfg.Slow > 0 && took >= l.cfg.Slow }
 
-// room tells whether one more record may be written in this second.
-func (l *accessLog) room() bool {
+// room tells whether one more record may be written in this second; good is that of a call that neither failed nor was
+// slow.
+func (l *accessLog) room(good bool) bool {
 	if l.cfg.PerSecond < 0 {
 		return true
 	}
 	now := time.Now().Unix()
 	if was := l.second.Load(); was != now && l.second.CompareAndSwap(was, now) {
 		l.written.Store(0)
+		l.good.Store(0)
 	}
-	if l.written.Add(1) > int64(l.cfg.PerSecond) {
+	most := int64(l.cfg.PerSecond)
+	if good && l.good.Add(1) > most-most/10 || l.written.Add(1) > most {
 		l.dropped.Add(1)
 		return false
 	}
@@ -219,10 +225,11 @@ func (l *accessLog) room() bool {
 func (l *accessLog) write(ctx context.Context, r record) {
 	c, slow := &l.cfg, l.slow(r.took)
 	level := slog.LevelInfo
-	if r.err != nil || slow {
+	good := r.err == nil && !slow
+	if !good {
 		level = slog.LevelWarn
 	}
-	if !c.Logger.Enabled(ctx, level) || !l.room() {
+	if !c.Logger.Enabled(ctx, level) || !l.room(good) {
 		return
 	}
 	code := weft.Code(0)

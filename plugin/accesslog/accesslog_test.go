@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -169,6 +171,30 @@ func TestPerSecond(t *testing.T) {
 		j.mu.Lock()
 		defer j.mu.Unlock()
 		return strings.Contains(j.b.String(), `"dropped":`)
+	})
+}
+
+// Calls that go well leave room for those that fail and those that are slow.
+func TestRoomForFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var j journal
+		p := plugin(t, accesslog.Config{Logger: j.logger(), PerSecond: 20, Slow: time.Second})[0]
+		call := func(err error) {
+			_, _ = p.Server(t.Context(), &weft.CallInfo{Method: "Arith.Mul"}, nil, func(context.Context, *weft.CallInfo, any) (any, error) { return nil, err })
+		}
+		for range 100 {
+			call(nil)
+		}
+		for range 100 {
+			call(errors.New("failed as asked"))
+		}
+		levels := make(map[any]int)
+		for _, r := range j.wait(t, 20) {
+			levels[r["level"]]++
+		}
+		if levels["INFO"] != 18 || levels["WARN"] != 2 {
+			t.Errorf("%v, want 18 that went well and 2 that failed", levels)
+		}
 	})
 }
 
