@@ -20,3 +20,11 @@ func WithoutOwn(services []string) (others []string, own int) {
 	others = slices.DeleteFunc(slices.Clone(services), Own)
 	return others, len(services) - len(others)
 }
+
+// OthersOrOwn returns services without those that Own reports, or these when there are no others.
+func OthersOrOwn(services []string) []string {
+	if others, _ := WithoutOwn(services); len(others) > 0 {
+		return others
+	}
+	return services
+}

@@ -56,7 +56,7 @@ func (r *report) registry(ctx context.Context, service string) error {
 	}
 	looked := make(map[string]bool)
 	if service == "" {
-		services, _ = catalog.WithoutOwn(services) // which the same servers have
+		services = catalog.OthersOrOwn(services) // the servers of others have those of weft too
 	}
 	for _, name := range services {
 		r.service(ctx, a, reg, name, looked)
