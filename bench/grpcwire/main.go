@@ -73,9 +73,12 @@ func main() {
 	only := flag.String("only", "", "the pairs that are measured, such as \"grpc-go:grpc-go,weft:grpc-go\" for servers and clients; \"\": all")
 	flag.Parse()
 	var err error
-	if *serve != "" {
+	switch {
+	case *serve != "":
 		err = server(*serve, o)
-	} else {
+	case o.conns < 1 || *calls < 1 || *rounds < 1:
+		err = fmt.Errorf("-conns is %d, -calls %d and -rounds %d, want 1 or more of each", o.conns, *calls, *rounds)
+	default:
 		err = compare(o, strings.Split(*callers, ","), *only, *rounds, *calls)
 	}
 	if err != nil {
@@ -429,8 +432,8 @@ func compare(o options, callers []string, only string, rounds, calls int) error 
 	fmt.Println("callers  server   client   server µs  both µs  of the first server  of the first at both ends  reads  writes  calls/s   p50 µs   p99 µs")
 	for _, text := range callers {
 		n, err := strconv.Atoi(text)
-		if err != nil {
-			return err
+		if err != nil || n < 1 {
+			return fmt.Errorf("-callers names %q, want numbers of 1 or more", text)
 		}
 		all := make([][]cost, len(pairs))
 		for range rounds {
