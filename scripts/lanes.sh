@@ -5,14 +5,14 @@
 # priority, and get the processor time that it leaves. The output of a target comes in one
 # piece when the target ends; that of a target whose name begins with race, for each module.
 # At the end stands how long each target took, and what failed. The exit code is 1 when a
-# target failed. A signal ends all lanes.
+# target failed, or has no result. A signal ends all lanes.
 #
 #	scripts/lanes.sh 'race-beside test-386' 'vet lint' -- race-alone
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 make=${MAKE:-make}
 
-work=$(mktemp -d)
+work=$(mktemp -d) || exit 1
 # What prints a piece holds WEFT_PRINTING while it does, and WEFT_FAILURES collects a line
 # for everything that failed; see scripts/print.sh.
 export WEFT_PRINTING=$work/printing WEFT_FAILURES=$work/failures
@@ -20,21 +20,29 @@ export WEFT_PRINTING=$work/printing WEFT_FAILURES=$work/failures
 : >"$WEFT_FAILURES"
 : >"$work/times"
 
-# end_lane ends what still runs of a lane: each is a group of processes.
-end_lane() {
-	kill -TERM -- "-$1" 2>/dev/null || return 0
+# end ends what still runs of lanes: each is a group of processes. They have ten seconds
+# together.
+end() {
+	local lane left
+	for lane; do
+		kill -TERM -- "-$lane" 2>/dev/null
+	done
 	for _ in {1..100}; do
-		kill -0 -- "-$1" 2>/dev/null || return 0
+		left=
+		for lane; do
+			kill -0 -- "-$lane" 2>/dev/null && left=yes
+		done
+		[ -n "$left" ] || return 0
 		sleep 0.1
 	done
-	kill -KILL -- "-$1" 2>/dev/null
+	for lane; do
+		kill -KILL -- "-$lane" 2>/dev/null
+	done
 }
 
 lanes=()
 end_lanes() {
-	for lane in ${lanes[@]+"${lanes[@]}"}; do
-		end_lane "$lane"
-	done
+	end ${lanes[@]+"${lanes[@]}"}
 	lanes=()
 }
 trap 'end_lanes; rm -rf "$work"' EXIT
@@ -79,7 +87,7 @@ await_lanes() {
 		wait "$lane"
 		if kill -0 -- "-$lane" 2>/dev/null; then
 			printf '== a target has left processes behind, which are ended now\n'
-			end_lane "$lane"
+			end "$lane"
 		fi
 	done
 	lanes=()
@@ -101,8 +109,19 @@ await_lanes
 
 printf '== all targets, in %d s\n' $SECONDS
 cat "$work/times"
+code=0
 if grep -q '^FAIL' "$work/times"; then
+	code=1
 	printf '== what failed\n'
 	cat "$WEFT_FAILURES"
-	exit 1
 fi
+# A target without a line has not come to its end.
+for lane; do
+	[ "$lane" != -- ] || continue
+	for target in $lane; do
+		awk -v "target=$target" '$2 == target { found = 1 } END { exit !found }' "$work/times" && continue
+		code=1
+		printf 'FAIL  %s has no result\n' "$target"
+	done
+done
+exit $code
