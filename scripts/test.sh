@@ -25,20 +25,29 @@ crashed() {
 # folders below test/chaos.
 packages() {
 	case $part:$1 in
-	beside:test/chaos) (cd "$1" && go list ./... | grep -v /overload) ;;
+	beside:test/chaos)
+		all=$(cd "$1" && go list ./...) || return 1
+		printf '%s\n' "$all" | grep -v /overload
+		;;
 	alone:test/chaos)  echo ./overload/... ;;
 	*)                 echo ./... ;;
 	esac
 }
 
+# name_of prints with what the names of the files of a module begin. The prefix keeps that of
+# the root module from beginning with a dot.
+name_of() { printf '%s/module-%s' "$work" "$(printf %s "$1" | tr / _)"; }
+
 # test_module tests a module, prints the output, and leaves the closing line and the
 # failures in $work.
 test_module() {
 	module=$1
-	name=$work/$(printf %s "$module" | tr / _)
-	log=$name.log began=$(date +%s) result=ok
-	# shellcheck disable=SC2046,SC2086 # one word for each package and flag
-	(cd "$module" && go test $flags $(packages "$module")) >"$log" 2>&1 || result=FAIL
+	name=$(name_of "$module")
+	log=$name.log began=$(date +%s) result=FAIL
+	# shellcheck disable=SC2086 # one word for each package and flag
+	if list=$(packages "$module" 2>"$log") && (cd "$module" && go test $flags $list) >"$log" 2>&1; then
+		result=ok
+	fi
 	passed=$(grep -c '^ok  	' "$log" || true)
 	failed=$(grep -c '^FAIL	' "$log" || true)
 	if [ $result = FAIL ]; then
@@ -58,12 +67,12 @@ test_module() {
 		grep -v '^?   	.*\[no test files\]$' "$log" || true
 	} >"$name.out"
 	"$here/print.sh" "$name.out"
-	printf '%-4s  %-29s %3d packages passed, %d failed, %d s\n' $result "$module" "$passed" "$failed" $took >"$name.line"
 	if [ $result = FAIL ]; then
 		{
 			grep -E '^ *--- FAIL|^panic:|^WARNING: DATA RACE|^FAIL	|^ *[^ ]+\.go:[0-9]+:' "$log" || tail -n 3 "$log"
 		} | head -n 20 | sed "s|^|race: $module: |" >"$name.failed"
 	fi
+	printf '%-4s  %-29s %3d packages passed, %d failed, %d s\n' $result "$module" "$passed" "$failed" $took >"$name.line"
 }
 
 here=$PWD/scripts
@@ -113,21 +122,25 @@ printf '%s\n' $modules | xargs -P "$jobs" -n 1 sh -c '"$@" || true' - "$here/tes
 
 # A module without a line has not come to its end.
 code=0
-printf '== the modules\n'
-for module in $modules; do
-	name=$work/$(printf %s "$module" | tr / _)
-	if [ ! -e "$name.line" ]; then
-		printf 'FAIL  %s has no result\n' "$module" | tee "$name.failed"
-	else
-		cat "$name.line"
+{
+	printf '== the modules\n'
+	for module in $modules; do
+		name=$(name_of "$module")
+		if [ -s "$name.line" ]; then
+			cat "$name.line"
+		else
+			printf 'FAIL  %s has no result\n' "$module" >"$name.failed"
+			cat "$name.failed"
+		fi
+		if [ -e "$name.failed" ]; then
+			code=1
+			cat "$name.failed" >>"${WEFT_FAILURES:-/dev/null}"
+		fi
+	done
+	if [ $code -ne 0 ] && [ -z "${WEFT_FAILURES-}" ]; then
+		printf '== what failed\n'
+		cat "$work"/module-*.failed
 	fi
-	if [ -e "$name.failed" ]; then
-		code=1
-		cat "$name.failed" >>"${WEFT_FAILURES:-/dev/null}"
-	fi
-done
-if [ $code -ne 0 ] && [ -z "${WEFT_FAILURES-}" ]; then
-	printf '== what failed\n'
-	cat "$work"/*.failed
-fi
+} >"$work/closing"
+scripts/print.sh "$work/closing"
 exit $code
