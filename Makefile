@@ -1,6 +1,9 @@
 # Everything here runs as a user's build does: each module alone, without go.work.
 export GOWORK := off
 
+# Servers that the tests start lie in folders that the PATH of a plain user may lack.
+export PATH := $(PATH):/usr/local/sbin:/usr/sbin:/sbin
+
 # Tools that the checks need, pinned. They are built once for each version of Go,
 # into the user's cache.
 STATICCHECK_VERSION := v0.8.2
@@ -55,7 +58,8 @@ test: need ## run all that continuous integration runs
 		'fmt-check tidy-check build vet lint purego simulate release-check' 'cross-vet fuzz-short' -- race-alone
 
 .PHONY: race
-race: need programs race-beside race-alone ## run every test with the race detector, in a random order
+race: need programs ## run every test with the race detector, in a random order
+	@scripts/test.sh
 
 .PHONY: race-beside
 race-beside:
@@ -188,10 +192,11 @@ clean: ## remove what the targets above have written, and their tools
 need:
 	@scripts/need.sh gcc git ca-certificates
 
-# What the tests start besides.
+# What the tests start besides. What cannot be installed does not keep the rest from it.
 .PHONY: programs
-programs: registries
-	@scripts/need.sh python3 ip prometheus thrift node npm chromium
+programs:
+	@scripts/registries.sh; one=$$?; scripts/need.sh python3 ip prometheus thrift node npm chromium; other=$$?; \
+		[ $$one -gt $$other ] || exit $$other; exit $$one
 
 $(STATICCHECK):
 	@mkdir -p $(@D)
