@@ -64,7 +64,8 @@ type Config struct {
 	// RequireVersion refuses requests of Connect without the header Connect-Protocol-Version, or the
 	// parameter connect=v1 of a GET.
 	RequireVersion bool
-	// BodyTimeout is the time for the request of a unary method to come in. 0: DefaultBodyTimeout.
+	// BodyTimeout is the time for the request of a unary method to come in, and for the body of a request that is answered
+	// before it is read; where HTTP is set, HTTP.BodyTimeout bounds the latter. 0: DefaultBodyTimeout.
 	BodyTimeout time.Duration
 	// HTTP has package door/http serve the requests that are of none of the protocols: those for its
 	// routes, JSON without the header Connect-Protocol-Version, and its Handler. Its Origins are its own. nil: they are

@@ -29,6 +29,8 @@ func Doors(cfg *Config) []weft.Door {
 	var web http.Config
 	if d.cfg.HTTP != nil {
 		web = *d.cfg.HTTP
+	} else {
+		web.BodyTimeout = d.cfg.BodyTimeout
 	}
 	web.Hosts = slices.Concat(web.Hosts, d.cfg.Hosts)
 	d.cors.Hosts = web.Hosts

@@ -29,6 +29,10 @@ type Config struct {
 	Handler nethttp.Handler
 	// Front makes, for each connection, the handler that gets every request first: it answers the
 	// request or passes it on to next, the door. Package door/connect serves its protocols by it.
+	// BodyTimeout bounds its reading of the body too, from when the header has come; a handler that answers by itself
+	// calls BodyRead when it has read the body, or sets another deadline by an http.ResponseController.
+	// Answers share the values of some headers: Header().Set replaces a value, while the elements of the slices
+	// in the header must not be changed.
 	// nil: the door gets every request.
 	Front func(c *weft.DoorConn, next nethttp.Handler) nethttp.Handler
 	// Origins are the origins of pages whose scripts may call methods (CORS): exact ones, as

@@ -89,7 +89,7 @@ func HeadOf(r *nethttp.Request) (weft.Head, error) {
 	return head, nil
 }
 
-// BodyRead is called by a handler of Config.Handler that has read the body of its request: from then
+// BodyRead is called by a handler of Config.Handler or Config.Front that has read the body of its request: from then
 // on a client that goes ends the context of the request.
 func BodyRead(w nethttp.ResponseWriter) {
 	_ = nethttp.NewResponseController(w).SetReadDeadline(time.Time{}) // an error is that of the connection

@@ -15,6 +15,10 @@ import (
 
 // ServeHTTP answers one request.
 func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
+	if r.ContentLength != 0 {
+		// It also bounds how long net/http waits for a body that is not read.
+		_ = nethttp.NewResponseController(w).SetReadDeadline(time.Now().Add(x.bodyTimeout()))
+	}
 	if x.refused != nil {
 		w.Header().Set("Connection", "close")
 		writeProblem(w, x.refused)
@@ -32,12 +36,17 @@ func (x *connection) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	x.first.ServeHTTP(w, r)
 }
 
+// bodyTimeout is the time for the body of a request to come in. A client that was not admitted has no more than in its
+// handshake.
+func (x *connection) bodyTimeout() time.Duration {
+	if x.refused != nil {
+		return min(x.d.cfg.BodyTimeout, x.Limits().HandshakeTimeout)
+	}
+	return x.d.cfg.BodyTimeout
+}
+
 // serve answers a request that Config.Front has not answered.
 func (x *connection) serve(w nethttp.ResponseWriter, r *nethttp.Request) {
-	if r.ContentLength != 0 {
-		// It also bounds how long net/http waits for a body that is not read.
-		_ = nethttp.NewResponseController(w).SetReadDeadline(time.Now().Add(x.d.cfg.BodyTimeout))
-	}
 	t := x.table()
 	a := x.find(t, r)
 	switch {

@@ -8,7 +8,6 @@ import (
 	nethttp "net/http"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -23,7 +22,6 @@ const writePiece = 64 << 10
 type Conn struct {
 	net.Conn
 	timeout time.Duration // of a write
-	request atomic.Pointer[nethttp.Request]
 	over    chan struct{} // closed when nothing uses the connection any more
 	ended   sync.Once
 
@@ -39,9 +37,10 @@ type Conn struct {
 	late    bool        // due has passed
 	timer   *time.Timer // calls timeUp
 	at      time.Time   // when it does; zero: it does not
-	cut     bool        // reads of the connection underneath end at once
+	cut     bool        // reads of the connection underneath end at once: SetReadDeadline has passed, and not one that the server has set underneath
 	until   time.Time   // the deadline of writes that the connection underneath has
 
+	last request        // that net/http has read
 	gone bool           // reading has failed: the client has left
 	call *weft.DoorCall // is canceled then; nil: there is none
 }
@@ -76,8 +75,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		case err == nil || n > 0 && timeout:
 			c.mu.Unlock()
 			return n, nil
-		case timeout:
-			c.cut = true // net/http may have set another deadline since
+		case timeout && c.cut: // by net/http, which may have set another deadline since
 			continue
 		}
 		c.failedLocked(err)

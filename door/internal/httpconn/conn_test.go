@@ -79,6 +79,41 @@ func TestReadDeadline(t *testing.T) {
 	})
 }
 
+// TestDeadlineUnderneath: a deadline that the server sets underneath, as that of a handshake, ends reads.
+func TestDeadlineUnderneath(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, under, _ := pair(t)
+		b := make([]byte, 8)
+		ends := func() {
+			t.Helper()
+			done := make(chan error, 1)
+			go func() {
+				_, err := c.Read(b)
+				done <- err
+			}()
+			select {
+			case err := <-done:
+				if !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("a read ended with %v", err)
+				}
+			case <-time.After(time.Hour):
+				t.Error("a read goes on beyond the deadline")
+				c.Close()
+				<-done
+			}
+		}
+		c.SetReadDeadline(time.Now().Add(time.Second))
+		ends() // and leaves nothing behind that hides the next one
+		c.SetReadDeadline(time.Time{})
+		go func() {
+			time.Sleep(time.Second)
+			under.SetDeadline(time.Unix(1, 0))
+		}()
+		ends()
+		ends()
+	})
+}
+
 // TestFewDeadlines: the deadlines of a request, of which each is later than the one before, cost nothing.
 func TestFewDeadlines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

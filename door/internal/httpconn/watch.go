@@ -13,8 +13,18 @@ type key struct{}
 // WithConn is the context of the requests of a connection.
 func WithConn(ctx context.Context, c *Conn) context.Context { return context.WithValue(ctx, key{}, c) }
 
+// request is a request with the context that net/http has made for it.
+type request struct {
+	r   *nethttp.Request
+	ctx context.Context
+}
+
 // Serving notes the request that net/http has read last.
-func (c *Conn) Serving(r *nethttp.Request) { c.request.Store(r) }
+func (c *Conn) Serving(r *nethttp.Request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = request{r, r.Context()}
+}
 
 // Watch cancels a call when the client of its request leaves.
 type Watch struct {
@@ -27,19 +37,29 @@ type Watch struct {
 func Begin(r *nethttp.Request, call *weft.DoorCall) Watch {
 	ctx := r.Context()
 	c, _ := ctx.Value(key{}).(*Conn)
-	if c == nil || c.request.Load() != r { // a handler in front may have given the request another context
+	if c == nil || !c.watch(r, ctx, call) {
 		return Watch{stop: context.AfterFunc(ctx, call.Cancel)}
 	}
+	return Watch{conn: c, call: call}
+}
+
+// watch has the end of the connection cancel a call. It returns false if ctx, that of r, is not the one that net/http has made: a
+// handler in front has given the request another one, or has overwritten the request with a copy that has.
+func (c *Conn) watch(r *nethttp.Request, ctx context.Context, call *weft.DoorCall) bool {
 	// net/http reads beside the handler once the body of the request has been read, and so notices the end
 	// of the connection, as it does for the context of the request.
 	c.mu.Lock()
+	if c.last != (request{r, ctx}) {
+		c.mu.Unlock()
+		return false
+	}
 	c.call = call
 	gone := c.gone
 	c.mu.Unlock()
 	if gone {
 		call.Cancel()
 	}
-	return Watch{conn: c, call: call}
+	return true
 }
 
 // Stop ends the watching.

@@ -18,11 +18,13 @@ type body struct {
 	mu     sync.Mutex
 	more   sync.Cond
 	buf    []byte
-	ended  bool // no more will come
-	lost   bool // the client has left
-	closed bool // the handler has returned
-	late   bool // the deadline has passed
-	due    *time.Timer
+	ended  bool        // no more will come
+	lost   bool        // the client has left
+	closed bool        // the handler has returned
+	late   bool        // the deadline has passed
+	due    time.Time   // the deadline; zero: none
+	timer  *time.Timer // calls timeUp
+	at     time.Time   // when it does; zero: it does not
 }
 
 func (b *body) init(x *exchange, end bool) {
@@ -66,8 +68,8 @@ func (b *body) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	if b.due != nil {
-		b.due.Stop()
+	if b.timer != nil {
+		b.timer.Stop()
 	}
 	b.dropLocked()
 }
@@ -124,30 +126,38 @@ func (b *body) take(p []byte) (int, error) {
 // Close implements io.Closer. What comes still is read, up to the window.
 func (b *body) Close() error { return nil }
 
-// limit sets the time until which Read waits; zero: as long as it takes.
+// limit sets the time until which Read waits; zero: as long as it takes. A request has several, most of them later than the one
+// before: the timer is left as it is then, and set anew when it has fired.
 func (b *body) limit(t time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.due != nil {
-		b.due.Stop()
-		b.due = nil
+	b.due, b.late = t, false
+	if !b.closed && !t.IsZero() && (b.at.IsZero() || t.Before(b.at)) {
+		b.timeLocked()
 	}
-	b.late = false
-	if t.IsZero() || b.closed {
-		return
-	}
-	d := time.Until(t)
-	if d <= 0 {
+}
+
+// timeLocked sets the timer, unless the deadline has passed.
+func (b *body) timeLocked() {
+	left := time.Until(b.due)
+	if left <= 0 {
 		b.late = true
 		b.more.Broadcast()
 		return
 	}
-	b.due = time.AfterFunc(d, func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		if at := t; !time.Now().Before(at) && b.due != nil {
-			b.late = true
-			b.more.Broadcast()
-		}
-	})
+	if b.at = b.due; b.timer == nil {
+		b.timer = time.AfterFunc(left, b.timeUp)
+	} else {
+		b.timer.Reset(left)
+	}
+}
+
+// timeUp is called by the timer.
+func (b *body) timeUp() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.at = time.Time{}
+	if !b.closed && !b.due.IsZero() {
+		b.timeLocked()
+	}
 }
