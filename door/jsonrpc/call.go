@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/errtext"
@@ -54,6 +55,9 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 		return nil
 	}
 	if _, err := x.AwaitTurn(0, nil); err != nil {
+		if e, ok := errors.AsType[*weft.Error](err); ok && e.Reason == weft.ReasonSlowReader {
+			x.pace = dropped
+		}
 		return err
 	}
 	defer x.s.Replies().GiveTurn()
@@ -100,11 +104,7 @@ func (x *call) Fail(e *weft.Error, _ weft.Metadata) {
 	if named.Method = x.r.Method; len(named.Method) > maxNamed {
 		named.Method, named.Reason = "", ""
 	}
-	p := x.pace
-	if e.Reason == weft.ReasonSlowReader {
-		p = dropped
-	}
-	x.to.answer(envelope.Error(&x.r, failureOf(e), errtext.Of(&named)), p)
+	x.to.answer(envelope.Error(&x.r, failureOf(e), errtext.Of(&named)), x.pace)
 }
 
 // Stream is never called: no Head of this door opens a stream.

@@ -2,6 +2,7 @@ package netrpc
 
 import (
 	"context"
+	"errors"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/errtext"
@@ -17,6 +18,8 @@ type call struct {
 	body   []byte
 	batch  bool // the goroutine that runs it writes later
 	size   int  // of the reply
+
+	dropped bool // its reply was dropped, since too many wait for room
 }
 
 // Stalled implements jobs.Call.
@@ -32,6 +35,8 @@ func (x *call) Decode(v any) error { return x.s.codec.Decode(x.body, v) }
 func (x *call) Reply(v any, _ weft.Metadata) error {
 	s := x.s
 	if _, err := x.AwaitTurn(0, nil); err != nil {
+		e, ok := errors.AsType[*weft.Error](err)
+		x.dropped = ok && e.Reason == weft.ReasonSlowReader
 		return err
 	}
 	defer s.Replies().GiveTurn()
@@ -80,13 +85,13 @@ func (x *call) Fail(e *weft.Error, _ weft.Metadata) {
 	x.s.open.Leave()
 }
 
-// respond sends an error. It waits for room, unless a reply was dropped because there is none.
+// respond sends an error. It waits for room, unless the reply of the call was dropped because there is none.
 func (x *call) respond(e *weft.Error) {
 	named := *e
 	named.Method = x.method.name
 	head, out := x.head(nil, errtext.Of(&named)), x.s.out
 	switch {
-	case e.Reason == weft.ReasonSlowReader:
+	case x.dropped:
 		_ = out.Tell(head, x.s.door.empty) // an error is that of the connection, which reading finds
 	case x.batch:
 		_ = out.Add(head, x.s.door.empty)

@@ -3,6 +3,7 @@ package thrift
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
@@ -45,7 +46,7 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		s.out.leave()
 		return nil
 	case x.unordered:
-		if _, err := x.AwaitTurn(0, nil); err != nil {
+		if _, err := x.awaitTurn(nil); err != nil {
 			return err
 		}
 		defer s.Replies().GiveTurn()
@@ -81,11 +82,20 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	return nil
 }
 
+// awaitTurn is AwaitTurn of a reply whose length is not known. It notes whether the reply is dropped.
+func (x *call) awaitTurn(next <-chan struct{}) (taken bool, err error) {
+	if taken, err = x.AwaitTurn(0, next); err != nil {
+		e, ok := errors.AsType[*weft.Error](err)
+		x.dropped = ok && e.Reason == weft.ReasonSlowReader
+	}
+	return taken, err
+}
+
 // awaitOrder waits until the reply may be encoded: when it is the next one, or few of those behind that are encoded. The turn
-// that it takes in the second case is given back when it is the next one.
+// that it takes in the second case is given back when the reply has been appended to what waits to be written.
 func (x *call) awaitOrder() (err error) {
 	if first := x.s.out.await(x.turn); first != nil {
-		x.turn.taken, err = x.AwaitTurn(0, first)
+		x.turn.taken, err = x.awaitTurn(first)
 	}
 	return err
 }
@@ -136,7 +146,6 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 		x.s.out.leave()
 		return
 	}
-	x.dropped = e.Reason == weft.ReasonSlowReader
 	more := []string{codeKey, e.Code.String(), outcomeKey, e.Outcome.String()}
 	if e.Reason != "" {
 		more = append(more, reasonKey, e.Reason)

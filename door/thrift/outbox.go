@@ -49,7 +49,7 @@ type turn struct {
 	next  *turn
 	done  bool          // the call has ended before its turn
 	reply []byte        // what is sent then
-	taken bool          // the call has taken a turn of the replies of the connection, which is given back when this one comes
+	taken bool          // the call has taken a turn of the replies of the connection, which is given back when the reply has been appended to outbox.buf
 	first chan struct{} // closed when it comes; nil: the call does not wait
 }
 
