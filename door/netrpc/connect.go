@@ -39,6 +39,9 @@ func (b *buffered) Read(p []byte) (int, error) {
 	return b.Conn.Read(p)
 }
 
+// WritesTo is the connection underneath, which gets what is written as it is.
+func (b *buffered) WritesTo() net.Conn { return b.Conn }
+
 // CloseWrite closes the sending direction, if the connection can do that.
 func (b *buffered) CloseWrite() error {
 	if c, ok := b.Conn.(interface{ CloseWrite() error }); ok {

@@ -26,6 +26,9 @@ func (r *replayed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// WritesTo is the connection underneath, which gets what is written as it is.
+func (r *replayed) WritesTo() net.Conn { return r.Conn }
+
 // CloseWrite closes the sending direction, if the connection can do that.
 func (r *replayed) CloseWrite() error {
 	if c, ok := r.Conn.(interface{ CloseWrite() error }); ok {

@@ -57,10 +57,21 @@ func (w *Writer) countLocked() {
 // write may take timeout. append appends a message, as it stands on the wire, to what waits;
 // calls of it do not overlap. After an error of it nothing more is written.
 func New(conn net.Conn, room int, timeout time.Duration, append func(buf, message []byte) ([]byte, error)) *Writer {
+	for {
+		r, ok := conn.(reader)
+		if !ok {
+			break
+		}
+		conn = r.WritesTo()
+	}
 	w := &Writer{conn: conn, room: room, timeout: timeout, append: append}
 	w.roomy.L = &w.mu
 	return w
 }
+
+// reader is a connection that differs from the one underneath only in what is read from it. Package combine writes to the latter,
+// of which it can tell whether a write may go on after a timeout.
+type reader interface{ WritesTo() net.Conn }
 
 // keptBuffer is the largest buffer that is used again, in bytes.
 const keptBuffer = 64 << 10

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/replay"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -61,5 +62,21 @@ func TestSendBehindAdd(t *testing.T) {
 	}
 	if len(conn.all) != 2 || conn.all[0] != "abc" || conn.all[1] != "d" {
 		t.Errorf("%q was written", conn.all)
+	}
+}
+
+// ahead is a connection of which some bytes were read ahead.
+type ahead struct{ net.Conn }
+
+func (a ahead) WritesTo() net.Conn { return a.Conn }
+
+// TestWritesTo: what differs from a connection only in reading does not hide it from a Writer, which need not start a goroutine for
+// what the connection takes at once.
+func TestWritesTo(t *testing.T) {
+	conn := &writes{}
+	for _, over := range []net.Conn{conn, replay.Conn(conn, []byte("read")), ahead{replay.Conn(conn, []byte("read"))}} {
+		if w := New(over, 8, time.Minute, nil); w.conn != net.Conn(conn) {
+			t.Errorf("a writer for a %T writes to a %T", over, w.conn)
+		}
 	}
 }
