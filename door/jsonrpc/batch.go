@@ -42,6 +42,9 @@ const maxDropped = 4 << 10
 
 // answer implements sink.
 func (b *batch) answer(answer []byte, p pace) {
+	if answer != nil {
+		b.s.Hold(len(answer) + 1)
+	}
 	b.mu.Lock()
 	if answer != nil {
 		c := byte(',')
@@ -57,8 +60,9 @@ func (b *batch) answer(answer []byte, p pace) {
 	if !last {
 		return
 	}
-	if b.b != nil {
-		b.s.held.Add(int64(len(b.b)) * -1)
+	if n := len(b.b); n > 0 {
+		b.s.held.Add(-int64(n))
+		defer b.s.Hold(-n) // it counts with what waits to be written then
 		b.b = append(b.b, ']')
 	}
 	if p == dropped && len(b.b) > maxDropped {
