@@ -233,7 +233,7 @@ func (c *Conn) State(_ net.Conn, s nethttp.ConnState) {
 	switch s {
 	case nethttp.StateIdle:
 		c.came = false
-		c.request.Store(nil)
+		c.last = request{}
 		if c.draining {
 			c.closeLocked()
 		}
