@@ -108,7 +108,7 @@ func (v vocabulary) Look(f *hpack.Field, value []byte) {
 		if f.OK = len(value) > 0; v.resolve != nil {
 			f.Data = v.resolve(value)
 		} else if v.keep { // in the table that all connections share
-			f.Data = &route{path: string(value), name: methodOf(string(value))}
+			f.Data = &place{&route{path: string(value), name: methodOf(string(value))}}
 		}
 	case hpack.Status, kindStatus, kindAttempts:
 		f.Num, f.OK = number.Decimal(value)
