@@ -90,8 +90,16 @@ func (c *Calls[A]) Do(ctx context.Context, oneway bool, messages func(seq uint64
 		c.forget(seq)
 		return a, NotSent(weft.CodeOf(err), "", "%w before the request was written: the server does not read", err)
 	default:
-		c.forget(seq)
+		left := c.leave(seq)
 		c.fail(weft.Errorf(weft.Unavailable, "write: %w", err))
+		switch {
+		case oneway && left != nil:
+			<-c.oneway
+		case !oneway && left == nil && appended:
+			// The connection ended when the request had been written: its answer may have come before.
+			got := <-x.answer
+			return got.a, got.err
+		}
 		if !appended {
 			return a, notTaken(c.Err())
 		}
