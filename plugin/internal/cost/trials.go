@@ -36,7 +36,7 @@ func trials() ([]setup, error) {
 		{name: "tee, of another method", server: []weft.Plugin{copies.Plugin()}, end: copies.Close},
 		{name: "record, of another method", server: []weft.Plugin{calls.Plugin()}, end: func() {
 			calls.Close()
-			os.RemoveAll(dir)
+			_ = os.RemoveAll(dir) // what is left lies in the temporary folder
 		}},
 	}, nil
 }
