@@ -2,7 +2,6 @@ package consul
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -51,9 +50,18 @@ func startSecured(t *testing.T, token string, args ...string) server {
 	return s
 }
 
-// serves reports whether Consul has a leader that writes.
+// serves reports whether Consul has a leader that writes and, with a token, manages policies:
+// a new leader takes the master token before it leaves the legacy mode of its ACL system.
 func serves(ctx context.Context, address, token string) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+address+"/v1/kv/ready", strings.NewReader("x"))
+	if err := answers(ctx, http.MethodPut, address, "/v1/kv/ready", token); err != nil || token == "" {
+		return err
+	}
+	return answers(ctx, http.MethodGet, address, "/v1/acl/policies", token)
+}
+
+// answers reports whether a request with this token succeeds.
+func answers(ctx context.Context, method, address, path, token string) error {
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, strings.NewReader("x"))
 	if err != nil {
 		return err
 	}
@@ -65,7 +73,7 @@ func serves(ctx context.Context, address, token string) error {
 	}
 	reply.Body.Close()
 	if reply.StatusCode != http.StatusOK {
-		return errors.New(reply.Status)
+		return fmt.Errorf("%s %s: %s", method, path, reply.Status)
 	}
 	return nil
 }
