@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
@@ -89,7 +90,7 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 		k, at, wire := next, failed, protowire.Type(0)
 		if k < len(n.steps) {
 			s := &n.steps[k]
-			if uint32(word(d.body, i))&s.mask == s.word && i+int(s.width) <= end {
+			if uint32(generated.Word(d.body, i))&s.mask == s.word && i+int(s.width) <= end {
 				if to := r.Field(s.at); s.kind >= kindOptBool && to.IsNil() {
 					d.allocate(n.fields[k].node.elem, to, end-i)
 					continue
@@ -192,27 +193,6 @@ func scan(steps []step, next int, body []byte, whole string, i, end int, r memor
 		i = j
 	}
 	return i, next
-}
-
-// word returns the eight bytes at b[i], with zeros where b has ended.
-func word(b []byte, i int) uint64 {
-	if len(b)-i >= 8 {
-		return binary.LittleEndian.Uint64(b[i:])
-	}
-	return lastWord(b, i)
-}
-
-// lastWord is word for the end of b, from b[i] on, which b has.
-//
-//go:noinline
-func lastWord(b []byte, i int) (x uint64) {
-	if from := len(b) - 8; from >= 0 {
-		return binary.LittleEndian.Uint64(b[from:]) >> (8 * (i - from))
-	}
-	for k := len(b) - 1; k >= i; k-- {
-		x = x<<8 | uint64(b[k])
-	}
-	return x
 }
 
 // short reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
