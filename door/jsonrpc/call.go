@@ -7,6 +7,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // call is one call. It implements weft.Inbound.
@@ -45,9 +46,6 @@ func (x *call) Alone() { x.pace = alone }
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error { return x.s.d.decode(&x.r, v) }
 
-// keptReply is the largest buffer for replies that is used again, in bytes.
-const keptReply = 64 << 10
-
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, _ weft.Metadata) error {
 	if x.r.Notification() {
@@ -62,12 +60,12 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 	}
 	defer x.s.Replies().GiveTurn()
 	d := x.s.d
-	buf := d.buffer()
-	defer d.giveBuffer(buf)
-	b := envelope.BeginResult((*buf)[:0], &x.r)
+	buf := buffer.Take()
+	defer buf.Release()
+	b := envelope.BeginResult(buf.B, &x.r)
 	from := len(b)
 	b, err := d.codec.Append(b, v)
-	*buf = b
+	buf.B = b // which may have grown
 	n, limit := len(b)-from, x.s.Limits().MaxMessage
 	switch {
 	case err != nil:
@@ -79,11 +77,11 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the replies of batches that are not complete have more than four times Limits.MaxMessage of the server").
 			WithReason(weft.ReasonTooManyBytes)
 	}
-	*buf = envelope.EndResult(b, &x.r)
+	buf.B = envelope.EndResult(b, &x.r)
 	x.Encoded(n)
 	x.size = n
 	x.s.Hold(n) // until it counts with what waits to be written
-	x.to.answer(*buf, x.pace)
+	x.to.answer(buf.B, x.pace)
 	x.s.Hold(-n)
 	return nil
 }

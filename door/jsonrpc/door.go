@@ -16,8 +16,7 @@ import (
 type door struct {
 	cfg   Config
 	codec codec.Codec
-	order sync.Map  // of the fields of types, for params in an array
-	bufs  sync.Pool // of *[]byte, in which replies are encoded
+	order sync.Map // of the fields of types, for params in an array
 }
 
 func (*door) Name() string { return weft.WireJSONRPC }
@@ -31,21 +30,6 @@ func (*door) Match(prefix []byte) (yes, more bool) {
 		return false, true
 	}
 	return rest[0] == '{' || rest[0] == '[', false
-}
-
-// buffer returns a buffer for a reply.
-func (d *door) buffer() *[]byte {
-	if b, ok := d.bufs.Get().(*[]byte); ok {
-		return b
-	}
-	return new([]byte)
-}
-
-// giveBuffer keeps a buffer for the next reply.
-func (d *door) giveBuffer(b *[]byte) {
-	if cap(*b) <= keptReply {
-		d.bufs.Put(b)
-	}
 }
 
 // envelopeRoom is what a request may have around its params.

@@ -7,6 +7,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // call is one call.
@@ -44,12 +45,12 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 		s.open.Leave()
 		return nil
 	}
-	buf := s.door.buffer()
-	defer s.door.giveBuffer(buf)
-	b := x.head(*buf, "")
+	buf := buffer.Take()
+	defer buf.Release()
+	b := x.head(buf.B, "")
 	at := len(b)
 	b, err := s.codec.Append(b, v)
-	*buf = b
+	buf.B = b // which may have grown
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -35,26 +34,7 @@ func Door() weft.Door {
 type door struct {
 	codec     codec.Codec
 	responses header.Prefix
-	empty     []byte    // the body behind the header of an error
-	bufs      sync.Pool // of *[]byte, in which replies are encoded
-}
-
-// keptReply is the largest buffer for replies that is used again, in bytes.
-const keptReply = 64 << 10
-
-// buffer returns a buffer for a reply.
-func (d *door) buffer() *[]byte {
-	if b, ok := d.bufs.Get().(*[]byte); ok {
-		return b
-	}
-	return new([]byte)
-}
-
-// giveBuffer keeps a buffer for the next reply.
-func (d *door) giveBuffer(b *[]byte) {
-	if cap(*b) <= keptReply {
-		d.bufs.Put(b)
-	}
+	empty     []byte // the body behind the header of an error
 }
 
 // Name implements weft.Door.
