@@ -43,7 +43,7 @@ func parse(args []string, stderr io.Writer) (*settings, error) {
 		with      = flags.String("with", "", "further `programs` that understand the contract")
 		codecs    = flags.String("codecs", "", "codecs (default: each peer's best, and in the plan full all but raw for echo)")
 		callers   = flags.String("callers", "", "numbers of callers (default depends on plan and workload)")
-		workloads = flags.String("workloads", "", "echo, slow, delay, mixed, large, math, math-new (default depends on the plan)")
+		workloads = flags.String("workloads", "", "echo, slow, delay, mixed, large, math, math-new (default depends on the plan; in the plan full: these of its points)")
 	)
 	flags.IntVar(&s.rounds, "rounds", 0, "how often to repeat everything (default: 1 for quick, 3 otherwise)")
 	flags.Float64Var(&s.seconds, "seconds", 0, "measured time of a run (default: 2 for quick, 3 otherwise)")

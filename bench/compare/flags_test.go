@@ -119,6 +119,14 @@ func TestPoints(t *testing.T) {
 				{Workload: contract.Math, Callers: 1},
 			},
 		},
+		{
+			"workloads of the plan full", []string{"-plan=full", "-workloads=delay,math-new"},
+			[]runner.Point{
+				{Workload: contract.Delay, Callers: 100, Best: true},
+				{Workload: contract.MathNew, Callers: 1, Calls: 10_000, Best: true, Swift: true},
+				{Workload: contract.MathNew, Callers: 1, Calls: 50_000, Best: true, Swift: true},
+			},
+		},
 		{"both", []string{"-workloads=slow,echo", "-callers=3"}, []runner.Point{{Workload: contract.Slow, Callers: 3}, {Workload: contract.Echo, Callers: 3}}},
 	}
 	for _, test := range tests {

@@ -77,10 +77,15 @@ func (s scope) codecs(p runner.Peer) []string {
 	})
 }
 
-// points are the points that the flags ask for, or those of the plan.
+// points are the points that the flags ask for, or those of the plan. Workloads
+// without anything else narrow the plan full: what is published is made anew workload
+// by workload.
 func (s *settings) points() []runner.Point {
-	if len(s.workloads) == 0 && len(s.callers) == 0 && s.calls == 0 && s.scope != core && s.scope != doors {
-		points := s.scope.points()
+	whole := len(s.workloads) == 0 && s.scope != core && s.scope != doors || s.scope == full
+	if whole && len(s.callers) == 0 && s.calls == 0 {
+		points := slices.DeleteFunc(s.scope.points(), func(p runner.Point) bool {
+			return len(s.workloads) > 0 && !slices.Contains(s.workloads, p.Workload)
+		})
 		for i := range points {
 			points[i].Best = points[i].Best && len(s.codecs) == 0 // those that were asked for take part in all
 		}

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft/bench/report/comparison"
-	"github.com/weftrpc/weft/bench/report/records"
 	"github.com/weftrpc/weft/bench/report/recordstest"
 )
 
@@ -46,44 +45,6 @@ func TestComparisonBlocks(t *testing.T) {
 		if !strings.HasSuffix(block, "\n") || strings.Contains(block, "\n\n\n") || strings.Contains(block, "NaN") {
 			t.Errorf("block %s does not end well, has two empty lines, or shows what is no number:\n%s", name, block)
 		}
-	}
-}
-
-// TestPublish: what is published is what was measured, compressed, and the
-// documents show it.
-func TestPublish(t *testing.T) {
-	folder, root := t.TempDir(), t.TempDir()
-	if err := records.Compress("../results/core.jsonl.gz", filepath.Join(folder, coreFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := records.Compress("../results/doors.jsonl.gz", filepath.Join(folder, doorsFile)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(root, "docs"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range documents() {
-		if err := os.WriteFile(filepath.Join(root, name), []byte("<!-- figures:begin comparison-origin -->\n<!-- figures:end -->\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := run([]string{"-publish", made(t), "-results", folder, "-root", root}, io.Discard, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	file, err := records.ReadFile(filepath.Join(folder, comparisonFile))
-	if err != nil || len(file.Runs) != len(recordstest.File().Runs) {
-		t.Errorf("the published records are %+v, %v", file, err)
-	}
-	if b, err := os.ReadFile(filepath.Join(root, "README.md")); err != nil || !strings.Contains(string(b), "Made-up Processor") {
-		t.Errorf("README.md does not show the published records: %q, %v", b, err)
-	}
-	// Records of something else do not become the comparison of the documents.
-	other := filepath.Join(t.TempDir(), "codecs.jsonl")
-	if err := os.WriteFile(other, []byte(`{"workload":"codecs","codec":"gob"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := run([]string{"-publish", other, "-results", folder, "-root", root}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "whole comparison") {
-		t.Errorf("records without a comparison: error %v", err)
 	}
 }
 

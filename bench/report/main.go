@@ -13,7 +13,7 @@
 //
 //	go run ./report          # from the folder bench: write the documents
 //	go run ./report -check   # write nothing; fail when a document is out of date
-//	go run ./report -publish results/2026-01-31.jsonl      # show these records in the documents from now on
+//	go run ./report -publish results/2026-01-31.jsonl      # show these workloads in the documents from now on
 //	go run ./report -html report.html -svg plots           # the published comparison, in full
 //	go run ./report -text -comparison results/core.jsonl.gz  # other records, in the terminal
 package main
@@ -73,7 +73,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.StringVar(&o.results, "results", "results", "the `folder` with the records that the documents show")
 	flags.StringVar(&o.root, "root", "..", "the `folder` of the repository")
 	flags.BoolVar(&o.check, "check", false, "write nothing, and fail when a document is out of date")
-	flags.StringVar(&o.publish, "publish", "", "compress the records of this `file` into the folder of results, then write the documents")
+	flags.StringVar(&o.publish, "publish", "", "compress the records of this `file` into the folder of results, where they replace those of the same workloads, then write the documents")
 	flags.StringVar(&o.compared, "comparison", "", "show the records of this `file` (default: the published comparison), and leave the documents alone")
 	flags.StringVar(&o.html, "html", "", "write the report of the comparison into this `file`")
 	flags.StringVar(&o.svg, "svg", "", "write the plots of the comparison into this `folder`")
@@ -112,18 +112,6 @@ func run(args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	return write(o)
-}
-
-// publish makes records those of the documents.
-func publish(name, results string) error {
-	file, err := records.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if c := comparison.New(file); len(c.Callers()) == 0 {
-		return fmt.Errorf("%s: no run of echo between two processes on one machine: want the records of a whole comparison", name)
-	}
-	return records.Compress(name, filepath.Join(results, comparisonFile))
 }
 
 // show shows one comparison.

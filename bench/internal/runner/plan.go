@@ -148,7 +148,7 @@ type Progress struct {
 func (p *Plan) Run(ctx context.Context, begin func(at Progress, r Record), emit func(r Record) error) error {
 	runs := p.runs()
 	if len(runs) == 0 {
-		return errors.New("nothing to run: no peer supports the codecs and workloads asked for")
+		return errors.New("nothing to run: the plan has none of the workloads asked for, or no peer supports them with the codecs asked for")
 	}
 	hosts, err := newHosts(runs)
 	if err != nil {

@@ -69,13 +69,32 @@ func readEither(r *bufio.Reader) (*File, error) {
 // Compress writes the records of a file, which may be compressed already, to
 // another, compressed as small as gzip does. Equal records give equal files.
 func Compress(from, to string) error {
-	text, err := os.ReadFile(from)
+	text, err := readText(from)
 	if err != nil {
 		return err
 	}
-	if bytes.HasPrefix(text, []byte(gzipMagic)) {
-		return os.WriteFile(to, text, 0o644)
+	return write(to, text)
+}
+
+// readText is the lines of a file, which may be compressed, as they are.
+func readText(name string) ([]byte, error) {
+	text, err := os.ReadFile(name)
+	if err != nil || !bytes.HasPrefix(text, []byte(gzipMagic)) {
+		return text, err
 	}
+	plain, err := gzip.NewReader(bytes.NewReader(text))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	text, err = io.ReadAll(plain)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return text, nil
+}
+
+// write writes lines to a file, compressed.
+func write(name string, text []byte) error {
 	var b bytes.Buffer
 	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
 	if err != nil {
@@ -87,7 +106,69 @@ func Compress(from, to string) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return os.WriteFile(to, b.Bytes(), 0o644)
+	return os.WriteFile(name, b.Bytes(), 0o644)
+}
+
+// Replace writes the records of a file into another, compressed, in the place of
+// those of the same workloads. What the other has of other workloads stays.
+func Replace(from, to string) error {
+	made, err := readText(from)
+	if err != nil {
+		return err
+	}
+	old, err := readText(to)
+	if err != nil {
+		return err
+	}
+	return write(to, replace(made, old))
+}
+
+// replace is the lines of old, with those of made in the place of the same workloads.
+func replace(made, old []byte) []byte {
+	lines := make(map[string][]byte)
+	var order []string
+	for line := range bytes.Lines(ended(made)) {
+		w := workload(line)
+		if lines[w] == nil {
+			order = append(order, w)
+		}
+		lines[w] = append(lines[w], line...)
+	}
+	var all []byte
+	begun := make(map[string]bool)
+	for line := range bytes.Lines(ended(old)) {
+		w := workload(line)
+		switch {
+		case lines[w] == nil:
+			all = append(all, line...)
+		case !begun[w]:
+			begun[w] = true
+			all = append(all, lines[w]...)
+		}
+	}
+	for _, w := range order {
+		if !begun[w] {
+			all = append(all, lines[w]...)
+		}
+	}
+	return all
+}
+
+// ended is text whose last line ends.
+func ended(text []byte) []byte {
+	if bytes.HasSuffix(text, []byte("\n")) {
+		return text
+	}
+	return append(text, '\n')
+}
+
+// workload is the workload of a line that was read as a record before.
+func workload(line []byte) string {
+	var of struct {
+		Workload string `json:"workload"`
+	}
+	_ = json.Unmarshal(line, &of) // an empty line has none
+	return of.Workload
 }
 
 // longestRecord is the longest line that is read, in bytes.

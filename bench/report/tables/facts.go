@@ -28,15 +28,8 @@ func Facts(c *comparison.Comparison) []Fact {
 		}
 		return strings.Join(values, " and ")
 	}
-	first, last := c.Runs[0].Time, c.Runs[0].Time
 	rounds, made, seconds := 0, 0, 0.0
 	for _, r := range c.Runs {
-		if r.Time.Before(first) {
-			first = r.Time
-		}
-		if r.Time.After(last) {
-			last = r.Time
-		}
 		rounds = max(rounds, r.Round)
 		if r.Calls > 0 {
 			made++
@@ -50,12 +43,51 @@ func Facts(c *comparison.Comparison) []Fact {
 		{"Kernel", "Linux " + of(func(r runner.Record) string { return r.Kernel })},
 		{"Go", of(func(r runner.Record) string { return r.Go })},
 		{"Commit", of(func(r runner.Record) string { return r.Commit })},
-		{"Measured", first.UTC().Format(time.DateOnly) + ", " + first.UTC().Format("15:04") + " to " + last.UTC().Format("15:04") + " UTC"},
+		{"Measured", measured(c.Runs)},
 		{"Rounds", fmt.Sprintf("%d, interleaved; runs of %s s", rounds, records.Number(seconds))},
 		{"Runs", fmt.Sprintf("%s made, %s not made", records.Count(made), records.Count(len(c.Runs)-made))},
 		{"Disturbed", disturbances(c.Runs, made)},
 		{"Failed calls", records.Count(comparison.Failures(c.Runs))},
 	}
+}
+
+// sitting is runs that one call of compare made, as far as the records show it.
+type sitting struct {
+	of          runner.Environment
+	first, last time.Time
+	workloads   []string
+}
+
+// measured is when the records were made. Workloads are measured anew one by one: where
+// the records are of several programs or machines, it says which workloads are of which.
+func measured(all records.Runs) string {
+	var sittings []*sitting
+	for _, r := range all {
+		i := slices.IndexFunc(sittings, func(s *sitting) bool { return s.of == r.Environment })
+		if i < 0 {
+			i = len(sittings)
+			sittings = append(sittings, &sitting{of: r.Environment, first: r.Time, last: r.Time})
+		}
+		s := sittings[i]
+		if r.Time.Before(s.first) {
+			s.first = r.Time
+		}
+		if r.Time.After(s.last) {
+			s.last = r.Time
+		}
+		if w := string(r.Workload); !slices.Contains(s.workloads, w) {
+			s.workloads = append(s.workloads, w)
+		}
+	}
+	var text []string
+	for _, s := range sittings {
+		when := fmt.Sprintf("%s, %s to %s UTC", s.first.UTC().Format(time.DateOnly), s.first.UTC().Format("15:04"), s.last.UTC().Format("15:04"))
+		if len(sittings) > 1 {
+			when += fmt.Sprintf(" (%s: commit %s, %s × %d)", strings.Join(s.workloads, ", "), s.of.Commit, s.of.CPU, s.of.CPUs)
+		}
+		text = append(text, when)
+	}
+	return strings.Join(text, " and ")
 }
 
 // disturbances counts how many of the runs that were made were disturbed, and by what.
