@@ -61,7 +61,7 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 	defer x.s.Replies().GiveTurn()
 	d := x.s.d
 	buf := buffer.Take()
-	defer buf.Release()
+	defer buf.ReleaseSmall()
 	b := envelope.BeginResult(buf.B, &x.r)
 	from := len(b)
 	b, err := d.codec.Append(b, v)

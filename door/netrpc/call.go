@@ -46,7 +46,7 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 		return nil
 	}
 	buf := buffer.Take()
-	defer buf.Release()
+	defer buf.ReleaseSmall()
 	b := x.head(buf.B, "")
 	at := len(b)
 	b, err := s.codec.Append(b, v)

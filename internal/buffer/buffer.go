@@ -47,6 +47,14 @@ func (b *Buffer) Release() {
 	}
 }
 
+// ReleaseSmall is Release for an owner whose buffers grow from small ones and which would not
+// take a large one again: one that has grown beyond Small is left to the garbage collector.
+func (b *Buffer) ReleaseSmall() {
+	if cap(b.B) <= Small {
+		b.Release()
+	}
+}
+
 // Extend appends p to b and returns the buffer that has both: b, or one of twice
 // its capacity, so that long messages are copied about once while they grow.
 func (b *Buffer) Extend(p []byte) *Buffer {

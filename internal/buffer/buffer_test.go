@@ -43,3 +43,15 @@ func TestExtend(t *testing.T) {
 	}
 	b.Release()
 }
+
+// What ReleaseSmall gets beyond Small is not kept.
+func TestReleaseSmall(t *testing.T) {
+	for range 100 {
+		b := TakeLarge(5 * Small)
+		b.B = append(b.B, 1)
+		b.ReleaseSmall()
+		if again := TakeLarge(4 * Small); again == b {
+			t.Fatal("a large buffer was kept")
+		}
+	}
+}
