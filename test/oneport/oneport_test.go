@@ -34,6 +34,10 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // patience is how long what must happen may take. A busy machine needs it.
 const patience = time.Minute
 
+// limits are the defaults, but for the silence that ends a connection: both ends share the machine with thousands of
+// other connections.
+func limits() weft.Limits { return weft.Limits{HandshakeTimeout: patience, PingTimeout: patience} }
+
 // start starts a server with every door.
 func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 	t.Helper()
@@ -41,7 +45,7 @@ func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 		rpcx.Door(nil), netrpc.Door(), weftjson.Door(nil), thrift.Door(nil))
 	srv := weft.NewServer(&weft.ServerConfig{
 		Doors: doors, MaxConns: 2 * places, MaxPending: 2 * places,
-		TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: weft.Limits{HandshakeTimeout: patience}, Timeout: patience,
+		TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: limits(), Timeout: patience,
 	})
 	if err := weft.Handle(srv, "Test.Echo", func(_ context.Context, m *Message) (*Message, error) { return m, nil }); err != nil {
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func (c weftClient) Echo(m *Message) (*Message, error) {
 
 func byWeft(scheme string, w weft.Wire) func(string, *tls.Config) (client, error) {
 	return func(addr string, secure *tls.Config) (client, error) {
-		cfg := &weft.ClientConfig{TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: weft.Limits{HandshakeTimeout: patience}}
+		cfg := &weft.ClientConfig{TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: limits()}
 		if w != nil {
 			cfg.Wires = []weft.Wire{w}
 		}
