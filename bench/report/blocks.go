@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/weftrpc/weft/bench/report/comparison"
 	"github.com/weftrpc/weft/bench/report/records"
@@ -52,8 +54,14 @@ func where(c *comparison.Comparison) string {
 	for _, f := range tables.Facts(c) {
 		facts[f.Name] = f.Value
 	}
-	day, _, _ := strings.Cut(facts["Measured"], ",")
-	return fmt.Sprintf("%s, %s, %s; rounds: %s; disturbed by other load: %s.", facts["Processor"], facts["Go"], day, facts["Rounds"],
+	var days []string
+	for _, r := range c.Runs {
+		if day := r.Time.UTC().Format(time.DateOnly); !slices.Contains(days, day) {
+			days = append(days, day)
+		}
+	}
+	slices.Sort(days)
+	return fmt.Sprintf("%s, %s, %s; rounds: %s; disturbed by other load: %s.", facts["Processor"], facts["Go"], strings.Join(days, " and "), facts["Rounds"],
 		strings.TrimSuffix(strings.Split(facts["Disturbed"], ",")[0], " (†)"))
 }
 
