@@ -25,9 +25,9 @@ func (e *endpoint) run(r *session.Request) {
 		}
 		e.stats.Count(where, uint16(CodeOf(err)))
 		e.stats.Bytes(where, size, replied)
-		if r.Sampled {
+		if r.Sampled && r.Ended != 0 {
 			e.stats.Time(where, uint16(CodeOf(err)), r.Ended-r.Ctx.Received())
-		} else if err != nil || e.m.kind != Unary {
+		} else if err != nil || e.m.kind != Unary { // a handler that panics was not answered yet
 			e.stats.Time(where, uint16(CodeOf(err)), session.Nanos()-r.Ctx.Received())
 		}
 	}()

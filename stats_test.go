@@ -69,6 +69,22 @@ func TestStats(t *testing.T) {
 	})
 }
 
+// A call whose handler panics counts with the time that it took.
+func TestStatsTimePanics(t *testing.T) {
+	const took = 50 * time.Millisecond
+	w := start(t, nil, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Slow.Panic", func(context.Context, *Args) (*Product, error) {
+			time.Sleep(took)
+			panic("on purpose")
+		})
+	})
+	c := w.dial(nil)
+	wantError(t, c.Call(t.Context(), "Slow.Panic", &Args{}, nil), weft.Internal, weft.Executed, "panicked")
+	if m := w.srv.Stats().Methods; len(m) != 1 || m[0].Latency.Count != 1 || m[0].Latency.Quantile(0.5) < took/2 {
+		t.Errorf("a call that took %v counts as %+v", took, m)
+	}
+}
+
 // A method that was removed and registered again is counted from where it was.
 func TestStatsOutliveMethods(t *testing.T) {
 	w := start(t, nil, nil)

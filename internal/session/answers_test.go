@@ -19,11 +19,14 @@ import (
 )
 
 // strangeServer is a stranger that a real session has dialed.
-func strangeServer(t *testing.T, hello *wire.Hello) *stranger {
+func strangeServer(t *testing.T, hello *wire.Hello, changes ...func(*Config)) *stranger {
 	t.Helper()
 	leak.Check(t)
 	client, server := mem.Pipe(nil)
 	cfg := newConfig(NewExecutor(), []*Method{echo(), chat()})
+	for _, change := range changes {
+		change(cfg)
+	}
 	p := &stranger{t: t, conn: server, cfg: cfg, accepted: make(chan struct{})}
 	go func() {
 		defer close(p.accepted)

@@ -17,7 +17,7 @@ type assembly struct {
 	bind   Binding        // of a request
 	queued *queued        // of an ordered one-way call
 	stream *Stream        // of a message of one
-	skip   bool           // it is an answer that is too long: the rest of it is discarded
+	skip   bool           // it is too long, or its stream has ended: the rest of it is discarded
 }
 
 // assemblyKey tells the slots of the two sides' calls apart. A slot has one call
@@ -66,7 +66,7 @@ func (l *lapsed) add(id uint32, answer bool) {
 	l.some.Store(true)
 }
 
-// dropLapsed drops what is left of streams that have ended, at a cost that each of them pays.
+// dropLapsed lets go of what has come for streams that have ended, at a cost that each of them pays.
 func (a *assemblies) dropLapsed() {
 	l := &a.lapsed
 	if !l.some.Load() {
@@ -75,7 +75,11 @@ func (a *assemblies) dropLapsed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, e := range l.ids {
-		if m := a.find(e.id, e.answer); m != nil && m.stream != nil && m.stream.Over() {
+		switch m := a.find(e.id, e.answer); {
+		case m == nil || m.stream == nil || !m.stream.Over():
+		case e.answer:
+			a.skip(m) // until the final frame comes the peer may send the rest of it
+		default:
 			a.drop(e.id, e.answer)
 		}
 	}
@@ -107,6 +111,13 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
 	a.grow(len(payload))
 	return m
+}
+
+// skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all
+// of it has come.
+func (a *assemblies) skip(m *assembly) {
+	a.grow(-len(m.buf.B))
+	m.skip, m.buf = true, new(buffer.Buffer)
 }
 
 // drop removes the unfinished message in a call's slot, if there is one.

@@ -185,12 +185,12 @@ func (s *Session) poke() {
 	}
 }
 
-// poked reports whether a read has failed because of a poke, and resets the deadline.
+// poked reports whether a read has failed because of a poke, or of refuseSoon, and resets the deadline.
 func (s *Session) poked(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
-	// Only pokes set deadlines on a session's connection.
+	// Nothing else sets deadlines for reading while a session lives.
 	s.conn.SetReadDeadline(time.Time{})
 	return true
 }

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
+	"github.com/weftrpc/weft/transport/mem"
 )
 
 // Messages of streams that are not received are bounded over all streams of a connection: the
@@ -165,4 +167,48 @@ func TestExpectedRepliesAreCounted(t *testing.T) {
 	close(release)
 	within(t, time.Minute, "the calls", wg.Wait)
 	polltest.True(t, time.Minute, "nothing is counted", func() bool { return m.Held() == 0 })
+}
+
+// soleConn notes when two goroutines read at the same time.
+type soleConn struct {
+	*mem.Conn
+	reads atomic.Int32
+	both  atomic.Bool
+}
+
+func (c *soleConn) Read(b []byte) (int, error) {
+	if c.reads.Add(1) > 1 {
+		c.both.Store(true)
+	}
+	defer c.reads.Add(-1)
+	return c.Conn.Read(b)
+}
+
+// The peer of a session that ends because most is held for it is told so. Only the reader reads meanwhile: two goroutines would
+// take bytes from each other, and the reader would take the rest of a message for frames.
+func TestMemoryEndsSessionOnItsReader(t *testing.T) {
+	leak.Check(t)
+	cfg := newConfig(NewExecutor(), []*Method{echo()})
+	cfg.Memory = held.New(1 << 20)
+	client, server := mem.Pipe(nil)
+	sole := &soleConn{Conn: server}
+	p := &stranger{t: t, conn: client, cfg: cfg, accepted: make(chan struct{}), ended: make(chan struct{})}
+	go func() {
+		defer close(p.accepted)
+		p.s, p.refused = Accept(context.Background(), sole, cfg, nil)
+		go p.s.Run(nil, func() { close(p.ended) })
+	}()
+	p.greet(nil)
+	p.pong()
+	p.s.in.account.Add(2 << 20) // as when messages come that cannot be refused
+	p.expectGoAway(wire.ResourceExhausted)
+	<-p.ended
+	if st := p.s.Err(); st.Code != wire.ResourceExhausted || st.Reason != wire.ReasonTooManyBytes {
+		t.Errorf("the session ended with %+v", st)
+	}
+	if sole.both.Load() {
+		t.Error("two goroutines read from the connection")
+	}
+	client.Close()
+	cfg.Exec.Close()
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 
-	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -109,10 +108,14 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		s.in.arrived()
 		return err
 	case wire.TypeData:
+		if !answer {
+			return rd.tooLong(h) // likewise
+		}
+	}
+	s.reading.parts.skip(s.reading.parts.begin(h, nil, rd.at))
+	if h.Type == wire.TypeData {
 		return rd.tooLong(h)
 	}
-	m := s.reading.parts.begin(h, nil, rd.at)
-	m.skip, m.buf = true, new(buffer.Buffer)
 	return nil
 }
 
@@ -156,18 +159,19 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	if len(payload) == 0 && !last {
 		return true, fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
 	}
-	parts := &s.reading.parts
-	m := parts.find(h.ID, h.Flags&wire.FlagAnswer != 0)
+	parts, answer := &s.reading.parts, h.Flags&wire.FlagAnswer != 0
+	m := parts.find(h.ID, answer)
 	if m == nil {
 		return true, s.reading.control.skip(rd.at)
 	}
+	data := m.head.Type == wire.TypeData
 	switch {
 	case m.skip:
 	case len(m.buf.B)+len(payload) <= s.cfg.Limits.longest(&m.head) && rd.spare(len(payload)):
 		m.buf = m.buf.Extend(payload)
 		parts.grow(len(payload))
-	case m.head.Type == wire.TypeRequest || m.head.Type == wire.TypeData:
-		parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
+	case !answer: // a request, or data of the opener
+		parts.drop(h.ID, answer)
 		err := rd.tooLong(m.head)
 		if m.head.Type == wire.TypeRequest {
 			s.in.leave(s, m.queued)
@@ -175,14 +179,18 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		}
 		return true, err
 	default:
-		parts.grow(-len(m.buf.B))
-		m.skip, m.buf = true, new(buffer.Buffer)
+		parts.skip(m)
+		if data {
+			err = rd.tooLong(m.head)
+		}
 	}
-	if !last {
-		return true, nil
+	if !last || err != nil {
+		return true, err
 	}
-	parts.drop(h.ID, h.Flags&wire.FlagAnswer != 0)
+	parts.drop(h.ID, answer)
 	switch {
+	case m.skip && data: // its stream has ended
+		return true, nil
 	case m.skip:
 		return true, rd.tooLong(m.head)
 	case m.head.Type == wire.TypeRequest:
@@ -216,7 +224,7 @@ func (rd *reader) spare(n int) bool {
 	return parts.size+n <= most
 }
 
-// tooLong ends the call whose message is longer than allowed. For an answer it is
+// tooLong ends the call whose message is longer than allowed. For a final frame it is
 // called when all of it has been received: until then the slot is taken.
 func (rd *reader) tooLong(h wire.Header) error {
 	s := rd.s

@@ -27,6 +27,7 @@ type reading struct {
 	control budget
 	watched atomic.Bool // the monitor knows the session
 	bytes   atomic.Uint64
+	verdict atomic.Pointer[wire.Status] // the reader is to refuse the peer for it; nil: it is not
 
 	gone, ended func() // of Run
 	told        atomic.Bool
@@ -198,6 +199,11 @@ func (rd *reader) read() bool {
 	rd.makeRoom()
 	rd.share.before(rd)
 	n, err := s.conn.Read(rd.buf[rd.w:])
+	poked := n == 0 && err != nil && s.poked(err) // before the look at the verdict, which comes with a poke
+	if st := s.reading.verdict.Load(); st != nil {
+		s.refuse(st)
+		return false
+	}
 	if n > 0 {
 		rd.w += n
 		s.reading.bytes.Add(uint64(n))
@@ -207,7 +213,7 @@ func (rd *reader) read() bool {
 		rd.share.after(rd, n)
 		return true
 	}
-	if err != nil && !s.poked(err) {
+	if err != nil && !poked {
 		if s.failed.Load() == nil { // else the reason is known
 			failAfterRead(s, s.lost(err))
 		}

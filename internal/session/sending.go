@@ -62,12 +62,20 @@ func failAfterRead(s *Session, st *wire.Status) {
 }
 
 // refuse ends the session because the peer broke the protocol, and tells
-// the peer so first, as far as that is possible within outbuf.Goodbye.
+// the peer so first, as far as that is possible within outbuf.Goodbye. The current reader calls it.
 func (s *Session) refuse(st *wire.Status) {
 	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
 		HangUp(s.conn)
 	}
 	s.fail(st)
+}
+
+// refuseSoon has the current reader call refuse. HangUp reads: beside the reader it would take bytes
+// from the middle of a frame, and the reader would take what follows for frames.
+func refuseSoon(s *Session, st *wire.Status) {
+	s.reading.verdict.Store(st)
+	s.rouse()
+	s.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
 // goAwayText is the payload of a GOAWAY with a message.

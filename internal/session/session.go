@@ -142,7 +142,7 @@ func (s *Session) start(buf []byte, r, w int) {
 	s.alive.Read(at)
 	s.reading.bytes.Store(uint64(w))
 	s.in.account = s.cfg.Memory.Open(func() {
-		s.cfg.Exec.Go(func() { s.refuse(tooMuchHeld()) })
+		s.cfg.Exec.Go(func() { refuseSoon(s, tooMuchHeld()) })
 	})
 	s.reading.parts.account = s.in.account
 	s.in.backlog.Account = s.in.account
