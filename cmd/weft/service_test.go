@@ -160,6 +160,10 @@ func TestCallWires(t *testing.T) {
 			expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", `{"A":6,"B":7}`)
 			expect(t, 0, "42\n", "", `{"A":6,"B":7}`, "call", "--server", address, "Arith.Mul", "-d", "-")
 			expect(t, 3, "", "the shop is closed", "", "call", address, "Shop.Fail", "{}")
+			if scheme != "http" && scheme != "connect+http" { // package admin tells plain HTTP nothing without a credential
+				expect(t, 2, "", `unknown field "C" in the request, which has the fields A, B;`, "", "call", address, "Arith.Mul", `{"A":6,"C":7}`)
+			}
+			expect(t, 0, "0\n", "", "", "call", address, "Arith.Mul", `{"A":6,"C":7}`, "--allow-unknown")
 			expect(t, 3, "", "'weft list' names the methods", "", "call", address, "Shop.Nothing", "{}")
 			if scheme == "jsonrpc" || scheme == "jsonrpc1" || scheme == "rpcx" {
 				return // it has no streams
@@ -177,9 +181,10 @@ func TestCallWires(t *testing.T) {
 	expect(t, 3, "", "the shop is closed: the server answers as one of Connect: call it by connect+http://", "", "call", "http://"+byConnect.at, "Shop.Fail", "{}")
 	expect(t, 0, "42\n", "", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
 	expect(t, 0, "null\n", "give a sample of it with --reply", "", "call", "netrpc://"+s.at, "Arith.Mul", `{"A":6,"B":7}`)
-	for _, scheme := range []string{"http", "grpc"} { // a stream of one message is a unary call
-		expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by "+scheme+": opened in", "", "call", scheme+"://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
-	}
+	// A stream of one message is a unary call, where the server does not tell the kind of the method.
+	expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by http: opened in", "", "call", "http://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
+	expect(t, 0, "0\n", "* the fields of the request are not checked", "", "call", "http://"+s.at, "Arith.Mul", "-v", `{"A":6,"C":7}`)
+	expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by grpc: OK in", "", "call", "grpc://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
 	expect(t, 1, "", "weft: there is no service or method \"Arith.Nope\" here; 'weft list' names what there is\n", "", "describe", s.address, "Arith.Nope")
 	expect(t, 2, "", "see 'weft call --help'\n", "", "call", s.address, "Arith")
 	for _, scheme := range []string{"thrift", "thrift-compact", "thrift-unframed", "thrift-theader", "thrift-multiplexed", "thrift-compact-theader-multiplexed"} {
@@ -215,7 +220,9 @@ func TestCallForeign(t *testing.T) {
 	expect(t, 0, `"status": "NOT_SERVING"`, "", "", "call", address, "grpc.health.v1.Health.Check", `{"service":"Shop"}`)
 	expect(t, 3, "", "NotFound", "", "call", address, "grpc.health.v1.Health.Check", `{"service":"None"}`)
 	expect(t, 3, "{\"status\":\"SERVING\"}\n", "DeadlineExceeded", "", "call", address, "grpc.health.v1.Health.Watch", "--timeout", "2s")
-	expect(t, 1, "", "'weft describe' tells the fields", "", "call", address, "grpc.health.v1.Health.Check", `{"servcie":"None"}`)
+	expect(t, 2, "", `unknown field "servcie" in the request, which has only the field service;`, "", "call", address, "grpc.health.v1.Health.Check", `{"servcie":"None"}`)
+	expect(t, 0, "SERVING", "", "", "call", address, "grpc.health.v1.Health.Check", `{"servcie":"None"}`, "--allow-unknown")
+	expect(t, 2, "", "'weft describe' tells the fields", "", "call", address, "grpc.health.v1.Health.Check", `{"service":7}`)
 	expect(t, 1, "not serving", "", "", "health", address, "Shop")
 }
 
@@ -235,6 +242,10 @@ func TestCall(t *testing.T) {
 		"call", address, "Shop.Fail", "-o", "json")
 	expect(t, 3, "", "'weft describe Arith.Mul --as template' writes a request", "", "call", address, "Arith.Mul", `{"A":"six"}`)
 	expect(t, 3, "", "DeadlineExceeded", "", "call", address, "Shop.Slow", "--timeout", "50ms")
+	// Nothing is sent of a request with a field that the method does not have, nor of a stream behind it.
+	expect(t, 2, "", `Shop.Add: there is the unknown field "m" in the request, which has only the field n;`, `{"n":1} {"m":2} {"n":3}`, "call", address, "Shop.Add", "-d", "-")
+	expect(t, 2, "", `unknown field "m"`, "", "call", address, "Shop.Count", `{"m":2}`)
+	expect(t, 2, "", "receives one message", "", "call", address, "Arith.Mul", `{"A":6}{"A":7}`)
 	expect(t, 2, "", "is no JSON", "", "call", address, "Arith.Mul", `{"A":`)
 	expect(t, 2, "", "has no value", "", "call", address, "Arith.Mul", "-d", "-")
 	expect(t, 2, "", "want Service.Method", "", "call", address)
@@ -382,6 +393,7 @@ func TestCallRegistry(t *testing.T) {
 	t.Setenv("WEFT_REGISTRY", "file://"+path)
 	expect(t, 0, "42\n", "attempt 1 at "+s.at+" by weft: OK", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "-v")
 	expect(t, 0, "42\n", "", "", "call", "Arith.Mul", `{"A":6,"B":7}`, "--instance", "a", "--hash-key", "k", "--idempotent")
+	expect(t, 2, "", `unknown field "C"`, "", "call", "Arith.Mul", `{"A":6,"C":7}`)
 	expect(t, 1, "", `no instance "b", only a`, "", "call", "Arith.Mul", "--instance", "b")
 	// No time is waited for a server to register: the test would not end within its own.
 	expect(t, 4, "", "no server of Nothing is registered", "", "call", "Nothing.At", "--timeout", "1h")
@@ -406,6 +418,25 @@ func TestCallRegistry(t *testing.T) {
 	expect(t, 0, "type Args struct", "", "", "describe", "Arith.Mul")
 	expect(t, 0, "serving", "", "", "health", "Arith")
 	expect(t, 4, "not reachable", "", "", "health", "Shop", "--timeout", "2s")
+}
+
+// TestCallVersions calls a service whose servers are of two versions: a field of one of them is known.
+func TestCallVersions(t *testing.T) {
+	type first struct{ A int }
+	type second struct{ A, B int }
+	one, two := begin(t), begin(t)
+	err := errors.Join(
+		weft.Handle(one.srv, "Store.Put", func(_ context.Context, r *first) (*first, error) { return r, nil }),
+		weft.Handle(two.srv, "Store.Put", func(_ context.Context, r *second) (*first, error) { return &first{r.A}, nil }),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, "registry.json", fmt.Sprintf(`{"services": {"Store": [{"id": "a", "address": %q}, {"id": "b", "address": %q}]}}`, one.address, two.address))
+	t.Setenv("WEFT_REGISTRY", "file://"+path)
+	expect(t, 0, `"A": 7`, "", "", "call", "Store.Put", `{"A":7,"B":8}`)
+	expect(t, 2, "", `unknown field "C"`, "", "call", "Store.Put", `{"A":7,"C":8}`)
+	expect(t, 2, "", `unknown field "B" in the request, which has only the field A;`, "", "call", "Store.Put", `{"A":7,"B":8}`, "--instance", "a")
 }
 
 // TestShow asks a server what it serves, and whether it is ready.

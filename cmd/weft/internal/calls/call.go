@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
+	"github.com/weftrpc/weft/schema"
 )
 
 const callHelp = `Makes a call, with messages in JSON on any wire: to one of the servers that the registry knows, as a client would choose
@@ -28,7 +29,10 @@ data, one after the other; those of the standard input are sent as they come.
 A server of gRPC is asked for its types by reflection. A server of weft takes JSON on all its wires. net/rpc does not
 describe its types: fields of the request are matched by name, and --reply is a sample of the reply, without which
 it is not shown. Of Thrift it is the same, and fields are matched by their numbers: a key is the number of a field with
-its type, such as "1:i32" or "2:list<string>", or only the number if JSON shows the type; integers are i64 then.`
+its type, such as "1:i32" or "2:list<string>", or only the number if JSON shows the type; integers are i64 then.
+
+A field that the message does not have is an error, and nothing is sent, if the server describes its methods: by package
+admin or by reflection. Otherwise the server may ignore such a field; -v tells when fields are not checked.`
 
 const callExamples = `  weft call Arith.Mul '{"A":6,"B":7}'
   weft call tcp://127.0.0.1:8972 Arith.Mul '{"A":6,"B":7}'
@@ -44,7 +48,7 @@ const callExamples = `  weft call Arith.Mul '{"A":6,"B":7}'
 type options struct {
 	data, reply, instance, hashKey string
 	oneway, idempotent, defaults   bool
-	meta, unbounded                bool
+	meta, unknown, unbounded       bool
 }
 
 // Command makes a call.
@@ -66,6 +70,7 @@ func Command(p *shell.Shell, methods cobra.CompletionFunc) *cobra.Command {
 	f.BoolVar(&o.oneway, "oneway", false, "do not ask for a reply")
 	f.BoolVar(&o.idempotent, "idempotent", false, "the call may run more than once: it is tried again also when it may have run")
 	f.BoolVar(&o.defaults, "emit-defaults", false, "show fields with their zero value too, of Protocol Buffers")
+	f.BoolVar(&o.unknown, "allow-unknown", false, "send fields too that the server does not describe")
 	f.BoolVar(&o.meta, "meta", false, "write the metadata of the reply to the standard error")
 	return cmd
 }
@@ -78,6 +83,7 @@ type call struct {
 	method  string
 	in      *input
 	shape   shape
+	fields  *fields // nil: those of requests are not checked
 	meta    weft.Metadata
 	replies int
 	began   time.Time
@@ -148,8 +154,14 @@ func (x *call) make(ctx, bounded context.Context) error {
 		return err
 	}
 	x.shape = s
-	if !known && x.in.live {
-		kind, known = x.kind(bounded)
+	if own, ok := s.(*asProto); ok {
+		x.fields, err = own.fields(x.method)
+	} else if !known && (x.in.live || x.in.fields && !x.o.unknown) {
+		// The standard input must not be read to its end before the kind of the method is known.
+		kind, known = x.learn(bounded)
+	}
+	if err != nil {
+		return err
 	}
 	x.began = time.Now()
 	x.t.Trace.Take() // what was asked before is no part of the call
@@ -186,23 +198,55 @@ func alike(scheme string) bool {
 	return strings.HasPrefix(scheme, "http") || strings.HasPrefix(scheme, "grpc")
 }
 
-// kind asks the server for the kind of the method, which must be known before the standard input is
-// read to its end. A server that does not tell is called as for one value.
-func (x *call) kind(ctx context.Context) (kind weft.Kind, known bool) {
-	services, err := x.t.Describe(ctx, x.p, x.method, false)
-	if err != nil || len(services) == 0 || len(services[0].Methods) == 0 {
-		return 0, false
+// describeWithin is how long a server may take to describe a method before it is called without that.
+const describeWithin = 2 * time.Second
+
+// learn asks the server for the fields and the kind of the method. A server that does not tell is called as for one
+// value, whose fields are not checked.
+func (x *call) learn(ctx context.Context) (kind weft.Kind, known bool) {
+	ctx, cancel := context.WithTimeout(ctx, min(describeWithin, x.p.Settings.Timeout/4))
+	defer cancel()
+	name := ""
+	err := x.t.Models(ctx, x.p, x.method, func(m *schema.Model) bool {
+		x.fields, name = fieldsOf(m, x.method, namingOf(x.t.Scheme()))
+		return x.fields != nil
+	})
+	if x.fields == nil && x.p.Settings.Verbose > 0 {
+		fmt.Fprintf(x.p.Log, "* the fields of the request are not checked, since the server does not describe %s: %v\n", x.method, err)
 	}
 	for kind := weft.Unary; kind <= weft.BidiStream; kind++ {
-		if kind.String() == services[0].Methods[0].Kind {
+		if kind.String() == name {
 			return kind, true
 		}
 	}
 	return 0, false
 }
 
+// request makes a message of a value, whose fields the request of the method must have.
+func (x *call) request(ctx context.Context, text json.RawMessage) (any, error) {
+	if x.o.unknown {
+		return x.shape.request(text)
+	}
+	err := x.fields.check(text)
+	if err != nil && x.t.Cluster != nil {
+		// Servers may be of several versions: one of another version may have the field.
+		_ = x.t.Models(ctx, x.p, x.method, func(m *schema.Model) bool {
+			other, _ := fieldsOf(m, x.method, namingOf(x.t.Scheme()))
+			if other == nil || other.check(text) != nil {
+				return false
+			}
+			x.fields, err = other, nil
+			return true
+		}) // without an answer the error stays
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.shape.request(text)
+}
+
 func (x *call) unary(ctx context.Context, text json.RawMessage) error {
-	request, err := x.shape.request(text)
+	request, err := x.request(ctx, text)
 	if err != nil {
 		return err
 	}
@@ -240,7 +284,7 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 	// It ends with the input or the call. A read of the standard input cannot be interrupted, and
 	// ends with the process.
 	go func() {
-		if err := x.send(s, values); err != nil {
+		if err := x.send(ctx, s, values); err != nil {
 			cancel(err)
 		}
 	}()
@@ -262,7 +306,7 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 }
 
 // send sends values, and closes the stream behind the last one.
-func (x *call) send(s weft.RawStream, values []json.RawMessage) error {
+func (x *call) send(ctx context.Context, s weft.RawStream, values []json.RawMessage) error {
 	for {
 		var value json.RawMessage
 		var err error
@@ -274,9 +318,9 @@ func (x *call) send(s weft.RawStream, values []json.RawMessage) error {
 		} else if err != nil {
 			return err
 		}
-		message, err := x.shape.request(value)
+		message, err := x.request(ctx, value)
 		if err != nil {
-			return fmt.Errorf("%w; %w", err, shell.ErrUsage)
+			return err
 		}
 		if s.Send(message) != nil {
 			return nil // the error of the call comes from Recv

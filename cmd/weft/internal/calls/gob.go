@@ -27,7 +27,7 @@ func (asGob) request(text json.RawMessage) (any, error) {
 	}
 	v := reflect.New(typeOf(value))
 	if err := json.Unmarshal(text, v.Interface()); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the request: %w; %w", err, shell.ErrUsage)
 	}
 	return v.Interface(), nil
 }

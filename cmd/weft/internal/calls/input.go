@@ -17,6 +17,7 @@ type input struct {
 	values *json.Decoder
 	name   string // for errors
 	live   bool   // values may come at any time
+	fields bool   // values may be objects with fields
 	close  func() error
 	read   int
 }
@@ -24,9 +25,10 @@ type input struct {
 // open opens what the arguments name: a text, "@file", "-" for the standard input; "" is the
 // empty object.
 func open(p *shell.Shell, data string) (*input, error) {
-	in := &input{name: "the request", close: func() error { return nil }}
+	in := &input{name: "the request", fields: true, close: func() error { return nil }}
 	switch {
 	case data == "":
+		in.fields = false
 		in.values = json.NewDecoder(strings.NewReader("{}"))
 	case data == "-" || data == "@-":
 		in.values, in.name, in.live = json.NewDecoder(p.In), "the standard input", true
@@ -37,6 +39,7 @@ func open(p *shell.Shell, data string) (*input, error) {
 		}
 		in.values, in.name, in.close = json.NewDecoder(file), data[1:], file.Close
 	default:
+		in.fields = strings.Contains(data, `"`)
 		in.values = json.NewDecoder(strings.NewReader(data))
 	}
 	return in, nil

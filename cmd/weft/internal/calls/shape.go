@@ -14,10 +14,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
 	"github.com/weftrpc/weft/codec"
 	weftjson "github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/schema"
 )
 
 // shape is how the messages of a method become JSON and back.
@@ -50,14 +52,26 @@ func (asJSON) show(reply any) (json.RawMessage, error) {
 type asProto struct {
 	method   protoreflect.MethodDescriptor
 	defaults bool // fields with their zero value are shown too
+	discard  bool // fields that the message does not have are left out
 }
 
 func (*asProto) codec() codec.Codec { return protobuf.New() }
 
+// fields are those of the request of a method.
+func (s *asProto) fields(method string) (*fields, error) {
+	b := schema.NewBuilder()
+	of := b.Descriptor(s.method.Input())
+	model, err := b.Model()
+	if err != nil {
+		return nil, err
+	}
+	return &fields{method: method, model: model, of: of}, nil
+}
+
 func (s *asProto) request(text json.RawMessage) (any, error) {
 	m := dynamicpb.NewMessage(s.method.Input())
-	if err := protojson.Unmarshal(text, m); err != nil {
-		return nil, fmt.Errorf("the request is no %s: %w; 'weft describe' tells the fields", s.method.Input().FullName(), err)
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: s.discard}).Unmarshal(text, m); err != nil {
+		return nil, fmt.Errorf("the request is no %s: %w; 'weft describe' tells the fields; %w", s.method.Input().FullName(), err, shell.ErrUsage)
 	}
 	return m, nil
 }
@@ -98,7 +112,7 @@ func shapeOf(ctx context.Context, t *target.Target, o *options, method string) (
 		if err != nil {
 			return nil, 0, false, err
 		}
-		return &asProto{m, o.defaults}, target.KindOf(m), true, nil
+		return &asProto{m, o.defaults, o.unknown}, target.KindOf(m), true, nil
 	}
 	return asJSON{}, 0, false, nil
 }

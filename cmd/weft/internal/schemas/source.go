@@ -8,8 +8,6 @@ import (
 	"os"
 	"strings"
 
-	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
@@ -106,51 +104,16 @@ func (s *source) registered(ctx context.Context, p *shell.Shell, names []string)
 	return nil, target.NoAdmin(failed)
 }
 
-// ask asks a server: by weft.Admin, or else by the reflection of gRPC.
+// ask asks the server at an address.
 func ask(ctx context.Context, p *shell.Shell, address string, names []string) (*schema.Model, error) {
 	t, err := target.Open(ctx, p, address)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	ctx = target.Context(ctx, p)
-	req := &admin.DescribeRequest{NoSchemas: true, Model: true}
+	name := ""
 	if len(names) == 1 {
-		req.Name = names[0]
+		name = names[0]
 	}
-	d, err := t.Admin(p).Describe(ctx, req)
-	if strings.HasPrefix(t.Scheme(), "grpc") && weft.CodeOf(err) == weft.Unimplemented {
-		return reflected(ctx, t)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if d.Model == "" {
-		return nil, fmt.Errorf("%s: the server has an older version of weft, which gives no schema: describe its package or .proto file in place of it", address)
-	}
-	m, err := schema.Decode([]byte(d.Model))
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", address, err)
-	}
-	return m, nil
-}
-
-// reflected asks a server of gRPC by its reflection.
-func reflected(ctx context.Context, t *target.Target) (*schema.Model, error) {
-	r, err := target.Reflect(ctx, t)
-	if err != nil {
-		if weft.CodeOf(err) == weft.Unimplemented {
-			err = fmt.Errorf("%w: %w", target.ErrNoReflection, err)
-		}
-		return nil, err
-	}
-	b := schema.NewBuilder()
-	for _, name := range r.Services() {
-		d, err := r.Service(name)
-		if err != nil {
-			return nil, err
-		}
-		b.AddDescriptor(d)
-	}
-	return b.Model()
+	return t.Model(ctx, p, name)
 }

@@ -1,0 +1,197 @@
+package calls
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weftrpc/weft/cmd/weft/internal/shell"
+	"github.com/weftrpc/weft/schema"
+)
+
+// naming says by which names a field of a message of Protocol Buffers is known in JSON.
+type naming int
+
+const (
+	asProtojson naming = iota // lowerCamelCase, and the name in the .proto file
+	asGoStruct                // the name in the .proto file alone, which is that in the tags of the generated struct
+	asEither                  // the wire is not known
+)
+
+// namingOf is the naming of a wire. Doors whose JSON is that of the web read messages by protojson; codec/json reads
+// the generated structs as encoding/json does.
+func namingOf(scheme string) naming {
+	switch {
+	case scheme == "":
+		return asEither
+	case strings.HasPrefix(scheme, "http"), strings.HasPrefix(scheme, "jsonrpc"), strings.HasPrefix(scheme, "connect"):
+		return asProtojson
+	}
+	return asGoStruct
+}
+
+// fields are what a server says of the request of a method.
+type fields struct {
+	method string
+	model  *schema.Model
+	of     *schema.Type
+	naming naming
+}
+
+// fieldsOf finds the request of a method in a model; nil if the model does not have the method.
+func fieldsOf(model *schema.Model, method string, by naming) (f *fields, kind string) {
+	for _, s := range model.Services {
+		for _, m := range s.Methods {
+			if s.Name+"."+m.Name == method || contains(m.Aliases, method) {
+				return &fields{method: method, model: model, of: m.Request, naming: by}, m.Kind
+			}
+		}
+	}
+	return nil, ""
+}
+
+// contains reports whether one of the aliases of a method is a name.
+func contains(aliases []string, name string) bool {
+	for _, a := range aliases {
+		if a == name {
+			return true
+		}
+	}
+	return false
+}
+
+// check returns an error for the first field of a request that its type does not have: the server would ignore it. What
+// else may be wrong with a request, the server tells. A nil f accepts all.
+func (f *fields) check(text json.RawMessage) error {
+	if f == nil {
+		return nil
+	}
+	return f.value(f.of, text, "")
+}
+
+// value checks a value of a type, which stands at a path of the request.
+func (f *fields) value(t *schema.Type, text json.RawMessage, path string) error {
+	text = bytes.TrimSpace(text)
+	if t == nil || t.JSON != "" || len(text) == 0 {
+		return nil
+	}
+	switch {
+	case t.Kind == schema.KindMessage && text[0] == '{':
+		return f.message(t, text, path)
+	case (t.Kind == schema.KindList || t.Kind == schema.KindArray) && text[0] == '[':
+		var elements []json.RawMessage
+		if err := json.Unmarshal(text, &elements); err != nil {
+			return nil
+		}
+		for n, e := range elements {
+			if err := f.value(t.Elem, e, path+"["+strconv.Itoa(n)+"]"); err != nil {
+				return err
+			}
+		}
+	case t.Kind == schema.KindMap && text[0] == '{':
+		all, err := members(text)
+		if err != nil {
+			return nil
+		}
+		for _, m := range all {
+			if err := f.value(t.Elem, m.value, join(path, m.key)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// emptyMessage is the message without fields, which a struct{} is too.
+const emptyMessage = "google.protobuf.Empty"
+
+// message checks an object that is a message.
+func (f *fields) message(t *schema.Type, text json.RawMessage, path string) error {
+	m := f.model.Message(t.Name)
+	switch {
+	case t.Name == emptyMessage:
+		m = &schema.Message{Name: t.Name, Package: "google.protobuf"}
+	case m == nil || schema.WellKnown(t.Name) != nil:
+		return nil // it has a form of its own
+	}
+	all, err := members(text)
+	if err != nil {
+		return nil
+	}
+	for _, one := range all {
+		field := f.find(m, one.key)
+		if field == nil && m.Stock() && strings.HasPrefix(one.key, "[") {
+			continue // an extension
+		}
+		if field == nil {
+			return f.unknown(m, join(path, one.key))
+		}
+		if err := f.value(field.Type, one.value, join(path, one.key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// find is the field of a message that a key of an object is read into; nil for none.
+func (f *fields) find(m *schema.Message, key string) *schema.Field {
+	for _, field := range m.Fields {
+		name, other := f.names(m, field)
+		switch {
+		case name == "":
+		case name == key, other != "" && other == key:
+			return field
+		case (!m.Stock() || f.naming != asProtojson) && strings.EqualFold(name, key):
+			return field // encoding/json does not tell upper case from lower case
+		}
+	}
+	return nil
+}
+
+// names are those of a field, first the one to be shown.
+func (f *fields) names(m *schema.Message, field *schema.Field) (name, other string) {
+	switch {
+	case !m.Stock():
+		return field.Name, ""
+	case f.naming == asGoStruct:
+		return field.Proto, ""
+	}
+	return field.Name, field.Proto
+}
+
+// maxNamed is how many fields an error names.
+const maxNamed = 20
+
+// unknown is the error of a field that a message does not have.
+func (f *fields) unknown(m *schema.Message, path string) error {
+	var known []string
+	for _, field := range m.Fields {
+		if name, _ := f.names(m, field); name != "" {
+			known = append(known, name)
+		}
+	}
+	what := "which"
+	if strings.ContainsAny(path, ".[") {
+		what = "where " + m.Local()
+	}
+	has := "the fields " + strings.Join(known, ", ")
+	switch {
+	case len(known) == 0:
+		has = "no fields"
+	case len(known) == 1:
+		has = "only the field " + known[0]
+	case len(known) > maxNamed:
+		has = fmt.Sprintf("the fields %s and %d more that 'weft describe' lists", strings.Join(known[:maxNamed], ", "), len(known)-maxNamed)
+	}
+	return fmt.Errorf("%s: there is the unknown field %q in the request, %s has %s; --allow-unknown sends it all the same; %w", f.method, path, what, has, shell.ErrUsage)
+}
+
+// join is the path of a field.
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
