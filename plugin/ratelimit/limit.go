@@ -1,24 +1,21 @@
 package ratelimit
 
 import (
-	"sync"
 	"time"
 
 	"github.com/weftrpc/weft/plugin/internal/keyed"
 )
 
 // limit is the generic cell rate algorithm (ITU-T I.371) for many keys: each has one number, the
-// time until which its calls are paid for.
+// time until which its calls are paid for. It is guarded by Limiter.mu.
 type limit struct {
 	keyed.Scope
 	rate  float64
 	each  time.Duration // of one call
 	ahead time.Duration // how far the calls of a burst may be ahead
 
-	mu     sync.Mutex
 	keys   *keyed.Table[keyed.Key, time.Duration]
 	shared time.Duration
-	latest time.Duration // time of a call
 }
 
 // longest bounds what a burst is in time, so that no sum overflows.
@@ -30,22 +27,14 @@ func newLimit(scope keyed.Scope, rate float64, burst, most int) *limit {
 	return &limit{Scope: scope, rate: rate, each: each, ahead: max(ahead, each), keys: keyed.New[keyed.Key, time.Duration](most)}
 }
 
-// take takes a call of a key; a time above zero is how long the caller is to wait, and then the
-// call was not taken. now is when the call was read: calls of several connections do not come in that order, and
-// one that was read earlier than another before it is taken as read at the same time.
-func (l *limit) take(key keyed.Key, now time.Duration) time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now = max(now, l.latest)
-	l.latest = now
-	at := l.atLocked(key, now)
-	from := max(*at, now)
-	if wait := from + l.each - now - l.ahead; wait > 0 {
-		return wait
-	}
-	*at = from + l.each
-	return 0
+// waitLocked is how long a call of a key is to wait, 0 if it may be taken; at is then where payLocked pays for it.
+func (l *limit) waitLocked(key keyed.Key, now time.Duration) (at *time.Duration, wait time.Duration) {
+	at = l.atLocked(key, now)
+	return at, max(max(*at, now)+l.each-now-l.ahead, 0)
 }
+
+// payLocked takes a call that need not wait.
+func (l *limit) payLocked(at *time.Duration, now time.Duration) { *at = max(*at, now) + l.each }
 
 // atLocked is where the number of a key is. To forget a key whose calls are not paid for yet would
 // give it a new burst.

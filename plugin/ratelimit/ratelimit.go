@@ -12,6 +12,7 @@ package ratelimit
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -34,7 +35,8 @@ const (
 	Address   = keyed.Address   // the calls from each IP address, whatever the port; of IPv6 from each /64
 )
 
-// Limit is one limit. A call is counted against every limit that it fits.
+// Limit is one limit. A call is counted against every limit that it fits, or against none when one of them refuses
+// it: what a caller is refused takes nothing from the others.
 type Limit struct {
 	By      By
 	Rate    float64  // calls a second
@@ -60,7 +62,12 @@ type Config struct {
 }
 
 // Limiter holds limits. Its methods may be called from any goroutine.
-type Limiter struct{ limits []*limit }
+type Limiter struct {
+	limits []*limit
+
+	mu     sync.Mutex
+	latest time.Duration // time of a call
+}
 
 // New makes a Limiter.
 func New(cfg *Config) (*Limiter, error) {
@@ -102,17 +109,47 @@ type hook struct{ l *Limiter }
 
 // BeforeReadRequestBody refuses a call that is beyond a limit.
 func (h hook) BeforeReadRequestBody(ctx context.Context, info *weft.CallInfo) error {
-	now := received(ctx)
+	var names [4]keyed.Key
+	keys := names[:0]
 	for _, limit := range h.l.limits {
-		if !limit.Has(info.Method) {
-			continue
-		}
-		if wait := limit.take(limit.By.Of(ctx, info), now); wait > 0 {
-			return weft.Errorf(weft.ResourceExhausted, "more calls than the server takes by %s: %g a second; try again in %v", limit.By, limit.rate, keyed.Wait(wait)).
-				WithReason(Reason).WithRetryAfter(wait)
-		}
+		keys = append(keys, limit.By.Of(ctx, info))
+	}
+	if by, wait := h.l.take(info.Method, keys, received(ctx)); by != nil {
+		return weft.Errorf(weft.ResourceExhausted, "more calls than the server takes by %s: %g a second; try again in %v", by.By, by.rate, keyed.Wait(wait)).
+			WithReason(Reason).WithRetryAfter(wait)
 	}
 	return nil
+}
+
+// take takes a call that has a key for each limit. It returns the limit for which the call is to wait longest, and how
+// long; then the call was not taken. now is when the call was read: calls of several connections do not come in that
+// order, and one that was read earlier than another before it is taken as read at the same time.
+func (l *Limiter) take(method string, keys []keyed.Key, now time.Duration) (by *limit, after time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now = max(now, l.latest)
+	l.latest = now
+	var few [4]*time.Duration
+	paid := few[:0]
+	for i, limit := range l.limits {
+		var at *time.Duration
+		if limit.Has(method) {
+			var wait time.Duration
+			if at, wait = limit.waitLocked(keys[i], now); wait > after {
+				by, after = limit, wait
+			}
+		}
+		paid = append(paid, at)
+	}
+	if by != nil {
+		return by, after
+	}
+	for i, at := range paid {
+		if at != nil {
+			l.limits[i].payLocked(at, now)
+		}
+	}
+	return nil, 0
 }
 
 // received is when the request was read, which is when the call was made as far as its server can tell. The server
