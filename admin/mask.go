@@ -30,13 +30,22 @@ func Masked(name, value string) string {
 		return ""
 	case Sensitive(name):
 		return mask
-	case !strings.Contains(value, "://"):
-		// As drivers of databases take it: host=db password=x, and user:x@tcp(db).
-		value = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)('[^']*'|"[^"]*"|[^\s;,&]+)`).ReplaceAllString(value, "${1}"+mask)
-		return regexp.MustCompile(`([^\s:/@=,;]+):[^\s/]+@`).ReplaceAllString(value, "${1}:xxxxx@")
 	}
-	// Several addresses are often in one value, so it is not parsed as a whole.
-	return regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://[^\s,;|"']+`).ReplaceAllStringFunc(value, maskedURL)
+	// There may be several addresses in a value, and words between them, so it is not parsed as a whole. What stands before
+	// an @ may have any character but the slash.
+	var shown strings.Builder
+	behind := 0
+	for _, at := range regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^\s/@"']*@)?[^\s,;|"']+`).FindAllStringIndex(value, -1) {
+		shown.WriteString(maskedSource(value[behind:at[0]]) + maskedURL(value[at[0]:at[1]]))
+		behind = at[1]
+	}
+	return shown.String() + maskedSource(value[behind:])
+}
+
+// maskedSource hides passwords as drivers of databases take them: host=db password=x, and user:x@tcp(db).
+func maskedSource(text string) string {
+	text = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)('[^']*'|"[^"]*"|[^\s;,&]+)`).ReplaceAllString(text, "${1}"+mask)
+	return regexp.MustCompile(`([^\s:/@=,;]+):[^\s/]+@`).ReplaceAllString(text, "${1}:xxxxx@")
 }
 
 // maskedURL hides the password of a URL, and the parameters that are secrets.

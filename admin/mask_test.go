@@ -9,12 +9,18 @@ import (
 // Passwords are not shown in the forms in which drivers of databases take them.
 func TestMaskedSources(t *testing.T) {
 	for value, want := range map[string]string{
-		"host=db user=ada password=hunter2 sslmode=on":    "host=db user=ada password=*** sslmode=on",
-		"Server=db;User Id=ada;Password='hunter 2';Max=5": "Server=db;User Id=ada;Password=***;Max=5",
-		"ada:hunter2@tcp(db:3306)/shop":                   "ada:xxxxx@tcp(db:3306)/shop",
-		"redis:6379,password=hunter2,ssl=true":            "redis:6379,password=***,ssl=true",
-		"db:5432":                                         "db:5432",
-		"ada@example.com":                                 "ada@example.com",
+		"host=db user=ada password=hunter2 sslmode=on":                   "host=db user=ada password=*** sslmode=on",
+		"Server=db;User Id=ada;Password='hunter 2';Max=5":                "Server=db;User Id=ada;Password=***;Max=5",
+		"ada:hunter2@tcp(db:3306)/shop":                                  "ada:xxxxx@tcp(db:3306)/shop",
+		"redis:6379,password=hunter2,ssl=true":                           "redis:6379,password=***,ssl=true",
+		"host=db password=hunter2 sslrootcert=file:///etc/ca.pem":        "host=db password=*** sslrootcert=file:///etc/ca.pem",
+		"sslrootcert=file:///etc/ca.pem password='hunter 2'":             "sslrootcert=file:///etc/ca.pem password=***",
+		"jdbc:sqlserver://db:1433;user=ada;password=hunter2;x=1":         "jdbc:sqlserver://db:1433;user=ada;password=***;x=1",
+		"redis://:hun,ter;2@cache:6379/0":                                "redis://:xxxxx@cache:6379/0",
+		"etcd://a:2379, amqp://ada:hunter2@b/ and c://d?token=hunter2&x": "etcd://a:2379, amqp://ada:xxxxx@b/ and c://d?token=xxxxx&x=",
+		"http://proxy:8080,ada:hunter2@tcp(db)":                          "http://proxy:xxxxx@tcp(db)",
+		"db:5432":                                                        "db:5432",
+		"ada@example.com":                                                "ada@example.com",
 	} {
 		if got := admin.Masked("Database", value); got != want {
 			t.Errorf("%q is shown as %q, want %q", value, got, want)
