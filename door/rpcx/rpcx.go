@@ -11,8 +11,8 @@
 // configuration adds. Payloads may be compressed by gzip, and by what a configuration adds.
 //
 // A server sends messages to its clients with Peer.Notify. The wire has no calls in that direction,
-// no cancellation and no streams: rpcx opens a second connection for streams and files,
-// which is not served here. A client that disconnects cancels its calls.
+// no cancellation and no streams. A client that disconnects cancels its calls. Package transfer has the second
+// connections that rpcx makes for streams and files.
 package rpcx
 
 import (
