@@ -126,6 +126,7 @@ func leaves() []row {
 		{"internal/pending", leaf, nil},
 		{"internal/reachable", leaf, nil},
 		{"internal/replay", leaf, nil},
+		{"internal/socket", leaf, nil},
 		{"internal/address", leaf, nil},
 		{"internal/names", leaf, nil},
 		{"internal/redial", leaf, []string{"internal/flights"}},

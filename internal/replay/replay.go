@@ -29,6 +29,14 @@ func (r *replayed) Read(p []byte) (int, error) {
 // WritesTo is the connection underneath, which gets what is written as it is.
 func (r *replayed) WritesTo() net.Conn { return r.Conn }
 
+// Rest is the connection underneath when the prefix was read, and nil before. It is for the goroutine that reads.
+func (r *replayed) Rest() net.Conn {
+	if len(r.prefix) > 0 {
+		return nil
+	}
+	return r.Conn
+}
+
 // CloseWrite closes the sending direction, if the connection can do that.
 func (r *replayed) CloseWrite() error {
 	if c, ok := r.Conn.(interface{ CloseWrite() error }); ok {

@@ -3,6 +3,7 @@ package http2
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
@@ -55,6 +56,8 @@ type Ending struct {
 type Guard interface {
 	Enter() uint64
 	Leave(turn uint64) bool
+	// Known is set while the guard watches: a timer is then due within milliseconds.
+	Known() *atomic.Bool
 }
 
 // Config configures a connection. All fields but Stalled, Batch, GoAway, Hold and Wrote must be set.
@@ -94,6 +97,7 @@ type Conn struct {
 	nc      net.Conn
 	handler Handler
 	guard   Guard
+	socket  sockets
 	done    chan struct{} // closed at the end
 	settled chan struct{} // closed when the peer's settings have come
 	in      incoming
@@ -136,6 +140,8 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.in.first = true
 	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
+	c.socket = sockets{nc: nc, guard: c.guard}
+	c.socket.writesTo()
 	c.room.L = &c.mu
 	c.slots = make([]*Stream, minSlots)
 	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100}

@@ -34,6 +34,7 @@ func (c *Conn) Run() {
 			return
 		}
 	}
+	c.socket.readsFrom()
 	rd.run()
 }
 
@@ -81,7 +82,7 @@ func (rd *reader) run() {
 			return
 		}
 		rd.makeRoom()
-		n, err := c.nc.Read(rd.buf[rd.w:])
+		n, err := c.socket.read(rd.buf[rd.w:])
 		if n == 0 && err != nil {
 			c.Close(lost(err))
 			return

@@ -130,6 +130,12 @@ func config(exec *session.Executor) Config {
 // pair makes a connection and the raw other end of it.
 func pair(t *testing.T, change func(*Config)) (*echo, *raw) {
 	t.Helper()
+	return pairOn(t, func(nc net.Conn) net.Conn { return nc }, change)
+}
+
+// pairOn is pair for a connection on what wrap returns.
+func pairOn(t *testing.T, wrap func(net.Conn) net.Conn, change func(*Config)) (*echo, *raw) {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +158,7 @@ func pair(t *testing.T, change func(*Config)) (*echo, *raw) {
 	if cfg.Client {
 		e.headers = make(chan Block, 1000)
 	}
-	e.conn = New(here, e, cfg)
+	e.conn = New(wrap(here), e, cfg)
 	if cfg.Client {
 		e.conn.Lock()
 		e.conn.FlushAndUnlock(false)

@@ -265,7 +265,7 @@ func (c *Conn) write(b []byte, closing bool) error {
 		if !closing {
 			c.arm(session.Nanos(), c.cfg.WriteTimeout)
 		}
-		n, err := c.nc.Write(b[:min(len(b), largeWrite)])
+		n, err := c.socket.write(b[:min(len(b), largeWrite)])
 		if err != nil {
 			return err
 		}
