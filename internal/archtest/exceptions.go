@@ -10,7 +10,7 @@ type Exceptions map[string]map[string]string
 func Allowed() Exceptions {
 	return Exceptions{
 		"unsafe": {
-			"codec/internal/memory/unsafe.go": "reads and sets variables of types that package reflect has described; see docs/adr/0014",
+			"codec/internal/memory/unsafe.go":   "reads and sets variables of types that package reflect has described; see docs/adr/0014",
 			"internal/socket/transfer_linux.go": "gives the addresses of buffers to system calls",
 		},
 		"reflect": {

@@ -74,6 +74,31 @@ func TestTransfer(t *testing.T) {
 	}
 }
 
+// TestHappensBefore passes a variable on with bytes, which the race detector sees as with other connections.
+func TestHappensBefore(t *testing.T) {
+	c, peer := pair(t, "tcp")
+	var shared int
+	var p [1]byte
+	var all sync.WaitGroup
+	all.Go(func() {
+		shared = 1
+		if _, err := peer.Write([]byte{0}); err != nil {
+			t.Error(err)
+		}
+		if _, err := peer.Read(make([]byte, 1)); err != nil || shared != 2 {
+			t.Errorf("%v; the peer has %d, want 2", err, shared)
+		}
+	})
+	if _, err := c.Read(p[:]); err != nil || shared != 1 {
+		t.Errorf("%v; this side has %d, want 1", err, shared)
+	}
+	shared = 2
+	if _, err := c.Write(p[:]); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
+}
+
 // TestNothing reads and writes no bytes.
 func TestNothing(t *testing.T) {
 	c, _ := pair(t, "tcp")
@@ -83,6 +108,9 @@ func TestNothing(t *testing.T) {
 	if n, err := c.Write(nil); n != 0 || err != nil {
 		t.Errorf("Write returned %d, %v", n, err)
 	}
+	c.Tell()
+	_ = c.Close()
+	c.Tell()
 }
 
 // TestDeadlines lets both operations run out of time, and goes on behind that.

@@ -12,4 +12,6 @@ type transfer struct{}
 
 func (transfer) read(conn net.Conn, p []byte) (int, error) { return conn.Read(p) }
 
+func (transfer) tell() {}
+
 func (transfer) write(conn net.Conn, p []byte) (int, error) { return conn.Write(p) }

@@ -34,10 +34,15 @@ func (s *sockets) readsFrom() {
 
 // read reads once, by the goroutine that reads.
 func (s *sockets) read(p []byte) (int, error) {
-	if s.in != nil && s.guard.Known().Load() {
-		return s.in.Read(p)
+	known := s.guard.Known()
+	if s.in == nil || !known.Load() {
+		return s.nc.Read(p)
 	}
-	return s.nc.Read(p)
+	n, err := s.in.Read(p)
+	if !known.Load() { // the guard has ceased to watch while nothing came
+		s.in.Tell()
+	}
+	return n, err
 }
 
 // mostUntold is the longest write of which the scheduler is not told.

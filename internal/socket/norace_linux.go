@@ -1,0 +1,7 @@
+//go:build !race
+
+package socket
+
+func sends(uintptr) {}
+
+func received(uintptr) {}
