@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"encoding/base64"
 	"sync/atomic"
 	"time"
 
@@ -371,7 +372,7 @@ func (x *call) trailersLocked(err *weft.Error, m parts) {
 	if err == nil {
 		b = e.Known(b, &x.c.ok)
 	} else {
-		b = appendStatus(e, b, err)
+		b = appendStatus(e, b, err, conn.MostHeaderLocked()-sizeOfFields(m))
 	}
 	for k, v := range m.trailing.All() {
 		b = appendPair(e, b, k, v)
@@ -381,16 +382,40 @@ func (x *call) trailersLocked(err *weft.Error, m parts) {
 	conn.SaidLocked(&x.st)
 }
 
-// maxMessage is how many bytes of an error's message a header carries. The whole is in the details.
-const maxMessage = 4 << 10
+const (
+	// maxMessage is how many bytes of an error's message a header carries, as they are encoded. The whole is in the details.
+	maxMessage = 4 << 10
+	// smallFields are how many bytes the fields of a reply have at most, as HTTP/2 counts them, without its metadata, the message of its error
+	// and the details.
+	smallFields = 512
+)
 
-// appendStatus appends the fields that tell of an error.
-func appendStatus(e *hpack.Encoder, b []byte, err *weft.Error) []byte {
+// sizeOfFields is how many bytes the fields of a reply have at most, without those that tell of an error.
+func sizeOfFields(m parts) int64 {
+	n := smallFields
+	for _, all := range []weft.Metadata{m.leading, m.trailing} {
+		for k, v := range all.All() {
+			n += len(k) + base64.RawStdEncoding.EncodedLen(len(v)) + http2.FieldSize
+		}
+	}
+	return int64(n)
+}
+
+// appendStatus appends the fields that tell of an error, of which the message and the details may have most bytes: many clients take
+// 8 KiB, and reset a call with more. The details go first.
+func appendStatus(e *hpack.Encoder, b []byte, err *weft.Error, most int64) []byte {
+	details := detailsOf(err)
+	if n := int64(len(details) + len(detailsName) + http2.FieldSize); n > most || len(details) > 2*maxMessage {
+		details = ""
+	} else if details != "" {
+		most -= n
+	}
+	most -= int64(len(messageName) + http2.FieldSize)
 	var digits [20]byte
 	b = e.Literal(b, statusName, string(appendDecimal(digits[:0], uint64(err.Code))))
-	b = e.Literal(b, messageName, percent.Encode(err.Message[:min(len(err.Message), maxMessage)]))
-	if d := detailsOf(err); d != "" && len(d) <= 2*maxMessage {
-		b = e.Literal(b, detailsName, d)
+	b = e.Literal(b, messageName, percent.EncodeMost(err.Message, int(min(most, maxMessage))))
+	if details != "" {
+		b = e.Literal(b, detailsName, details)
 	}
 	if ms, ok := pushback(err); ok {
 		b = e.Literal(b, pushbackName, ms)

@@ -74,7 +74,8 @@ func checkPair(key, value string) error {
 			return fmt.Errorf("metadata key %q: gRPC allows letters, digits and -_. alone", key)
 		}
 	}
-	switch strings.ToLower(key) {
+	key = strings.ToLower(key)
+	switch key {
 	case contentType, "te", "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "user-agent", "content-length", "host":
 		return fmt.Errorf("metadata key %q is one of HTTP's own", key)
 	}
@@ -94,10 +95,10 @@ func checkPair(key, value string) error {
 
 // appendPair appends a pair to a header block. Pairs that cannot travel are left out.
 func appendPair(e *hpack.Encoder, b []byte, key, value string) []byte {
+	key = strings.ToLower(key)
 	if strings.HasPrefix(key, reservedPrefix) || checkPair(key, value) != nil {
 		return b
 	}
-	key = strings.ToLower(key)
 	if strings.HasSuffix(key, binarySuffix) {
 		value = base64.RawStdEncoding.EncodeToString([]byte(value))
 	}

@@ -35,7 +35,7 @@ func Trailers(e *weft.Error) []string {
 	if e == nil {
 		return []string{statusName, "0"}
 	}
-	all := []string{statusName, strconv.FormatUint(uint64(e.Code), 10), messageName, percent.Encode(e.Message[:min(len(e.Message), maxMessage)])}
+	all := []string{statusName, strconv.FormatUint(uint64(e.Code), 10), messageName, percent.EncodeMost(e.Message, maxMessage)}
 	if d := detailsOf(e); d != "" {
 		all = append(all, detailsName, d)
 	}

@@ -110,7 +110,8 @@ func TestMetadata(t *testing.T) {
 		return weft.Handle(srv, "Test.Echo", func(ctx context.Context, p *Pause) (*Pause, error) {
 			m := weft.MetadataFrom(ctx)
 			p.Number = int64(weft.AttemptFrom(ctx))
-			return p, weft.SetReplyMetadata(ctx, "back", m.Get("there"), "raw-bin", m.Get("raw-bin"), "empty", "")
+			return p, weft.SetReplyMetadata(ctx, "back", m.Get("there"), "raw-bin", m.Get("raw-bin"), "empty", "",
+				"Grpc-Status", "5", "Content-Length", "3", "Weft-Outcome", outcomeRefused) // which stay here
 		})
 	})
 	ctx := weft.WithMetadata(t.Context(), "there", "a value, with commas", "raw-bin", "\x00\xff,")
@@ -122,7 +123,7 @@ func TestMetadata(t *testing.T) {
 	if m.Get("back") != "a value, with commas" || m.Get("raw-bin") != "\x00\xff," || m.Len() != 3 {
 		t.Errorf("the reply has %v", m)
 	}
-	for _, pair := range [][2]string{{"k", "\n"}, {"a b", "v"}, {"grpc-x", "v"}, {"te", "v"}} {
+	for _, pair := range [][2]string{{"k", "\n"}, {"a b", "v"}, {"grpc-x", "v"}, {"Grpc-X", "v"}, {"te", "v"}, {"TE", "v"}} {
 		err := c.Call(weft.WithMetadata(t.Context(), pair[0], pair[1]), "Test.Echo", &Pause{}, nil)
 		if e, ok := err.(*weft.Error); !ok || e.Code != weft.InvalidArgument || e.Outcome != weft.NotSent {
 			t.Errorf("metadata %q: %v", pair, err)

@@ -33,7 +33,7 @@ type serverConn struct {
 	spare  []*call             // memory of calls that are over, which is zero
 	jobs   jobs.Jobs           // calls of this batch that go to a worker together
 	paths  map[string]string   // what Path says, by path
-	looked int64               // when paths was made
+	looked uint64              // Services.Changes when paths was made
 	codecs map[string]*replies // by name
 	usual  *replies            // in the codec of the last call
 
@@ -52,6 +52,7 @@ type request struct {
 	grpc     bool
 	post     bool
 	head     bool
+	timed    bool // there is a timeout
 	timeout  time.Duration
 	badTime  bool
 	encoding string
@@ -66,6 +67,7 @@ type route struct {
 	name   string           // of the method
 	method *weft.DoorMethod // nil: there is none
 	kind   weft.Kind
+	at     uint64 // Services.Changes when it was looked up
 }
 
 // place is where the goroutine that reads keeps the route of a path. A route does not change: calls refer to it.
@@ -81,10 +83,10 @@ type replies struct {
 
 // resolve finds the method of a path.
 func (s *serverConn) resolve(path []byte) any {
-	r := &route{path: string(path), name: methodOf(string(path))}
+	r := &route{path: string(path), name: methodOf(string(path)), at: s.Services().Changes()}
 	r.method = s.Method(r.name)
 	if r.method == nil {
-		if name, ok := s.annotated(string(path)); ok {
+		if name, ok := s.annotated(r.path, r.at); ok {
 			r.name, r.method = name, s.Method(name)
 		}
 	}
@@ -94,16 +96,10 @@ func (s *serverConn) resolve(path []byte) any {
 	return &place{r}
 }
 
-// lookAgain is how long the paths that methods have are remembered where one is not found.
-const lookAgain = int64(time.Second)
-
-// annotated finds a method by the option Path.
-func (s *serverConn) annotated(path string) (name string, ok bool) {
-	if name, ok = s.paths[path]; ok {
-		return name, true
-	}
-	if now := session.Nanos(); s.paths == nil || now-s.looked > lookAgain {
-		s.paths, s.looked = make(map[string]string), now
+// annotated finds a method by the option Path, among those of the services that have changed so often.
+func (s *serverConn) annotated(path string, changes uint64) (name string, ok bool) {
+	if s.paths == nil || s.looked != changes {
+		s.paths, s.looked = make(map[string]string), changes
 		for _, service := range s.Services().Describe() {
 			for _, m := range service.Methods {
 				if p := m.Annotations[pathKey]; p != "" {
@@ -114,6 +110,17 @@ func (s *serverConn) annotated(path string) (name string, ok bool) {
 	}
 	name, ok = s.paths[path]
 	return name, ok
+}
+
+// current looks a path up again where its method was removed, or where there was none and may be one now.
+func (s *serverConn) current(p *place) {
+	if p.method != nil && !p.method.Stale() || p.method == nil && p.at == s.Services().Changes() {
+		return
+	}
+	// What is not found stays as it is: the place may be that of all connections.
+	if found, _ := s.resolve([]byte(p.path)).(*place); found.method != nil || p.method != nil {
+		p.route = found.route
+	}
 }
 
 // repliesIn is how replies in a codec begin. There are as many as a client names codecs that the server has, and one for all others.
@@ -160,7 +167,7 @@ func (s *serverConn) Field(f *hpack.Field) {
 	case kindContentType:
 		r.codec, r.grpc = f.Value, f.OK
 	case kindTimeout:
-		r.timeout, r.badTime = time.Duration(min(f.Num, math.MaxInt64)), !f.OK
+		r.timed, r.timeout, r.badTime = true, time.Duration(min(f.Num, math.MaxInt64)), !f.OK
 	case kindEncoding:
 		r.encoding = f.Value
 	case kindAcceptEncoding:
@@ -241,18 +248,12 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		return nil
 	case r.path == nil:
 		r.path = &place{new(route)}
-	case r.path.method != nil && r.path.method.Stale():
-		found, _ := s.resolve([]byte(pathOf(r.path.name))).(*place)
-		*r.path = *found
-	case r.path.method == nil:
-		// It may have been registered since.
-		if m := s.Method(r.path.name); m != nil {
-			r.path.route = &route{r.path.route.path, r.path.name, m, m.Kind()}
-		}
+	default:
+		s.current(r.path)
 	}
 	x.route = r.path.route
 	x.marks = r.marks
-	if r.timeout > 0 || r.badTime {
+	if r.timed {
 		x.due = s.conn.ReadAt() + int64(min(r.timeout, longest))
 	}
 	x.meta = r.pairs.metadata()

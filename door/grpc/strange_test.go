@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"log/slog"
 	nethttp "net/http"
@@ -42,7 +43,8 @@ func serveHTTP(t *testing.T, secure *tls.Config, doors ...weft.Door) string {
 	t.Helper()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: doors, TLS: secure, Logger: slog.New(slog.DiscardHandler)})
 	echo := func(_ context.Context, p *Pause) (*Pause, error) { return p, nil }
-	if err := weft.Handle(srv, "Test.Pause", echo); err != nil {
+	fail := func(context.Context, *Pause) (*Pause, error) { return nil, longError() }
+	if err := errors.Join(weft.Handle(srv, "Test.Pause", echo), weft.Handle(srv, "Test.Fail", fail)); err != nil {
 		t.Fatal(err)
 	}
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")

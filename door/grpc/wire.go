@@ -195,6 +195,9 @@ func connError(err error) *weft.Error {
 	if known, ok := errors.AsType[*weft.Error](err); ok {
 		return known
 	}
+	if errors.Is(err, http2.ErrNoMore) {
+		return weft.Errorf(weft.Unavailable, "%w", err)
+	}
 	if gone, ok := errors.AsType[*http2.GoneAway](err); ok {
 		e := weft.Errorf(weft.Unavailable, "%w", err)
 		if gone.Code == http2.NoError {
@@ -271,7 +274,7 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 			b = e.Literal(b, priorityName, v)
 			continue
 		}
-		authorized = authorized || k == "authorization"
+		authorized = authorized || strings.EqualFold(k, "authorization")
 		b = appendPair(e, b, k, v)
 	}
 	if c.cred != "" && !authorized {

@@ -15,9 +15,6 @@ type Known struct {
 	place       int // in the dynamic table, from its oldest entry, which is 1; 0: it is not there
 }
 
-// Sent reports whether the field is in the table, so that it takes a byte or two.
-func (k *Known) Sent() bool { return k.place != 0 }
-
 // Limit notes the size of table that the peer allows.
 func (e *Encoder) Limit(n uint32) {
 	if n < TableSize && !e.plain {

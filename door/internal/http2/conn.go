@@ -1,6 +1,7 @@
 package http2
 
 import (
+	"math"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -82,7 +83,8 @@ type Config struct {
 	Stalled func()
 	// Batch is called on the goroutine that reads when all frames of a read were handled.
 	Batch func()
-	// GoAway is called when the peer's first GOAWAY has come.
+	// GoAway is called, once, when a client can open no more streams: a GOAWAY has come, the numbers of streams are used up, or
+	// writing has failed. It is called with the lock held.
 	GoAway func()
 	// Hold is told how many bytes more, or fewer, wait to be written. It is called with the lock held.
 	Hold func(n int)
@@ -125,9 +127,11 @@ type incoming struct {
 // ending is how far the end of the connection has come.
 type ending struct {
 	opened  uint32 // the newest stream of the client
+	unreset int64  // streams that were opened and that the peer has not reset
 	limit   uint32 // streams above are ignored: a GOAWAY has said so
 	told    bool   // a GOAWAY was sent
 	gone    *GoneAway
+	full    bool // no more streams can be opened
 	err     error
 	closing bool          // the last frames are being written
 	drained chan struct{} // closed when the connection drains and no stream is open; nil: it does not
@@ -144,7 +148,7 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.socket.writesTo()
 	c.room.L = &c.mu
 	c.slots = make([]*Stream, minSlots)
-	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100}
+	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64}
 	c.read.Store(session.Nanos())
 	var b []byte
 	if cfg.Client {
@@ -190,10 +194,10 @@ func (c *Conn) Settled() <-chan struct{} { return c.settled }
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err == nil && c.gone != nil {
-		return c.gone
+	if c.takesLocked() {
+		return nil
 	}
-	return c.err
+	return c.refusedLocked()
 }
 
 // Lock takes the lock that the methods need whose names end in Locked.
@@ -235,6 +239,9 @@ func (c *Conn) Close(why error) {
 // sever closes a connection without the last message of TLS, for which it would wait while the
 // peer does not read.
 func sever(nc net.Conn) {
+	if w, ok := nc.(interface{ WritesTo() net.Conn }); ok {
+		nc = w.WritesTo()
+	}
 	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
 		nc = t.NetConn()
 	}

@@ -3,10 +3,14 @@ package http2
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/replay"
+	"github.com/weftrpc/weft/internal/session"
 )
 
 // TestEcho sends bodies of many sizes, several streams at once.
@@ -225,6 +229,111 @@ func TestClientWaitsForTurn(t *testing.T) {
 	defer cancel()
 	if err := e.open(ctx, new(Stream)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a stream that waits for its turn: %v", err)
+	}
+}
+
+// wait waits until a channel is closed.
+func wait(t *testing.T, what string, closed <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-closed:
+	case <-time.After(patience):
+		t.Fatal("not so after a while: " + what)
+	}
+}
+
+// TestNumbersUsedUp opens streams until there is no number for another one: the user of the connection is told, those that wait for their
+// turns get an error, and what is open goes on.
+func TestNumbersUsedUp(t *testing.T) {
+	ended := make(chan struct{})
+	e, r := pair(t, func(c *Config) {
+		c.Client = true
+		c.GoAway = func() { close(ended) }
+	})
+	r.server(0, settingMaxStreams, 0, 0, 0, 1)
+	<-e.conn.Settled()
+	e.conn.Lock()
+	e.conn.opened = maxID - 4
+	e.conn.Unlock()
+	if err := e.open(t.Context(), new(Stream)); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.conn.Err(); err != nil {
+		t.Errorf("there is a number left: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	opened := make(chan error, 2)
+	for range 2 {
+		go func() { opened <- e.open(ctx, new(Stream)) }() // each ends when the stream before it does
+	}
+	eventually(t, "both wait", func() bool {
+		e.conn.mu.Lock()
+		defer e.conn.mu.Unlock()
+		return len(e.conn.waiters) == 2
+	})
+	r.add(typeHeaders, flagEndHeaders|flagEndStream, maxID-2, 0x88).send()
+	wait(t, "the user is told", ended)
+	one, other := <-opened, <-opened
+	if one == nil {
+		one, other = other, nil
+	}
+	if !errors.Is(one, ErrNoMore) || other != nil || !errors.Is(e.conn.Err(), ErrNoMore) {
+		t.Errorf("the last two streams: %v, %v; the connection: %v", one, other, e.conn.Err())
+	}
+	r.until(typeHeaders, maxID)
+	<-e.headers
+	r.add(typeHeaders, flagEndHeaders|flagEndStream, maxID, 0x88).send()
+	select {
+	case <-e.headers:
+	case <-e.conn.Done():
+		t.Error("the last stream was not answered")
+	}
+}
+
+// TestFailedWrite lets a write fail: no more streams can be opened, before the connection has ended.
+func TestFailedWrite(t *testing.T) {
+	ended := make(chan struct{})
+	e, r := pair(t, func(c *Config) {
+		c.Client = true
+		c.GoAway = func() { close(ended) }
+	})
+	r.server()
+	<-e.conn.Settled()
+	eventually(t, "nothing is being written", func() bool {
+		e.conn.mu.Lock()
+		defer e.conn.mu.Unlock()
+		return !e.conn.busy && len(e.conn.buf) == 0
+	})
+	if err := e.conn.nc.SetWriteDeadline(time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	e.conn.Lock()
+	e.conn.until = session.Nanos() + int64(3*e.conn.cfg.WriteTimeout/2) // the deadline is not set again
+	e.conn.buf = appendWindow(e.conn.buf, 0, 1)
+	e.conn.FlushAndUnlock(false)
+	wait(t, "the user is told", ended)
+	if err := e.open(t.Context(), new(Stream)); err == nil {
+		t.Error("a stream was opened")
+	}
+	wait(t, "the connection has ended", e.conn.Done())
+}
+
+// secured is a connection with TLS, as far as sever knows.
+type secured struct{ net.Conn }
+
+func (s secured) NetConn() net.Conn { return s.Conn }
+
+func (s secured) Close() error { panic("closed with a message, which waits for the peer to read") }
+
+// TestSever severs connections with TLS, also one of which some bytes were read already.
+func TestSever(t *testing.T) {
+	for _, prefix := range []string{"", "prefix"} {
+		here, there := net.Pipe()
+		sever(replay.Conn(secured{here}, []byte(prefix)))
+		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+			t.Errorf("the peer has read: %v", err)
+		}
 	}
 }
 

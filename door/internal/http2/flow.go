@@ -10,9 +10,11 @@ type flow struct {
 	conn    int64     // what may be sent on all streams
 	initial int64     // on a stream, at first
 	streams int64     // how many streams this side may open
+	header  int64     // bytes of the fields of a block that the peer takes, as the RFC counts them
 	queue   []*Stream // those that wait for the window of the connection, in turn
 	queued  int       // bytes that wait for windows
 	taken   int64     // bytes of DATA that came since the last update of the connection's window
+	measure bool      // DATA was sent since the last PING came: the peer may measure the connection by one
 	waiters []*Stream // of a client, in order: those that wait to be opened
 }
 
@@ -102,7 +104,7 @@ func (c *Conn) pumpLocked() {
 			continue
 		}
 		whole := int(n) == len(st.rest)
-		c.startDataLocked(st, int(n), whole && st.last)
+		c.StartDataLocked(st, int(n), whole && st.last)
 		c.buf = append(c.buf, st.rest[:n]...)
 		st.rest = st.rest[n:]
 		c.queued -= int(n)
@@ -111,7 +113,7 @@ func (c *Conn) pumpLocked() {
 			continue
 		}
 		st.queue, st.rest = waitsNot, nil
-		c.sentLocked(st)
+		c.endedLocked(st)
 	}
 	if turn > 0 {
 		c.queue = slices.Delete(c.queue, 0, turn)
@@ -119,8 +121,8 @@ func (c *Conn) pumpLocked() {
 	}
 }
 
-// sentLocked is the end of what a stream had to send.
-func (c *Conn) sentLocked(st *Stream) {
+// endedLocked is the end of what a stream had to send.
+func (c *Conn) endedLocked(st *Stream) {
 	if tail := st.tail; tail != nil {
 		st.tail = nil
 		tail()
@@ -136,16 +138,13 @@ func (c *Conn) FitsLocked(st *Stream, n int) bool {
 
 // StartDataLocked appends the header of a DATA frame. The caller appends its n bytes, for
 // which FitsLocked holds, and behind them calls SaidLocked if they end the stream.
-func (c *Conn) StartDataLocked(st *Stream, n int, end bool) { c.startDataLocked(st, n, end) }
-
-func (c *Conn) startDataLocked(st *Stream, n int, end bool) {
+func (c *Conn) StartDataLocked(st *Stream, n int, end bool) {
 	var flags byte
 	if end {
 		flags = flagEndStream
 	}
 	c.buf = appendFrame(c.buf, n, typeData, flags, st.id)
-	c.flow.conn -= int64(n)
-	st.delta -= int64(n)
+	c.flow.sentLocked(st, n)
 }
 
 // PutDataLocked is StartDataLocked for n bytes that were appended already, behind room for the
@@ -156,12 +155,21 @@ func (c *Conn) PutDataLocked(st *Stream, at, n int, end bool) {
 		flags = flagEndStream
 	}
 	appendFrame(c.buf[at:at], n, typeData, flags, st.id)
-	c.flow.conn -= int64(n)
-	st.delta -= int64(n)
+	c.flow.sentLocked(st, n)
 	if end {
 		c.SaidLocked(st)
 	}
 }
+
+// sentLocked counts n bytes of DATA that are sent on a stream.
+func (f *flow) sentLocked(st *Stream, n int) {
+	f.conn -= int64(n)
+	st.delta -= int64(n)
+	f.measure = true
+}
+
+// MostHeaderLocked is how many bytes the fields of a header block may have for the peer, names and values and [FieldSize] for each.
+func (f *flow) MostHeaderLocked() int64 { return f.header }
 
 // FrameRoom is how many bytes the header of a frame takes.
 const FrameRoom = headerSize
@@ -172,9 +180,9 @@ func (c *Conn) QueueDataLocked(st *Stream, b []byte, end bool, tail func()) {
 	st.last, st.tail = end, tail
 	if len(b) == 0 && st.queue == waitsNot {
 		if end {
-			c.startDataLocked(st, 0, true)
+			c.StartDataLocked(st, 0, true)
 		}
-		c.sentLocked(st)
+		c.endedLocked(st)
 		return
 	}
 	c.queued += len(b)

@@ -49,6 +49,59 @@ func TestResetsOfNothing(t *testing.T) {
 	}
 }
 
+// TestLateResets resets many streams that have been answered, as a client does whose calls run out of time while they are
+// answered: no more of them are allowed than streams were opened.
+func TestLateResets(t *testing.T) {
+	const streams = 3000
+	_, r := pair(t, nil)
+	r.greet()
+	var resets raw
+	for id := uint32(1); id < 2*streams; id += 2 {
+		r.get(id, "/", true)
+		resets.add(typeReset, 0, id, 0, 0, 0, 8)
+		if id%100 == 1 {
+			r.send().until(typeData, id)
+		}
+	}
+	r.send().until(typeData, 2*streams-1)
+	r.buf = resets.buf
+	r.answered(2*streams + 1)
+	r.buf = resets.buf
+	if code := r.send().goAway(); code != EnhanceYourCalm {
+		t.Errorf("the connection ended with %v", code)
+	}
+}
+
+// TestLateResetsOfServer has a client reset streams, all of which the server resets at that moment as well.
+func TestLateResetsOfServer(t *testing.T) {
+	const streams = 3000
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	r.server()
+	<-e.conn.Settled()
+	for id := uint32(1); id < 2*streams; id += 2 {
+		st := new(Stream)
+		if err := e.open(t.Context(), st); err != nil {
+			t.Fatal(err)
+		}
+		e.conn.Lock()
+		e.conn.ResetLocked(st, Cancel)
+		e.conn.FlushAndUnlock(false)
+		r.until(typeReset, id)
+	}
+	for id := uint32(1); id < 2*streams; id += 2 {
+		r.add(typeReset, 0, id, 0, 0, 0, 8)
+	}
+	if err := e.open(t.Context(), new(Stream)); err != nil {
+		t.Fatal(err)
+	}
+	r.add(typeHeaders, flagEndHeaders|flagEndStream, 2*streams+1, 0x88).send()
+	select {
+	case <-e.headers:
+	case <-e.conn.Done():
+		t.Error(e.conn.Err())
+	}
+}
+
 // TestFloods sends frames that belong to no request.
 func TestFloods(t *testing.T) {
 	for name, add := range map[string]func(*raw){
@@ -91,6 +144,36 @@ func TestPingsOfCalls(t *testing.T) {
 			id += 2
 		}
 		r.send().until(typeData, id-2)
+	}
+}
+
+// TestPingsOfData sends a PING for each DATA frame that comes, as grpc-go does while it receives a stream. Without DATA there may be few.
+func TestPingsOfData(t *testing.T) {
+	e, r := pair(t, nil)
+	e.apart = true
+	r.greet().get(1, "/hold", true).send().until(typeSettings, 0)
+	ping := func() { r.add(typePing, 0, 0, make([]byte, 8)...) }
+	ping()
+	r.send().until(typePing, 0) // the request was read
+	e.conn.Lock()
+	st := e.conn.getLocked(1)
+	at := e.conn.StartHeadersLocked(st, false)
+	e.conn.SetBufferLocked(e.conn.Enc.Static(e.conn.BufferLocked(), hpack.Static200))
+	e.conn.EndHeadersLocked(at)
+	e.conn.Unlock()
+	for range 3 * controlBurst {
+		e.conn.Lock()
+		e.conn.QueueDataLocked(st, []byte{1}, false, nil)
+		e.conn.FlushAndUnlock(false)
+		r.until(typeData, 1)
+		ping()
+		r.send().until(typePing, 0)
+	}
+	for range 3 * controlBurst {
+		ping()
+	}
+	if code := r.send().goAway(); code != EnhanceYourCalm {
+		t.Errorf("the connection ended with %v", code)
 	}
 }
 

@@ -24,8 +24,8 @@ type fields struct {
 	length    int64
 }
 
-// fieldSize is what a field counts beside its name and its value.
-const fieldSize = 32
+// FieldSize is what a field counts beside its name and its value.
+const FieldSize = 32
 
 const pseudoKinds = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path | 1<<hpack.Authority | 1<<hpack.Status
 
@@ -125,7 +125,7 @@ func (c *Conn) field(f *hpack.Field) {
 	bit := uint32(1) << min(f.Kind, 31)
 	switch {
 	case bit&pseudoKinds != 0:
-		empty := f.Kind == hpack.Path && f.Size <= fieldSize+uint32(len(":path"))
+		empty := f.Kind == hpack.Path && f.Size <= FieldSize+uint32(len(":path"))
 		h.malformed = h.malformed || h.regular || h.seen&bit != 0 || empty
 	case f.Kind == hpack.Malformed:
 		h.malformed = true
@@ -216,6 +216,7 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 	}
 	c.in.recent.open(c.opened, id)
 	c.opened = id
+	c.unreset++
 	const need = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path
 	malformed := h.malformed || !b.TooLarge && h.seen&need != need || b.Status || b.End && h.length > 0
 	if malformed || c.open >= c.cfg.MaxStreams {
@@ -292,8 +293,8 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 	return c.handler.Data(st, p, end), nil
 }
 
-// reset handles an RST_STREAM. A client whose calls have all run out of time may reset
-// thousands at once: that is no attack, and costs no more than the calls.
+// reset handles an RST_STREAM. Where thousands of calls run out of time together, thousands come at once, for streams that
+// this side may have ended just before: that is no attack, and costs no more than the calls.
 func (c *Conn) reset(id uint32, p []byte) error {
 	if id == 0 {
 		return breach(ProtocolError, "RST_STREAM without a stream")
@@ -302,12 +303,19 @@ func (c *Conn) reset(id uint32, p []byte) error {
 		return breach(FrameSizeError, "RST_STREAM of %d bytes", len(p))
 	}
 	c.mu.Lock()
+	paid := c.unreset > 0 // each stream pays for one
+	if paid {
+		c.unreset--
+	}
 	st := c.getLocked(id)
 	if st == nil {
 		idle := id > c.opened && id <= c.limit || id&1 == 0
 		c.mu.Unlock()
-		if idle {
+		switch {
+		case idle:
 			return breach(ProtocolError, "RST_STREAM of stream %d, which was not opened", id)
+		case paid:
+			return nil
 		}
 		return c.in.calm.spend()
 	}
@@ -373,6 +381,8 @@ func (c *Conn) settingLocked(what uint16, v uint32) error {
 		if v < maxFrame || v > 1<<24-1 {
 			return breach(ProtocolError, "MAX_FRAME_SIZE is %d", v)
 		}
+	case settingMaxHeaders:
+		c.header = int64(v)
 	}
 	return nil
 }
@@ -385,11 +395,13 @@ func (c *Conn) pingIn(flags byte, id uint32, p []byte) error {
 	if len(p) != 8 {
 		return breach(FrameSizeError, "PING of %d bytes", len(p))
 	}
-	if err := c.in.calm.spend(); err != nil {
-		return err
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if flags&flagAck == 0 && c.measure {
+		c.measure = false // it costs no more than the DATA
+	} else if err := c.in.calm.spend(); err != nil {
+		return err
+	}
 	if flags&flagAck != 0 {
 		c.pongLocked(binary.BigEndian.Uint64(p))
 		return nil

@@ -95,8 +95,7 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	last := number31(p)
 	g := &GoneAway{Code: ErrCode(uint32(p[4])<<24 | uint32(p[5])<<16 | uint32(p[6])<<8 | uint32(p[7])), Debug: string(p[8:min(len(p), 8+maxDebug)])}
 	c.mu.Lock()
-	first := c.gone == nil
-	if first || g.Code != NoError {
+	if c.gone == nil || g.Code != NoError {
 		c.gone = g
 	}
 	var lost []*Stream
@@ -110,14 +109,11 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 		for _, st := range lost {
 			c.dropLocked(st)
 		}
-		c.wakeWaitersLocked()
 	}
+	c.noMoreLocked()
 	c.mu.Unlock()
 	for _, st := range lost {
 		c.handler.Closed(st, &Ending{Code: g.Code, Refused: true, Err: g})
-	}
-	if first && c.cfg.GoAway != nil {
-		c.cfg.GoAway()
 	}
 	return nil
 }

@@ -25,13 +25,17 @@ func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
 	} else {
 		c.opened += 2
 	}
+	c.unreset++
 	st.id, st.left, st.length = c.opened, int64(c.cfg.StreamWindow), -1
 	c.putLocked(st)
+	if c.opened == maxID { // after a thousand million calls, which a busy client makes in a day
+		c.noMoreLocked()
+	}
 	return nil
 }
 
 func (c *Conn) takesLocked() bool {
-	return c.err == nil && !c.dead && !c.closing && c.gone == nil && c.opened < maxID-1
+	return c.err == nil && !c.dead && !c.closing && c.gone == nil && c.opened < maxID
 }
 
 func (c *Conn) refusedLocked() error {
@@ -77,6 +81,15 @@ func (c *Conn) admitLocked() {
 			return // it has not opened its own yet
 		}
 	}
+}
+
+// noMoreLocked tells of the end of opening streams.
+func (c *Conn) noMoreLocked() {
+	c.wakeWaitersLocked()
+	if !c.full && c.cfg.GoAway != nil {
+		c.cfg.GoAway()
+	}
+	c.full = true
 }
 
 // wakeWaitersLocked lets all that wait see that the connection takes no more streams.

@@ -1,7 +1,6 @@
 package http2
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -126,7 +125,7 @@ func (c *Conn) takeOver() {
 		size = largeRead
 	}
 	next := &reader{c: c, buf: make([]byte, max(size, len(rest)+1))}
-	next.w = copy(next.buf, bytes.Clone(rest))
+	next.w = copy(next.buf, rest)
 	c.in.rd = next
 	if c.cfg.Stalled != nil {
 		c.cfg.Stalled()

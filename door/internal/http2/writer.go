@@ -255,6 +255,7 @@ func (w *writer) trimLocked() {
 func (c *Conn) brokenAndUnlock(err error) {
 	c.dead = true
 	c.room.Broadcast()
+	c.noMoreLocked()
 	c.mu.Unlock()
 	time.AfterFunc(goodbye, func() { c.Close(&net.OpError{Op: "write", Net: "http2", Err: err}) })
 }

@@ -5,24 +5,31 @@ package percent
 import (
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Encode encodes a message.
-func Encode(s string) string {
-	clean := true
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '%' {
-			clean = false
+// EncodeMost encodes as many characters of a message as have room in so many bytes.
+func EncodeMost(s string, most int) string {
+	size, plain := 0, true
+	for i := 0; i < len(s); {
+		_, width := utf8.DecodeRuneInString(s[i:])
+		n := width
+		if !printable(s[i]) {
+			plain, n = false, 3*width
+		}
+		if size += n; size > most {
+			s = s[:i]
 			break
 		}
+		i += width
 	}
-	if clean {
+	if plain {
 		return s
 	}
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder
 	for i := range len(s) {
-		if c := s[i]; c >= ' ' && c <= '~' && c != '%' {
+		if c := s[i]; printable(c) {
 			b.WriteByte(c)
 		} else {
 			b.WriteByte('%')
@@ -32,6 +39,9 @@ func Encode(s string) string {
 	}
 	return b.String()
 }
+
+// printable reports whether a byte travels as it is.
+func printable(c byte) bool { return c >= ' ' && c <= '~' && c != '%' }
 
 // Decode undoes Encode. What is not encoded as it should be stays as it is.
 func Decode(s string) string {
