@@ -37,7 +37,7 @@ func (c *Client) OpenStream(ctx context.Context, meta map[string]string) (net.Co
 
 // SendFile sends a file, whose content is the first Size bytes of src. It returns nil when the server has closed the connection without
 // an error behind the whole file: the handler of a weft server has returned nil then, and that of an rpcx server may have failed.
-// An error has the outcome NotSent or Refused where no byte of the file was sent.
+// An error has the outcome NotSent or Refused where no byte of the file was sent. The end of ctx ends the transfer, but no Read of src.
 func (c *Client) SendFile(ctx context.Context, f File, src io.Reader) error {
 	if f.Size < 0 {
 		return &weft.Error{Code: weft.InvalidArgument, Outcome: weft.NotSent, Method: UploadMethod, Message: fmt.Sprintf("the size of file %q is %d", f.Name, f.Size)}
@@ -107,7 +107,7 @@ type reader struct {
 
 func (r *reader) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF {
 		r.err = err
 	}
 	return n, err

@@ -87,6 +87,9 @@ const secure = "transfer-tls"
 
 // address is where the client of a call makes its second connection.
 func (d *Door) address(ctx context.Context) (string, error) {
+	if !d.served.Load() { // a client of rpcx would send its file in vain
+		return "", weft.Errorf(weft.FailedPrecondition, "no server takes second connections: put the door of package transfer into ServerConfig.Doors")
+	}
 	if d.cfg.Address != "" {
 		return d.cfg.Address, nil
 	}

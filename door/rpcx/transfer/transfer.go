@@ -7,13 +7,14 @@
 //
 // A Door takes such connections on the port that the server has. Each one is a call of its own, of the method _streamservice.StreamConn,
 // _filetransfer.TransferFileConn or _filetransfer.DownloadFileConn, with the metadata of the call that gave the token: it is authenticated,
-// limited, counted and drained as other calls are, and interceptors see it. A Client has the other side, for servers
+// limited, counted and drained as other calls are, and interceptors see it. A Client makes them, to servers
 // of weft and of rpcx.
 package transfer
 
 import (
 	"crypto/rand"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -45,6 +46,7 @@ const (
 type Door struct {
 	cfg     Config
 	tickets tickets
+	served  atomic.Bool // a server has the door in its configuration
 
 	mu   sync.Mutex
 	open map[*weft.Peer]*second
@@ -74,8 +76,11 @@ func New(cfg *Config) *Door {
 // Name implements weft.Door.
 func (*Door) Name() string { return weft.WireRPCX }
 
-// Protocols implements weft.Door.
-func (*Door) Protocols() []string { return nil }
+// Protocols implements weft.Door. A server asks for them when it is made.
+func (d *Door) Protocols() []string {
+	d.served.Store(true)
+	return nil
+}
 
 // tokenSize is how many bytes a token has: rpcx's clients send as many as they got, its servers read 32.
 const tokenSize = 32

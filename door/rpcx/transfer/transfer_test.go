@@ -33,6 +33,7 @@ type box struct {
 
 	mu      sync.Mutex
 	came    map[string]string // uploads, with their Meta
+	began   chan struct{}     // gets one for each upload that begins
 	errs    chan error        // of uploads
 	streams chan error        // gets how streams have ended
 }
@@ -40,7 +41,7 @@ type box struct {
 func newBox() *box {
 	return &box{
 		files: fstest.MapFS{"a.txt": {Data: []byte("hello")}, "dir/large": {Data: []byte(strings.Repeat("0123456789", 100_000))}},
-		came:  make(map[string]string), errs: make(chan error, 100), streams: make(chan error, 100),
+		came:  make(map[string]string), began: make(chan struct{}, 100), errs: make(chan error, 100), streams: make(chan error, 100),
 	}
 }
 
@@ -55,6 +56,7 @@ func (b *box) stream(_ context.Context, s *transfer.Stream) error {
 }
 
 func (b *box) upload(_ context.Context, f *transfer.Upload) error {
+	b.began <- struct{}{}
 	data, err := io.ReadAll(f)
 	if err == nil && f.Meta["refuse"] != "" {
 		err = weft.Errorf(weft.PermissionDenied, "refused")
@@ -185,8 +187,9 @@ func isTimeout(err error) bool {
 
 // TestTokens has tokens that are used twice, that are not known, that are cut, and that never come.
 func TestTokens(t *testing.T) {
+	t.Parallel() // it waits for the end of a handshake
 	b := newBox()
-	srv, addr := serve(t, b, weft.ServerConfig{Limits: weft.Limits{HandshakeTimeout: time.Second}}, nil)
+	srv, addr := serve(t, b, weft.ServerConfig{}, nil)
 	n, second := token(t, addr, "_filetransfer", "DownloadFile", downloadMsgpack)
 	for i := range n { // none of these takes the token
 		conn := dialSecond(t, second, n[:i])
@@ -351,6 +354,7 @@ func TestDrain(t *testing.T) {
 
 // TestStuck closes the connection under a handler that does not heed its context.
 func TestStuck(t *testing.T) {
+	t.Parallel() // it waits
 	d := transfer.New(nil)
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{rpcx.Door(nil), d}, Logger: slog.New(slog.DiscardHandler)})
 	free := make(chan struct{})
@@ -412,5 +416,37 @@ func TestRefused(t *testing.T) {
 	must(t, d.HandleStream(services, b.stream))
 	if err := d.HandleStream(services, b.stream); weft.CodeOf(err) != weft.AlreadyExists {
 		t.Errorf("a second handler: %v, %v", err, none)
+	}
+}
+
+// TestNoPlace has servers to which no second connection can be made: a client of rpcx would lose its file without an error, so it
+// gets no token.
+func TestNoPlace(t *testing.T) {
+	for _, test := range []struct {
+		listen, scheme string
+		attached       bool
+		text           string
+	}{
+		{"tcp://127.0.0.1:0", "rpcx://", false, "ServerConfig.Doors"},
+		{"unix://" + t.TempDir() + "/s", "rpcx+unix://", true, "Config.Address"},
+	} {
+		d := transfer.New(nil)
+		cfg := &weft.ServerConfig{Doors: []weft.Door{rpcx.Door(nil)}, Logger: slog.New(slog.DiscardHandler)}
+		if test.attached {
+			cfg.Doors = append(cfg.Doors, d)
+		}
+		srv := weft.NewServer(cfg)
+		must(t, d.HandleStream(srv, newBox().stream))
+		l, err := srv.Listen(t.Context(), test.listen)
+		must(t, err)
+		served := make(chan error, 1)
+		go func() { served <- srv.Serve(l) }() // it ends with the server
+		c := dial(t, test.scheme+l.Addr().String(), weft.ClientConfig{})
+		_, err = (&transfer.Client{Caller: c}).OpenStream(t.Context(), nil)
+		if weft.CodeOf(err) != weft.FailedPrecondition || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("%s: %v, want one with %q", test.listen, err, test.text)
+		}
+		srv.Close()
+		<-served
 	}
 }
