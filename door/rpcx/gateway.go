@@ -3,7 +3,6 @@ package rpcx
 import (
 	"context"
 	"errors"
-	"io"
 	nethttp "net/http"
 	"net/url"
 	"strconv"
@@ -14,6 +13,8 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/httpbody"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // The headers of rpcx's HTTP gateway.
@@ -84,8 +85,8 @@ type webCall struct {
 	head  weft.Head
 	codec codec.Codec
 	call  *weft.DoorCall
-	body  []byte
 	zip   compress.Compressor // of the body; nil: it is not compressed
+	came  int                 // bytes of the body
 	size  int                 // of the reply
 }
 
@@ -139,7 +140,7 @@ func (g *gateway) fill(x *webCall) error {
 	if err := x.metadata(h.Get(headerMeta)); err != nil {
 		return err
 	}
-	return g.read(x)
+	return g.form(x)
 }
 
 func badHeader(name, value, want string) error {
@@ -150,6 +151,9 @@ func badHeader(name, value, want string) error {
 func (x *webCall) metadata(text string) error {
 	if text == "" {
 		return nil
+	}
+	if limit := x.conn.Limits().MaxMetadata; len(text) > limit {
+		return refusal(weft.ResourceExhausted, weft.ReasonMetadataTooLarge, "the metadata has %d bytes, Limits.MaxMetadata of the server allows %d", len(text), limit)
 	}
 	values, err := url.ParseQuery(text)
 	if err != nil {
@@ -174,17 +178,8 @@ func (x *webCall) metadata(text string) error {
 	return nil
 }
 
-// read reads the body.
-func (g *gateway) read(x *webCall) error {
-	limit := x.conn.Limits().MaxMessage
-	body, err := io.ReadAll(nethttp.MaxBytesReader(x.w, x.r.Body, int64(limit)))
-	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
-		return refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
-	}
-	if err != nil {
-		return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
-	}
-	http.BodyRead(x.w)
+// form takes over what the header says of the body, which is read when the call has a place and its caller was authenticated.
+func (g *gateway) form(x *webCall) error {
 	packed := strings.EqualFold(x.r.Header.Get("Content-Encoding"), "gzip")
 	switch kind := x.r.Header.Get(headerCompress); kind {
 	case "", "0":
@@ -193,19 +188,49 @@ func (g *gateway) read(x *webCall) error {
 	default:
 		return badHeader(headerCompress, kind, "0 or 1, which is gzip")
 	}
-	x.head.Size = len(body)
 	if packed {
 		x.zip = g.gzip
 	}
-	x.body = body
+	limit := x.conn.Limits().MaxMessage
+	switch n := x.r.ContentLength; {
+	case n > int64(limit):
+		return tooLarge(limit)
+	case n < 0:
+		x.head.Size = limit
+	default:
+		x.head.Size = int(n)
+	}
 	return nil
+}
+
+func tooLarge(limit int) error {
+	return refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has more than %d bytes, which Limits.MaxMessage of the server allows", limit)
+}
+
+// read reads the body. The caller releases it.
+func (x *webCall) read() (*buffer.Buffer, error) {
+	limit := x.conn.Limits().MaxMessage
+	body, err := httpbody.Read(x.r.Body, x.r.ContentLength, limit)
+	switch {
+	case errors.Is(err, httpbody.ErrTooLarge):
+		return nil, tooLarge(limit)
+	case err != nil:
+		return nil, refusal(weft.InvalidArgument, weft.ReasonDecode, "the body of the request cannot be read: %v", err)
+	}
+	http.BodyRead(x.w)
+	x.came = len(body.B)
+	return body, nil
 }
 
 // Decode implements weft.Inbound.
 func (x *webCall) Decode(v any) error {
-	b := x.body
+	body, err := x.read()
+	if err != nil {
+		return err
+	}
+	defer body.Release()
+	b := body.B
 	if x.zip != nil {
-		var err error
 		if b, err = restored(x.call.Restoring(x.zip), b, x.conn.Limits().MaxMessage, "the server"); err != nil {
 			return err
 		}
@@ -253,7 +278,7 @@ func (x *webCall) Reply(v any, m weft.Metadata) error {
 }
 
 // Bytes implements weft.InboundSizer.
-func (x *webCall) Bytes() (request, reply int) { return 0, x.size }
+func (x *webCall) Bytes() (request, reply int) { return x.came - x.head.Size, x.size }
 
 // setMetadata puts metadata into the header.
 func (x *webCall) setMetadata(m weft.Metadata) {

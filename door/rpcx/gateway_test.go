@@ -1,14 +1,17 @@
 package rpcx_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	nethttp "net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress/gzip"
@@ -119,6 +122,7 @@ func TestGatewayErrors(t *testing.T) {
 		{"POST", "{}", "SerializeType=1 ServicePath=Arith ServiceMethod=Mul CompressType=2", 400, "CompressType"},
 		{"POST", "{}", "SerializeType=1 ServicePath=Arith ServiceMethod=Mul CompressType=1", 400, "decompress"},
 		{"POST", "{}", "SerializeType=1 ServicePath=Arith ServiceMethod=Mul Meta=%zz", 400, "Meta"},
+		{"POST", "{}", "SerializeType=1 ServicePath=Arith ServiceMethod=Mul Meta=a=" + strings.Repeat("x", 17<<10), 431, "metadata has"},
 		{"POST", string(bomb), "SerializeType=1 ServicePath=Arith ServiceMethod=Mul CompressType=1", 413, "decompressed"},
 		{"POST", strings.Repeat("x", 20_000), "SerializeType=1 ServicePath=Arith ServiceMethod=Mul", 413, "10000 bytes"},
 		{"POST", "no JSON", "SerializeType=1 ServicePath=Arith ServiceMethod=Mul", 400, "decode"},
@@ -132,7 +136,37 @@ func TestGatewayErrors(t *testing.T) {
 		}
 		a, body := ask(t, test.verb, base, test.body, headers...)
 		if a.StatusCode != test.status || a.Header.Get("X-RPCX-MessageStatusType") != "Error" || !strings.Contains(a.Header.Get("X-RPCX-ErrorMessage"), test.text) || !bytes.Contains([]byte(body), []byte(`"code"`)) {
-			t.Errorf("%s %s: %d %v %q", test.verb, test.headers, a.StatusCode, a.Header, body)
+			t.Errorf("%s %.100s: %d %.100v %q", test.verb, test.headers, a.StatusCode, a.Header, body)
 		}
+	}
+}
+
+// TestGatewayBeforeBody: a caller that is not authenticated, and a call for which there is no memory, are refused before the
+// body of the request has come, which they would hold.
+func TestGatewayBeforeBody(t *testing.T) {
+	base := startGateway(t, weft.ServerConfig{Limits: weft.Limits{MaxCallBytes: 1 << 20}, Authenticate: func(_ context.Context, c weft.Credential, _ *weft.CallInfo) (any, error) {
+		if c.Token != "right" {
+			return nil, weft.Errorf(weft.Unauthenticated, "a wrong token")
+		}
+		return nil, nil
+	}})
+	for _, test := range []struct{ token, length, status, text string }{
+		// Of less than 256 KiB net/http reads what its handler leaves.
+		{"wrong", "1000000", "401", "a wrong token"},
+		{"right", "2000000", "429", "too many bytes"},
+	} {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(patience)))
+		_, err = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nX-RPCX-SerializeType: 1\r\nX-RPCX-ServicePath: Arith\r\nX-RPCX-ServiceMethod: Mul\r\nAuthorization: Bearer "+
+			test.token+"\r\nContent-Length: "+test.length+"\r\n\r\n")
+		must(t, err)
+		a, err := nethttp.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Errorf("%s, %s: %v", test.token, test.length, err)
+		} else if !strings.HasPrefix(a.Status, test.status) || !strings.Contains(a.Header.Get("X-RPCX-ErrorMessage"), test.text) {
+			t.Errorf("%s, %s: %s %v", test.token, test.length, a.Status, a.Header)
+		}
+		conn.Close()
 	}
 }
