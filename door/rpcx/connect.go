@@ -26,17 +26,10 @@ const connected = "HTTP/1.0 200 Connected to rpcx\n\n"
 // maxConnect is how many bytes the request or its answer may have.
 const maxConnect = 4 << 10
 
-// buffered is a connection of which some bytes were read ahead. One goroutine reads.
-type buffered struct {
-	net.Conn
-	in *bufio.Reader
-}
-
-func (b *buffered) Read(p []byte) (int, error) {
-	if b.in.Buffered() > 0 {
-		return b.in.Read(p)
-	}
-	return b.Conn.Read(p)
+// behind is a connection behind what was read of it by in, which may have read ahead.
+func behind(conn net.Conn, in *bufio.Reader) net.Conn {
+	rest, _ := in.Peek(in.Buffered()) // they are there
+	return replay.Conn(conn, rest)
 }
 
 // tunneled takes the request off a connection that begins with CONNECT, and answers it.
@@ -56,7 +49,7 @@ func tunneled(conn net.Conn) (net.Conn, error) {
 	if _, err := io.WriteString(conn, connected); err != nil {
 		return nil, err
 	}
-	return &buffered{Conn: conn, in: in}, nil
+	return behind(conn, in), nil
 }
 
 // headOf reads lines up to the empty one, and returns the first.
@@ -99,5 +92,5 @@ func tunnel(ctx context.Context, conn net.Conn) (net.Conn, error) {
 		conn.Close()
 		return nil, err
 	}
-	return &buffered{Conn: conn, in: in}, nil
+	return behind(conn, in), nil
 }

@@ -33,10 +33,21 @@ type Outbox struct {
 
 // New returns an outbox of a connection. Senders wait while room bytes wait to be written; a write may take timeout.
 func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
+	for {
+		r, ok := conn.(reader)
+		if !ok {
+			break
+		}
+		conn = r.WritesTo()
+	}
 	o := &Outbox{conn: conn, room: room, timeout: timeout}
 	o.change.L = &o.mu
 	return o
 }
+
+// reader is a connection that differs from the one underneath only in what is read from it. An outbox writes to the latter, of
+// which it can tell whether a write may go on after a timeout.
+type reader interface{ WritesTo() net.Conn }
 
 // Crowd is told whether the peer takes what is written.
 type Crowd interface {
@@ -161,16 +172,11 @@ func (o *Outbox) SendAndUnlock() {
 func (o *Outbox) finish(rest []byte) {
 	var err error
 	if len(rest) > 0 {
-		o.conn.SetWriteDeadline(time.Now().Add(o.timeout))
-		_, err = o.conn.Write(rest)
+		_, err = o.write(rest, largeWrite, o.timeout)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.writing = 0
-	o.countLocked()
-	if err != nil {
-		o.BreakLocked(err)
-	}
+	o.wroteLocked(err)
 	o.drainLocked()
 }
 
@@ -221,6 +227,15 @@ func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 		o.countLocked()
 		return buf[n:]
 	}
+	o.wroteLocked(err)
+	if cap(buf) <= keptBuffer {
+		o.spare = buf[:0]
+	}
+	return nil
+}
+
+// wroteLocked ends a write, with its error if it has one.
+func (o *Outbox) wroteLocked(err error) {
 	o.writing = 0
 	o.countLocked()
 	if o.crowd != nil && o.crowd.Crowded() && len(o.buf) <= o.room/4 {
@@ -229,11 +244,7 @@ func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
 	if err != nil {
 		o.BreakLocked(err)
 	}
-	if cap(buf) <= keptBuffer {
-		o.spare = buf[:0]
-	}
 	o.change.Broadcast()
-	return nil
 }
 
 // largeWrite is the most that is written at once: it must go out in the time of a write.
