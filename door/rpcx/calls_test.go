@@ -281,7 +281,7 @@ func TestOneway(t *testing.T) {
 		return errors.Join(echo(srv), weft.Handle(srv, "Log.Line", func(_ context.Context, b *[]byte) (*[]byte, error) {
 			time.Sleep(10 * time.Millisecond)
 			ran <- string(*b)
-			return nil, weft.Errorf(weft.Internal, "nothing hears this")
+			return nil, weft.Errorf(weft.Internal, "the caller does not get this")
 		}))
 	})
 	c := plain(t, addr)
@@ -490,4 +490,33 @@ func (twice) Decompress(dst, src []byte, limit int) ([]byte, error) {
 		return nil, compress.ErrTooLarge
 	}
 	return append(append(dst, src...), src...), nil
+}
+
+// TestFirstCallNotSent: the first call that is sent tells the server that its client is one of weft, also where an earlier
+// one was given up before it was sent.
+func TestFirstCallNotSent(t *testing.T) {
+	near, far := net.Pipe()
+	w, err := rpcx.Wire(&rpcx.WireConfig{NoHeartbeat: true}).Dial(t.Context(), weft.WireConfig{
+		Dial:   func(context.Context) (net.Conn, error) { return near, nil },
+		Limits: weft.Limits{MaxMessage: 1 << 20, MaxMetadata: 16 << 10, WriteBuffer: 1 << 20, WriteTimeout: patience},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	must(t, err)
+	defer w.Close()
+	call := &weft.WireCall{Method: "Bytes.Echo", Codec: raw.New(), Args: &[]byte{1}, Oneway: true}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if e, ok := errors.AsType[*weft.Error](w.Call(ended, call)); !ok || e.Outcome != weft.NotSent {
+		t.Fatalf("the call was sent: %v", e)
+	}
+	for _, want := range []string{"1", ""} {
+		sent := make(chan error, 1)
+		go func() { sent <- w.Call(t.Context(), call) }() // it ends when it was sent
+		p, err := readPacket(far)
+		must(t, err)
+		must(t, <-sent)
+		if p.meta["weft-wire"] != want {
+			t.Errorf("the metadata are %q, want weft-wire %q", p.meta, want)
+		}
+	}
 }

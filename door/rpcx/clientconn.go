@@ -57,13 +57,17 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		defer c.open.Add(-1)
 	}
 	var number uint64
+	first := !c.told.Load()
 	a, err := c.Do(ctx, w.Oneway, func(seq uint64) ([][]byte, error) {
 		number = seq
 		room := frame.HeaderSize + 256 + len(w.Method) + len(r.payload)
-		return [][]byte{r.append(make([]byte, 0, room), seq, left(ctx), !c.told.Swap(true))}, nil
+		return [][]byte{r.append(make([]byte, 0, room), seq, left(ctx), first)}, nil
 	})
 	if err != nil {
 		return err
+	}
+	if first { // until then all calls say it
+		c.told.Store(true)
 	}
 	if w.Oneway {
 		c.Answer(number, answer{}) // no reply comes

@@ -154,6 +154,7 @@ func TestError(t *testing.T) {
 	}
 	for _, test := range []struct{ path, method, text string }{
 		{"Arith", "Sub", "rpcx: can't find method Sub"},
+		{"Arith", "Sub.Two", "rpcx: can't find method Sub.Two"},
 		{"Nothing", "Mul", "rpcx: can't find service Nothing"},
 		{"", "", "rpcx: can't find service "},
 	} {

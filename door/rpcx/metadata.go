@@ -15,8 +15,6 @@ const maxPairs = 64
 // keyWire is a key of the first request of a weft client.
 const keyWire = ownPrefix + "wire"
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // fillMetadata takes over the metadata of a request.
 func (s *serverConn) fillMetadata(meta []byte, head *weft.Head) *weft.Error {
 	if len(meta) == 0 {

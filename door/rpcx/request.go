@@ -57,7 +57,7 @@ func encodeRequest(w *weft.WireCall, names []string, limit int, whose string, z 
 }
 
 // append appends the request under its number. ms is the time that the call has; 0: it has no end. first says
-// that the peer has not been told yet that this is a program of weft.
+// that the peer may not have been told yet that this is a program of weft.
 func (r *request) append(b []byte, seq uint64, ms int64, first bool) []byte {
 	b, at := frame.Begin(b, r.flags, r.serial, seq, nil)
 	b = frame.AppendPart(frame.AppendPart(b, r.path), r.method)

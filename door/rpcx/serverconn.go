@@ -2,7 +2,7 @@ package rpcx
 
 import (
 	"net"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -72,6 +72,7 @@ type directory struct {
 type route struct {
 	names  []byte // as they stand in a frame; nil: too long to be sent back
 	name   string // "Service.Method"
+	path   int    // bytes of the path in it
 	method *weft.DoorMethod
 }
 
@@ -101,7 +102,7 @@ func echoed(names []byte) []byte {
 func (s *serverConn) routeOf(f *frame.Frame) *route {
 	r := s.routes[string(f.Names)]
 	if r == nil {
-		r = &route{name: string(f.Path) + "." + string(f.Method), names: echoed(f.Names)}
+		r = &route{name: string(f.Path) + "." + string(f.Method), path: len(f.Path), names: echoed(f.Names)}
 	}
 	if r.method != nil && !r.method.Stale() || r.names == nil || len(f.Path) == 0 || len(f.Method) == 0 {
 		return r
@@ -369,13 +370,13 @@ func (d *directory) has(all *weft.Services, name string) bool {
 func (x *call) textFor(e *weft.Error) string {
 	switch {
 	case e.Reason == weft.ReasonNoMethod && x.route != nil && x.names != nil:
-		dot := strings.LastIndexByte(x.route.name, '.')
-		if service := x.route.name[:dot]; !x.s.directory.has(x.s.Services(), service) {
+		service, method := x.route.name[:x.route.path], x.route.name[x.route.path+1:]
+		if !x.s.directory.has(x.s.Services(), service) {
 			return textNoService + service
 		}
-		return textNoMethod + x.route.name[dot+1:]
+		return textNoMethod + method
 	case e.Reason == weft.ReasonNoCodec:
-		return textNoCodec + itoa(int(x.serial))
+		return textNoCodec + strconv.Itoa(int(x.serial))
 	}
 	return textOf(e)
 }

@@ -67,7 +67,8 @@ func (r *Reader) Next() (Frame, error) {
 		return f, err
 	}
 	if total > r.limit {
-		return f, r.skip(&f, total)
+		err := r.skip(&f, total)
+		return f, err
 	}
 	size := HeaderSize + int(total)
 	if size > largeRead {
@@ -77,14 +78,16 @@ func (r *Reader) Next() (Frame, error) {
 			return f, err
 		}
 		f.Owned = true
-		return f, f.body(b)
+		err = f.body(b)
+		return f, err
 	}
 	if err := r.fill(size); err != nil {
 		return f, err
 	}
 	b := r.buf[r.r+HeaderSize : r.r+size : r.r+size]
 	r.r += size
-	return f, f.body(b)
+	err = f.body(b)
+	return f, err
 }
 
 // Drop reads the next frame for what its header and its names say: of a large one the rest is thrown away as it comes.
@@ -103,7 +106,8 @@ func (r *Reader) Drop() (Frame, error) {
 		}
 	}
 	f.Names = bytes.Clone(names[:len(names)-len(rest)])
-	return f, r.skip(&f, total)
+	err = r.skip(&f, total)
+	return f, err
 }
 
 // Meta returns the metadata of the next frame as soon as it has come, and leaves the frame to Next.
