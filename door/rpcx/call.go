@@ -7,6 +7,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
+	"github.com/weftrpc/weft/internal/buffer"
 )
 
 // call is one call that a client makes.
@@ -49,12 +50,8 @@ func (x *call) Decode(v any) error {
 	return x.codec.codec.Decode(b, v)
 }
 
-const (
-	// keptReply is the largest buffer for replies that is used again, in bytes.
-	keptReply = 64 << 10
-	// small is the largest reply that is encoded where it is sent from.
-	small = 8 << 10
-)
+// small is the largest reply that is encoded where it is sent from, in bytes.
+const small = 8 << 10
 
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, m weft.Metadata) error {
@@ -85,17 +82,13 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 		return nil
 	}
 	s.out.Unlock()
-	buf := s.d.bufs.Get().(*[]byte)
-	defer func() {
-		if cap(*buf) <= keptReply {
-			s.d.bufs.Put(buf)
-		}
-	}()
-	b, err := x.codec.codec.Append((*buf)[:0], v)
+	buf := buffer.Take()
+	defer buf.ReleaseSmall()
+	b, err := x.codec.codec.Append(buf.B, v)
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)
 	}
-	*buf = b
+	buf.B = b
 	if len(b) > s.limits.MaxMessage {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(b), s.limits.MaxMessage).
 			WithReason(weft.ReasonMessageTooLarge)

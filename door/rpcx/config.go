@@ -2,7 +2,6 @@ package rpcx
 
 import (
 	"fmt"
-	"sync"
 
 	"github.com/weftrpc/weft"
 )
@@ -26,7 +25,6 @@ func Door(cfg *Config) weft.Door {
 	return &door{
 		names: serialNames(cfg.Codecs), compressors: compressorNames(cfg.Compressors),
 		wrong: checkNumbers(cfg.Codecs, cfg.Compressors),
-		bufs:  sync.Pool{New: func() any { return new([]byte) }},
 	}
 }
 

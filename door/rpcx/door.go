@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -20,7 +19,6 @@ type door struct {
 	names       [serials]string      // of codecs
 	compressors [compressions]string // their names
 	wrong       error
-	bufs        sync.Pool // of *[]byte, in which replies are encoded
 }
 
 // Name implements weft.Door.
