@@ -25,9 +25,9 @@ type Drained struct {
 
 // drains notes what Drain has changed.
 type drains struct {
-	mu     sync.Mutex
-	before map[string]weft.State // of the services that are draining by it
-	down   sync.Once
+	mu      sync.Mutex
+	drained map[string]bool // the services that are draining by it; what others have set is not taken back
+	down    sync.Once
 }
 
 // drain answers Drain.
@@ -82,33 +82,35 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 		return nil, weft.Errorf(weft.FailedPrecondition,
 			"the server has no registry (ServerConfig.Registry), so clients cannot be told that it drains: use Shutdown")
 	}
+	if s.drains.drained == nil {
+		s.drains.drained = make(map[string]bool)
+	}
 	for _, info := range s.srv.Describe() {
 		name := info.Name
-		before, drained := s.drains.before[name]
-		if name == Service || undo != drained {
+		if name == Service || undo && !s.drains.drained[name] {
 			continue // what operators look at stays
 		}
+		did := false
 		err := s.srv.SetInstance(name, func(i *weft.Instance) {
-			if undo {
-				i.State = before
-				return
-			}
-			if before = i.State; before == weft.On {
-				i.State = weft.Draining
+			switch {
+			case undo && i.State == weft.Draining:
+				i.State, did = weft.On, true
+			case !undo && i.State == weft.On:
+				i.State, did = weft.Draining, true
 			}
 		})
 		if err != nil {
 			return changed, err
 		}
-		if s.drains.before == nil {
-			s.drains.before = make(map[string]weft.State)
+		switch {
+		case undo:
+			delete(s.drains.drained, name)
+		case did:
+			s.drains.drained[name] = true
 		}
-		if undo {
-			delete(s.drains.before, name)
-		} else {
-			s.drains.before[name] = before
+		if did {
+			changed = append(changed, name)
 		}
-		changed = append(changed, name)
 	}
 	return changed, nil
 }

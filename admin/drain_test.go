@@ -74,13 +74,45 @@ func TestDrain(t *testing.T) {
 		}
 	}
 	d, err := a.Drain(t.Context(), &admin.DrainRequest{Undo: true})
-	if err != nil || !slices.Equal(d.Services, []string{"Arith", "Spare"}) || reg.state("Arith") != weft.On || reg.state("Spare") != weft.Off {
+	if err != nil || !slices.Equal(d.Services, []string{"Arith"}) || reg.state("Arith") != weft.On || reg.state("Spare") != weft.Off {
 		t.Errorf("%+v, %v, %+v", d, err, reg.all)
 	}
 	_, err = a.Drain(t.Context(), &admin.DrainRequest{Undo: true, Shutdown: true})
 	isError(t, err, weft.InvalidArgument)
 	_, err = start(t, nil, &admin.Config{Token: "secret"}).admin("secret").Drain(t.Context(), nil)
 	isError(t, err, weft.FailedPrecondition)
+}
+
+// What another part of the program has published in the meantime, as package health does, is not undone.
+func TestDrainBesideOthers(t *testing.T) {
+	reg := newRecorder()
+	r := start(t, &weft.ServerConfig{Registry: reg}, &admin.Config{Token: "secret", Logger: quiet()})
+	a := r.admin("secret")
+	polltest.True(t, 30*time.Second, "the services are published", func() bool { return reg.state("Arith") == weft.On })
+	set := func(s weft.State) {
+		t.Helper()
+		if err := r.srv.SetInstance("Arith", func(i *weft.Instance) { i.State = s }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, step := range []struct {
+		before, between weft.State // of the service, before the drain and before it is undone
+		drained, undone weft.State
+	}{
+		{weft.On, weft.Draining, weft.Draining, weft.On},
+		{weft.Draining, weft.On, weft.Draining, weft.On}, // a check failed before the drain, and holds again
+		{weft.Draining, weft.Draining, weft.Draining, weft.Draining},
+		{weft.On, weft.Off, weft.Draining, weft.Off},
+	} {
+		set(step.before)
+		if _, err := a.Drain(t.Context(), nil); err != nil || reg.state("Arith") != step.drained {
+			t.Errorf("%+v: after the drain it is %v, error %v", step, reg.state("Arith"), err)
+		}
+		set(step.between)
+		if _, err := a.Drain(t.Context(), &admin.DrainRequest{Undo: true}); err != nil || reg.state("Arith") != step.undone {
+			t.Errorf("%+v: after it was undone it is %v, error %v", step, reg.state("Arith"), err)
+		}
+	}
 }
 
 // A shutdown by Drain answers the call that began it, and those under way.
