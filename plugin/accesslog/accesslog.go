@@ -77,7 +77,7 @@ func New(cfg *Config) (weft.Plugin, error) {
 		l.cfg = *cfg
 	}
 	c := &l.cfg
-	l.methods = slices.Clone(c.Methods)
+	l.methods, c.Metadata = slices.Clone(c.Methods), slices.Clone(c.Metadata)
 	if err := l.methods.Check(); err != nil {
 		return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Methods: %w", err)
 	}
@@ -333,8 +333,8 @@ func cut(s string) string {
 
 // traceID is the part of a traceparent of the W3C that names the trace.
 func traceID(parent string) string {
-	if len(parent) < 55 || parent[2] != '-' || parent[35] != '-' {
-		return ""
+	if len(parent) < 55 || parent[2] != '-' || parent[35] != '-' || strings.Trim(parent[3:35], "0123456789abcdef") != "" {
+		return "" // a caller may send any text
 	}
 	return parent[3:35]
 }

@@ -224,3 +224,14 @@ func TestWrongConfig(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a caller sends as a trace is written only if it is one.
+func TestForeignTrace(t *testing.T) {
+	var served journal
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: plugin(t, accesslog.Config{Logger: served.logger()})})
+	ctx := weft.WithMetadata(t.Context(), "traceparent", "00-"+strings.Repeat("<", 32)+"-b7ad6b7169203331-01")
+	if err := w.Dial(t, nil).Call(ctx, "Arith.Mul", &plugintest.Args{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	has(t, served.wait(t, 1)[0], map[string]any{"method": "Arith.Mul", "trace_id": nil})
+}
