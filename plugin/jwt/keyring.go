@@ -102,7 +102,7 @@ func (k *keyring) refresh(ctx context.Context) error {
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	text, err := k.fetch(ctx)
+	text, err := contained(ctx, k.fetch)
 	if err != nil {
 		return err
 	}

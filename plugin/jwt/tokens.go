@@ -145,7 +145,7 @@ func (t *Tokens) fetchLocked(now time.Time) {
 	t.all.Go(func() {
 		ctx, cancel := context.WithTimeout(t.life, fetchTimeout)
 		defer cancel()
-		token, err := t.cfg.Fetch(ctx)
+		token, err := contained(ctx, t.cfg.Fetch)
 		if err == nil {
 			token, err = complete(token)
 		}
