@@ -11,12 +11,14 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	grpcgo "google.golang.org/grpc"
 	grpchealth "google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
+	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/admin"
@@ -437,6 +439,46 @@ func TestCallVersions(t *testing.T) {
 	expect(t, 0, `"A": 7`, "", "", "call", "Store.Put", `{"A":7,"B":8}`)
 	expect(t, 2, "", `unknown field "C"`, "", "call", "Store.Put", `{"A":7,"C":8}`)
 	expect(t, 2, "", `unknown field "B" in the request, which has only the field A;`, "", "call", "Store.Put", `{"A":7,"B":8}`, "--instance", "a")
+}
+
+// TestCallProto calls a method with messages of Protocol Buffers: the fields that are known are those that the server reads,
+// which on weft's own wire, where codec/json reads the generated struct, have the names of the .proto file alone.
+func TestCallProto(t *testing.T) {
+	s := begin(t)
+	if err := weft.Handle(s.srv, "Types.Echo", func(_ context.Context, d *descriptorpb.FieldDescriptorProto) (*descriptorpb.FieldDescriptorProto, error) {
+		return d, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, 0, `"type_name": "x"`, "", "", "call", s.address, "Types.Echo", `{"type_name":"x"}`)
+	expect(t, 2, "", `unknown field "typeName"`, "", "call", s.address, "Types.Echo", `{"typeName":"x"}`)
+	for _, name := range []string{"type_name", "typeName"} {
+		expect(t, 0, `"typeName": "x"`, "", "", "call", "jsonrpc://"+s.at, "Types.Echo", `{"`+name+`":"x"}`)
+	}
+	expect(t, 2, "", `unknown field "typename"`, "", "call", "jsonrpc://"+s.at, "Types.Echo", `{"typename":"x"}`)
+}
+
+// TestFrozen asks the servers of a service of which the first takes connections and answers nothing: it takes no time of the
+// second, which answers.
+func TestFrozen(t *testing.T) {
+	s := begin(t)
+	frozen, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.Close()
+	path := write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"id": "a", "address": "tcp://%s"}, {"id": "b", "address": %q}]}}`, frozen.Addr(), s.address))
+	t.Setenv("WEFT_REGISTRY", "file://"+path)
+	var all sync.WaitGroup
+	for args, want := range map[string]struct {
+		code int
+		out  string
+	}{
+		"health Arith": {4, "serving"}, "list Arith": {0, "Mul multiplies."}, "describe Arith.Mul": {0, "type Args struct"}, "schema Arith -o typescript": {0, "interface Arith"},
+	} {
+		all.Go(func() { expect(t, want.code, want.out, "", "", append(strings.Fields(args), "--timeout", "8s")...) })
+	}
+	all.Wait()
 }
 
 // TestShow asks a server what it serves, and whether it is ready.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,6 +96,7 @@ func (r *report) compareVersions() {
 	for version, servers := range r.programs {
 		parts = append(parts, fmt.Sprintf("%s on %s", shell.Dash(version), strings.Join(servers, ", ")))
 	}
+	slices.Sort(parts)
 	r.warn("versions", "servers", "bring all servers to one version, unless a rolling upgrade is under way", "there are %d versions of weft: %s", len(r.programs), strings.Join(parts, "; "))
 }
 

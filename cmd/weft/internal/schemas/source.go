@@ -2,7 +2,6 @@ package schemas
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -93,15 +92,15 @@ func (s *source) registered(ctx context.Context, p *shell.Shell, names []string)
 	if len(snapshot.Instances) == 0 {
 		return nil, catalog.Unknown(ctx, a, reg, s.service)
 	}
-	var failed error
-	for _, i := range snapshot.Instances {
-		m, err := ask(ctx, p, i.Address, names)
-		if err == nil {
-			return m, nil
-		}
-		failed = errors.Join(failed, err)
+	var m *schema.Model
+	err = target.Each(ctx, snapshot.Instances, func(ctx context.Context, address string) error {
+		m, err = ask(ctx, p, address, names)
+		return err
+	})
+	if err != nil {
+		return nil, target.NoAdmin(err)
 	}
-	return nil, target.NoAdmin(failed)
+	return m, nil
 }
 
 // ask asks the server at an address.

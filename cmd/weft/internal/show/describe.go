@@ -3,7 +3,6 @@ package show
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -81,15 +80,15 @@ func find(ctx context.Context, p *shell.Shell, address, name string) ([]admin.Se
 	if len(snapshot.Instances) == 0 {
 		return nil, catalog.Unknown(ctx, a, reg, service)
 	}
-	var failed error
-	for _, i := range snapshot.Instances {
-		services, err := describeAt(ctx, p, i.Address, name, true)
-		if err == nil {
-			return services, nil
-		}
-		failed = errors.Join(failed, err)
+	var services []admin.ServiceInfo
+	err = target.Each(ctx, snapshot.Instances, func(ctx context.Context, address string) error {
+		services, err = describeAt(ctx, p, address, name, true)
+		return err
+	})
+	if err != nil {
+		return nil, target.NoAdmin(err)
 	}
-	return nil, target.NoAdmin(failed)
+	return services, nil
 }
 
 func describe(p *shell.Shell, services []admin.ServiceInfo, as string) error {

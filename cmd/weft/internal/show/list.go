@@ -3,16 +3,17 @@ package show
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
+	"github.com/weftrpc/weft/registry"
 )
 
 const listHelp = `Lists services and their methods. Of a registry each service is asked of the first of its servers that answers; a
@@ -123,7 +124,7 @@ func inRegistry(ctx context.Context, p *shell.Shell, name string, all bool) (ser
 			names, hidden = catalog.WithoutOwn(names)
 		}
 	}
-	services = []listed{}
+	var snapshots []*registry.Snapshot
 	for _, service := range names {
 		snapshot, err := catalog.Ask(ctx, reg, service)
 		if err != nil {
@@ -132,23 +133,32 @@ func inRegistry(ctx context.Context, p *shell.Shell, name string, all bool) (ser
 		if len(snapshot.Instances) == 0 && name != "" {
 			return nil, 0, catalog.Unknown(ctx, a, reg, name)
 		}
-		n := len(snapshot.Instances)
-		one := listed{ServiceInfo: admin.ServiceInfo{Name: service}, Instances: &n}
-		var failed error
-		for _, i := range snapshot.Instances {
-			found, err := describeAt(ctx, p, i.Address, service, false)
-			if err == nil && len(found) > 0 {
-				one.Methods, failed = found[0].Methods, nil
-				break
-			}
-			failed = errors.Join(failed, err)
-		}
-		if failed != nil {
-			one.Why = failed.Error()
-		}
-		services = append(services, one)
+		snapshots = append(snapshots, snapshot)
+	}
+	services = []listed{}
+	for n, service := range names {
+		asking, cancel := target.Share(ctx, len(names)-n)
+		services = append(services, listedOf(asking, p, service, snapshots[n].Instances))
+		cancel()
 	}
 	return services, hidden, nil
+}
+
+// listedOf asks the instances of a service for its methods.
+func listedOf(ctx context.Context, p *shell.Shell, service string, instances []weft.Instance) listed {
+	n := len(instances)
+	one := listed{ServiceInfo: admin.ServiceInfo{Name: service}, Instances: &n}
+	err := target.Each(ctx, instances, func(ctx context.Context, address string) error {
+		found, err := describeAt(ctx, p, address, service, false)
+		if err == nil && len(found) > 0 {
+			one.Methods = found[0].Methods
+		}
+		return err
+	})
+	if err != nil {
+		one.Why = err.Error()
+	}
+	return one
 }
 
 func describeAt(ctx context.Context, p *shell.Shell, address, name string, schemas bool) ([]admin.ServiceInfo, error) {

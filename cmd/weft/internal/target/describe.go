@@ -219,7 +219,7 @@ func valueSchema(f protoreflect.FieldDescriptor, defs map[string]any) map[string
 // ("": that of the settings), or for each service one in the registry.
 func Idempotent(ctx context.Context, p *shell.Shell, address string, services []string) (map[string]bool, error) {
 	methods := make(map[string]bool)
-	add := func(at string) error {
+	add := func(ctx context.Context, at string) error {
 		t, err := Open(ctx, p, at)
 		if err != nil {
 			return err
@@ -237,7 +237,7 @@ func Idempotent(ctx context.Context, p *shell.Shell, address string, services []
 		return nil
 	}
 	if address != "" || p.Settings.Server != "" {
-		return methods, add(address)
+		return methods, add(ctx, address)
 	}
 	_, reg, err := catalog.OpenRegistry(p)
 	if err != nil {
@@ -249,14 +249,8 @@ func Idempotent(ctx context.Context, p *shell.Shell, address string, services []
 		if err != nil {
 			return nil, err
 		}
-		var failed error
-		for _, i := range snapshot.Instances {
-			if failed = add(i.Address); failed == nil {
-				break
-			}
-		}
-		if failed != nil {
-			return nil, failed
+		if err := Each(ctx, snapshot.Instances, add); err != nil {
+			return nil, err
 		}
 	}
 	return methods, nil

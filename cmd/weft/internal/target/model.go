@@ -72,26 +72,28 @@ func (t *Target) Models(ctx context.Context, p *shell.Shell, method string, enou
 	if err != nil {
 		return err
 	}
-	var failed error
 	found := false
-	for n, i := range snapshot.Instances {
-		if n == mostAsked {
-			break
-		}
-		m, err := modelAt(ctx, p, i.Address, method)
+	err = Each(ctx, snapshot.Instances[:min(len(snapshot.Instances), mostAsked)], func(ctx context.Context, address string) error {
+		m, err := modelAt(ctx, p, address, method)
 		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
+			return err
 		}
-		if found = true; enough(m) {
-			break
+		if found = true; !enough(m) {
+			return errOther
 		}
-	}
-	if found {
 		return nil
+	})
+	switch {
+	case found:
+		return nil
+	case err == nil:
+		return fmt.Errorf("no server of %s is registered", service)
 	}
-	return failed
+	return err
 }
+
+// errOther says that another server is to be asked.
+var errOther = errors.New("this will not do")
 
 // modelAt asks the server at an address for its model.
 func modelAt(ctx context.Context, p *shell.Shell, address, name string) (*schema.Model, error) {
