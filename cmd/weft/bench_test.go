@@ -44,6 +44,8 @@ func TestBench(t *testing.T) {
 	expect(t, 2, "", "--rate", "", "bench", s.address, "Arith.Mul", "--rate", "-1")
 	expect(t, 2, "", "is no JSON", "", "bench", s.address, "Arith.Mul", "{")
 	expect(t, 2, "", "carries no JSON", "", "bench", "netrpc://"+s.at, "Arith.Mul")
+	expect(t, 2, "", `unknown field "C"`, "", "bench", s.address, "Arith.Mul", `{"A":6,"C":7}`)
+	expect(t, 0, "99 %", "", "", "bench", s.address, "Arith.Mul", `{"A":6,"C":7}`, "--allow-unknown", "--duration", "100ms", "--warm-up", "0s")
 }
 
 // TestBenchCompare compares a run with itself, and writes the page.

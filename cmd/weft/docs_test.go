@@ -101,7 +101,7 @@ func TestExamples(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)
 	t.Setenv("WEFT_CONFIG", filepath.Join(folder, "contexts.json"))
-	writeFile(t, filepath.Join(folder, "registry.json"), fmt.Sprintf(`{"services": {"Arith": [{"id": "10.0.0.7-1", "address": %q}], "Greeter": [{"address": %q}]}}`, s.address, s.address))
+	writeFile(t, filepath.Join(folder, "registry.json"), fmt.Sprintf(`{"services": {"Arith": [{"id": "tcp://10.0.0.7:8972", "address": %q}], "Greeter": [{"address": %q}]}}`, s.address, s.address))
 	writeFile(t, filepath.Join(folder, "rules.json"), someRules)
 	recording, err := os.ReadFile(recorded(t))
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/cmd/weft/internal/fields"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
-	"github.com/weftrpc/weft/schema"
 )
 
 const callHelp = `Makes a call, with messages in JSON on any wire: to one of the servers that the registry knows, as a client would choose
@@ -83,7 +83,7 @@ type call struct {
 	method  string
 	in      *input
 	shape   shape
-	fields  *fields // nil: those of requests are not checked
+	fields  *fields.Fields // nil: those of requests are not checked
 	meta    weft.Metadata
 	replies int
 	began   time.Time
@@ -155,7 +155,7 @@ func (x *call) make(ctx, bounded context.Context) error {
 	}
 	x.shape = s
 	if own, ok := s.(*asProto); ok {
-		x.fields, err = own.fields(x.method)
+		x.fields, err = fields.OfMessage(x.method, own.method.Input())
 	} else if !known && (x.in.live || x.in.fields && !x.o.unknown) {
 		// The standard input must not be read to its end before the kind of the method is known.
 		kind, known = x.learn(bounded)
@@ -198,20 +198,12 @@ func alike(scheme string) bool {
 	return strings.HasPrefix(scheme, "http") || strings.HasPrefix(scheme, "grpc")
 }
 
-// describeWithin is how long a server may take to describe a method before it is called without that.
-const describeWithin = 2 * time.Second
-
 // learn asks the server for the fields and the kind of the method. A server that does not tell is called as for one
 // value, whose fields are not checked.
 func (x *call) learn(ctx context.Context) (kind weft.Kind, known bool) {
-	ctx, cancel := context.WithTimeout(ctx, min(describeWithin, x.p.Settings.Timeout/4))
-	defer cancel()
-	name := ""
-	err := x.t.Models(ctx, x.p, x.method, func(m *schema.Model) bool {
-		x.fields, name = fieldsOf(m, x.method, namingOf(x.t.Scheme()))
-		return x.fields != nil
-	})
-	if x.fields == nil && x.p.Settings.Verbose > 0 {
+	var name string
+	var err error
+	if x.fields, name, err = fields.Learn(ctx, x.p, x.t, x.method); err != nil && x.p.Settings.Verbose > 0 {
 		fmt.Fprintf(x.p.Log, "* the fields of the request are not checked, since the server does not describe %s: %v\n", x.method, err)
 	}
 	for kind := weft.Unary; kind <= weft.BidiStream; kind++ {
@@ -224,23 +216,11 @@ func (x *call) learn(ctx context.Context) (kind weft.Kind, known bool) {
 
 // request makes a message of a value, whose fields the request of the method must have.
 func (x *call) request(ctx context.Context, text json.RawMessage) (any, error) {
-	if x.o.unknown {
-		return x.shape.request(text)
-	}
-	err := x.fields.check(text)
-	if err != nil && x.t.Cluster != nil {
-		// Servers may be of several versions: one of another version may have the field.
-		_ = x.t.Models(ctx, x.p, x.method, func(m *schema.Model) bool {
-			other, _ := fieldsOf(m, x.method, namingOf(x.t.Scheme()))
-			if other == nil || other.check(text) != nil {
-				return false
-			}
-			x.fields, err = other, nil
-			return true
-		}) // without an answer the error stays
-	}
-	if err != nil {
-		return nil, err
+	if !x.o.unknown {
+		var err error
+		if x.fields, err = x.fields.CheckAt(ctx, x.p, x.t, text); err != nil {
+			return nil, err
+		}
 	}
 	return x.shape.request(text)
 }
@@ -354,7 +334,7 @@ func (x *call) write(reply any, alone bool) error {
 func (x *call) tell(err error) {
 	took := time.Since(x.began)
 	attempts, events := x.t.Trace.Take()
-	if x.p.Settings.Verbose > 0 {
+	if x.p.Settings.Verbose > 0 && !errors.Is(err, shell.ErrUsage) { // otherwise there was no call
 		for n, a := range attempts {
 			result := codeOf(a.Err)
 			if a.Opened && a.Err == nil {

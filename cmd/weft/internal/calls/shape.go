@@ -19,7 +19,6 @@ import (
 	"github.com/weftrpc/weft/codec"
 	weftjson "github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/protobuf"
-	"github.com/weftrpc/weft/schema"
 )
 
 // shape is how the messages of a method become JSON and back.
@@ -56,17 +55,6 @@ type asProto struct {
 }
 
 func (*asProto) codec() codec.Codec { return protobuf.New() }
-
-// fields are those of the request of a method.
-func (s *asProto) fields(method string) (*fields, error) {
-	b := schema.NewBuilder()
-	of := b.Descriptor(s.method.Input())
-	model, err := b.Model()
-	if err != nil {
-		return nil, err
-	}
-	return &fields{method: method, model: model, of: of}, nil
-}
 
 func (s *asProto) request(text json.RawMessage) (any, error) {
 	m := dynamicpb.NewMessage(s.method.Input())

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftrpc/weft/cmd/weft/internal/fields"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/codec"
 	weftjson "github.com/weftrpc/weft/codec/json"
@@ -53,33 +54,6 @@ func newThrift(sample string) (shape, error) {
 		return nil, fmt.Errorf("--reply: %w; %w", err, shell.ErrUsage)
 	}
 	return asThrift{t}, nil
-}
-
-// member is a field of an object, in its place.
-type member struct {
-	key   string
-	value json.RawMessage
-}
-
-// members are the fields of an object in the order in which they stand.
-func members(text []byte) ([]member, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	var all []member
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := member{key: fmt.Sprint(key)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		all = append(all, m)
-	}
-	return all, nil
 }
 
 // thriftValue makes a type of Go for a value of JSON, and the JSON that can be decoded into it. kind is the type
@@ -203,7 +177,7 @@ func zeroOf(kind string) string {
 
 // thriftMap is thriftValue of a map. Keys that are numbers are in quotes, as JSON has them.
 func thriftMap(text json.RawMessage, key, value string) (reflect.Type, json.RawMessage, error) {
-	all, err := members(text)
+	all, err := fields.Members(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -220,14 +194,14 @@ func thriftMap(text json.RawMessage, key, value string) (reflect.Type, json.RawM
 	}
 	plain := make(map[string]json.RawMessage, len(all))
 	for _, m := range all {
-		t, text, err := thriftValue(m.value, value)
+		t, text, err := thriftValue(m.Value, value)
 		if err != nil {
 			return nil, nil, err
 		}
 		if t != v {
-			return nil, nil, fmt.Errorf("the value of %q has another type than %s", m.key, value)
+			return nil, nil, fmt.Errorf("the value of %q has another type than %s", m.Key, value)
 		}
-		plain[m.key] = text
+		plain[m.Key] = text
 	}
 	out, err := json.Marshal(plain)
 	return reflect.MapOf(k, v), out, err
@@ -236,7 +210,7 @@ func thriftMap(text json.RawMessage, key, value string) (reflect.Type, json.RawM
 // thriftStruct is thriftValue of an object. Its keys are numbers of fields, with a type behind a colon, such as
 // "1:i32"; keys that are names are numbered from 1 on as they stand.
 func thriftStruct(text json.RawMessage) (reflect.Type, json.RawMessage, error) {
-	all, err := members(text)
+	all, err := fields.Members(text)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +218,7 @@ func thriftStruct(text json.RawMessage) (reflect.Type, json.RawMessage, error) {
 	plain := make(map[string]json.RawMessage, len(all))
 	named, numbered := false, false
 	for n, m := range all {
-		id, kind, _ := strings.Cut(m.key, ":")
+		id, kind, _ := strings.Cut(m.Key, ":")
 		number, err := strconv.ParseInt(id, 10, 16)
 		if err != nil {
 			number, named = int64(n)+1, true
@@ -252,14 +226,14 @@ func thriftStruct(text json.RawMessage) (reflect.Type, json.RawMessage, error) {
 			numbered = true
 		}
 		if named && numbered || number < 0 {
-			return nil, nil, fmt.Errorf("the field %q: write the numbers of all fields, such as \"1:i32\", or the names of all in their order", m.key)
+			return nil, nil, fmt.Errorf("the field %q: write the numbers of all fields, such as \"1:i32\", or the names of all in their order", m.Key)
 		}
-		t, value, err := thriftValue(m.value, strings.TrimSpace(kind))
+		t, value, err := thriftValue(m.Value, strings.TrimSpace(kind))
 		if err != nil {
-			return nil, nil, fmt.Errorf("the field %q: %w", m.key, err)
+			return nil, nil, fmt.Errorf("the field %q: %w", m.Key, err)
 		}
 		if _, twice := plain[id]; twice {
-			return nil, nil, fmt.Errorf("the field %q is there twice", m.key)
+			return nil, nil, fmt.Errorf("the field %q is there twice", m.Key)
 		}
 		plain[id] = value
 		tag := fmt.Sprintf(`json:%q thrift:"f%d,%d`, id, number, number)

@@ -1,11 +1,15 @@
-package calls
+// Package fields finds fields of a request that the message of a method does not have.
+package fields
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/schema"
@@ -32,39 +36,40 @@ func namingOf(scheme string) naming {
 	return asGoStruct
 }
 
-// fields are what a server says of the request of a method.
-type fields struct {
+// Fields are those of the request of a method. A nil *Fields are not known.
+type Fields struct {
 	method string
 	model  *schema.Model
 	of     *schema.Type
 	naming naming
 }
 
-// fieldsOf finds the request of a method in a model; nil if the model does not have the method.
-func fieldsOf(model *schema.Model, method string, by naming) (f *fields, kind string) {
+// OfMessage are the fields of a message of Protocol Buffers that the reflection of gRPC has described.
+func OfMessage(method string, request protoreflect.MessageDescriptor) (*Fields, error) {
+	b := schema.NewBuilder()
+	of := b.Descriptor(request)
+	model, err := b.Model()
+	if err != nil {
+		return nil, err
+	}
+	return &Fields{method: method, model: model, of: of}, nil
+}
+
+// in finds the request of a method in a model; nil if the model does not have the method.
+func in(model *schema.Model, method string, by naming) (f *Fields, kind string) {
 	for _, s := range model.Services {
 		for _, m := range s.Methods {
-			if s.Name+"."+m.Name == method || contains(m.Aliases, method) {
-				return &fields{method: method, model: model, of: m.Request, naming: by}, m.Kind
+			if s.Name+"."+m.Name == method || slices.Contains(m.Aliases, method) {
+				return &Fields{method: method, model: model, of: m.Request, naming: by}, m.Kind
 			}
 		}
 	}
 	return nil, ""
 }
 
-// contains reports whether one of the aliases of a method is a name.
-func contains(aliases []string, name string) bool {
-	for _, a := range aliases {
-		if a == name {
-			return true
-		}
-	}
-	return false
-}
-
-// check returns an error for the first field of a request that its type does not have: the server would ignore it. What
+// Check returns an error for the first field of a request that its type does not have: the server would ignore it. What
 // else may be wrong with a request, the server tells. A nil f accepts all.
-func (f *fields) check(text json.RawMessage) error {
+func (f *Fields) Check(text json.RawMessage) error {
 	if f == nil {
 		return nil
 	}
@@ -72,7 +77,7 @@ func (f *fields) check(text json.RawMessage) error {
 }
 
 // value checks a value of a type, which stands at a path of the request.
-func (f *fields) value(t *schema.Type, text json.RawMessage, path string) error {
+func (f *Fields) value(t *schema.Type, text json.RawMessage, path string) error {
 	text = bytes.TrimSpace(text)
 	if t == nil || t.JSON != "" || len(text) == 0 {
 		return nil
@@ -91,12 +96,12 @@ func (f *fields) value(t *schema.Type, text json.RawMessage, path string) error 
 			}
 		}
 	case t.Kind == schema.KindMap && text[0] == '{':
-		all, err := members(text)
+		all, err := Members(text)
 		if err != nil {
 			return nil
 		}
 		for _, m := range all {
-			if err := f.value(t.Elem, m.value, join(path, m.key)); err != nil {
+			if err := f.value(t.Elem, m.Value, join(path, m.Key)); err != nil {
 				return err
 			}
 		}
@@ -108,7 +113,7 @@ func (f *fields) value(t *schema.Type, text json.RawMessage, path string) error 
 const emptyMessage = "google.protobuf.Empty"
 
 // message checks an object that is a message.
-func (f *fields) message(t *schema.Type, text json.RawMessage, path string) error {
+func (f *Fields) message(t *schema.Type, text json.RawMessage, path string) error {
 	m := f.model.Message(t.Name)
 	switch {
 	case t.Name == emptyMessage:
@@ -116,19 +121,19 @@ func (f *fields) message(t *schema.Type, text json.RawMessage, path string) erro
 	case m == nil || schema.WellKnown(t.Name) != nil:
 		return nil // it has a form of its own
 	}
-	all, err := members(text)
+	all, err := Members(text)
 	if err != nil {
 		return nil
 	}
 	for _, one := range all {
-		field := f.find(m, one.key)
-		if field == nil && m.Stock() && strings.HasPrefix(one.key, "[") {
+		field := f.find(m, one.Key)
+		if field == nil && m.Stock() && strings.HasPrefix(one.Key, "[") {
 			continue // an extension
 		}
 		if field == nil {
-			return f.unknown(m, join(path, one.key))
+			return f.unknown(m, join(path, one.Key))
 		}
-		if err := f.value(field.Type, one.value, join(path, one.key)); err != nil {
+		if err := f.value(field.Type, one.Value, join(path, one.Key)); err != nil {
 			return err
 		}
 	}
@@ -136,7 +141,7 @@ func (f *fields) message(t *schema.Type, text json.RawMessage, path string) erro
 }
 
 // find is the field of a message that a key of an object is read into; nil for none.
-func (f *fields) find(m *schema.Message, key string) *schema.Field {
+func (f *Fields) find(m *schema.Message, key string) *schema.Field {
 	for _, field := range m.Fields {
 		name, other := f.names(m, field)
 		switch {
@@ -151,7 +156,7 @@ func (f *fields) find(m *schema.Message, key string) *schema.Field {
 }
 
 // names are those of a field, first the one to be shown.
-func (f *fields) names(m *schema.Message, field *schema.Field) (name, other string) {
+func (f *Fields) names(m *schema.Message, field *schema.Field) (name, other string) {
 	switch {
 	case !m.Stock():
 		return field.Name, ""
@@ -165,7 +170,7 @@ func (f *fields) names(m *schema.Message, field *schema.Field) (name, other stri
 const maxNamed = 20
 
 // unknown is the error of a field that a message does not have.
-func (f *fields) unknown(m *schema.Message, path string) error {
+func (f *Fields) unknown(m *schema.Message, path string) error {
 	var known []string
 	for _, field := range m.Fields {
 		if name, _ := f.names(m, field); name != "" {

@@ -1,4 +1,4 @@
-package calls
+package fields
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ type ownForm struct{ A int }
 func (ownForm) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
 
 // described are the fields of the request of a method with requests of a type.
-func described(t *testing.T, request reflect.Type, by naming) *fields {
+func described(t *testing.T, request reflect.Type, by naming) *Fields {
 	t.Helper()
 	b := schema.NewBuilder()
 	b.Add("Shop", schema.Method{Name: "Put", Aliases: []string{"shop.put"}, Kind: schema.Unary, Request: b.Reflect(request, "Request"), Reply: b.Reflect(nil, "Reply")})
@@ -49,7 +49,7 @@ func described(t *testing.T, request reflect.Type, by naming) *fields {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, kind := fieldsOf(m, "shop.put", by)
+	f, kind := in(m, "shop.put", by)
 	if f == nil || kind != schema.Unary {
 		t.Fatalf("the method has the fields %v and the kind %q", f, kind)
 	}
@@ -90,7 +90,7 @@ func TestFields(t *testing.T) {
 		{reflect.TypeFor[descriptorpb.FileOptions](), asProtojson, `{"x":1}`, "x", "more that 'weft describe' lists"},
 	} {
 		f := described(t, c.request, c.by)
-		err := f.check(json.RawMessage(c.text))
+		err := f.Check(json.RawMessage(c.text))
 		switch {
 		case c.unknown == "" && err != nil, c.unknown != "" && err == nil:
 			t.Errorf("%s: %v, want the unknown field %q", c.text, err, c.unknown)
@@ -98,7 +98,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %v, want the unknown field %q and %q", c.text, err, c.unknown, c.says)
 		}
 	}
-	if f, _ := fieldsOf(&schema.Model{}, "Shop.Put", asEither); f != nil || f.check(json.RawMessage(`{"x":1}`)) != nil {
+	if f, _ := in(&schema.Model{}, "Shop.Put", asEither); f != nil || f.Check(json.RawMessage(`{"x":1}`)) != nil {
 		t.Error("a method that is not described has fields")
 	}
 }
@@ -106,11 +106,11 @@ func TestFields(t *testing.T) {
 // TestProtoFields takes the fields of a message that the reflection of gRPC describes.
 func TestProtoFields(t *testing.T) {
 	method := grpc_health_v1.File_grpc_health_v1_health_proto.Services().ByName("Health").Methods().ByName("Check")
-	f, err := (&asProto{method: method}).fields("grpc.health.v1.Health.Check")
+	f, err := OfMessage("grpc.health.v1.Health.Check", method.Input())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := f.check(json.RawMessage(`{"servcie":""}`)); err == nil || !strings.Contains(err.Error(), "only the field service;") {
+	if err := f.Check(json.RawMessage(`{"servcie":""}`)); err == nil || !strings.Contains(err.Error(), "only the field service;") {
 		t.Errorf("the error is %v", err)
 	}
 }

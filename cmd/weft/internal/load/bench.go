@@ -45,6 +45,7 @@ type options struct {
 	compare   string
 	html      string
 	maxRatio  float64
+	unknown   bool
 }
 
 // BenchCommand measures a method.
@@ -73,6 +74,7 @@ func BenchCommand(p *shell.Shell) *cobra.Command {
 	f.IntVar(&o.pending, "pending", 10000, "the `number` of calls of an open loop that may be under way")
 	f.StringVar(&o.compare, "compare", "", "compare with the `file` that an earlier run has written with -o json")
 	f.Float64Var(&o.maxRatio, "max-ratio", 0, "with --compare, exit with 1 when times have grown by more than this `factor`; 0: never")
+	f.BoolVar(&o.unknown, "allow-unknown", false, "send fields too that the server does not describe, as of 'weft call'")
 	f.StringVar(&o.html, "html", "", "write a page with plots to this `file`")
 	return cmd
 }
@@ -113,7 +115,7 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 		return err
 	}
 	defer t.Close()
-	m, err := newMaker(dialing, p, t, args[0], request)
+	m, err := newMaker(dialing, p, t, o, args[0], request)
 	if err != nil {
 		return err
 	}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cmd/weft/internal/fields"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
 	weftjson "github.com/weftrpc/weft/codec/json"
@@ -22,12 +24,20 @@ type maker struct {
 }
 
 // newMaker checks the request, and that the method can be measured.
-func newMaker(_ context.Context, p *shell.Shell, t *target.Target, method, request string) (*maker, error) {
+func newMaker(ctx context.Context, p *shell.Shell, t *target.Target, o *options, method, request string) (*maker, error) {
 	if !json.Valid([]byte(request)) {
 		return nil, fmt.Errorf("bench: the request is no JSON; %w", shell.ErrUsage)
 	}
 	if scheme := t.Scheme(); target.Untyped(scheme) {
 		return nil, fmt.Errorf("bench: the wire %s carries no JSON; %w", scheme, shell.ErrUsage)
+	}
+	if !o.unknown && strings.Contains(request, `"`) {
+		// A method that is not described is called all the same.
+		if f, _, err := fields.Learn(ctx, p, t, method); err == nil {
+			if _, err := f.CheckAt(ctx, p, t, json.RawMessage(request)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return &maker{t, method, json.RawMessage(request), []weft.CallOption{weft.WithCodec(weftjson.New()), weft.WithTimeout(p.Settings.Timeout)}}, nil
 }

@@ -118,3 +118,31 @@ func TestPage(t *testing.T) {
 		t.Error("a page is written into no folder")
 	}
 }
+
+// TestEmptyPage writes the page of a measurement without calls, whose method has a name that is markup.
+func TestEmptyPage(t *testing.T) {
+	r := newResult("Shop.<script>alert(1)</script>", "tcp://127.0.0.1:1", &options{rate: 100, duration: time.Second})
+	r.begin(0)
+	r.end()
+	s := r.summary()
+	s.Comparison = compare(`<img src=x onerror=alert(1)>`, measured(1), s)
+	path := filepath.Join(t.TempDir(), "page.html")
+	if err := s.writePage(path); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, unwanted := range []string{"<script", "<img", "NaN", "Inf"} {
+		if strings.Contains(text, unwanted) {
+			t.Errorf("the page has %q:\n%s", unwanted, text)
+		}
+	}
+	for _, want := range []string{"Shop.&lt;script&gt;", "no call has ended", `<th scope="row">mean</th>`, `<th scope="col">verdict</th>`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page does not have %q", want)
+		}
+	}
+}

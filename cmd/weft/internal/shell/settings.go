@@ -45,7 +45,7 @@ func (s *Settings) Add(root *cobra.Command) {
 	f.StringVar(&s.Files.Cert, "cert", "", "the PEM `file` of the own certificate")
 	f.StringVar(&s.Files.Key, "key", "", "the PEM `file` of its key")
 	f.StringVar(&s.Files.ServerName, "servername", "", "the `name` that the certificates of servers must have (default that of the address)")
-	f.BoolVarP(&s.Files.Insecure, "insecure", "k", false, "do not verify certificates; anyone on the way can then read and change everything")
+	f.BoolVarP(&s.Files.Insecure, "insecure", "k", false, "do not verify certificates; a machine on the way can then read and change everything")
 	f.StringArrayVarP(&s.Headers, "header", "H", nil, "metadata as `key:value`, with $VARIABLES, or @file with one a line; may be repeated")
 	f.StringVar(&s.TokenFile, "token-file", "", "a `file` with the token for servers, sent as \"Bearer\" (default $WEFT_TOKEN)")
 	f.StringVar(&s.AdminTokenFile, "admin-token-file", "", "a `file` with the token for the service weft.Admin of servers (default that of --token-file)")

@@ -25,7 +25,7 @@ the service has no such instance.`
 func changeCommands(p *shell.Shell) []*cobra.Command {
 	state := func(use, short, long string, s weft.State) *cobra.Command {
 		cmd := &cobra.Command{
-			Use: use + " service ID", Short: short, Long: long + changeHelp, Example: "  weft instances " + use + " Arith 10.0.0.7-1 --note 'disk is broken'",
+			Use: use + " service ID", Short: short, Long: long + changeHelp, Example: "  weft instances " + use + " Arith tcp://10.0.0.7:8972 --note 'disk is broken'",
 			Args: shell.Arguments(2, 2), ValidArgsFunction: completeInstance(p),
 		}
 		a := auditFlags(cmd)
@@ -37,7 +37,7 @@ func changeCommands(p *shell.Shell) []*cobra.Command {
 	weight := &cobra.Command{
 		Use: "weight service ID number", Short: "Set the weight of an instance",
 		Long:    "Sets the weight of an instance: its share of the calls relative to the others, which have 100 if they say nothing." + changeHelp,
-		Example: "  weft instances weight Arith 10.0.0.7-1 50 --note 'half as fast'",
+		Example: "  weft instances weight Arith tcp://10.0.0.7:8972 50 --note 'half as fast'",
 		Args:    shell.Arguments(3, 3), ValidArgsFunction: completeInstance(p),
 	}
 	a := auditFlags(weight)
@@ -51,7 +51,7 @@ func changeCommands(p *shell.Shell) []*cobra.Command {
 	enable := &cobra.Command{
 		Use: "enable service ID", Short: "Take back what drain, disable and weight have set",
 		Long:    "Takes back what drain, disable and weight have set for an instance. Other rules still hold for it." + changeHelp,
-		Example: "  weft instances enable Arith 10.0.0.7-1",
+		Example: "  weft instances enable Arith tcp://10.0.0.7:8972",
 		Args:    shell.Arguments(2, 2), ValidArgsFunction: completeInstance(p),
 	}
 	enableAudit := auditFlags(enable)

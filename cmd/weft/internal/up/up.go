@@ -154,7 +154,7 @@ func (m *member) welcome(p *shell.Shell, cfg *embed.Config) {
 Its data is in %s.
 `, endpoint, version.Version, cfg.Dir)
 	if !loopback(&cfg.ListenClientUrls[0]) {
-		fmt.Fprintln(p.Out, "It asks for no password: anyone who reaches this address can change what is registered.")
+		fmt.Fprintln(p.Out, "It asks for no password: every program that reaches this address can change what is registered.")
 	}
 	fmt.Fprintf(p.Out, `
 In servers and clients:
