@@ -16,7 +16,7 @@ import (
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
-// busy makes calls of Arith.Mul until the test ends, with a token if one is given.
+// busy makes calls of Arith.Mul, and of methods that fail, until the test ends, with a token if one is given.
 func busy(t *testing.T, address string, token ...string) {
 	t.Helper()
 	cfg := new(weft.ClientConfig)
@@ -34,6 +34,7 @@ func busy(t *testing.T, address string, token ...string) {
 		for ctx.Err() == nil {
 			weft.Invoke[int](ctx, c, "Arith.Mul", &Args{6, 7})
 			weft.Invoke[Sum](ctx, c, "Shop.Fail", &Sum{})
+			weft.Invoke[Text](ctx, c, "Hostile.Say", &Text{}) // which few servers have
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Millisecond):
@@ -206,4 +207,32 @@ func TestChange(t *testing.T) {
 	expect(t, 0, "the rules of Arith", "", "", "registry", "copy", "--to", "file://"+other, "Arith", "--force")
 	expect(t, 0, "half as fast", "", "", "rules", "history", "Arith", "--registry", "file://"+other)
 	expect(t, 1, "weight 100 -> 5", "", `{"instances": [{"name": "x", "match": {"id": "a"}, "weight": 5}]}`, "rules", "diff", "Arith")
+}
+
+// TestHostileNames shows what others have named and said: on a terminal nothing of it steers the terminal, and in a table and a
+// tap it stays on its line.
+func TestHostileNames(t *testing.T) {
+	s := begin(t)
+	err := weft.Handle(s.srv, "Hostile.Say", func(context.Context, *Text) (*Text, error) {
+		return nil, weft.Errorf(weft.NotFound, "gone\x1b[2J\r\nweft: all is well")
+	}, weft.Doc("Say\x1b]0;title\a ends."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy(t, s.address)
+	for line, want := range map[string]string{
+		"call " + s.address + " Hostile.Say":                            `gone\u001b[2J\u000d`,
+		"list " + s.address + " Hostile":                                `Say\u001b]0;title\u0007 ends.`,
+		"describe " + s.address + " Hostile.Say":                        `// Say\u001b]0;title\u0007 ends.`,
+		"tap " + s.address + " --count 1 --method Hostile.Say --failed": `gone\u001b[2J\r\nweft: all is well`,
+	} {
+		text, _ := onTerminal(t, line)
+		if strings.Contains(text, "\x1b[2J") || strings.Contains(text, "\x1b]0;") || !strings.Contains(text, want) {
+			t.Errorf("weft %s: the terminal gets %q, want %q in it", line, text, want)
+		}
+	}
+	// What is no terminal gets what there is.
+	if _, out, _ := run(t, "", "describe", s.address, "Hostile.Say"); !strings.Contains(out, "Say\x1b]0;title\a ends.") {
+		t.Errorf("the description is %q", out)
+	}
 }

@@ -24,6 +24,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	p := &shell.Shell{Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Terminal: shell.IsTerminal(os.Stdout), LogTerminal: shell.IsTerminal(os.Stderr)}
+	p := &shell.Shell{Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Terminal: shell.IsTerminal(os.Stdout), LogTerminal: shell.IsTerminal(os.Stderr),
+		Size: func() (width, height int) { return shell.SizeOf(os.Stdout) }}
 	os.Exit(execute(ctx, p, os.Args[1:]))
 }

@@ -37,12 +37,13 @@ etcd://127.0.0.1:2379; with --server they ask one server instead. "weft help add
 
 // execute runs a command and returns the exit code.
 func execute(ctx context.Context, p *shell.Shell, args []string) int {
-	out := &shell.Checked{To: p.Out}
-	p.Out = out
 	root := root(p)
 	if done, code := plugin(ctx, p, root, args); done {
-		return code
+		return code // it has written to the terminal itself, if there is one
 	}
+	out := &shell.Checked{To: p.Out}
+	p.Out = out
+	p.Guard()
 	root.SetArgs(longFlags(root, helpFirst(root, args)))
 	root.SetIn(p.In)
 	root.SetOut(p.Out)

@@ -130,7 +130,7 @@ func noBodies(err error) error {
 func (r *recording) run(ctx context.Context, p *shell.Shell, servers []string) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	log := &lines{to: p.Log}
+	log := &lines{to: p.Status()}
 	req := &admin.TapRequest{Methods: r.o.methods, Failed: r.o.failed, OneIn: r.o.oneIn, Bodies: !r.o.noBodies, MaxBody: r.o.maxBody, Metadata: r.o.metadata}
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.TappedCall, admin.TapRequest], error) {
 		s, err := t.Admin(p).Tap(target.Context(ctx, p), req)
@@ -146,7 +146,7 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, servers []string) e
 	// The line is written anew for each call, so that it needs no lock.
 	var failed error
 	shown := time.Time{}
-	err := follow(ctx, p, log, servers, open, func(m message[admin.TappedCall]) error {
+	err := follow(ctx, p, p.Guarded(log), servers, open, func(m message[admin.TappedCall]) error {
 		if m.err != nil {
 			failed = errors.Join(failed, m.err)
 			return nil

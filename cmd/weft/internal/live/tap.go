@@ -73,7 +73,7 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 		if !p.ForPeople() {
 			return p.WriteItem(c.Method, map[string]any{"server": m.server, "call": c})
 		}
-		text := fmt.Sprintf("%s  %-10s %10v  %s  %s", c.At.Local().Format("15:04:05.000"), c.Code, shell.Seconds(c.Duration), c.Method, c.Peer)
+		text := fmt.Sprintf("%s  %-10s %10v  %s  %s", c.At.Local().Format("15:04:05.000"), c.Code, shell.Seconds(c.Duration), shell.OneLine(c.Method), shell.OneLine(c.Peer))
 		if c.Code != "OK" {
 			text = p.Paint(shell.Red, text)
 		}
@@ -81,7 +81,7 @@ func tap(ctx context.Context, p *shell.Shell, servers []string, req *admin.TapRe
 			text += "  at " + m.server
 		}
 		if c.Error != "" {
-			text += "  " + c.Error
+			text += "  " + shell.OneLine(c.Error)
 		}
 		if c.Content != nil {
 			for _, body := range []string{c.Content.Request, c.Content.Reply} {

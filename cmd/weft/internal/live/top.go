@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -104,9 +105,9 @@ func top(ctx context.Context, p *shell.Shell, o *options, servers []string, serv
 	if live {
 		var held strings.Builder // what belongs below the screen that is left
 		log = &held
-		fmt.Fprint(p.Out, "\x1b[?1049h\x1b[?25l") // another screen, without a cursor
+		fmt.Fprint(p.Screen(), "\x1b[?1049h\x1b[?25l") // another screen, without a cursor
 		defer func() {
-			fmt.Fprint(p.Out, "\x1b[?25h\x1b[?1049l")
+			fmt.Fprint(p.Screen(), "\x1b[?25h\x1b[?1049l")
 			fmt.Fprint(p.Log, held.String())
 		}()
 	}
@@ -233,6 +234,11 @@ func (b *board) draw(live bool) error {
 	}
 	fmt.Fprintf(&text, "%s  %s, %s, %s in flight\n\n", time.Now().Format(time.TimeOnly), shown,
 		shell.Plural(connections, "connection"), shell.Plural(inFlight, "call"))
+	width, height := 0, 0
+	if live && b.p.Size != nil {
+		width, height = b.p.Size()
+	}
+	rows, left := fitting(rows, height)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	head := "METHOD\tRATE\tERRORS\tP50\tP99\tIN FLIGHT\tCALLS"
 	if len(b.servers) > 1 {
@@ -240,25 +246,52 @@ func (b *board) draw(live bool) error {
 	}
 	fmt.Fprintln(w, head)
 	for _, r := range rows {
-		line := fmt.Sprintf("%s\t%.1f/s\t%.1f%%\t%v\t%v\t%d\t%d", r.Method, r.Rate, 100*r.Errors, shell.Seconds(r.P50), shell.Seconds(r.P99), r.InFlight, r.Calls)
+		line := fmt.Sprintf("%s\t%.1f/s\t%.1f%%\t%v\t%v\t%d\t%d", shell.OneLine(r.Method), r.Rate, 100*r.Errors, shell.Seconds(r.P50), shell.Seconds(r.P99), r.InFlight, r.Calls)
 		if len(b.servers) > 1 {
 			line += "\t" + r.Server
 		}
 		fmt.Fprintln(w, line)
 	}
-	if len(rows) == 0 {
+	if len(rows)+left == 0 {
 		fmt.Fprintln(w, "no calls")
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	out := text.String()
+	if left > 0 {
+		fmt.Fprintf(&text, "%d more, for which the terminal has no lines\n", left)
+	}
 	if live {
 		// The lines are written over the old ones, and what is behind them is cleared.
-		out = "\x1b[H" + strings.ReplaceAll(out, "\n", "\x1b[K\r\n") + "\x1b[J"
-	} else {
-		out += "\n"
+		var out strings.Builder
+		for line := range strings.Lines(shell.Printable(text.String())) {
+			out.WriteString(cut(strings.TrimSuffix(line, "\n"), width) + "\x1b[K\r\n")
+		}
+		_, err := fmt.Fprint(b.p.Screen(), "\x1b[H"+out.String()+"\x1b[J")
+		return err
 	}
-	_, err := fmt.Fprint(b.p.Out, out)
+	_, err := fmt.Fprintln(b.p.Out, text.String())
 	return err
+}
+
+// aboveRows is how many lines a table has above its rows.
+const aboveRows = 3
+
+// fitting are the rows that fit a terminal with so many lines, 0 for any, and how many are left out. The last line stays
+// free for the cursor: a table that is higher than the terminal would scroll.
+func fitting(rows []row, lines int) (shown []row, left int) {
+	room := lines - aboveRows - 1
+	if lines == 0 || len(rows) <= room {
+		return rows, 0
+	}
+	room = max(room-1, 0) // for the line that says how many are left out
+	return rows[:room], len(rows) - room
+}
+
+// cut is the beginning of a line that fits a terminal with so many columns, 0 for any.
+func cut(line string, width int) string {
+	if width == 0 || utf8.RuneCountInString(line) <= width {
+		return line
+	}
+	return string([]rune(line)[:width])
 }

@@ -129,6 +129,8 @@ func FromCall(err error) error {
 	switch {
 	case errors.Is(err, ErrNoAnswer):
 		return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", err), ExitUnreachable}
+	case e.Code == weft.Unauthenticated && strings.HasPrefix(e.Method, "weft.Admin."):
+		return &coded{fmt.Errorf("%w; give the token with --admin-token-file, or a certificate with --cert and --key", err), ExitRefused}
 	case e.Code == weft.Unauthenticated:
 		return &coded{fmt.Errorf("%w; give a token with --token-file or $WEFT_TOKEN, or a certificate with --cert and --key", err), ExitRefused}
 	case e.Code == weft.PermissionDenied:

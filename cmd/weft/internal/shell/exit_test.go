@@ -36,3 +36,14 @@ func TestDenied(t *testing.T) {
 		}
 	}
 }
+
+// The token of weft.Admin has a flag of its own.
+func TestAdminToken(t *testing.T) {
+	for method, want := range map[string]string{"weft.Admin.Stats": "--admin-token-file", "Arith.Mul": "--token-file or $WEFT_TOKEN"} {
+		e := weft.Errorf(weft.Unauthenticated, "wrong token")
+		e.Method = method
+		if err := FromCall(e); !strings.Contains(err.Error(), want) {
+			t.Errorf("of %s: %v, want %s", method, err, want)
+		}
+	}
+}

@@ -150,7 +150,7 @@ func (p *Shell) writeTable(l *Listing) error {
 	for _, line := range append([][]string{heads}, l.Lines...) {
 		cells := make([]string, len(used))
 		for n, c := range used {
-			cells[n] = Dash(line[c])
+			cells[n] = OneLine(Dash(line[c]))
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
 	}

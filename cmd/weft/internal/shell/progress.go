@@ -25,9 +25,9 @@ func (p *Shell) Progress(text func() string) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				fmt.Fprintf(p.Log, "\r%s\x1b[K", text())
+				fmt.Fprintf(p.Status(), "\r%s\x1b[K", Printable(OneLine(text())))
 			case <-ended:
-				fmt.Fprint(p.Log, "\r\x1b[K")
+				fmt.Fprint(p.Status(), "\r\x1b[K")
 				return
 			}
 		}

@@ -11,6 +11,10 @@ type Shell struct {
 	Terminal bool // Out is one
 	// LogTerminal says that Log is a terminal, on which progress is shown.
 	LogTerminal bool
+	// Size is that of the terminal of Out, in characters; 0 is not known. nil: neither is.
+	Size func() (width, height int)
+
+	screen, status io.Writer // Out and Log before Guard
 
 	Settings Settings
 	Running  bool // the arguments are right, and the command runs

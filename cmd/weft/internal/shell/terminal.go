@@ -1,6 +1,10 @@
 package shell
 
-import "os"
+import (
+	"os"
+
+	"golang.org/x/term"
+)
 
 // Colour is how a terminal is told a colour.
 type Colour string
@@ -29,4 +33,13 @@ func (p *Shell) Paint(c Colour, text string) string {
 func IsTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}
+
+// SizeOf is the size of the terminal that a file is, in characters; 0 where it is none.
+func SizeOf(f *os.File) (width, height int) {
+	width, height, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0, 0
+	}
+	return width, height
 }
