@@ -193,7 +193,7 @@ func TestTokens(t *testing.T) {
 	n, second := token(t, addr, "_filetransfer", "DownloadFile", downloadMsgpack)
 	for i := range n { // none of these takes the token
 		conn := dialSecond(t, second, n[:i])
-		must(t, conn.CloseWrite())
+		_ = conn.CloseWrite() // the server may have given it up
 		ended(t, conn)
 	}
 	wrong := append([]byte(nil), n...)
@@ -219,7 +219,7 @@ func TestSizes(t *testing.T) {
 	for content, want := range map[string]weft.Code{"": weft.DataLoss, "hell": weft.DataLoss, "hello": 0, "hello!": weft.InvalidArgument} {
 		n, second := token(t, addr, "_filetransfer", "TransferFile", uploadMsgpack)
 		conn := dialSecond(t, second, append(n, content...))
-		must(t, conn.CloseWrite())
+		_ = conn.CloseWrite() // the server may have reset it
 		data, err := io.ReadAll(conn)
 		if len(data) > 0 || (err == nil) != (want == 0) {
 			t.Errorf("%q: the connection ended with %q, %v", content, data, err)
