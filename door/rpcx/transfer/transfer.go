@@ -22,9 +22,10 @@ import (
 
 // Config says how second connections are taken. The zero value, and a nil pointer to one, are the defaults.
 type Config struct {
-	// Address is where clients make their second connections, as "host:port". "": at the address of the server that the
-	// client has called. It is needed behind a proxy that translates addresses, for clients that call by another transport than
-	// TCP, and for clients of rpcx that call a server with TLS: their second connections have none.
+	// Address is where clients make their second connections, as "host:port". It must lead to this server: no other one knows
+	// its tokens. "": the address of the server that the client has called. Address is needed behind a proxy that translates
+	// addresses, for clients that call by another transport than TCP, and for clients of rpcx that call a server with TLS, whose
+	// second connections have none.
 	Address string
 	// Wait is how long a client may take from the reply with the token to the second connection. 0: 30 s.
 	Wait time.Duration
