@@ -47,7 +47,8 @@ func table() []row {
 		{"internal/bulk", 1, nil},
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
 		{"internal/keepalive", 1, []string{"internal/outbuf"}},
-		{"internal/session", 1, []string{"internal/slots", "internal/calls", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
+		{"internal/streams", 1, nil},
+		{"internal/session", 1, []string{"internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
 
 		{".", 2, nil},
 

@@ -20,7 +20,7 @@ func sizeSamples() map[string][]sample {
 	const codec, session = "-- codec/a.go --\npackage codec\n", "-- internal/session/a.go --\npackage session\n"
 	// These have budgets of their own, and keep them.
 	large := fields("Call", maxFields+2) + fields("reader", maxFields+2)
-	busy := methods("Session", maxMethods+1) + methods("Stream", maxMethods+1) + methods("reader", maxMethods+1)
+	busy := methods("Session", maxMethods+1) + methods("reader", maxMethods+1)
 	lines := func(n int) string { return strings.Repeat("\n", n-1) }
 	return map[string][]sample{
 		"struct size": {

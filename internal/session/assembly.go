@@ -66,7 +66,7 @@ func (l *lapsed) add(id uint32, answer bool) {
 	l.some.Store(true)
 }
 
-// dropLapsed lets go of what has come for streams that have ended, at a cost that each of them pays.
+// dropLapsed lets go of what has come for streams that have ended.
 func (a *assemblies) dropLapsed() {
 	l := &a.lapsed
 	if !l.some.Load() {
@@ -128,7 +128,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 	k := assemblyKey{wire.Slot(id), answer}
 	if m := a.open[k]; m != nil {
 		if m.stream != nil {
-			m.stream.arriving.Store(false)
+			m.stream.state.Finished()
 		}
 		a.grow(-len(m.buf.B))
 		delete(a.open, k)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -28,7 +29,7 @@ const (
 func (b *budget) earn(h *wire.Header, l *Limits) {
 	n := 4 + l.MaxMessage/wire.MaxPayload
 	if h.Flags&wire.FlagStream != 0 {
-		n += 2 * l.StreamWindow / messageCost
+		n += 2 * l.StreamWindow / streams.Cost
 	}
 	b.earned = min(b.earned+n, mostEarned)
 }

@@ -103,7 +103,7 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 //go:noinline
 func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire.Status {
 	m := message{meta: c.Meta}
-	met := s.met()
+	met := s.Met()
 	z, _ := c.Codec.(codec.Sizer)
 	if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 		return st
@@ -175,7 +175,8 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	c.id = id
 	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: id, Arg: arg}
 	if !c.Plain && c.stream != nil {
-		c.stream.id, c.stream.credit = c.id, int(peer.StreamWindow)
+		c.stream.id = c.id
+		c.stream.credit(peer)
 		sl.Stream.Store(c.stream)
 	}
 	sl.At = w.PositionLocked()
@@ -382,7 +383,7 @@ func (s *Session) complete(c *Call) {
 		return
 	}
 	if c.stream != nil {
-		c.stream.ended(c.Status, "")
+		c.stream.state.End(c.Status, "")
 		return
 	}
 	if c.Async == nil {
@@ -493,7 +494,7 @@ const codeUnknown wire.Code = 2
 
 func (s *Session) completeReply(c *Call) {
 	if !c.Plain && c.stream != nil {
-		c.stream.ended(c.Status, c.ReplyMeta)
+		c.stream.state.End(c.Status, c.ReplyMeta)
 		return
 	}
 	s.complete(c)

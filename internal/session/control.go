@@ -7,14 +7,6 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// credit takes a CREDIT frame.
-func (rd *reader) credit(h wire.Header) error {
-	if st := rd.s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0); st != nil {
-		return st.allow(h.Arg)
-	}
-	return rd.s.reading.control.skip(rd.at)
-}
-
 // cancel takes a CANCEL frame: the peer no longer waits for a call that this side answers.
 func (rd *reader) cancel(h wire.Header) error {
 	s := rd.s
@@ -33,8 +25,8 @@ func (rd *reader) cancel(h wire.Header) error {
 		}
 	}
 	c := s.in.find(h.ID)
-	if c == nil {
-		// It has just been answered, or waits in this batch's job, or never was.
+	if c == nil || c.state.Load() != live {
+		// It has just been answered, or waits in this batch's job, or never was, or has been canceled.
 		return s.reading.control.skip(rd.at)
 	}
 	state := canceled

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,7 @@ func (rd *reader) stepAside() bool {
 			passed = g.passed
 			g.timer.Reset(wait)
 			if !g.leave(s) {
+				g.state.Store(gateOpen)
 				return true
 			}
 		}
@@ -181,11 +183,14 @@ func (s *Session) rouse() {
 // poke makes a caller that reads look whether its call has ended otherwise.
 func (s *Session) poke() {
 	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {
-		s.conn.SetReadDeadline(time.Unix(1, 0))
+		interruptRead(s.conn)
 	}
 }
 
-// poked reports whether a read has failed because of a poke, or of refuseSoon, and resets the deadline.
+// interruptRead has a read that is under way, or the next one, fail. The reader then does what the caller has noted before.
+func interruptRead(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) }
+
+// poked reports whether a read has failed because of interruptRead, and resets the deadline.
 func (s *Session) poked(err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false

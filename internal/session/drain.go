@@ -11,7 +11,7 @@ import (
 // open have ended, or until stop is closed; it does not close the session. It
 // reports whether every call has ended.
 func (s *Session) Drain(stop <-chan struct{}, message string) bool {
-	if !s.met() {
+	if !s.Met() {
 		select {
 		case <-s.metSoon():
 		case <-s.closed:

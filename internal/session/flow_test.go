@@ -57,11 +57,9 @@ func countedPair(t *testing.T, methods ...*Method) (client *Session, cc, sc *cou
 	return client, cc, sc
 }
 
-// follow has the next message of a stream follow another one closely, however slow the machine is.
+// follow has the next message of a stream follow another one closely, however slow the machine is. No message was received since.
 func follow(st *Stream) {
-	st.mu.Lock()
-	st.flow = flow{sent: math.MaxInt64}
-	st.mu.Unlock()
+	st.state.Wrote(math.MaxInt64)
 }
 
 // number is a message with a number.
@@ -84,24 +82,6 @@ func receiveNumbers(t *testing.T, st *Stream, n int) {
 	for i := range n {
 		if b, status := recv(st); len(b) != 4 || binary.LittleEndian.Uint32(b) != uint32(i) {
 			t.Fatalf("message %d of %d is %v, %+v", i, n, b, status)
-		}
-	}
-}
-
-// A message follows another one closely that is sent within a moment of it, unless it may be the answer to
-// what has come meanwhile.
-func TestFlow(t *testing.T) {
-	var f flow
-	at := int64(1)
-	for i, step := range []struct {
-		after   int64
-		answer  bool
-		follows bool
-	}{{0, false, false}, {moment - 1, false, true}, {moment, false, false}, {0, false, true}, {1, true, false}, {1, false, true}} {
-		at += step.after
-		f.answer = f.answer || step.answer
-		if got := f.next(at); got != step.follows {
-			t.Errorf("step %d: follows %v, want %v", i, got, step.follows)
 		}
 	}
 }

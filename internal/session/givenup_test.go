@@ -1,9 +1,14 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"testing"
+	"time"
 
+	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -45,7 +50,7 @@ func TestRestOfMessagesOfStreamsThatWereGivenUp(t *testing.T) {
 	for _, st := range all {
 		st.Cancel(&wire.Status{Code: wire.Canceled})
 	}
-	last, lastID := halfSent(p, 1, 1) // has the reader look for streams that have ended
+	last, lastID := halfSent(p, 1, 1)
 	if n := p.s.reading.parts.size; n != 1 {
 		t.Errorf("%d bytes of unfinished messages are held, want 1", n)
 	}
@@ -73,6 +78,37 @@ func TestRestOfMessagesThatAreTooLong(t *testing.T) {
 			t.Errorf("a stream with a message that is too long ended with %d bytes, %+v", len(b), status)
 		}
 	}
+	if st := p.s.Err(); st != nil {
+		t.Errorf("the session ended with %+v", st)
+	}
+}
+
+// A stream that was given up takes no more than the server has credit for.
+func TestCreditOfStreamsThatWereGivenUp(t *testing.T) {
+	const window = 100 * streams.Cost
+	p := strangeServer(t, nil, func(c *Config) { c.Limits.StreamWindow = window })
+	st := openStream(t, context.Background(), p.s, "Down.Large")
+	h, _ := p.expect(wire.TypeRequest)
+	st.Cancel(&wire.Status{Code: wire.Canceled})
+	one := p.bytes(wire.Header{Type: wire.TypeData, Flags: wire.FlagAnswer, ID: h.ID}, nil)
+	p.write(bytes.Repeat(one, window/streams.Cost))
+	p.pong()
+	p.write(one)
+	p.expectGoAway(wire.Internal)
+}
+
+// What has come of messages is held no longer than their streams last, also when nothing comes behind it.
+func TestUnfinishedOfStreamsThatWereGivenUp(t *testing.T) {
+	m := held.New(64 << 20)
+	p := strangeServer(t, nil, func(c *Config) { c.Memory = m })
+	all, _ := halfSent(p, 32, wire.MaxPayload)
+	if m.Held() == 0 {
+		t.Error("unfinished messages are not counted")
+	}
+	for _, st := range all {
+		st.Cancel(&wire.Status{Code: wire.Canceled})
+	}
+	polltest.True(t, time.Minute, "nothing is held", func() bool { return m.Held() == 0 })
 	if st := p.s.Err(); st != nil {
 		t.Errorf("the session ended with %+v", st)
 	}

@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weftrpc/weft/internal/buffer"
+	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/outbuf"
+	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -118,6 +120,38 @@ func TestControlFloods(t *testing.T) {
 	})
 }
 
+// The same on a stream that is open.
+func TestFloodsOnStream(t *testing.T) {
+	const window = 100 * streams.Cost
+	for name, flood := range map[string]struct {
+		frame wire.Header
+		code  wire.Code
+	}{
+		"no credit":      {wire.Header{Type: wire.TypeCredit}, wire.ResourceExhausted},
+		"end":            {wire.Header{Type: wire.TypeData, Flags: wire.FlagEnd}, wire.ResourceExhausted},
+		"cancel":         {wire.Header{Type: wire.TypeCancel, Code: 1}, wire.ResourceExhausted},
+		"data after end": {wire.Header{Type: wire.TypeData}, wire.Internal}, // beyond its credit
+	} {
+		t.Run(name, func(t *testing.T) {
+			began, release := make(chan struct{}), make(chan struct{})
+			defer close(release)
+			hold := streaming("Sink.Hold", func(*Context, *Stream) *wire.Status {
+				close(began)
+				<-release
+				return nil
+			})
+			p := newStranger(t, func(c *Config) { c.Limits.StreamWindow = window }, hold)
+			p.greet(nil)
+			p.bind(0, "Sink.Hold")
+			p.request(0, 0, wire.FlagStream|wire.FlagEnd, "")
+			<-began
+			earned := 4 + p.cfg.Limits.MaxMessage/wire.MaxPayload + 2*window/streams.Cost
+			go p.write(bytes.Repeat(p.bytes(flood.frame, nil), earned+2*controlPerSecond))
+			p.expectGoAway(flood.code)
+		})
+	}
+}
+
 // What was on its way when its call ended is skipped, however much it is, and a client may give
 // a binding a new meaning for each call.
 func TestFramesOfEndedCalls(t *testing.T) {
@@ -127,7 +161,7 @@ func TestFramesOfEndedCalls(t *testing.T) {
 	for id := range uint32(4) {
 		p.request(id, 0, wire.FlagStream, "")
 		p.expect(wire.TypeReply)
-		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeData, ID: id}, nil), p.cfg.Limits.StreamWindow/messageCost))
+		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeData, ID: id}, nil), p.cfg.Limits.StreamWindow/streams.Cost))
 		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeCredit, ID: id, Arg: 1}, nil), 100))
 	}
 	p.pong()
@@ -413,30 +447,6 @@ func TestUnfinishedLong(t *testing.T) {
 	}
 }
 
-// Messages that wait in a stream hold about the memory that they were given credit for.
-func TestQueuedMessagesHoldLittle(t *testing.T) {
-	release := make(chan struct{})
-	defer close(release)
-	p := newStranger(t, nil, stallOn(release))
-	p.greet(nil)
-	p.bind(0, "Sink.Stall")
-	p.request(0, 0, wire.FlagStream, "")
-	for i := range 3000 {
-		p.send(wire.Header{Type: wire.TypeData, ID: wire.ID(0, 0)}, make([]byte, i%3))
-	}
-	p.pong()
-	st := p.s.in.find(wire.ID(0, 0)).Stream()
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	held := 0
-	for _, a := range st.inbox.queue {
-		held += cap(a.buf.B)
-	}
-	if len(st.inbox.queue) < 2900 || held > 2*buffer.Small {
-		t.Errorf("%d messages of at most two bytes hold %d", len(st.inbox.queue), held)
-	}
-}
-
 // A connection that was refused leaves nothing in the context of its server.
 func TestRefusedLeavesNothing(t *testing.T) {
 	ctx := &parent{Context: t.Context()}
@@ -502,34 +512,31 @@ func TestUnfinishedCostNothing(t *testing.T) {
 	}
 }
 
-// What is left of an unfinished message is dropped when its stream has ended, on either side.
+// What is left of an unfinished message is dropped when its stream has ended, also when nothing comes behind it.
 func TestUnfinishedOfEndedStream(t *testing.T) {
+	m := held.New(64 << 20)
 	end := make(chan struct{})
-	p := newStranger(t, nil, echo(), streaming("Echo.End", func(*Context, *Stream) *wire.Status { <-end; return nil }))
+	p := newStranger(t, func(c *Config) { c.Memory = m }, streaming("Echo.End", func(*Context, *Stream) *wire.Status { <-end; return nil }))
 	p.greet(nil)
 	p.bind(0, "Echo.End")
-	p.bind(1, "Echo.Say")
-	for id := range uint32(10) {
+	const streams, pieces = 10, 5 // each message is more than a server lets a connection hold without counting it
+	for id := range uint32(streams) {
 		p.request(id, 0, wire.FlagStream, "")
-		p.send(wire.Header{Type: wire.TypeData, Flags: wire.FlagMore, ID: id}, make([]byte, 100))
+		p.send(wire.Header{Type: wire.TypeData, Flags: wire.FlagMore, ID: id}, make([]byte, wire.MaxPayload))
+		for range pieces - 1 {
+			p.send(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore, ID: id}, make([]byte, wire.MaxPayload))
+		}
 	}
 	p.pong()
-	if n := p.s.reading.parts.size; n != 1000 {
-		t.Fatalf("%d bytes of unfinished messages are held, want 1,000", n)
+	if n := p.s.reading.parts.size; n != streams*pieces*wire.MaxPayload {
+		t.Fatalf("%d bytes of unfinished messages are held, want all that was sent", n)
 	}
 	close(end)
-	for range 10 {
+	for range streams {
 		p.expect(wire.TypeReply)
 	}
-	// The last reply may be ahead of the end of its stream.
-	for slot := uint32(10); len(p.s.reading.parts.open) > 0 && slot < 1000; slot++ {
-		p.send(wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore, Code: 1, ID: slot}, []byte("x"))
-		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: slot}, nil)
-		p.expect(wire.TypeError)
-		p.pong()
-		time.Sleep(time.Millisecond)
-	}
-	if parts := &p.s.reading.parts; len(parts.open) != 0 || parts.size != 0 {
-		t.Errorf("%d unfinished messages of %d bytes are left", len(parts.open), parts.size)
+	polltest.True(t, time.Minute, "nothing is held", func() bool { return m.Held() == 0 })
+	if st := p.s.Err(); st != nil {
+		t.Errorf("the session ended with %+v", st)
 	}
 }

@@ -40,9 +40,6 @@ func (in *incoming) hold(n int64) {
 // queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether
 // there are no more than most.
 func (in *incoming) queue(n int, most int) bool {
-	if n == 0 {
-		return true
-	}
 	in.account.Add(int64(n))
 	return in.unread.Add(int64(n)) <= int64(most)
 }

@@ -3,13 +3,14 @@ package session
 import (
 	"testing"
 
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
 // A stream that is credited with more than an int of 32 bits holds ends the
 // connection, as any credit above the bound does.
 func TestCreditBeyondInt32(t *testing.T) {
-	for _, credit := range []uint32{maxCredit + 1, 1 << 31, 1<<32 - 1} {
+	for _, credit := range []uint32{streams.MaxCredit + 1, 1 << 31, 1<<32 - 1} {
 		p := newStranger(t, nil, chat())
 		p.greet(nil)
 		p.bind(0, "Echo.Chat")

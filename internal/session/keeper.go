@@ -37,7 +37,7 @@ const firstLook = 2 * time.Millisecond
 // start starts the timer at a time.
 func (k *keeper) start(s *Session, at int64) {
 	l := &s.cfg.Limits
-	if l.PingInterval <= 0 && l.WriteTimeout <= 0 && s.met() {
+	if l.PingInterval <= 0 && l.WriteTimeout <= 0 && s.Met() {
 		return
 	}
 	k.s, k.began = s, at
@@ -54,10 +54,10 @@ func (k *keeper) next(at int64, busy bool) time.Duration {
 	if l.WriteTimeout > 0 {
 		d = min(d, l.WriteTimeout/4)
 	}
-	if !s.met() {
+	if !s.Met() {
 		d = min(d, time.Duration(k.began-at)+l.HandshakeTimeout)
 	}
-	if !s.met() || s.unattended() {
+	if !s.Met() || s.unattended() {
 		k.young = min(2*k.young, gateMost)
 		if k.young == 0 {
 			// Sessions that begin at about the same time are looked at together, each a
@@ -78,11 +78,11 @@ func (k *keeper) look() {
 		return
 	}
 	l := &s.cfg.Limits
-	if !s.met() && at-k.began >= int64(l.HandshakeTimeout) {
+	if !s.Met() && at-k.began >= int64(l.HandshakeTimeout) {
 		s.fail(handshakeStatus(os.ErrDeadlineExceeded, l.HandshakeTimeout))
 		return
 	}
-	if !s.met() || s.unattended() {
+	if !s.Met() || s.unattended() {
 		s.rouse() // which sends the hello, if no call has
 	}
 	s.w.Lock()
@@ -94,7 +94,7 @@ func (k *keeper) look() {
 		s.fail(unavailable(fmt.Sprintf("the peer has read nothing for %v (Limits.WriteTimeout)", l.WriteTimeout)))
 		return
 	}
-	if s.met() && !s.alive.Look(at, busy) {
+	if s.Met() && !s.alive.Look(at, busy) {
 		s.fail(unavailable(fmt.Sprintf("no answer to a ping within %v (Limits.PingTimeout)", l.PingTimeout)))
 		return
 	}

@@ -43,7 +43,7 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
 		n, ok := z.Size(v)
 		about = int64(n)
-		if ok && n > int(s.peer.Load().MaxMessage) && s.met() {
+		if ok && n > int(s.peer.Load().MaxMessage) && s.Met() {
 			return s.tooLong(n)
 		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
@@ -77,13 +77,9 @@ func bufferFor(z codec.Sizer, v any) *buffer.Buffer {
 	return buffer.Take()
 }
 
-// prepareBytes readies a body that is encoded already. It is not kept.
-func (s *Session) prepareBytes(m *message, b []byte, comp compress.Compressor) *wire.Status {
-	return s.prepared(m, b, comp)
-}
-
+// prepared readies a body that is encoded already. It is not kept, unless the message owns it.
 func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
-	if len(b) > int(s.peer.Load().MaxMessage) && s.met() {
+	if len(b) > int(s.peer.Load().MaxMessage) && s.Met() {
 		m.release()
 		return s.tooLong(len(b))
 	}

@@ -32,11 +32,8 @@ var unmet = wire.Hello{
 	MaxMessage: wire.InitialMessage, MaxMetadata: wire.InitialMessage, MaxCalls: wire.InitialCalls, MaxBindings: wire.InitialBindings,
 }
 
-// met reports whether the peer's hello has come.
-func (s *Session) met() bool { return s.peer.Load() != &unmet }
-
 // Met reports whether the peer has accepted this side: its hello has come.
-func (s *Session) Met() bool { return s.met() }
+func (s *Session) Met() bool { return s.peer.Load() != &unmet }
 
 // greeted takes the hello of a server to which calls may have been sent already.
 func (s *Session) greeted(h *wire.Hello) {
@@ -46,12 +43,7 @@ func (s *Session) greeted(h *wire.Hello) {
 	s.peer.Store(h)
 	s.out.Limit(h.MaxCalls)
 	s.out.barred = s.out.goneAway
-	s.out.Streams(func(st *Stream) {
-		st.mu.Lock()
-		st.credit += int(h.StreamWindow)
-		st.mu.Unlock()
-		wakeUp(st.allowed)
-	})
+	s.out.Streams(func(st *Stream) { st.credit(h) })
 	if s.meeting != nil {
 		close(s.meeting)
 		s.meeting = nil
@@ -66,7 +58,7 @@ func (s *Session) metSoon() <-chan struct{} {
 	meeting := s.meeting
 	switch {
 	case meeting != nil:
-	case s.met():
+	case s.Met():
 		meeting = make(chan struct{})
 		close(meeting)
 	default:
@@ -81,7 +73,7 @@ func (s *Session) metSoon() <-chan struct{} {
 // Meet waits until the server's hello has come, within the time of a call that is going to
 // be made.
 func (s *Session) Meet(ctx context.Context, c *Call) *wire.Status {
-	if s.met() {
+	if s.Met() {
 		return nil
 	}
 	c.limit(now())

@@ -48,7 +48,6 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		return fmt.Errorf("an empty frame of type %d with more behind it", h.Type)
 	}
 	answer := h.Flags&wire.FlagAnswer != 0
-	s.reading.parts.dropLapsed()
 	var bind Binding
 	var stream *Stream
 	var pl *queued
@@ -97,7 +96,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		m.bind, m.queued = bind, pl
 		if stream != nil {
 			m.stream = stream
-			stream.arrives()
+			stream.state.Began()
 		}
 		return nil
 	}

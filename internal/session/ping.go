@@ -16,7 +16,7 @@ func (s *Session) Ping(ctx context.Context) *wire.Status {
 	if err := ctx.Err(); err != nil {
 		return pingEnded(ctx, wire.NotSent)
 	}
-	if !s.met() {
+	if !s.Met() {
 		if st := s.awaitHello(ctx, 0); st != nil {
 			return st
 		}

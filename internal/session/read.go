@@ -199,7 +199,10 @@ func (rd *reader) read() bool {
 	rd.makeRoom()
 	rd.share.before(rd)
 	n, err := s.conn.Read(rd.buf[rd.w:])
-	poked := n == 0 && err != nil && s.poked(err) // before the look at the verdict, which comes with a poke
+	poked := n == 0 && err != nil && s.poked(err)
+	if poked {
+		s.reading.parts.dropLapsed()
+	}
 	if st := s.reading.verdict.Load(); st != nil {
 		s.refuse(st)
 		return false
@@ -224,7 +227,7 @@ func (rd *reader) read() bool {
 
 // lost turns the end of reading into a status.
 func (s *Session) lost(err error) *wire.Status {
-	if !s.met() {
+	if !s.Met() {
 		return handshakeStatus(err, s.cfg.Limits.HandshakeTimeout)
 	}
 	if errors.Is(err, io.EOF) {
@@ -381,10 +384,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	s := rd.s
 	answer := h.Flags&wire.FlagAnswer != 0
 	if h.Type == wire.TypeData {
-		if st := s.streamOf(h.ID, answer); st != nil {
-			return st.data(h, body, owned)
-		}
-		return s.reading.control.skip(rd.at)
+		return rd.data(h, body, owned)
 	}
 	if !answer {
 		return fmt.Errorf("frame of type %d for a call of its own sender", h.Type)

@@ -164,7 +164,7 @@ func (r *Request) ReplyBytes(b []byte) {
 		r.end(&m)
 		return
 	}
-	if st := r.Ctx.Session.prepareBytes(&m, b, r.Compress); st != nil {
+	if st := r.Ctx.Session.prepared(&m, b, r.Compress); st != nil {
 		st.Outcome = wire.Executed
 		r.Fail(st)
 		return
@@ -308,7 +308,8 @@ func (r *Request) verdict(st *wire.Status) *wire.Status {
 		return st
 	}
 	if stream := r.Ctx.Stream(); stream != nil {
-		if why := stream.broke(); why != nil {
+		// It may have ended before its handler has.
+		if _, why := stream.state.Ended(); why != nil {
 			return why
 		}
 	}

@@ -150,7 +150,7 @@ func (r *rig) end() {
 func atRest(t testing.TB, s *Session) {
 	t.Helper()
 	var left string
-	for range 400 {
+	for range 6000 {
 		if left = remains(s); left == "" {
 			return
 		}

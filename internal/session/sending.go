@@ -75,7 +75,7 @@ func (s *Session) refuse(st *wire.Status) {
 func refuseSoon(s *Session, st *wire.Status) {
 	s.reading.verdict.Store(st)
 	s.rouse()
-	s.conn.SetReadDeadline(time.Unix(1, 0))
+	interruptRead(s.conn)
 }
 
 // goAwayText is the payload of a GOAWAY with a message.

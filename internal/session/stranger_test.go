@@ -84,7 +84,7 @@ func (p *stranger) greet(h *wire.Hello) {
 }
 
 func (p *stranger) write(b []byte) {
-	p.conn.SetWriteDeadline(time.Now().Add(10 * time.Second))
+	p.conn.SetWriteDeadline(time.Now().Add(time.Minute))
 	// An error is seen when reading: the session has closed.
 	_, _ = p.conn.Write(b)
 }
@@ -119,7 +119,7 @@ func (p *stranger) await(n int) {
 }
 
 func (p *stranger) fill(n int) error {
-	p.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
+	p.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	var b [4 << 10]byte
 	for len(p.buf) < n {
 		m, err := p.conn.Read(b[:])

@@ -7,10 +7,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/compress/gzip"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -119,13 +121,8 @@ func TestStreamCredit(t *testing.T) {
 			}
 			st.CloseSend()
 		})
-		for range 100 {
-			if sent.Load() >= int64(tc.fit) {
-				break
-			}
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(5 * time.Millisecond)
+		polltest.True(t, time.Minute, "the window is used up", func() bool { return sent.Load() >= int64(tc.fit) })
+		time.Sleep(5 * time.Millisecond) // in which no more may be sent
 		if n := sent.Load(); n != int64(tc.fit) {
 			t.Errorf("messages of %d bytes: %d were sent into a window of %d, want %d", tc.size, n, window, tc.fit)
 		}
@@ -332,27 +329,43 @@ func TestStreamBadCodec(t *testing.T) {
 	}
 }
 
-// The first message of a stream comes at once, also when calls were made one at a
+// The first message of a stream comes at once, and the reply of an asynchronous call, also when calls were made one at a
 // time before, whose callers read for themselves.
-func TestStreamAfterLoneCalls(t *testing.T) {
-	r := newRig(t, setup{client: func(c *Config) { c.Resolve = nil }}, echo(), chat())
-	const rounds = 5
-	var took time.Duration
-	for range rounds {
-		for from := time.Now(); time.Since(from) < 150*time.Millisecond; {
-			mustEcho(t, r.client, "alone")
+func TestReaderComesBackForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, setup{bubble: true, client: func(c *Config) { c.Resolve = nil }}, echo(), chat())
+		alone := func() {
+			t.Helper()
+			for range 60 {
+				mustEcho(t, r.client, "alone")
+				time.Sleep(gateTime - time.Millisecond)
+			}
+			synctest.Wait()
+			if g := r.client.direct.Load(); g == nil || g.state.Load() != gateFree {
+				t.Fatal("the reader has not stepped aside")
+			}
 		}
-		from := time.Now()
-		st := openStream(t, context.Background(), r.client, "Echo.Chat")
-		st.Send([]byte("x"))
-		if b, status := recv(st); string(b) != "x" {
-			t.Fatalf("got %q, %+v", b, status)
+		for range 3 {
+			alone()
+			from := time.Now()
+			st := openStream(t, context.Background(), r.client, "Echo.Chat")
+			st.Send([]byte("x"))
+			if b, status := recv(st); string(b) != "x" {
+				t.Fatalf("got %q, %+v", b, status)
+			}
+			near(t, "the first message of a stream came", time.Since(from), 0, 0)
+			st.CloseSend()
+			recv(st)
+			alone()
+			from = time.Now()
+			done := make(chan struct{})
+			async := newCall("Echo.Say", []byte("x"), nil)
+			async.Async = func(*Call) { close(done) }
+			if st := r.client.Start(context.Background(), async); st != nil {
+				t.Fatal(st)
+			}
+			<-done
+			near(t, "an asynchronous call ended", time.Since(from), 0, 0)
 		}
-		took += time.Since(from)
-		st.CloseSend()
-		recv(st)
-	}
-	if took > rounds*40*time.Millisecond {
-		t.Errorf("the first message of a stream took %v", took/rounds)
-	}
+	})
 }

@@ -1,29 +1,26 @@
-package session
+package streams
 
-import (
-	"github.com/weftrpc/weft/internal/buffer"
-)
+import "github.com/weftrpc/weft/internal/buffer"
 
-// inbox holds the messages of a stream that have come and were not received yet. The lock of
-// the stream guards it.
+// inbox holds the messages that have come and were not received yet. The lock of the State guards it.
 type inbox struct {
-	queue []arrival
-	held  int // what they weigh
-	taken int // what was received since the last credit
-	bytes int // of all messages that have come, on the wire
+	queue []Message
+	held  int // what they cost
+	taken int // what was received, or discarded, since the last credit
+	bytes int // of all messages that were taken, on the wire
 
-	counted   int  // what is counted of held for the session
+	counted   int  // what is counted of held for the connection
 	forgotten bool // nothing is
 }
 
 const (
-	// uncounted is how much of each stream is not counted for the session, and countStep in
+	// uncounted is how much of each stream is not counted for the connection, and countStep in
 	// which steps the rest is: a receiver that keeps up causes no counting.
 	uncounted = 4 << 10
 	countStep = 16 << 10
 )
 
-// count returns by how much what is counted for the session changes.
+// count returns by how much what is counted for the connection changes.
 func (x *inbox) count() (change int) {
 	want := 0
 	if x.held > uncounted && !x.forgotten {
@@ -43,28 +40,38 @@ func (x *inbox) forget() (change int) {
 	return x.count()
 }
 
-// arrival is a message that has come in.
-type arrival struct {
-	body       []byte
+// Message is a message that has come in.
+type Message struct {
+	Body       []byte
+	Compressed bool
 	buf        *buffer.Buffer
-	compressed bool
+}
+
+// Release gives the memory of the body back.
+func (m *Message) Release() {
+	if m.buf != nil {
+		m.buf.Release()
+	}
 }
 
 // used is how much of its credit the peer has used.
 func (x *inbox) used() int { return x.held + x.taken }
 
+// discard counts a message that is not put.
+func (x *inbox) discard(body []byte) { x.taken += len(body) + Cost }
+
 // put adds a message. owned says that body may be kept.
 func (x *inbox) put(body []byte, owned, compressed bool) {
-	a := arrival{body: body, compressed: compressed}
+	m := Message{Body: body, Compressed: compressed}
 	if owned {
-		a.buf = &buffer.Buffer{B: body}
+		m.buf = &buffer.Buffer{B: body}
 	} else {
-		a.buf = x.copied(body)
-		a.body = a.buf.B
+		m.buf = x.copied(body)
+		m.Body = m.buf.B
 	}
-	x.held += len(body) + messageCost
+	x.held += len(body) + Cost
 	x.bytes += len(body)
-	x.queue = append(x.queue, a)
+	x.queue = append(x.queue, m)
 }
 
 // copied returns a copy of body. What waits in a queue is not to hold much more memory
@@ -79,14 +86,14 @@ func (x *inbox) copied(body []byte) *buffer.Buffer {
 }
 
 // take removes the first message.
-func (x *inbox) take() arrival {
-	a := x.queue[0]
-	x.queue[0] = arrival{}
+func (x *inbox) take() Message {
+	m := x.queue[0]
+	x.queue[0] = Message{}
 	x.queue = x.queue[1:]
-	cost := len(a.body) + messageCost
+	cost := len(m.Body) + Cost
 	x.held -= cost
 	x.taken += cost
-	return a
+	return m
 }
 
 // owed is the credit to be given back, 0 while it is less than least.
