@@ -110,6 +110,8 @@ func leaves() []row {
 		{"internal/yield", leaf, nil},
 		{"internal/held", leaf, nil},
 		{"internal/buffer", leaf, nil},
+		{"internal/inbuf", leaf, nil},
+		{"internal/workers", leaf, nil},
 		{"internal/backlog", leaf, []string{"internal/held"}},
 		{"internal/wheel", leaf, nil},
 		{"internal/drain", leaf, nil},

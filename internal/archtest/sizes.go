@@ -25,7 +25,6 @@ func larger() map[string]map[string]int {
 			"cluster.Client":               21,
 			"generate/internal/shop.Order": 40, // one of each kind, for tests
 			"internal/session.Call":        27,
-			"internal/session.reader":      24,
 			"registry.topic":               24,
 			"weft.ClientConfig":            28, // settings, each with a default
 			"weft.Server":                  29,
@@ -39,7 +38,7 @@ func larger() map[string]map[string]int {
 			"internal/outbuf.Writer":     32,
 			"internal/session.Session":   76,
 			"door/internal/http2.Conn":   80,
-			"internal/session.reader":    42,
+			"internal/session.reader":    36,
 			"registry/zookeeper.session": 28,
 			"weft.Peer":                  27,
 			"weft.Server":                41,
@@ -52,7 +51,7 @@ func larger() map[string]map[string]int {
 			"door/http":        3450,
 			"door/thrift":      2700,
 			"generate":         3250,
-			"internal/session": 5900,
+			"internal/session": 5700,
 			"codec/msgpack":    2700,
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -254,7 +255,7 @@ func (e *goneError) Error() string { return e.status.Message }
 // readHello reads the preface and the hello, which begin with prefix. It returns the memory
 // with what it has read ahead, which is buf[r:w].
 func readHello(conn net.Conn, prefix []byte, parse func([]byte) (*wire.Hello, error)) (h *wire.Hello, buf []byte, r, w int, err error) {
-	if buf = takeSmallRead(); len(prefix) > len(buf) {
+	if buf = inbuf.TakeSmall(); len(prefix) > len(buf) {
 		buf = make([]byte, len(prefix))
 	}
 	w = copy(buf, prefix)
@@ -277,7 +278,7 @@ func readHello(conn net.Conn, prefix []byte, parse func([]byte) (*wire.Hello, er
 			break
 		}
 	}
-	giveSmallRead(buf)
+	inbuf.GiveSmall(buf)
 	return nil, nil, 0, 0, err
 }
 

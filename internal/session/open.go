@@ -112,7 +112,7 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 // come whole, and ok false when the server has rejected this side.
 func (rd *reader) greet() (known, ok bool) {
 	s := rd.s
-	h, size, err := parseGreeting(rd.buf[rd.r:rd.w], wire.ParseHello)
+	h, size, err := parseGreeting(rd.in.Unread(), wire.ParseHello)
 	if err != nil {
 		s.fail(handshakeStatus(err, s.cfg.Limits.HandshakeTimeout))
 		return false, false
@@ -120,7 +120,7 @@ func (rd *reader) greet() (known, ok bool) {
 	if h == nil {
 		return false, true
 	}
-	rd.r += size
+	rd.in.Skip(size)
 	rd.early = false
 	s.greeted(h)
 	return true, true

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"sync"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/calls"
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -34,16 +34,6 @@ type reading struct {
 }
 
 const (
-	// smallRead and largeRead are the sizes of a read buffer: a connection with
-	// little traffic holds the small one.
-	smallRead = 4 << 10
-	largeRead = 64 << 10
-	// quietReads is how many reads that would have fitted the small buffer make a
-	// large one be given back.
-	quietReads = 512
-	// bulkRead is the size of a buffer that a reader borrows while large messages
-	// come in.
-	bulkRead = 256 << 10
 	// chunkCalls is how many calls of one read go to a worker together.
 	chunkCalls = 16
 	// slabContexts is how many contexts are allocated at once at most, and leastContexts how many at first.
@@ -59,12 +49,9 @@ const (
 // handler the monitor may take the rest of its work away; then a new reader goes
 // on and this one only finishes its handler.
 type reader struct {
-	s     *Session
-	buf   []byte
-	r, w  int   // the unread part of buf
-	at    int64 // when the last read returned
-	quiet int
-	own   []byte // the reader's own buffer, while buf is a borrowed one
+	s  *Session
+	in inbuf.Buffer
+	at int64 // when the last read returned
 
 	freed []uint32 // calls of this side that have ended in this batch
 	job   *job     // calls of this batch that go to a worker
@@ -84,27 +71,9 @@ type reader struct {
 	share   share
 }
 
-// newReader returns a reader that begins with buf[r:w]. It takes the memory over; without any
-// it gets a small buffer.
+// newReader returns a reader that begins with buf[r:w]. It takes the memory over.
 func newReader(s *Session, buf []byte, r, w int) *reader {
-	if len(buf) < smallRead {
-		b := takeSmallRead()
-		w, r = copy(b, buf[r:w]), 0
-		buf = b
-	}
-	return &reader{s: s, buf: buf, r: r, w: w, stolen: make(chan struct{})}
-}
-
-// smallReads holds the buffers of smallRead bytes of connections that have ended.
-var smallReads = sync.Pool{New: func() any { return new([smallRead]byte) }}
-
-func takeSmallRead() []byte { return smallReads.Get().(*[smallRead]byte)[:] }
-
-// giveSmallRead gives a buffer back that may be one of takeSmallRead.
-func giveSmallRead(b []byte) {
-	if len(b) == smallRead {
-		smallReads.Put((*[smallRead]byte)(b))
-	}
+	return &reader{s: s, in: inbuf.New(buf, r, w), stolen: make(chan struct{})}
 }
 
 // run reads until the session has ended, unless another reader goes on, and calls
@@ -130,8 +99,8 @@ func (rd *reader) finish(unused bool) {
 	<-rd.s.closed
 	if unused {
 		rd.share.End(&rd.s.cfg.Exec.pauses)
-		giveSmallRead(rd.buf)
-		rd.buf, rd.req.Body, rd.r, rd.w = nil, nil, 0, 0
+		rd.req.Body = nil
+		rd.in.Release()
 	}
 	rg := &rd.s.reading
 	// A caller that reads at the gate may still be held up in a write: then the monitor lets
@@ -196,9 +165,9 @@ func (rd *reader) work() bool {
 // read reads once into the buffer. It returns false when the session has ended.
 func (rd *reader) read() bool {
 	s := rd.s
-	rd.makeRoom()
+	rd.req.Body = nil // of a call that has ended: it may point into memory that was given back
 	rd.share.before(rd)
-	n, err := s.conn.Read(rd.buf[rd.w:])
+	n, err := s.conn.Read(rd.in.Room())
 	poked := n == 0 && err != nil && s.poked(err)
 	if poked {
 		s.reading.parts.dropLapsed()
@@ -208,7 +177,7 @@ func (rd *reader) read() bool {
 		return false
 	}
 	if n > 0 {
-		rd.w += n
+		rd.in.Came(n)
 		s.reading.bytes.Add(uint64(n))
 		rd.stale = false
 		rd.at = now()
@@ -239,30 +208,17 @@ func (s *Session) lost(err error) *wire.Status {
 	return unavailable("read: " + err.Error())
 }
 
-// makeRoom readies the buffer for the next read: the beginning of a frame that
-// has not come whole moves to the front, and the frame must fit.
-func (rd *reader) makeRoom() {
-	if rd.r > 0 {
-		rd.w = copy(rd.buf, rd.buf[rd.r:rd.w])
-		rd.r = 0
-	}
-	if rd.w == len(rd.buf) {
-		rd.regrow(2 * len(rd.buf))
-	}
-}
-
-// regrow changes the size of the buffer and keeps what has not been handled.
-func (rd *reader) regrow(size int) {
-	rd.move(make([]byte, size))
-}
-
 // handle handles every whole frame in the buffer. It returns false when the
 // monitor has let another reader go on.
 func (rd *reader) handle() (owner bool, err error) {
 	s := rd.s
-	filled := rd.w - rd.r
-	for rd.w-rd.r >= wire.HeaderSize {
-		h := wire.ParseHeader(rd.buf[rd.r:])
+	filled := len(rd.in.Unread())
+	for {
+		b := rd.in.Unread()
+		if len(b) < wire.HeaderSize {
+			break
+		}
+		h := wire.ParseHeader(b)
 		if err := h.Check(); err != nil {
 			return true, err
 		}
@@ -271,75 +227,23 @@ func (rd *reader) handle() (owner bool, err error) {
 		if s.sum {
 			whole += wire.ChecksumSize
 		}
-		if rd.w-rd.r < whole {
+		if len(b) < whole {
 			break
 		}
-		frame := rd.buf[rd.r : rd.r+n]
-		if s.sum && !wire.ChecksumOK(frame, rd.buf[rd.r+n:rd.r+whole]) {
+		if s.sum && !wire.ChecksumOK(b[:n], b[n:whole]) {
 			return true, &breach{wire.DataLoss, fmt.Sprintf("checksum of a frame of type %d is wrong", h.Type)}
 		}
-		rd.r += whole
+		rd.in.Skip(whole)
 		rd.frames++
-		if owner, err := rd.frame(h, frame[wire.HeaderSize:n:n]); !owner || err != nil {
+		if owner, err := rd.frame(h, b[wire.HeaderSize:n:n]); !owner || err != nil {
 			return owner, err
 		}
 		if rd.frames%yieldEvery == 0 && !rd.share.between(rd) {
 			return false, nil
 		}
 	}
-	rd.resize(filled)
+	rd.in.Fit(filled, len(s.reading.parts.open) > 0)
 	return true, nil
-}
-
-// resize gives the buffer a size that fits the traffic.
-func (rd *reader) resize(filled int) {
-	bulk := len(rd.s.reading.parts.open) > 0
-	switch {
-	case rd.own != nil:
-		if filled > largeRead {
-			rd.quiet = 0
-		} else {
-			rd.quiet++
-		}
-		// A large message whose rest never comes does not keep the buffer.
-		if (!bulk || rd.quiet >= quietReads) && rd.w-rd.r <= len(rd.own) {
-			rd.giveBack()
-		}
-	case bulk && filled == len(rd.buf) && len(rd.buf) >= largeRead:
-		rd.borrow()
-	case filled == len(rd.buf) && len(rd.buf) < largeRead:
-		rd.regrow(largeRead)
-	case filled > smallRead/2 || len(rd.buf) <= smallRead:
-		rd.quiet = 0
-	default:
-		if rd.quiet++; rd.quiet >= quietReads && rd.w-rd.r <= smallRead/2 {
-			rd.regrow(smallRead)
-		}
-	}
-}
-
-// bulkReads holds the buffers of bulkRead bytes that are not borrowed.
-var bulkReads = sync.Pool{New: func() any { return new([bulkRead]byte) }}
-
-// borrow reads on with a buffer of bulkRead bytes, to be woken less often.
-func (rd *reader) borrow() {
-	rd.own = rd.buf
-	rd.move(bulkReads.Get().(*[bulkRead]byte)[:])
-}
-
-// giveBack reads on with the reader's own buffer.
-func (rd *reader) giveBack() {
-	borrowed := (*[bulkRead]byte)(rd.buf)
-	rd.move(rd.own)
-	rd.own = nil
-	bulkReads.Put(borrowed)
-}
-
-// move goes on in buf with what has not been handled.
-func (rd *reader) move(buf []byte) {
-	rd.w = copy(buf, rd.buf[rd.r:rd.w])
-	rd.buf, rd.r, rd.quiet = buf, 0, 0
-	rd.req.Body = nil // of a call that has ended: it points into the other buffer
 }
 
 // frame handles one frame. The payload is valid until frame returns.
@@ -412,7 +316,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if c == nil {
 		return nil // its caller has given up
 	}
-	if rd.r == rd.w || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
+	if len(rd.in.Unread()) == 0 || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
 		// The last one, or slots are scarce: its caller may call again at once, and
 		// should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
@@ -535,7 +439,7 @@ func (w *watchedReader) Known() *atomic.Bool { return &w.reading.watched }
 func (w *watchedReader) Steal() {
 	s := (*Session)(w)
 	rd := s.reading.current
-	rest := bytes.Clone(rd.buf[rd.r:rd.w]) // the handler still reads the rest
+	rest := bytes.Clone(rd.in.Unread()) // the handler still reads the rest
 	next := newReader(s, rest, 0, len(rest))
 	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
 	next.stale, next.share = true, rd.share

@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/yield"
 )
 
@@ -34,7 +35,7 @@ func (sh *share) after(rd *reader, n int) {
 		// Copying them is work.
 		sh.Waited(&rd.s.cfg.Exec.pauses, time.Duration(rd.at), time.Duration(n/4))
 	}
-	if much := n > smallRead/2; much != sh.measured {
+	if much := n > inbuf.SmallRead/2; much != sh.measured {
 		sh.measured = much
 		sh.Begin(time.Duration(rd.at))
 		if !much {
