@@ -16,12 +16,13 @@ import (
 // that sits in a system call.
 //
 // It looks often when much is going on and rarely when little is: its own cost
-// stays a small part of the calls' cost.
+// stays a small part of the calls' cost. When a rare look finds something that runs, the next one comes soon.
 type Monitor struct {
 	mu     sync.Mutex
 	list   []*watch
 	timer  *time.Timer
 	every  time.Duration
+	second bool // the next look is a second one
 	closed bool
 }
 
@@ -47,9 +48,12 @@ type watch struct {
 }
 
 const (
-	// lookOften and LookRarely bound the time between two looks.
+	// lookOften and LookRarely bound the time between two looks. The rare ones cost most where one call at a time is
+	// answered: looks twice as often take two to three per cent more processor time of the server.
 	lookOften  = 200 * time.Microsecond
-	LookRarely = 10 * time.Millisecond
+	LookRarely = 19 * time.Millisecond
+	// secondLook is the time until the next look when a rare one has found something that runs.
+	secondLook = time.Millisecond
 	// perLook is how many runs each look should find: with fewer the time between looks
 	// grows, with more than twice as many it shrinks.
 	perLook = 32
@@ -82,12 +86,16 @@ func (m *Monitor) look() {
 	var stolen []Target
 	keep := m.list[:0]
 	var ran uint64
+	second, found := m.second, false
 	for _, w := range m.list {
 		run := w.Running().Load()
 		switch {
 		case run&1 == 0:
-			w.quiet++
+			if !second {
+				w.quiet++
+			}
 		case run != w.seen:
+			found = true
 			ran += (run - w.seen) / 2
 			w.seen, w.quiet = run, 0
 		case w.Running().CompareAndSwap(run, Handing):
@@ -100,9 +108,9 @@ func (m *Monitor) look() {
 	}
 	clear(m.list[len(keep):])
 	m.list = keep
-	m.pace(ran)
+	next := m.nextLocked(ran, found)
 	if len(keep) > 0 && !m.closed {
-		m.timer.Reset(m.every)
+		m.timer.Reset(next)
 	}
 	m.mu.Unlock()
 	for _, t := range stolen {
@@ -115,6 +123,17 @@ func (m *Monitor) look() {
 func (m *Monitor) leave(w *watch) bool {
 	w.Known().Store(false)
 	return w.Running().Load() == 0 || !w.Known().CompareAndSwap(false, true)
+}
+
+// nextLocked is the time until the next look. found says that this one has found something that was not there at the last.
+func (m *Monitor) nextLocked(ran uint64, found bool) time.Duration {
+	if !m.second {
+		m.pace(ran)
+	}
+	if m.second = found && !m.second && m.every > LookRarely/2; m.second {
+		return secondLook
+	}
+	return m.every
 }
 
 // pace fits the time between looks to how much has run since the last.

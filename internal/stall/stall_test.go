@@ -64,6 +64,28 @@ func TestStealsFromStalledRun(t *testing.T) {
 	})
 }
 
+// However rare the looks are, a run that stalls is found before two of them have passed.
+func TestFindsStallSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Monitor
+		defer m.Close()
+		var one target
+		for i := range 100 {
+			time.Sleep(time.Duration(i) * time.Millisecond)
+			one.end(one.begin(&m))
+			before := one.stolen.Load()
+			from := time.Now()
+			one.begin(&m)
+			for one.stolen.Load() == before {
+				time.Sleep(100 * time.Microsecond)
+			}
+			if took := time.Since(from); took > LookRarely+secondLook+time.Millisecond {
+				t.Errorf("a stalled run was found after %v", took)
+			}
+		}
+	})
+}
+
 // A target in which nothing runs leaves the list, with its timer, and comes back with its next run.
 func TestForgetsQuietTargets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
