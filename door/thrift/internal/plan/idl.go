@@ -243,6 +243,17 @@ func Safe(name string) string {
 	return string(b)
 }
 
+// Identifier reports whether a name is one in Thrift's language.
+func Identifier(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9' || i == 0) {
+			return false
+		}
+	}
+	return name != ""
+}
+
 // words are what the compiler refuses, or takes for something else.
 const words = " BEGIN END __CLASS__ __DIR__ __FILE__ __FUNCTION__ __LINE__ __METHOD__ __NAMESPACE__ abstract alias and args as assert " +
 	"async begin binary bool break byte case catch class clone const continue cpp_include cpp_type declare def default del delete do double dynamic elif " +

@@ -109,7 +109,10 @@ func (s *Set) Check(v any) error {
 }
 
 // compiler makes the plans of a type and of those within.
-type compiler struct{ structs map[reflect.Type]*Record }
+type compiler struct {
+	structs map[reflect.Type]*Record
+	around  []reflect.Type // the containers and pointers around a type, up to the next struct
+}
 
 // options are what a tag says beside name and number.
 type options []string
@@ -148,9 +151,11 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 	case kind == reflect.Struct:
 		n.op, n.wire = opStruct, protocol.Struct
 		n.record, err = c.record(t)
+	case slices.Contains(c.around, t):
+		err = fmt.Errorf("a %s contains itself without a struct between, which has no form in Thrift", t)
 	case kind == reflect.Pointer:
 		n.op = opPointer
-		if n.elem, err = c.node(t.Elem(), o); err == nil {
+		if n.elem, err = c.inner(t, t.Elem(), o); err == nil {
 			n.wire = n.elem.wire
 			if n.elem.op == opPointer {
 				err = fmt.Errorf("a %s, a pointer to a pointer, has no form in Thrift", t)
@@ -164,7 +169,7 @@ func (c *compiler) node(t reflect.Type, o options) (*Node, error) {
 		if o.has("set") || t.Implements(reflect.TypeFor[interface{ ThriftSet() }]()) {
 			n.wire = protocol.Set
 		}
-		n.elem, err = c.node(t.Elem(), within(o))
+		n.elem, err = c.inner(t, t.Elem(), within(o))
 	case kind == reflect.Map:
 		err = c.table(n, o)
 	default:
@@ -194,7 +199,7 @@ func within(o options) options {
 func (c *compiler) table(n *Node, o options) (err error) {
 	n.op, n.wire = opMap, protocol.Map
 	t := n.typ
-	if n.key, err = c.node(t.Key(), nil); err != nil {
+	if n.key, err = c.inner(t, t.Key(), nil); err != nil {
 		return err
 	}
 	if n.key.op > opText && n.key.op != opMarshal && n.key.op != opUUID && n.key.op != opOctets {
@@ -204,8 +209,16 @@ func (c *compiler) table(n *Node, o options) (err error) {
 		n.wire = protocol.Set // map[T]struct{}
 		return nil
 	}
-	n.elem, err = c.node(t.Elem(), within(o))
+	n.elem, err = c.inner(t, t.Elem(), within(o))
 	return err
+}
+
+// inner makes the plan of a type within another one, which is a container or a pointer.
+func (c *compiler) inner(outer, t reflect.Type, o options) (*Node, error) {
+	c.around = append(c.around, outer)
+	n, err := c.node(t, o)
+	c.around = c.around[:len(c.around)-1]
+	return n, err
 }
 
 // signed is the type of a signed integer. One whose values have names is an enum.
@@ -264,6 +277,9 @@ func (c *compiler) record(t reflect.Type) (*Record, error) {
 	}
 	r := &Record{Name: t.Name(), typ: t}
 	c.structs[t] = r
+	around := c.around
+	c.around = nil
+	defer func() { c.around = around }()
 	tagged, numbered := false, false
 	for f := range t.Fields() {
 		if f.IsExported() {

@@ -138,10 +138,36 @@ func TestRefused(t *testing.T) {
 		"a required nil": &struct {
 			P *int `thrift:"p,1,required"`
 		}{},
+		"a list of itself":     &struct{ L nest }{},
+		"a map of itself":      &tree{},
+		"a pointer to itself":  new(knot),
+		"a map of lists of it": &struct{ M map[string]forest }{},
 	} {
 		if err := trip(t, false, v, reflect.New(reflect.TypeOf(v).Elem()).Interface()); err == nil {
 			t.Errorf("%s was taken", what)
 		}
+	}
+}
+
+// Types that contain themselves without a struct between.
+type (
+	nest   []nest
+	tree   map[string]tree
+	knot   *knot
+	forest []map[int]forest
+)
+
+// branch contains itself through a map of lists.
+type branch struct{ Branches branches }
+
+type branches map[string][]branch
+
+// TestRound: a container may contain itself where a struct is between.
+func TestRound(t *testing.T) {
+	from := branches{"a": {{branches{"b": {{}}}}, {}}}
+	var to branches
+	if err := trip(t, false, &from, &to); err != nil || len(to["a"]) != 2 || len(to["a"][0].Branches["b"]) != 1 {
+		t.Errorf("%v, %v", to, err)
 	}
 }
 
