@@ -32,6 +32,7 @@ type Conns struct {
 	dialing int           // connections that are being made
 	freed   chan struct{} // is closed, and replaced, when a connection may have room
 	err     error         // why the connection has ended
+	brief   bool          // the server ends each connection with its answer, as one of HTTP/1.0 does
 }
 
 // Carrier is a connection of net/http and what is under it.
@@ -118,7 +119,7 @@ func (c *Conns) changed(x *Carrier) {
 	if i := slices.Index(c.conns, x); ended != nil && i >= 0 {
 		c.conns = slices.Delete(slices.Clone(c.conns), i, i+1)
 	}
-	if ended != nil {
+	if ended != nil && !c.brief {
 		c.endIfNoneLocked()
 	}
 }
@@ -129,6 +130,17 @@ func (c *Conns) endIfNoneLocked() {
 	if c.err == nil && len(c.conns) == 0 && c.dialing == 0 {
 		c.failLocked(weft.Errorf(weft.Unavailable, "the server closed the connection"))
 	}
+}
+
+// answered looks at the first line of an answer. The end of a connection with its answer is none of the server: the next call
+// makes another one.
+func (c *Conns) answered(res *nethttp.Response) {
+	if res.ProtoAtLeast(1, 1) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.brief = true
 }
 
 // Take finds a carrier with room for a call, or makes one. Send on it, or Release of it, must follow.

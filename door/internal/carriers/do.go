@@ -39,6 +39,7 @@ func (c *Conns) Send(ctx context.Context, x *Carrier, r *nethttp.Request, wrote 
 		if err == nil {
 			var res *nethttp.Response
 			if res, err = x.RoundTrip(r); err == nil {
+				c.answered(res)
 				return res, nil
 			}
 		} else {
