@@ -171,7 +171,7 @@ func (l *link) connectForeign(ctx context.Context, credential Credential) (*Peer
 	err := error(Errorf(Internal, "Dial of wire %s panicked", l.c.target.Wire.Scheme()))
 	l.c.host.fence.Run("Dial of wire "+l.c.target.Wire.Scheme(), nil, func() {
 		w, err = l.c.target.Wire.Dial(bound, WireConfig{
-			Dial: l.dial, Address: l.c.target.Rest, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
+			Dial: l.dial, Address: l.c.target.Rest, Path: l.c.target.Path, Credential: credential, Limits: l.c.cfg.Limits, Logger: l.c.cfg.Logger,
 			Compressors: l.c.cfg.Compressors, Compressor: l.c.cfg.Compressor,
 		})
 	})

@@ -26,12 +26,19 @@ type Wire interface {
 	Dial(ctx context.Context, cfg WireConfig) (WireConn, error)
 }
 
+// WirePather is a Wire whose addresses over TCP may have a path behind the port, as in "thrift+http://127.0.0.1:8080/thrift".
+type WirePather interface {
+	// TakesPath reports whether they may.
+	TakesPath() bool
+}
+
 // WireConfig is what a wire gets for one connection.
 type WireConfig struct {
 	// Dial makes the connection underneath, TLS included, to the client's address.
 	Dial func(ctx context.Context) (net.Conn, error)
-	// Address is that of the client, without the scheme.
+	// Address is that of the client, without the scheme and the path.
 	Address string
+	Path    string // of the address of a WirePather, with the query; "": there is none
 	// Credential is that of the connection; empty: none.
 	Credential Credential
 	// Limits are those of the client, with their defaults filled in.

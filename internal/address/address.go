@@ -11,16 +11,20 @@ import (
 // Schemer is a wire or a transport, which addresses name by its scheme.
 type Schemer interface{ Scheme() string }
 
+// Pather is a wire whose addresses may have a path.
+type Pather interface{ TakesPath() bool }
+
 // Target is what an address names.
 type Target[T, W Schemer] struct {
 	Wire      W // the zero value: weft's own
 	Transport T
-	Rest      string // what is behind "://"
+	Rest      string // what is behind "://", up to the path
+	Path      string // of a wire that takes it, with the query, over TCP; "": there is none
 }
 
 // Parse finds the wire and the transport of an address such as "tcp://127.0.0.1:8972". One without a
 // scheme is one of TCP. A scheme is that of a transport, that of a wire, which stands for TCP, or both
-// with a plus sign between them.
+// with a plus sign between them. A path may stand behind the host and port if the wire is a Pather.
 func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], error) {
 	var a Target[T, W]
 	if text == "" {
@@ -40,6 +44,12 @@ func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], 
 	var carrier string
 	if a.Wire, carrier, ok = wireOf(wires, scheme); ok {
 		scheme = carrier
+		if p, ok := any(a.Wire).(Pather); ok && scheme == "tcp" && p.TakesPath() {
+			if i := strings.IndexAny(rest, "/?"); i >= 0 {
+				rest, a.Path = rest[:i], rest[i:]
+				a.Rest = rest
+			}
+		}
 	}
 	for _, t := range transports {
 		if t.Scheme() != scheme {

@@ -45,3 +45,29 @@ func TestParse(t *testing.T) {
 		}
 	}
 }
+
+type pathed struct{ named }
+
+func (pathed) TakesPath() bool { return true }
+
+// TestPath cuts a path off the address of a wire that takes one, over TCP.
+func TestPath(t *testing.T) {
+	transports, wires := []address.Schemer{named("tcp"), named("unix")}, []address.Schemer{pathed{"thrift"}, pathed{"thrift+http"}, named("rpcx")}
+	for text, want := range map[string]struct{ rest, path string }{
+		"thrift+http://127.0.0.1:1":         {"127.0.0.1:1", ""},
+		"thrift+http://127.0.0.1:1/":        {"127.0.0.1:1", "/"},
+		"thrift+http://[::1]:1/a:b/c?d=e/f": {"[::1]:1", "/a:b/c?d=e/f"},
+		"thrift+http://127.0.0.1:1?d=e":     {"127.0.0.1:1", "?d=e"},
+		"thrift+unix:///run/app.sock":       {"/run/app.sock", ""},
+		"rpcx://127.0.0.1:1/a":              {"127.0.0.1:1/a", ""},
+		"tcp://127.0.0.1:1/a":               {"127.0.0.1:1/a", ""},
+	} {
+		got, err := address.Parse(transports, wires, text)
+		if err != nil || got.Rest != want.rest || got.Path != want.path {
+			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
+		}
+	}
+	if _, err := address.Parse(transports, wires, "thrift+http://127.0.0.1/a"); err == nil || !strings.Contains(err.Error(), "write host:port") {
+		t.Errorf("without a port: %v", err)
+	}
+}
