@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
-	"github.com/weftrpc/weft/door/http/internal/params"
 	"github.com/weftrpc/weft/door/internal/carriers"
 	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/webjson"
@@ -42,7 +40,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return err
 	}
 	defer res.Body.Close()
-	w.ReplyMetadata = replyMetadata(res.Header)
+	w.ReplyMetadata = MetadataOf(res.Header)
 	if res.StatusCode != nethttp.StatusOK {
 		return c.statusError(ctx, res)
 	}
@@ -54,29 +52,12 @@ func (c *clientConn) Check(_ codec.Codec, msg any) error { return webjson.Check(
 
 // request makes a request with what is common to all calls.
 func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Request, error) {
-	h := nethttp.Header{"User-Agent": {"weft-go"}}
-	if left := httpfield.Left(ctx); left != "" {
-		h.Set(headerTimeout, left)
+	h, err := HeaderOf(ctx, w.Metadata)
+	if err != nil {
+		return nil, err
 	}
 	if names := httpfield.Names(c.cfg.Compressors); names != "" {
 		h.Set("Accept-Encoding", names)
-	}
-	plain := alwaysMetadata()
-	for key, value := range w.Metadata.All() {
-		name := nethttp.CanonicalHeaderKey(key)
-		switch {
-		case key == "weft-attempt": // HTTP has no place for it
-		case key == "weft-priority":
-			h.Set(headerPriority, value)
-		case !httpfield.IsToken(key):
-			return nil, carriers.NotSent(weft.InvalidArgument, "", "metadata key %q cannot travel by HTTP: keys are lower-case letters, digits and -_.", key)
-		case slices.Contains(plain, name) && isText(value):
-			h.Add(name, value)
-		case isText(value):
-			h.Add(metaPrefix+key, value)
-		default:
-			h.Add(binPrefix+key, base64.StdEncoding.EncodeToString([]byte(value)))
-		}
 	}
 	dot := strings.LastIndexByte(w.Method, '.')
 	return c.Post(ctx, c.w.cfg.Prefix+w.Method[:max(dot, 0)]+"/"+w.Method[dot+1:], h)
@@ -104,31 +85,6 @@ func (c *clientConn) setBody(r *nethttp.Request, body []byte) {
 		}
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-}
-
-// replyMetadata is the metadata in the header of an answer.
-func replyMetadata(h nethttp.Header) weft.Metadata {
-	var m weft.Metadata
-	for name, values := range h {
-		key, binary := strings.CutPrefix(name, binPrefix)
-		if !binary {
-			var ok bool
-			if key, ok = strings.CutPrefix(name, metaPrefix); !ok {
-				continue
-			}
-		}
-		for _, value := range values {
-			if binary {
-				b, err := params.Base64(value)
-				if err != nil {
-					continue
-				}
-				value = string(b)
-			}
-			m = m.With(strings.ToLower(key), value)
-		}
-	}
-	return m
 }
 
 // reply reads the answer to a unary call.

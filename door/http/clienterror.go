@@ -4,36 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	nethttp "net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/internal/httpstatus"
 )
 
 // statusError is the error that an answer with another status than 200 stands for.
 func (c *clientConn) statusError(ctx context.Context, res *nethttp.Response) error {
-	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
-	if res.StatusCode == nethttp.StatusNotFound || res.StatusCode == nethttp.StatusMethodNotAllowed {
-		e.Outcome = weft.Refused // so servers answer where there is no such method
-	}
-	if kind, ok := typeOf(res.Header.Get("Content-Type")); ok && kind == typeJSON {
-		body, _, err := c.body(ctx, res)
-		if err != nil {
+	var body []byte
+	if isJSON(res) {
+		var err error
+		if body, _, err = c.body(ctx, res); err != nil {
 			return err
 		}
-		if told := readProblem(body, res.StatusCode); told != nil {
-			e = told
-		}
 	}
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		if _, ok := e.RetryAfter(); !ok {
-			e = e.WithRetryAfter(time.Duration(min(seconds, int(httpfield.MaxTimeout/time.Second))) * time.Second)
-		}
-	}
-	return e
+	return ErrorOf(res, body)
 }
 
 // readProblem is the error that a Problem stands for, also one of another server; nil: the JSON is none.

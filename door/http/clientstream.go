@@ -225,7 +225,7 @@ func (o *outbox) check() error {
 	if o.res.StatusCode != nethttp.StatusOK {
 		return o.c.statusError(o.ctx, o.res)
 	}
-	o.call.ReplyMetadata = replyMetadata(o.res.Header)
+	o.call.ReplyMetadata = MetadataOf(o.res.Header)
 	kind, _ := typeOf(o.res.Header.Get("Content-Type"))
 	if kind == "application/jsonl" {
 		kind = typeNDJSON
@@ -281,7 +281,7 @@ func (o *outbox) nextLine() ([]byte, error) {
 
 // trailers takes the metadata behind the messages.
 func (o *outbox) trailers() {
-	if m := replyMetadata(o.res.Trailer); m.Len() > 0 {
+	if m := MetadataOf(o.res.Trailer); m.Len() > 0 {
 		o.call.ReplyMetadata = m
 	}
 }
