@@ -197,6 +197,12 @@ func TestCallWires(t *testing.T) {
 		expect(t, 3, "", "the shop is closed", "", "call", scheme+"://"+s.at, "Shop.Fail", "{}")
 	}
 	expect(t, 0, `"1": "acme"`, "", "", "call", "thrift-theader-multiplexed://"+s.at, "Shop.Tenant", "-H", "tenant:acme", "--reply", `{"1":""}`)
+	mux := gohttp.NewServeMux()
+	mux.Handle("/thrift", thrift.Handler(nil))
+	web := begin(t, func(cfg *weft.ServerConfig) { cfg.Doors = []weft.Door{http.Door(&http.Config{Handler: mux})} })
+	for _, scheme := range []string{"thrift+http", "thrift-compact-multiplexed+http"} {
+		expect(t, 0, "42\n", "", "", "call", scheme+"://"+web.at+"/thrift", "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
+	}
 	expect(t, 2, "", "want bool, byte", "", "call", "thrift://"+s.at, "Arith.Mul", `{"1:int":6}`)
 }
 

@@ -41,6 +41,8 @@ The address of a server (--server, or the first argument of most commands) has a
                            without TLS
   thrift://host:port       Thrift: the binary protocol with frames. Words behind "thrift" say otherwise, in this
                            order: -compact, -unframed or -theader, -multiplexed, as in thrift-compact-multiplexed://
+                           thrift+http://host:port/path and thrift+https:// are over HTTP, without frames; -compact and
+                           -multiplexed stand before the plus sign
 
 With --tls connections to servers have TLS, whatever the wire. --cacert, --cert, --key, --servername and --insecure
 concern all connections that have TLS, those to the registry too.`

@@ -78,6 +78,7 @@ func (x *call) Reply(v any, m weft.Metadata) error {
 	}
 	x.Encoded(body)
 	x.size = body
+	s.web.tell(m, nil)
 	s.out.deliver(x, t)
 	return nil
 }
@@ -146,9 +147,10 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 		x.s.out.leave()
 		return
 	}
-	more := []string{codeKey, e.Code.String(), outcomeKey, e.Outcome.String()}
+	x.s.web.tell(m, e)
+	more := []string{header.Code, e.Code.String(), header.Outcome, e.Outcome.String()}
 	if e.Reason != "" {
-		more = append(more, reasonKey, e.Reason)
+		more = append(more, header.Reason, e.Reason)
 	}
 	if thrown := thrownOf(e); thrown != nil {
 		t := x.s.door.getTools()

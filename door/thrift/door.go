@@ -57,16 +57,16 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	s := newServerConn(d, c)
 	c.Go(s.rd.run)
 	select {
+	case <-s.ended:
 	case <-c.Draining():
 		select {
-		case <-s.out.drain():
 		case <-s.ended:
+		case <-s.out.drain():
+			s.stop()
+			<-s.ended
+			s.out.close()
+			return nil
 		}
-		s.stop()
-		<-s.ended
-		s.out.close()
-		return nil
-	case <-s.ended:
 	}
 	err := s.err
 	if errors.Is(err, io.EOF) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	nethttp "net/http"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/httpfield"
+	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
 
@@ -23,7 +24,8 @@ const mediaType = "application/x-thrift"
 // Handler returns a handler for Thrift over POST, such as that of the THttpClient of its libraries, for the Handler
 // of an http.Config of package door/http, at any path that its mux gives it. A body is one message in the binary,
 // compact or JSON protocol, with or without a frame. Metadata, credentials and the time of the call are in the headers
-// that package door/http defines. The answer to a message has the status 200, also when the call failed.
+// that package door/http defines. The answer to a message has the status 200, also when the call failed; the headers
+// Weft-Code, Weft-Outcome and Weft-Reason tell why then.
 func Handler(cfg *Config) nethttp.Handler { return handler{newDoor(cfg)} }
 
 type handler struct{ d *door }
@@ -63,12 +65,13 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	http.BodyRead(w)
-	d, message, err := single(body)
+	d, message, err := protocol.Single(body)
 	if err != nil {
 		http.WriteError(w, broken(err))
 		return
 	}
 	answer := &response{w: w}
+	s.web = answer
 	s.out = newOutbox(answer, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, nil)
 	_, err = s.message(d, message)
 	<-s.out.drain()
@@ -83,24 +86,27 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	}
 }
 
-// single finds the dialect of a body, which is one message.
-func single(body []byte) (d protocol.Dialect, message []byte, err error) {
-	d, v := protocol.Sniff(body, 1<<30)
-	switch {
-	case v != protocol.Yes || d.Framing == protocol.Headers:
-		return d, nil, fmt.Errorf("thrift: the body begins with %q: expected a message in the binary, compact or JSON protocol", body[:min(len(body), 8)])
-	case d.Framing == protocol.Framed && frameSize(body) != len(body)-4:
-		return d, nil, fmt.Errorf("thrift: the frame has %d bytes and the body %d behind its length: expected one message", frameSize(body), len(body)-4)
-	case d.Framing == protocol.Framed:
-		return d, body[4:], nil
-	}
-	return d, body, nil
-}
-
 // response writes the reply to a message as the body of a response. It has what an outbox needs of a connection.
 type response struct {
 	w     nethttp.ResponseWriter
 	begun bool
+}
+
+// tell puts what goes with a reply into the header: metadata, and what the error of a call is, if it failed.
+func (a *response) tell(m weft.Metadata, e *weft.Error) {
+	if a == nil {
+		return
+	}
+	h := a.w.Header()
+	http.SetMetadata(h, m)
+	if e == nil {
+		return
+	}
+	h.Set(header.Code, e.Code.String())
+	h.Set(header.Outcome, e.Outcome.String())
+	if httpfield.IsToken(strings.ToLower(e.Reason)) {
+		h.Set(header.Reason, e.Reason)
+	}
 }
 
 // Write implements io.Writer. It is called with a whole reply.
@@ -127,8 +133,6 @@ type sink interface {
 	io.WriteCloser
 	SetWriteDeadline(t time.Time) error
 }
-
-var _ sink = net.Conn(nil)
 
 // run has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
 func (s *serverConn) run(x *call) {

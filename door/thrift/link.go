@@ -3,27 +3,25 @@ package thrift
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/combine"
 	"github.com/weftrpc/weft/door/internal/pending"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
+	"github.com/weftrpc/weft/door/thrift/internal/messages"
 	"github.com/weftrpc/weft/door/thrift/internal/plan"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
 
 // link is one connection to a server.
 type link struct {
-	*pending.Calls[answer]
+	*pending.Calls[messages.Reply]
 	c     *clientConn
 	out   *combine.Writer
 	calls int           // that have no reply yet, under the lock of c
@@ -31,36 +29,24 @@ type link struct {
 	limit int
 }
 
-// answer is what ends a call. An answer that was read has a name of its own memory.
-type answer struct {
-	kind    protocol.Kind
-	compact bool
-	armored bool // the body has been translated from the JSON protocol
-	body    []byte
-	pairs   []string // of THeader
-}
-
 func newLink(c *clientConn, conn net.Conn) *link {
 	out := combine.New(conn, c.cfg.Limits.WriteBuffer, c.cfg.Limits.WriteTimeout, func(buf, message []byte) ([]byte, error) { return append(buf, message...), nil })
-	return &link{Calls: pending.New[answer](conn, out), c: c, out: out, limit: c.cfg.Limits.MaxMessage}
+	return &link{Calls: pending.New[messages.Reply](conn, out), c: c, out: out, limit: c.cfg.Limits.MaxMessage}
 }
 
 // request is a call as it will be sent.
 type request struct {
-	w        *wire
-	name     string
-	method   *plan.Method
-	body     []byte
-	pairs    []string
-	deadline time.Time
+	messages.Request
+	method *plan.Method
 }
 
 // request encodes the arguments of a call.
 func (w *wire) request(call *weft.WireCall, limit int) (*request, error) {
-	q := &request{w: w, method: w.method(call.Method)}
+	q := &request{method: w.method(call.Method)}
+	q.Dialect = protocol.Dialect{Framing: w.cfg.Framing.kind(), Form: w.cfg.Protocol.form()}
 	service, name := split(call.Method)
-	if q.name = name; w.cfg.Multiplexed {
-		q.name = service + ":" + name
+	if q.Name = name; w.cfg.Multiplexed {
+		q.Name = service + ":" + name
 	}
 	var out protocol.Writer
 	out.Reset(nil, w.cfg.Protocol == Compact)
@@ -68,81 +54,54 @@ func (w *wire) request(call *weft.WireCall, limit int) (*request, error) {
 	if err := q.method.WriteArgs(&out, call.Args); err != nil {
 		return nil, pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
-	if q.body = out.Buf; len(q.body) > limit {
-		return nil, pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(q.body), limit)
+	if q.Body = out.Buf; len(q.Body) > limit {
+		return nil, pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(q.Body), limit)
 	}
 	if w.cfg.Framing == THeader {
 		for k, v := range call.Metadata.All() {
-			if !strings.HasPrefix(k, reserved) {
-				q.pairs = append(q.pairs, k, v)
+			if !strings.HasPrefix(k, header.Reserved) {
+				q.Pairs = append(q.Pairs, k, v)
 			}
 		}
 	}
 	return q, nil
 }
 
-// form is that of the messages of a protocol.
-func (p Protocol) form() protocol.Form {
-	switch p {
-	case BinaryOld:
-		return protocol.Old
-	case Compact:
-		return protocol.Compact
-	case JSON:
-		return protocol.JSON
-	}
-	return protocol.Binary
-}
+// form is that of the messages of a protocol. Both types have one order.
+func (p Protocol) form() protocol.Form { return protocol.Form(p) }
 
-// message is the whole message of a request.
-func (q *request) message(kind protocol.Kind, seq int32) ([]byte, error) {
-	cfg := &q.w.cfg
-	plain := func(b []byte) ([]byte, error) {
-		b = protocol.AppendHead(b, cfg.Protocol.form(), q.name, kind, seq)
-		if cfg.Protocol == JSON {
-			b, err := protocol.AppendJSON(b, q.body)
-			return append(b, ']'), err
-		}
-		return append(b, q.body...), nil
-	}
-	b := make([]byte, 0, len(q.body)+len(q.name)+24)
-	switch cfg.Framing {
+// kind is the framing as package protocol has it.
+func (f Framing) kind() protocol.Framing {
+	switch f {
 	case Unframed:
-		return plain(b)
+		return protocol.Unframed
 	case THeader:
-		h := header.Header{Seq: seq, Compact: cfg.Protocol == Compact, Pairs: q.pairs}
-		if !q.deadline.IsZero() {
-			ms := max(time.Until(q.deadline).Milliseconds(), 1)
-			h.Pairs = append(h.Pairs[:len(h.Pairs):len(h.Pairs)], timeoutKey, strconv.FormatInt(ms, 10))
-		}
-		return h.Append(b, plain)
+		return protocol.Headers
 	}
-	b, err := plain(append(b, 0, 0, 0, 0))
-	binary.BigEndian.PutUint32(b, uint32(len(b)-4))
-	return b, err
+	return protocol.Framed
 }
 
 // call makes a call.
 func (l *link) call(ctx context.Context, q *request, w *weft.WireCall) error {
-	w.Sent = len(q.body)
+	w.Sent = len(q.Body)
 	if w.Oneway {
 		return l.oneway(ctx, q)
 	}
 	a, err := l.Do(ctx, false, func(seq uint64) ([][]byte, error) {
 		for sent := l.sent.Load(); sent < seq && !l.sent.CompareAndSwap(sent, seq); sent = l.sent.Load() {
 		}
-		b, err := q.message(protocol.Call, int32(uint32(seq)))
+		b, err := q.Message(protocol.Call, int32(uint32(seq)))
 		return [][]byte{b}, err
 	})
 	if err != nil {
 		return err
 	}
-	return l.finish(q, a, w)
+	return q.finish(a, w, l.limit)
 }
 
 // oneway sends a call that has no answer. Its number is that of no other call.
 func (l *link) oneway(ctx context.Context, q *request) error {
-	b, err := q.message(protocol.Oneway, 0)
+	b, err := q.Message(protocol.Oneway, 0)
 	if err != nil {
 		return pending.NotSent(weft.Internal, weft.ReasonEncode, "%w", err)
 	}
@@ -159,31 +118,35 @@ func (l *link) oneway(ctx context.Context, q *request) error {
 }
 
 // finish makes a result of an answer.
-func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
+func (q *request) finish(a messages.Reply, w *weft.WireCall, limit int) error {
 	var told map[string]string
-	if len(a.pairs) > 0 {
+	var pairs []string
+	if len(a.Pairs) > 0 {
 		told = make(map[string]string)
-		var pairs []string
-		for i := 0; i+1 < len(a.pairs); i += 2 {
-			if k := a.pairs[i]; strings.HasPrefix(k, reserved) {
-				told[k] = a.pairs[i+1]
-			} else if k != "" {
-				pairs = append(pairs, k, a.pairs[i+1])
-			}
+	}
+	for i := 0; i+1 < len(a.Pairs); i += 2 {
+		if k := a.Pairs[i]; strings.HasPrefix(k, header.Reserved) {
+			told[k] = a.Pairs[i+1]
+		} else if k != "" {
+			pairs = append(pairs, k, a.Pairs[i+1])
 		}
+	}
+	if len(pairs) > 0 {
 		w.ReplyMetadata = weft.NewMetadata(pairs...)
 	}
+	if a.TooLong > 0 {
+		return tooLong(a.TooLong, limit)
+	}
 	var r protocol.Reader
-	r.Reset(a.body, a.compact)
-	r.Armored = a.armored
-	if a.kind == protocol.Exception {
+	a.Reset(&r)
+	if a.Kind == protocol.Exception {
 		code, text := readException(&r)
 		if r.Err() != nil {
 			return undecoded(r.Err())
 		}
 		return refine(errorOf(code, text), told)
 	}
-	w.Received = len(a.body)
+	w.Received = len(a.Body)
 	thrown, err := q.method.ReadResult(&r, w.Reply)
 	if err != nil {
 		return undecoded(err)
@@ -193,6 +156,13 @@ func (l *link) finish(q *request, a answer, w *weft.WireCall) error {
 		return refine(withThrown(e, thrown), told)
 	}
 	return nil
+}
+
+// tooLong is the error of a reply with more bytes than the client allows.
+func tooLong(n, limit int) error {
+	e := weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the client allows %d", n, limit).WithReason(weft.ReasonMessageTooLarge)
+	e.Outcome = weft.Executed
+	return e
 }
 
 func undecoded(err error) error {
@@ -207,16 +177,16 @@ func refine(e *weft.Error, told map[string]string) *weft.Error {
 		return e
 	}
 	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
-		if code.String() == told[codeKey] {
+		if code.String() == told[header.Code] {
 			e.Code = code
 		}
 	}
 	for _, o := range []weft.Outcome{weft.OutcomeUnknown, weft.Refused, weft.Executed} {
-		if o.String() == told[outcomeKey] {
+		if o.String() == told[header.Outcome] {
 			e.Outcome = o
 		}
 	}
-	if reason, ok := told[reasonKey]; ok {
+	if reason, ok := told[header.Reason]; ok {
 		e.Reason = reason
 	}
 	return e
@@ -247,19 +217,15 @@ func (l *link) read() {
 }
 
 func (l *link) replies() error {
-	f := replyReader{conn: l.Conn(), limit: l.limit, want: l.c.wire.cfg}
+	f := messages.NewReader(l.Conn(), l.c.wire.cfg.Framing.kind(), l.limit)
 	for {
-		head, a, err := f.next()
+		a, err := f.Next()
 		if err != nil {
 			return err
 		}
-		if head.Kind != protocol.Reply && head.Kind != protocol.Exception {
-			return fmt.Errorf("the server sent a message of the kind %d", head.Kind)
-		}
-		a.kind = head.Kind
-		a.body = bytes.Clone(a.body)
+		a.Body = bytes.Clone(a.Body)
 		l.c.release(l)
-		l.Answer(l.number(head.Seq), a)
+		l.Answer(l.number(a.Seq), a)
 	}
 }
 
@@ -271,5 +237,3 @@ func (l *link) hangUp(done <-chan struct{}) {
 		l.Close()
 	}
 }
-
-var errReply = errors.New("the server sent what is no reply of Thrift, or one in another protocol or framing than the wire has: see thrift.WireConfig")

@@ -15,6 +15,7 @@ type outbox struct {
 	conn    sink
 	room    int           // bytes that may wait
 	timeout time.Duration // of one write
+	until   time.Time     // the deadline of writes that conn has; it belongs to the goroutine that writes
 
 	mu      sync.Mutex
 	changed sync.Cond // there is room, or an end
@@ -25,6 +26,7 @@ type outbox struct {
 
 	first, last *turn // of the replies that are to go out in order
 	queued      int   // how many these are
+	spareTurn   *turn // nothing refers to it; nil: there is none
 	tally
 
 	open     int // calls that have come and were not answered
@@ -71,7 +73,10 @@ func (o *outbox) enter(x *call) state {
 	defer o.mu.Unlock()
 	o.open++
 	if !x.unordered {
-		x.turn = &turn{}
+		if x.turn = o.spareTurn; x.turn == nil {
+			x.turn = &turn{}
+		}
+		o.spareTurn = nil
 		o.queued++
 		if o.last == nil {
 			o.first = x.turn
@@ -143,11 +148,12 @@ func (o *outbox) popLocked() {
 		o.first.first = nil
 		close(c)
 	}
-	t.next = nil
 	o.queued--
 	if t.taken {
 		o.crowd.GiveTurn()
 	}
+	*t = turn{}
+	o.spareTurn = t
 }
 
 // appendLocked appends a reply, and waits for room before if wait is true, which releases the lock. The call is no longer open.
@@ -259,14 +265,18 @@ func (o *outbox) flushLocked(others bool) {
 // largeWrite is the most that is written at once: it must go out in the time of a write.
 const largeWrite = 256 << 10
 
-// write writes b in pieces, each of which has a time. Over HTTP it is one.
+// write writes b in pieces, each of which has the time of a write, or a quarter more: the deadline is not set for
+// each. Over HTTP it is one.
 func (o *outbox) write(b []byte) error {
 	piece := largeWrite
 	if o.crowd == nil {
 		piece = len(b)
 	}
 	for len(b) > 0 {
-		_ = o.conn.SetWriteDeadline(time.Now().Add(o.timeout)) // an error is that of the write
+		if now := time.Now(); o.until.Sub(now) < o.timeout {
+			o.until = now.Add(o.timeout + o.timeout/4)
+			_ = o.conn.SetWriteDeadline(o.until) // an error is that of the write
+		}
 		n, err := o.conn.Write(b[:min(len(b), piece)])
 		if n > 0 && o.crowd != nil && o.crowd.Crowded() {
 			o.crowd.Took()

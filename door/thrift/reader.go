@@ -25,9 +25,7 @@ type reader struct {
 
 	begun   bool // the dialect of the message at r is known
 	dialect protocol.Dialect
-	head    int // of a message without a frame: the bytes before its struct
-	scan    protocol.Scanner
-	text    protocol.TextScanner
+	find    protocol.Finder
 	drop    int // bytes of a message that was refused
 }
 
@@ -148,17 +146,20 @@ func (rd *reader) messages() (stays bool, err error) {
 			case protocol.No:
 				return true, broken(fmt.Errorf("thrift: no message begins with %q", b[:min(len(b), 8)]))
 			}
-			rd.dialect, rd.begun, rd.head = d, true, 0
+			rd.dialect, rd.begun = d, true
 		}
 		var size int
 		var message []byte
 		if rd.dialect.Framing == protocol.Unframed {
-			if size, err = rd.unframed(b); err != nil || size == 0 {
-				return true, err
+			if size, err = rd.find.Find(b, rd.dialect.Form, rd.s.limits.MaxMessage); err != nil {
+				return true, broken(err)
+			}
+			if size == 0 {
+				return true, nil
 			}
 			message = b[:size:size]
 		} else {
-			n := frameSize(b)
+			n := protocol.FrameSize(b)
 			if n > rd.s.mostFrame() {
 				if done, err := rd.refuse(b, n); !done || err != nil {
 					return true, err
@@ -179,41 +180,6 @@ func (rd *reader) messages() (stays bool, err error) {
 	}
 }
 
-// unframed finds the end of a message without a frame; 0: it has not come.
-func (rd *reader) unframed(b []byte) (size int, err error) {
-	limits := &rd.s.limits
-	if rd.head == 0 {
-		_, n, err := protocol.ReadHead(b, rd.dialect.Form)
-		if err != nil {
-			return 0, broken(err)
-		}
-		if n == 0 {
-			return 0, nil
-		}
-		rd.head = n
-		rd.scan.Reset(rd.dialect.Form == protocol.Compact, limits.MaxMessage)
-		rd.text.Reset(limits.MaxMessage + envelope)
-	}
-	if rd.dialect.Form == protocol.JSON {
-		end, done, err := rd.text.Scan(b)
-		if err != nil {
-			return 0, broken(err)
-		}
-		if !done {
-			end = 0
-		}
-		return end, nil
-	}
-	end, done, err := rd.scan.Scan(b[rd.head:])
-	if err != nil {
-		return 0, broken(err)
-	}
-	if !done {
-		return 0, nil
-	}
-	return rd.head + end, nil
-}
-
 // refuse refuses the call of a frame that is too large, of which only the beginning is read.
 func (rd *reader) refuse(b []byte, n int) (done bool, err error) {
 	s := rd.s
@@ -221,7 +187,7 @@ func (rd *reader) refuse(b []byte, n int) (done bool, err error) {
 		return true, weft.Errorf(weft.ResourceExhausted, "thrift: a frame of %d bytes came, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
-	head, size, err := protocol.ReadHead(bytes.Clone(b[4:min(len(b), envelope)]), rd.dialect.Form)
+	head, size, err := protocol.ReadHead(bytes.Clone(b[4:min(len(b), protocol.Envelope)]), rd.dialect.Form)
 	if err != nil {
 		return true, broken(err)
 	}

@@ -3,7 +3,6 @@ package thrift
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -24,14 +23,16 @@ type serverConn struct {
 	limits weft.Limits
 	out    *outbox
 
-	// Of a request over HTTP, which has no goroutine that reads: what its header says, and its context.
+	// Of a request over HTTP, which has no goroutine that reads: what its header says, its context and its response.
 	head  *weft.Head
 	watch context.Context
+	web   *response
 
 	// The next fields belong to the goroutine that reads.
 	rd     *reader
 	guard  weft.DoorGuard
 	inline *call // runs on that goroutine
+	spare  *call // the memory of a call that has run there; nil: there is none
 	routes map[string]*route
 
 	deadline sync.Mutex // of reading
@@ -49,11 +50,10 @@ func newServerConn(d *door, c *weft.DoorConn) *serverConn {
 	return s
 }
 
-// envelope is what a message may have around its arguments.
-const envelope = protocol.MaxName + 1<<10
-
 // mostFrame is how many bytes a frame may have.
-func (s *serverConn) mostFrame() int { return s.limits.MaxMessage + s.limits.MaxMetadata + envelope }
+func (s *serverConn) mostFrame() int {
+	return s.limits.MaxMessage + s.limits.MaxMetadata + protocol.Envelope
+}
 
 // stop ends the reading.
 func (s *serverConn) stop() {
@@ -159,7 +159,11 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 		owned = true
 	}
 	r := s.resolve(head.Name)
-	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, args: args}
+	x := s.spare
+	if s.spare = nil; x == nil {
+		x = &call{s: s}
+	}
+	x.route, x.seq, x.dialect, x.header, x.args = r, head.Seq, d, h, args
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
 	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered || s.rd == nil
 	now := s.out.enter(x)
@@ -208,15 +212,6 @@ func (s *serverConn) tooLarge(n int) *weft.Error {
 		Message: fmt.Sprintf("the request has %d bytes, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage)}
 }
 
-// The keys of THeader that are not the application's.
-const (
-	timeoutKey = "weft-timeout" // milliseconds
-	codeKey    = "weft-code"
-	reasonKey  = "weft-reason"
-	outcomeKey = "weft-outcome"
-	reserved   = "weft-"
-)
-
 // fill takes over what the header of a call says.
 func fill(h *weft.Head, pairs []string, most int) *weft.Error {
 	size := 0
@@ -225,11 +220,11 @@ func fill(h *weft.Head, pairs []string, most int) *weft.Error {
 		key, value := pairs[i], pairs[i+1]
 		size += len(key) + len(value)
 		switch {
-		case key == timeoutKey:
+		case key == header.Timeout:
 			if ms, err := strconv.ParseInt(value, 10, 64); err == nil && ms > 0 {
 				h.Timeout = time.Duration(min(ms, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 			}
-		case strings.HasPrefix(key, reserved) || key == "":
+		case strings.HasPrefix(key, header.Reserved) || key == "":
 		default:
 			m = append(m, key, value)
 		}
@@ -257,6 +252,10 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 		return false
 	}
 	s.inline = nil
+	if x.Renew() {
+		*x = call{s: s}
+		s.spare = x
+	}
 	return true
 }
 
@@ -279,6 +278,3 @@ func (s *serverConn) takeOver() {
 	s.rd = s.rd.successor()
 	s.Go(s.rd.run)
 }
-
-// frameSize is the length of a frame.
-func frameSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), math.MaxInt32)) }

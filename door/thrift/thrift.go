@@ -6,7 +6,7 @@
 //
 // The door tells by the first bytes of each message how it is encoded, and answers in the same way:
 // the binary protocol, strict or not, the compact and the JSON one; with frames, without, and the first two with
-// the headers of THeader. [Handler] is for Thrift over HTTP.
+// the headers of THeader. [Handler] and [WireHTTP] are for Thrift over HTTP.
 //
 // # Names
 //
@@ -32,7 +32,10 @@
 // cannot say: [Set], [UUID], [BinaryKey] and [Exceptions].
 package thrift
 
-import "github.com/weftrpc/weft"
+import (
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/thrift/internal/plan"
+)
 
 // Config configures a door. The zero value, and a nil pointer to one, give safe defaults.
 type Config struct {
@@ -64,7 +67,7 @@ func Oneway() weft.MethodOption { return weft.Annotate(onewayKey, "true") }
 // "Reply method(1: Request name)". Without it the fields of the request are the parameters, unless
 // the Thrift compiler has generated its type.
 func Parameter(name string) weft.MethodOption {
-	if !identifier(name) {
+	if !plan.Identifier(name) {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "thrift: %q is no name of a parameter: letters, digits and _", name))
 	}
 	return weft.Annotate(singleKey, name)
@@ -72,19 +75,8 @@ func Parameter(name string) weft.MethodOption {
 
 // Name says what the method is called in Thrift, where that is not its name in Go.
 func Name(name string) weft.MethodOption {
-	if !identifier(name) {
+	if !plan.Identifier(name) {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "thrift: %q is no name of a method: letters, digits and _", name))
 	}
 	return weft.Annotate(nameKey, name)
-}
-
-// identifier reports whether a name is one in Thrift's language.
-func identifier(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		if c != '_' && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9' || i == 0) {
-			return false
-		}
-	}
-	return name != ""
 }

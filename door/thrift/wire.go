@@ -113,7 +113,9 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 		c.uncarried()
 	}
 	c.main = l.Conn()
-	c.add(l)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.useLocked(l)
 	return c, nil
 }
 
@@ -178,21 +180,6 @@ func (c *clientConn) dial(ctx context.Context) (*link, error) {
 	return newLink(c, conn), nil
 }
 
-// add takes a connection in, and has it read. It is closed if the others have ended meanwhile.
-func (c *clientConn) add(l *link) {
-	c.mu.Lock()
-	over := c.err
-	if over == nil {
-		c.links = append(c.links, l)
-	}
-	c.mu.Unlock()
-	if over != nil {
-		l.Close()
-	}
-	// It ends when the connection does.
-	go l.read()
-}
-
 // gone takes out a connection that has ended, before its calls are told. With the last one all have
 // ended.
 func (c *clientConn) gone(l *link, why error) {
@@ -234,16 +221,30 @@ func (c *clientConn) pick(ctx context.Context) (*link, error) {
 	l, err := c.dial(ctx)
 	c.mu.Lock()
 	c.dialing--
-	if err != nil {
-		// The calls before it are waited for.
+	over := c.err
+	switch {
+	case err != nil: // the calls before it are waited for
 		best.calls++
-		c.mu.Unlock()
-		return best, nil
+	case over == nil:
+		l.calls++
+		c.useLocked(l)
 	}
-	l.calls++
 	c.mu.Unlock()
-	c.add(l)
+	switch {
+	case err != nil:
+		return best, nil
+	case over != nil: // the others have ended meanwhile
+		l.Close()
+		return nil, pending.NotSent(weft.CodeOf(over), "", "%w", over)
+	}
 	return l, nil
+}
+
+// useLocked makes a connection one of those for calls, and has it read.
+func (c *clientConn) useLocked(l *link) {
+	c.links = append(c.links, l)
+	// It ends when the connection does.
+	go l.read()
 }
 
 // release notes that a call needs its connection no longer.
@@ -263,25 +264,33 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	case c.wire.cfg.Framing != THeader && given:
 		c.uncarried()
 	case c.wire.cfg.Framing == THeader && !given && own != (weft.Credential{}):
-		q.pairs = append(q.pairs, authorization, strings.TrimPrefix(own.Scheme+" "+own.Token, " "))
+		q.Pairs = append(q.Pairs, authorization, strings.TrimPrefix(own.Scheme+" "+own.Token, " "))
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		q.deadline = deadline
+		q.Deadline = deadline
 	}
-	l, err := c.pick(ctx)
-	if err != nil {
-		return err
+	for tries := c.wire.cfg.MaxConns; ; tries-- {
+		l, err := c.pick(ctx)
+		if err != nil {
+			return err
+		}
+		err = l.call(ctx, q, w)
+		// The reply releases the other calls, also one that nothing waits for any more: until it has come,
+		// the calls behind it wait.
+		e, ok := errors.AsType[*weft.Error](err)
+		unsent := ok && e.Outcome == weft.NotSent
+		if w.Oneway || unsent {
+			c.release(l)
+		}
+		why := l.Err()
+		if why != nil {
+			c.gone(l, why)
+		}
+		if why == nil || !unsent || ctx.Err() != nil || tries <= 0 {
+			return err
+		}
+		// The connection had ended before: another one may be there.
 	}
-	err = l.call(ctx, q, w)
-	// The reply releases the other calls, also one that nothing waits for any more: until it has come,
-	// the calls behind it wait.
-	if e, ok := errors.AsType[*weft.Error](err); w.Oneway || ok && e.Outcome == weft.NotSent {
-		c.release(l)
-	}
-	if why := l.Err(); why != nil {
-		c.gone(l, why)
-	}
-	return err
 }
 
 // Check implements weft.WireChecker: messages are Thrift, whatever codec a call names.

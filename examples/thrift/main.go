@@ -1,10 +1,11 @@
-// Thrift serves weft's own wire and Thrift on one port, and calls it by both. The service is described in
+// Thrift serves weft's own wire, Thrift and Thrift over HTTP on one port, and calls it by each. The service is described in
 // shop.thrift, of which "weft generate" has made shop_weft.go. Stock clients of Thrift can call it too, by code
 // that their compiler makes of shop.thrift:
 //
 //	go run . -address tcp://127.0.0.1:9090 -serve
 //
-// With -call it calls another server of that description. With -idl it prints the description that the server
+// With -call it calls another server of that description, at an address such as thrift://127.0.0.1:9090 or
+// thrift+http://127.0.0.1:8080/thrift. With -idl it prints the description that the server
 // gives of itself.
 package main
 
@@ -15,12 +16,14 @@ import (
 	"fmt"
 	"log"
 	"maps"
+	nethttp "net/http"
 	"os"
 	"os/signal"
 	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/thrift"
 )
 
@@ -55,7 +58,9 @@ func (shop) Log(_ context.Context, line string) error {
 func (shop) Ping(context.Context) error { return nil }
 
 func newServer() (*weft.Server, error) {
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil)}})
+	mux := nethttp.NewServeMux()
+	mux.Handle("/thrift", thrift.Handler(nil))
+	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil), http.Door(&http.Config{Handler: mux})}})
 	return srv, RegisterShop(srv, shop{})
 }
 
@@ -66,7 +71,7 @@ func main() {
 	call := flag.String("call", "", "call another server, such as thrift://127.0.0.1:9090")
 	var cfg thrift.WireConfig
 	flag.BoolVar(&cfg.Multiplexed, "multiplexed", false, "name the service in calls of another server")
-	flag.Func("framing", "that of another server: framed, unframed or theader", func(s string) (err error) {
+	flag.Func("framing", "that of another server that is not called over HTTP: framed, unframed or theader", func(s string) (err error) {
 		cfg.Framing, err = one(s, map[string]thrift.Framing{"framed": thrift.Framed, "unframed": thrift.Unframed, "theader": thrift.THeader})
 		return err
 	})
@@ -82,7 +87,7 @@ func main() {
 	case *idl:
 		err = describe()
 	case *call != "":
-		err = talk(ctx, *call, &cfg)
+		err = talk(ctx, *call, cfg)
 	default:
 		err = run(ctx, *address, *serve)
 	}
@@ -132,8 +137,8 @@ func run(ctx context.Context, address string, serve bool) error {
 		<-ctx.Done()
 		return nil
 	}
-	for _, scheme := range []string{"tcp", "thrift"} {
-		if err := talk(ctx, scheme+"://"+l.Addr().String(), nil); err != nil {
+	for _, address := range []string{"tcp://" + l.Addr().String(), "thrift://" + l.Addr().String(), "thrift+http://" + l.Addr().String() + "/thrift"} {
+		if err := talk(ctx, address, thrift.WireConfig{}); err != nil {
 			return err
 		}
 	}
@@ -141,8 +146,9 @@ func run(ctx context.Context, address string, serve bool) error {
 }
 
 // talk calls a server by the wire that the address names.
-func talk(ctx context.Context, address string, cfg *thrift.WireConfig) error {
-	c, err := weft.Dial(ctx, address, &weft.ClientConfig{Wires: []weft.Wire{thrift.Wire(cfg)}})
+func talk(ctx context.Context, address string, cfg thrift.WireConfig) error {
+	overHTTP := &thrift.HTTPConfig{Protocol: cfg.Protocol, Multiplexed: cfg.Multiplexed}
+	c, err := weft.Dial(ctx, address, &weft.ClientConfig{Wires: []weft.Wire{thrift.Wire(&cfg), thrift.WireHTTP(overHTTP), thrift.SecureWireHTTP(overHTTP)}})
 	if err != nil {
 		return err
 	}

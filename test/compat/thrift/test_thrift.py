@@ -16,8 +16,8 @@ import unittest
 from thrift.Thrift import TApplicationException
 from thrift.TMultiplexedProcessor import TMultiplexedProcessor
 from thrift.protocol import TBinaryProtocol, TCompactProtocol, THeaderProtocol, TJSONProtocol, TMultiplexedProtocol
-from thrift.server import TServer
-from thrift.transport import TSocket, TTransport
+from thrift.server import THttpServer, TServer
+from thrift.transport import THttpClient, TSocket, TTransport
 
 HERE = pathlib.Path(__file__).resolve().parent
 EXAMPLE = HERE.parents[2] / "examples" / "thrift"
@@ -136,6 +136,22 @@ class ThriftTest(unittest.TestCase):
                     self.exercise(self.shop.Client(protocol))
                     transport.close()
 
+    def test_http_client(self):
+        for dialect in DIALECTS:
+            if dialect.framing == "theader":
+                continue
+            for multiplexed in (False, True):
+                with self.subTest(dialect=str(dialect), multiplexed=multiplexed):
+                    http = THttpClient.THttpClient(f"http://{self.address}/thrift")
+                    http.setTimeout(PATIENCE)
+                    transport = dialect.transport().getTransport(http)
+                    protocol = dialect.factory().getProtocol(transport)
+                    if multiplexed:
+                        protocol = TMultiplexedProtocol.TMultiplexedProtocol(protocol, "Shop")
+                    transport.open()
+                    self.exercise(self.shop.Client(protocol))
+                    transport.close()
+
     def test_node(self):
         generated = os.path.join(self.folder.name, "js")
         for dialect in DIALECTS:
@@ -147,8 +163,9 @@ class ThriftTest(unittest.TestCase):
                     capture_output=True, text=True, timeout=PATIENCE / 1000)  # fmt: skip
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_server(self):
-        types, told = self.types, []
+    def handler(self, told):
+        """A handler of the service, which notes what it is told."""
+        types = self.types
 
         class Handler:
             def add(self, a, b):
@@ -171,15 +188,39 @@ class ThriftTest(unittest.TestCase):
             def ping(self):
                 pass
 
+        return Handler()
+
+    def processor(self, told, multiplexed):
+        processor = self.shop.Processor(self.handler(told))
+        if not multiplexed:
+            return processor
+        many = TMultiplexedProcessor()
+        many.registerProcessor("Shop", processor)
+        return many
+
+    def test_http_server(self):
+        told = []
+        dialects = [d for d in DIALECTS if d.framing == "unframed"]
+        for dialect in dialects:
+            for multiplexed in (False, True):
+                with self.subTest(dialect=str(dialect), multiplexed=multiplexed):
+                    server = THttpServer.THttpServer(self.processor(told, multiplexed), ("127.0.0.1", 0), dialect.factory())
+                    server.httpd.RequestHandlerClass.log_message = lambda *_: None
+                    thread = threading.Thread(target=server.serve)
+                    thread.start()
+                    port = server.httpd.server_address[1]
+                    self.call(f"thrift+http://127.0.0.1:{port}/any", dialect, multiplexed)
+                    server.httpd.shutdown()
+                    thread.join()
+                    server.httpd.server_close()
+        self.assertEqual(told, ["by thrift+http"] * 2 * len(dialects))
+
+    def test_server(self):
+        told = []
         for dialect in DIALECTS:
             for multiplexed in (False, True):
                 with self.subTest(dialect=str(dialect), multiplexed=multiplexed):
-                    processor = self.shop.Processor(Handler())
-                    if multiplexed:
-                        many = TMultiplexedProcessor()
-                        many.registerProcessor("Shop", processor)
-                        processor = many
-                    self.serve(processor, dialect, multiplexed)
+                    self.serve(self.processor(told, multiplexed), dialect, multiplexed)
         self.assertEqual(told, ["by thrift"] * 2 * len(DIALECTS))
 
     def serve(self, processor, dialect, multiplexed):
@@ -191,13 +232,17 @@ class ThriftTest(unittest.TestCase):
 
         thread = threading.Thread(target=lambda: self.one(server, socket))
         thread.start()
-        flags = ["-multiplexed"] if multiplexed else []
-        done = subprocess.run(
-            [self.program, "-call", f"thrift://127.0.0.1:{port}", "-framing", dialect.framing, "-protocol", dialect.protocol, *flags],
-            capture_output=True, text=True, timeout=PATIENCE / 1000)  # fmt: skip
+        self.call(f"thrift://127.0.0.1:{port}", dialect, multiplexed)
         thread.join()
         socket.close()
-        self.assertEqual(done.stdout, "by thrift: 15, seven, no order 8\n", done.stderr)
+
+    def call(self, address, dialect, multiplexed):
+        """Has the program call a server."""
+        flags = ["-multiplexed"] if multiplexed else []
+        done = subprocess.run(
+            [self.program, "-call", address, "-framing", dialect.framing, "-protocol", dialect.protocol, *flags],
+            capture_output=True, text=True, timeout=PATIENCE / 1000)  # fmt: skip
+        self.assertEqual(done.stdout, f"by {address.split(':')[0]}: 15, seven, no order 8\n", done.stderr)
 
     @staticmethod
     def one(server, socket):

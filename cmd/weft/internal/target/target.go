@@ -178,7 +178,8 @@ func Scheme(address string) string {
 
 // Secure reports whether connections to an address always have TLS.
 func Secure(address string) bool {
-	return slices.Contains([]string{"grpcs", "https"}, Scheme(address)) || strings.HasPrefix(address, "connect+https://")
+	scheme, _, _ := strings.Cut(address, "://")
+	return slices.Contains([]string{"grpcs", "https"}, scheme) || strings.HasSuffix(scheme, "+https")
 }
 
 // configure makes the configuration of all connections to servers.

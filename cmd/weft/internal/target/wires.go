@@ -23,7 +23,7 @@ func wires() []weft.Wire {
 }
 
 // thriftWires are those of all dialects of Thrift, which a server does not tell: "thrift" has the binary protocol
-// with frames, and each word behind it changes one of that.
+// with frames, and each word behind it changes one of that; with "+http" or "+https" it is over HTTP, without frames.
 func thriftWires() (all []weft.Wire) {
 	for _, protocol := range []struct {
 		word string
@@ -38,6 +38,12 @@ func thriftWires() (all []weft.Wire) {
 					Scheme: "thrift" + protocol.word + framing.word + multiplexed, Protocol: protocol.is, Framing: framing.is, Multiplexed: multiplexed != "", MaxConns: 64,
 				}))
 			}
+		}
+		for _, multiplexed := range []string{"", "-multiplexed"} {
+			cfg := thrift.HTTPConfig{Protocol: protocol.is, Multiplexed: multiplexed != ""}
+			plain, secure := cfg, cfg
+			plain.Scheme, secure.Scheme = "thrift"+protocol.word+multiplexed+"+http", "thrift"+protocol.word+multiplexed+"+https"
+			all = append(all, thrift.WireHTTP(&plain), thrift.SecureWireHTTP(&secure))
 		}
 	}
 	return all

@@ -62,7 +62,7 @@ type load struct {
 }
 
 func loads() []load {
-	return []load{{"stock client, 1 connection", 1, 0}, {"stock clients, 50 connections", 50, 0}, {"1 connection, 32 calls in a write", 1, 32}, {"8 connections, 32 calls in a write", 8, 32}}
+	return []load{{"stock client, 1 connection", 1, 0}, {"stock clients, 50 connections", 50, 0}, {"stock clients, 1,000 connections", 1000, 0}, {"1 connection, 32 calls in a write", 1, 32}, {"8 connections, 32 calls in a write", 8, 32}}
 }
 
 // figures are those of one measurement.
@@ -168,6 +168,19 @@ func (p *process) stop() {
 }
 
 func measure(p *process, l load, each time.Duration) (f figures, err error) {
+	var conns []net.Conn
+	defer func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}()
+	for range l.conns {
+		conn, err := net.Dial("tcp", p.addr)
+		if err != nil {
+			return f, err
+		}
+		conns = append(conns, conn)
+	}
 	before, err := p.used()
 	if err != nil {
 		return f, err
@@ -176,17 +189,13 @@ func measure(p *process, l load, each time.Duration) (f figures, err error) {
 	var wg sync.WaitGroup
 	failed := make(chan error, l.conns)
 	from := time.Now()
-	for range l.conns {
+	for _, conn := range conns {
 		wg.Go(func() {
-			conn, err := net.Dial("tcp", p.addr)
-			if err == nil {
-				_ = conn.SetDeadline(from.Add(each + time.Minute))
-				if l.deep == 0 {
-					err = callStock(conn, from.Add(each), &calls)
-				} else {
-					err = callDeep(conn, l.deep, from.Add(each), &calls)
-				}
-				_ = conn.Close()
+			err := conn.SetDeadline(from.Add(each + time.Minute))
+			if err == nil && l.deep == 0 {
+				err = callStock(conn, from.Add(each), &calls)
+			} else if err == nil {
+				err = callDeep(conn, l.deep, from.Add(each), &calls)
 			}
 			if err != nil {
 				failed <- err

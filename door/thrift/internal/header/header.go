@@ -20,6 +20,15 @@ type Header struct {
 	Pairs   []string
 }
 
+// The keys that are not the application's; all of them begin with Reserved.
+const (
+	Timeout  = "weft-timeout" // milliseconds
+	Code     = "weft-code"
+	Reason   = "weft-reason"
+	Outcome  = "weft-outcome"
+	Reserved = "weft-"
+)
+
 // fixed is how many bytes a header has at least, from its magic to its length.
 const fixed = 10
 

@@ -1,6 +1,10 @@
 package protocol
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
 
 // Framing is what stands before each message.
 type Framing uint8
@@ -133,3 +137,23 @@ func old(b []byte, m int) Verdict {
 	}
 	return More
 }
+
+// Single finds the dialect of a body, which is one message without a THeader.
+func Single(body []byte) (d Dialect, message []byte, err error) {
+	d, v := Sniff(body, 1<<30)
+	switch {
+	case v != Yes || d.Framing == Headers:
+		return d, nil, fmt.Errorf("thrift: the body begins with %q: expected a message in the binary, compact or JSON protocol", body[:min(len(body), 8)])
+	case d.Framing == Framed && FrameSize(body) != len(body)-4:
+		return d, nil, fmt.Errorf("thrift: the frame has %d bytes and the body %d behind its length: expected one message", FrameSize(body), len(body)-4)
+	case d.Framing == Framed:
+		return d, body[4:], nil
+	}
+	return d, body, nil
+}
+
+// Envelope is how many bytes a message may have around its struct.
+const Envelope = MaxName + 1<<10
+
+// FrameSize is the length of a frame, of which at least its first four bytes have come.
+func FrameSize(b []byte) int { return int(min(binary.BigEndian.Uint32(b), math.MaxInt32)) }

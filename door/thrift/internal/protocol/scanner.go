@@ -43,12 +43,65 @@ func (s *Scanner) Scan(b []byte) (end int, done bool, err error) {
 		if len(s.levels) == 0 {
 			return s.at, true, nil
 		}
+		s.fields(b)
 		ok, err := s.step(b[s.at:])
 		if err != nil {
 			return s.at, false, err
 		}
 		if err := s.size(); !ok || err != nil {
 			return s.at, false, err
+		}
+	}
+}
+
+// fields goes past fields that have come as a whole, up to one that is a struct or a container, or whose number stands apart.
+func (s *Scanner) fields(b []byte) {
+	if s.levels[len(s.levels)-1].left >= 0 {
+		return
+	}
+	for i := s.at; i < len(b); s.at = i {
+		t := Type(b[i])
+		if s.compact {
+			if t = typeOfCompact(b[i] & 15); b[i]>>4 == 0 {
+				return
+			}
+			i++
+		} else {
+			i += 3
+		}
+		size := fixed(s.compact, t)
+		switch {
+		case i > len(b):
+			return
+		case t == Bool && s.compact:
+		case size > 0:
+			i += size
+		case t == String && s.compact:
+			n, k := binary.Uvarint(b[i:])
+			if k <= 0 || n > uint64(len(b)) {
+				return
+			}
+			i += k + int(n)
+		case t == String:
+			if i+4 > len(b) {
+				return
+			}
+			n := binary.BigEndian.Uint32(b[i:])
+			if n > uint32(len(b)) {
+				return
+			}
+			i += 4 + int(n)
+		case t == I16, t == I32, t == I64:
+			_, k := binary.Uvarint(b[i:])
+			if k <= 0 {
+				return
+			}
+			i += k
+		default:
+			return
+		}
+		if i > len(b) {
+			return
 		}
 	}
 }
