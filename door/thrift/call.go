@@ -22,7 +22,7 @@ type call struct {
 	args      []byte
 	oneway    bool
 	unordered bool // its reply may go out before those of calls before it
-	inline    bool // it runs on the goroutine that reads, which has its reply written
+	later     bool // the goroutine that runs it has its reply written afterwards: that is not the method's time
 
 	turn    *turn // nil: its reply is unordered
 	size    int   // of the reply

@@ -52,7 +52,7 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		http.WriteError(w, err)
 		return
 	}
-	s := &serverConn{DoorConn: c, door: h.d, limits: c.Limits(), routes: make(map[string]*route), head: &head, watch: r.Context()}
+	s := &serverConn{DoorConn: c, door: h.d, limits: c.Limits(), head: &head, watch: r.Context()}
 	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(s.mostFrame())))
 	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
 		e := s.tooLarge(0)
@@ -136,12 +136,13 @@ type sink interface {
 
 // run has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
 func (s *serverConn) run(x *call) {
-	if s.watch == nil {
-		s.Go(x.Run)
-		return
+	x.later = true
+	stop := func() bool { return true }
+	if s.watch != nil {
+		stop = context.AfterFunc(s.watch, x.Cancel)
 	}
-	stop := context.AfterFunc(s.watch, x.Cancel)
 	s.Go(func() {
+		defer s.out.flush(true)
 		defer stop()
 		x.Run()
 	})

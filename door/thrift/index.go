@@ -3,6 +3,7 @@ package thrift
 import (
 	"bytes"
 	"strings"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
@@ -23,6 +24,7 @@ type entry struct {
 	bare   string // without the service, as replies have it
 	oneway bool
 	single bool
+	route  atomic.Pointer[route] // what all connections use; nil: it was not needed yet
 }
 
 // indexOf returns the index of services as they are now.
@@ -95,16 +97,18 @@ type route struct {
 	oneway bool
 }
 
-// maxRoutes is how many names a connection keeps.
-const maxRoutes = 1024
-
 // resolve finds the method of a name. It is for the goroutine that reads.
 func (s *serverConn) resolve(name []byte) *route {
-	if r := s.routes[string(name)]; r != nil && !r.found.Stale() {
-		return r
+	if s.index == nil || s.index.changes != s.Services().Changes() {
+		s.index = s.door.indexOf(s.Services())
+	}
+	e := s.index.names[string(name)]
+	if e != nil {
+		if r := e.route.Load(); r != nil && !r.found.Stale() {
+			return r
+		}
 	}
 	r := &route{Method: plan.Method{Set: &s.door.plans}}
-	e := s.door.indexOf(s.Services()).names[string(name)]
 	if e == nil {
 		_, bare, ok := bytes.Cut(name, []byte(":"))
 		if !ok {
@@ -112,18 +116,11 @@ func (s *serverConn) resolve(name []byte) *route {
 		}
 		r.Name, r.bare = strings.Replace(string(name), ":", ".", 1), string(bare)
 		r.found = s.Method(r.Name)
-		if r.found == nil {
-			return r
-		}
-	} else {
-		r.Name, r.bare, r.oneway, r.Single = e.name, e.bare, e.oneway, e.single
-		if r.found = s.Method(e.name); r.found == nil {
-			return r
-		}
+		return r
 	}
-	if len(s.routes) >= maxRoutes {
-		clear(s.routes)
+	r.Name, r.bare, r.oneway, r.Single = e.name, e.bare, e.oneway, e.single
+	if r.found = s.Method(e.name); r.found != nil {
+		e.route.Store(r)
 	}
-	s.routes[string(name)] = r
 	return r
 }

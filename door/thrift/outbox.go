@@ -132,7 +132,7 @@ func (o *outbox) deliver(x *call, reply *tools) {
 		}
 		o.changed.Broadcast()
 	}
-	if !x.inline && !o.busy && o.err == nil {
+	if !x.later && !o.busy && o.err == nil {
 		o.busy = true
 		o.flushLocked(o.open > 0)
 		o.busy = false
@@ -218,13 +218,13 @@ func (o *outbox) waits() bool {
 	return len(o.buf) > 0 && !o.busy && o.err == nil
 }
 
-// flush writes what waits, if nothing writes already.
-func (o *outbox) flush() {
+// flush writes what waits, if nothing writes already. join has it wait for goroutines that are about to send.
+func (o *outbox) flush(join bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.busy && o.err == nil {
 		o.busy = true
-		o.flushLocked(false)
+		o.flushLocked(join && o.open > 0)
 		o.busy = false
 	}
 }

@@ -64,7 +64,7 @@ func (rd *reader) run() {
 			err = rd.fill()
 		}
 		if err != nil {
-			s.out.flush()
+			s.out.flush(false)
 			s.finish(err)
 			return
 		}

@@ -33,7 +33,7 @@ type serverConn struct {
 	guard  weft.DoorGuard
 	inline *call // runs on that goroutine
 	spare  *call // the memory of a call that has run there; nil: there is none
-	routes map[string]*route
+	index  *index
 
 	deadline sync.Mutex // of reading
 	over     bool       // nothing more is read
@@ -43,7 +43,7 @@ type serverConn struct {
 }
 
 func newServerConn(d *door, c *weft.DoorConn) *serverConn {
-	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), routes: make(map[string]*route), ended: make(chan struct{})}
+	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), ended: make(chan struct{})}
 	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, c.Replies())
 	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
 	s.guard = c.Guard(s.takeOver)
@@ -239,12 +239,12 @@ func fill(h *weft.Head, pairs []string, most int) *weft.Error {
 
 // runHere runs a call on the goroutine that reads.
 func (s *serverConn) runHere(x *call) (stays bool) {
-	x.inline = true
+	x.later = true
 	s.inline = x
 	turn := s.guard.Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
-			s.out.flush()
+			s.out.flush(false)
 		}
 	}()
 	x.Run()
@@ -265,7 +265,7 @@ func (s *serverConn) endBatch() (stays bool) {
 		return true
 	}
 	turn := s.guard.Enter()
-	s.out.flush()
+	s.out.flush(false)
 	return s.guard.Leave(turn)
 }
 
