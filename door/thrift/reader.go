@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/weftrpc/weft"
@@ -80,7 +81,7 @@ func (rd *reader) fill() error {
 		rd.s.bound(partial)
 		rd.slow = partial
 	}
-	n, err := rd.conn.Read(rd.buf[rd.w:])
+	n, err := rd.read(false)
 	rd.w += n
 	switch {
 	case n > 0 || err == nil:
@@ -91,6 +92,19 @@ func (rd *reader) fill() error {
 		return errors.New("thrift: a message did not go on in time")
 	}
 	return err
+}
+
+// read reads from the connection. Its frame is large though nothing is in it: the garbage collector halves a stack of which
+// less than a quarter is in use, as it would be that of a goroutine that waits for a client, and the next call then
+// begins with growing it again.
+//
+//go:noinline
+func (rd *reader) read(never bool) (int, error) {
+	if never {
+		var frame [2 << 10]byte // not cleared where it is not reached
+		runtime.KeepAlive(&frame)
+	}
+	return rd.conn.Read(rd.buf[rd.w:])
 }
 
 // count tells the server how large the buffer is, if it holds a message that is large.
