@@ -8,27 +8,22 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Inbound is what a door implements for a call that has come in: it reads the request and
-// writes the reply. It may be an InboundSizer as well. The server calls Decode or Stream at most once, and then Reply or Fail
-// exactly once. All are called by one goroutine.
+// Inbound is what a door implements for a call that has come in: it reads the request and writes the reply. It may be an InboundSizer as
+// well. The server calls Decode or Stream at most once, and then Reply or Fail exactly once. All are called by one goroutine.
 type Inbound interface {
-	// Decode decodes the request into v, a pointer. It is called after the caller was
-	// authenticated and the method was found. An error that is no *Error gets
-	// InvalidArgument and ReasonDecode.
+	// Decode decodes the request into v, a pointer, by DoorCall.DecodeBody. It is called after the caller was authenticated and the method
+	// was found. An error that is no *Error gets InvalidArgument and ReasonDecode.
 	Decode(v any) error
-	// Reply ends the call well: it sends v, a pointer, and the handler's metadata. An
-	// error means that nothing was sent, as when v cannot be encoded; Fail follows.
+	// Reply ends the call well: it sends v, a pointer, and the handler's metadata. An error means that nothing was sent; Fail follows.
 	Reply(v any, m Metadata) error
-	// Fail ends the call with an error, whose Code, Message, Reason, Details and Outcome
-	// are for the caller.
+	// Fail ends the call with an error, whose Code, Message, Reason, Details and Outcome are for the caller.
 	Fail(e *Error, m Metadata)
 	// Stream is the server's end of a streaming call; ctx is that of the call.
 	Stream(ctx context.Context) RawStream
 }
 
-// arrival is one call on its way through a host: the one pipeline, whatever the wire. The
-// order is: hooks on the header, authentication, the look for the method, hooks on the
-// body, decoding, interceptors, the handler, hooks on the reply.
+// arrival is one call on its way through a host: the one pipeline, whatever the wire. The order is: hooks on the header, authentication,
+// the look for the method, hooks on the body, decoding, interceptors, the handler, hooks on the reply.
 type arrival struct {
 	info CallInfo
 	h    *host
@@ -206,8 +201,7 @@ func handleStream(ctx context.Context, info *CallInfo, stream RawStream) (err er
 	return a.e.m.stream(ctx, stream)
 }
 
-// caught turns a panic of the handler into an error, so that what runs around the
-// call sees its end.
+// caught turns a panic of the handler into an error, so that what runs around the call sees its end.
 func (a *arrival) caught(err *error) {
 	if p := recover(); p != nil {
 		*err = a.h.panicked(a.info.Method, a.info.Peer, p)

@@ -24,8 +24,7 @@ func (c *DoorConn) Method(name string) *DoorMethod {
 	return &DoorMethod{e, s}
 }
 
-// Stale reports whether the method must be looked up again: it was removed, or another one
-// may have its name.
+// Stale reports whether the method must be looked up again: it was removed, or another one may have its name.
 func (m *DoorMethod) Stale() bool { return m.s.Removed() }
 
 // Kind is that of the method.
@@ -45,10 +44,9 @@ func (m *DoorMethod) Stalled() { m.s.Stalled() }
 // DoorGuard lets a door run short calls on the goroutine that reads the connection.
 type DoorGuard struct{ *session.Guard }
 
-// Guard returns a guard for the goroutine that reads the connection. That goroutine
-// calls Enter before it runs a call or writes, and Leave behind it. When it is held up between the two,
-// takeOver is called, on a goroutine of the server: it takes over all that belongs to the reader, and
-// starts another one. Leave then returns false.
+// Guard returns a guard for the goroutine that reads the connection. That goroutine calls Enter before it runs a call or writes, and Leave
+// behind it. When it is held up between the two, takeOver is called, on a goroutine of the server: it takes over all that belongs to the
+// reader, and starts another one. Leave then returns false.
 func (c *DoorConn) Guard(takeOver func()) DoorGuard { return DoorGuard{c.s.exec.Guard(takeOver)} }
 
 // Codec is the codec of the server that has a name; nil: there is none.
@@ -79,4 +77,9 @@ func (c *DoorConn) Services() *Services { return c.s.Services }
 func (c *DoorConn) Hold(n int) (room bool) {
 	c.account.Add(int64(n))
 	return c.account.Room(0)
+}
+
+// DecodeBody decodes the request of the call, for Inbound.Decode: few large requests of a connection are decoded at a time.
+func (x *DoorCall) DecodeBody(c codec.Codec, body []byte, v any) error {
+	return decode(x.a.ctx, c, body, v)
 }

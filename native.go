@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -34,8 +35,7 @@ func (e *endpoint) run(r *session.Request) {
 	err = e.answer(r)
 }
 
-// answer runs the call and answers it; the error is what the caller was told. A unary
-// call around which nothing runs takes the short way.
+// answer runs the call and answers it; the error is what the caller was told. A small unary call around which nothing runs takes the short way.
 func (e *endpoint) answer(r *session.Request) error {
 	r.Compress = e.h.compressor
 	if !e.short || !e.h.taps.Empty() {
@@ -49,6 +49,9 @@ func (e *endpoint) answer(r *session.Request) error {
 	}
 	if e.m.reuse != nil {
 		return e.answerReuse(r)
+	}
+	if len(r.Body) > smallRequest {
+		return e.arrive(r)
 	}
 	req := e.m.newRequest()
 	if err := session.Decode(r.Codec, r.Body, req); err != nil {
@@ -99,7 +102,21 @@ func (n native) Decode(v any) error {
 	if st := n.r.Open(); st != nil {
 		return fromStatus(st, "", "")
 	}
-	return session.Decode(n.r.Codec, n.r.Body, v)
+	return decode(n.r.Ctx, n.r.Codec, n.r.Body, v)
+}
+
+// smallRequest is how many bytes a request has at most that need not wait for its turn to be decoded.
+const smallRequest = 64 << 10
+
+// decode decodes a request: few large ones of a connection at a time.
+func decode(ctx *session.Context, c codec.Codec, body []byte, v any) error {
+	if p := peerOf(ctx); p != nil && len(body) > smallRequest {
+		if err := p.decoding.Take(ctx); err != nil {
+			return Errorf(CodeOf(err), "%w before the request was decoded", err)
+		}
+		defer p.decoding.Give()
+	}
+	return session.Decode(c, body, v)
 }
 
 // Reply cannot fail: a reply that cannot be encoded was answered with an error.

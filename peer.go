@@ -11,13 +11,13 @@ import (
 
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Peer is the other end of a connection: a client of a server, or the server of a client.
-// PeerFrom gives a handler the peer that called it; Server.Peers lists all. A Peer may be
-// kept and used by any goroutine until the connection ends: a server calls its client
-// with it, and a client its server.
+// Peer is the other end of a connection: a client of a server, or the server of a client. PeerFrom gives a handler the peer that called it;
+// Server.Peers lists all. A Peer may be kept and used by any goroutine until the connection ends: a server calls its client with it, and a
+// client its server.
 type Peer struct {
 	s         *session.Session // nil: the connection has a foreign wire
 	w         WireConn         // makes calls on a foreign wire; nil: it has none to this peer
@@ -31,6 +31,7 @@ type Peer struct {
 	number    uint32          // spreads what counts the calls
 	oneway    chan struct{}   // holds one for each one-way call under way, once it is sized
 	flights   flights.Flights // calls under way on a foreign wire
+	decoding  turns.Half      // of large requests
 
 	onewaySized sync.Once
 }
@@ -42,8 +43,7 @@ func newPeer(s *session.Session, c *caller) *Peer {
 	return &Peer{s: s, conn: s.Conn(), caller: c, since: session.Nanos(), number: s.Number()}
 }
 
-// PeerFrom returns, in a handler, the peer that made the call; nil when ctx is not that of
-// a handler.
+// PeerFrom returns, in a handler, the peer that made the call; nil when ctx is not that of a handler.
 func PeerFrom(ctx context.Context) *Peer {
 	if c := session.FromContext(ctx); c != nil {
 		return peerOf(c)
@@ -62,8 +62,7 @@ func (p *Peer) Addr() net.Addr { return p.conn.RemoteAddr() }
 // LocalAddr is the local address of the connection.
 func (p *Peer) LocalAddr() net.Addr { return p.conn.LocalAddr() }
 
-// TLS is the state of the connection's TLS, with the certificates of the peer, if it
-// has shown any; nil for a plaintext connection.
+// TLS is the state of the connection's TLS, with the certificates of the peer, if it has shown any; nil for a plaintext connection.
 func (p *Peer) TLS() *tls.ConnectionState {
 	c, ok := p.conn.(interface{ ConnectionState() tls.ConnectionState })
 	if !ok {
@@ -89,8 +88,7 @@ const (
 	WireRPCX    = "rpcx"
 )
 
-// Wire is the protocol of the connection: WireWeft, or on a server the name of a door, and on a
-// client the scheme of a wire.
+// Wire is the protocol of the connection: WireWeft, or on a server the name of a door, and on a client the scheme of a wire.
 func (p *Peer) Wire() string {
 	if p.s != nil {
 		return WireWeft
@@ -98,8 +96,7 @@ func (p *Peer) Wire() string {
 	return p.wire
 }
 
-// Software is what the peer says that it is made of, for example "weft-go/0.1"; empty where the
-// wire has no place for it. It is not verified.
+// Software is what the peer says that it is made of, for example "weft-go/0.1"; empty where the wire has no place for it. It is not verified.
 func (p *Peer) Software() string {
 	_, software := helloOf(p)
 	return software
@@ -112,8 +109,7 @@ func (p *Peer) Name() string {
 	return name
 }
 
-// helloOf is what a peer says of itself: its name, if it has one, and its software behind the last
-// space.
+// helloOf is what a peer says of itself: its name, if it has one, and its software behind the last space.
 func helloOf(p *Peer) (name, software string) {
 	if p.s == nil {
 		return "", ""
@@ -142,8 +138,7 @@ func (p *Peer) Done() <-chan struct{} {
 	}
 }
 
-// Call makes a unary call to the peer; see Client.Call. A peer whose wire has no calls
-// in this direction gives an error with Unimplemented and ReasonNoCallback.
+// Call makes a unary call to the peer; see Client.Call. A peer whose wire has no calls in this direction gives an error with Unimplemented and ReasonNoCallback.
 func (p *Peer) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	return p.caller.invoke(ctx, p, method, args, reply, opts)
 }
@@ -254,8 +249,7 @@ func (p *Peer) ended() *Error {
 	return e
 }
 
-// drain lets the calls of a client's connection end, in both directions. It returns
-// false when done was closed first.
+// drain lets the calls of a client's connection end, in both directions. It returns false when done was closed first.
 func (p *Peer) drain(done <-chan struct{}) bool {
 	if p.s != nil {
 		ok := p.s.Drain(done, "the client is shutting down")
@@ -280,8 +274,7 @@ func tlsConfig(c *tls.Config) *tls.Config { return withProtocols(c, alpn) }
 // alpn is the name of weft's own wire in the negotiation of protocols by TLS.
 const alpn = "weft/1"
 
-// refusePlain closes a connection whose TLS handshake failed. A client that spoke
-// weft without TLS is told so.
+// refusePlain closes a connection whose TLS handshake failed. A client that spoke weft without TLS is told so.
 func refusePlain(conn net.Conn, err error) {
 	plain, ok := errors.AsType[tls.RecordHeaderError](err)
 	if !ok || string(plain.RecordHeader[:]) != wire.Preface[:len(plain.RecordHeader)] {
