@@ -135,3 +135,52 @@ func TestEndIsTold(t *testing.T) {
 		}
 	}
 }
+
+// TestDialGivenUp: when a caller gives up the connection that it makes, another one, which waits for room, makes its own.
+func TestDialGivenUp(t *testing.T) {
+	s := start(t)
+	dials, hangs := 0, make(chan struct{})
+	c, err := carriers.Dial(t.Context(), weft.WireConfig{Address: s.addr, Limits: weft.Limits{MaxMessage: 1 << 20},
+		Dial: func(ctx context.Context) (net.Conn, error) {
+			if dials++; dials == 2 {
+				close(hangs)
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return new(net.Dialer).DialContext(ctx, "tcp", s.addr)
+		},
+	}, carriers.Options{MaxConns: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	busy, err := c.Take(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Release()
+	ctx, cancel := context.WithCancel(t.Context())
+	gave, got := make(chan error, 1), make(chan error, 1)
+	go func() {
+		_, err := c.Take(ctx)
+		gave <- err
+	}()
+	<-hangs
+	waits, giveUp := context.WithTimeout(t.Context(), time.Minute)
+	defer giveUp()
+	go func() {
+		x, err := c.Take(waits)
+		if err == nil {
+			x.Release()
+		}
+		got <- err
+	}()
+	time.Sleep(10 * time.Millisecond) // until it waits; what is wanted does not depend on it
+	cancel()
+	if err := <-gave; weft.CodeOf(err) != weft.Canceled {
+		t.Errorf("the caller that gave up got %v", err)
+	}
+	if err := <-got; err != nil {
+		t.Errorf("the caller that waits: %v", err)
+	}
+}

@@ -114,14 +114,19 @@ func (c *Conns) changed(x *Carrier) {
 	ended := x.Err()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	close(c.freed)
-	c.freed = make(chan struct{})
+	c.wakeLocked()
 	if i := slices.Index(c.conns, x); ended != nil && i >= 0 {
 		c.conns = slices.Delete(slices.Clone(c.conns), i, i+1)
 	}
 	if ended != nil && !c.brief {
 		c.endIfNoneLocked()
 	}
+}
+
+// wakeLocked has the callers that wait for room look again.
+func (c *Conns) wakeLocked() {
+	close(c.freed)
+	c.freed = make(chan struct{})
 }
 
 // endIfNoneLocked ends the connection if there is no carrier, and none is being made. A caller that has found no room makes one
@@ -194,6 +199,7 @@ func (c *Conns) dial(ctx context.Context) error {
 	c.mu.Lock()
 	c.dialing--
 	if err != nil {
+		c.wakeLocked() // one of them may dial now
 		c.endIfNoneLocked()
 	}
 	c.mu.Unlock()

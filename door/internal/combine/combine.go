@@ -250,13 +250,16 @@ func (w *Writer) writeSoonLocked() (rest []byte) {
 
 // finish writes what is left of a write, and then until nothing waits.
 func (w *Writer) finish(rest []byte) {
-	var err error
-	if len(rest) > 0 {
-		err = w.write(rest)
+	if len(rest) == 0 {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.writeAllLocked()
+		return
 	}
+	err := w.write(rest)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.writtenLocked(nil, err)
+	w.writtenLocked(rest, err)
 	w.writeAllLocked()
 }
 

@@ -80,3 +80,21 @@ func TestWritesTo(t *testing.T) {
 		}
 	}
 }
+
+// TestBufferIsKept: a connection of which a Writer cannot tell whether a write may go on after a timeout costs no new buffer for each
+// Flush.
+func TestBufferIsKept(t *testing.T) {
+	w := New(&writes{}, 1<<20, time.Minute, func(buf, message []byte) ([]byte, error) { return append(buf, message...), nil })
+	seen := make(map[*byte]bool)
+	for range 8 {
+		if err := w.Add([]byte("message")); err != nil {
+			t.Fatal(err)
+		}
+		seen[&w.buf[0]] = true
+		w.Flush(false)
+		w.Settle(nil)
+	}
+	if len(seen) > 2 {
+		t.Errorf("%d buffers were made for 8 writes, of which two overlap at most", len(seen))
+	}
+}
