@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/httpfield"
+	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/turns"
 )
 
@@ -18,13 +19,14 @@ type connection struct {
 	held atomic.Int64 // bytes of requests whose length was not told and of messages of streams, that are being read
 
 	turns turns.Turns // of replies that are encoded
+	fence fence.Fence // contains what Config.Leading does
 }
 
 // front makes the handler that gets the requests of a connection first; outer is that of the
 // configuration of package http, if it has one.
 func (d *door) front(outer func(*weft.DoorConn, nethttp.Handler) nethttp.Handler) func(*weft.DoorConn, nethttp.Handler) nethttp.Handler {
 	return func(c *weft.DoorConn, next nethttp.Handler) nethttp.Handler {
-		var h nethttp.Handler = &connection{DoorConn: c, d: d, next: next}
+		var h nethttp.Handler = &connection{DoorConn: c, d: d, next: next, fence: fence.Fence{Log: c.Logger()}}
 		if outer != nil {
 			h = outer(c, h)
 		}

@@ -65,10 +65,10 @@ func (in *inbound) serve() {
 	// A client that has gone cancels its call.
 	defer httpconn.Begin(in.r, in.call).Stop()
 	defer in.release()
-	in.call.Run()
 	if in.out != nil {
-		in.out.rest()
+		defer in.out.rest()
 	}
+	httpconn.Run(in.w, in.call)
 }
 
 // head is what is known of the call before its body is read.
@@ -98,7 +98,7 @@ func (in *inbound) head() (head weft.Head, _ *weft.Error) {
 			head.Attempt = n
 		}
 	}
-	head.Method, head.Found, head.Codec, head.Stream = in.method.name, in.begun(in.x), in.codec.Name(), in.kind != weft.Unary
+	head.Method, head.Found, head.Codec, head.Stream = in.method.name, in.found.Of(in.x.DoorConn, in.method.name), in.codec.Name(), in.kind != weft.Unary
 	if limit := int64(in.x.Limits().MaxMessage); !head.Stream {
 		n := in.r.ContentLength
 		if n > limit && in.protocol == unary {
@@ -195,7 +195,7 @@ func (in *inbound) Decode(v any) error {
 		// Stock servers take no body for a request whose fields are not set only in binary.
 		return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body is empty, want a JSON value such as {}")
 	}
-	return in.codec.Decode(b, v)
+	return in.call.DecodeBody(in.codec, b, v)
 }
 
 // request reads the request of a unary method. It may be used until drop is called.
@@ -335,7 +335,7 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 			if err != nil {
 				return err
 			}
-			in.out.replyOne(b, m)
+			in.out.end(b, nil, m)
 			return nil
 		}
 		return in.out.finish(m)
@@ -365,7 +365,7 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 			b = small
 		}
 	}
-	if len(b) == 0 || len(b) >= httpbody.Held {
+	if len(b) == 0 || len(b) >= httpbody.Unsent {
 		set(h, "Content-Length", strconv.Itoa(len(b)))
 	}
 	in.size.Store(int64(len(b)))
@@ -408,7 +408,7 @@ func (in *inbound) lastIfDraining() {
 func (in *inbound) Fail(e *weft.Error, m weft.Metadata) {
 	in.lastIfDraining()
 	if in.out != nil {
-		in.out.fail(e, m)
+		in.out.end(nil, e, m)
 		return
 	}
 	in.addMetadata(m)

@@ -102,13 +102,15 @@ func fieldOf(key, value string) (name, text string, ok bool) {
 }
 
 // divide divides the metadata of a reply, as names and values in turn, into what travels in the header and
-// what follows it. at is how many pairs were there when the header was made.
+// what follows it. at is how many pairs were there when the header was made. It asks Config.Leading, so no lock is held; a key for
+// which that panics follows.
 func (in *inbound) divide(m weft.Metadata, at int) (leading, trailing []string) {
 	n := 0
 	for k, v := range m.All() {
 		leads := n < at
 		if f := in.x.d.cfg.Leading; f != nil {
-			leads = f(k)
+			leads = false
+			in.x.fence.Run("Leading of the door", in.x.Conn().RemoteAddr(), func() { leads = f(k) })
 		}
 		n++
 		name, value, ok := fieldOf(k, v)

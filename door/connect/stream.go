@@ -8,6 +8,7 @@ import (
 	nethttp "net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -25,10 +26,13 @@ type stream struct {
 
 	duplex httpbody.Duplex // of a method that receives many messages
 
+	head    sync.Once // sets leading and at
+	leading []string  // metadata that travels in the header, names and values in turn
+	at      int       // how many pairs the metadata had then
+	sent    atomic.Bool
+
 	mu      sync.Mutex // of what follows, and of writing
-	sent    int
 	started bool
-	at      int // how many pairs the metadata had then
 }
 
 // begin is called when the call has been let in.
@@ -132,23 +136,31 @@ func (s *stream) Send(msg any) error {
 	if err != nil {
 		return err
 	}
+	s.lead(s.in.call.ReplyMetadata())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sent++
-	s.startLocked(s.in.call.ReplyMetadata())
+	s.sent.Store(true)
+	s.startLocked()
 	return s.writeLocked(b)
 }
 
-// startLocked sends the header, once.
-func (s *stream) startLocked(m weft.Metadata) {
+// lead finds out what of the metadata travels in the header, once.
+func (s *stream) lead(m weft.Metadata) {
+	s.head.Do(func() {
+		s.at = m.Len()
+		s.leading, _ = s.in.divide(m, s.at)
+	})
+}
+
+// startLocked sends the header, once. lead was called.
+func (s *stream) startLocked() {
 	if s.started {
 		return
 	}
-	s.started, s.at = true, m.Len()
+	s.started = true
 	s.duplex.Head(s.in.w.Header())
 	h := s.in.w.Header()
-	leading, _ := s.in.divide(m, s.at)
-	addFields(h, "", leading)
+	addFields(h, "", s.leading)
 	set(h, "Content-Type", s.in.form.kind)
 	set(h, "Cache-Control", "no-store")
 	set(h, "X-Accel-Buffering", "no")
@@ -181,11 +193,14 @@ func (s *stream) writeLocked(b []byte) error {
 	return nil
 }
 
-// endLocked ends the call: b is what is sent before its end, e is nil if it went well.
-func (s *stream) endLocked(b []byte, e *weft.Error, m weft.Metadata) {
-	s.duplex.Answered()
-	s.startLocked(m)
+// end ends the call: b is what is sent before its end, e is nil if it went well.
+func (s *stream) end(b []byte, e *weft.Error, m weft.Metadata) {
+	s.lead(m)
 	_, trailing := s.in.divide(m, s.at)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.duplex.Answered()
+	s.startLocked()
 	_ = s.writeLocked(append(b, s.in.ending(e, trailing)...)) // an error is that of the connection
 }
 
@@ -210,27 +225,11 @@ func (in *inbound) ending(e *weft.Error, trailing []string) []byte {
 	return appendFlagged(nil, flagTrailers, []byte(b.String()))
 }
 
-// replyOne sends the reply of a unary method.
-func (s *stream) replyOne(b []byte, m weft.Metadata) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endLocked(b, nil, m)
-}
-
 // finish ends the call well.
 func (s *stream) finish(m weft.Metadata) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.in.kind == weft.ClientStream && s.sent == 0 {
+	if s.in.kind == weft.ClientStream && !s.sent.Load() {
 		return weft.Errorf(weft.Internal, "the handler ended the call without a reply")
 	}
-	s.endLocked(nil, nil, m)
+	s.end(nil, nil, m)
 	return nil
-}
-
-// fail ends the call with an error.
-func (s *stream) fail(e *weft.Error, m weft.Metadata) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.endLocked(nil, e, m)
 }

@@ -3,10 +3,10 @@ package connect
 import (
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/internal/httpconn"
 )
 
 // table is what is known of the methods of a server at one time.
@@ -20,18 +20,8 @@ type table struct {
 // method is a method under one of its names.
 type method struct {
 	name  string
-	info  *weft.MethodInfo                // nil: there is no such method
-	found atomic.Pointer[weft.DoorMethod] // nil: it was not called yet
-}
-
-// begun is the method as calls begin it; nil: there is none.
-func (m *method) begun(x *connection) *weft.DoorMethod {
-	found := m.found.Load()
-	if found == nil {
-		found = x.Method(m.name)
-		m.found.Store(found)
-	}
-	return found
+	info  *weft.MethodInfo // nil: there is no such method
+	found httpconn.Method
 }
 
 // table returns what is known of the server's methods now.

@@ -3,6 +3,7 @@ package http
 import (
 	"encoding/hex"
 	"errors"
+	"io"
 	nethttp "net/http"
 	"net/url"
 	"strings"
@@ -31,11 +32,18 @@ func (in *inbound) body() ([]byte, error) {
 	if at, ok := in.call.Context().Deadline(); ok && time.Until(at) < in.x.d.cfg.BodyTimeout {
 		_ = control.SetReadDeadline(at)
 	}
-	body, err := httpbody.Read(in.r.Body, in.r.ContentLength, limit)
+	from := io.Reader(in.r.Body)
+	if in.end != nil {
+		from = &in.held
+	}
+	body, err := httpbody.Read(from, in.r.ContentLength, limit)
 	switch {
 	case err == httpbody.ErrTooLarge:
 		return nil, tooLarge(limit)
 	case err != nil:
+		if full, ok := errors.AsType[*weft.Error](err); ok {
+			return nil, full
+		}
 		if timeout, ok := errors.AsType[interface {
 			error
 			Timeout() bool
@@ -69,6 +77,7 @@ func (in *inbound) release() {
 	if in.came != nil {
 		in.came.Release()
 		in.came = nil
+		in.held.Release()
 	}
 }
 

@@ -2,6 +2,7 @@ package http
 
 import (
 	"context"
+	"encoding/json"
 	"hash/fnv"
 	nethttp "net/http"
 	"slices"
@@ -32,6 +33,7 @@ type inbound struct {
 	call *weft.DoorCall // own, once it has begun
 	own  weft.DoorCall
 	came *buffer.Buffer // the body of the request, while it is decoded
+	held httpbody.Held  // the same of a streaming call, of which Head.Size counts nothing
 	size atomic.Int64   // of the messages of the reply
 	read atomic.Int64   // of the messages of the request, beside Head.Size
 	web  bool           // the call is one by WebSocket
@@ -60,10 +62,11 @@ func (x *connection) call(t *table, a *address, w nethttp.ResponseWriter, r *net
 	in.call = &in.own
 	// A client that has gone cancels its call.
 	defer httpconn.Begin(r, in.call).Stop()
-	in.call.Run()
 	if in.end != nil {
-		in.end.rest()
+		defer in.held.Release()
+		defer in.end.rest()
 	}
+	httpconn.Run(w, in.call)
 }
 
 // head is what is known of the call before its body is read.
@@ -79,7 +82,7 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	if err != nil {
 		return head, err
 	}
-	head.Method, head.Found = in.a.name, in.a.method(in.x)
+	head.Method, head.Found = in.a.name, in.a.method.Of(in.x.DoorConn, in.a.name)
 	head.Stream = in.streaming()
 	if in.web {
 		err := in.headOfSocket(&head)
@@ -90,6 +93,7 @@ func (in *inbound) head() (weft.Head, *weft.Error) {
 	}
 	head.Codec = in.in.codec.Name()
 	if head.Stream {
+		in.held.R, in.held.Conn = in.r.Body, in.x.DoorConn
 		in.end = newStream(in)
 		return head, nil
 	}
@@ -241,6 +245,9 @@ func (in *inbound) Decode(v any) error {
 		if in.in.kind != typeJSON {
 			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the body is field %s of the request, which only JSON can carry", field)
 		}
+		if !json.Valid(body) { // what stands behind a value would be further fields
+			return refusal(weft.InvalidArgument, weft.ReasonDecode, "the body is not one JSON value")
+		}
 		name, _ := in.in.codec.Append(nil, &field)
 		body = slices.Concat([]byte("{"), name, []byte(":"), body, []byte("}"))
 	case len(body) == 0 && in.in.kind == typeJSON:
@@ -249,7 +256,7 @@ func (in *inbound) Decode(v any) error {
 	if _, raw := v.(*[]byte); raw && len(body) == 2 && !in.hasBody() {
 		body = []byte("null")
 	}
-	if err := in.in.codec.Decode(body, v); err != nil {
+	if err := in.call.DecodeBody(in.in.codec, body, v); err != nil {
 		return err
 	}
 	if params == nil {
@@ -330,7 +337,7 @@ func (in *inbound) answer(body []byte, m weft.Metadata) {
 	}
 	body = in.compress(body)
 	in.size.Store(int64(len(body)))
-	if len(body) == 0 || len(body) >= httpbody.Held || in.r.Method == nethttp.MethodHead {
+	if len(body) == 0 || len(body) >= httpbody.Unsent || in.r.Method == nethttp.MethodHead {
 		h.Set("Content-Length", strconv.Itoa(len(body)))
 	}
 	if in.r.Method == nethttp.MethodHead {

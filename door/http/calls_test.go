@@ -42,6 +42,7 @@ func TestAddresses(t *testing.T) {
 		{"PATCH", "/users/7/address?name=n", `{"city":"Rom"}`, 200, `{"id":7,"name":"n","address":{"city":"Rom"}}`},
 		{"POST", "/Proto/Half", `"84"`, 200, `"42"`},
 
+		{"PATCH", "/users/7/address", `{"city":"Rom"},"admin":true`, 400, `the body is not one JSON value`},
 		{"GET", "/users/x", ``, 400, `path: id is \"x\", want a value of type integer`},
 		{"GET", "/users/7?id=8", ``, 400, `in the path and in the query`},
 		{"GET", "/users/7?nme=8", ``, 400, `the query has the parameter \"nme\"`},

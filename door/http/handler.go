@@ -4,11 +4,11 @@ import (
 	nethttp "net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http/internal/route"
+	"github.com/weftrpc/weft/door/internal/httpconn"
 	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/internal/websock"
 )
@@ -94,17 +94,7 @@ type address struct {
 	vars  map[string]string
 	allow []string // the verbs that the address has, if there is a method
 
-	found atomic.Pointer[weft.DoorMethod] // the method; nil: it was not called yet by this address
-}
-
-// method is the method of the address as calls begin it; nil: there is none.
-func (a *address) method(x *connection) *weft.DoorMethod {
-	m := a.found.Load()
-	if m == nil {
-		m = x.Method(a.name)
-		a.found.Store(m)
-	}
-	return m
+	method httpconn.Method
 }
 
 // find finds out what a request is for.

@@ -45,7 +45,7 @@ func (s *stream) begin(ctx context.Context) {
 	s.ctx = ctx
 	if s.in.a.t.Kind != weft.ServerStream {
 		s.body.Begin(ctx, s.in.w, s.in.r)
-		s.lines = bufio.NewReader(s.in.r.Body)
+		s.lines = bufio.NewReader(&s.in.held)
 	}
 }
 
@@ -94,6 +94,7 @@ func (in *inbound) decodeRequest(msg any) error {
 
 // line reads one line of the body.
 func (s *stream) line() ([]byte, error) {
+	s.in.held.Release() // the line before this one
 	limit := s.in.x.Limits().MaxMessage
 	var line []byte
 	for {
@@ -115,6 +116,9 @@ func (s *stream) line() ([]byte, error) {
 		case s.ctx.Err() != nil:
 			return nil, s.ctx.Err()
 		default:
+			if full, ok := errors.AsType[*weft.Error](err); ok {
+				return nil, full
+			}
 			s.in.call.Cancel()
 			return nil, weft.Errorf(weft.Canceled, "the client has gone: %w", err)
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/weftrpc/weft/internal/buffer"
 )
 
-// Held is the length below which net/http holds an answer back until its handler has returned, and then says by itself
+// Unsent is the length below which net/http holds an answer back until its handler has returned, and then says by itself
 // how long it is.
-const Held = 2048
+const Unsent = 2048
 
 // ErrTooLarge is the error of a body that has more bytes than are allowed.
 var ErrTooLarge = errors.New("the body is too large")

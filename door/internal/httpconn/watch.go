@@ -74,3 +74,16 @@ func (w Watch) Stop() {
 		w.conn.call = nil
 	}
 }
+
+// Run runs the call of a request, which has the answer w. If the handler ends its goroutine the answer is sent before that: net/http
+// would leave it unsent.
+func Run(w nethttp.ResponseWriter, call *weft.DoorCall) {
+	ran := false
+	defer func() {
+		if !ran {
+			_ = nethttp.NewResponseController(w).Flush() // an error is that of the connection
+		}
+	}()
+	call.Run()
+	ran = true
+}

@@ -103,10 +103,15 @@ func (x *exchange) serve(wrong string) {
 	stop := context.AfterFunc(x.req.Context(), x.wake)
 	defer func() {
 		stop()
-		if p := recover(); p != nil && p != nethttp.ErrAbortHandler {
+		p := recover()
+		if p != nil && p != nethttp.ErrAbortHandler {
 			x.s.Logger().Error("http: a handler panicked", "path", x.req.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		}
-		if !done { // also when the handler has ended its goroutine
+		switch {
+		case done:
+		case p == nil && x.answer.status != 0: // the handler has answered, and ended its goroutine
+			x.finish()
+		default:
 			x.reset(http2.InternalError)
 		}
 		x.body.close()
@@ -117,10 +122,15 @@ func (x *exchange) serve(wrong string) {
 	} else {
 		x.s.handler.ServeHTTP(&x.answer, x.req)
 	}
+	x.finish()
+	done = true
+}
+
+// finish sends what is left of the answer.
+func (x *exchange) finish() {
 	if err := x.answer.finish(); err != nil && !errors.Is(err, context.Canceled) {
 		x.s.Logger().Debug("http: the answer was not sent", "path", x.req.URL.Path, "error", err)
 	}
-	done = true
 }
 
 // wake has what waits for the peer look at the context again.
