@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net"
 	nethttp "net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +19,7 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
+	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -138,7 +138,7 @@ func TestUnreadReplies(t *testing.T) {
 	conn, err := net.Dial("tcp", addr)
 	must(t, err)
 	defer conn.Close()
-	before := heap()
+	before := doortest.HeapInUse()
 	b := preface(0)
 	for n := range uint32(calls) {
 		b = frame(b, 1, 4, 2*n+1, post("/Demo/Large"))
@@ -153,19 +153,11 @@ func TestUnreadReplies(t *testing.T) {
 		return nil
 	})
 	for range 10 {
-		if kept := heap() - before; kept > calls*size/3 {
+		if kept := doortest.HeapInUse() - before; kept > calls*size/3 {
 			t.Fatalf("%d MiB are held for %d replies of 1 MiB that are not read", kept>>20, calls)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-}
-
-// heap is how many bytes are in use, behind a collection.
-func heap() int64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // TestBombs: what requests become when their compression is undone counts like requests that came as they are.

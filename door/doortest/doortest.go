@@ -34,6 +34,8 @@ type Kit struct {
 	// OneCall says that a connection of the wire carries one call at a time, so that calls of one
 	// client wait for one another.
 	OneCall bool
+	// Handshake says that Dial waits for bytes of the server.
+	Handshake bool
 	// TLSProtocol is what the client negotiates in TLS; "": nothing, as wires do that are
 	// told by their first bytes alone.
 	TLSProtocol string
@@ -61,12 +63,12 @@ func Run(t *testing.T, k Kit) {
 		name string
 		run  func(*testing.T, Kit)
 	}{
-		{"calls", testCalls}, {"many callers", testManyCallers}, {"sizes", testSizes}, {"errors", testErrors},
+		{"calls", testCalls}, {"many callers", testManyCallers}, {"paces", testPaces}, {"sizes", testSizes}, {"errors", testErrors},
 		{"unknown method", testUnknownMethod}, {"pipeline", testPipeline}, {"authentication", testAuthentication},
 		{"connection refused", testConnRefused}, {"panics", testPanics}, {"limits", testLimits}, {"too large", testTooLarge},
 		{"default timeout", testTimeout}, {"disconnect", testDisconnect}, {"drain", testDrain}, {"cut", testCut}, {"close", testClose},
 		{"name", testName}, {"bytes", testBytes}, {"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
-		{"garbage", testGarbage}, {"deaf client", testDeaf}, {"memory for a deaf client", testDeafMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
+		{"garbage", testGarbage}, {"client that reads nothing", testUnread}, {"memory for such a client", testUnreadMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.run(t, k) })
 	}

@@ -3,7 +3,6 @@ package doortest
 import (
 	"context"
 	"net"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -12,40 +11,21 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// deaf is a connection from which nothing is read.
-type deaf struct {
-	net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-func (d *deaf) Read([]byte) (int, error) {
-	<-d.closed
-	return 0, net.ErrClosed
-}
-
-func (d *deaf) Close() error {
-	d.once.Do(func() { close(d.closed) })
-	return d.Conn.Close()
-}
-
-// testDeaf has a client make calls and read no replies: its connection ends with
+// testUnread has a client make calls and read no replies: its connection ends with
 // Limits.WriteTimeout, and nothing of its calls is left.
-func testDeaf(t *testing.T, k Kit) {
+func testUnread(t *testing.T, k Kit) {
 	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{WriteTimeout: 200 * time.Millisecond, WriteBuffer: 64 << 10}})
 	conn, err := net.Dial("tcp", w.addr)
 	must(t, err)
 	must(t, conn.(*net.TCPConn).SetReadBuffer(4<<10))
-	d := &deaf{Conn: conn, closed: make(chan struct{})}
-	defer d.Close()
-	c, err := k.Dial(d)
-	if err != nil {
-		return // a wire with a handshake
+	c, m := w.unreading(conn)
+	if c == nil {
+		return
 	}
 	var wg sync.WaitGroup
 	if k.OneCall {
 		c.Close()
-		w.testDeafRequests()
+		w.testUnreadRequests()
 		return
 	}
 	for range 64 {
@@ -53,15 +33,31 @@ func testDeaf(t *testing.T, k Kit) {
 	}
 	eventually(t, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 1 })
 	eventually(t, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
+	m.Close()
 	c.Close()
-	d.Close()
 	wg.Wait()
 	echo(t, w.dial(), Message{"afterwards", 1})
 }
 
-// testDeafRequests is testDeaf for a client that sends requests without waiting for replies,
+// unreading makes a client that reads nothing, once it is connected; nil: it gives up, since it cannot connect.
+func (w *world) unreading(conn net.Conn) (Client, *muted) {
+	w.t.Helper()
+	m := newMuted(conn)
+	w.t.Cleanup(func() { m.Close() })
+	if !w.k.Handshake {
+		m.mute()
+	}
+	c, err := w.k.Dial(m)
+	if err != nil {
+		return nil, m
+	}
+	m.mute()
+	return c, m
+}
+
+// testUnreadRequests is testUnread for a client that sends requests without waiting for replies,
 // which a client of a wire with one call at a time does not do.
-func (w *world) testDeafRequests() {
+func (w *world) testUnreadRequests() {
 	t := w.t
 	conn, err := net.Dial("tcp", w.addr)
 	must(t, err)
@@ -86,8 +82,8 @@ func (w *world) testDeafRequests() {
 	echo(t, w.dial(), Message{"afterwards", 1})
 }
 
-// testDeafMemory makes many calls with large replies and reads none: few replies are encoded.
-func testDeafMemory(t *testing.T, k Kit) {
+// testUnreadMemory makes many calls with large replies and reads none: few replies are encoded.
+func testUnreadMemory(t *testing.T, k Kit) {
 	if k.OneCall {
 		return // one reply is encoded at a time
 	}
@@ -96,23 +92,15 @@ func testDeafMemory(t *testing.T, k Kit) {
 	w := start(t, k, &weft.ServerConfig{Limits: weft.Limits{WriteTimeout: 10 * patience}, Overload: weft.Overload{Off: true}})
 	conn, err := net.Dial("tcp", w.addr)
 	must(t, err)
-	d := &deaf{Conn: conn, closed: make(chan struct{})}
-	defer d.Close()
-	c, err := k.Dial(d)
-	if err != nil {
-		return // a wire with a handshake
+	c, m := w.unreading(conn)
+	if c == nil {
+		return
 	}
 	var wg sync.WaitGroup
 	for range calls {
 		async(&wg, c, "Test.Big", &Message{})
 	}
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	runtime.GC()
-	before := heap()
+	before := HeapInUse()
 	eventually(t, "the calls have come, and as many handlers have run as may", func() bool {
 		stats := w.srv.Stats()
 		came := stats.InFlight
@@ -122,15 +110,14 @@ func testDeafMemory(t *testing.T, k Kit) {
 		return came >= calls && w.big.Load() > 0
 	})
 	for range 20 {
-		runtime.GC()
-		if now := heap(); now > before+most {
+		if now := HeapInUse(); now > before+most {
 			t.Errorf("%d MiB are held for %d replies that a client does not read", (now-before)>>20, calls)
 			break
 		}
 		time.Sleep(10 * time.Millisecond) // the replies are being encoded
 	}
+	m.Close()
 	c.Close()
-	d.Close()
 	wg.Wait()
 	eventually(t, "no call is left", func() bool { return w.srv.Stats().InFlight == 0 })
 }

@@ -39,14 +39,14 @@ func UnreadReplies(t *testing.T, door weft.Door, wire weft.Wire) {
 // then the replies that its handlers have returned take little memory, and the calls of other connections go on.
 func NeverReads(t *testing.T, door weft.Door, wire weft.Wire) {
 	const calls = 200
-	before := heap()
+	before := HeapInUse()
 	u := startUnread(t, door, wire, calls, time.Second)
 	defer u.end()
 	other, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	defer other.Close()
 	u.mute(t)
-	if kept := heap() - before; kept > calls*unreadSize*2/3 {
+	if kept := HeapInUse() - before; kept > calls*unreadSize*2/3 {
 		t.Errorf("%d MiB are held of %d replies of 1 MiB that the client does not read", kept>>20, calls)
 	}
 	for begun := time.Now(); len(u.srv.Peers()) > 1; {
@@ -98,7 +98,7 @@ func startUnread(t *testing.T, door weft.Door, wire weft.Wire, calls int, timeou
 
 	under, err := net.Dial("tcp", u.addr)
 	must(t, err)
-	u.conn = &muted{Conn: under, unmuted: make(chan struct{})}
+	u.conn = newMuted(under)
 	w, err := wire.Dial(t.Context(), weft.WireConfig{Dial: func(context.Context) (net.Conn, error) { return u.conn, nil },
 		Limits: limits, Logger: slog.New(slog.DiscardHandler), Address: u.addr})
 	must(t, err)
@@ -142,21 +142,23 @@ func (u *unread) mute(t *testing.T) {
 	})
 }
 
-// heap is how many bytes are in use, behind a collection.
-func heap() int64 {
+// HeapInUse is how many bytes are in use, behind a collection.
+func HeapInUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// muted is a connection that can stop reading.
+// muted is a connection that can stop reading, until it reads on or is closed.
 type muted struct {
 	net.Conn
 	is      atomic.Bool
 	once    sync.Once
 	unmuted chan struct{} // closed when it reads on
 }
+
+func newMuted(conn net.Conn) *muted { return &muted{Conn: conn, unmuted: make(chan struct{})} }
 
 func (m *muted) mute() { m.is.Store(true) }
 
@@ -168,4 +170,11 @@ func (m *muted) Read(b []byte) (int, error) {
 		<-m.unmuted
 	}
 	return m.Conn.Read(b)
+}
+
+// Close implements net.Conn.
+func (m *muted) Close() error {
+	err := m.Conn.Close()
+	m.unmute()
+	return err
 }

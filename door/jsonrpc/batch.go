@@ -17,8 +17,8 @@ type batch struct {
 	left int
 }
 
-// batch has the calls of a batch, a valid array, begun: run is called for each of them.
-func (s *server) batch(value []byte, in incoming, run func(x *call)) {
+// batch has run called for each call of a batch, a valid array.
+func (s *server) batch(value []byte, in incoming, run func(x *call, in *incoming)) {
 	elements := envelope.Elements(value, s.d.cfg.MaxBatch)
 	switch n := len(elements); {
 	case n == 0:
@@ -31,9 +31,8 @@ func (s *server) batch(value []byte, in incoming, run func(x *call)) {
 	in.to = &batch{s: s, to: in.to, left: len(elements)}
 	for _, e := range elements {
 		x := &call{s: s, to: in.to, pace: in.pace, r: envelope.ReadRequest(e, true)}
-		if s.begin(x, &in) {
-			run(x)
-		}
+		x.r.Own(value, in.kept)
+		run(x, &in)
 	}
 }
 

@@ -44,7 +44,10 @@ func (x *call) Stalled() { x.method.Stalled() }
 func (x *call) Alone() { x.pace = alone }
 
 // Decode implements weft.Inbound.
-func (x *call) Decode(v any) error { return x.s.d.decode(&x.r, v) }
+func (x *call) Decode(v any) error {
+	d := x.s.d
+	return d.decode(&x.r, v, func(body []byte, v any) error { return x.DecodeBody(d.codec, body, v) })
+}
 
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, _ weft.Metadata) error {

@@ -1,12 +1,7 @@
 package jsonrpc
 
 import (
-	"bytes"
-	"errors"
-	"io"
-	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/combine"
@@ -14,23 +9,30 @@ import (
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
 
-// conn is one connection of the door.
+// conn is a connection on which values come one after the other.
 type conn struct {
 	server
 	values
+	in    incoming // what the calls of all values have in common
+	by    carrier
 	out   *combine.Writer
-	over  bool          // nothing more is read; guarded by values.mu
 	ended chan struct{} // closed when reading has ended, behind err
 	err   error
 
 	// What follows belongs to the goroutine that reads.
 
-	guard   weft.DoorGuard
-	in      *envelope.Reader
-	limited bool  // reads have a deadline
-	inline  *call // runs on the goroutine
-	jobs    jobs.Jobs
+	calls   jobs.Reader
 	methods map[string]*weft.DoorMethod
+}
+
+// carrier is what values come by. The goroutine that reads calls it.
+type carrier interface {
+	// next returns the next value, valid JSON. What the calls that were read before hold back is sent before it waits.
+	next() ([]byte, error)
+	// split says that another goroutine reads on: the last value is not overwritten.
+	split()
+	// tell tells the client why next has failed, and returns what the connection ends with.
+	tell(err error) error
 }
 
 const (
@@ -40,39 +42,25 @@ const (
 	largestInline = 64 << 10
 )
 
-// stop ends the reading.
-func (x *conn) stop() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.over = true
-	x.Conn().SetReadDeadline(time.Unix(1, 0))
+// newConn returns a connection that writes its answers by out.
+func newConn(d *door, c *weft.DoorConn, out *combine.Writer) *conn {
+	x := &conn{server: server{DoorConn: c, d: d}, out: out, ended: make(chan struct{}), methods: make(map[string]*weft.DoorMethod)}
+	x.in.to = x
+	return x
 }
 
-// await is called before each read, which may wait: the calls that were read run, and what waits to be written is written.
-// within says that a value has begun, which must go on within the time of a handshake.
-func (x *conn) await(within bool) {
-	x.jobs.Submit()
-	x.FlushReplies()
-	if !within && !x.limited {
-		return
-	}
-	x.limited = within
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	switch {
-	case x.over:
-	case within:
-		x.Conn().SetReadDeadline(time.Now().Add(x.Limits().HandshakeTimeout))
-	default:
-		x.Conn().SetReadDeadline(time.Time{})
-	}
+// start begins to read what a carrier brings.
+func (x *conn) start(by carrier) {
+	x.by = by
+	x.calls.Init(x, func() {
+		by.split()
+		x.Go(x.read)
+	})
+	x.Go(x.read)
 }
 
 // FlushReplies implements jobs.Conn.
 func (x *conn) FlushReplies() { x.out.Flush(x.busy()) }
-
-// Guard implements jobs.Conn, for the goroutines that run gathered calls.
-func (x *conn) Guard(takeOver func()) weft.DoorGuard { return x.DoorConn.Guard(takeOver) }
 
 // read takes values off the connection until it ends, or another goroutine reads on.
 func (x *conn) read() {
@@ -83,14 +71,11 @@ func (x *conn) read() {
 		}
 	}()
 	for {
-		value, err := x.in.Next()
-		if err == nil && !envelope.Valid(value) {
-			err = errInvalid
-		}
+		value, err := x.by.next()
 		if err != nil {
-			x.jobs.Submit()
+			x.calls.Submit()
 			x.FlushReplies()
-			x.finish(x.told(err))
+			x.finish(x.by.tell(err))
 			return
 		}
 		if !x.take(value) {
@@ -99,54 +84,27 @@ func (x *conn) read() {
 	}
 }
 
-var errInvalid = errors.New("a value is not valid JSON")
-
-// told tells the client of an error of reading, which ends the connection. What is no JSON does, since the next value cannot
-// be found behind it.
-func (x *conn) told(err error) error {
-	switch {
-	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return nil
-	case errors.Is(err, errInvalid), errors.Is(err, envelope.ErrSyntax), errors.Is(err, io.ErrUnexpectedEOF):
-		_ = x.out.Send(unreadable(err.Error())) // the connection ends anyway
-	case errors.Is(err, envelope.ErrTooLarge):
-		_ = x.out.Send(tooLarge(x.Limits().MaxMessage)) // the connection ends anyway
-	case errors.Is(err, os.ErrDeadlineExceeded) && !x.drained():
-		return errors.New("a value did not come in time")
-	}
-	return err
-}
-
 // finish notes the end of reading.
 func (x *conn) finish(err error) {
 	x.err = err
 	close(x.ended)
 }
 
-// takeOver has another goroutine read on. The guard calls it.
-func (x *conn) takeOver() {
-	x.inline.method.Stalled()
-	x.inline = nil
-	x.in = x.in.Split()
-	x.Go(x.read)
-}
-
 // take has the calls of a valid value run, and reports whether this goroutine reads on.
 func (x *conn) take(value []byte) (stays bool) {
-	in := incoming{refused: x.enter(), to: x, pace: together}
+	in := x.in
+	in.refused = x.enter()
 	if value[0] == '[' {
-		x.batch(bytes.Clone(value), in, x.gather)
+		x.batch(value, in, x.gather)
 		return true
 	}
-	c := &call{s: &x.server, to: x, pace: together, r: envelope.ReadRequest(value, false)}
+	c := &call{s: &x.server, to: x, pace: in.pace, r: envelope.ReadRequest(value, false)}
 	if x.find(c); c.method == nil || !x.mayRunHere(c) || !c.method.Fast() {
-		c.r.Own()
-		if x.begin(c, &in) {
-			x.runApart(c)
-		}
+		c.r.Own(value, in.kept)
+		x.runApart(c, &in)
 		return true
 	}
-	return !x.begin(c, &in) || x.runHere(c)
+	return !x.begin(c, &in) || x.calls.RunHere(c)
 }
 
 // find looks the method of a call up.
@@ -172,53 +130,34 @@ func (x *conn) mayRunHere(c *call) bool {
 }
 
 // gather has a call of a batch run.
-func (x *conn) gather(c *call) {
+func (x *conn) gather(c *call, in *incoming) {
 	x.find(c)
-	x.runApart(c)
+	x.runApart(c, in)
 }
 
 // runApart has a call run on another goroutine, with others of this read if it is short.
-func (x *conn) runApart(c *call) {
+func (x *conn) runApart(c *call, in *incoming) {
+	if !x.begin(c, in) {
+		return
+	}
 	if m := c.method; m != nil && (m.Fast() || m.Short()) && x.mayRunHere(c) {
-		x.jobs.Add(x, c)
+		x.calls.Add(c)
 		return
 	}
 	c.pace = alone
 	x.Go(c.Run)
 }
 
-// runHere runs a call on the goroutine that reads.
-func (x *conn) runHere(c *call) (stays bool) {
-	x.inline = c
-	turn := x.guard.Enter()
-	defer func() {
-		if !stays { // the handler was held up, or has ended this goroutine
-			x.FlushReplies()
-		}
-	}()
-	c.Run()
-	if !x.guard.Leave(turn) {
-		return false
-	}
-	x.inline = nil
-	return true
-}
-
-// answer implements sink.
+// answer implements sink. An error is that of the connection, which reading finds.
 func (x *conn) answer(b []byte, p pace) {
-	answer(x.out, b, p)
-	x.answered()
-}
-
-// answer writes what is answered, or nothing if it is nil. An error is that of the connection, which reading finds.
-func answer(out *combine.Writer, b []byte, p pace) {
 	switch {
 	case b == nil:
 	case p == dropped:
-		_ = out.Tell(b)
+		_ = x.out.Tell(b)
 	case p == together:
-		_ = out.Add(b)
+		_ = x.out.Add(b)
 	default:
-		_ = out.Send(b)
+		_ = x.out.Send(b)
 	}
+	x.answered()
 }

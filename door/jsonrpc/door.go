@@ -39,8 +39,7 @@ const envelopeRoom = 4 << 10
 func (d *door) Serve(c *weft.DoorConn) error {
 	limits := c.Limits()
 	line := func(buf, message []byte) ([]byte, error) { return append(append(buf, message...), '\n'), nil }
-	x := &conn{server: server{DoorConn: c, d: d}, out: combine.New(c.Conn(), limits.WriteBuffer, limits.WriteTimeout, line),
-		ended: make(chan struct{}), methods: make(map[string]*weft.DoorMethod)}
+	x := &stream{conn: newConn(d, c, combine.New(c.Conn(), limits.WriteBuffer, limits.WriteTimeout, line))}
 	if _, err := c.Admit(weft.Credential{}, nil); err != nil {
 		r := envelope.Request{}
 		if e, ok := errors.AsType[*weft.Error](err); ok {
@@ -51,11 +50,10 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	}
 	hold := func(n int) { c.Hold(n) }
 	x.out.Count(hold, c.Replies())
-	x.in = envelope.NewReader(c.Conn(), limits.MaxMessage+envelopeRoom, x.await, hold)
-	x.guard = c.Guard(x.takeOver)
-	x.Go(x.read)
+	x.reader = envelope.NewReader(c.Conn(), limits.MaxMessage+envelopeRoom, x.await, hold)
+	x.in.pace = together
+	x.start(x)
 	x.drain(c, x.ended, x.stop)
-	<-x.ended
 	if x.drained() {
 		x.out.Settle(nil)
 		return nil

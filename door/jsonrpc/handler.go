@@ -1,14 +1,15 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
 	nethttp "net/http"
-	"strings"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/httpbody"
 	"github.com/weftrpc/weft/door/internal/websock"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
@@ -48,9 +49,16 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	limit := c.Limits().MaxMessage
-	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(limit)))
+	held := &httpbody.Held{R: nethttp.MaxBytesReader(w, r.Body, int64(limit)), Conn: c}
+	defer held.Release()
+	body, err := io.ReadAll(held)
 	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
 		write(w, nethttp.StatusRequestEntityTooLarge, tooLarge(limit))
+		return
+	}
+	if full, ok := errors.AsType[*weft.Error](err); ok {
+		full.Outcome = weft.Refused
+		http.WriteError(w, full)
 		return
 	}
 	if err != nil {
@@ -58,14 +66,14 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	http.BodyRead(w)
-	value := []byte(strings.TrimSpace(string(body)))
+	value := bytes.TrimSpace(body)
 	if len(value) == 0 || !envelope.Valid(value) {
 		write(w, nethttp.StatusOK, unreadable("the body is not valid JSON"))
 		return
 	}
-	s := &server{DoorConn: c, d: h.d, watch: r.Context()}
-	p := &post{w: w, done: make(chan struct{})}
-	s.handle(value, incoming{head: head, to: p})
+	held.Release() // the calls count their requests
+	p := &post{server: server{DoorConn: c, d: h.d}, w: w, ctx: r.Context(), done: make(chan struct{})}
+	p.handle(value, head)
 	<-p.done
 }
 

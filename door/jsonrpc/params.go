@@ -10,16 +10,15 @@ import (
 	"github.com/weftrpc/weft/schema"
 )
 
-// decode decodes the params of a request into v.
-func (d *door) decode(r *envelope.Request, v any) error {
-	c := d.codec
+// decode decodes the params of a request into v; value decodes JSON.
+func (d *door) decode(r *envelope.Request, v any, value func(body []byte, v any) error) error {
 	switch {
 	case r.Params == nil && r.One:
 		return errors.New("jsonrpc: request body missing params")
 	case r.Params == nil || string(r.Params) == "null":
 		return nil // v has no field set
 	case r.Params[0] != '[':
-		return c.Decode(r.Params, v)
+		return value(r.Params, v)
 	}
 	known, ok := d.order.Load(schema.TypeOf(v))
 	if !ok {
@@ -28,14 +27,14 @@ func (d *door) decode(r *envelope.Request, v any) error {
 	}
 	s := known.(shape)
 	if s.list && !r.One {
-		return c.Decode(r.Params, v)
+		return value(r.Params, v)
 	}
 	elements := envelope.Elements(r.Params, max(len(s.names), 1))
 	switch {
 	case len(elements) == 0:
 		return nil
 	case r.One, len(elements) == 1 && (!s.fields || elements[0][0] == '{'):
-		return c.Decode(elements[0], v)
+		return value(elements[0], v)
 	case len(elements) > max(len(s.names), 1):
 		return fmt.Errorf("the params have more values than the request has fields, which are %d", len(s.names))
 	}
@@ -51,7 +50,7 @@ func (d *door) decode(r *envelope.Request, v any) error {
 		object.Write(e)
 	}
 	object.WriteByte('}')
-	return c.Decode(object.Bytes(), v)
+	return value(object.Bytes(), v)
 }
 
 // shape is what params in an array mean for a type.

@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -13,9 +12,8 @@ import (
 // server answers values, whatever carries them.
 type server struct {
 	*weft.DoorConn
-	d     *door
-	held  atomic.Int64    // bytes of the replies of batches that are not complete
-	watch context.Context // of a carrier whose calls end with it; nil: there is none
+	d    *door
+	held atomic.Int64 // bytes of the replies of batches that are not complete
 }
 
 func unreadable(why string) []byte {
@@ -39,31 +37,7 @@ type incoming struct {
 	refused *weft.Error // why none is to run; nil: they are
 	to      sink
 	pace    pace
-}
-
-// handle has the calls of a valid value run, each on a goroutine of its own.
-func (s *server) handle(value []byte, in incoming) {
-	if value[0] == '[' {
-		s.batch(value, in, s.run)
-		return
-	}
-	x := &call{s: s, to: in.to, pace: in.pace, r: envelope.ReadRequest(value, false)}
-	if s.begin(x, &in) {
-		s.run(x)
-	}
-}
-
-// run has a call run on a goroutine of its own.
-func (s *server) run(x *call) {
-	if s.watch == nil {
-		s.Go(x.Run)
-		return
-	}
-	stop := context.AfterFunc(s.watch, x.Cancel)
-	s.Go(func() {
-		defer stop()
-		x.Run()
-	})
+	kept    bool // the value is not overwritten
 }
 
 // sizeOf is how many bytes a request has, without the brackets of params that are an array: a client

@@ -2,10 +2,8 @@ package jsonrpc
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	nethttp "net/http"
-	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
@@ -25,12 +23,13 @@ const (
 // protocols are the subprotocols of which the first one that a client offers is chosen.
 func protocols() []string { return []string{"jsonrpc", "jsonrpc-2.0", "json-rpc", "weft"} }
 
-// socket is a connection by WebSocket: each message is a request or a batch, or what answers one.
+// socket is a connection by WebSocket: each message is a request or a batch, or what answers one. It implements carrier.
 type socket struct {
-	server
-	values
-	ws  *websock.Conn
-	out *combine.Writer
+	*conn
+	ws *websock.Conn
+
+	code   int // how it is closed when reading has ended
+	reason string
 }
 
 // socketConfig is that of a connection within limits.
@@ -64,56 +63,48 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 	if err != nil {
 		return // it was answered
 	}
-	life, cancel := context.WithCancel(context.Background())
-	defer cancel() // ends the calls that are open: their answers cannot be sent
-	x := &socket{server: server{DoorConn: c, d: h.d, watch: life}, ws: ws,
-		out: combine.New(ws.Pieces(), limits.WriteBuffer, limits.WriteTimeout, websock.Append)}
+	x := &socket{conn: newConn(h.d, c, combine.New(ws.Pieces(), limits.WriteBuffer, limits.WriteTimeout, websock.Append)), ws: ws, code: closeNormal}
 	x.out.Count(cfg.Count, c.Replies())
 	defer x.out.Close()
-	ended := make(chan struct{})
-	var wg sync.WaitGroup
-	defer wg.Wait() // also when reading panics
-	defer close(ended)
-	wg.Go(func() {
-		x.drain(c, ended, func() {
-			x.out.Settle(ended)
-			x.ws.Close(closeGoingAway, "the server is shutting down")
-		})
+	x.in.head, x.in.kept = head, true
+	x.start(x)
+	x.drain(c, x.ended, func() {
+		x.out.Settle(x.ended)
+		ws.Close(closeGoingAway, "the server is shutting down")
 	})
-	code, reason := x.read(head)
-	x.out.Settle(nil) // what tells of the end is written
-	ws.Close(code, reason)
+	x.out.Settle(nil)          // what tells of the end is written
+	ws.Close(x.code, x.reason) // the connection ends, and with it the calls that are open
 }
 
-// read takes messages off the connection until it ends, and returns how it is to be closed.
-func (x *socket) read(head weft.Head) (code int, reason string) {
+// next implements carrier.
+func (x *socket) next() ([]byte, error) {
+	x.calls.Submit()
 	for {
 		value, err := x.ws.Next()
-		held := cap(value)
-		switch {
-		case err == nil:
-		case errors.Is(err, websock.ErrTooLarge):
-			_ = x.out.Send(tooLarge(x.Limits().MaxMessage)) // the connection ends anyway
-			return closeTooLarge, err.Error()
-		case errors.Is(err, websock.ErrStalled):
-			return closeStalled, err.Error()
-		default:
-			return closeNormal, ""
+		if err != nil {
+			return nil, err
 		}
-		if value = bytes.TrimSpace(value); len(value) == 0 || !envelope.Valid(value) {
-			x.Hold(-held)
-			if x.out.Send(unreadable("the message is not valid JSON")) != nil {
-				return closeNormal, ""
-			}
-			continue
+		x.Hold(-cap(value)) // the calls count their requests
+		if value = bytes.TrimSpace(value); len(value) > 0 && envelope.Valid(value) {
+			return value, nil
 		}
-		x.Hold(-held) // the calls count their requests
-		x.handle(value, incoming{head: head, refused: x.enter(), to: x})
+		if err := x.out.Send(unreadable("the message is not valid JSON")); err != nil {
+			return nil, err
+		}
 	}
 }
 
-// answer implements sink.
-func (x *socket) answer(b []byte, p pace) {
-	answer(x.out, b, p)
-	x.answered()
+// split implements carrier.
+func (x *socket) split() {}
+
+// tell implements carrier.
+func (x *socket) tell(err error) error {
+	switch {
+	case errors.Is(err, websock.ErrTooLarge):
+		_ = x.out.Send(tooLarge(x.Limits().MaxMessage)) // the connection ends anyway
+		x.code, x.reason = closeTooLarge, err.Error()
+	case errors.Is(err, websock.ErrStalled):
+		x.code, x.reason = closeStalled, err.Error()
+	}
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/jsonrpc"
 	"github.com/weftrpc/weft/internal/polltest"
@@ -96,6 +97,31 @@ func (s *socket) closed() websocket.StatusCode {
 	}
 	return websocket.CloseStatus(err)
 }
+
+// TestDoorWebSocket tries the handler by a client that sends each request as a message.
+func TestDoorWebSocket(t *testing.T) {
+	doortest.Run(t, doortest.Kit{
+		Scheme: weft.WireHTTP,
+		Door:   func() weft.Door { return http.Door(&http.Config{Handler: jsonrpc.Handler(nil)}) },
+		Dial: func(conn net.Conn) (doortest.Client, error) {
+			own := &nethttp.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil }}
+			c, _, err := websocket.Dial(t.Context(), "ws://localhost/rpc", &websocket.DialOptions{HTTPClient: &nethttp.Client{Transport: own}})
+			if err != nil {
+				conn.Close()
+				return noClient{err}, nil // the door has answered by HTTP
+			}
+			c.SetReadLimit(-1)
+			return dialTwo(websocket.NetConn(context.Background(), c, websocket.MessageText)), nil
+		},
+		Codes: true, Handshake: true, TLSProtocol: "http/1.1",
+	})
+}
+
+// noClient is a client whose connection was refused.
+type noClient struct{ err error }
+
+func (n noClient) Call(string, any, any) error { return n.err }
+func (noClient) Close() error                  { return nil }
 
 // TestVectorsWebSocket sends each vector as one message, all on one connection, and a question behind it whose answer
 // shows that there was no other.

@@ -18,7 +18,7 @@ import (
 // Wire returns a wire to servers of JSON-RPC 2.0 over TCP, for addresses such as
 // "jsonrpc://127.0.0.1:1234". A request that is an object goes as the params, by name; any other is
 // the one element of an array, a list the array itself. Whatever codec a call names, it travels
-// as JSON.
+// as JSON. Requests and notifications of a server are ignored.
 func Wire() weft.Wire { return wire{} }
 
 // WireOne returns a wire to servers of JSON-RPC 1.0 as Go's net/rpc/jsonrpc serves it, for
@@ -141,6 +141,9 @@ func (c *clientConn) answered(value []byte) bool {
 	if err != nil {
 		c.Lost(err)
 		return false
+	}
+	if response.Asks { // as servers do that publish events
+		return true
 	}
 	if seq, err := strconv.ParseUint(string(response.ID), 10, 64); err == nil {
 		c.Answer(seq, response)

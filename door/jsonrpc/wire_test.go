@@ -1,11 +1,15 @@
 package jsonrpc_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/rpc"
 	stock "net/rpc/jsonrpc"
+	"sync"
 	"testing"
 
 	"github.com/weftrpc/weft"
@@ -58,4 +62,31 @@ func TestWebSocketWire(t *testing.T) {
 		defer srv.Close()
 		wiretest.ServeOne(conn, srv.Serve)
 	}})
+}
+
+// TestServerTells: what a server sends unasked is ignored, and calls go on.
+func TestServerTells(t *testing.T) {
+	here, there := net.Pipe()
+	var served sync.WaitGroup
+	served.Go(func() {
+		for d := json.NewDecoder(there); ; {
+			var r struct{ ID json.RawMessage }
+			if d.Decode(&r) != nil {
+				return
+			}
+			fmt.Fprintf(there, `{"jsonrpc":"2.0","method":"event","params":{"id":1}} {"jsonrpc":"2.0","method":"ask","id":1} {"jsonrpc":"2.0","id":%s,"result":42}`, r.ID)
+		}
+	})
+	defer served.Wait()
+	defer there.Close()
+	c, err := jsonrpc.Wire().Dial(t.Context(), weft.WireConfig{Dial: func(context.Context) (net.Conn, error) { return here, nil },
+		Limits: weft.Limits{MaxMessage: 1 << 20, WriteBuffer: 1 << 20, WriteTimeout: patience}, Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	defer c.Close()
+	for range 3 {
+		n := 0
+		if err := c.Call(t.Context(), &weft.WireCall{Method: "Test.Sum", Args: &[]int{1}, Reply: &n}); err != nil || n != 42 {
+			t.Fatalf("%d, %v", n, err)
+		}
+	}
 }

@@ -30,7 +30,7 @@ func (x *call) Stalled() { x.method.found.Stalled() }
 func (x *call) Alone() { x.batch = false }
 
 // Decode implements weft.Inbound.
-func (x *call) Decode(v any) error { return x.s.codec.Decode(x.body, v) }
+func (x *call) Decode(v any) error { return x.DecodeBody(x.s.codec, x.body, v) }
 
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, _ weft.Metadata) error {

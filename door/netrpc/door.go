@@ -76,9 +76,11 @@ func (d *door) Serve(c *weft.DoorConn) error {
 		return err
 	}
 	s := &serverConn{DoorConn: c, door: d, codec: d.codec, out: newWriter(conn, limits), methods: make(map[string]*method), ended: make(chan error, 1)}
-	s.out.Count(func(n int) { c.Hold(n) }, c.Replies())
-	s.in = gob.NewReader(bufio.NewReaderSize(&batched{conn, s.endBatch}, readBuffer), limits.MaxMessage)
-	s.guard = c.Guard(s.takeOver)
+	hold := func(n int) { c.Hold(n) }
+	s.out.Count(hold, c.Replies())
+	s.source = &source{Conn: conn, before: s.endBatch, hold: hold}
+	s.in = gob.NewReader(bufio.NewReaderSize(s.source, readBuffer), limits.MaxMessage)
+	s.run.Init(s, s.readOn)
 	s.Go(s.read)
 	select {
 	case err := <-s.ended:
@@ -99,17 +101,6 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	}
 	s.out.Settle(nil)
 	return nil
-}
-
-// batched tells the goroutine that reads before it may wait for bytes.
-type batched struct {
-	net.Conn
-	before func()
-}
-
-func (b *batched) Read(p []byte) (int, error) {
-	b.before()
-	return b.Conn.Read(p)
 }
 
 // newWriter returns a writer of messages of gob.

@@ -21,17 +21,16 @@ type serverConn struct {
 	out   *combine.Writer
 	open  flights.Flights // calls that were begun and not answered
 	ended chan error      // gets why the reading has ended
-	guard weft.DoorGuard
 
 	// What follows belongs to the goroutine that reads.
 
+	source  *source
 	in      *gob.Reader
 	header  []byte // room for one
 	body    []byte // the same, until a call that runs on another goroutine takes it
 	known   header.Known
 	methods map[string]*method
-	jobs    jobs.Jobs // gathers calls of short methods
-	inline  *call     // runs on the goroutine
+	run     jobs.Reader
 }
 
 // method is what is known of a name.
@@ -93,26 +92,23 @@ func (s *serverConn) next() (x *call, why error) {
 	if s.body, err = s.in.Next(s.body[:0]); err != nil {
 		return nil, ended(err)
 	}
+	s.source.whole()
 	return &call{s: s, seq: seq, method: m, body: s.body, batch: true}, nil
 }
 
 // endBatch has the calls that were read run, and the replies that are there written. It is called
 // before the goroutine that reads may wait.
 func (s *serverConn) endBatch() {
-	s.jobs.Submit()
+	s.run.Submit()
 	s.FlushReplies()
 }
 
 // FlushReplies implements jobs.Conn.
 func (s *serverConn) FlushReplies() { s.out.Flush(s.open.Count() > 0) }
 
-// Guard implements jobs.Conn, for the goroutines that run gathered calls.
-func (s *serverConn) Guard(takeOver func()) weft.DoorGuard { return s.DoorConn.Guard(takeOver) }
-
-// takeOver has another goroutine read on. The guard calls it.
-func (s *serverConn) takeOver() {
-	s.inline.method.found.Stalled()
-	s.inline, s.body = nil, nil
+// readOn has another goroutine read on, while a call has body.
+func (s *serverConn) readOn() {
+	s.body = nil
 	s.Go(s.read)
 }
 
@@ -151,29 +147,12 @@ func (s *serverConn) begin(x *call) (stays bool) {
 	}
 	switch {
 	case fast:
-		return s.runHere(x)
+		return s.run.RunHere(x)
 	case here && m.Short():
-		s.jobs.Add(s, x)
+		s.run.Add(x)
 	default:
 		x.batch = false
 		s.Go(x.Run)
 	}
-	return true
-}
-
-// runHere runs a call on the goroutine that reads.
-func (s *serverConn) runHere(x *call) (stays bool) {
-	s.inline = x
-	turn := s.guard.Enter()
-	defer func() {
-		if !stays { // the handler was held up, or has ended this goroutine
-			s.FlushReplies()
-		}
-	}()
-	x.Run()
-	if !s.guard.Leave(turn) {
-		return false
-	}
-	s.inline = nil
 	return true
 }

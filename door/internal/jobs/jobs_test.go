@@ -189,3 +189,26 @@ func TestExit(t *testing.T) {
 	j.Submit()
 	c.wait(all, 1)
 }
+
+// Another goroutine reads on behind a call that holds up the one that reads, or ends it.
+func TestReadOn(t *testing.T) {
+	for _, ends := range []bool{false, true} {
+		c := connected(t)
+		var r Reader
+		reads := make(chan struct{})
+		r.Init(c, func() { close(reads) })
+		all := calls(1)
+		all[0].run = func() {
+			if ends {
+				runtime.Goexit()
+			}
+			<-reads
+		}
+		stays := false
+		c.Go(func() { stays = r.RunHere(all[0]) })
+		<-reads
+		if flushes := c.wait(all, 1); stays || !all[0].stalled || flushes != 1 {
+			t.Errorf("the goroutine stays: %v; the call is said to be held up: %v; %d flushes, want 1", stays, all[0].stalled, flushes)
+		}
+	}
+}

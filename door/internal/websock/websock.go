@@ -68,13 +68,13 @@ type under struct {
 	net.Conn
 	timeout time.Duration // of a write
 	took    func()        // nil: nothing is told
-	heard   atomic.Bool
+	came    atomic.Bool
 }
 
 func (u *under) Read(p []byte) (int, error) {
 	n, err := u.Conn.Read(p)
 	if n > 0 {
-		u.heard.Store(true)
+		u.came.Store(true)
 	}
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF // the library takes io.EOF for the end of the message
@@ -225,7 +225,7 @@ func (c *Conn) keep() {
 // alive reports whether the peer need not be asked: bytes have come in since the last call, or cannot be
 // seen. A write has a timeout of its own.
 func (c *Conn) alive() bool {
-	return c.under.heard.Swap(false) || c.held.Load() || c.writing.Load() > 0
+	return c.under.came.Swap(false) || c.held.Load() || c.writing.Load() > 0
 }
 
 // answers reports whether the peer answers a ping.

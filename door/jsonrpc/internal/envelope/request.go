@@ -81,9 +81,20 @@ func textOf(quoted []byte) string {
 	return text
 }
 
-// Own takes copies of what a request has of the value that it was read from.
-func (r *Request) Own() {
-	r.ID, r.Params = bytes.Clone(r.ID), bytes.Clone(r.Params)
+// Own takes copies of what a request has of the value that it was read from. If that is kept, as what is not overwritten may be, it
+// does so only where most of the value is something else, which would stay in memory for as long as the request.
+func (r *Request) Own(value []byte, kept bool) {
+	if kept && len(r.Params) >= len(value)/2 {
+		return
+	}
+	n := len(r.ID)
+	b := append(append(make([]byte, 0, n+len(r.Params)), r.ID...), r.Params...)
+	if r.ID != nil {
+		r.ID = b[:n:n]
+	}
+	if r.Params != nil {
+		r.Params = b[n:]
+	}
 }
 
 // Append appends the request, as a client sends it.

@@ -88,6 +88,7 @@ type Response struct {
 	Result []byte
 	Error  *Failure // nil: the call went well
 	Text   string   // the error of JSON-RPC 1.0; "" for one of 2.0
+	Asks   bool     // it is no response: the server asks or tells something itself
 }
 
 // ReadResponse reads a response.
@@ -103,6 +104,8 @@ func ReadResponse(value []byte) (Response, error) {
 			r.ID = v
 		case "result":
 			r.Result = v
+		case "method":
+			r.Asks = true
 		case "error":
 			switch v[0] {
 			case 'n':
@@ -118,7 +121,7 @@ func ReadResponse(value []byte) (Response, error) {
 		}
 		return err == nil
 	})
-	if err == nil && r.ID == nil {
+	if r.Asks = r.Asks && r.Result == nil && r.Error == nil; err == nil && r.ID == nil && !r.Asks {
 		err = errors.New("a response has no id")
 	}
 	return r, err
