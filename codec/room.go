@@ -1,17 +1,11 @@
 package codec
 
 import (
-	"fmt"
 	"reflect"
 	"sync"
 	"unicode"
-)
 
-// What the values of one body may take in memory: roomFree, and roomFactor times
-// the length of the body.
-const (
-	roomFree   = 32 << 20
-	roomFactor = 16
+	"github.com/weftrpc/weft/codec/internal/room"
 )
 
 // What the parts of a value in an any take: the interface itself, a list, a map
@@ -66,6 +60,7 @@ type root struct {
 // A shape is how values of a type are made.
 type shape struct {
 	behind int64 // the room of what its pointers point to
+	via    int   // of a field of an embedded pointer: one more than the index of that in node.embedded
 	*node
 }
 
@@ -86,7 +81,12 @@ type node struct {
 	key    shape            // table
 	fields map[string]shape // record: by name
 	order  []shape          // record: in the order of the type
+
+	embedded []int64 // record: the room of what its embedded pointers point to
 }
+
+// maxEmbedded is how many embedded pointers of a struct are counted.
+const maxEmbedded = 64
 
 // Tally returns what counts the elements of a body of that length, which is
 // decoded into a variable of the type t. It is nil when the body cannot have too
@@ -98,9 +98,9 @@ func (r *Rooms) Tally(length int, t reflect.Type) *Tally {
 		s := r.shapeOf(t, nodes)
 		known, _ = r.roots.LoadOrStore(t, &root{s, r.mostOf(s, nodes)})
 	}
-	room := roomFree + roomFactor*int64(length)
-	if k := known.(*root); int64(length/r.Least)*k.most > room {
-		return &Tally{rooms: r, room: room, left: room, next: k.shape}
+	most := room.For(length)
+	if k := known.(*root); int64(length/r.Least)*k.most > most {
+		return &Tally{rooms: r, length: length, left: most, next: k.shape}
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (r *Rooms) shapeOf(t reflect.Type, nodes map[reflect.Type]*node) shape {
 		n.each = int64(t.Key().Size() + t.Elem().Size() + 1)
 	case reflect.Struct:
 		n.kind, n.fields = record, make(map[string]shape)
-		r.addFields(n, t, nodes, make(map[reflect.Type]bool))
+		r.addFields(n, t, 0, nodes, make(map[reflect.Type]bool))
 	}
 	return s
 }
@@ -145,8 +145,8 @@ func (r *Rooms) shapeOf(t reflect.Type, nodes map[reflect.Type]*node) shape {
 const maxTypes = 10_000
 
 // addFields adds the fields of t, those of embedded structs included. Of two with
-// one name the one that takes more counts.
-func (r *Rooms) addFields(n *node, t reflect.Type, nodes map[reflect.Type]*node, around map[reflect.Type]bool) {
+// one name the one that takes more counts. via is that of their shapes.
+func (r *Rooms) addFields(n *node, t reflect.Type, via int, nodes map[reflect.Type]*node, around map[reflect.Type]bool) {
 	if around[t] {
 		return
 	}
@@ -154,11 +154,12 @@ func (r *Rooms) addFields(n *node, t reflect.Type, nodes map[reflect.Type]*node,
 	for f := range t.Fields() {
 		name, embedded := r.Name(f)
 		if embedded {
-			inner := f.Type
+			inner, through := f.Type, via
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
+				through = n.embed(inner, via)
 			}
-			r.addFields(n, inner, nodes, around)
+			r.addFields(n, inner, through, nodes, around)
 			continue
 		}
 		if name == "" {
@@ -166,11 +167,25 @@ func (r *Rooms) addFields(n *node, t reflect.Type, nodes map[reflect.Type]*node,
 		}
 		name = r.fold(name)
 		s := r.shapeOf(f.Type, nodes)
+		s.via = via
 		n.order = append(n.order, s)
 		if old, ok := n.fields[name]; !ok || old.kind == scalar && old.behind <= s.behind {
 			n.fields[name] = s
 		}
 	}
+}
+
+// embed notes an embedded pointer to a struct of the type t, which is in that of via, and returns the via of its fields.
+func (n *node) embed(t reflect.Type, via int) int {
+	if len(n.embedded) == maxEmbedded {
+		return via
+	}
+	behind := int64(t.Size())
+	if via > 0 {
+		behind += n.embedded[via-1] // it may be there for these fields alone
+	}
+	n.embedded = append(n.embedded, behind)
+	return len(n.embedded)
 }
 
 func (r *Rooms) opaque(t reflect.Type) bool { return r.Opaque != nil && r.Opaque(t) }
@@ -204,7 +219,11 @@ func (r *Rooms) mostOf(s shape, nodes map[reflect.Type]*node) int64 {
 			most = max(most, n.each+n.elem.behind)
 		case record:
 			for _, f := range n.fields {
-				most = max(most, f.behind)
+				behind := f.behind
+				if f.via > 0 {
+					behind += n.embedded[f.via-1]
+				}
+				most = max(most, behind)
 			}
 		}
 	}
@@ -215,18 +234,20 @@ func (r *Rooms) mostOf(s shape, nodes map[reflect.Type]*node) int64 {
 // through it: for each value Begin and End, Scalar or Null; before each entry of a map
 // or struct, Key.
 type Tally struct {
-	rooms      *Rooms
-	room, left int64
-	next       shape  // of the value that follows
-	into       *shape // the same, in place of what the container says
-	stack      []level
+	rooms  *Rooms
+	length int // of the body
+	left   int64
+	next   shape  // of the value that follows
+	into   *shape // the same, in place of what the container says
+	stack  []level
 }
 
 // A level is a container that is not read to its end.
 type level struct {
 	shape   shape
-	keyed   bool // it has entries
-	entries int  // or elements of a struct, so far
+	keyed   bool   // it has entries
+	entries int    // or elements of a struct, so far
+	made    uint64 // bit i: what embedded pointer i of the struct points to is counted
 }
 
 // Begin begins a container with elements, or with entries that have keys.
@@ -260,6 +281,7 @@ func (t *Tally) Key(name []byte) {
 	switch l.shape.kind {
 	case record:
 		t.next = l.shape.fields[t.rooms.fold(string(name))]
+		t.reach(l, t.next)
 		return
 	case table:
 		t.next, each = l.shape.elem, l.shape.each
@@ -339,14 +361,24 @@ func (t *Tally) element(l *level, keyed shape) shape {
 		return shape{node: l.shape.node}
 	case l.shape.kind == record && l.entries < len(l.shape.order): // a struct without names
 		l.entries++
-		return l.shape.order[l.entries-1]
+		s := l.shape.order[l.entries-1]
+		t.reach(l, s)
+		return s
 	}
 	return shape{}
 }
 
+// reach counts what the embedded pointer points to through which a field of the struct l is reached.
+func (t *Tally) reach(l *level, s shape) {
+	if bit := uint64(1) << max(s.via-1, 0); s.via > 0 && l.made&bit == 0 {
+		l.made |= bit
+		t.left -= l.shape.embedded[s.via-1]
+	}
+}
+
 func (t *Tally) enough() error {
 	if t.left < 0 {
-		return fmt.Errorf("elements take more than %d bytes of memory, which are 32 MiB and 16 times the length of the body", t.room)
+		return room.Error(t.length)
 	}
 	return nil
 }

@@ -20,6 +20,23 @@ type large struct {
 
 type embedded struct{ Inner []*large }
 
+// through has fields of structs that it embeds by pointers.
+type through struct {
+	*Far
+	Own int
+}
+
+type Far struct {
+	Room [100]int64
+	A, B int
+	*Farther
+}
+
+type Farther struct {
+	More [100]int64
+	C    int
+}
+
 func names(f reflect.StructField) (name string, isEmbedded bool) { return f.Name, f.Anonymous }
 
 // count has a Tally count n values that tell it what they are, and returns what
@@ -78,6 +95,32 @@ func TestRooms(t *testing.T) {
 			t.End()
 			return err
 		}, true},
+		"embedded pointers": {new([]through), func(t *codec.Tally) error {
+			_ = t.Begin(true)
+			t.Key([]byte("C"))
+			err := t.Scalar()
+			t.End()
+			return err
+		}, true},
+		"embedded pointers without names": {new([]through), func(t *codec.Tally) error {
+			_ = t.Begin(false)
+			err := t.Scalar()
+			t.End()
+			return err
+		}, true},
+		"no embedded pointer": {new([]through), func(t *codec.Tally) error {
+			_ = t.Begin(true)
+			t.Key([]byte("Own"))
+			err := t.Scalar()
+			t.End()
+			return err
+		}, false},
+		"one embedded pointer": {new(through), func(t *codec.Tally) error {
+			t.Key([]byte("A"))
+			_ = t.Scalar()
+			t.Key([]byte("B"))
+			return t.Scalar()
+		}, false},
 		"another type": {new([]any), func(t *codec.Tally) error { t.Into(reflect.TypeFor[large]()); return empty(t) }, true},
 		"struct in a row": {new(large), func(t *codec.Tally) error {
 			t.Key([]byte("Next"))

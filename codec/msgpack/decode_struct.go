@@ -47,7 +47,10 @@ func (d *decoder) structure(n *node, r memory.Ref, i, depth int) int {
 		at := r
 		if f.rare != nil {
 			var ok bool
-			if at, ok = reach(r, f.rare.via, i < len(b) && b[i] == 0xc0); !ok {
+			if at, ok = reach(d, r, f.rare.via, i < len(b) && b[i] == 0xc0); !ok {
+				if d.err != nil {
+					return failed
+				}
 				i++ // nil for a field of a struct that is not there
 				continue
 			}
@@ -135,13 +138,13 @@ func (d *decoder) field(f *field, r memory.Ref, i, depth int) int {
 
 // reach goes from the struct r through embedded pointers. Where one is nil it is
 // made to point to a new struct, unless absent says that there is nothing to put there.
-func reach(r memory.Ref, via []hop, absent bool) (memory.Ref, bool) {
+func reach(d *decoder, r memory.Ref, via []hop, absent bool) (memory.Ref, bool) {
 	for _, h := range via {
 		p := r.Field(h.at)
 		switch {
 		case !p.IsNil():
 			r = p.Pointee()
-		case absent:
+		case absent || !spend(d, 1, h.typ.Size()):
 			return r, false
 		default:
 			r = p.Allocate(h.typ)

@@ -105,10 +105,10 @@ func (d *decoder) commonTable(n *node, r memory.Ref, i, count, depth int) int {
 // textTable reads the entries of a map from strings to V.
 func textTable[V any](d *decoder, n *node, r memory.Ref, i, count, depth int) int {
 	m := *memory.As[map[string]V](r)
+	if !spendTable(d, count, sizeText+n.elem.size) {
+		return failed
+	}
 	if !d.reuse || m == nil {
-		if !spendTable(d, count, sizeText+n.elem.size) {
-			return failed
-		}
 		m = make(map[string]V, count)
 		*memory.As[map[string]V](r) = m
 	}
@@ -175,10 +175,10 @@ func (d *decoder) table(n *node, r memory.Ref, i, depth int) int {
 	}
 	i = next
 	m := r.Value(n.typ)
+	if !spendTable(d, int(count), n.key.size+n.elem.size) {
+		return failed
+	}
 	if !d.reuse || m.IsNil() {
-		if !spendTable(d, int(count), n.key.size+n.elem.size) {
-			return failed
-		}
 		m.Set(reflect.MakeMapWithSize(n.typ, d.affordable(int(count), n.key.size+n.elem.size, i)))
 	}
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)

@@ -25,6 +25,17 @@ type Inner struct{ Inside []wide }
 
 type outer struct{ Inner }
 
+// Far is embedded by a pointer.
+type Far struct {
+	Room [128]int64
+	A    int8
+}
+
+type through struct {
+	*Far
+	B int8
+}
+
 type point struct{ X, Y int8 }
 
 // Bodies whose elements take much more memory than bytes are refused before the memory is taken; others are not.
@@ -54,6 +65,9 @@ func TestRoom(t *testing.T) {
 		"chained pointers":  {list("\x81\xa1n\x81\xa1n\x80", 1<<20), new([]*wide), true},
 		"field":             {"\x81\xa4Many" + list("\x80", 1<<17), new(wide), true},
 		"embedded field":    {"\x81\xa6Inside" + list("\x80", 1<<17), new(outer), true},
+		"embedded pointers": {list("\x81\xa1A\x01", 1<<20), new([]through), true},
+		"no such pointers":  {list("\x81\xa1B\x01", 1<<20), new([]through), false},
+		"nil behind those":  {list("\x81\xa1A\xc0", 1<<17), new([]through), false},
 		"any field":         {"\x82\xa1x\x01\xa3Any" + list("\x80", 4<<20), new(wide), true},
 		"unknown field":     {"\x81\xa5other" + list("\x80", 4<<20), new(wide), false},
 		"left out":          {"\x81\xa3Few" + list("\x80", 4<<20), new(wide), false},
@@ -96,8 +110,21 @@ func TestRoomForWhatDoesNotCome(t *testing.T) {
 
 // Memory that is used again is bounded as well.
 func TestRoomOfReuse(t *testing.T) {
-	body := append(binary.BigEndian.AppendUint32([]byte{0xdd}, 1<<18), strings.Repeat("\x80", 1<<18)...)
-	if err := msgpack.New().(codec.Reuser).DecodeReuse(body, new([]wide)); err == nil || !strings.Contains(err.Error(), "bytes of memory") {
-		t.Errorf("the body was decoded, %v", err)
+	structs := append(binary.BigEndian.AppendUint32([]byte{0xdd}, 1<<18), strings.Repeat("\x80", 1<<18)...)
+	entries := binary.BigEndian.AppendUint32([]byte{0xdf}, 1<<17)
+	for i := range 1 << 17 {
+		entries = append(binary.BigEndian.AppendUint32(append(entries, 0xce), uint32(i)), 0x80)
+	}
+	for name, test := range map[string]struct {
+		body []byte
+		v    any
+	}{
+		"a list":     {structs, new([]wide)},
+		"a new map":  {entries, new(map[uint32]wide)},
+		"a used map": {entries, &map[uint32]wide{1: {}}},
+	} {
+		if err := msgpack.New().(codec.Reuser).DecodeReuse(test.body, test.v); err == nil || !strings.Contains(err.Error(), "bytes of memory") {
+			t.Errorf("%s was decoded, %v", name, err)
+		}
 	}
 }

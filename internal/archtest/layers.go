@@ -29,8 +29,9 @@ func table() []row {
 		{"codec/internal/memory", leaf, nil},
 		{"codec/internal/bytype", leaf, []string{"codec/internal/memory"}},
 		{"codec/internal/pack", leaf, nil},
+		{"codec/internal/room", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
-		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/texts"}},
+		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/room", "codec/internal/texts"}},
 		{"codec/generated", leaf, []string{"codec/internal/memory", "codec/internal/texts"}},
 		{"codec/internal/texts", leaf, []string{"codec/internal/memory"}},
 		{"codec/...", 0, []string{"codec"}},
@@ -84,7 +85,7 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/thriftidl", "generate/internal/source"}},
+		{"generate", 4, []string{"generate/internal/names", "generate/internal/thriftidl", "generate/internal/source"}},
 		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},
