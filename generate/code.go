@@ -4,16 +4,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-)
 
-const generatedPath = "github.com/weftrpc/weft/codec/generated"
+	"github.com/weftrpc/weft/generate/internal/names"
+)
 
 // code writes the methods of a struct that encode and decode it; see codec/generated.
 func (p *printer) code(r *record) {
 	for _, s := range []string{"encoding/binary", "math", "slices", "time"} {
-		p.f.imports.std(s)
+		p.f.imports.Std(s)
 	}
-	p.f.imports.use(generatedPath, "generated")
+	p.f.imports.Use(names.Generated, "generated")
 	p.line(`
 var _ generated.Message = (*%[1]s)(nil)
 

@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 		cfg   Config
 		files int
 	}{
-		{"shop", Config{Dir: "internal/shop", Codec: true}, 2},
+		{"shop", Config{Dir: "internal/shop", Codec: true}, 4},
 		{"example", Config{Dir: "../examples/generate/internal/library", Codec: true}, 1},
 		{"depot", Config{Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true}, 1},
 		{"thrift", Config{Dir: "../door/thrift/internal/depot", Inputs: []string{"depot.thrift", "places/places.thrift"}}, 2},
@@ -61,7 +61,11 @@ func module(t *testing.T, files map[string]string) string {
 	files["go.mod"] = "module example.com/shop\n\ngo 1.26.0\n\nrequire github.com/weftrpc/weft v0.0.0\n\nreplace github.com/weftrpc/weft => " + root + "\n"
 	files["go.sum"] = string(sums)
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,24 +144,31 @@ func TestNothingIsOverwritten(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"type S struct{}":                                                                          "nothing to generate",
-		"// weft:service\ntype S interface{ M() }":                                                 "//weft:service is a directive only without the space",
-		"//weft:service\ntype S interface{\n//weft:idempotant\nM() }":                              "//weft:idempotant is no directive; there are //weft:service",
-		"//weft:service\ntype S struct{}":                                                          "S is no interface",
-		"//weft:service\ntype S interface{}":                                                       "S has no methods",
-		"//weft:service\ntype S[T any] interface{ M() }":                                           "type parameters",
-		"//weft:service\ntype S interface{ M() }":                                                  "M(): a method of a service is one of",
-		"//weft:service\ntype S interface{ M(a, b *int) (*int, error) }":                           "a method of a service is one of",
-		"//weft:service\ntype S interface{ M(context.Context, int) (*int, error)}":                 "a method of a service is one of",
-		"//weft:service\ntype S interface{ m(context.Context, *int) (*int, error)}":                "m is not exported",
-		"type A interface{ M() }\n//weft:service\ntype S interface{ A }":                           "embeds another interface",
-		"//weft:service\ntype S interface{\n//weft:reuse\nM(context.Context, *int) (*int, error)}": "//weft:reuse is for methods",
-		"//weft:service\ntype S interface{ M(context.Context, *None) (*int, error) }":              "a type is not known",
-		"type N struct{ A int `weft:\"1\"`; B int }":                                               "the field B of N has no number",
-		"type N struct{ A chan int `weft:\"1\"` }":                                                 "a chan int has no form",
-		"type N struct{ A string `weft:\"1,zigzag\"` }":                                            `the option "zigzag"`,
-		"type N struct{ A complex64 `weft:\"1\"` }":                                                "a complex64 has no form",
-		"type N struct{ A struct{ B int } `weft:\"1\"` }":                                          "no struct of this package with numbered fields",
+		"type S struct{}":                                                                              "nothing to generate",
+		"// weft:service\ntype S interface{ M() }":                                                     "//weft:service is a directive only without the space",
+		"//weft:service\ntype S interface{\n//weft:idempotant\nM() }":                                  "//weft:idempotant is no directive; there are //weft:service",
+		"//weft:service\ntype S struct{}":                                                              "S is no interface",
+		"//weft:service\ntype S interface{}":                                                           "S has no methods",
+		"//weft:service\ntype S[T any] interface{ M() }":                                               "type parameters",
+		"//weft:service\ntype S interface{ M() }":                                                      "M(): a method of a service is one of",
+		"//weft:service\ntype S interface{ M(a, b *int) (*int, error) }":                               "a method of a service is one of",
+		"//weft:service\ntype S interface{ M(context.Context, int) (*int, error)}":                     "a method of a service is one of",
+		"//weft:service\ntype S interface{ m(context.Context, *int) (*int, error)}":                    "m is not exported",
+		"type A interface{ M() }\n//weft:service\ntype S interface{ A }":                               "embeds another interface",
+		"//weft:service\ntype S interface{\n//weft:reuse\nM(context.Context, *int) (*int, error)}":     "//weft:reuse is for methods",
+		"//weft:service\ntype S interface{ M(context.Context, *None) (*int, error) }":                  "a type is not known",
+		"type N struct{ A int `weft:\"1\"`; B int }":                                                   "the field B of N has no number",
+		"type N struct{ A chan int `weft:\"1\"` }":                                                     "a chan int has no form",
+		"type N struct{ A string `weft:\"1,zigzag\"` }":                                                `the option "zigzag"`,
+		"type N struct{ A complex64 `weft:\"1\"` }":                                                    "a complex64 has no form",
+		"type N struct{ A struct{ B int } `weft:\"1\"` }":                                              "no struct of this package with numbered fields",
+		"type N struct{ A [][]int `weft:\"1\"` }":                                                      "no code can be generated for a list of []int",
+		"type N struct{ A []*int `weft:\"1\"` }":                                                       "no code can be generated for a list of *int",
+		"type N struct{ A **int `weft:\"1\"` }":                                                        "no code can be generated for a pointer to *int",
+		"type P *N\ntype N struct{ A P `weft:\"1\"` }":                                                 "P is a type of pointers",
+		"//weft:service\ntype S interface{ With(context.Context, *int) (*int, error) }":                "the method With of the service S needs the name With in Go",
+		"type SClient int\n//weft:service\ntype S interface{ M(context.Context, *int) (*int, error) }": "the service S needs the name SClient in Go, which the package has",
+		"type N struct{ AppendWeft int `weft:\"1\"` }":                                                 "the field 1 of N needs the name AppendWeft in Go, which a method of its code has",
 	} {
 		dir := module(t, map[string]string{"s.go": "package shop\n\nimport \"context\"\n\nvar _ context.Context\n\n" + text + "\n"})
 		if _, err := run(t, dir, "-codec"); err == nil || !strings.Contains(err.Error(), want) {
@@ -169,10 +180,15 @@ func TestErrors(t *testing.T) {
 		t.Error("a file that is no Go was taken")
 	}
 	for text, want := range map[string]string{
-		"syntax = \"proto3\"; message":                                 "syntax error",
-		"syntax = \"proto3\";":                                         "neither services nor messages",
-		"syntax = \"proto2\"; message M { optional group G = 1 {} }":   "no form as a struct",
-		"syntax = \"proto3\"; message M { map<sint32, int32> m = 1; }": "no struct tag",
+		"syntax = \"proto3\"; message":                                                            "syntax error",
+		"syntax = \"proto3\";":                                                                    "neither services nor messages",
+		"syntax = \"proto2\"; message M { optional group G = 1 {} }":                              "no form as a struct",
+		"syntax = \"proto3\"; message M { map<sint32, int32> m = 1; }":                            "no struct tag",
+		"syntax = \"proto3\"; message M { int32 a_b = 1; int32 A_b = 2; }":                        "the field 2 of M needs the name AB in Go, which the field 1 of M has: rename one",
+		"syntax = \"proto3\"; message A_B {} message A { message B {} }":                          "the message A_B needs the name A_B in Go",
+		"syntax = \"proto3\"; enum A { B = 0; } message A_B {}":                                   "the message A_B needs the name A_B in Go, which the value A_B of the enumeration A has",
+		"syntax = \"proto3\"; message M {} service S { rpc with(M) returns (M); }":                "the method with of the service S needs the name With in Go",
+		"syntax = \"proto3\"; message SClient {} service S { rpc A(SClient) returns (SClient); }": "the service S needs the name SClient in Go",
 	} {
 		dir := module(t, map[string]string{"s.proto": text})
 		if _, err := run(t, dir, "s.proto"); err == nil || !strings.Contains(err.Error(), want) {
@@ -181,12 +197,62 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestExported(t *testing.T) {
-	for name, want := range map[string]string{
-		"order_id": "OrderId", "Order": "Order", "label_2d": "Label_2D", "_x": "XX", "a.b": "AB", "A.B": "A_B", "x_Y": "X_Y", "a__b": "A_B", "URL": "URL",
-	} {
-		if got := exported(name); got != want {
-			t.Errorf("%s becomes %s, want %s", name, got, want)
+// TestNames has packages and declarations with the names of those that generated code uses, and comments that look like
+// uses: the output is built.
+func TestNames(t *testing.T) {
+	dir := module(t, map[string]string{
+		"stub/stub.go":   "package stub\n\ntype Query struct{ A int }\n\ntype Kind int64\n",
+		"req/req.go":     "package req\n\ntype Line struct{ A int }\n",
+		"string/text.go": "package string\n\ntype Text struct{ A int }\n",
+		"lib/iter.go":    "package iter\n\ntype Line struct{ A int }\n",
+		"shop.go": `package shop
+
+import (
+	"context"
+	std "iter"
+
+	"example.com/shop/lib"
+	"example.com/shop/req"
+	text "example.com/shop/string"
+	"example.com/shop/stub"
+)
+
+var weft, math, binary = 1, 2, 3
+
+func generated() {}
+
+type slices []int
+
+// Orders keeps orders.
+//
+//weft:service
+type Orders interface {
+	List(context.Context, *stub.Query) std.Seq2[*req.Line, error]
+	Get(ctx context.Context, q *req.Line) (*text.Text, error)
+	Fill(ctx context.Context, q *stub.Query, a *iter.Line) error
+}
+
+// Line is kept for some time. It has slices.
+type Line struct {
+	Kind  stub.Kind ` + "`weft:\"1\"`" + `
+	Lines []Line    ` + "`weft:\"2\"`" + `
+	Price float64   ` + "`weft:\"3\"`" + `
+	last  req.Line
+}
+`,
+		"stock/stock.proto": "syntax = \"proto3\";\npackage stock;\n// Part is here from some time. In math. slices. and fmt. it is a part.\nmessage Part { bool some = 1; }\n",
+	})
+	for _, args := range [][]string{{"-codec"}, {"-codec", "stock/stock.proto"}} {
+		if _, err := run(t, dir, args...); err != nil {
+			t.Fatal(err)
 		}
+	}
+	build := exec.CommandContext(t.Context(), "go", "build", "./...")
+	if out, err := build.CombinedOutput(); err != nil {
+		text, _ := os.ReadFile("shop_weft.go")
+		t.Errorf("go build: %v\n%s\n%s", err, out, text)
+	}
+	if _, err := run(t, dir, "-codec", "-check"); err != nil {
+		t.Errorf("-check: %v", err)
 	}
 }

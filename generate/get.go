@@ -82,16 +82,11 @@ func (p *printer) getPointer(t tag, form *form, x string) {
 	elem := form.elem
 	p.line("if !(%s) {\n%s = nil", t.at(), x)
 	if elem.kind == formStruct {
-		p.line(`} else {
-		if %[1]s == nil {
-			%[1]s = new(%[2]s)
-		}
-		if from, to := generated.Span(b, i+%[3]d); to >= 0 && %[1]s.DecodeWeft(r, from, to, depth-1) == to {
-			i = to
-		} else {
-			%[1]s = nil
-		}
-	}`, x, elem.typ, len(t))
+		p.line(`} else if from, to := generated.Span(b, i+%[2]d); to >= 0 && generated.Make(r, &%[1]s) && %[1]s.DecodeWeft(r, from, to, depth-1) == to {
+		i = to
+	} else {
+		%[1]s = nil
+	}`, x, len(t))
 		return
 	}
 	p.line(`} else if v, j := %[1]s; j >= 0 {
@@ -117,7 +112,11 @@ func (p *printer) getList(t tag, form *form, x string) {
 		return
 	}
 	p.line("if %s {", t.at())
-	p.line("%[1]s = slices.Grow(%[1]s, generated.Count(b, i, %[2]q))", x, string(t))
+	if elem.kind == formStruct {
+		p.line("%[1]s = generated.Grow(r, %[1]s, generated.Count(b, i, %[2]q))", x, string(t))
+	} else {
+		p.line("%[1]s = slices.Grow(%[1]s, generated.Count(b, i, %[2]q))", x, string(t))
+	}
 	p.line("for %s {", t.at())
 	switch elem.kind {
 	case formStruct:
@@ -140,14 +139,11 @@ func (p *printer) getList(t tag, form *form, x string) {
 			break
 		}
 		e := %[2]s[:n+1][n]
-		if e == nil {
-			e = new(%[3]s)
-		}
-		if e.DecodeWeft(r, from, to, depth-1) != to {
+		if !generated.Make(r, &e) || e.DecodeWeft(r, from, to, depth-1) != to {
 			%[2]s[:n+1][n] = nil
 			break
 		}
-		%[2]s, i = append(%[2]s, e), to`, len(t), x, elem.elem.typ)
+		%[2]s, i = append(%[2]s, e), to`, len(t), x)
 	default:
 		p.line("v, j := %s\nif j < 0 {\nbreak\n}\n%[2]s, i = append(%[2]s, %[3]s), j", elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.convert("v"))
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/weftrpc/weft/generate/internal/names"
 )
 
 // Directives in comments of Go sources.
@@ -47,7 +49,8 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 			if strings.HasSuffix(name, "_weft.go") {
 				continue
 			}
-			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), pkg: pkg.Name, imports: newImports(pkg.PkgPath)}}
+			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), pkg: pkg.Name, imports: names.NewImports()}}
+			s.declared()
 			if err := s.file(syntax, cfg.Codec); err != nil {
 				return nil, err
 			}
@@ -72,6 +75,16 @@ type goSource struct {
 // errorf is an error at a place in the source.
 func (s *goSource) errorf(pos token.Pos, format string, args ...any) error {
 	return fmt.Errorf("%s: %s", s.pkg.Fset.Position(pos), fmt.Sprintf(format, args...))
+}
+
+// declared notes the names that the package declares, without those in generated files.
+func (s *goSource) declared() {
+	scope := s.pkg.Types.Scope()
+	for _, name := range scope.Names() {
+		if !strings.HasSuffix(s.pkg.Fset.Position(scope.Lookup(name).Pos()).Filename, "_weft.go") {
+			s.f.imports.Declared[name] = true
+		}
+	}
 }
 
 func (s *goSource) file(syntax *ast.File, codec bool) error {
@@ -230,7 +243,7 @@ func (s *goSource) qualifier(p *types.Package) string {
 	if p.Path() == s.pkg.PkgPath {
 		return ""
 	}
-	return s.f.imports.use(p.Path(), p.Name())
+	return s.f.imports.Use(p.Path(), p.Name())
 }
 
 // typeString is a type as the output names it.
@@ -330,11 +343,20 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 			if err != nil {
 				return nil, err
 			}
+			if elem.kind >= formPointer && (elem.kind != formPointer || elem.elem.kind != formStruct) {
+				return nil, fmt.Errorf("no code can be generated for a list of %s", elem.typ)
+			}
 			f.kind, f.elem, known = formList, elem, true
 		case *types.Pointer:
 			elem, err := s.form(u.Elem(), options)
 			if err != nil {
 				return nil, err
+			}
+			if elem.kind >= formPointer {
+				return nil, fmt.Errorf("no code can be generated for a pointer to %s", elem.typ)
+			}
+			if _, named := types.Unalias(t).(*types.Named); named && elem.kind == formStruct {
+				return nil, fmt.Errorf("%s is a type of pointers, which has no methods, so that no code can be generated: use *%s", f.typ, elem.typ)
 			}
 			f.kind, f.elem, known = formPointer, elem, true
 		case *types.Map:

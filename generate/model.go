@@ -1,10 +1,12 @@
 package generate
 
+import "github.com/weftrpc/weft/generate/internal/names"
+
 // file is what is generated from one source.
 type file struct {
 	source   string // its name, without folders
 	pkg      string
-	imports  *imports
+	imports  *names.Imports
 	services []*service
 	enums    []*enum
 	structs  []*record // to be declared, those of .proto files

@@ -6,7 +6,20 @@ import (
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft/generate/internal/names"
 )
+
+// declared notes the names that protoc-gen-go declares.
+func (s *protoSource) declared(messages []*protogen.Message, enums []*protogen.Enum) {
+	for _, m := range messages {
+		s.f.imports.Declared[m.GoIdent.GoName] = true
+		s.declared(m.Messages, m.Enums)
+	}
+	for _, e := range enums {
+		s.f.imports.Declared[e.GoIdent.GoName] = true
+	}
+}
 
 // Plugin generates for the files of a request of protoc or buf: clients and register
 // functions for the messages of protoc-gen-go, whose package they are in.
@@ -23,14 +36,15 @@ func Plugin(gen *protogen.Plugin) error {
 			}
 		}
 		source := f.Desc.Path()
-		s := &protoSource{d: f.Desc, f: &file{source: source[strings.LastIndexByte(source, '/')+1:], pkg: string(f.GoPackageName), imports: newImports(string(f.GoImportPath))}}
+		s := &protoSource{d: f.Desc, f: &file{source: source[strings.LastIndexByte(source, '/')+1:], pkg: string(f.GoPackageName), imports: names.NewImports()}}
+		s.declared(f.Messages, f.Enums)
 		s.ident = func(d protoreflect.Descriptor) (string, error) {
 			id := messages[d.FullName()]
 			if id.GoImportPath == f.GoImportPath {
 				return id.GoName, nil
 			}
-			name := packageName(string(id.GoImportPath[strings.LastIndexByte(string(id.GoImportPath), '/')+1:]))
-			return s.f.imports.use(string(id.GoImportPath), name) + "." + id.GoName, nil
+			name := names.Package(string(id.GoImportPath[strings.LastIndexByte(string(id.GoImportPath), '/')+1:]))
+			return s.f.imports.Use(string(id.GoImportPath), name) + "." + id.GoName, nil
 		}
 		if err := s.services(); err != nil {
 			errs = append(errs, err)

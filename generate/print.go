@@ -29,6 +29,9 @@ func (f *file) print() ([]byte, error) {
 	if len(f.services)+len(f.enums)+len(f.structs)+len(f.coded) == 0 && f.thrift == nil {
 		return nil, nil
 	}
+	if err := f.collisions(); err != nil {
+		return nil, err
+	}
 	p := &printer{f: f}
 	if f.thrift != nil {
 		(&thriftPrinter{p, f.thrift}).file()
@@ -49,8 +52,11 @@ func (f *file) print() ([]byte, error) {
 	if body == "" {
 		return nil, nil
 	}
-	text := header + f.source + ". DO NOT EDIT.\n\npackage " + f.pkg + "\n\n" + f.imports.print(body) + body
-	out, err := format.Source([]byte(text))
+	text, err := f.imports.File(header+f.source+". DO NOT EDIT.\n\npackage "+f.pkg+"\n\n", body)
+	var out []byte
+	if err == nil {
+		out, err = format.Source([]byte(text))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("generate for %s: the output is no Go, which is a mistake of the generator: %w", f.source, err)
 	}

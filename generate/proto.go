@@ -11,6 +11,8 @@ import (
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/weftrpc/weft/generate/internal/names"
 )
 
 // fromProto generates for a .proto file: its services, and its messages as structs.
@@ -33,10 +35,9 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 		if err != nil {
 			return Output{}, err
 		}
-		pkg = packageName(filepath.Base(folder))
+		pkg = names.Package(filepath.Base(folder))
 	}
-	own, _ := goPackage(d)
-	s := &protoSource{d: d, f: &file{source: filepath.Base(name), pkg: pkg, imports: newImports(own)}}
+	s := &protoSource{d: d, f: &file{source: filepath.Base(name), pkg: pkg, imports: names.NewImports()}}
 	s.ident = s.plain
 	if err := errors.Join(s.messages(cfg.Codec), s.services()); err != nil {
 		return Output{}, err
@@ -54,19 +55,9 @@ func goPackage(d protoreflect.FileDescriptor) (importPath, name string) {
 	options, _ := d.Options().(*descriptorpb.FileOptions)
 	importPath, name, named := strings.Cut(options.GetGoPackage(), ";")
 	if !named && importPath != "" {
-		name = packageName(path.Base(importPath))
+		name = names.Package(path.Base(importPath))
 	}
 	return importPath, name
-}
-
-// packageName makes a name for a package of that of its folder.
-func packageName(folder string) string {
-	return strings.Map(func(c rune) rune {
-		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			return c
-		}
-		return '_'
-	}, folder)
 }
 
 // protoSource reads one .proto file.
@@ -78,7 +69,7 @@ type protoSource struct {
 
 // plain is ident for messages that are structs of this package.
 func (s *protoSource) plain(d protoreflect.Descriptor) (string, error) {
-	name := exported(strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+"."))
+	name := names.Exported(strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+"."))
 	if d.ParentFile().Path() == s.d.Path() {
 		return name, nil
 	}
@@ -90,7 +81,7 @@ func (s *protoSource) plain(d protoreflect.Descriptor) (string, error) {
 	case importPath == "":
 		return "", fmt.Errorf("%s is of %s, which has no option go_package to say where its Go code is", d.FullName(), d.ParentFile().Path())
 	}
-	return s.f.imports.use(importPath, pkg) + "." + name, nil
+	return s.f.imports.Use(importPath, pkg) + "." + name, nil
 }
 
 // comment returns what the source says about a thing.
@@ -109,7 +100,7 @@ func (s *protoSource) services() error {
 	all := s.d.Services()
 	for i := range all.Len() {
 		d := all.Get(i)
-		svc := &service{name: string(d.FullName()), goName: exported(string(d.Name())), doc: s.comment(d)}
+		svc := &service{name: string(d.FullName()), goName: names.Exported(string(d.Name())), doc: s.comment(d)}
 		for k := range d.Methods().Len() {
 			m, err := s.method(d.Methods().Get(k))
 			if err != nil {
@@ -129,7 +120,7 @@ func (s *protoSource) method(d protoreflect.MethodDescriptor) (*method, error) {
 	if err := errors.Join(errReq, errRes); err != nil {
 		return nil, err
 	}
-	m := &method{name: exported(string(d.Name())), wireName: string(d.Name()), doc: s.comment(d), req: req, res: res}
+	m := &method{name: names.Exported(string(d.Name())), wireName: string(d.Name()), doc: s.comment(d), req: req, res: res}
 	switch {
 	case d.IsStreamingClient() && d.IsStreamingServer():
 		m.kind = bidiStream
@@ -195,7 +186,7 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 			if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
 				doc = strings.TrimLeft(doc+fmt.Sprintf("\nOf the fields of %s at most one is set.", o.Name()), "\n")
 			}
-			r.fields = append(r.fields, &field{name: exported(string(fd.Name())), doc: doc, number: int(fd.Number()), form: f})
+			r.fields = append(r.fields, &field{name: names.Exported(string(fd.Name())), doc: doc, number: int(fd.Number()), form: f})
 		}
 		s.f.structs = append(s.f.structs, r)
 		s.enums(d.Enums())
@@ -274,9 +265,9 @@ func (s *protoSource) single(fd protoreflect.FieldDescriptor) (*form, error) {
 	case protoreflect.MessageKind:
 		switch fd.Message().FullName() {
 		case "google.protobuf.Timestamp":
-			return &form{kind: formTime, typ: s.f.imports.std("time") + ".Time"}, nil
+			return &form{kind: formTime, typ: s.f.imports.Std("time") + ".Time"}, nil
 		case "google.protobuf.Duration":
-			return &form{kind: formDuration, typ: s.f.imports.std("time") + ".Duration"}, nil
+			return &form{kind: formDuration, typ: s.f.imports.Std("time") + ".Duration"}, nil
 		}
 		typ, err := s.plain(fd.Message())
 		if strings.Contains(typ, ".") {

@@ -11,6 +11,7 @@ import (
 	"github.com/bufbuild/protocompile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/source"
 	"github.com/weftrpc/weft/schema"
 )
@@ -87,7 +88,7 @@ func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Bu
 			}
 		}
 		for _, syntax := range pkg.Syntax {
-			s := &goSource{pkg: pkg, f: &file{pkg: pkg.Name, imports: newImports(pkg.PkgPath)}}
+			s := &goSource{pkg: pkg, f: &file{pkg: pkg.Name, imports: names.NewImports()}}
 			errs = append(errs, s.file(syntax, false))
 			for _, svc := range s.f.services {
 				found = true

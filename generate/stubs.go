@@ -3,22 +3,22 @@ package generate
 import (
 	"fmt"
 	"strings"
+
+	"github.com/weftrpc/weft/generate/internal/names"
 )
 
-const (
-	weftPath = "github.com/weftrpc/weft"
-	stubPath = "github.com/weftrpc/weft/stub"
-)
+// optionsMethod is the method of clients that adds options.
+const optionsMethod = "With"
 
 // service writes the client and the register function of a service, and its interface
 // unless that is declared.
 func (p *printer) service(s *service) {
 	im := p.f.imports
-	context, weft := im.std("context"), im.use(weftPath, "weft")
+	context, weft := im.Std("context"), im.Use(names.Weft, "weft")
 	for _, m := range s.methods {
 		if m.streams() {
-			im.std("iter")
-			im.use(stubPath, "stub")
+			im.Std("iter")
+			im.Use(names.Stub, "stub")
 		}
 	}
 	if !s.declared {
@@ -138,7 +138,7 @@ func (p *printer) register(s *service, m *method, context, weft string) {
 
 // signature returns the parameters and results of a method.
 func (p *printer) signature(m *method) string {
-	context := p.f.imports.std("context")
+	context := p.f.imports.Std("context")
 	switch m.kind {
 	case filling:
 		return fmt.Sprintf("(ctx %s.Context, req *%s, res *%s) error", context, m.req, m.res)

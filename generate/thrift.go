@@ -10,10 +10,9 @@ import (
 
 	"golang.org/x/mod/modfile"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
 )
-
-const thriftPath = "github.com/weftrpc/weft/door/thrift"
 
 // fromThrift generates for a .thrift file: its services and all that it defines.
 func fromThrift(cfg Config, name string) (Output, error) {
@@ -33,7 +32,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	s.f = &file{source: filepath.Base(name), pkg: own.name, imports: newImports(own.path), thrift: s}
+	s.f = &file{source: filepath.Base(name), pkg: own.name, imports: names.NewImports(), thrift: s}
 	if err := errors.Join(s.check()...); err != nil {
 		return Output{}, err
 	}
@@ -80,11 +79,11 @@ func (s *thriftSource) place(d *thriftidl.Document) (goPlace, error) {
 	p := goPlace{folder: folder}
 	switch namespace := d.Namespace("go"); {
 	case namespace != "":
-		p.name = packageName(namespace[strings.LastIndexByte(namespace, '.')+1:])
+		p.name = names.Package(namespace[strings.LastIndexByte(namespace, '.')+1:])
 	case s.cfg.Package != "" && (d == s.d || folder == s.packages[s.d.Path].folder):
 		p.name = s.cfg.Package
 	default:
-		p.name = packageName(filepath.Base(folder))
+		p.name = names.Package(filepath.Base(folder))
 	}
 	p.path = importPath(folder)
 	s.packages[d.Path] = p
@@ -126,48 +125,51 @@ func (s *thriftSource) qualified(d *thriftidl.Document, name string, pos thrifti
 	case there.path == "":
 		s.fail(pos, "the Go package of %s is not known: no go.mod is in its folder or above", d.Path)
 	}
-	return s.f.imports.use(there.path, there.name) + "." + name
+	return s.f.imports.Use(there.path, there.name) + "." + name
 }
 
 // check gives each definition its name in Go, which must be another than those of all others.
 func (s *thriftSource) check() []error {
 	for _, e := range s.d.Enums {
-		name := exported(e.Name)
+		name := names.Exported(e.Name)
 		s.claim(name, e.Pos)
 		for _, v := range e.Values {
 			s.claim(name+"_"+v.Name, v.Pos)
 		}
 	}
 	for _, t := range s.d.Typedefs {
-		s.claim(exported(t.Name), t.Pos)
+		s.claim(names.Exported(t.Name), t.Pos)
 	}
 	for _, x := range s.d.Structs {
-		s.claim(exported(x.Name), x.Pos)
+		s.claim(names.Exported(x.Name), x.Pos)
 		if hasDefaults(x) {
-			s.claim("New"+exported(x.Name), x.Pos)
+			s.claim("New"+names.Exported(x.Name), x.Pos)
 		}
 		s.fieldNames(x.Fields, "the "+x.Kind.String()+" "+x.Name, x.Kind)
 	}
 	for _, c := range s.d.Consts {
-		s.claim(exported(c.Name), c.Pos)
+		s.claim(names.Exported(c.Name), c.Pos)
 	}
 	for _, x := range s.d.Services {
-		name := exported(x.Name)
+		name := names.Exported(x.Name)
 		for _, n := range []string{name, name + "Client", "New" + name + "Client", "Register" + name} {
 			s.claim(n, x.Pos)
 		}
 		for _, f := range x.Functions {
 			if len(f.Params) > 0 {
-				s.claim(name+exported(f.Name)+"Args", f.Pos)
+				s.claim(name+names.Exported(f.Name)+"Args", f.Pos)
 			}
 			if wrapped(f) {
-				s.claim(name+exported(f.Name)+"Result", f.Pos)
+				s.claim(name+names.Exported(f.Name)+"Result", f.Pos)
 			}
 			s.fieldNames(f.Params, "the function "+x.Name+"."+f.Name, thriftidl.Plain)
 		}
 		seen := make(map[string]string)
 		for _, f := range functions(x) {
-			n := exported(f.Name)
+			n := names.Exported(f.Name)
+			if n == optionsMethod {
+				s.fail(f.Pos, "the function %s of %s is %s in Go, as the method of every client is that adds options: rename it", f.Name, x.Name, n)
+			}
 			if other, ok := seen[n]; ok {
 				s.fail(f.Pos, "the functions %s and %s of %s are both %s in Go: rename one", other, f.Name, x.Name, n)
 			}
@@ -214,7 +216,7 @@ func (s *thriftSource) fieldNames(all []*thriftidl.Field, where string, kind thr
 
 // fieldName is the name of a field in Go. Exceptions have a method Error.
 func fieldName(f *thriftidl.Field, kind thriftidl.StructKind) string {
-	name := exported(f.Name)
+	name := names.Exported(f.Name)
 	if kind == thriftidl.Exception && name == "Error" {
 		return "Error_"
 	}
@@ -274,7 +276,7 @@ func hasDefaults(x *thriftidl.Struct) bool {
 // typ is a type in Go, as the element of a container has it.
 func (s *thriftSource) typ(t *thriftidl.Type) string {
 	if t.Kind == thriftidl.Named {
-		return s.qualified(t.Document, exported(t.Name[strings.LastIndexByte(t.Name, '.')+1:]), t.Pos)
+		return s.qualified(t.Document, names.Exported(t.Name[strings.LastIndexByte(t.Name, '.')+1:]), t.Pos)
 	}
 	switch t.Kind {
 	case thriftidl.Bool:
@@ -311,7 +313,7 @@ func (s *thriftSource) typ(t *thriftidl.Type) string {
 }
 
 // thrift names the package door/thrift, and imports it.
-func (s *thriftSource) thrift() string { return s.f.imports.use(thriftPath, "thrift") }
+func (s *thriftSource) thrift() string { return s.f.imports.Use(names.Thrift, "thrift") }
 
 // scalar reports whether the values of a type are neither structs nor lists, maps and bytes, which can be nil.
 func scalar(t *thriftidl.Type) bool {

@@ -37,6 +37,7 @@ func TestThriftErrors(t *testing.T) {
 		"struct S { 1: i32 a_b 2: i32 aB }": "the fields a_b and aB of the struct S are both AB in Go",
 		"service S { void f(1: i32 a_b 2: i32 aB) }":     "the fields a_b and aB of the function S.f",
 		"service S { void a_b() void aB() }":             "the functions a_b and aB of S are both AB in Go",
+		"service S { void with() }":                      "the function with of S is With in Go, as the method of every client is",
 		"struct SClient {} service S {}":                 "SClient is its name in Go",
 		"struct S { 1: optional i32 a 2: i32 get_a }":    "the field get_a of the struct S has the name of the method",
 		"struct S { 1: map<list<i32>, i32> m }":          "a map with keys of the type list<i32> has no form in Go",
@@ -73,6 +74,19 @@ func TestThriftPackages(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("the output has no %q:\n%s", want, got)
 		}
+	}
+}
+
+// TestThriftParameters has a parameter with the name of a package that is needed for its type alone.
+func TestThriftParameters(t *testing.T) {
+	files := map[string]string{
+		"go.mod":         "module example.com/shop\n",
+		"a.thrift":       "include 'd.thrift' service V { d.Q f(1: d.D d) }",
+		"lib/d/d.thrift": "typedef i32 D struct Q { 1: i32 a }",
+	}
+	got, err := generateThrift(t, Config{Package: "own", ImportPath: []string{"lib/d"}}, files)
+	if want := "F(ctx context.Context, d_ d.D) (*d.Q, error)"; err != nil || !strings.Contains(got, want) {
+		t.Errorf("the output has no %q, %v:\n%s", want, err, got)
 	}
 }
 

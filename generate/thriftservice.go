@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
 )
 
@@ -30,8 +31,8 @@ type param struct {
 // thriftService writes the interface, the client and the register function of a service.
 func (p *thriftPrinter) thriftService(x *thriftidl.Service) {
 	im := p.f.imports
-	context, weft := im.std("context"), im.use(weftPath, "weft")
-	svc := &service{name: x.Name, goName: exported(x.Name), doc: thriftDoc(&x.Head)}
+	context, weft := im.Std("context"), im.Use(names.Weft, "weft")
+	svc := &service{name: x.Name, goName: names.Exported(x.Name), doc: thriftDoc(&x.Head)}
 	if name, ok := x.Annotations.Get(serviceAnnotation); ok {
 		svc.name = name
 	}
@@ -102,8 +103,8 @@ func (s *thriftSource) home(in *thriftidl.Document, x *thriftidl.Service) *thrif
 }
 
 func (s *thriftSource) operation(svc *service, x *thriftidl.Service, in *thriftidl.Document, f *thriftidl.Function) *operation {
-	o := &operation{Function: f, name: exported(f.Name), wire: svc.name + "." + f.Name, doc: thriftDoc(&f.Head)}
-	message := exported(x.Name) + o.name
+	o := &operation{Function: f, name: names.Exported(f.Name), wire: svc.name + "." + f.Name, doc: thriftDoc(&f.Head)}
+	message := names.Exported(x.Name) + o.name
 	if len(f.Params) > 0 {
 		o.args = s.qualified(in, message+"Args", f.Pos)
 	}
@@ -113,32 +114,20 @@ func (s *thriftSource) operation(svc *service, x *thriftidl.Service, in *thrifti
 			o.wrapped = s.qualified(in, message+"Result", f.Pos)
 		}
 	}
-	taken := map[string]bool{"ctx": true, "c": true, "s": true, "r": true, "req": true, "res": true, "err": true, "context": true, "weft": true, "thrift": true}
-	for _, name := range s.f.imports.names {
-		taken[name] = true
-	}
+	var typs []string // before the names of the parameters: none is that of a package that they need
 	for _, f := range f.Params {
-		name := local(f.Name)
-		for taken[name] || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
+		typs = append(typs, s.variable(f.Type))
+	}
+	taken := map[string]bool{"ctx": true, "c": true, "s": true, "r": true, "req": true, "res": true, "err": true, "context": true, "weft": true, "thrift": true}
+	for i, f := range f.Params {
+		name := names.Local(f.Name)
+		for taken[name] || s.f.imports.Has(name) || token.IsKeyword(name) || types.Universe.Lookup(name) != nil {
 			name += "_"
 		}
 		taken[name] = true
-		o.params = append(o.params, param{f, name, s.variable(f.Type)})
+		o.params = append(o.params, param{f, name, typs[i]})
 	}
 	return o
-}
-
-// local is the name of a variable: that of a field, with a small first letter.
-func local(name string) string {
-	name = exported(name)
-	n := 0
-	for n < len(name) && name[n] >= 'A' && name[n] <= 'Z' {
-		n++
-	}
-	if n > 1 && n < len(name) && name[n] >= 'a' && name[n] <= 'z' {
-		n-- // the last one begins a word
-	}
-	return strings.ToLower(name[:n]) + name[n:]
 }
 
 // messages writes the structs of a function.

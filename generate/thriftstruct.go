@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
 )
 
@@ -23,8 +24,8 @@ func (p *thriftPrinter) file() {
 	}
 	for _, t := range s.d.Typedefs {
 		p.line("")
-		p.doc(orElse(thriftDoc(&t.Head), fmt.Sprintf("%s is the type %s.", exported(t.Name), t.Type)))
-		p.line("type %s = %s", exported(t.Name), s.typ(t.Type))
+		p.doc(orElse(thriftDoc(&t.Head), fmt.Sprintf("%s is the type %s.", names.Exported(t.Name), t.Type)))
+		p.line("type %s = %s", names.Exported(t.Name), s.typ(t.Type))
 	}
 	for _, c := range s.d.Consts {
 		p.constant(c)
@@ -38,7 +39,7 @@ func (p *thriftPrinter) file() {
 }
 
 func (s *thriftSource) enum(e *thriftidl.Enum) *enum {
-	out := &enum{name: exported(e.Name), doc: thriftDoc(&e.Head)}
+	out := &enum{name: names.Exported(e.Name), doc: thriftDoc(&e.Head)}
 	for _, v := range e.Values {
 		out.values = append(out.values, enumValue{out.name + "_" + v.Name, thriftDoc(&v.Head), v.Number})
 	}
@@ -47,7 +48,7 @@ func (s *thriftSource) enum(e *thriftidl.Enum) *enum {
 
 // enumString writes the method String of an enumeration.
 func (p *thriftPrinter) enumString(e *thriftidl.Enum) {
-	name := exported(e.Name)
+	name := names.Exported(e.Name)
 	p.line("\n// String is the name of the value.\nfunc (e %s) String() string {\nswitch e {", name)
 	seen := make(map[int32]bool)
 	for _, v := range e.Values {
@@ -56,12 +57,12 @@ func (p *thriftPrinter) enumString(e *thriftidl.Enum) {
 		}
 		seen[v.Number] = true
 	}
-	p.line("}\nreturn \"%s(\" + %s.Itoa(int(e)) + \")\"\n}", name, p.f.imports.std("strconv"))
+	p.line("}\nreturn \"%s(\" + %s.Itoa(int(e)) + \")\"\n}", name, p.f.imports.Std("strconv"))
 }
 
 // structure writes a struct, a union or an exception.
 func (p *thriftPrinter) structure(x *thriftidl.Struct) {
-	name := exported(x.Name)
+	name := names.Exported(x.Name)
 	doc := orElse(thriftDoc(&x.Head), fmt.Sprintf("%s is the %s %s.", name, x.Kind, x.Name))
 	if x.Kind == thriftidl.Union {
 		doc += "\n\nExactly one of its fields is set."
@@ -167,10 +168,10 @@ func (p *thriftPrinter) errorMethod(x *thriftidl.Struct) {
 		format += separator + f.Name + " " + verb
 		args += ", e." + fieldName(f, x.Kind)
 	}
-	p.line("\n// Error implements error.\nfunc (e *%s) Error() string {", exported(x.Name))
+	p.line("\n// Error implements error.\nfunc (e *%s) Error() string {", names.Exported(x.Name))
 	if format == "" {
 		p.line("return %q\n}", x.Name)
 		return
 	}
-	p.line("return %s.Sprintf(%q%s)\n}", p.f.imports.std("fmt"), x.Name+format, args)
+	p.line("return %s.Sprintf(%q%s)\n}", p.f.imports.Std("fmt"), x.Name+format, args)
 }

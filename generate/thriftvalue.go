@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
 )
 
@@ -68,7 +69,7 @@ func (s *thriftSource) enumValue(v *thriftidl.Value, t, u *thriftidl.Type) strin
 	}
 	for _, known := range u.Enum.Values {
 		if int64(known.Number) == n && (v.Enum == nil || v.Enum.Name == known.Name) {
-			return s.qualified(u.Document, exported(u.Enum.Name)+"_"+known.Name, v.Pos)
+			return s.qualified(u.Document, names.Exported(u.Enum.Name)+"_"+known.Name, v.Pos)
 		}
 	}
 	return fmt.Sprintf("%s(%d)", s.typ(t), n) // the value is that of another enumeration
@@ -125,7 +126,7 @@ func (s *thriftSource) zero(t *thriftidl.Type) string {
 
 // constant writes a constant: one of Go, or a function where Go has none of its type.
 func (p *thriftPrinter) constant(c *thriftidl.Const) {
-	name, typ := exported(c.Name), p.s.typ(c.Type)
+	name, typ := names.Exported(c.Name), p.s.typ(c.Type)
 	text := p.s.value(c.Value, c.Type)
 	p.line("")
 	if scalar(c.Type) && c.Type.Underlying().Kind != thriftidl.UUID {

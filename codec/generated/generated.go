@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
@@ -33,6 +34,26 @@ type Reader struct {
 	Body  []byte
 	Reuse bool // the memory of the message is used again, and byte slices are those of Body
 	Texts texts.Body
+	Room  int64 // how many bytes the messages in lists and behind pointers may still take; when it is negative, the code stops
+}
+
+// Make makes the message that p points to, unless there is one or no room for it.
+func Make[T any](r *Reader, p **T) bool {
+	if r.Room -= int64(memory.SizeOf[T]()); r.Room < 0 {
+		return false
+	}
+	if *p == nil {
+		*p = new(T)
+	}
+	return true
+}
+
+// Grow returns the list with room for n more messages, unless they would take too much memory.
+func Grow[T any](r *Reader, list []T, n int) []T {
+	if r.Room -= int64(n) * int64(memory.SizeOf[T]()); r.Room < 0 {
+		return list
+	}
+	return slices.Grow(list, n)
 }
 
 // Word returns the eight bytes at b[i], with zeros where b has ended.

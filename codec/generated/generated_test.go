@@ -16,6 +16,30 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
+// TestRoom makes messages as long as there is room for them.
+func TestRoom(t *testing.T) {
+	type message struct{ Room [100]int64 }
+	r := &generated.Reader{Room: 2000}
+	var a, b, c *message
+	if !generated.Make(r, &a) || a == nil || r.Room != 1200 {
+		t.Fatalf("%v, room for %d bytes", a, r.Room)
+	}
+	if b = a; !generated.Make(r, &b) || b != a || r.Room != 400 { // memory that is used again counts as well
+		t.Fatalf("%v, room for %d bytes", b, r.Room)
+	}
+	if generated.Make(r, &c) || c != nil || r.Room >= 0 {
+		t.Fatalf("%v, room for %d bytes", c, r.Room)
+	}
+	r.Room = 2000
+	list := generated.Grow(r, []message{{}}, 2)
+	if len(list) != 1 || cap(list) < 3 || r.Room != 400 {
+		t.Fatalf("room for %d messages, and for %d bytes", cap(list), r.Room)
+	}
+	if list = generated.Grow(r, list[:0:0], 1); cap(list) != 0 || r.Room >= 0 {
+		t.Fatalf("room for %d messages, and for %d bytes", cap(list), r.Room)
+	}
+}
+
 // TestNumbers compares with protowire, behind tags of each length.
 func TestNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

@@ -82,7 +82,9 @@
 //
 // An element of a repeated field may have two bytes, and takes as much memory as
 // a message of its type: for 1 MiB of empty messages with 40 fields each some 150
-// MiB. The limit on the size of messages bounds it.
+// MiB. Of structs the messages in lists, in maps and behind pointers take at most 32 MiB and 16
+// times the length of the body; one that would take more is an error. Of generated messages the limit on the size of
+// messages bounds it.
 //
 // A message that contains itself cannot be encoded.
 package protobuf

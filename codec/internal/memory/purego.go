@@ -40,6 +40,9 @@ func TypeWord(any) uint64 { return 0 }
 // Hidden returns p.
 func Hidden[T any](p *T) *T { return p }
 
+// SizeOf returns how many bytes a variable of the type T has.
+func SizeOf[T any]() uintptr { return reflect.TypeFor[T]().Size() }
+
 // To returns a reference to the variable at p.
 func To[T any](p *T) Ref { return Ref{reflect.ValueOf(p).Elem()} }
 

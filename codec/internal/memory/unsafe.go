@@ -57,6 +57,9 @@ func Hidden[T any](p *T) *T {
 	return *(**T)(unsafe.Pointer(&x))
 }
 
+// SizeOf returns how many bytes a variable of the type T has.
+func SizeOf[T any]() uintptr { return unsafe.Sizeof(*new(T)) }
+
 // To returns a reference to the variable at p.
 func To[T any](p *T) Ref { return Ref{unsafe.Pointer(p)} }
 

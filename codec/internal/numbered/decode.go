@@ -22,6 +22,8 @@ type decoder struct {
 	reuse bool // texts are those of body
 	texts texts.Body
 	cells memory.Cells
+	room  int64 // bytes of memory that messages may still take
+	full  bool  // they would take more
 	err   error
 }
 
@@ -121,7 +123,9 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 		next = k + 1
 		f := &n.fields[k]
 		if i = d.field(f, r.Field(f.at), wire, at, end, depth, old && first); i < 0 {
-			d.err = fmt.Errorf("%s: %w", f.name, d.err)
+			if !d.full { // which is not about one field
+				d.err = fmt.Errorf("%s: %w", f.name, d.err)
+			}
 			return failed
 		}
 	}
@@ -257,6 +261,9 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 	n := f.node
 	switch n.op {
 	case opPointer:
+		if n.elem.op == opMessage && !d.spend(n.elem) {
+			return failed
+		}
 		if r.IsNil() {
 			old = false
 			d.allocate(n.elem, r, end-i)
@@ -287,8 +294,15 @@ func (d *decoder) elements(f *field, r memory.Ref, wire protowire.Type, i, end, 
 	}
 	for {
 		k := r.Len()
+		if elem.op == opMessage && !d.spend(elem) {
+			return failed
+		}
 		if k == r.Cap() {
-			r.Value(n.typ).Grow(d.following(f.tag, wire, i, end))
+			more := d.following(f.tag, wire, i, end)
+			if elem.op == opMessage && !d.affords(elem, more-1) {
+				return failed
+			}
+			r.Value(n.typ).Grow(more)
 		}
 		r.SetLen(k + 1)
 		at, old := r.Elem(k, n.elem.size), d.reuse
@@ -485,7 +499,7 @@ func (d *decoder) entry(n *node, r memory.Ref, wire protowire.Type, i, end, dept
 		}
 	}
 	i, to := d.span(i, end)
-	if to < 0 {
+	if to < 0 || !d.spendEntry(n, r.Value(n.typ).Len()) {
 		return failed
 	}
 	key, value := reflect.New(n.key.typ), reflect.New(n.elem.typ)

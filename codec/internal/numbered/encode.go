@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"reflect"
-	"slices"
 	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
@@ -31,7 +31,7 @@ func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 		return dst
 	}
 	// In b there is always room for all fields that follow; see step.room.
-	b, i := room(dst, n.need), len(dst)
+	b, i := generated.Room(dst, n.need), len(dst)
 	for k := 0; ; k++ {
 		var more int
 		i, more = run(n.steps[k:], b, i, r)
@@ -43,7 +43,7 @@ func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 			e.err = fmt.Errorf("%s: %w", n.fields[k].name, e.err)
 			return out
 		}
-		b, i = room(out, n.steps[k].room), len(out)
+		b, i = generated.Room(out, n.steps[k].room), len(out)
 	}
 	if n.stock != nil {
 		return append(b[:i], r.Field(n.stock.unknown).Bytes()...)
@@ -111,14 +111,6 @@ func run(steps []step, b []byte, i int, r memory.Ref) (at, k int) {
 		i++
 	}
 	return i, len(steps)
-}
-
-// room returns b up to its capacity, with at least n bytes behind its length.
-func room(b []byte, n int) []byte {
-	if cap(b)-len(b) < n {
-		b = slices.Grow(b, n)
-	}
-	return b[:cap(b)]
 }
 
 // field appends a field that run does not.

@@ -12,9 +12,9 @@ import (
 
 // generated decodes the body with generated code, and returns where that has stopped.
 func (d *decoder) generated(m generated.Message) int {
-	r := generated.Reader{Body: d.body, Reuse: d.reuse, Texts: d.texts}
+	r := generated.Reader{Body: d.body, Reuse: d.reuse, Texts: d.texts, Room: d.room}
 	i := m.DecodeWeft(memory.Hidden(&r), 0, len(d.body), MaxDepth)
-	d.texts = r.Texts
+	d.texts, d.room, d.full = r.Texts, r.Room, r.Room < 0
 	return i
 }
 

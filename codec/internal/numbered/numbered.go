@@ -123,7 +123,7 @@ func (p *Plan) Decode(body []byte, v any) error {
 	if !ok {
 		return p.noTarget()
 	}
-	d := decoder{body: body, texts: texts.WithRest(p.node.frame)}
+	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
 	if !p.stock {
 		r.Value(p.node.typ).SetZero()
 	}
@@ -131,8 +131,13 @@ func (p *Plan) Decode(body []byte, v any) error {
 	if p.generated {
 		from = d.generated(v.(generated.Message))
 	}
-	if from < len(body) {
+	if from < len(body) && !d.full {
 		d.message(p.node, r, from, len(body), MaxDepth, false)
+	}
+	if d.full && p.generated { // the code may have counted messages that the plan has decoded again
+		d = decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
+		r.Value(p.node.typ).SetZero()
+		d.message(p.node, r, 0, len(body), MaxDepth, false)
 	}
 	return p.decoded(&d, r)
 }
@@ -144,12 +149,18 @@ func (p *Plan) Reuse(body []byte, v any) error {
 	if !ok {
 		return p.noTarget()
 	}
-	d := decoder{body: body, reuse: true, texts: texts.Of(body)}
-	if !p.generated {
-		d.message(p.node, r, 0, len(body), MaxDepth, true)
-	} else if from := d.generated(v.(generated.Message)); from < len(body) {
-		d.message(p.node, r, from, len(body), MaxDepth, false)
+	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: p.roomFor(body)}
+	if p.generated {
+		from := d.generated(v.(generated.Message))
+		if from < len(body) && !d.full {
+			d.message(p.node, r, from, len(body), MaxDepth, false)
+		}
+		if !d.full {
+			return d.err
+		}
+		d.full, d.err, d.room = false, nil, p.roomFor(body) // as in Decode
 	}
+	d.message(p.node, r, 0, len(body), MaxDepth, true)
 	return p.decoded(&d, r)
 }
 

@@ -173,6 +173,43 @@ func TestReuseResetsAll(t *testing.T) {
 	}
 }
 
+// TestReuseOfShared has two parts of a message in one memory: both are decoded into it.
+func TestReuseOfShared(t *testing.T) {
+	type part struct {
+		N    int32   `weft:"1"`
+		Ints []int32 `weft:"2"`
+	}
+	type whole struct {
+		First *part            `weft:"1"`
+		Last  *part            `weft:"2"`
+		Ints  []int32          `weft:"3"`
+		More  []int32          `weft:"4"`
+		Table map[string]int64 `weft:"5"`
+		Other map[string]int64 `weft:"6"`
+		Parts []part           `weft:"7"`
+	}
+	body, err := Append(nil, &whole{First: &part{N: 1}, Last: &part{Ints: []int32{2}}, Ints: []int32{1, 2}, More: []int32{3}, Table: map[string]int64{"a": 1}, Other: map[string]int64{"b": 2},
+		Parts: []part{{Ints: []int32{1}}, {Ints: []int32{2}}, {Ints: []int32{3}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, list, table := new(part), make([]int32, 2), make(map[string]int64)
+	used := &whole{First: p, Last: p, Ints: list, More: list, Table: table, Other: table, Parts: make([]part, 3)}
+	for i := range used.Parts {
+		used.Parts[i].Ints = make([]int32, 1)
+	}
+	used.Parts = append(used.Parts[:0], used.Parts[1:]...)
+	if err := Reuse(body, used); err != nil {
+		t.Fatal(err)
+	}
+	later := &part{Ints: []int32{2}}
+	want := &whole{First: later, Last: later, Ints: []int32{3, 2}, More: []int32{3}, Table: map[string]int64{"b": 2}, Other: map[string]int64{"b": 2},
+		Parts: []part{{Ints: []int32{1}}, {Ints: []int32{3}}, {Ints: []int32{3}}}}
+	if !reflect.DeepEqual(used, want) {
+		t.Errorf("%+v, want %+v", used, want)
+	}
+}
+
 func TestReuseOfManyFields(t *testing.T) {
 	var fields []reflect.StructField
 	for i := range 300 {

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -319,7 +318,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	m.Sides = m.Sides[:0]
 	if len(b)-i > 1 && b[i] == 0x22 {
-		m.Sides = slices.Grow(m.Sides, generated.Count(b, i, "\""))
+		m.Sides = generated.Grow(r, m.Sides, generated.Count(b, i, "\""))
 		for len(b)-i > 1 && b[i] == 0x22 {
 			from, to := generated.Span(b, i+1)
 			n := len(m.Sides)
@@ -376,15 +375,10 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if !(len(b)-i > 1 && b[i] == 0x5a) {
 		m.Top = nil
+	} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Top) && m.Top.DecodeWeft(r, from, to, depth-1) == to {
+		i = to
 	} else {
-		if m.Top == nil {
-			m.Top = new(Parcel_Side)
-		}
-		if from, to := generated.Span(b, i+1); to >= 0 && m.Top.DecodeWeft(r, from, to, depth-1) == to {
-			i = to
-		} else {
-			m.Top = nil
-		}
+		m.Top = nil
 	}
 	if !(len(b)-i > 1 && b[i] == 0x62) {
 		m.Person = nil

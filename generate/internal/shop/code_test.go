@@ -148,6 +148,38 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// uncodedCrate is a Crate without the generated methods.
+type uncodedCrate Crate
+
+// TestCodeRoom has bodies whose messages take about as much memory as they may, some 33 MB: a Crate has 8056 bytes. With
+// generated code those are refused that the plan refuses, also where the plan goes on, and with memory that is used again.
+func TestCodeRoom(t *testing.T) {
+	const (
+		crate   = "\x12\x00"
+		pointer = "\x1a\x00"
+		nested  = "\x12\x04\x0a\x02\x0a\x00"         // three in each other
+		twice   = "\x12\x06\x0a\x00\x0a\x02\x0a\x00" // three, of which the code leaves the last to the plan
+		field   = "\x22\x00"                         // one that is not known, and is left to the plan
+	)
+	c := protobuf.New()
+	for i, test := range []struct {
+		before, element string
+		n               int
+		refused         bool
+	}{
+		{"", crate, 4000, false}, {"", crate, 4500, true}, {"", pointer, 4000, false}, {"", pointer, 4500, true}, {"", nested, 1300, false}, {"", nested, 1500, true},
+		{"", twice, 1000, false}, {"", twice, 1200, true}, {field, crate, 4500, true}, {field, nested, 1300, false}, {field, nested, 1500, true},
+	} {
+		body := []byte(test.before + strings.Repeat(test.element, test.n))
+		used := &Crate{Many: make([]Crate, 100), Pointers: []*Crate{{}}}
+		for how, err := range map[string]error{"Decode": c.Decode(body, new(Crate)), "DecodeReuse": c.(codec.Reuser).DecodeReuse(body, used), "the plan": c.Decode(body, new(uncodedCrate))} {
+			if refused := err != nil && strings.Contains(err.Error(), "bytes of memory"); refused != test.refused || !refused && err != nil {
+				t.Errorf("body %d: %s: %v", i, how, err)
+			}
+		}
+	}
+}
+
 func FuzzCode(f *testing.F) {
 	r, c := rand.New(rand.NewPCG(3, 4)), protobuf.New()
 	for range 20 {

@@ -1,0 +1,75 @@
+package numbered
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weftrpc/weft/codec/internal/room"
+)
+
+// wide is a struct that takes much memory for few bytes.
+type wide struct {
+	Room  [64]string      `weft:"-"`
+	Next  *wide           `weft:"1"`
+	Many  []wide          `weft:"2"`
+	Ptrs  []*wide         `weft:"3"`
+	ByInt map[int32]wide  `weft:"4"`
+	ByPtr map[int32]*wide `weft:"5"`
+	Text  []string        `weft:"6"`
+	Ints  []int64         `weft:"7"`
+}
+
+// repeated is a field with a value, n times.
+func repeated(number protowire.Number, value string, n int) []byte {
+	return []byte(strings.Repeat(string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value)), n))
+}
+
+// TestRoom has bodies whose messages take much more memory than bytes: they are refused before the memory is taken. Others
+// are not.
+func TestRoom(t *testing.T) {
+	entries := func(number protowire.Number, n int) (body []byte) {
+		for i := range n {
+			body = append(body, repeated(number, string(protowire.AppendVarint([]byte{1 << 3}, uint64(i))), 1)...)
+		}
+		return body
+	}
+	for name, test := range map[string]struct {
+		body    []byte
+		refused bool
+	}{
+		"messages":              {repeated(2, "", 1<<16), true},
+		"few messages":          {repeated(2, "", 1<<14), false},
+		"apart from each other": {[]byte(strings.Repeat("\x12\x00\x40\x01", 1<<16)), true},
+		"pointers":              {repeated(3, "", 1<<16), true},
+		"behind pointers":       {repeated(3, "\x0a\x00", 1<<16), true},
+		"entries":               {entries(4, 1<<16), true},
+		"entries with pointers": {entries(5, 1<<16), true},
+		"one entry each":        {repeated(2, "\x22\x00", 1<<14), true},
+		"texts":                 {repeated(6, "", 1<<19), false},
+		"numbers":               {repeated(7, strings.Repeat("\x01", 1<<19), 1), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			used := &wide{Many: make([]wide, 9), Ptrs: []*wide{{}, {}}, ByInt: map[int32]wide{1: {}}}
+			for how, err := range map[string]func() error{
+				"Decode": func() error { return Decode(test.body, new(wide)) },
+				"Reuse":  func() error { return Reuse(test.body, used) },
+			} {
+				runtime.ReadMemStats(&before)
+				err := err()
+				runtime.ReadMemStats(&after)
+				taken := after.TotalAlloc - before.TotalAlloc
+				switch {
+				case test.refused != (err != nil && strings.Contains(fmt.Sprint(err), "bytes of memory")):
+					t.Errorf("%s: %v, %d bytes were allocated", how, err, taken)
+				case int64(taken) > 6*room.For(len(test.body)): // lists that grow are copied
+					t.Errorf("%s: %d bytes were allocated for %d", how, taken, len(test.body))
+				}
+			}
+		})
+	}
+}
