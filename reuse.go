@@ -21,8 +21,9 @@ import (
 // for. The function fills in the reply, which is zero at first, and may refer
 // to the request in it. It must not keep the reply either, nor store memory of its own in the
 // request, such as a pointer to a variable: the next request is written there. Nor may two pointers
-// in the request point to one variable when the function returns. To remove an element of a list of
-// pointers with append leaves such a pointer behind the end of the list; slices.Delete does not.
+// in the request point to one variable when the function returns, or two lists or maps share memory: what comes for one in
+// the next request would show in the other. To remove an element of a list with append leaves a copy of the last element, with
+// the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
 //
 // Where an interceptor, a hook or a foreign wire may see the messages, where the method has
 // a timeout, and after a panic, messages are fresh, and nothing is used again. With the race
@@ -90,7 +91,7 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 // Reuse makes unary calls whose replies are decoded into one variable, over the last one: a
 // call then allocates nothing. The zero value is ready. It is for one goroutine: two
 // must not use it at the same time. The program may change a reply, but not store memory of its own in
-// it, nor leave two pointers in it that point to one variable, as [HandleReuse] says of requests.
+// it, nor leave two pointers, lists or maps in it that share memory, as [HandleReuse] says of requests.
 //
 // Where the reply is decoded into a fresh variable instead, as by Invoke, nothing else
 // changes: when the call has options or an interceptor or a hook may see it, when it goes

@@ -69,9 +69,10 @@ type Reuser interface {
 	// body: v can be used as long as body does not change. What did not come is zero, but
 	// a list or a map may be empty in place of nil. After an error v may be decoded into
 	// again. If the program has stored a pointer to a variable of its own in v, that
-	// variable is overwritten. Two pointers in v must not point to one variable, since both are decoded
-	// into. To remove an element of a list of pointers with append leaves such a pointer behind the end
-	// of the list, where the next element is decoded; slices.Delete does not.
+	// variable is overwritten. Two pointers in v must not point to one variable, nor two lists or maps share
+	// memory, since both are decoded into it: what came for one then shows in the other. To remove an element of a
+	// list with append leaves a copy of the last element behind the end of the list, with the pointers, lists and maps in
+	// it, and the next element is decoded there; slices.Delete clears it.
 	DecodeReuse(body []byte, v any) error
 }
 

@@ -116,6 +116,30 @@ func TestReuseResetsAll(t *testing.T) {
 	compareReuse(t, body, used)
 }
 
+// TestReuseOfShared has two parts of a message in one memory: lists and maps are decoded into it, and what pointers point
+// to is new.
+func TestReuseOfShared(t *testing.T) {
+	type part struct{ N int }
+	type whole struct {
+		First, Last  *part
+		Ints, More   []int
+		Table, Other map[string]int
+	}
+	body, err := New().Append(nil, &whole{&part{1}, &part{2}, []int{1, 2}, []int{3}, map[string]int{"a": 1}, map[string]int{"b": 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, list, table := new(part), make([]int, 2), make(map[string]int)
+	used := &whole{p, p, list, list, table, table}
+	if err := New().(codec.Reuser).DecodeReuse(body, used); err != nil {
+		t.Fatal(err)
+	}
+	both := map[string]int{"a": 1, "b": 2}
+	if want := (&whole{&part{1}, &part{2}, []int{3, 2}, []int{3}, both, both}); !reflect.DeepEqual(used, want) {
+		t.Errorf("%+v, want %+v", used, want)
+	}
+}
+
 func TestReuseKeepsMemory(t *testing.T) {
 	type line struct {
 		Name  string

@@ -5,6 +5,8 @@
 // function, and reports where it is stored in a variable outside of the function, sent on a
 // channel, or given to a goroutine. A function that is called with it is taken not to keep
 // it, and what a function returns, such as strings.Clone, is taken to be a copy.
+//
+// It also reports an element of a list that is removed with append, where the list then has two parts in one memory.
 package reuse
 
 import (
@@ -189,12 +191,34 @@ func (c *checker) check() {
 			if c.lends(n.Value) {
 				c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
 			}
+		case *ast.CallExpr:
+			c.removal(n)
 		case *ast.GoStmt:
 			c.goroutine(n.Call)
 			return false
 		}
 		return true
 	})
+}
+
+// removal reports append(list[:i], list[k:]...) for a list of the message whose elements have memory that is used again: it
+// leaves the last elements twice.
+func (c *checker) removal(call *ast.CallExpr) {
+	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
+	if _, builtin := c.pass.TypesInfo.Uses[id].(*types.Builtin); !ok || !builtin || id.Name != "append" || len(call.Args) != 2 || !call.Ellipsis.IsValid() {
+		return
+	}
+	first, ok := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
+	if !ok || !c.lends(first.X) {
+		return
+	}
+	rest, ok := ast.Unparen(call.Args[1]).(*ast.SliceExpr)
+	if !ok || c.text(first.X) != c.text(rest.X) {
+		return
+	}
+	if s, ok := c.pass.TypesInfo.TypeOf(first.X).Underlying().(*types.Slice); ok && usedAgain(s.Elem(), make(map[types.Type]bool)) {
+		c.pass.Reportf(call.Pos(), "append leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", c.text(first.X))
+	}
 }
 
 // spread notes that a variable of the function holds a part of the message.
@@ -356,6 +380,29 @@ func objectOf(info *types.Info, id *ast.Ident) types.Object {
 		return object
 	}
 	return info.Uses[id]
+}
+
+// usedAgain reports whether values of a type have pointers, lists or maps in them, whose memory is used for the next message.
+func usedAgain(t types.Type, seen map[types.Type]bool) bool {
+	if seen[t] {
+		return false
+	}
+	seen[t] = true
+	switch u := t.Underlying().(type) {
+	case *types.Pointer, *types.Map:
+		return true
+	case *types.Slice: // bytes are parts of the body
+		return !types.Identical(types.Unalias(u.Elem()), types.Typ[types.Uint8])
+	case *types.Array:
+		return usedAgain(u.Elem(), seen)
+	case *types.Struct:
+		for i := range u.NumFields() {
+			if usedAgain(u.Field(i).Type(), seen) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holds reports whether values of a type refer to memory.

@@ -3,6 +3,7 @@ package a
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -13,10 +14,16 @@ type part struct {
 	N    int
 }
 
+type page struct {
+	Data  []byte
+	Parts []part
+}
+
 type request struct {
 	Name  string
 	Data  []byte
 	Parts []part
+	Pages []page
 	Next  *request
 	N     int
 	Tags  map[string]string
@@ -82,6 +89,16 @@ func register(s *server) {
 		done := make(chan int)
 		go func(n int) { done <- n }(req.N)
 		<-done
+		req.Parts = append(req.Parts[:1], req.Parts[2:]...)       // strings and numbers are decoded anew
+		req.Pages = append(req.Pages[:1], req.Pages[2:]...)       // want `append leaves the last elements of req.Pages behind its end too, where the next message is decoded: use slices.Delete`
+		req.Next.Pages = append(req.Pages[:0], req.Next.Pages...) // two lists
+		req.Pages = slices.Delete(req.Pages, 1, 2)
+		pages := req.Pages
+		pages = append(pages[:0], pages[1:]...) // want `append leaves the last elements of pages behind its end`
+		_ = pages
+		mine := []page{{}, {}}
+		mine = append(mine[:0], mine[1:]...)
+		_ = mine
 		return nil
 	})
 	_ = weft.HandleReuse(nil, "A.Two", s.two)
