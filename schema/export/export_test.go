@@ -136,6 +136,32 @@ func TestServiceNames(t *testing.T) {
 	}
 }
 
+// Methods whose names become one in Python, or mean something else in TypeScript, can be told apart.
+func TestMethodNames(t *testing.T) {
+	b := schema.NewBuilder()
+	for _, name := range []string{"a-b", "a.b", "a_b", "new", "class", "class_"} {
+		b.Add("S", schema.Method{Name: name, Kind: schema.Unary, Request: &schema.Type{Kind: schema.KindBool}, Reply: &schema.Type{Kind: schema.KindBool}})
+	}
+	m, err := b.Model()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for format, lines := range map[export.Format][]string{
+		export.TypeScript: {`  "a-b"(`, `  "a.b"(`, "  a_b(", `  "new"(`, "  class("},
+		export.Python:     {"def a_b(", "def a_b_(", "def a_b__(", "def new(", "def class_(", "def class__("},
+	} {
+		out, err := export.Write(m, format, schema.Info{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range lines {
+			if strings.Count(string(out.Files[0].Content), want) != 1 {
+				t.Errorf("%s lacks %q:\n%s", format, want, out.Files[0].Content)
+			}
+		}
+	}
+}
+
 // FuzzWrite writes what comes from a peer: no export panics, and none has a line that the peer has made up.
 func FuzzWrite(f *testing.F) {
 	f.Add([]byte(`{"weft_schema":1,"services":[{"name":"A","methods":[{"name":"B\n}","kind":"unary","doc":"*/\nevil","request":{"kind":"message","name":"C"},"reply":{"kind":"any"}}]}],"messages":[{"name":"C","go":"x.C","fields":[{"name":"\nevil","number":7,"type":{"kind":"list","elem":{"kind":"int64"}}}]}]}`))

@@ -110,10 +110,10 @@ func (w *pythonWriter) isType(name string) bool {
 
 func (w *pythonWriter) service(s *schema.Service, name string) {
 	// In a class the name of a method would hide a type of that name.
-	hidden := make(map[string]string)
+	hidden, names := make(map[string]string), pythonNames(s.Methods)
 	w.b.WriteString("\n\n")
 	for _, m := range s.Methods {
-		if own := pythonName(m.Name); w.isType(own) {
+		if own := names[m]; w.isType(own) {
 			hidden[own] = "_type_" + own
 			fmt.Fprintf(&w.b, "%s: typing.TypeAlias = %s\n", hidden[own], quote(own))
 		}
@@ -139,11 +139,29 @@ func (w *pythonWriter) service(s *schema.Service, name string) {
 		if m.Receives() {
 			reply = "typing.Iterator[" + reply + "]"
 		}
-		fmt.Fprintf(&w.b, "    def %s(self, %s, /) -> %s: ...\n", pythonName(m.Name), request, reply)
+		fmt.Fprintf(&w.b, "    def %s(self, %s, /) -> %s: ...\n", names[m], request, reply)
 	}
 	if len(s.Methods) == 0 {
 		w.b.WriteString("    pass\n")
 	}
+}
+
+// pythonNames gives each method of a service a name of its own; those that can have their own names keep them.
+func pythonNames(methods []*schema.Method) map[*schema.Method]string {
+	names, used := make(map[*schema.Method]string), make(map[string]bool)
+	for _, same := range []bool{true, false} {
+		for _, m := range methods {
+			name := pythonName(m.Name)
+			if (name == m.Name) != same {
+				continue
+			}
+			for used[name] {
+				name += "_"
+			}
+			names[m], used[name] = name, true
+		}
+	}
+	return names
 }
 
 // pythonName is the name of a method.

@@ -107,7 +107,11 @@ func (w *scriptWriter) service(s *schema.Service, name string) {
 		if m.Receives() {
 			reply = "AsyncIterable<" + w.typ(m.Reply, false) + ">"
 		}
-		fmt.Fprintf(&w.b, "  %s(%s): %s;\n", member(m.Name), request, reply)
+		name := member(m.Name)
+		if name == "new" { // which would be a constructor
+			name = quote(name)
+		}
+		fmt.Fprintf(&w.b, "  %s(%s): %s;\n", name, request, reply)
 	}
 	w.b.WriteString("}\n")
 }
