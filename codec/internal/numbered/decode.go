@@ -112,6 +112,13 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 				}
 				continue
 			}
+			if k != next && n.steps[k].kind.quick() && tag == n.fields[k].first { // scan goes on behind fields that have not come
+				if old && k > high {
+					n.reset(r, high, k)
+				}
+				next, high = k, max(high, k)
+				continue
+			}
 		}
 		first := k >= high
 		if first {

@@ -91,6 +91,9 @@ func run(steps []step, b []byte, i int, r memory.Ref) (at, k int) {
 		case kindUint64:
 			v = to.Uint64()
 		default:
+			if form == kindList && to.Len() == 0 || form == kindNil && to.IsNil() {
+				continue
+			}
 			return i, k
 		}
 		if v == 0 && !present {
@@ -183,12 +186,12 @@ func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int,
 		case opTime:
 			b = e.time(b, *memory.As[time.Time](r))
 		default:
-			b = appendSeconds(b, r.Int64()/1e9, r.Int64()%1e9)
+			b = generated.AppendSeconds(b, r.Int64()/1e9, r.Int64()%1e9)
 		}
 		if len(b) == body && !present {
 			return b[:start]
 		}
-		return setLength(b, body)
+		return generated.SetLength(b, body)
 	}
 	v := n.number(r)
 	if v == 0 && !present {
@@ -250,22 +253,6 @@ func (n *node) appendNumber(b []byte, v uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, v)
 }
 
-// setLength writes the length of what begins at body into the byte before, and
-// makes room for more bytes when it needs them.
-func setLength(b []byte, body int) []byte {
-	size := len(b) - body
-	if size < 128 {
-		b[body-1] = byte(size)
-		return b
-	}
-	var length [10]byte
-	n := binary.PutUvarint(length[:], uint64(size))
-	b = append(b, length[:n-1]...)
-	copy(b[body+n-1:], b[body:body+size])
-	copy(b[body-1:], length[:n])
-	return b
-}
-
 func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 	n, length := f.node.elem, r.Len()
 	if length == 0 {
@@ -283,7 +270,7 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 		for k := range length {
 			b = n.appendNumber(b, n.number(r.Elem(k, n.size)))
 		}
-		return setLength(b, body)
+		return generated.SetLength(b, body)
 	}
 	for k := 0; k < length && e.err == nil; k++ {
 		at, elem := r.Elem(k, n.size), n
@@ -320,7 +307,7 @@ func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 		at, elem := memory.Of(value), n.elem
 		if elem.op == opPointer {
 			if at.IsNil() && elem.elem.stock != nil {
-				b = setLength(append(append(b, elem.entryTag(2)...), 0), body)
+				b = generated.SetLength(append(append(b, elem.entryTag(2)...), 0), body)
 				continue
 			}
 			if at.IsNil() {
@@ -330,7 +317,7 @@ func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 			at, elem = at.Pointee(), elem.elem
 		}
 		b = e.single(elem.entryTag(2), elem, b, at, depth, true)
-		b = setLength(b, body)
+		b = generated.SetLength(b, body)
 	}
 	return b
 }
@@ -347,16 +334,5 @@ func (e *encoder) time(b []byte, t time.Time) []byte {
 	if seconds < firstSecond || seconds > lastSecond {
 		e.fail("the year %d has no form in Protocol Buffers, which has 1 to 9999", t.Year())
 	}
-	return appendSeconds(b, seconds, int64(t.Nanosecond()))
-}
-
-// appendSeconds appends the fields of a Timestamp or a Duration.
-func appendSeconds(b []byte, seconds, nanoseconds int64) []byte {
-	if seconds != 0 {
-		b = protowire.AppendVarint(append(b, 1<<3), uint64(seconds))
-	}
-	if nanoseconds != 0 {
-		b = protowire.AppendVarint(append(b, 2<<3), uint64(nanoseconds))
-	}
-	return b
+	return generated.AppendSeconds(b, seconds, int64(t.Nanosecond()))
 }

@@ -12,6 +12,8 @@ type kind uint8
 
 const (
 	kindOther kind = iota // by the node
+	kindList              // the same, unless the list is empty
+	kindNil               // the same, unless the pointer or the map is nil
 	kindBool
 	kindInt32
 	kindInt64
@@ -54,7 +56,7 @@ func (n *node) arrange() {
 			s.word, s.mask = binary.LittleEndian.Uint32(word[:]), math.MaxUint32>>(32-8*len(f.tag))
 			s.kind = f.node.kind()
 		}
-		if s.kind != kindOther {
+		if s.kind.quick() {
 			room += len(f.tag) + s.kind.most()
 		}
 		s.room = room
@@ -84,12 +86,19 @@ func (n *node) kind() kind {
 		k, opt = kindStrict, kindOptStrict
 	case leaf.op == opText:
 		k, opt = kindText, kindOptText
+	case n.op == opList || n.op == opBytes && !n.explicit:
+		k = kindList
+	case n.op == opPointer || n.op == opTable:
+		k, opt = kindNil, kindNil
 	}
 	if optional {
 		return opt
 	}
 	return k
 }
+
+// quick reports whether run encodes such values and scan decodes them, if they are not unusual.
+func (k kind) quick() bool { return k >= kindBool }
 
 // most returns how many bytes a value takes at most, or the length before a text.
 func (k kind) most() int {
