@@ -15,9 +15,11 @@ import (
 // registration keeps one instance published.
 type registration struct {
 	r      *Registry
-	log    *slog.Logger // knows the service and the ID
-	life   context.Context
+	log    *slog.Logger    // knows the service and the ID
+	life   context.Context // ends with Close
 	cancel context.CancelFunc
+	work   context.Context // of operations; Close lets the last one end
+	abort  context.CancelFunc
 	done   chan struct{}
 	update chan struct{} // holds one when the instance was replaced
 
@@ -49,7 +51,8 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 			return nil, fmt.Errorf("registry: instance %q of %s is registered already", instance.ID, instance.Service)
 		}
 	}
-	g.life, g.cancel = context.WithCancel(r.life)
+	g.work, g.abort = context.WithCancel(r.life)
+	g.life, g.cancel = context.WithCancel(g.work)
 	r.registrations[g] = struct{}{}
 	r.wg.Add(1)
 	// It ends when the registration or the registry is closed.
@@ -125,7 +128,7 @@ func (g *registration) once() error {
 	instance, dirty := g.instance.Clone(), g.dirty
 	g.dirty = false
 	g.mu.Unlock()
-	ctx, cancel := context.WithTimeout(g.life, g.r.operationTimeout())
+	ctx, cancel := context.WithTimeout(g.work, g.r.operationTimeout())
 	defer cancel()
 	if !dirty {
 		return g.r.driver.Refresh(ctx, instance, g.r.cfg.TTL)
@@ -154,19 +157,37 @@ func (g *registration) markDirty() {
 	g.dirty = true
 }
 
-// Close withdraws the instance. When the registry cannot be told before ctx ends it
-// returns an error, and the instance expires there. It may be called twice.
+// finishTime is how long Close waits for an operation that has begun.
+const finishTime = time.Second
+
+// finish ends the operations. It waits for one that has begun: if that was given up, the
+// registry could still do it, and after the instance was withdrawn.
+func (g *registration) finish(ctx context.Context) {
+	g.cancel()
+	timer := time.NewTimer(finishTime)
+	defer timer.Stop()
+	select {
+	case <-g.done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	g.abort()
+	<-g.done
+}
+
+// Close withdraws the instance. When the registry cannot be told before ctx ends, and
+// within the instance's time to live, it returns an error, and the instance expires there.
+// It may be called twice.
 func (g *registration) Close(ctx context.Context) error {
 	g.r.mu.Lock()
 	_, open := g.r.registrations[g]
 	delete(g.r.registrations, g)
 	g.r.mu.Unlock()
-	g.cancel()
-	<-g.done
+	g.finish(ctx)
 	if !open {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(g.r.operationTimeout(), time.Second))
+	ctx, cancel := context.WithTimeout(ctx, g.r.cfg.TTL)
 	defer cancel()
 	instance := g.current()
 	if err := g.r.driver.Delete(ctx, instance); err != nil {

@@ -173,6 +173,63 @@ func TestRegister(t *testing.T) {
 		})
 	})
 
+	t.Run("closed while the registry is slow", func(t *testing.T) {
+		for _, test := range []struct {
+			takes     time.Duration
+			withdrawn bool
+		}{{DefaultTTL - 1, true}, {DefaultTTL + 1, false}} {
+			synctest.Test(t, func(t *testing.T) {
+				d := newScripted()
+				g, err := open(t, slow{d, test.takes}, nil).Register(instance("Arith", "a"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if err := g.Close(context.Background()); (err == nil) != test.withdrawn {
+					t.Errorf("Close says %v of a registry that takes %v, though an instance lives for %v", err, test.takes, DefaultTTL)
+				}
+			})
+		}
+	})
+
+	t.Run("closed while it is published", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			g, err := open(t, remote{d, finishTime - 1}, nil).Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if err := g.Close(context.Background()); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			time.Sleep(2 * finishTime)
+			if log := d.said(); !slices.Equal(log, []string{"put a", "delete a"}) {
+				t.Errorf("the registry has done %v, want a put and then a delete", log)
+			}
+		})
+	})
+
+	t.Run("closed while the registry is silent", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			g, err := open(t, remote{d, time.Hour}, nil).Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			for _, test := range []struct{ limit, want time.Duration }{{finishTime / 2, finishTime / 2}, {time.Hour, 0}} {
+				ctx, cancel := context.WithTimeout(t.Context(), test.limit)
+				began := time.Now()
+				_ = g.Close(ctx) // how long it takes counts
+				if took := time.Since(began); took != test.want {
+					t.Errorf("Close took %v, want %v", took, test.want)
+				}
+				cancel()
+			}
+		})
+	})
+
 	t.Run("of no use", func(t *testing.T) {
 		r := open(t, newScripted(), nil)
 		for _, tt := range []struct {
@@ -392,4 +449,37 @@ func TestWatchesDoNotStarve(t *testing.T) {
 			t.Errorf("after it %d of 200 services are watched", n)
 		}
 	})
+}
+
+// remote is a driver whose registry does what it was asked to do after a while, also if
+// that is no longer waited for.
+type remote struct {
+	*scripted
+	takes time.Duration
+}
+
+func (d remote) Put(ctx context.Context, i weft.Instance, ttl time.Duration) error {
+	done := make(chan error, 1)
+	time.AfterFunc(d.takes, func() { done <- d.scripted.Put(ctx, i, ttl) })
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// slow is a driver that takes its time for a Delete.
+type slow struct {
+	*scripted
+	takes time.Duration
+}
+
+func (d slow) Delete(ctx context.Context, i weft.Instance) error {
+	select {
+	case <-time.After(d.takes):
+		return d.scripted.Delete(ctx, i)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
