@@ -15,7 +15,11 @@ var errUnnamed = errors.New("a document needs a name")
 // of its last change, which comes again neither after a change nor when the document
 // was removed and made anew.
 func (d *driver) Load(ctx context.Context, name string) (registry.Document, error) {
-	_, n, err := d.load(ctx, name)
+	var n node
+	err := d.inSession(func(s *session) (err error) {
+		n, err = s.load(ctx, name)
+		return err
+	})
 	if errors.Is(err, errNoNode) {
 		return registry.Document{}, nil
 	}
@@ -28,20 +32,15 @@ func (d *driver) Load(ctx context.Context, name string) (registry.Document, erro
 	return registry.Document{Value: n.value, Version: uint64(n.stat.mzxid)}, nil
 }
 
-func (d *driver) load(ctx context.Context, name string) (*session, node, error) {
+func (s *session) load(ctx context.Context, name string) (node, error) {
 	if name == "" {
-		return nil, node{}, errUnnamed
+		return node{}, errUnnamed
 	}
-	s, err := d.writer()
-	if err != nil {
-		return nil, node{}, err
-	}
-	path := d.documentPath(name)
+	path := s.d.documentPath(name)
 	if err := s.sync(ctx, path); err != nil {
-		return s, node{}, err
+		return node{}, err
 	}
-	n, err := s.get(ctx, path, false)
-	return s, n, err
+	return s.get(ctx, path, false)
 }
 
 // checkLength reports whether a value can be that of a document.
@@ -54,17 +53,7 @@ func checkLength(value []byte) error {
 
 // Store replaces a document if its version is the given one.
 func (d *driver) Store(ctx context.Context, name string, value []byte, version uint64) error {
-	s, n, err := d.load(ctx, name)
-	none := errors.Is(err, errNoNode)
-	switch {
-	case err != nil && !none:
-	case none && version == 0:
-		err = s.create(ctx, d.documentPath(name), value, persistent)
-	case none || uint64(n.stat.mzxid) != version:
-		return registry.ErrConflict
-	default:
-		err = s.set(ctx, d.documentPath(name), value, n.stat.version)
-	}
+	err := d.inSession(func(s *session) error { return s.store(ctx, name, value, version) })
 	switch {
 	case err == nil:
 		return nil
@@ -72,6 +61,21 @@ func (d *driver) Store(ctx context.Context, name string, value []byte, version u
 		return registry.ErrConflict
 	}
 	return fmt.Errorf("zookeeper: document %q cannot be stored: %w", name, err)
+}
+
+// store replaces a document that has a version.
+func (s *session) store(ctx context.Context, name string, value []byte, version uint64) error {
+	n, err := s.load(ctx, name)
+	none := errors.Is(err, errNoNode)
+	switch {
+	case err != nil && !none:
+		return err
+	case none && version == 0:
+		return s.create(ctx, s.d.documentPath(name), value, persistent)
+	case none || uint64(n.stat.mzxid) != version:
+		return errBadVersion
+	}
+	return s.set(ctx, s.d.documentPath(name), value, n.stat.version)
 }
 
 // WatchDocument calls emit with a document. It ends when the connection is lost.

@@ -24,9 +24,25 @@ func (d *driver) writer() (*session, error) {
 	return d.writing, nil
 }
 
-// attempts is how often an operation begins anew whose outcome is not known, or which
-// others have crossed. Each of them can be done twice.
+// attempts is how often an operation begins anew whose outcome is not known, which others
+// have crossed, or whose session was lost. Each of them can be done twice.
 const attempts = 5
+
+// inSession does something in the session that publishes. When that turns out to be lost,
+// it is done in the next one: what waited for a connection was not sent.
+func (d *driver) inSession(do func(*session) error) error {
+	for n := 1; ; n++ {
+		s, err := d.writer()
+		if err != nil {
+			return err
+		}
+		err = do(s)
+		ended := errors.Is(err, errExpired) || errors.Is(err, errRefused)
+		if !ended || n == attempts {
+			return err
+		}
+	}
+}
 
 // again reports whether it begins anew.
 func again(err error) bool {
@@ -40,12 +56,14 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 	if err != nil {
 		return err
 	}
-	s, err := d.writer()
-	for n := 0; n < attempts && err == nil; n++ {
-		if err = s.publish(ctx, path, value); !again(err) {
-			break
+	err = d.inSession(func(s *session) (err error) {
+		for range attempts {
+			if err = s.publish(ctx, path, value); !again(err) {
+				break
+			}
 		}
-	}
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("zookeeper: %s cannot be published: %w", path, err)
 	}
@@ -75,15 +93,16 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 	if err != nil {
 		return err
 	}
-	s, err := d.writer()
-	var there *stat
-	if err == nil {
-		there, err = s.look(ctx, path, false)
-	}
+	own := false
+	err = d.inSession(func(s *session) error {
+		there, err := s.look(ctx, path, false)
+		own = there != nil && s.owns(there)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("zookeeper: %s cannot be refreshed: %w", path, err)
 	}
-	if there == nil || !s.owns(there) {
+	if !own {
 		return registry.ErrLost
 	}
 	d.hold(path, ttl)
@@ -96,12 +115,14 @@ func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 	if err != nil {
 		return err
 	}
-	s, err := d.writer()
-	for n := 0; n < attempts && err == nil; n++ {
-		if err = s.remove(ctx, path, anyVersion); !errors.Is(err, errDisconnected) {
-			break
+	err = d.inSession(func(s *session) (err error) {
+		for range attempts {
+			if err = s.remove(ctx, path, anyVersion); !errors.Is(err, errDisconnected) {
+				break
+			}
 		}
-	}
+		return err
+	})
 	if err != nil && !errors.Is(err, errNoNode) {
 		return fmt.Errorf("zookeeper: %s cannot be withdrawn: %w", path, err)
 	}
