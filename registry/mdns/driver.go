@@ -150,17 +150,34 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(echoWait)
-	defer timer.Stop()
-	select {
-	case <-back:
-	case <-timer.C: // it may have been lost on its way back
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := awaitEcho(ctx, back); err != nil {
+		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.confirmLocked(p)
+}
+
+// awaitEcho waits until an announcement has come back, or may have been lost on its way. It
+// waits for half of ctx's time at most, and twice: when this process gets no processor, a
+// timer may end before what has come is read.
+func awaitEcho(ctx context.Context, back <-chan struct{}) error {
+	wait := echoWait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2)
+	}
+	for range 2 {
+		timer := time.NewTimer(wait / 2)
+		defer timer.Stop()
+		select {
+		case <-back:
+			return nil
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
 }
 
 // Delete says goodbye to an instance, at once and twice more.

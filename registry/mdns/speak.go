@@ -19,8 +19,9 @@ const (
 	leastDelay, mostDelay = 20 * time.Millisecond, 120 * time.Millisecond
 	// A long list is not sent faster than this, so that receivers can follow.
 	burst, burstEvery = 16, 10 * time.Millisecond
-	// echoWait is how long the own announcement is waited for.
-	echoWait = 250 * time.Millisecond
+	// echoWait is how long the own announcement is waited for at most. It takes less than a
+	// millisecond, unless it is lost or this process does not get to run.
+	echoWait = time.Second
 )
 
 // published is a record that this driver has published, or withdrawn.
