@@ -58,6 +58,7 @@ func table() []row {
 
 		{"registry", 3, nil},
 		{"registry/rpcx", 3, []string{"registry"}},
+		{"registry/registrytest", 3, []string{"registry", "registry/registrytest/internal/processtest"}},
 		{"registry/...", 3, []string{"registry", "registry/rpcx"}},
 		{"cluster/balance", 3, nil},
 		{"cluster/balance/...", 3, []string{"cluster/balance"}},

@@ -31,20 +31,8 @@ func TestHostileData(t *testing.T) {
 	}
 }
 
-// patient makes a driver that waits longer for an answer than a busy machine needs for
-// all that these tests write.
-func patient(t *testing.T, address string) *driver {
-	t.Helper()
-	d, err := newDriverWithin(Config{Addresses: []string{address}}, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { d.Close() })
-	return d
-}
-
 func testLargeValue(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	key := d.service("Large").keys[0]
 	if err := c.HSet(operation(t), key, "b", strings.Repeat("x", 10<<20), "c", strings.Repeat("x", maxValue), "", "{}").Err(); err != nil {
 		t.Fatal(err)
@@ -74,7 +62,7 @@ func refused(t *testing.T, d *driver, service, want string) {
 }
 
 func testManyInstances(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	put(t, d, instance("Many", "a"), time.Minute)
 	for n := 0; n < maxInstances; n += 10_000 {
 		var fields []string
@@ -89,7 +77,7 @@ func testManyInstances(t *testing.T, address string) {
 }
 
 func testManyBytes(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	put(t, d, instance("Bytes", "a"), time.Minute)
 	value := strings.Repeat("x", maxValue)
 	for n := 0; n <= maxBytes/maxValue; n++ {
@@ -109,7 +97,7 @@ func testManyBytes(t *testing.T, address string) {
 }
 
 func testStrangeRevision(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	for n, revision := range []string{"x", "", "-1", "1e300", "nan", "inf", "0x10", strings.Repeat("9", 1<<20)} {
 		service := fmt.Sprintf("Strange%d", n)
 		if err := c.Set(operation(t), d.service(service).keys[2], revision, 0).Err(); err != nil {
@@ -124,7 +112,7 @@ func testStrangeRevision(t *testing.T, address string) {
 }
 
 func testWrongType(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	if err := c.Set(operation(t), d.service("Type").keys[0], "x", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +129,7 @@ func testWrongType(t *testing.T, address string) {
 }
 
 func testLargeDocument(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	if err := c.HSet(operation(t), d.document("large").keys[0], "value", strings.Repeat("x", registry.MaxDocument+1), "version", "1").Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +139,7 @@ func testLargeDocument(t *testing.T, address string) {
 }
 
 func testStrangeVersion(t *testing.T, address string) {
-	c, d := raw(t, address), patient(t, address)
+	c, d := raw(t, address), connect(t, Config{Addresses: []string{address}})
 	for _, version := range []string{"x", "-1", "1e300", "", strings.Repeat("9", 1<<20)} {
 		if err := c.HSet(operation(t), d.document("strange").keys[0], "value", "x", "version", version).Err(); err != nil {
 			t.Fatal(err)

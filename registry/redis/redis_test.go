@@ -66,10 +66,11 @@ func redisServerAt(t *testing.T, port int, args ...string) (*registrytest.Proces
 	}), address
 }
 
-// connect makes a driver, which the end of the test closes.
+// connect makes a driver, which the end of the test closes. It waits longer for an answer
+// than a busy machine needs, also for the largest values.
 func connect(t *testing.T, cfg Config) *driver {
 	t.Helper()
-	d, err := newDriver(cfg)
+	d, err := newDriverWithin(cfg, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

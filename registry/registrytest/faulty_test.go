@@ -426,10 +426,10 @@ func TestFaulty(t *testing.T) {
 		run(t, Config{
 			New:     func(*testing.T) registry.Driver { return f.spoil(fakeDriver{server}) },
 			Server:  server,
-			TTL:     time.Second,
-			Expires: 2 * time.Second,
+			TTL:     3 * time.Second,
+			Expires: 4 * time.Second,
 			Settle:  time.Millisecond,
-		}, limits{patience: time.Second, confirm: 6 * time.Second, notice: time.Second})
+		}, limits{patience: time.Second, confirm: 6 * time.Second, notice: time.Second, still: time.Hour})
 	}
 }
 
@@ -444,7 +444,7 @@ func TestRunFindsFaults(t *testing.T) {
 			defer func() { <-slots }()
 			group, promise, _ := strings.Cut(f.check, "/")
 			cmd := exec.CommandContext(t.Context(), os.Args[0],
-				"-test.run=^TestFaulty$/^"+group+"$/^"+regexp.QuoteMeta(promise)+"$", "-test.timeout=1m")
+				"-test.run=^TestFaulty$/^"+group+"$/^"+regexp.QuoteMeta(promise)+"$", "-test.timeout=5m")
 			cmd.Env = append(os.Environ(), faultName+"="+f.name)
 			outputs[n], errs[n] = cmd.CombinedOutput()
 		})

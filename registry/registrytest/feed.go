@@ -15,6 +15,7 @@ import (
 type feed[T any] struct {
 	what     string
 	patience time.Duration
+	pulse    *pulse
 	inspect  func(before *T, value T) string
 	show     func(T) string
 	keep     func(T) T // what is kept of a value that was emitted; nil: itself
@@ -23,8 +24,9 @@ type feed[T any] struct {
 
 	mu      sync.Mutex
 	emitted []emission[T]
+	run     int           // the watch that runs: it has begun anew so often
+	final   bool          // it is not to begin anew
 	inside  bool          // emit runs
-	over    bool          // the watch has returned
 	err     error         // what it returned
 	wrong   string        // the first promise it broke
 	news    chan struct{} // closed at every change
@@ -34,25 +36,25 @@ type feed[T any] struct {
 type emission[T any] struct {
 	value T
 	at    time.Time
+	run   int // the watch that emitted it
 }
 
 // start runs a watch until the end of the test, which then fails if the watch does
-// not return, or has broken a promise.
+// not return, or has broken a promise. A watch that ends because the machine or the
+// registry stands still is begun anew.
 func start[T any](t *testing.T, f *feed[T], watch func(ctx context.Context, emit func(T)) error) *feed[T] {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel, f.ended, f.news = cancel, make(chan struct{}), make(chan struct{})
 	// It ends with the watch, for which the cleanup waits.
 	go func() {
-		err := watch(ctx, f.emit)
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		f.over, f.err = true, err
-		if err == nil {
-			f.blameLocked("it returned nil instead of an error")
+		for run := 0; ; run++ {
+			err := watch(ctx, func(value T) { f.emit(run, value) })
+			if f.returned(ctx, err) {
+				return
+			}
+			time.Sleep(f.pulse.least / 5)
 		}
-		f.tellLocked()
-		close(f.ended)
 	}()
 	t.Cleanup(func() {
 		f.end(t)
@@ -63,6 +65,23 @@ func start[T any](t *testing.T, f *feed[T], watch func(ctx context.Context, emit
 		}
 	})
 	return f
+}
+
+// returned notes that a watch has returned, and reports whether that is the end.
+func (f *feed[T]) returned(ctx context.Context, err error) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err == nil {
+		f.blameLocked("it returned nil instead of an error")
+	}
+	f.run++
+	if err != nil && ctx.Err() == nil && !f.final && f.pulse.stands() {
+		return false
+	}
+	f.err = err
+	f.tellLocked()
+	close(f.ended)
+	return true
 }
 
 // end ends the context of the watch and waits for its return.
@@ -76,7 +95,7 @@ func (f *feed[T]) end(t *testing.T) {
 	}
 }
 
-func (f *feed[T]) emit(value T) {
+func (f *feed[T]) emit(run int, value T) {
 	f.mu.Lock()
 	if f.inside {
 		f.blameLocked("it called emit while emit ran")
@@ -88,7 +107,7 @@ func (f *feed[T]) emit(value T) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.inside = false
-	if f.over {
+	if f.run != run {
 		f.blameLocked("it called emit after it had returned")
 	}
 	var before *T
@@ -101,7 +120,7 @@ func (f *feed[T]) emit(value T) {
 	if f.keep != nil {
 		value = f.keep(value)
 	}
-	f.emitted = append(f.emitted, emission[T]{value, time.Now()})
+	f.emitted = append(f.emitted, emission[T]{value, time.Now(), run})
 	f.tellLocked()
 }
 
@@ -123,6 +142,14 @@ func (f *feed[T]) all() []emission[T] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.emitted[:len(f.emitted):len(f.emitted)]
+}
+
+// confirmed reports whether the watch that emitted the value before has emitted another
+// one, beside the first so many.
+func (f *feed[T]) confirmed(had int) bool {
+	all := f.all()
+	n := len(all)
+	return n > had && all[n-1].run == all[n-2].run
 }
 
 // change returns a channel that is closed at the next change.
@@ -160,6 +187,9 @@ func (f *feed[T]) until(t *testing.T, within time.Duration, want string, lacks f
 // returns waits until the watch has returned by itself.
 func (f *feed[T]) returns(t *testing.T, within time.Duration, why string) {
 	t.Helper()
+	f.mu.Lock()
+	f.final = true
+	f.mu.Unlock()
 	select {
 	case <-f.ended:
 	case <-time.After(within + f.patience):
@@ -186,7 +216,7 @@ func (s *suite) watch(t *testing.T, d registry.Driver, service string) *feed[reg
 func (s *suite) watchKeeping(t *testing.T, d registry.Driver, service string, keep func(registry.List) registry.List) *feed[registry.List] {
 	t.Helper()
 	f := &feed[registry.List]{
-		what: fmt.Sprintf("Watch of %q", service), patience: s.patience,
+		what: fmt.Sprintf("Watch of %q", service), patience: s.patience, pulse: s.pulse,
 		inspect: func(before *registry.List, list registry.List) string { return s.inspect(service, before, list) },
 		show:    showList,
 		keep:    keep,
@@ -217,7 +247,7 @@ func (s *suite) sees(t *testing.T, f *feed[registry.List], want ...weft.Instance
 func (s *suite) watchDocument(t *testing.T, d registry.Documents, name string) *feed[registry.Document] {
 	t.Helper()
 	f := &feed[registry.Document]{
-		what: fmt.Sprintf("WatchDocument of %q", name), patience: s.patience,
+		what: fmt.Sprintf("WatchDocument of %q", name), patience: s.patience, pulse: s.pulse,
 		inspect: func(before *registry.Document, d registry.Document) string {
 			if d.Version == 0 && len(d.Value) > 0 {
 				return "it emitted a document with version 0"

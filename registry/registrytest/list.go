@@ -3,6 +3,7 @@ package registrytest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,8 +15,8 @@ import (
 	"github.com/weftrpc/weft/registry"
 )
 
-// long is a time to live that no test lives to see the end of.
-func (s *suite) long() time.Duration { return max(20*s.TTL, 40*time.Second) }
+// long is a time to live that no check lives to see the end of, however slow the machine.
+func (s *suite) long() time.Duration { return max(20*s.TTL, 10*time.Minute) }
 
 // driver makes a driver, as another process would.
 func (s *suite) driver(t *testing.T) registry.Driver {
@@ -108,27 +109,49 @@ func (r *roster) set(t *testing.T, want ...weft.Instance) {
 	}
 }
 
-// operation is the context of one operation of a driver that must succeed.
-func (s *suite) operation(t *testing.T) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(t.Context(), s.patience)
+// do does one operation of a driver, again if it has failed because the machine or the
+// registry stood still.
+func (s *suite) do(t *testing.T, operation func(context.Context) error) error {
+	t.Helper()
+	for deadline := time.Now().Add(s.patience); ; time.Sleep(s.still / 5) {
+		ctx, cancel := context.WithTimeout(t.Context(), s.patience)
+		err := operation(ctx)
+		cancel()
+		answered := err == nil || errors.Is(err, registry.ErrLost) || errors.Is(err, registry.ErrConflict) || errors.Is(err, registry.ErrReadOnly)
+		if answered || !s.pulse.stands() || time.Now().After(deadline) {
+			return err
+		}
+		t.Logf("the machine or the registry stood still; once more after: %v", err)
+	}
 }
 
 func (s *suite) put(t *testing.T, d registry.Driver, i weft.Instance, ttl time.Duration) {
 	t.Helper()
-	ctx, cancel := s.operation(t)
-	defer cancel()
-	if err := d.Put(ctx, i, ttl); err != nil {
+	if err := s.tryPut(t, d, i, ttl); err != nil {
 		t.Fatalf("Put of instance %q of %q: %v", i.ID, i.Service, err)
 	}
 }
 
+func (s *suite) tryPut(t *testing.T, d registry.Driver, i weft.Instance, ttl time.Duration) error {
+	t.Helper()
+	return s.do(t, func(ctx context.Context) error { return d.Put(ctx, i, ttl) })
+}
+
+func (s *suite) refresh(t *testing.T, d registry.Driver, i weft.Instance, ttl time.Duration) error {
+	t.Helper()
+	return s.do(t, func(ctx context.Context) error { return d.Refresh(ctx, i, ttl) })
+}
+
 func (s *suite) delete(t *testing.T, d registry.Driver, i weft.Instance) {
 	t.Helper()
-	ctx, cancel := s.operation(t)
-	defer cancel()
-	if err := d.Delete(ctx, i); err != nil {
+	if err := s.tryDelete(t, d, i); err != nil {
 		t.Fatalf("Delete of instance %q of %q: %v", i.ID, i.Service, err)
 	}
+}
+
+func (s *suite) tryDelete(t *testing.T, d registry.Driver, i weft.Instance) error {
+	t.Helper()
+	return s.do(t, func(ctx context.Context) error { return d.Delete(ctx, i) })
 }
 
 // difference tells how a list differs from the one that is wanted; "": not at all.

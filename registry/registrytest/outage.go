@@ -279,8 +279,6 @@ func serverThrough(t *testing.T, s *suite, breakServer func(*testing.T) func()) 
 	c.sees(t, s.Expires, i)
 	t.Logf("registered again, and seen, %v after the registry was back", time.Since(back).Round(time.Millisecond))
 	c.kept(t, i)
-	if err := g.Close(t.Context()); err != nil {
-		t.Errorf("Close of the registration: %v", err)
-	}
+	s.withdraw(t, g, i)
 	s.seesAgain(t, d, name, func(list registry.List) string { return s.difference(list.Instances, nil) })
 }

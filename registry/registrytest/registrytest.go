@@ -18,6 +18,11 @@
 //
 // Every service has a name of its own in every run, so a registry that others use,
 // or that keeps what an earlier run has left, does no harm.
+//
+// A machine that is busy makes a registry silent for seconds, which its driver has to
+// report. Run notes when its process gets no processor and when the registry does not
+// answer. What has failed meanwhile is done again, and logged; at all other times an
+// operation that fails, or a watch that ends by itself, fails the test.
 package registrytest
 
 import (
@@ -61,10 +66,11 @@ type limits struct {
 	patience time.Duration // how much longer than promised anything may take: the machine is busy
 	confirm  time.Duration // how long a list can stay without being confirmed by the registry
 	notice   time.Duration // how long a driver may take to find that nothing is confirmed any more
+	still    time.Duration // for how long this machine, or the registry, does nothing, at least, to stand still
 }
 
 func usual() limits {
-	return limits{patience: time.Minute, confirm: 10 * time.Second, notice: 20 * time.Second}
+	return limits{patience: time.Minute, confirm: 10 * time.Second, notice: 20 * time.Second, still: 500 * time.Millisecond}
 }
 
 // Run tests a driver, in subtests of t that each name a promise. Those that need no
@@ -81,7 +87,7 @@ func Run(t *testing.T, c Config) {
 }
 
 func run(t *testing.T, c Config, l limits) {
-	s := &suite{Config: c, limits: l}
+	s := &suite{Config: c, limits: l, pulse: newPulse(t, l.still)}
 	if s.TTL == 0 {
 		s.TTL = 2 * time.Second
 	}
@@ -92,6 +98,7 @@ func run(t *testing.T, c Config, l limits) {
 		s.Settle = 2 * time.Second
 	}
 	t.Run("healthy", func(t *testing.T) {
+		s.pulse.ask(t, s.driver(t))
 		for _, check := range s.checks() {
 			t.Run(check.promise, func(t *testing.T) {
 				t.Parallel()
@@ -122,6 +129,7 @@ func run(t *testing.T, c Config, l limits) {
 type suite struct {
 	Config
 	limits
+	pulse *pulse
 }
 
 // check is the test of one promise.

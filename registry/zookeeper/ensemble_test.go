@@ -62,7 +62,7 @@ func TestLeaderKilled(t *testing.T) {
 
 func open(t *testing.T, addresses []string) *registry.Registry {
 	t.Helper()
-	r, err := New(Config{Servers: addresses, SessionTimeout: timeout, Registry: registry.Config{NoCache: true, Logger: slog.New(slog.DiscardHandler)}})
+	r, err := New(Config{Servers: addresses, SessionTimeout: patient, Registry: registry.Config{NoCache: true, Logger: slog.New(slog.DiscardHandler)}})
 	if err != nil {
 		t.Fatal(err)
 	}

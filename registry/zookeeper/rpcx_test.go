@@ -18,7 +18,7 @@ import (
 func TestRpcx(t *testing.T) {
 	t.Parallel()
 	_, address := zooKeeper(t, registrytest.FreePort(t), "")
-	cfg := Config{Servers: []string{address}, SessionTimeout: timeout, Prefix: "rpcx_test"}
+	cfg := Config{Servers: []string{address}, SessionTimeout: patient, Prefix: "rpcx_test"}
 	registrytest.Run(t, registrytest.Config{
 		New: func(t *testing.T) registry.Driver {
 			d, err := newRpcxDriver(cfg)
@@ -27,7 +27,7 @@ func TestRpcx(t *testing.T) {
 			}
 			return struct{ registry.Driver }{d}
 		},
-		Expires: timeout + 2*time.Second,
+		Expires: patient + 2*time.Second,
 	})
 
 	d, err := newRpcxDriver(cfg)

@@ -16,8 +16,13 @@ import (
 	"github.com/weftrpc/weft/registry/registrytest"
 )
 
-// timeout is that of the sessions in these tests.
-const timeout = 3 * time.Second
+const (
+	// timeout is that of the sessions that are to expire in these tests.
+	timeout = 3 * time.Second
+	// patient is that of the others: a busy machine may do nothing for seconds, and all
+	// that a process has published goes with its session.
+	patient = 9 * time.Second
+)
 
 // jar returns where Debian has put a program's code.
 func jar(t *testing.T, name string) string {
@@ -97,7 +102,7 @@ func mode(ctx context.Context, address string) (string, error) {
 func connect(t *testing.T, cfg Config) *driver {
 	t.Helper()
 	if cfg.SessionTimeout == 0 {
-		cfg.SessionTimeout = timeout
+		cfg.SessionTimeout = patient
 	}
 	d, err := newDriver(cfg)
 	if err != nil {

@@ -52,7 +52,7 @@ func TestSessions(t *testing.T) {
 
 func testExpiry(t *testing.T, address string) {
 	c := newCable(t, address, nil)
-	far := connect(t, Config{Servers: []string{c.address}})
+	far := connect(t, Config{Servers: []string{c.address}, SessionTimeout: timeout})
 	w := registrytest.NewWatch(t, connect(t, Config{Servers: []string{address}}), "Expiry")
 	i := instance("Expiry", "a")
 	put(t, far, i)
@@ -81,9 +81,8 @@ func testExpiry(t *testing.T, address string) {
 
 func testResume(t *testing.T, address string) {
 	c := newCable(t, address, nil)
-	// A session that outlives the moments in which a busy machine does nothing for it.
-	far := connect(t, Config{Servers: []string{c.address}, SessionTimeout: 3 * timeout})
-	w := registrytest.NewWatch(t, connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout}), "Resume")
+	far := connect(t, Config{Servers: []string{c.address}})
+	w := registrytest.NewWatch(t, connect(t, Config{Servers: []string{address}}), "Resume")
 	cut := registrytest.NewWatch(t, far, "Resume")
 	i := instance("Resume", "a")
 	put(t, far, i)
@@ -118,8 +117,8 @@ func testResume(t *testing.T, address string) {
 // session that has not expired yet.
 func testOlderSelf(t *testing.T, address string) {
 	c := newCable(t, address, nil)
-	old := connect(t, Config{Servers: []string{c.address}})
-	young := connect(t, Config{Servers: []string{address}, SessionTimeout: 3 * timeout})
+	old := connect(t, Config{Servers: []string{c.address}, SessionTimeout: timeout})
+	young := connect(t, Config{Servers: []string{address}})
 	w := registrytest.NewWatch(t, young, "Older")
 	i := instance("Older", "a")
 	put(t, old, i)

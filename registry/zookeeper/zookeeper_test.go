@@ -16,14 +16,14 @@ func TestConformance(t *testing.T) {
 	server, address := zooKeeper(t, registrytest.FreePort(t), "")
 	registrytest.Run(t, registrytest.Config{
 		New: func(t *testing.T) registry.Driver {
-			d, err := newDriver(Config{Servers: []string{address}, SessionTimeout: timeout})
+			d, err := newDriver(Config{Servers: []string{address}, SessionTimeout: patient})
 			if err != nil {
 				t.Fatal(err)
 			}
 			return d
 		},
 		Server:  server,
-		Expires: timeout + 2*time.Second,
+		Expires: patient + 2*time.Second,
 	})
 }
 

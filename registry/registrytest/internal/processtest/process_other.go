@@ -1,6 +1,6 @@
 //go:build !linux
 
-package registrytest
+package processtest
 
 import (
 	"errors"

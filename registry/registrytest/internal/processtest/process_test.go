@@ -1,4 +1,4 @@
-package registrytest
+package processtest
 
 import (
 	"bufio"
@@ -64,7 +64,7 @@ func TestProcess(t *testing.T) {
 		line, err := bufio.NewReader(c).ReadString('\n')
 		return strings.TrimSpace(line), err
 	}
-	s := NewProcess(t, Program{
+	s := New(t, Program{
 		Name: "counter",
 		Path: os.Args[0],
 		Env:  []string{programAddress + "=" + addr, programData + "=" + data},
@@ -76,7 +76,7 @@ func TestProcess(t *testing.T) {
 	})
 	starts := func(want string) {
 		t.Helper()
-		if got, err := ask(5 * time.Second); got != want || err != nil {
+		if got, err := ask(time.Minute); got != want || err != nil {
 			t.Errorf("the program answers %q, %v, want %q", got, err, want)
 		}
 	}
