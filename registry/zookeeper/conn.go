@@ -15,10 +15,6 @@ import (
 )
 
 const (
-	// dialTimeout is how long a server may take to accept a connection.
-	dialTimeout = 2 * time.Second
-	// greetTimeout is how long it may then take to begin the session.
-	greetTimeout = 3 * time.Second
 	// goodbyeTimeout is how long it may take to end the session.
 	goodbyeTimeout = time.Second
 	// maxGreeting is the size of the longest answer to the begin of a session, which
@@ -71,9 +67,10 @@ var (
 	errUnsent = errors.New("the connection was lost before the request was sent")
 )
 
-// dial connects to a server and begins a session, or goes on with one.
-func dial(ctx context.Context, address string, config *tls.Config, as *identity, ask time.Duration, auth []byte) (*conn, error) {
-	plain, err := reach(ctx, address, config)
+// dial connects to a server and begins a session, or goes on with one. limit bounds how
+// long each of both may take.
+func dial(ctx context.Context, address string, config *tls.Config, as *identity, ask time.Duration, auth []byte, limit time.Duration) (*conn, error) {
+	plain, err := reach(ctx, address, config, limit)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", address, err)
 	}
@@ -83,7 +80,7 @@ func dial(ctx context.Context, address string, config *tls.Config, as *identity,
 		net: plain, in: bufio.NewReader(plain), out: make(chan []byte), broken: make(chan struct{}),
 		pending: make(map[int32]request),
 	}
-	plain.SetDeadline(time.Now().Add(greetTimeout))
+	plain.SetDeadline(time.Now().Add(limit))
 	err = c.greet(as, ask)
 	if err == nil && auth != nil {
 		err = c.introduce(auth)
@@ -99,8 +96,8 @@ func dial(ctx context.Context, address string, config *tls.Config, as *identity,
 	return c, nil
 }
 
-func reach(ctx context.Context, address string, config *tls.Config) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+func reach(ctx context.Context, address string, config *tls.Config, limit time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if config != nil {
 		return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)

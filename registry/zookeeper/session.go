@@ -65,9 +65,13 @@ func (s *session) run() {
 	as := &identity{}
 	var expires time.Time // zero: there is nothing to lose yet
 	refused := 0          // how often servers have ended the connection in a row
+	late := false         // a server was, since all were tried
 	for tried := 0; !s.lost(); {
 		if tried == len(s.servers) {
-			tried = 0
+			if late {
+				s.d.patience.late()
+			}
+			tried, late = 0, false
 			s.exhausted()
 		}
 		address := s.servers[0]
@@ -92,6 +96,7 @@ func (s *session) run() {
 			}
 			fallthrough
 		default:
+			late = late || isTimeout(err)
 			s.mu.Lock()
 			s.trouble = err
 			s.mu.Unlock()
@@ -111,7 +116,12 @@ func (s *session) attempt(address string, as *identity, expires time.Time) (*con
 		ctx, cancel = context.WithDeadline(ctx, expires)
 		defer cancel()
 	}
-	return dial(ctx, address, s.d.tls, as, s.d.timeout, s.d.auth)
+	began := time.Now()
+	c, err := dial(ctx, address, s.d.tls, as, s.d.timeout, s.d.auth, s.d.patience.limit())
+	if err == nil {
+		s.d.patience.met(time.Since(began))
+	}
+	return c, err
 }
 
 // use lets requests through a connection until it breaks.

@@ -31,7 +31,9 @@
 // the servers do not know it, after which the instances are published anew. The one
 // that watches lives as long as its connection, since what was missed meanwhile cannot
 // be vouched for; the next watch begins another. Both are begun when they are needed.
-// A server that says nothing for two thirds of the session's time is left for another.
+// A server that says nothing for two thirds of the session's time is left for another, and
+// so is one that does not begin a session within three seconds. When no server does, that
+// time grows to twelve seconds.
 //
 // # Limits
 //
@@ -110,6 +112,8 @@ type driver struct {
 	timeout time.Duration // of sessions
 	tls     *tls.Config
 	auth    []byte // user:password; nil: none
+
+	patience patience
 
 	wg sync.WaitGroup // everything that the driver has begun
 
