@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -532,6 +533,34 @@ func TestAwaitEcho(t *testing.T) {
 					t.Errorf("it took %v, want %v, and the error is %v", took, test.want, err)
 				}
 			})
+		})
+	}
+}
+
+// A deadline that has passed before anything was tried loses no packet.
+func TestTwice(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		errors []error // of the writes, in turn
+		want   error
+	}{
+		{"at once", []error{nil}, nil},
+		{"too late at first", []error{os.ErrDeadlineExceeded, nil}, nil},
+		{"never in time", []error{os.ErrDeadlineExceeded, os.ErrDeadlineExceeded}, os.ErrDeadlineExceeded},
+		{"no network", []error{net.ErrClosed}, net.ErrClosed},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			n := 0
+			err := twice(func(deadline time.Time) error {
+				if !deadline.After(time.Now().Add(-time.Minute)) {
+					t.Errorf("the deadline is %v", deadline)
+				}
+				n++
+				return test.errors[n-1]
+			})
+			if !errors.Is(err, test.want) || n != len(test.errors) {
+				t.Errorf("after %d writes: %v, want %d and %v", n, err, len(test.errors), test.want)
+			}
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"time"
 
@@ -133,9 +134,15 @@ func (s *socket) send(message []byte) error {
 	}
 	var errs []error
 	for _, link := range s.links {
-		err := errors.Join(s.conn.SetMulticastInterface(&link), s.conn.SetWriteDeadline(time.Now().Add(sendTimeout)))
+		err := s.conn.SetMulticastInterface(&link)
 		if err == nil {
-			_, err = s.conn.WriteTo(message, nil, group())
+			err = twice(func(deadline time.Time) error {
+				if err := s.conn.SetWriteDeadline(deadline); err != nil {
+					return err
+				}
+				_, err := s.conn.WriteTo(message, nil, group())
+				return err
+			})
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("mdns: interface %s: %w", link.Name, err))
@@ -146,6 +153,17 @@ func (s *socket) send(message []byte) error {
 	}
 	s.checked = time.Time{}
 	return errors.Join(errs...)
+}
+
+// twice writes with a deadline, and again if that has passed: when this process gets no
+// processor it passes before anything was tried.
+func twice(write func(deadline time.Time) error) (err error) {
+	for range 2 {
+		if err = write(time.Now().Add(sendTimeout / 2)); !errors.Is(err, os.ErrDeadlineExceeded) {
+			break
+		}
+	}
+	return err
 }
 
 // packet is a message that was received.
