@@ -11,8 +11,8 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	grpcgo "google.golang.org/grpc"
 	grpchealth "google.golang.org/grpc/health"
@@ -475,16 +475,25 @@ func TestFrozen(t *testing.T) {
 	defer frozen.Close()
 	path := write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"id": "a", "address": "tcp://%s"}, {"id": "b", "address": %q}]}}`, frozen.Addr(), s.address))
 	t.Setenv("WEFT_REGISTRY", "file://"+path)
-	var all sync.WaitGroup
-	for args, want := range map[string]struct {
-		code int
-		out  string
-	}{
-		"health Arith": {4, "serving"}, "list Arith": {0, "Mul multiplies."}, "describe Arith.Mul": {0, "type Args struct"}, "schema Arith -o typescript": {0, "interface Arith"},
-	} {
-		all.Go(func() { expect(t, want.code, want.out, "", "", append(strings.Fields(args), "--timeout", "8s")...) })
+	wants := map[string]string{"health Arith": "serving", "list Arith": "Mul multiplies.", "describe Arith.Mul": "type Args struct", "schema Arith -o typescript": "interface Arith"}
+	programs := make(map[string]*process)
+	for args := range wants { // at once: each waits for the first server
+		programs[args] = start(t, append(strings.Fields(args), "--timeout", "8s")...)
 	}
-	all.Wait()
+	for args, p := range programs {
+		select {
+		case <-p.exited:
+		case <-time.After(patience):
+			t.Fatalf("weft %s still runs", args)
+		}
+		code := 0
+		if strings.HasPrefix(args, "health") {
+			code = 4 // one is not reachable
+		}
+		if got := p.cmd.ProcessState.ExitCode(); got != code || !strings.Contains(p.text(), wants[args]) {
+			t.Errorf("weft %s returns %d, want %d, and %q in:\n%s", args, got, code, wants[args], p.text())
+		}
+	}
 }
 
 // TestShow asks a server what it serves, and whether it is ready.
