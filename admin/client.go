@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/weftrpc/weft"
@@ -126,7 +125,7 @@ func (a *Client) Tap(ctx context.Context, req *TapRequest) (*weft.Stream[TappedC
 	if err != nil {
 		return nil, err
 	}
-	if _, err := stream.Recv(); errors.Is(err, io.EOF) {
+	if _, err := stream.Recv(); err == io.EOF {
 		return nil, weft.Errorf(weft.Unavailable, "admin: the server is shutting down")
 	} else if err != nil {
 		return nil, err

@@ -312,6 +312,20 @@ func TestForeignHTTP(t *testing.T) {
 	expect(t, 3, "", "200 OK with text/html, which is no JSON", "", "call", page.URL, "Shop.Page")
 	expect(t, 3, "", "404 Not Found with text/plain", "", "call", page.URL, "Shop.Nothing")
 	expect(t, 0, `"n":1`, "", "", "call", page.URL, "Shop.Get")
+	// A server of weft without the door closes the connection, which is no answer.
+	plain := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler)})
+	if err := plain.Register(Arith{}); err != nil {
+		t.Fatal(err)
+	}
+	noDoor, err := plain.Listen(t.Context(), "tcp://127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go plain.Serve(noDoor) // it ends with the server
+	defer plain.Close()
+	for _, flags := range [][]string{nil, {"--oneway"}, {"--allow-unknown"}} {
+		expect(t, 3, "", "it may not speak HTTP", "", append([]string{"call", "http://" + noDoor.Addr().String(), "Arith.Mul", `{"A":6,"B":7}`}, flags...)...)
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -445,6 +459,50 @@ func TestCallVersions(t *testing.T) {
 	expect(t, 0, `"A": 7`, "", "", "call", "Store.Put", `{"A":7,"B":8}`)
 	expect(t, 2, "", `unknown field "C"`, "", "call", "Store.Put", `{"A":7,"C":8}`)
 	expect(t, 2, "", `unknown field "B" in the request, which has only the field A;`, "", "call", "Store.Put", `{"A":7,"B":8}`, "--instance", "a")
+}
+
+// TestCallLost loses the connection of a stream of gRPC, which ends then with an error and not as a whole one does.
+func TestCallLost(t *testing.T) {
+	s := begin(t)
+	streaming := make(chan struct{})
+	err := weft.HandleServerStream(s.srv, "Shop.Endless", func(ctx context.Context, _ *Sum, out *weft.Sender[Sum]) error {
+		if err := out.Send(&Sum{1}); err != nil {
+			return err
+		}
+		close(streaming)
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	between, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer between.Close()
+	go func() { // it ends with the connection, which it closes
+		client, err := between.Accept()
+		if err != nil {
+			return
+		}
+		defer client.Close()
+		server, err := net.Dial("tcp", s.at)
+		if err != nil {
+			return
+		}
+		defer server.Close()
+		go io.Copy(server, client) // these end when the connections are closed
+		go io.Copy(client, server)
+		select {
+		case <-streaming:
+		case <-time.After(patience):
+		}
+	}()
+	code, _, log := run(t, "", "call", "grpc://"+between.Addr().String(), "Shop.Endless", "{}")
+	if code != 3 || !strings.Contains(log, "connection lost") {
+		t.Errorf("the exit code is %d, want 3, and the lost connection in:\n%s", code, log)
+	}
 }
 
 // TestCallProto calls a method with messages of Protocol Buffers: the fields that are known are those that the server reads,

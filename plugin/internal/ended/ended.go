@@ -3,7 +3,6 @@ package ended
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync"
 
@@ -28,7 +27,7 @@ type watched struct {
 
 func (w *watched) ended(err error) {
 	w.once.Do(func() {
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { // an error that only wraps it says that the connection was lost
 			err = nil
 		}
 		w.end(err)
@@ -48,7 +47,7 @@ func (w *watched) Recv(msg any) error {
 // Send implements weft.RawStream. io.EOF says that the call has ended, and Recv says how.
 func (w *watched) Send(msg any) error {
 	err := w.RawStream.Send(msg)
-	if err != nil && !errors.Is(err, io.EOF) {
+	if err != nil && err != io.EOF {
 		w.forget()
 		w.ended(err)
 	}

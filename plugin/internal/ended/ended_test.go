@@ -23,6 +23,7 @@ func (s *stream) Close() error   { return nil }
 // The end is told once, by the first that reports it.
 func TestWatch(t *testing.T) {
 	wrong := errors.New("wrong")
+	lost := weft.Errorf(weft.Unavailable, "the peer has closed the connection: %w", io.EOF)
 	for _, tt := range []struct {
 		name string
 		make func(s *stream, w weft.RawStream, cancel func())
@@ -30,6 +31,7 @@ func TestWatch(t *testing.T) {
 	}{
 		{"the end of the replies", func(s *stream, w weft.RawStream, _ func()) { s.recv = io.EOF; _ = w.Recv(nil) }, nil},
 		{"an error of Recv", func(s *stream, w weft.RawStream, _ func()) { s.recv = wrong; _ = w.Recv(nil) }, wrong},
+		{"a lost connection", func(s *stream, w weft.RawStream, _ func()) { s.recv = lost; _ = w.Recv(nil) }, lost},
 		{"an error of Send", func(s *stream, w weft.RawStream, _ func()) { s.send = wrong; _ = w.Send(nil) }, wrong},
 		{"Send after the end", func(s *stream, w weft.RawStream, _ func()) {
 			s.send, s.recv = io.EOF, wrong

@@ -271,7 +271,7 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 	for {
 		reply := x.shape.reply()
 		switch err := s.Recv(reply); {
-		case errors.Is(err, io.EOF):
+		case err == io.EOF: // a lost connection may wrap it
 			return context.Cause(ctx)
 		case err != nil:
 			if cause := context.Cause(ctx); cause != nil && errors.Is(cause, shell.ErrUsage) {

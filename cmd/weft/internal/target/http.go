@@ -230,6 +230,10 @@ func (c *httpConn) isDoor(ctx context.Context) error {
 // failed is the error of a call without an answer, or with the beginning of one.
 func (c *httpConn) failed(ctx context.Context, method string, err error) error {
 	e := weft.Errorf(weft.Unavailable, "%w", err)
+	if errors.Is(err, io.EOF) {
+		// The end of a connection is not the end of a stream, so it is not wrapped.
+		e = weft.Errorf(weft.Unavailable, "the server has closed the connection without an answer: it may not speak HTTP; see 'weft help addresses'")
+	}
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e = weft.Errorf(weft.DeadlineExceeded, "%w", shell.ErrNoAnswer)
