@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/grpc/internal/percent"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 )
@@ -20,7 +21,7 @@ type call struct {
 	c  *serverConn
 
 	// Of the goroutine that reads, until the call begins.
-	route   *route
+	route   *routes.Route
 	replies *replies
 	meta    weft.Metadata
 	due     int64 // on the clock of session.Nanos; 0: the client has not said
@@ -76,8 +77,8 @@ const (
 // start begins the call; false if it was refused.
 func (x *call) start(size int) bool {
 	s := x.c
-	head := weft.Head{Received: s.conn.ReadAt(), Method: x.route.name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.method,
-		Stream: x.route.kind != weft.Unary}
+	head := weft.Head{Received: s.conn.ReadAt(), Method: x.route.Name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.Method,
+		Stream: x.route.Kind != weft.Unary}
 	if x.due != 0 {
 		head.Timeout = max(time.Duration(x.due-head.Received), 1)
 	}
@@ -120,7 +121,7 @@ func (x *call) abandon(lost bool) {
 }
 
 // Stalled implements jobs.Call.
-func (x *call) Stalled() { x.route.method.Stalled() }
+func (x *call) Stalled() { x.route.Method.Stalled() }
 
 // Alone implements jobs.Call.
 func (x *call) Alone() { x.fast = false }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/fence"
@@ -48,14 +49,14 @@ func (d *door) Serve(c *weft.DoorConn) error {
 
 // newServerConn returns a connection that serve serves.
 func newServerConn(d *door, c *weft.DoorConn) *serverConn {
-	return &serverConn{DoorConn: c, door: d, limits: c.Limits(), ok: hpack.Known{Name: statusName, Value: "0"}, fence: fence.Fence{Log: c.Logger()}}
+	return &serverConn{DoorConn: c, door: d, routes: routes.Routes{Source: c}, limits: c.Limits(), ok: hpack.Known{Name: statusName, Value: "0"}, fence: fence.Fence{Log: c.Logger()}}
 }
 
 // serve serves a connection; h handles what comes in.
 func (d *door) serve(s *serverConn, h http2.Handler) error {
 	c, limits := s.DoorConn, s.limits
 	s.conn = http2.New(c.Conn(), h, http2.Config{
-		Tables: d.tables, Vocabulary: vocabulary{s.resolve, d.cfg.Other != nil},
+		Tables: d.tables, Vocabulary: vocabulary{&s.routes, d.cfg.Other != nil},
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
 		WriteBuffer: limits.WriteBuffer, WriteTimeout: limits.WriteTimeout,
 		PingInterval: limits.PingInterval, PingIdle: limits.PingIdle, PingTimeout: limits.PingTimeout,

@@ -29,10 +29,8 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 )
-
-// pathKey is the key of the annotation that Path makes.
-const pathKey = "grpc.path"
 
 // Path gives a method a second path for gRPC's clients, such as "/helloworld.Greeter/SayHello", beside the one that follows from its name. A path
 // that is not of the form "/pkg.Service/Method" is an error of the registration.
@@ -41,16 +39,7 @@ func Path(path string) weft.MethodOption {
 	if !ok || path[0] != '/' || service == "" || method == "" || strings.Contains(method, "/") {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "grpc: the path %q of a method is not of the form /pkg.Service/Method", path))
 	}
-	return weft.Annotate(pathKey, path)
-}
-
-// methodOf is the name of the method that a path stands for.
-func methodOf(path string) string {
-	service, method, ok := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if !ok {
-		return path
-	}
-	return service + "." + method
+	return weft.Annotate(routes.PathKey, path)
 }
 
 // pathOf is the path of a method.

@@ -21,7 +21,7 @@ type inbox struct {
 // stream begins a streaming call.
 func (s *serverConn) stream(x *call, end bool) {
 	in := &inbox{x: x}
-	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.kind == weft.ServerStream, restore: x.restore, ended: end,
+	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.Kind == weft.ServerStream, restore: x.restore, ended: end,
 		hold: s.hold,
 		give: func(n int, later bool) {
 			if later {

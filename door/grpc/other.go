@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc/internal/number"
 	"github.com/weftrpc/weft/door/grpc/internal/percent"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 )
@@ -28,7 +29,7 @@ type Request interface {
 }
 
 // PathOf is the path that the option Path has given a method; "": none.
-func PathOf(m weft.MethodInfo) string { return m.Annotations[pathKey] }
+func PathOf(m weft.MethodInfo) string { return m.Annotations[routes.PathKey] }
 
 // Trailers are the fields, names and values in turn, that end a call; e is nil if it went well.
 func Trailers(e *weft.Error) []string {
@@ -79,8 +80,8 @@ func (r *request) keepField(f *hpack.Field) {
 	case hpack.Other:
 	case hpack.Path:
 		name = ":path"
-		if to, ok := f.Data.(*place); ok {
-			value = to.path
+		if to, ok := f.Data.(*routes.Place); ok {
+			value = to.Path
 		}
 	case hpack.ContentLength:
 		name, value = "content-length", strconv.FormatUint(f.Num, 10)

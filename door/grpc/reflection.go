@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc/internal/reflection"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 )
 
 // RegisterReflection registers the services grpc.reflection.v1.ServerReflection and grpc.reflection.v1alpha.ServerReflection, by which grpcurl,
@@ -24,8 +25,8 @@ func RegisterReflection(srv *weft.Server) error {
 // grpcNames are the names that a method has for gRPC's clients.
 func grpcNames(m weft.MethodInfo) []string {
 	names := append([]string{m.Name}, m.Aliases...)
-	if path := m.Annotations[pathKey]; path != "" {
-		names = append(names, methodOf(path))
+	if path := m.Annotations[routes.PathKey]; path != "" {
+		names = append(names, routes.MethodOf(path))
 	}
 	return names
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/door/internal/jobs"
@@ -28,12 +29,11 @@ type serverConn struct {
 	// The next fields belong to the goroutine that reads.
 	other  Other // nil: requests that are none of gRPC are told so
 	req    request
-	inline *call               // runs on that goroutine
-	ended  int64               // when the call before it has ended, of the same read; 0: there is none
-	spare  []*call             // memory of calls that are over, which is zero
-	jobs   jobs.Jobs           // calls of this batch that go to a worker together
-	paths  map[string]string   // what Path says, by path
-	looked uint64              // Services.Changes when paths was made
+	inline *call     // runs on that goroutine
+	ended  int64     // when the call before it has ended, of the same read; 0: there is none
+	spare  []*call   // memory of calls that are over, which is zero
+	jobs   jobs.Jobs // calls of this batch that go to a worker together
+	routes routes.Routes
 	codecs map[string]*replies // by name
 	usual  *replies            // in the codec of the last call
 
@@ -47,7 +47,7 @@ type serverConn struct {
 // request is what a header block says.
 type request struct {
 	pairs    pairs
-	path     *place
+	path     *routes.Place
 	codec    string
 	grpc     bool
 	post     bool
@@ -61,66 +61,12 @@ type request struct {
 	marks
 }
 
-// route is what a path leads to.
-type route struct {
-	path   string           // as the client has it
-	name   string           // of the method
-	method *weft.DoorMethod // nil: there is none
-	kind   weft.Kind
-	at     uint64 // Services.Changes when it was looked up
-}
-
-// place is where the goroutine that reads keeps the route of a path. A route does not change: calls refer to it.
-type place struct{ *route }
-
 // replies is how replies in a codec begin.
 type replies struct {
 	codec codec.Codec // nil: there is none of the name
 	sizer codec.Sizer
 	name  string
 	begin hpack.Known
-}
-
-// resolve finds the method of a path.
-func (s *serverConn) resolve(path []byte) any {
-	r := &route{path: string(path), name: methodOf(string(path)), at: s.Services().Changes()}
-	r.method = s.Method(r.name)
-	if r.method == nil {
-		if name, ok := s.annotated(r.path, r.at); ok {
-			r.name, r.method = name, s.Method(name)
-		}
-	}
-	if r.method != nil {
-		r.kind = r.method.Kind()
-	}
-	return &place{r}
-}
-
-// annotated finds a method by the option Path, among those of the services that have changed so often.
-func (s *serverConn) annotated(path string, changes uint64) (name string, ok bool) {
-	if s.paths == nil || s.looked != changes {
-		s.paths, s.looked = make(map[string]string), changes
-		for _, service := range s.Services().Describe() {
-			for _, m := range service.Methods {
-				if p := m.Annotations[pathKey]; p != "" {
-					s.paths[p] = m.Name
-				}
-			}
-		}
-	}
-	name, ok = s.paths[path]
-	return name, ok
-}
-
-// current looks a path up again where its method was removed, or where there was none and may be one now.
-func (s *serverConn) current(p *place) {
-	if p.method != nil && !p.method.Stale() || p.method == nil && p.at == s.Services().Changes() {
-		return
-	}
-	// What is not found stays as it is: the place may be that of all connections.
-	if found, _ := s.resolve([]byte(p.path)).(*place); found.method != nil || p.method != nil {
-		p.route = found.route
-	}
 }
 
 // repliesIn is how replies in a codec begin. There are as many as a client names codecs that the server has, and one for all others.
@@ -163,7 +109,7 @@ func (s *serverConn) Field(f *hpack.Field) {
 	case hpack.Method:
 		r.post, r.head = f.OK, f.Num == methodHEAD
 	case hpack.Path:
-		r.path, _ = f.Data.(*place)
+		r.path, _ = f.Data.(*routes.Place)
 	case kindContentType:
 		r.codec, r.grpc = f.Value, f.OK
 	case kindTimeout:
@@ -214,11 +160,11 @@ func (s *serverConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 	if x.refused || x.other != nil {
 		return true
 	}
-	if x.route.kind != weft.Unary {
+	if x.route.Kind != weft.Unary {
 		s.stream(x, b.End)
 		return true
 	}
-	if x.route.method == nil {
+	if x.route.Method == nil {
 		// It may be a stream, whose end need not come before an answer.
 		stays = s.begin(x, make([]byte, prefixSize), true)
 		x.refused = true
@@ -247,11 +193,11 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 		s.answerHTTP(x, "415")
 		return nil
 	case r.path == nil:
-		r.path = &place{new(route)}
+		r.path = &routes.Place{Route: new(routes.Route)}
 	default:
-		s.current(r.path)
+		s.routes.Renew(r.path)
 	}
-	x.route = r.path.route
+	x.route = r.path.Route
 	x.marks = r.marks
 	if r.timed {
 		x.due = s.conn.ReadAt() + int64(min(r.timeout, longest))
@@ -396,7 +342,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 		return true
 	}
 	x.compressed = framed[0] == 1
-	m := x.route.method
+	m := x.route.Method
 	few := m != nil && !s.Replies().Crowded() && len(message) <= largestInline
 	fast := few && m.Fast()
 	together := few && !fast && m.Short()
@@ -454,7 +400,7 @@ func (s *serverConn) guard() http2.Guard { return s.conn.Guard() }
 func (s *serverConn) stalled() {
 	s.ended = 0
 	if x := s.inline; x != nil {
-		x.route.method.Stalled()
+		x.route.Method.Stalled()
 		s.inline = nil
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/grpc/internal/number"
+	"github.com/weftrpc/weft/door/grpc/internal/routes"
 	"github.com/weftrpc/weft/door/internal/hpack"
 )
 
@@ -45,8 +46,8 @@ const (
 
 // vocabulary knows the header fields of gRPC.
 type vocabulary struct {
-	// resolve finds what a path leads to; nil on a client.
-	resolve func(path []byte) any
+	// routes finds what a path leads to; nil on a client.
+	routes *routes.Routes
 	// keep has the values of fields kept for Config.Other.
 	keep bool
 }
@@ -105,10 +106,10 @@ func (v vocabulary) Look(f *hpack.Field, value []byte) {
 			f.Num = methodHEAD
 		}
 	case hpack.Path:
-		if f.OK = len(value) > 0; v.resolve != nil {
-			f.Data = v.resolve(value)
+		if f.OK = len(value) > 0; v.routes != nil {
+			f.Data = v.routes.Find(string(value))
 		} else if v.keep { // in the table that all connections share
-			f.Data = &place{&route{path: string(value), name: methodOf(string(value))}}
+			f.Data = &routes.Place{Route: &routes.Route{Path: string(value), Name: routes.MethodOf(string(value))}}
 		}
 	case hpack.Status, kindStatus, kindAttempts:
 		f.Num, f.OK = number.Decimal(value)
