@@ -20,8 +20,13 @@ func closed(c <-chan struct{}) bool {
 // What Close returns is closed when the last call has ended, and no further call is let in.
 func TestCloseWaitsForTheLast(t *testing.T) {
 	var f Flights
-	if !f.Enter() || !f.Enter() || f.Count() != 2 {
-		t.Fatalf("%d calls are under way, want 2", f.Count())
+	for range 2 {
+		if !f.Enter() {
+			t.Fatal("a call is not let in")
+		}
+	}
+	if n := f.Count(); n != 2 {
+		t.Fatalf("%d calls are under way, want 2", n)
 	}
 	idle := f.Close()
 	if f.Enter() || f.Close() != idle {
