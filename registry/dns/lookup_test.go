@@ -297,9 +297,17 @@ func TestSlowServer(t *testing.T) {
 		})
 		return [][]byte{message}
 	}))
-	began := time.Now()
-	_, _, err := d.look(t.Context(), "Arith")
-	if took := time.Since(began); !errors.Is(err, errSlow) || took > lookTimeout+time.Minute || !slow.Load() {
+	var took time.Duration
+	var err error
+	// On a busy machine a single answer may be too late.
+	for range 5 {
+		began := time.Now()
+		_, _, err = d.look(t.Context(), "Arith")
+		if took = time.Since(began); errors.Is(err, errSlow) {
+			break
+		}
+	}
+	if !errors.Is(err, errSlow) || took > lookTimeout+time.Minute || !slow.Load() {
 		t.Errorf("look returned %v after %v, want %v", err, took, errSlow)
 	}
 }
