@@ -29,10 +29,9 @@ func Invoke[R any](ctx context.Context, c Caller, method string, args any, opts 
 	return reply, nil
 }
 
-// OpenStream opens a streaming call, which sends messages of type
-// Req and receives messages of type Res. It does not wait for the server. The
-// caller must receive until the end, or close the stream, or end its context; until
-// then the stream holds a place among the calls of its connection.
+// OpenStream opens a streaming call, which sends messages of type Req and receives messages of type Res. It does not
+// wait for the server. The caller must receive until the end, or close the stream, or end its context; until then the
+// stream holds a place among the calls of its connection.
 func OpenStream[Req, Res any](ctx context.Context, c StreamCaller, method string, opts ...CallOption) (*Stream[Res, Req], error) {
 	end, err := c.OpenStream(ctx, method, new(Req), append(slices.Clip(opts), receiving(new(Res)))...)
 	if err != nil {

@@ -11,28 +11,24 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Stream is one end of a streaming call: it receives messages of type In and sends
-// messages of type Out. The server's end of a method is a Stream[Req, Res], the
-// client's a Stream[Res, Req]. One goroutine may send while another receives; two
-// must not do the same at once.
+// Stream is one end of a streaming call: it receives messages of type In and sends messages of type Out. The server's
+// end of a method is a Stream[Req, Res], the client's a Stream[Res, Req]. One goroutine may send while another
+// receives; two must not do the same at once.
 //
-// A stream has the deadline of its caller's context and none otherwise. It ends
-// for client and server when the handler returns, when the caller's context ends, or when
-// the connection is lost.
+// A stream has the deadline of its caller's context and none otherwise. It ends for client and server when the handler
+// returns, when the caller's context ends, or when the connection is lost.
 type Stream[In, Out any] struct{ end RawStream }
 
 // Recv receives the next message. It returns io.EOF when the peer has sent its last
 // one and the call has not failed, and otherwise the error of the call.
 func (s *Stream[In, Out]) Recv() (*In, error) { return recv[In](s.end) }
 
-// All yields every message until the end. An error, if there is one, comes last,
-// with a nil message.
+// All yields every message until the end. An error, if there is one, comes last, with a nil message.
 func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
 
-// Send sends a message. It waits while the peer has not read more than Limits.StreamWindow of
-// what was sent. The message may be changed afterwards. On a client, an error means that the
-// call has ended, also if only the message cannot be sent; io.EOF means that it ended without
-// an error before all was read.
+// Send sends a message. It waits while the peer has not read more than Limits.StreamWindow of what was sent. The
+// message may be changed afterwards. On a client, an error means that the call has ended, also if only the message
+// cannot be sent; io.EOF means that it ended without an error before all was read.
 func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 
 // CloseSend ends the messages of the client; the Recv of the server then returns io.EOF.
@@ -61,9 +57,8 @@ func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	return msg, nil
 }
 
-// Close cancels the call, if it has not ended, and frees its resources: the
-// context of the handler ends, and Recv and Send fail with Canceled. On a server it does
-// nothing. It need not be called after Recv or All has reported the end.
+// Close cancels the call, if it has not ended, and frees its resources: the context of the handler ends, and Recv and
+// Send fail with Canceled. On a server it does nothing. It need not be called after Recv or All has reported the end.
 func (s *Stream[In, Out]) Close() error { return s.end.Close() }
 
 // Context is the context of the call. It ends when the call does.

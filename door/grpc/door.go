@@ -2,7 +2,6 @@ package grpc
 
 import (
 	"errors"
-	"io"
 	"strings"
 	"time"
 
@@ -107,7 +106,7 @@ func (s *serverConn) wait(draining <-chan struct{}) error {
 
 // ended is what a connection that its peer has closed returns.
 func ended(err error) error {
-	if errors.Is(err, io.EOF) {
+	if errors.Is(err, http2.ErrClosed) {
 		return nil
 	}
 	return err

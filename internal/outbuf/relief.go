@@ -5,6 +5,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/weftrpc/weft/internal/socket"
 )
 
 // The leader is held up when the connection takes nothing, and may be a caller whose
@@ -25,7 +27,7 @@ func (w *Writer) mayBlockLocked() bool {
 // on with. TLS cannot, nor can a transport of messages.
 func resumable(conn net.Conn) bool {
 	switch conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
+	case *net.TCPConn, *net.UnixConn, *socket.Pulsed:
 		return true
 	}
 	return false

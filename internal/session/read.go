@@ -167,7 +167,7 @@ func (rd *reader) read() bool {
 	s := rd.s
 	rd.req.Body = nil // of a call that has ended: it may point into memory that was given back
 	rd.share.before(rd)
-	n, err := s.conn.Read(rd.in.Room())
+	n, err := s.socket.Read(rd.in.Room())
 	poked := n == 0 && err != nil && s.poked(err)
 	if poked {
 		s.reading.parts.dropLapsed()

@@ -22,6 +22,7 @@ import (
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/outbuf"
+	"github.com/weftrpc/weft/internal/socket"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -83,6 +84,7 @@ type Session struct {
 	cfg     *Config
 	number  uint32
 	conn    net.Conn
+	socket  net.Conn                   // conn, for reads and writes
 	peer    atomic.Pointer[wire.Hello] // the peer's hello, or what may be assumed before it has come
 	meeting chan struct{}              // closed when the hello has come that calls wait for; guarded by the writer's lock
 	sum     bool                       // checksums behind frames
@@ -126,7 +128,8 @@ func At(t time.Time) int64 {
 
 func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
-	s.w.Init(conn, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
+	s.socket = socket.WithPulse(conn, &cfg.Exec.pulse)
+	s.w.Init(s.socket, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
 	s.in.drain = &s.drain
 	s.out.Init((*callsOwner)(s))
 	s.alive.Init(&s.w, (*keeperOwner)(s), cfg.Limits.pings())

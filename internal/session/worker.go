@@ -3,6 +3,7 @@ package session
 import (
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/socket"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/workers"
 	"github.com/weftrpc/weft/internal/yield"
@@ -14,6 +15,7 @@ type Executor struct {
 	workers workers.Pool[work, Request] // each has the request that it runs
 	watch   stall.Monitor
 	pauses  yield.Pauses
+	pulse   socket.Pulse
 	numbers atomic.Uint32 // of sessions
 }
 

@@ -5,7 +5,7 @@
 // where a server has one caller at a time, that is a third of the processor time of a call.
 //
 // A scheduler whose monitor sleeps interrupts no goroutine that computes for long, until a timer is due that was set before the monitor
-// went to sleep. So a Conn is for times at which a timer is never far away; see [Conn.Tell].
+// went to sleep. So a Conn is for times at which a timer is never far away: see [Pulsed], and [Conn.Tell].
 package socket
 
 import (

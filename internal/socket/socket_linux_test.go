@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,27 +16,7 @@ import (
 // pair returns the two ends of a connection, the first of which is a Conn.
 func pair(t *testing.T, network string) (*Conn, net.Conn) {
 	t.Helper()
-	address := "127.0.0.1:0"
-	if network == "unix" {
-		address = filepath.Join(t.TempDir(), "socket")
-	}
-	l, err := net.Listen(network, address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	one, err := net.Dial(network, l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = one.Close()
-		_ = other.Close()
-	})
+	one, other := ends(t, network)
 	c := New(one)
 	if c == nil {
 		t.Fatalf("there is no Conn for a %T", one)

@@ -54,10 +54,14 @@ func (rd *reader) preface() error {
 	return nil
 }
 
+// ErrClosed is why a connection ended that its peer has closed. It does not wrap io.EOF, which is the end of a stream
+// that went well.
+var ErrClosed = errors.New("the peer has closed the connection")
+
 // lost makes an error of the end of reading.
 func lost(err error) error {
 	if errors.Is(err, io.EOF) {
-		return fmt.Errorf("the peer has closed the connection: %w", io.EOF)
+		return ErrClosed
 	}
 	return fmt.Errorf("read: %w", err)
 }

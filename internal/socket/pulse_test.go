@@ -1,0 +1,96 @@
+package socket
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestPulse makes operations often, seldom and no more.
+func TestPulse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := new(Pulse)
+		for i := range 100 {
+			if p.Beats() {
+				t.Fatalf("operation %d of those that are 2 ms apart has a pulse", i)
+			}
+			time.Sleep(2 * time.Millisecond)
+		}
+		often := func() (first int) {
+			for i := range 100 {
+				if p.Beats() {
+					return i
+				}
+				time.Sleep(soon / 10)
+			}
+			t.Fatal("100 operations in 10 ms have no pulse")
+			return 0
+		}
+		if n := often(); n < inARow {
+			t.Errorf("operation %d has a pulse, want the %d before to be told", n, inARow)
+		}
+		for range 100 {
+			time.Sleep(beat / 2)
+			if !p.Beats() {
+				t.Fatal("the pulse has ceased while operations went on")
+			}
+		}
+		time.Sleep(2*beat + 1)
+		if p.Beats() {
+			t.Error("the pulse goes on without operations")
+		}
+		often()
+		time.Sleep(3 * beat)
+	})
+}
+
+// TestPulsed sends bytes both ways while the pulse begins, beats, ceases during a read, and begins again.
+func TestPulsed(t *testing.T) {
+	under, peer := ends(t, "tcp")
+	pulse := new(Pulse)
+	c := WithPulse(under, pulse).(*Pulsed)
+	echoed := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(peer, peer)
+		_ = peer.Close()
+		echoed <- err
+	}()
+	sent, got := bytes.Repeat([]byte("0123456789"), most/10+1), make([]byte, most+10)
+	for size := 1; size <= len(sent); size = size*2 + 1 {
+		for range inARow {
+			if _, err := c.Write(sent[:size]); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(c, got[:size]); err != nil || !bytes.Equal(got[:size], sent[:size]) {
+				t.Fatalf("of %d bytes others came back: %v", size, err)
+			}
+		}
+	}
+	late := time.AfterFunc(5*beat, func() { _, _ = peer.Write([]byte("x")) })
+	defer late.Stop()
+	if n, err := c.Read(got); n != 1 || err != nil {
+		t.Fatalf("Read returned %d, %v", n, err)
+	}
+	if err := under.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(got); n != 0 || err != io.EOF {
+		t.Errorf("Read returned %d, %v", n, err)
+	}
+	if err := <-echoed; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithoutPulse: a connection that is no socket stays what it is.
+func TestWithoutPulse(t *testing.T) {
+	one, other := net.Pipe()
+	defer one.Close()
+	defer other.Close()
+	if c := WithPulse(one, new(Pulse)); c != one {
+		t.Errorf("a pipe has become a %T", c)
+	}
+}
