@@ -55,6 +55,7 @@ func TestWaitingReplies(t *testing.T) {
 	message = binary.BigEndian.AppendUint32(message, size)
 	message = append(append(message, make([]byte, size)...), 0)
 	for range calls {
+		must(t, conn.SetDeadline(time.Now().Add(3*patience))) // for each: there are many bytes
 		_, err = conn.Write(message)
 		must(t, err)
 	}
