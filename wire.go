@@ -26,29 +26,20 @@ type Wire interface {
 	Dial(ctx context.Context, cfg WireConfig) (WireConn, error)
 }
 
-// WirePather is a Wire whose addresses over TCP may have a path behind the port, as in "thrift+http://127.0.0.1:8080/thrift".
-type WirePather interface {
-	// TakesPath reports whether they may.
-	TakesPath() bool
-}
-
 // WireConfig is what a wire gets for one connection.
 type WireConfig struct {
 	// Dial makes the connection underneath, TLS included, to the client's address.
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Address is that of the client, without the scheme and the path.
 	Address string
-	Path    string // of the address of a WirePather, with the query; "": there is none
+	Path    string // of the address, with the query, if the wire has a method TakesPath() bool that returns true; "": there is none
 	// Credential is that of the connection; empty: none.
 	Credential Credential
 	// Limits are those of the client, with their defaults filled in.
-	Limits Limits
-	// Logger is that of the client, never nil.
-	Logger *slog.Logger
-	// Compressors are what replies may be compressed with.
-	Compressors []compress.Compressor
-	// Compressor is what compresses requests; nil: none does.
-	Compressor compress.Compressor
+	Limits      Limits
+	Logger      *slog.Logger          // that of the client, never nil
+	Compressors []compress.Compressor // what replies may be compressed with
+	Compressor  compress.Compressor   // what compresses requests; nil: none does
 }
 
 // WireConn is one connection of a wire. All methods may be called concurrently. It may

@@ -62,7 +62,7 @@ func newWireHTTP(cfg *HTTPConfig, scheme string, secure bool) *wireHTTP {
 	return w
 }
 
-// wireHTTP implements weft.Wire and weft.WirePather.
+// wireHTTP implements weft.Wire, for addresses with a path.
 type wireHTTP struct {
 	cfg      HTTPConfig
 	secure   bool
@@ -75,7 +75,7 @@ func (w *wireHTTP) Scheme() string { return w.cfg.Scheme }
 // Protocols implements weft.Wire.
 func (*wireHTTP) Protocols() []string { return carriers.Protocols() }
 
-// TakesPath implements weft.WirePather.
+// TakesPath says that addresses may have a path, which is WireConfig.Path then.
 func (*wireHTTP) TakesPath() bool { return true }
 
 // Dial implements weft.Wire.
