@@ -1,7 +1,10 @@
 // Package names makes the names of generated Go: of what other languages define, and of the packages that a file imports.
 package names
 
-import "strings"
+import (
+	"go/token"
+	"strings"
+)
 
 // Exported turns a name of a .proto file into one of Go, as protoc-gen-go has it: order_id
 // becomes OrderId.
@@ -46,10 +49,17 @@ func Local(name string) string {
 
 // Package makes a name for a package of that of its folder.
 func Package(folder string) string {
-	return strings.Map(func(c rune) rune {
+	name := strings.Map(func(c rune) rune {
 		if c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
 			return c
 		}
 		return '_'
 	}, folder)
+	switch {
+	case name != "" && name[0] >= '0' && name[0] <= '9':
+		return "_" + name
+	case token.IsKeyword(name):
+		return name + "_"
+	}
+	return name
 }

@@ -17,6 +17,14 @@ func TestExported(t *testing.T) {
 	}
 }
 
+func TestPackage(t *testing.T) {
+	for folder, want := range map[string]string{"shop": "shop", "go-shop": "go_shop", "2024": "_2024", "type": "type_", "v1.2": "v1_2"} {
+		if got := names.Package(folder); got != want {
+			t.Errorf("the package of %s is %s, want %s", folder, got, want)
+		}
+	}
+}
+
 // TestImports has packages whose names mean something else in generated code, and in the package of the file.
 func TestImports(t *testing.T) {
 	i := names.NewImports()
