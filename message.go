@@ -12,16 +12,10 @@ func checkMessages(args, reply any) error {
 		return Errorf(InvalidArgument, "the arguments are a nil %T", args)
 	case reply != nil && isNilPointer(reply):
 		return Errorf(InvalidArgument, "the reply is a nil %T", reply)
-	case reply != nil && !isPointer(reply):
+	case reply != nil && reflect.TypeOf(reply).Kind() != reflect.Pointer:
 		return Errorf(InvalidArgument, "the reply has type %T, want a pointer or nil", reply)
 	}
 	return nil
-}
-
-// isPointer reports whether v can be decoded into.
-func isPointer(v any) bool {
-	r := reflect.ValueOf(v)
-	return r.Kind() == reflect.Pointer && !r.IsNil()
 }
 
 func isNilPointer(v any) bool {

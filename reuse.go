@@ -15,20 +15,17 @@ import (
 // HandleReuse registers a typed function as a unary method, as [Handle] does, whose messages
 // are used again for later calls: a call then allocates nothing.
 //
-// The request, and all it refers to, strings and byte slices included, is valid until the
-// function returns. What the program keeps longer it must copy, with strings.Clone for
-// example; that includes what it gives to a goroutine, or to another call that it does not wait
-// for. The function fills in the reply, which is zero at first, and may refer
-// to the request in it. It must not keep the reply either, nor store memory of its own in the
-// request, such as a pointer to a variable: the next request is written there. Nor may two pointers
-// in the request point to one variable when the function returns, or two lists or maps share memory: what comes for one in
-// the next request would show in the other. To remove an element of a list with append leaves a copy of the last element, with
-// the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
+// The request, and all it refers to, strings and byte slices included, is valid until the function returns. What the program
+// keeps longer it must copy, with strings.Clone for example; that includes what it gives to a goroutine, or to another call that
+// it does not wait for. The function fills in the reply, which is zero at first, and may refer to the request in it. It must not
+// keep the reply either, nor store memory of its own in the request, such as a pointer to a variable: the next request is written
+// there. Nor may two pointers in the request point to one variable when the function returns, or two lists or maps share memory:
+// what comes for one in the next request would show in the other. To remove an element of a list with append leaves a copy of the
+// last element, with the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
 //
-// Where an interceptor, a hook or a foreign wire may see the messages, where the method has
-// a timeout, and after a panic, messages are fresh, and nothing is used again. With the race
-// detector, messages are overwritten when the function has returned: a test finds
-// what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
+// Where an interceptor, a hook or a foreign wire may see the messages, where the method has a timeout, and after a panic, messages
+// are fresh, and nothing is used again. With the race detector, messages are overwritten when the function has returned: a test
+// finds what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
 func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
