@@ -25,13 +25,11 @@ type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
 // port that the system chose, before connections are accepted.
 type ListeningHook interface{ Listening(addr net.Addr) }
 
-// ConnAcceptedHook is called with a server's new connection before anything is read from
-// it. An error closes it.
+// ConnAcceptedHook is called with a server's new connection before anything is read from it. An error closes it.
 type ConnAcceptedHook interface{ ConnAccepted(conn net.Conn) error }
 
-// ConnOpenedHook is called, on a server and on a client, when the hellos have been exchanged
-// and before anything else is read. It may keep the peer; it must not make a call and wait
-// for the reply.
+// ConnOpenedHook is called, on a server and on a client, when the hellos have been exchanged and before anything else is read. It may keep
+// the peer; it must not make a call and wait for the reply.
 type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
 
 // ConnClosedHook is called when an opened connection has ended; err says why.
@@ -48,8 +46,7 @@ type BeforeReadRequestBodyHook interface {
 	BeforeReadRequestBody(ctx context.Context, info *CallInfo) error
 }
 
-// AfterReadRequestBodyHook runs when the request has been decoded, or has not:
-// then err says why and req is nil.
+// AfterReadRequestBodyHook runs when the request has been decoded, or has not: then err says why and req is nil.
 type AfterReadRequestBodyHook interface {
 	AfterReadRequestBody(ctx context.Context, info *CallInfo, req any, err error)
 }
@@ -59,8 +56,7 @@ type BeforeWriteReplyHook interface {
 	BeforeWriteReply(ctx context.Context, info *CallInfo, reply any, err error) error
 }
 
-// AfterWriteReplyHook runs when the reply, or the error, has been handed to the
-// connection.
+// AfterWriteReplyHook runs when the reply, or the error, has been handed to the connection.
 type AfterWriteReplyHook interface {
 	AfterWriteReply(ctx context.Context, info *CallInfo, reply any, err error)
 }
@@ -70,8 +66,7 @@ type BeforeWriteRequestHook interface {
 	BeforeWriteRequest(ctx context.Context, info *CallInfo, req any) error
 }
 
-// AfterWriteRequestHook runs when the request has been handed to the connection,
-// or has not: then err says why.
+// AfterWriteRequestHook runs when the request has been handed to the connection, or has not: then err says why.
 type AfterWriteRequestHook interface {
 	AfterWriteRequest(ctx context.Context, info *CallInfo, req any, err error)
 }
@@ -81,8 +76,7 @@ type BeforeReadReplyHeaderHook interface {
 	BeforeReadReplyHeader(ctx context.Context, info *CallInfo) error
 }
 
-// AfterReadReplyHeaderHook runs when the reply has come; err is the error that
-// came in its place.
+// AfterReadReplyHeaderHook runs when the reply has come; err is the error that came in its place.
 type AfterReadReplyHeaderHook interface {
 	AfterReadReplyHeader(ctx context.Context, info *CallInfo, err error)
 }
@@ -92,8 +86,7 @@ type BeforeReadReplyBodyHook interface {
 	BeforeReadReplyBody(ctx context.Context, info *CallInfo) error
 }
 
-// AfterReadReplyBodyHook runs when a reply has been decoded into info.Reply, or
-// has not: then err says why.
+// AfterReadReplyBodyHook runs when a reply has been decoded into info.Reply, or has not: then err says why.
 type AfterReadReplyBodyHook interface {
 	AfterReadReplyBody(ctx context.Context, info *CallInfo, err error)
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// host is what a server, or a client with Services, has to answer calls with: methods,
-// codecs, and what runs around a call. It does not know by which wire a call came; see
-// arrival.
+// host is what a server, or a client with Services, has to answer calls with: methods, codecs, and what runs around a call. It does not
+// know by which wire a call came; see arrival.
 type host struct {
 	services   *Services
 	codecs     map[string]codec.Codec

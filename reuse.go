@@ -55,8 +55,7 @@ type recycler struct {
 // exchange is a request and the reply to it.
 type exchange struct{ req, res any }
 
-// answerReuse is answer for a method whose messages are used again. They are not if the
-// handler panics.
+// answerReuse is answer for a method whose messages are used again. They are not if the handler panics.
 func (e *endpoint) answerReuse(r *session.Request) error {
 	u, body := e.m.reuse, r.Body
 	if poison.Enabled {
@@ -99,8 +98,7 @@ type Reuse[Res any] struct {
 	into  reuse.Memory
 }
 
-// Invoke makes a call. The reply, and all it refers to, is valid until the next Invoke; what
-// the program keeps longer it must copy.
+// Invoke makes a call. The reply, and all it refers to, is valid until the next Invoke; what the program keeps longer it must copy.
 func (u *Reuse[Res]) Invoke(ctx context.Context, c Caller, method string, args any, opts ...CallOption) (*Res, error) {
 	client, ok := c.(*Client)
 	if !ok || len(opts) > 0 {
