@@ -6,27 +6,27 @@ import (
 )
 
 // Pulse tells when operations are frequent, and has a timer due within milliseconds while they are: the monitor of the scheduler does
-// not sleep longer then. Connections share one. The zero Pulse is ready; it rests by itself when the operations end.
+// not sleep longer then. Connections share one. The zero Pulse is ready; its timer is stopped when the operations end.
 type Pulse struct {
-	beats atomic.Bool // the timer is set
+	set   atomic.Bool // the timer is set
 	used  atomic.Bool // since the timer was due last
 
-	last atomic.Int64 // while it rests: when the last operation began, in nanoseconds since the year 1970
+	last atomic.Int64 // while the timer is not set: when the last operation began, in nanoseconds since the year 1970
 	row  atomic.Int32 // and how many came soon after the one before
 }
 
 const (
-	// beat is the time between two timers: as long as the monitor itself waits at most before it looks for goroutines to interrupt.
-	beat = 10 * time.Millisecond
+	// interval is the time between two timers: as long as the monitor itself waits at most before it looks for goroutines to interrupt.
+	interval = 10 * time.Millisecond
 	// soon and inARow make operations frequent. Those of a caller that makes a call now and then are not: a timer would cost it more
 	// than the monitor does.
 	soon   = time.Millisecond
 	inARow = 16
 )
 
-// Beats reports whether a timer is due within milliseconds, and notes an operation.
-func (p *Pulse) Beats() bool {
-	if !p.beats.Load() {
+// Frequent reports whether a timer is due within milliseconds, and notes an operation.
+func (p *Pulse) Frequent() bool {
+	if !p.set.Load() {
 		p.begin()
 		return false // the operation that follows wakes the monitor, which then knows the timer
 	}
@@ -43,7 +43,7 @@ func (p *Pulse) begin() {
 		p.row.Store(0)
 		return
 	}
-	if p.row.Add(1) < inARow || !p.beats.CompareAndSwap(false, true) {
+	if p.row.Add(1) < inARow || !p.set.CompareAndSwap(false, true) {
 		return
 	}
 	p.row.Store(0)
@@ -51,10 +51,10 @@ func (p *Pulse) begin() {
 	var timer atomic.Pointer[time.Timer]
 	timer.Store(time.AfterFunc(time.Hour, func() {
 		if p.used.Swap(false) {
-			timer.Load().Reset(beat)
+			timer.Load().Reset(interval)
 			return
 		}
-		p.beats.Store(false)
+		p.set.Store(false)
 	}))
-	timer.Load().Reset(beat)
+	timer.Load().Reset(interval)
 }

@@ -14,14 +14,14 @@ func TestPulse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := new(Pulse)
 		for i := range 100 {
-			if p.Beats() {
+			if p.Frequent() {
 				t.Fatalf("operation %d of those that are 2 ms apart has a pulse", i)
 			}
 			time.Sleep(2 * time.Millisecond)
 		}
 		often := func() (first int) {
 			for i := range 100 {
-				if p.Beats() {
+				if p.Frequent() {
 					return i
 				}
 				time.Sleep(soon / 10)
@@ -33,17 +33,17 @@ func TestPulse(t *testing.T) {
 			t.Errorf("operation %d has a pulse, want the %d before to be told", n, inARow)
 		}
 		for range 100 {
-			time.Sleep(beat / 2)
-			if !p.Beats() {
+			time.Sleep(interval / 2)
+			if !p.Frequent() {
 				t.Fatal("the pulse has ceased while operations went on")
 			}
 		}
-		time.Sleep(2*beat + 1)
-		if p.Beats() {
+		time.Sleep(2*interval + 1)
+		if p.Frequent() {
 			t.Error("the pulse goes on without operations")
 		}
 		often()
-		time.Sleep(3 * beat)
+		time.Sleep(3 * interval)
 	})
 }
 
@@ -69,7 +69,7 @@ func TestPulsed(t *testing.T) {
 			}
 		}
 	}
-	late := time.AfterFunc(5*beat, func() { _, _ = peer.Write([]byte("x")) })
+	late := time.AfterFunc(5*interval, func() { _, _ = peer.Write([]byte("x")) })
 	defer late.Stop()
 	if n, err := c.Read(got); n != 1 || err != nil {
 		t.Fatalf("Read returned %d, %v", n, err)

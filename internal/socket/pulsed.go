@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// Pulsed is a connection that makes the system calls of a Conn while a Pulse beats, and usual ones otherwise. One goroutine at a time
+// Pulsed is a connection that makes the system calls of a Conn while the timer of a Pulse is set, and usual ones otherwise. One goroutine at a time
 // reads, and one writes.
 type Pulsed struct {
 	net.Conn
 	pulse *Pulse
-	own   atomic.Pointer[Conn] // made when the pulse beats for the first time: a short connection does without
+	own   atomic.Pointer[Conn] // made when operations are frequent for the first time: a short connection does without
 }
 
 // WithPulse returns a connection of TCP or of a Unix socket as a Pulsed, and any other as it is.
@@ -33,7 +33,7 @@ func (c *Pulsed) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	n, err := own.Read(p)
-	c.rested(own)
+	c.wake(own)
 	return n, err
 }
 
@@ -44,13 +44,13 @@ func (c *Pulsed) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	n, err := own.Write(p)
-	c.rested(own)
+	c.wake(own)
 	return n, err
 }
 
 // untold returns what makes an operation with p of which the scheduler is not told, nil if it is to be told.
 func (c *Pulsed) untold(p []byte) *Conn {
-	if len(p) > most || !c.pulse.Beats() {
+	if len(p) > most || !c.pulse.Frequent() {
 		return nil
 	}
 	if own := c.own.Load(); own != nil {
@@ -63,9 +63,9 @@ func (c *Pulsed) untold(p []byte) *Conn {
 	return c.own.Load()
 }
 
-// rested wakes the monitor when the pulse has ceased during an operation.
-func (c *Pulsed) rested(own *Conn) {
-	if !c.pulse.beats.Load() {
+// wake wakes the monitor when the timer was stopped during an operation.
+func (c *Pulsed) wake(own *Conn) {
+	if !c.pulse.set.Load() {
 		own.Tell()
 	}
 }

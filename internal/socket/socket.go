@@ -5,7 +5,7 @@
 // where a server has one caller at a time, that is a third of the processor time of a call.
 //
 // A scheduler whose monitor sleeps interrupts no goroutine that computes for long, until a timer is due that was set before the monitor
-// went to sleep. So a Conn is for times at which a timer is never far away: see [Pulsed], and [Conn.Tell].
+// went to sleep. So a Conn is for times at which a timer is due within milliseconds: see [Pulsed], and [Conn.Tell].
 package socket
 
 import (
@@ -25,7 +25,7 @@ func (c *Conn) Read(p []byte) (int, error) { return c.in.read(c.Conn, p) }
 // Write implements net.Conn.
 func (c *Conn) Write(p []byte) (int, error) { return c.out.write(c.Conn, p) }
 
-// Tell wakes the monitor of the scheduler. It is called behind a Read during which there was no timer any more that would do so.
+// Tell wakes the monitor of the scheduler. Call it after a Read during which the last timer was stopped.
 func (c *Conn) Tell() { c.in.tell() }
 
 // opError is the error of an operation as that of the connection itself would have it.

@@ -128,7 +128,7 @@ func (m *Monitor) leave(w *watch) bool {
 // nextLocked is the time until the next look. found says that this one has found something that was not there at the last.
 func (m *Monitor) nextLocked(ran uint64, found bool) time.Duration {
 	if !m.second {
-		m.pace(ran)
+		m.paceLocked(ran)
 	}
 	if m.second = found && !m.second && m.every > LookRarely/2; m.second {
 		return secondLook
@@ -136,8 +136,8 @@ func (m *Monitor) nextLocked(ran uint64, found bool) time.Duration {
 	return m.every
 }
 
-// pace fits the time between looks to how much has run since the last.
-func (m *Monitor) pace(ran uint64) {
+// paceLocked fits the time between looks to how much has run since the last.
+func (m *Monitor) paceLocked(ran uint64) {
 	switch {
 	case ran > 2*perLook:
 		m.every /= 2

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrpc/weft/registry"
 )
 
-// long is a time to live that no check lives to see the end of, however slow the machine.
+// long is a time to live that is longer than any check, also on a slow machine.
 func (s *suite) long() time.Duration { return max(20*s.TTL, 10*time.Minute) }
 
 // driver makes a driver, as another process would.

@@ -31,7 +31,7 @@ func NewProcess(t *testing.T, p Program) *Process {
 }
 
 // Find returns the path of a program: in $PATH, or in the folder where
-// scripts/registries.sh puts programs. When it is nowhere the test fails: a test that is left out proves nothing.
+// scripts/registries.sh puts programs. The test fails, and is not skipped, when the program is not found.
 func Find(t *testing.T, name string) string {
 	t.Helper()
 	return processtest.Find(t, name)

@@ -210,7 +210,7 @@ func (c *Client) address(told string) (string, error) {
 	}
 	of, ok := c.Caller.(interface{ Peer() *weft.Peer })
 	if !ok || of.Peer() == nil {
-		return "", errors.New("the server told no host: it must be configured to (AdvertiseAddr of rpcx)")
+		return "", errors.New("the reply has no host in its address: set AdvertiseAddr of the rpcx server")
 	}
 	called, _, err := net.SplitHostPort(of.Peer().Addr().String())
 	if err != nil {

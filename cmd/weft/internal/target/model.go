@@ -93,7 +93,7 @@ func (t *Target) Models(ctx context.Context, p *shell.Shell, method string, enou
 }
 
 // errOther says that another server is to be asked.
-var errOther = errors.New("this will not do")
+var errOther = errors.New("the model of the server does not suffice")
 
 // modelAt asks the server at an address for its model.
 func modelAt(ctx context.Context, p *shell.Shell, address, name string) (*schema.Model, error) {

@@ -18,7 +18,7 @@ func bin() string {
 }
 
 // Find returns the path of a program: in $PATH, or in the folder where
-// scripts/registries.sh puts programs. When it is nowhere the test fails: a test that is left out proves nothing.
+// scripts/registries.sh puts programs. The test fails, and is not skipped, when the program is not found.
 func Find(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)

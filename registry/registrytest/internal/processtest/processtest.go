@@ -1,4 +1,4 @@
-// Package processtest starts the programs that tests need, breaks them and mends them.
+// Package processtest starts the programs that tests need, kills, freezes and restarts them.
 package processtest
 
 import (
