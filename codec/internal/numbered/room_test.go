@@ -2,6 +2,7 @@ package numbered
 
 import (
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
 	"testing"
@@ -31,6 +32,10 @@ func repeated(number protowire.Number, value string, n int) []byte {
 // TestRoom has bodies whose messages take much more memory than bytes: they are refused before the memory is taken. Others
 // are not.
 func TestRoom(t *testing.T) {
+	many := 1 << 16 // more than there is room for
+	if bits.UintSize == 32 {
+		many *= 4 // each takes less memory
+	}
 	entries := func(number protowire.Number, n int) (body []byte) {
 		for i := range n {
 			body = append(body, repeated(number, string(protowire.AppendVarint([]byte{1 << 3}, uint64(i))), 1)...)
@@ -41,13 +46,13 @@ func TestRoom(t *testing.T) {
 		body    []byte
 		refused bool
 	}{
-		"messages":              {repeated(2, "", 1<<16), true},
+		"messages":              {repeated(2, "", many), true},
 		"few messages":          {repeated(2, "", 1<<14), false},
-		"apart from each other": {[]byte(strings.Repeat("\x12\x00\x40\x01", 1<<16)), true},
-		"pointers":              {repeated(3, "", 1<<16), true},
-		"behind pointers":       {repeated(3, "\x0a\x00", 1<<16), true},
-		"entries":               {entries(4, 1<<16), true},
-		"entries with pointers": {entries(5, 1<<16), true},
+		"apart from each other": {[]byte(strings.Repeat("\x12\x00\x40\x01", many)), true},
+		"pointers":              {repeated(3, "", many), true},
+		"behind pointers":       {repeated(3, "\x0a\x00", many), true},
+		"entries":               {entries(4, many), true},
+		"entries with pointers": {entries(5, many), true},
 		"one entry each":        {repeated(2, "\x22\x00", 1<<14), true},
 		"texts":                 {repeated(6, "", 1<<19), false},
 		"numbers":               {repeated(7, strings.Repeat("\x01", 1<<19), 1), false},
