@@ -22,7 +22,7 @@ type call struct {
 	args      []byte
 	oneway    bool
 	unordered bool // its reply may go out before those of calls before it
-	later     bool // the goroutine that runs it has its reply written afterwards: that is not the method's time
+	later     bool // the goroutine that reads runs it, and has its reply written afterwards
 
 	turn    *turn // nil: its reply is unordered
 	size    int   // of the reply

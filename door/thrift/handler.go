@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/httpbody"
 	"github.com/weftrpc/weft/door/internal/httpfield"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
@@ -53,11 +54,18 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		return
 	}
 	s := &serverConn{DoorConn: c, door: h.d, limits: c.Limits(), head: &head, watch: r.Context()}
-	body, err := io.ReadAll(nethttp.MaxBytesReader(w, r.Body, int64(s.mostFrame())))
+	held := &httpbody.Held{R: nethttp.MaxBytesReader(w, r.Body, int64(s.mostFrame())), Conn: c}
+	defer held.Release()
+	body, err := io.ReadAll(held)
 	if large := (*nethttp.MaxBytesError)(nil); errors.As(err, &large) {
 		e := s.tooLarge(0)
 		e.Message = fmt.Sprintf("the request has more than %d bytes, Limits.MaxMessage of the server allows %d and a header", large.Limit, s.limits.MaxMessage)
 		http.WriteError(w, e)
+		return
+	}
+	if full, ok := errors.AsType[*weft.Error](err); ok {
+		full.Outcome = weft.Refused
+		http.WriteError(w, full)
 		return
 	}
 	if err != nil {
@@ -70,6 +78,7 @@ func (h handler) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 		http.WriteError(w, broken(err))
 		return
 	}
+	held.Release() // the call counts its request
 	answer := &response{w: w}
 	s.web = answer
 	s.out = newOutbox(answer, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, nil)
@@ -136,13 +145,11 @@ type sink interface {
 
 // run has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
 func (s *serverConn) run(x *call) {
-	x.later = true
 	stop := func() bool { return true }
 	if s.watch != nil {
 		stop = context.AfterFunc(s.watch, x.Cancel)
 	}
 	s.Go(func() {
-		defer s.out.flush(true)
 		defer stop()
 		x.Run()
 	})

@@ -218,13 +218,13 @@ func (o *outbox) waits() bool {
 	return len(o.buf) > 0 && !o.busy && o.err == nil
 }
 
-// flush writes what waits, if nothing writes already. join has it wait for goroutines that are about to send.
-func (o *outbox) flush(join bool) {
+// flush writes what waits, if nothing writes already.
+func (o *outbox) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.busy && o.err == nil {
 		o.busy = true
-		o.flushLocked(join && o.open > 0)
+		o.flushLocked(false)
 		o.busy = false
 	}
 }

@@ -65,7 +65,7 @@ func (rd *reader) run() {
 			err = rd.fill()
 		}
 		if err != nil {
-			s.out.flush(false)
+			s.out.flush()
 			s.finish(err)
 			return
 		}

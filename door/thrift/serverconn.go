@@ -244,7 +244,7 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	turn := s.guard.Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
-			s.out.flush(false)
+			s.out.flush()
 		}
 	}()
 	x.Run()
@@ -265,7 +265,7 @@ func (s *serverConn) endBatch() (stays bool) {
 		return true
 	}
 	turn := s.guard.Enter()
-	s.out.flush(false)
+	s.out.flush()
 	return s.guard.Leave(turn)
 }
 
