@@ -157,14 +157,18 @@ func (g *registration) markDirty() {
 	g.dirty = true
 }
 
-// finishTime is how long Close waits for an operation that has begun.
+// finishTime is how long Close waits at most for an operation that has begun; it waits for no more than half of what its context leaves.
 const finishTime = time.Second
 
 // finish ends the operations. It waits for one that has begun: if that was given up, the
 // registry could still do it, and after the instance was withdrawn.
 func (g *registration) finish(ctx context.Context) {
 	g.cancel()
-	timer := time.NewTimer(finishTime)
+	wait := finishTime
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, time.Until(deadline)/2) // the rest is for the withdrawal
+	}
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-g.done:

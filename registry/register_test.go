@@ -210,6 +210,26 @@ func TestRegister(t *testing.T) {
 		})
 	})
 
+	t.Run("closed with little time while it is published", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			g, err := open(t, remote{d, time.Hour}, nil).Register(instance("Arith", "a"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			ctx, cancel := context.WithTimeout(t.Context(), finishTime)
+			defer cancel()
+			if err := g.Close(ctx); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+			if log := d.said(); !slices.Equal(log, []string{"delete a"}) {
+				t.Errorf("the registry has done %v, want a delete", log)
+			}
+			time.Sleep(time.Hour)
+		})
+	})
+
 	t.Run("closed while the registry is silent", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newScripted()
@@ -218,7 +238,7 @@ func TestRegister(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			for _, test := range []struct{ limit, want time.Duration }{{finishTime / 2, finishTime / 2}, {time.Hour, 0}} {
+			for _, test := range []struct{ limit, want time.Duration }{{finishTime / 2, finishTime / 4}, {time.Hour, 0}} {
 				ctx, cancel := context.WithTimeout(t.Context(), test.limit)
 				began := time.Now()
 				_ = g.Close(ctx) // how long it takes counts

@@ -8,8 +8,8 @@ import (
 // Pulse tells when operations are frequent, and has a timer due within milliseconds while they are: the monitor of the scheduler does
 // not sleep longer then. Connections share one. The zero Pulse is ready; its timer is stopped when the operations end.
 type Pulse struct {
-	set   atomic.Bool // the timer is set
-	used  atomic.Bool // since the timer was due last
+	set  atomic.Bool // the timer is set
+	used atomic.Bool // since the timer was due last
 
 	last atomic.Int64 // while the timer is not set: when the last operation began, in nanoseconds since the year 1970
 	row  atomic.Int32 // and how many came soon after the one before

@@ -17,7 +17,9 @@ type Pulsed struct {
 func WithPulse(conn net.Conn, pulse *Pulse) net.Conn {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
-		return &Pulsed{Conn: conn, pulse: pulse}
+		if available {
+			return &Pulsed{Conn: conn, pulse: pulse}
+		}
 	}
 	return conn
 }

@@ -8,6 +8,9 @@ import (
 	"unsafe"
 )
 
+// available says that there are such system calls.
+const available = true
+
 // New returns a Conn for a connection of TCP or of a Unix socket; nil for any other, and for one that blocks.
 func New(conn net.Conn) *Conn {
 	switch conn.(type) {

@@ -162,4 +162,8 @@ func (m *Monitor) Close() {
 	if m.timer != nil {
 		m.timer.Stop()
 	}
+	for _, w := range m.list {
+		w.Known().Store(false) // no timer is due any more
+	}
+	m.list = nil
 }

@@ -4,6 +4,7 @@ package workers
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -123,7 +124,7 @@ func (p *Pool[W, S]) clean() {
 	}
 	var end []*worker[W, S]
 	end = append(end, p.idle[:old]...)
-	p.idle = append(p.idle[:0], p.idle[old:]...)
+	p.idle = slices.Delete(p.idle, 0, old) // clears what is behind the rest
 	p.janitor = nil
 	if !p.closed && len(p.idle) > 0 {
 		p.janitor = time.AfterFunc(idleTime, p.clean)

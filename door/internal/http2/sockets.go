@@ -50,8 +50,13 @@ const mostUntold = 64 << 10
 
 // write writes p, by the goroutine that has set busy.
 func (s *sockets) write(p []byte) (int, error) {
-	if s.out != nil && len(p) <= mostUntold && s.guard.Known().Load() {
-		return s.out.Write(p)
+	known := s.guard.Known()
+	if s.out == nil || len(p) > mostUntold || !known.Load() {
+		return s.nc.Write(p)
 	}
-	return s.nc.Write(p)
+	n, err := s.out.Write(p)
+	if !known.Load() { // as in read, while the peer took nothing
+		s.out.Tell()
+	}
+	return n, err
 }
