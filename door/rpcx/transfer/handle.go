@@ -17,7 +17,8 @@ const (
 )
 
 // HandleStream registers the handler of streams, for the server that has the door in its configuration. The stream ends when the handler
-// returns. An error resets the connection: rpcx has no place for it. That the client has gone is seen by reading and writing, and does not
+// returns nil. Any other end resets the connection, since rpcx has no place for an error; where a listener wraps its connections, they need
+// the method SetLinger of net.TCPConn for that, and TLS needs nothing. That the client has gone is seen by reading and writing, and does not
 // end the context. The options are those of both methods, Stream and StreamConn: by MethodAuthenticate, or by an interceptor, streams are
 // refused before the client gets a token.
 func (d *Door) HandleStream(r weft.Registrar, fn func(ctx context.Context, s *Stream) error, opts ...weft.MethodOption) error {

@@ -127,24 +127,40 @@ func (s *second) because(err error) error {
 	return err
 }
 
-// reset closes the connection so that the client does not take it for an end without an error.
-func (s *second) reset() { reset(s.conn) }
+// lingerer is a connection whose close can be made a reset: a *net.TCPConn, or one that a listener has wrapped and that has its method.
+type lingerer interface{ SetLinger(sec int) error }
 
 // reset closes a connection. The peer of a connection of TCP gets a reset, that of one with TLS no closing message.
 func reset(conn net.Conn) {
+	resetOnClose(conn, true)
+	underlying(conn).Close()
+}
+
+// resetOnClose says whether any close of a connection, that by the end of the process too, is a reset. It returns false where the
+// connection has no SetLinger.
+func resetOnClose(conn net.Conn, yes bool) bool {
+	l, ok := underlying(conn).(lingerer)
+	if !ok {
+		return false
+	}
+	if yes {
+		return l.SetLinger(0) == nil
+	}
+	return l.SetLinger(-1) == nil
+}
+
+// underlying is the connection below TLS and below bytes that were read ahead.
+func underlying(conn net.Conn) net.Conn {
 	for {
 		switch c := conn.(type) {
-		case *net.TCPConn:
-			c.SetLinger(0)
-			c.Close()
-			return
+		case lingerer:
+			return conn
 		case interface{ WritesTo() net.Conn }: // its first bytes were read ahead
 			conn = c.WritesTo()
 		case interface{ NetConn() net.Conn }: // TLS
 			conn = c.NetConn()
 		default:
-			c.Close()
-			return
+			return conn
 		}
 	}
 }

@@ -48,6 +48,7 @@ type Door struct {
 	cfg     Config
 	tickets tickets
 	served  atomic.Bool // a server has the door in its configuration
+	warn    sync.Once   // says that connections cannot be reset
 
 	mu   sync.Mutex
 	open map[*weft.Peer]*second
