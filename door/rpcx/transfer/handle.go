@@ -72,11 +72,14 @@ func register[A any](d *Door, r weft.Registrar, method string, check func(*A) er
 		if err := check(a); err != nil {
 			return nil, err
 		}
+		if err := admissible(ctx); err != nil {
+			return nil, err
+		}
 		addr, err := d.address(ctx)
 		if err != nil {
 			return nil, err
 		}
-		t, err := d.tickets.issue(&ticket{method: method + onSecond, meta: weft.MetadataFrom(ctx), args: a})
+		t, err := d.tickets.issue(&ticket{method: method + onSecond, meta: weft.MetadataFrom(ctx), args: a, peer: weft.PeerFrom(ctx)})
 		if err != nil {
 			return nil, err
 		}

@@ -52,6 +52,9 @@ func (d *Door) run(c *weft.DoorConn, conn net.Conn, resets bool) (*second, error
 		return nil, weft.Errorf(weft.Unauthenticated, "the token of a second connection is not awaited: it was used already, or came more than %v (Config.Wait) behind the reply that had it", d.cfg.Wait)
 	}
 	peer, err := c.Admit(credentialOf(k.meta), nil)
+	if err == nil {
+		err = k.samePrincipal(peer)
+	}
 	if err != nil {
 		return nil, err
 	}

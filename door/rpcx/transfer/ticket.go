@@ -14,6 +14,7 @@ type ticket struct {
 	method  string        // of which the second connection is a call
 	meta    weft.Metadata // of the call that has asked for it
 	args    any           // of that call
+	peer    *weft.Peer    // that has made the call; nil: it came by no connection
 	expires time.Time
 	at      *list.Element // in tickets.order
 }
