@@ -17,10 +17,11 @@ import (
 )
 
 // serveBy starts a server whose handlers of downloads and streams are the test's, on a listener that wrap may replace.
-func serveBy(t testing.TB, log io.Writer, wrap func(net.Listener) net.Listener, download func(context.Context, *transfer.Download) error, stream func(context.Context, *transfer.Stream) error) (*weft.Server, string) {
+func serveBy(t testing.TB, cfg weft.ServerConfig, log io.Writer, wrap func(net.Listener) net.Listener, download func(context.Context, *transfer.Download) error, stream func(context.Context, *transfer.Stream) error) (*weft.Server, string) {
 	t.Helper()
 	d := transfer.New(nil)
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{rpcx.Door(nil), d}, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	cfg.Doors, cfg.Logger = []weft.Door{rpcx.Door(nil), d}, slog.New(slog.NewTextHandler(log, nil))
+	srv := weft.NewServer(&cfg)
 	if download != nil {
 		must(t, d.HandleDownload(srv, download))
 	}
@@ -60,7 +61,7 @@ func TestCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // it waits
 			free := make(chan struct{})
-			srv, addr := serveBy(t, io.Discard, nil, func(_ context.Context, f *transfer.Download) error {
+			srv, addr := serveBy(t, weft.ServerConfig{}, io.Discard, nil, func(_ context.Context, f *transfer.Download) error {
 				_, err := io.WriteString(f, "a part")
 				<-free
 				return err
@@ -131,7 +132,7 @@ func TestWrapped(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			log := new(logged)
-			_, addr := serveBy(t, log, func(l net.Listener) net.Listener { return &wrapped{l, test.wrap} }, broken, nil)
+			_, addr := serveBy(t, weft.ServerConfig{}, log, func(l net.Listener) net.Listener { return &wrapped{l, test.wrap} }, broken, nil)
 			for range 2 {
 				n, second := token(t, addr, "_filetransfer", "DownloadFile", downloadMsgpack)
 				_, err := io.ReadAll(dialSecond(t, second, n))

@@ -28,6 +28,7 @@ type second struct {
 	ended  bool // the handler has returned
 	failed bool // with an error, or has not sent all
 	own    bool // the handler has set a write deadline
+	closed bool // by the handler: nothing is read or written any more
 }
 
 var (
@@ -73,22 +74,51 @@ func (s *second) spoil() {
 	s.failed = true
 }
 
-// deadlines has f set deadlines, unless the context of the call has ended.
+// close ends reads and writes. The connection is left to Serve, which knows whether its end is to be a reset.
+func (s *second) close() error {
+	return s.deadlines(func() error {
+		s.closed = true
+		return s.conn.SetDeadline(past())
+	})
+}
+
+// deadlines has f set deadlines, unless the call is not usable.
 func (s *second) deadlines(f func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
-		return s.ctx.Err()
+	if err := s.usableLocked(); err != nil {
+		return err
 	}
 	return f()
 }
 
+// usable returns the error of reads and writes when the handler has closed the stream or the context of the call has ended.
+func (s *second) usable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.usableLocked()
+}
+
+func (s *second) usableLocked() error {
+	switch {
+	case s.over:
+		return s.ctx.Err()
+	case s.closed:
+		return net.ErrClosed
+	}
+	return nil
+}
+
 // read reads once. idle bounds it in time; 0: the handler does, or nothing.
 func (s *second) read(p []byte, idle time.Duration) (int, error) {
-	if idle > 0 {
-		if err := s.deadlines(func() error { return s.conn.SetReadDeadline(time.Now().Add(idle)) }); err != nil {
-			return 0, err
+	err := s.deadlines(func() error {
+		if idle > 0 {
+			return s.conn.SetReadDeadline(time.Now().Add(idle))
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	n, err := s.conn.Read(p)
 	s.came.Add(int64(n))
@@ -119,10 +149,16 @@ func (s *second) limitWriteLocked() error {
 	return s.conn.SetWriteDeadline(time.Now().Add(s.timeout))
 }
 
-// because is why a read or a write has failed: the end of the context interrupts them.
+// because is why a read or a write has failed: the end of the context interrupts them, and so does close.
 func (s *second) because(err error) error {
-	if err != nil && s.ctx.Err() != nil {
+	if err == nil {
+		return nil
+	}
+	if s.ctx.Err() != nil {
 		return s.ctx.Err()
+	}
+	if e := s.usable(); e != nil {
+		return e
 	}
 	return err
 }

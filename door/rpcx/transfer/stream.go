@@ -29,11 +29,15 @@ func (s *Stream) CloseWrite() error {
 	if !ok {
 		return nil
 	}
+	if err := s.s.usable(); err != nil {
+		return err
+	}
 	return c.CloseWrite()
 }
 
-// Close implements net.Conn. A handler need not call it.
-func (s *Stream) Close() error { return s.s.conn.Close() }
+// Close implements net.Conn: reads and writes fail from now on, those under way too. The connection itself ends when the handler returns,
+// with a reset if that is with an error. A handler need not call Close.
+func (s *Stream) Close() error { return s.s.close() }
 
 // LocalAddr implements net.Conn.
 func (s *Stream) LocalAddr() net.Addr { return s.s.conn.LocalAddr() }
