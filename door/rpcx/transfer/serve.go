@@ -63,6 +63,7 @@ func (d *Door) run(c *weft.DoorConn, conn net.Conn, resets bool) (*second, error
 			c.Logger().Warn("second connections of rpcx cannot be reset, so a client takes a file that was cut off for the whole file: have the connections of the listener implement SetLinger", "type", fmt.Sprintf("%T", underlying(conn)))
 		})
 	}
+	k.peer = nil // a stream may outlive it by days
 	_ = conn.SetReadDeadline(time.Time{})
 	s := &second{conn: conn, ticket: k, timeout: limits.WriteTimeout, idle: d.cfg.Idle, canceled: make(chan struct{})}
 	d.enter(peer, s)

@@ -29,8 +29,9 @@ type Config struct {
 	Address string
 	// Wait is how long a client may take from the reply with the token to the second connection. 0: 30 s.
 	Wait time.Duration
-	// MaxWaiting is how many second connections may be awaited at a time; a client that asks for more gets
-	// ResourceExhausted. 0: 1024.
+	// MaxWaiting is how many second connections may be awaited at a time, and a sixteenth of it, at least one, for the calls of one
+	// connection; a client that asks for more gets ResourceExhausted. Where there is no room, those of connections that have
+	// ended are awaited no more. 0: 1024.
 	MaxWaiting int
 	// Idle is how long the client of an upload may send nothing. 0: 1 minute.
 	Idle time.Duration
