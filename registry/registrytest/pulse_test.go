@@ -4,28 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/weftrpc/weft/registry"
 )
-
-// TestRunSurvivesStandstills: a registry that stands still again and again, each time with
-// the end of all watches, breaks no promise.
-func TestRunSurvivesStandstills(t *testing.T) {
-	t.Parallel()
-	f := newFake()
-	l := usual()
-	l.still = 100 * time.Millisecond
-	freezes := 0
-	every(t, time.Second, func() {
-		if freezes++; freezes > 10 {
-			return // what takes long needs its time
-		}
-		f.Freeze(t)
-		time.Sleep(2 * l.still)
-		f.Thaw(t)
-	})
-	run(t, Config{New: func(*testing.T) registry.Driver { return fakeDriver{f} }}, l)
-}
 
 func TestPulse(t *testing.T) {
 	const least = 500 * time.Millisecond
