@@ -4,7 +4,31 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/weftrpc/weft/registry"
 )
+
+// TestRunSurvivesStandstills: a registry that stands still again and again, each time with
+// the end of all watches behind it, breaks no promise.
+func TestRunSurvivesStandstills(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	l := usual()
+	l.still = silence / 2 // it is noticed before a watch that begins meanwhile gives up
+	freezes := 0
+	every(t, time.Second, func() {
+		if freezes++; freezes > 10 {
+			return // what takes long needs its time
+		}
+		// Freeze would end the watches at once, as if the registry had gone.
+		f.mu.Lock()
+		f.thawed = make(chan struct{})
+		f.mu.Unlock()
+		time.Sleep(6 * l.still)
+		f.Thaw(t)
+	})
+	run(t, Config{New: func(*testing.T) registry.Driver { return fakeDriver{f} }}, l)
+}
 
 func TestPulse(t *testing.T) {
 	const least = 500 * time.Millisecond
