@@ -322,8 +322,11 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		return true
 	}
 	e := r.failure(alone)
-	if e == nil && x.inbox == nil {
+	switch {
+	case e == nil && x.inbox == nil:
 		e = x.incomplete()
+	case e != nil && x.canceledLate(e):
+		e.Code = weft.DeadlineExceeded
 	}
 	x.over = b.Over && !x.queued
 	x.finish(e, x.meta)
@@ -386,9 +389,15 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 func (c *clientConn) Closed(st *http2.Stream, why *http2.Ending) {
 	x := st.Owner.(*exchange)
 	e := endingError(why)
-	if e.Code == weft.Canceled && why.Reset && !x.due.IsZero() && !time.Now().Before(x.due) {
-		// grpc-go's server resets a call whose time is over.
+	if why.Reset && x.canceledLate(e) {
 		e.Code, e.Message = weft.DeadlineExceeded, "the server reset the stream at the call's deadline"
 	}
 	x.finish(e, nil)
+}
+
+// canceledLate reports whether the server says Canceled of a call whose deadline
+// has passed. grpc-go's server resets such a call, or its handler answers so, and
+// either may be read before the caller's own timer has fired.
+func (x *exchange) canceledLate(e *weft.Error) bool {
+	return e.Code == weft.Canceled && !x.due.IsZero() && !time.Now().Before(x.due)
 }
