@@ -37,5 +37,9 @@ func Share(ctx context.Context, of int) (context.Context, context.CancelFunc) {
 	if !ok || of < 2 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, max(time.Until(until)/time.Duration(of), leastShare))
+	end := time.Now().Add(max(time.Until(until)/time.Duration(of), leastShare))
+	if !end.Before(until) { // of two timers for one moment either may fire first
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end)
 }

@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -151,7 +152,7 @@ func (c *httpConn) Call(ctx context.Context, x *weft.WireCall) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.transport.RoundTrip(r)
+	answer, err := c.roundTrip(r)
 	if err != nil {
 		return c.failed(ctx, x.Method, err)
 	}
@@ -227,13 +228,27 @@ func (c *httpConn) isDoor(ctx context.Context) error {
 	return c.foreign
 }
 
+var errNoAnswer = errors.New("the server has closed the connection without an answer: it may not speak HTTP; see 'weft help addresses'")
+
+// roundTrip sends the request of a call and returns the answer.
+func (c *httpConn) roundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := c.transport.RoundTrip(r)
+	if err != nil && closedEarly(err) {
+		return nil, errNoAnswer // not wrapped: the end of a connection is not the end of a stream
+	}
+	return answer, err
+}
+
+// closedEarly reports whether a request failed with err because the server has closed the connection. The errors differ with
+// what of the request was written by then, and with whether the server had read it.
+func closedEarly(err error) bool {
+	const idle = "http: server closed idle connection" // package net/http has no name for it
+	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || err.Error() == idle
+}
+
 // failed is the error of a call without an answer, or with the beginning of one.
 func (c *httpConn) failed(ctx context.Context, method string, err error) error {
 	e := weft.Errorf(weft.Unavailable, "%w", err)
-	if errors.Is(err, io.EOF) {
-		// The end of a connection is not the end of a stream, so it is not wrapped.
-		e = weft.Errorf(weft.Unavailable, "the server has closed the connection without an answer: it may not speak HTTP; see 'weft help addresses'")
-	}
 	switch {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		e = weft.Errorf(weft.DeadlineExceeded, "%w", shell.ErrNoAnswer)
@@ -349,7 +364,7 @@ func (c *httpConn) OpenStream(ctx context.Context, x *weft.WireCall) (weft.RawSt
 	// It ends with the answer, or with ctx.
 	go func() {
 		defer close(s.answered)
-		s.answer, s.err = c.transport.RoundTrip(r)
+		s.answer, s.err = c.roundTrip(r)
 		if s.err != nil {
 			_ = out.CloseWithError(io.EOF) // a Send that waits ends
 		}
