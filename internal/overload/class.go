@@ -13,16 +13,22 @@ const (
 // spare is the least number of places above a limit that critical calls have.
 const spare = 8
 
-// share is how much of a limit a class may use.
-func (c Class) share(limit int64) int64 {
+// share is how much of a limit calls of the class may use that have budget ns, where rate calls end in
+// 1000 s. Critical calls get as many places more as are free again in the time for which they may
+// wait longer than others: a fixed number is too few for those that are read together after a pause.
+func (c Class) share(limit, rate, budget int64) int64 {
 	switch c {
 	case Critical:
-		return limit + max(limit/3, spare)
+		longer := Critical.patience(budget) - Default.patience(budget)
+		return limit + max(limit/3, spare, within(rate, longer))
 	case Sheddable:
 		return limit - limit/3
 	}
 	return limit
 }
+
+// within is how many calls end in a time, ns, of which rate end in 1000 s.
+func within(rate, time int64) int64 { return rate * (time / 1_000_000) / 1_000_000 }
 
 // patience is how much of the time that a call has may pass before its answer.
 func (c Class) patience(budget int64) int64 {

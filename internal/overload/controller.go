@@ -26,12 +26,13 @@ type Controller struct {
 
 	inflight atomic.Int64
 	_        [56]byte
-	limit    atomic.Int64
+	places   places
 	peak     atomic.Int64 // the most in flight of the window
 	next     atomic.Int64 // when the window can end
 	cut      atomic.Int64 // when the limit was last lowered: calls that were read before do not count
 	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
 	waits    waits        // of calls, from when they were read
+	older    atomic.Int64 // calls that have started in the window and were read before cut
 	queue    waits        // of what the user has put at the end of the queue for processors
 	budget   atomic.Int64
 
@@ -52,18 +53,17 @@ func New(most, processors int) *Controller {
 		c.most = min(int64(most), mostCalls)
 	}
 	c.least = min(c.least, c.most)
-	c.limit.Store(c.most)
+	c.places.limit.Store(c.most)
 	c.next.Store(math.MinInt64)
 	c.cut.Store(math.MinInt64)
 	return c
 }
 
-// enter counts a call, unless the limit is reached.
-func (c *Controller) enter(class Class) Verdict {
-	limit := c.limit.Load()
-	if c.inflight.Load() >= class.share(limit) {
+// enter counts a call that has budget ns, unless the limit is reached.
+func (c *Controller) enter(budget int64, class Class) Verdict {
+	if c.inflight.Load() >= min(c.places.of(class, budget, 0), class.share(c.most, 0, 0)) {
 		c.refused.Add(1)
-		if limit == c.most {
+		if c.places.limit.Load() == c.most {
 			return Most
 		}
 		return Waits
@@ -85,6 +85,8 @@ func (c *Controller) leave() {
 func (c *Controller) started(came, now, budget int64) {
 	if came >= c.cut.Load() {
 		c.waits.note(now-came, budget)
+	} else {
+		c.older.Add(1)
 	}
 	if b := c.budget.Load(); budget > b+b/8 || budget < b-b/8 {
 		c.budget.Store(budget)
@@ -120,6 +122,7 @@ func (c *Controller) turn(now int64) {
 		return
 	}
 	n, prompt := c.waits.take()
+	c.places.note(int64(n)+c.older.Swap(0), passed)
 	if c.drained.Swap(false) {
 		prompt = min(prompt, 0.5) // the calls that were read wait in no queue that stays
 	}
@@ -141,7 +144,7 @@ func (c *Controller) patience() int64 { return min(max(c.budget.Load()/4, window
 // adjustLocked sets the limit by what a window has shown. idle: at its end there was nothing to do, so that
 // calls which it refused could have waited.
 func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64, idle bool) {
-	old := c.limit.Load()
+	old := c.places.limit.Load()
 	limit := old
 	c.prompt = prompt
 	if n >= enough && prompt > 1 {
@@ -174,7 +177,7 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 	if limit == old {
 		return
 	}
-	c.limit.Store(limit)
+	c.places.limit.Store(limit)
 	switch {
 	case limit < old:
 		c.journal.add(Decision{At: now, What: LimitLowered, From: min(old, peak), To: limit, Ratio: prompt})

@@ -93,6 +93,62 @@ func TestMostInFlight(t *testing.T) {
 	}
 }
 
+// Critical calls get as many places above a limit as are free again in the time for which they may wait longer, but
+// never more than a third above what the server may have in flight.
+func TestPlacesOfCriticalCalls(t *testing.T) {
+	for _, test := range []struct {
+		name                      string
+		most                      int
+		limit, rate, budget, want int64
+	}{
+		{"a rate that is not known", 0, 30, 0, 600 * int64(ms), 40},
+		{"a small limit", 0, 9, 0, 600 * int64(ms), 17},
+		{"a hundred calls more in a tenth of a second", 0, 30, 1000, 600 * int64(ms), 130},
+		{"without a deadline", 0, 30, 1000, NoBudget, 30 + 1666},
+		{"in a tenth of a millisecond", 0, 30, 1000, 100_000, 40},
+		{"a bound for all calls", 60, 30, 1000, NoBudget, 80},
+		{"the bound itself", 60, 60, 1000, NoBudget, 80},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := New(test.most, 2)
+			c.places.limit.Store(test.limit)
+			c.places.rate.Store(test.rate * 1000)
+			m := c.Method("m", 1<<20) // it has neither guard nor probe
+			n := int64(0)
+			for n < 10_000 && m.Admit(1, test.budget, Critical) == Admitted {
+				n++
+			}
+			if n != test.want {
+				t.Errorf("%d critical calls were admitted, want %d", n, test.want)
+			}
+			if v := m.Admit(1, test.budget, Default); v == Admitted {
+				t.Error("so was another call")
+			}
+		})
+	}
+}
+
+// Of a method every call may be in flight up to a few, so the places of critical calls are above these.
+func TestPlacesAboveAFew(t *testing.T) {
+	c := New(0, 2)
+	m := c.Method("m", 0)
+	m.places.limit.Store(floor)
+	n := 0
+	for range 2 * few {
+		if m.Admit(1, NoBudget, Default) == Admitted {
+			n++
+		}
+	}
+	for range 2 * few {
+		if m.Admit(1, NoBudget, Critical) == Admitted {
+			n++
+		}
+	}
+	if n != few+spare {
+		t.Errorf("%d calls were admitted, want %d and %d critical ones", n, few, spare)
+	}
+}
+
 // Decisions can be read.
 func TestDecisions(t *testing.T) {
 	var j journal

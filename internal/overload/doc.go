@@ -23,8 +23,9 @@
 //     Peterson, 1995) and Netflix's concurrency-limits answer by assuming that latency above
 //     the least means a queue, which is wrong for methods whose latency varies.
 //
-// A limit is what calls of class Default may use; Critical ones get a third more, Sheddable
-// ones two thirds of it.
+// A limit is what calls of class Default may use; Sheddable ones get two thirds of it, Critical
+// ones a third more, and at least as many places more as are free again in the time for which they
+// may wait longer.
 //
 // The path of a call (Admit, Started, Ended) takes no lock and allocates nothing. Once in a
 // window one of the calls finds that the window is over, and closes it, if no other does.

@@ -23,7 +23,7 @@ type Method struct {
 	inflight atomic.Int64
 	over     counted // calls that have ended in the window
 	_        [48]byte
-	limit    atomic.Int64 // of the probe; 0: none
+	places   places       // the limit is that of the probe; 0: none
 	waited   atomic.Int64 // µs that the calls waited that have started in the window, where it was long
 	rate     atomic.Int64 // completions in a second, times 1000; 0: not known, or there is no queue
 	slow     atomic.Bool  // calls took much longer in the last window than they can
@@ -81,7 +81,7 @@ func (m *Method) Admit(now, budget int64, class Class) Verdict {
 	if v := m.allows(now, budget, class); v != Admitted {
 		return v
 	}
-	if v := c.enter(class); v != Admitted {
+	if v := c.enter(budget, class); v != Admitted {
 		return v
 	}
 	if n := m.inflight.Add(1); m.fixed > 0 && n > m.fixed {
@@ -108,7 +108,7 @@ func (m *Method) allows(now, budget int64, class Class) Verdict {
 	if b := m.budget.Load(); budget > b+b/8 || budget < b-b/8 {
 		m.budget.Store(budget)
 	}
-	if l := m.limit.Load(); l > 0 && n >= class.share(l) {
+	if m.places.limit.Load() > 0 && n >= m.places.of(class, budget, few) {
 		m.refused.Add(1)
 		return Full
 	}
@@ -194,6 +194,7 @@ func (m *Method) closeLocked(now, passed int64) {
 	busy := m.busy.Swap(inflight > few)
 	refused, late := m.refused.Swap(0), m.late.Swap(0)
 	rate := float64(done) * 1e9 / float64(passed)
+	m.places.note(done, passed)
 	if done > 0 {
 		m.past.r = took / done
 	}
@@ -216,7 +217,7 @@ func (m *Method) closeLocked(now, passed int64) {
 	}
 	if m.fixed == 0 {
 		defer func() { m.fast.Store(leastOf(m.probe.ever)) }()
-		m.limit.Store(m.probe.step(reading{
+		m.places.limit.Store(m.probe.step(reading{
 			now: now, passed: passed, done: done, r: m.past.r, rate: rate, inflight: inflight, busy: busy, refused: refused,
 			target: target(m.budget.Load()),
 		}, func(d Decision) {

@@ -25,6 +25,8 @@ type load struct {
 	change   func(at time.Duration, k *kind) // changes a kind while the run goes on
 	throttle bool                            // callers throttle
 	refusal  int64                           // ns that a refusal costs
+	batch    time.Duration                   // calls are read together after each such time; 0: each as it comes
+	single   bool                            // there is one processor
 	length   time.Duration
 }
 
@@ -40,6 +42,7 @@ type run struct {
 	head    int
 	idle    int   // processors
 	debt    int64 // processor time for refusals that was not spent yet
+	unread  []int // calls that have come and were not read yet, of results
 	pools   []pool
 	caller  [3]throttle // by class
 
@@ -84,6 +87,7 @@ type event struct {
 	at   int64
 	t    *task // nil: a call comes, if call is set
 	call bool
+	read bool // what has come is read
 }
 
 type events []event
@@ -128,14 +132,17 @@ const (
 
 // simulate runs the model. guarded says whether the controller decides.
 func simulate(l load, seed uint64, guarded bool) *run {
-	return (&run{load: l, rng: rand.New(rand.NewPCG(seed, 1)), idle: processors}).start(guarded)
+	return (&run{load: l, rng: rand.New(rand.NewPCG(seed, 1))}).start(guarded)
 }
 
 func (r *run) start(guarded bool) *run {
 	r.kinds = slices.Clone(r.kinds)
 	r.pools = make([]pool, len(r.kinds))
+	if r.idle = processors; r.single {
+		r.idle = 1
+	}
 	if guarded {
-		r.c = New(0, processors)
+		r.c = New(0, r.idle)
 	}
 	for i, k := range r.kinds {
 		r.pools[i].free = k.slots
@@ -169,6 +176,10 @@ func (r *run) start(guarded bool) *run {
 			r.step(e.t)
 			continue
 		}
+		if e.read {
+			r.read()
+			continue
+		}
 		if e.call {
 			r.arrive()
 		}
@@ -196,9 +207,9 @@ func (r *run) arrive() {
 		class = Critical
 	}
 	r.results = append(r.results, result{came: r.now, class: class, kind: k})
-	res := &r.results[len(r.results)-1]
+	i := len(r.results) - 1
 	if r.throttle {
-		t := &r.caller[class]
+		res, t := &r.results[i], &r.caller[class]
 		t.fade(r.now)
 		t.requests++
 		if r.rng.Float64() < (t.requests-2*t.accepted)/(t.requests+1) {
@@ -206,19 +217,39 @@ func (r *run) arrive() {
 			return
 		}
 	}
+	if r.batch == 0 {
+		r.admit(i)
+		r.dispatch()
+		return
+	}
+	if r.unread = append(r.unread, i); len(r.unread) == 1 {
+		r.push(event{at: (r.now/int64(r.batch) + 1) * int64(r.batch), read: true})
+	}
+}
+
+// read takes all calls that have come.
+func (r *run) read() {
+	for _, i := range r.unread {
+		r.admit(i)
+	}
+	r.unread = r.unread[:0]
+	r.dispatch()
+}
+
+// admit has the controller decide over a call that is read.
+func (r *run) admit(i int) {
+	res := &r.results[i]
 	if r.c != nil {
-		res.verdict = r.methods[k].Admit(r.now, int64(r.deadline), class)
+		res.verdict = r.methods[res.kind].Admit(r.now, int64(r.deadline), res.class)
 	}
 	if res.verdict != Admitted {
-		r.caller[class].refused = true
+		r.caller[res.class].refused = true
 		r.debt += r.refusal
 		return
 	}
-	r.caller[class].accepted++
-	r.caller[class].sent++
-	t := &task{i: len(r.results) - 1, kind: k, came: r.now, allowed: r.now + int64(r.deadline)}
-	r.queue = append(r.queue, t)
-	r.dispatch()
+	r.caller[res.class].accepted++
+	r.caller[res.class].sent++
+	r.queue = append(r.queue, &task{i: i, kind: res.kind, came: r.now, allowed: res.came + int64(r.deadline)})
 }
 
 // dispatch gives idle processors the next calls.

@@ -136,7 +136,7 @@ func TestScenarios(t *testing.T) {
 				}
 				share := got.goodput / possible
 				t.Logf("goodput %.1f %%, p99 %v, refused %.2f %% %v, critical %.2f %%, limit %d, %v", 100*share, got.p99.Round(100*time.Microsecond),
-					100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare, r.c.limit.Load(), r.c.journal.last())
+					100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare, r.c.places.limit.Load(), r.c.journal.last())
 				if share < s.least {
 					t.Errorf("goodput is %.1f %% of what is possible, want %.0f", 100*share, 100*s.least)
 				}
@@ -147,6 +147,42 @@ func TestScenarios(t *testing.T) {
 					t.Errorf("%.2f %% of the critical calls were answered in time, want 99", 100*got.criticalGoodShare)
 				}
 			})
+		}
+	}
+}
+
+// Calls are read together when something has kept the readers waiting, handlers that compute or another process.
+// Those that are critical are answered nevertheless: what they have to spare is time.
+func TestReadTogether(t *testing.T) {
+	pools := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 10 * ms, slots: 10}}
+	for _, c := range []struct {
+		name  string
+		kinds []kind
+		least float64 // of the possible goodput
+	}{{"compute 1 ms", computing1(ms), 0.9}, {"pool", pools, 0.75}} {
+		for _, times := range []float64{1.5, 4, 10} {
+			for _, batch := range []time.Duration{10 * ms, 20 * ms, 40 * ms} {
+				t.Run(fmt.Sprint(c.name, " at ", times, ", every ", batch), func(t *testing.T) {
+					t.Parallel()
+					const capacity = 1000
+					r := simulate(load{kinds: c.kinds, deadline: 200 * ms, critical: 0.04, refusal: refusal, batch: batch, single: true, length: 8 * time.Second,
+						rate: func(at time.Duration) float64 {
+							if at < time.Second {
+								return capacity / 2
+							}
+							return capacity * times
+						}}, 1, true)
+					got := r.between(3*time.Second, 7500*ms)
+					t.Logf("goodput %.1f %%, p99 %v, refused %.2f %% %v, critical %.2f %%", 100*got.goodput/capacity, got.p99.Round(100*time.Microsecond),
+						100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare)
+					if got.criticalGoodShare < 0.99 {
+						t.Errorf("%.2f %% of the critical calls were answered in time, want 99", 100*got.criticalGoodShare)
+					}
+					if got.goodput < c.least*capacity {
+						t.Errorf("goodput is %.1f %% of what is possible, want %.0f", 100*got.goodput/capacity, 100*c.least)
+					}
+				})
+			}
 		}
 	}
 }
@@ -180,9 +216,9 @@ func TestRandomMixes(t *testing.T) {
 				}
 				return capacity * times
 			}
-			r := &run{load: l, rng: rng, idle: processors}
+			r := &run{load: l, rng: rng}
 			r.each = func() {
-				if limit := r.c.limit.Load(); limit < r.c.least || limit > r.c.most {
+				if limit := r.c.places.limit.Load(); limit < r.c.least || limit > r.c.most {
 					t.Errorf("the limit is %d, which is not from %d to %d", limit, r.c.least, r.c.most)
 				}
 			}

@@ -15,7 +15,7 @@ func (c *Controller) State(now int64) State {
 	c.mu.Lock()
 	prompt := c.prompt
 	c.mu.Unlock()
-	return State{Limit: c.limit.Load(), Most: c.most, InFlight: c.inflight.Load(), Prompt: prompt, Decisions: c.journal.last()}
+	return State{Limit: c.places.limit.Load(), Most: c.most, InFlight: c.inflight.Load(), Prompt: prompt, Decisions: c.journal.last()}
 }
 
 // MethodState is what is known of one method.
@@ -35,7 +35,7 @@ func (m *Method) State(now int64) MethodState {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := MethodState{InFlight: m.inflight.Load(), Limit: m.limit.Load(), Rate: m.past.x, Time: m.past.r, Least: m.probe.least(), Mode: m.probe.mode}
+	s := MethodState{InFlight: m.inflight.Load(), Limit: m.places.limit.Load(), Rate: m.past.x, Time: m.past.r, Least: m.probe.least(), Mode: m.probe.mode}
 	if m.fixed > 0 {
 		s.Limit = m.fixed
 	}
