@@ -33,3 +33,8 @@ func (s *service) heed(x *call, err error, now time.Duration) {
 		s.throttle.Refused(now, weft.PriorityFrom(x.ctx), x.heeded)
 	}
 }
+
+// mayRepeat reports whether a call whose attempt has failed may be made again as far as the throttle is concerned.
+func (s *service) mayRepeat(x *call, e *weft.Error) bool {
+	return x.c.cfg.NoThrottle || !retry.Overload(e) || s.throttle.MayRepeat(x.c.now(), weft.PriorityFrom(x.ctx))
+}

@@ -9,7 +9,8 @@
 //	Unknown    the handler may have run, so only if the method is idempotent: once at once
 //	           elsewhere, for free, if the connection was lost; then by policy
 //	Executed   the handler answered so: by policy, if the method is idempotent
-//	           and the code is one of the policy's
+//	           and the code is one of the policy's; not when a handler passes on that
+//	           its own call was refused for overload
 //
 // "By policy" means: within [Policy.Attempts], after a backoff with full jitter
 // or after the time the server asked for, and paid from a [Budget] that all calls
@@ -71,8 +72,9 @@ type Policy struct {
 	Backoff, MaxBackoff time.Duration
 
 	// Codes are the errors of a handler after which an idempotent call is made again.
-	// nil: Unavailable, and ResourceExhausted when the server says when to come back.
-	// An empty list that is not nil: none.
+	// nil: Unavailable, and ResourceExhausted when the server says when to come back and
+	// the handler has not passed on that a server refused its own call for overload: its
+	// client has tried what can be tried. An empty list that is not nil: none.
 	Codes []weft.Code
 }
 
@@ -277,7 +279,7 @@ func (p *Policy) retries(e *weft.Error) bool {
 		return slices.Contains(p.Codes, e.Code)
 	}
 	_, told := e.RetryAfter()
-	return e.Code == weft.Unavailable || e.Code == weft.ResourceExhausted && told
+	return e.Code == weft.Unavailable || e.Code == weft.ResourceExhausted && told && !ofOverload(e)
 }
 
 // passing reports whether a failure before the handler may be gone a moment later or
@@ -317,10 +319,13 @@ func (p *Policy) byPolicy(a *Attempt, why string) Decision {
 // Overload reports whether a server has refused a call since it, or the method, has more calls
 // than it can answer in time. Another server may have room: the first further attempt does
 // not wait for the time that this one asks for.
-func Overload(e *weft.Error) bool {
+func Overload(e *weft.Error) bool { return e.Outcome == weft.Refused && ofOverload(e) }
+
+// ofOverload reports whether an error is, or was where a handler got it, a refusal for overload.
+func ofOverload(e *weft.Error) bool {
 	switch e.Reason {
 	case weft.ReasonOverloadWait, weft.ReasonOverloadDeadline, weft.ReasonOverloadMethod:
-		return e.Outcome == weft.Refused
+		return true
 	}
 	return false
 }

@@ -100,6 +100,8 @@ func TestDecide(t *testing.T) {
 		{"a quota comes back", retry.Policy{}, retry.Attempt{Number: 1, Err: told(weft.ResourceExhausted, weft.Executed, 100*ms), Idempotent: true}, paid, 120 * ms},
 		{"a quota comes back too late", retry.Policy{}, retry.Attempt{Number: 1, Err: told(weft.ResourceExhausted, weft.Executed, time.Second), Idempotent: true}, no, 0},
 		{"a quota comes back just in time", retry.Policy{}, retry.Attempt{Number: 1, Err: told(weft.ResourceExhausted, weft.Executed, 999*ms), Idempotent: true}, paid, time.Second - 1},
+		{"the handler's own call was refused for overload", retry.Policy{}, retry.Attempt{Number: 1, Err: because(told(weft.ResourceExhausted, weft.Executed, ms), weft.ReasonOverloadWait), Idempotent: true}, no, 0},
+		{"the same in a policy that wants it", retry.Policy{Codes: []weft.Code{weft.ResourceExhausted}}, retry.Attempt{Number: 1, Err: because(told(weft.ResourceExhausted, weft.Executed, ms), weft.ReasonOverloadWait), Idempotent: true}, paid, 21 * ms},
 		{"the handler wants no retry", retry.Policy{}, retry.Attempt{Number: 1, Err: told(weft.Unavailable, weft.Executed, -1), Idempotent: true}, no, 0},
 		{"a code of the policy's own", retry.Policy{Codes: []weft.Code{weft.Aborted}}, retry.Attempt{Number: 1, Err: failure(weft.Aborted, weft.Executed), Idempotent: true}, paid, 20 * ms},
 		{"a default code in a policy with its own", retry.Policy{Codes: []weft.Code{weft.Aborted}}, retry.Attempt{Number: 1, Err: failure(weft.Unavailable, weft.Executed), Idempotent: true}, no, 0},

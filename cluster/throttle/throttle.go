@@ -18,6 +18,8 @@
 // refused: the throttle is gone a few seconds after the overload. And a call a second is sent
 // whatever the counts say.
 //
+// While calls are held back, none that was refused is tried again: see [Throttle.MayRepeat].
+//
 // A client none of whose calls was refused for 10 s counts nothing.
 package throttle
 
@@ -87,8 +89,7 @@ func (t *Throttle) Allow(now time.Duration, p weft.Priority, random uint64) (ok,
 	defer c.mu.Unlock()
 	c.fadeLocked(now)
 	c.requests++
-	share := (c.requests - factor*c.accepted) / (c.requests + 1)
-	if float64(random>>11)/(1<<53) < share && now-c.last < pause {
+	if share := c.excessLocked() / (c.requests + 1); float64(random>>11)/(1<<53) < share && now-c.last < pause {
 		c.throttled.Add(1)
 		return false, true
 	}
@@ -116,6 +117,22 @@ func (t *Throttle) Refused(now time.Duration, p weft.Priority, counted bool) {
 	c.refused = true
 	c.until.Store(int64(now + memory))
 }
+
+// MayRepeat reports whether a call that a server has refused for overload may be tried on another one. It may
+// not while calls are held back: what the servers can still take are the calls that were not sent yet.
+func (t *Throttle) MayRepeat(now time.Duration, p weft.Priority) bool {
+	c := t.class(p)
+	if int64(now) >= c.until.Load() {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.fadeLocked(now)
+	return c.excessLocked() <= 0
+}
+
+// excessLocked is how many requests were more than are sent for those that were accepted.
+func (c *class) excessLocked() float64 { return c.requests - factor*c.accepted }
 
 // fadeLocked brings the counts to the present.
 func (c *class) fadeLocked(now time.Duration) {

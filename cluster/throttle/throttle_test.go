@@ -97,6 +97,57 @@ func TestACallASecondIsSent(t *testing.T) {
 	}
 }
 
+// While calls are held back, refused ones are not tried again: however much a client may spend on further
+// attempts, hardly any is made. Refusals by one of several servers leave them all.
+func TestMayRepeat(t *testing.T) {
+	const rate = 1000
+	for _, c := range []struct {
+		name        string
+		refused     float64 // of the calls that are sent
+		least, most float64 // further attempts for each call that is sent
+	}{
+		{"three of four are refused", 0.75, 0, 0.02},
+		{"nine of ten are refused", 0.9, 0, 0.02},
+		{"one of four is refused", 0.25, 0.25, 0.35},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rng := rand.New(rand.NewPCG(1, 2))
+			var th Throttle
+			sent, again := 0, 0
+			for i := range 10 * rate {
+				now := time.Duration(i) * time.Second / rate
+				if i == rate {
+					sent, again = 0, 0 // the first second is that in which the client learns of it
+				}
+				for first := true; ; first = false {
+					ok, counted := th.Allow(now, weft.PriorityDefault, rng.Uint64())
+					if !ok {
+						break
+					}
+					if first {
+						sent++
+					} else {
+						again++
+					}
+					if rng.Float64() >= c.refused {
+						break
+					}
+					th.Refused(now, weft.PriorityDefault, counted)
+					if !th.MayRepeat(now, weft.PriorityDefault) {
+						break
+					}
+				}
+			}
+			if got := float64(again) / float64(sent); got < c.least || got > c.most {
+				t.Errorf("%d further attempts for %d calls that were sent, want from %v to %v for each", again, sent, c.least, c.most)
+			}
+			if !th.MayRepeat(time.Minute, weft.PriorityDefault) {
+				t.Error("a refused call may not be tried again although the throttle counts nothing")
+			}
+		})
+	}
+}
+
 // A few refusals hold no call back.
 func TestAFewRefusalsMeanNothing(t *testing.T) {
 	var th Throttle
