@@ -59,7 +59,8 @@ type Result struct {
 	Throttled int
 	Critical  int
 	CritGood  int
-	P50, P99  time.Duration // of the good ones
+	CritLost  map[string]int // the other critical calls, by why
+	P50, P99  time.Duration  // of the good ones
 	RefuseP99 time.Duration
 	CPU       float64  // seconds, of the server
 	Reports   []Report // of the servers at the end
@@ -297,13 +298,16 @@ func (g *generator) one(due time.Time) sample {
 
 // summarize makes the result of a phase.
 func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Duration) *Result {
-	r := &Result{Phase: ph, Seconds: took.Seconds(), Offered: len(samples), Refused: make(map[string]int)}
+	r := &Result{Phase: ph, Seconds: took.Seconds(), Offered: len(samples), Refused: make(map[string]int), CritLost: make(map[string]int)}
 	var good, refused []time.Duration
 	for _, s := range samples {
 		if s.critical {
 			r.Critical++
 		}
 		e, ok := errors.AsType[*weft.Error](s.err)
+		if s.critical && (s.err != nil || s.took > deadline) {
+			r.CritLost[lossOf(e)]++
+		}
 		switch {
 		case s.err == nil && s.took <= deadline:
 			r.Good++
@@ -327,6 +331,17 @@ func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Dur
 	slices.Sort(refused)
 	r.P50, r.P99, r.RefuseP99 = quantile(good, 0.5), quantile(good, 0.99), quantile(refused, 0.99)
 	return r
+}
+
+// lossOf is why a call is not counted as answered in time.
+func lossOf(e *weft.Error) string {
+	switch {
+	case e == nil:
+		return "late"
+	case e.Reason != "":
+		return e.Reason
+	}
+	return e.Code.String()
 }
 
 // usualAfter is the end of the last quarter of a second in which fewer than 95 % of the calls were answered in time.

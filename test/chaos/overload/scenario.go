@@ -209,7 +209,7 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 	_ = w.Flush()
 	for _, r := range results {
 		if o := r.Reports[0].Overload; len(o.Decisions) > 0 {
-			fmt.Fprintf(to, "  %s: limit %d, %d in flight, wait %.2f, methods %v, refused %v; %s\n", r.Phase.Name, o.Limit, o.InFlight, o.Wait, o.Methods, r.Refused, o.Decisions[0].Text)
+			fmt.Fprintf(to, "  %s: limit %d, %d in flight, wait %.2f, methods %v, refused %v, critical ones lost %v; %s\n", r.Phase.Name, o.Limit, o.InFlight, o.Wait, o.Methods, r.Refused, r.CritLost, o.Decisions[0].Text)
 		}
 	}
 	if last := results[len(results)-1]; last.Error != "" {
