@@ -99,6 +99,7 @@ func TestConformance(t *testing.T) {
 	registrytest.Run(t, registrytest.Config{
 		New:    func(t *testing.T) registry.Driver { return s.driver(t) },
 		Server: s,
+		Probe:  s.Probe,
 	})
 }
 

@@ -29,6 +29,7 @@ func TestRpcx(t *testing.T) {
 			}
 			return f
 		},
+		Probe:   s.Probe,
 		Expires: 3 * leastSession,
 	})
 

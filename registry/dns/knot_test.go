@@ -69,10 +69,7 @@ zone:
 	k.Process = registrytest.NewProcess(t, registrytest.Program{
 		Name: "knotd", Path: registrytest.Find(t, "knotd"), Args: []string{"-c", config},
 		Ready: func(ctx context.Context) error {
-			q, err := ask("ns.weft.test", dnsmessage.TypeA)
-			if err == nil {
-				_, err = exchange(ctx, k.address, q, time.Second)
-			}
+			err := k.answers(ctx)
 			if err == nil {
 				err = k.tell(ctx, "status")
 			}
@@ -80,6 +77,15 @@ zone:
 		},
 	})
 	return k
+}
+
+// answers returns nil when the server answers a query.
+func (k *knot) answers(ctx context.Context) error {
+	q, err := ask("ns.weft.test", dnsmessage.TypeA)
+	if err == nil {
+		_, err = exchange(ctx, k.address, q, time.Second)
+	}
+	return err
 }
 
 func write(t *testing.T, path, text string) {
@@ -163,6 +169,7 @@ func TestConformance(t *testing.T) {
 			return d
 		},
 		Server:  k,
+		Probe:   k.answers,
 		Publish: k.publish,
 		Lossy:   true,
 		// A second for the time to live, and one for a busy machine.

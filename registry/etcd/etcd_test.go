@@ -27,6 +27,7 @@ func TestConformance(t *testing.T) {
 			return d
 		},
 		Server: s,
+		Probe:  s.Probe,
 	})
 }
 

@@ -24,6 +24,7 @@ func TestRpcxConformance(t *testing.T) {
 			}
 			return struct{ registry.Driver }{d}
 		},
+		Probe: s.Probe,
 	})
 }
 

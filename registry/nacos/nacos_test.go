@@ -33,6 +33,7 @@ func TestConformance(t *testing.T) {
 	registrytest.Run(t, registrytest.Config{
 		New:    func(t *testing.T) registry.Driver { return s.impatient(t) },
 		Server: s,
+		Probe:  s.Probe,
 		// Nacos looks for silent instances every five seconds.
 		Expires: 2*time.Second + 5*time.Second + pollTimeout,
 	})

@@ -103,6 +103,7 @@ func TestConformance(t *testing.T) {
 	registrytest.Run(t, registrytest.Config{
 		New:    func(t *testing.T) registry.Driver { return open(t, Config{Addresses: []string{address}}) },
 		Server: server,
+		Probe:  server.Probe,
 	})
 }
 
@@ -110,7 +111,7 @@ func TestConformance(t *testing.T) {
 // different nodes. Named twice, its one node is taken for a cluster.
 func TestCluster(t *testing.T) {
 	t.Parallel()
-	_, address := redisServerAt(t, clusterPort(t), "--cluster-enabled", "yes")
+	server, address := redisServerAt(t, clusterPort(t), "--cluster-enabled", "yes")
 	c := redis.NewClient(&redis.Options{Addr: address, Protocol: 2})
 	defer c.Close()
 	ctx := operation(t)
@@ -128,7 +129,8 @@ func TestCluster(t *testing.T) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	registrytest.Run(t, registrytest.Config{
-		New: func(t *testing.T) registry.Driver { return open(t, Config{Addresses: []string{address, address}}) },
+		New:   func(t *testing.T) registry.Driver { return open(t, Config{Addresses: []string{address, address}}) },
+		Probe: server.Probe,
 	})
 }
 

@@ -19,15 +19,18 @@ import (
 // server of weft.
 func TestRpcx(t *testing.T) {
 	t.Parallel()
-	_, address := redisServer(t)
+	server, address := redisServer(t)
 	cfg := Config{Addresses: []string{address}, Prefix: "/rpcx_test"}
-	registrytest.Run(t, registrytest.Config{New: func(t *testing.T) registry.Driver {
-		d, err := newRpcxDriver(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return fleet{d}
-	}})
+	registrytest.Run(t, registrytest.Config{
+		New: func(t *testing.T) registry.Driver {
+			d, err := newRpcxDriver(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return fleet{d}
+		},
+		Probe: server.Probe,
+	})
 
 	c := redis.NewClient(&redis.Options{Addr: address, Protocol: 2})
 	defer c.Close()

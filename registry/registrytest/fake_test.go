@@ -25,6 +25,7 @@ type fake struct {
 	down    bool
 	trouble chan struct{} // closed when watches end
 	thawed  chan struct{} // closed when a frozen server goes on; nil: it is not frozen
+	prompt  bool          // operations fail at once while it is frozen
 }
 
 var _ Server = (*fake)(nil)
@@ -64,7 +65,7 @@ const silence = 100 * time.Millisecond
 func (f *fake) reach(ctx context.Context) (both, <-chan struct{}, error) {
 	for {
 		f.mu.Lock()
-		driver, trouble, thawed, down := f.store.Driver().(both), f.trouble, f.thawed, f.down
+		driver, trouble, thawed, down, prompt := f.store.Driver().(both), f.trouble, f.thawed, f.down, f.prompt
 		f.mu.Unlock()
 		if down {
 			return nil, nil, errDown
@@ -72,10 +73,33 @@ func (f *fake) reach(ctx context.Context) (both, <-chan struct{}, error) {
 		if thawed == nil {
 			return driver, trouble, nil
 		}
+		if prompt {
+			return nil, nil, errDown
+		}
 		select {
 		case <-thawed:
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
+		}
+	}
+}
+
+// probe asks the server, not through a driver. It waits for one that is frozen.
+func (f *fake) probe(ctx context.Context) error {
+	for {
+		f.mu.Lock()
+		thawed, down := f.thawed, f.down
+		f.mu.Unlock()
+		if down {
+			return errDown
+		}
+		if thawed == nil {
+			return nil
+		}
+		select {
+		case <-thawed:
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 }

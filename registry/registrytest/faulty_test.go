@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -87,6 +88,75 @@ type fault struct {
 
 func faults() []fault {
 	return append(append(listFaults(), instanceFaults()...), append(documentFaults(), outageFaults()...)...)
+}
+
+// excusedFault is a driver with a fault that a machine which stands still could excuse.
+type excusedFault struct {
+	fault
+	machine func(*testing.T, *suite, *fake)
+}
+
+// calm is a machine that does not stand still, and standing one that does so all the time.
+func calm(*testing.T, *suite, *fake) {}
+
+func standing(t *testing.T, s *suite, _ *fake) {
+	every(t, s.still, func() {
+		s.pulse.mu.Lock()
+		defer s.pulse.mu.Unlock()
+		s.pulse.stood = time.Now()
+	})
+}
+
+func excusedFaults() []excusedFault {
+	// ending ends a watch by itself soon after its first list.
+	ending := func(s both) faulty {
+		return faulty{both: s, watch: func(ctx context.Context, service string, emit func(registry.List)) error {
+			ctx, cancel := context.WithTimeout(ctx, silence/5)
+			defer cancel()
+			return s.Watch(ctx, service, emit)
+		}}
+	}
+	const lasting = "healthy/silent instances expire, refreshed ones stay"
+	return []excusedFault{
+		{fault{"watches end, and Load is slow", lasting, func(s both) faulty {
+			slow := ending(s)
+			slow.load = func(ctx context.Context, name string) (registry.Document, error) {
+				time.Sleep(2 * brief().still)
+				return s.Load(ctx, name)
+			}
+			return slow
+		}}, calm},
+		{fault{"watches end again and again", lasting, ending}, standing},
+		{fault{"watches end before they emit", "healthy/a watch ends with its context", func(s both) faulty {
+			return faulty{both: s, watch: func(ctx context.Context, _ string, _ func(registry.List)) error {
+				return errors.Join(ctx.Err(), errDown)
+			}}
+		}}, standing},
+		{fault{"a refreshed instance is gone for a moment", lasting, func(s both) faulty {
+			return faulty{both: s, watch: func(ctx context.Context, service string, emit func(registry.List)) error {
+				return s.Watch(ctx, service, func(list registry.List) {
+					list.Revision = 0
+					emit(list)
+					list.Instances = slices.DeleteFunc(slices.Clone(list.Instances), func(i weft.Instance) bool { return i.ID == "server-0" })
+					emit(list)
+				})
+			}}
+		}}, standing},
+		{fault{"instances expire too early, excused", lasting, func(s both) faulty {
+			return faulty{both: s, put: func(ctx context.Context, i weft.Instance, ttl time.Duration) error {
+				return s.Put(ctx, i, ttl/2)
+			}}
+		}}, standing},
+		{fault{"Refresh is ErrLost now and then", lasting, func(s both) faulty {
+			n := 0
+			return faulty{both: s, refresh: func(ctx context.Context, i weft.Instance, ttl time.Duration) error {
+				if n++; n%4 == 0 {
+					return registry.ErrLost
+				}
+				return s.Refresh(ctx, i, ttl)
+			}}
+		}}, standing},
+	}
 }
 
 // listFaults are those of Watch.
@@ -429,12 +499,26 @@ func TestFaulty(t *testing.T) {
 			TTL:     3 * time.Second,
 			Expires: 4 * time.Second,
 			Settle:  time.Millisecond,
-		}, limits{patience: time.Second, confirm: 6 * time.Second, notice: time.Second, still: time.Hour})
+		}, limits{patience: time.Second, confirm: 6 * time.Second, notice: time.Second, still: time.Hour, recent: time.Hour})
+	}
+	for _, f := range excusedFaults() {
+		if f.name != os.Getenv(faultName) {
+			continue
+		}
+		group, promise, _ := strings.Cut(f.check, "/")
+		t.Run(group, func(t *testing.T) {
+			t.Run(promise, func(t *testing.T) {
+				bubble(t, promise, f.machine, func(server *fake) registry.Driver { return f.spoil(fakeDriver{server}) })
+			})
+		})
 	}
 }
 
 func TestRunFindsFaults(t *testing.T) {
 	all := faults()
+	for _, f := range excusedFaults() {
+		all = append(all, f.fault)
+	}
 	outputs, errs := make([][]byte, len(all)), make([]error, len(all))
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 8) // they mostly wait

@@ -20,12 +20,13 @@ type feed[T any] struct {
 	show     func(T) string
 	keep     func(T) T // what is kept of a value that was emitted; nil: itself
 	cancel   context.CancelFunc
-	ended    chan struct{} // closed when the watch has returned
+	final    context.CancelFunc // from now on the watch does not begin anew
+	ended    chan struct{}      // closed when the watch has returned
 
 	mu      sync.Mutex
 	emitted []emission[T]
 	run     int           // the watch that runs: it has begun anew so often
-	final   bool          // it is not to begin anew
+	excused int           // how many of those that have ended by themselves had emitted something
 	inside  bool          // emit runs
 	err     error         // what it returned
 	wrong   string        // the first promise it broke
@@ -39,21 +40,30 @@ type emission[T any] struct {
 	run   int // the watch that emitted it
 }
 
+// maxExcused is how often at most a watch that had worked may end because the machine or
+// the registry stood still. A standstill ends a watch once.
+const maxExcused = 20
+
 // start runs a watch until the end of the test, which then fails if the watch does
 // not return, or has broken a promise. A watch that ends because the machine or the
-// registry stands still is begun anew.
+// registry stands still is begun anew, maxExcused times.
 func start[T any](t *testing.T, f *feed[T], watch func(ctx context.Context, emit func(T)) error) *feed[T] {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	f.cancel, f.ended, f.news = cancel, make(chan struct{}), make(chan struct{})
+	again, final := context.WithCancel(ctx)
+	f.cancel, f.final, f.ended, f.news = cancel, final, make(chan struct{}), make(chan struct{})
 	// It ends with the watch, for which the cleanup waits.
 	go func() {
+		defer final()
 		for run := 0; ; run++ {
 			err := watch(ctx, func(value T) { f.emit(run, value) })
-			if f.returned(ctx, err) {
+			if f.returned(again, err) {
 				return
 			}
-			time.Sleep(f.pulse.least / 5)
+			select {
+			case <-again.Done():
+			case <-time.After(f.pulse.least / 5):
+			}
 		}
 	}()
 	t.Cleanup(func() {
@@ -67,16 +77,28 @@ func start[T any](t *testing.T, f *feed[T], watch func(ctx context.Context, emit
 	return f
 }
 
-// returned notes that a watch has returned, and reports whether that is the end.
-func (f *feed[T]) returned(ctx context.Context, err error) bool {
+// returned notes that a watch has returned, and reports whether that is the end: it is when
+// again has ended, or when no standstill explains it.
+func (f *feed[T]) returned(again context.Context, err error) bool {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	if err == nil {
 		f.blameLocked("it returned nil instead of an error")
 	}
+	worked := len(f.emitted) > 0 && f.emitted[len(f.emitted)-1].run == f.run
 	f.run++
-	if err != nil && ctx.Err() == nil && !f.final && f.pulse.stands() {
+	f.mu.Unlock()
+	explained := err != nil && again.Err() == nil && f.pulse.explains(again.Done())
+
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if explained && worked {
+		f.excused++
+	}
+	if explained && f.excused <= maxExcused {
 		return false
+	}
+	if explained {
+		err = fmt.Errorf("%w, %d times while the machine or the registry stood still: this is too slow for the test", err, f.excused)
 	}
 	f.err = err
 	f.tellLocked()
@@ -187,9 +209,7 @@ func (f *feed[T]) until(t *testing.T, within time.Duration, want string, lacks f
 // returns waits until the watch has returned by itself.
 func (f *feed[T]) returns(t *testing.T, within time.Duration, why string) {
 	t.Helper()
-	f.mu.Lock()
-	f.final = true
-	f.mu.Unlock()
+	f.final()
 	select {
 	case <-f.ended:
 	case <-time.After(within + f.patience):

@@ -118,8 +118,11 @@ func (s *suite) do(t *testing.T, operation func(context.Context) error) error {
 		err := operation(ctx)
 		cancel()
 		answered := err == nil || errors.Is(err, registry.ErrLost) || errors.Is(err, registry.ErrConflict) || errors.Is(err, registry.ErrReadOnly)
-		if answered || !s.pulse.stands() || time.Now().After(deadline) {
+		if answered || !s.pulse.explains(t.Context().Done()) {
 			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("for %v, while the machine or the registry stood still, which is too slow for the test: %w", s.patience, err)
 		}
 		t.Logf("the machine or the registry stood still; once more after: %v", err)
 	}

@@ -130,7 +130,11 @@ func checkWatchEnds(t *testing.T, s *suite) {
 		name string
 		ctx  context.Context
 	}{{"an open context", t.Context()}, {"an ended context", ended}} {
-		for !checkWatchEnd(t, s, d, test.name, test.ctx) {
+		for deadline := time.Now().Add(s.patience); !checkWatchEnd(t, s, d, test.name, test.ctx); time.Sleep(s.still / 5) {
+			if time.Now().After(deadline) {
+				t.Fatalf("with %s, Watch ended by itself for %v, while the machine or the registry stood still: this is too slow for the test",
+					test.name, s.patience)
+			}
 		}
 	}
 }
@@ -157,7 +161,7 @@ func checkWatchEnd(t *testing.T, s *suite, d registry.Driver, name string, ctx c
 		select {
 		case <-emitted:
 		case err := <-result:
-			if err != nil && s.pulse.stands() {
+			if err != nil && s.pulse.explains(ctx.Done()) {
 				t.Logf("the machine or the registry stood still; once more after: %v", err)
 				return false
 			}
@@ -421,7 +425,7 @@ func checkInvalid(t *testing.T, s *suite) {
 	d := s.driver(t)
 	good, bad := instance(name, 0), instance(name, 1)
 	bad.Address = "nowhere"
-	refused := d.Put(t.Context(), bad, s.long()) // a driver may check
+	refused := s.tryPut(t, d, bad, s.long()) // a driver may check
 	s.put(t, d, good, s.long())
 	f := s.watch(t, s.driver(t), name)
 	s.sees(t, f, good)

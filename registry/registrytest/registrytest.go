@@ -20,12 +20,14 @@
 // or that keeps what an earlier run has left, does no harm.
 //
 // A machine that is busy makes a registry silent for seconds, which its driver has to
-// report. Run notes when its process gets no processor and when the registry does not
-// answer. What has failed meanwhile is done again, and logged; at all other times an
+// report. Run notes when its process gets no processor and, with a Probe, when the registry
+// does not answer. What has failed meanwhile is done again, and logged, but not for ever:
+// the machine is then too slow for the test, which fails and says so. At all other times an
 // operation that fails, or a watch that ends by itself, fails the test.
 package registrytest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -41,6 +43,12 @@ type Config struct {
 	// Server is the registry's server, to be broken; nil: there is none, as for a
 	// memory or a file, and what needs it is left out.
 	Server Server
+	// Probe asks the registry something, not through a driver, and returns nil when it is
+	// answered: the method Probe of a [Process]. It is called several times a second while
+	// the server is not broken by Run. An error, or no answer, excuses drivers that cannot
+	// reach the registry at the time. nil: the registry cannot stand still, as a memory
+	// cannot, or only together with this process.
+	Probe func(ctx context.Context) error
 	// Publish makes exactly these instances the list of a service, for registries
 	// that cannot be written to through the driver, which then returns
 	// registry.ErrReadOnly; nil: Put and Delete are used.
@@ -67,10 +75,11 @@ type limits struct {
 	confirm  time.Duration // how long a list can stay without being confirmed by the registry
 	notice   time.Duration // how long a driver may take to find that nothing is confirmed any more
 	still    time.Duration // for how long this machine, or the registry, does nothing, at least, to stand still
+	recent   time.Duration // for how long a standstill may still show afterwards
 }
 
 func usual() limits {
-	return limits{patience: time.Minute, confirm: 10 * time.Second, notice: 20 * time.Second, still: 500 * time.Millisecond}
+	return limits{patience: time.Minute, confirm: 10 * time.Second, notice: 20 * time.Second, still: 500 * time.Millisecond, recent: 10 * time.Second}
 }
 
 // Run tests a driver, in subtests of t that each name a promise. Those that need no
@@ -87,18 +96,11 @@ func Run(t *testing.T, c Config) {
 }
 
 func run(t *testing.T, c Config, l limits) {
-	s := &suite{Config: c, limits: l, pulse: newPulse(t, l.still)}
-	if s.TTL == 0 {
-		s.TTL = 2 * time.Second
-	}
-	if s.Expires == 0 {
-		s.Expires = 3*s.TTL + 2*time.Second
-	}
-	if s.Settle == 0 {
-		s.Settle = 2 * time.Second
-	}
+	s := newSuite(t, c, l)
 	t.Run("healthy", func(t *testing.T) {
-		s.pulse.ask(t, s.driver(t))
+		if s.Probe != nil {
+			s.pulse.ask(t, s.Probe)
+		}
 		for _, check := range s.checks() {
 			t.Run(check.promise, func(t *testing.T) {
 				t.Parallel()
@@ -130,6 +132,21 @@ type suite struct {
 	Config
 	limits
 	pulse *pulse
+}
+
+func newSuite(t *testing.T, c Config, l limits) *suite {
+	t.Helper()
+	s := &suite{Config: c, limits: l, pulse: newPulse(t, l)}
+	if s.TTL == 0 {
+		s.TTL = 2 * time.Second
+	}
+	if s.Expires == 0 {
+		s.Expires = 3*s.TTL + 2*time.Second
+	}
+	if s.Settle == 0 {
+		s.Settle = 2 * time.Second
+	}
+	return s
 }
 
 // check is the test of one promise.

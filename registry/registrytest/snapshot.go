@@ -125,7 +125,7 @@ func (s *suite) withdraw(t *testing.T, g weft.Registration, i weft.Instance) {
 	err := g.Close(t.Context())
 	switch {
 	case err == nil:
-	case s.pulse.stands():
+	case s.pulse.explains(t.Context().Done()):
 		t.Logf("the machine or the registry stood still: %v", err)
 		s.delete(t, s.driver(t), i)
 	default:

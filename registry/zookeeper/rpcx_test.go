@@ -17,7 +17,7 @@ import (
 // server of weft. What becomes of it when ZooKeeper fails is in TestConformance.
 func TestRpcx(t *testing.T) {
 	t.Parallel()
-	_, address := zooKeeper(t, registrytest.FreePort(t), "")
+	server, address := zooKeeper(t, registrytest.FreePort(t), "")
 	cfg := Config{Servers: []string{address}, SessionTimeout: patient, Prefix: "rpcx_test"}
 	registrytest.Run(t, registrytest.Config{
 		New: func(t *testing.T) registry.Driver {
@@ -27,6 +27,7 @@ func TestRpcx(t *testing.T) {
 			}
 			return struct{ registry.Driver }{d}
 		},
+		Probe:   server.Probe,
 		Expires: patient + 2*time.Second,
 	})
 

@@ -23,6 +23,7 @@ func TestConformance(t *testing.T) {
 			return d
 		},
 		Server:  server,
+		Probe:   server.Probe,
 		Expires: patient + 2*time.Second,
 	})
 }

@@ -113,6 +113,15 @@ func (s *Process) ready() error {
 	}
 }
 
+// Probe asks the program once whether it serves. Unlike the other methods it may be called
+// at any time.
+func (s *Process) Probe(ctx context.Context) error {
+	if s.program.Ready == nil {
+		return nil
+	}
+	return s.program.Ready(ctx)
+}
+
 // Kill ends the program at once, as a power failure does, and waits until it is gone.
 // It does nothing when the program does not run.
 func (s *Process) Kill(t *testing.T) {
