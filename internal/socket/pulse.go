@@ -28,7 +28,7 @@ const (
 func (p *Pulse) Frequent() bool {
 	if !p.set.Load() {
 		p.begin()
-		return false // the operation that follows wakes the monitor, which then knows the timer
+		return false
 	}
 	if !p.used.Load() { // operations of many processors read one variable, and seldom write it
 		p.used.Store(true)
@@ -57,4 +57,5 @@ func (p *Pulse) begin() {
 		p.set.Store(false)
 	}))
 	timer.Load().Reset(interval)
+	WakeMonitor() // it sleeps until the first timer that it knew of
 }

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Pulsed is a connection that makes the system calls of a Conn while the timer of a Pulse is set, and usual ones otherwise. One goroutine at a time
-// reads, and one writes.
+// Pulsed is a connection that makes the system calls of a Conn while the timer of a Pulse is set, and usual ones otherwise. As with a Conn, one
+// goroutine at a time may call Read, and one Write.
 type Pulsed struct {
 	net.Conn
 	pulse *Pulse
@@ -35,7 +35,7 @@ func (c *Pulsed) Read(p []byte) (int, error) {
 		return c.Conn.Read(p)
 	}
 	n, err := own.Read(p)
-	c.wake(own)
+	c.wake()
 	return n, err
 }
 
@@ -46,7 +46,7 @@ func (c *Pulsed) Write(p []byte) (int, error) {
 		return c.Conn.Write(p)
 	}
 	n, err := own.Write(p)
-	c.wake(own)
+	c.wake()
 	return n, err
 }
 
@@ -66,8 +66,8 @@ func (c *Pulsed) untold(p []byte) *Conn {
 }
 
 // wake wakes the monitor when the timer was stopped during an operation.
-func (c *Pulsed) wake(own *Conn) {
+func (c *Pulsed) wake() {
 	if !c.pulse.set.Load() {
-		own.Tell()
+		WakeMonitor()
 	}
 }

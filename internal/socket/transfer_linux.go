@@ -38,6 +38,12 @@ func blocks(raw syscall.RawConn) bool {
 	return err != nil || !set
 }
 
+// WakeMonitor wakes the monitor of the scheduler, which then knows the timers that are set. Call it after a Read or a Write during which the
+// last timer was stopped.
+func WakeMonitor() {
+	_, _ = syscall.Read(-1, nil) // the scheduler is told of this system call, which does nothing: there is no descriptor -1
+}
+
 // transfer is one direction of a socket.
 type transfer struct {
 	raw  syscall.RawConn
@@ -63,11 +69,6 @@ func (t *transfer) read(conn net.Conn, p []byte) (int, error) {
 		return 0, io.EOF
 	}
 	return t.n, nil
-}
-
-// tell makes a system call of the usual kind, which does nothing else.
-func (t *transfer) tell() {
-	_ = t.raw.Control(func(fd uintptr) { _, _ = syscall.Read(int(fd), nil) }) // a connection that was closed needs it no more
 }
 
 func (t *transfer) readOnce(fd uintptr) (done bool) {

@@ -40,7 +40,7 @@ func (s *sockets) read(p []byte) (int, error) {
 	}
 	n, err := s.in.Read(p)
 	if !known.Load() { // the guard has ceased to watch while nothing came
-		s.in.Tell()
+		socket.WakeMonitor()
 	}
 	return n, err
 }
@@ -56,7 +56,7 @@ func (s *sockets) write(p []byte) (int, error) {
 	}
 	n, err := s.out.Write(p)
 	if !known.Load() { // as in read, while the peer took nothing
-		s.out.Tell()
+		socket.WakeMonitor()
 	}
 	return n, err
 }
