@@ -219,13 +219,13 @@ func (c *Conn) Close(why error) {
 	if c.keeper != nil {
 		c.keeper.Stop()
 	}
-	gone := c.gone
-	for n, ch := range c.pings {
-		delete(c.pings, n)
-		close(ch)
-	}
+	gone, pings := c.gone, c.pings
+	c.pings = nil
 	c.mu.Unlock()
 	close(c.done)
+	for _, ch := range pings { // Ping looks at done behind that
+		close(ch)
+	}
 	sever(c.nc)
 	for _, st := range open {
 		end := &Ending{Code: NoError, Lost: true, Err: why}

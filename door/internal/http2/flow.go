@@ -15,7 +15,10 @@ type flow struct {
 	queued  int       // bytes that wait for windows
 	taken   int64     // bytes of DATA that came since the last update of the connection's window
 	measure bool      // DATA was sent since the last PING came: the peer may measure the connection by one
+	dropped int       // how many of queue were dropped while they waited
 	waiters []*Stream // of a client, in order: those that wait to be opened
+
+	admitted int // of a client: streams that wait no more and were not opened yet
 }
 
 // queueing says what a stream waits for.
@@ -95,7 +98,8 @@ func (c *Conn) pumpLocked() {
 		st := c.queue[turn]
 		c.queue[turn] = nil
 		turn++
-		if st.queue != waitsConn { // it has ended
+		if st.queue != waitsConn {
+			c.dropped--
 			continue
 		}
 		n := min(int64(len(st.rest)), maxFrame, c.flow.conn, c.initial+st.delta)
@@ -257,13 +261,27 @@ func (c *Conn) dropLocked(st *Stream) {
 	}
 	if st.queue != waitsNot {
 		c.queued -= len(st.rest)
+		if st.queue == waitsConn {
+			c.dropped++
+		}
 		st.queue, st.rest, st.tail = waitsNot, nil, nil
+		c.tidyLocked()
 		c.room.Broadcast()
 	}
 	c.admitLocked()
 	if c.open == 0 && c.drained != nil {
 		c.idleLocked()
 	}
+}
+
+// tidyLocked takes dropped streams out of the queue when they are most of it: otherwise a peer that opens no window and resets one stream
+// behind another would have the memory of all kept.
+func (f *flow) tidyLocked() {
+	if f.dropped <= len(f.queue)/2+minSlots {
+		return
+	}
+	f.queue = slices.DeleteFunc(f.queue, func(st *Stream) bool { return st.queue != waitsConn })
+	f.dropped = 0
 }
 
 // number64 is the payload of a PING.

@@ -100,7 +100,7 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	}
 	var lost []*Stream
 	if c.cfg.Client {
-		for _, st := range c.allLocked() {
+		for st := range c.eachLocked() {
 			if st.id > last {
 				st.heard = true
 				lost = append(lost, st)
@@ -115,5 +115,5 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	for _, st := range lost {
 		c.handler.Closed(st, &Ending{Code: g.Code, Refused: true, Err: g})
 	}
-	return nil
+	return c.in.calm.spend()
 }

@@ -12,7 +12,7 @@ var ErrNoMore = errors.New("http2: the connection takes no more streams")
 // NewStreamLocked opens a stream of a client. It waits while as many are open as the server allows, and
 // gives the lock back meanwhile. An error says that it was not opened.
 func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
-	for waits := len(c.waiters) > 0; c.takesLocked() && (int64(c.open) >= c.streams || waits); waits = false {
+	for waits := len(c.waiters) > 0; c.takesLocked() && (int64(c.open+c.admitted) >= c.streams || waits); waits = false {
 		if err := c.awaitTurnLocked(ctx, st); err != nil {
 			return err
 		}
@@ -60,26 +60,24 @@ func (c *Conn) awaitTurnLocked(ctx context.Context, st *Stream) error {
 		ended = ctx.Err()
 	}
 	c.mu.Lock()
-	if ended == nil {
-		return nil
-	}
-	if i := slices.Index(c.waiters, st); i >= 0 {
+	if i := slices.Index(c.waiters, st); i >= 0 { // ctx has ended first
 		c.waiters = slices.Delete(c.waiters, i, i+1)
-	} else {
-		c.admitLocked() // its turn had come: that of the next
+		return ended
+	}
+	c.admitted--
+	if ended != nil {
+		c.admitLocked() // its turn is that of the next
 	}
 	return ended
 }
 
 // admitLocked lets those that wait open their streams, as far as the server allows.
 func (c *Conn) admitLocked() {
-	for len(c.waiters) > 0 && int64(c.open) < c.streams {
+	for len(c.waiters) > 0 && int64(c.open+c.admitted) < c.streams {
 		next := c.waiters[0]
 		c.waiters = slices.Delete(c.waiters, 0, 1)
+		c.admitted++
 		close(next.waiting)
-		if int64(c.open)+1 >= c.streams {
-			return // it has not opened its own yet
-		}
 	}
 }
 
@@ -97,6 +95,7 @@ func (c *Conn) wakeWaitersLocked() {
 	for _, st := range c.waiters {
 		close(st.waiting)
 	}
+	c.admitted += len(c.waiters)
 	c.waiters = nil
 }
 
