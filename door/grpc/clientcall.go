@@ -297,7 +297,7 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		return true
 	}
 	if b.TooLarge {
-		c.breakOff(x, &weft.Error{Code: weft.ResourceExhausted, Reason: weft.ReasonMetadataTooLarge, Message: "the header of the reply has more bytes than Limits.MaxMetadata allows"}, b.End)
+		x.breakOff(&weft.Error{Code: weft.ResourceExhausted, Reason: weft.ReasonMetadataTooLarge, Message: "the header of the reply has more bytes than Limits.MaxMetadata allows"})
 		return true
 	}
 	alone := !x.begun
@@ -307,14 +307,14 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		}
 		x.begun = true
 		if e := r.notGRPC(); e != nil {
-			c.breakOff(x, e, b.End)
+			x.breakOff(e)
 			return true
 		}
 		if x.restore = r.restorer(c.restore); x.restore != nil && x.inbox != nil {
 			x.inbox.setRestore(x.restore)
 		}
 	} else if !b.End {
-		c.breakOff(x, &weft.Error{Code: weft.Internal, Message: "the server sent HEADERS within the reply"}, false)
+		x.breakOff(&weft.Error{Code: weft.Internal, Message: "the server sent HEADERS within the reply"})
 		return true
 	}
 	x.meta = append(x.meta, r.pairs.all...)
@@ -330,7 +330,18 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 	}
 	x.over = b.Over && !x.queued
 	x.finish(e, x.meta)
+	if !b.Over {
+		x.letGo(http2.NoError)
+	}
 	return true
+}
+
+// letGo ends a stream on this side, if it has not ended: where the server has ended a call early it need not reset the stream.
+func (x *exchange) letGo(code http2.ErrCode) {
+	conn := x.c.conn
+	conn.Lock()
+	conn.ResetLocked(&x.st, code)
+	conn.Unlock()
 }
 
 // incomplete tells what a unary reply lacks.
@@ -342,12 +353,8 @@ func (x *exchange) incomplete() *weft.Error {
 }
 
 // breakOff ends a call in which the server did something wrong.
-func (c *clientConn) breakOff(x *exchange, e *weft.Error, end bool) {
-	if !end {
-		c.conn.Lock()
-		c.conn.ResetLocked(&x.st, http2.Cancel)
-		c.conn.Unlock()
-	}
+func (x *exchange) breakOff(e *weft.Error) {
+	x.letGo(http2.Cancel)
 	x.finish(e, nil)
 }
 
@@ -358,7 +365,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 	case x.ended.Load():
 		return true
 	case !x.begun:
-		c.breakOff(x, &weft.Error{Code: weft.Internal, Message: "the server sent a reply without a header"}, end)
+		x.breakOff(&weft.Error{Code: weft.Internal, Message: "the server sent a reply without a header"})
 		return true
 	case x.inbox != nil:
 		x.inbox.push(p, false)
@@ -368,10 +375,10 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 			if n := sizeOf(x.body); n > c.limits.MaxMessage {
 				e := tooLong(n, theClient, c.limits.MaxMessage)
 				e.Outcome = weft.Executed
-				c.breakOff(x, e, end)
+				x.breakOff(e)
 				return true
 			} else if len(x.body)-prefixSize > n {
-				c.breakOff(x, &weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"}, end)
+				x.breakOff(&weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"})
 				return true
 			}
 		}
@@ -380,7 +387,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 		}
 	}
 	if end {
-		x.finish(&weft.Error{Code: weft.Internal, Message: "the server ended the call without trailers"}, nil)
+		x.breakOff(&weft.Error{Code: weft.Internal, Message: "the server ended the call without trailers"})
 	}
 	return true
 }

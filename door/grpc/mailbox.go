@@ -157,7 +157,11 @@ func (m *mailbox) next(ctx context.Context) (b []byte, compressed bool, err erro
 		m.buf = nil
 	}
 	m.lookLocked()
-	if give := min(n, m.owed); give > 0 && !m.ended {
+	give := min(n, m.owed)
+	if !m.whole {
+		give = m.owed // the rest of the message must have room, as in push
+	}
+	if give > 0 && !m.ended {
 		m.owed -= give
 		m.mu.Unlock()
 		m.give(give, false)
