@@ -136,7 +136,7 @@ func (x *call) Decode(v any) error {
 		}
 	}
 	x.message = nil
-	return x.replies.codec.Decode(b, v)
+	return x.DecodeBody(x.replies.codec, b, v)
 }
 
 func (x *call) checkFlag(flag byte) *weft.Error { return flagError(flag, x.restore) }
@@ -365,7 +365,9 @@ func (x *call) trailersLocked(err *weft.Error, m parts) {
 	conn := x.c.conn
 	at := conn.StartHeadersLocked(&x.st, true)
 	e := &conn.Enc
-	if !x.begun {
+	if x.begun {
+		m.leading = weft.Metadata{} // it was sent with the header, or is not sent
+	} else {
 		x.begun = true
 		x.headLocked(m.leading)
 	}
@@ -391,7 +393,7 @@ const (
 	smallFields = 512
 )
 
-// sizeOfFields is how many bytes the fields of a reply have at most, without those that tell of an error.
+// sizeOfFields is how many bytes the fields of a header block have at most, without those that tell of an error.
 func sizeOfFields(m parts) int64 {
 	n := smallFields
 	for _, all := range []weft.Metadata{m.leading, m.trailing} {

@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,40 @@ func TestLeadingThatPanics(t *testing.T) {
 		t.Error("a second message came")
 	}
 	check(m)
+}
+
+// TestDetailsBehindLeading sends metadata with the header, and an error with details behind it, to a client that takes blocks of 8 KiB: each
+// has room in its own block.
+func TestDetailsBehindLeading(t *testing.T) {
+	d := Door(&Config{Leading: func(key string) bool { return key == "first" }})
+	long := strings.Repeat("x", 5<<10)
+	c := servedFor(t, d, &weft.ClientConfig{Limits: weft.Limits{MaxMetadata: 8<<10 - headerSlack}}, func(srv *weft.Server) error {
+		return weft.HandleServerStream(srv, "Test.Stream", func(ctx context.Context, p *Pause, out *weft.Sender[Pause]) error {
+			if err := weft.SetReplyMetadata(ctx, "first", long); err != nil {
+				return err
+			}
+			if err := out.Send(p); err != nil {
+				return err
+			}
+			return weft.Errorf(weft.NotFound, "none").WithDetail("some.Type", make([]byte, 3<<10))
+		})
+	})
+	var m weft.Metadata
+	s, err := weft.Subscribe[Pause](t.Context(), c, "Test.Stream", &Pause{Number: 7}, weft.WithReplyMetadata(&m))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if p, err := s.Recv(); err != nil || p.Number != 7 {
+		t.Errorf("%v, %v", p, err)
+	}
+	_, err = s.Recv()
+	if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != weft.NotFound || len(e.Details) != 1 || len(e.Details[0].Value) != 3<<10 {
+		t.Errorf("the stream ended with %v, want NotFound with a detail", err)
+	}
+	if all := m.Values("first"); len(all) != 1 || all[0] != long {
+		t.Errorf("%d values came with the header", len(all))
+	}
 }
 
 // TestMetadataIsNoRequest has a request with much metadata: the statistics have the bytes of its message alone.

@@ -19,6 +19,12 @@ func served(t *testing.T, register func(*weft.Server) error, around ...weft.Unar
 // servedBy is served with a door.
 func servedBy(t *testing.T, d weft.Door, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
 	t.Helper()
+	return servedFor(t, d, &weft.ClientConfig{}, register, around...)
+}
+
+// servedFor is servedBy with a configuration of the client, which gets its wire and its logger.
+func servedFor(t *testing.T, d weft.Door, cfg *weft.ClientConfig, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
+	t.Helper()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{d}, Interceptors: around, Logger: slog.New(slog.DiscardHandler)})
 	if err := register(srv); err != nil {
 		t.Fatal(err)
@@ -29,7 +35,8 @@ func servedBy(t *testing.T, d weft.Door, register func(*weft.Server) error, arou
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(l) })
-	c, err := weft.Dial(t.Context(), "grpc://"+l.Addr().String(), &weft.ClientConfig{Wires: []weft.Wire{Wire(nil)}, Logger: slog.New(slog.DiscardHandler)})
+	cfg.Wires, cfg.Logger = []weft.Wire{Wire(nil)}, slog.New(slog.DiscardHandler)
+	c, err := weft.Dial(t.Context(), "grpc://"+l.Addr().String(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
