@@ -31,14 +31,20 @@ type Conns struct {
 	conns   []*Carrier    // is replaced when it changes
 	dialing int           // connections that are being made
 	freed   chan struct{} // is closed, and replaced, when a connection may have room
+	waiting int           // callers that wait for room or make a connection
+	lost    bool          // the last carrier ended, and no answer on it had announced that, or no other one could be made
 	err     error         // why the connection has ended
-	brief   bool          // the server ends each connection with its answer, as one of HTTP/1.0 does
 }
 
 // Carrier is a connection of net/http and what is under it.
 type Carrier struct {
 	*nethttp.ClientConn
 	under net.Conn
+
+	// The fields below belong to Conns.mu.
+	open   int  // requests whose answers have not begun
+	closes bool // an answer has announced that the server closes the connection behind it
+	ended  bool
 }
 
 // maxOneway is how many one-way calls may be under way: no caller waits for their ends.
@@ -85,9 +91,10 @@ func (c *Conns) add(ctx context.Context, nc net.Conn) error {
 	if err != nil {
 		return weft.Errorf(weft.Unavailable, "%w", err)
 	}
-	x := &Carrier{cc, nc}
+	x := &Carrier{ClientConn: cc, under: nc}
 	c.mu.Lock()
 	c.conns = append(slices.Clone(c.conns), x)
+	c.lost = false
 	ended := c.err
 	c.mu.Unlock()
 	cc.SetStateHook(func(*nethttp.ClientConn) { c.changed(x) })
@@ -111,16 +118,47 @@ func (x *Carrier) sever() {
 
 // changed looks at a carrier whose state has changed.
 func (c *Conns) changed(x *Carrier) {
-	ended := x.Err()
+	ended := x.Err() != nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wakeLocked()
-	if i := slices.Index(c.conns, x); ended != nil && i >= 0 {
+	if !ended || x.ended {
+		return
+	}
+	x.ended = true
+	if i := slices.Index(c.conns, x); i >= 0 {
 		c.conns = slices.Delete(slices.Clone(c.conns), i, i+1)
 	}
-	if ended != nil && !c.brief {
-		c.endIfNoneLocked()
+	c.lookLocked(x)
+}
+
+// opened counts a request that is sent on a carrier.
+func (c *Conns) opened(x *Carrier) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.open++
+}
+
+// answered notes the beginning of an answer, which tells whether the server closes the connection behind it; nil: none came. The
+// carrier may have ended already, since net/http reads on by itself.
+func (c *Conns) answered(x *Carrier, res *nethttp.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.open--
+	x.closes = x.closes || res != nil && res.Close && !c.h2
+	if x.ended {
+		c.lookLocked(x)
 	}
+}
+
+// lookLocked tells by a carrier that has ended whether the server is lost. A server that closes a connection behind an answer, and
+// says so, is not: the next call makes another connection.
+func (c *Conns) lookLocked(x *Carrier) {
+	if x.open > 0 || x.closes || len(c.conns) > 0 {
+		return // answered looks again
+	}
+	c.lost = true
+	c.endIfLostLocked()
 }
 
 // wakeLocked has the callers that wait for room look again.
@@ -129,38 +167,33 @@ func (c *Conns) wakeLocked() {
 	c.freed = make(chan struct{})
 }
 
-// endIfNoneLocked ends the connection if there is no carrier, and none is being made. A caller that has found no room makes one
-// before it or not at all.
-func (c *Conns) endIfNoneLocked() {
-	if c.err == nil && len(c.conns) == 0 && c.dialing == 0 {
+// endIfLostLocked ends the connection if the server is lost and none is being made. A caller that waits for room makes
+// one before that, except by HTTP/2, of which there is one connection.
+func (c *Conns) endIfLostLocked() {
+	if c.err == nil && c.lost && len(c.conns) == 0 && c.dialing == 0 && (c.h2 || c.waiting == 0) {
 		c.failLocked(weft.Errorf(weft.Unavailable, "the server closed the connection"))
 	}
 }
 
-// answered looks at the first line of an answer. The end of a connection with its answer is none of the server: the next call
-// makes another one.
-func (c *Conns) answered(res *nethttp.Response) {
-	if res.ProtoAtLeast(1, 1) {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.brief = true
-}
-
 // Take finds a carrier with room for a call, or makes one. Send on it, or Release of it, must follow.
 func (c *Conns) Take(ctx context.Context) (*Carrier, error) {
-	for {
+	x, _, err := c.reserve()
+	if x != nil || err != nil {
+		return x, err
+	}
+	c.mu.Lock()
+	c.waiting++
+	c.mu.Unlock()
+	defer func() {
 		c.mu.Lock()
-		conns, freed, err := c.conns, c.freed, c.err
-		c.mu.Unlock()
-		if err != nil {
-			return nil, Unsent(err)
-		}
-		for _, x := range conns {
-			if x.Reserve() == nil {
-				return x, nil
-			}
+		defer c.mu.Unlock()
+		c.waiting--
+		c.endIfLostLocked()
+	}()
+	for {
+		x, freed, err := c.reserve()
+		if x != nil || err != nil {
+			return x, err
 		}
 		if c.mayDial() {
 			if err := c.dial(ctx); err != nil {
@@ -175,6 +208,22 @@ func (c *Conns) Take(ctx context.Context) (*Carrier, error) {
 			return nil, NotSent(weft.CodeOf(ctx.Err()), "", "%w before a connection had room for the call", ctx.Err())
 		}
 	}
+}
+
+// reserve finds a carrier with room for a call. If there is none, freed is closed when that may have changed.
+func (c *Conns) reserve() (x *Carrier, freed <-chan struct{}, err error) {
+	c.mu.Lock()
+	conns, freed, err := c.conns, c.freed, c.err
+	c.mu.Unlock()
+	if err != nil {
+		return nil, nil, Unsent(err)
+	}
+	for _, x := range conns {
+		if x.Reserve() == nil {
+			return x, nil, nil
+		}
+	}
+	return nil, freed, nil
 }
 
 // mayDial takes the right to make one more connection, if there may be one.
@@ -200,7 +249,8 @@ func (c *Conns) dial(ctx context.Context) error {
 	c.dialing--
 	if err != nil {
 		c.wakeLocked() // one of them may dial now
-		c.endIfNoneLocked()
+		c.lost = c.lost || ctx.Err() == nil && len(c.conns) == 0
+		c.endIfLostLocked()
 	}
 	c.mu.Unlock()
 	if err != nil && ctx.Err() != nil {

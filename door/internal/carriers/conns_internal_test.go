@@ -21,7 +21,7 @@ func TestEndWhileDialing(t *testing.T) {
 		}
 		there.Close()
 		polltest.True(t, time.Minute, "the connection has ended", func() bool { return cc.Err() != nil })
-		x := &Carrier{cc, here}
+		x := &Carrier{ClientConn: cc, under: here}
 		c := &Conns{o: Options{MaxConns: 2}, conns: []*Carrier{x}, done: make(chan struct{}), freed: make(chan struct{})}
 		c.mu.Lock()
 		may := false

@@ -38,8 +38,10 @@ func (c *Conns) Send(ctx context.Context, x *Carrier, r *nethttp.Request, wrote 
 		err := x.Err()
 		if err == nil {
 			var res *nethttp.Response
-			if res, err = x.RoundTrip(r); err == nil {
-				c.answered(res)
+			c.opened(x)
+			res, err = x.RoundTrip(r)
+			c.answered(x, res)
+			if err == nil {
 				return res, nil
 			}
 		} else {
