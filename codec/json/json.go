@@ -1,4 +1,5 @@
-// Package json is the codec for JSON, with the rules of encoding/json.
+// Package json is the codec for JSON, with the rules of encoding/json, and those of protojson for messages of Protocol
+// Buffers that are generated.
 //
 // It carries what encoding/json carries, and every language can read it. It
 // differs in these things: characters such as '<' are not escaped, since a body
@@ -10,6 +11,17 @@
 //
 // A number that does not fit the variable it is decoded into is an error, and so
 // is a value that contains itself. An unknown field is ignored.
+//
+// # Generated messages
+//
+// A pointer to a message of google.golang.org/protobuf (a [proto.Message]) has the form that Protocol Buffers define for
+// JSON: names in lowerCamelCase, 64-bit integers as strings, enumerations by name, a google.protobuf.Timestamp as a
+// text. The names in the .proto file and numbers without quotes are read too; null is no message. What its elements take
+// in memory the limit on the size of messages bounds.
+//
+// That is the form of the message of a call. A generated message within another struct, and one that is known by the methods of
+// gogo/protobuf alone, are structs for encoding/json, with the names of their json tags. A message by value cannot be encoded:
+// pass a pointer.
 package json
 
 import (
@@ -19,7 +31,10 @@ import (
 	"reflect"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/internal/cycle"
 	"github.com/weftrpc/weft/codec/internal/typecheck"
 )
 
@@ -28,7 +43,10 @@ func New() codec.Codec {
 	return &jsonCodec{rooms: codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true}}
 }
 
-type jsonCodec struct{ rooms codec.Rooms }
+type jsonCodec struct {
+	rooms  codec.Rooms
+	cycles cycle.Checker // of generated messages
+}
 
 func (*jsonCodec) Name() string { return "json" }
 
@@ -36,8 +54,16 @@ func (*jsonCodec) Name() string { return "json" }
 var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, Key: canBeKey}
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
-// function, a complex number, or a map whose keys are neither strings nor numbers.
+// function, a complex number, or a map whose keys are neither strings nor numbers. So cannot a generated message by value.
 func (*jsonCodec) CheckType(t reflect.Type) error {
+	switch {
+	case t == nil:
+		return nil
+	case t.Implements(reflect.TypeFor[proto.Message]()):
+		return nil
+	case reflect.PointerTo(t).Implements(reflect.TypeFor[proto.Message]()):
+		return fmt.Errorf("codec/json: a %s is a generated message by value, which cannot be encoded: pass a pointer to it", t)
+	}
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
 	}
@@ -58,7 +84,10 @@ func canBeKey(t reflect.Type) bool {
 }
 
 // Append appends v as JSON, without a newline behind it.
-func (*jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
+	if m, ok := v.(proto.Message); ok {
+		return c.appendMessage(dst, m)
+	}
 	out := sink(dst)
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -80,6 +109,9 @@ func (s *sink) Write(p []byte) (int, error) {
 func (c *jsonCodec) Decode(body []byte, v any) error {
 	if at := tooDeep(body); at >= 0 {
 		return fmt.Errorf("codec/json: nesting deeper than %d at byte %d", codec.MaxDepth, at)
+	}
+	if m, ok := v.(proto.Message); ok {
+		return decodeMessage(body, m)
 	}
 	target, err := codec.Target(v)
 	if err != nil {

@@ -100,6 +100,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/bytype"
+	"github.com/weftrpc/weft/codec/internal/cycle"
 	"github.com/weftrpc/weft/codec/internal/numbered"
 )
 
@@ -119,7 +120,7 @@ func NewCompiled() codec.Codec {
 type protobuf struct {
 	compiled bool          // stock messages, where possible
 	forms    bytype.Table  // *form
-	kinds    sync.Map      // reflect.Type of a proto.Message to *kind
+	cycles   cycle.Checker // of messages of google.golang.org/protobuf
 	checked  sync.Map      // reflect.Type to what CheckType has returned
 	plain    codec.Nesting // of messages that have only generated methods
 }
@@ -132,9 +133,6 @@ var (
 // IsCollision reports whether err, of CheckType of the codec, is that of a struct without numbers of which two
 // fields have the same one.
 func IsCollision(err error) bool { return errors.Is(err, numbered.ErrCollision) }
-
-// recursionLimit is the bound that C++ and Java have. The one of Go is 10000.
-const recursionLimit = 100
 
 type vtMarshaler interface {
 	SizeVT() int
@@ -350,7 +348,7 @@ func (p *protobuf) decodeGenerated(body []byte, v any) error {
 		reset(v)
 		return m.Unmarshal(body)
 	case proto.Message:
-		return proto.UnmarshalOptions{RecursionLimit: recursionLimit}.Unmarshal(body, m)
+		return proto.UnmarshalOptions{RecursionLimit: cycle.MaxDepth}.Unmarshal(body, m)
 	}
 	if plan := numbered.Of(reflect.TypeOf(v)); plan != nil { // although it encodes itself
 		return wrap("decoding into", v, plan.Decode(body, v))

@@ -18,7 +18,6 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/carriers"
 	"github.com/weftrpc/weft/door/internal/httpfield"
-	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/httpstatus"
 )
@@ -38,7 +37,7 @@ func codecOf(c *clientConn, w *weft.WireCall) (codec.Codec, string) {
 // Check implements weft.WireChecker.
 func (c *clientConn) Check(with codec.Codec, msg any) error {
 	if with.Name() == "json" {
-		return webjson.Check(c.json, msg)
+		with = c.json
 	}
 	return fit.Carries(with, msg)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/carriers"
 	"github.com/weftrpc/weft/door/internal/httpfield"
-	"github.com/weftrpc/weft/door/internal/webjson"
+	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/schema"
 )
 
@@ -48,7 +48,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 }
 
 // Check implements weft.WireChecker.
-func (c *clientConn) Check(_ codec.Codec, msg any) error { return webjson.Check(c.codec, msg) }
+func (c *clientConn) Check(_ codec.Codec, msg any) error { return fit.Carries(c.codec, msg) }
 
 // request makes a request with what is common to all calls.
 func (c *clientConn) request(ctx context.Context, w *weft.WireCall) (*nethttp.Request, error) {

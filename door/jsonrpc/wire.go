@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/pending"
 	"github.com/weftrpc/weft/door/internal/webjson"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
+	"github.com/weftrpc/weft/internal/fit"
 )
 
 // Wire returns a wire to servers of JSON-RPC 2.0 over TCP, for addresses such as
@@ -97,7 +98,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 }
 
 // Check implements weft.WireChecker: messages are JSON, whatever codec a call names.
-func (c *clientConn) Check(_ codec.Codec, msg any) error { return webjson.Check(c.codec, msg) }
+func (c *clientConn) Check(_ codec.Codec, msg any) error { return fit.Carries(c.codec, msg) }
 
 // finish makes a result of a response.
 func finish(c codec.Codec, r envelope.Response, reply any) error {

@@ -37,9 +37,10 @@ func Allowed() Exceptions {
 			"codec/protobuf":                  "tells nil pointers from messages, and sets messages to zero",
 			"codec/internal/memory":           "is what codecs use in place of it",
 			"codec/internal/bytype":           "tells types from one another",
+			"codec/internal/cycle":            "tells types from one another",
 			"codec/internal/numbered":         "examines types, once for each, and maps",
 			"codec/internal/typecheck":        "examines types, once for each",
-			"codec/json":                      "names the types that the library cannot encode, and those that decode themselves",
+			"codec/json":                      "names the types that the library cannot encode, and those that decode themselves; tells nil pointers from messages",
 			"codec/cbor":                      "names the types that the library cannot encode, and those that encode or decode themselves",
 
 			"plugin/internal/encoded/encoded.go": "makes a message of the type of another one, to decode an answer for comparison",

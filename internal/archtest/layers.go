@@ -29,6 +29,7 @@ func table() []row {
 		{"codec/internal/memory", leaf, nil},
 		{"codec/internal/bytype", leaf, []string{"codec/internal/memory"}},
 		{"codec/internal/pack", leaf, nil},
+		{"codec/internal/cycle", leaf, nil},
 		{"codec/internal/room", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
 		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/room", "codec/internal/texts"}},

@@ -6,6 +6,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/weftrpc/weft/codec"
 )
 
 // Merge decodes the fields of a JSON object into v and leaves the other fields as they are.
@@ -24,6 +26,9 @@ func Merge(object []byte, v any) error {
 
 // knownFields reports a field of a JSON value that v does not have.
 func knownFields(body []byte, v any) error {
+	if m, ok := v.(proto.Message); ok {
+		return protojson.UnmarshalOptions{RecursionLimit: codec.MaxDepth}.Unmarshal(body, m)
+	}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	return d.Decode(v)

@@ -15,33 +15,11 @@ import (
 	"github.com/weftrpc/weft/schema"
 )
 
-// naming says by which names a field of a message of Protocol Buffers is known in JSON.
-type naming int
-
-const (
-	asProtojson naming = iota // lowerCamelCase, and the name in the .proto file
-	asGoStruct                // the name in the .proto file alone, which is that in the tags of the generated struct
-	asEither                  // the wire is not known
-)
-
-// namingOf is the naming of a wire. Doors whose JSON is that of the web read messages by protojson; codec/json reads
-// the generated structs as encoding/json does.
-func namingOf(scheme string) naming {
-	switch {
-	case scheme == "":
-		return asEither
-	case strings.HasPrefix(scheme, "http"), strings.HasPrefix(scheme, "jsonrpc"), strings.HasPrefix(scheme, "connect"):
-		return asProtojson
-	}
-	return asGoStruct
-}
-
 // Fields are those of the request of a method. A nil *Fields are not known.
 type Fields struct {
 	method string
 	model  *schema.Model
 	of     *schema.Type
-	naming naming
 }
 
 // OfMessage are the fields of a message of Protocol Buffers that the reflection of gRPC has described.
@@ -56,11 +34,11 @@ func OfMessage(method string, request protoreflect.MessageDescriptor) (*Fields, 
 }
 
 // in finds the request of a method in a model; nil if the model does not have the method.
-func in(model *schema.Model, method string, by naming) (f *Fields, kind string) {
+func in(model *schema.Model, method string) (f *Fields, kind string) {
 	for _, s := range model.Services {
 		for _, m := range s.Methods {
 			if s.Name+"."+m.Name == method || slices.Contains(m.Aliases, method) {
-				return &Fields{method: method, model: model, of: m.Request, naming: by}, m.Kind
+				return &Fields{method: method, model: model, of: m.Request}, m.Kind
 			}
 		}
 	}
@@ -143,27 +121,25 @@ func (f *Fields) message(t *schema.Type, text json.RawMessage, path string) erro
 // find is the field of a message that a key of an object is read into; nil for none.
 func (f *Fields) find(m *schema.Message, key string) *schema.Field {
 	for _, field := range m.Fields {
-		name, other := f.names(m, field)
+		name, other := names(m, field)
 		switch {
 		case name == "":
 		case name == key, other != "" && other == key:
 			return field
-		case (!m.Stock() || f.naming != asProtojson) && strings.EqualFold(name, key):
+		case !m.Stock() && strings.EqualFold(name, key):
 			return field // encoding/json does not tell upper case from lower case
 		}
 	}
 	return nil
 }
 
-// names are those of a field, first the one to be shown.
-func (f *Fields) names(m *schema.Message, field *schema.Field) (name, other string) {
-	switch {
-	case !m.Stock():
-		return field.Name, ""
-	case f.naming == asGoStruct:
-		return field.Proto, ""
+// names are those of a field, first the one to be shown. A field of a message of Protocol Buffers is known by the name in
+// its .proto file too.
+func names(m *schema.Message, field *schema.Field) (name, other string) {
+	if m.Stock() {
+		other = field.Proto
 	}
-	return field.Name, field.Proto
+	return field.Name, other
 }
 
 // maxNamed is how many fields an error names.
@@ -173,7 +149,7 @@ const maxNamed = 20
 func (f *Fields) unknown(m *schema.Message, path string) error {
 	var known []string
 	for _, field := range m.Fields {
-		if name, _ := f.names(m, field); name != "" {
+		if name, _ := names(m, field); name != "" {
 			known = append(known, name)
 		}
 	}

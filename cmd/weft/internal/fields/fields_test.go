@@ -41,7 +41,7 @@ type ownForm struct{ A int }
 func (ownForm) MarshalJSON() ([]byte, error) { return []byte("{}"), nil }
 
 // described are the fields of the request of a method with requests of a type.
-func described(t *testing.T, request reflect.Type, by naming) *Fields {
+func described(t *testing.T, request reflect.Type) *Fields {
 	t.Helper()
 	b := schema.NewBuilder()
 	b.Add("Shop", schema.Method{Name: "Put", Aliases: []string{"shop.put"}, Kind: schema.Unary, Request: b.Reflect(request, "Request"), Reply: b.Reflect(nil, "Reply")})
@@ -49,7 +49,7 @@ func described(t *testing.T, request reflect.Type, by naming) *Fields {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, kind := in(m, "shop.put", by)
+	f, kind := in(m, "shop.put")
 	if f == nil || kind != schema.Unary {
 		t.Fatalf("the method has the fields %v and the kind %q", f, kind)
 	}
@@ -59,37 +59,33 @@ func described(t *testing.T, request reflect.Type, by naming) *Fields {
 func TestFields(t *testing.T) {
 	for _, c := range []struct {
 		request reflect.Type
-		by      naming
 		text    string
 		unknown string // the path; "": none
 		says    string
 	}{
-		{reflect.TypeFor[order](), asGoStruct, `{"id":1,"lines":[{"article":"a","Pieces":2}],"at":"2006-01-02T15:04:05Z","article":"b"}`, "", ""},
-		{reflect.TypeFor[order](), asGoStruct, `{"ID":1,"PIECES":2}`, "", ""}, // encoding/json reads them
-		{reflect.TypeFor[order](), asGoStruct, `{"free":{"x":1},"raw":{"x":1},"own":{"x":1},"lines":null,"next":null}`, "", ""},
-		{reflect.TypeFor[order](), asGoStruct, `{"lines":{"x":1},"next":[{"x":1}]}`, "", ""}, // the server tells what is wrong
-		{reflect.TypeFor[order](), asGoStruct, `7`, "", ""},
-		{reflect.TypeFor[order](), asGoStruct, `{"idd":1}`, "idd", "in the request, which has the fields id, lines, by, pair, at, free, raw, next, none, own, article, Pieces;"},
-		{reflect.TypeFor[order](), asGoStruct, `{"Local":"x"}`, "Local", "id"},
-		{reflect.TypeFor[order](), asGoStruct, `{"lines":[{},{"artcile":"a"}]}`, "lines[1].artcile", "where line has the fields article, Pieces;"},
-		{reflect.TypeFor[order](), asGoStruct, `{"pair":[{"x":1},{}]}`, "pair[0].x", "article"},
-		{reflect.TypeFor[order](), asGoStruct, `{"by":{"x":{"y":1}}}`, "by.x.y", "article"},
-		{reflect.TypeFor[order](), asGoStruct, `{"next":{"next":{"idd":1}}}`, "next.next.idd", "where order has the fields id"},
-		{reflect.TypeFor[order](), asGoStruct, `{"none":{"x":1}}`, "none.x", "where Empty has no fields;"},
-		{reflect.TypeFor[struct{ N int }](), asGoStruct, `{"M":1}`, "M", "which has only the field N;"},
-		{reflect.TypeFor[map[string]int](), asGoStruct, `{"x":1}`, "", ""},
-		{nil, asGoStruct, `{"x":1}`, "", ""},
+		{reflect.TypeFor[order](), `{"id":1,"lines":[{"article":"a","Pieces":2}],"at":"2006-01-02T15:04:05Z","article":"b"}`, "", ""},
+		{reflect.TypeFor[order](), `{"ID":1,"PIECES":2}`, "", ""}, // encoding/json reads them
+		{reflect.TypeFor[order](), `{"free":{"x":1},"raw":{"x":1},"own":{"x":1},"lines":null,"next":null}`, "", ""},
+		{reflect.TypeFor[order](), `{"lines":{"x":1},"next":[{"x":1}]}`, "", ""}, // the server tells what is wrong
+		{reflect.TypeFor[order](), `7`, "", ""},
+		{reflect.TypeFor[order](), `{"idd":1}`, "idd", "in the request, which has the fields id, lines, by, pair, at, free, raw, next, none, own, article, Pieces;"},
+		{reflect.TypeFor[order](), `{"Local":"x"}`, "Local", "id"},
+		{reflect.TypeFor[order](), `{"lines":[{},{"artcile":"a"}]}`, "lines[1].artcile", "where line has the fields article, Pieces;"},
+		{reflect.TypeFor[order](), `{"pair":[{"x":1},{}]}`, "pair[0].x", "article"},
+		{reflect.TypeFor[order](), `{"by":{"x":{"y":1}}}`, "by.x.y", "article"},
+		{reflect.TypeFor[order](), `{"next":{"next":{"idd":1}}}`, "next.next.idd", "where order has the fields id"},
+		{reflect.TypeFor[order](), `{"none":{"x":1}}`, "none.x", "where Empty has no fields;"},
+		{reflect.TypeFor[struct{ N int }](), `{"M":1}`, "M", "which has only the field N;"},
+		{reflect.TypeFor[map[string]int](), `{"x":1}`, "", ""},
+		{nil, `{"x":1}`, "", ""},
 
-		// A message of Protocol Buffers: codec/json reads the names of the .proto file, protojson those and its own.
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asProtojson, `{"typeName":"a","type_name":"b"}`, "", ""},
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asProtojson, `{"TypeName":"a"}`, "TypeName", "typeName"},
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asProtojson, `{"options":{"[some.extension]":1}}`, "", ""},
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asGoStruct, `{"type_name":"b","TYPE_NAME":""}`, "", ""},
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asGoStruct, `{"typeName":"b"}`, "typeName", "type_name"},
-		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), asEither, `{"typeName":"b","type_name":"a"}`, "", ""},
-		{reflect.TypeFor[descriptorpb.FileOptions](), asProtojson, `{"x":1}`, "x", "more that 'weft describe' lists"},
+		// A message of Protocol Buffers is read by the names of protojson and those of the .proto file.
+		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), `{"typeName":"a","type_name":"b"}`, "", ""},
+		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), `{"TypeName":"a"}`, "TypeName", "typeName"},
+		{reflect.TypeFor[descriptorpb.FieldDescriptorProto](), `{"options":{"[some.extension]":1}}`, "", ""},
+		{reflect.TypeFor[descriptorpb.FileOptions](), `{"x":1}`, "x", "more that 'weft describe' lists"},
 	} {
-		f := described(t, c.request, c.by)
+		f := described(t, c.request)
 		err := f.Check(json.RawMessage(c.text))
 		switch {
 		case c.unknown == "" && err != nil, c.unknown != "" && err == nil:
@@ -98,7 +94,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %v, want the unknown field %q and %q", c.text, err, c.unknown, c.says)
 		}
 	}
-	if f, _ := in(&schema.Model{}, "Shop.Put", asEither); f != nil || f.Check(json.RawMessage(`{"x":1}`)) != nil {
+	if f, _ := in(&schema.Model{}, "Shop.Put"); f != nil || f.Check(json.RawMessage(`{"x":1}`)) != nil {
 		t.Error("a method that is not described has fields")
 	}
 }

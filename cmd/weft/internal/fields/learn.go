@@ -20,7 +20,7 @@ func Learn(ctx context.Context, p *shell.Shell, t *target.Target, method string)
 	ctx, cancel := context.WithTimeout(ctx, min(within, p.Settings.Timeout/4))
 	defer cancel()
 	err = t.Models(ctx, p, method, func(m *schema.Model) bool {
-		f, kind = in(m, method, namingOf(t.Scheme()))
+		f, kind = in(m, method)
 		return f != nil
 	})
 	if f == nil && err == nil {
@@ -40,7 +40,7 @@ func (f *Fields) CheckAt(ctx context.Context, p *shell.Shell, t *target.Target, 
 	defer cancel()
 	known := f
 	_ = t.Models(ctx, p, f.method, func(m *schema.Model) bool {
-		other, _ := in(m, f.method, f.naming)
+		other, _ := in(m, f.method)
 		if other == nil || other.Check(text) != nil {
 			return false
 		}

@@ -19,7 +19,7 @@ import (
 
 func main() {
 	log.SetFlags(0)
-	for _, name := range []string{"two.proto", "three.proto", "editions.proto"} {
+	for _, name := range []string{"two.proto", "three.proto", "editions.proto", "receipt.proto"} {
 		if err := generate(name); err != nil {
 			log.Fatalf("generate from %s: %v", name, err)
 		}
@@ -27,16 +27,22 @@ func main() {
 }
 
 func generate(name string) error {
-	compiler := protocompile.Compiler{Resolver: &protocompile.SourceResolver{}}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{})}
 	files, err := compiler.Compile(context.Background(), name)
 	if err != nil {
 		return err
 	}
 	const target = "github.com/weftrpc/weft/codec/internal/interop/stock"
+	var all []*descriptorpb.FileDescriptorProto // each behind what it imports
+	imports := files[0].Imports()
+	for i := range imports.Len() {
+		all = append(all, protoutil.ProtoFromFileDescriptor(imports.Get(i).FileDescriptor))
+	}
+	all = append(all, protoutil.ProtoFromFileDescriptor(files[0]))
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{name},
 		Parameter:      proto.String("paths=source_relative,M" + name + "=" + target),
-		ProtoFile:      []*descriptorpb.FileDescriptorProto{protoutil.ProtoFromFileDescriptor(files[0])},
+		ProtoFile:      all,
 	})
 	if err != nil {
 		return err
