@@ -322,7 +322,7 @@ func TestWebSocketClientGone(t *testing.T) {
 func TestWebSocketDrain(t *testing.T) {
 	srv, addr := startServer(t, nil, weft.Limits{})
 	s, idle := dialSocket(t, addr, nil), dialSocket(t, addr, nil)
-	s.send(`{"jsonrpc":"2.0","method":"wait","params":[1000],"id":"open"}`)
+	s.send(`{"jsonrpc":"2.0","method":"wait","params":[3000],"id":"open"}`)
 	polltest.True(t, patience, "the call runs", func() bool { return srv.Stats().InFlight == 1 })
 	ended := make(chan websocket.StatusCode, 1)
 	go func() { // it ends with the connection
@@ -334,8 +334,13 @@ func TestWebSocketDrain(t *testing.T) {
 	if code := <-ended; code != websocket.StatusGoingAway {
 		t.Errorf("a connection without calls ends with %d", code)
 	}
-	s.send(`{"jsonrpc":"2.0","method":"sum","params":[1],"id":"late"}`)
-	if got := s.receive(); !strings.Contains(got, `"id":"late"`) || !strings.Contains(got, "-32014") || !strings.Contains(got, "Refused") {
+	got := ""
+	polltest.True(t, patience, "the shutdown has reached the other connection", func() bool {
+		s.send(`{"jsonrpc":"2.0","method":"sum","params":[1],"id":"late"}`)
+		got = s.receive()
+		return got != `{"jsonrpc":"2.0","id":"late","result":1}`
+	})
+	if !strings.Contains(got, `"id":"late"`) || !strings.Contains(got, "-32014") || !strings.Contains(got, "Refused") {
 		t.Errorf("a call after the shutdown has begun: %s", got)
 	}
 	if got := s.receive(); got != `{"jsonrpc":"2.0","id":"open","result":""}` {
