@@ -380,21 +380,22 @@ func TestWatchAsksNoEarlier(t *testing.T) {
 	var asked atomic.Int32
 	d := newTestDriver(t, Config{}, serve(t, func(query dnsmessage.Message, network string) [][]byte {
 		asked.Add(1)
-		return zone(srv(arith, 3600, 1, 1, 80, "a.example."), addr("a.example.", 4, "10.0.0.1"))(query, network)
+		return zone(srv(arith, 3600, 1, 1, 80, "a.example."), addr("a.example.", 60, "10.0.0.1"))(query, network)
 	}))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	lists := 0
+	lists, first := 0, int32(0)
 	err := d.Watch(ctx, "Arith", func(registry.List) {
 		if lists++; lists == 1 {
+			first = asked.Load() // more than one if a busy machine was late
 			time.AfterFunc(1500*time.Millisecond, cancel)
 		}
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Watch returned %v, want the end of its context", err)
 	}
-	if n := asked.Load(); n != 1 || lists != 1 {
-		t.Errorf("%d questions and %d lists within a TTL of 4 s, want one of each", n, lists)
+	if n := asked.Load(); n != first || lists != 1 {
+		t.Errorf("%d questions more and %d lists within a TTL of a minute, want no more and one", n-first, lists)
 	}
 }
 
@@ -403,7 +404,7 @@ func TestWatchAsksNoEarlier(t *testing.T) {
 func TestWatchConfirms(t *testing.T) {
 	t.Parallel()
 	d := newTestDriver(t, Config{}, serve(t, one()))
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	lists := 0
 	_ = d.Watch(ctx, "Arith", func(list registry.List) {
@@ -415,6 +416,6 @@ func TestWatchConfirms(t *testing.T) {
 		}
 	})
 	if lists != 2 {
-		t.Errorf("%d lists in 30 s, want 2", lists)
+		t.Errorf("%d lists in a minute, want 2", lists)
 	}
 }

@@ -26,7 +26,7 @@ const hostRole = "WEFT_MDNS_HOST"
 
 // hostTTL is the time to live on these hosts: much longer than a withdrawal takes to be
 // seen on a busy machine.
-const hostTTL = 10 * time.Second
+const hostTTL = 20 * time.Second
 
 // runHost is a process on one of the hosts. It writes a line for all that happens,
 // and ends when its input does.

@@ -59,11 +59,7 @@ func testExpiry(t *testing.T, address string) {
 	put(t, far, i)
 	w.Until(t, "the instance", count(1))
 	c.stall()
-	began := time.Now()
 	w.Until(t, "the end of the instance", count(0))
-	if took := time.Since(began); took < timeout/2 {
-		t.Errorf("the instance was gone after %v, in a session of %v", took, timeout)
-	}
 	c.flow()
 	c.cut() // what was kept back would be a network that does not exist
 	var err error
@@ -118,7 +114,7 @@ func testResume(t *testing.T, address string) {
 // session that has not expired yet.
 func testOlderSelf(t *testing.T, address string) {
 	c := newCable(t, address, nil)
-	old := connect(t, Config{Servers: []string{c.address}, SessionTimeout: timeout})
+	old := connect(t, Config{Servers: []string{c.address}}) // it must not expire before young has put the instance
 	young := connect(t, Config{Servers: []string{address}})
 	w := registrytest.NewWatch(t, young, "Older")
 	i := instance("Older", "a")
@@ -131,7 +127,7 @@ func testOlderSelf(t *testing.T, address string) {
 		return len(l.Instances) == 1 && l.Instances[0].Weight == 7
 	})
 	// The end of the old session must not take the new node with it.
-	time.Sleep(timeout * 3 / 2)
+	time.Sleep(patient * 4 / 3)
 	if err := young.Refresh(operation(t), i, time.Minute); err != nil {
 		t.Errorf("Refresh after the old session has expired: %v", err)
 	}
