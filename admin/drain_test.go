@@ -119,9 +119,20 @@ func TestDrainBesideOthers(t *testing.T) {
 func TestDrainWithShutdown(t *testing.T) {
 	r := start(t, nil, &admin.Config{Token: "secret", Logger: quiet()})
 	c, a := r.dial("", nil), r.admin("secret")
-	slow := c.Go(t.Context(), "Arith.Sleep", &Args{A: 200}, nil, nil)
+	release := make(chan struct{})
+	if err := weft.Handle(r.srv, "Held.Wait", func(ctx context.Context, _ *Args) (*Product, error) {
+		select {
+		case <-release:
+			return &Product{}, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	slow := c.Go(t.Context(), "Held.Wait", &Args{}, nil, nil, weft.WithTimeout(2*time.Minute))
 	polltest.True(t, 30*time.Second, "the call runs", func() bool {
-		calls, err := a.Calls(t.Context(), &admin.CallsRequest{Method: "Arith.Sleep"})
+		calls, err := a.Calls(t.Context(), &admin.CallsRequest{Method: "Held.Wait"})
 		return err == nil && len(calls.Calls) == 1
 	})
 	watch, err := a.Watch(t.Context(), nil)
@@ -132,6 +143,7 @@ func TestDrainWithShutdown(t *testing.T) {
 	if err != nil || d.Phase != "shutting down" || d.InFlight < 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
+	close(release)
 	if <-slow.Done; slow.Error != nil {
 		t.Error(slow.Error)
 	}

@@ -33,19 +33,28 @@ func Masked(name, value string) string {
 	}
 	// There may be several addresses in a value, and words between them, so it is not parsed as a whole. What stands before
 	// an @ may have any character but the slash.
+	value = maskedPairs(value)
 	var shown strings.Builder
 	behind := 0
-	for _, at := range regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^\s/@"']*@)?[^\s,;|"']+`).FindAllStringIndex(value, -1) {
+	for _, at := range regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^\s/]*@)?[^\s,;|"']+`).FindAllStringIndex(value, -1) {
 		shown.WriteString(maskedSource(value[behind:at[0]]) + maskedURL(value[at[0]:at[1]]))
 		behind = at[1]
 	}
 	return shown.String() + maskedSource(value[behind:])
 }
 
-// maskedSource hides passwords as drivers of databases take them: host=db password=x, and user:x@tcp(db).
+// maskedPairs hides passwords as drivers of databases take them by name: host=db password=x. In quotes a password may have
+// quotes, doubled or behind a backslash; what follows a quote without a space belongs to it.
+func maskedPairs(text string) string {
+	return regexp.MustCompile(`(?is)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)`+
+		`(?:(?:'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))[^\s;,&]*|[^\s;,&]+)`).ReplaceAllString(text, "${1}"+mask)
+}
+
+// maskedSource hides passwords as drivers of databases take them before an address: user:x@tcp(db). Before a protocol in this
+// form a password may have slashes.
 func maskedSource(text string) string {
-	text = regexp.MustCompile(`(?i)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)('[^']*'|"[^"]*"|[^\s;,&]+)`).ReplaceAllString(text, "${1}"+mask)
-	return regexp.MustCompile(`([^\s:/@=,;]+):[^\s/]+@`).ReplaceAllString(text, "${1}:xxxxx@")
+	text = regexp.MustCompile(`([^\s:/@=,;]*):\S+@(\w+\()`).ReplaceAllString(text, "${1}:xxxxx@${2}")
+	return regexp.MustCompile(`([^\s:/@=,;]*):[^\s/]+@`).ReplaceAllString(text, "${1}:xxxxx@")
 }
 
 // maskedURL hides the password of a URL, and the parameters that are secrets.
