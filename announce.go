@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft/internal/announce"
@@ -127,10 +128,14 @@ func patience(ctx context.Context) time.Duration {
 	return announce.Timeout
 }
 
-// work adds up the statistics of all methods, those that were removed among them.
+// work adds up the statistics of all methods, those that were removed among them. Calls that operate
+// the server are no load.
 func (h *host) work() announce.Work {
 	var w announce.Work
-	for _, s := range h.summaries() {
+	for name, s := range h.summaries() {
+		if operates(name) {
+			continue
+		}
 		w.Calls += s.Calls()
 		w.Timed += s.Timed
 		w.Sum += s.Sum
@@ -138,11 +143,31 @@ func (h *host) work() announce.Work {
 	return w
 }
 
-// inFlight is the number of calls that run now.
+// inFlight is the number of calls that run now, without those that operate the server.
 func (s *Server) inFlight() int {
 	n := 0
 	for _, p := range s.Peers() {
-		n += p.incoming()
+		running := p.incoming()
+		if running == 0 {
+			continue
+		}
+		for _, c := range p.OpenCalls() {
+			if operates(c.Method) {
+				running--
+			}
+		}
+		n += max(running, 0) // one may have begun meanwhile
 	}
 	return n
+}
+
+// operates reports whether a method is of a service by which tools operate a server: administration,
+// health and reflection. Its streams last for as long as they are watched.
+func operates(method string) bool {
+	for _, prefix := range []string{"weft.Admin.", "weft.v1.Health.", "grpc.health.", "grpc.reflection.", "grpc.channelz."} {
+		if strings.HasPrefix(method, prefix) {
+			return true
+		}
+	}
+	return false
 }

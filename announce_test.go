@@ -178,6 +178,43 @@ func TestAnnounce(t *testing.T) {
 		})
 	})
 
+	t.Run("the load without calls that operate the server", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := &recorder{}
+			watch := func(ctx context.Context, _ *Args, out *weft.Sender[Product]) error {
+				if err := out.Send(&Product{}); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+			w := start(t, &weft.ServerConfig{Registry: b, LoadReportInterval: 10 * time.Second}, func(s *weft.Server) error {
+				return errors.Join(weft.HandleServerStream(s, "weft.Admin.Watch", watch), weft.HandleServerStream(s, "Shop.Watch", watch))
+			})
+			c := w.dial(nil)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for n := range 40 {
+				s, err := weft.Subscribe[Product](ctx, c, []string{"weft.Admin.Watch", "Shop.Watch"}[n%2], &Args{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Recv(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(25 * time.Second)
+			if i, _ := b.get("Shop"); i.Load == nil || i.Load.InFlight != 20 || i.Load.Rate != 0 {
+				t.Errorf("while streams run the load is %+v, want 20 calls in flight", i.Load)
+			}
+			cancel()
+			time.Sleep(10 * time.Second)
+			if i, _ := b.get("Shop"); i.Load == nil || i.Load.InFlight != 0 || i.Load.Rate != 2 {
+				t.Errorf("when the streams have ended the load is %+v, want 20 calls in 10 s", i.Load)
+			}
+		})
+	})
+
 	t.Run("refused", func(t *testing.T) {
 		b := &recorder{refuse: map[string]error{"Arith": errors.New("no room")}}
 		srv := weft.NewServer(&weft.ServerConfig{Registry: b})

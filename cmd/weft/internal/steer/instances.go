@@ -24,7 +24,8 @@ import (
 const instancesHelp = `Lists the servers that are registered, of one service or of all, with the state and the weight that clients give them:
 the rules of the service are applied, and the last column names those that made a difference. SEEN is how long ago
 the server last refreshed its registration, which it should do three times within its TTL; only etcd knows. LOAD is
-what it last reported: calls in flight, calls a second, mean time of a call. Empty columns are left out.
+what it last reported: calls in flight, calls a second, mean time of a call, without those of administration, health
+and reflection. Empty columns are left out.
 
 The services of administration, health and reflection are listed with --all, or by their names. Only etcd can list all
 services; with another registry, name one.`
