@@ -9,8 +9,8 @@ import (
 )
 
 // safe writes to a terminal. Names and messages come from servers, callers and registries: a control character in one of
-// them could move the cursor, clear lines or turn the text around, so it is written as an escape such as \u001b. The ends of
-// lines, tabs and the colours of Paint stay.
+// them could move the cursor, clear lines or turn the text around, so it is written as an escape such as \u001b, or \x9b
+// where it is a single byte that is not UTF-8. The ends of lines, tabs and the colours of Paint stay.
 type safe struct{ to io.Writer }
 
 // Write implements io.Writer.
@@ -31,8 +31,13 @@ func printable(b []byte) []byte {
 		if n == 0 {
 			r, n = utf8.DecodeRune(b[i:])
 		}
-		if steers(r) {
+		switch {
+		case steers(r):
 			out = fmt.Appendf(append(out, b[from:i]...), `\u%04x`, r)
+			from = i + n
+		case r == utf8.RuneError && n == 1 && b[i] < 0xa0:
+			// Not UTF-8: a terminal that takes single bytes reads a control character.
+			out = fmt.Appendf(append(out, b[from:i]...), `\x%02x`, b[i])
 			from = i + n
 		}
 		i += n

@@ -11,6 +11,8 @@ func TestSafe(t *testing.T) {
 		"Arith.Mul\tok\n":                       "Arith.Mul\tok\n",
 		"größer, 織る, \u200d":                    "größer, 織る, \u200d",
 		"\xff\xc3":                              "\xff\xc3",
+		"a\x9b2Jb\x80\x9f\xa0, \xe7\xb9":        `a\x9b2Jb\x80\x9f` + "\xa0, \xe7" + "\xb9",
+		"\xe7\x94x\xc2\x1b\xc2":                 "\xe7" + `\x94x` + "\xc2" + `\u001b` + "\xc2",
 		string(Red) + "a\x1b[2Jb" + plain:       "\x1b[31ma" + `\u001b[2Jb` + "\x1b[0m",
 		"a\rb\bc\ad\x00\x7f":                    `a\u000db\u0008c\u0007d\u0000\u007f`,
 		"\x1b]0;title\a":                        `\u001b]0;title\u0007`,
