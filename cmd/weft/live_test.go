@@ -49,17 +49,20 @@ func TestTop(t *testing.T) {
 	s := begin(t)
 	busy(t, s.address)
 	path := write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"address": %q}]}}`, s.address))
-	expect(t, 0, "Arith.Mul", "", "", "top", s.address, "--interval", "200ms", "--count", "2")
-	expect(t, 0, "100.0%", "", "", "top", s.address, "--interval", "200ms", "--count", "1", "--sort", "errors")
-	code, out, log := run(t, "", "top", "Arith", "--registry", "file://"+path, "--interval", "200ms", "--count", "1", "-o", "json")
-	var rows []struct {
-		Method string
-		Rate   float64 `json:"calls_per_second"`
-	}
-	if err := json.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) != 1 || rows[0].Method != "Arith.Mul" || rows[0].Rate <= 0 {
-		t.Errorf("top in JSON returns %d, error %v:\n%s%s", code, err, out, log)
-	}
-	expect(t, 0, "Arith.Mul\n", "", "", "top", s.address, "--interval", "200ms", "--count", "1", "-o", "name")
+	eventually(t, 0, "Arith.Mul", "", "top", s.address, "--interval", "200ms", "--count", "2")
+	eventually(t, 0, "100.0%", "", "top", s.address, "--interval", "200ms", "--count", "1", "--sort", "errors")
+	polltest.Until(t, patience, "top in JSON", func() error {
+		code, out, log := run(t, "", "top", "Arith", "--registry", "file://"+path, "--interval", "200ms", "--count", "1", "-o", "json")
+		var rows []struct {
+			Method string
+			Rate   float64 `json:"calls_per_second"`
+		}
+		if err := json.Unmarshal([]byte(out), &rows); code != 0 || err != nil || len(rows) != 1 || rows[0].Method != "Arith.Mul" || rows[0].Rate <= 0 {
+			return fmt.Errorf("it returns %d, error %v:\n%s%s", code, err, out, log)
+		}
+		return nil
+	})
+	eventually(t, 0, "Arith.Mul\n", "", "top", s.address, "--interval", "200ms", "--count", "1", "-o", "name")
 	expect(t, 2, "", "want rate, errors", "", "top", s.address, "--sort", "size")
 	expect(t, 2, "", "at least 100ms", "", "top", s.address, "--interval", "1ms")
 	expect(t, 2, "", "name a server", "", "top")
@@ -87,15 +90,20 @@ func TestMissing(t *testing.T) {
 	dead := "tcp://" + localPort(t)
 	t.Setenv("WEFT_REGISTRY", "file://"+write(t, "registry.json", fmt.Sprintf(`{"services": {"Arith": [{"address": %q}, {"address": %q}, {"address": %q}]}}`, s.address, refusing.address, dead)))
 	for _, args := range [][]string{{"top", "Arith", "--count", "1", "--interval", "200ms"}, {"tap", "Arith", "--count", "1"}} {
-		code, out, log := run(t, "", append(args, "--timeout", "20s")...)
-		if code != 4 && code != 5 || !strings.Contains(out, "Arith.Mul") {
-			t.Errorf("weft %v returns %d, want 4 or 5, and Arith.Mul in:\n%s", args, code, out)
-		}
-		for _, line := range []string{refusing.address + " is not shown: ", dead + " is not shown: "} {
-			if strings.Count(log, line) != 1 {
-				t.Errorf("weft %v logs %q, want one line with %q", args, log, line)
+		polltest.Until(t, patience, args[0], func() error {
+			code, out, log := run(t, "", append(args, "--timeout", "20s")...)
+			if code != 4 && code != 5 || !strings.Contains(out, "Arith.Mul") {
+				return fmt.Errorf("weft %v returns %d, want 4 or 5, and Arith.Mul in:\n%s", args, code, out)
 			}
-		}
+			for _, line := range []string{refusing.address + " is not shown: ", dead + " is not shown: "} {
+				if n := strings.Count(log, line); n > 1 {
+					t.Fatalf("weft %v logs %q, want one line with %q", args, log, line)
+				} else if n == 0 {
+					return fmt.Errorf("weft %v logs %q, want a line with %q", args, log, line)
+				}
+			}
+			return nil
+		})
 	}
 }
 
