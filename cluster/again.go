@@ -66,7 +66,7 @@ func (x *call) failed(s *server, err error) (result error) {
 		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each
 		}
-		if !d.Again || !x.m.service.mayRepeat(x, e) {
+		if !d.Again || !x.m.service.again(x, e) {
 			return err
 		}
 		paid := !d.Paid || x.c.budget.Withdraw(x.c.now())

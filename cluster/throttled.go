@@ -34,7 +34,7 @@ func (s *service) heed(x *call, err error, now time.Duration) {
 	}
 }
 
-// mayRepeat reports whether a call whose attempt has failed may be made again as far as the throttle is concerned.
-func (s *service) mayRepeat(x *call, e *weft.Error) bool {
-	return x.c.cfg.NoThrottle || !retry.Overload(e) || s.throttle.MayRepeat(x.c.now(), weft.PriorityFrom(x.ctx))
+// again reports whether the throttle lets a call be made again whose attempt has failed, and has it count that.
+func (s *service) again(x *call, e *weft.Error) bool {
+	return x.c.cfg.NoThrottle || !retry.Overload(e) || s.throttle.Again(x.c.now(), weft.PriorityFrom(x.ctx))
 }

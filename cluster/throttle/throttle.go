@@ -18,7 +18,9 @@
 // refused: the throttle is gone a few seconds after the overload. And a call a second is sent
 // whatever the counts say.
 //
-// While calls are held back, none that was refused is tried again: see [Throttle.MayRepeat].
+// Further attempts of calls that were refused are held to a tenth of the calls that are sent meanwhile, and one a
+// second, and none is made while calls are held back: see [Throttle.Again]. What a client has saved for retries in quiet times is
+// not spent on servers that have too much to do.
 //
 // A client none of whose calls was refused for 10 s counts nothing.
 package throttle
@@ -39,6 +41,8 @@ const (
 	relief = 500 * time.Millisecond // without a refusal, after which half of the excess is forgotten
 	before = 10                     // calls that count as accepted before the first refusal, so that a few mean nothing
 	pause  = time.Second            // after which a call is sent whatever was refused
+	extra  = 0.1                    // further attempts that a call adds
+	kept   = 10                     // further attempts that are kept
 )
 
 // Throttle decides which calls of a service are sent. The zero value sends all. Its methods
@@ -56,6 +60,7 @@ type class struct {
 
 	mu                 sync.Mutex
 	requests, accepted float64
+	again              float64       // further attempts that may be made
 	faded, relieved    time.Duration // when that was done last
 	last               time.Duration // when a call was sent
 	sent, refused      bool          // calls were, since relieved
@@ -94,6 +99,7 @@ func (t *Throttle) Allow(now time.Duration, p weft.Priority, random uint64) (ok,
 		return false, true
 	}
 	c.accepted++
+	c.again = min(c.again+extra, kept)
 	c.last, c.sent = now, true
 	return true, true
 }
@@ -105,7 +111,7 @@ func (t *Throttle) Refused(now time.Duration, p weft.Priority, counted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if int64(now) >= c.until.Load() {
-		c.requests, c.accepted = before, before
+		c.requests, c.accepted, c.again = before, before, before*extra
 		c.faded, c.relieved, c.last = now, now, now
 	}
 	c.fadeLocked(now)
@@ -118,17 +124,18 @@ func (t *Throttle) Refused(now time.Duration, p weft.Priority, counted bool) {
 	c.until.Store(int64(now + memory))
 }
 
-// MayRepeat reports whether a call that a server has refused for overload may be tried on another one. It may
+// Again reports whether a call of which Refused was told may be made again, and counts that. It may
 // not while calls are held back: what the servers can still take are the calls that were not sent yet.
-func (t *Throttle) MayRepeat(now time.Duration, p weft.Priority) bool {
+func (t *Throttle) Again(now time.Duration, p weft.Priority) bool {
 	c := t.class(p)
-	if int64(now) >= c.until.Load() {
-		return true
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fadeLocked(now)
-	return c.excessLocked() <= 0
+	if c.again < 1 || c.excessLocked() > 0 {
+		return false
+	}
+	c.again--
+	return true
 }
 
 // excessLocked is how many requests were more than are sent for those that were accepted.
@@ -139,6 +146,7 @@ func (c *class) fadeLocked(now time.Duration) {
 	if passed := now - c.faded; passed >= tick {
 		left := math.Exp(-float64(passed) / float64(memory))
 		c.requests, c.accepted = c.requests*left, c.accepted*left
+		c.again = min(c.again+passed.Seconds(), kept)
 		c.faded = now
 	}
 	if now-c.relieved >= relief {

@@ -97,18 +97,19 @@ func TestACallASecondIsSent(t *testing.T) {
 	}
 }
 
-// While calls are held back, refused ones are not tried again: however much a client may spend on further
-// attempts, hardly any is made. Refusals by one of several servers leave them all.
-func TestMayRepeat(t *testing.T) {
+// While calls are held back, refused ones are not made again, and otherwise so many that they are about a tenth of the calls,
+// however much the client may spend on them.
+func TestAgain(t *testing.T) {
 	const rate = 1000
 	for _, c := range []struct {
 		name        string
 		refused     float64 // of the calls that are sent
 		least, most float64 // further attempts for each call that is sent
 	}{
-		{"three of four are refused", 0.75, 0, 0.02},
 		{"nine of ten are refused", 0.9, 0, 0.02},
-		{"one of four is refused", 0.25, 0.25, 0.35},
+		{"three of four are refused", 0.75, 0, 0.02},
+		{"one of three is refused", 0.33, 0.09, 0.12},
+		{"one of twenty is refused", 0.05, 0.04, 0.06},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
@@ -133,7 +134,7 @@ func TestMayRepeat(t *testing.T) {
 						break
 					}
 					th.Refused(now, weft.PriorityDefault, counted)
-					if !th.MayRepeat(now, weft.PriorityDefault) {
+					if !th.Again(now, weft.PriorityDefault) {
 						break
 					}
 				}
@@ -141,10 +142,31 @@ func TestMayRepeat(t *testing.T) {
 			if got := float64(again) / float64(sent); got < c.least || got > c.most {
 				t.Errorf("%d further attempts for %d calls that were sent, want from %v to %v for each", again, sent, c.least, c.most)
 			}
-			if !th.MayRepeat(time.Minute, weft.PriorityDefault) {
-				t.Error("a refused call may not be tried again although the throttle counts nothing")
-			}
 		})
+	}
+}
+
+// What quiet times leave for further attempts is little, and the first refusal of a client may be followed by one.
+func TestAgainAtOnce(t *testing.T) {
+	var th Throttle
+	again := func(now time.Duration, counted bool) (n int) {
+		for range 100 {
+			th.Refused(now, weft.PriorityDefault, counted)
+			if th.Again(now, weft.PriorityDefault) {
+				n++
+			}
+		}
+		return n
+	}
+	th.Refused(0, weft.PriorityDefault, false)
+	if !th.Again(0, weft.PriorityDefault) || th.Again(0, weft.PriorityDefault) {
+		t.Error("after the first refusal, want one further attempt")
+	}
+	for i := range 10_000 {
+		th.Allow(time.Duration(i)*time.Millisecond/2, weft.PriorityDefault, 1<<63)
+	}
+	if n := again(5*time.Second, true); n != kept {
+		t.Errorf("%d further attempts at once after 10,000 calls that were accepted, want %d", n, kept)
 	}
 }
 
