@@ -122,11 +122,15 @@ func (m *Method) allows(now, budget int64, class Class) Verdict {
 // tooLate tells whether a call that joins n others would be answered later than patience from
 // now. That can be said of calls that wait for one another alone: of those that took much longer,
 // with their wait for a processor, than the method can take, in the last window or in this one. The
-// rate may just be rising, so that of this window counts where it is higher.
+// rate may just be rising, so that of this window counts where it is higher. This window alone does not tell:
+// the process may have stood still in it.
 func (m *Method) tooLate(n, now, patience int64) bool {
 	rate := m.rate.Load()
 	known := rate > 0 && m.slow.Load()
-	if rate > 0 && n*1_000_000 <= rate*(patience/1_000_000) {
+	if rate == 0 {
+		rate = m.places.rate.Load()
+	}
+	if n <= within(rate, patience) {
 		return false
 	}
 	done, took := splitCounted(m.over.Load())
@@ -173,11 +177,10 @@ func (m *Method) turn(now int64) {
 	}
 	if m.past.stalled && done*int64(longest) > 5*sample*passed {
 		// Of a method that is called often no call came for a while: the process stood still, and
-		// what the window shows is not the method's doing.
+		// what the window shows is not the method's doing. What was known before still holds.
 		m.past.stalled = false
 		m.over.Swap(0)
 		m.waited.Store(0)
-		m.slow.Store(false)
 		m.began.Store(now)
 		return
 	}

@@ -26,6 +26,7 @@ type load struct {
 	throttle bool                            // callers throttle
 	refusal  int64                           // ns that a refusal costs
 	batch    time.Duration                   // calls are read together after each such time; 0: each as it comes
+	stall    time.Duration                   // for which the process stands still in each second: it reads nothing then
 	single   bool                            // there is one processor
 	length   time.Duration
 }
@@ -159,6 +160,11 @@ func (r *run) start(guarded bool) *run {
 		e := heap.Pop(&r.events).(event)
 		if e.at > end {
 			break
+		}
+		if into := e.at % int64(time.Second); into < int64(r.stall) && (e.t != nil || e.read) {
+			e.at += int64(r.stall) - into
+			r.push(e)
+			continue
 		}
 		r.now = e.at
 		if r.now >= tick {

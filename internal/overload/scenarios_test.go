@@ -187,6 +187,52 @@ func TestReadTogether(t *testing.T) {
 	}
 }
 
+// A process stands still at times, as in a container that has used up its share of the processors. Under overload
+// it answers as many calls as it can in the other time, and otherwise refuses none for that.
+func TestStandingStill(t *testing.T) {
+	pools := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 10 * ms, slots: 10}}
+	sleeps := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 20 * ms}}
+	for _, c := range []struct {
+		name        string
+		kinds       []kind
+		rate        float64
+		stall       time.Duration
+		deadline    time.Duration
+		least       float64 // answered in time in a second
+		refusesNone bool
+	}{
+		{"pool, overloaded", pools, 4_000, 100 * ms, time.Second, 810, false},
+		{"pool, much overloaded", pools, 10_000, 100 * ms, time.Second, 810, false},
+		{"compute 1 ms, much overloaded", computing1(ms), 10_000, 100 * ms, time.Second, 810, false},
+		{"pool, much overloaded, calls without much time", pools, 10_000, 50 * ms, 200 * ms, 855, false},
+		{"pool at half its capacity", pools, 500, 50 * ms, 200 * ms, 450, true},
+		{"sleep 20 ms", sleeps, 1_500, 50 * ms, 200 * ms, 1400, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			r := simulate(load{kinds: c.kinds, deadline: c.deadline, critical: 0.04, refusal: refusal, batch: ms, stall: c.stall, single: true, length: 8 * time.Second,
+				rate: func(at time.Duration) float64 {
+					if at < time.Second {
+						return min(c.rate, 500)
+					}
+					return c.rate
+				}}, 1, true)
+			got := r.between(3*time.Second, 7*time.Second)
+			t.Logf("goodput %.0f, p99 %v, refused %.2f %% %v, critical %.2f %%", got.goodput, got.p99.Round(100*time.Microsecond),
+				100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare)
+			if got.goodput < c.least {
+				t.Errorf("%.0f calls were answered in time in a second, want %.0f", got.goodput, c.least)
+			}
+			if c.refusesNone && got.refused > 0 {
+				t.Errorf("%d calls were refused", got.refused)
+			}
+			if got.criticalGoodShare < 0.99 {
+				t.Errorf("%.2f %% of the critical calls were answered in time, want 99", 100*got.criticalGoodShare)
+			}
+		})
+	}
+}
+
 // Random mixes of methods, on servers that are overloaded and on some that are not.
 func TestRandomMixes(t *testing.T) {
 	for seed := range uint64(12) {
