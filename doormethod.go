@@ -79,7 +79,13 @@ func (c *DoorConn) Hold(n int) (room bool) {
 	return c.account.Room(0)
 }
 
-// DecodeBody decodes the request of the call, for Inbound.Decode: few large requests of a connection are decoded at a time.
+// DecodeBody decodes the request of the call, for Inbound.Decode, as DecodeInTurn does.
 func (x *DoorCall) DecodeBody(c codec.Codec, body []byte, v any) error {
-	return decode(x.a.ctx, c, body, v)
+	return x.DecodeInTurn(len(body), func() error { return session.Decode(c, body, v) })
+}
+
+// DecodeInTurn calls decode, for Inbound.Decode of a wire whose messages have no codec. Large requests, of n bytes, wait for their turn: few
+// of a connection, and of all connections of the server, are decoded at a time, so that calls of others go on.
+func (x *DoorCall) DecodeInTurn(n int, decode func() error) error {
+	return x.a.h.inTurn(x.a.ctx, n, decode)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 	"github.com/weftrpc/weft/internal/taps"
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -36,6 +37,7 @@ type host struct {
 	overload *protection // nil: every call is taken
 	refused  stats.Tally // calls that were refused, by reason or else by code
 	fence    fence.Fence
+	decoding turns.Shared // of large requests
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint

@@ -3,7 +3,6 @@ package weft
 import (
 	"context"
 
-	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -47,11 +46,11 @@ func (e *endpoint) answer(r *session.Request) error {
 	if e.m.raw != nil {
 		return e.answerRaw(r)
 	}
-	if e.m.reuse != nil {
-		return e.answerReuse(r)
-	}
 	if len(r.Body) > smallRequest {
 		return e.arrive(r)
+	}
+	if e.m.reuse != nil {
+		return e.answerReuse(r)
 	}
 	req := e.m.newRequest()
 	if err := session.Decode(r.Codec, r.Body, req); err != nil {
@@ -102,21 +101,22 @@ func (n native) Decode(v any) error {
 	if st := n.r.Open(); st != nil {
 		return fromStatus(st, "", "")
 	}
-	return decode(n.r.Ctx, n.r.Codec, n.r.Body, v)
+	h := n.r.Ctx.Method.Data.(*endpoint).h
+	return h.inTurn(n.r.Ctx, len(n.r.Body), func() error { return session.Decode(n.r.Codec, n.r.Body, v) })
 }
 
 // smallRequest is how many bytes a request has at most that need not wait for its turn to be decoded.
 const smallRequest = 64 << 10
 
-// decode decodes a request: few large ones of a connection at a time.
-func decode(ctx *session.Context, c codec.Codec, body []byte, v any) error {
-	if p := peerOf(ctx); p != nil && len(body) > smallRequest {
-		if err := p.decoding.Take(ctx); err != nil {
+// inTurn runs f, which decodes a request of n bytes: few large ones of a connection, and of all connections, at a time.
+func (h *host) inTurn(ctx *session.Context, n int, f func() error) error {
+	if p := peerOf(ctx); p != nil && n > smallRequest {
+		if err := h.decoding.Take(ctx, &p.decoding); err != nil {
 			return Errorf(CodeOf(err), "%w before the request was decoded", err)
 		}
-		defer p.decoding.Give()
+		defer h.decoding.Give(&p.decoding)
 	}
-	return session.Decode(c, body, v)
+	return f()
 }
 
 // Reply cannot fail: a reply that cannot be encoded was answered with an error.

@@ -23,9 +23,9 @@ import (
 // what comes for one in the next request would show in the other. To remove an element of a list with append leaves a copy of the
 // last element, with the pointers, lists and maps in it, behind the end of the list; slices.Delete clears it.
 //
-// Where an interceptor, a hook or a foreign wire may see the messages, where the method has a timeout, and after a panic, messages
-// are fresh, and nothing is used again. With the race detector, messages are overwritten when the function has returned: a test
-// finds what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
+// Where an interceptor, a hook or a foreign wire may see the messages, where the method has a timeout, where the request has more than
+// 64 KiB, and after a panic, messages are fresh, and nothing is used again. With the race detector, messages that are used again are
+// overwritten when the function has returned: a test finds what is kept, and so does cmd/weft-vet, a tool of go vet, in the source.
 func HandleReuse[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
@@ -55,7 +55,7 @@ type recycler struct {
 // exchange is a request and the reply to it.
 type exchange struct{ req, res any }
 
-// answerReuse is answer for a method whose messages are used again. They are not if the handler panics.
+// answerReuse is answer for a method whose messages are used again, and a small request. They are not used again if the handler panics.
 func (e *endpoint) answerReuse(r *session.Request) error {
 	u, body := e.m.reuse, r.Body
 	if poison.Enabled {
@@ -77,10 +77,8 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 		poison.Value(x.req)
 		poison.Value(x.res)
 	}
-	if len(body) <= reuse.Keep {
-		u.zero(x)
-		u.pool.Put(x)
-	}
+	u.zero(x)
+	u.pool.Put(x)
 	return err
 }
 

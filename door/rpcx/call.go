@@ -47,7 +47,7 @@ func (x *call) Decode(v any) error {
 		}
 	}
 	x.payload = nil
-	return x.codec.codec.Decode(b, v)
+	return x.DecodeBody(x.codec.codec, b, v)
 }
 
 // small is the largest reply that is encoded where it is sent from, in bytes.

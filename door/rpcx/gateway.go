@@ -235,7 +235,7 @@ func (x *webCall) Decode(v any) error {
 			return err
 		}
 	}
-	return x.codec.Decode(b, v)
+	return x.call.DecodeBody(x.codec, b, v)
 }
 
 // contentType is the type of a body.

@@ -53,6 +53,10 @@ func TestDoor(t *testing.T) {
 	})
 }
 
+func TestLargeRequestsTakeTurns(t *testing.T) {
+	doortest.RunTurns(t, doortest.Kit{Door: door, Dial: func(conn net.Conn) (doortest.Client, error) { return newClient(conn), nil }})
+}
+
 func TestWireToPlainServer(t *testing.T) {
 	wiretest.Run(t, wiretest.Kit{Wire: wire, Serve: serveRaw})
 }

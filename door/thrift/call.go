@@ -31,10 +31,20 @@ type call struct {
 
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error {
+	return x.DecodeInTurn(len(x.args), func() error { return x.decode(v) })
+}
+
+func (x *call) decode(v any) (err error) {
+	args, armored := x.args, x.dialect.Form == protocol.JSON
+	if armored {
+		if args, err = protocol.FromJSON(args, x.s.limits.MaxMessage); err != nil {
+			return err
+		}
+	}
 	t := x.s.door.getTools()
 	defer x.s.door.putTools(t)
-	t.r.Reset(x.args, x.dialect.Form == protocol.Compact)
-	t.r.Armored = x.dialect.Form == protocol.JSON
+	t.r.Reset(args, x.dialect.Form == protocol.Compact)
+	t.r.Armored = armored
 	return x.route.ReadArgs(&t.r, v)
 }
 

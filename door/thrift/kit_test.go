@@ -100,6 +100,16 @@ func (c *stockClient) Call(method string, args, reply any) error {
 
 func (c *stockClient) Close() error { return c.conn.Close() }
 
+func TestLargeRequestsTakeTurns(t *testing.T) {
+	for _, d := range dialects() {
+		t.Run(d.name, func(t *testing.T) {
+			doortest.RunTurns(t, doortest.Kit{Door: func() weft.Door { return thrift.Door(nil) }, Dial: func(conn net.Conn) (doortest.Client, error) {
+				return &stockClient{conn: conn, proto: d.make(apache.NewTSocketFromConnConf(conn, config(true, 0)))}, nil
+			}})
+		})
+	}
+}
+
 // TestDoorStock tries the door by stock clients.
 func TestDoorStock(t *testing.T) {
 	for _, d := range dialects() {

@@ -153,11 +153,6 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if head.Kind != protocol.Call && head.Kind != protocol.Oneway {
 		return true, broken(fmt.Errorf("thrift: a client sent a message of the kind %d", head.Kind))
 	}
-	var unreadable error
-	if d.Form == protocol.JSON {
-		args, unreadable = protocol.FromJSON(args, s.limits.MaxMessage)
-		owned = true
-	}
 	r := s.resolve(head.Name)
 	x := s.spare
 	if s.spare = nil; x == nil {
@@ -182,9 +177,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	case now.draining:
 		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
 			Message: "the server is shutting down; call another server"}
-	case unreadable != nil:
-		refused = &weft.Error{Code: weft.InvalidArgument, Outcome: weft.Refused, Reason: weft.ReasonDecode, Message: unreadable.Error()}
-	case len(args) > s.limits.MaxMessage:
+	case len(args) > s.limits.MaxMessage && d.Form != protocol.JSON: // whose struct is shorter than its text
 		refused = s.tooLarge(len(args))
 	case h != nil:
 		refused = fill(&wh, h.Pairs, s.limits.MaxMetadata)

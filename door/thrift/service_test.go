@@ -603,7 +603,7 @@ func TestJSON(t *testing.T) {
 	for _, c := range []struct{ call, want string }{
 		{`[1,"add",1,-5,{"1":{"i32":7},"2":{"i32":-8}}]`, `[1,"add",2,-5,{"0":{"i32":-1}}]`},
 		{`[1,"Demo:add", 1, 1, {"2" : {"i64" : 3}}]`, `[1,"add",2,1,{"0":{"i32":3}}]`},
-		{`[1,"add",1,6,{"1":{"i32":"x"}}]`, `[1,"add",3,6,{"1":{"str":"InvalidArgument (Refused): thrift: \"x\" is no integer of 32 bits"},"2":{"i32":7}}]`},
+		{`[1,"add",1,6,{"1":{"i32":"x"}}]`, `[1,"add",3,6,{"1":{"str":"InvalidArgument (Refused): decode the request with codec thrift: thrift: \"x\" is no integer of 32 bits"},"2":{"i32":7}}]`},
 		{`[1,"get",1,7,{"1":{"i32":8}}]`, `[1,"get",3,7,{"1":{"str":"PermissionDenied: not for you"},"2":{"i32":6}}]`},
 		{`[1,"ping",1,8,{}]`, `[1,"ping",2,8,{}]`},
 	} {
@@ -622,6 +622,23 @@ func TestJSON(t *testing.T) {
 		Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.Contains(err.Error(), "THeader does not carry the JSON protocol") {
 		t.Errorf("a wire with JSON and THeader: %v", err)
+	}
+}
+
+// TestStrangersJSON: a message of the JSON protocol is not translated before its caller is authenticated.
+func TestStrangersJSON(t *testing.T) {
+	addr := start(t, &weft.ServerConfig{Authenticate: func(context.Context, weft.Credential, *weft.CallInfo) (any, error) {
+		return nil, errors.New("a stranger")
+	}}, plainHandlers(nil))
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	_, err = io.WriteString(conn, `[1,"add",1,6,{"1":{"i32":"x"}}]`)
+	must(t, err)
+	reply := make([]byte, 60)
+	if _, err := io.ReadFull(conn, reply); err != nil || !strings.Contains(string(reply), "Unauthenticated (Refused)") {
+		t.Errorf("%s, %v", reply, err)
 	}
 }
 
