@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,7 @@ import (
 // A lost connection is made anew. Its methods may be called from any goroutine.
 type Client struct {
 	cfg     ClientConfig
-	address string
+	address string // without a query
 	caller  caller
 	hooks   *hooks
 	host    host
@@ -64,6 +65,9 @@ func Dial(ctx context.Context, addr string, cfg *ClientConfig) (*Client, error) 
 	var err error
 	if c.target, err = address.Parse(c.cfg.Transports, c.cfg.Wires, c.address); err != nil {
 		return nil, Errorf(InvalidArgument, "%w", err)
+	}
+	if c.target.Path != "" { // messages name the address, and its query may hold secrets
+		c.address, _, _ = strings.Cut(addr, "?")
 	}
 	c.life, c.stop = context.WithCancel(context.Background())
 	c.redial = c.redialing()

@@ -21,7 +21,7 @@ func testPaces(t *testing.T, k Kit) {
 		callers = 1
 	}
 	const ends = "the handler ended its goroutine"
-	w := start(t, k, nil)
+	w := start(t, k, &weft.ServerConfig{Overload: weft.Overload{Off: true}}) // a busy machine makes calls late
 	var busy atomic.Int64
 	must(t, weft.Handle(w.srv, "Test.Pause", func(_ context.Context, m *Message) (*Message, error) {
 		for end := time.Now().Add(time.Duration(busy.Load())); time.Now().Before(end); {

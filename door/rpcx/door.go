@@ -86,7 +86,7 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	s.mu.Lock()
 	s.admitted = true
 	s.mu.Unlock()
-	s.guard = c.Guard(s.takeOver)
+	s.run.Init(s, s.readOn)
 	rd := s.rd
 	s.Go(func() { s.read(rd) })
 	return s.wait()

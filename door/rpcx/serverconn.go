@@ -48,10 +48,8 @@ type reading struct {
 
 // loop is the goroutine that reads, and what it is doing.
 type loop struct {
-	guard  weft.DoorGuard
-	rd     *frame.Reader
-	inline *call     // runs on it
-	jobs   jobs.Jobs // gathers calls of short methods
+	rd  *frame.Reader
+	run jobs.Reader
 }
 
 // known is what the goroutine that reads remembers.
@@ -178,19 +176,14 @@ func (s *serverConn) read(rd *frame.Reader) {
 
 // finish notes the end of the reading.
 func (s *serverConn) finish(err error) {
-	s.jobs.Submit()
-	s.out.Lock()
-	s.out.FlushAndUnlock(false)
+	s.run.Submit()
+	s.FlushReplies()
 	s.ended <- err
 }
 
-// takeOver has another goroutine read on. The guard calls it.
-func (s *serverConn) takeOver() {
+// readOn has another goroutine read on.
+func (s *serverConn) readOn() {
 	s.rd = s.rd.Split()
-	if x := s.inline; x != nil {
-		x.method.Stalled()
-		s.inline = nil
-	}
 	rd := s.rd
 	s.Go(func() { s.read(rd) })
 }
@@ -198,7 +191,7 @@ func (s *serverConn) takeOver() {
 // endBatch has what was appended written. The write may block while the peer does not read: then
 // another goroutine reads on.
 func (s *serverConn) endBatch() (stays bool, err error) {
-	s.jobs.Submit()
+	s.run.Submit()
 	o := s.out
 	o.Lock()
 	switch {
@@ -210,9 +203,9 @@ func (s *serverConn) endBatch() (stays bool, err error) {
 		o.Unlock()
 		return true, nil
 	}
-	turn := s.guard.Enter()
+	turn := s.run.Guard.Enter()
 	o.FlushAndUnlock(false)
-	return s.guard.Leave(turn), nil
+	return s.run.Guard.Leave(turn), nil
 }
 
 // flood is how many bytes may wait to be written before the peer is taken for hostile: replies wait for room, refusals
@@ -299,9 +292,9 @@ func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 	x.batch = fast || together
 	switch {
 	case fast:
-		return s.runHere(x), nil
+		return s.run.RunHere(x), nil
 	case together:
-		s.jobs.Add(s, x)
+		s.run.Add(x)
 	default:
 		s.Go(x.Run)
 	}
@@ -333,24 +326,6 @@ func (s *serverConn) fill(x *call, f *frame.Frame, head *weft.Head) *weft.Error 
 		x.compression = n
 	}
 	return nil
-}
-
-// runHere runs a call on the goroutine that reads.
-func (s *serverConn) runHere(x *call) (stays bool) {
-	s.inline = x
-	turn := s.guard.Enter()
-	defer func() {
-		if !stays { // the handler was held up, or has ended this goroutine
-			s.out.Lock()
-			s.out.FlushAndUnlock(false)
-		}
-	}()
-	x.Run()
-	if !s.guard.Leave(turn) {
-		return false
-	}
-	s.inline = nil
-	return true
 }
 
 // has reports whether any method of a service is registered.

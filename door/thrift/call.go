@@ -29,6 +29,12 @@ type call struct {
 	dropped bool  // its reply was dropped, since too many wait for room
 }
 
+// Stalled implements jobs.Call.
+func (x *call) Stalled() { x.route.found.Stalled() }
+
+// Alone implements jobs.Call. The calls of this door do not run together.
+func (x *call) Alone() {}
+
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error {
 	return x.DecodeInTurn(len(x.args), func() error { return x.decode(v) })

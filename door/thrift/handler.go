@@ -143,8 +143,8 @@ type sink interface {
 	SetWriteDeadline(t time.Time) error
 }
 
-// run has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
-func (s *serverConn) run(x *call) {
+// start has a call run on a goroutine of its own. Its context ends with that of the request over HTTP that it came by.
+func (s *serverConn) start(x *call) {
 	stop := func() bool { return true }
 	if s.watch != nil {
 		stop = context.AfterFunc(s.watch, x.Cancel)

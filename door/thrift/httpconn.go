@@ -83,22 +83,23 @@ func (c *connHTTP) answered(ctx context.Context, q *request, w *weft.WireCall, r
 	w.ReplyMetadata = http.MetadataOf(res.Header)
 	// A message of the JSON protocol is longer than its values are in memory.
 	body, err := httpbody.Read(res.Body, res.ContentLength, c.limit+protocol.Envelope)
+	var a messages.Reply
 	switch {
 	case err == httpbody.ErrTooLarge && res.StatusCode != nethttp.StatusOK:
 		return http.ErrorOf(res, nil)
-	case err == httpbody.ErrTooLarge:
-		return tooLong(c.limit+protocol.Envelope+1, c.limit)
+	case err == httpbody.ErrTooLarge: // a reply, unless the header tells of an error
+		a = messages.Reply{Kind: protocol.Reply, TooLong: c.limit + protocol.Envelope + 1}
 	case err != nil:
 		return c.Lost(ctx, err)
-	}
-	defer body.Release()
-	if res.StatusCode != nethttp.StatusOK {
-		return http.ErrorOf(res, body.B)
-	}
-	a, err := c.reply(body.B)
-	if err != nil {
-		return weft.Errorf(weft.Internal, "the answer of %d bytes with the Content-Type %q cannot be read: %w", len(body.B), httpfield.Clip(res.Header.Get("Content-Type")), err).
-			WithReason(weft.ReasonProtocol)
+	default:
+		defer body.Release()
+		if res.StatusCode != nethttp.StatusOK {
+			return http.ErrorOf(res, body.B)
+		}
+		if a, err = c.reply(body.B); err != nil {
+			return weft.Errorf(weft.Internal, "the answer of %d bytes with the Content-Type %q cannot be read: %w", len(body.B), httpfield.Clip(res.Header.Get("Content-Type")), err).
+				WithReason(weft.ReasonProtocol)
+		}
 	}
 	// What TApplicationException has no place for.
 	for _, key := range []string{header.Code, header.Outcome, header.Reason} {

@@ -2,6 +2,7 @@ package thrift
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strings"
 
@@ -86,7 +87,11 @@ func (w *wireHTTP) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn
 	}
 	path, err := url.ParseRequestURI("/" + strings.TrimPrefix(text, "/"))
 	if err != nil {
-		return nil, weft.Errorf(weft.InvalidArgument, "thrift: the path of the address or of HTTPConfig: %w", err)
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the query, which may hold secrets
+		}
+		text, _, _ = strings.Cut(text, "?")
+		return nil, weft.Errorf(weft.InvalidArgument, "thrift: the path %q of the address or of HTTPConfig: %w", text, err)
 	}
 	conns, err := carriers.Dial(ctx, cfg, carriers.Options{HTTP2: w.cfg.HTTP2, Secure: w.secure, MaxConns: w.cfg.MaxConns})
 	if err != nil {

@@ -233,8 +233,42 @@ func TestWireHTTPAnswers(t *testing.T) {
 	if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != weft.InvalidArgument || e.Outcome != weft.NotSent {
 		t.Errorf("metadata that no header can have: %v", err)
 	}
-	if _, err := weft.Dial(t.Context(), "thrift+http://"+addr+"/%zz", &weft.ClientConfig{Wires: []weft.Wire{thrift.WireHTTP(nil)}, Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "path") {
+	if _, err := weft.Dial(t.Context(), "thrift+http://"+addr+"/%zz?key=secret", &weft.ClientConfig{Wires: []weft.Wire{thrift.WireHTTP(nil)}, Logger: slog.New(slog.DiscardHandler)}); err == nil ||
+		!strings.Contains(err.Error(), "path \"/%zz\"") && !strings.Contains(err.Error(), "path \"%zz\"") || strings.Contains(err.Error(), "secret") {
 		t.Errorf("a path that is none: %v", err)
+	}
+}
+
+// TestLongExceptions: an exception with more bytes than the client allows is not taken for one of a call that was run.
+func TestLongExceptions(t *testing.T) {
+	const limit = 16 << 10
+	long := strings.Repeat("x", limit+1<<10)
+	exception := func(text string) string {
+		return "\x80\x01\x00\x03\x00\x00\x00\x03Get\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x44\x00" + text + "\x08\x00\x02\x00\x00\x00\x06\x00"
+	}
+	for name, x := range map[string]struct {
+		body    string
+		header  []string
+		code    weft.Code
+		outcome weft.Outcome
+		reason  string
+	}{
+		"an exception":                    {exception(long), nil, weft.ResourceExhausted, weft.OutcomeUnknown, weft.ReasonMessageTooLarge},
+		"a refusal":                       {exception(long), []string{"Weft-Code", "Unavailable", "Weft-Outcome", "Refused"}, weft.Unavailable, weft.Refused, ""},
+		"a refusal of which less is read": {strings.Repeat(long, 20), []string{"Weft-Code", "NotFound", "Weft-Outcome", "Refused", "Weft-Reason", "NONE"}, weft.NotFound, weft.Refused, "NONE"},
+	} {
+		addr := serveHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			for i := 0; i < len(x.header); i += 2 {
+				w.Header().Set(x.header[i], x.header[i+1])
+			}
+			_, _ = io.WriteString(w, x.body)
+		}))
+		c := dialHTTP(t, "thrift+http://"+addr, nil, func(cfg *weft.ClientConfig) { cfg.Limits.MaxMessage = limit })
+		err := c.Call(t.Context(), "Demo.Get", &Get{}, nil)
+		if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != x.code || e.Outcome != x.outcome || e.Reason != x.reason {
+			t.Errorf("%s: %+v", name, err)
+		}
 	}
 }
 

@@ -135,7 +135,11 @@ func (q *request) finish(a messages.Reply, w *weft.WireCall, limit int) error {
 		w.ReplyMetadata = weft.NewMetadata(pairs...)
 	}
 	if a.TooLong > 0 {
-		return tooLong(a.TooLong, limit)
+		e := tooLong(a, limit)
+		if told[header.Code] != "" {
+			e.Reason = "" // the call failed for another one, which is told or not
+		}
+		return refine(e, told)
 	}
 	var r protocol.Reader
 	a.Reset(&r)
@@ -158,10 +162,14 @@ func (q *request) finish(a messages.Reply, w *weft.WireCall, limit int) error {
 	return nil
 }
 
-// tooLong is the error of a reply with more bytes than the client allows.
-func tooLong(n, limit int) error {
-	e := weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the client allows %d", n, limit).WithReason(weft.ReasonMessageTooLarge)
-	e.Outcome = weft.Executed
+// tooLong is the error of an answer with more bytes than the client allows. An exception may say that the call was not run.
+func tooLong(a messages.Reply, limit int) *weft.Error {
+	what, outcome := "reply", weft.Executed
+	if a.Kind == protocol.Exception {
+		what, outcome = "exception", weft.OutcomeUnknown
+	}
+	e := weft.Errorf(weft.ResourceExhausted, "the %s has %d bytes, Limits.MaxMessage of the client allows %d", what, a.TooLong, limit).WithReason(weft.ReasonMessageTooLarge)
+	e.Outcome = outcome
 	return e
 }
 

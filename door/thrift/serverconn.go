@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
@@ -29,11 +30,10 @@ type serverConn struct {
 	web   *response
 
 	// The next fields belong to the goroutine that reads.
-	rd     *reader
-	guard  weft.DoorGuard
-	inline *call // runs on that goroutine
-	spare  *call // the memory of a call that has run there; nil: there is none
-	index  *index
+	rd    *reader
+	run   jobs.Reader
+	spare *call // the memory of a call that has run on that goroutine; nil: there is none
+	index *index
 
 	deadline sync.Mutex // of reading
 	over     bool       // nothing more is read
@@ -46,7 +46,7 @@ func newServerConn(d *door, c *weft.DoorConn) *serverConn {
 	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), ended: make(chan struct{})}
 	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, c.Replies())
 	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
-	s.guard = c.Guard(s.takeOver)
+	s.run.Init(s, s.readOn)
 	return s
 }
 
@@ -196,7 +196,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if fast {
 		return s.runHere(x), nil
 	}
-	s.run(x)
+	s.start(x)
 	return true, nil
 }
 
@@ -233,18 +233,9 @@ func fill(h *weft.Head, pairs []string, most int) *weft.Error {
 // runHere runs a call on the goroutine that reads.
 func (s *serverConn) runHere(x *call) (stays bool) {
 	x.later = true
-	s.inline = x
-	turn := s.guard.Enter()
-	defer func() {
-		if !stays { // the handler was held up, or has ended this goroutine
-			s.out.flush()
-		}
-	}()
-	x.Run()
-	if !s.guard.Leave(turn) {
+	if !s.run.RunHere(x) {
 		return false
 	}
-	s.inline = nil
 	if x.Renew() {
 		*x = call{s: s}
 		s.spare = x
@@ -252,22 +243,21 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	return true
 }
 
+// FlushReplies implements jobs.Conn.
+func (s *serverConn) FlushReplies() { s.out.flush() }
+
 // endBatch writes the replies of calls that ran on the goroutine that reads.
 func (s *serverConn) endBatch() (stays bool) {
 	if !s.out.waits() {
 		return true
 	}
-	turn := s.guard.Enter()
+	turn := s.run.Guard.Enter()
 	s.out.flush()
-	return s.guard.Leave(turn)
+	return s.run.Guard.Leave(turn)
 }
 
-// takeOver lets another goroutine read on. The guard calls it.
-func (s *serverConn) takeOver() {
-	if x := s.inline; x != nil {
-		x.route.found.Stalled()
-		s.inline = nil
-	}
+// readOn has another goroutine read on.
+func (s *serverConn) readOn() {
 	s.rd = s.rd.successor()
 	s.Go(s.rd.run)
 }
