@@ -1,6 +1,7 @@
 package rpcx_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -314,6 +316,40 @@ func TestOneway(t *testing.T) {
 	}
 }
 
+// TestMessageBytes: the messages that wait for OnMessage are bounded by their bytes too.
+func TestMessageBytes(t *testing.T) {
+	srv, addr := serve(t, weft.ServerConfig{}, echo)
+	const size, sent = 60 << 10, 50
+	let, last := make(chan struct{}), make(chan struct{}, sent)
+	var got atomic.Int64
+	c := dial(t, addr, rpcx.Wire(&rpcx.WireConfig{OnMessage: func(m *rpcx.Message) {
+		<-let
+		if len(m.Payload) < size {
+			last <- struct{}{}
+		} else {
+			got.Add(1)
+		}
+	}}), func(cfg *weft.ClientConfig) { cfg.Limits.MaxMessage = 64 << 10 })
+	must(t, c.Ping(t.Context()))
+	notify := func(n int) {
+		for _, peer := range srv.Peers() {
+			must(t, peer.Notify(t.Context(), "News.Large", make([]byte, n), weft.WithCodec(raw.New())))
+		}
+	}
+	for range sent {
+		notify(size)
+	}
+	must(t, c.Ping(t.Context())) // the client has read them
+	close(let)
+	polltest.True(t, patience, "a message comes behind them", func() bool {
+		notify(1)
+		return len(last) > 0
+	})
+	if n := got.Load(); n < 4 || n > 6 {
+		t.Errorf("%d messages of %d bytes were kept, want four times the limit of a message", n, size)
+	}
+}
+
 // TestMessages sends messages from a server to clients of both kinds.
 func TestMessages(t *testing.T) {
 	srv, addr := serve(t, weft.ServerConfig{}, echo)
@@ -377,6 +413,43 @@ func TestOverHTTP(t *testing.T) {
 	_, err = weft.Dial(t.Context(), "rpcx+http://"+other, &weft.ClientConfig{Wires: []weft.Wire{rpcx.WireHTTP(nil)}, Logger: slog.New(slog.DiscardHandler)})
 	if err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a server without rpcx: %v", err)
+	}
+}
+
+// TestLongErrors: an error with more bytes than the client allows is not taken for one of a call that was run.
+func TestLongErrors(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	served := make(chan struct{})
+	defer func() { <-served }()
+	go func() { // it ends with the connection
+		defer close(served)
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		for r := bufio.NewReader(conn); ; {
+			p, err := readPacket(r)
+			if err != nil {
+				return
+			}
+			p.meta = map[string]string{"__rpcx_error__": "no"}
+			p.payload = make([]byte, 200<<10)
+			if p.second = 0x80; p.method == "Fails" {
+				p.second |= 1
+			}
+			_, _ = conn.Write(p.bytes()) // an error is that of the connection
+		}
+	}()
+	c := dial(t, l.Addr().String(), rpcx.Wire(nil), func(cfg *weft.ClientConfig) { cfg.Limits.MaxMessage = 64 << 10 })
+	defer c.Close()
+	for method, want := range map[string]weft.Outcome{"Test.Fails": weft.OutcomeUnknown, "Test.Runs": weft.Executed} {
+		err := c.Call(t.Context(), method, &Reply{}, new(Reply))
+		if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != weft.ResourceExhausted || e.Outcome != want {
+			t.Errorf("%s: %v, want the outcome %v", method, err, want)
+		}
 	}
 }
 

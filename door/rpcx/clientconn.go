@@ -29,6 +29,7 @@ type clientConn struct {
 	told    atomic.Bool  // the server knows that this is a client of weft
 	oneways atomic.Bool  // there was a one-way call
 	dropped atomic.Int64 // messages
+	waiting atomic.Int64 // bytes of those that wait for OnMessage
 }
 
 var (
@@ -88,7 +89,9 @@ func left(ctx context.Context) int64 {
 // result makes a result of a response.
 func (c *clientConn) result(f *frame.Frame, w *weft.WireCall) error {
 	ran := func(e *weft.Error) error {
-		e.Outcome = weft.Executed
+		if !f.Failed() { // what has failed may not have been run
+			e.Outcome = weft.Executed
+		}
 		return e
 	}
 	if f.TooLong != 0 {
@@ -239,11 +242,16 @@ func (c *clientConn) message(f frame.Frame) {
 		c.drop("it cannot be read: " + err.Error())
 		return
 	}
-	select {
-	case c.messages <- m:
-	default:
-		c.drop("256 messages wait for OnMessage")
+	m.size = int64(len(f.Meta) + len(body))
+	if c.waiting.Add(m.size) <= 4*int64(c.cfg.Limits.MaxMessage) {
+		select {
+		case c.messages <- m:
+			return
+		default:
+		}
 	}
+	c.waiting.Add(-m.size)
+	c.drop("too many messages, or too many bytes of them, wait for OnMessage")
 }
 
 // drop notes that a message was dropped: the first of each hundred is logged.
@@ -256,6 +264,7 @@ func (c *clientConn) drop(why string) {
 // deliver calls OnMessage.
 func (c *clientConn) deliver() {
 	for m := range c.messages {
+		c.waiting.Add(-m.size)
 		c.handle(m)
 	}
 }

@@ -17,6 +17,7 @@ type Message struct {
 
 	conn   *clientConn
 	serial byte
+	size   int64 // bytes of the metadata and the payload
 }
 
 // Decode decodes the payload into v by the serialization that the message names. Messages of rpcx's

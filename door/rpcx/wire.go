@@ -22,7 +22,7 @@ type WireConfig struct {
 	// Compressors are further compressors of the client by their number, 2 to 7, as in Config.
 	Compressors map[int]string
 	// OnMessage gets the messages that servers send without a call, one after the other. Up to 256 wait on a
-	// connection; more are dropped, and the client's logger is told. nil: all are dropped.
+	// connection, with four times Limits.MaxMessage bytes together; more are dropped, and the client's logger is told. nil: all are dropped.
 	OnMessage func(*Message)
 	// NoHeartbeat sends no heartbeats to a connection that is silent, for servers that do not
 	// answer them.
