@@ -341,7 +341,7 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 		return in.out.finish(m)
 	}
 	buf := buffer.Take()
-	defer buf.Release()
+	defer buf.ReleaseSmall()
 	b, err := in.codec.Append(buf.B, v)
 	if err != nil {
 		return weft.Errorf(weft.Internal, "encode the reply: %w", err).WithReason(weft.ReasonEncode)

@@ -288,7 +288,7 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 		return in.end.finish(m)
 	}
 	b := buffer.Take()
-	defer b.Release()
+	defer b.ReleaseSmall()
 	body, err := in.encode(b.B, v)
 	if err != nil {
 		return err
