@@ -91,6 +91,7 @@ type CallSettings struct {
 	HasTimeout    bool          // an option gives Timeout
 	OwnCredential bool          // an option gives a credential
 	ReplyMetadata *Metadata     // where the reply's metadata is to be stored; nil: nowhere
+	Codec         codec.Codec   // nil: no option gives one
 }
 
 // SettingsOf resolves the options of a call. The error is that of the first option that is wrong.
@@ -99,7 +100,7 @@ func SettingsOf(opts ...CallOption) (CallSettings, error) {
 	if err := applyAll(&o, opts); err != nil {
 		return CallSettings{}, err
 	}
-	return CallSettings{Timeout: o.timeout, HasTimeout: o.bounded, OwnCredential: o.credential != nil, ReplyMetadata: o.reply}, nil
+	return CallSettings{Timeout: o.timeout, HasTimeout: o.bounded, OwnCredential: o.credential != nil, ReplyMetadata: o.reply, Codec: o.codec}, nil
 }
 
 // applyAll applies options in order.

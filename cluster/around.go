@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/protobuf"
 )
 
 // around is what runs around whole calls, all attempts of each included.
@@ -41,9 +43,7 @@ func (a *around) call(ctx context.Context, c *Client, k kind, name string, args,
 		}
 	}
 	info := &weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}
-	if settings, err := weft.SettingsOf(opts...); err == nil { // a wrong option is the error of the attempt
-		info.OwnCredential = settings.OwnCredential
-	}
+	describe(info, c.connection.Codec, args, opts)
 	_, err := next(ctx, info, args)
 	return ownError(err, name)
 }
@@ -60,11 +60,26 @@ func (a *around) open(ctx context.Context, c *Client, name string, sample any, o
 		}
 	}
 	info := &weft.CallInfo{Method: name, Stream: true}
-	if settings, err := weft.SettingsOf(opts...); err == nil { // a wrong option is the error of the attempt
-		info.OwnCredential = settings.OwnCredential
-	}
+	describe(info, c.connection.Codec, sample, opts)
 	stream, err := next(ctx, info)
 	return stream, ownError(err, name)
+}
+
+// describe tells interceptors what the options of a call, and the type of its request, say about it, as the client of one server
+// does.
+func describe(info *weft.CallInfo, configured codec.Codec, sample any, opts []weft.CallOption) {
+	settings, _ := weft.SettingsOf(opts...) // a wrong option is the error of the attempt
+	info.OwnCredential = settings.OwnCredential
+	switch {
+	case settings.Codec != nil:
+		info.Codec = settings.Codec.Name()
+	case configured != nil:
+		info.Codec = configured.Name()
+	case protobuf.Is(sample):
+		info.Codec = "protobuf"
+	default:
+		info.Codec = "msgpack"
+	}
 }
 
 // ownError makes an *Error of the error of an interceptor.

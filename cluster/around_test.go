@@ -9,10 +9,15 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/registry/memory"
 )
 
@@ -113,6 +118,55 @@ func TestPluginsAroundCalls(t *testing.T) {
 		services := c.Stats().Services
 		if len(services) != 1 || services[0].Service != "Who" || services[0].Err != nil || services[0].Instances[health.Healthy] != 2 {
 			t.Errorf("%+v", services)
+		}
+	})
+}
+
+// CallInfo names the codec of the call around all attempts, as it does around each.
+func TestPluginsKnowTheCodec(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a")
+		var j journal
+		for _, configured := range []codec.Codec{nil, json.New()} {
+			c := f.client(func(cfg *cluster.Config) {
+				cfg.Client.Codec = configured
+				note := func(at string) weft.Plugin {
+					return weft.Plugin{Name: at,
+						Client: func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+							j.add("%s %s", at, info.Codec)
+							return next(ctx, info, req)
+						},
+						ClientStream: func(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+							j.add("%s stream %s", at, info.Codec)
+							return next(ctx, info)
+						},
+					}
+				}
+				cfg.Plugins = []weft.Plugin{note("call")}
+				cfg.Client.Plugins = []weft.Plugin{note("attempt")}
+			})
+			usual, other := codec.Codec(msgpack.New()), codec.Codec(json.New())
+			if configured != nil {
+				usual, other = other, usual
+			}
+			for with, opts := range map[string][]weft.CallOption{usual.Name(): nil, other.Name(): {weft.WithCodec(other)}} {
+				must(t, c.Call(t.Context(), "Who.Who", &Args{}, new(Reply), opts...))
+				if got, want := j.take(), fmt.Sprintf("call %s; attempt %[1]s", with); got != want {
+					t.Errorf("a call tells %q, want %q", got, want)
+				}
+				s, err := c.OpenStream(t.Context(), "Who.Chat", &Args{}, opts...)
+				must(t, err)
+				s.Close()
+				if got, want := j.take(), fmt.Sprintf("call stream %s; attempt stream %[1]s", with); got != want {
+					t.Errorf("a stream tells %q, want %q", got, want)
+				}
+			}
+			if configured == nil {
+				_ = c.Call(t.Context(), "Who.Never", wrapperspb.Int64(1), new(wrapperspb.Int64Value))
+				if got, want := j.take(), "call protobuf; attempt protobuf"; got != want {
+					t.Errorf("a call tells %q, want %q", got, want)
+				}
+			}
 		}
 	})
 }

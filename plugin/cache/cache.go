@@ -142,8 +142,7 @@ func New(cfg *Config) (*Cache, error) {
 }
 
 // Plugin is for servers and clients. Those that have the same cache share its replies: they must be of the same
-// services. On a cluster.Client it is for Client.Plugins. It may be in Config.Plugins where messages are carried by
-// msgpack or protobuf alone, as those of a client without a Codec are: the codec of a call is not known there.
+// services. On a cluster.Client it is for Config.Plugins or Client.Plugins.
 func (c *Cache) Plugin() weft.Plugin {
 	return weft.Plugin{Name: "cache", Server: c.serve, Client: c.call}
 }

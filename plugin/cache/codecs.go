@@ -36,14 +36,10 @@ func newCodecs(further []codec.Codec) (codecs, error) {
 	return c, nil
 }
 
-// of is the codec for a message of a call with the codec of that name; nil: it is unknown. Where a call is made
-// by a cluster.Client, its name is "".
+// of is the codec for a message of a call with the codec of that name; nil: it is unknown.
 func (c *codecs) of(name string, v any) codec.Codec {
-	switch {
-	case protobuf.Is(v):
+	if protobuf.Is(v) {
 		return c.proto
-	case name == "":
-		return c.other
 	}
 	return c.byName[name]
 }
