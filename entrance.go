@@ -129,7 +129,7 @@ func (n *newcomer) failed() {
 	in := false
 	if n.peer != nil {
 		_, in = s.peers[n.peer]
-		s.enteredLocked(n.peer.conn)
+		s.enteredLocked(n.peer)
 	}
 	s.mu.Unlock()
 	if in { // ConnOpened has ended the goroutine
@@ -172,7 +172,7 @@ func (s *Server) keepDoor(d *DoorConn) {
 		if in {
 			_, in = s.peers[d.peer]
 		}
-		s.enteredLocked(d.conn)
+		s.enteredLocked(d.newcomer.peer)
 		s.mu.Unlock()
 		if in {
 			s.left(d.peer)
@@ -342,9 +342,9 @@ func (n *newcomer) strange(conn net.Conn, err error) {
 
 // enteredLocked records that a connection which was admitted is among the peers, or has
 // failed.
-func (s *Server) enteredLocked(conn net.Conn) {
-	if _, ok := s.entering[conn]; ok {
-		delete(s.entering, conn)
+func (s *Server) enteredLocked(p *Peer) {
+	if _, ok := s.entering[p]; ok {
+		delete(s.entering, p)
 		s.admitted.Done()
 	}
 }
@@ -385,7 +385,8 @@ func (n *newcomer) admit(p *Peer, credential Credential) error {
 	if s.cfg.MaxConns > 0 && open >= s.cfg.MaxConns {
 		return Errorf(ResourceExhausted, "the server has %d connections already and takes no more (ServerConfig.MaxConns)", open)
 	}
-	s.entering[p.conn] = struct{}{}
+	n.peer = p
+	s.entering[p] = struct{}{}
 	s.admitted.Add(1)
 	return nil
 }
@@ -409,7 +410,7 @@ func (s *Server) opened(p *Peer) {
 	s.accepted.Add(1)
 	s.mu.Lock()
 	s.peers[p] = struct{}{}
-	s.enteredLocked(p.conn)
+	s.enteredLocked(p)
 	s.mu.Unlock()
 	for _, h := range s.hooks.opened {
 		s.host.fence.Run("ConnOpened", p.Addr(), func() { h.ConnOpened(p) })

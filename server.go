@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -33,12 +34,12 @@ type Server struct {
 	announcer *announce.Announcer // nil: there is no registry
 
 	mu        sync.Mutex
-	listeners map[net.Listener]struct{}
-	schemes   map[net.Listener]string // of the transports of what Listen returned
+	listeners map[*serving]struct{}
+	schemes   map[net.Listener]string // of the transports of what Listen returned, where isKey allows it
 	peers     map[*Peer]struct{}
-	entering  map[net.Conn]struct{} // connections that were admitted and are not among the peers yet
-	admitted  sync.WaitGroup        // as many; grows only while the server is not closing
-	conns     flights.Flights       // connections from accept to end, and what else ends with the server
+	entering  map[*Peer]struct{} // connections that were admitted and are not among the peers yet
+	admitted  sync.WaitGroup     // as many; grows only while the server is not closing
+	conns     flights.Flights    // connections from accept to end, and what else ends with the server
 	closing   bool
 	closed    bool
 	stop      context.CancelFunc // ends handshakes
@@ -54,10 +55,10 @@ type Server struct {
 func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
-		listeners: make(map[net.Listener]struct{}),
+		listeners: make(map[*serving]struct{}),
 		schemes:   make(map[net.Listener]string),
 		peers:     make(map[*Peer]struct{}),
-		entering:  make(map[net.Conn]struct{}),
+		entering:  make(map[*Peer]struct{}),
 		exec:      session.NewExecutor(),
 		over:      make(chan struct{}),
 		draining:  make(chan struct{}),
@@ -217,7 +218,7 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
+	if !s.closed && isKey(l) {
 		s.schemes[l] = a.Transport.Scheme()
 	}
 	return l, nil
@@ -227,6 +228,9 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 func (s *Server) schemeOf(l net.Listener) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !isKey(l) {
+		return l.Addr().Network()
+	}
 	return orDefault(s.schemes[l], l.Addr().Network())
 }
 
@@ -288,9 +292,11 @@ func (s *Server) Serve(l net.Listener) error {
 		s.forget(l)
 		return ErrServerClosed
 	}
-	s.listeners[l] = struct{}{}
+	here := &serving{l}
+	s.listeners[here] = struct{}{}
 	s.mu.Unlock()
 	defer s.forget(l)
+	defer s.served(here)
 	// Connections that come before the first Accept wait in the listener.
 	if err := s.announce(l); err != nil {
 		return err
@@ -329,12 +335,27 @@ func temporary(err error) bool {
 	return ok && t.Temporary()
 }
 
+// serving is one call of Serve.
+type serving struct{ net.Listener }
+
+// isKey reports whether a listener can be the key of a map: a struct with a slice cannot.
+func isKey(l net.Listener) bool { return reflect.ValueOf(l).Comparable() }
+
+// served notes the end of a call of Serve.
+func (s *Server) served(here *serving) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, here)
+}
+
+// forget closes a listener that is served no more.
 func (s *Server) forget(l net.Listener) {
 	l.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.listeners, l)
-	delete(s.schemes, l)
+	if isKey(l) {
+		delete(s.schemes, l)
+	}
 }
 
 func (s *Server) forgetAll(listeners []net.Listener) {
