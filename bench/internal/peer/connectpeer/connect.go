@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -174,13 +175,13 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 	options := clientOptions(c.cfg.Codec)
 	if c.cfg.Codec == msg.VT {
 		return &caller[vt.BenchmarkMessage, *vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
-			ctx: c.ctx, calls: clients[vt.BenchmarkMessage](http, url, options...), request: msg.NewVT(),
+			ctx: c.ctx, calls: clients[vt.BenchmarkMessage](http, url, options...), request: sync.OnceValue(msg.NewVT),
 			adder: connect.NewClient[vt.AddRequest, vt.AddReply](http, url+path(msg.Add), options...),
 			fill:  func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
 		}, nil
 	}
 	return &caller[pb.BenchmarkMessage, *pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
-		ctx: c.ctx, calls: clients[pb.BenchmarkMessage](http, url, options...), request: msg.NewGoogle(),
+		ctx: c.ctx, calls: clients[pb.BenchmarkMessage](http, url, options...), request: sync.OnceValue(msg.NewGoogle),
 		adder: connect.NewClient[pb.AddRequest, pb.AddReply](http, url+path(msg.Add), options...),
 		fill:  func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
 	}, nil
@@ -209,7 +210,7 @@ type caller[T any, M message[T], Req, Rep any] struct {
 	ctx     context.Context
 	calls   map[msg.Method]*connect.Client[T, T]
 	adder   *connect.Client[Req, Rep]
-	request *T
+	request func() *T // made at the first use: sums have none
 	numbers msg.Numbers
 	fill    func(r *Req, a, b int32)
 	sum     func(r *Rep) int32
@@ -226,7 +227,7 @@ func (c *caller[T, M, Req, Rep]) Call(m msg.Method) error {
 		}
 		return msg.CheckSum(a, b, c.sum(reply.Msg))
 	}
-	reply, err := c.calls[m].CallUnary(c.ctx, connect.NewRequest(c.request))
+	reply, err := c.calls[m].CallUnary(c.ctx, connect.NewRequest(c.request()))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 
 	"storj.io/drpc"
 	"storj.io/drpc/drpcconn"
@@ -85,25 +86,26 @@ type client struct {
 func (c *client) Caller(i int) (harness.Caller, error) {
 	if c.codec == msg.VT {
 		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
-			conn: c.Open[i], encoding: encoding(c.codec), request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			conn: c.Open[i], encoding: encoding(c.codec), request: sync.OnceValue(msg.NewVT), reply: new(vt.BenchmarkMessage),
 			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
 		}, nil
 	}
 	return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
-		conn: c.Open[i], encoding: encoding(c.codec), request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+		conn: c.Open[i], encoding: encoding(c.codec), request: sync.OnceValue(msg.NewGoogle), reply: new(pb.BenchmarkMessage),
 		fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
 	}, nil
 }
 
 type caller[M msg.Message, Req, Rep any] struct {
-	conn           *drpcconn.Conn
-	encoding       drpc.Encoding
-	request, reply M
-	numbers        msg.Numbers
-	add            Req
-	added          Rep
-	fill           func(r *Req, a, b int32)
-	sum            func(r *Rep) int32
+	conn     *drpcconn.Conn
+	encoding drpc.Encoding
+	request  func() M // made at the first use: sums have none
+	reply    M
+	numbers  msg.Numbers
+	add      Req
+	added    Rep
+	fill     func(r *Req, a, b int32)
+	sum      func(r *Rep) int32
 }
 
 func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
@@ -115,7 +117,7 @@ func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
 		}
 		return msg.CheckSum(a, b, c.sum(&c.added))
 	}
-	if err := c.conn.Invoke(context.Background(), path(m), c.encoding, c.request, c.reply); err != nil {
+	if err := c.conn.Invoke(context.Background(), path(m), c.encoding, c.request(), c.reply); err != nil {
 		return err
 	}
 	return msg.Check(m, c.reply)

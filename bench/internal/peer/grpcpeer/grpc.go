@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
@@ -146,12 +147,12 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 	switch c.codec {
 	case msg.VT:
 		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
-			channel: channel, request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			channel: channel, request: sync.OnceValue(msg.NewVT), reply: new(vt.BenchmarkMessage),
 			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
 		}, nil
 	case msg.Google:
 		return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
-			channel: channel, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+			channel: channel, request: sync.OnceValue(msg.NewGoogle), reply: new(pb.BenchmarkMessage),
 			fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
 		}, nil
 	case msg.Raw:
@@ -174,13 +175,14 @@ func (c *client) Close() error {
 // caller holds, beside the message, what it needs for MathService, whose messages
 // are of another type for each codec.
 type caller[M msg.Message, Req, Rep any] struct {
-	channel        *grpc.ClientConn
-	request, reply M
-	numbers        msg.Numbers
-	add            Req
-	added          Rep
-	fill           func(r *Req, a, b int32)
-	sum            func(r *Rep) int32
+	channel *grpc.ClientConn
+	request func() M // made at the first use: sums have none
+	reply   M
+	numbers msg.Numbers
+	add     Req
+	added   Rep
+	fill    func(r *Req, a, b int32)
+	sum     func(r *Rep) int32
 }
 
 func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
@@ -193,7 +195,7 @@ func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
 		return msg.CheckSum(a, b, c.sum(&c.added))
 	}
 	// Both codecs reset the reply before they decode into it.
-	if err := c.channel.Invoke(context.Background(), path(m), c.request, c.reply); err != nil {
+	if err := c.channel.Invoke(context.Background(), path(m), c.request(), c.reply); err != nil {
 		return err
 	}
 	return msg.Check(m, c.reply)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/weftrpc/weft/bench/contract"
@@ -121,13 +122,13 @@ func (c *client) Close() error {
 
 // Caller makes a caller.
 func (c *client) Caller(int) (harness.Caller, error) {
-	return &caller{client: c, http: http.Client{Transport: c.transport}, request: msg.NewPlain()}, nil
+	return &caller{client: c, http: http.Client{Transport: c.transport}, request: sync.OnceValue(msg.NewPlain)}, nil
 }
 
 type caller struct {
 	client  *client
 	http    http.Client
-	request *wire.BenchmarkMessage
+	request func() *wire.BenchmarkMessage // made at the first use: sums have none
 	reply   wire.BenchmarkMessage
 	numbers msg.Numbers
 }
@@ -142,7 +143,7 @@ func (c *caller) Call(m msg.Method) error {
 		}
 		return msg.CheckSum(a, b, sum)
 	}
-	if err := c.post(m, c.request, &c.reply); err != nil {
+	if err := c.post(m, c.request(), &c.reply); err != nil {
 		return err
 	}
 	return msg.CheckPlain(m, &c.reply)

@@ -9,6 +9,7 @@ import (
 	"net/rpc"
 	"net/rpc/jsonrpc"
 	"runtime"
+	"sync"
 
 	"github.com/weftrpc/weft/bench/contract"
 	"github.com/weftrpc/weft/bench/harness"
@@ -134,12 +135,12 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 type client struct{ conns.Open[*rpc.Client] }
 
 func (c *client) Caller(i int) (harness.Caller, error) {
-	return &caller{client: c.Open[i%len(c.Open)], request: msg.NewPlain()}, nil
+	return &caller{client: c.Open[i%len(c.Open)], request: sync.OnceValue(msg.NewPlain)}, nil
 }
 
 type caller struct {
 	client  *rpc.Client
-	request *wire.BenchmarkMessage
+	request func() *wire.BenchmarkMessage // made at the first use: sums have none
 	reply   wire.BenchmarkMessage
 	numbers msg.Numbers
 }
@@ -149,7 +150,7 @@ func (c *caller) Call(m msg.Method) error {
 		return c.add()
 	}
 	c.reply = wire.BenchmarkMessage{} // neither codec touches a field that did not come
-	if err := c.client.Call(m.Name(), c.request, &c.reply); err != nil {
+	if err := c.client.Call(m.Name(), c.request(), &c.reply); err != nil {
 		return err
 	}
 	return msg.CheckPlain(m, &c.reply)

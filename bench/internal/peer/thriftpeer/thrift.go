@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"sync"
 
 	"github.com/apache/thrift/lib/go/thrift"
 
@@ -141,7 +142,7 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 		factory := protocol(cfg.Codec)
 		standard := thrift.NewTStandardClient(factory.GetProtocol(transport), factory.GetProtocol(transport))
 		c.callers = append(c.callers, &caller{
-			greeter: wire.NewGreeterClient(standard), math: wire.NewMathServiceClient(standard), request: msg.NewPlain(),
+			greeter: wire.NewGreeterClient(standard), math: wire.NewMathServiceClient(standard), request: sync.OnceValue(msg.NewPlain),
 		})
 	}
 	return c, nil
@@ -157,7 +158,7 @@ func (c *client) Caller(i int) (harness.Caller, error) { return c.callers[i], ni
 type caller struct {
 	greeter *wire.GreeterClient
 	math    *wire.MathServiceClient
-	request *wire.BenchmarkMessage
+	request func() *wire.BenchmarkMessage // made at the first use: sums have none
 	numbers msg.Numbers
 }
 
@@ -171,7 +172,7 @@ func (c *caller) Call(m msg.Method) error {
 		}
 		return msg.CheckSum(a, b, x)
 	}
-	reply, err := c.method(m)(ctx, c.request)
+	reply, err := c.method(m)(ctx, c.request())
 	if err != nil {
 		return err
 	}

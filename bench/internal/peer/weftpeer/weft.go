@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/bench/contract"
@@ -172,12 +173,12 @@ func (c *client) Caller(i int) (harness.Caller, error) {
 	switch c.codec {
 	case msg.VT:
 		return &caller[*vt.BenchmarkMessage, vt.AddRequest, vt.AddReply]{
-			client: one, request: msg.NewVT(), reply: new(vt.BenchmarkMessage),
+			client: one, request: sync.OnceValue(msg.NewVT), reply: new(vt.BenchmarkMessage),
 			fill: func(r *vt.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*vt.AddReply).GetX,
 		}, nil
 	case msg.Google:
 		return &caller[*pb.BenchmarkMessage, pb.AddRequest, pb.AddReply]{
-			client: one, request: msg.NewGoogle(), reply: new(pb.BenchmarkMessage),
+			client: one, request: sync.OnceValue(msg.NewGoogle), reply: new(pb.BenchmarkMessage),
 			fill: func(r *pb.AddRequest, a, b int32) { r.A, r.B = a, b }, sum: (*pb.AddReply).GetX,
 		}, nil
 	case msg.Raw:
@@ -200,13 +201,14 @@ func (c *client) Close() error {
 // caller holds, beside the message, what it needs for MathService, whose messages
 // are of another type for each codec.
 type caller[M msg.Message, Req, Rep any] struct {
-	client         weft.Caller
-	request, reply M
-	numbers        msg.Numbers
-	add            Req
-	added          Rep
-	fill           func(r *Req, a, b int32)
-	sum            func(r *Rep) int32
+	client  weft.Caller
+	request func() M // made at the first use: sums have none
+	reply   M
+	numbers msg.Numbers
+	add     Req
+	added   Rep
+	fill    func(r *Req, a, b int32)
+	sum     func(r *Rep) int32
 }
 
 func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
@@ -218,7 +220,7 @@ func (c *caller[M, Req, Rep]) Call(m msg.Method) error {
 		}
 		return msg.CheckSum(a, b, c.sum(&c.added))
 	}
-	if err := c.client.Call(context.Background(), name(m), c.request, c.reply); err != nil {
+	if err := c.client.Call(context.Background(), name(m), c.request(), c.reply); err != nil {
 		return err
 	}
 	return msg.Check(m, c.reply)
