@@ -114,18 +114,22 @@ func probing(inner func(string, string, syscall.RawConn) error, k net.KeepAliveC
 // control sets the options that net does not know, then calls the user's own.
 func control(timeout time.Duration, user func(string, string, syscall.RawConn) error) func(string, string, syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
-		if timeout > 0 {
-			if err := setUserTimeout(c, timeout); err != nil {
-				return err
+		var err error
+		failed := c.Control(func(fd uintptr) {
+			if timeout > 0 {
+				err = setUserTimeout(fd, timeout)
 			}
+			if err == nil {
+				err = setMaxUnsent(fd)
+			}
+		})
+		if failed != nil {
+			return failed
 		}
-		if err := setMaxUnsent(c); err != nil {
+		if err != nil || user == nil {
 			return err
 		}
-		if user != nil {
-			return user(network, address, c)
-		}
-		return nil
+		return user(network, address, c)
 	}
 }
 

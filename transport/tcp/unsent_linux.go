@@ -15,12 +15,7 @@ const tcpNotsentLowat = 25
 const maxUnsent = 128 << 10
 
 // setMaxUnsent bounds the bytes that wait in the socket.
-func setMaxUnsent(c syscall.RawConn) error {
-	var err error
-	if e := c.Control(func(fd uintptr) {
-		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotsentLowat, maxUnsent)
-	}); e != nil {
-		return e
-	}
+func setMaxUnsent(fd uintptr) error {
+	err := syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpNotsentLowat, maxUnsent)
 	return os.NewSyscallError("setsockopt TCP_NOTSENT_LOWAT", err)
 }

@@ -2,7 +2,5 @@
 
 package tcp
 
-import "syscall"
-
 // setMaxUnsent does nothing: the option is Linux's own.
-func setMaxUnsent(syscall.RawConn) error { return nil }
+func setMaxUnsent(uintptr) error { return nil }

@@ -12,13 +12,7 @@ const tcpUserTimeout = 0x12
 
 // setUserTimeout bounds how long sent bytes may stay unacknowledged. Keep-alive
 // does not run while bytes are in flight, so it cannot do this.
-func setUserTimeout(c syscall.RawConn, timeout time.Duration) error {
-	millis := int(max(timeout.Milliseconds(), 1))
-	var err error
-	if e := c.Control(func(fd uintptr) {
-		err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, millis)
-	}); e != nil {
-		return e
-	}
+func setUserTimeout(fd uintptr, timeout time.Duration) error {
+	err := syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, tcpUserTimeout, int(max(timeout.Milliseconds(), 1)))
 	return os.NewSyscallError("setsockopt TCP_USER_TIMEOUT", err)
 }

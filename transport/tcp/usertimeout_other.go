@@ -2,10 +2,7 @@
 
 package tcp
 
-import (
-	"syscall"
-	"time"
-)
+import "time"
 
 // setUserTimeout does nothing: the option is Linux's own.
-func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }
+func setUserTimeout(uintptr, time.Duration) error { return nil }
