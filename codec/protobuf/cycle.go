@@ -18,7 +18,7 @@ const maxContainers = 4 * cycle.MaxDepth
 func (p *protobuf) check(v any) error {
 	switch m := v.(type) {
 	case proto.Message:
-		return p.cycles.Check(m)
+		return p.types.cycles.Check(m)
 	case vtMarshaler, gogoMessage:
 		return p.plain.Check(v)
 	}

@@ -15,7 +15,7 @@ type form struct {
 
 // planOf returns the plan of v; nil when v has generated methods to be used instead, or is no message.
 func (p *protobuf) planOf(v any) *numbered.Plan {
-	if f, ok := p.forms.Load(v).(*form); ok {
+	if f, ok := p.types.forms.Load(v).(*form); ok {
 		return f.plan
 	}
 	return p.findPlan(v)
@@ -35,5 +35,5 @@ func (p *protobuf) findPlan(v any) *numbered.Plan {
 	default:
 		f.plan = numbered.Of(reflect.TypeOf(v))
 	}
-	return p.forms.Store(reflect.TypeOf(v), f).(*form).plan
+	return p.types.forms.Store(reflect.TypeOf(v), f).(*form).plan
 }

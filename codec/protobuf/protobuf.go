@@ -106,7 +106,7 @@ import (
 
 // New returns a codec named "protobuf".
 func New() codec.Codec {
-	return &protobuf{plain: codec.Nesting{Max: maxContainers, Skip: unsent}}
+	return &protobuf{types: &types, plain: codec.Nesting{Max: maxContainers, Skip: unsent}}
 }
 
 // NewCompiled returns a codec named "protobuf" that encodes and decodes messages of
@@ -114,16 +114,25 @@ func New() codec.Codec {
 // time. The wire and the values are the same; the package documentation names the
 // differences, and the messages that it leaves to that code.
 func NewCompiled() codec.Codec {
-	return &protobuf{plain: codec.Nesting{Max: maxContainers, Skip: unsent}, compiled: true}
+	return &protobuf{types: &compiledTypes, plain: codec.Nesting{Max: maxContainers, Skip: unsent}, compiled: true}
 }
 
 type protobuf struct {
-	compiled bool          // stock messages, where possible
-	forms    bytype.Table  // *form
-	cycles   cycle.Checker // of messages of google.golang.org/protobuf
-	checked  sync.Map      // reflect.Type to what CheckType has returned
+	compiled bool // stock messages, where possible
+	types    *known
 	plain    codec.Nesting // of messages that have only generated methods
 }
+
+// known is what is known of Go types.
+type known struct {
+	forms   bytype.Table  // *form
+	cycles  cycle.Checker // of messages of google.golang.org/protobuf
+	checked sync.Map      // reflect.Type to what CheckType has returned
+}
+
+// types are those of the codecs of New, and compiledTypes those of NewCompiled: a codec that is made for one connection finds
+// what others have learned.
+var types, compiledTypes known
 
 var (
 	_ codec.Sizer  = (*protobuf)(nil)
@@ -180,12 +189,12 @@ func (p *protobuf) CheckType(t reflect.Type) error {
 	if t == nil {
 		return nil
 	}
-	if known, ok := p.checked.Load(t); ok {
+	if known, ok := p.types.checked.Load(t); ok {
 		err, _ := known.(error)
 		return err
 	}
 	err := checkType(t)
-	p.checked.Store(t, err)
+	p.types.checked.Store(t, err)
 	return err
 }
 

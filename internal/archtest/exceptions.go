@@ -58,6 +58,8 @@ func Allowed() Exceptions {
 			"codec/internal/numbered.stockPlans": "the same of generated messages",
 			"codec/json.types":                   "what is known of Go types, which do not change, by all clients and servers",
 			"codec/cbor.types":                   "the same",
+			"codec/protobuf.types":               "what is known of Go types, which do not change, by all clients and servers",
+			"codec/protobuf.compiledTypes":       "the same",
 			"codec/msgpack.plans":                "what is known of Go types, which do not change, by all clients and servers",
 			"codec/msgpack.scratch":              "a pool of buffers: which call gets which changes no result",
 			"internal/buffer.buffers":            "a pool of buffers: which connection gets which changes no result",
