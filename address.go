@@ -7,6 +7,4 @@ import (
 )
 
 // defaultTransports are what addresses can name without configuration.
-func defaultTransports() []transport.Transport {
-	return []transport.Transport{tcp.New(nil), unix.New(nil)}
-}
+var defaultTransports = []transport.Transport{tcp.New(nil), unix.New(nil)}

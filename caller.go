@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/spare"
 	"github.com/weftrpc/weft/internal/stats"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -32,9 +33,10 @@ type caller struct {
 	unary      UnaryFunc // the interceptors around a call; nil: there are none
 	stream     OpenFunc  // the same around the opening of a stream
 
-	plain  bool      // nothing of the above concerns a call without options
-	calls  sync.Pool // of *session.Call
-	stats  sync.Map  // method name → *methodStats
+	plain  bool // nothing of the above concerns a call without options
+	calls  spare.Pool[session.Call]
+	first  atomic.Pointer[methodStats] // of the method that was called first: a client may call no other
+	stats  sync.Map                    // of the others: method name → *methodStats
 	named  atomic.Int32
 	others methodStats // of all methods beyond maxNamed
 	last   atomic.Pointer[methodStats]
@@ -53,9 +55,11 @@ type methodStats struct {
 
 // setup is called when the fields that a configuration gives are set.
 func (c *caller) setup(chosen codec.Codec, unary []UnaryInterceptor, streams []ClientStreamInterceptor) {
-	c.codec, c.proto, c.other = chosen, protobuf.New(), msgpack.New()
+	c.calls.Make = session.NewCall
+	if c.codec = chosen; chosen == nil {
+		c.proto, c.other = protobuf.New(), msgpack.New()
+	}
 	c.plain = c.compressor == nil && c.credential == nil && !c.hooks.any && len(unary) == 0
-	c.calls.New = func() any { return session.NewCall() }
 	if len(unary) > 0 {
 		c.unary = chainUnary(unary, transmit)
 	}
@@ -198,7 +202,7 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 	if p.s == nil {
 		return c.callForeign(ctx, p, x, args)
 	}
-	sc := c.calls.Get().(*session.Call)
+	sc := c.calls.Take()
 	sc.Args, sc.Reply, sc.Oneway, sc.Ordered = args, x.info.Reply, x.o.oneway, x.o.ordered
 	err := c.fill(ctx, sc, x, args)
 	if err == nil {
@@ -221,14 +225,14 @@ func (c *caller) call(ctx context.Context, p *Peer, x *outgoing, args any) error
 		*x.o.reply = metadataOf(sc.ReplyMeta)
 	}
 	sc.Reset()
-	c.calls.Put(sc)
+	c.calls.Give(sc)
 	return err
 }
 
 // quick is call for what most calls are: without options, credentials, hooks. It uses little stack; see session.startAny. with is usualCodec of args,
 // or around it; deadline is that of the call.
 func (c *caller) quick(ctx context.Context, s *session.Session, method string, args, reply any, with codec.Codec) (deadline int64, err error) {
-	sc := c.calls.Get().(*session.Call)
+	sc := c.calls.Take()
 	sc.Method, sc.Args, sc.Reply = method, args, reply
 	sc.Codec, sc.Plain = with, true
 	if c.timeout > 0 {
@@ -248,7 +252,7 @@ func (c *caller) quick(ctx context.Context, s *session.Session, method string, a
 	}
 	deadline = sc.Deadline
 	sc.Reset()
-	c.calls.Put(sc)
+	c.calls.Give(sc)
 	return deadline, err
 }
 
@@ -302,16 +306,22 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 //
 //go:noinline
 func (c *caller) statsOf(method string) *methodStats {
-	found, ok := c.stats.Load(method)
-	if !ok {
-		if c.named.Load() >= maxNamed {
-			return &c.others
-		}
-		if found, ok = c.stats.LoadOrStore(method, &methodStats{name: method}); !ok {
-			c.named.Add(1)
-		}
+	if c.first.Load() == nil {
+		c.first.CompareAndSwap(nil, &methodStats{name: method})
 	}
-	m := found.(*methodStats)
+	m := c.first.Load()
+	if m.name != method {
+		found, ok := c.stats.Load(method)
+		if !ok {
+			if c.named.Load() >= maxNamed {
+				return &c.others
+			}
+			if found, ok = c.stats.LoadOrStore(method, &methodStats{name: method}); !ok {
+				c.named.Add(1)
+			}
+		}
+		m = found.(*methodStats)
+	}
 	c.last.Store(m)
 	return m
 }

@@ -90,7 +90,7 @@ func Dial(ctx context.Context, addr string, cfg *ClientConfig) (*Client, error) 
 func (c *Client) configure() error {
 	f := &c.cfg
 	if f.Transports == nil {
-		f.Transports = defaultTransports()
+		f.Transports = defaultTransports
 	}
 	f.MaxConns = orDefault(f.MaxConns, 2)
 	f.Timeout = orDefault(f.Timeout, DefaultTimeout)

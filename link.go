@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/guess"
@@ -211,13 +212,22 @@ func (l *link) credential(ctx context.Context) (Credential, error) {
 // dial makes the connection underneath, with TLS if there is to be some. Each step has
 // the time of the handshake.
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
-	dial, done := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
-	conn, err := l.c.target.Transport.Dial(dial, l.c.target.Rest)
-	done()
+	conn, err := l.dialPlain(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return l.secure(ctx, conn)
+}
+
+// dialPlain makes the connection without TLS.
+func (l *link) dialPlain(ctx context.Context) (net.Conn, error) {
+	limit := l.c.session.Limits.HandshakeTimeout
+	if until, ok := ctx.Deadline(); !ok || time.Until(until) > limit {
+		var done context.CancelFunc
+		ctx, done = context.WithTimeout(ctx, limit)
+		defer done()
+	}
+	return l.c.target.Transport.Dial(ctx, l.c.target.Rest)
 }
 
 // secure does the TLS handshake, if there is to be one.

@@ -44,7 +44,7 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of 
 	err := p.waitOneway(ctx, sc)
 	if err != nil {
 		sc.Reset()
-		c.calls.Put(sc)
+		c.calls.Give(sc)
 		return err
 	}
 	started := false
@@ -58,7 +58,7 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of 
 		info = of.on(p, sc.Codec)
 		if err := c.beforeRequest(ctx, info, sc.Args); err != nil {
 			sc.Reset()
-			c.calls.Put(sc)
+			c.calls.Give(sc)
 			return err
 		}
 	}
@@ -67,13 +67,13 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of 
 		<-p.oneway
 		_ = c.ended(p.s, sc) // it is counted; no caller waits for its error
 		sc.Reset()
-		c.calls.Put(sc)
+		c.calls.Give(sc)
 	}
 	// Once it has started, sc belongs to the goroutine that ends it.
 	if st := p.s.Start(ctx, sc); st != nil {
 		err = failed(p.s, sc.Method, st)
 		sc.Reset()
-		c.calls.Put(sc)
+		c.calls.Give(sc)
 	} else {
 		started = true
 	}

@@ -76,7 +76,7 @@ func NewServer(cfg *ServerConfig) *Server {
 func (s *Server) configure() error {
 	c := &s.cfg
 	if c.Transports == nil {
-		c.Transports = defaultTransports()
+		c.Transports = defaultTransports
 	}
 	if c.MaxPending < 0 || c.MaxConns < 0 || c.DrainTimeout < 0 {
 		return Errorf(InvalidArgument, "weft: MaxPending is %d, MaxConns %d, DrainTimeout %v: none can be negative",

@@ -198,6 +198,9 @@ func (h *host) stats() []MethodStats {
 // snapshot lists the statistics of the methods that were called.
 func (c *caller) snapshot() []MethodStats {
 	var out []MethodStats
+	if m := c.first.Load(); m != nil {
+		out = append(out, methodStatsOf(m.name, m.Summary()))
+	}
 	for name, m := range c.stats.Range {
 		out = append(out, methodStatsOf(name.(string), m.(*methodStats).Summary()))
 	}

@@ -108,6 +108,7 @@ func leaves() []row {
 		{"internal/stats", leaf, nil},
 		{"internal/turns", leaf, nil},
 		{"internal/slab", leaf, nil},
+		{"internal/spare", leaf, nil},
 		{"internal/serial", leaf, nil},
 		{"internal/overload", leaf, nil},
 		{"internal/yield", leaf, nil},

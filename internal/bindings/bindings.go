@@ -11,6 +11,7 @@ type Key struct{ Codec, Method string }
 type Table struct {
 	numbers map[Key]uint16 // nil while there are few
 	bound   []Key          // by number
+	first   [1]Key         // what holds them as long as there is one
 	oldest  int            // the number that is given anew when there are no more
 	last    Key            // the key used last, and its number: callers repeat themselves
 	lastOf  uint16
@@ -46,6 +47,9 @@ func (t *Table) Find(k Key) (n uint16, ok bool) {
 func (t *Table) Bind(k Key, most int) (n uint16) {
 	if len(t.bound) < most {
 		n = uint16(len(t.bound))
+		if t.bound == nil {
+			t.bound = t.first[:0]
+		}
 		t.bound = append(t.bound, k)
 		if t.numbers == nil && len(t.bound) > few {
 			t.numbers = make(map[Key]uint16)

@@ -17,10 +17,11 @@ import (
 // out of its slot completes the call.
 type Table[C, S any] struct {
 	slots     slots.Table[Slot[C, S]]
-	made      uint32   // slots ever used
-	free      []uint32 // slots used before and free again
-	open      int      // slots taken
-	most      uint32   // slots from here on are not used again; 0 for no such bound
+	made      uint32    // slots ever used
+	free      []uint32  // slots used before and free again
+	few       [2]uint32 // what holds them as long as they are few
+	open      int       // slots taken
+	most      uint32    // slots from here on are not used again; 0 for no such bound
 	deadlines deadlines
 }
 
@@ -80,6 +81,9 @@ func (t *Table[C, S]) Release(id uint32) (at uint64, ok bool) {
 	}
 	t.open--
 	if n := wire.Slot(id); t.most == 0 || n < t.most {
+		if t.free == nil {
+			t.free = t.few[:0]
+		}
 		t.free = append(t.free, n)
 	}
 	return sl.At, true

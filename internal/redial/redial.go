@@ -79,8 +79,9 @@ type Link[C any] struct {
 	current atomic.Pointer[C]
 
 	mu      sync.Mutex
-	live    []*C // the current one, and those whose calls still end
-	last    *C   // the one that was made last, alive or not
+	live    []*C  // the current one, and those whose calls still end
+	room    [1]*C // what holds them as long as there is one
+	last    *C    // the one that was made last, alive or not
 	running bool
 	retired bool
 	changed chan struct{} // closed, and made anew, whenever the state changes; nil: nothing waits
@@ -136,6 +137,9 @@ func (l *Link[C]) Adopt(c *C) (gone, ended func()) {
 
 // useLocked makes a connection the current one.
 func (l *Link[C]) useLocked(c *C) {
+	if l.live == nil {
+		l.live = l.room[:0]
+	}
 	l.live = append(l.live, c)
 	l.last = c
 	l.current.Store(c)

@@ -16,8 +16,8 @@ import (
 )
 
 // hello is the hello of this side.
-func (c *Config) hello(credential string) *wire.Hello {
-	h := &wire.Hello{
+func (c *Config) hello(credential string) wire.Hello {
+	h := wire.Hello{
 		MaxMessage: uint32(c.Limits.MaxMessage), MaxMetadata: uint32(c.Limits.MaxMetadata),
 		MaxCalls: uint32(c.Limits.MaxCalls), MaxBindings: uint32(c.Limits.MaxBindings),
 		StreamWindow: uint32(c.Limits.StreamWindow),
@@ -87,7 +87,8 @@ func (c *Config) appendGreeting(dst []byte, credential string) []byte {
 	dst = append(dst, wire.Preface...)
 	at := len(dst)
 	dst = append(dst, make([]byte, wire.HeaderSize)...)
-	dst = wire.AppendHello(dst, c.hello(credential))
+	h := c.hello(credential)
+	dst = wire.AppendHello(dst, &h)
 	wire.PutHeader(dst[at:], wire.Header{Type: wire.TypeHello, Length: uint32(len(dst) - at - wire.HeaderSize)})
 	return dst
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/calls"
@@ -53,27 +54,33 @@ type reader struct {
 	in inbuf.Buffer
 	at int64 // when the last read returned
 
-	freed []uint32 // calls of this side that have ended in this batch
-	job   *job     // calls of this batch that go to a worker
-	dirty bool     // there is something to flush
-	stale bool     // what is in the buffer has waited behind a stalled call
-	early bool     // the peer's hello has not come
+	freed []uint32  // calls of this side that have ended in this batch
+	few   [4]uint32 // what holds them as long as they are few
+	job   *job      // calls of this batch that go to a worker
+	dirty bool      // there is something to flush
+	stale bool      // what is in the buffer has waited behind a stalled call
+	early bool      // the peer's hello has not come
 
 	req     Request
 	calling bool // what runs is a handler, not a write
 	slab    slab.Slab[Context]
 	sample  uint32
-	frames  uint32        // handled so far
-	ended   uint32        // of these, ends of calls of this side
-	open    int           // calls of this side that were open after the last of them
-	lone    int           // how many batches in a row were the end of the only open call
-	stolen  chan struct{} // closed when the monitor has taken everything over
+	frames  uint32 // handled so far
+	ended   uint32 // of these, ends of calls of this side
+	open    int    // calls of this side that were open after the last of them
+	lone    int    // how many batches in a row were the end of the only open call
 	share   share
+
+	stolen atomic.Bool    // the monitor has taken everything over
+	taking sync.WaitGroup // until then
 }
 
 // newReader returns a reader that begins with buf[r:w]. It takes the memory over.
 func newReader(s *Session, buf []byte, r, w int) *reader {
-	return &reader{s: s, in: inbuf.New(buf, r, w), stolen: make(chan struct{})}
+	rd := &reader{s: s, in: inbuf.New(buf, r, w)}
+	rd.freed = rd.few[:0]
+	rd.taking.Add(1)
+	return rd
 }
 
 // run reads until the session has ended, unless another reader goes on, and calls
@@ -91,10 +98,8 @@ func (rd *reader) runEarly() {
 // finish calls ended when the session has ended, unless another reader goes on. unused
 // means that no other goroutine uses the reader.
 func (rd *reader) finish(unused bool) {
-	select {
-	case <-rd.stolen:
+	if rd.stolen.Load() {
 		return
-	default:
 	}
 	<-rd.s.closed
 	if unused {
@@ -423,7 +428,7 @@ func (rd *reader) leave(run uint64) bool {
 		}
 		return true
 	}
-	<-rd.stolen
+	rd.taking.Wait()
 	return false
 }
 
@@ -441,7 +446,8 @@ func (w *watchedReader) Steal() {
 	rd := s.reading.current
 	rest := bytes.Clone(rd.in.Unread()) // the handler still reads the rest
 	next := newReader(s, rest, 0, len(rest))
-	next.freed, next.job, next.dirty, next.at = rd.freed, rd.job, true, rd.at
+	next.freed = append(next.freed, rd.freed...)
+	next.job, next.dirty, next.at = rd.job, true, rd.at
 	next.stale, next.share = true, rd.share
 	if rd.calling {
 		c := rd.req.Ctx
@@ -459,7 +465,8 @@ func (w *watchedReader) Steal() {
 	if s.in.closing.Load() {
 		s.drain.Wake()
 	}
-	close(rd.stolen)
+	rd.stolen.Store(true)
+	rd.taking.Done()
 	// It reads until the session ends or is held up itself.
 	go next.run()
 }

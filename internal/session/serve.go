@@ -177,7 +177,7 @@ func (s *Session) outrun() {
 func (rd *reader) exited() {
 	// It ends when that has happened.
 	go func() {
-		<-rd.stolen
+		rd.taking.Wait()
 		rd.s.outrun()
 	}()
 }

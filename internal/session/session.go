@@ -144,11 +144,10 @@ func (s *Session) start(buf []byte, r, w int) {
 	at := now()
 	s.alive.Read(at)
 	s.reading.bytes.Store(uint64(w))
-	s.in.account = s.cfg.Memory.Open(func() {
-		s.cfg.Exec.Go(func() { refuseSoon(s, tooMuchHeld()) })
-	})
-	s.reading.parts.account = s.in.account
-	s.in.backlog.Account = s.in.account
+	if m := s.cfg.Memory; m != nil {
+		a := m.Open(func() { s.cfg.Exec.Go(func() { refuseSoon(s, tooMuchHeld()) }) })
+		s.in.account, s.reading.parts.account, s.in.backlog.Account = a, a, a
+	}
 	s.keep.start(s, at)
 	if s.cfg.Setup != nil {
 		s.cfg.Setup(s)

@@ -9,10 +9,12 @@ import (
 )
 
 // Table holds a value for each slot. It grows without moving
-// what it has: its first page is small, since most connections have few calls open,
-// and each further one is as large as all before it together.
+// what it has: its first page is small and part of the table, since most connections have few
+// calls open, and each further one is as large as all before it together.
 type Table[T any] struct {
 	pages [tablePages]atomic.Pointer[[]T]
+	first []T // the first page, which is mem
+	mem   [1 << firstBits]T
 }
 
 const (
@@ -47,11 +49,22 @@ func (t *Table[T]) Need(n uint32) *T {
 	page, i := place(n)
 	p := t.pages[page].Load()
 	if p == nil {
-		made := make([]T, 1<<(firstBits+max(page, 1)-1))
-		p = &made
-		t.pages[page].Store(p)
+		p = t.make(page)
 	}
 	return &(*p)[i]
+}
+
+//go:noinline
+func (t *Table[T]) make(page int) *[]T {
+	p := &t.first
+	if page == 0 {
+		t.first = t.mem[:]
+	} else {
+		made := make([]T, 1<<(firstBits+page-1))
+		p = &made
+	}
+	t.pages[page].Store(p)
+	return p
 }
 
 // All calls f with every value that was made.

@@ -13,7 +13,8 @@ type Timer struct {
 // than the timer is due. An entry whose time has come and whose timer is due later, because it was
 // set anew meanwhile or was far away, moves on. The zero value is ready.
 type Wheel struct {
-	buckets []bucket
+	buckets []bucket // nil: there is at most one entry, which is sole
+	sole    entry
 	spare   bucket // an empty one
 	next    uint32 // no entry has an earlier tick
 	count   int    // entries
@@ -51,9 +52,6 @@ func (w *Wheel) Add(number uint32, t *Timer, now int64) {
 }
 
 func (w *Wheel) put(number uint32, t *Timer, tick uint32) {
-	if w.buckets == nil {
-		w.buckets = make([]bucket, ticks)
-	}
 	if w.count == 0 || before(tick, w.next) {
 		w.next = tick
 	}
@@ -62,9 +60,26 @@ func (w *Wheel) put(number uint32, t *Timer, tick uint32) {
 }
 
 func (w *Wheel) keep(e entry) {
+	if w.buckets == nil && w.count == 0 {
+		w.sole, w.count = e, 1
+		return
+	}
+	w.spread()
 	w.count++
 	b := &w.buckets[e.tick%ticks]
 	*b = append(*b, e)
+}
+
+// spread makes the buckets, which a connection with a single call does without.
+func (w *Wheel) spread() {
+	if w.buckets != nil {
+		return
+	}
+	w.buckets = make([]bucket, ticks)
+	if w.count > 0 {
+		b := &w.buckets[w.sole.tick%ticks]
+		*b = append(*b, w.sole)
+	}
 }
 
 // Expire calls late with the number of every timer that is due, and sets its Due to zero. timer
@@ -72,6 +87,7 @@ func (w *Wheel) keep(e entry) {
 func (w *Wheel) Expire(now int64, timer func(number uint32) *Timer, late func(number uint32)) (next int64) {
 	at := tickOf(now)
 	if w.count > 0 {
+		w.spread()
 		first := w.next
 		if before(first, at-ticks+1) {
 			first = at - ticks + 1 // a look at each bucket finds all

@@ -76,18 +76,35 @@ func AppendHello(dst []byte, h *Hello) []byte {
 	} {
 		dst = binary.LittleEndian.AppendUint32(appendField(dst, f.tag, 4), f.value)
 	}
-	for _, f := range [...]struct {
-		tag   uint16
-		value string
-	}{
-		{tagCodecs, strings.Join(h.Codecs, ",")}, {tagCompressors, strings.Join(h.Compressors, ",")},
-		{tagCredential, h.Credential}, {tagSoftware, h.Software},
-	} {
-		if f.value != "" {
-			dst = append(appendField(dst, f.tag, len(f.value)), f.value...)
+	dst = appendNames(appendNames(dst, tagCodecs, h.Codecs), tagCompressors, h.Compressors)
+	return appendText(appendText(dst, tagCredential, h.Credential), tagSoftware, h.Software)
+}
+
+// appendNames appends a field that lists names, unless it is empty.
+func appendNames(dst []byte, tag uint16, names []string) []byte {
+	size := -1 // of the commas between them
+	for _, name := range names {
+		size += 1 + len(name)
+	}
+	if size <= 0 {
+		return dst
+	}
+	dst = appendField(dst, tag, size)
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, ',')
 		}
+		dst = append(dst, name...)
 	}
 	return dst
+}
+
+// appendText appends a field, unless it is empty.
+func appendText(dst []byte, tag uint16, value string) []byte {
+	if value == "" {
+		return dst
+	}
+	return append(appendField(dst, tag, len(value)), value...)
 }
 
 // appendField appends the head of a field whose value has n bytes.
