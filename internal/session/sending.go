@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"time"
 
 	"github.com/weftrpc/weft/internal/bulk"
@@ -65,9 +66,16 @@ func failAfterRead(s *Session, st *wire.Status) {
 // the peer so first, as far as that is possible within outbuf.Goodbye. The current reader calls it.
 func (s *Session) refuse(st *wire.Status) {
 	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
-		HangUp(s.conn)
+		hangUp(s.conn)
 	}
 	s.fail(st)
+}
+
+// hangUp is HangUp within outbuf.Goodbye. It goes on when reading is interrupted: interruptRead moves the deadline of the connection.
+func hangUp(conn net.Conn) {
+	end := time.Now().Add(outbuf.Goodbye)
+	for time.Now().Before(end) && conn.SetReadDeadline(end) == nil && HangUp(conn) {
+	}
 }
 
 // refuseSoon has the current reader call refuse. HangUp reads: beside the reader it would take bytes
@@ -86,16 +94,16 @@ const maxGoAway = 1 << 10
 
 // HangUp ends this side's direction of a connection and reads what the peer has sent
 // meanwhile, so that closing does not discard the last frames before the peer has read
-// them. The connection's deadline bounds it in time.
-func HangUp(conn net.Conn) {
+// them. The connection's deadline bounds it in time; late reports that it has passed.
+func HangUp(conn net.Conn) (late bool) {
 	c, ok := conn.(interface{ CloseWrite() error })
 	if !ok || c.CloseWrite() != nil {
-		return
+		return false
 	}
 	var scrap [4 << 10]byte
 	for {
 		if _, err := conn.Read(scrap[:]); err != nil {
-			return
+			return errors.Is(err, os.ErrDeadlineExceeded)
 		}
 	}
 }
