@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -49,7 +50,8 @@ func (s *Session) Settle(stop <-chan struct{}) bool {
 func (s *Session) settled() bool {
 	s.w.Lock()
 	defer s.w.Unlock()
-	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.Open() > 0 || s.reading.run.Load() != 0 {
+	run := s.reading.run.Load()
+	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.Open() > 0 || run != 0 && run != stall.Over {
 		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
 	}

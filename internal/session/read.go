@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/internal/calls"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/slab"
+	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -102,12 +103,13 @@ func (rd *reader) finish(unused bool) {
 		return
 	}
 	<-rd.s.closed
+	rg := &rd.s.reading
 	if unused {
 		rd.share.End(&rd.s.cfg.Exec.pauses)
 		rd.req.Body = nil
 		rd.in.Release()
+		rg.run.CompareAndSwap(0, stall.Over)
 	}
-	rg := &rd.s.reading
 	// A caller that reads at the gate may still be held up in a write: then the monitor lets
 	// another reader go on, which finds the end as well.
 	if rg.told.CompareAndSwap(false, true) && rg.ended != nil {

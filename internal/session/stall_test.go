@@ -609,3 +609,19 @@ func (c countingCodec) Append(dst []byte, v any) ([]byte, error) {
 	c.n.Add(1)
 	return c.Codec.Append(dst, v)
 }
+
+// The monitor does not keep a session that has ended: a server to which clients connect for one call would hold thousands.
+func TestEndedSessionsAreNotWatched(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newStranger(t, nil, echo())
+		p.greet(nil)
+		if n := p.cfg.Exec.watch.Len(); n != 1 {
+			t.Fatalf("%d sessions are watched, want 1", n)
+		}
+		p.conn.Close()
+		time.Sleep(stall.LookRarely)
+		if n := p.cfg.Exec.watch.Len(); n != 0 {
+			t.Errorf("%d sessions are watched after the end of the only one", n)
+		}
+	})
+}

@@ -29,7 +29,8 @@ type Monitor struct {
 // Target is what a monitor watches: a session's reader or a job.
 type Target interface {
 	// Running is zero while nothing runs, and an odd number never seen before when
-	// something does. The goroutine that changes it back owns what comes next.
+	// something does. The goroutine that changes it back owns what comes next. It is Over
+	// when nothing will run any more.
 	Running() *atomic.Uint64
 	// Known says that the monitor has the target in its list.
 	Known() *atomic.Bool
@@ -38,8 +39,12 @@ type Target interface {
 	Steal()
 }
 
-// Handing is what running is while the monitor hands work over.
-const Handing = 2
+const (
+	// Handing is what running is while the monitor hands work over.
+	Handing = 2
+	// Over is what running is at the end: the target leaves the list at the next look.
+	Over = 4
+)
 
 type watch struct {
 	Target
@@ -90,6 +95,8 @@ func (m *Monitor) look() {
 	for _, w := range m.list {
 		run := w.Running().Load()
 		switch {
+		case run == Over:
+			continue
 		case run&1 == 0:
 			if !second {
 				w.quiet++

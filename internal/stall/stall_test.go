@@ -146,3 +146,23 @@ func TestClose(t *testing.T) {
 		}
 	})
 }
+
+// A target that is over leaves the list at the next look; the others stay.
+func TestForgetsWhatIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m Monitor
+		defer m.Close()
+		all := make([]target, 100)
+		for i := range all {
+			one := &all[i]
+			one.end(one.begin(&m))
+			if i > 0 {
+				one.running.Store(Over)
+			}
+		}
+		time.Sleep(LookRarely)
+		if n := m.Len(); n != 1 {
+			t.Errorf("%d targets are watched after a look, want the one that is not over", n)
+		}
+	})
+}
