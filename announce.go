@@ -10,12 +10,10 @@ import (
 	"github.com/weftrpc/weft/internal/announce"
 )
 
-// Registry is where a server makes its services known to clients. Package registry
-// has them.
+// Registry is where a server makes its services known to clients. Package registry has them.
 type Registry interface {
-	// Register publishes an instance and keeps it published until the registration
-	// is closed, however often the registry goes away and comes back. It does not wait
-	// for the registry. An error means that the instance can never be registered.
+	// Register publishes an instance and keeps it published until the registration is closed, however often the registry goes away and
+	// comes back. It does not wait for the registry. An error means that the instance can never be registered.
 	Register(instance Instance) (Registration, error)
 }
 
@@ -28,8 +26,7 @@ type Registration interface {
 	Close(ctx context.Context) error
 }
 
-// newAnnouncer makes the announcer of a server, nil if its configuration has no
-// registry. The configured instances are checked in any case.
+// newAnnouncer makes the announcer of a server, nil if its configuration has no registry. The configured instances are checked in any case.
 func newAnnouncer(s *Server) (*announce.Announcer, error) {
 	c := &s.cfg
 	a, err := announce.New(announce.Config{
@@ -46,9 +43,8 @@ func newAnnouncer(s *Server) (*announce.Announcer, error) {
 	return a, nil
 }
 
-// announce publishes the server's services with the address of a listener, unless
-// it is published already. It is called when the listener is ready. After an error
-// nothing is published, and another listener can be announced.
+// announce publishes the server's services with the address of a listener, unless it is published already. It is called when the listener
+// is ready. After an error nothing is published, and another listener can be announced.
 func (s *Server) announce(l net.Listener) error {
 	if s.announcer == nil || s.stopping() {
 		return nil
@@ -103,8 +99,7 @@ func (s *Server) SetInstance(service string, change func(*Instance)) error {
 	return Errorf(InvalidArgument, "weft: %w", err)
 }
 
-// withdraw begins to take the services back from the registry. The result is closed when that
-// has ended, or was given up.
+// withdraw begins to take the services back from the registry. The result is closed when that has ended, or was given up.
 func (s *Server) withdraw() <-chan struct{} {
 	done := make(chan struct{})
 	if s.announcer == nil {
@@ -119,8 +114,7 @@ func (s *Server) withdraw() <-chan struct{} {
 	return done
 }
 
-// patience is how long a shutdown waits for the registry before it drains. The
-// calls in flight need the rest of its time.
+// patience is how long a shutdown waits for the registry before it drains. The calls in flight need the rest of its time.
 func patience(ctx context.Context) time.Duration {
 	if deadline, ok := ctx.Deadline(); ok {
 		return min(announce.Timeout, time.Until(deadline)/4)
@@ -128,8 +122,7 @@ func patience(ctx context.Context) time.Duration {
 	return announce.Timeout
 }
 
-// work adds up the statistics of all methods, those that were removed among them. Calls that operate
-// the server are no load.
+// work adds up the statistics of all methods, those that were removed among them. Calls that operate the server are no load.
 func (h *host) work() announce.Work {
 	var w announce.Work
 	for name, s := range h.summaries() {

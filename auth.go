@@ -9,8 +9,7 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Credential is a scheme (or tag), such as "Bearer" or "AppKey", and a token. Its token
-// is hidden when it is printed or logged.
+// Credential is a scheme (or tag), such as "Bearer" or "AppKey", and a token. Its token is hidden when it is printed or logged.
 type Credential struct {
 	Scheme string
 	Token  string
@@ -30,8 +29,7 @@ func (c Credential) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.String()) }
 // LogValue hides the token from a logger.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalText hides the token from encoders such as encoding/json, which a logger
-// uses for what a credential is part of.
+// MarshalText hides the token from encoders such as encoding/json, which a logger uses for what a credential is part of.
 func (c Credential) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 func (c Credential) encode() string {
@@ -49,8 +47,7 @@ func parseCredential(s string) Credential {
 	return Credential{Scheme: scheme, Token: token}
 }
 
-// StaticCredential returns a function for ClientConfig.Credential that gives
-// every call the same credential.
+// StaticCredential returns a function for ClientConfig.Credential that gives every call the same credential.
 func StaticCredential(scheme, token string) func(context.Context, string) (Credential, error) {
 	return func(context.Context, string) (Credential, error) { return Credential{scheme, token}, nil }
 }

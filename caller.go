@@ -309,20 +309,27 @@ func (c *caller) statsOf(method string) *methodStats {
 	if c.first.Load() == nil {
 		c.first.CompareAndSwap(nil, &methodStats{name: method})
 	}
-	m := c.first.Load()
-	if m.name != method {
-		found, ok := c.stats.Load(method)
-		if !ok {
-			if c.named.Load() >= maxNamed {
-				return &c.others
-			}
-			if found, ok = c.stats.LoadOrStore(method, &methodStats{name: method}); !ok {
-				c.named.Add(1)
-			}
+	m := c.knownStats(method)
+	if m == nil {
+		if c.named.Load() >= maxNamed {
+			return &c.others
 		}
-		m = found.(*methodStats)
+		found, ok := c.stats.LoadOrStore(method, &methodStats{name: method})
+		if m = found.(*methodStats); !ok {
+			c.named.Add(1)
+		}
 	}
 	c.last.Store(m)
+	return m
+}
+
+// knownStats is the statistics of a method; nil: it was not called, or has none of its own.
+func (c *caller) knownStats(method string) *methodStats {
+	if m := c.first.Load(); m != nil && m.name == method {
+		return m
+	}
+	found, _ := c.stats.Load(method)
+	m, _ := found.(*methodStats)
 	return m
 }
 

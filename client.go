@@ -241,8 +241,7 @@ func (c *Client) attemptElsewhere(ctx context.Context, x *outgoing, args any) er
 	}
 }
 
-// again reports whether a call certainly did not run for a reason that another
-// connection may not have.
+// again reports whether a call certainly did not run for a reason that another connection may not have.
 func again(err error) bool {
 	e := (*Error)(nil)
 	if !asWeft(err, &e) || e.Code != Unavailable || e.Reason == ReasonHandshake {
@@ -251,9 +250,8 @@ func again(err error) bool {
 	return e.Outcome == NotSent || e.Outcome == Refused && (e.Reason == ReasonDraining || e.Reason == ReasonShutdown)
 }
 
-// elsewhere reports whether a call that failed on a connection may go better on another
-// one. While the connection can be used, it is not at fault: a credential that is not to
-// be had, or an error that a handler has passed on.
+// elsewhere reports whether a call that failed on a connection may go better on another one. While the connection can be used, it is not at
+// fault: a credential that is not to be had, or an error that a handler has passed on.
 func elsewhere(p *Peer, err error) bool {
 	e := (*Error)(nil)
 	if !again(err) || !asWeft(err, &e) {
@@ -262,8 +260,7 @@ func elsewhere(p *Peer, err error) bool {
 	return !p.usable() || e.Outcome == NotSent && e.Reason == ReasonDraining
 }
 
-// ready returns a connection that can be used at once: the first one, or any when
-// it is busy; nil when there is none.
+// ready returns a connection that can be used at once: the first one, or any when it is busy; nil when there is none.
 func (c *Client) ready() *Peer {
 	p := c.links[0].peer()
 	if p == nil || len(c.links) == 1 || p.load() < busyAt {
@@ -287,10 +284,9 @@ func (c *Client) acquire(ctx context.Context, method string) (*Peer, error) {
 	return p, nil
 }
 
-// Ping waits for the server to answer a PING of the protocol: no method is called, and
-// interceptors and credentials are not used. It waits for a connection as a call does. On a
-// foreign wire without pings it succeeds if a connection is open. The duration of a ping on an
-// idle connection is a round trip.
+// Ping waits for the server to answer a PING of the protocol: no method is called, and interceptors and credentials are not used. It waits
+// for a connection as a call does. On a foreign wire without pings it succeeds if a connection is open. The duration of a ping on an idle
+// connection is a round trip.
 func (c *Client) Ping(ctx context.Context) error {
 	if _, ok := ctx.Deadline(); !ok && c.caller.timeout > 0 {
 		var cancel context.CancelFunc
@@ -319,11 +315,9 @@ func (c *Client) Notify(ctx context.Context, method string, args any, opts ...Ca
 	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }
 
-// Go makes a unary call without waiting for its end. The call is sent to done
-// when it has ended; a nil done is replaced by a new channel, and an unbuffered one makes Go
-// panic, as with net/rpc. done must have room for
-// all calls that may end at the same time: one for which there is no room is not sent to it. args and
-// reply must not be changed until then.
+// Go makes a unary call without waiting for its end. The call is sent to done when it has ended; a nil done is replaced by a new channel,
+// and an unbuffered one makes Go panic, as with net/rpc. done must have room for all calls that may end at the same time: one for which
+// there is no room is not sent to it. args and reply must not be changed until then.
 func (c *Client) Go(ctx context.Context, method string, args, reply any, done chan *Call, opts ...CallOption) *Call {
 	checkDone(done)
 	if done == nil {
@@ -372,8 +366,7 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *
 	}
 	var unwatch func() bool
 	var met atomic.Int32
-	// The call may end before this goroutine is done with it. The second of the two
-	// finishes it: the reader must not wait.
+	// The call may end before this goroutine is done with it. The second of the two finishes it: the reader must not wait.
 	finish := func() {
 		if met.Add(1) < 2 {
 			return
@@ -411,9 +404,8 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *
 	finish()
 }
 
-// OpenStream opens a streaming call without types; the function OpenStream gives it
-// some. sample is a message as it will be sent, which may choose the codec. It does not
-// wait for the server.
+// OpenStream opens a streaming call without types; the function OpenStream gives it some. sample is a message as it will be sent, which may
+// choose the codec. It does not wait for the server.
 func (c *Client) OpenStream(ctx context.Context, method string, sample any, opts ...CallOption) (RawStream, error) {
 	return c.caller.open(ctx, c, method, sample, opts)
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Code says what kind of thing went wrong. The codes are those of gRPC, with the
-// same numbers and meanings. A Code is itself an error, so that
-// errors.Is(err, weft.NotFound) asks an error for its code.
+// Code says what kind of thing went wrong. The codes are those of gRPC, with the same numbers and meanings. A Code is itself an error, so
+// that errors.Is(err, weft.NotFound) asks an error for its code.
 type Code uint16
 
 // The codes. A call that went well has no error and no code.
@@ -49,8 +48,7 @@ func (c Code) String() string {
 // Error is the name of the code.
 func (c Code) Error() string { return c.String() }
 
-// Outcome says how far a call got that failed, which decides whether it may be
-// made again.
+// Outcome says how far a call got that failed, which decides whether it may be made again.
 type Outcome uint8
 
 // The outcomes.

@@ -21,8 +21,7 @@ import (
 	"github.com/weftrpc/weft/transport"
 )
 
-// The defaults of the limits. A limit that the peer is told of is told
-// when the connection is made.
+// The defaults of the limits. A limit that the peer is told of is told when the connection is made.
 const (
 	DefaultTimeout            = 10 * time.Second       // of a unary call
 	DefaultMaxMessage         = 4 << 20                // bytes of one message, decompressed
@@ -47,9 +46,8 @@ const (
 	DefaultLoadReportInterval = 30 * time.Second       // between two reports of a server's load to its registry
 )
 
-// Limits bound what the peer of a connection can make this process hold, and
-// how long the peer may be silent. A zero field means its default, given beside it in
-// the constants; a negative one is an error.
+// Limits bound what the peer of a connection can make this process hold, and how long the peer may be silent. A zero field means its
+// default, given beside it in the constants; a negative one is an error.
 type Limits struct {
 	MaxMessage       int           // bytes of one message's body after decompression; at most 1 GiB
 	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
@@ -73,9 +71,8 @@ type Limits struct {
 type ServerConfig struct {
 	// Transports are what ListenAndServe's addresses can name; nil: tcp and unix.
 	Transports []transport.Transport
-	// TLS makes every connection a TLS one, on every transport; nil: plaintext.
-	// Without protocols of its own it gets "weft/1". To reload certificates use
-	// its callbacks; package transport/tls has them ready.
+	// TLS makes every connection a TLS one, on every transport; nil: plaintext. Without protocols of its own it gets "weft/1". To reload
+	// certificates use its callbacks; package transport/tls has them ready.
 	TLS *tls.Config
 
 	// Codecs are what callers may use; nil: protobuf, msgpack, json, raw and gencode.
@@ -85,31 +82,25 @@ type ServerConfig struct {
 	Compressors []compress.Compressor
 	// Compressor compresses replies to callers that can undo it; nil: none does.
 	Compressor compress.Compressor
-	// Checksum asks for a checksum behind every frame; it is used when the
-	// peer asks for it too.
+	// Checksum asks for a checksum behind every frame; it is used when the peer asks for it too.
 	Checksum bool
 
-	// Authenticate accepts or refuses every call, before its body is decoded, by the
-	// credential in its metadata. An error refuses the call; one without a code
-	// becomes Unauthenticated. The principal that it returns is the one that
-	// PrincipalFrom gives the handler. nil: every call is accepted. It may be called concurrently.
+	// Authenticate accepts or refuses every call, before its body is decoded, by the credential in its metadata. An error refuses the call;
+	// one without a code becomes Unauthenticated. The principal that it returns is the one that PrincipalFrom gives the handler. nil: every
+	// call is accepted. It may be called concurrently.
 	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
-	// AuthenticateConn accepts or refuses every connection by the credential in its
-	// hello. The principal it returns is that of the connection's calls for which
-	// Authenticate gives none. ctx ends after Limits.HandshakeTimeout. nil: every connection
-	// is accepted.
+	// AuthenticateConn accepts or refuses every connection by the credential in its hello. The principal it returns is that of the
+	// connection's calls for which Authenticate gives none. ctx ends after Limits.HandshakeTimeout. nil: every connection is accepted.
 	AuthenticateConn func(ctx context.Context, cred Credential, peer *Peer) (principal any, err error)
 
 	// Interceptors run around every unary call, the first outermost.
 	Interceptors []UnaryInterceptor
 	// StreamInterceptors run around every streaming call, the first outermost.
 	StreamInterceptors []StreamInterceptor
-	// Hooks are values that implement one or more of the hook interfaces, such as
-	// ConnOpenedHook. A value that implements none is an error.
+	// Hooks are values that implement one or more of the hook interfaces, such as ConnOpenedHook. A value that implements none is an error.
 	Hooks []any
 
-	// Plugins are rules around calls, each one value; they run before Interceptors,
-	// StreamInterceptors and Hooks, in the order of the list.
+	// Plugins are rules around calls, each one value; they run before Interceptors, StreamInterceptors and Hooks, in the order of the list.
 	Plugins []Plugin
 	// Doors are the foreign wires that are served on the server's listeners, beside
 	// weft's own. The first one in the list that recognizes a connection gets it.
@@ -118,17 +109,14 @@ type ServerConfig struct {
 	// of the calls that the server makes to its clients. 0: DefaultTimeout; below zero: none.
 	Timeout time.Duration
 
-	// Registry is where the services are registered for clients, from when the server
-	// serves its first listener until it shuts down; nil: nowhere. Package registry and
-	// those below it have them.
+	// Registry is where the services are registered for clients, from when the server serves its first listener until it shuts down; nil:
+	// nowhere. Package registry and those below it have them.
 	Registry Registry
-	// Instance is what is published of each service: weight, group, version, zone and
-	// so on, but no Service. Without an Address it is that of the first listener; one
-	// that listens everywhere is published with an address of this machine. Without
-	// an ID it is the address. Server.SetInstance changes it while the server runs.
+	// Instance is what is published of each service: weight, group, version, zone and so on, but no Service. Without an Address it is that
+	// of the first listener; one that listens everywhere is published with an address of this machine. Without an ID it is the address.
+	// Server.SetInstance changes it while the server runs.
 	Instance Instance
-	// Instances are published of the services of these names, in place of Instance.
-	// Without an Address or ID they have those of Instance.
+	// Instances are published of the services of these names, in place of Instance. Without an Address or ID they have those of Instance.
 	Instances map[string]Instance
 	// LoadReportInterval is how often the load is published with the instance, if it has
 	// changed by more than a quarter. 0: DefaultLoadReportInterval; below zero: never.
@@ -136,29 +124,23 @@ type ServerConfig struct {
 
 	// Limits bound what a client can make the server hold.
 	Limits Limits
-	// Overload is the protection against more calls than the server can answer in time. It
-	// is on unless it says otherwise.
+	// Overload is the protection against more calls than the server can answer in time. It is on unless it says otherwise.
 	Overload Overload
-	// MaxPending is how many connections may be in their handshake; beyond it one that makes no
-	// progress is ended for each new one, first those of an address that has many.
-	// 0: DefaultMaxPending.
+	// MaxPending is how many connections may be in their handshake; beyond it one that makes no progress is ended for each new one, first
+	// those of an address that has many. 0: DefaultMaxPending.
 	MaxPending int
 	// MaxConns is how many connections may be open; more are refused. 0: no limit.
 	MaxConns int
-	// MaxMemory is how many bytes of requests, unread messages and unwritten replies may be held for
-	// all connections, beyond 64 KiB of each. Then new calls are refused with ReasonTooManyBytes, and an
-	// eighth beyond it the connection ends for which most is held. A message longer than that
-	// eighth can end its connection without a refusal before, so the bound should be many times
-	// Limits.MaxMessage. 0: half of what the machine, the control group or GOMEMLIMIT allows;
-	// below zero: no bound.
+	// MaxMemory is how many bytes of requests, unread messages and unwritten replies may be held for all connections, beyond 64 KiB of
+	// each. Then new calls are refused with ReasonTooManyBytes, and an eighth beyond it the connection ends for which most is held. A
+	// message longer than that eighth can end its connection without a refusal before, so the bound should be many times Limits.MaxMessage.
+	// 0: half of what the machine, the control group or GOMEMLIMIT allows; below zero: no bound.
 	MaxMemory int64
-	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its
-	// context has ended. 0: DefaultDrainTimeout.
+	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its context has ended. 0: DefaultDrainTimeout.
 	DrainTimeout time.Duration
 
-	// Logger gets what an operator should know: panics, refused connections, lost
-	// ones. nil: warnings and errors go to slog.Default(). slog.New(slog.DiscardHandler)
-	// silences it.
+	// Logger gets what an operator should know: panics, refused connections, lost ones. nil: warnings and errors go to slog.Default().
+	// slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -170,8 +152,7 @@ type ClientConfig struct {
 	// TLS makes the connection a TLS one; nil: plaintext. Without a ServerName it is
 	// taken from the address, without protocols it gets "weft/1".
 	TLS *tls.Config
-	// TLSFunc returns the TLS configuration for the next connection, for
-	// certificates that change; it goes before TLS.
+	// TLSFunc returns the TLS configuration for the next connection, for certificates that change; it goes before TLS.
 	TLSFunc func() *tls.Config
 
 	// Lazy makes Dial return without a connection; it is made for the first call.
@@ -179,35 +160,28 @@ type ClientConfig struct {
 	// NoWaitForReady makes a call fail at once while there is no connection and the last
 	// attempt to make one failed; otherwise it waits until its deadline.
 	NoWaitForReady bool
-	// MaxConns is how many connections are used when many calls are open: one, until
-	// about 256 calls are. 0: 2.
+	// MaxConns is how many connections are used when many calls are open: one, until about 256 calls are. 0: 2.
 	MaxConns int
-	// Timeout is that of a unary call whose context has no deadline. 0:
-	// DefaultTimeout; below zero: none.
+	// Timeout is that of a unary call whose context has no deadline. 0: DefaultTimeout; below zero: none.
 	Timeout time.Duration
 
-	// Codec is that of calls which name none; nil: protobuf for protobuf messages,
-	// msgpack for everything else.
+	// Codec is that of calls which name none; nil: protobuf for protobuf messages, msgpack for everything else.
 	Codec codec.Codec
-	// Codecs are those of calls that the server makes to this client; nil: as in a
-	// server's.
+	// Codecs are those of calls that the server makes to this client; nil: as in a server's.
 	Codecs []codec.Codec
 	// Compressor compresses requests, where the server can undo it; nil: none does.
 	Compressor compress.Compressor
 	// Compressors are what replies may be compressed with; nil: Compressor alone.
 	Compressors []compress.Compressor
-	// Checksum asks for a checksum behind every frame; it is used when the
-	// peer asks for it too.
+	// Checksum asks for a checksum behind every frame; it is used when the peer asks for it too.
 	Checksum bool
 
-	// Name is what the client tells servers of itself, such as "billing/1.4", so that an operator
-	// sees which program has a connection: see Peer.Name. It travels with the connection,
-	// before any call, and is not verified. It has at most 200 bytes, without control
+	// Name is what the client tells servers of itself, such as "billing/1.4", so that an operator sees which program has a connection: see
+	// Peer.Name. It travels with the connection, before any call, and is not verified. It has at most 200 bytes, without control
 	// characters. "": no name.
 	Name string
 
-	// Credential gives the credential of every call; ctx has the deadline of the call.
-	// nil: none. It may be called concurrently.
+	// Credential gives the credential of every call; ctx has the deadline of the call. nil: none. It may be called concurrently.
 	Credential func(ctx context.Context, method string) (Credential, error)
 	// ConnCredential gives the credential of every connection; nil: none.
 	ConnCredential func(ctx context.Context) (Credential, error)
@@ -216,13 +190,11 @@ type ClientConfig struct {
 	Interceptors []UnaryInterceptor
 	// StreamInterceptors run around every streaming call, the first outermost.
 	StreamInterceptors []ClientStreamInterceptor
-	// Hooks are values that implement one or more of the hook interfaces. A value
-	// that implements none is an error.
+	// Hooks are values that implement one or more of the hook interfaces. A value that implements none is an error.
 	Hooks []any
 
-	// Plugins are rules around calls, each one value; they run before Interceptors,
-	// StreamInterceptors and Hooks, in the order of the list. Their Server and
-	// ServerStream run around the calls of Services.
+	// Plugins are rules around calls, each one value; they run before Interceptors, StreamInterceptors and Hooks, in the order of the list.
+	// Their Server and ServerStream run around the calls of Services.
 	Plugins []Plugin
 	// Wires are the foreign wires that an address can name by its scheme.
 	Wires []Wire

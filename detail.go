@@ -8,11 +8,9 @@ import (
 	"github.com/weftrpc/weft/codec/protobuf"
 )
 
-// DetailOf makes a detail of a value, for Error.WithDetail: a protobuf message under its
-// full name and in its own encoding, as gRPC has it; a value of any other type under the
-// name of its Go type, such as "orders.Shortage", and as MessagePack. A package that is
-// renamed renames its details; a type whose values live longer has a method DetailType
-// that returns its name.
+// DetailOf makes a detail of a value, for Error.WithDetail: a protobuf message under its full name and in its own encoding, as gRPC has it;
+// a value of any other type under the name of its Go type, such as "orders.Shortage", and as MessagePack. A package that is renamed renames
+// its details; a type whose values live longer has a method DetailType that returns its name.
 func DetailOf(v any) (Detail, error) {
 	body, err := detailCodec(v).Append(nil, v)
 	if err != nil {

@@ -70,10 +70,9 @@ func (c *DoorConn) Compressor() compress.Compressor { return c.s.cfg.Compressor 
 // Services are those of the server, for a door that looks up methods before it begins a call.
 func (c *DoorConn) Services() *Services { return c.s.Services }
 
-// Hold counts n bytes more, or fewer if n is below zero, that the door holds for the peer beside the requests
-// that it has begun: parts of requests, unread messages, replies that wait to be written. They count against
-// ServerConfig.MaxMemory. It reports whether there is room for new work; far beyond the bound the server
-// ends the connection for which most is held. Hold does not wait. Admit must have succeeded.
+// Hold counts n bytes more, or fewer if n is below zero, that the door holds for the peer beside the requests that it has begun: parts of
+// requests, unread messages, replies that wait to be written. They count against ServerConfig.MaxMemory. It reports whether there is room
+// for new work; far beyond the bound the server ends the connection for which most is held. Hold does not wait. Admit must have succeeded.
 func (c *DoorConn) Hold(n int) (room bool) {
 	c.account.Add(int64(n))
 	return c.account.Room(0)

@@ -69,8 +69,7 @@ type doorShare struct {
 	expects int64 // bytes of its reply that are counted
 }
 
-// expect takes what the handler of a unary call needs, which may have to wait for a peer that does not read. The error refuses the
-// call.
+// expect takes what the handler of a unary call needs, which may have to wait for a peer that does not read. The error refuses the call.
 func (x *DoorCall) expect() *Error {
 	if x.a.info.Stream || x.a.info.Oneway {
 		return nil

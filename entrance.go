@@ -67,9 +67,8 @@ func (s *Server) tooMany(conn net.Conn) {
 	}
 }
 
-// turnAway tells a client why its connection is refused, so that the client knows that the
-// calls which it has sent already will not run. More than MaxPending such connections at a
-// time are closed without an answer.
+// turnAway tells a client why its connection is refused, so that the client knows that the calls which it has sent already will not run.
+// More than MaxPending such connections at a time are closed without an answer.
 func (s *Server) turnAway(conn net.Conn, st *wire.Status) {
 	if !s.beginTurning() {
 		conn.Close()
@@ -96,8 +95,7 @@ func (s *Server) endTurning(conn net.Conn, st *wire.Status) {
 	s.turning--
 }
 
-// keep serves a connection from its handshake, which is bounded in time, to its end. A
-// shutdown waits for it.
+// keep serves a connection from its handshake, which is bounded in time, to its end. A shutdown waits for it.
 func (n *newcomer) keep() {
 	s := n.s
 	handed := false
@@ -185,8 +183,7 @@ func (s *Server) keepDoor(d *DoorConn) {
 	d.serve()
 }
 
-// handshake returns the session of a connection that was admitted, or the connection of a
-// door, or neither.
+// handshake returns the session of a connection that was admitted, or the connection of a door, or neither.
 func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 	s := n.s
 	conn, protocol, err := n.secure()
@@ -231,8 +228,7 @@ func (n *newcomer) Doors() []Door { return n.s.cfg.Doors }
 // Heard implements sniff.Doors.
 func (n *newcomer) Heard() { n.Set(pending.Speaking) }
 
-// Match implements sniff.Doors. A panic in a door's Match, which a hostile peer may be able to cause, ends
-// only the connection.
+// Match implements sniff.Doors. A panic in a door's Match, which a hostile peer may be able to cause, ends only the connection.
 func (n *newcomer) Match(d Door, prefix []byte) (yes, more bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -270,8 +266,7 @@ func (s *Server) hung(conn net.Conn) {
 		"peer", conn.RemoteAddr().String())
 }
 
-// secure does the TLS handshake, if there is to be one, and returns the protocol that
-// was negotiated in it.
+// secure does the TLS handshake, if there is to be one, and returns the protocol that was negotiated in it.
 func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 	s := n.s
 	if s.cfg.TLS == nil {
@@ -291,8 +286,7 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 // newcomerKey is the key of the newcomer in the context of its TLS handshake.
 type newcomerKey struct{}
 
-// heardHello returns a configuration that marks a newcomer as speaking when its first message
-// of TLS has come whole.
+// heardHello returns a configuration that marks a newcomer as speaking when its first message of TLS has come whole.
 func heardHello(c *tls.Config) *tls.Config {
 	next := c.GetConfigForClient
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -340,8 +334,7 @@ func (n *newcomer) strange(conn net.Conn, err error) {
 	}
 }
 
-// enteredLocked records that a connection which was admitted is among the peers, or has
-// failed.
+// enteredLocked records that a connection which was admitted is among the peers, or has failed.
 func (s *Server) enteredLocked(p *Peer) {
 	if _, ok := s.entering[p]; ok {
 		delete(s.entering, p)
@@ -349,8 +342,7 @@ func (s *Server) enteredLocked(p *Peer) {
 	}
 }
 
-// admitSession accepts or refuses a connection by its hello, before the session takes any
-// call.
+// admitSession accepts or refuses a connection by its hello, before the session takes any call.
 func (s *Server) admitSession(sess *session.Session, credential string) *wire.Status {
 	n := sess.Owner.(*newcomer)
 	n.peer = newPeer(sess, &s.caller)
@@ -376,8 +368,7 @@ func (n *newcomer) admit(p *Peer, credential Credential) error {
 	p.critical = mayBeCritical(&s.cfg, &s.host.fence, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// A connection that is admitted gets its calls answered, so none is while the
-	// server shuts down.
+	// A connection that is admitted gets its calls answered, so none is while the server shuts down.
 	if s.closing {
 		return Errorf(Unavailable, "the server is shutting down").WithReason(ReasonDraining)
 	}
@@ -391,8 +382,7 @@ func (n *newcomer) admit(p *Peer, credential Credential) error {
 	return nil
 }
 
-// authenticate calls the configured function. A panic in it, which a hostile peer may be
-// able to cause, ends only the connection.
+// authenticate calls the configured function. A panic in it, which a hostile peer may be able to cause, ends only the connection.
 func (n *newcomer) authenticate(cred Credential, p *Peer) (principal any, err error) {
 	s := n.s
 	ctx, cancel := context.WithTimeout(s.life, s.session.Limits.HandshakeTimeout)
@@ -442,8 +432,7 @@ func (s *Server) left(p *Peer) {
 	}
 }
 
-// broken logs and counts the end of a connection whose peer broke the protocol of its door: all
-// its calls fail.
+// broken logs and counts the end of a connection whose peer broke the protocol of its door: all its calls fail.
 func broken(s *Server, p *Peer, e *Error) {
 	s.host.countRefused(e.Code, e.Reason)
 	const what = "connection closed: its peer broke the protocol"

@@ -39,8 +39,7 @@ type Detail struct {
 	Value []byte
 }
 
-// Errorf makes an Error. As with fmt.Errorf, an error formatted with %w can be
-// found in it; it does not travel.
+// Errorf makes an Error. As with fmt.Errorf, an error formatted with %w can be found in it; it does not travel.
 func Errorf(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), cause: errors.Unwrap(err)}
@@ -63,9 +62,8 @@ func (e *Error) WithDetail(typeName string, value []byte) *Error {
 // retryAfter is the type of the detail by which a server says when to try again.
 const retryAfter = "weft.RetryAfter"
 
-// WithRetryAfter returns a copy of the error that tells the caller when it may make
-// the call again: not before d has passed, and never when d is below zero. It travels
-// in whole milliseconds.
+// WithRetryAfter returns a copy of the error that tells the caller when it may make the call again: not before d has passed, and never when
+// d is below zero. It travels in whole milliseconds.
 func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	ms := int64(-1)
 	if d >= 0 {
@@ -74,8 +72,7 @@ func (e *Error) WithRetryAfter(d time.Duration) *Error {
 	return e.WithDetail(retryAfter, strconv.AppendInt(nil, ms, 10))
 }
 
-// RetryAfter is when the server lets the call be made again; below zero: never. ok
-// is false when the server says nothing about it.
+// RetryAfter is when the server lets the call be made again; below zero: never. ok is false when the server says nothing about it.
 func (e *Error) RetryAfter() (d time.Duration, ok bool) {
 	for _, detail := range e.Details {
 		if detail.Type != retryAfter {
@@ -93,8 +90,7 @@ func (e *Error) RetryAfter() (d time.Duration, ok bool) {
 	return 0, false
 }
 
-// Error says everything in one line: the method, the peer, the code, the
-// outcome and the message.
+// Error says everything in one line: the method, the peer, the code, the outcome and the message.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Method != "" {
@@ -117,8 +113,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is reports whether target is the error's code, the context error with the same
-// meaning, or ErrClientClosed.
+// Is reports whether target is the error's code, the context error with the same meaning, or ErrClientClosed.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case context.DeadlineExceeded:
@@ -170,8 +165,7 @@ func CodeOf(err error) Code {
 // ErrServerClosed is what Serve returns after Shutdown or Close.
 var ErrServerClosed = errors.New("weft: server closed")
 
-// ErrClientClosed is found by errors.Is in the error of a call that was made with, or
-// cut off by, a client that was closed.
+// ErrClientClosed is found by errors.Is in the error of a call that was made with, or cut off by, a client that was closed.
 var ErrClientClosed = errors.New("weft: client closed")
 
 func asWeft(err error, e **Error) bool { return errors.As(err, e) }
@@ -230,8 +224,7 @@ func closedError() *Error {
 	return &Error{Code: Canceled, Outcome: NotSent, Reason: ReasonClosed, Message: "the client is closed"}
 }
 
-// closedStatus is the status of the calls that are open when their connection is closed
-// here.
+// closedStatus is the status of the calls that are open when their connection is closed here.
 func closedStatus() *wire.Status {
 	return &wire.Status{Code: wire.Canceled, Reason: wire.ReasonClosed, Message: "the connection was closed by this side"}
 }
@@ -261,8 +254,7 @@ func toStatus(err error) *wire.Status {
 	if !ok {
 		return st
 	}
-	// What describes the handler's own calls, such as their peer, does not travel; a
-	// message that was wrapped keeps its wrapping.
+	// What describes the handler's own calls, such as their peer, does not travel; a message that was wrapped keeps its wrapping.
 	if err == error(e) {
 		st.Message = e.Message
 	}

@@ -26,10 +26,8 @@ func offer(r Registrar, m *method, missing bool, opts []MethodOption) (err error
 	return r.registrar().add(m)
 }
 
-// Handle registers a typed function as a unary method, called name, which has the
-// form "Service.Method". The request is the function's own; the reply must not be
-// changed after it has been returned. Nothing is looked up by reflection when the
-// method is called.
+// Handle registers a typed function as a unary method, called name, which has the form "Service.Method". The request is the function's own;
+// the reply must not be changed after it has been returned. Nothing is looked up by reflection when the method is called.
 func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req) (*Res, error), opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: Unary, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Res](),
@@ -47,10 +45,8 @@ func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Re
 	}, fn == nil, opts)
 }
 
-// HandleRaw registers a function that works on bytes. req is valid until the
-// function returns. buf is empty memory that the reply may be appended to; what
-// the function returns is copied before it is called again. The caller must use
-// codec "raw".
+// HandleRaw registers a function that works on bytes. req is valid until the function returns. buf is empty memory that the reply may be
+// appended to; what the function returns is copied before it is called again. The caller must use codec "raw".
 func HandleRaw(r Registrar, name string, fn func(ctx context.Context, req, buf []byte) ([]byte, error), opts ...MethodOption) error {
 	bytes := reflect.TypeFor[[]byte]()
 	return offer(r, &method{
@@ -71,8 +67,7 @@ func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context
 	}, fn == nil, opts)
 }
 
-// HandleServerStream registers a method that gets one request and sends any
-// number of messages.
+// HandleServerStream registers a method that gets one request and sends any number of messages.
 func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
@@ -86,8 +81,7 @@ func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.
 	}, fn == nil, opts)
 }
 
-// HandleClientStream registers a method that gets any number of messages and
-// sends one reply.
+// HandleClientStream registers a method that gets any number of messages and sends one reply.
 func HandleClientStream[In, Res any](r Registrar, name string, fn func(context.Context, *Receiver[In]) (*Res, error), opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: ClientStream, in: reflect.TypeFor[In](), out: reflect.TypeFor[Res](),

@@ -17,8 +17,7 @@ func hookTypes() []reflect.Type {
 	}
 }
 
-// nearHook finds a method of a value that has the name of a hook and not its signature: it
-// would never be called. "" means none.
+// nearHook finds a method of a value that has the name of a hook and not its signature: it would never be called. "" means none.
 func nearHook(v any) string {
 	t := reflect.TypeOf(v)
 	for _, hook := range hookTypes() {

@@ -2,11 +2,9 @@ package weft
 
 import "github.com/weftrpc/weft/instance"
 
-// The types of package instance under the names by which servers and registries use
-// them. They are the same types.
+// The types of package instance under the names by which servers and registries use them. They are the same types.
 type (
-	// Instance is one server's registration of one service: what a registry keeps and
-	// what clients choose by.
+	// Instance is one server's registration of one service: what a registry keeps and what clients choose by.
 	Instance = instance.Instance
 	// Position is a place on Earth.
 	Position = instance.Position

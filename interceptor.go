@@ -22,17 +22,13 @@ type CallInfo struct {
 	in  *arrival
 }
 
-// UnaryFunc is a unary call with the interceptors that are further inside.
-// On a server it takes the decoded request and returns the reply; on a client it
-// returns CallInfo.Reply, filled in. info must be the one that the interceptor got, or
-// a copy of it.
+// UnaryFunc is a unary call with the interceptors that are further inside. On a server it takes the decoded request and returns the reply;
+// on a client it returns CallInfo.Reply, filled in. info must be the one that the interceptor got, or a copy of it.
 type UnaryFunc func(ctx context.Context, info *CallInfo, req any) (reply any, err error)
 
-// UnaryInterceptor runs around a unary call. It calls next once, or not at all, and returns
-// the reply or the error of the call. One on a client may call next again for a call that may
-// be made twice. On a
-// client the reply must be CallInfo.Reply; another one is ignored. It is called
-// concurrently.
+// UnaryInterceptor runs around a unary call. It calls next once, or not at all, and returns the reply or the error of the call. One on a
+// client may call next again for a call that may be made twice. On a client the reply must be CallInfo.Reply; another one is ignored. It is
+// called concurrently.
 type UnaryInterceptor func(ctx context.Context, info *CallInfo, req any, next UnaryFunc) (reply any, err error)
 
 // RawStream is one end of a streaming call without its types.
@@ -63,8 +59,7 @@ type OpenFunc func(ctx context.Context, info *CallInfo) (RawStream, error)
 // It is called concurrently. It may return another RawStream that sees every message.
 type ClientStreamInterceptor func(ctx context.Context, info *CallInfo, next OpenFunc) (RawStream, error)
 
-// chainUnary puts the interceptors around last, the first outermost. It is called
-// once for a configuration, not for each call.
+// chainUnary puts the interceptors around last, the first outermost. It is called once for a configuration, not for each call.
 func chainUnary(all []UnaryInterceptor, last UnaryFunc) UnaryFunc {
 	for i := len(all) - 1; i >= 0; i-- {
 		interceptor, next := all[i], last

@@ -36,9 +36,8 @@ func (c *Client) redialing() redial.Config {
 	}
 }
 
-// lasting reports whether an attempt to connect that failed with code is likely to fail again
-// until the client or the server is configured in another way. While it does, calls are told
-// why at once, and the link goes on to try.
+// lasting reports whether an attempt to connect that failed with code is likely to fail again until the client or the server is configured
+// in another way. While it does, calls are told why at once, and the link goes on to try.
 func lasting(code Code) bool {
 	switch code {
 	case Unauthenticated, PermissionDenied, FailedPrecondition, Unimplemented, InvalidArgument:
@@ -55,9 +54,8 @@ func (l *link) peer() *Peer {
 	return nil
 }
 
-// first makes the first connection. Calls leave together with the hello, which saves a
-// round trip: what the server says to the hello, a call is told. It waits for the server's
-// hello where hooks are told of connections, or the server makes calls to this client.
+// first makes the first connection. Calls leave together with the hello, which saves a round trip: what the server says to the hello, a
+// call is told. It waits for the server's hello where hooks are told of connections, or the server makes calls to this client.
 func (l *link) first(ctx context.Context) error {
 	c := l.c
 	if c.target.Wire != nil || len(c.hooks.opened) > 0 || len(c.hooks.closed) > 0 || c.cfg.Services != nil {
@@ -209,8 +207,7 @@ func (l *link) credential(ctx context.Context) (Credential, error) {
 	return cred, nil
 }
 
-// dial makes the connection underneath, with TLS if there is to be some. Each step has
-// the time of the handshake.
+// dial makes the connection underneath, with TLS if there is to be some. Each step has the time of the handshake.
 func (l *link) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := l.dialPlain(ctx)
 	if err != nil {

@@ -2,8 +2,7 @@ package weft
 
 import "reflect"
 
-// checkMessages finds what can be known to be wrong with the values of a call before
-// it is sent.
+// checkMessages finds what can be known to be wrong with the values of a call before it is sent.
 func checkMessages(args, reply any) error {
 	switch {
 	case args == nil:

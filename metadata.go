@@ -69,8 +69,7 @@ func (m Metadata) before(key, value string) Metadata {
 	return m.behind(Metadata{count: m.count}.With(key, value))
 }
 
-// reserved returns the metadata with a pair in front whose key applications cannot
-// use.
+// reserved returns the metadata with a pair in front whose key applications cannot use.
 func (m Metadata) reserved(key, value string) Metadata {
 	first := Metadata{pairs: string(wire.AppendPair(nil, key, value)), count: m.count + 1}
 	switch {
@@ -176,9 +175,8 @@ func (m Metadata) Format(f fmt.State, _ rune) { fmt.Fprint(f, m.String()) }
 
 type outgoingKey struct{ session.OrContext }
 
-// WithMetadata returns a context whose calls carry these pairs, keys and values in
-// turn, behind those that ctx has already. Metadata that came in with a call is
-// not passed on by itself.
+// WithMetadata returns a context whose calls carry these pairs, keys and values in turn, behind those that ctx has already. Metadata that
+// came in with a call is not passed on by itself.
 func WithMetadata(ctx context.Context, pairs ...string) context.Context {
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
 	return context.WithValue(ctx, outgoingKey{}, m.With(pairs...))
@@ -192,10 +190,8 @@ func MetadataFrom(ctx context.Context) Metadata {
 	return Metadata{}
 }
 
-// SetReplyMetadata adds pairs, keys and values in turn, to what a handler sends
-// back with its reply or its error. It must be called from the handler's goroutine
-// before the handler returns. The error says what is wrong with the pairs, or that
-// ctx is not that of a handler.
+// SetReplyMetadata adds pairs, keys and values in turn, to what a handler sends back with its reply or its error. It must be called from
+// the handler's goroutine before the handler returns. The error says what is wrong with the pairs, or that ctx is not that of a handler.
 func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 	c := session.FromContext(ctx)
 	if c == nil {

@@ -31,9 +31,8 @@ type methodFacts struct {
 	of          map[string][]MethodOption // by the method's name in Go: what For says
 }
 
-// Idempotent says that a call of the method may be made twice with the effect of
-// once. It is published with the service: a cluster.Client makes such calls again without
-// being told, once all servers of the service that it sees publish it.
+// Idempotent says that a call of the method may be made twice with the effect of once. It is published with the service: a cluster.Client
+// makes such calls again without being told, once all servers of the service that it sees publish it.
 func Idempotent() MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error { f.idempotent = true; return nil })
 }
@@ -53,11 +52,9 @@ func MethodTimeout(d time.Duration) MethodOption {
 // Unlimited is the MethodLimit of methods whose calls are never refused for overload.
 const Unlimited = -1
 
-// MethodLimit lets at most n calls of the method wait or run at once on a server, over all
-// connections, in place of what its overload protection finds out about the method; more are
-// refused with ReasonOverloadMethod. It is for methods whose limit is known, such as the size
-// of a pool. Unlimited exempts the method from the protection altogether, such as a
-// health check.
+// MethodLimit lets at most n calls of the method wait or run at once on a server, over all connections, in place of what its overload
+// protection finds out about the method; more are refused with ReasonOverloadMethod. It is for methods whose limit is known, such as the
+// size of a pool. Unlimited exempts the method from the protection altogether, such as a health check.
 func MethodLimit(n int) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error {
 		if n < 1 && n != Unlimited {
@@ -71,10 +68,9 @@ func MethodLimit(n int) MethodOption {
 // authenticator accepts or refuses a call by its credential; see ServerConfig.Authenticate.
 type authenticator func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
 
-// MethodAuthenticate accepts or refuses the calls of a method, after ServerConfig.Authenticate and
-// in the same way: before the body is decoded, by the credential in the metadata. A principal that it
-// returns takes the place of the server's. It is for methods that not every caller of the server may
-// use; it has no effect on calls that do not come through a connection.
+// MethodAuthenticate accepts or refuses the calls of a method, after ServerConfig.Authenticate and in the same way: before the body is
+// decoded, by the credential in the metadata. A principal that it returns takes the place of the server's. It is for methods that not every
+// caller of the server may use; it has no effect on calls that do not come through a connection.
 func MethodAuthenticate(f func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)) MethodOption {
 	return methodOptionFunc(func(m *methodFacts) error {
 		if f == nil {
@@ -90,9 +86,8 @@ func Doc(text string) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error { f.doc = text; return nil })
 }
 
-// Annotate stores a value for a door, a plugin or a generator, which defines the key: for
-// example an HTTP path, or the name of the method in an interface definition. Describe gives it.
-// An error of one of checks, which get the method as it is to be registered, refuses the
+// Annotate stores a value for a door, a plugin or a generator, which defines the key: for example an HTTP path, or the name of the method
+// in an interface definition. Describe gives it. An error of one of checks, which get the method as it is to be registered, refuses the
 // registration: with them a package checks the value against the types of the method.
 func Annotate(key, value string, checks ...func(MethodInfo) error) MethodOption {
 	return methodOptionFunc(func(f *methodFacts) error {
@@ -185,8 +180,7 @@ func (m *method) bind(s *session.Method) {
 	m.bound = append(m.bound, s)
 }
 
-// remove has all that was bound to the method look for it anew. It is found no
-// more when it is gone, and under fewer names otherwise.
+// remove has all that was bound to the method look for it anew. It is found no more when it is gone, and under fewer names otherwise.
 func (m *method) remove(gone bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

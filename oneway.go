@@ -7,19 +7,16 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// maxOneway is how many one-way calls of a connection may be under way. No caller
-// waits for their ends, so without a bound a caller that makes them faster than they
-// are dealt with would leave no room for other calls.
+// maxOneway is how many one-way calls of a connection may be under way. No caller waits for their ends, so without a bound a caller that
+// makes them faster than they are dealt with would leave no room for other calls.
 const maxOneway = 1024
 
-// WithOrder has a one-way call run after all earlier ones with the same key, of any method, on
-// the same connection: one after the other, in the order in which they were made. Calls with
-// other keys, or without one, run beside them. A key has at most 255 bytes; it may be empty. A
-// Client makes all calls with a key on its first connection. When that is lost, or replaced because
-// the server shuts down, calls made on it may still run while later ones begin. A cluster.Client
-// needs a balancer that sends the calls of a key to one server. A call that is refused, as beyond
-// Limits.MaxOrdered, or whose time is over before its turn, is left out, and the next one runs. On
-// a wire other than weft's such a call fails with Unimplemented.
+// WithOrder has a one-way call run after all earlier ones with the same key, of any method, on the same connection: one after the other, in
+// the order in which they were made. Calls with other keys, or without one, run beside them. A key has at most 255 bytes; it may be empty.
+// A Client makes all calls with a key on its first connection. When that is lost, or replaced because the server shuts down, calls made on
+// it may still run while later ones begin. A cluster.Client needs a balancer that sends the calls of a key to one server. A call that is
+// refused, as beyond Limits.MaxOrdered, or whose time is over before its turn, is left out, and the next one runs. On a wire other than
+// weft's such a call fails with Unimplemented.
 func WithOrder(key string) CallOption {
 	return optionFunc(func(o *callOptions) error {
 		if len(key) > wire.MaxOrder {
@@ -83,16 +80,14 @@ func (c *caller) startOneway(ctx context.Context, p *Peer, sc *session.Call, of 
 	return err
 }
 
-// sizeOneway makes room for as many one-way calls as the limits of the peer allow, which
-// must be known.
+// sizeOneway makes room for as many one-way calls as the limits of the peer allow, which must be known.
 func sizeOneway(p *Peer) {
 	p.onewaySized.Do(func() {
 		p.oneway = make(chan struct{}, max(1, min(maxOneway, int(p.s.Peer().MaxCalls)/2)))
 	})
 }
 
-// waitOneway waits until one more one-way call may be under way, within the time of
-// the call.
+// waitOneway waits until one more one-way call may be under way, within the time of the call.
 func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
 	if st := p.s.Meet(ctx, sc); st != nil {
 		return failed(p.s, sc.Method, st)

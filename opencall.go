@@ -13,8 +13,7 @@ type OpenCall struct {
 	Method string        // "Service.Method"
 	Age    time.Duration // since the request was read
 	Stream bool
-	// Deadline is when the call's time ends: that of its caller, or that of MethodTimeout where the
-	// method has one; zero: never.
+	// Deadline is when the call's time ends: that of its caller, or that of MethodTimeout where the method has one; zero: never.
 	Deadline time.Time
 }
 
@@ -40,8 +39,7 @@ func (p *Peer) OpenCalls() []OpenCall {
 	return all
 }
 
-// timeOut is when the time of a call ends. The context of a call of a method with a timeout may get
-// that at this moment, and is not read.
+// timeOut is when the time of a call ends. The context of a call of a method with a timeout may get that at this moment, and is not read.
 func timeOut(c *session.Context) time.Time {
 	if e, ok := c.Method.Data.(*endpoint); ok && e.m != nil && e.m.facts.timeout > 0 {
 		return time.Now().Add(e.m.facts.timeout - time.Duration(session.Nanos()-c.Received()))

@@ -30,10 +30,9 @@ type Overload struct {
 	// MaxInFlight is how many calls may wait or run at once, over all connections; critical
 	// ones may be a third more. 0: no number but what the protection finds out.
 	MaxInFlight int
-	// MayBeCritical tells whether the calls of a client may have PriorityCritical; those of
-	// others get PriorityDefault. It is called once for each connection, after
-	// AuthenticateConn. nil: all may on a server without authentication; otherwise those may
-	// for whose connection AuthenticateConn has returned a principal.
+	// MayBeCritical tells whether the calls of a client may have PriorityCritical; those of others get PriorityDefault. It is called once
+	// for each connection, after AuthenticateConn. nil: all may on a server without authentication; otherwise those may for whose
+	// connection AuthenticateConn has returned a principal.
 	MayBeCritical func(p *Peer) bool
 }
 

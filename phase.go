@@ -31,8 +31,7 @@ func (s *Server) Phase() Phase {
 	return Starting
 }
 
-// Draining is closed when the server begins to shut down. A handler of a stream that lasts
-// should return then: the server waits for it.
+// Draining is closed when the server begins to shut down. A handler of a stream that lasts should return then: the server waits for it.
 func (s *Server) Draining() <-chan struct{} { return s.draining }
 
 // beginClosingLocked notes that the server shuts down.

@@ -15,8 +15,7 @@ type Plugin struct {
 	Server       UnaryInterceptor
 	ServerStream StreamInterceptor
 
-	// Client and ClientStream run around the calls that this side makes: on a Client
-	// its own, on a Server those to its clients.
+	// Client and ClientStream run around the calls that this side makes: on a Client its own, on a Server those to its clients.
 	Client       UnaryInterceptor
 	ClientStream ClientStreamInterceptor
 
@@ -33,8 +32,7 @@ type around struct {
 	hooks        *hooks
 }
 
-// gather collects what plugins and hooks say; a configuration's own interceptors
-// come behind.
+// gather collects what plugins and hooks say; a configuration's own interceptors come behind.
 func gather(plugins []Plugin, hookValues []any) (around, error) {
 	var a around
 	var all []any

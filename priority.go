@@ -9,8 +9,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Priority says how much a call matters: which calls a server that is overloaded refuses
-// first.
+// Priority says how much a call matters: which calls a server that is overloaded refuses first.
 type Priority uint8
 
 // The priorities. PriorityCritical is for calls whose failure users see at once, if these
@@ -48,10 +47,9 @@ func (p *Priority) UnmarshalText(text []byte) error {
 // priorityKey is the metadata key that carries a call's priority.
 const priorityKey = "weft-priority"
 
-// WithPriority returns a context whose calls have the priority. Without it the calls that a
-// handler makes with its context, or one made from it, have that of the handler's own call,
-// and others have PriorityDefault. A server takes a critical call for one of
-// PriorityDefault if its caller has no right to critical ones; see Overload.
+// WithPriority returns a context whose calls have the priority. Without it the calls that a handler makes with its context, or one made
+// from it, have that of the handler's own call, and others have PriorityDefault. A server takes a critical call for one of PriorityDefault
+// if its caller has no right to critical ones; see Overload.
 func WithPriority(ctx context.Context, p Priority) context.Context {
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
 	if key, _, rest := firstPair(m.pairs); key == priorityKey {

@@ -46,8 +46,7 @@ func (s *Services) RegisterName(service string, receiver any, opts ...MethodOpti
 	return s.register(service, receiver, nil, opts)
 }
 
-// RegisterMethods registers only the named methods of a value: names maps the
-// methods' names in Go to their names on the wire.
+// RegisterMethods registers only the named methods of a value: names maps the methods' names in Go to their names on the wire.
 func (s *Services) RegisterMethods(service string, receiver any, names map[string]string, opts ...MethodOption) error {
 	if names == nil {
 		names = map[string]string{}

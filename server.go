@@ -17,8 +17,7 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Server serves registered methods on any number of listeners. Its methods may be
-// called from any goroutine.
+// Server serves registered methods on any number of listeners. Its methods may be called from any goroutine.
 type Server struct {
 	*Services
 
@@ -49,9 +48,8 @@ type Server struct {
 	draining  chan struct{} // closed when closing is set
 }
 
-// NewServer makes a server. A nil configuration gives safe defaults. It does not fail: the
-// error of a wrong configuration is returned by every Handle, Register, Alias, Listen, Serve
-// and ListenAndServe of the server.
+// NewServer makes a server. A nil configuration gives safe defaults. It does not fail: the error of a wrong configuration is returned by
+// every Handle, Register, Alias, Listen, Serve and ListenAndServe of the server.
 func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
@@ -170,15 +168,12 @@ func (s *Server) configureDoors() error {
 	return nil
 }
 
-// Config returns the configuration of the server, with the defaults filled in. What it refers to must
-// not be changed.
+// Config returns the configuration of the server, with the defaults filled in. What it refers to must not be changed.
 func (s *Server) Config() ServerConfig { return s.cfg }
 
-// ListenAndServe listens on the addresses, such as "tcp://:8972" or
-// "unix:///run/app.sock", and serves until ctx ends. Then it shuts down as
-// Shutdown does, within the configured DrainTimeout, and returns nil after a full
-// drain. It returns an error when it cannot listen on one of the addresses, when a
-// listener fails, or when calls had to be cut off.
+// ListenAndServe listens on the addresses, such as "tcp://:8972" or "unix:///run/app.sock", and serves until ctx ends. Then it shuts down
+// as Shutdown does, within the configured DrainTimeout, and returns nil after a full drain. It returns an error when it cannot listen on
+// one of the addresses, when a listener fails, or when calls had to be cut off.
 func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error {
 	if s.err != nil {
 		return s.err
@@ -198,9 +193,8 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 	return s.serveAll(ctx, listeners)
 }
 
-// Listen listens on an address of one of the server's transports, for Serve. The
-// server remembers the transport's scheme for its registry; for a listener that Listen did
-// not make, the scheme is the network of its Addr.
+// Listen listens on an address of one of the server's transports, for Serve. The server remembers the transport's scheme for its registry;
+// for a listener that Listen did not make, the scheme is the network of its Addr.
 func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) {
 	if s.err != nil {
 		return nil, s.err
@@ -241,8 +235,7 @@ func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
 			s.host.fence.Run("Listening", nil, func() { h.Listening(l.Addr()) })
 		}
 	}
-	// The registry gets the address of the first listener, so it is announced before
-	// any goroutine serves.
+	// The registry gets the address of the first listener, so it is announced before any goroutine serves.
 	if err := s.announce(listeners[0]); err != nil {
 		s.forgetAll(listeners)
 		return err

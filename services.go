@@ -14,9 +14,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Services is a set of services that one side of a connection offers to its peer.
-// A Server has one; a client that wants to be called gets one in its
-// configuration. Methods can be added and removed at any time, from any goroutine.
+// Services is a set of services that one side of a connection offers to its peer. A Server has one; a client that wants to be called gets
+// one in its configuration. Methods can be added and removed at any time, from any goroutine.
 type Services struct {
 	mu      sync.RWMutex
 	methods map[string]*method // by name, aliases among them
@@ -147,8 +146,7 @@ func (s *Services) hasLocked(service string) bool {
 	return false
 }
 
-// Alias makes a method callable by a second name as well. The error says that
-// there is no such method or that the alias is taken.
+// Alias makes a method callable by a second name as well. The error says that there is no such method or that the alias is taken.
 func (s *Services) Alias(alias, name string) error {
 	if err := checkName(alias); err != nil {
 		return err
@@ -180,9 +178,8 @@ func (s *Services) alias(alias, name string) (fresh bool, err error) {
 	return fresh, nil
 }
 
-// Unregister removes all methods and aliases of one service. Calls that are
-// running go on; later ones get Unimplemented. The error says that there is no
-// such service.
+// Unregister removes all methods and aliases of one service. Calls that are running go on; later ones get Unimplemented. The error says
+// that there is no such service.
 func (s *Services) Unregister(service string) error {
 	before := s.names()
 	if err := s.unregister(service); err != nil {
@@ -222,8 +219,7 @@ func (s *Services) unregister(service string) error {
 	return nil
 }
 
-// Changes counts what was registered, named and unregistered: while it is the same, so is what
-// Describe returns.
+// Changes counts what was registered, named and unregistered: while it is the same, so is what Describe returns.
 func (s *Services) Changes() uint64 { return s.changes.Load() }
 
 // ServiceInfo describes a registered service.

@@ -13,8 +13,7 @@ import (
 // lingering is how long a drained connection waits for the peer to close.
 const lingering = time.Second
 
-// cutGrace is how long handlers whose contexts were cancelled at the end of a
-// shutdown get to return.
+// cutGrace is how long handlers whose contexts were cancelled at the end of a shutdown get to return.
 const cutGrace = 500 * time.Millisecond
 
 // closeWait is how long Close, and a Shutdown whose context has ended, wait for code of the
@@ -50,8 +49,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		l.Close()
 	}
 	s.mu.Unlock()
-	// Connections that were admitted just now still become peers: their hello is being
-	// written, which is bounded in time.
+	// Connections that were admitted just now still become peers: their hello is being written, which is bounded in time.
 	s.admitted.Wait()
 	peers := s.Peers()
 

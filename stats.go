@@ -41,8 +41,7 @@ type Histogram interface {
 	Buckets(yield func(upper time.Duration, count uint64) bool)
 }
 
-// NewLatency returns the distribution of a histogram, for a Caller that measures calls
-// itself, as package cluster does.
+// NewLatency returns the distribution of a histogram, for a Caller that measures calls itself, as package cluster does.
 func NewLatency(count uint64, sum time.Duration, h Histogram) Latency {
 	return Latency{Count: count, Sum: sum, histogram: h}
 }
@@ -56,8 +55,7 @@ func (l Latency) Quantile(q float64) time.Duration {
 	return l.histogram.Quantile(q)
 }
 
-// Buckets calls yield with every bucket of the histogram that holds a duration, in order:
-// its upper end and how many durations it holds.
+// Buckets calls yield with every bucket of the histogram that holds a duration, in order: its upper end and how many durations it holds.
 func (l Latency) Buckets(yield func(upper time.Duration, count uint64) bool) {
 	if l.histogram != nil {
 		l.histogram.Buckets(yield)
@@ -94,12 +92,10 @@ type ServerStats struct {
 	Traffic     Traffic       // of all connections of weft's own wire, those that have ended among them
 }
 
-// Traffic is how many bytes connections have carried, all that weft reads and writes counted: with TLS
-// those inside of it.
+// Traffic is how many bytes connections have carried, all that weft reads and writes counted: with TLS those inside of it.
 type Traffic struct{ Read, Written uint64 }
 
-// Stats returns a snapshot of what the server has counted. It costs some microseconds
-// for each method, and the calls nothing.
+// Stats returns a snapshot of what the server has counted. It costs some microseconds for each method, and the calls nothing.
 func (s *Server) Stats() ServerStats {
 	peers := s.Peers()
 	out := ServerStats{
@@ -159,14 +155,13 @@ func (c *Client) Stats() ClientStats {
 
 // MethodBytes are RequestBytes and ReplyBytes of a method in Stats, which reads much more.
 func (c *Client) MethodBytes(method string) (requests, replies uint64) {
-	if m, ok := c.caller.stats.Load(method); ok {
-		return m.(*methodStats).Carried()
+	if m := c.caller.knownStats(method); m != nil {
+		return m.Carried()
 	}
 	return 0, 0
 }
 
-// summaries adds up what was counted of each method, by name, those of removed methods
-// among them.
+// summaries adds up what was counted of each method, by name, those of removed methods among them.
 func (h *host) summaries() map[string]*stats.Summary {
 	h.mu.Lock()
 	defer h.mu.Unlock()

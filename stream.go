@@ -35,8 +35,7 @@ func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 // On a server it does nothing: the stream ends when the handler returns.
 func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
 
-// CloseAndRecv ends the messages of the client and returns the one message that the server
-// sends before it ends the call.
+// CloseAndRecv ends the messages of the client and returns the one message that the server sends before it ends the call.
 func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	if err := s.CloseSend(); err != nil {
 		return nil, err

@@ -30,11 +30,10 @@ type tapped struct {
 	received, sent atomic.Int64
 }
 
-// Tap has f called for every call that the server has answered, until stop is called. A call that was
-// refused before it reached a method, for its name or for overload, is not among them: see
-// ServerStats.Refused. f is called on the goroutines that serve the calls, concurrently, before they
-// go on to other calls: it must not wait. A call that is under way when stop is called may still be
-// shown. While there is no tap, calls cost what they cost without this method.
+// Tap has f called for every call that the server has answered, until stop is called. A call that was refused before it reached a method,
+// for its name or for overload, is not among them: see ServerStats.Refused. f is called on the goroutines that serve the calls,
+// concurrently, before they go on to other calls: it must not wait. A call that is under way when stop is called may still be shown. While
+// there is no tap, calls cost what they cost without this method.
 func (s *Server) Tap(f func(*TappedCall)) (stop func()) {
 	if f == nil {
 		panic("weft: the function of Tap is nil")

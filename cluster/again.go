@@ -86,9 +86,8 @@ func (x *call) failed(s *server, err error) (result error) {
 	return err
 }
 
-// untilDeadline decides for a call that was not sent, and to whose deadline there is less time than
-// the pause before the next attempt. Where a server may just be restarting, the pause ends as soon as it
-// is back, so the call may wait for as long as it has time.
+// untilDeadline decides for a call that was not sent, and to whose deadline there is less time than the pause before the next attempt.
+// Where a server may just be restarting, the pause ends as soon as it is back, so the call may wait for as long as it has time.
 func untilDeadline(rp retry.Policy, a retry.Attempt) retry.Decision {
 	left := a.Left
 	a.Left = retry.Forever
@@ -147,9 +146,8 @@ func (x *call) reachable() bool {
 	return false
 }
 
-// pauseAfter waits before the next attempt; false means that the call or the client has
-// ended meanwhile. Where no server can be reached or is known, it waits no longer than
-// until one can be.
+// pauseAfter waits before the next attempt; false means that the call or the client has ended meanwhile. Where no server can be reached or
+// is known, it waits no longer than until one can be.
 func (x *call) pauseAfter(s *server, unreachable bool, d time.Duration) bool {
 	switch {
 	case s == nil:
@@ -199,8 +197,7 @@ func (r reach) hopeless(now time.Duration) bool {
 	return some
 }
 
-// untried reports whether there is a server, other than the last, that a call has not
-// tried and that is not known to be unreachable.
+// untried reports whether there is a server, other than the last, that a call has not tried and that is not known to be unreachable.
 func (r reach) untried(last *server, tried *balance.Tried) bool {
 	for s := range r.servers {
 		if s != last && !s.unreachable() && !tried.Has(s.stats) {
@@ -210,8 +207,7 @@ func (r reach) untried(last *server, tried *balance.Tried) bool {
 	return false
 }
 
-// graceAtMost shortens a pause so that it ends with the time in which one of the servers
-// may just be restarting.
+// graceAtMost shortens a pause so that it ends with the time in which one of the servers may just be restarting.
 func (r reach) graceAtMost(now, d time.Duration) time.Duration {
 	for s := range r.servers {
 		if left := s.graceLeft(now); left > 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/weftrpc/weft/cluster/retry"
 )
 
-// throttled counts an attempt that is about to be made, and says why it must not be. first says
-// that the call was not sent before.
+// throttled counts an attempt that is about to be made, and says why it must not be. first says that the call was not sent before.
 func (s *service) throttled(x *call, first bool) error {
 	t := &s.throttle
 	if !t.Active(x.pick.Now) || x.c.cfg.NoThrottle {

@@ -11,8 +11,7 @@ import (
 	"github.com/weftrpc/weft/door/thrift/internal/plan"
 )
 
-// IDLConfig says what stands in a document beside the methods. The zero value, and a nil pointer to
-// one, mean nothing.
+// IDLConfig says what stands in a document beside the methods. The zero value, and a nil pointer to one, mean nothing.
 type IDLConfig struct {
 	// Namespaces are by language, such as "py": "orders".
 	Namespaces map[string]string
@@ -20,9 +19,8 @@ type IDLConfig struct {
 	Exceptions Exceptions
 }
 
-// IDL describes the unary methods of a server in Thrift's language, for its compiler: those of a
-// Server are in its field Services. Streaming methods are left out, and so are those that take raw
-// bytes. A type that has no form in Thrift is an error.
+// IDL describes the unary methods of a server in Thrift's language, for its compiler: those of a Server are in its field Services.
+// Streaming methods are left out, and so are those that take raw bytes. A type that has no form in Thrift is an error.
 func IDL(s *weft.Services, cfg *IDLConfig) (string, error) {
 	if cfg == nil {
 		cfg = &IDLConfig{}

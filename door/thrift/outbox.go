@@ -9,8 +9,7 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-// outbox writes the replies of a connection, several in one write, and in the order of their
-// calls where that is needed.
+// outbox writes the replies of a connection, several in one write, and in the order of their calls where that is needed.
 type outbox struct {
 	conn    sink
 	room    int           // bytes that may wait
@@ -45,8 +44,7 @@ type tally struct {
 	counted int               // bytes that hold was told of
 }
 
-// turn is the place of a reply among those that go out in order. It outlives its call, of whose request
-// nothing is kept then.
+// turn is the place of a reply among those that go out in order. It outlives its call, of whose request nothing is kept then.
 type turn struct {
 	next  *turn
 	done  bool          // the call has ended before its turn
@@ -229,8 +227,7 @@ func (o *outbox) flush() {
 	}
 }
 
-// flushLocked writes until nothing waits. It gives the lock back while it writes. The caller has
-// set busy.
+// flushLocked writes until nothing waits. It gives the lock back while it writes. The caller has set busy.
 func (o *outbox) flushLocked(others bool) {
 	for len(o.buf) > 0 && o.err == nil {
 		if others {

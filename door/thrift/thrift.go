@@ -39,13 +39,11 @@ import (
 
 // Config configures a door. The zero value, and a nil pointer to one, give safe defaults.
 type Config struct {
-	// Service is the service of methods that are called without a service's name. "": the only
-	// service that has a method of the name.
+	// Service is the service of methods that are called without a service's name. "": the only service that has a method of the name.
 	Service string
-	// Unordered lets replies go out as calls end. A client that has several calls open on a
-	// connection then must know their replies by their sequence numbers, as those of Node.js do;
-	// other libraries take them for those of the first call that is open. Replies with THeader
-	// always go out so.
+	// Unordered lets replies go out as calls end. A client that has several calls open on a connection then must know their replies by
+	// their sequence numbers, as those of Node.js do; other libraries take them for those of the first call that is open. Replies with
+	// THeader always go out so.
 	Unordered bool
 }
 
@@ -63,9 +61,8 @@ const (
 // Some clients, such as those of Go, do not say so in their calls.
 func Oneway() weft.MethodOption { return weft.Annotate(onewayKey, "true") }
 
-// Parameter says that the request is the only parameter of the method, under this name, as in
-// "Reply method(1: Request name)". Without it the fields of the request are the parameters, unless
-// the Thrift compiler has generated its type.
+// Parameter says that the request is the only parameter of the method, under this name, as in "Reply method(1: Request name)". Without it
+// the fields of the request are the parameters, unless the Thrift compiler has generated its type.
 func Parameter(name string) weft.MethodOption {
 	if !plan.Identifier(name) {
 		return weft.InvalidOption(weft.Errorf(weft.InvalidArgument, "thrift: %q is no name of a parameter: letters, digits and _", name))
