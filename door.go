@@ -206,7 +206,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 			return false
 		}
 	}
-	if e := c.room(head.Size); e != nil {
+	if e := roomFor(c, head.Size); e != nil {
 		if m.e.load != nil {
 			m.e.load.Dropped()
 		}
@@ -239,8 +239,8 @@ func (x *DoorCall) unlink() {
 	x.next, x.before = nil, nil
 }
 
-// room takes a place for a call, or reports why there is none.
-func (c *DoorConn) room(size int) *Error {
+// roomFor takes a place for a call, or reports why there is none.
+func roomFor(c *DoorConn, size int) *Error {
 	l := &c.s.cfg.Limits
 	if !c.flights.EnterBelow(l.MaxCalls) {
 		return &Error{Code: ResourceExhausted, Outcome: Refused, Reason: ReasonTooManyCalls,

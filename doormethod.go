@@ -78,6 +78,9 @@ func (c *DoorConn) Hold(n int) (room bool) {
 	return c.account.Room(0)
 }
 
+// Room reports whether there is room for n bytes more, for a door that would hold them for a moment by Hold. Admit must have succeeded.
+func (c *DoorConn) Room(n int) bool { return c.account.Room(int64(n)) }
+
 // DecodeBody decodes the request of the call, for Inbound.Decode, as DecodeInTurn does.
 func (x *DoorCall) DecodeBody(c codec.Codec, body []byte, v any) error {
 	return x.DecodeInTurn(len(body), func() error { return session.Decode(c, body, v) })

@@ -5,9 +5,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift"
+	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -93,6 +96,36 @@ func TestPartsOfMessages(t *testing.T) {
 	case <-closed:
 	case <-time.After(patience):
 		t.Errorf("%d MiB of parts of messages are kept, more than the server may hold", cap(closed)*3)
+	}
+}
+
+// TestCompressedMessages: a message of THeader is not decompressed while there is no memory for what it becomes, and the client is told.
+func TestCompressedMessages(t *testing.T) {
+	const size, times = 3 << 20, 20
+	addr := start(t, &weft.ServerConfig{MaxMemory: 64 << 10}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
+	})
+	body := binary.BigEndian.AppendUint32([]byte("\x80\x01\x00\x01\x00\x00\x00\x04Echo\x00\x00\x00\x01\x0b\x00\x01"), size)
+	body = append(append(body, make([]byte, size)...), 0)
+	h := header.Header{Seq: 1, Zlib: true}
+	frame, err := h.Append(nil, func(b []byte) ([]byte, error) { return append(b, body...), nil })
+	must(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range times {
+		conn, err := net.Dial("tcp", addr)
+		must(t, err)
+		must(t, conn.SetDeadline(time.Now().Add(patience)))
+		_, err = conn.Write(frame)
+		must(t, err)
+		if answer, err := io.ReadAll(conn); err != nil || !strings.Contains(string(answer), "ResourceExhausted (Refused)") {
+			conn.Close()
+			t.Fatalf("%q, %v", answer, err)
+		}
+		conn.Close()
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > times*size/2 {
+		t.Errorf("%d messages that become %d bytes each made the server allocate %d", times, size, after.TotalAlloc-before.TotalAlloc)
 	}
 }
 

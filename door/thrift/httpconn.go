@@ -96,7 +96,7 @@ func (c *connHTTP) answered(ctx context.Context, q *request, w *weft.WireCall, r
 		if res.StatusCode != nethttp.StatusOK {
 			return http.ErrorOf(res, body.B)
 		}
-		if a, err = c.reply(body.B); err != nil {
+		if a, err = messages.ParseFramed(body.B, c.w.cfg.Framed, c.limit); err != nil {
 			return weft.Errorf(weft.Internal, "the answer of %d bytes with the Content-Type %q cannot be read: %w", len(body.B), httpfield.Clip(res.Header.Get("Content-Type")), err).
 				WithReason(weft.ReasonProtocol)
 		}
@@ -108,15 +108,4 @@ func (c *connHTTP) answered(ctx context.Context, q *request, w *weft.WireCall, r
 		}
 	}
 	return q.finish(a, w, c.limit)
-}
-
-// reply reads the body of an answer.
-func (c *connHTTP) reply(b []byte) (messages.Reply, error) {
-	if c.w.cfg.Framed {
-		if len(b) < 4 || protocol.FrameSize(b) != len(b)-4 {
-			return messages.Reply{}, messages.ErrReply
-		}
-		b = b[4:]
-	}
-	return messages.Parse(b, c.limit)
 }

@@ -135,7 +135,7 @@ func (q *request) finish(a messages.Reply, w *weft.WireCall, limit int) error {
 		w.ReplyMetadata = weft.NewMetadata(pairs...)
 	}
 	if a.TooLong > 0 {
-		e := tooLong(a, limit)
+		e := a.TooLongError(limit)
 		if told[header.Code] != "" {
 			e.Reason = "" // the call failed for another one, which is told or not
 		}
@@ -160,17 +160,6 @@ func (q *request) finish(a messages.Reply, w *weft.WireCall, limit int) error {
 		return refine(withThrown(e, thrown), told)
 	}
 	return nil
-}
-
-// tooLong is the error of an answer with more bytes than the client allows. An exception may say that the call was not run.
-func tooLong(a messages.Reply, limit int) *weft.Error {
-	what, outcome := "reply", weft.Executed
-	if a.Kind == protocol.Exception {
-		what, outcome = "exception", weft.OutcomeUnknown
-	}
-	e := weft.Errorf(weft.ResourceExhausted, "the %s has %d bytes, Limits.MaxMessage of the client allows %d", what, a.TooLong, limit).WithReason(weft.ReasonMessageTooLarge)
-	e.Outcome = outcome
-	return e
 }
 
 func undecoded(err error) error {

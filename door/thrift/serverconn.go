@@ -92,9 +92,12 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	var h *header.Header
 	owned := false
 	if d.Framing == protocol.Headers {
-		parsed, inner, err := header.Parse(b, s.mostFrame())
-		if errors.Is(err, header.ErrTransform) || errors.Is(err, header.ErrProtocol) {
-			return true, s.refuseHeader(&parsed, err)
+		parsed, inner, err := header.Parse(b, s.mostFrame(), s.holdBriefly)
+		if full, ok := errors.AsType[*weft.Error](err); ok || errors.Is(err, header.ErrTransform) || errors.Is(err, header.ErrProtocol) {
+			s.refuseHeader(&parsed, err)
+			if ok {
+				return true, full
+			}
 		}
 		if err != nil {
 			return true, broken(err)
@@ -129,16 +132,28 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	return s.begin(d, h, head, b[n:], owned)
 }
 
-// refuseHeader answers a frame whose message cannot be read.
-func (s *serverConn) refuseHeader(h *header.Header, why error) error {
-	code := codeInvalidTransform
-	if errors.Is(why, header.ErrProtocol) {
-		code = codeInvalidProtocol
+// holdBriefly counts bytes that are held for a moment, if there is room for them.
+func (s *serverConn) holdBriefly(n int) error {
+	if n > 0 && !s.Room(n) {
+		return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonTooManyBytes,
+			Message: "the server has no room to decompress a message, of all the bytes that it may hold (ServerConfig.MaxMemory); try again later"}
 	}
+	s.Hold(n)
+	return nil
+}
+
+// refuseHeader answers a frame whose message cannot be read. The connection ends then: the message may be one that gets no answer.
+func (s *serverConn) refuseHeader(h *header.Header, why error) {
 	x := &call{s: s, seq: h.Seq, header: &header.Header{Flags: h.Flags, Seq: h.Seq}, dialect: protocol.Dialect{Framing: protocol.Headers}, route: &route{}, unordered: true}
 	s.out.enter(x)
-	x.failAs(code, why.Error(), nil)
-	return broken(why)
+	switch e, ok := errors.AsType[*weft.Error](why); {
+	case ok:
+		x.Fail(e, weft.Metadata{})
+	case errors.Is(why, header.ErrProtocol):
+		x.failAs(codeInvalidProtocol, why.Error(), nil)
+	default:
+		x.failAs(codeInvalidTransform, why.Error(), nil)
+	}
 }
 
 // largestInline is the largest message that is decoded on the goroutine that reads.

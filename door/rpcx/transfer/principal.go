@@ -9,6 +9,10 @@ import (
 
 // A second connection is admitted with the credential of the call that asked for it, for a door does not learn that of the connection of
 // the call. The handler must not run for another principal than the one that got the token.
+//
+// A client whose connection alone has a credential gets no token. To take over the principal of its connection would leave out
+// AuthenticateConn, which is asked about each connection and may refuse one by its address or for want of TLS; to ask it with the credential
+// of the first connection, the server would have to keep the credentials of all connections in memory for as long as they live.
 
 // admissible returns an error if the connection of a call has a principal that the second connection would not get.
 func admissible(ctx context.Context) error {

@@ -44,12 +44,13 @@ var (
 	ErrTransform = errors.New("thrift: a transform of THeader other than zlib")
 	ErrProtocol  = errors.New("thrift: a protocol of THeader other than binary and compact")
 	errShort     = errors.New("thrift: the header of a THeader frame is cut short")
+	errTooLarge  = errors.New("thrift: a compressed message has more bytes than are allowed")
 )
 
-// Parse reads a frame, without its length. The message has at most most bytes; it is part of the
-// frame if it is not compressed. Keys and values are copied. With ErrTransform and ErrProtocol the
-// header is valid.
-func Parse(frame []byte, most int) (h Header, message []byte, err error) {
+// Parse reads a frame, without its length. A message that is compressed becomes one of at most most bytes, and hold is called with how many
+// bytes are held for that meanwhile, for which it may have no room, and with as many below zero afterwards. Another message is part of the
+// frame. Keys and values are copied. With ErrTransform, ErrProtocol and an error of hold the header is valid.
+func Parse(frame []byte, most int, hold func(n int) error) (h Header, message []byte, err error) {
 	if len(frame) < fixed {
 		return h, nil, errShort
 	}
@@ -88,7 +89,7 @@ func Parse(frame []byte, most int) (h Header, message []byte, err error) {
 		return h, nil, errShort
 	}
 	if h.Zlib {
-		message, err = inflate(message, most)
+		message, err = inflateWithin(message, most, hold)
 	}
 	return h, message, err
 }
@@ -120,7 +121,21 @@ func (r *reader) text() string {
 	return s
 }
 
-// inflate decompresses a message of at most most bytes.
+// inflateWithin decompresses a message of at most most bytes. Most become no longer than the first limit.
+func inflateWithin(b []byte, most int, hold func(n int) error) (out []byte, err error) {
+	err = errTooLarge
+	for limit := 0; err == errTooLarge && limit < most; {
+		limit = min(max(4*limit, 16*len(b), 4<<10), most)
+		held := 3 * limit // the memory grows by copying
+		if err := hold(held); err != nil {
+			return nil, err
+		}
+		out, err = inflate(b, limit)
+		_ = hold(-held) // there is room
+	}
+	return out, err
+}
+
 func inflate(b []byte, most int) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(b))
 	if err != nil {
@@ -131,7 +146,7 @@ func inflate(b []byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
 	}
 	if len(out) > most {
-		return nil, fmt.Errorf("thrift: a compressed message has more than %d bytes", most)
+		return nil, errTooLarge
 	}
 	return out, nil
 }

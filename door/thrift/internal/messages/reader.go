@@ -110,7 +110,7 @@ func (f *Reader) parse(b []byte) (Reply, error) {
 	}
 	var pairs []string
 	if f.framing == protocol.Headers && len(b) > 1 && b[0] == 0x0f && b[1] == 0xff {
-		parsed, inner, err := header.Parse(b, f.limit+protocol.Envelope)
+		parsed, inner, err := header.Parse(b, f.limit+protocol.Envelope, func(int) error { return nil })
 		if err != nil {
 			return Reply{}, err
 		}

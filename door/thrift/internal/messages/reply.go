@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
 
@@ -43,6 +44,17 @@ func Parse(b []byte, limit int) (Reply, error) {
 	return p, err
 }
 
+// ParseFramed is Parse of a reply with its length before it, if framed is true.
+func ParseFramed(b []byte, framed bool, limit int) (Reply, error) {
+	if framed {
+		if len(b) < 4 || protocol.FrameSize(b) != len(b)-4 {
+			return Reply{}, ErrReply
+		}
+		b = b[4:]
+	}
+	return Parse(b, limit)
+}
+
 // parseHead reads the beginning of a reply; n is 0 when it has not come as a whole.
 func parseHead(b []byte) (p Reply, n int, form protocol.Form, err error) {
 	if len(b) < 2 {
@@ -64,4 +76,15 @@ func parseHead(b []byte) (p Reply, n int, form protocol.Form, err error) {
 func (p *Reply) Reset(r *protocol.Reader) {
 	r.Reset(p.Body, p.compact)
 	r.Armored = p.armored
+}
+
+// TooLongError is the error of a reply with more bytes than the client allows. An exception may say that the call was not run.
+func (p *Reply) TooLongError(limit int) *weft.Error {
+	what, outcome := "reply", weft.Executed
+	if p.Kind == protocol.Exception {
+		what, outcome = "exception", weft.OutcomeUnknown
+	}
+	e := weft.Errorf(weft.ResourceExhausted, "the %s has %d bytes, Limits.MaxMessage of the client allows %d", what, p.TooLong, limit).WithReason(weft.ReasonMessageTooLarge)
+	e.Outcome = outcome
+	return e
 }
