@@ -56,23 +56,34 @@ func secured(nc net.Conn) *tls.Conn {
 	return t
 }
 
-// transport makes a connection of net/http of one that is there.
-func (o Options) transport(nc net.Conn) (t *nethttp.Transport, scheme string) {
-	t = &nethttp.Transport{DisableCompression: true, Protocols: new(nethttp.Protocols)}
-	given := func(context.Context, string, string) (net.Conn, error) { return nc, nil }
-	t.DialContext, t.DialTLSContext = given, given
-	secure := secured(nc)
-	switch {
-	case secure != nil && secure.ConnectionState().NegotiatedProtocol == "h2":
-		t.Protocols.SetHTTP2(true)
-		return t, "https"
-	case secure == nil && o.HTTP2:
-		t.Protocols.SetUnencryptedHTTP2(true)
-	case secure != nil:
-		t.Protocols.SetHTTP1(true)
-		return t, "https"
-	default:
+// speaksHTTP2 reports whether HTTP/2 is spoken on a connection.
+func (o Options) speaksHTTP2(nc net.Conn) bool {
+	if t := secured(nc); t != nil {
+		return t.ConnectionState().NegotiatedProtocol == "h2"
+	}
+	return o.HTTP2
+}
+
+// scheme is that of the URLs of what is sent on a connection.
+func scheme(nc net.Conn) string {
+	if secured(nc) != nil {
+		return "https"
+	}
+	return "http"
+}
+
+// clientConn makes a connection of net/http of one that is there. goAway is called when the server tells by HTTP/2 that it takes no
+// more calls.
+func (o Options) clientConn(ctx context.Context, nc net.Conn, address string, goAway func()) (*nethttp.ClientConn, error) {
+	t := &nethttp.Transport{DisableCompression: true, Protocols: new(nethttp.Protocols)}
+	under := nc
+	if o.speaksHTTP2(nc) {
+		under = &watched{Conn: nc, goAway: goAway}
+		t.Protocols.SetUnencryptedHTTP2(true) // TLS, if there is some, is under it
+	} else {
 		t.Protocols.SetHTTP1(true)
 	}
-	return t, "http"
+	given := func(context.Context, string, string) (net.Conn, error) { return under, nil }
+	t.DialContext, t.DialTLSContext = given, given
+	return t.NewClientConn(ctx, scheme(nc), address)
 }

@@ -33,7 +33,8 @@ type Conns struct {
 	freed   chan struct{} // is closed, and replaced, when a connection may have room
 	waiting int           // callers that wait for room or make a connection
 	lost    bool          // the last carrier ended, and no answer on it had announced that, or no other one could be made
-	err     error         // why the connection has ended
+	err     error         // why the connection takes no more calls
+	shut    *weft.Error   // the error of calls that Close has ended; nil: it was not called
 }
 
 // Carrier is a connection of net/http and what is under it.
@@ -57,9 +58,8 @@ func Dial(ctx context.Context, cfg weft.WireConfig, o Options) (*Conns, error) {
 		return nil, err
 	}
 	c := &Conns{o: o, cfg: cfg, first: nc, done: make(chan struct{}), freed: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
-	t, scheme := o.transport(nc)
-	c.h2 = !t.Protocols.HTTP1()
-	c.base = scheme + "://" + cfg.Address
+	c.h2 = o.speaksHTTP2(nc)
+	c.base = scheme(nc) + "://" + cfg.Address
 	if cfg.Credential != (weft.Credential{}) {
 		c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
 	}
@@ -86,20 +86,20 @@ func (c *Conns) Post(ctx context.Context, path string, h nethttp.Header) (*netht
 
 // add makes a connection one of the carriers.
 func (c *Conns) add(ctx context.Context, nc net.Conn) error {
-	t, scheme := c.o.transport(nc)
-	cc, err := t.NewClientConn(ctx, scheme, c.cfg.Address)
+	x := &Carrier{under: nc}
+	cc, err := c.o.clientConn(ctx, nc, c.cfg.Address, func() { c.refused(x) })
 	if err != nil {
 		return weft.Errorf(weft.Unavailable, "%w", err)
 	}
-	x := &Carrier{ClientConn: cc, under: nc}
+	x.ClientConn = cc
 	c.mu.Lock()
 	c.conns = append(slices.Clone(c.conns), x)
 	c.lost = false
-	ended := c.err
+	shut := c.shut
 	c.mu.Unlock()
 	cc.SetStateHook(func(*nethttp.ClientConn) { c.changed(x) })
 	c.changed(x) // what has happened meanwhile
-	if ended != nil {
+	if shut != nil {
 		x.sever()
 	}
 	return nil
@@ -159,6 +159,16 @@ func (c *Conns) lookLocked(x *Carrier) {
 	}
 	c.lost = true
 	c.endIfLostLocked()
+}
+
+// refused notes that a server of HTTP/2 takes no more calls on a carrier. Those that are under way go on.
+func (c *Conns) refused(x *Carrier) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	x.closes = true
+	if c.h2 && c.err == nil {
+		c.failLocked(weft.Errorf(weft.Unavailable, "the server takes no more calls on the connection"))
+	}
 }
 
 // wakeLocked has the callers that wait for room look again.
@@ -274,26 +284,22 @@ func (c *Conns) Err() error {
 
 // Close implements weft.WireConn.
 func (c *Conns) Close() error {
-	c.fail(&weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"})
-	return nil
-}
-
-// fail ends the connection: the first reason counts.
-func (c *Conns) fail(why error) {
 	c.mu.Lock()
-	if c.err != nil {
-		c.mu.Unlock()
-		return
+	if c.shut == nil {
+		c.shut = &weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"}
 	}
-	c.failLocked(why)
+	if c.err == nil {
+		c.failLocked(c.shut)
+	}
 	conns := c.conns
 	c.mu.Unlock()
 	for _, x := range conns {
 		x.sever()
 	}
+	return nil
 }
 
-// failLocked notes why the connection has ended. A caller that is told so finds done closed, and makes its call elsewhere.
+// failLocked notes why the connection takes no more calls. A caller that is told so finds done closed, and makes its call elsewhere.
 func (c *Conns) failLocked(why error) {
 	c.err = why
 	close(c.done)
@@ -303,9 +309,7 @@ func (c *Conns) failLocked(why error) {
 func (c *Conns) Drain(done <-chan struct{}) {
 	for range cap(c.oneway) { // all places are free then
 		select {
-		case c.oneway <- struct{}{}:
-		case <-c.done:
-			return
+		case c.oneway <- struct{}{}: // those of a connection that is lost end too
 		case <-done:
 			return
 		}

@@ -14,8 +14,7 @@ import (
 func TestEndWhileDialing(t *testing.T) {
 	for range 10 {
 		here, there := net.Pipe()
-		under, _ := Options{}.transport(here)
-		cc, err := under.NewClientConn(t.Context(), "http", "127.0.0.1:80")
+		cc, err := Options{}.clientConn(t.Context(), here, "127.0.0.1:80", func() {})
 		if err != nil {
 			t.Fatal(err)
 		}

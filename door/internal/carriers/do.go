@@ -2,7 +2,6 @@ package carriers
 
 import (
 	"context"
-	"errors"
 	"io"
 	nethttp "net/http"
 	"net/http/httptrace"
@@ -68,8 +67,7 @@ func (c *Conns) Lost(ctx context.Context, err error) *weft.Error {
 	case ctx.Err() != nil:
 		e = weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
 	case c.closed() != nil:
-		known := *c.closed()
-		e = &known
+		e = c.closed()
 	default:
 		e = weft.Errorf(codeOfLoss(err), "connection lost: %w", err)
 	}
@@ -96,13 +94,15 @@ func codeOfLoss(err error) weft.Code {
 	return weft.Unavailable
 }
 
-// closed is why this side has ended the connection; nil: it has not.
+// closed is the error of a call that Close has ended; nil: it was not called.
 func (c *Conns) closed() *weft.Error {
-	e, ok := errors.AsType[*weft.Error](c.Err())
-	if !ok || e.Reason != weft.ReasonClosed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.shut == nil {
 		return nil
 	}
-	return e
+	e := *c.shut
+	return &e
 }
 
 // Oneway sends a request whose reply is thrown away. It returns when the request has been written.
