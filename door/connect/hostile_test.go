@@ -20,6 +20,7 @@ import (
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/doortest"
+	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -28,7 +29,9 @@ const patience = 20 * time.Second
 // startHostile serves the doors for a client that breaks rules, and returns the address.
 func startHostile(t *testing.T, cfg weft.ServerConfig, register func(srv *weft.Server) error) string {
 	t.Helper()
-	cfg.Doors, cfg.Logger = connect.Doors(nil), slog.New(slog.DiscardHandler)
+	if cfg.Logger = slog.New(slog.DiscardHandler); cfg.Doors == nil {
+		cfg.Doors = connect.Doors(nil)
+	}
 	srv := weft.NewServer(&cfg)
 	must(t, register(srv))
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
@@ -124,12 +127,19 @@ func TestPartsOfBodies(t *testing.T) {
 	}
 }
 
-// TestUnreadReplies: a client that makes many calls over HTTP/2 and reads none of the replies has few of them encoded.
+// TestUnreadReplies: a client that makes many calls over HTTP/2 and reads none of the replies has few of them encoded, by Connect and by
+// the addresses of door/http.
 func TestUnreadReplies(t *testing.T) {
+	for name, doors := range map[string][]weft.Door{"Connect": connect.Doors(nil), "HTTP": connect.Doors(&connect.Config{HTTP: &http.Config{}})} {
+		t.Run(name, func(t *testing.T) { unreadReplies(t, doors) })
+	}
+}
+
+func unreadReplies(t *testing.T, doors []weft.Door) {
 	const calls, size = 300, 1 << 20
 	var ran atomic.Int64
 	text := strings.Repeat("x", size)
-	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}}, func(srv *weft.Server) error {
+	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}, Doors: doors}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Large", func(context.Context, *Name) (*Name, error) {
 			ran.Add(1)
 			return &Name{text}, nil
@@ -141,7 +151,7 @@ func TestUnreadReplies(t *testing.T) {
 	before := doortest.HeapInUse()
 	b := preface(0)
 	for n := range uint32(calls) {
-		b = frame(b, 1, 4, 2*n+1, post("/Demo/Large"))
+		b = frame(b, 1, 4, 2*n+1, append(post("/Demo/Large"), fields("content-length", "2")...))
 		b = frame(b, 0, 1, 2*n+1, []byte(`{}`))
 	}
 	_, err = conn.Write(b)

@@ -281,12 +281,18 @@ func (in *inbound) params() ([]byte, error) {
 	return object, nil
 }
 
+// maxEncoded is how many replies of a connection of HTTP/2 may be encoded and wait for room, which a peer that does not read could
+// otherwise make as many as its calls.
+const maxEncoded = 16
+
 // Reply implements weft.Inbound.
 func (in *inbound) Reply(v any, m weft.Metadata) error {
 	in.x.lastIfDraining(in.w)
 	if in.end != nil {
 		return in.end.finish(m)
 	}
+	in.x.turns.Take(maxEncoded)
+	defer in.x.turns.Give()
 	b := buffer.Take()
 	defer b.ReleaseSmall()
 	body, err := in.encode(b.B, v)

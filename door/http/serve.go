@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/httpconn"
+	"github.com/weftrpc/weft/internal/turns"
 )
 
 // connection is one connection of the door.
@@ -22,6 +23,7 @@ type connection struct {
 	tls     *tls.ConnectionState
 	refused *weft.Error     // why the connection was not admitted
 	first   nethttp.Handler // gets the requests of a connection that was admitted
+	turns   turns.Turns     // of replies that are encoded
 }
 
 func (d *door) connectionOn(c *weft.DoorConn) *connection {
