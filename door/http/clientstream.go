@@ -88,9 +88,7 @@ func (o *outbox) Send(msg any) error {
 		return nil
 	}
 	o.mu.Unlock()
-	if err := o.flow(); err != nil {
-		return err
-	}
+	o.flow()
 	return o.write(b)
 }
 
@@ -123,26 +121,34 @@ func (o *outbox) write(b []byte) error {
 	return io.EOF // Recv tells why
 }
 
-// flow begins a request whose body is lines, and sends the message that was held back.
-func (o *outbox) flow() error {
+// flow begins a request whose body is lines, unless it has begun. The message that was held back is the first line, whichever goroutine
+// writes the next.
+func (o *outbox) flow() {
 	o.mu.Lock()
 	if o.pipe != nil || o.shut {
 		o.mu.Unlock()
-		return nil
+		return
 	}
 	pr, pw := io.Pipe()
 	o.pipe = pw
 	first, held := o.first, o.held
 	o.first, o.held = nil, false
 	o.mu.Unlock()
+	lines := io.Reader(pr)
+	if held {
+		lines = io.MultiReader(bytes.NewReader(append(bytes.Clone(first), '\n')), pr)
+		o.Sent(len(first))
+	}
 	o.r.Header.Set("Content-Type", typeNDJSON)
-	o.r.Body, o.r.ContentLength = pr, -1
+	o.r.Body, o.r.ContentLength = body{lines, pr}, -1
 	context.AfterFunc(o.r.Context(), func() { pw.CloseWithError(context.Canceled) })
 	o.begin(pr)
-	if held {
-		return o.write(first)
-	}
-	return nil
+}
+
+// body is the body of a request.
+type body struct {
+	io.Reader
+	io.Closer
 }
 
 // begin sends the request.
@@ -193,13 +199,11 @@ func (o *outbox) Recv(msg any) error {
 	if ended != nil {
 		return ended
 	}
-	if err := o.flow(); err != nil && err != io.EOF {
-		return err
-	}
+	o.flow()
 	select {
 	case <-o.ready:
-	case <-o.ctx.Done():
-		return o.end(o.c.Lost(o.ctx, o.ctx.Err()))
+	case <-o.r.Context().Done(): // also that of a stream that Close has ended before the request began
+		return o.end(o.c.Lost(o.r.Context(), o.r.Context().Err()))
 	}
 	if o.fail != nil {
 		return o.end(o.fail)

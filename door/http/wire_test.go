@@ -8,6 +8,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -178,6 +179,86 @@ func TestWireSendBehindTheEnd(t *testing.T) {
 		}
 		if _, err := s.Recv(); err != io.EOF {
 			t.Errorf("at the end of %d: %v", n, err)
+		}
+	}
+}
+
+// TestWireSendWhileReceiving: a goroutine that receives begins the request, while another one sends: messages keep their order, and the
+// last one is not lost.
+func TestWireSendWhileReceiving(t *testing.T) {
+	r := start(t, nil, nil)
+	c := r.dial(nil)
+	for range 200 {
+		s, err := weft.OpenStream[User, User](t.Context(), c, "Stream.Echo")
+		must(t, err)
+		must(t, s.Send(&User{ID: 1}))
+		got := make(chan []int64, 1)
+		go func() { // it ends with the stream
+			var ids []int64
+			for {
+				u, err := s.Recv()
+				if err != nil {
+					if err != io.EOF {
+						t.Errorf("Recv: %v", err)
+					}
+					got <- ids
+					return
+				}
+				ids = append(ids, u.ID)
+			}
+		}()
+		if err := s.Send(&User{ID: 2}); err != nil {
+			t.Errorf("Send: %v", err)
+		}
+		if err := s.CloseSend(); err != nil {
+			t.Errorf("CloseSend: %v", err)
+		}
+		if ids := <-got; !slices.Equal(ids, []int64{1, 2}) {
+			t.Fatalf("the messages 1 and 2 came as %v", ids)
+		}
+	}
+	for range 200 {
+		s, err := weft.OpenStream[User, User](t.Context(), c, "Stream.Echo")
+		must(t, err)
+		must(t, s.Send(&User{ID: 1}))
+		got := make(chan error, 1)
+		go func() { // it ends with the stream
+			u, err := s.Recv()
+			if err == nil && u.ID != 1 {
+				err = errors.New("another message came")
+			}
+			got <- err
+		}()
+		if err := s.CloseSend(); err != nil {
+			t.Errorf("CloseSend: %v", err)
+		}
+		if err := <-got; err != nil {
+			t.Fatalf("the one message did not come: %v", err)
+		}
+		s.Close()
+	}
+}
+
+// TestWireCloseWhileReceiving: Close ends a Recv that begins at the same time, on a stream without a deadline.
+func TestWireCloseWhileReceiving(t *testing.T) {
+	r := start(t, nil, nil)
+	c := r.dial(nil)
+	for range 200 {
+		s, err := weft.OpenStream[User, User](t.Context(), c, "Stream.Echo")
+		must(t, err)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := s.Recv()
+			ended <- err
+		}()
+		s.Close()
+		select {
+		case err := <-ended:
+			if err == nil || err == io.EOF {
+				t.Fatalf("Recv returns %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("Recv goes on after Close")
 		}
 	}
 }
