@@ -272,7 +272,7 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 	if s.cfg.TLS == nil {
 		return n.conn, "", nil
 	}
-	t := tls.Server(n.conn, s.cfg.TLS)
+	t := tls.Server(s.exec.Pulsed(n.conn), s.cfg.TLS)
 	ctx, cancel := context.WithTimeout(context.WithValue(s.life, newcomerKey{}, n), s.session.Limits.HandshakeTimeout)
 	defer cancel()
 	err = error(Errorf(Internal, "a function of the TLS configuration panicked"))

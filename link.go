@@ -259,7 +259,7 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
 	defer cancel()
-	t := tls.Client(conn, cfg)
+	t := tls.Client(l.c.exec.Pulsed(conn), cfg)
 	err := error(Errorf(Internal, "a function of the TLS configuration panicked"))
 	l.c.host.fence.Run("tls.Config", conn.RemoteAddr(), func() { err = t.HandshakeContext(ctx) })
 	if err != nil {

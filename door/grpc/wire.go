@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/socket"
 )
 
 // WireConfig configures a wire. The zero value, and a nil pointer to one, give safe defaults.
@@ -56,6 +57,7 @@ type wire struct {
 	cfg    WireConfig
 	tables *hpack.Tables
 	secure bool
+	pulse  socket.Pulse
 }
 
 func (w *wire) Scheme() string { return w.cfg.Scheme }
@@ -69,7 +71,7 @@ const never = 100 * 365 * 24 * time.Hour
 func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
 	nc, err := cfg.Dial(ctx)
 	if err == nil && w.secure {
-		nc, err = encrypted(ctx, nc, cfg.Address)
+		nc, err = w.encrypted(ctx, nc, cfg.Address)
 	}
 	if err != nil {
 		return nil, withoutCode(err)
@@ -88,7 +90,7 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 }
 
 // encrypted gives a connection TLS, if it has none.
-func encrypted(ctx context.Context, nc net.Conn, address string) (net.Conn, error) {
+func (w *wire) encrypted(ctx context.Context, nc net.Conn, address string) (net.Conn, error) {
 	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
 		return nc, nil
 	}
@@ -96,7 +98,7 @@ func encrypted(ctx context.Context, nc net.Conn, address string) (net.Conn, erro
 	if err != nil {
 		host = address
 	}
-	t := tls.Client(nc, &tls.Config{ServerName: host, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+	t := tls.Client(socket.WithPulse(nc, &w.pulse), &tls.Config{ServerName: host, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
 	if err := t.HandshakeContext(ctx); err != nil {
 		nc.Close()
 		return nil, weft.Errorf(weft.Unavailable, "TLS: %w", err)

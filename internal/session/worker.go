@@ -1,6 +1,7 @@
 package session
 
 import (
+	"net"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/socket"
@@ -44,6 +45,9 @@ func (w work) do(r *Request) {
 		w.f()
 	}
 }
+
+// Pulsed is a connection that is read and written frequently by what the executor serves: one goroutine at a time reads, and one writes.
+func (e *Executor) Pulsed(conn net.Conn) net.Conn { return socket.WithPulse(conn, &e.pulse) }
 
 // Close lets idle workers end. Work that is running goes on, and new work still runs.
 func (e *Executor) Close() {

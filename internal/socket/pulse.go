@@ -24,7 +24,7 @@ const (
 	inARow = 16
 )
 
-// Frequent reports whether a timer is due within milliseconds, and notes an operation.
+// Frequent implements Timer.
 func (p *Pulse) Frequent() bool {
 	if !p.set.Load() {
 		p.begin()
@@ -35,6 +35,9 @@ func (p *Pulse) Frequent() bool {
 	}
 	return true
 }
+
+// Due implements Timer.
+func (p *Pulse) Due() bool { return p.set.Load() }
 
 // begin sets the timer when operations are frequent.
 func (p *Pulse) begin() {
@@ -57,5 +60,5 @@ func (p *Pulse) begin() {
 		p.set.Store(false)
 	}))
 	timer.Load().Reset(interval)
-	WakeMonitor() // it sleeps until the first timer that it knew of
+	wakeMonitor() // it sleeps until the first timer that it knew of
 }

@@ -5,28 +5,48 @@ import (
 	"sync/atomic"
 )
 
-// Pulsed is a connection that makes the system calls of a Conn while the timer of a Pulse is set, and usual ones otherwise. As with a Conn, one
-// goroutine at a time may call Read, and one Write.
+// Timer tells when a timer is due within milliseconds. A Pulse is one.
+type Timer interface {
+	// Frequent notes an operation, and reports whether a timer is due.
+	Frequent() bool
+	// Due reports whether one is due.
+	Due() bool
+}
+
+// While is a Timer that is due while a variable is set.
+func While(set *atomic.Bool) Timer { return while{set} }
+
+type while struct{ set *atomic.Bool }
+
+func (w while) Frequent() bool { return w.set.Load() }
+
+func (w while) Due() bool { return w.set.Load() }
+
+// Pulsed is a connection that makes such system calls while a Timer is due, and usual ones otherwise. It does not queue operations: one goroutine
+// at a time may call Read, and one Write.
 type Pulsed struct {
 	net.Conn
-	pulse *Pulse
-	own   atomic.Pointer[Conn] // made when operations are frequent for the first time: a short connection does without
+	timer Timer
+	own   atomic.Pointer[direct] // made when operations are frequent for the first time: a short connection does without
 }
 
 // WithPulse returns a connection of TCP or of a Unix socket as a Pulsed, and any other as it is.
-func WithPulse(conn net.Conn, pulse *Pulse) net.Conn {
+func WithPulse(conn net.Conn, timer Timer) net.Conn {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
 		if available {
-			return &Pulsed{Conn: conn, pulse: pulse}
+			return &Pulsed{Conn: conn, timer: timer}
 		}
 	}
 	return conn
 }
 
-// most is the longest operation of which the scheduler is not told, in bytes. Copying more takes as long as waking the monitor, and the
-// monitor does not sleep where so much comes at once.
-const most = 16 << 10
+// NetConn is the connection itself.
+func (c *Pulsed) NetConn() net.Conn { return c.Conn }
+
+// most is the longest operation of which the scheduler is not told, in bytes: copying it takes less than the 20 µs after which the scheduler
+// lends a processor to another goroutine.
+const most = 64 << 10
 
 // Read implements net.Conn.
 func (c *Pulsed) Read(p []byte) (int, error) {
@@ -51,14 +71,14 @@ func (c *Pulsed) Write(p []byte) (int, error) {
 }
 
 // untold returns what makes an operation with p of which the scheduler is not told, nil if it is to be told.
-func (c *Pulsed) untold(p []byte) *Conn {
-	if len(p) > most || !c.pulse.Frequent() {
+func (c *Pulsed) untold(p []byte) *direct {
+	if len(p) > most || !c.timer.Frequent() {
 		return nil
 	}
 	if own := c.own.Load(); own != nil {
 		return own
 	}
-	own := New(c.Conn)
+	own := newDirect(c.Conn)
 	if own == nil || c.own.CompareAndSwap(nil, own) {
 		return own
 	}
@@ -67,7 +87,7 @@ func (c *Pulsed) untold(p []byte) *Conn {
 
 // wake wakes the monitor when the timer was stopped during an operation.
 func (c *Pulsed) wake() {
-	if !c.pulse.set.Load() {
-		WakeMonitor()
+	if !c.timer.Due() {
+		wakeMonitor()
 	}
 }

@@ -5,7 +5,7 @@
 // where a server has one caller at a time, that is a third of the processor time of a call.
 //
 // A scheduler whose monitor sleeps interrupts no goroutine that computes for long, until a timer is due that was set before the monitor
-// went to sleep. So a Conn is for times at which a timer is due within milliseconds: see [Pulsed] and [WakeMonitor].
+// went to sleep. So such calls are for times at which a timer is due within milliseconds: see [Pulsed].
 package socket
 
 import (
@@ -13,18 +13,18 @@ import (
 	"net"
 )
 
-// Conn is a connection whose methods Read and Write make such system calls. Unlike other connections it does not queue operations: one goroutine
+// direct is a connection whose methods Read and Write make such system calls. Unlike other connections it does not queue operations: one goroutine
 // at a time may call Read, and one Write. All that use it have one reader, and one writer that others leave their bytes to.
-type Conn struct {
+type direct struct {
 	net.Conn
 	in, out transfer
 }
 
 // Read implements net.Conn.
-func (c *Conn) Read(p []byte) (int, error) { return c.in.read(c.Conn, p) }
+func (c *direct) Read(p []byte) (int, error) { return c.in.read(c.Conn, p) }
 
 // Write implements net.Conn.
-func (c *Conn) Write(p []byte) (int, error) { return c.out.write(c.Conn, p) }
+func (c *direct) Write(p []byte) (int, error) { return c.out.write(c.Conn, p) }
 
 // opError is the error of an operation as that of the connection itself would have it.
 func opError(op string, conn net.Conn, err error) error {

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// pair returns the two ends of a connection, the first of which is a Conn.
-func pair(t *testing.T, network string) (*Conn, net.Conn) {
+// pair returns the two ends of a connection, the first of which is direct.
+func pair(t *testing.T, network string) (*direct, net.Conn) {
 	t.Helper()
 	one, other := ends(t, network)
-	c := New(one)
+	c := newDirect(one)
 	if c == nil {
-		t.Fatalf("there is no Conn for a %T", one)
+		t.Fatalf("there is no direct connection for a %T", one)
 	}
 	return c, other
 }
@@ -155,12 +155,12 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestOthers has no Conn for what is no socket, and for a socket whose operations block.
+// TestOthers has no direct connection for what is no socket, and for a socket whose operations block.
 func TestOthers(t *testing.T) {
 	one, other := net.Pipe()
 	_, _ = one.Close(), other.Close()
-	if New(one) != nil || New(nil) != nil {
-		t.Error("there is a Conn for what is no socket")
+	if newDirect(one) != nil || newDirect(nil) != nil {
+		t.Error("there is a direct connection for what is no socket")
 	}
 	c, _ := pair(t, "tcp")
 	err := c.in.raw.Control(func(fd uintptr) {
@@ -171,12 +171,12 @@ func TestOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if New(c.Conn) != nil {
-		t.Error("there is a Conn for a socket that blocks")
+	if newDirect(c.Conn) != nil {
+		t.Error("there is a direct connection for a socket that blocks")
 	}
 	_ = c.Close()
-	if New(c.Conn) != nil {
-		t.Error("there is a Conn for a socket that was closed")
+	if newDirect(c.Conn) != nil {
+		t.Error("there is a direct connection for a socket that was closed")
 	}
 }
 

@@ -11,8 +11,8 @@ import (
 // available says that there are such system calls.
 const available = true
 
-// New returns a Conn for a connection of TCP or of a Unix socket; nil for any other, and for one that blocks.
-func New(conn net.Conn) *Conn {
+// newDirect returns a direct connection for a connection of TCP or of a Unix socket; nil for any other, and for one that blocks.
+func newDirect(conn net.Conn) *direct {
 	switch conn.(type) {
 	case *net.TCPConn, *net.UnixConn:
 	default:
@@ -22,7 +22,7 @@ func New(conn net.Conn) *Conn {
 	if err != nil || blocks(raw) {
 		return nil
 	}
-	c := &Conn{Conn: conn}
+	c := &direct{Conn: conn}
 	c.in.raw, c.out.raw = raw, raw
 	c.in.step, c.out.step = c.in.readOnce, c.out.writeAll
 	return c
@@ -38,9 +38,9 @@ func blocks(raw syscall.RawConn) bool {
 	return err != nil || !set
 }
 
-// WakeMonitor wakes the monitor of the scheduler, which then knows the timers that are set. Call it after a Read or a Write during which the
+// wakeMonitor wakes the monitor of the scheduler, which then knows the timers that are set. Call it after a Read or a Write during which the
 // last timer was stopped.
-func WakeMonitor() {
+func wakeMonitor() {
 	_, _ = syscall.Read(-1, nil) // the scheduler is told of this system call, which does nothing: there is no descriptor -1
 }
 

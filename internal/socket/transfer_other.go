@@ -7,11 +7,11 @@ import "net"
 // available says that there are such system calls.
 const available = false
 
-// New returns nil: there are no such system calls here.
-func New(net.Conn) *Conn { return nil }
+// newDirect returns nil: there are no such system calls here.
+func newDirect(net.Conn) *direct { return nil }
 
-// WakeMonitor does nothing: there is no Conn here.
-func WakeMonitor() {}
+// wakeMonitor does nothing: there is no direct connection here.
+func wakeMonitor() {}
 
 // transfer is one direction of a socket.
 type transfer struct{}

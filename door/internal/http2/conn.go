@@ -9,6 +9,7 @@ import (
 
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/socket"
 )
 
 // Handler is what the user of a connection does with what comes in. The goroutine that reads
@@ -99,7 +100,7 @@ type Conn struct {
 	nc      net.Conn
 	handler Handler
 	guard   Guard
-	socket  sockets
+	ends    ends
 	done    chan struct{} // closed at the end
 	settled chan struct{} // closed when the peer's settings have come
 	in      incoming
@@ -144,8 +145,8 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.in.first = true
 	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
-	c.socket = sockets{nc: nc, guard: c.guard}
-	c.socket.writesTo()
+	c.ends.watched = socket.While(c.guard.Known())
+	c.ends.writesTo(nc)
 	c.room.L = &c.mu
 	c.slots = make([]*Stream, minSlots)
 	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64}

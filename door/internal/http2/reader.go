@@ -33,7 +33,7 @@ func (c *Conn) Run() {
 			return
 		}
 	}
-	c.socket.readsFrom()
+	c.ends.readsFrom(c.nc)
 	rd.run()
 }
 
@@ -85,7 +85,7 @@ func (rd *reader) run() {
 			return
 		}
 		rd.makeRoom()
-		n, err := c.socket.read(rd.buf[rd.w:])
+		n, err := c.ends.in.Read(rd.buf[rd.w:])
 		if n == 0 && err != nil {
 			c.Close(lost(err))
 			return
