@@ -66,7 +66,7 @@ func (x *call) failed(s *server, err error) (result error) {
 		if !d.Again && e.Outcome == weft.NotSent && (e.Reason == weft.ReasonBreakerOpen || unreachable && !x.reachable()) {
 			return x.noServer() // with what is known of each
 		}
-		if !d.Again || !x.m.service.again(x, e) {
+		if !d.Again || retry.Overload(e) && !x.c.cfg.NoThrottle && !x.m.service.throttle.Again(x.c.now(), weft.PriorityFrom(x.ctx)) {
 			return err
 		}
 		paid := !d.Paid || x.c.budget.Withdraw(x.c.now())

@@ -32,8 +32,3 @@ func (s *service) heed(x *call, err error, now time.Duration) {
 		s.throttle.Refused(now, weft.PriorityFrom(x.ctx), x.heeded)
 	}
 }
-
-// again reports whether the throttle lets a call be made again whose attempt has failed, and has it count that.
-func (s *service) again(x *call, e *weft.Error) bool {
-	return x.c.cfg.NoThrottle || !retry.Overload(e) || s.throttle.Again(x.c.now(), weft.PriorityFrom(x.ctx))
-}
