@@ -42,8 +42,7 @@ func (a *around) call(ctx context.Context, c *Client, k kind, name string, args,
 			return interceptor(ctx, info, req, inner)
 		}
 	}
-	info := &weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}
-	describe(info, c.connection.Codec, args, opts)
+	info := described(weft.CallInfo{Method: name, Oneway: k == oneway, Reply: reply}, c.connection.Codec, args, opts)
 	_, err := next(ctx, info, args)
 	return ownError(err, name)
 }
@@ -59,27 +58,24 @@ func (a *around) open(ctx context.Context, c *Client, name string, sample any, o
 			return interceptor(ctx, info, inner)
 		}
 	}
-	info := &weft.CallInfo{Method: name, Stream: true}
-	describe(info, c.connection.Codec, sample, opts)
+	info := described(weft.CallInfo{Method: name, Stream: true}, c.connection.Codec, sample, opts)
 	stream, err := next(ctx, info)
 	return stream, ownError(err, name)
 }
 
-// describe tells interceptors what the options of a call, and the type of its request, say about it, as the client of one server
-// does.
-func describe(info *weft.CallInfo, configured codec.Codec, sample any, opts []weft.CallOption) {
+// described adds what options, configured codec and type of the request tell interceptors of a call, as the client of one server does.
+func described(info weft.CallInfo, with codec.Codec, sample any, opts []weft.CallOption) *weft.CallInfo {
 	settings, _ := weft.SettingsOf(opts...) // a wrong option is the error of the attempt
-	info.OwnCredential = settings.OwnCredential
+	info.OwnCredential, info.Codec = settings.OwnCredential, "msgpack"
 	switch {
 	case settings.Codec != nil:
 		info.Codec = settings.Codec.Name()
-	case configured != nil:
-		info.Codec = configured.Name()
+	case with != nil:
+		info.Codec = with.Name()
 	case protobuf.Is(sample):
 		info.Codec = "protobuf"
-	default:
-		info.Codec = "msgpack"
 	}
+	return &info
 }
 
 // ownError makes an *Error of the error of an interceptor.

@@ -62,8 +62,7 @@ type Config struct {
 	// time for another. Lazy and NoWaitForReady are always set, and Interceptors run around
 	// every attempt.
 	Client *weft.ClientConfig
-	// Plugins run around whole calls, all attempts of each included: their Client and
-	// ClientStream. CallInfo has no Peer there.
+	// Plugins run around whole calls, all attempts of each included: their Client and ClientStream. CallInfo has no Peer there.
 	Plugins []weft.Plugin
 	// Observe is told what happens to calls, for tracing; ctx is that of the call, with what
 	// Plugins have put into it. It runs on the goroutine of the call, and must not block.
