@@ -268,3 +268,25 @@ func TestStatsOfBytes(t *testing.T) {
 		t.Errorf("after the end of the connection its server has %+v, before %+v", all, peer)
 	}
 }
+
+// MethodBytes and Stats know each method that was called, the first one and the others, and no other.
+func TestMethodBytesOfEachMethod(t *testing.T) {
+	c := start(t, nil, nil).dial(nil)
+	for range 2 {
+		for _, method := range []string{"Arith.Mul", "Arith.Div"} {
+			must(t, c.Call(t.Context(), method, &Args{8, 2}, &Product{}))
+		}
+	}
+	for _, m := range c.Stats().Methods {
+		requests, replies := c.MethodBytes(m.Method)
+		if m.Calls != 2 || requests == 0 || requests != m.RequestBytes || replies != m.ReplyBytes {
+			t.Errorf("%s: MethodBytes returned %d, %d, Stats %+v", m.Method, requests, replies, m)
+		}
+	}
+	if n := len(c.Stats().Methods); n != 2 {
+		t.Errorf("Stats has %d methods, want 2", n)
+	}
+	if requests, replies := c.MethodBytes("Arith.Add"); requests+replies != 0 {
+		t.Errorf("a method that was not called has %d and %d bytes", requests, replies)
+	}
+}
