@@ -191,9 +191,9 @@ func (g *generator) run(ph Phase) (*Result, error) {
 		g.open(&wg, ph, began, end)
 	}
 	wg.Wait()
-	took := max(time.Since(counted), ph.Length)
-	if ph.Callers == 0 {
-		took = ph.Length
+	over := time.Now()
+	if ph.Callers == 0 || over.Before(end) {
+		over = end
 	}
 	close(halt)
 	w := <-seen
@@ -205,8 +205,9 @@ func (g *generator) run(ph Phase) (*Result, error) {
 		return nil, err
 	}
 	back := usualAfter(g.samples, began, g.plan.Deadline)
+	counted = w.before[0].countedFrom(counted, end)
 	g.samples = slices.DeleteFunc(g.samples, func(s sample) bool { return s.due.Before(counted) })
-	r := summarize(ph, took, g.samples, g.plan.Deadline)
+	r := summarize(ph, over.Sub(counted), g.samples, g.plan.Deadline)
 	r.Reports, r.Most, r.Back = after, w.most, back
 	r.CPU = float64(after[0].CPU-w.before[0].CPU) / 1e9
 	for i := range r.Reports {
@@ -214,6 +215,15 @@ func (g *generator) run(ph Phase) (*Result, error) {
 		r.Reports[i].Made -= w.before[i].Made
 	}
 	return r, nil
+}
+
+// countedFrom is when counting begins in a phase: with the processor time of the report, which a
+// generator and a server without time to spare ask for, and tell, late.
+func (r *Report) countedFrom(began, end time.Time) time.Time {
+	if at := time.Unix(0, r.At); at.After(began) && at.Before(end) {
+		return at
+	}
+	return began
 }
 
 // watched is what was seen of the servers during a phase.

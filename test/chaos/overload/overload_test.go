@@ -192,6 +192,18 @@ func TestDemands(t *testing.T) {
 	}
 }
 
+// Calls are counted from when the processor time is.
+func TestCountedFrom(t *testing.T) {
+	began := time.Unix(100, 0)
+	end := began.Add(10 * time.Second)
+	for at, want := range map[time.Duration]time.Duration{-time.Second: 0, 0: 0, 2 * time.Second: 2 * time.Second, 11 * time.Second: 0} {
+		r := Report{At: began.Add(at).UnixNano()}
+		if got := r.countedFrom(began, end).Sub(began); got != want {
+			t.Errorf("a report %v after the beginning: counted from %v, want %v", at, got, want)
+		}
+	}
+}
+
 // The time until all is as before is that of the last moment in which it was not.
 func TestUsualAfter(t *testing.T) {
 	began := time.Now()

@@ -19,6 +19,7 @@ import (
 
 // Report is what a server process says of itself.
 type Report struct {
+	At       int64 // when, ns since 1970
 	CPU      int64 // processor time used, ns
 	RSS      int64 // bytes resident
 	Calls    int64 // handlers that ran
@@ -48,7 +49,7 @@ func serve(o serverOptions) error {
 		srv.RegisterName("Work", w, weft.For("Burn", weft.Idempotent()), weft.For("One", weft.MethodLimit(1))),
 		control.RegisterName("Work", w),
 		weft.Handle(control, "Control.Report", func(context.Context, *Job) (*Report, error) {
-			r := &Report{CPU: int64(cputime.Used()), RSS: resident(), Calls: w.calls.Load(), Overload: srv.Stats().Overload}
+			r := &Report{At: time.Now().UnixNano(), CPU: int64(cputime.Used()), RSS: resident(), Calls: w.calls.Load(), Overload: srv.Stats().Overload}
 			if relay != nil {
 				for _, m := range relay.Stats().Methods {
 					r.Made += int64(m.Calls)
