@@ -34,6 +34,7 @@ func startNacos(t *testing.T, options ...string) server {
 		Data:   data,
 		Ready:  s.serves,
 		Within: 4 * time.Minute, // Java needs six seconds of a processor for it
+		Tries:  5,               // it gives its database ten seconds, which a busy machine exceeds
 	})
 	return s
 }

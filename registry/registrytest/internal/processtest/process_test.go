@@ -18,6 +18,7 @@ import (
 const (
 	programAddress = "REGISTRYTEST_PROGRAM_ADDRESS"
 	programData    = "REGISTRYTEST_PROGRAM_DATA"
+	programEnds    = "REGISTRYTEST_PROGRAM_ENDS" // a file: while it is there the program removes it and ends
 )
 
 // program is a server that counts its starts in a file, and says the count to
@@ -30,6 +31,9 @@ func program(addr string) (code int) {
 	}
 	starts = append(starts, '1')
 	if err := os.WriteFile(path, starts, 0o600); err != nil {
+		return 1
+	}
+	if os.Remove(os.Getenv(programEnds)) == nil {
 		return 1
 	}
 	l, err := net.Listen("tcp", addr)
@@ -100,6 +104,47 @@ func TestProcess(t *testing.T) {
 	starts("1")
 	if out := s.output(); strings.Count(out, "serving") != 3 {
 		t.Errorf("the output of three starts is %q", out)
+	}
+}
+
+// TestTries: a program that ends by itself before it serves is started again, without what it
+// has left if it had no data before.
+func TestTries(t *testing.T) {
+	addr := fmt.Sprintf("127.0.0.1:%d", FreePort(t))
+	data, ends := t.TempDir(), filepath.Join(t.TempDir(), "ends")
+	end := func() {
+		if err := os.WriteFile(ends, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	starts := func(want int) {
+		t.Helper()
+		if text, err := os.ReadFile(filepath.Join(data, "starts")); err != nil || len(text) != want {
+			t.Errorf("its data are of %d starts, error %v, want %d", len(text), err, want)
+		}
+	}
+	end()
+	s := New(t, Program{
+		Name: "counter",
+		Path: os.Args[0],
+		Env:  []string{programAddress + "=" + addr, programData + "=" + data, programEnds + "=" + ends},
+		Data: data,
+		Ready: func(ctx context.Context) error {
+			c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
+			if err == nil {
+				c.Close()
+			}
+			return err
+		},
+		Tries: 2,
+	})
+	starts(1)
+	s.Kill(t)
+	end()
+	s.Start(t)
+	starts(3) // it had data
+	if err := s.Probe(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -29,6 +29,9 @@ type Program struct {
 	Ready func(ctx context.Context) error
 	// Within is how long that may take. 0: 2 min.
 	Within time.Duration
+	// Tries is how often it is started at most if it ends by itself before it serves, as some
+	// programs do on a busy machine. 0: once.
+	Tries int
 }
 
 // Process is a process of this machine. Its methods are called by
@@ -73,6 +76,37 @@ func (s *Process) Start(t *testing.T) {
 	if s.cmd != nil {
 		t.Fatalf("registrytest: %s runs already", s.program.Name)
 	}
+	data, err := s.data()
+	if err != nil {
+		t.Fatalf("registrytest: %s: %v", s.program.Name, err)
+	}
+	for try := 1; ; try++ {
+		s.runLocked(t)
+		err := s.ready()
+		if err == nil {
+			return
+		}
+		if try >= s.program.Tries || !errors.Is(err, errEnded) {
+			t.Fatalf("registrytest: %s: %v; it wrote:\n%s", s.program.Name, err, s.output())
+		}
+		t.Logf("registrytest: %s: %v; it is started again", s.program.Name, err)
+		<-s.exited
+		s.cmd = nil
+		if len(data) > 0 {
+			continue
+		}
+		if err := s.wipe(); err != nil { // what a first start has left may be incomplete
+			t.Fatalf("registrytest: %s: %v", s.program.Name, err)
+		}
+	}
+}
+
+// errEnded is why a program does not serve that has ended.
+var errEnded = errors.New("it has ended by itself")
+
+// runLocked starts the program.
+func (s *Process) runLocked(t *testing.T) {
+	t.Helper()
 	cmd := exec.Command(s.program.Path, s.program.Args...)
 	cmd.Env = append(os.Environ(), s.program.Env...)
 	cmd.Stdout, cmd.Stderr = s.log, s.log
@@ -84,9 +118,6 @@ func (s *Process) Start(t *testing.T) {
 		t.Fatalf("registrytest: %s: %v", s.program.Name, err)
 	}
 	s.cmd, s.exited = cmd, exited
-	if err := s.ready(); err != nil {
-		t.Fatalf("registrytest: %s: %v; it wrote:\n%s", s.program.Name, err, s.output())
-	}
 }
 
 // ready asks the program until it serves.
@@ -107,7 +138,7 @@ func (s *Process) ready() error {
 		}
 		select {
 		case <-s.exited:
-			return fmt.Errorf("it has ended by itself: %v", s.cmd.ProcessState)
+			return fmt.Errorf("%w: %v", errEnded, s.cmd.ProcessState)
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -147,18 +178,30 @@ func (s *Process) Kill(t *testing.T) {
 func (s *Process) Wipe(t *testing.T) {
 	t.Helper()
 	s.Kill(t)
-	if s.program.Data == "" {
-		return
-	}
-	entries, err := os.ReadDir(s.program.Data)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := s.wipe(); err != nil {
 		t.Fatalf("registrytest: wipe %s: %v", s.program.Name, err)
 	}
+}
+
+// wipe removes the data of the program.
+func (s *Process) wipe() error {
+	entries, err := s.data()
 	for _, e := range entries {
-		if err := os.RemoveAll(filepath.Join(s.program.Data, e.Name())); err != nil {
-			t.Fatalf("registrytest: wipe %s: %v", s.program.Name, err)
-		}
+		err = errors.Join(err, os.RemoveAll(filepath.Join(s.program.Data, e.Name())))
 	}
+	return err
+}
+
+// data returns what there is of the data of the program.
+func (s *Process) data() ([]fs.DirEntry, error) {
+	if s.program.Data == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(s.program.Data)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
 }
 
 // Freeze stops the program without ending it: connections stay and nothing answers.
