@@ -286,9 +286,10 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 // newcomerKey is the key of the newcomer in the context of its TLS handshake.
 type newcomerKey struct{}
 
-// heardHello returns a configuration that marks a newcomer as speaking when its first message of TLS has come whole.
+// heardHello returns a configuration that marks a newcomer as speaking when its first message of TLS has come whole, and whose callbacks
+// see the connection that the listener accepted.
 func heardHello(c *tls.Config) *tls.Config {
-	next := c.GetConfigForClient
+	next, certificate := c.GetConfigForClient, c.GetCertificate
 	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 		if n, ok := hello.Context().Value(newcomerKey{}).(*newcomer); ok {
 			n.Set(pending.Speaking)
@@ -296,9 +297,20 @@ func heardHello(c *tls.Config) *tls.Config {
 		if next == nil {
 			return nil, nil
 		}
-		return next(hello)
+		return next(accepted(hello))
+	}
+	if certificate != nil {
+		c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate(accepted(hello)) }
 	}
 	return c
+}
+
+// accepted is hello with the connection that the listener accepted.
+func accepted(hello *tls.ClientHelloInfo) *tls.ClientHelloInfo {
+	if n, ok := hello.Context().Value(newcomerKey{}).(*newcomer); ok {
+		hello.Conn = n.conn
+	}
+	return hello
 }
 
 // doorFor returns the door that has a protocol of TLS, or nil.

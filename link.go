@@ -259,7 +259,11 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, l.c.session.Limits.HandshakeTimeout)
 	defer cancel()
-	t := tls.Client(l.c.exec.Pulsed(conn), cfg)
+	under := conn
+	if cfg.Renegotiation == tls.RenegotiateNever { // a renegotiation writes beside the goroutine that writes
+		under = l.c.exec.Pulsed(conn)
+	}
+	t := tls.Client(under, cfg)
 	err := error(Errorf(Internal, "a function of the TLS configuration panicked"))
 	l.c.host.fence.Run("tls.Config", conn.RemoteAddr(), func() { err = t.HandshakeContext(ctx) })
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -119,6 +120,31 @@ func TestMutualTLS(t *testing.T) {
 				t.Errorf("the client's view: %+v", state)
 			}
 		})
+	}
+}
+
+// The callbacks of a server's TLS configuration see the connection that the listener accepted.
+func TestTLSCallbacks(t *testing.T) {
+	ca := newAuthority(t)
+	files := ca.write(t, t.TempDir(), "server.example")
+	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
+	must(t, err)
+	var seen atomic.Int32
+	see := func(hello *tls.ClientHelloInfo) {
+		if _, ok := hello.Conn.(*net.TCPConn); !ok {
+			t.Errorf("a callback sees a %T", hello.Conn)
+		}
+		seen.Add(1)
+	}
+	srv := weft.NewServer(&weft.ServerConfig{TLS: &tls.Config{
+		GetConfigForClient: func(hello *tls.ClientHelloInfo) (*tls.Config, error) { see(hello); return nil, nil },
+		GetCertificate:     func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { see(hello); return &pair, nil },
+	}})
+	must(t, callerNames(srv))
+	client := load(t, ca.write(t, t.TempDir(), "client.example"))
+	multiply(t, dial(t, serve(t, srv, "tcp://127.0.0.1:0"), &weft.ClientConfig{TLS: client.ClientConfig("server.example")}))
+	if seen.Load() != 2 {
+		t.Errorf("%d callbacks were called, want both", seen.Load())
 	}
 }
 

@@ -43,6 +43,7 @@ const (
 	pause  = time.Second            // after which a call is sent whatever was refused
 	extra  = 0.1                    // further attempts that a call adds
 	kept   = 10                     // further attempts that are kept
+	first  = 50                     // further attempts behind the first refusal: one server of many may refuse what came at once
 )
 
 // Throttle decides which calls of a service are sent. The zero value sends all. Its methods
@@ -60,6 +61,7 @@ type class struct {
 
 	mu                 sync.Mutex
 	requests, accepted float64
+	unknown            float64       // of requests, those that were sent before anything was counted
 	again              float64       // further attempts that may be made
 	faded, relieved    time.Duration // when that was done last
 	last               time.Duration // when a call was sent
@@ -99,7 +101,7 @@ func (t *Throttle) Allow(now time.Duration, p weft.Priority, random uint64) (ok,
 		return false, true
 	}
 	c.accepted++
-	c.again = min(c.again+extra, kept)
+	c.again = max(c.again, min(c.again+extra, kept))
 	c.last, c.sent = now, true
 	return true, true
 }
@@ -111,7 +113,7 @@ func (t *Throttle) Refused(now time.Duration, p weft.Priority, counted bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if int64(now) >= c.until.Load() {
-		c.requests, c.accepted, c.again = before, before, before*extra
+		c.requests, c.accepted, c.unknown, c.again = before, before, 0, first
 		c.faded, c.relieved, c.last = now, now, now
 	}
 	c.fadeLocked(now)
@@ -119,6 +121,7 @@ func (t *Throttle) Refused(now time.Duration, p weft.Priority, counted bool) {
 		c.accepted = max(c.accepted-1, 0)
 	} else {
 		c.requests++
+		c.unknown++
 	}
 	c.refused = true
 	c.until.Store(int64(now + memory))
@@ -131,7 +134,7 @@ func (t *Throttle) Again(now time.Duration, p weft.Priority) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.fadeLocked(now)
-	if c.again < 1 || c.excessLocked() > 0 {
+	if c.again < 1 || c.excessLocked() > c.unknown { // others of the calls that were not counted were accepted, but how many is not known
 		return false
 	}
 	c.again--
@@ -145,8 +148,8 @@ func (c *class) excessLocked() float64 { return c.requests - factor*c.accepted }
 func (c *class) fadeLocked(now time.Duration) {
 	if passed := now - c.faded; passed >= tick {
 		left := math.Exp(-float64(passed) / float64(memory))
-		c.requests, c.accepted = c.requests*left, c.accepted*left
-		c.again = min(c.again+passed.Seconds(), kept)
+		c.requests, c.accepted, c.unknown = c.requests*left, c.accepted*left, c.unknown*left
+		c.again = max(c.again, min(c.again+passed.Seconds(), kept))
 		c.faded = now
 	}
 	if now-c.relieved >= relief {

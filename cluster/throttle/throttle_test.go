@@ -146,7 +146,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// What quiet times leave for further attempts is little, and the first refusal of a client may be followed by one.
+// A burst of refusals by one of several servers, of calls that were sent before anything was counted, is followed by as many further
+// attempts, up to a bound. What quiet times leave for more is little.
 func TestAgainAtOnce(t *testing.T) {
 	var th Throttle
 	again := func(now time.Duration, counted bool) (n int) {
@@ -158,9 +159,13 @@ func TestAgainAtOnce(t *testing.T) {
 		}
 		return n
 	}
+	if n := again(0, false); n != first {
+		t.Errorf("%d further attempts behind the first 100 refusals, want %d", n, first)
+	}
+	th = Throttle{}
 	th.Refused(0, weft.PriorityDefault, false)
-	if !th.Again(0, weft.PriorityDefault) || th.Again(0, weft.PriorityDefault) {
-		t.Error("after the first refusal, want one further attempt")
+	for range first {
+		th.Again(0, weft.PriorityDefault)
 	}
 	for i := range 10_000 {
 		th.Allow(time.Duration(i)*time.Millisecond/2, weft.PriorityDefault, 1<<63)

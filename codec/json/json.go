@@ -20,8 +20,8 @@
 // in memory the limit on the size of messages bounds.
 //
 // That is the form of the message of a call. A generated message within another struct, and one that is known by the methods of
-// gogo/protobuf alone, are structs for encoding/json, with the names of their json tags. A message by value cannot be encoded:
-// pass a pointer.
+// gogo/protobuf alone, are structs for encoding/json, with the names of their json tags; so is a struct that embeds one. A message by
+// value cannot be encoded: pass a pointer. Methods MarshalJSON and UnmarshalJSON of a generated message are not used.
 package json
 
 import (
@@ -30,6 +30,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -45,6 +46,7 @@ func New() codec.Codec {
 
 type jsonCodec struct {
 	rooms  codec.Rooms
+	stock  sync.Map      // reflect.Type of a proto.Message to whether it is a generated message
 	cycles cycle.Checker // of generated messages
 }
 
@@ -55,13 +57,13 @@ var types = typecheck.Checker{Tags: []string{"json"}, Self: encodesItself, Key: 
 
 // CheckType reports why values of the type t cannot be JSON: it holds a channel, a
 // function, a complex number, or a map whose keys are neither strings nor numbers. So cannot a generated message by value.
-func (*jsonCodec) CheckType(t reflect.Type) error {
+func (c *jsonCodec) CheckType(t reflect.Type) error {
 	switch {
 	case t == nil:
 		return nil
-	case t.Implements(reflect.TypeFor[proto.Message]()):
+	case c.isStock(t):
 		return nil
-	case reflect.PointerTo(t).Implements(reflect.TypeFor[proto.Message]()):
+	case c.isStock(reflect.PointerTo(t)):
 		return fmt.Errorf("codec/json: a %s is a generated message by value, which cannot be encoded: pass a pointer to it", t)
 	}
 	if err := types.Check(t); err != nil {
@@ -85,7 +87,7 @@ func canBeKey(t reflect.Type) bool {
 
 // Append appends v as JSON, without a newline behind it.
 func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
-	if m, ok := v.(proto.Message); ok {
+	if m, ok := v.(proto.Message); ok && c.isStock(reflect.TypeOf(v)) {
 		return c.appendMessage(dst, m)
 	}
 	out := sink(dst)
@@ -110,7 +112,7 @@ func (c *jsonCodec) Decode(body []byte, v any) error {
 	if at := tooDeep(body); at >= 0 {
 		return fmt.Errorf("codec/json: nesting deeper than %d at byte %d", codec.MaxDepth, at)
 	}
-	if m, ok := v.(proto.Message); ok {
+	if m, ok := v.(proto.Message); ok && c.isStock(reflect.TypeOf(v)) {
 		return decodeMessage(body, m)
 	}
 	target, err := codec.Target(v)

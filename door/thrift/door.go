@@ -69,9 +69,12 @@ func (d *door) Serve(c *weft.DoorConn) error {
 		}
 	}
 	err := s.err
-	if errors.Is(err, io.EOF) {
+	full, _ := errors.AsType[*weft.Error](err)
+	if end := errors.Is(err, io.EOF); end || full != nil && full.Reason == weft.ReasonTooManyBytes { // calls that run are answered
 		s.out.settle(afterEnd)
-		err = nil
+		if end {
+			err = nil
+		}
 	}
 	s.out.close()
 	return err

@@ -10,15 +10,20 @@ const (
 	Sheddable       // refused first
 )
 
-// spare is the least number of places above a limit that critical calls have.
-const spare = 8
+const (
+	// spare is the least number of places above a limit that critical calls have.
+	spare = 8
+	// mostSpared is the longest time of a call, ns, that gives it such places: the caller names it.
+	mostSpared = 1_000_000_000
+)
 
 // share is how much of a limit calls of the class may use that have budget ns, where rate calls end in
 // 1000 s. Critical calls get as many places more as are free again in the time for which they may
-// wait longer than others: a fixed number is too few for those that are read together after a pause.
+// wait longer than others, with at most a second to go: a fixed number is too few for those that are read together after a pause.
 func (c Class) share(limit, rate, budget int64) int64 {
 	switch c {
 	case Critical:
+		budget = min(budget, mostSpared)
 		longer := Critical.patience(budget) - Default.patience(budget)
 		return limit + max(limit/3, spare, within(rate, longer))
 	case Sheddable:

@@ -14,11 +14,18 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/ended"
 )
 
-// call is the interceptor of unary calls that this side makes.
-func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+// caller makes the spans of calls that this side makes. within is the context of what is inside of a call: on the connection to
+// a server inject, and around the attempts of a cluster aroundAttempts.
+type caller struct {
+	*Telemetry
+	within func(context.Context) context.Context
+}
+
+// call is the interceptor of unary calls.
+func (t caller) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
 	ctx, call := t.leave(ctx, info)
 	if call.t == nil {
-		return next(t.callContext(ctx, info), info, req)
+		return next(t.within(ctx), info, req)
 	}
 	returned := false
 	defer func() {
@@ -26,16 +33,16 @@ func (t *Telemetry) call(ctx context.Context, info *weft.CallInfo, req any, next
 			call.end(ctx, weft.Internal)
 		}
 	}()
-	reply, err := next(t.callContext(ctx, info), info, req)
+	reply, err := next(t.within(ctx), info, req)
 	returned = true
 	call.end(ctx, err)
 	return reply, err
 }
 
-// open is the interceptor of streams that this side opens.
-func (t *Telemetry) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
+// open is the interceptor of streams.
+func (t caller) open(ctx context.Context, info *weft.CallInfo, next weft.OpenFunc) (weft.RawStream, error) {
 	ctx, call := t.leave(ctx, info)
-	stream, err := next(t.callContext(ctx, info), info)
+	stream, err := next(t.within(ctx), info)
 	if call.t == nil {
 		return stream, err
 	}
@@ -66,12 +73,8 @@ func (t *Telemetry) leave(ctx context.Context, info *weft.CallInfo) (context.Con
 	return ctx, running{t, from, span, began}
 }
 
-// callContext is the context of what is inside of a call: on the connection to a server it
-// carries the trace, and around attempts it knows the attempts.
-func (t *Telemetry) callContext(ctx context.Context, info *weft.CallInfo) context.Context {
-	if info.Codec != "" {
-		return t.inject(ctx)
-	}
+// aroundAttempts is the context of the attempts of a call.
+func aroundAttempts(ctx context.Context) context.Context {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx // attempts are linked in spans alone
 	}

@@ -13,6 +13,7 @@
 package otel
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"strconv"
@@ -137,10 +138,13 @@ func addressOf(address string) []attribute.KeyValue {
 	return []attribute.KeyValue{semconv.ServerAddress(address)}
 }
 
-// Plugin is for the Plugins of a server, of a client of one server, and of a cluster.Client:
-// it makes the spans and the measurements of whole calls. In the last case use Cluster.
-func (t *Telemetry) Plugin() weft.Plugin {
-	return weft.Plugin{Name: "otel", Server: t.serve, ServerStream: t.serveStream, Client: t.call, ClientStream: t.open}
+// Plugin is for the Plugins of a server and of a client of one server: it makes the spans and the measurements of calls. For those of
+// a cluster.Client use Cluster.
+func (t *Telemetry) Plugin() weft.Plugin { return t.plugin(t.inject) }
+
+func (t *Telemetry) plugin(within func(context.Context) context.Context) weft.Plugin {
+	c := caller{t, within}
+	return weft.Plugin{Name: "otel", Server: t.serve, ServerStream: t.serveStream, Client: c.call, ClientStream: c.open}
 }
 
 // Attempts is for Config.Client.Plugins of a cluster: it makes a span for each attempt, which
@@ -152,7 +156,7 @@ func (t *Telemetry) Attempts() weft.Plugin {
 // Cluster puts everything into the configuration of a cluster.Client: the spans of calls and
 // of attempts, and what happens between them as events.
 func (t *Telemetry) Cluster(cfg *cluster.Config) {
-	cfg.Plugins = append([]weft.Plugin{t.Plugin()}, cfg.Plugins...)
+	cfg.Plugins = append([]weft.Plugin{t.plugin(aroundAttempts)}, cfg.Plugins...)
 	var connections weft.ClientConfig
 	if cfg.Client != nil {
 		connections = *cfg.Client

@@ -27,14 +27,16 @@ type Conns struct {
 	done   chan struct{}
 	oneway chan struct{} // holds one for each one-way call under way
 
-	mu      sync.Mutex
-	conns   []*Carrier    // is replaced when it changes
-	dialing int           // connections that are being made
-	freed   chan struct{} // is closed, and replaced, when a connection may have room
-	waiting int           // callers that wait for room or make a connection
-	lost    bool          // the last carrier ended, and no answer on it had announced that, or no other one could be made
-	err     error         // why the connection takes no more calls
-	shut    *weft.Error   // the error of calls that Close has ended; nil: it was not called
+	mu       sync.Mutex
+	conns    []*Carrier    // is replaced when it changes
+	dialing  int           // connections that are being made
+	freed    chan struct{} // is closed, and replaced, when a connection may have room
+	waiting  int           // callers that wait for room or make a connection
+	lost     bool          // the last carrier ended, and no answer on it had announced that, or no other one could be made
+	err      error         // why the connection takes no more calls
+	refuses  bool          // the server takes no more calls
+	draining bool          // Drain waits for the ends of one-way calls
+	shut     *weft.Error   // the error of calls that Close has ended; nil: it was not called
 }
 
 // Carrier is a connection of net/http and what is under it.
@@ -166,6 +168,7 @@ func (c *Conns) refused(x *Carrier) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	x.closes = true
+	c.refuses = c.h2
 	if c.h2 && c.err == nil {
 		c.failLocked(weft.Errorf(weft.Unavailable, "the server takes no more calls on the connection"))
 	}
@@ -282,9 +285,11 @@ func (c *Conns) Err() error {
 	return c.err
 }
 
-// Close implements weft.WireConn.
+// Close implements weft.WireConn. One-way calls on a connection of which the server has said that it takes no more calls go on: the
+// connection ends behind them, or when Close is called again.
 func (c *Conns) Close() error {
 	c.mu.Lock()
+	lingers := c.refuses && c.shut == nil && len(c.oneway) > 0
 	if c.shut == nil {
 		c.shut = &weft.Error{Code: weft.Canceled, Reason: weft.ReasonClosed, Message: "the connection was closed by this side"}
 	}
@@ -293,10 +298,22 @@ func (c *Conns) Close() error {
 	}
 	conns := c.conns
 	c.mu.Unlock()
+	if lingers {
+		// It ends with the calls, which end with their deadlines or with the connection.
+		go func() {
+			c.Drain(nil)
+			severAll(conns)
+		}()
+		return nil
+	}
+	severAll(conns)
+	return nil
+}
+
+func severAll(conns []*Carrier) {
 	for _, x := range conns {
 		x.sever()
 	}
-	return nil
 }
 
 // failLocked notes why the connection takes no more calls. A caller that is told so finds done closed, and makes its call elsewhere.
@@ -305,14 +322,31 @@ func (c *Conns) failLocked(why error) {
 	close(c.done)
 }
 
-// Drain implements weft.WireDrainer: the answer to a one-way call acknowledges it.
+// Drain implements weft.WireDrainer: the answer to a one-way call acknowledges it. Those of a connection that is lost end too.
 func (c *Conns) Drain(done <-chan struct{}) {
-	for range cap(c.oneway) { // all places are free then
+	for {
+		c.mu.Lock()
+		c.draining = true
+		freed, n := c.freed, len(c.oneway)
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
 		select {
-		case c.oneway <- struct{}{}: // those of a connection that is lost end too
+		case <-freed:
 		case <-done:
 			return
 		}
+	}
+}
+
+// onewayEnded gives the place of a one-way call back.
+func (c *Conns) onewayEnded() {
+	<-c.oneway
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.draining {
+		c.wakeLocked()
 	}
 }
 

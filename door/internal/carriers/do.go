@@ -121,7 +121,7 @@ func (c *Conns) Oneway(ctx context.Context, r *nethttp.Request) error {
 	written := make(chan error, 2)
 	// It ends with the answer, the deadline or the connection.
 	go func() {
-		defer func() { <-c.oneway }()
+		defer c.onewayEnded()
 		defer cancel()
 		res, err := c.Do(life, r.WithContext(life), sync.OnceFunc(func() { written <- nil }))
 		if err != nil {

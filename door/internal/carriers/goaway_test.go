@@ -112,3 +112,56 @@ func goAway(t *testing.T, secure, cut bool) {
 		t.Error(err)
 	}
 }
+
+// TestGoAwayOneway: a one-way call that the server runs when it says that it takes no more calls is not cut off by the Close that
+// follows; it is by the next one.
+func TestGoAwayOneway(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		begun, release, cut := make(chan struct{}), make(chan struct{}), make(chan bool, 1)
+		srv := httptest.NewUnstartedServer(nethttp.HandlerFunc(func(_ nethttp.ResponseWriter, r *nethttp.Request) {
+			close(begun)
+			select {
+			case <-r.Context().Done():
+				cut <- true
+			case <-release:
+				cut <- false
+			}
+		}))
+		srv.Config.Protocols = new(nethttp.Protocols)
+		srv.Config.Protocols.SetUnencryptedHTTP2(true)
+		srv.Start()
+		addr := srv.Listener.Addr().String()
+		c, err := carriers.Dial(t.Context(), weft.WireConfig{Address: addr, Limits: weft.Limits{MaxMessage: 1 << 20},
+			Dial: func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", addr) },
+		}, carriers.Options{MaxConns: 2, HTTP2: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := c.Post(t.Context(), "/", nethttp.Header{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Oneway(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		<-begun
+		down := make(chan error, 1)
+		go func() { down <- srv.Config.Shutdown(context.Background()) }() // it ends with the call
+		<-c.Done()
+		c.Close()
+		if again {
+			c.Close()
+		} else {
+			time.Sleep(100 * time.Millisecond) // for the end that must not come
+			close(release)
+		}
+		if got := <-cut; got != again {
+			t.Errorf("Close was called again: %v, the call was cut off: %v", again, got)
+		}
+		if err := <-down; err != nil {
+			t.Error(err)
+		}
+		srv.Close()
+		c.Close()
+	}
+}

@@ -121,25 +121,35 @@ func (f *Fields) message(t *schema.Type, text json.RawMessage, path string) erro
 // find is the field of a message that a key of an object is read into; nil for none.
 func (f *Fields) find(m *schema.Message, key string) *schema.Field {
 	for _, field := range m.Fields {
-		name, other := names(m, field)
+		name, other := f.names(m, field)
 		switch {
 		case name == "":
 		case name == key, other != "" && other == key:
 			return field
-		case !m.Stock() && strings.EqualFold(name, key):
+		case !f.protojson() && strings.EqualFold(name, key):
 			return field // encoding/json does not tell upper case from lower case
 		}
 	}
 	return nil
 }
 
-// names are those of a field, first the one to be shown. A field of a message of Protocol Buffers is known by the name in
-// its .proto file too.
-func names(m *schema.Message, field *schema.Field) (name, other string) {
-	if m.Stock() {
-		other = field.Proto
+// protojson reports whether the request is read by the rules of protojson, not of encoding/json: those of encoding/json
+// are for a message of Protocol Buffers in a struct of Go too.
+func (f *Fields) protojson() bool {
+	m := f.model.Message(f.of.Name)
+	return f.of.Kind == schema.KindMessage && m != nil && m.Stock()
+}
+
+// names are those of a field, first the one to be shown. A field of a message of Protocol Buffers is known by the name in its
+// .proto file too, and in a struct of Go by that alone, which is in the tags of the generated struct.
+func (f *Fields) names(m *schema.Message, field *schema.Field) (name, other string) {
+	switch {
+	case !m.Stock():
+		return field.Name, ""
+	case f.protojson():
+		return field.Name, field.Proto
 	}
-	return field.Name, other
+	return field.Proto, ""
 }
 
 // maxNamed is how many fields an error names.
@@ -149,7 +159,7 @@ const maxNamed = 20
 func (f *Fields) unknown(m *schema.Message, path string) error {
 	var known []string
 	for _, field := range m.Fields {
-		if name, _ := names(m, field); name != "" {
+		if name, _ := f.names(m, field); name != "" {
 			known = append(known, name)
 		}
 	}

@@ -125,7 +125,7 @@ func (r *reader) text() string {
 func inflateWithin(b []byte, most int, hold func(n int) error) (out []byte, err error) {
 	err = errTooLarge
 	for limit := 0; err == errTooLarge && limit < most; {
-		limit = min(max(4*limit, 16*len(b), 4<<10), most)
+		limit = min(max(4*limit, 4*len(b), 4<<10), most)
 		held := 3 * limit // the memory grows by copying
 		if err := hold(held); err != nil {
 			return nil, err
