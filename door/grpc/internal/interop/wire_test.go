@@ -8,11 +8,9 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec/msgpack"
 	weftgrpc "github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/door/wiretest"
 )
@@ -61,7 +59,6 @@ func stockServer(h *wiretest.Handlers) *grpc.Server {
 }
 
 func TestWire(t *testing.T) {
-	encoding.RegisterCodec(grpcCodec{msgpack.New()})
 	wiretest.Run(t, wiretest.Kit{
 		Wire: func() weft.Wire { return weftgrpc.Wire(nil) },
 		Serve: func(conn net.Conn, h *wiretest.Handlers) {
