@@ -1,6 +1,8 @@
 package outbuf
 
 import (
+	"errors"
+	"net"
 	"runtime"
 	"time"
 
@@ -109,9 +111,10 @@ func (w *Writer) failed(rest []byte, err error) {
 	if w.handOver(rest, err) {
 		return
 	}
+	known, ok := errors.AsType[net.Error](err)
 	w.Lock()
 	ended := w.under.ended
-	w.under.now = false
+	w.under.now = ok && known.Timeout() // an end that reading finds behind it does not count: see ReadEnded
 	w.Unlock()
 	w.owner.WriteFailed(err, ended)
 }

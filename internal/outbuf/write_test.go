@@ -3,6 +3,7 @@ package outbuf
 import (
 	"bytes"
 	"errors"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -186,6 +187,18 @@ func TestFailedWrite(t *testing.T) {
 	w.Flush()
 	if n := c.count(); n != 1 {
 		t.Errorf("%d writes, want none after one that has failed", n)
+	}
+}
+
+// An end of reading behind a write that has timed out is not the reason for which the session ends; behind another failure it may be.
+func TestReadEndedAfterFailedWrite(t *testing.T) {
+	for err, want := range map[error]bool{errors.New("broken"): false, syscall.ETIMEDOUT: true} {
+		w, _ := newWriter(&fakeConn{fails: err})
+		put(w, 1, 10)
+		w.Flush()
+		if later, _ := w.ReadEnded(new(wire.Status)); later != want {
+			t.Errorf("behind a write that fails with %v the end of reading waits: %v, want %v", err, later, want)
+		}
 	}
 }
 
