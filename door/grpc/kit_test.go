@@ -88,3 +88,7 @@ func TestWire(t *testing.T) {
 		},
 	})
 }
+
+func TestTurns(t *testing.T) {
+	doortest.RunTurns(t, doortest.Kit{Door: func() weft.Door { return Door(nil) }, Dial: dialKit})
+}
