@@ -35,7 +35,7 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]`, r.name)
+	start, b := i, r.Body[:end:end]`, r.name)
 	if len(r.fields) == 0 {
 		p.line("_ = b")
 	}
@@ -54,7 +54,7 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	for _, f := range r.fields {
 		p.get(f, f != text)
 	}
-	p.line("return i\n}\n")
+	p.line("if i > end { // within a number\n*m = %s{}\nreturn start\n}\nreturn i\n}\n", r.name)
 }
 
 // describe returns what FieldsWeft returns, in the words of codec/protobuf.

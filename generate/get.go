@@ -29,12 +29,10 @@ func (p *printer) get(f *field, more bool) {
 		}
 		p.line(`if x := generated.Word(b, i); %[1]s {
 		%[2]s = 0
-	} else if v, n := generated.Short(uint32(x >> %[3]d)); n > 0 && i+%[4]d+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> %[3]d)); n > 0 {
 		%[2]s, i = %[5]s(v), i+%[4]d+n
-	} else if v, j := generated.Int[%[5]s](b, i+%[4]d); j > 0 {
-		%[2]s, i = v, j
 	} else {
-		%[2]s = 0
+		i = generated.Long(b, i, %[4]d, &%[2]s)
 	}`, t.out("x"), x, 8*len(t), len(t), form.typ)
 	case formBool:
 		if len(t) > 4 {
@@ -44,28 +42,27 @@ func (p *printer) get(f *field, more bool) {
 		p.line(`if x := generated.Word(b, i); %[1]s {
 		%[2]s, i = true, i+%[3]d
 	} else if %[2]s = false; %[4]s {
-		if v, j := generated.Bool(b, i+%[5]d); j >= 0 {
-			%[2]s, i = %[6]s, j
-		}
-	}`, append(t[:len(t):len(t)], 1).in("x"), x, len(t)+1, t.in("x"), len(t), form.convert("v"))
+		i = generated.LongBool(b, i, %[5]d, &%[2]s)
+	}`, append(t[:len(t):len(t)], 1).in("x"), x, len(t)+1, t.in("x"), len(t))
 	case formText:
 		if len(t) > 4 {
 			p.getPlain(t, form, x)
 			return
 		}
-		variable, whole := "", ""
+		variable, pointer := "_", "&"+x
 		if more {
-			variable, whole = ", s", ", r.Texts.Whole(end)"
+			variable = "s"
+		}
+		if form.typ != "string" {
+			pointer = fmt.Sprintf("(*string)(&%s)", x)
 		}
 		p.line(`if x := generated.Word(b, i); %[1]s {
 		%[2]s = ""
 	} else if n := int(uint8(x >> %[3]d)); n < 0x80 && i+%[4]d+n <= len(s) {
 		%[2]s, i = %[5]s, i+%[4]d+n
-	} else if v, j := r.Text(b, i+%[6]d); j >= 0 {
-		%[2]s, i%[8]s = %[7]s, j%[9]s
 	} else {
-		%[2]s = ""
-	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), form.convert("v"), variable, whole)
+		i, %[7]s = r.LongText(b, i, %[6]d, %[8]s)
+	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), variable, pointer)
 	default:
 		p.getPlain(t, form, x)
 	}

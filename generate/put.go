@@ -1,36 +1,46 @@
 package generate
 
-import "fmt"
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+)
 
 // puts writes what appends the fields of a message to b. Runs of fields whose length is known but for a text are written
 // into room that is made once for all of them: at p[i], which is b otherwise.
 func (p *printer) puts(fields []*field) {
 	declared, indexed := false, false
-	for k, f := range fields {
+	for len(fields) > 0 {
+		f := fields[0]
 		if !f.quick() {
 			if indexed {
 				p.line("b = p[:i]")
 				indexed = false
 			}
 			p.put(f)
+			fields = fields[1:]
 			continue
-		}
-		behind := slack // what the fields behind it in its run need
-		for _, g := range fields[k+1:] {
-			if !g.quick() {
-				break
-			}
-			behind += g.most()
 		}
 		if !indexed {
 			op := "="
 			if !declared {
 				op = ":="
 			}
-			p.line("p, i %s generated.Room(b, %d), len(b)", op, f.most()+behind)
+			p.line("p, i %s generated.Room(b, %d), len(b)", op, most(fields))
 			declared, indexed = true, true
 		}
-		p.putQuick(f, behind)
+		numbers, mask := window(fields)
+		if numbers == 0 {
+			fields = fields[1:]
+			p.putText(f, most(fields))
+			continue
+		}
+		p.line("{\nw, j := (*[%d]byte)(p[i:]), 0", mask+slack)
+		for _, f := range fields[:numbers] {
+			p.putQuick(f, mask)
+		}
+		p.line("i += j\n}")
+		fields = fields[numbers:]
 	}
 	if indexed {
 		p.line("return p[:i], true")
@@ -42,14 +52,42 @@ func (p *printer) puts(fields []*field) {
 // slack is how far a write of eight bytes may reach beyond what it is for.
 const slack = 8
 
+// window returns how many numbers that come first are put into one array, w, of mask+slack bytes. No index there is larger than
+// mask: where it is masked the compiler sees that a write of eight bytes is within. They leave little of the array free, since
+// a buffer without room for all of it would grow.
+func window(fields []*field) (numbers, mask int) {
+	n := 0
+	for k, f := range fields {
+		if !f.quick() || f.isText() || n+f.most() > 255 {
+			break
+		}
+		n += f.most()
+		if m := 1<<bits.Len(uint(n)|15) - 1; m-n <= 12 || k == 0 {
+			numbers, mask = k+1, m
+		}
+	}
+	return numbers, mask
+}
+
+// most returns how many bytes the quick fields that come first take at most, beside texts.
+func most(fields []*field) int {
+	n := 0
+	for len(fields) > 0 && fields[0].quick() {
+		if numbers, mask := window(fields); numbers > 0 {
+			n, fields = n+mask+slack, fields[numbers:]
+			continue
+		}
+		n, fields = n+fields[0].most(), fields[1:]
+	}
+	return n
+}
+
 // quick reports whether the field is a number or a text with a tag of at most four bytes.
 func (f *field) quick() bool {
-	switch f.form.kind {
-	case formBool, formInt, formZigzag, formUint, formFixed, formFloat, formText, formBytes:
-		return len(f.tag()) <= 4
-	}
-	return false
+	return (f.form.packs() || f.isText()) && len(f.tag()) <= 4
 }
+
+func (f *field) isText() bool { return f.form.kind == formText || f.form.kind == formBytes }
 
 // most returns how many bytes a quick field takes at most, beside a text.
 func (f *field) most() int {
@@ -65,58 +103,63 @@ func (f *field) most() int {
 	return n + 10
 }
 
-// putQuick writes what puts a field at p[i], and room for behind more bytes after a text.
-func (p *printer) putQuick(f *field, behind int) {
-	x, t := "m."+f.name, f.tag()
-	switch form := f.form; form.kind {
-	case formBool:
-		p.line("if %s {\n%s\ni += %d\n}", x, storeTag(append(t[:len(t):len(t)], 1)), len(t)+1)
-	case formText, formBytes:
-		p.line(`if n := len(%[1]s); n > 0 {
+// putText writes what puts a text at p[i], and room for behind more bytes after it.
+func (p *printer) putText(f *field, behind int) {
+	t := f.tag()
+	p.line(`if n := len(%[1]s); n > 0 {
 		if n < 128 {
 			%[2]s
 			i += %[3]d
 		} else {
 			i = generated.PutVarint(p, i, %[4]s, %[5]d, uint64(n))
 		}
-		if len(p)-i < n+%[6]d {
-			p = generated.Room(p[:i], n+%[6]d)
+		if len(p)-i < %[6]s {
+			p = generated.Room(p[:i], %[6]s)
 		}
 		i += copy(p[i:], %[1]s)
-	}`, x, storeTag(append(t[:len(t):len(t)], 0), "n"), len(t)+1, t.word(), len(t), behind)
-	case formFixed:
-		p.line("if v := %s; v != 0 {\n%s\nbinary.LittleEndian.PutUint%[3]d(p[i+%[4]d:], uint%[3]d(v))\ni += %[5]d\n}",
-			x, storeTag(t), form.bits, len(t), len(t)+form.bits/8)
-	case formFloat:
-		p.line("if v := math.Float%[3]dbits(float%[3]d(%[1]s)); v != 0 {\n%[2]s\nbinary.LittleEndian.PutUint%[3]d(p[i+%[4]d:], v)\ni += %[5]d\n}",
-			x, storeTag(t), form.bits, len(t), len(t)+form.bits/8)
+	}`, "m."+f.name, storeTag("p[i:]", append(t[:len(t):len(t)], 0), "n"), len(t)+1, t.word(), len(t), strings.TrimSuffix(fmt.Sprintf("n+%d", behind), "+0"))
+}
+
+// putQuick writes what puts a number at w[j].
+func (p *printer) putQuick(f *field, mask int) {
+	x, t := "m."+f.name, f.tag()
+	at, behind := fmt.Sprintf("w[j&%d:]", mask), fmt.Sprintf("w[(j+%d)&%d:]", len(t), mask)
+	switch form := f.form; form.kind {
+	case formBool:
+		p.line("if %s {\n%s\nj += %d\n}", x, storeTag(at, append(t[:len(t):len(t)], 1)), len(t)+1)
+	case formFixed, formFloat:
+		if form.kind == formFloat {
+			x = fmt.Sprintf("math.Float%[1]dbits(float%[1]d(%[2]s))", form.bits, x)
+		}
+		p.line("if v := %s; v != 0 {\n%s\nbinary.LittleEndian.PutUint%[3]d(%[4]s, uint%[3]d(v))\nj += %[5]d\n}",
+			x, storeTag(at, t), form.bits, behind, len(t)+form.bits/8)
 	default:
 		p.line(`if v := %[1]s; v != 0 {
 		if v < 1<<28 {
 			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], %[2]s|x<<%[3]d)
-			i += %[4]d + n
+			binary.LittleEndian.PutUint64(%[5]s, %[2]s|x<<%[3]d)
+			j += %[4]d + n
 		} else {
-			i = generated.PutVarint(p, i, %[2]s, %[4]d, v)
+			j = generated.PutVarint(w[:], j, %[2]s, %[4]d, v)
 		}
-	}`, form.varint(x), t.word(), 8*len(t), len(t))
+	}`, form.varint(x), t.word(), 8*len(t), len(t), at)
 	}
 }
 
-// storeTag writes the bytes of t at p[i], the last of them increased by what a variable holds.
-func storeTag(t tag, last ...string) string {
-	bits := 64
+// storeTag writes the bytes of t, the last of them increased by what a variable holds.
+func storeTag(at string, t tag, last ...string) string {
+	size := 64
 	switch {
 	case len(t) <= 2:
-		bits = 16
+		size = 16
 	case len(t) <= 4:
-		bits = 32
+		size = 32
 	}
 	word := t.word()
 	for _, v := range last {
-		word += fmt.Sprintf("|uint%d(%s)<<%d", bits, v, 8*(len(t)-1))
+		word += fmt.Sprintf("|uint%d(%s)<<%d", size, v, 8*(len(t)-1))
 	}
-	return fmt.Sprintf("binary.LittleEndian.PutUint%d(p[i:], %s)", bits, word)
+	return fmt.Sprintf("binary.LittleEndian.PutUint%d(%s, %s)", size, at, word)
 }
 
 // put writes what appends a field to b.

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/idl/vt3"
 	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/cbor"
@@ -75,6 +76,13 @@ func subjects() []measurable {
 			name: string(msg.VT), codec: protobuf.New(), message: msg.NewVT(),
 			answer: func(m *vt.BenchmarkMessage) { service.Answer(msg.Say, m) },
 			check:  func(m *vt.BenchmarkMessage) error { return msg.Check(msg.Say, m) },
+		},
+		subject[vt3.BenchmarkMessage]{
+			name: "vtproto3", codec: protobuf.New(), message: msg.NewVT3(),
+			answer: func(m *vt3.BenchmarkMessage) { m.Field1, m.Field2 = service.Text(msg.Say), msg.Answered },
+			check: func(m *vt3.BenchmarkMessage) error {
+				return msg.CheckFields(msg.Say, m.Field1, m.Field2)
+			},
 		},
 		subject[generated.BenchmarkMessage]{
 			name: "gencode", codec: gencode.New(), message: msg.NewGencode(),

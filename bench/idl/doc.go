@@ -1,12 +1,14 @@
 // Package idl holds the published benchmark's schemas and the program that turns
 // them into Go.
 //
-// benchmark.proto and math.proto are compiled twice, into two Go packages,
-// because the two codecs must be told apart by type: a framework that asserts the
+// benchmark.proto and math.proto are compiled into several Go packages,
+// because the codecs must be told apart by type: a framework that asserts the
 // vtprotobuf methods would find them on every message otherwise.
 //
 //   - idl/pb is what protoc-gen-go writes, for google.golang.org/protobuf;
 //   - idl/vt is the same with the vtprotobuf methods (marshal, unmarshal, size);
+//   - idl/vt3 is the message as proto3 has it, whose fields are no pointers, with the
+//     methods with which vtprotobuf uses a message again, for the measurement of codecs;
 //   - idl/gencode has structs of plain fields with methods as the gencode
 //     generator writes them, which idl/generate makes itself;
 //   - idl/numbered has the message as a plain struct with numbers, which weft's
@@ -15,7 +17,7 @@
 //   - idl/thrift/wire is what Thrift's compiler makes of benchmark.thrift. Its
 //     struct, also one of plain fields, serves gob, JSON, MessagePack and CBOR.
 //
-// The second copy has the protobuf package "vt" instead of "main", since one
+// The other copies have the protobuf packages "vt" and "vt3" instead of "main", since one
 // process cannot register one full name twice. Names do not travel on the wire,
 // so the bytes are the same.
 //

@@ -56,9 +56,10 @@ func Grow[T any](r *Reader, list []T, n int) []T {
 	return slices.Grow(list, n)
 }
 
-// Word returns the eight bytes at b[i], with zeros where b has ended.
+// Word returns the eight bytes at b[i], with zeros where b has ended. In these no tag is found; but a varint that
+// goes on there seems to end, and i to lie behind b.
 func Word(b []byte, i int) uint64 {
-	if len(b)-i >= 8 {
+	if i >= 0 && i <= len(b)-8 { // in this form the compiler adds no check of its own
 		return binary.LittleEndian.Uint64(b[i:])
 	}
 	return lastWord(b, i)
@@ -117,6 +118,17 @@ func Int[T Integer](b []byte, i int) (v T, next int) {
 	return v, next
 }
 
+// Long reads the varint at b[i+width] into v, and returns where it ends. When there is none that T can hold, v is 0,
+// and i is returned. It is for what is seldom: a call takes little room in generated code.
+//
+//go:noinline
+func Long[T Integer](b []byte, i, width int, v *T) (next int) {
+	if *v, next = Int[T](b, i+width); next < 0 {
+		return i
+	}
+	return next
+}
+
 // Zigzag is Int for the option "zigzag".
 func Zigzag[T Integer](b []byte, i int) (v T, next int) {
 	x, next := Varint(b, i)
@@ -149,6 +161,18 @@ func Bool(b []byte, i int) (v bool, next int) {
 	return x != 0, next
 }
 
+// LongBool is Long for a bool.
+//
+//go:noinline
+func LongBool[T ~bool](b []byte, i, width int, v *T) (next int) {
+	x, next := Bool(b, i+width)
+	if next < 0 {
+		return i
+	}
+	*v = T(x)
+	return next
+}
+
 // Span reads a length at b[i] and returns where the bytes are; to is -1 when there are fewer.
 func Span(b []byte, i int) (from, to int) {
 	if i < len(b) && b[i] < 0x80 {
@@ -173,6 +197,16 @@ func (r *Reader) Text(b []byte, i int) (s string, next int) {
 		return "", -1
 	}
 	return r.Texts.String(r.Body, from, to), to
+}
+
+// LongText is Long for a string, whose length is at b[i+width]. It also returns the text that later strings of b are parts of.
+//
+//go:noinline
+func (r *Reader) LongText(b []byte, i, width int, v *string) (next int, whole string) {
+	if *v, next = r.Text(b, i+width); next < 0 {
+		next = i
+	}
+	return next, r.Texts.Whole(len(b))
 }
 
 // Bytes is Text for a []byte.
@@ -280,10 +314,15 @@ func Duration(b []byte, i int) (d time.Duration, next int) {
 // Room returns b up to its capacity, with at least n bytes behind its length.
 func Room(b []byte, n int) []byte {
 	if cap(b)-len(b) < n {
-		b = slices.Grow(b, n)
+		b = grown(b, n)
 	}
 	return b[:cap(b)]
 }
+
+// grown stands apart, since what it does would be copied into generated code many times.
+//
+//go:noinline
+func grown(b []byte, n int) []byte { return slices.Grow(b, n) }
 
 // Short4 returns the varint of v, which is less than 1<<28, as it lies in memory, and its length.
 func Short4(v uint32) (x uint64, n int) {

@@ -16,8 +16,8 @@
 //
 // A pointer to a message of google.golang.org/protobuf (a [proto.Message]) has the form that Protocol Buffers define for
 // JSON: names in lowerCamelCase, 64-bit integers as strings, enumerations by name, a google.protobuf.Timestamp as a
-// text. The names in the .proto file and numbers without quotes are read too; null is no message. What its elements take
-// in memory the limit on the size of messages bounds.
+// text. The names in the .proto file and numbers without quotes are read too; null is no message. Its elements take at most as much
+// memory as those of other values; an element of a message whose type only the body names counts as 512 bytes.
 //
 // That is the form of the message of a call. A generated message within another struct, and one that is known by the methods of
 // gogo/protobuf alone, are structs for encoding/json, with the names of their json tags; so is a struct that embeds one. A message by
@@ -32,11 +32,10 @@ import (
 	"strings"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/cycle"
 	"github.com/weftrpc/weft/codec/internal/typecheck"
+	"github.com/weftrpc/weft/internal/stock"
 )
 
 // New returns a codec named "json".
@@ -46,8 +45,9 @@ func New() codec.Codec {
 
 type jsonCodec struct {
 	rooms  codec.Rooms
-	stock  sync.Map      // reflect.Type of a proto.Message to whether it is a generated message
 	cycles cycle.Checker // of generated messages
+
+	messages sync.Map // messageKey to *messageRoot
 }
 
 func (*jsonCodec) Name() string { return "json" }
@@ -61,11 +61,15 @@ func (c *jsonCodec) CheckType(t reflect.Type) error {
 	switch {
 	case t == nil:
 		return nil
-	case c.isStock(t):
+	case isStock(t):
 		return nil
-	case c.isStock(reflect.PointerTo(t)):
+	case isStock(reflect.PointerTo(t)):
 		return fmt.Errorf("codec/json: a %s is a generated message by value, which cannot be encoded: pass a pointer to it", t)
 	}
+	return checkPlain(t)
+}
+
+func checkPlain(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/json: %w", err)
 	}
@@ -87,9 +91,14 @@ func canBeKey(t reflect.Type) bool {
 
 // Append appends v as JSON, without a newline behind it.
 func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
-	if m, ok := v.(proto.Message); ok && c.isStock(reflect.TypeOf(v)) {
+	if m, ok := stock.Message(v); ok {
 		return c.appendMessage(dst, m)
 	}
+	return appendPlain(dst, v)
+}
+
+// appendPlain appends v as encoding/json has it.
+func appendPlain(dst []byte, v any) ([]byte, error) {
 	out := sink(dst)
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -109,17 +118,33 @@ func (s *sink) Write(p []byte) (int, error) {
 
 // Decode decodes the one JSON value that body holds.
 func (c *jsonCodec) Decode(body []byte, v any) error {
+	if m, ok := stock.Message(v); ok {
+		return c.decodeMessage(body, m)
+	}
+	return c.decodePlain(body, v)
+}
+
+// checkDepth refuses a body that nests too deep.
+func checkDepth(body []byte) error {
 	if at := tooDeep(body); at >= 0 {
 		return fmt.Errorf("codec/json: nesting deeper than %d at byte %d", codec.MaxDepth, at)
 	}
-	if m, ok := v.(proto.Message); ok && c.isStock(reflect.TypeOf(v)) {
-		return decodeMessage(body, m)
+	return nil
+}
+
+// decodePlain decodes a body as encoding/json does.
+func (c *jsonCodec) decodePlain(body []byte, v any) error {
+	if err := checkDepth(body); err != nil {
+		return err
 	}
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
 	}
-	tally := c.rooms.Tally(len(body), target.Type())
+	var tally counter
+	if t := c.rooms.Tally(len(body), target.Type()); t != nil {
+		tally = t
+	}
 	if tally != nil || longNumberMayBe(body) {
 		if err := scan(body, tally); err != nil {
 			return err

@@ -8,30 +8,16 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/stock"
 )
 
-// isStock reports whether values of a type are generated messages, and not structs that embed one: these have its methods, which know
-// nothing of the other fields.
-func (c *jsonCodec) isStock(t reflect.Type) bool {
+// isStock reports whether values of a type are generated messages.
+func isStock(t reflect.Type) bool {
 	if t.Kind() != reflect.Pointer || !t.Implements(reflect.TypeFor[proto.Message]()) {
 		return false
 	}
-	known, ok := c.stock.Load(t)
-	if !ok {
-		known, _ = c.stock.LoadOrStore(t, isItself(t))
-	}
-	return known.(bool)
-}
-
-// isItself reports whether the message that a value of a type gives is the value.
-func isItself(t reflect.Type) (is bool) {
-	defer func() {
-		if recover() != nil { // it embeds an interface, or a pointer, which is nil
-			is = false
-		}
-	}()
-	m := reflect.New(t.Elem()).Interface().(proto.Message)
-	return reflect.TypeOf(m.ProtoReflect().Interface()) == t
+	_, ok := stock.Message(reflect.New(t.Elem()).Interface())
+	return ok
 }
 
 // appendMessage appends a generated message.
@@ -42,15 +28,37 @@ func (c *jsonCodec) appendMessage(dst []byte, m proto.Message) ([]byte, error) {
 	return protojson.MarshalOptions{}.MarshalAppend(dst, m)
 }
 
-// decodeMessage decodes a generated message from a body that nests not too deep.
-func decodeMessage(body []byte, m proto.Message) error {
+// decodeMessage decodes a generated message.
+func (c *jsonCodec) decodeMessage(body []byte, m proto.Message) error {
+	if err := checkDepth(body); err != nil {
+		return err
+	}
 	if r := reflect.ValueOf(m); r.Kind() == reflect.Pointer && r.IsNil() {
 		return fmt.Errorf("codec/json: decode into a nil %T", m)
 	}
-	if longNumberMayBe(body) {
-		if err := scan(body, nil); err != nil {
+	tally := c.messageTally(body, m)
+	if tally != nil || longNumberMayBe(body) {
+		if err := scan(body, tally); err != nil {
 			return err
 		}
 	}
 	return protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: codec.MaxDepth}.Unmarshal(body, m)
 }
+
+// Plain returns a codec named "json" that knows generated messages as encoding/json does, as structs: for wires whose other programs do, such as those
+// of rpcx.
+func (c *jsonCodec) Plain() codec.Codec { return plain{c} }
+
+// plain is the codec that Plain returns.
+type plain struct{ *jsonCodec }
+
+func (plain) CheckType(t reflect.Type) error {
+	if t == nil {
+		return nil
+	}
+	return checkPlain(t)
+}
+
+func (plain) Append(dst []byte, v any) ([]byte, error) { return appendPlain(dst, v) }
+
+func (p plain) Decode(body []byte, v any) error { return p.decodePlain(body, v) }

@@ -11,10 +11,20 @@ import (
 // big.Int takes time that grows with the square of its length.
 const maxNumber = 1 << 10
 
+// counter counts the elements of a body: for each value it is told of Begin and End, Scalar or Null; before each entry of an
+// object, of Key.
+type counter interface {
+	Begin(object bool) error
+	End()
+	Key(name []byte)
+	Scalar() error
+	Null() error
+}
+
 // scan looks for numbers that are too long, and has tally, unless it is nil,
 // count the elements. It returns nil for what is not JSON: encoding/json refuses
 // that before it makes anything of it.
-func scan(body []byte, tally *codec.Tally) error {
+func scan(body []byte, tally counter) error {
 	s := scanner{body: body, tally: tally}
 	for s.at < len(body) && s.err == nil && !s.broken {
 		s.step()
@@ -26,7 +36,7 @@ func scan(body []byte, tally *codec.Tally) error {
 type scanner struct {
 	body   []byte
 	at     int
-	tally  *codec.Tally
+	tally  counter
 	depth  int
 	keys   uint64 // bit i: container i is an object
 	key    bool   // a key comes next, if anything

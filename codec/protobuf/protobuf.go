@@ -170,17 +170,13 @@ type gogoSizedMarshaler interface {
 }
 
 // Is reports whether v, a pointer to a message that is generated or has numbers, can be encoded and
-// decoded by this codec. It is the usual codec of such messages, and takes other structs as well.
+// decoded by this codec. It is the usual codec of such messages, and takes other structs as well. A struct that embeds a
+// generated message beside other fields is none: the message's methods leave these out.
 func Is(v any) bool {
-	switch v.(type) {
-	case proto.Message, gogoMessage:
-		return true
-	case vtMarshaler:
-		if _, ok := v.(vtUnmarshaler); ok {
-			return true
-		}
+	if f, ok := types.forms.Load(v).(*form); ok {
+		return f.usual
 	}
-	return numbered.Is(reflect.TypeOf(v))
+	return types.find(v, false).usual
 }
 
 // CheckType reports why values of the type t, or what such a pointer points to,
@@ -207,6 +203,9 @@ func checkType(t reflect.Type) error {
 	}
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if field := hidden(reflect.PointerTo(t)); field != "" {
+		return fmt.Errorf("codec/protobuf: a %s embeds a generated message, whose methods leave out its field %s: give the message a name, or choose another codec", t, field)
 	}
 	for _, message := range []reflect.Type{reflect.TypeFor[proto.Message](), reflect.TypeFor[gogoMessage](), reflect.TypeFor[vtMarshaler]()} {
 		if reflect.PointerTo(t).Implements(message) {
@@ -254,10 +253,7 @@ func (p *protobuf) Append(dst []byte, v any) (_ []byte, err error) {
 	defer recovered(&err, "encoding", v)
 	if plan := p.planOf(v); plan != nil { // which finds a message that contains itself
 		b, err := plan.Append(dst, v)
-		if err != nil {
-			err = wrap("encoding", v, err)
-		}
-		return b, err
+		return b, wrap("encoding", v, err)
 	}
 	return p.appendGenerated(dst, v)
 }
@@ -283,10 +279,17 @@ func (p *protobuf) appendGenerated(dst []byte, v any) (_ []byte, err error) {
 }
 
 func wrap(doing string, v any, err error) error {
-	if err != nil {
-		err = fmt.Errorf("codec/protobuf: %s a %T: %w", doing, v, err)
+	if err == nil {
+		return nil
 	}
-	return err
+	return wrapped(doing, v, err)
+}
+
+// wrapped stands apart: thousands of callers, each with a stack of its own, encode in turn.
+//
+//go:noinline
+func wrapped(doing string, v any, err error) error {
+	return fmt.Errorf("codec/protobuf: %s a %T: %w", doing, v, err)
 }
 
 // AppendSized is Append; n is what Size returned.

@@ -20,7 +20,7 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 52), len(b)
+	p, i := generated.Room(b, 61), len(b)
 	if n := len(m.Field1); n > 0 {
 		if n < 128 {
 			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
@@ -28,28 +28,32 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		if len(p)-i < n+41 {
-			p = generated.Room(p[:i], n+41)
+		if len(p)-i < n+50 {
+			p = generated.Room(p[:i], n+50)
 		}
 		i += copy(p[i:], m.Field1)
 	}
-	if v := uint64(m.Field2); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x10, 1, v)
+	{
+		w, j := (*[39]byte)(p[i:]), 0
+		if v := uint64(m.Field2); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x10|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x10, 1, v)
+			}
 		}
-	}
-	if v := uint64(m.Field3); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x18, 1, v)
+		if v := uint64(m.Field3); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x18|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			}
 		}
+		i += j
 	}
 	if n := len(m.Field4); n > 0 {
 		if n < 128 {
@@ -58,8 +62,8 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x22, 1, uint64(n))
 		}
-		if len(p)-i < n+8 {
-			p = generated.Room(p[:i], n+8)
+		if len(p)-i < n {
+			p = generated.Room(p[:i], n)
 		}
 		i += copy(p[i:], m.Field4)
 	}
@@ -72,15 +76,19 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	p, i = generated.Room(b, 332), len(b)
-	if v := uint64(m.Field6); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x30, 1, v)
+	p, i = generated.Room(b, 400), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Field6); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x30|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x30, 1, v)
+			}
 		}
+		i += j
 	}
 	if n := len(m.Field7); n > 0 {
 		if n < 128 {
@@ -89,8 +97,8 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x3a, 1, uint64(n))
 		}
-		if len(p)-i < n+310 {
-			p = generated.Room(p[:i], n+310)
+		if len(p)-i < n+366 {
+			p = generated.Room(p[:i], n+366)
 		}
 		i += copy(p[i:], m.Field7)
 	}
@@ -101,35 +109,39 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
 		}
-		if len(p)-i < n+299 {
-			p = generated.Room(p[:i], n+299)
+		if len(p)-i < n+355 {
+			p = generated.Room(p[:i], n+355)
 		}
 		i += copy(p[i:], m.Field9)
 	}
-	if m.Field12 {
-		binary.LittleEndian.PutUint16(p[i:], 0x160)
-		i += 2
-	}
-	if m.Field13 {
-		binary.LittleEndian.PutUint16(p[i:], 0x168)
-		i += 2
-	}
-	if m.Field14 {
-		binary.LittleEndian.PutUint16(p[i:], 0x170)
-		i += 2
-	}
-	if v := uint64(m.Field16); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x180, 2, v)
+	{
+		w, j := (*[39]byte)(p[i:]), 0
+		if m.Field12 {
+			binary.LittleEndian.PutUint16(w[j&31:], 0x160)
+			j += 2
 		}
-	}
-	if m.Field17 {
-		binary.LittleEndian.PutUint32(p[i:], 0x10188)
-		i += 3
+		if m.Field13 {
+			binary.LittleEndian.PutUint16(w[j&31:], 0x168)
+			j += 2
+		}
+		if m.Field14 {
+			binary.LittleEndian.PutUint16(w[j&31:], 0x170)
+			j += 2
+		}
+		if v := uint64(m.Field16); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x180|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x180, 2, v)
+			}
+		}
+		if m.Field17 {
+			binary.LittleEndian.PutUint32(w[j&31:], 0x10188)
+			j += 3
+		}
+		i += j
 	}
 	if n := len(m.Field18); n > 0 {
 		if n < 128 {
@@ -138,115 +150,119 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x192, 2, uint64(n))
 		}
-		if len(p)-i < n+266 {
-			p = generated.Room(p[:i], n+266)
+		if len(p)-i < n+304 {
+			p = generated.Room(p[:i], n+304)
 		}
 		i += copy(p[i:], m.Field18)
 	}
-	if v := uint64(m.Field22); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x1b0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x1b0, 2, v)
+	{
+		w, j := (*[135]byte)(p[i:]), 0
+		if v := uint64(m.Field22); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x1b0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x1b0, 2, v)
+			}
 		}
-	}
-	if v := uint64(m.Field23); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x1b8|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x1b8, 2, v)
+		if v := uint64(m.Field23); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x1b8|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x1b8, 2, v)
+			}
 		}
-	}
-	if m.Field24 {
-		binary.LittleEndian.PutUint32(p[i:], 0x101c0)
-		i += 3
-	}
-	if v := uint64(m.Field25); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x1c8|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x1c8, 2, v)
+		if m.Field24 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x101c0)
+			j += 3
 		}
-	}
-	if v := uint64(m.Field29); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x1e8|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x1e8, 2, v)
+		if v := uint64(m.Field25); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x1c8|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x1c8, 2, v)
+			}
 		}
-	}
-	if m.Field30 {
-		binary.LittleEndian.PutUint32(p[i:], 0x101f0)
-		i += 3
-	}
-	if m.Field59 {
-		binary.LittleEndian.PutUint32(p[i:], 0x103d8)
-		i += 3
-	}
-	if v := uint64(m.Field60); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x3e0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x3e0, 2, v)
+		if v := uint64(m.Field29); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x1e8|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x1e8, 2, v)
+			}
 		}
-	}
-	if v := uint64(m.Field67); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x498|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x498, 2, v)
+		if m.Field30 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x101f0)
+			j += 3
 		}
-	}
-	if v := uint64(m.Field68); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x4a0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x4a0, 2, v)
+		if m.Field59 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x103d8)
+			j += 3
 		}
-	}
-	if m.Field78 {
-		binary.LittleEndian.PutUint32(p[i:], 0x104f0)
-		i += 3
-	}
-	if m.Field80 {
-		binary.LittleEndian.PutUint32(p[i:], 0x10580)
-		i += 3
-	}
-	if m.Field81 {
-		binary.LittleEndian.PutUint32(p[i:], 0x10588)
-		i += 3
-	}
-	if v := uint64(m.Field100); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x6a0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x6a0, 2, v)
+		if v := uint64(m.Field60); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x3e0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x3e0, 2, v)
+			}
 		}
-	}
-	if v := uint64(m.Field101); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x6a8|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x6a8, 2, v)
+		if v := uint64(m.Field67); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x498|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x498, 2, v)
+			}
 		}
+		if v := uint64(m.Field68); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x4a0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x4a0, 2, v)
+			}
+		}
+		if m.Field78 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x104f0)
+			j += 3
+		}
+		if m.Field80 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x10580)
+			j += 3
+		}
+		if m.Field81 {
+			binary.LittleEndian.PutUint32(w[j&127:], 0x10588)
+			j += 3
+		}
+		if v := uint64(m.Field100); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x6a0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x6a0, 2, v)
+			}
+		}
+		if v := uint64(m.Field101); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&127:], 0x6a8|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x6a8, 2, v)
+			}
+		}
+		i += j
 	}
 	if n := len(m.Field102); n > 0 {
 		if n < 128 {
@@ -255,8 +271,8 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x6b2, 2, uint64(n))
 		}
-		if len(p)-i < n+128 {
-			p = generated.Room(p[:i], n+128)
+		if len(p)-i < n+157 {
+			p = generated.Room(p[:i], n+157)
 		}
 		i += copy(p[i:], m.Field102)
 	}
@@ -267,28 +283,32 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x6ba, 2, uint64(n))
 		}
-		if len(p)-i < n+116 {
-			p = generated.Room(p[:i], n+116)
+		if len(p)-i < n+145 {
+			p = generated.Room(p[:i], n+145)
 		}
 		i += copy(p[i:], m.Field103)
 	}
-	if v := uint64(m.Field104); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x6c0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x6c0, 2, v)
+	{
+		w, j := (*[39]byte)(p[i:]), 0
+		if v := uint64(m.Field104); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x6c0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x6c0, 2, v)
+			}
 		}
-	}
-	if v := uint64(m.Field128); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x880|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x880, 2, v)
+		if v := uint64(m.Field128); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x880|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x880, 2, v)
+			}
 		}
+		i += j
 	}
 	if n := len(m.Field129); n > 0 {
 		if n < 128 {
@@ -297,64 +317,72 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x88a, 2, uint64(n))
 		}
-		if len(p)-i < n+80 {
-			p = generated.Room(p[:i], n+80)
+		if len(p)-i < n+94 {
+			p = generated.Room(p[:i], n+94)
 		}
 		i += copy(p[i:], m.Field129)
 	}
-	if v := uint64(m.Field130); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x890|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x890, 2, v)
+	{
+		w, j := (*[71]byte)(p[i:]), 0
+		if v := uint64(m.Field130); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x890|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x890, 2, v)
+			}
 		}
+		if v := uint64(m.Field131); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x898|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x898, 2, v)
+			}
+		}
+		if v := uint64(m.Field150); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x9b0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x9b0, 2, v)
+			}
+		}
+		if v := uint64(m.Field271); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x10f8|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x10f8, 2, v)
+			}
+		}
+		if v := uint64(m.Field272); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x1180|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x1180, 2, v)
+			}
+		}
+		i += j
 	}
-	if v := uint64(m.Field131); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x898|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x898, 2, v)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Field280); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x11c0|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x11c0, 2, v)
+			}
 		}
-	}
-	if v := uint64(m.Field150); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x9b0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x9b0, 2, v)
-		}
-	}
-	if v := uint64(m.Field271); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x10f8|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x10f8, 2, v)
-		}
-	}
-	if v := uint64(m.Field272); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x1180|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x1180, 2, v)
-		}
-	}
-	if v := uint64(m.Field280); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x11c0|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x11c0, 2, v)
-		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -364,43 +392,35 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	if x := generated.Word(b, i); uint8(x) != 0xa {
 		m.Field1 = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Field1, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Field1, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field1 = ""
+		i, s = r.LongText(b, i, 1, &m.Field1)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x10 {
 		m.Field2 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Field2, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.Field2, i = v, j
 	} else {
-		m.Field2 = 0
+		i = generated.Long(b, i, 1, &m.Field2)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x18 {
 		m.Field3 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Field3, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.Field3, i = v, j
 	} else {
-		m.Field3 = 0
+		i = generated.Long(b, i, 1, &m.Field3)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x22 {
 		m.Field4 = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Field4, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Field4, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field4 = ""
+		i, s = r.LongText(b, i, 1, &m.Field4)
 	}
 	m.Field5 = m.Field5[:0]
 	if len(b)-i > 1 && b[i] == 0x2a {
@@ -410,298 +430,232 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x30 {
 		m.Field6 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Field6, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.Field6, i = v, j
 	} else {
-		m.Field6 = 0
+		i = generated.Long(b, i, 1, &m.Field6)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x3a {
 		m.Field7 = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Field7, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Field7, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field7 = ""
+		i, s = r.LongText(b, i, 1, &m.Field7)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x4a {
 		m.Field9 = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Field9, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Field9, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field9 = ""
+		i, s = r.LongText(b, i, 1, &m.Field9)
 	}
 	if x := generated.Word(b, i); uint16(x) == 0x160 {
 		m.Field12, i = true, i+2
 	} else if m.Field12 = false; uint8(x) == 0x60 {
-		if v, j := generated.Bool(b, i+1); j >= 0 {
-			m.Field12, i = v, j
-		}
+		i = generated.LongBool(b, i, 1, &m.Field12)
 	}
 	if x := generated.Word(b, i); uint16(x) == 0x168 {
 		m.Field13, i = true, i+2
 	} else if m.Field13 = false; uint8(x) == 0x68 {
-		if v, j := generated.Bool(b, i+1); j >= 0 {
-			m.Field13, i = v, j
-		}
+		i = generated.LongBool(b, i, 1, &m.Field13)
 	}
 	if x := generated.Word(b, i); uint16(x) == 0x170 {
 		m.Field14, i = true, i+2
 	} else if m.Field14 = false; uint8(x) == 0x70 {
-		if v, j := generated.Bool(b, i+1); j >= 0 {
-			m.Field14, i = v, j
-		}
+		i = generated.LongBool(b, i, 1, &m.Field14)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x180 {
 		m.Field16 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field16, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field16, i = v, j
 	} else {
-		m.Field16 = 0
+		i = generated.Long(b, i, 2, &m.Field16)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10188 {
 		m.Field17, i = true, i+3
 	} else if m.Field17 = false; uint16(x) == 0x188 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field17, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field17)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x192 {
 		m.Field18 = ""
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Field18, i = s[i+3:i+3+n], i+3+n
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Field18, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field18 = ""
+		i, s = r.LongText(b, i, 2, &m.Field18)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1b0 {
 		m.Field22 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field22, i = int64(v), i+2+n
-	} else if v, j := generated.Int[int64](b, i+2); j > 0 {
-		m.Field22, i = v, j
 	} else {
-		m.Field22 = 0
+		i = generated.Long(b, i, 2, &m.Field22)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1b8 {
 		m.Field23 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field23, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field23, i = v, j
 	} else {
-		m.Field23 = 0
+		i = generated.Long(b, i, 2, &m.Field23)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101c0 {
 		m.Field24, i = true, i+3
 	} else if m.Field24 = false; uint16(x) == 0x1c0 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field24, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field24)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1c8 {
 		m.Field25 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field25, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field25, i = v, j
 	} else {
-		m.Field25 = 0
+		i = generated.Long(b, i, 2, &m.Field25)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1e8 {
 		m.Field29 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field29, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field29, i = v, j
 	} else {
-		m.Field29 = 0
+		i = generated.Long(b, i, 2, &m.Field29)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101f0 {
 		m.Field30, i = true, i+3
 	} else if m.Field30 = false; uint16(x) == 0x1f0 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field30, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field30)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x103d8 {
 		m.Field59, i = true, i+3
 	} else if m.Field59 = false; uint16(x) == 0x3d8 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field59, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field59)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x3e0 {
 		m.Field60 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field60, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field60, i = v, j
 	} else {
-		m.Field60 = 0
+		i = generated.Long(b, i, 2, &m.Field60)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x498 {
 		m.Field67 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field67, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field67, i = v, j
 	} else {
-		m.Field67 = 0
+		i = generated.Long(b, i, 2, &m.Field67)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x4a0 {
 		m.Field68 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field68, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field68, i = v, j
 	} else {
-		m.Field68 = 0
+		i = generated.Long(b, i, 2, &m.Field68)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x104f0 {
 		m.Field78, i = true, i+3
 	} else if m.Field78 = false; uint16(x) == 0x4f0 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field78, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field78)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10580 {
 		m.Field80, i = true, i+3
 	} else if m.Field80 = false; uint16(x) == 0x580 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field80, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field80)
 	}
 	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10588 {
 		m.Field81, i = true, i+3
 	} else if m.Field81 = false; uint16(x) == 0x588 {
-		if v, j := generated.Bool(b, i+2); j >= 0 {
-			m.Field81, i = v, j
-		}
+		i = generated.LongBool(b, i, 2, &m.Field81)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6a0 {
 		m.Field100 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field100, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field100, i = v, j
 	} else {
-		m.Field100 = 0
+		i = generated.Long(b, i, 2, &m.Field100)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6a8 {
 		m.Field101 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field101, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field101, i = v, j
 	} else {
-		m.Field101 = 0
+		i = generated.Long(b, i, 2, &m.Field101)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6b2 {
 		m.Field102 = ""
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Field102, i = s[i+3:i+3+n], i+3+n
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Field102, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field102 = ""
+		i, s = r.LongText(b, i, 2, &m.Field102)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6ba {
 		m.Field103 = ""
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Field103, i = s[i+3:i+3+n], i+3+n
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Field103, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Field103 = ""
+		i, s = r.LongText(b, i, 2, &m.Field103)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x6c0 {
 		m.Field104 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field104, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field104, i = v, j
 	} else {
-		m.Field104 = 0
+		i = generated.Long(b, i, 2, &m.Field104)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x880 {
 		m.Field128 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field128, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field128, i = v, j
 	} else {
-		m.Field128 = 0
+		i = generated.Long(b, i, 2, &m.Field128)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x88a {
 		m.Field129 = ""
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Field129, i = s[i+3:i+3+n], i+3+n
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Field129, i = v, j
 	} else {
-		m.Field129 = ""
+		i, _ = r.LongText(b, i, 2, &m.Field129)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x890 {
 		m.Field130 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field130, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field130, i = v, j
 	} else {
-		m.Field130 = 0
+		i = generated.Long(b, i, 2, &m.Field130)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x898 {
 		m.Field131 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field131, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field131, i = v, j
 	} else {
-		m.Field131 = 0
+		i = generated.Long(b, i, 2, &m.Field131)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x9b0 {
 		m.Field150 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field150, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field150, i = v, j
 	} else {
-		m.Field150 = 0
+		i = generated.Long(b, i, 2, &m.Field150)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x10f8 {
 		m.Field271 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field271, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field271, i = v, j
 	} else {
-		m.Field271 = 0
+		i = generated.Long(b, i, 2, &m.Field271)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x1180 {
 		m.Field272 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field272, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field272, i = v, j
 	} else {
-		m.Field272 = 0
+		i = generated.Long(b, i, 2, &m.Field272)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x11c0 {
 		m.Field280 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.Field280, i = int32(v), i+2+n
-	} else if v, j := generated.Int[int32](b, i+2); j > 0 {
-		m.Field280, i = v, j
 	} else {
-		m.Field280 = 0
+		i = generated.Long(b, i, 2, &m.Field280)
+	}
+	if i > end { // within a number
+		*m = BenchmarkMessage{}
+		return start
 	}
 	return i
 }

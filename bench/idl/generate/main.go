@@ -1,4 +1,4 @@
-// Command generate writes idl/pb, idl/vt and idl/gencode from
+// Command generate writes idl/pb, idl/vt, idl/vt3 and idl/gencode from
 // idl/benchmark.proto and idl/math.proto.
 //
 // Run it through "go generate ./idl" in the bench module. It parses the schema
@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
@@ -28,6 +29,7 @@ type target struct {
 	folder  string   // below the idl folder, and the Go package's name
 	pkg     string   // the protobuf package that replaces "main"
 	plugins []plugin // in the order in which they run
+	proto3  bool     // the fields have no presence
 }
 
 // plugin is one protoc plug-in and the parameter it gets beside the import path.
@@ -41,9 +43,11 @@ func main() {
 	log.SetFlags(0)
 	google := plugin{tool: "protoc-gen-go"}
 	vt := plugin{tool: "protoc-gen-go-vtproto", parameter: "features=marshal+unmarshal+size"}
+	reused := plugin{tool: vt.tool, parameter: "features=marshal+unmarshal+unmarshal_unsafe+size+pool,pool=" + importRoot + "vt3.BenchmarkMessage"}
 	targets := []target{
 		{folder: "pb", pkg: "main", plugins: []plugin{google}},
 		{folder: "vt", pkg: "vt", plugins: []plugin{google, vt}},
+		{folder: "vt3", pkg: "vt3", plugins: []plugin{google, reused}, proto3: true},
 	}
 	ctx := context.Background()
 	plain := &gencode{folder: "gencode"}
@@ -53,6 +57,9 @@ func main() {
 			log.Fatalf("read the schema (run this through go generate): %v", err)
 		}
 		for _, t := range targets {
+			if t.proto3 && schema != "benchmark.proto" {
+				continue // only codecs are measured with it
+			}
 			if err := t.generate(ctx, schema, source); err != nil {
 				log.Fatalf("generate %s from %s: %v", t.folder, schema, err)
 			}
@@ -82,6 +89,9 @@ func (t target) compile(ctx context.Context, schema string, source []byte) (*des
 	// The file's name is a registration key too, so it differs per target.
 	name := t.folder + "/" + schema
 	text := strings.Replace(string(source), "package main;", "package "+t.pkg+";", 1)
+	if t.proto3 {
+		text = defaults.ReplaceAllString(strings.NewReplacer(`"proto2"`, `"proto3"`, "required ", "", "optional ", "").Replace(text), "")
+	}
 	compiler := protocompile.Compiler{
 		Resolver: &protocompile.SourceResolver{
 			Accessor: protocompile.SourceAccessorFromMap(map[string]string{name: text}),
@@ -94,6 +104,9 @@ func (t target) compile(ctx context.Context, schema string, source []byte) (*des
 	}
 	return protoutil.ProtoFromFileDescriptor(files[0]), nil
 }
+
+// defaults are those of fields, which proto3 does not have.
+var defaults = regexp.MustCompile(` \[default=[^]]*\]`)
 
 // run hands the file to one plug-in and writes what it answers.
 func (t target) run(p plugin, file *descriptorpb.FileDescriptorProto) error {

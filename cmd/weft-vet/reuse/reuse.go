@@ -2,9 +2,12 @@
 // valid: requests of weft.HandleReuse, and replies of weft.Reuse.
 //
 // It follows such a message, and what is taken out of it, through the variables of a
-// function, and reports where it is stored in a variable outside of the function, sent on a
-// channel, or given to a goroutine. A function that is called with it is taken not to keep
+// function, and reports where it is stored in a variable outside of the function, also as the key of
+// a map or in a function literal, sent on a channel, or given to a goroutine. A function that is called with it is taken not to keep
 // it, and what a function returns, such as strings.Clone, is taken to be a copy.
+//
+// Handlers are also the methods of a value that is given to a function such as those that "weft generate" writes, which gives
+// methods of one of its parameters to weft.HandleReuse.
 //
 // It also reports an element of a list that is removed with append, where the list then has two parts in one memory.
 package reuse
@@ -22,27 +25,47 @@ const weftPath = "github.com/weftrpc/weft"
 // New returns the analyzer, which is named "weftreuse".
 func New() *analysis.Analyzer {
 	return &analysis.Analyzer{
-		Name: "weftreuse",
-		Doc:  "find messages of weft.HandleReuse and weft.Reuse that are kept longer than they are valid",
-		Run:  run,
+		Name:      "weftreuse",
+		Doc:       "find messages of weft.HandleReuse and weft.Reuse that are kept longer than they are valid",
+		Run:       run,
+		FactTypes: []analysis.Fact{new(registers)},
 	}
 }
+
+// registers is what is known of a function that gives methods of its parameters, which are interfaces, to HandleReuse.
+type registers struct {
+	Methods map[int][]string // by the index of the parameter
+}
+
+// AFact makes the type a fact.
+func (*registers) AFact() {}
 
 func run(pass *analysis.Pass) (any, error) {
 	functions := make(map[types.Object]*ast.FuncDecl)
 	for _, f := range pass.Files {
 		for _, d := range f.Decls {
 			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				functions[pass.TypesInfo.Defs[fn.Name]] = fn
+				object := pass.TypesInfo.Defs[fn.Name]
+				functions[object] = fn
+				if r := registersOf(pass.TypesInfo, fn); len(r.Methods) > 0 {
+					pass.ExportObjectFact(object, r)
+				}
 			}
 		}
 	}
+	checked := make(map[*ast.FuncDecl]bool)
 	for _, f := range pass.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
 				if isWeft(pass.TypesInfo, n.Fun, "HandleReuse") && len(n.Args) >= 3 {
-					handler(pass, functions, n.Args[2])
+					handler(pass, functions, checked, n.Args[2])
+				}
+				for _, m := range registered(pass, n) {
+					if fn := functions[m]; fn != nil && !checked[fn] {
+						checked[fn] = true
+						handles(pass, fn.Type, fn.Body)
+					}
 				}
 			case *ast.FuncDecl:
 				if n.Body != nil {
@@ -55,13 +78,61 @@ func run(pass *analysis.Pass) (any, error) {
 	return nil, nil
 }
 
+// registersOf finds the calls of HandleReuse in a function with methods of its parameters.
+func registersOf(info *types.Info, fn *ast.FuncDecl) *registers {
+	params := make(map[types.Object]int)
+	for _, field := range fn.Type.Params.List {
+		for _, name := range field.Names {
+			params[info.Defs[name]] = len(params)
+		}
+	}
+	found := &registers{Methods: make(map[int][]string)}
+	ast.Inspect(fn.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) < 3 || !isWeft(info, call.Fun, "HandleReuse") {
+			return true
+		}
+		method, ok := ast.Unparen(call.Args[2]).(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		if id, ok := ast.Unparen(method.X).(*ast.Ident); ok {
+			if i, ok := params[info.Uses[id]]; ok && types.IsInterface(info.Uses[id].Type()) {
+				found.Methods[i] = append(found.Methods[i], method.Sel.Name)
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// registered returns the methods of the arguments of a call that become handlers by it.
+func registered(pass *analysis.Pass, call *ast.CallExpr) (methods []types.Object) {
+	var r registers
+	if f := callee(pass.TypesInfo, call.Fun); f == nil || !pass.ImportObjectFact(f, &r) {
+		return nil
+	}
+	for i, names := range r.Methods {
+		if i >= len(call.Args) {
+			continue
+		}
+		for _, name := range names {
+			m, _, _ := types.LookupFieldOrMethod(pass.TypesInfo.TypeOf(call.Args[i]), true, pass.Pkg, name)
+			if f := originOf(m); f != nil {
+				methods = append(methods, f)
+			}
+		}
+	}
+	return methods
+}
+
 // isWeft reports whether an expression is a function of package weft with that name.
 func isWeft(info *types.Info, e ast.Expr, name string) bool {
 	f := callee(info, e)
 	return f != nil && f.Name() == name && f.Pkg() != nil && f.Pkg().Path() == weftPath && f.Signature().Recv() == nil
 }
 
-// callee returns the function that an expression names, or nil.
+// callee returns the function that an expression names, or nil. A method of an instantiated type is the one that is declared.
 func callee(info *types.Info, e ast.Expr) *types.Func {
 	switch e := ast.Unparen(e).(type) {
 	case *ast.IndexExpr:
@@ -69,26 +140,33 @@ func callee(info *types.Info, e ast.Expr) *types.Func {
 	case *ast.IndexListExpr:
 		return callee(info, e.X)
 	case *ast.Ident:
-		f, _ := info.Uses[e].(*types.Func)
-		return f
+		return originOf(info.Uses[e])
 	case *ast.SelectorExpr:
-		f, _ := info.Uses[e.Sel].(*types.Func)
-		return f
+		return originOf(info.Uses[e.Sel])
+	}
+	return nil
+}
+
+// originOf returns the declared function that an object is, or is an instance of; nil: it is none.
+func originOf(object types.Object) *types.Func {
+	if f, ok := object.(*types.Func); ok {
+		return f.Origin()
 	}
 	return nil
 }
 
 // handler looks at the function that is given to HandleReuse.
-func handler(pass *analysis.Pass, functions map[types.Object]*ast.FuncDecl, fn ast.Expr) {
-	var typ *ast.FuncType
-	var body *ast.BlockStmt
+func handler(pass *analysis.Pass, functions map[types.Object]*ast.FuncDecl, checked map[*ast.FuncDecl]bool, fn ast.Expr) {
 	if literal, ok := ast.Unparen(fn).(*ast.FuncLit); ok {
-		typ, body = literal.Type, literal.Body
-	} else if f := callee(pass.TypesInfo, fn); f != nil && functions[f] != nil {
-		typ, body = functions[f].Type, functions[f].Body
-	} else {
-		return // of another package
+		handles(pass, literal.Type, literal.Body)
+	} else if f := callee(pass.TypesInfo, fn); f != nil && functions[f] != nil && !checked[functions[f]] { // else it is of another package
+		checked[functions[f]] = true
+		handles(pass, functions[f].Type, functions[f].Body)
 	}
+}
+
+// handles looks at a function that is a handler.
+func handles(pass *analysis.Pass, typ *ast.FuncType, body *ast.BlockStmt) {
 	var params []types.Object
 	for _, field := range typ.Params.List {
 		for _, name := range field.Names {
@@ -186,7 +264,10 @@ func (c *checker) check() {
 				if len(n.Rhs) == len(n.Lhs) && c.lends(n.Rhs[i]) {
 					c.store(left, c.text(n.Rhs[i]))
 				}
+				c.keys(left)
 			}
+		case *ast.IncDecStmt:
+			c.keys(n.X)
 		case *ast.SendStmt:
 			if c.lends(n.Value) {
 				c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
@@ -272,6 +353,27 @@ func (c *checker) store(left ast.Expr, text string) {
 	}
 }
 
+// keys reports parts of the message that become keys of a map that outlives it, where left is set.
+func (c *checker) keys(left ast.Expr) {
+	for {
+		switch e := left.(type) {
+		case *ast.SelectorExpr:
+			left = e.X
+		case *ast.StarExpr:
+			left = e.X
+		case *ast.ParenExpr:
+			left = e.X
+		case *ast.IndexExpr:
+			if _, ok := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Map); ok && c.lends(e.Index) {
+				c.store(e.X, c.text(e.Index))
+			}
+			left = e.X
+		default:
+			return
+		}
+	}
+}
+
 // goroutine reports parts of the message that a goroutine gets.
 func (c *checker) goroutine(call *ast.CallExpr) {
 	for _, arg := range call.Args {
@@ -281,18 +383,29 @@ func (c *checker) goroutine(call *ast.CallExpr) {
 	}
 	literal, ok := ast.Unparen(call.Fun).(*ast.FuncLit)
 	if !ok {
+		if c.lends(call.Fun) { // a method of the message, or a function literal that uses it
+			c.report(call.Fun.Pos(), c.text(call.Fun), "given to a goroutine")
+		}
 		return
 	}
-	told := make(map[types.Object]bool)
+	for _, id := range c.uses(literal) {
+		c.report(id.Pos(), id.Name, "used by a goroutine")
+	}
+}
+
+// uses returns where a function literal first uses each variable with a part of the message.
+func (c *checker) uses(literal *ast.FuncLit) (first []*ast.Ident) {
+	seen := make(map[types.Object]bool)
 	ast.Inspect(literal.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if object := c.pass.TypesInfo.Uses[id]; object != nil && c.lent[object] && !told[object] {
-				told[object] = true
-				c.report(id.Pos(), id.Name, "used by a goroutine")
+			if object := c.pass.TypesInfo.Uses[id]; object != nil && c.lent[object] && !seen[object] {
+				seen[object] = true
+				first = append(first, id)
 			}
 		}
 		return true
 	})
+	return first
 }
 
 // report reports that text, a part of the message, is kept.
@@ -343,6 +456,8 @@ func (c *checker) lends(e ast.Expr) bool {
 		}
 	case *ast.CallExpr:
 		return c.callLends(e)
+	case *ast.FuncLit:
+		return len(c.uses(e)) > 0
 	}
 	return false
 }

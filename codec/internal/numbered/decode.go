@@ -149,10 +149,10 @@ func scan(steps []step, next int, body []byte, whole string, i, end int, r memor
 	for ; next < len(steps); next++ {
 		s := &steps[next]
 		var x uint64
-		if left := len(body) - i; left >= 8 {
+		if i >= 0 && i <= len(body)-8 { // in this form the compiler adds no check of its own
 			x = binary.LittleEndian.Uint64(body[i:])
 		} else if len(body) >= 8 {
-			x = binary.LittleEndian.Uint64(body[len(body)-8:]) >> (8 * (8 - left))
+			x = binary.LittleEndian.Uint64(body[len(body)-8:]) >> (8 * (8 - len(body) + i))
 		} else {
 			break
 		}

@@ -23,6 +23,11 @@ func (e *encoder) fail(format string, args ...any) {
 	}
 }
 
+// in notes that the error is in a field.
+//
+//go:noinline
+func (e *encoder) in(f *field) { e.err = fmt.Errorf("%s: %w", f.name, e.err) }
+
 // message appends the fields of the struct r. At most depth messages may be in one
 // another there.
 func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
@@ -40,7 +45,7 @@ func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 		}
 		out := e.field(n, k, b[:i], r, depth)
 		if e.err != nil {
-			e.err = fmt.Errorf("%s: %w", n.fields[k].name, e.err)
+			e.in(&n.fields[k])
 			return out
 		}
 		b, i = generated.Room(out, n.steps[k].room), len(out)

@@ -85,22 +85,15 @@ func (p *Plan) Append(dst []byte, v any) ([]byte, error) {
 		return dst, p.err
 	}
 	if !p.pointer {
-		variable := reflect.New(reflect.TypeOf(v))
-		variable.Elem().Set(reflect.ValueOf(v))
-		v = variable.Interface()
+		v = pointerTo(v)
 	}
 	r, ok := memory.Target(v)
 	if !ok {
-		if p.stock {
-			return dst, nil
-		}
-		return dst, fmt.Errorf("a nil %T", v)
+		return dst, p.errNil(v)
 	}
 	if p.generated {
-		if m, ok := v.(generated.Message); ok {
-			if b, ok := m.AppendWeft(dst, MaxDepth); ok {
-				return b, nil
-			}
+		if b, ok := v.(generated.Message).AppendWeft(dst, MaxDepth); ok {
+			return b, nil
 		}
 	}
 	var e encoder
@@ -112,6 +105,25 @@ func (p *Plan) Append(dst []byte, v any) ([]byte, error) {
 		return dst, e.err
 	}
 	return b, nil
+}
+
+// pointerTo returns a pointer to a variable with the value v. It stands apart, as errNil does, to keep the stacks of callers small.
+//
+//go:noinline
+func pointerTo(v any) any {
+	variable := reflect.New(reflect.TypeOf(v))
+	variable.Elem().Set(reflect.ValueOf(v))
+	return variable.Interface()
+}
+
+// errNil is the error of encoding nil, which is an empty message of those that protoc-gen-go has generated.
+//
+//go:noinline
+func (p *Plan) errNil(v any) error {
+	if p.stock {
+		return nil
+	}
+	return fmt.Errorf("a nil %T", v)
 }
 
 // errNoTarget is the error of decoding into what is no pointer, or nil.

@@ -157,15 +157,19 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 41), len(b)
-	if v := uint64(m.ParcelId); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x8, 1, v)
+	p, i := generated.Room(b, 57), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.ParcelId); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+			}
 		}
+		i += j
 	}
 	if n := len(m.Label_2D); n > 0 {
 		if n < 128 {
@@ -174,19 +178,23 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x12, 1, uint64(n))
 		}
-		if len(p)-i < n+19 {
-			p = generated.Room(p[:i], n+19)
+		if len(p)-i < n+23 {
+			p = generated.Room(p[:i], n+23)
 		}
 		i += copy(p[i:], m.Label_2D)
 	}
-	if v := uint64(m.Kind); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x18, 1, v)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Kind); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			}
 		}
+		i += j
 	}
 	b = p[:i]
 	for k := range m.Sides {
@@ -217,7 +225,7 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		b = generated.AppendSeconds(b, int64(*v)/1e9, int64(*v)%1e9)
 		b = generated.SetLength(b, body)
 	}
-	p, i = generated.Room(b, 19), len(b)
+	p, i = generated.Room(b, 11), len(b)
 	if n := len(m.Seal); n > 0 {
 		if n < 128 {
 			binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
@@ -225,8 +233,8 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
 		}
-		if len(p)-i < n+8 {
-			p = generated.Room(p[:i], n+8)
+		if len(p)-i < n {
+			p = generated.Room(p[:i], n)
 		}
 		i += copy(p[i:], m.Seal)
 	}
@@ -269,15 +277,19 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	p, i = generated.Room(b, 20), len(b)
-	if v := uint64(m.State); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
-			i += 2 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x180, 2, v)
+	p, i = generated.Room(b, 23), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.State); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x180|x<<16)
+				j += 2 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x180, 2, v)
+			}
 		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -287,34 +299,28 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
 		m.ParcelId = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.ParcelId, i = int64(v), i+1+n
-	} else if v, j := generated.Int[int64](b, i+1); j > 0 {
-		m.ParcelId, i = v, j
 	} else {
-		m.ParcelId = 0
+		i = generated.Long(b, i, 1, &m.ParcelId)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x12 {
 		m.Label_2D = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Label_2D, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Label_2D, i = v, j
 	} else {
-		m.Label_2D = ""
+		i, _ = r.LongText(b, i, 1, &m.Label_2D)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x18 {
 		m.Kind = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Kind, i = Kind(v), i+1+n
-	} else if v, j := generated.Int[Kind](b, i+1); j > 0 {
-		m.Kind, i = v, j
 	} else {
-		m.Kind = 0
+		i = generated.Long(b, i, 1, &m.Kind)
 	}
 	m.Sides = m.Sides[:0]
 	if len(b)-i > 1 && b[i] == 0x22 {
@@ -409,12 +415,14 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x180 {
 		m.State = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 && i+2+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
 		m.State, i = Parcel_State(v), i+2+n
-	} else if v, j := generated.Int[Parcel_State](b, i+2); j > 0 {
-		m.State, i = v, j
 	} else {
-		m.State = 0
+		i = generated.Long(b, i, 2, &m.State)
+	}
+	if i > end { // within a number
+		*m = Parcel{}
+		return start
 	}
 	return i
 }
@@ -431,16 +439,24 @@ func (m *Parcel_Side) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 26), len(b)
-	if v := math.Float64bits(float64(m.Width)); v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x9)
-		binary.LittleEndian.PutUint64(p[i+1:], v)
-		i += 9
+	p, i := generated.Room(b, 46), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := math.Float64bits(float64(m.Width)); v != 0 {
+			binary.LittleEndian.PutUint16(w[j&15:], 0x9)
+			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
+			j += 9
+		}
+		i += j
 	}
-	if v := math.Float64bits(float64(m.Height)); v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x11)
-		binary.LittleEndian.PutUint64(p[i+1:], v)
-		i += 9
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := math.Float64bits(float64(m.Height)); v != 0 {
+			binary.LittleEndian.PutUint16(w[j&15:], 0x11)
+			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
+			j += 9
+		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -450,7 +466,7 @@ func (m *Parcel_Side) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	m.Width = 0
 	if len(b)-i > 1 && b[i] == 0x09 {
 		if v, j := generated.Fixed64(b, i+1); j >= 0 {
@@ -462,6 +478,10 @@ func (m *Parcel_Side) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		if v, j := generated.Fixed64(b, i+1); j >= 0 {
 			m.Height, i = math.Float64frombits(v), j
 		}
+	}
+	if i > end { // within a number
+		*m = Parcel_Side{}
+		return start
 	}
 	return i
 }
@@ -489,12 +509,16 @@ func (m *Empty) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	m.Nothing = false
 	if len(b)-i > 5 && b[i] == 0x80 && b[i+1] == 0x80 && b[i+2] == 0x80 && b[i+3] == 0x80 && b[i+4] == 0x08 {
 		if v, j := generated.Bool(b, i+5); j >= 0 {
 			m.Nothing, i = v, j
 		}
+	}
+	if i > end { // within a number
+		*m = Empty{}
+		return start
 	}
 	return i
 }

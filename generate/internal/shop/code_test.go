@@ -148,6 +148,36 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// TestCodeEnds has bodies that end anywhere, with and without what the next message left behind them in memory.
+func TestCodeEnds(t *testing.T) {
+	r, c, used := rand.New(rand.NewPCG(5, 6)), protobuf.New(), new(Order)
+	for range 2 {
+		o := random(r)
+		o.Maybe, o.Item = nil, Item{Count: 1 << 20, Int: 1 << 14, Uint: 1 << 27}
+		body, err := c.Append(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range body {
+			compare(t, c, body[:n:n], used)
+			compare(t, c, body[:n], used)
+		}
+	}
+}
+
+// TestCodeFits encodes into a buffer with little more room than the message takes.
+func TestCodeFits(t *testing.T) {
+	c, item := protobuf.New(), &Item{Name: strings.Repeat("é", 60), Price: 1.5, Count: 1 << 20, Int: 1 << 20, Uint: 1 << 20, Zig: 1 << 20}
+	body, err := c.Append(nil, item)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := make([]byte, 0, len(body)+64)
+	if n := testing.AllocsPerRun(100, func() { _, _ = c.Append(room, item) }); n > 0 && !allocates {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // uncodedCrate is a Crate without the generated methods.
 type uncodedCrate Crate
 

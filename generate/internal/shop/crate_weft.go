@@ -55,7 +55,7 @@ func (m *Crate) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	m.Room = *new([1000]int64)
 	if !(len(b)-i > 1 && b[i] == 0x0a) {
 		m.Next = nil
@@ -98,6 +98,10 @@ func (m *Crate) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			}
 			m.Pointers, i = append(m.Pointers, e), to
 		}
+	}
+	if i > end { // within a number
+		*m = Crate{}
+		return start
 	}
 	return i
 }

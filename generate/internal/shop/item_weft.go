@@ -21,15 +21,19 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 19), len(b)
-	if v := uint64(m.N); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x8, 1, v)
+	p, i := generated.Room(b, 23), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.N); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+			}
 		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -39,15 +43,17 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
 		m.N = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.N, i = int64(v), i+1+n
-	} else if v, j := generated.Int[int64](b, i+1); j > 0 {
-		m.N, i = v, j
 	} else {
-		m.N = 0
+		i = generated.Long(b, i, 1, &m.N)
+	}
+	if i > end { // within a number
+		*m = Query{}
+		return start
 	}
 	return i
 }
@@ -77,19 +83,23 @@ func (m *Item) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		i += copy(p[i:], m.Name)
 	}
-	if v := math.Float64bits(float64(m.Price)); v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x11)
-		binary.LittleEndian.PutUint64(p[i+1:], v)
-		i += 9
-	}
-	if v := uint64(m.Count); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x18, 1, v)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := math.Float64bits(float64(m.Price)); v != 0 {
+			binary.LittleEndian.PutUint16(w[j&15:], 0x11)
+			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
+			j += 9
 		}
+		if v := uint64(m.Count); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			}
+		}
+		i += j
 	}
 	b = p[:i]
 	if v := m.Sub; v != nil {
@@ -100,33 +110,41 @@ func (m *Item) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	p, i = generated.Room(b, 41), len(b)
-	if v := uint64(m.Int); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x28, 1, v)
+	p, i = generated.Room(b, 62), len(b)
+	{
+		w, j := (*[39]byte)(p[i:]), 0
+		if v := uint64(m.Int); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x28|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x28, 1, v)
+			}
 		}
+		if v := uint64(m.Uint); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&31:], 0x30|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x30, 1, v)
+			}
+		}
+		i += j
 	}
-	if v := uint64(m.Uint); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x30, 1, v)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := generated.Zag(int64(m.Zig)); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x38|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x38, 1, v)
+			}
 		}
-	}
-	if v := generated.Zag(int64(m.Zig)); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x38, 1, v)
-		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -136,17 +154,15 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	m.note = *new(string)
 	if x := generated.Word(b, i); uint8(x) != 0xa {
 		m.Name = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Name, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Name, i = v, j
 	} else {
-		m.Name = ""
+		i, _ = r.LongText(b, i, 1, &m.Name)
 	}
 	m.Price = 0
 	if len(b)-i > 1 && b[i] == 0x11 {
@@ -156,12 +172,10 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x18 {
 		m.Count = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Count, i = uint32(v), i+1+n
-	} else if v, j := generated.Int[uint32](b, i+1); j > 0 {
-		m.Count, i = v, j
 	} else {
-		m.Count = 0
+		i = generated.Long(b, i, 1, &m.Count)
 	}
 	if !(len(b)-i > 1 && b[i] == 0x22) {
 		m.Sub = nil
@@ -172,27 +186,27 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x28 {
 		m.Int = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Int, i = int(v), i+1+n
-	} else if v, j := generated.Int[int](b, i+1); j > 0 {
-		m.Int, i = v, j
 	} else {
-		m.Int = 0
+		i = generated.Long(b, i, 1, &m.Int)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x30 {
 		m.Uint = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Uint, i = uint(v), i+1+n
-	} else if v, j := generated.Int[uint](b, i+1); j > 0 {
-		m.Uint, i = v, j
 	} else {
-		m.Uint = 0
+		i = generated.Long(b, i, 1, &m.Uint)
 	}
 	m.Zig = 0
 	if len(b)-i > 1 && b[i] == 0x38 {
 		if v, j := generated.Zigzag[int](b, i+1); j >= 0 {
 			m.Zig, i = v, j
 		}
+	}
+	if i > end { // within a number
+		*m = Item{}
+		return start
 	}
 	return i
 }

@@ -23,111 +23,119 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 152), len(b)
-	if v := uint64(m.ID); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x8, 1, v)
+	p, i := generated.Room(b, 177), len(b)
+	{
+		w, j := (*[71]byte)(p[i:]), 0
+		if v := uint64(m.ID); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x8|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+			}
 		}
-	}
-	if m.Paid {
-		binary.LittleEndian.PutUint16(p[i:], 0x110)
-		i += 2
-	}
-	if v := uint64(m.Color); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x18, 1, v)
+		if m.Paid {
+			binary.LittleEndian.PutUint16(w[j&63:], 0x110)
+			j += 2
 		}
-	}
-	if v := uint64(m.Small); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x20|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x20, 1, v)
+		if v := uint64(m.Color); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x18|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			}
 		}
-	}
-	if v := uint64(m.I32); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x28, 1, v)
+		if v := uint64(m.Small); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x20|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x20, 1, v)
+			}
 		}
-	}
-	if v := uint64(m.U8); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x30, 1, v)
+		if v := uint64(m.I32); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x28|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x28, 1, v)
+			}
 		}
-	}
-	if v := uint64(m.U16); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x38, 1, v)
+		if v := uint64(m.U8); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x30|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x30, 1, v)
+			}
 		}
-	}
-	if v := m.U64; v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x40|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x40, 1, v)
+		if v := uint64(m.U16); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x38|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x38, 1, v)
+			}
 		}
+		i += j
 	}
-	if v := generated.Zag(int64(m.Zig32)); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x48|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x48, 1, v)
+	{
+		w, j := (*[71]byte)(p[i:]), 0
+		if v := m.U64; v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x40|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x40, 1, v)
+			}
 		}
-	}
-	if v := generated.Zag(int64(m.Zig64)); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x50|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x50, 1, v)
+		if v := generated.Zag(int64(m.Zig32)); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x48|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x48, 1, v)
+			}
 		}
-	}
-	if v := m.Fix32; v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x5d)
-		binary.LittleEndian.PutUint32(p[i+1:], uint32(v))
-		i += 5
-	}
-	if v := m.Fix64; v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x61)
-		binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
-		i += 9
-	}
-	if v := math.Float32bits(float32(m.Float)); v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x6d)
-		binary.LittleEndian.PutUint32(p[i+1:], v)
-		i += 5
-	}
-	if v := math.Float64bits(float64(m.Double)); v != 0 {
-		binary.LittleEndian.PutUint16(p[i:], 0x71)
-		binary.LittleEndian.PutUint64(p[i+1:], v)
-		i += 9
+		if v := generated.Zag(int64(m.Zig64)); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&63:], 0x50|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x50, 1, v)
+			}
+		}
+		if v := m.Fix32; v != 0 {
+			binary.LittleEndian.PutUint16(w[j&63:], 0x5d)
+			binary.LittleEndian.PutUint32(w[(j+1)&63:], uint32(v))
+			j += 5
+		}
+		if v := m.Fix64; v != 0 {
+			binary.LittleEndian.PutUint16(w[j&63:], 0x61)
+			binary.LittleEndian.PutUint64(w[(j+1)&63:], uint64(v))
+			j += 9
+		}
+		if v := math.Float32bits(float32(m.Float)); v != 0 {
+			binary.LittleEndian.PutUint16(w[j&63:], 0x6d)
+			binary.LittleEndian.PutUint32(w[(j+1)&63:], uint32(v))
+			j += 5
+		}
+		if v := math.Float64bits(float64(m.Double)); v != 0 {
+			binary.LittleEndian.PutUint16(w[j&63:], 0x71)
+			binary.LittleEndian.PutUint64(w[(j+1)&63:], uint64(v))
+			j += 9
+		}
+		i += j
 	}
 	if n := len(m.Text); n > 0 {
 		if n < 128 {
@@ -136,8 +144,8 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x7a, 1, uint64(n))
 		}
-		if len(p)-i < n+32 {
-			p = generated.Room(p[:i], n+32)
+		if len(p)-i < n+24 {
+			p = generated.Room(p[:i], n+24)
 		}
 		i += copy(p[i:], m.Text)
 	}
@@ -148,8 +156,8 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x182, 2, uint64(n))
 		}
-		if len(p)-i < n+20 {
-			p = generated.Room(p[:i], n+20)
+		if len(p)-i < n+12 {
+			p = generated.Room(p[:i], n+12)
 		}
 		i += copy(p[i:], m.Label)
 	}
@@ -160,8 +168,8 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x18a, 2, uint64(n))
 		}
-		if len(p)-i < n+8 {
-			p = generated.Room(p[:i], n+8)
+		if len(p)-i < n {
+			p = generated.Room(p[:i], n)
 		}
 		i += copy(p[i:], m.Raw)
 	}
@@ -314,7 +322,7 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = generated.SetLength(b, body)
 	}
-	p, i = generated.Room(b, 21), len(b)
+	p, i = generated.Room(b, 13), len(b)
 	if n := len(m.Far); n > 0 {
 		if n < 128 {
 			binary.LittleEndian.PutUint32(p[i:], 0x1bbc2|uint32(n)<<24)
@@ -322,8 +330,8 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0x1bbc2, 3, uint64(n))
 		}
-		if len(p)-i < n+8 {
-			p = generated.Room(p[:i], n+8)
+		if len(p)-i < n {
+			p = generated.Room(p[:i], n)
 		}
 		i += copy(p[i:], m.Far)
 	}
@@ -342,25 +350,21 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	m.Skip = *new(any)
 	m.secret = *new(func())
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
 		m.ID = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.ID, i = int64(v), i+1+n
-	} else if v, j := generated.Int[int64](b, i+1); j > 0 {
-		m.ID, i = v, j
 	} else {
-		m.ID = 0
+		i = generated.Long(b, i, 1, &m.ID)
 	}
 	if x := generated.Word(b, i); uint16(x) == 0x110 {
 		m.Paid, i = true, i+2
 	} else if m.Paid = false; uint8(x) == 0x10 {
-		if v, j := generated.Bool(b, i+1); j >= 0 {
-			m.Paid, i = v, j
-		}
+		i = generated.LongBool(b, i, 1, &m.Paid)
 	}
 	m.Color = 0
 	if len(b)-i > 1 && b[i] == 0x18 {
@@ -376,12 +380,10 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x28 {
 		m.I32 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.I32, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.I32, i = v, j
 	} else {
-		m.I32 = 0
+		i = generated.Long(b, i, 1, &m.I32)
 	}
 	m.U8 = 0
 	if len(b)-i > 1 && b[i] == 0x30 {
@@ -397,12 +399,10 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x40 {
 		m.U64 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.U64, i = uint64(v), i+1+n
-	} else if v, j := generated.Int[uint64](b, i+1); j > 0 {
-		m.U64, i = v, j
 	} else {
-		m.U64 = 0
+		i = generated.Long(b, i, 1, &m.U64)
 	}
 	m.Zig32 = 0
 	if len(b)-i > 1 && b[i] == 0x48 {
@@ -444,19 +444,15 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		m.Text = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Text, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Text, i, s = v, j, r.Texts.Whole(end)
 	} else {
-		m.Text = ""
+		i, s = r.LongText(b, i, 1, &m.Text)
 	}
 	if x := generated.Word(b, i); uint16(x) != 0x182 {
 		m.Label = ""
 	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
 		m.Label, i = Label(s[i+3:i+3+n]), i+3+n
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		m.Label, i, s = Label(v), j, r.Texts.Whole(end)
 	} else {
-		m.Label = ""
+		i, s = r.LongText(b, i, 2, (*string)(&m.Label))
 	}
 	m.Raw = nil
 	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
@@ -633,10 +629,8 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		m.Far = ""
 	} else if n := int(uint8(x >> 24)); n < 0x80 && i+4+n <= len(s) {
 		m.Far, i = s[i+4:i+4+n], i+4+n
-	} else if v, j := r.Text(b, i+3); j >= 0 {
-		m.Far, i = v, j
 	} else {
-		m.Far = ""
+		i, _ = r.LongText(b, i, 3, &m.Far)
 	}
 	clear(m.Notes)
 	m.Last = 0
@@ -644,6 +638,10 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		if v, j := generated.Int[uint64](b, i+5); j >= 0 {
 			m.Last, i = v, j
 		}
+	}
+	if i > end { // within a number
+		*m = Order{}
+		return start
 	}
 	return i
 }

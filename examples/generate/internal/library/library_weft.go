@@ -76,7 +76,7 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 30), len(b)
+	p, i := generated.Room(b, 34), len(b)
 	if n := len(m.Title); n > 0 {
 		if n < 128 {
 			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
@@ -84,19 +84,23 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		if len(p)-i < n+19 {
-			p = generated.Room(p[:i], n+19)
+		if len(p)-i < n+23 {
+			p = generated.Room(p[:i], n+23)
 		}
 		i += copy(p[i:], m.Title)
 	}
-	if v := uint64(m.Shelf); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x10, 1, v)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Shelf); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x10|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x10, 1, v)
+			}
 		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -106,25 +110,25 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	if x := generated.Word(b, i); uint8(x) != 0xa {
 		m.Title = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Title, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Title, i = v, j
 	} else {
-		m.Title = ""
+		i, _ = r.LongText(b, i, 1, &m.Title)
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x10 {
 		m.Shelf = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Shelf, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.Shelf, i = v, j
 	} else {
-		m.Shelf = 0
+		i = generated.Long(b, i, 1, &m.Shelf)
+	}
+	if i > end { // within a number
+		*m = Query{}
+		return start
 	}
 	return i
 }
@@ -141,7 +145,7 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 19), len(b)
+	p, i := generated.Room(b, 11), len(b)
 	if n := len(m.Title); n > 0 {
 		if n < 128 {
 			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
@@ -149,8 +153,8 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		} else {
 			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
 		}
-		if len(p)-i < n+8 {
-			p = generated.Room(p[:i], n+8)
+		if len(p)-i < n {
+			p = generated.Room(p[:i], n)
 		}
 		i += copy(p[i:], m.Title)
 	}
@@ -163,15 +167,19 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		b = append(b, v...)
 	}
-	p, i = generated.Room(b, 19), len(b)
-	if v := uint64(m.Shelf); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x18, 1, v)
+	p, i = generated.Room(b, 23), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Shelf); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			}
 		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -181,16 +189,14 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	s := r.Texts.Whole(end)
 	if x := generated.Word(b, i); uint8(x) != 0xa {
 		m.Title = ""
 	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
 		m.Title, i = s[i+2:i+2+n], i+2+n
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		m.Title, i = v, j
 	} else {
-		m.Title = ""
+		i, _ = r.LongText(b, i, 1, &m.Title)
 	}
 	m.Authors = m.Authors[:0]
 	if len(b)-i > 1 && b[i] == 0x12 {
@@ -205,12 +211,14 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	if x := generated.Word(b, i); uint8(x) != 0x18 {
 		m.Shelf = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Shelf, i = int32(v), i+1+n
-	} else if v, j := generated.Int[int32](b, i+1); j > 0 {
-		m.Shelf, i = v, j
 	} else {
-		m.Shelf = 0
+		i = generated.Long(b, i, 1, &m.Shelf)
+	}
+	if i > end { // within a number
+		*m = Book{}
+		return start
 	}
 	return i
 }
@@ -227,15 +235,19 @@ func (m *Total) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 19), len(b)
-	if v := uint64(m.Books); v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
-			i += 1 + n
-		} else {
-			i = generated.PutVarint(p, i, 0x8, 1, v)
+	p, i := generated.Room(b, 23), len(b)
+	{
+		w, j := (*[23]byte)(p[i:]), 0
+		if v := uint64(m.Books); v != 0 {
+			if v < 1<<28 {
+				x, n := generated.Short4(uint32(v))
+				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
+				j += 1 + n
+			} else {
+				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+			}
 		}
+		i += j
 	}
 	return p[:i], true
 }
@@ -245,15 +257,17 @@ func (m *Total) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	b := r.Body[:end]
+	start, b := i, r.Body[:end:end]
 	if x := generated.Word(b, i); uint8(x) != 0x8 {
 		m.Books = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 && i+1+n <= len(b) {
+	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
 		m.Books, i = int64(v), i+1+n
-	} else if v, j := generated.Int[int64](b, i+1); j > 0 {
-		m.Books, i = v, j
 	} else {
-		m.Books = 0
+		i = generated.Long(b, i, 1, &m.Books)
+	}
+	if i > end { // within a number
+		*m = Total{}
+		return start
 	}
 	return i
 }

@@ -45,7 +45,12 @@ var (
 	sent    = make(chan string, 1)
 )
 
+var after func()
+
+func (r *request) log() {}
+
 type server struct {
+	after func()
 	last  string
 	total int
 	cache map[string]*request
@@ -65,6 +70,12 @@ func register(s *server) {
 		data = []byte(req.Name)
 		name = req.Name + "!"
 		byName[strings.Clone(req.Name)] = req.N
+		byName[req.Name] = req.N    // want `req.Name is stored in byName`
+		byName[req.Name]++          // want `req.Name is stored in byName`
+		s.cache[req.Name] = nil     // want `req.Name is stored in s.cache`
+		s.total += byName[req.Name] // it is only looked for
+		counts := map[string]int{}
+		counts[req.Name]++
 		res.Name = req.Name // the reply is encoded before
 		res.N = req.N
 		sent <- req.Name  // want `req.Name is sent on a channel`
@@ -85,6 +96,12 @@ func register(s *server) {
 		}()
 		go use(req.Name) // want `req.Name is given to a goroutine`
 		go use(strings.Clone(req.Name))
+		later := func() { use(req.Name) }
+		later()
+		go later()                          // want `later is given to a goroutine`
+		s.after = later                     // want `later is stored in s.after`
+		after = func() { s.total += req.N } // want `is stored in after`
+		go req.log()                        // want `req.log is given to a goroutine`
 		use(req.Name)
 		done := make(chan int)
 		go func(n int) { done <- n }(req.N)
@@ -134,4 +151,31 @@ func call(ctx context.Context, s *server) (string, error) {
 	s.last = strings.Clone(r.Name)
 	s.total = r.N
 	return strings.Clone(r.Name), nil
+}
+
+// echo gives a method of an interface to HandleReuse, as generated code does.
+type echo interface {
+	Say(ctx context.Context, req *request, res *reply) error
+	Other(ctx context.Context, req *request, res *reply) error
+}
+
+func registerEcho(r weft.Registrar, s echo) error { // want registerEcho:"Say"
+	return weft.HandleReuse(r, "Echo.Say", s.Say)
+}
+
+type parrot struct{ said string }
+
+func (p *parrot) Say(_ context.Context, req *request, _ *reply) error {
+	p.said = req.Name // want `req.Name is stored in p.said`
+	return nil
+}
+
+func (p *parrot) Other(_ context.Context, req *request, _ *reply) error {
+	p.said = req.Name
+	return nil
+}
+
+func echoes() {
+	_ = registerEcho(nil, &parrot{})
+	_ = registerEcho(nil, &parrot{}) // reported once
 }
