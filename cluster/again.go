@@ -9,8 +9,7 @@ import (
 	"github.com/weftrpc/weft/cluster/retry"
 )
 
-// failed decides what becomes of a call whose first attempt failed, and makes the
-// further ones.
+// failed decides what becomes of a call whose first attempt failed, and makes the further ones.
 //
 //go:noinline
 func (x *call) failed(s *server, err error) (result error) {
@@ -67,10 +66,14 @@ func (x *call) failed(s *server, err error) (result error) {
 			return x.noServer() // with what is known of each
 		}
 		if !d.Again || retry.Overload(e) && !x.c.cfg.NoThrottle && !x.m.service.throttle.Again(x.c.now(), weft.PriorityFrom(x.ctx)) {
+			if repeatable(rp, a) {
+				x.c.told.GaveUp(x.m.name, addressOf(s), a.Number, e)
+			}
 			return err
 		}
 		paid := !d.Paid || x.c.budget.Withdraw(x.c.now())
 		if observer(x.c.cfg.Observe).failed(x, e, d.After, paid); !paid {
+			x.c.told.Unpaid(x.m.name, addressOf(s), e)
 			return err
 		}
 		if !x.pauseAfter(s, unreachable, d.After) {
@@ -84,6 +87,12 @@ func (x *call) failed(s *server, err error) (result error) {
 		s, err = x.next(s, d.Elsewhere, a.Number)
 	}
 	return err
+}
+
+// repeatable reports whether a failure is one after which a call is made again while it has attempts left. A handler's own answer is not.
+func repeatable(rp retry.Policy, a retry.Attempt) bool {
+	a.Number, a.Unsent, a.Resent, a.Left = 1, 0, false, retry.Forever
+	return rp.Decide(a).Again
 }
 
 // untilDeadline decides for a call that was not sent, and to whose deadline there is less time than the pause before the next attempt.
@@ -160,8 +169,8 @@ func (x *call) pauseAfter(s *server, unreachable bool, d time.Duration) bool {
 	return x.pause(d, func() bool { return false })
 }
 
-// pause waits, but no longer than until wake reports true after a change of what is
-// known; false means that the call or the client has ended meanwhile.
+// pause waits, but no longer than until wake reports true after a change of what is known; false means that the call or the client has
+// ended meanwhile.
 func (x *call) pause(d time.Duration, wake func() bool) bool {
 	if d <= 0 {
 		return x.ctx.Err() == nil
@@ -185,8 +194,8 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 	}
 }
 
-// hopeless reports whether every server was tried and cannot be reached, so that it
-// is of no use to wait: none of them may just be restarting.
+// hopeless reports whether every server was tried and cannot be reached, so that it is of no use to wait: none of them may just be
+// restarting.
 func (r reach) hopeless(now time.Duration) bool {
 	some := false
 	for s := range r.servers {

@@ -2,20 +2,24 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/protobuf"
+	"github.com/weftrpc/weft/internal/fence"
 )
 
 // around is what runs around whole calls, all attempts of each included.
 type around struct {
 	unary   []weft.UnaryInterceptor
 	streams []weft.ClientStreamInterceptor
+	fence   *fence.Fence // of calls that Go makes: these have no goroutine of the caller's
 }
 
 // gather collects what the plugins of a configuration have for whole calls.
-func gather(plugins []weft.Plugin) (a around, err error) {
+func gather(plugins []weft.Plugin, logger *slog.Logger) (a around, err error) {
+	a.fence = &fence.Fence{Log: logger}
 	for i, p := range plugins {
 		if p.Client == nil && p.ClientStream == nil {
 			return a, weft.Errorf(weft.InvalidArgument,

@@ -9,8 +9,7 @@ import (
 	"github.com/weftrpc/weft/cluster/health"
 )
 
-// attempt picks a server that the call has not tried, and sends the call to it. The
-// server is nil when none could be picked.
+// attempt picks a server that the call has not tried, and sends the call to it. The server is nil when none could be picked.
 func (x *call) attempt() (*server, error) {
 	s := x.choose()
 	if s == nil {
@@ -39,7 +38,6 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		}
 		b.Pass(now)
 	}
-	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	if !s.used.Load() {
 		s.used.Store(true)
 	}
@@ -56,6 +54,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 			x.dropped(s, b, breaker.Canceled)
 		}
 	}()
+	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	var err error
 	if x.kind == unary {
 		err = l.client.Call(ctx, x.m.name, x.args, reply, opts...)
@@ -127,9 +126,8 @@ func (s *server) noLink(method string) error {
 	return notSent(method, s.address, "the server has left")
 }
 
-// unlessLeft corrects the error of a call whose server's client was closed, because
-// the server left the list as the call was about to be sent, or because it did
-// not respond: the caller has not cancelled the call.
+// unlessLeft corrects the error of a call whose server's client was closed, because the server left the list as the call was about to be
+// sent, or because it did not respond: the caller has not cancelled the call.
 func (l *link) unlessLeft(ctx context.Context, method string, err error) error {
 	e, ok := asError(err)
 	if !ok || e.Code != weft.Canceled || !l.retired.Load() || ctx.Err() != nil || l.s.c.life.Err() != nil {

@@ -9,10 +9,8 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 )
 
-// Call makes a unary call to one of the servers of the method's service; see
-// weft.Client.Call. What happens when it fails is said by the method's fail mode. args
-// may be encoded more than once, and with Failbackup by two goroutines at the same
-// time.
+// Call makes a unary call to one of the servers of the method's service; see weft.Client.Call. What happens when it fails is said by the
+// method's fail mode. args may be encoded more than once, and with Failbackup by two goroutines at the same time.
 //
 // While it is not known which servers there are the call waits, within its deadline.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...weft.CallOption) error {
@@ -22,8 +20,7 @@ func (c *Client) Call(ctx context.Context, method string, args, reply any, opts 
 	return c.do(ctx, unary, method, args, reply, opts)
 }
 
-// Notify makes a one-way call to one of the servers; see weft.Client.Notify. It is
-// tried again only when it was not sent.
+// Notify makes a one-way call to one of the servers; see weft.Client.Notify. It is tried again only when it was not sent.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...weft.CallOption) error {
 	if len(c.around.unary) > 0 {
 		return c.around.call(ctx, c, oneway, method, args, nil, opts)
@@ -42,11 +39,14 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 	call := &weft.Call{Method: method, Args: args, Reply: reply, Done: done}
 	// It ends with the call.
 	go func() {
-		call.Error = c.Call(ctx, method, args, reply, opts...)
-		select {
-		case done <- call:
-		default: // as in net/rpc, it is the caller's task to have room
-		}
+		call.Error = &weft.Error{Code: weft.Internal, Method: method, Message: "an interceptor or other code of the client has panicked or ended its goroutine"}
+		defer func() {
+			select {
+			case done <- call:
+			default: // as in net/rpc, it is the caller's task to have room
+			}
+		}()
+		c.around.fence.Run("Go", nil, func() { call.Error = c.Call(ctx, method, args, reply, opts...) })
 	}()
 	return call
 }
@@ -102,11 +102,11 @@ func (x *call) run() error {
 		return err
 	}
 	p, m := x.p, x.m
-	if p.inFlight > 0 || p.rate > 0 {
-		if err := m.limits.enter(p, m.name, x.pick.Now); err != nil {
+	if !p.most.None() {
+		if err := m.limits.Enter(p.most, m.name, x.pick.Now); err != nil {
 			return err
 		}
-		defer m.limits.leave(p)
+		defer m.limits.Leave(p.most)
 	}
 	if err := m.service.throttled(x, true); err != nil {
 		return err
@@ -124,8 +124,7 @@ func (x *call) run() error {
 	return x.failed(s, err)
 }
 
-// prepare finds out which servers the call may go to, and how it is made. While that is
-// not known it waits, within the call's deadline.
+// prepare finds out which servers the call may go to, and how it is made. While that is not known it waits, within the call's deadline.
 func (x *call) prepare() error {
 	waited := false
 	if x.v = x.m.service.view.Load(); !x.v.known() {

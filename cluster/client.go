@@ -10,11 +10,12 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/journal"
 	"github.com/weftrpc/weft/cluster/retry"
 )
 
-// Client makes calls to the servers of any number of services. It is a weft.Caller
-// and a weft.StreamCaller. Its methods may be called from any goroutine.
+// Client makes calls to the servers of any number of services. It is a weft.Caller and a weft.StreamCaller. Its methods may be called from
+// any goroutine.
 type Client struct {
 	cfg        Config
 	connection weft.ClientConfig // of every server
@@ -36,21 +37,20 @@ type Client struct {
 	servers  map[string]*server // by address
 	numbered []*method          // by their numbers
 
-	totals totals        // of all servers
-	kicked chan struct{} // holds one when the monitor is to look at once
-	life   context.Context
-	stop   context.CancelFunc
-	wg     sync.WaitGroup
+	totals totals // of all servers
+	outlook
+	life context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup
 }
 
 var _ weft.StreamCaller = (*Client)(nil)
 
-// New makes a client. It does not wait for the registry or for any server: calls do,
-// within their deadlines. The client lives until Close.
+// New makes a client. It does not wait for the registry or for any server: calls do, within their deadlines. The client lives until Close.
 func New(cfg *Config) (*Client, error) {
 	c := &Client{
 		services: make(map[string]*service), servers: make(map[string]*server),
-		kicked: make(chan struct{}, 1), began: time.Now(),
+		outlook: outlook{kicked: make(chan struct{}, 1)}, began: time.Now(),
 	}
 	if cfg != nil {
 		c.cfg = *cfg
@@ -58,8 +58,9 @@ func New(cfg *Config) (*Client, error) {
 	if err := c.cfg.resolve(); err != nil {
 		return nil, err
 	}
+	c.told = journal.New(c.cfg.Logger)
 	var err error
-	if c.around, err = gather(c.cfg.Plugins); err != nil {
+	if c.around, err = gather(c.cfg.Plugins, c.cfg.Logger); err != nil {
 		return nil, err
 	}
 	c.connection = c.cfg.connection()
@@ -106,9 +107,8 @@ func (c *Client) kick() {
 	}
 }
 
-// retire closes the client of a server when its calls and streams have ended, however
-// long they last: they are not cut off because the server has left the list, or was idle
-// but for a stream. They end with a connection that has died.
+// retire closes the client of a server when its calls and streams have ended, however long they last: they are not cut off because the
+// server has left the list, or was idle but for a stream. They end with a connection that has died.
 func (c *Client) retire(l *link) {
 	ended := make(chan struct{})
 	c.retiring.Store(l, ended)
@@ -123,8 +123,7 @@ func (c *Client) retire(l *link) {
 	}()
 }
 
-// Close ends the client at once. Open calls fail with Canceled, and errors.Is finds
-// weft.ErrClientClosed in their errors.
+// Close ends the client at once. Open calls fail with Canceled, and errors.Is finds weft.ErrClientClosed in their errors.
 func (c *Client) Close() error {
 	services, servers := c.shut()
 	c.stop() // before, so that no watch begins behind
@@ -141,8 +140,8 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Shutdown lets the open calls end and closes the client. New calls fail as
-// after Close. When ctx ends first it closes at once and returns an error.
+// Shutdown lets the open calls end and closes the client. New calls fail as after Close. When ctx ends first it closes at once and returns
+// an error.
 func (c *Client) Shutdown(ctx context.Context) error {
 	_, servers := c.shut()
 	errs := make([]error, len(servers))

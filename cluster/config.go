@@ -22,8 +22,7 @@ import (
 // FailMode says what happens to a unary call that fails.
 type FailMode string
 
-// The fail modes. None makes a call again that may have run, unless its method is
-// idempotent.
+// The fail modes. None makes a call again that may have run, unless its method is idempotent.
 const (
 	// Failfast makes one attempt.
 	Failfast FailMode = "failfast"
@@ -31,10 +30,8 @@ const (
 	Failover FailMode = "failover"
 	// Failtry tries again on the same server.
 	Failtry FailMode = "failtry"
-	// Failbackup sends an idempotent call to a second server as well when the first
-	// has not answered within the time in which 19 of 20 calls of the method end; the
-	// first answer wins and the other attempt is cancelled. Failures are as with
-	// Failover.
+	// Failbackup sends an idempotent call to a second server as well when the first has not answered within the time in which 19 of 20
+	// calls of the method end; the first answer wins and the other attempt is cancelled. Failures are as with Failover.
 	Failbackup FailMode = "failbackup"
 )
 
@@ -49,52 +46,45 @@ const (
 	DefaultSlowStart      = 30 * time.Second // in which the share of a new server grows from a tenth to all
 )
 
-// Config configures a Client. Registry must be set; everything else has a safe
-// default. A client copies it; changes made later have no effect.
+// Config configures a Client. Registry must be set; everything else has a safe default. A client copies it; changes made later have no
+// effect.
 type Config struct {
-	// Registry is where servers are found: a *registry.Registry, or several joined.
-	// The client does not close it.
+	// Registry is where servers are found: a *registry.Registry, or several joined. The client does not close it.
 	Registry registry.Source
-	// Client configures the connections, and gives calls their timeout, codec,
-	// credential and so on. nil: the defaults of package weft, but DefaultMaxBackoff,
-	// and of the Limits DefaultConnectTimeout for HandshakeTimeout, DefaultPingInterval, and
-	// DefaultPingTimeout: a call that waits for a dead server is to end while there is
-	// time for another. Lazy and NoWaitForReady are always set, and Interceptors run around
-	// every attempt.
+	// Client configures the connections, and gives calls their timeout, codec, credential and so on. nil: the defaults of package weft, but
+	// DefaultMaxBackoff, and of the Limits DefaultConnectTimeout for HandshakeTimeout, DefaultPingInterval, and DefaultPingTimeout: a call
+	// that waits for a dead server is to end while there is time for another. Lazy and NoWaitForReady are always set, and Interceptors run
+	// around every attempt.
 	Client *weft.ClientConfig
 	// Plugins run around whole calls, all attempts of each included: their Client and ClientStream. CallInfo has no Peer there.
 	Plugins []weft.Plugin
-	// Observe is told what happens to calls, for tracing; ctx is that of the call, with what
-	// Plugins have put into it. It runs on the goroutine of the call, and must not block.
-	// nil: nothing is told.
+	// Observe is told what happens to calls, for tracing; ctx is that of the call, with what Plugins have put into it. It runs on the
+	// goroutine of the call, and must not block. nil: nothing is told.
 	Observe func(ctx context.Context, e Event)
 
-	// Balancer chooses among the servers. nil:
-	// balance.SlowStart(DefaultSlowStart, balance.P2C()).
+	// Balancer chooses among the servers. nil: balance.SlowStart(DefaultSlowStart, balance.P2C()).
 	Balancer balance.Balancer
-	// Key gives the key by which consistent hashes choose, for calls whose context
-	// has none of WithKey; nil: none. It may be called concurrently.
+	// Key gives the key by which consistent hashes choose, for calls whose context has none of WithKey; nil: none. It may be called
+	// concurrently.
 	Key func(ctx context.Context, method string, args any) string
 
 	// FailMode is that of methods which name none. "": Failover.
 	FailMode FailMode
-	// Methods say more about methods, by full name, "Arith.Mul", or by service and
-	// star, "Arith.*". What a rule in the registry says about a method goes before.
+	// Methods say more about methods, by full name, "Arith.Mul", or by service and star, "Arith.*". What a rule in the registry says about
+	// a method goes before.
 	Methods map[string]route.Method
-	// Retry says when and how often a call is tried again. The zero values of this and
-	// of the next three are the defaults of their packages.
+	// Retry says when and how often a call is tried again. The zero values of this and of the next three are the defaults of their
+	// packages.
 	Retry retry.Policy
 	// Budget bounds all retries and hedges of the client together.
 	Budget retry.BudgetConfig
-	// Breaker says when a method is no longer called on a server; there is a breaker for
-	// each of both.
+	// Breaker says when a method is no longer called on a server; there is a breaker for each of both.
 	Breaker breaker.Config
 	// Health says when a server is no longer called at all.
 	Health health.Config
 
-	// NoThrottle has every call sent, however many of them the servers refuse for overload.
-	// Otherwise calls that would most likely be refused fail here, as NotSent with
-	// weft.ReasonThrottled; see package throttle.
+	// NoThrottle has every call sent, however many of them the servers refuse for overload. Otherwise calls that would most likely be
+	// refused fail here, as NotSent with weft.ReasonThrottled; see package throttle.
 	NoThrottle bool
 
 	// Group and Version choose instances that have just these; "": any.
@@ -102,20 +92,17 @@ type Config struct {
 	// NoRules leaves the rules in the registry aside.
 	NoRules bool
 
-	// IdleTimeout is how long a server may go without a call before its connections
-	// are closed. 0: DefaultIdleTimeout; below zero: they stay.
+	// IdleTimeout is how long a server may go without a call before its connections are closed. 0: DefaultIdleTimeout; below zero: they
+	// stay.
 	IdleTimeout time.Duration
 
-	// RestartGrace is for how long calls wait for a server that this client had reached
-	// before, and that may just be restarting, when no other can be reached. After that,
-	// and for servers that were never reached, a call fails as soon as each was tried.
-	// 0: DefaultRestartGrace; below zero: calls do not wait.
+	// RestartGrace is for how long calls wait for a server that this client had reached before, and that may just be restarting, when no
+	// other can be reached. After that, and for servers that were never reached, a call fails as soon as each was tried. 0:
+	// DefaultRestartGrace; below zero: calls do not wait.
 	RestartGrace time.Duration
 
-	// Logger gets what an operator should know: servers that come, go, fail and recover,
-	// and rules that cannot be used. The connections have it too, unless Client has one.
-	// nil: warnings and errors go to slog.Default(); slog.New(slog.DiscardHandler)
-	// silences it.
+	// Logger gets what an operator should know: servers that come, go, fail and recover, and rules that cannot be used. The connections
+	// have it too, unless Client has one. nil: warnings and errors go to slog.Default(); slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -164,8 +151,7 @@ func checkMethod(name string, m route.Method) error {
 	return m.Check()
 }
 
-// checkClient tells what is wrong with the configuration of the connections, before any
-// of them is made.
+// checkClient tells what is wrong with the configuration of the connections, before any of them is made.
 func checkClient(cfg weft.ClientConfig) error {
 	scheme := "tcp"
 	if len(cfg.Transports) > 0 && cfg.Transports[0] != nil {

@@ -18,8 +18,8 @@ import (
 // Explanation says what a call would do now, and why.
 type Explanation struct {
 	Method string
-	// Source is where the list of servers is from, Age how long ago the registry
-	// confirmed it, and Registry why the registry does not answer now.
+	// Source is where the list of servers is from, Age how long ago the registry confirmed it, and Registry why the registry does not
+	// answer now.
 	Source   string
 	Age      time.Duration
 	Registry error
@@ -28,14 +28,12 @@ type Explanation struct {
 	Timeout    time.Duration // of a call whose context has no deadline; 0: none
 	Attempts   int           // 0: as the retry policy says
 	Idempotent bool
-	// Key is that by which consistent hashes pick and rules split calls that name no other;
-	// "": the call has none.
+	// Key is that by which consistent hashes pick and rules split calls that name no other; "": the call has none.
 	Key string
 
 	// Routes is what the rules make of the call; nil: there are no rules.
 	Routes *route.Explanation
-	// RulesVersion is the number of the rules in force; 0: there are none, or they have no
-	// number.
+	// RulesVersion is the number of the rules in force; 0: there are none, or they have no number.
 	RulesVersion int
 	// Rules is why the newest rules are not used; nil: they are.
 	Rules error
@@ -43,11 +41,9 @@ type Explanation struct {
 	Candidates []Candidate
 	// Invalid are entries of the registry that are no instances.
 	Invalid []registry.Invalid
-	// Pick is the ID of the instance that the call would go to; "" when there is
-	// none, and Err says why.
+	// Pick is the ID of the instance that the call would go to; "" when there is none, and Err says why.
 	Pick string
-	// Fallback says that Pick is not of the servers that the rules chose first, because
-	// none of those can be reached.
+	// Fallback says that Pick is not of the servers that the rules chose first, because none of those can be reached.
 	Fallback bool
 	Err      error
 }
@@ -64,10 +60,9 @@ type Candidate struct {
 	Latency   time.Duration // 0: not known
 }
 
-// Explain tells what a call would do now: which instances are known, from where,
-// which of them may have it and why the others may not, and which one would get it. It
-// makes no call, but it waits, as a call does, until it is known which servers there
-// are. It may move the turn of a balancer that takes turns.
+// Explain tells what a call would do now: which instances are known, from where, which of them may have it and why the others may not, and
+// which one would get it. It makes no call, but it waits, as a call does, until it is known which servers there are. It may move the turn
+// of a balancer that takes turns.
 func (c *Client) Explain(ctx context.Context, name string, args any) *Explanation {
 	e := &Explanation{Method: name}
 	m, err := c.method(name)
@@ -112,8 +107,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 	}
 }
 
-// fails reports whether the call would fail at once because no server can be reached, after it has
-// tried s among others.
+// fails reports whether the call would fail at once because no server can be reached, after it has tried s among others.
 func fails(x *call, s *server) bool {
 	now := x.c.now()
 	if x.p.failMode == Failtry {
@@ -243,8 +237,7 @@ func (c *Config) unwanted(i *weft.Instance) string {
 // mostNamed is how many instances an error names.
 const mostNamed = 16
 
-// noServer is the error of a call for which no server can be picked: it names every
-// instance and why it is left out.
+// noServer is the error of a call for which no server can be picked: it names every instance and why it is left out.
 func (x *call) noServer() error {
 	var b strings.Builder
 	snapshot, reason := x.v.snapshot, weft.ReasonNoServer
@@ -289,8 +282,7 @@ func (x *call) noServer() error {
 	return &weft.Error{Code: weft.Unavailable, Outcome: weft.NotSent, Reason: reason, Method: x.m.name, Message: b.String()}
 }
 
-// forbidden says which rule lets the call go to no server; "" when none does. A list
-// without instances is no rule's doing.
+// forbidden says which rule lets the call go to no server; "" when none does. A list without instances is no rule's doing.
 func (x *call) forbidden() string {
 	switch {
 	case len(x.v.instances) == 0:

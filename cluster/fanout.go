@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/internal/aside"
 )
 
 // Answer is what one server made of a call.
@@ -48,8 +49,8 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 	if err != nil {
 		return nil, err
 	}
-	defer x.m.limits.leave(x.p)
-	answers := make([]Answer[R], len(instances))
+	defer x.m.limits.Leave(x.p.most)
+	answers, ends := make([]Answer[R], len(instances)), make([]aside.End, len(instances))
 	room := make(chan struct{}, mostAtOnce)
 	var wg sync.WaitGroup
 	for n, i := range instances {
@@ -57,10 +58,13 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()
-			ask(x, ctx, i, &answers[n])
+			ends[n].Run(func() { ask(x, ctx, i, &answers[n]) })
 		})
 	}
 	wg.Wait()
+	for n := range ends {
+		ends[n].Resume()
+	}
 	return answers, nil
 }
 
@@ -72,31 +76,42 @@ func Fork[R any](ctx context.Context, c *Client, method string, args any, opts .
 	if err != nil {
 		return nil, err
 	}
-	defer x.m.limits.leave(x.p)
+	defer x.m.limits.Leave(x.p.most)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan *Answer[R], len(instances))
+	answers, ends := make([]*Answer[R], len(instances)), make([]aside.End, len(instances))
+	ended := make(chan int, len(instances))
 	room := make(chan struct{}, mostAtOnce)
-	for _, i := range instances {
-		a := &Answer[R]{Instance: x.v.instances[i].Clone()}
+	for n, i := range instances {
+		answers[n] = &Answer[R]{Instance: x.v.instances[i].Clone()}
 		// It ends with its attempt, which ctx ends at the latest.
 		go func() {
 			room <- struct{}{}
-			ask(x, ctx, i, a)
-			<-room
-			ended <- a
+			defer func() {
+				<-room
+				ended <- n
+			}()
+			ends[n].Run(func() { ask(x, ctx, i, answers[n]) })
 		}()
 	}
 	var errs []error
 	var first *Answer[R]
+	var crash *aside.End
 	for range instances {
-		switch a := <-ended; {
+		n := <-ended
+		switch a := answers[n]; {
+		case ends[n].Crashed():
+			crash = &ends[n]
+			cancel() // and wait for the others, which still read args
 		case a.Err != nil:
 			errs = append(errs, fmt.Errorf("%s: %w", a.Instance.ID, a.Err))
 		case first == nil:
 			first = a
-			cancel() // and wait for the others, which still read args
+			cancel()
 		}
+	}
+	if crash != nil {
+		crash.Resume()
 	}
 	if first == nil {
 		return nil, errors.Join(errs...)
@@ -134,7 +149,7 @@ func (c *Client) everywhere(ctx context.Context, name string, args any, opts []w
 	if x.target.subset < 0 || len(x.v.sets[x.target.subset].index) == 0 {
 		return nil, nil, x.noServer()
 	}
-	if err := m.limits.enter(x.p, name, x.pick.Now); err != nil {
+	if err := m.limits.Enter(x.p.most, name, x.pick.Now); err != nil {
 		return nil, nil, err
 	}
 	x.until() // before many goroutines ask for it

@@ -8,11 +8,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/internal/aside"
 	"github.com/weftrpc/weft/cluster/retry"
+	"github.com/weftrpc/weft/internal/stock"
 )
 
-// hedgeAfter is how long to wait for the first attempt before a second server is
-// asked; 0: it is not to be asked at all.
+// hedgeAfter is how long to wait for the first attempt before a second server is asked; 0: it is not to be asked at all.
 func (x *call) hedgeAfter(now time.Duration) time.Duration {
 	after := x.m.hedgeAfter(now)
 	if after == 0 || !x.idempotent() {
@@ -37,11 +38,11 @@ type ending struct {
 	s      *server
 	err    error
 	number int
+	end    aside.End
 }
 
-// hedged makes the call, and once more on another server if it takes longer than
-// after. The first answer counts, and the other attempt is cancelled. A failure of the
-// only attempt, or of both, is treated as in Failover.
+// hedged makes the call, and once more on another server if it takes longer than after. The first answer counts, and the other attempt is
+// cancelled. A failure of the only attempt, or of both, is treated as in Failover.
 func (x *call) hedged(after time.Duration) error {
 	// What goroutines share must not make every call allocate.
 	first := *x
@@ -66,9 +67,9 @@ func (x *call) hedged(after time.Duration) error {
 	if s == nil {
 		return first.failed(nil, first.noServer())
 	}
-	// It ends with the attempt, which ctx ends at the latest.
 	one := first // an attempt notes when it ended
-	go func() { ended <- ending{s, one.send(s, ctx, reply, opts), 0} }()
+	// It ends with the attempt, which ctx ends at the latest.
+	go ending{s: s}.of(&one, ctx, reply, opts, ended)
 
 	timer := time.NewTimer(after)
 	defer timer.Stop()
@@ -90,13 +91,20 @@ func (x *call) hedged(after time.Duration) error {
 	second.reply = blank(reply)
 	again := first.until().options(own(1, weft.WithAttempt(1)))
 	// It ends like the first.
-	go func() { ended <- ending{other, second.send(other, ctx, second.reply, again), 1} }()
+	go ending{s: other, number: 1}.of(&second, ctx, second.reply, again, ended)
 
 	winner := <-ended
+	if winner.end.Crashed() {
+		cancel()
+		<-ended // the other no longer touches args
+		winner.end.Resume()
+	}
 	if winner.err != nil && !answered(winner.err) {
 		// One failed; the other may still answer.
 		loser := winner
-		if winner = <-ended; winner.err != nil && !answered(winner.err) {
+		winner = <-ended
+		winner.end.Resume()
+		if winner.err != nil && !answered(winner.err) {
 			first.pick.Tried.Add(s.stats)
 			first.pick.Tried.Add(other.stats)
 			if !unsent(winner.err) && !unsent(loser.err) {
@@ -112,7 +120,8 @@ func (x *call) hedged(after time.Duration) error {
 		}
 	} else {
 		cancel()
-		<-ended // the loser no longer touches its reply
+		loser := <-ended // which no longer touches its reply
+		loser.end.Resume()
 	}
 	if winner.number == 1 && winner.err == nil {
 		move(reply, second.reply)
@@ -123,8 +132,15 @@ func (x *call) hedged(after time.Duration) error {
 	return winner.err
 }
 
+// of makes one of the two attempts of a call, on a goroutine of its own, and sends how it has ended.
+func (e ending) of(x *call, ctx context.Context, reply any, opts []weft.CallOption, ended chan<- ending) {
+	defer func() { ended <- e }()
+	e.end.Run(func() { e.err = x.send(e.s, ctx, reply, opts) })
+}
+
 // sole ends a call that had one attempt.
 func (x *call) sole(e ending, back *weft.Metadata, backs *[2]weft.Metadata) error {
+	e.end.Resume()
 	if back != nil {
 		*back = backs[e.number]
 	}
@@ -140,8 +156,7 @@ func unsent(err error) bool {
 	return ok && e.Outcome == weft.NotSent
 }
 
-// answered reports whether an error is a handler's answer that another attempt would
-// hardly change.
+// answered reports whether an error is a handler's answer that another attempt would hardly change.
 func answered(err error) bool {
 	e, ok := asError(err)
 	return !ok || e.Outcome == weft.Executed && e.Code != weft.Unavailable
@@ -155,13 +170,12 @@ func blank(reply any) any {
 	return reflect.New(reflect.TypeOf(reply).Elem()).Interface()
 }
 
-// move makes reply what from is. Messages of protobuf must not be copied as plain
-// memory.
+// move makes reply what from is. Messages of protobuf must not be copied as plain memory.
 func move(reply, from any) {
 	if reply == nil {
 		return
 	}
-	if to, ok := reply.(proto.Message); ok {
+	if to, ok := stock.Message(reply); ok {
 		proto.Reset(to)
 		proto.Merge(to, from.(proto.Message))
 		return

@@ -7,18 +7,27 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/cluster/internal/limits"
 	"github.com/weftrpc/weft/cluster/retry"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/internal/stats"
 )
 
+// mostMethods is how many methods are counted, and limited, by themselves. Their names may come from the callers of a program that passes calls on.
+const mostMethods = 1 << 12
+
 // method is one method that was called.
 type method struct {
-	name                     string
+	name    string
+	service *service
+	policy  atomic.Pointer[policy]
+	*counted
+}
+
+// counted is what the calls of a method have shown; those beyond mostMethods have one together.
+type counted struct {
 	number                   int // of its breakers
-	service                  *service
-	policy                   atomic.Pointer[policy]
-	limits                   limits
+	limits                   limits.Limits
 	calls                    stats.Method // as their callers saw them
 	streams, retries, hedges atomic.Uint64
 	failures                 [4]atomic.Uint64 // failed attempts, by outcome
@@ -37,8 +46,7 @@ type policy struct {
 	attempts   int           // 0: those of the retry policy
 	idempotent bool
 	opts       []weft.CallOption // what of this goes with every attempt
-	inFlight   int64             // 0: no limit
-	rate       float64           // a second; 0: no limit
+	most       limits.Policy
 }
 
 // method finds a method; the last one is remembered: callers repeat themselves.
@@ -73,7 +81,15 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if found, ok := c.methods.Load(name); ok {
 		return found.(*method), nil
 	}
-	m := &method{name: name, number: len(c.numbered), service: c.serviceForLocked(name[:dot])}
+	m := &method{name: name, service: c.serviceForLocked(name[:dot])}
+	if n := len(c.numbered); n >= mostMethods {
+		if n == mostMethods {
+			c.numbered = append(c.numbered, &method{counted: &counted{number: n}})
+		}
+		m.counted = c.numbered[mostMethods].counted
+		return m, nil // it is not kept
+	}
+	m.counted = &counted{number: len(c.numbered)}
 	c.numbered = append(c.numbered, m)
 	c.methods.Store(name, m)
 	return m, nil
@@ -109,10 +125,10 @@ func (c *Client) policyFor(name string, rules *route.Rules, published *idempoten
 			p.failMode = FailMode(m.FailMode)
 		}
 		if m.MaxInFlight > 0 {
-			p.inFlight = int64(m.MaxInFlight)
+			p.most.InFlight = int64(m.MaxInFlight)
 		}
 		if m.Rate > 0 {
-			p.rate = m.Rate
+			p.most.Rate = m.Rate
 		}
 	}
 	if p.timeout > 0 {

@@ -3,18 +3,26 @@ package cluster
 import (
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/journal"
 )
 
 const (
 	// tickEvery is how often the servers are looked at.
 	tickEvery = 250 * time.Millisecond
-	// settle is how long the monitor lets news gather: many connections are lost at
-	// the same time.
+	// settle is how long the monitor lets news gather: many connections are lost at the same time.
 	settle = 5 * time.Millisecond
 )
+
+// outlook is how the monitor is told to look, and what it and the calls tell the log beside the states of servers.
+type outlook struct {
+	kicked chan struct{} // holds one when the monitor is to look at once
+	told   *journal.Journal
+}
 
 // monitor looks at the servers from time to time, and soon after it was kicked.
 func (c *Client) monitor() {
@@ -40,8 +48,8 @@ func (c *Client) monitor() {
 	}
 }
 
-// look has the panel judge the servers, rebuilds the views of those whose state has
-// changed, and closes the connections of those that are not used.
+// look has the panel judge the servers, rebuilds the views of those whose state has changed, and closes the connections of those that are
+// not used.
 func (c *Client) look(seen map[*server]uint32) {
 	now := c.now()
 	changed := make(map[*server]bool)
@@ -81,6 +89,12 @@ func (c *Client) look(seen map[*server]uint32) {
 		}
 	}
 	c.restIdle(servers)
+	if c.told.Due(now) {
+		c.mu.Lock()
+		methods := slices.Clone(c.numbered)
+		c.mu.Unlock()
+		c.outlook.tell(servers, methods, now)
+	}
 	if c.totals.bytes.Due(now) {
 		c.mu.Lock()
 		methods := names(c.numbered)
@@ -109,11 +123,11 @@ func (c *Client) changed(s *server, change health.Change, now time.Duration) {
 		c.totals.ejections.Add(1)
 		c.ping(s)
 	}
-	c.cfg.Logger.Log(c.life, level, "server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
+	c.told.Server(level, "server "+change.To.String(), "addr", s.address, "was", change.From.String(), "why", change.Why)
 }
 
-// lookAfter finds out whether a server that is down is up again: its client may have
-// connected as a call failed, or may wait for a call to connect at all.
+// lookAfter finds out whether a server that is down is up again: its client may have connected as a call failed, or may wait for a call to
+// connect at all.
 func (c *Client) lookAfter(s *server) {
 	l := s.link.Load()
 	if l == nil || !s.down.Load() {
@@ -158,4 +172,29 @@ func (c *Client) restIdle(servers []*server) {
 			s.rest()
 		}
 	}
+}
+
+// tell has the log know of the breakers of the servers, and of hedges.
+func (o *outlook) tell(servers []*server, methods []*method, now time.Duration) {
+	listed := make(map[string]bool, len(servers))
+	var open []journal.Breaker
+	for _, s := range servers {
+		listed[s.address] = true
+		for number, b := range *s.breakers.Load() {
+			if b != nil && number < len(methods) && b.State(now) != breaker.Closed {
+				open = append(open, journal.Breaker{Address: s.address, Method: methods[number].name, Why: b.Status(now).Why})
+			}
+		}
+	}
+	o.told.Breakers(open, func(address string) bool { return listed[address] })
+	if !o.told.HedgesDue(now) {
+		return
+	}
+	var hedged []journal.Method
+	for _, m := range methods {
+		if m.hedge.Load() > 0 {
+			hedged = append(hedged, journal.Method{Name: m.name, Calls: m.calls.Summary().Calls(), Hedges: m.hedges.Load()})
+		}
+	}
+	o.told.Hedges(hedged)
 }

@@ -23,8 +23,7 @@ func (x *call) route() {
 	x.target = target{t.Subset, t.Else, t.Rule}
 }
 
-// refresh takes the newest view. The list may have changed since the call began; a rule
-// that has changed does not move a call.
+// refresh takes the newest view. The list may have changed since the call began; a rule that has changed does not move a call.
 func (x *call) refresh() {
 	v := x.m.service.view.Load()
 	if v == x.v || !v.known() {
@@ -58,12 +57,10 @@ func (r reach) servers(yield func(*server) bool) {
 	}
 }
 
-// choose takes the server that wants a probe, if this call may be that, and picks
-// one otherwise.
+// choose takes the server that wants a probe, if this call may be that, and picks one otherwise.
 func (x *call) choose() *server {
 	if x.kind != unary {
-		// A one-way call brings nothing back that would show how the server is, and a
-		// stream may be quiet for long.
+		// A one-way call brings nothing back that would show how the server is, and a stream may be quiet for long.
 		return x.picked()
 	}
 	if t := x.c.panel.Probe(x.pick.Now, x.mayProbe); t != nil {
@@ -74,8 +71,7 @@ func (x *call) choose() *server {
 	return x.picked()
 }
 
-// picked picks a server whose breaker lets the call through. The other subset goes
-// first when nothing in the call's own can be reached.
+// picked picks a server whose breaker lets the call through. The other subset goes first when nothing in the call's own can be reached.
 func (x *call) picked() *server {
 	first, second := x.target.subset, x.target.otherwise
 	if second >= 0 && first >= 0 && x.v.sets[first].avoid && !x.v.sets[second].avoid {
@@ -87,8 +83,8 @@ func (x *call) picked() *server {
 	return x.chooseFrom(second)
 }
 
-// chooseFrom picks from a subset. When no server of it that was not tried can take the
-// call, it takes the one with the best prospect: the state may be old.
+// chooseFrom picks from a subset. When no server of it that was not tried can take the call, it takes the one with the best prospect: the
+// state may be old.
 func (x *call) chooseFrom(subset int) *server {
 	if subset < 0 {
 		return nil
@@ -123,10 +119,9 @@ func (x *call) canTake(s *server) bool {
 	return !s.down.Load() && (s.breaker(x.m.number).Ready(x.pick.Now) || !x.leavesOut(s))
 }
 
-// leavesOut reports whether the call leaves out a server for its breaker, which does not
-// let the call through. Breakers leave out no more servers than health may: with those
-// that are down or ejected at most half of the ones that the call may go to. Of too many
-// the ones stay out that were to stay out longest.
+// leavesOut reports whether the call leaves out a server for its breaker, which does not let the call through. Breakers leave out no more
+// servers than health may: with those that are down or ejected at most half of the ones that the call may go to. Of too many the ones stay
+// out that were to stay out longest.
 func (x *call) leavesOut(s *server) bool {
 	subset := x.target.otherwise // which has all of the other subset
 	if subset < 0 {
@@ -158,8 +153,8 @@ func (x *call) leavesOut(s *server) bool {
 	return longer < most
 }
 
-// anyOf looks through all servers for one that can take the call, a healthy one first,
-// when the balancer has named too many that cannot; nil: there is none.
+// anyOf looks through all servers for one that can take the call, a healthy one first, when the balancer has named too many that cannot;
+// nil: there is none.
 func (x *call) anyOf(index []int) (found *server) {
 	from := int(x.pick.Random % uint64(len(index)))
 	for i := range index {
@@ -180,8 +175,8 @@ func (x *call) anyOf(index []int) (found *server) {
 // triedMost is how many servers balance.Tried holds.
 const triedMost = 8
 
-// mayProbe reports whether the call may go to an ejected server that wants one to show
-// how it is. A server that does not even answer a ping gets none.
+// mayProbe reports whether the call may go to an ejected server that wants one to show how it is. A server that does not even answer a ping
+// gets none.
 func (x *call) mayProbe(t *health.Tracker) bool { return x.probed(t) != nil }
 
 // probed returns the server of a tracker if the call may go there.

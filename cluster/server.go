@@ -14,8 +14,7 @@ import (
 	"github.com/weftrpc/weft/cluster/health"
 )
 
-// server is one server, by its address, for all services that it has: its
-// connections and what calls to it have shown.
+// server is one server, by its address, for all services that it has: its connections and what calls to it have shown.
 type server struct {
 	c       *Client
 	address string
@@ -50,8 +49,7 @@ type loss struct {
 	expected atomic.Bool  // it has shut down
 }
 
-// link is the client of one server. A server that was not used for long gets a new
-// one, which connects when it is used.
+// link is the client of one server. A server that was not used for long gets a new one, which connects when it is used.
 type link struct {
 	s       *server
 	client  *weft.Client
@@ -61,6 +59,14 @@ type link struct {
 	asked   atomic.Bool   // it was pinged while the server was down, and so connects
 	retired atomic.Bool
 	cut     atomic.Bool // it was closed because the server did not respond
+}
+
+// addressOf is the address of the server of an attempt; "": there was none.
+func addressOf(s *server) string {
+	if s == nil {
+		return ""
+	}
+	return s.address
 }
 
 func newServer(c *Client, address string, since time.Duration) *server {
@@ -107,9 +113,8 @@ func (l *link) ConnClosed(_ *weft.Peer, err error) {
 	}
 }
 
-// blame reports whether the loss of a connection still is to be counted as a failure. made
-// is how many had been made when the call began. All calls that were in flight on it
-// fail, but that is one event, and says nothing about their methods.
+// blame reports whether the loss of a connection still is to be counted as a failure. made is how many had been made when the call began.
+// All calls that were in flight on it fail, but that is one event, and says nothing about their methods.
 func (l *link) blame(made uint32) bool {
 	for {
 		last := l.blamed.Load()
@@ -138,8 +143,8 @@ func (s *server) follow(l *link, v verdict) {
 	}
 }
 
-// wentDown notes that the server cannot be reached. Its client goes on trying. What is
-// said of a client that the server no longer has counts for nothing. A shutdown is expected.
+// wentDown notes that the server cannot be reached. Its client goes on trying. What is said of a client that the server no longer has
+// counts for nothing. A shutdown is expected.
 func (s *server) wentDown(l *link, why string, expected bool) {
 	s.turning.Lock()
 	defer s.turning.Unlock()
@@ -159,7 +164,7 @@ func (s *server) wentDown(l *link, why string, expected bool) {
 	if expected {
 		level = slog.LevelInfo
 	}
-	s.c.cfg.Logger.Log(context.Background(), level, "server lost", "addr", s.address, "why", why)
+	s.c.told.Server(level, "server lost", "addr", s.address, "why", why)
 	s.c.kick()
 }
 
@@ -175,7 +180,7 @@ func (s *server) cameUp(l *link) {
 	s.down.Store(false)
 	s.failure.Store(nil)
 	s.turns.Add(1)
-	s.c.cfg.Logger.Info("server reached", "addr", s.address)
+	s.c.told.Server(slog.LevelInfo, "server reached", "addr", s.address)
 	s.c.kick()
 }
 
@@ -184,8 +189,8 @@ func (s *server) unreachable() bool {
 	return s.invalid != nil || s.down.Load() && s.failure.Load() != nil
 }
 
-// graceLeft is for how long calls still wait for a server that is down and may just be
-// restarting: one that this client has never reached is not waited for.
+// graceLeft is for how long calls still wait for a server that is down and may just be restarting: one that this client has never reached
+// is not waited for.
 func (s *server) graceLeft(now time.Duration) time.Duration {
 	if !s.reached.Load() || !s.down.Load() {
 		return 0
@@ -193,16 +198,14 @@ func (s *server) graceLeft(now time.Duration) time.Duration {
 	return max(time.Duration(s.loss.at.Load())+s.c.cfg.RestartGrace-now, 0)
 }
 
-// hopeless reports whether it is of no use to wait for the server. A server that comes up
-// meanwhile is not.
+// hopeless reports whether it is of no use to wait for the server. A server that comes up meanwhile is not.
 func (s *server) hopeless(now time.Duration) bool {
 	s.turning.Lock()
 	defer s.turning.Unlock()
 	return s.unreachable() && s.graceLeft(now) == 0
 }
 
-// prospect says how likely the server takes a call, for servers of which none should get
-// it: those that can be reached first.
+// prospect says how likely the server takes a call, for servers of which none should get it: those that can be reached first.
 func (s *server) prospect() int {
 	switch {
 	case !s.down.Load():
@@ -216,8 +219,7 @@ func (s *server) prospect() int {
 // pingTimeout is how long an ejected server may take to answer a ping.
 const pingTimeout = time.Second
 
-// ping asks an ejected server whether it answers at all. If it does not, no call of the
-// application is spent on it as a probe.
+// ping asks an ejected server whether it answers at all. If it does not, no call of the application is spent on it as a probe.
 func (s *server) ping() {
 	defer s.c.wg.Done()
 	defer s.pinging.Store(false)
@@ -239,16 +241,15 @@ func (s *server) ping() {
 	}
 }
 
-// cut closes the connections of a server that answers neither calls nor a ping, so
-// that the calls that wait there end, and can be made elsewhere if they may run twice.
-// Its session would find out by itself, much later.
+// cut closes the connections of a server that answers neither calls nor a ping, so that the calls that wait there end, and can be made
+// elsewhere if they may run twice. Its session would find out by itself, much later.
 func (s *server) cut(l *link) {
 	fresh, err := s.newLink()
 	if err != nil || !s.link.CompareAndSwap(l, fresh) {
 		return
 	}
 	s.c.totals.bytes.Opened(fresh.client, &s.counts.bytes)
-	s.c.cfg.Logger.Warn("server does not respond, its connections are closed", "addr", s.address)
+	s.c.told.Server(slog.LevelWarn, "server does not respond, its connections are closed", "addr", s.address)
 	l.cut.Store(true)
 	l.retired.Store(true)
 	l.client.Close()
@@ -284,8 +285,7 @@ func (s *server) retire(l *link) {
 	s.c.retire(l)
 }
 
-// breakerIf returns the breaker of a method on this server; nil: it was not used yet, and
-// so is closed.
+// breakerIf returns the breaker of a method on this server; nil: it was not used yet, and so is closed.
 func (s *server) breakerIf(number int) *breaker.Breaker {
 	if all := *s.breakers.Load(); number < len(all) {
 		return all[number]

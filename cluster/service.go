@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -57,8 +58,7 @@ func (c *Client) serviceForLocked(name string) *service {
 	}
 	s := &service{c: c, name: name, changed: make(chan struct{})}
 	c.services[name] = s
-	// The functions may be called at once, and they want the client's lock. This
-	// goroutine ends when the watches have begun.
+	// The functions may be called at once, and they want the client's lock. This goroutine ends when the watches have begun.
 	c.wg.Add(1)
 	go func() {
 		defer c.wg.Done()
@@ -80,8 +80,7 @@ func (s *service) watch() {
 	}
 }
 
-// RulesDocument is the name of the document in a registry that holds the rules of a
-// service; see package route.
+// RulesDocument is the name of the document in a registry that holds the rules of a service; see package route.
 func RulesDocument(service string) string { return "rules/" + service }
 
 // close ends the watches.
@@ -107,9 +106,12 @@ func (s *service) learn(snapshot *registry.Snapshot) {
 func (s *service) rule(d registry.Document, err error) error {
 	changed := err == nil || d.Version != 0 // otherwise nothing is known
 	if changed {
+		was := s.rules.Status().Version
 		if wrong := s.rules.Update(d.Value, d.Version); wrong != nil {
 			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", wrong)
 			return wrong // the registry tells next what there is in their place
+		} else if d.Version != was {
+			s.c.cfg.Logger.Info("rules in force", "service", s.name, "version", d.Version, "was", was)
 		}
 	}
 	s.settleRules(changed)
@@ -197,8 +199,8 @@ func (v *view) at(address string) *server {
 	return nil
 }
 
-// known reports whether the view is worth acting on: a registry that has never
-// answered says nothing, and rules can forbid what the list alone allows.
+// known reports whether the view is worth acting on: a registry that has never answered says nothing, and rules can forbid what the list
+// alone allows.
 func (v *view) known() bool { return v.listed() && v.ruled }
 
 // listed reports whether the list of instances is known.
@@ -247,14 +249,13 @@ func (s *service) nextChange() <-chan struct{} {
 	return s.changed
 }
 
-// serverAtLocked returns the server of an instance; first says that it is in the first
-// list of its service.
+// serverAtLocked returns the server of an instance; first says that it is in the first list of its service.
 func (c *Client) serverAtLocked(i *weft.Instance, first bool) *server {
 	s := c.servers[i.Address]
 	if s == nil {
 		s = newServer(c, i.Address, c.newSince(i, first))
 		c.servers[i.Address] = s
-		c.cfg.Logger.Info("server found", "addr", i.Address)
+		c.told.Server(slog.LevelInfo, "server found", "addr", i.Address)
 	}
 	s.noteStartLocked(i)
 	return s
@@ -276,7 +277,7 @@ func (c *Client) retireUnusedLocked() {
 		}
 		delete(c.servers, address)
 		c.panel.Remove(s.health)
-		c.cfg.Logger.Info("server gone", "addr", address)
+		c.told.Server(slog.LevelInfo, "server gone", "addr", address)
 		c.keepOpeningsLocked(s)
 		s.leave()
 	}

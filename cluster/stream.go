@@ -12,11 +12,9 @@ import (
 	"github.com/weftrpc/weft/cluster/health"
 )
 
-// OpenStream opens a streaming call on one of the servers; the function
-// weft.OpenStream gives it types. It stays on that server. Another one is tried only
-// while nothing was sent. While it is not known which servers there are, or none can be
-// reached, it waits as a call does: until the deadline of ctx, or for the configured
-// timeout.
+// OpenStream opens a streaming call on one of the servers; the function weft.OpenStream gives it types. It stays on that server. Another
+// one is tried only while nothing was sent. While it is not known which servers there are, or none can be reached, it waits as a call does:
+// until the deadline of ctx, or for the configured timeout.
 func (c *Client) OpenStream(ctx context.Context, name string, sample any, opts ...weft.CallOption) (weft.RawStream, error) {
 	if len(c.around.streams) > 0 {
 		return c.around.open(ctx, c, name, sample, opts)
@@ -33,12 +31,12 @@ func (c *Client) openStream(ctx context.Context, name string, sample any, opts [
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
-	if err := m.limits.enter(x.p, name, x.pick.Now); err != nil {
+	if err := m.limits.Enter(x.p.most, name, x.pick.Now); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if x.stream == nil { // or the user's code in it has panicked
-			m.limits.leave(x.p)
+			m.limits.Leave(x.p.most)
 		}
 	}()
 	if err := m.service.throttled(&x, true); err != nil {
@@ -64,10 +62,8 @@ func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream,
 		}
 		b.PassStream(x.pick.Now)
 	}
-	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	s.used.Store(true)
-	// For the balancer a stream is no call: that it lasts, or that nothing comes for
-	// hours, must not look like a server that hangs.
+	// For the balancer a stream is no call: that it lasts, or that nothing comes for hours, must not look like a server that hangs.
 	s.health.BeginStream(x.pick.Now)
 	own := *x // calls must not be made on the heap because streams are
 	st := &stream{x: &own, s: s, l: l, b: b, made: l.made.Load()}
@@ -76,6 +72,7 @@ func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream,
 			st.tell(canceled()) // the user's code has panicked, or the error was told before
 		}
 	}()
+	observer(x.c.cfg.Observe).tell(x, Event{Kind: Picked, Address: s.address})
 	end, err := l.client.OpenStream(x.ctx, x.m.name, x.args, opts...)
 	if err != nil {
 		err = l.unlessLeft(x.ctx, x.m.name, err)
@@ -93,8 +90,7 @@ func (x *call) open(s *server, l *link, opts []weft.CallOption) (weft.RawStream,
 
 func canceled() error { return &weft.Error{Code: weft.Canceled, Outcome: weft.OutcomeUnknown} }
 
-// stream is a stream that tells how it goes: its first message, or its failure
-// before that, says whether the server works.
+// stream is a stream that tells how it goes: its first message, or its failure before that, says whether the server works.
 type stream struct {
 	weft.RawStream
 	x      *call
@@ -169,4 +165,4 @@ func (s *stream) end() {
 	s.leave()
 }
 
-func (s *stream) leave() { s.ended.Do(func() { s.x.m.limits.leave(s.x.p) }) }
+func (s *stream) leave() { s.ended.Do(func() { s.x.m.limits.Leave(s.x.p.most) }) }

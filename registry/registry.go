@@ -49,6 +49,7 @@ type Registry struct {
 	cfg    Config
 
 	registering, watching pace
+	lost, back            logger.Sparse // what is logged of watches that end and go on
 
 	life context.Context
 	stop context.CancelFunc
@@ -82,6 +83,7 @@ type Source interface {
 func New(name string, driver Driver, cfg *Config) (*Registry, error) {
 	r := &Registry{
 		name: name, driver: driver,
+		lost: logger.Sparse{Most: mostLines}, back: logger.Sparse{Most: mostLines},
 		topics: make(map[string]*topic), registrations: make(map[*registration]struct{}),
 	}
 	if cfg != nil {
@@ -134,6 +136,23 @@ func (r *Registry) Close() error {
 	r.stop()
 	r.wg.Wait()
 	return errors.Join(append(errs, r.driver.Close())...)
+}
+
+// mostLines is how many watches are told of in full in a second: a client of many services loses all of them together.
+const mostLines = 5
+
+// tellLost logs that a watch has ended.
+func (r *Registry) tellLost(what string, attrs ...any) {
+	if r.lost.Allow(func(left int) { r.cfg.Logger.Warn("the registry does not answer: more watches", "times", left) }) {
+		r.cfg.Logger.Warn(what, attrs...)
+	}
+}
+
+// tellBack logs that a watch goes on.
+func (r *Registry) tellBack(what string, attrs ...any) {
+	if r.cfg.Logger.Enabled(context.Background(), slog.LevelInfo) && r.back.Allow(func(left int) { r.cfg.Logger.Info("the registry is back: more watches", "times", left) }) {
+		r.cfg.Logger.Info(what, attrs...)
+	}
 }
 
 var errClosed = errors.New("registry: it is closed")

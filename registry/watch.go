@@ -142,6 +142,7 @@ func (t *topic) listen(ctx context.Context) {
 // answer takes a list of the registry.
 func (t *topic) answer(list List) {
 	list.Instances = sorted(list.Instances)
+	age := t.age()
 	t.confirmed.Store(time.Now().UnixNano())
 	t.mu.Lock()
 	back := t.failed != nil && t.lost
@@ -149,9 +150,18 @@ func (t *topic) answer(list List) {
 	t.list, t.fresh, t.failed, t.lost = &list, true, nil, false
 	t.mu.Unlock()
 	if back {
-		t.r.cfg.Logger.Info("the registry is back", "service", t.service, "instances", len(list.Instances))
+		t.r.tellBack("the registry is back", "service", t.service, "instances", len(list.Instances), "age", age)
 	}
 	t.wakeUp()
+}
+
+// age is the time since the registry has confirmed the list, in seconds; 0: it never did.
+func (t *topic) age() time.Duration {
+	at := t.confirmed.Load()
+	if at == 0 {
+		return 0
+	}
+	return max(0, time.Since(time.Unix(0, at))).Round(time.Second)
 }
 
 // fail notes that the registry does not answer.
@@ -164,7 +174,7 @@ func (t *topic) fail(err error) {
 	}
 	t.mu.Unlock()
 	if first {
-		t.r.cfg.Logger.Warn("the registry does not answer; the last good list stays", "service", t.service, "error", err)
+		t.r.tellLost("the registry does not answer; the last good list stays", "service", t.service, "age", t.age(), "error", err)
 	}
 	t.wakeUp()
 }

@@ -130,6 +130,9 @@ func (w *documentWatch) answer(d Document) {
 	if w.stopped || w.told && !w.away && w.gone == nil && d.Version == w.last.Version {
 		return
 	}
+	if w.away {
+		w.r.tellBack("the registry is back", "document", w.name, "version", d.Version)
+	}
 	if d.Version == 0 && w.last.Version != 0 && w.r.cfg.Protect > 0 {
 		w.keepLocked()
 		return
@@ -226,7 +229,7 @@ func (w *documentWatch) fail(err error) {
 		err = errors.Join(err, cacheErr)
 	}
 	w.told, w.away = true, true
-	w.r.cfg.Logger.Warn("the registry does not answer; the last good document stays", "document", w.name, "error", err)
+	w.r.tellLost("the registry does not answer; the last good document stays", "document", w.name, "error", err)
 	w.recallLocked(err)
 }
 

@@ -1,0 +1,124 @@
+package registry
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// recorded returns a logger, and what gives the text that was logged.
+func recorded() (log *slog.Logger, logged func() string) {
+	var mu sync.Mutex
+	var out bytes.Buffer
+	log = slog.New(slog.NewTextHandler(writer(func(p []byte) (int, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return out.Write(p)
+	}), nil))
+	return log, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return out.String()
+	}
+}
+
+// An outage is told of when it begins and when it ends, with the age of the list, and of many services in some lines.
+func TestLogOfOutages(t *testing.T) {
+	for _, services := range []int{1, 100} {
+		t.Run(fmt.Sprint(services), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, logged := recorded()
+				d := newScripted()
+				r := open(t, d, &Config{NoCache: true, Logger: log})
+				for n := range services {
+					service := fmt.Sprint("Arith", n)
+					d.list(service, 1, "a", "b")
+					defer r.Watch(service, func(*Snapshot) {})()
+				}
+				time.Sleep(time.Minute)
+				d.set(true)
+				time.Sleep(10 * time.Minute)
+				d.set(false)
+				time.Sleep(time.Minute)
+				text := logged()
+				lost, back := strings.Count(text, "the registry does not answer"), strings.Count(text, "the registry is back")
+				wantLost := `level=WARN msg="the registry does not answer; the last good list stays" registry=scripted service=Arith0 age=1m0s error=`
+				switch {
+				case services == 1 && (lost != 1 || back != 1 || !strings.Contains(text, wantLost) ||
+					!strings.Contains(text, `level=INFO msg="the registry is back" registry=scripted service=Arith0 instances=2 age=11m`)):
+					t.Errorf("%d and %d lines:\n%s", lost, back, text)
+				case services > 1 && (lost < 6 || lost > 20 || back < 6 || back > 80 || !strings.Contains(text, `msg="the registry does not answer: more watches" registry=scripted times=`)):
+					t.Errorf("%d and %d lines:\n%s", lost, back, text)
+				}
+			})
+		})
+	}
+}
+
+// A registration that fails, that the registry loses, and that is there again, and a list that is not believed, are told of once.
+func TestLogOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, logged := recorded()
+		d := newScripted()
+		r := open(t, d, &Config{NoCache: true, Logger: log})
+		_, err := r.Register(instance("Arith", "a"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.list("Arith", 1, "a", "b", "c", "d")
+		defer r.Watch("Arith", func(*Snapshot) {})()
+		time.Sleep(time.Minute)
+		d.wipe()
+		d.list("Arith", 2, "a")
+		time.Sleep(time.Minute)
+		d.set(true)
+		time.Sleep(5 * time.Minute)
+		d.set(false)
+		time.Sleep(time.Minute)
+		for _, line := range []string{
+			`level=WARN msg="registration lost, registering again" registry=scripted service=Arith id=a`,
+			`level=WARN msg="registration failed, trying again" registry=scripted service=Arith id=a error=`,
+			`level=INFO msg="registered again" registry=scripted service=Arith id=a failures=`,
+			`level=WARN msg="the list of the registry is not accepted yet" registry=scripted service=Arith why="more than half of its instances are missing" has=1 used=4 for=30s`,
+			`level=INFO msg="the list of the registry is accepted again" registry=scripted service=Arith has=1`,
+		} {
+			if n := strings.Count(logged(), line); n != 1 {
+				t.Errorf("%d times: %s", n, line)
+			}
+		}
+		if t.Failed() {
+			t.Log(logged())
+		}
+	})
+}
+
+// An outage is told of when it begins and when it ends for a document too.
+func TestLogOfDocumentOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, logged := recorded()
+		d := newScripted()
+		r := open(t, d, &Config{NoCache: true, Logger: log})
+		if err := d.Store(t.Context(), "rules/Arith", []byte("one"), 0); err != nil {
+			t.Fatal(err)
+		}
+		defer r.WatchDocument("rules/Arith", func(Document, error) error { return nil })()
+		time.Sleep(time.Minute)
+		d.set(true)
+		time.Sleep(10 * time.Minute)
+		d.set(false)
+		time.Sleep(time.Minute)
+		for _, line := range []string{
+			`level=WARN msg="the registry does not answer; the last good document stays" registry=scripted document=rules/Arith error=`,
+			`level=INFO msg="the registry is back" registry=scripted document=rules/Arith version=1`,
+		} {
+			if n := strings.Count(logged(), line); n != 1 {
+				t.Errorf("%d times: %s\n%s", n, line, logged())
+			}
+		}
+	})
+}
