@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/doortest"
 )
@@ -84,4 +86,17 @@ func TestDoor(t *testing.T) {
 			append([]byte("GET / HTTP/1.1\r\n"), bytes.Repeat([]byte("x: y\r\n"), 1<<16)...),
 		},
 	})
+}
+
+func TestStreamTurns(t *testing.T) {
+	gz := gzip.New()
+	for name, cfg := range map[string]*weft.ClientConfig{
+		"plain":      {},
+		"compressed": {Compressor: gz, Compressors: []compress.Compressor{gz}},
+	} {
+		cfg.Wires = []weft.Wire{connect.Wire(&connect.WireConfig{HTTP2: true})}
+		t.Run(name, func(t *testing.T) {
+			doortest.RunStreamTurns(t, doortest.Kit{Scheme: "connect+http", Door: func() weft.Door { return connect.Doors(nil)[0] }}, cfg)
+		})
+	}
 }

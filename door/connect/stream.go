@@ -77,11 +77,7 @@ func (s *stream) next() ([]byte, error) {
 	case flags == flagCompressed && s.in.restore == nil:
 		return nil, refusal(weft.Internal, weft.ReasonDecompress, "a message is compressed, and no header says how")
 	case flags == flagCompressed:
-		z := s.in.restore
-		if s.in.kind == weft.Unary { // a stream has one message at a time
-			z = s.in.call.Restoring(z)
-		}
-		if b, err = restored(z, b, theServer, limit); err != nil {
+		if b, err = restored(s.in.call.Restoring(s.in.restore), b, theServer, limit); err != nil {
 			return nil, err
 		}
 	}
@@ -121,10 +117,7 @@ func (s *stream) Recv(msg any) error {
 	if err != nil {
 		return err
 	}
-	if err := s.in.codec.Decode(b, msg); err != nil {
-		return weft.Errorf(weft.InvalidArgument, "decode a message with codec %s: %w", s.in.codec.Name(), err).WithReason(weft.ReasonDecode)
-	}
-	return nil
+	return s.in.call.DecodeBody(s.in.codec, b, msg)
 }
 
 // Send implements weft.RawStream.

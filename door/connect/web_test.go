@@ -30,6 +30,10 @@ func startWeb(t *testing.T, cfg *connect.Config) *web {
 			return &Greeting{"Hello, " + n.Text}, nil
 		}, weft.Idempotent(), http.Get("/hello/{text}")),
 		weft.Handle(srv, "greeter.Greeter.Change", func(_ context.Context, n *Name) (*Greeting, error) { return &Greeting{n.Text}, nil }),
+		weft.Handle(srv, "greeter.Greeter.Passed", func(ctx context.Context, _ *Name) (*Greeting, error) {
+			m := weft.MetadataFrom(ctx)
+			return &Greeting{m.Get("x-forwarded-for") + m.Get("forwarded") + m.Get("via")}, nil
+		}),
 	))
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
 	must(t, err)
@@ -155,6 +159,11 @@ func TestText(t *testing.T) {
 			t.Errorf("header %v, body %q", res.Header, b)
 		}
 	}, "Content-Type", "application/grpc-web-text")
+}
+
+// TestProxyHeaders: what a proxy says of a request that it passes on is metadata, by which package admin knows it.
+func TestProxyHeaders(t *testing.T) {
+	startWeb(t, nil).each("POST", "/greeter.Greeter/Passed", "{}", status(200, "abc"), "Content-Type", "application/json", "X-Forwarded-For", "a", "Forwarded", "b", "Via", "c")
 }
 
 // TestRefusals makes requests that are no calls.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -57,7 +58,7 @@ type Message struct {
 	N    int
 }
 
-// Run runs every check.
+// Run runs every check. One that leaves a goroutine behind fails: it must not run in parallel with other tests.
 func Run(t *testing.T, k Kit) {
 	for _, c := range []struct {
 		name string
@@ -69,8 +70,12 @@ func Run(t *testing.T, k Kit) {
 		{"default timeout", testTimeout}, {"disconnect", testDisconnect}, {"drain", testDrain}, {"cut", testCut}, {"close", testClose},
 		{"name", testName}, {"bytes", testBytes}, {"one port", testOnePort}, {"TLS", testTLS}, {"cut at every byte", testCutBytes}, {"changed bytes", testChangedBytes},
 		{"garbage", testGarbage}, {"client that reads nothing", testUnread}, {"memory for such a client", testUnreadMemory}, {"long method name", testLongName}, {"busy drain", testBusyDrain}, {"silence", testSilence}, {"calling back", testCallback},
+		{"metadata, deadline and cancellation", testCarried},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, k) })
+		t.Run(c.name, func(t *testing.T) {
+			leak.Check(t)
+			c.run(t, k)
+		})
 	}
 }
 

@@ -3,6 +3,7 @@ package grpc
 import (
 	"context"
 	"encoding/base64"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +46,7 @@ type call struct {
 // answer is how far the reply of a call has come, under the lock of the connection.
 type answer struct {
 	begun bool // the header was sent
+	tells bool // it names the compressors that requests may have; set before the lock is taken
 	over  bool // so was the end, in one piece, and nothing more comes: the memory of the call may be used again
 }
 
@@ -354,6 +356,9 @@ func (x *call) headLocked(leading weft.Metadata) {
 	if x.compress != nil {
 		b = e.Literal(b, encodingName, x.compress.Name())
 	}
+	if x.tells {
+		b = e.Literal(b, acceptName, namesOf(x.c.Compressors()))
+	}
 	for k, v := range leading.All() {
 		b = appendPair(e, b, k, v)
 	}
@@ -363,19 +368,20 @@ func (x *call) headLocked(leading weft.Metadata) {
 // trailersLocked appends what ends a reply; err is nil for one that went well. Where no message was sent, it is the header at the same time.
 func (x *call) trailersLocked(err *weft.Error, m parts) {
 	conn := x.c.conn
+	if m.leading.Len() > 0 { // a client takes what comes in one block with the status for trailers
+		x.beginLocked(m.leading)
+	}
 	at := conn.StartHeadersLocked(&x.st, true)
 	e := &conn.Enc
-	if x.begun {
-		m.leading = weft.Metadata{} // it was sent with the header, or is not sent
-	} else {
+	if !x.begun {
 		x.begun = true
-		x.headLocked(m.leading)
+		x.headLocked(weft.Metadata{})
 	}
 	b := conn.BufferLocked()
 	if err == nil {
 		b = e.Known(b, &x.c.ok)
 	} else {
-		b = appendStatus(e, b, err, conn.MostHeaderLocked()-sizeOfFields(m))
+		b = appendStatus(e, b, err, conn.MostHeaderLocked()-sizeOfFields(m.trailing))
 	}
 	for k, v := range m.trailing.All() {
 		b = appendPair(e, b, k, v)
@@ -394,12 +400,10 @@ const (
 )
 
 // sizeOfFields is how many bytes the fields of a header block have at most, without those that tell of an error.
-func sizeOfFields(m parts) int64 {
+func sizeOfFields(m weft.Metadata) int64 {
 	n := smallFields
-	for _, all := range []weft.Metadata{m.leading, m.trailing} {
-		for k, v := range all.All() {
-			n += len(k) + base64.RawStdEncoding.EncodedLen(len(v)) + http2.FieldSize
-		}
+	for k, v := range m.All() {
+		n += len(k) + base64.RawStdEncoding.EncodedLen(len(v)) + http2.FieldSize
 	}
 	return int64(n)
 }
@@ -414,8 +418,7 @@ func appendStatus(e *hpack.Encoder, b []byte, err *weft.Error, most int64) []byt
 		most -= n
 	}
 	most -= int64(len(messageName) + http2.FieldSize)
-	var digits [20]byte
-	b = e.Literal(b, statusName, string(appendDecimal(digits[:0], uint64(err.Code))))
+	b = e.Literal(b, statusName, strconv.FormatUint(uint64(err.Code), 10))
 	b = e.Literal(b, messageName, percent.EncodeMost(err.Message, int(min(most, maxMessage))))
 	if details != "" {
 		b = e.Literal(b, detailsName, details)

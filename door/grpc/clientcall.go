@@ -27,6 +27,7 @@ type exchange struct {
 	inbox   *outbox
 	oneway  bool
 	queued  bool // the request has waited for the windows
+	owed    int  // bytes of a unary reply that came and were not given back
 
 	ended atomic.Bool // by the goroutine that then sets the next three
 	err   *weft.Error
@@ -247,7 +248,7 @@ func (c *clientConn) openLocked(ctx context.Context, x *exchange) error {
 	if c.conn.FullLocked() {
 		stop := context.AfterFunc(ctx, func() {
 			c.conn.Lock()
-			c.conn.WakeLocked()
+			c.conn.WakeLocked(&x.st)
 			c.conn.Unlock()
 		})
 		c.conn.AwaitRoomSoonLocked(ctx)
@@ -306,11 +307,11 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 			return true // it announces the response
 		}
 		x.begun = true
-		if e := r.notGRPC(); e != nil {
+		if e := r.notGRPC(b.End); e != nil {
 			x.breakOff(e)
 			return true
 		}
-		if x.restore = r.restorer(c.restore); x.restore != nil && x.inbox != nil {
+		if x.restore = compressorNamed(c.restore, r.encoding); x.restore != nil && x.inbox != nil {
 			x.inbox.setRestore(x.restore)
 		}
 	} else if !b.End {
@@ -346,6 +347,9 @@ func (x *exchange) letGo(code http2.ErrCode) {
 
 // incomplete tells what a unary reply lacks.
 func (x *exchange) incomplete() *weft.Error {
+	if len(x.body) == 0 {
+		return &weft.Error{Code: weft.Unimplemented, Outcome: weft.Executed, Message: "the server ended the call well and sent no reply"}
+	}
 	if len(x.body) < prefixSize || len(x.body)-prefixSize < sizeOf(x.body) {
 		return &weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server ended the call well and sent no whole reply"}
 	}
@@ -378,12 +382,13 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 				x.breakOff(e)
 				return true
 			} else if len(x.body)-prefixSize > n {
-				x.breakOff(&weft.Error{Code: weft.Internal, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"})
+				x.breakOff(&weft.Error{Code: weft.Unimplemented, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"})
 				return true
 			}
 		}
-		if !end {
-			c.conn.GiveLater(st, len(p))
+		if x.owed += len(p); x.owed >= small && !end {
+			c.conn.GiveLater(st, x.owed)
+			x.owed = 0
 		}
 	}
 	if end {

@@ -7,4 +7,6 @@ require (
 	google.golang.org/protobuf v1.36.12
 )
 
+require github.com/klauspost/compress v1.20.3 // indirect
+
 replace github.com/weftrpc/weft => ../..

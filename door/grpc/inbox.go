@@ -21,7 +21,7 @@ type inbox struct {
 // stream begins a streaming call.
 func (s *serverConn) stream(x *call, end bool) {
 	in := &inbox{x: x}
-	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.Kind == weft.ServerStream, restore: x.restore, ended: end,
+	in.mailbox = mailbox{side: theServer, limit: s.limits.MaxMessage, alone: x.route.Kind == weft.ServerStream, ended: end,
 		hold: s.hold,
 		give: func(n int, later bool) {
 			if later {
@@ -30,6 +30,9 @@ func (s *serverConn) stream(x *call, end bool) {
 				s.conn.Give(&x.st, n)
 			}
 		}}
+	if x.restore != nil {
+		in.restore = x.Restoring(x.restore)
+	}
 	in.init()
 	x.in = in
 	if !x.start(0) {
@@ -49,7 +52,7 @@ func (in *inbox) serve(ctx context.Context) weft.RawStream {
 		in.wake()
 		conn := in.x.c.conn
 		conn.Lock()
-		conn.WakeLocked()
+		conn.WakeLocked(&in.x.st)
 		conn.Unlock()
 	})
 	return in
@@ -68,12 +71,7 @@ func (in *inbox) Context() context.Context { return in.ctx }
 
 // Recv implements weft.RawStream.
 func (in *inbox) Recv(msg any) error {
-	return in.receive(in.ctx, func(b []byte) error {
-		if err := in.x.replies.codec.Decode(b, msg); err != nil {
-			return weft.Errorf(weft.InvalidArgument, "decode a message with codec %s: %w", in.x.replies.name, err).WithReason(weft.ReasonDecode)
-		}
-		return nil
-	})
+	return in.receive(in.ctx, func(b []byte) error { return in.x.DecodeBody(in.x.replies.codec, b, msg) })
 }
 
 // Send implements weft.RawStream.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/msgpack"
+	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/door/wiretest"
@@ -43,6 +45,13 @@ func (c *client) Call(method string, args, reply any) error {
 		return errors.New("there is no connection")
 	}
 	return c.w.Call(context.Background(), &weft.WireCall{Method: method, Codec: msgpack.New(), Args: args, Reply: reply})
+}
+
+// CallWith implements doortest.CarryingClient.
+func (c *client) CallWith(ctx context.Context, method string, args, reply any, m weft.Metadata) (weft.Metadata, error) {
+	call := &weft.WireCall{Method: method, Codec: msgpack.New(), Args: args, Reply: reply, Metadata: m}
+	err := c.w.Call(ctx, call)
+	return call.ReplyMetadata, err
 }
 
 func (c *client) Close() error {
@@ -91,4 +100,17 @@ func TestWire(t *testing.T) {
 
 func TestTurns(t *testing.T) {
 	doortest.RunTurns(t, doortest.Kit{Door: func() weft.Door { return Door(nil) }, Dial: dialKit})
+}
+
+func TestStreamTurns(t *testing.T) {
+	gz := gzip.New()
+	for name, cfg := range map[string]*weft.ClientConfig{
+		"plain":      {},
+		"compressed": {Compressor: gz, Compressors: []compress.Compressor{gz}},
+	} {
+		cfg.Wires = []weft.Wire{Wire(nil)}
+		t.Run(name, func(t *testing.T) {
+			doortest.RunStreamTurns(t, doortest.Kit{Scheme: weft.WireGRPC, Door: func() weft.Door { return Door(nil) }}, cfg)
+		})
+	}
 }

@@ -24,6 +24,7 @@ type mailbox struct {
 	restore compress.Compressor
 	buf     []byte // framed messages
 	taken   int    // bytes of the messages that were taken out
+	got     bool   // one was
 	owed    int    // bytes of buf that the peer may not send again yet
 	whole   bool   // buf begins with a whole message
 	ended   bool   // no more will come
@@ -143,15 +144,17 @@ func (m *mailbox) next(ctx context.Context) (b []byte, compressed bool, err erro
 		return nil, false, weft.Errorf(weft.CodeOf(ctx.Err()), "%w", ctx.Err())
 	case !m.whole && m.last != nil:
 		return nil, false, m.last
+	case !m.whole && m.alone && !m.got:
+		return nil, false, weft.Errorf(weft.Unimplemented, "no message came for a method that takes one")
 	case !m.whole:
 		return nil, false, io.EOF
 	}
 	n := prefixSize + sizeOf(m.buf)
 	if m.alone && len(m.buf) > n {
-		m.failLocked(weft.Errorf(weft.Internal, "more than one message came for a method that takes one"))
+		m.failLocked(weft.Errorf(weft.Unimplemented, "more than one message came for a method that takes one"))
 		return nil, false, m.err
 	}
-	compressed, b = m.buf[0] == 1, m.buf[prefixSize:n:n]
+	m.got, compressed, b = true, m.buf[0] == 1, m.buf[prefixSize:n:n]
 	m.taken += len(b)
 	if m.buf = m.buf[n:]; len(m.buf) == 0 {
 		m.buf = nil

@@ -64,7 +64,7 @@ func (o *outbox) leave(why *weft.Error) {
 	}
 	conn := o.x.c.conn
 	conn.Lock()
-	conn.WakeLocked()
+	conn.WakeLocked(&o.x.st)
 	conn.Unlock()
 }
 

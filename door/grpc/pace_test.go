@@ -22,10 +22,10 @@ func servedBy(t *testing.T, d weft.Door, register func(*weft.Server) error, arou
 	return servedFor(t, d, &weft.ClientConfig{}, register, around...)
 }
 
-// servedFor is servedBy with a configuration of the client, which gets its wire and its logger.
+// servedFor is servedBy with a configuration of the client, which gets its wire and its logger. The server has the client's compressors.
 func servedFor(t *testing.T, d weft.Door, cfg *weft.ClientConfig, register func(*weft.Server) error, around ...weft.UnaryInterceptor) *weft.Client {
 	t.Helper()
-	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{d}, Interceptors: around, Logger: slog.New(slog.DiscardHandler)})
+	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{d}, Interceptors: around, Compressors: cfg.Compressors, Logger: slog.New(slog.DiscardHandler)})
 	if err := register(srv); err != nil {
 		t.Fatal(err)
 	}

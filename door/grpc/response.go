@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/grpc/internal/percent"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
@@ -56,9 +55,10 @@ func (c *clientConn) Field(f *hpack.Field) {
 	}
 }
 
-// notGRPC is the error of a response that is none of gRPC; nil for one that is.
-func (r *response) notGRPC() *weft.Error {
-	if r.http == 200 && r.grpc {
+// notGRPC is the error of a response that is none of gRPC; nil for one that is. last says that nothing comes behind: if there is a
+// status of gRPC then, it counts more than that of HTTP.
+func (r *response) notGRPC(last bool) *weft.Error {
+	if r.http == 200 && r.grpc || last && r.told {
 		return nil
 	}
 	e := &weft.Error{Code: weft.Unknown, Message: "the server answered with the HTTP status " + strconv.FormatUint(r.http, 10) + " and not as one of gRPC"}
@@ -102,20 +102,12 @@ func (r *response) failure(alone bool) *weft.Error {
 		e.Outcome = weft.Executed
 	case e.Code == weft.Unimplemented && alone:
 		e.Outcome = weft.Refused // so servers of gRPC answer where there is no such method
-	case e.Code == weft.Unavailable, e.Code == weft.DeadlineExceeded, e.Code == weft.Canceled:
+	case e.Code == weft.Unavailable, e.Code == weft.DeadlineExceeded, e.Code == weft.Canceled, alone && r.http != 200:
 		// Something between this side and the handler may have said so.
 	default:
 		e.Outcome = weft.Executed
 	}
 	return e
-}
-
-// restorer is what undoes the compression of a server's messages; nil: there is none.
-func (r *response) restorer(all []compress.Compressor) compress.Compressor {
-	if r.encoding == "" || r.encoding == identity {
-		return nil
-	}
-	return compressorNamed(all, r.encoding)
 }
 
 // endingError is the error of a call whose stream was reset or lost.
@@ -148,6 +140,8 @@ func codeOfReset(code http2.ErrCode) weft.Code {
 		return weft.Canceled
 	case http2.EnhanceYourCalm:
 		return weft.ResourceExhausted
+	case http2.InadequateSecurity:
+		return weft.PermissionDenied
 	}
 	return weft.Internal
 }

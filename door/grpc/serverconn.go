@@ -224,7 +224,8 @@ func (s *serverConn) fill(x *call, b http2.Block) *weft.Error {
 	}
 	if r.encoding != "" && r.encoding != identity {
 		if x.restore = compressorNamed(s.Compressors(), r.encoding); x.restore == nil {
-			return refused(weft.Unimplemented, weft.ReasonDecompress, "there is no compressor %q here", r.encoding)
+			x.tells = true
+			return refused(weft.Unimplemented, weft.ReasonDecompress, "there is no compressor %q here; there are %s", r.encoding, namesOf(s.Compressors()))
 		}
 	}
 	if z := s.Compressor(); z != nil && accepts(r.accepts, z.Name()) {
@@ -296,6 +297,10 @@ func (s *serverConn) data(x *call, p []byte, end bool) (stays bool) {
 		s.conn.GiveLater(&x.st, len(p))
 		return true
 	}
+	if len(x.body) == 0 {
+		s.refuse(x, refused(weft.Unimplemented, "", "no message came for a unary method, which takes one"))
+		return true
+	}
 	if len(x.body) < prefixSize || len(x.body)-prefixSize < sizeOf(x.body) {
 		s.refuse(x, refused(weft.Internal, "", "the request ended before its message was whole: a unary call has exactly one"))
 		return true
@@ -324,13 +329,13 @@ func (s *serverConn) fits(x *call, room bool) *weft.Error {
 	if n := sizeOf(x.body); n > s.limits.MaxMessage {
 		return tooLong(n, theServer, s.limits.MaxMessage)
 	} else if len(x.body)-prefixSize > n {
-		return refused(weft.Internal, "", "more than one message came for a unary method")
+		return refused(weft.Unimplemented, "", "more than one message came for a unary method")
 	}
 	return nil
 }
 
-// begin runs a unary call whose message is whole: on this goroutine if its method is fast,
-// and else on a worker. owned says that the message may be kept.
+// begin runs a unary call whose message is whole: on this goroutine if its method is fast and its message is not compressed, since what that
+// becomes may have to wait for its turn, and else on a worker. owned says that the message may be kept.
 func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	message := framed[prefixSize:]
 	if e := x.checkFlag(framed[0]); e != nil {
@@ -343,7 +348,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	}
 	x.compressed = framed[0] == 1
 	m := x.route.Method
-	few := m != nil && !s.Replies().Crowded() && len(message) <= largestInline
+	few := m != nil && !x.compressed && !s.Replies().Crowded() && len(message) <= largestInline
 	fast := few && m.Fast()
 	together := few && !fast && m.Short()
 	if !fast && !owned {
@@ -375,7 +380,7 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	if from == 0 {
 		from = session.Nanos()
 	}
-	turn := s.guard().Enter()
+	turn := s.conn.Guard().Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
 			s.conn.Lock()
@@ -383,7 +388,7 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 		}
 	}()
 	to := x.RunFrom(from)
-	if !s.guard().Leave(turn) {
+	if !s.conn.Guard().Leave(turn) {
 		return false
 	}
 	s.inline, s.ended = nil, to
@@ -393,8 +398,6 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	}
 	return true
 }
-
-func (s *serverConn) guard() http2.Guard { return s.conn.Guard() }
 
 // stalled is told that the goroutine that reads was held up.
 func (s *serverConn) stalled() {

@@ -23,7 +23,7 @@ func (p *spareExchanges) give(x *exchange) {
 	if !x.over || cap(x.body) > 2*small {
 		return
 	}
-	x.st, x.c, x.begun, x.over, x.body, x.due = http2.Stream{}, nil, false, false, x.body[:0], time.Time{}
+	x.st, x.c, x.begun, x.over, x.owed, x.body, x.due = http2.Stream{}, nil, false, false, 0, x.body[:0], time.Time{}
 	x.meta, x.reply, x.restore = nil, nil, nil
 	x.ended.Store(false)
 	p.pool.Put(x)

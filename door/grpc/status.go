@@ -11,8 +11,6 @@ import (
 	"github.com/weftrpc/weft"
 )
 
-func appendDecimal(b []byte, n uint64) []byte { return strconv.AppendUint(b, n, 10) }
-
 const (
 	// typeURL is before the name of a message in google.protobuf.Any.
 	typeURL = "type.googleapis.com/"

@@ -44,7 +44,11 @@ func serveHTTP(t *testing.T, secure *tls.Config, doors ...weft.Door) string {
 	srv := weft.NewServer(&weft.ServerConfig{Doors: doors, TLS: secure, Logger: slog.New(slog.DiscardHandler)})
 	echo := func(_ context.Context, p *Pause) (*Pause, error) { return p, nil }
 	fail := func(context.Context, *Pause) (*Pause, error) { return nil, longError() }
-	if err := errors.Join(weft.Handle(srv, "Test.Pause", echo), weft.Handle(srv, "Test.Fail", fail)); err != nil {
+	mark := func(ctx context.Context, _ *Pause) (*Pause, error) {
+		return nil, errors.Join(weft.SetReplyMetadata(ctx, "first", "1", "last", "2"), weft.Errorf(weft.NotFound, "none"))
+	}
+	if err := errors.Join(weft.Handle(srv, "Test.Pause", echo), weft.Handle(srv, "Test.Fail", fail), weft.Handle(srv, "Test.Mark", mark),
+		weft.HandleServerStream(srv, "Test.Once", func(_ context.Context, p *Pause, out *weft.Sender[Pause]) error { return out.Send(p) })); err != nil {
 		t.Fatal(err)
 	}
 	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
@@ -99,6 +103,63 @@ func TestStrangers(t *testing.T) {
 			}
 			if says := strings.HasPrefix(body, "this is a gRPC endpoint; "); says == (x.verb == "HEAD") || len(body) > 0 != says {
 				t.Errorf("%s %s: the body is %q", x.verb, x.contentType, body)
+			}
+		}
+	}
+}
+
+// TestCompressionNotKnown sends requests that are compressed in a way that the server does not know: the answer names those that it knows.
+func TestCompressionNotKnown(t *testing.T) {
+	address := serveHTTP(t, nil, Door(nil))
+	var protocols nethttp.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &nethttp.Transport{Protocols: &protocols}
+	defer transport.CloseIdleConnections()
+	for range 2 { // on one connection
+		req, err := nethttp.NewRequestWithContext(t.Context(), "POST", "http://"+address+"/Test/Pause", strings.NewReader("\x01\x00\x00\x00\x01x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = nethttp.Header{"Content-Type": {base}, "Grpc-Encoding": {"squeeze"}}
+		res, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = res.Body.Close()
+		if status, known := res.Header.Get(statusName), res.Header.Get(acceptName); status != "12" || known != identity {
+			t.Errorf("the answer has the status %q and the compressors %q, want 12 and %s", status, known, identity)
+		}
+	}
+}
+
+// TestLeadingOfErrors has a handler set metadata and return an error: what leads travels in a header of its own, and the rest with the status.
+func TestLeadingOfErrors(t *testing.T) {
+	address := serveHTTP(t, nil, Door(&Config{Leading: func(key string) bool { return key == "first" }}))
+	var protocols nethttp.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &nethttp.Transport{Protocols: &protocols}
+	defer transport.CloseIdleConnections()
+	res, _ := ask(t, &nethttp.Client{Transport: transport}, "POST", "http://"+address+"/Test/Mark", base, "\x00\x00\x00\x00\x00")
+	for name, want := range map[string][2]string{"first": {"1", ""}, "last": {"", "2"}, statusName: {"", "5"}} {
+		if got := [2]string{res.Header.Get(name), res.Trailer.Get(name)}; got != want {
+			t.Errorf("%s is %q in header and trailers, want %q", name, got, want)
+		}
+	}
+}
+
+// TestCardinality calls methods with more or fewer messages than they take.
+func TestCardinality(t *testing.T) {
+	address := serveHTTP(t, nil, Door(nil))
+	var protocols nethttp.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	transport := &nethttp.Transport{Protocols: &protocols}
+	defer transport.CloseIdleConnections()
+	const message = "\x00\x00\x00\x00\x00"
+	for body, status := range map[string]string{"": "12", message: "", message + message: "12", message[:3]: "13"} {
+		for _, path := range []string{"/Test/Pause", "/Test/Once"} {
+			res, _ := ask(t, &nethttp.Client{Transport: transport}, "POST", "http://"+address+path, base, body)
+			if got := res.Header.Get(statusName); got != status {
+				t.Errorf("%s with %d bytes: the status is %q, want %q", path, len(body), got, status)
 			}
 		}
 	}

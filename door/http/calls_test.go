@@ -160,7 +160,8 @@ func TestStrictFields(t *testing.T) {
 // TestHeaders sends metadata and a deadline.
 func TestHeaders(t *testing.T) {
 	r := start(t, &http.Config{Headers: []string{"x-tenant"}}, nil)
-	for name, key := range map[string]string{"Weft-Meta-Color": "color", "Traceparent": "traceparent", "X-Tenant": "x-tenant", "Authorization": "authorization", "X-Other": ""} {
+	for name, key := range map[string]string{"Weft-Meta-Color": "color", "Traceparent": "traceparent", "X-Tenant": "x-tenant", "Authorization": "authorization",
+		"X-Forwarded-For": "x-forwarded-for", "Forwarded": "forwarded", "Via": "via", "X-Other": ""} {
 		want := `"tags":["red"]`
 		if key == "" {
 			key, want = "x-other", `"wait"`

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	nethttp "net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,7 +17,7 @@ import (
 func Door(cfg *Config) weft.Door {
 	d := &door{cfg: cfg.complete(), headers: make(map[string]bool), nosniff: fixed("nosniff"), vary: fixed("Accept, Accept-Encoding")}
 	d.cors.Origins, d.cors.Hosts = d.cfg.Origins, d.cfg.Hosts
-	for _, name := range append(alwaysMetadata(), d.cfg.Headers...) {
+	for _, name := range slices.Concat(alwaysMetadata(), proxyHeaders(), d.cfg.Headers) {
 		d.headers[nethttp.CanonicalHeaderKey(name)] = true
 	}
 	return d

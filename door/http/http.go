@@ -18,8 +18,8 @@
 //	Accept, Content-Type   the codecs; see docs/doors/http.md
 //	Content-Encoding, Accept-Encoding   gzip, or what Config.Compressors has
 //
-// The headers traceparent, tracestate, baggage, idempotency-key, x-request-id, last-event-id and
-// those of Config.Headers are metadata under their own names.
+// The headers traceparent, tracestate, baggage, idempotency-key, x-request-id, last-event-id, those by which proxies say that they pass
+// a request on (x-forwarded-for, forwarded, via) and those of Config.Headers are metadata under their own names.
 //
 // # Errors
 //

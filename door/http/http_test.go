@@ -94,3 +94,8 @@ func TestDoor(t *testing.T) {
 		},
 	})
 }
+
+func TestStreamTurns(t *testing.T) {
+	doortest.RunStreamTurns(t, doortest.Kit{Scheme: weft.WireHTTP, Door: func() weft.Door { return http.Door(nil) }},
+		&weft.ClientConfig{Wires: []weft.Wire{http.Wire(nil)}})
+}

@@ -25,6 +25,11 @@ func alwaysMetadata() []string {
 	return []string{"Authorization", "Traceparent", "Tracestate", "Baggage", "Idempotency-Key", "X-Request-Id", "Last-Event-Id"}
 }
 
+// proxyHeaders are the headers by which a proxy says that it passes a request on. They are metadata under their own names too, since
+// handlers take the peer for the caller otherwise. A client of weft is no proxy: what its program sends under these keys does not
+// become these headers.
+func proxyHeaders() []string { return []string{"Forwarded", "Via", "X-Forwarded-For"} }
+
 // metadata is that of a request.
 func (d *door) metadata(h nethttp.Header, limit int) (weft.Metadata, *weft.Error) {
 	var m weft.Metadata

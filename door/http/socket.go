@@ -187,10 +187,7 @@ func (s *socket) Recv(msg any) error {
 	}
 	defer s.in.x.Hold(-cap(b))
 	s.in.read.Add(int64(len(b)))
-	if err := s.in.in.codec.Decode(b, msg); err != nil {
-		return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
-	}
-	return nil
+	return s.in.call.DecodeBody(s.in.in.codec, b, msg)
 }
 
 // take waits for the next message. The caller counts off what it holds.

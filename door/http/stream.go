@@ -76,10 +76,7 @@ func (s *stream) Recv(msg any) error {
 			continue
 		}
 		s.in.read.Add(int64(len(line)))
-		if err := s.in.in.codec.Decode(line, msg); err != nil {
-			return weft.Errorf(weft.InvalidArgument, "decode a message: %w", err).WithReason(weft.ReasonDecode)
-		}
-		return nil
+		return s.in.call.DecodeBody(s.in.in.codec, line, msg)
 	}
 }
 

@@ -3,10 +3,12 @@ package http
 import (
 	nethttp "net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http/internal/annotated"
 	"github.com/weftrpc/weft/door/http/internal/route"
 	"github.com/weftrpc/weft/schema"
 )
@@ -46,10 +48,11 @@ func (x *connection) table() *table {
 	}
 	t := &table{services: services, changes: changes, methods: make(map[string]*target), set: schema.NewSet(components)}
 	t.medias, t.order = mediasOf(x.Codecs(), x.d.cfg.StrictFields)
-	var routes []*route.Route
+	var given, declared []*route.Route
 	for _, service := range services.Describe() {
 		for _, info := range service.Methods {
-			m := &target{MethodInfo: info, routes: routesOf(info.Annotations)}
+			own, more := x.routes(info)
+			m := &target{MethodInfo: info, routes: slices.Concat(own, more)}
 			m.params = sync.OnceValue(func() map[string]*schema.Schema { return t.paramsOf(m) })
 			t.methods[info.Name] = m
 			for _, alias := range info.Aliases {
@@ -58,12 +61,15 @@ func (x *connection) table() *table {
 			for _, r := range m.routes {
 				r.To = m
 			}
-			routes = append(routes, m.routes...)
+			given, declared = append(given, own...), append(declared, more...)
 		}
 	}
 	var double []route.Double
-	t.routes, double = route.New(routes)
+	t.routes, double = route.New(append(given, declared...)) // an address in code goes before any in a .proto file
 	for _, d := range double {
+		if d.Kept.To == d.Lost.To { // as /users/{id} and /users/{user_id}
+			continue
+		}
 		x.Logger().Error("two methods have one address: only the first can be called by it; change the path of the other",
 			"door", "http", "verb", d.Kept.Verb, "path", d.Kept.Path, "method", d.Kept.To.(*target).Name,
 			"other_path", d.Lost.Path, "other_method", d.Lost.To.(*target).Name)
@@ -72,6 +78,24 @@ func (x *connection) table() *table {
 	t.doc = sync.OnceValues(func() ([]byte, error) { return t.describe(&x.d.cfg) })
 	x.d.tables.Store(services, t)
 	return t
+}
+
+// routes are the addresses that a method has beside Service/Method: given are those of its options, declared the others of the option
+// google.api.http in its .proto file.
+func (x *connection) routes(info weft.MethodInfo) (given, declared []*route.Route) {
+	given = routesOf(info.Annotations)
+	more, wrong := annotated.Routes(info.Name)
+	for _, r := range more {
+		if err := checkRoute(r, info); err != nil {
+			wrong = append(wrong, err)
+		} else if !slices.ContainsFunc(slices.Concat(given, declared), func(known *route.Route) bool { return known.Verb == r.Verb && known.Path == r.Path }) {
+			declared = append(declared, r)
+		}
+	}
+	for _, err := range wrong {
+		x.Logger().Warn("a method cannot be called at an address of its .proto file", "door", "http", "method", info.Name, "error", err)
+	}
+	return given, declared
 }
 
 // posts are the addresses Service/Method, which find need not take apart for each request.

@@ -23,6 +23,7 @@ type conn struct {
 
 	calls   jobs.Reader
 	methods map[string]*weft.DoorMethod
+	spare   *call // the memory of a call that has run on that goroutine; nil: there is none
 }
 
 // carrier is what values come by. The goroutine that reads calls it.
@@ -98,13 +99,27 @@ func (x *conn) take(value []byte) (stays bool) {
 		x.batch(value, in, x.gather)
 		return true
 	}
-	c := &call{s: &x.server, to: x, pace: in.pace, r: envelope.ReadRequest(value, false)}
+	c := x.spare
+	if x.spare = nil; c == nil {
+		c = new(call)
+	}
+	c.s, c.to, c.pace, c.r = &x.server, x, in.pace, envelope.ReadRequest(value, false)
 	if x.find(c); c.method == nil || !x.mayRunHere(c) || !c.method.Fast() {
 		c.r.Own(value, in.kept)
 		x.runApart(c, &in)
 		return true
 	}
-	return !x.begin(c, &in) || x.calls.RunHere(c)
+	if !x.begin(c, &in) {
+		return true
+	}
+	if !x.calls.RunHere(c) {
+		return false
+	}
+	if c.Renew() {
+		*c = call{}
+		x.spare = c
+	}
+	return true
 }
 
 // find looks the method of a call up.

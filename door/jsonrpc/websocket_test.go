@@ -9,6 +9,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -321,8 +322,15 @@ func TestWebSocketClientGone(t *testing.T) {
 // TestWebSocketDrain: a shutdown lets open calls end, refuses others, and tells the client.
 func TestWebSocketDrain(t *testing.T) {
 	srv, addr := startServer(t, nil, weft.Limits{})
+	release := make(chan struct{})
+	must(t, weft.Handle(srv, "Spec.held", func(context.Context, *struct{}) (*string, error) {
+		<-release
+		return new(string), nil
+	}))
+	let := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(let)
 	s, idle := dialSocket(t, addr, nil), dialSocket(t, addr, nil)
-	s.send(`{"jsonrpc":"2.0","method":"wait","params":[3000],"id":"open"}`)
+	s.send(`{"jsonrpc":"2.0","method":"held","id":"open"}`)
 	polltest.True(t, patience, "the call runs", func() bool { return srv.Stats().InFlight == 1 })
 	ended := make(chan websocket.StatusCode, 1)
 	go func() { // it ends with the connection
@@ -343,6 +351,7 @@ func TestWebSocketDrain(t *testing.T) {
 	if !strings.Contains(got, `"id":"late"`) || !strings.Contains(got, "-32014") || !strings.Contains(got, "Refused") {
 		t.Errorf("a call after the shutdown has begun: %s", got)
 	}
+	let()
 	if got := s.receive(); got != `{"jsonrpc":"2.0","id":"open","result":""}` {
 		t.Errorf("the open call: %s", got)
 	}

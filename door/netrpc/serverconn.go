@@ -31,6 +31,7 @@ type serverConn struct {
 	known   header.Known
 	methods map[string]*method
 	run     jobs.Reader
+	spare   *call // the memory of a call that has run on that goroutine; nil: there is none
 }
 
 // method is what is known of a name.
@@ -93,7 +94,12 @@ func (s *serverConn) next() (x *call, why error) {
 		return nil, ended(err)
 	}
 	s.source.whole()
-	return &call{s: s, seq: seq, method: m, body: s.body, batch: true}, nil
+	x = s.spare
+	if s.spare = nil; x == nil {
+		x = new(call)
+	}
+	x.s, x.seq, x.method, x.body, x.batch = s, seq, m, s.body, true
+	return x, nil
 }
 
 // endBatch has the calls that were read run, and the replies that are there written. It is called
@@ -147,12 +153,24 @@ func (s *serverConn) begin(x *call) (stays bool) {
 	}
 	switch {
 	case fast:
-		return s.run.RunHere(x)
+		return s.runHere(x)
 	case here && m.Short():
 		s.run.Add(x)
 	default:
 		x.batch = false
 		s.Go(x.Run)
+	}
+	return true
+}
+
+// runHere runs a call on the goroutine that reads.
+func (s *serverConn) runHere(x *call) (stays bool) {
+	if !s.run.RunHere(x) {
+		return false
+	}
+	if x.Renew() {
+		*x = call{}
+		s.spare = x
 	}
 	return true
 }

@@ -1,6 +1,10 @@
 package netrpc
 
-import "net"
+import (
+	"net"
+
+	"github.com/weftrpc/weft/door/internal/stackroom"
+)
 
 // source is what requests are read from. It tells the goroutine that reads before that may wait for bytes, and counts those of a
 // request that is not whole.
@@ -19,7 +23,7 @@ const much = 64 << 10
 // Read implements io.Reader.
 func (s *source) Read(p []byte) (int, error) {
 	s.before()
-	n, err := s.Conn.Read(p)
+	n, err := stackroom.Read(s.Conn, p)
 	s.came += n
 	if more := s.came - s.held; more >= much {
 		s.held += more

@@ -21,6 +21,7 @@ type clientConn struct {
 	*pending.Calls[answer]
 	w        *wire
 	cfg      weft.WireConfig
+	cred     string        // the credential of the connection; "": it has none
 	deflater *deflater     // of requests; nil: none is compressed
 	messages chan *Message // without a call; nil: they are dropped
 
@@ -42,7 +43,7 @@ var (
 type answer struct{ frame.Frame }
 
 // Check implements weft.WireChecker.
-func (c *clientConn) Check(with codec.Codec, msg any) error { return fit.Carries(with, msg) }
+func (c *clientConn) Check(with codec.Codec, msg any) error { return fit.Carries(asRpcx(with), msg) }
 
 // Call implements weft.WireConn.
 func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
@@ -51,6 +52,15 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return err
 	}
 	w.Sent = len(r.payload)
+	first := !c.told.Load()
+	var lead []byte
+	switch {
+	case c.cred == "":
+	case w.Metadata.Get(authorization) == "":
+		r.cred = c.cred // the wire has no place for that of a connection
+	case first: // a weft server admits the connection by the credential of its first frame
+		lead = heartbeat(noCall, c.cred)
+	}
 	if w.Oneway {
 		c.oneways.Store(true)
 	} else {
@@ -58,11 +68,14 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		defer c.open.Add(-1)
 	}
 	var number uint64
-	first := !c.told.Load()
 	a, err := c.Do(ctx, w.Oneway, func(seq uint64) ([][]byte, error) {
 		number = seq
 		room := frame.HeaderSize + 256 + len(w.Method) + len(r.payload)
-		return [][]byte{r.append(make([]byte, 0, room), seq, left(ctx), first)}, nil
+		request := r.append(make([]byte, 0, room), seq, left(ctx), first)
+		if lead != nil {
+			return [][]byte{lead, request}, nil
+		}
+		return [][]byte{request}, nil
 	})
 	if err != nil {
 		return err
@@ -152,7 +165,7 @@ func (t *told) read(meta []byte, m *weft.Metadata) error {
 
 // Ping implements weft.WirePinger: it waits for the answer to a heartbeat.
 func (c *clientConn) Ping(ctx context.Context) error {
-	_, err := c.Do(ctx, false, func(seq uint64) ([][]byte, error) { return [][]byte{heartbeat(seq)}, nil })
+	_, err := c.Do(ctx, false, func(seq uint64) ([][]byte, error) { return [][]byte{heartbeat(seq, c.cred)}, nil })
 	return err
 }
 

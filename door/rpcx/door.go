@@ -171,9 +171,15 @@ func ended(err error) error {
 	return err
 }
 
-// refuseConn answers the first frame of a connection that is not admitted.
+// refuseConn answers the first frame of a connection that is not admitted, or the one behind the heartbeat with which a client of weft
+// shows the credential of its connection.
 func (s *serverConn) refuseConn(why error) {
 	f, err := s.rd.Drop()
+	if err == nil && f.Has(frame.Heartbeat) && f.Seq == noCall {
+		if _, err = s.rd.Meta(); err == nil {
+			f, err = s.rd.Drop()
+		}
+	}
 	e, ok := errors.AsType[*weft.Error](why)
 	if err != nil || !ok || f.Has(frame.Heartbeat|frame.Oneway|frame.Response) {
 		return

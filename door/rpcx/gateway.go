@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/internal/httpbody"
+	"github.com/weftrpc/weft/door/internal/httpconn"
 	"github.com/weftrpc/weft/internal/buffer"
 )
 
@@ -72,9 +73,8 @@ func (g *gateway) ServeHTTP(w nethttp.ResponseWriter, r *nethttp.Request) {
 	if x.call = x.conn.Begin(x.head, x); x.call == nil {
 		return
 	}
-	stop := context.AfterFunc(r.Context(), x.call.Cancel)
-	defer stop()
-	x.call.Run()
+	defer httpconn.Begin(r, x.call).Stop()
+	httpconn.Run(w, x.call)
 }
 
 // webCall is a call by the gateway.
@@ -132,9 +132,11 @@ func (g *gateway) fill(x *webCall) error {
 		return badHeader(headerSerial, serial, "the number of a serialization, 0 to 15")
 	}
 	name := g.names[n]
-	if x.codec = x.conn.Codec(name); name == "" || x.codec == nil {
+	c := x.conn.Codec(name)
+	if name == "" || c == nil {
 		return refusal(weft.Unimplemented, weft.ReasonNoCodec, "%s%d", textNoCodec, n)
 	}
+	x.codec = asRpcx(c)
 	x.head.Method, x.head.Codec = path+"."+method, name
 	x.head.Oneway = h.Get(headerOneway) != ""
 	if err := x.metadata(h.Get(headerMeta)); err != nil {

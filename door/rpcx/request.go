@@ -20,6 +20,7 @@ type request struct {
 	serial  byte
 	flags   byte
 	payload []byte
+	cred    string // that of the connection, where the call has none; "": neither has
 }
 
 // deflater is a compressor with its number.
@@ -35,7 +36,7 @@ func encodeRequest(w *weft.WireCall, names []string, limit int, whose string, z 
 	if n < 0 {
 		return nil, pending.NotSent(weft.InvalidArgument, weft.ReasonNoCodec, "rpcx has no number for codec %s: give it one in Codecs of the %s's configuration of package rpcx", w.Codec.Name(), whose)
 	}
-	body, err := w.Codec.Append(nil, w.Args)
+	body, err := asRpcx(w.Codec).Append(nil, w.Args)
 	if err != nil {
 		return nil, pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
@@ -63,6 +64,9 @@ func (r *request) append(b []byte, seq uint64, ms int64, first bool) []byte {
 	b = frame.AppendPart(frame.AppendPart(b, r.path), r.method)
 	b, length := frame.Open(b)
 	b = appendMetadata(b, r.call.Metadata, false)
+	if r.cred != "" {
+		b = frame.AppendPair(b, keyAuth, r.cred)
+	}
 	if ms > 0 {
 		b = frame.AppendPair(b, keyTimeout, strconv.FormatInt(ms, 10))
 	}

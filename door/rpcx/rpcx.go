@@ -8,7 +8,7 @@
 // weft-priority carry what the wire lacks; a program of rpcx ignores them.
 //
 // Bodies are raw bytes, JSON, Protocol Buffers or MessagePack, as rpcx numbers them, and what a
-// configuration adds. Payloads may be compressed by gzip, and by what a configuration adds.
+// configuration adds. Generated messages of Protocol Buffers as JSON have the form that encoding/json gives them, as in rpcx. Payloads may be compressed by gzip, and by what a configuration adds.
 //
 // A server sends messages to its clients with Peer.Notify. The wire has no calls in that direction,
 // no cancellation and no streams. A client that disconnects cancels its calls. Package transfer has the second
@@ -81,7 +81,16 @@ func numberOf(names []string, name string) int {
 
 // ownCodecs are those that every rpcx program has.
 func ownCodecs() [serials]codec.Codec {
-	return [serials]codec.Codec{serialRaw: raw.New(), serialJSON: json.New(), serialProtobuf: protobuf.New(), serialMsgpack: msgpack.New()}
+	return [serials]codec.Codec{serialRaw: raw.New(), serialJSON: asRpcx(json.New()), serialProtobuf: protobuf.New(), serialMsgpack: msgpack.New()}
+}
+
+// asRpcx is a codec as rpcx has it: messages of Protocol Buffers as JSON have the form of encoding/json, and not that of protojson. A codec that a
+// program has in place of weft's own stays as it is.
+func asRpcx(c codec.Codec) codec.Codec {
+	if c, ok := c.(interface{ Plain() codec.Codec }); ok {
+		return c.Plain()
+	}
+	return c
 }
 
 // compressAbove is how many bytes a payload has at most that is not compressed: rpcx's own bound.

@@ -48,8 +48,9 @@ type reading struct {
 
 // loop is the goroutine that reads, and what it is doing.
 type loop struct {
-	rd  *frame.Reader
-	run jobs.Reader
+	rd    *frame.Reader
+	run   jobs.Reader
+	spare *call // the memory of a call that has run on it; nil: there is none
 }
 
 // known is what the goroutine that reads remembers.
@@ -130,6 +131,7 @@ func (s *serverConn) serialOf(n byte) *serial {
 	if c == nil {
 		return nil
 	}
+	c = asRpcx(c)
 	z, _ := c.(codec.Sizer)
 	s.codecs[n] = &serial{codec: c, sizer: z, name: name}
 	return s.codecs[n]
@@ -212,7 +214,7 @@ func (s *serverConn) endBatch() (stays bool, err error) {
 // and answers to heartbeats do not.
 func (s *serverConn) flood() int { return 4*s.limits.WriteBuffer + s.limits.MaxMessage + 1<<20 }
 
-// maxHeartbeat is how many bytes a heartbeat may have behind its header.
+// maxHeartbeat is how many bytes a heartbeat may have behind its header, beside its metadata.
 const maxHeartbeat = 1 << 10
 
 // take handles one frame.
@@ -224,8 +226,9 @@ func (s *serverConn) take(f *frame.Frame) (stays bool, err error) {
 		s.refuse(f, refusal(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the server allows %d", f.TooLong, s.limits.MaxMessage))
 		return true, nil
 	case f.Has(frame.Heartbeat):
-		if n := len(f.Names) + len(f.Meta) + len(f.Payload); n > maxHeartbeat {
-			return true, breach("a heartbeat has %d bytes, at most %d are allowed", n, maxHeartbeat)
+		// The metadata of the first frame has the credential of the connection.
+		if n, meta := len(f.Names)+len(f.Payload), len(f.Meta); n > maxHeartbeat || meta > s.limits.MaxMetadata {
+			return true, breach("a heartbeat has %d bytes and %d of metadata, at most %d and %d are allowed", n, meta, maxHeartbeat, s.limits.MaxMetadata)
 		}
 		s.beat(f)
 		return true, nil
@@ -233,7 +236,7 @@ func (s *serverConn) take(f *frame.Frame) (stays bool, err error) {
 	return s.begin(f)
 }
 
-// beat answers a heartbeat by the same frame.
+// beat answers a heartbeat by the same frame without metadata.
 func (s *serverConn) beat(f *frame.Frame) {
 	o := s.out
 	o.Lock()
@@ -242,7 +245,7 @@ func (s *serverConn) beat(f *frame.Frame) {
 		return
 	}
 	b, at := frame.Begin(o.BufferLocked(), f.Flags|frame.Response, f.Serial, f.Seq, f.Names)
-	b = frame.AppendPart(b, string(f.Meta))
+	b = frame.AppendPart(b, "")
 	b = frame.AppendPart(b, string(f.Payload))
 	frame.End(b, at)
 	o.SetBufferLocked(b)
@@ -260,17 +263,23 @@ func (s *serverConn) refuse(f *frame.Frame, e *weft.Error) {
 // largestInline is the largest request that is decoded on the goroutine that reads.
 const largestInline = 64 << 10
 
-// begin runs a call: on this goroutine if its method is fast, and else on a worker.
+// begin runs a call: on this goroutine if its method is fast and its request is not compressed, since what that becomes may have to wait
+// for its turn, and else on a worker.
 func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 	r := s.routeOf(f)
-	x := &call{s: s, route: r, method: r.method, seq: f.Seq, serial: f.Serial, names: r.names, oneway: f.Has(frame.Oneway), batch: true}
+	x := s.spare
+	if s.spare = nil; x == nil {
+		x = new(call)
+	}
+	x.s, x.route, x.method, x.names, x.batch = s, r, r.method, r.names, true
+	x.seq, x.serial, x.oneway = f.Seq, f.Serial, f.Has(frame.Oneway)
 	head := weft.Head{Method: r.name, Oneway: x.oneway, Size: len(f.Payload), Found: r.method}
 	if e := s.fill(x, f, &head); e != nil {
 		x.refused(e)
 		return true, nil
 	}
 	m := r.method
-	here := m != nil && len(f.Payload) <= largestInline && !s.out.Full()
+	here := m != nil && x.compressor == nil && len(f.Payload) <= largestInline && !s.out.Full()
 	fast := here && m.Fast()
 	together := here && !fast && m.Short()
 	x.payload = f.Payload
@@ -292,7 +301,13 @@ func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 	x.batch = fast || together
 	switch {
 	case fast:
-		return s.run.RunHere(x), nil
+		if !s.run.RunHere(x) {
+			return false, nil
+		}
+		if x.Renew() {
+			*x = call{}
+			s.spare = x
+		}
 	case together:
 		s.run.Add(x)
 	default:

@@ -3,6 +3,7 @@ package rpcx
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -25,7 +26,8 @@ type WireConfig struct {
 	// connection, with four times Limits.MaxMessage bytes together; more are dropped, and the client's logger is told. nil: all are dropped.
 	OnMessage func(*Message)
 	// NoHeartbeat sends no heartbeats to a connection that is silent, for servers that do not
-	// answer them.
+	// answer them. The heartbeat that has the credential of a connection is sent in any case, in front of
+	// a first call with a credential of its own; no answer to it is awaited.
 	NoHeartbeat bool
 }
 
@@ -83,7 +85,7 @@ func (w *wire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, er
 	whole := func(buf, message []byte) ([]byte, error) { return append(buf, message...), nil }
 	c := &clientConn{
 		Calls: pending.New[answer](conn, combine.New(conn, cfg.Limits.WriteBuffer, cfg.Limits.WriteTimeout, whole)),
-		w:     w, cfg: cfg,
+		w:     w, cfg: cfg, cred: strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token),
 	}
 	if z := cfg.Compressor; z != nil {
 		if n := numberOf(w.compressors[:], z.Name()); n > 0 {
@@ -130,7 +132,7 @@ func (c *clientConn) restored(number byte, payload []byte) ([]byte, error) {
 // codec is the one of a reply, which its number tells.
 func (c *clientConn) codec(number byte, asked codec.Codec) (codec.Codec, error) {
 	if name := c.w.names[number]; name != "" && name == asked.Name() {
-		return asked, nil
+		return asRpcx(asked), nil
 	}
 	if own := c.w.codecs[number]; own != nil {
 		return own, nil
@@ -167,11 +169,19 @@ func (c *clientConn) keep() {
 	}
 }
 
-// heartbeat is one with a number: its payload is the time as a number of MessagePack, as rpcx has it.
-func heartbeat(seq uint64) []byte {
+// noCall is the number of no call of a client: an answer with it is dropped.
+const noCall = 0
+
+// heartbeat is one with a number: its payload is the time as a number of MessagePack, as rpcx has it. It may be the first frame of
+// the connection, by whose credential a weft server admits it; rpcx's servers look at no credential of a heartbeat.
+func heartbeat(seq uint64, cred string) []byte {
 	b, at := frame.Begin(nil, frame.Heartbeat, serialMsgpack, seq, []byte(noNames))
-	b = frame.AppendPart(b, "")
 	b, length := frame.Open(b)
+	if cred != "" {
+		b = frame.AppendPair(b, keyAuth, cred)
+	}
+	frame.Close(b, length)
+	b, length = frame.Open(b)
 	b = append(b, 0xd3)
 	now := uint64(time.Now().UnixNano())
 	for shift := 56; shift >= 0; shift -= 8 {

@@ -18,6 +18,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
+	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -99,33 +100,115 @@ func TestPartsOfMessages(t *testing.T) {
 	}
 }
 
-// TestCompressedMessages: a message of THeader is not decompressed while there is no memory for what it becomes, and the client is told.
+// TestCompressedMessages: a message of THeader is not decompressed while there is no memory for what it becomes. The call is refused, and
+// the connection goes on.
 func TestCompressedMessages(t *testing.T) {
 	const size, times = 3 << 20, 20
 	addr := start(t, &weft.ServerConfig{MaxMemory: 64 << 10}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
 	})
-	body := binary.BigEndian.AppendUint32([]byte("\x80\x01\x00\x01\x00\x00\x00\x04Echo\x00\x00\x00\x01\x0b\x00\x01"), size)
-	body = append(append(body, make([]byte, size)...), 0)
-	h := header.Header{Seq: 1, Zlib: true}
-	frame, err := h.Append(nil, func(b []byte) ([]byte, error) { return append(b, body...), nil })
-	must(t, err)
+	c := headers(t, addr)
+	large := c.frame(protocol.Call, 1, size, true)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range times {
-		conn, err := net.Dial("tcp", addr)
+		_, err := c.conn.Write(large)
 		must(t, err)
-		must(t, conn.SetDeadline(time.Now().Add(patience)))
-		_, err = conn.Write(frame)
-		must(t, err)
-		if answer, err := io.ReadAll(conn); err != nil || !strings.Contains(string(answer), "ResourceExhausted (Refused)") {
-			conn.Close()
-			t.Fatalf("%q, %v", answer, err)
-		}
-		conn.Close()
+		c.refused(1, "ResourceExhausted (Refused)")
 	}
 	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > times*size/2 {
 		t.Errorf("%d messages that become %d bytes each made the server allocate %d", times, size, after.TotalAlloc-before.TotalAlloc)
+	}
+	c.send(protocol.Oneway, 2, size, true) // there is no answer to it
+	c.send(protocol.Call, 3, 10, true)
+	c.answered(3)
+}
+
+// TestLargeHeaders: a call with THeader that is too large is refused, whether it is compressed or not, and the connection goes on.
+func TestLargeHeaders(t *testing.T) {
+	const limit = 64 << 10
+	addr := start(t, &weft.ServerConfig{Limits: weft.Limits{MaxMessage: limit}}, func(srv *weft.Server) error {
+		return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
+	})
+	c := headers(t, addr)
+	for i, size := range []int{limit + 1, 2 * limit, 20 * limit} {
+		for _, packed := range []bool{false, true} {
+			seq := int32(10 * i)
+			c.send(protocol.Oneway, seq, size, packed) // there is no answer to it
+			c.send(protocol.Call, seq+1, size, packed)
+			c.refused(seq+1, "Limits.MaxMessage")
+			c.send(protocol.Call, seq+2, 10, packed)
+			c.answered(seq + 2)
+		}
+	}
+}
+
+// headersClient is a client that sends messages with THeader.
+type headersClient struct {
+	t    *testing.T
+	conn net.Conn
+}
+
+func headers(t *testing.T, addr string) *headersClient {
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	return &headersClient{t, conn}
+}
+
+// send calls Demo.Echo with some bytes.
+func (c *headersClient) send(kind protocol.Kind, seq int32, size int, packed bool) {
+	c.t.Helper()
+	_, err := c.conn.Write(c.frame(kind, seq, size, packed))
+	must(c.t, err)
+}
+
+// frame is the frame of such a call.
+func (c *headersClient) frame(kind protocol.Kind, seq int32, size int, packed bool) []byte {
+	c.t.Helper()
+	h := header.Header{Seq: seq, Zlib: packed}
+	frame, err := h.Append(nil, func(b []byte) ([]byte, error) {
+		b = append(protocol.AppendHead(b, protocol.Binary, "Echo", kind, seq), "\x0b\x00\x01"...)
+		b = binary.BigEndian.AppendUint32(b, uint32(size))
+		return append(append(b, make([]byte, size)...), 0), nil
+	})
+	must(c.t, err)
+	return frame
+}
+
+// next reads a message.
+func (c *headersClient) next(seq int32) (kind protocol.Kind, body string) {
+	c.t.Helper()
+	var length [4]byte
+	_, err := io.ReadFull(c.conn, length[:])
+	must(c.t, err)
+	frame := make([]byte, binary.BigEndian.Uint32(length[:]))
+	_, err = io.ReadFull(c.conn, frame)
+	must(c.t, err)
+	h, message, err := header.Parse(frame, 1<<20, func(int) error { return nil })
+	must(c.t, err)
+	head, n, err := protocol.ReadHead(message, protocol.Binary)
+	must(c.t, err)
+	if h.Seq != seq || head.Seq != seq || string(head.Name) != "Echo" {
+		c.t.Fatalf("an answer to call %d and %d of %s came, want one to %d", h.Seq, head.Seq, head.Name, seq)
+	}
+	return head.Kind, string(message[n:])
+}
+
+// refused reads an exception.
+func (c *headersClient) refused(seq int32, why string) {
+	c.t.Helper()
+	if kind, body := c.next(seq); kind != protocol.Exception || !strings.Contains(body, why) {
+		c.t.Fatalf("call %d is answered with %.200q, want an exception with %q", seq, body, why)
+	}
+}
+
+// answered reads a reply.
+func (c *headersClient) answered(seq int32) {
+	c.t.Helper()
+	if kind, body := c.next(seq); kind != protocol.Reply {
+		c.t.Fatalf("call %d is answered with %.200q, want a reply", seq, body)
 	}
 }
 

@@ -1,6 +1,7 @@
 package thrift
 
 import (
+	"math"
 	"net"
 	"runtime"
 	"sync"
@@ -54,6 +55,7 @@ type turn struct {
 }
 
 func newOutbox(conn sink, room int, timeout time.Duration, hold func(n int), crowd *weft.DoorReplies) *outbox {
+	timeout = min(timeout, math.MaxInt64/2) // a quarter more is a time.Duration too
 	o := &outbox{conn: conn, room: room, timeout: timeout, tally: tally{hold: hold, crowd: crowd}, idle: make(chan struct{})}
 	o.changed.L = &o.mu
 	return o

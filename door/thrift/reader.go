@@ -7,10 +7,11 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/stackroom"
+	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
 
@@ -81,7 +82,7 @@ func (rd *reader) fill() error {
 		rd.s.bound(partial)
 		rd.slow = partial
 	}
-	n, err := rd.read(false)
+	n, err := stackroom.Read(rd.conn, rd.buf[rd.w:])
 	rd.w += n
 	switch {
 	case n > 0 || err == nil:
@@ -92,19 +93,6 @@ func (rd *reader) fill() error {
 		return errors.New("thrift: a message did not go on in time")
 	}
 	return err
-}
-
-// read reads from the connection. Its frame is large though nothing is in it: the garbage collector halves a stack of which
-// less than a quarter is in use, as it would be that of a goroutine that waits for a client, and the next call then
-// begins with growing it again.
-//
-//go:noinline
-func (rd *reader) read(never bool) (int, error) {
-	if never {
-		var frame [2 << 10]byte // not cleared where it is not reached
-		runtime.KeepAlive(&frame)
-	}
-	return rd.conn.Read(rd.buf[rd.w:])
 }
 
 // count tells the server how large the buffer is, if it holds a message that is large.
@@ -198,21 +186,27 @@ func (rd *reader) messages() (stays bool, err error) {
 func (rd *reader) refuse(b []byte, n int) (done bool, err error) {
 	s := rd.s
 	if rd.dialect.Framing == protocol.Headers {
-		return true, weft.Errorf(weft.ResourceExhausted, "thrift: a frame of %d bytes came, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage).
-			WithReason(weft.ReasonMessageTooLarge)
+		h, message, whole, err := header.ParseBeginning(b[4:], s.mostFrame())
+		if err != nil {
+			return true, weft.Errorf(weft.ResourceExhausted, "thrift: a frame of %d bytes came, Limits.MaxMessage of the server allows %d, and it does not tell its call: %w", n, s.limits.MaxMessage, err).
+				WithReason(weft.ReasonMessageTooLarge)
+		}
+		if !whole {
+			return false, nil
+		}
+		if err := s.refusePart(&h, message, s.tooLarge(n)); err != nil {
+			return true, err
+		}
+	} else {
+		head, size, err := protocol.ReadHead(bytes.Clone(b[4:min(len(b), protocol.Envelope)]), rd.dialect.Form)
+		if err != nil {
+			return true, broken(err)
+		}
+		if size == 0 {
+			return false, nil
+		}
+		s.refuse(rd.dialect, nil, head, s.tooLarge(n))
 	}
-	head, size, err := protocol.ReadHead(bytes.Clone(b[4:min(len(b), protocol.Envelope)]), rd.dialect.Form)
-	if err != nil {
-		return true, broken(err)
-	}
-	if size == 0 {
-		return false, nil
-	}
-	r := s.resolve(head.Name)
-	x := &call{s: s, route: r, seq: head.Seq, dialect: rd.dialect, oneway: head.Kind == protocol.Oneway || r.oneway}
-	x.unordered = x.oneway || s.door.cfg.Unordered
-	s.out.enter(x)
-	x.Fail(s.tooLarge(n), weft.Metadata{})
 	rd.begun = false
 	rd.r += 4
 	rd.drop = n

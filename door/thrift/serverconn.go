@@ -93,43 +93,50 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	owned := false
 	if d.Framing == protocol.Headers {
 		parsed, inner, err := header.Parse(b, s.mostFrame(), s.holdBriefly)
-		if full, ok := errors.AsType[*weft.Error](err); ok || errors.Is(err, header.ErrTransform) || errors.Is(err, header.ErrProtocol) {
+		full, ok := errors.AsType[*weft.Error](err)
+		switch {
+		case ok:
+			return true, s.refusePart(&parsed, inner, full)
+		case errors.Is(err, header.ErrTooLarge):
+			full = s.tooLarge(0)
+			full.Message = fmt.Sprintf("the request has more than %d bytes when it is decompressed, Limits.MaxMessage of the server allows %d", s.mostFrame(), s.limits.MaxMessage)
+			return true, s.refusePart(&parsed, inner, full)
+		case errors.Is(err, header.ErrTransform), errors.Is(err, header.ErrProtocol):
 			s.refuseHeader(&parsed, err)
-			if ok {
-				return true, full
-			}
 		}
 		if err != nil {
 			return true, broken(err)
 		}
 		h, b, owned = &parsed, inner, parsed.Zlib
-		form := protocol.Binary
-		if parsed.Compact {
-			form = protocol.Compact
-		}
-		d.Form = form
 	}
 	if h != nil && len(b) == 0 {
 		return true, nil // the library for C++ sends such a frame before it closes a connection
 	}
-	if len(b) < 4 {
-		return true, broken(protocol.ErrShort)
-	}
-	if h != nil {
-		if form, ok := protocol.FormOf(b); !ok || form == protocol.JSON || (form == protocol.Compact) != h.Compact {
-			return true, broken(errors.New("thrift: the message in a THeader frame is not in the protocol that its header names"))
-		} else {
-			d.Form = form
-		}
-	}
-	head, n, err := protocol.ReadHead(b, d.Form)
-	if err == nil && n == 0 {
-		err = protocol.ErrShort
-	}
+	d, head, n, err := protocol.HeadOf(d, h != nil && h.Compact, b)
 	if err != nil {
 		return true, broken(err)
 	}
 	return s.begin(d, h, head, b[n:], owned)
+}
+
+// refusePart answers the call of a message of THeader of which only the beginning is known. The error is that of a connection that ends, since
+// that is no beginning.
+func (s *serverConn) refusePart(h *header.Header, beginning []byte, why *weft.Error) error {
+	d, head, _, err := protocol.HeadOf(protocol.Dialect{Framing: protocol.Headers}, h.Compact, beginning)
+	if err != nil {
+		return broken(err)
+	}
+	s.refuse(d, h, head, why)
+	return nil
+}
+
+// refuse answers a call that is not begun.
+func (s *serverConn) refuse(d protocol.Dialect, h *header.Header, head protocol.Head, why *weft.Error) {
+	r := s.resolve(head.Name)
+	x := &call{s: s, route: r, seq: head.Seq, dialect: d, header: h, oneway: head.Kind == protocol.Oneway || r.oneway}
+	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered
+	s.out.enter(x)
+	x.Fail(why, weft.Metadata{})
 }
 
 // holdBriefly counts bytes that are held for a moment, if there is room for them.
@@ -146,14 +153,11 @@ func (s *serverConn) holdBriefly(n int) error {
 func (s *serverConn) refuseHeader(h *header.Header, why error) {
 	x := &call{s: s, seq: h.Seq, header: &header.Header{Flags: h.Flags, Seq: h.Seq}, dialect: protocol.Dialect{Framing: protocol.Headers}, route: &route{}, unordered: true}
 	s.out.enter(x)
-	switch e, ok := errors.AsType[*weft.Error](why); {
-	case ok:
-		x.Fail(e, weft.Metadata{})
-	case errors.Is(why, header.ErrProtocol):
-		x.failAs(codeInvalidProtocol, why.Error(), nil)
-	default:
-		x.failAs(codeInvalidTransform, why.Error(), nil)
+	code := codeInvalidTransform
+	if errors.Is(why, header.ErrProtocol) {
+		code = codeInvalidProtocol
 	}
+	x.failAs(code, why.Error(), nil)
 }
 
 // largestInline is the largest message that is decoded on the goroutine that reads.
@@ -192,7 +196,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	case now.draining:
 		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
 			Message: "the server is shutting down; call another server"}
-	case len(args) > s.limits.MaxMessage && d.Form != protocol.JSON: // whose struct is shorter than its text
+	case len(args) > s.limits.MaxMessage && d.Form != protocol.JSON: // a struct of JSON is bounded when its text is translated
 		refused = s.tooLarge(len(args))
 	case h != nil:
 		refused = fill(&wh, h.Pairs, s.limits.MaxMetadata)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -70,7 +71,7 @@ func (h *Handlers) Wait(m *Message, reply *Message) error {
 	return nil
 }
 
-// Run runs every check.
+// Run runs every check. One that leaves a goroutine behind fails: it must not run in parallel with other tests.
 func Run(t *testing.T, k Kit) {
 	for _, c := range []struct {
 		name string
@@ -82,7 +83,10 @@ func Run(t *testing.T, k Kit) {
 		{"shutdown", testShutdown}, {"close", testClose}, {"too large", testTooLarge}, {"cluster", testCluster},
 		{"answers cut at every byte", testCutBytes}, {"answers with changed bytes", testChangedBytes},
 	} {
-		t.Run(c.name, func(t *testing.T) { c.run(t, k) })
+		t.Run(c.name, func(t *testing.T) {
+			leak.Check(t)
+			c.run(t, k)
+		})
 	}
 }
 

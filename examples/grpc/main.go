@@ -56,10 +56,17 @@ func spell(_ context.Context, n *Name, out *weft.Sender[Greeting]) error {
 func main() {
 	address := flag.String("address", "tcp://127.0.0.1:0", "where to listen")
 	serve := flag.Bool("serve", false, "serve until interrupted")
+	to := flag.String("call", "", "call another server, such as grpc://127.0.0.1:50051, and serve nothing")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *address, *serve); err != nil {
+	var err error
+	if *to != "" {
+		err = call(ctx, *to)
+	} else {
+		err = run(ctx, *address, *serve)
+	}
+	if err != nil {
 		log.Fatal(err)
 	}
 }

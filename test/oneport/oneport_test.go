@@ -13,6 +13,7 @@ import (
 	"math/big"
 	mrand "math/rand/v2"
 	"net"
+	nethttp "net/http"
 	"os"
 	"strings"
 	"sync"
@@ -36,13 +37,18 @@ const patience = time.Minute
 
 // limits are the defaults, but for the silence that ends a connection: both ends share the machine with thousands of
 // other connections.
-func limits() weft.Limits { return weft.Limits{HandshakeTimeout: patience, PingTimeout: patience} }
+func limits() weft.Limits {
+	return weft.Limits{HandshakeTimeout: patience, PingTimeout: patience, PingIdle: time.Hour}
+}
 
 // start starts a server with every door.
 func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 	t.Helper()
-	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: weftjson.Handler(nil)}}),
-		rpcx.Door(nil), netrpc.Door(), weftjson.Door(nil), thrift.Door(nil))
+	mux := nethttp.NewServeMux()
+	mux.Handle("/thrift", thrift.Handler(nil))
+	mux.Handle("/", rpcx.Handler(nil, weftjson.Handler(nil)))
+	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: mux}}),
+		rpcx.Door(nil), netrpc.Door(), thrift.Door(nil), weftjson.Door(nil))
 	srv := weft.NewServer(&weft.ServerConfig{
 		Doors: doors, MaxConns: 2 * places, MaxPending: 2 * places,
 		TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: limits(), Timeout: patience,

@@ -61,6 +61,7 @@ func wires() []wire {
 		{name: "JSON-RPC 2.0", peer: "jsonrpc", dial: byWeft("jsonrpc", weftjson.Wire())},
 		{name: "HTTP", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/json"})},
 		{name: "JSON-RPC over HTTP", peer: "http", dial: byHTTP(browser{path: "/rpc", body: `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, member: "result", kind: "application/json"})},
+		{name: "rpcx's gateway", peer: "http", dial: byHTTP(browser{path: "/Test", body: "%s", kind: "application/json", header: []string{"X-RPCX-ServiceMethod", "Echo", "X-RPCX-SerializeType", "1"}})},
 		{name: "HTTP, weft's wire", peer: "http", h2: true, dial: byWeft("http", wefthttp.Wire(nil))},
 		{name: "JSON-RPC over WebSocket", peer: "http", dial: byWeft("jsonrpc+ws", weftjson.WebSocketWire("/rpc"))},
 		{name: "WebSocket", peer: "http", dial: byWebSocket},
@@ -73,6 +74,9 @@ func wires() []wire {
 		{name: "Thrift, framed binary", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true}))},
 		{name: "Thrift, compact without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact, Framing: thrift.Unframed}))},
 		{name: "Thrift, THeader", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Framing: thrift.THeader}))},
+		{name: "Thrift, THeader and compact", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact, Framing: thrift.THeader}))},
+		{name: "Thrift, JSON without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.JSON, Framing: thrift.Unframed}))},
+		{name: "Thrift over HTTP", peer: "http", h2: true, dial: byWeft("thrift+http", thrift.WireHTTP(&thrift.HTTPConfig{Multiplexed: true, Path: "/thrift"}))},
 	}
 }
 
@@ -143,6 +147,7 @@ type browser struct {
 	path, body string // in body "%s" is the message
 	member     string // of the answer that is the message; "": all of it
 	kind       string // the Content-Type; of gRPC-Web, messages have envelopes
+	header     []string
 	conn       net.Conn
 	in         *bufio.Reader
 }
@@ -183,6 +188,9 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", b.kind)
+	for i := 0; i < len(b.header); i += 2 {
+		req.Header.Set(b.header[i], b.header[i+1])
+	}
 	if err := req.Write(b.conn); err != nil {
 		return nil, err
 	}

@@ -3,22 +3,23 @@ package combine
 
 import (
 	"context"
-	"errors"
 	"net"
 	"runtime"
 	"sync"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/socket"
 )
 
 // Writer writes the messages of many goroutines in few writes: the first of them writes,
 // and takes along what the others append meanwhile. Messages are written in the order in
 // which they were appended.
 type Writer struct {
-	conn    net.Conn
-	room    int           // bytes that may wait
-	timeout time.Duration // of one write
+	conn     net.Conn
+	room     int             // bytes that may wait
+	atOnce   *socket.Attempt // nil: conn may not go on behind a write that has ended early
+	deadline socket.Deadline // of writes
 
 	mu      sync.Mutex
 	roomy   sync.Cond // there is room again, or an end
@@ -54,7 +55,7 @@ func (w *Writer) countLocked() {
 }
 
 // New returns a writer for a connection. Senders wait while room bytes wait to be written; a
-// write may take timeout. append appends a message, as it stands on the wire, to what waits;
+// write may take timeout, or a quarter more. append appends a message, as it stands on the wire, to what waits;
 // calls of it do not overlap. After an error of it nothing more is written.
 func New(conn net.Conn, room int, timeout time.Duration, append func(buf, message []byte) ([]byte, error)) *Writer {
 	for {
@@ -64,7 +65,7 @@ func New(conn net.Conn, room int, timeout time.Duration, append func(buf, messag
 		}
 		conn = r.WritesTo()
 	}
-	w := &Writer{conn: conn, room: room, timeout: timeout, append: append}
+	w := &Writer{conn: conn, room: room, atOnce: socket.NewAttempt(conn), deadline: socket.NewDeadline(conn, timeout), append: append}
 	w.roomy.L = &w.mu
 	return w
 }
@@ -91,7 +92,7 @@ func (w *Writer) Send(messages ...[]byte) error {
 }
 
 // Tell is Send for what is short and must not wait, such as the error of a reply that was dropped since too many wait for
-// room. What the connection does not take soon is written by a goroutine.
+// room. What the connection does not take at once is written by a goroutine.
 func (w *Writer) Tell(messages ...[]byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -151,9 +152,8 @@ func (w *Writer) writeAllLocked() {
 	w.roomy.Broadcast()
 }
 
-// Flush has written what waits, and holds its caller up for a short time at most: what the
-// connection does not take soon is written by a goroutine. join says that other goroutines are
-// likely to send something too.
+// Flush has written what waits, and does not wait for the peer: what the connection does not take
+// at once is written by a goroutine. join says that other goroutines are likely to send something too.
 func (w *Writer) Flush(join bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -204,7 +204,7 @@ func (w *Writer) SendWithin(ctx context.Context, messages ...[]byte) (appended b
 	return true, w.err
 }
 
-// flushSoonLocked writes what waits. What the connection does not take soon, and what comes meanwhile, is
+// flushSoonLocked writes what waits. What the connection does not take at once, and what comes meanwhile, is
 // written by a goroutine.
 func (w *Writer) flushSoonLocked(join bool) {
 	if join {
@@ -221,25 +221,18 @@ func (w *Writer) flushSoonLocked(join bool) {
 	w.roomy.Broadcast()
 }
 
-// soon is how long a caller of SendWithin or Flush writes itself. What the connection does not take in
-// that time is written by a goroutine.
-const soon = 5 * time.Millisecond
-
-// writeSoonLocked writes what waits, and returns what the connection did not take. It gives the
+// writeSoonLocked writes what waits, and returns what the connection did not take at once. It gives the
 // lock back while it writes.
 func (w *Writer) writeSoonLocked() (rest []byte) {
-	switch w.conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
-	default:
-		return nil // the write of another connection cannot go on after a timeout
+	if w.atOnce == nil {
+		return nil
 	}
 	buf := w.swapLocked()
 	w.mu.Unlock()
-	w.conn.SetWriteDeadline(time.Now().Add(soon))
-	n, err := w.conn.Write(buf)
+	n, err := w.atOnce.Write(buf, w.deadline.Renew())
 	w.took(n)
 	w.mu.Lock()
-	if ne, ok := errors.AsType[net.Error](err); ok && ne.Timeout() {
+	if err == nil && n < len(buf) {
 		w.under = len(buf) - n
 		w.countLocked()
 		return buf[n:]
@@ -283,7 +276,7 @@ func (w *Writer) write(b []byte) error {
 		piece = len(b)
 	}
 	for len(b) > 0 {
-		w.conn.SetWriteDeadline(time.Now().Add(w.timeout))
+		w.deadline.Renew()
 		n, err := w.conn.Write(b[:min(len(b), piece)])
 		w.took(n)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/socket"
 )
@@ -121,6 +122,7 @@ type incoming struct {
 	first bool // SETTINGS must come first
 	calm  calm
 	block assembly
+	last  *Stream // of a client: that of the newest HEADERS, unless the server has ended it; this side may have
 	recent
 	fields
 }
@@ -141,13 +143,14 @@ type ending struct {
 // New makes a connection. Its first frames are written at once or, by a server, with the first
 // answer. Run reads.
 func New(nc net.Conn, h Handler, cfg Config) *Conn {
+	cfg.WriteTimeout = min(cfg.WriteTimeout, math.MaxInt64/4) // arm adds twice that to a time
 	c := &Conn{cfg: cfg, nc: nc, handler: h, done: make(chan struct{}), settled: make(chan struct{}), ending: ending{limit: maxID}}
 	c.in.first = true
 	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
 	c.ends.watched = socket.While(c.guard.Known())
 	c.ends.writesTo(nc)
-	c.room.L = &c.mu
+	c.room.L, c.resumes, c.buffers = &c.mu, resumable(nc), resumable(bottom(nc))
 	c.slots = make([]*Stream, minSlots)
 	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64}
 	c.read.Store(session.Nanos())
@@ -263,7 +266,10 @@ func (c *Conn) Leave(code ErrCode, why error) {
 	c.closing, c.told = true, true
 	c.buf = appendGoAway(c.buf, c.opened, code, why.Error())
 	c.nc.SetDeadline(time.Now().Add(goodbye))
+	late := time.AfterFunc(2*goodbye, func() { c.Close(why) })
 	c.FlushAndUnlock(false)
-	session.HangUp(c.nc)
+	flushed(c) // another goroutine may be writing
+	late.Stop()
+	delivered.HangUp(c.nc)
 	c.Close(why)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"testing"
 	"time"
@@ -289,6 +290,38 @@ func TestNumbersUsedUp(t *testing.T) {
 	case <-e.conn.Done():
 		t.Error("the last stream was not answered")
 	}
+}
+
+// TestEndedStreamIsForgotten: nothing refers to a stream that a GOAWAY or a fault of the server has ended.
+func TestEndedStreamIsForgotten(t *testing.T) {
+	for name, end := range map[string]func(r *raw){
+		"GOAWAY": func(r *raw) { r.add(typeGoAway, 0, 0, make([]byte, 8)...) },
+		"fault":  func(r *raw) { r.add(typeData, 0, 1, make([]byte, 1)...) }, // beyond what content-length has promised
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, r := pair(t, func(c *Config) { c.Client = true })
+			r.server()
+			<-e.conn.Settled()
+			if err := e.open(t.Context(), new(Stream)); err != nil {
+				t.Fatal(err)
+			}
+			r.until(typeHeaders, 1)
+			r.add(typeHeaders, flagEndHeaders, 1, append([]byte{0x88}, text("content-length", "0")...)...)
+			end(r)
+			r.add(typePing, 0, 0, make([]byte, 8)...).send().until(typePing, 0)
+			e.conn.Lock()
+			defer e.conn.Unlock()
+			if st := e.conn.in.last; st != nil {
+				t.Errorf("stream %d has ended, and is kept", st.id)
+			}
+		})
+	}
+}
+
+// TestEndlessWriteTimeout: a write that may take as long as a time.Duration can be is made.
+func TestEndlessWriteTimeout(t *testing.T) {
+	_, r := pair(t, func(c *Config) { c.WriteTimeout = math.MaxInt64 })
+	r.greet().get(1, "/", true).send().until(typeData, 1)
 }
 
 // TestFailedWrite lets a write fail: no more streams can be opened, before the connection has ended.

@@ -14,6 +14,29 @@ type ends struct {
 	out     net.Conn // of the goroutine that has set busy
 }
 
+// resumable reports whether a write that has run out of time can be gone on with. TLS cannot.
+func resumable(nc net.Conn) bool {
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		return true
+	}
+	return false
+}
+
+// bottom is the connection under those that are known to stand on another one.
+func bottom(nc net.Conn) net.Conn {
+	for {
+		switch over := nc.(type) {
+		case interface{ WritesTo() net.Conn }:
+			nc = over.WritesTo()
+		case interface{ NetConn() net.Conn }:
+			nc = over.NetConn()
+		default:
+			return nc
+		}
+	}
+}
+
 // writesTo finds what gets the bytes that are written as they are.
 func (e *ends) writesTo(nc net.Conn) {
 	if w, ok := nc.(interface{ WritesTo() net.Conn }); ok {

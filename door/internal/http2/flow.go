@@ -13,7 +13,7 @@ type flow struct {
 	header  int64     // bytes of the fields of a block that the peer takes, as the RFC counts them
 	queue   []*Stream // those that wait for the window of the connection, in turn
 	queued  int       // bytes that wait for windows
-	taken   int64     // bytes of DATA that came since the last update of the connection's window
+	taken   int64     // bytes of DATA that came since the last update of the connection's window; of the goroutine that reads
 	measure bool      // DATA was sent since the last PING came: the peer may measure the connection by one
 	dropped int       // how many of queue were dropped while they waited
 	waiters []*Stream // of a client, in order: those that wait to be opened
@@ -117,6 +117,7 @@ func (c *Conn) pumpLocked() {
 			continue
 		}
 		st.queue, st.rest = waitsNot, nil
+		st.wakeLocked()
 		c.endedLocked(st)
 	}
 	if turn > 0 {
@@ -265,6 +266,7 @@ func (c *Conn) dropLocked(st *Stream) {
 			c.dropped++
 		}
 		st.queue, st.rest, st.tail = waitsNot, nil, nil
+		st.wakeLocked()
 		c.tidyLocked()
 		c.room.Broadcast()
 	}

@@ -49,6 +49,32 @@ func TestDroppedWhileWaiting(t *testing.T) {
 	r.until(typeData, last+2)
 }
 
+// TestWindowOfReplies sends a client as much as the window of a stream allows, in frames of many lengths, and one byte more.
+func TestWindowOfReplies(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	e.keeps = true
+	r.server()
+	<-e.conn.Settled()
+	if err := e.open(t.Context(), new(Stream)); err != nil {
+		t.Fatal(err)
+	}
+	r.until(typeHeaders, 1)
+	r.add(typeHeaders, flagEndHeaders, 1, 0x88)
+	for n, left := 1, 64<<10; left > 0; n *= 3 {
+		n = min(n, left, maxFrame)
+		r.add(typeData, 0, 1, make([]byte, n)...)
+		left -= n
+	}
+	r.add(typePing, 0, 0, make([]byte, 8)...).send().until(typePing, 0)
+	if n := e.conn.streamsOpen(); n != 1 {
+		t.Fatalf("%d streams are open, want 1: no more came than the window allows", n)
+	}
+	r.add(typeData, 0, 1, 'x').send()
+	if code := r.until(typeReset, 1).code(); code != FlowControlError {
+		t.Errorf("the stream was reset with %v", code)
+	}
+}
+
 // TestWaitersKeepTheirOrder ends two streams together: two of those that wait are let go, the others keep their places, and one whose
 // caller gives up leaves its turn to the next.
 func TestWaitersKeepTheirOrder(t *testing.T) {

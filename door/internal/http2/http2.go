@@ -27,6 +27,8 @@ const (
 	Cancel           ErrCode = 8
 	CompressionError ErrCode = 9
 	EnhanceYourCalm  ErrCode = 11
+	// InadequateSecurity is of a server that does not take the connection's TLS.
+	InadequateSecurity ErrCode = 12
 )
 
 // String is the name of the code as the RFC has it.

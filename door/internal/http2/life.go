@@ -70,8 +70,20 @@ func (c *Conn) idleLocked() {
 	}
 }
 
-// Finish ends a drained connection: it has all that was appended written.
+// Finish ends a drained connection: it has all that was appended written, and gives the client a moment to close the connection. Where this
+// side closes it while the client sends something, a reset could overtake the last answers.
 func (c *Conn) Finish() {
+	flushed(c)
+	timer := time.NewTimer(goodbye)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+	}
+}
+
+// flushed waits until all that was appended is written, or cannot be.
+func flushed(c *Conn) {
 	c.mu.Lock()
 	for (c.busy || len(c.buf) > 0) && !c.dead {
 		if !c.busy {
@@ -102,7 +114,7 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	if c.cfg.Client {
 		for st := range c.eachLocked() {
 			if st.id > last {
-				st.heard = true
+				st.heard, c.in.last = true, nil
 				lost = append(lost, st)
 			}
 		}

@@ -26,7 +26,9 @@ func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
 		c.opened += 2
 	}
 	c.unreset++
-	st.id, st.left, st.length = c.opened, int64(c.cfg.StreamWindow), -1
+	st.id, st.length, st.from = c.opened, -1, c.passedLocked()
+	st.ahead = min(int64(c.cfg.StreamWindow), maxFrame)
+	st.left = int64(c.cfg.StreamWindow) - st.ahead
 	c.putLocked(st)
 	if c.opened == maxID { // after a thousand million calls, which a busy client makes in a day
 		c.noMoreLocked()
@@ -103,8 +105,9 @@ func (c *Conn) wakeWaitersLocked() {
 func (c *Conn) wakeAllLocked() {
 	c.wakeWaitersLocked()
 	c.room.Broadcast()
-	for _, st := range c.allLocked() {
+	for st := range c.eachLocked() {
 		st.over = true
+		st.wakeLocked()
 	}
 	c.slots, c.more, c.open = make([]*Stream, minSlots), nil, 0
 	c.queue, c.queued = nil, 0

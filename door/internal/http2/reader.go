@@ -181,6 +181,7 @@ func (c *Conn) abort(e *streamError) {
 	c.buf = appendReset(c.buf, e.id, e.code)
 	st := c.getLocked(e.id)
 	if st != nil {
+		c.in.last = nil
 		c.dropLocked(st)
 	}
 	c.mu.Unlock()

@@ -37,6 +37,7 @@ type echo struct {
 	hold     chan struct{} // streams of the path /hold run until it is closed
 	headers  chan Block    // of a client
 	apart    bool          // streams of the path /hold are not answered
+	keeps    bool          // what comes is not given back
 }
 
 func (e *echo) Field(f *hpack.Field) {
@@ -80,7 +81,9 @@ func (e *echo) Data(st *Stream, p []byte, end bool) bool {
 	}
 	e.mu.Unlock()
 	if !end {
-		e.conn.GiveLater(st, len(p))
+		if !e.keeps {
+			e.conn.GiveLater(st, len(p))
+		}
 		return true
 	}
 	if e.headers != nil {

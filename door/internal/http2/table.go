@@ -3,6 +3,7 @@ package http2
 import (
 	"iter"
 	"slices"
+	"sync"
 )
 
 // Stream is one stream. It is part of what its user knows of a call, which Owner refers to.
@@ -10,8 +11,10 @@ type Stream struct {
 	Owner any
 
 	id   uint32
-	left int64 // what the peer may still send on it
+	left int64 // what the peer may still send on it, beside ahead
 	held int64 // what has come and was not given back
+
+	ahead int64 // the part of what the peer may still send that the goroutine that reads counts without the lock
 
 	length int64 // what content-length has promised less what has come; -1: nothing
 
@@ -24,6 +27,15 @@ type Stream struct {
 	said    bool          // this side has ended it
 	over    bool          // it is not in the table any more
 	waiting chan struct{} // of a client's stream: closed when it may be opened
+	from    uint64        // of a client's stream: how many bytes were sent before its first
+	sent    *sync.Cond    // rest was sent, or the stream has ended; nil until a goroutine waits for that
+}
+
+// wakeLocked has the goroutines look again that wait for what the stream has to send.
+func (st *Stream) wakeLocked() {
+	if st.sent != nil {
+		st.sent.Broadcast()
+	}
 }
 
 // ID is the number of the stream.

@@ -22,6 +22,10 @@ type writer struct {
 	lean       int       // writes in a row that small buffers would have had room for
 	writing    int       // bytes that are being written
 	counted    int       // bytes that Hold was told of
+	passed     uint64    // bytes that were written, or are being written
+	seen       uint64    // of all bytes in order, how many the peer has certainly read: it has answered what stands behind them
+	resumes    bool      // a write that has run out of time can be gone on with
+	buffers    bool      // a socket is underneath, which takes bytes that the peer has not read
 }
 
 const (
@@ -39,6 +43,8 @@ const (
 	keepIdle = 64 << 10
 	// leanWrites are so many writes of little that larger buffers are given up.
 	leanWrites = 512
+	// unread is how many bytes a connection takes without waiting when its peer has read all before them: a socket has room for more.
+	unread = 16 << 10
 )
 
 // BufferLocked is the buffer to which frames are appended; SetBufferLocked sets it.
@@ -130,12 +136,18 @@ func (c *Conn) AwaitSentLocked(ctx context.Context, st *Stream) {
 			c.mu.Lock()
 			continue
 		}
-		c.room.Wait()
+		if st.sent == nil { // of its own: a write for others does not wake all that wait for their windows
+			st.sent = sync.NewCond(&c.mu)
+		}
+		st.sent.Wait()
 	}
 }
 
-// WakeLocked has the goroutines look again that wait in AwaitRoomLocked and AwaitSentLocked.
-func (c *Conn) WakeLocked() { c.room.Broadcast() }
+// WakeLocked has the goroutines look again that wait in AwaitRoomLocked, and for the stream in AwaitSentLocked.
+func (c *Conn) WakeLocked(st *Stream) {
+	c.room.Broadcast()
+	st.wakeLocked()
+}
 
 // FlushAndUnlock has what was appended written. patient means that other goroutines may append
 // soon.
@@ -151,7 +163,7 @@ func (c *Conn) FlushAndUnlock(patient bool) {
 		runtime.Gosched()
 		c.mu.Lock()
 	}
-	c.writeAndUnlock(nil, maxRounds)
+	c.writeAndUnlock(nil, maxRounds, false)
 }
 
 // FlushBehindAndUnlock is FlushAndUnlock for a goroutine that sends one message behind another: another
@@ -166,19 +178,19 @@ func (c *Conn) FlushBehindAndUnlock() {
 	c.mu.Unlock()
 	c.cfg.Go(func() {
 		c.mu.Lock()
-		c.writeAndUnlock(nil, -1)
+		c.writeAndUnlock(nil, -1, false)
 	})
 }
 
 // writeAndUnlock writes rest and all that is appended, by the goroutine that has set busy, and
-// hands over to another one after so many writes.
-func (c *Conn) writeAndUnlock(rest []byte, rounds int) {
+// hands over to another one after so many writes. A cautious goroutine does so as well before a write that could wait for the peer to read.
+func (c *Conn) writeAndUnlock(rest []byte, rounds int, cautious bool) {
 	for ; (len(c.buf) > 0 || len(rest) > 0) && !c.dead; rounds-- {
-		if rounds == 0 {
+		if rounds == 0 || cautious && c.passedLocked()-c.seen > unread {
 			c.mu.Unlock()
 			c.cfg.Go(func() {
 				c.mu.Lock()
-				c.writeAndUnlock(rest, -1)
+				c.writeAndUnlock(rest, -1, false)
 			})
 			return
 		}
@@ -209,8 +221,12 @@ func (c *Conn) writeAndUnlock(rest []byte, rounds int) {
 func (c *Conn) swapLocked() []byte {
 	b := c.buf
 	c.buf, c.spare, c.writing = c.spare[:0], nil, len(b)
+	c.passed += uint64(len(b))
 	return b
 }
+
+// passedLocked is how many bytes were appended so far.
+func (w *writer) passedLocked() uint64 { return w.passed + uint64(len(w.buf)) }
 
 // countLocked tells Hold what waits to be written, if that has changed much.
 func countLocked(c *Conn) {
@@ -255,6 +271,9 @@ func (w *writer) trimLocked() {
 func (c *Conn) brokenAndUnlock(err error) {
 	c.dead = true
 	c.room.Broadcast()
+	for st := range c.eachLocked() {
+		st.wakeLocked()
+	}
 	c.noMoreLocked()
 	c.mu.Unlock()
 	time.AfterFunc(goodbye, func() { c.Close(&net.OpError{Op: "write", Net: "http2", Err: err}) })
@@ -288,7 +307,8 @@ func (c *Conn) arm(now int64, d time.Duration) {
 const soon = 5 * time.Millisecond
 
 // FlushSoonAndUnlock is FlushAndUnlock for a goroutine that must not be held up by a peer that
-// does not read: what is not written soon, another goroutine writes.
+// does not read: what is not written soon, another goroutine writes. On a socket whose writes cannot be gone on with, such as one with TLS,
+// another goroutine writes what the socket may not take at once, and on what is no socket it writes all.
 func (c *Conn) FlushSoonAndUnlock(patient bool) {
 	if c.busy || c.dead || len(c.buf) == 0 {
 		c.mu.Unlock()
@@ -300,10 +320,13 @@ func (c *Conn) FlushSoonAndUnlock(patient bool) {
 		runtime.Gosched()
 		c.mu.Lock()
 	}
-	switch c.nc.(type) {
-	case *net.TCPConn, *net.UnixConn:
-	default: // a write of another connection cannot go on after a timeout
-		c.writeAndUnlock(nil, 0)
+	switch {
+	case c.resumes:
+	case c.buffers:
+		c.writeAndUnlock(nil, maxRounds, true)
+		return
+	default:
+		c.writeAndUnlock(nil, 0, false)
 		return
 	}
 	for range maxRounds {
@@ -315,7 +338,7 @@ func (c *Conn) FlushSoonAndUnlock(patient bool) {
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			rest := b[n:]
 			c.until = 0
-			c.writeAndUnlock(rest, 0)
+			c.writeAndUnlock(rest, 0, false)
 			return
 		}
 		c.wroteLocked(b)
@@ -334,5 +357,5 @@ func (c *Conn) FlushSoonAndUnlock(patient bool) {
 			return
 		}
 	}
-	c.writeAndUnlock(nil, 0)
+	c.writeAndUnlock(nil, 0, false)
 }

@@ -4,6 +4,7 @@ package httpconn
 
 import (
 	"errors"
+	"math"
 	"net"
 	nethttp "net/http"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/stackroom"
 )
 
 // writePiece is how many bytes are written with one deadline: a client that reads slowly is not
@@ -45,9 +47,9 @@ type Conn struct {
 	call *weft.DoorCall // is canceled then; nil: there is none
 }
 
-// New returns a connection whose writes may take timeout each, or a quarter more.
+// New returns a connection whose writes may take timeout each, or a quarter more, as far as that is a time.Duration.
 func New(c net.Conn, timeout time.Duration) *Conn {
-	return &Conn{Conn: c, timeout: timeout, over: make(chan struct{})}
+	return &Conn{Conn: c, timeout: min(timeout, math.MaxInt64/2), over: make(chan struct{})}
 }
 
 // Over is closed when nothing uses the connection any more.
@@ -63,7 +65,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		c.reading++
 		c.mu.Unlock()
-		n, err := c.Conn.Read(p)
+		n, err := c.read(p)
 		c.mu.Lock()
 		c.reading--
 		c.came = c.came || n > 0
@@ -87,6 +89,15 @@ func (c *Conn) Read(p []byte) (int, error) {
 		}
 		return n, err
 	}
+}
+
+// read reads from the connection underneath. A read of one byte is that of a goroutine which net/http starts for each request, to notice that
+// the client has gone.
+func (c *Conn) read(p []byte) (int, error) {
+	if len(p) == 1 {
+		return c.Conn.Read(p)
+	}
+	return stackroom.Read(c.Conn, p)
 }
 
 func isTimeout(err error) bool {

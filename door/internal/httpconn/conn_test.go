@@ -2,6 +2,7 @@ package httpconn_test
 
 import (
 	"errors"
+	"math"
 	"net"
 	"os"
 	"sync"
@@ -28,6 +29,26 @@ func pair(t *testing.T) (c *httpconn.Conn, under *counting, client net.Conn) {
 	t.Cleanup(func() { there.Close(); here.Close() })
 	under = &counting{Conn: here}
 	return httpconn.New(under, 10*time.Second), under, there
+}
+
+// TestEndlessWriteTimeout: a write that may take as long as a time.Duration can be is made.
+func TestEndlessWriteTimeout(t *testing.T) {
+	here, there := net.Pipe()
+	defer here.Close()
+	defer there.Close()
+	c := httpconn.New(here, math.MaxInt64)
+	read := make(chan error, 1)
+	go func() { // it ends with the read
+		_, err := there.Read(make([]byte, 1))
+		read <- err
+	}()
+	if n, err := c.Write([]byte("x")); n != 1 || err != nil {
+		t.Errorf("Write returned %d, %v", n, err)
+		there.Close()
+	}
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
 }
 
 // TestReadDeadline has reads end when they are to, and not when an earlier deadline has passed.

@@ -8,11 +8,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/internal/stock"
 )
 
 // Merge decodes the fields of a JSON object into v and leaves the other fields as they are.
 func Merge(object []byte, v any) error {
-	m, ok := v.(proto.Message)
+	m, ok := stock.Message(v)
 	if !ok {
 		return json.Unmarshal(object, v)
 	}
@@ -26,7 +27,7 @@ func Merge(object []byte, v any) error {
 
 // knownFields reports a field of a JSON value that v does not have.
 func knownFields(body []byte, v any) error {
-	if m, ok := v.(proto.Message); ok {
+	if m, ok := stock.Message(v); ok {
 		return protojson.UnmarshalOptions{RecursionLimit: codec.MaxDepth}.Unmarshal(body, m)
 	}
 	d := json.NewDecoder(bytes.NewReader(body))

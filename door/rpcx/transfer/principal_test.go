@@ -19,15 +19,17 @@ func TestPrincipal(t *testing.T) {
 	conn := func(ctx context.Context) (weft.Credential, error) { return alice(ctx, "") }
 	for _, test := range []struct {
 		name       string
+		scheme     string
 		cfg        weft.ClientConfig
 		certified  bool
 		principals string // of the handlers that ran
 		fails      string // what the error says; "": there is none
 	}{
-		{"a credential of the connection", weft.ClientConfig{ConnCredential: conn}, false, "[]", "ClientConfig.Credential"},
-		{"of the connection and of calls", weft.ClientConfig{ConnCredential: conn, Credential: alice}, false, "[alice]", ""},
-		{"a certificate", weft.ClientConfig{}, true, "[guest]", ""},
-		{"a certificate and a credential of the connection", weft.ClientConfig{ConnCredential: conn}, true, "[]", "ended after 0 bytes"},
+		{"a credential of the connection", "tcp", weft.ClientConfig{ConnCredential: conn}, false, "[]", "ClientConfig.Credential"},
+		{"a credential of the connection, by a wire without a place for it", "rpcx", weft.ClientConfig{ConnCredential: conn}, false, "[alice]", ""},
+		{"of the connection and of calls", "tcp", weft.ClientConfig{ConnCredential: conn, Credential: alice}, false, "[alice]", ""},
+		{"a certificate", "tcp", weft.ClientConfig{}, true, "[guest]", ""},
+		{"a certificate and a credential of the connection", "tcp", weft.ClientConfig{ConnCredential: conn}, true, "[]", "ended after 0 bytes"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ran := make(chan any, 10)
@@ -50,7 +52,7 @@ func TestPrincipal(t *testing.T) {
 				test.cfg.TLS = secured
 			}
 			_, addr := serve(t, newBox(), cfg, nil)
-			c := &transfer.Client{Caller: dial(t, "tcp://"+addr, test.cfg), TLS: secured}
+			c := &transfer.Client{Caller: dial(t, test.scheme+"://"+addr, test.cfg), TLS: secured}
 			n, err := c.DownloadFile(t.Context(), "a.txt", nil, io.Discard)
 			if test.fails == "" && (err != nil || n != 5) || test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)) {
 				t.Errorf("%d bytes, %v, want an error with %q", n, err, test.fails)

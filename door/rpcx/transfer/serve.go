@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/delivered"
 )
 
 const (
@@ -34,7 +34,7 @@ func (d *Door) Serve(c *weft.DoorConn) error {
 	case <-c.Draining(): // the server lingers itself
 	default:
 		_ = conn.SetDeadline(time.Now().Add(lingering))
-		session.HangUp(conn)
+		delivered.HangUp(conn)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-"""Clients of HTTP and JSON-RPC in Python and JavaScript against the doors of a weft server."""
+"""Clients of HTTP and JSON-RPC in Python, JavaScript and PHP against the doors of a weft server."""
 
 import json
 import os
@@ -158,6 +158,10 @@ class Doors(unittest.TestCase):
     def test_node(self):
         environment = dict(os.environ)
         done = subprocess.run(["node", str(HERE / "client.js"), self.address], env=environment, capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_php(self):
+        done = subprocess.run(["php", str(HERE / "client.php"), self.address], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 

@@ -401,7 +401,7 @@ class Connection:
     # Writing
 
     def _enqueue(self, header: Header, payload: bytes = b"", call: Optional["_Call"] = None) -> None:
-        """Queues a frame, with the lock held. call is who can still take it back."""
+        """Queues a frame, with the lock held. call is the one that can still take it back."""
         if self._failed is None:
             self._queue.append((wire.pack_frame(header, payload, self._checksum), call))
             self._control += call is None
@@ -502,7 +502,7 @@ class Connection:
             return
         if self._leaving:
             return
-        # Whoever opens a call does so under this lock: none comes behind the ACK.
+        # Calls are opened under this lock: none comes behind the ACK.
         self._leaving = True
         self._enqueue(Header(wire.GOAWAY, wire.ACK))
         self._leave()
@@ -758,7 +758,7 @@ class _Call:
             self._complete(partial.head, bytes(partial.data))
 
     def _add(self, partial: _Partial, payload: bytes) -> None:
-        """Keeps a piece, unless nobody will want the message."""
+        """Keeps a piece, unless the message is wanted no more."""
         if self._answered:
             partial.data.clear()
             return

@@ -366,7 +366,7 @@ def compress(body: bytes, receiver: Sequence[str], name: str) -> bytes:
 
 
 def decompress(body: bytes, listed: Sequence[str], max_message: int) -> bytes:
-    """Restores a compressed body for who listed those compressors."""
+    """Restores a compressed body for the side that listed those compressors."""
     if not body or body[0] >= len(listed) or listed[body[0]] != "gzip":
         raise WireError(f"body is compressed with something that is not in {list(listed)}")
     limit = max_message

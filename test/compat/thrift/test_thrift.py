@@ -223,6 +223,24 @@ class ThriftTest(unittest.TestCase):
                     self.serve(self.processor(told, multiplexed), dialect, multiplexed)
         self.assertEqual(told, ["by thrift"] * 2 * len(DIALECTS))
 
+    def test_node_server(self):
+        generated = os.path.join(self.folder.name, "js")
+        for dialect in DIALECTS:
+            if dialect.framing == "theader" or dialect.protocol == "old":
+                continue  # which the library does not have
+            with self.subTest(dialect=str(dialect)):
+                server = subprocess.Popen(["node", str(HERE / "server.js"), generated, dialect.framing, dialect.protocol], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                timer = threading.Timer(PATIENCE / 1000, server.kill)  # ends the lines below
+                timer.start()
+                try:
+                    self.call(f"thrift://127.0.0.1:{server.stdout.readline().strip()}", dialect, False)
+                    self.assertEqual(server.stdout.readline(), "by thrift\n")
+                finally:
+                    timer.cancel()
+                    server.stdin.close()
+                    server.wait(PATIENCE / 1000)
+                    server.stdout.close()
+
     def serve(self, processor, dialect, multiplexed):
         """Serves one connection, which the program makes."""
         socket = TSocket.TServerSocket("127.0.0.1", 0)

@@ -137,7 +137,7 @@ func (x *exchange) finish() {
 func (x *exchange) wake() {
 	x.body.wake()
 	x.conn.Lock()
-	x.conn.WakeLocked()
+	x.conn.WakeLocked(x.st)
 	x.conn.Unlock()
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/weftrpc/weft"
@@ -69,11 +70,26 @@ func dialStock(c codec.Codec) func(net.Conn) (doortest.Client, error) {
 }
 
 func (s *stock) Call(method string, args, reply any) error {
-	err := s.conn.Invoke(context.Background(), path(method), args, reply)
-	if st, ok := status.FromError(err); ok && err != nil {
-		return weft.Errorf(weft.Code(st.Code()), "%s", st.Message())
-	}
+	_, err := s.CallWith(context.Background(), method, args, reply, weft.Metadata{})
 	return err
+}
+
+// CallWith implements doortest.CarryingClient.
+func (s *stock) CallWith(ctx context.Context, method string, args, reply any, m weft.Metadata) (back weft.Metadata, err error) {
+	for key, value := range m.All() {
+		ctx = metadata.AppendToOutgoingContext(ctx, key, value)
+	}
+	var header, trailer metadata.MD
+	err = s.conn.Invoke(ctx, path(method), args, reply, grpc.Header(&header), grpc.Trailer(&trailer))
+	for key, values := range metadata.Join(header, trailer) {
+		for _, value := range values {
+			back = back.With(key, value)
+		}
+	}
+	if st, ok := status.FromError(err); ok && err != nil {
+		err = weft.Errorf(weft.Code(st.Code()), "%s", st.Message())
+	}
+	return back, err
 }
 
 func (s *stock) Close() error {

@@ -17,7 +17,8 @@ import (
 	"github.com/weftrpc/weft/compress/gzip"
 )
 
-// TestStockClient runs the cases of grpc-go's interoperability client against the door.
+// TestStockClient runs the cases of grpc-go's interoperability client against the door, but for those that need credentials of a cloud or
+// reports of load.
 // A case that fails ends the test binary, as grpc-go has it.
 func TestStockClient(t *testing.T) {
 	addr := interopServer(t)
@@ -37,6 +38,18 @@ func TestStockClient(t *testing.T) {
 		}
 		interop.DoUnimplementedService(ctx, grpc_testing.NewUnimplementedServiceClient(conn))
 		interop.DoUnimplementedMethod(ctx, conn)
+		soak := interop.SoakTestConfig{RequestSize: 271828, ResponseSize: 314159, PerIterationMaxAcceptableLatency: time.Minute,
+			OverallTimeout: time.Minute, ServerAddr: addr, NumWorkers: 2, Iterations: 20}
+		soak.ChannelForTest = func() (*grpc.ClientConn, func()) { return conn, func() {} }
+		interop.DoSoakTest(ctx, soak)
+		soak.ChannelForTest = func() (*grpc.ClientConn, func()) { // a connection for each call
+			conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(opts...))
+			if err != nil {
+				panic(err) // on a goroutine of the case
+			}
+			return conn, func() { _ = conn.Close() }
+		}
+		interop.DoSoakTest(ctx, soak)
 		cancel()
 		conn.Close()
 	}

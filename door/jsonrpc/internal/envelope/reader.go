@@ -3,6 +3,8 @@ package envelope
 import (
 	"errors"
 	"io"
+
+	"github.com/weftrpc/weft/door/internal/stackroom"
 )
 
 // The errors of a Reader.
@@ -103,7 +105,7 @@ func (r *Reader) fill() error {
 	if r.before != nil {
 		r.before(r.to > r.from)
 	}
-	n, err := r.r.Read(r.buf[r.to:])
+	n, err := stackroom.Read(r.r, r.buf[r.to:])
 	r.to += n
 	if n > 0 {
 		return nil

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/weftrpc/weft/door/internal/stackroom"
 )
 
 // Reader reads frames. What it holds grows with what has come, never with what a header says.
@@ -150,7 +152,7 @@ func (r *Reader) fill(n int) error {
 	for r.w-r.r < n {
 		r.makeRoom(n)
 		r.wait(r.w > 0)
-		got, err := r.conn.Read(r.buf[r.w:])
+		got, err := stackroom.Read(r.conn, r.buf[r.w:])
 		r.w += got
 		if err != nil && r.w-r.r < n {
 			return r.end(err)

@@ -3,20 +3,22 @@ package outbox
 
 import (
 	"context"
-	"errors"
 	"net"
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/weftrpc/weft/internal/socket"
 )
 
 // Outbox writes the frames of many goroutines to a connection in few writes: the first goroutine
 // that flushes writes, and takes along what the others append meanwhile. What has Locked in its name is called with
 // the lock held.
 type Outbox struct {
-	conn    net.Conn
-	room    int           // bytes that may wait
-	timeout time.Duration // of one write
+	conn     net.Conn
+	room     int             // bytes that may wait
+	atOnce   *socket.Attempt // nil: conn may not go on behind a write that has ended early
+	deadline socket.Deadline // of writes
 
 	mu     sync.Mutex
 	change sync.Cond // there is room again, nothing waits any more, or the writing has ended
@@ -31,7 +33,8 @@ type Outbox struct {
 	counted int         // bytes that hold was told of
 }
 
-// New returns an outbox of a connection. Senders wait while room bytes wait to be written; a write may take timeout.
+// New returns an outbox of a connection. Senders wait while room bytes wait to be written; a write may take timeout, or a
+// quarter more.
 func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
 	for {
 		r, ok := conn.(reader)
@@ -40,7 +43,7 @@ func New(conn net.Conn, room int, timeout time.Duration) *Outbox {
 		}
 		conn = r.WritesTo()
 	}
-	o := &Outbox{conn: conn, room: room, timeout: timeout}
+	o := &Outbox{conn: conn, room: room, atOnce: socket.NewAttempt(conn), deadline: socket.NewDeadline(conn, timeout)}
 	o.change.L = &o.mu
 	return o
 }
@@ -141,42 +144,34 @@ func (o *Outbox) Failure() error {
 	return o.err
 }
 
-// soon is how long a caller that has a deadline writes itself. What the connection does not take in
-// that time is written by a goroutine.
-const soon = 5 * time.Millisecond
-
 // SendAndUnlock writes what waits, for a caller that must not be held up: what the connection does
-// not take soon is written by a goroutine.
+// not take at once is written by a goroutine.
 func (o *Outbox) SendAndUnlock() {
 	defer o.mu.Unlock()
 	if o.busy || o.err != nil {
 		return
 	}
 	o.busy = true
-	switch o.conn.(type) {
-	case *net.TCPConn, *net.UnixConn:
-		rest := o.writeLocked(soon, true)
-		if o.err != nil || len(rest) == 0 && len(o.buf) == 0 {
+	var rest []byte
+	if o.atOnce != nil {
+		if rest = o.writeLocked(true); o.err != nil || len(rest) == 0 && len(o.buf) == 0 {
 			o.restLocked()
 			return
 		}
-		// It ends with the connection, or when nothing waits.
-		go o.finish(rest)
-	default: // the write of another connection cannot go on after a timeout
-		// It ends with the connection, or when nothing waits.
-		go o.finish(nil)
 	}
+	// It ends with the connection, or when nothing waits.
+	go o.finish(rest)
 }
 
 // finish writes what is left of a write, and then until nothing waits.
 func (o *Outbox) finish(rest []byte) {
 	var err error
 	if len(rest) > 0 {
-		_, err = o.write(rest, largeWrite, o.timeout)
+		err = o.write(rest)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.wroteLocked(err)
+	o.wroteLocked(rest, err)
 	o.drainLocked()
 }
 
@@ -199,7 +194,7 @@ func (o *Outbox) FlushAndUnlock(join bool) {
 // drainLocked writes until nothing waits. It gives the lock back while it writes.
 func (o *Outbox) drainLocked() {
 	for len(o.buf) > 0 && o.err == nil {
-		o.writeLocked(o.timeout, false)
+		o.writeLocked(false)
 	}
 	o.restLocked()
 }
@@ -210,32 +205,34 @@ func (o *Outbox) restLocked() {
 	o.change.Broadcast()
 }
 
-// writeLocked writes once what waits now, within a time. It gives the lock back while it writes, and returns
-// what a connection that may take more later did not take.
-func (o *Outbox) writeLocked(within time.Duration, later bool) (rest []byte) {
+// writeLocked writes once what waits now: all of it, or what the connection takes at once, and returns the rest. It gives the lock
+// back while it writes.
+func (o *Outbox) writeLocked(atOnce bool) (rest []byte) {
 	buf := o.buf
 	o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
 	o.mu.Unlock()
-	piece := largeWrite
-	if later {
-		piece = len(buf)
+	n, err := len(buf), error(nil)
+	if atOnce {
+		n, err = o.atOnce.Write(buf, o.deadline.Renew())
+		o.took(n)
+	} else {
+		err = o.write(buf)
 	}
-	n, err := o.write(buf, piece, within)
 	o.mu.Lock()
-	if ne, ok := errors.AsType[net.Error](err); ok && later && ne.Timeout() {
+	if err == nil && n < len(buf) {
 		o.writing = len(buf) - n
 		o.countLocked()
 		return buf[n:]
 	}
-	o.wroteLocked(err)
-	if cap(buf) <= keptBuffer {
-		o.spare = buf[:0]
-	}
+	o.wroteLocked(buf, err)
 	return nil
 }
 
-// wroteLocked ends a write, with its error if it has one.
-func (o *Outbox) wroteLocked(err error) {
+// wroteLocked ends a write, with its error if it has one, and keeps the buffer for the next frames.
+func (o *Outbox) wroteLocked(buf []byte, err error) {
+	if n := cap(buf); n > 0 && n <= keptBuffer {
+		o.spare = buf[:0]
+	}
 	o.writing = 0
 	o.countLocked()
 	if o.crowd != nil && o.crowd.Crowded() && len(o.buf) <= o.room/4 {
@@ -251,17 +248,24 @@ func (o *Outbox) wroteLocked(err error) {
 const largeWrite = 256 << 10
 
 // write writes b in pieces, each of which has a time.
-func (o *Outbox) write(b []byte, piece int, within time.Duration) (n int, err error) {
-	for n < len(b) && err == nil {
-		o.conn.SetWriteDeadline(time.Now().Add(within))
-		var m int
-		m, err = o.conn.Write(b[n:min(len(b), n+piece)])
-		n += m
-		if o.crowd != nil && m > 0 && o.crowd.Crowded() {
-			o.crowd.Took()
+func (o *Outbox) write(b []byte) error {
+	for len(b) > 0 {
+		o.deadline.Renew()
+		n, err := o.conn.Write(b[:min(len(b), largeWrite)])
+		o.took(n)
+		if err != nil {
+			return err
 		}
+		b = b[n:]
 	}
-	return n, err
+	return nil
+}
+
+// took tells a crowded connection that the peer has taken bytes.
+func (o *Outbox) took(n int) {
+	if n > 0 && o.crowd != nil && o.crowd.Crowded() {
+		o.crowd.Took()
+	}
 }
 
 // keptBuffer is the largest buffer that is used again, in bytes.

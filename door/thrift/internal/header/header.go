@@ -29,6 +29,9 @@ const (
 	Reserved = "weft-"
 )
 
+// maxPairs is how many pairs a header may have: empty ones take sixteen times their bytes.
+const maxPairs = 1 << 10
+
 // fixed is how many bytes a header has at least, from its magic to its length.
 const fixed = 10
 
@@ -44,13 +47,50 @@ var (
 	ErrTransform = errors.New("thrift: a transform of THeader other than zlib")
 	ErrProtocol  = errors.New("thrift: a protocol of THeader other than binary and compact")
 	errShort     = errors.New("thrift: the header of a THeader frame is cut short")
-	errTooLarge  = errors.New("thrift: a compressed message has more bytes than are allowed")
+	errPairs     = errors.New("thrift: the header of a THeader frame has more than 1024 pairs")
+	errLong      = errors.New("thrift: the header of a THeader frame is longer than a frame may be")
 )
+
+// ErrTooLarge is the error of a compressed message that becomes more bytes than are allowed.
+var ErrTooLarge = errors.New("thrift: a compressed message has more bytes than are allowed")
 
 // Parse reads a frame, without its length. A message that is compressed becomes one of at most most bytes, and hold is called with how many
 // bytes are held for that meanwhile, for which it may have no room, and with as many below zero afterwards. Another message is part of the
-// frame. Keys and values are copied. With ErrTransform, ErrProtocol and an error of hold the header is valid.
+// frame. Keys and values are copied. With ErrTransform and ErrProtocol the header is valid; with ErrTooLarge and an error of hold it
+// is too, and message is the beginning of the message.
 func Parse(frame []byte, most int, hold func(n int) error) (h Header, message []byte, err error) {
+	h, message, err = parse(frame)
+	if err != nil || !h.Zlib {
+		return h, message, err
+	}
+	packed := message
+	if message, err = inflateWithin(packed, most, hold); err != nil {
+		message = beginning(packed)
+	}
+	return h, message, err
+}
+
+// ParseBeginning is Parse of the beginning of a frame, whose message is not read: message is its beginning. whole is false when more of the
+// frame is needed, which must be longer than most bytes.
+func ParseBeginning(frame []byte, most int) (h Header, message []byte, whole bool, err error) {
+	if len(frame) < fixed {
+		return h, nil, false, nil
+	}
+	size := fixed + 4*int(binary.BigEndian.Uint16(frame[8:]))
+	if size+begins > most {
+		return h, nil, true, errLong
+	}
+	if len(frame) < size+begins {
+		return h, nil, false, nil
+	}
+	if h, message, err = parse(frame); h.Zlib {
+		message = beginning(message)
+	}
+	return h, message, true, err
+}
+
+// parse reads a frame. A message that is compressed stays so.
+func parse(frame []byte) (h Header, message []byte, err error) {
 	if len(frame) < fixed {
 		return h, nil, errShort
 	}
@@ -82,16 +122,30 @@ func Parse(frame []byte, most int, hold func(n int) error) (h Header, message []
 	// Padding is a kind of information that does not exist.
 	for len(r.b) > 0 && !r.bad && r.number() == infoPairs {
 		for n := r.number(); n > 0 && !r.bad; n-- {
+			if len(h.Pairs) == 2*maxPairs {
+				return h, nil, errPairs
+			}
 			h.Pairs = append(h.Pairs, r.text(), r.text())
 		}
 	}
 	if r.bad {
 		return h, nil, errShort
 	}
-	if h.Zlib {
-		message, err = inflateWithin(message, most, hold)
+	return h, message, nil
+}
+
+// begins is how many bytes of a message are read at least to know its name.
+const begins = 8 << 10
+
+// beginning is what of a compressed message tells its name; nil: it cannot be decompressed.
+func beginning(packed []byte) []byte {
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
 	}
-	return h, message, err
+	b := make([]byte, begins)
+	n, _ := io.ReadFull(z, b) // what comes before an error may tell enough
+	return b[:n]
 }
 
 // reader reads a header.
@@ -123,8 +177,8 @@ func (r *reader) text() string {
 
 // inflateWithin decompresses a message of at most most bytes. Most become no longer than the first limit.
 func inflateWithin(b []byte, most int, hold func(n int) error) (out []byte, err error) {
-	err = errTooLarge
-	for limit := 0; err == errTooLarge && limit < most; {
+	err = ErrTooLarge
+	for limit := 0; err == ErrTooLarge && limit < most; {
 		limit = min(max(4*limit, 4*len(b), 4<<10), most)
 		held := 3 * limit // the memory grows by copying
 		if err := hold(held); err != nil {
@@ -146,7 +200,7 @@ func inflate(b []byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
 	}
 	if len(out) > most {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	return out, nil
 }

@@ -43,7 +43,7 @@ func TestRefused(t *testing.T) {
 	if err != nil || len(b) > 1<<14 {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	if _, _, err := Parse(b[4:], 1<<19, free); err == nil || !errors.Is(err, errTooLarge) {
+	if _, _, err := Parse(b[4:], 1<<19, free); err == nil || !errors.Is(err, ErrTooLarge) {
 		t.Errorf("1 MiB from %d bytes: %v", len(b), err)
 	}
 	huge := Header{Pairs: []string{"k", strings.Repeat("v", 1<<19)}}
@@ -51,7 +51,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a header of 512 KiB: %d bytes, %v", len(b), err)
 	}
 	frame := func(info string) []byte {
-		return append([]byte{0x0f, 0xff, 0, 0, 0, 0, 0, 1, 0, byte(len(info) / 4)}, info...)
+		return append([]byte{0x0f, 0xff, 0, 0, 0, 0, 0, 1, byte(len(info) >> 10), byte(len(info) / 4)}, info...)
 	}
 	for what, c := range map[string]struct {
 		info string
@@ -62,12 +62,47 @@ func TestRefused(t *testing.T) {
 		"two transforms":        {"\x00\x02\x01\x01", ErrTransform},
 		"a long number":         {"\xff\xff\xff\xff", errShort},
 		"2^31 pairs":            {"\x00\x00\x01\xff\xff\xff\xff\x07", errShort},
+		"1025 pairs":            {"\x00\x00\x01\x81\x08" + strings.Repeat("\x00", 2*1025+1), errPairs},
 		"a string beyond":       {"\x00\x00\x01\x01\x7fabc", errShort},
 		"information of kind 9": {"\x00\x00\x09\xff", nil},
 	} {
 		h, _, err := Parse(frame(c.info), 1<<20, free)
 		if !errors.Is(err, c.want) || h.Seq != 1 {
 			t.Errorf("%s: %+v, %v, want %v", what, h, err, c.want)
+		}
+	}
+}
+
+// TestBeginning reads beginnings of frames, of every length.
+func TestBeginning(t *testing.T) {
+	body := strings.Repeat("message ", begins)
+	for _, h := range []Header{{Seq: 7}, {Seq: 8, Zlib: true, Pairs: []string{"key", "value"}}} {
+		b, err := h.Append(nil, func(b []byte) ([]byte, error) { return append(b, body...), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame := append(b[4:], make([]byte, begins)...) // what stands behind a compressed message is not looked at
+		read := 0
+		for n := range min(len(frame), 2*begins) {
+			got, message, whole, err := ParseBeginning(frame[:n], 1<<20)
+			if err != nil || read > 0 && !whole {
+				t.Fatalf("%d bytes: %v, %v", n, whole, err)
+			}
+			if !whole {
+				continue
+			}
+			if read++; got.Seq != h.Seq || !slices.Equal(got.Pairs, h.Pairs) || len(message) < 4<<10 || !strings.HasPrefix(body, string(message[:4<<10])) {
+				t.Fatalf("%d bytes: %+v, %d bytes of the message", n, got, len(message))
+			}
+			if read == 1 && n < begins {
+				t.Errorf("%d bytes were enough", n)
+			}
+		}
+		if read == 0 {
+			t.Error("no length is enough")
+		}
+		if _, _, whole, err := ParseBeginning(frame, begins); !whole || !errors.Is(err, errLong) {
+			t.Errorf("with room for less than a header: %v, %v", whole, err)
 		}
 	}
 }
@@ -80,6 +115,7 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(b[4:])
 	f.Fuzz(func(t *testing.T, b []byte) {
+		_, _, _, _ = ParseBeginning(b, 1<<16)
 		h, message, err := Parse(b, 1<<16, free)
 		if err != nil {
 			return

@@ -94,6 +94,25 @@ func ReadHead(b []byte, f Form) (h Head, n int, err error) {
 	return h, after, h.check()
 }
 
+// HeadOf is ReadHead of a whole message, which has n bytes before its struct. Of one with THeader its first bytes tell the form, which must be that of
+// the header: the compact one, or not.
+func HeadOf(d Dialect, compact bool, b []byte) (_ Dialect, h Head, n int, err error) {
+	if len(b) < 4 {
+		return d, h, 0, ErrShort
+	}
+	if d.Framing == Headers {
+		form, ok := FormOf(b)
+		if !ok || form == JSON || (form == Compact) != compact {
+			return d, h, 0, errors.New("thrift: the message in a THeader frame is not in the protocol that its header names")
+		}
+		d.Form = form
+	}
+	if h, n, err = ReadHead(b, d.Form); err == nil && n == 0 {
+		err = ErrShort
+	}
+	return d, h, n, err
+}
+
 func readCompact(b []byte) (h Head, n int, err error) {
 	if len(b) < 2 {
 		return h, 0, nil

@@ -25,6 +25,7 @@ import (
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/connect/internal/interop/conformance/pb"
+	"github.com/weftrpc/weft/door/grpc"
 )
 
 // client makes the calls that standard input names.
@@ -63,7 +64,7 @@ func try(ctx context.Context, req *pb.ClientCompatRequest) (*pb.ClientResponseRe
 	method := req.GetService() + "." + req.GetMethod()
 	wire := &connect.WireConfig{HTTP2: req.HttpVersion == pb.HTTPVersion_HTTP_VERSION_2,
 		Get: func(string) bool { return req.UseGetHttpMethod }}
-	cfg := &weft.ClientConfig{Wires: []weft.Wire{connect.Wire(wire)}, Logger: slog.New(slog.DiscardHandler),
+	cfg := &weft.ClientConfig{Wires: []weft.Wire{connect.Wire(wire), grpc.Wire(nil)}, Logger: slog.New(slog.DiscardHandler),
 		Compressors: []compress.Compressor{gzip.New()},
 		Limits:      weft.Limits{MaxMessage: int(req.MessageReceiveLimit)}}
 	if req.Compression == pb.Compression_COMPRESSION_GZIP {
@@ -83,7 +84,11 @@ func try(ctx context.Context, req *pb.ClientCompatRequest) (*pb.ClientResponseRe
 			cfg.TLS.Certificates = []tls.Certificate{cert}
 		}
 	}
-	c, err := weft.Dial(ctx, "connect+http://"+net.JoinHostPort(req.Host, strconv.Itoa(int(req.Port))), cfg)
+	scheme := "connect+http://"
+	if req.Protocol == pb.Protocol_PROTOCOL_GRPC {
+		scheme = "grpc://"
+	}
+	c, err := weft.Dial(ctx, scheme+net.JoinHostPort(req.Host, strconv.Itoa(int(req.Port))), cfg)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,5 @@
 // Conformance is what Connect's conformance suite runs: as "conformance server" a weft server with the
-// doors of package connect, as "conformance client" a weft client with its wire. Both take what they are to do from standard input.
+// doors of package connect, as "conformance client" a weft client with its wire and that of package grpc. Both take what they are to do from standard input.
 package main
 
 import (

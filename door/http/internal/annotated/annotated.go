@@ -1,0 +1,187 @@
+// Package annotated reads the addresses that the option google.api.http gives methods in .proto files.
+package annotated
+
+import (
+	"fmt"
+	nethttp "net/http"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/weftrpc/weft/door/http/internal/route"
+)
+
+// option is the number of google.api.http among the options of a method. Its value is a google.api.HttpRule.
+const option = 72295728
+
+// The fields of an HttpRule.
+const (
+	ruleGet      = 2
+	rulePut      = 3
+	rulePost     = 4
+	ruleDelete   = 5
+	rulePatch    = 6
+	ruleBody     = 7
+	ruleCustom   = 8
+	ruleMore     = 11
+	ruleResponse = 12
+)
+
+// Routes are the addresses of the method with a name, if the code of protoc-gen-go for its file is part of the program. wrong is why others
+// cannot be served.
+func Routes(name string) (all []*route.Route, wrong []error) {
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+	method, ok := d.(protoreflect.MethodDescriptor)
+	if err != nil || !ok {
+		return nil, nil
+	}
+	options, err := proto.Marshal(method.Options())
+	if err != nil {
+		return nil, []error{err}
+	}
+	eachField(options, func(n protowire.Number, value []byte) {
+		if n != option {
+			return
+		}
+		rules := [][]byte{value}
+		eachField(value, func(n protowire.Number, more []byte) {
+			if n == ruleMore {
+				rules = append(rules, more)
+			}
+		})
+		for _, rule := range rules {
+			if r, err := routeOf(method.Input(), rule); err != nil {
+				wrong = append(wrong, err)
+			} else {
+				all = append(all, r)
+			}
+		}
+	})
+	return all, wrong
+}
+
+// eachField calls f with the fields of a message that have bytes.
+func eachField(b []byte, f func(n protowire.Number, value []byte)) {
+	for len(b) > 0 {
+		n, kind, size := protowire.ConsumeTag(b)
+		if size < 0 {
+			return
+		}
+		b = b[size:]
+		if kind == protowire.BytesType {
+			if value, size := protowire.ConsumeBytes(b); size >= 0 {
+				f(n, value)
+			}
+		}
+		if size = protowire.ConsumeFieldValue(n, kind, b); size < 0 {
+			return
+		}
+		b = b[size:]
+	}
+}
+
+// routeOf is the address of an HttpRule for a method whose request is in.
+func routeOf(in protoreflect.MessageDescriptor, rule []byte) (*route.Route, error) {
+	verb, template, body := "", "", ""
+	var err error
+	eachField(rule, func(n protowire.Number, value []byte) {
+		switch n {
+		case ruleGet, rulePut, rulePost, ruleDelete, rulePatch:
+			verb, template = verbOf(n), string(value)
+		case ruleBody:
+			body = string(value)
+		case ruleCustom:
+			err = fmt.Errorf("http: google.api.http has a verb of its own (custom), which this door does not serve")
+		case ruleResponse:
+			if len(value) > 0 {
+				err = fmt.Errorf("http: google.api.http has response_body %q: this door answers with the whole reply", value)
+			}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	path, err := pathOf(in, template)
+	if err != nil {
+		return nil, err
+	}
+	r, err := route.Parse(verb, path)
+	if err != nil {
+		return nil, err
+	}
+	if body != "" && !r.TakesBody() {
+		return nil, fmt.Errorf("http: google.api.http has a body for %s, which this door reads for POST, PUT and PATCH", verb)
+	}
+	if body != "" && body != "*" {
+		r.Body, err = jsonName(in, body)
+	}
+	return r, err
+}
+
+func verbOf(n protowire.Number) string {
+	switch n {
+	case ruleGet:
+		return nethttp.MethodGet
+	case rulePut:
+		return nethttp.MethodPut
+	case rulePost:
+		return nethttp.MethodPost
+	case ruleDelete:
+		return nethttp.MethodDelete
+	}
+	return nethttp.MethodPatch
+}
+
+// pathOf is a path of google.api.http as one of Get: {name}, {name=*} and {name=**} become {name} and {name...}, with names of JSON.
+func pathOf(in protoreflect.MessageDescriptor, template string) (string, error) {
+	var path strings.Builder
+	for rest := template; ; {
+		literal, more, found := strings.Cut(rest, "{")
+		if slices.ContainsFunc(strings.Split(literal, "/"), func(s string) bool { return strings.HasPrefix(s, "*") }) {
+			return "", fmt.Errorf("http: the path %q of google.api.http has a wildcard without a name, which this door does not serve", template)
+		}
+		path.WriteString(literal)
+		if !found {
+			return path.String(), nil
+		}
+		field, behind, closed := strings.Cut(more, "}")
+		if !closed {
+			return "", fmt.Errorf("http: the path %q of google.api.http has a { without its }", template)
+		}
+		field, pattern, _ := strings.Cut(field, "=")
+		name, err := jsonName(in, field)
+		if err != nil {
+			return "", err
+		}
+		switch pattern {
+		case "", "*":
+			path.WriteString("{" + name + "}")
+		case "**":
+			path.WriteString("{" + name + "...}")
+		default:
+			return "", fmt.Errorf("http: the path %q of google.api.http has the pattern %q for %s; this door serves * and ** alone", template, pattern, field)
+		}
+		rest = behind
+	}
+}
+
+// jsonName is the name in JSON of a field of a message, or of a field of a field, with dots.
+func jsonName(in protoreflect.MessageDescriptor, field string) (string, error) {
+	var names []string
+	for part := range strings.SplitSeq(field, ".") {
+		var f protoreflect.FieldDescriptor
+		if in != nil {
+			f = in.Fields().ByName(protoreflect.Name(part))
+		}
+		if f == nil {
+			return "", fmt.Errorf("http: google.api.http names a field %q that the request does not have", field)
+		}
+		names = append(names, f.JSONName())
+		in = f.Message()
+	}
+	return strings.Join(names, "."), nil
+}
