@@ -33,7 +33,7 @@ func (s *service) admit(ctx context.Context, cred weft.Credential, info *weft.Ca
 	case s.cfg.Token != "":
 		return nil, checkToken(s.cfg.Token, cred)
 	}
-	return nil, local(info)
+	return nil, local(ctx, info)
 }
 
 // changes tells whether a method changes something on the server.
@@ -56,12 +56,14 @@ func checkToken(token string, cred weft.Credential) error {
 }
 
 // local accepts the calls that a server without Token and Authenticate answers.
-func local(info *weft.CallInfo) error {
+func local(ctx context.Context, info *weft.CallInfo) error {
 	const advice = "set Config.Token or Config.Authenticate of package admin on the server"
 	p := info.Peer
 	switch where := placeOf(p); {
 	case where == elsewhere:
 		return weft.Errorf(weft.PermissionDenied, "%s answers only callers on the same machine, and this call came from %v to %v: %s", Service, p.Addr(), p.LocalAddr(), advice)
+	case forwarded(weft.MetadataFrom(ctx)):
+		return weft.Errorf(weft.PermissionDenied, "%s answers only callers on the same machine, and a proxy has passed this call on: %s", Service, advice)
 	case where == inside:
 		return nil
 	case p.Wire() == weft.WireHTTP && p.TLS() == nil:
@@ -71,6 +73,12 @@ func local(info *weft.CallInfo) error {
 			info.Method, advice)
 	}
 	return nil
+}
+
+// forwarded reports whether a proxy says that it has passed a call on: then the peer is the proxy, and the caller may be anywhere.
+func forwarded(m weft.Metadata) bool {
+	// Also where the first value is empty: a caller may send one in front of that of the proxy.
+	return len(m.Values("x-forwarded-for"))+len(m.Values("forwarded"))+len(m.Values("via")) > 0
 }
 
 // place is where a peer is.

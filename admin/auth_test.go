@@ -95,6 +95,15 @@ func TestAuthentication(t *testing.T) {
 			}
 		})
 	}
+	// A proxy on this machine that says whose call it is, is not the caller; a token is good through it.
+	for _, key := range []string{"x-forwarded-for", "forwarded", "via"} {
+		ctx := weft.WithMetadata(t.Context(), key, "192.0.2.1")
+		_, err := admin.NewClient(open.dial("", nil), nil).Stats(ctx, nil)
+		isError(t, err, weft.PermissionDenied)
+		if _, err := admin.NewClient(token.dial("", nil), &admin.ClientConfig{Token: "secret"}).Stats(ctx, nil); err != nil {
+			t.Error(err)
+		}
+	}
 	// The token is also taken where other credentials are.
 	c := token.dial("", nil)
 	if err := c.Call(t.Context(), "weft.Admin.Stats", &admin.StatsRequest{}, nil, weft.WithCredential(weft.Credential{Scheme: "Bearer", Token: "secret"})); err != nil {

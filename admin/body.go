@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
+
+	"github.com/weftrpc/weft/internal/stock"
 )
 
 // body is a request or reply as JSON, masked and cut at most bytes; "" for none.
@@ -15,7 +16,7 @@ func (s *service) body(method string, v any, most int) string {
 	}
 	var text []byte
 	var err error
-	if m, ok := v.(proto.Message); ok {
+	if m, ok := stock.Message(v); ok {
 		text, err = protojson.Marshal(m)
 	} else {
 		text, err = json.Marshal(v)

@@ -4,10 +4,29 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // mask stands in place of a secret.
 const mask = "***"
+
+// expressions find what may be secret in a value.
+type expressions struct {
+	address                  *regexp.Regexp // with a scheme
+	pair                     *regexp.Regexp // password=x
+	beforeProtocol, beforeAt *regexp.Regexp // user:x@tcp(, user:x@
+}
+
+// secrets are compiled when the first value is masked.
+var secrets = sync.OnceValue(func() *expressions {
+	return &expressions{
+		address: regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^\s/]*@)?[^\s,;|"']+`),
+		pair: regexp.MustCompile(`(?is)([\w.-]*(?:password|passwd|passphrase|pwd|secret|token|credential|(?:api|access|account|private)[_-]?key)[\w.-]*\s*=\s*)` +
+			`(?:(?:'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))[^\s;,&]*|[^\s;,&]+)`),
+		beforeProtocol: regexp.MustCompile(`([^\s:/@=,;]*):\S+@(\w+\()`),
+		beforeAt:       regexp.MustCompile(`([^\s:/@=,;]*):[^\s/]+@`),
+	}
+})
 
 // Sensitive tells whether a name is that of a secret: it has a word such as password, secret,
 // token, credential or API key in it. It decides which fields and settings are masked where a
@@ -36,7 +55,7 @@ func Masked(name, value string) string {
 	value = maskedPairs(value)
 	var shown strings.Builder
 	behind := 0
-	for _, at := range regexp.MustCompile(`[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^\s/]*@)?[^\s,;|"']+`).FindAllStringIndex(value, -1) {
+	for _, at := range secrets().address.FindAllStringIndex(value, -1) {
 		shown.WriteString(maskedSource(value[behind:at[0]]) + maskedURL(value[at[0]:at[1]]))
 		behind = at[1]
 	}
@@ -46,15 +65,14 @@ func Masked(name, value string) string {
 // maskedPairs hides passwords as drivers of databases take them by name: host=db password=x. In quotes a password may have
 // quotes, doubled or behind a backslash; what follows a quote without a space belongs to it.
 func maskedPairs(text string) string {
-	return regexp.MustCompile(`(?is)([\w.-]*(?:password|passwd|pwd|secret|token|apikey|api_key)[\w.-]*\s*=\s*)`+
-		`(?:(?:'(?:[^'\\]|\\.|'')*(?:'|\\?$)|"(?:[^"\\]|\\.|"")*(?:"|\\?$))[^\s;,&]*|[^\s;,&]+)`).ReplaceAllString(text, "${1}"+mask)
+	return secrets().pair.ReplaceAllString(text, "${1}"+mask)
 }
 
 // maskedSource hides passwords as drivers of databases take them before an address: user:x@tcp(db). Before a protocol in this
 // form a password may have slashes.
 func maskedSource(text string) string {
-	text = regexp.MustCompile(`([^\s:/@=,;]*):\S+@(\w+\()`).ReplaceAllString(text, "${1}:xxxxx@${2}")
-	return regexp.MustCompile(`([^\s:/@=,;]*):[^\s/]+@`).ReplaceAllString(text, "${1}:xxxxx@")
+	text = secrets().beforeProtocol.ReplaceAllString(text, "${1}:xxxxx@${2}")
+	return secrets().beforeAt.ReplaceAllString(text, "${1}:xxxxx@")
 }
 
 // maskedURL hides the password of a URL, and the parameters that are secrets.

@@ -43,3 +43,15 @@ func TestMaskedSources(t *testing.T) {
 		}
 	}
 }
+
+// What is looked for is compiled once, and not for every value.
+func TestMaskedCompilesOnce(t *testing.T) {
+	const value = "Endpoint=sb://bus.example.org/;SharedAccessKeyName=send;SharedAccessKey=aHVudGVyMg==;Account-Key=hunter2"
+	const want = "Endpoint=sb://bus.example.org/;SharedAccessKeyName=***;SharedAccessKey=***;Account-Key=***"
+	if got := admin.Masked("bus", value); got != want {
+		t.Errorf("%s is shown as %s", value, got)
+	}
+	if n := testing.AllocsPerRun(100, func() { admin.Masked("bus", value) }); n > 100 {
+		t.Errorf("a value costs %v allocations", n)
+	}
+}

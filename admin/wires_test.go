@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"io"
 	nethttp "net/http"
@@ -24,15 +25,21 @@ import (
 // post makes a call over HTTP.
 func post(t *testing.T, url, body string, header ...string) (status int, answer string) {
 	t.Helper()
+	return postWith(t, nil, url, body, header...)
+}
+
+// postWith is post over TLS, unless secure is nil.
+func postWith(t *testing.T, secure *tls.Config, url, body string, header ...string) (status int, answer string) {
+	t.Helper()
 	req, err := nethttp.NewRequestWithContext(t.Context(), nethttp.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
+		req.Header.Add(header[i], header[i+1])
 	}
-	transport := &nethttp.Transport{DisableKeepAlives: true}
+	transport := &nethttp.Transport{DisableKeepAlives: true, TLSClientConfig: secure}
 	defer transport.CloseIdleConnections()
 	resp, err := (&nethttp.Client{Transport: transport}).Do(req)
 	if err != nil {
@@ -73,6 +80,25 @@ func TestHTTP(t *testing.T) {
 	open := start(t, nil, nil)
 	if status, body := post(t, "http://"+open.addr+"/weft.Admin/Stats", `{}`); status != 403 || !strings.Contains(body, "browser") {
 		t.Errorf("%d %s", status, body)
+	}
+}
+
+// A proxy on the machine that passes requests on over HTTPS is not the caller, also where the caller sends a header of its own first.
+func TestProxyOverHTTPS(t *testing.T) {
+	cert, pool := certificate(t)
+	r := start(t, &weft.ServerConfig{TLS: &tls.Config{Certificates: []tls.Certificate{cert}}}, nil)
+	secure := &tls.Config{RootCAs: pool, ServerName: "billing.example"}
+	url := "https://" + r.addr + "/weft.Admin/Stats"
+	if status, body := postWith(t, secure, url, `{}`); status != 200 {
+		t.Errorf("without a proxy: %d %s", status, body)
+	}
+	for _, header := range [][]string{
+		{"X-Forwarded-For", "192.0.2.1"}, {"Forwarded", "for=192.0.2.1"}, {"Via", "1.1 proxy"},
+		{"X-Forwarded-For", "", "X-Forwarded-For", "192.0.2.1"}, {"Weft-Meta-Via", "", "Via", "1.1 proxy"},
+	} {
+		if status, body := postWith(t, secure, url, `{}`, header...); status != 403 || !strings.Contains(body, "a proxy has passed this call on") {
+			t.Errorf("%q: %d %s", header, status, body)
+		}
 	}
 }
 

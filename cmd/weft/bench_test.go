@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -90,6 +93,39 @@ func TestBenchCompare(t *testing.T) {
 	expect(t, 2, "", "--compare: open /nowhere", "", "bench", s.address, "Arith.Mul", "--compare", "/nowhere")
 	expect(t, 2, "", "no figures", "", "bench", s.address, "Arith.Mul", "--compare", write(t, "none.json", "{}"))
 	expect(t, 2, "", "carries no JSON", "", "bench", "thrift://"+s.at, "Arith.Mul")
+}
+
+// TestBenchInterrupted interrupts a measurement of a method that has begun to hang.
+func TestBenchInterrupted(t *testing.T) {
+	s := begin(t)
+	hangs := make(chan struct{})
+	var calls atomic.Int64
+	err := weft.Handle(s.srv, "Shop.Hang", func(ctx context.Context, n *Sum) (*Sum, error) {
+		switch calls.Add(1) {
+		case 1, 2, 3, 4, 5:
+			return n, nil
+		case 6:
+			close(hangs)
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, "bench", s.address, "Shop.Hang", "--callers", "1", "--warm-up", "0s", "--duration", "1h", "--timeout", "1h")
+	<-hangs
+	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		t.Fatal("it goes on")
+	}
+	if code := p.cmd.ProcessState.ExitCode(); code != 0 || !strings.Contains(p.text(), "Shop.Hang: 4 calls in ") {
+		t.Errorf("it returns %d and writes %q", code, p.text())
+	}
 }
 
 // TestBenchTerminal shows the figures so far on a terminal.

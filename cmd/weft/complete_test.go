@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +43,7 @@ func TestCompletion(t *testing.T) {
 		{"weft instances drain Arith ", "calculator"},
 		{"weft call Ar", "Arith."},
 		{"weft call --server " + s.address + " Shop.", "Shop.Add Shop.Count Shop.Echo Shop.Fail Shop.Slow Shop.Tenant"},
-		{"weft describe --as ", "go schema template"},
+		{"weft describe --as ", "go proto schema template"},
 		{"weft context show s", "staging"},
 		{"weft help exit", "exit-codes"},
 	}
@@ -111,4 +112,107 @@ done`
 		t.Fatalf("bash completes %d lines, want %d:\n%s", len(all), len(lines), out)
 	}
 	return all
+}
+
+// TestShells presses the keys of lines with a tab at their end in real shells on a pseudo-terminal, and sees which words the
+// command gets.
+func TestShells(t *testing.T) {
+	need := exec.CommandContext(t.Context(), "../../scripts/need.sh", "zsh", "fish", "bash-completion")
+	if out, err := need.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	s := begin(t)
+	tests := []struct{ line, want string }{
+		{"weft desc\t", "describe"},
+		{"weft registry stat\t", "registry status"},
+		{"weft list --context stag\t", "list --context staging"},
+		{"weft instances -o wi\t", "instances -o wide"},
+		{"weft instances --regis\tx", "instances --registry x"},
+		{"weft call --server " + s.address + " Shop.Ten\t", "call --server " + s.address + " Shop.Tenant"},
+	}
+	// The line of a shell that reads the script of the completion, and then says that it is ready.
+	shells := map[string]struct{ file, text, command string }{
+		"bash": {"rc", "source /usr/share/bash-completion/bash_completion\nsource <(weft completion bash)\nPS1='ready> '\n", "bash --noprofile --rcfile $FOLDER/rc -i"},
+		"zsh":  {".zshrc", "autoload -U compinit\ncompinit -u -D\nsource <(weft completion zsh)\nPS1='ready> '\n", "ZDOTDIR=$FOLDER zsh -d -i"},
+		"fish": {"rc", "weft completion fish | source\nset -g fish_greeting\nfunction fish_prompt\n echo 'ready> '\nend\n", "HOME=$FOLDER fish --no-config -i -C 'source $FOLDER/rc'"},
+	}
+	for name, sh := range shells {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			programIn(t, folder)
+			writeFile(t, filepath.Join(folder, sh.file), sh.text)
+			writeFile(t, filepath.Join(folder, "contexts.json"), `{"contexts": {"staging": {}, "production": {}}}`)
+			keys := interactive(t, folder, sh.command)
+			for _, test := range tests {
+				// A registry or server may take more than the time for which a shell waits, on a busy machine.
+				tries := 0
+				polltest.Until(t, patience, fmt.Sprintf("%s completes %q", name, test.line), func() error {
+					tries++
+					if _, err := keys.Write([]byte(test.line + "\n")); err != nil {
+						t.Fatal(err)
+					}
+					got := ""
+					polltest.Until(t, patience, "the command runs", func() error {
+						lines := strings.Split(read(t, filepath.Join(folder, "called")), "\n")
+						if len(lines) < 2 {
+							return errors.New("it does not")
+						}
+						got = strings.TrimSpace(lines[0])
+						return nil
+					})
+					writeFile(t, filepath.Join(folder, "called"), "")
+					if got != test.want {
+						return fmt.Errorf("try %d: the command gets %q, want %q; the terminal has %q", tries, got, test.want, read(t, filepath.Join(folder, "record")))
+					}
+					return nil
+				})
+			}
+		})
+	}
+}
+
+// programIn writes the program weft into a folder: it completes, and otherwise writes what it was called with into the file
+// "called".
+func programIn(t *testing.T, folder string) {
+	t.Helper()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := fmt.Sprintf("#!/bin/sh\ncase $1 in\n__complete* | completion) %s=1 exec %s \"$@\" ;;\nesac\necho \"$*\" >>%s/called\n", asProgram, own, folder)
+	if err := os.WriteFile(filepath.Join(folder, "weft"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(folder, "called"), "")
+}
+
+// interactive runs a shell on a pseudo-terminal until it is ready, and returns its keyboard.
+func interactive(t *testing.T, folder, command string) io.Writer {
+	t.Helper()
+	record := filepath.Join(folder, "record")
+	cmd := exec.Command("script", "--quiet", "--flush", "--command", "stty cols 200 rows 40; export FOLDER="+folder+"; "+command, record)
+	// A shell that is killed writes its history, which must not be that of the developer.
+	cmd.Env = append(os.Environ(), "HOME="+folder, "HISTFILE=", "TERM=xterm", "SHELL=/bin/sh", "PATH="+folder+":"+os.Getenv("PATH"), "WEFT_CONFIG="+filepath.Join(folder, "contexts.json"), "XDG_CACHE_HOME="+filepath.Join(folder, "cache"))
+	keys, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+	})
+	polltest.Until(t, patience, "the shell is ready", func() error {
+		text, err := os.ReadFile(record)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(text), "ready> ") {
+			return fmt.Errorf("it has written %q", text)
+		}
+		return nil
+	})
+	return keys
 }

@@ -112,6 +112,15 @@ func TestDoctor(t *testing.T) {
 	expect(t, 2, "", "name a service", "", "doctor")
 }
 
+// TestDoctorMembers looks into an etcd of which one member is not there.
+func TestDoctorMembers(t *testing.T) {
+	listen, dead := localPort(t), localPort(t)
+	upAt(t, listen, t.TempDir())
+	args := []string{"doctor", "--registry", "etcd://" + listen + "," + dead}
+	within(t, 3*time.Second, 0, "member etcd://"+listen+": it ", "", args...)
+	within(t, 3*time.Second, 0, "warning  member etcd://"+dead+": ", "", args...)
+}
+
 // foreign listens and closes every connection.
 func foreign(t *testing.T) string {
 	t.Helper()

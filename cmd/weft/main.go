@@ -24,7 +24,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the program at once.
 	context.AfterFunc(ctx, stop)
-	p := &shell.Shell{Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Terminal: shell.IsTerminal(os.Stdout), LogTerminal: shell.IsTerminal(os.Stderr),
-		Size: func() (width, height int) { return shell.SizeOf(os.Stdout) }}
+	p := &shell.Shell{
+		Out: os.Stdout, Log: os.Stderr, In: os.Stdin, Dumb: shell.IsDumb(),
+		Terminal: shell.IsTerminal(os.Stdout), LogTerminal: shell.IsTerminal(os.Stderr), InTerminal: shell.IsTerminal(os.Stdin),
+		Size:    func() (width, height int) { return shell.SizeOf(os.Stdout) },
+		LogSize: func() (width, height int) { return shell.SizeOf(os.Stderr) },
+	}
 	os.Exit(execute(ctx, p, os.Args[1:]))
 }

@@ -76,6 +76,12 @@ func (p *process) text() string {
 // start starts the real program. It is killed at the end of the test, if it runs.
 func start(t *testing.T, args ...string) *process {
 	t.Helper()
+	return startFrom(t, nil, args...)
+}
+
+// startFrom is start with a standard input.
+func startFrom(t *testing.T, in *os.File, args ...string) *process {
+	t.Helper()
 	own, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +89,9 @@ func start(t *testing.T, args ...string) *process {
 	p := &process{cmd: exec.Command(own, args...), exited: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Stdout, p.cmd.Stderr = p, p
+	if in != nil {
+		p.cmd.Stdin = in
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +178,11 @@ func TestUsage(t *testing.T) {
 		{"help of rules", []string{"rules", "-h"}, 0, "rollback"},
 		{"help of a command", []string{"up", "-h"}, 0, "-peer-listen"},
 		{"a wrong value of a flag", []string{"up", "-listen", "x"}, 2, "-listen"},
-		{"an unknown flag", []string{"up", "--lisen", "x"}, 2, "see 'weft up --help'"},
+		{"an unknown flag", []string{"up", "--lisen", "x"}, 2, "did you mean --listen?; see 'weft up --help'"},
+		{"an unknown flag of all commands", []string{"instances", "--registri", "x"}, 2, "did you mean --registry?"},
+		{"a flag with letters that are missing", []string{"instances", "--admin", "x"}, 2, "did you mean --admin-token-file?"},
+		{"a flag that is like none", []string{"instances", "--whatever"}, 2, "unknown flag: --whatever; see 'weft instances --help'"},
+		{"a request that begins with a dash", []string{"call", "tcp://127.0.0.1:1", "Arith.Neg", "-5"}, 2, "begins with a dash goes behind --"},
 		{"a command with a wrong letter", []string{"instancse"}, 2, "did you mean instances?"},
 		{"an unknown form of the output", []string{"instances", "-o", "xml"}, 2, "table, wide, json"},
 		{"a template that is none", []string{"instances", "-o", "go-template={{"}, 2, "--output"},
@@ -183,7 +196,12 @@ func TestUsage(t *testing.T) {
 		{"authorities that are not there", []string{"instances", "--registry", "etcds://a:1", "--cacert", "/nowhere"}, 2, "--cacert: open /nowhere"},
 		{"a context that is not there", []string{"instances", "--context", "nowhere"}, 2, "weft context set nowhere"},
 		{"the version", []string{"version"}, 0, "weft "},
+		{"a short command that is like none", []string{"foo"}, 2, "only call, list"},
+		{"the completion of no shell", []string{"completion"}, 2, "bash, zsh, fish or powershell"},
+		{"the completion of an unknown shell", []string{"completion", "tcsh"}, 2, `no command "tcsh"; did you mean bash`},
+		{"an address with a path", []string{"call", "http://127.0.0.1:1/base", "Arith.Mul"}, 2, "no path behind it"},
 		{"too many arguments", []string{"instances", "a", "b"}, 2, "2 arguments"},
+		{"a command of instances with a wrong letter", []string{"instances", "drian", "Arith", "a"}, 2, "did you mean drain?"},
 		{"rules without a verb", []string{"rules"}, 2, "show, history"},
 		{"rules with an unknown verb", []string{"rules", "set", "Arith"}, 2, `"set"`},
 		{"rules without a service", []string{"rules", "show"}, 2, "0 arguments"},
@@ -294,4 +312,24 @@ func TestWriteFails(t *testing.T) {
 	if code := execute(t.Context(), p, []string{"help"}); code != 1 {
 		t.Errorf("the exit code is %d, want 1", code)
 	}
+}
+
+// BenchmarkStart starts the command, which ends at once, as a shell does for each line and each completion:
+//
+//	go test -run '^$' -bench Start -benchtime 100x .
+func BenchmarkStart(b *testing.B) {
+	own, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var used time.Duration
+	for b.Loop() {
+		cmd := exec.Command(own, "version")
+		cmd.Env = append(os.Environ(), asProgram+"=1")
+		if err := cmd.Run(); err != nil {
+			b.Fatal(err)
+		}
+		used += cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	}
+	b.ReportMetric(float64(used.Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }

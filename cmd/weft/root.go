@@ -22,7 +22,6 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/up"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const rootHelp = `weft calls and shows services, runs a registry, changes what is in one, and generates code. To begin with:
@@ -43,11 +42,13 @@ func execute(ctx context.Context, p *shell.Shell, args []string) int {
 	}
 	out := &shell.Checked{To: p.Out}
 	p.Out = out
+	p.In = shell.Interruptible(ctx, p.In)
 	p.Guard()
 	root.SetArgs(longFlags(root, helpFirst(root, args)))
 	root.SetIn(p.In)
 	root.SetOut(p.Out)
 	root.SetErr(p.Log)
+	completion(root) // it keeps the output
 	cmd, err := root.ExecuteContextC(shell.With(ctx, p))
 	if err == nil && out.Err != nil {
 		err = out.Err // such as of help, whose errors cobra does not report
@@ -56,7 +57,7 @@ func execute(ctx context.Context, p *shell.Shell, args []string) int {
 		return shell.ExitFine
 	}
 	if !p.Running && !errors.Is(err, shell.ErrUsage) {
-		err = fmt.Errorf("%w; see '%s --help'%.0w", err, cmd.CommandPath(), shell.ErrUsage)
+		err = fmt.Errorf("%w%s; see '%s --help'%.0w", err, instead(cmd, err), cmd.CommandPath(), shell.ErrUsage)
 	}
 	if p.Resolved && errors.Is(err, shell.ErrUsage) {
 		err = shell.UsageOf(cmd.CommandPath(), err)
@@ -110,6 +111,17 @@ func root(p *shell.Shell) *cobra.Command {
 	root.SetUsageTemplate(usageTemplate)
 	cobra.EnableCommandSorting = false
 	return root
+}
+
+// completion adds cobra's command, and has it refuse a shell that it does not know.
+func completion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return // it is there
+	}
+	group := shell.Group("", "completion", "", "")
+	cmd.Args, cmd.RunE = group.Args, group.RunE
 }
 
 // commands are those of weft, in the order of the help.
@@ -182,35 +194,6 @@ func helpFirst(root *cobra.Command, args []string) []string {
 	return append([]string{"help", args[0]}, args[2:]...)
 }
 
-// longFlags puts a second dash before the long flags that have one only, as they had before
-// the command took two: "-registry" becomes "--registry".
-func longFlags(root *cobra.Command, args []string) []string {
-	known := make(map[string]bool)
-	var collect func(cmd *cobra.Command)
-	collect = func(cmd *cobra.Command) {
-		note := func(f *pflag.Flag) { known[f.Name] = len(f.Name) > 1 }
-		cmd.Flags().VisitAll(note)
-		cmd.PersistentFlags().VisitAll(note)
-		for _, c := range cmd.Commands() {
-			collect(c)
-		}
-	}
-	collect(root)
-	known["help"] = true
-	out := make([]string, 0, len(args))
-	for i, arg := range args {
-		if arg == "--" || i == 0 && arg == cobra.ShellCompRequestCmd || len(args) > 0 && args[0] == "generate" {
-			return append(out, args[i:]...)
-		}
-		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
-		if strings.HasPrefix(arg, "-") && known[name] {
-			arg = "-" + arg
-		}
-		out = append(out, arg)
-	}
-	return out
-}
-
 // plugin runs the program weft-foo of $PATH for the command foo, which weft does not have.
 func plugin(ctx context.Context, p *shell.Shell, root *cobra.Command, args []string) (done bool, code int) {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "__") || strings.ContainsAny(args[0], `/\`) {
@@ -229,6 +212,9 @@ func plugin(ctx context.Context, p *shell.Shell, root *cobra.Command, args []str
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() > 0 {
 		return true, exit.ExitCode()
+	}
+	if err != nil && ctx.Err() != nil {
+		return true, shell.ExitInterrupted
 	}
 	if err != nil {
 		return true, p.Report(ctx, fmt.Errorf("%s: %w", path, err))

@@ -282,6 +282,7 @@ func TestCall(t *testing.T) {
 		"call", address, "Shop.Fail", "-o", "json")
 	expect(t, 3, "", "'weft describe Arith.Mul --as template' writes a request", "", "call", address, "Arith.Mul", `{"A":"six"}`)
 	within(t, 100*time.Millisecond, 3, "", "DeadlineExceeded", "call", address, "Shop.Slow")
+	within(t, 100*time.Millisecond, 3, "", "--timeout gives a call more time", "call", address, "Shop.Slow")
 	// Nothing is sent of a request with a field that the method does not have, nor of a stream behind it.
 	expect(t, 2, "", `Shop.Add: there is the unknown field "m" in the request, which has only the field n;`, `{"n":1} {"m":2} {"n":3}`, "call", address, "Shop.Add", "-d", "-")
 	expect(t, 2, "", `unknown field "m"`, "", "call", address, "Shop.Count", `{"m":2}`)
@@ -289,11 +290,30 @@ func TestCall(t *testing.T) {
 	expect(t, 2, "", "is no JSON", "", "call", address, "Arith.Mul", `{"A":`)
 	expect(t, 2, "", "has no value", "", "call", address, "Arith.Mul", "-d", "-")
 	expect(t, 2, "", "want Service.Method", "", "call", address)
+	expect(t, 2, "", "want one of them", "", "call", address, "Arith.Mul", "--instance", "a")
 	expect(t, 2, "", "--data is given too", "", "call", address, "Arith.Mul", "{}", "-d", "{}")
 	expect(t, 2, "", "no such file", "", "call", address, "Arith.Mul", "@/nowhere")
+	for _, method := range []string{"Arith.Mul", "Shop.Add"} {
+		expect(t, 2, "", "cannot be read: ", "", "call", address, method, "@"+t.TempDir())
+	}
 	expect(t, 2, "", "add --tls", "", "call", address, "Arith.Mul", "-k")
 	expect(t, 2, "", "'weft help addresses'", "", "call", "bogus://"+s.at, "Arith.Mul")
 	expect(t, 4, "", "'weft doctor tcp://", "", "call", "tcp://"+localPort(t), "Arith.Mul", "--timeout", "5s")
+}
+
+// TestCallLarge gets a reply that is larger than weft's own limit.
+func TestCallLarge(t *testing.T) {
+	s := begin(t, func(cfg *weft.ServerConfig) { cfg.Limits.MaxMessage = 32 << 20 })
+	err := weft.Handle(s.srv, "Shop.Large", func(_ context.Context, n *Sum) (*Text, error) { return &Text{strings.Repeat("x", n.N)}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc"} {
+		code, out, log := run(t, "", "call", scheme+"://"+s.at, "Shop.Large", `{"n":10000000}`)
+		if code != 0 || len(out) < 10000000 {
+			t.Errorf("by %s call returns %d and %d bytes: %s", scheme, code, len(out), log)
+		}
+	}
 }
 
 // TestCallRefused calls a server that wants a token.
@@ -603,8 +623,11 @@ func TestShow(t *testing.T) {
 		expect(t, 0, `"kind": "bidirectional stream"`, "", "", "describe", address, "Shop", "-o", "json")
 		expect(t, 0, "serving", "", "", "health", address)
 	}
-	expect(t, 2, "", "want go, schema or template", "", "describe", s.address, "Arith", "--as", "proto")
+	expect(t, 2, "", "want go, proto, schema or template", "", "describe", s.address, "Arith", "--as", "thrift")
+	expect(t, 0, "service Shop {\n  rpc Add(stream Sum) returns (Sum);\n}", "", "", "describe", s.address, "Shop.Add", "--as", "proto")
+	expect(t, 1, "", "--as schema has a form for all types", "", "describe", s.address, "Arith", "--as", "proto")
 	expect(t, 1, "", "there is no service or method", "", "describe", s.address, "Nothing")
+	expect(t, 5, "", "ask it by tcp://", "", "list", "http://"+s.at)
 	expect(t, 2, "", "want the address", "", "health")
 	expect(t, 1, "unknown service", "", "", "health", s.address, "Nothing")
 

@@ -57,7 +57,7 @@ const formatsHelp = `--output, or -o, says in which form a result is written:
   go-template=TEXT  what a template of Go's text/template makes of the JSON
 
 Results go to the standard output, everything else to the standard error. Times are in RFC 3339; durations have a unit
-in tables, and are numbers of seconds in JSON. Tables have colours on a terminal only, unless $NO_COLOR is set or
+in tables, and are numbers of seconds in JSON. There are colours on a terminal only, and not with $NO_COLOR, unless
 --color says otherwise.`
 
 const exitCodesHelp = `  0    all is well
@@ -74,5 +74,7 @@ const environmentHelp = `  WEFT_REGISTRY   the address of the registry, as --reg
   WEFT_CONTEXT    the context in use, as --context
   WEFT_CONFIG     the file of the contexts
   WEFT_TOKEN      a token for servers, sent as "Bearer"
-  NO_COLOR        no colours, whatever it is set to
+  NO_COLOR        no colours, unless it is empty
+  PATH            a program weft-NAME in it is the command 'weft NAME'
+  TERM            "dumb" or nothing: no colours, and nothing is drawn over what was written
   http_proxy and the like are not used.`

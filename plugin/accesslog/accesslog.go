@@ -60,7 +60,7 @@ type Config struct {
 	// Methods are those whose calls are written: "Arith.Mul", "Arith.*", "*". nil: all.
 	Methods []string
 	// Metadata are the keys of the request's metadata that are written. It must not name keys
-	// that carry secrets; "authorization" is an error. nil: none.
+	// that carry secrets; those of credentials, such as "authorization" and "cookie", are an error. nil: none.
 	Metadata []string
 	// Principal is the name of a principal. nil: that of a string or of a fmt.Stringer.
 	Principal func(principal any) string
@@ -82,7 +82,7 @@ func New(cfg *Config) (weft.Plugin, error) {
 		return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Methods: %w", err)
 	}
 	for _, key := range c.Metadata {
-		if strings.EqualFold(key, "authorization") {
+		if match.Credential(key) {
 			return weft.Plugin{}, weft.Errorf(weft.InvalidArgument, "accesslog: Config.Metadata names %q, which carries credentials", key)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/netip"
 	"slices"
@@ -46,7 +47,8 @@ type Rule struct {
 	Methods []string `json:"methods,omitempty"`
 }
 
-// Parse reads rules from JSON. Fields that do not exist are errors.
+// Parse reads rules from JSON. Fields that do not exist are errors, and so is what would allow every call: no rules at all, and a list
+// that is there and empty, as a file that was written half or by mistake has them. {"allow": [{"methods": ["*"]}]} says that it is meant.
 func Parse(b []byte) (Rules, error) {
 	var r Rules
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -54,8 +56,11 @@ func Parse(b []byte) (Rules, error) {
 	if err := d.Decode(&r); err != nil {
 		return Rules{}, weft.Errorf(weft.InvalidArgument, "acl: %w", err)
 	}
-	if d.More() {
+	if _, err := d.Token(); err != io.EOF {
 		return Rules{}, weft.Errorf(weft.InvalidArgument, "acl: there is something behind the rules")
+	}
+	if len(r.Allow)+len(r.Deny) == 0 || r.Allow != nil && len(r.Allow) == 0 {
+		return Rules{}, weft.Errorf(weft.InvalidArgument, "acl: the rules allow every call, since \"allow\" is empty: write {\"allow\": [{\"methods\": [\"*\"]}]} if that is meant")
 	}
 	_, err := compile(r)
 	return r, err

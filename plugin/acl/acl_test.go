@@ -102,7 +102,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	for _, wrong := range []string{
-		`{"allows": []}`, `{} {}`, `[`, `{"allow": [{}]}`, `{"deny": [{"networks": ["10.0.0.0/99"]}]}`,
+		`{"allows": []}`, `{"deny": [{"methods": ["*"]}]} {}`, `{"deny": [{"methods": ["*"]}]} }`, `[`, ``, `null`, `{}`, `{"allow": []}`, `{"allow": [], "deny": [{"principals": ["eve"]}]}`, `{"allow": [{}]}`, `{"deny": [{"networks": ["10.0.0.0/99"]}]}`,
 		`{"deny": [{"methods": ["Arith"]}]}`, `{"deny": [{"principals": [""]}]}`, `{"deny": [{"networks": ["::ffff:10.0.0.0/8"]}]}`,
 	} {
 		if _, err := acl.Parse([]byte(wrong)); !errors.Is(err, weft.InvalidArgument) {

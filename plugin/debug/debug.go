@@ -33,10 +33,9 @@ type Config struct {
 	Allow func(r *http.Request) bool
 }
 
-// Local allows the requests that come from this machine and name it in their URL. The second
-// keeps pages of other sites, which a browser on this machine shows, from asking in the
-// browser's name. A proxy on the same machine makes every request one of this machine: use
-// Token behind a proxy.
+// Local allows the requests that come from this machine and name it in their URL, unless a browser says
+// that the page of another site makes them, or a proxy that it passes them on. A proxy on the same machine
+// that does not say so makes every request one of this machine: use Token behind a proxy.
 func Local(r *http.Request) bool {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil || !loopback(host) {
@@ -44,6 +43,14 @@ func Local(r *http.Request) bool {
 	}
 	if host, _, err = net.SplitHostPort(r.Host); err != nil {
 		host = strings.Trim(r.Host, "[]")
+	}
+	for _, key := range []string{"X-Forwarded-For", "Forwarded", "Via"} {
+		if r.Header.Get(key) != "" {
+			return false
+		}
+	}
+	if from := r.Header.Get("Sec-Fetch-Site"); from != "" && from != "same-origin" && from != "none" {
+		return false
 	}
 	return host == "localhost" || loopback(host)
 }

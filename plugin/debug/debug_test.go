@@ -128,6 +128,9 @@ func TestGuard(t *testing.T) {
 			r.RemoteAddr = "192.0.2.1:1"
 			r.Header.Set("X-Forwarded-For", "127.0.0.1")
 		}, 403},
+		{"passed on by a proxy here", local, func(r *http.Request) { r.Header.Set("X-Forwarded-For", "192.0.2.1") }, 403},
+		{"by the page of another site", local, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }, 403},
+		{"by a person with a browser", local, func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "none") }, 200},
 		{"no token", token, nil, 403},
 		{"wrong token", token, func(r *http.Request) { r.Header.Set("Authorization", "Bearer guess") }, 403},
 		{"token", token, func(r *http.Request) { r.Header.Set("Authorization", "Bearer secret"); r.RemoteAddr = "192.0.2.1:1" }, 200},

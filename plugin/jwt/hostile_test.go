@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"math/big"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -141,4 +142,84 @@ func TestSlowKeys(t *testing.T) {
 			t.Errorf("tokens with unknown keys took %v and caused %d fetches", took, fetches)
 		}
 	})
+}
+
+// Keys that took long to come do not take the place of newer ones: a key that is gone stays so.
+func TestOldKeysComeLate(t *testing.T) {
+	i := newIssuer(t)
+	old, err := json.Marshal(i.setLocked())
+	must(t, err)
+	gone := i.keys["one"]
+	i.rotate(t, "two")
+	delete(i.keys, "one")
+	fresh, err := json.Marshal(i.setLocked())
+	must(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		var fetches atomic.Int32
+		cfg := i.config()
+		cfg.Refresh, cfg.Refetch = time.Second, 100*time.Millisecond
+		cfg.Issuers[0].Keys = func(context.Context) ([]byte, error) {
+			switch fetches.Add(1) {
+			case 1:
+				return old, nil
+			case 2: // it was asked before the keys were replaced
+				time.Sleep(time.Second)
+				return old, nil
+			}
+			return fresh, nil
+		}
+		began := time.Now()
+		v, err := jwt.NewVerifier(t.Context(), cfg)
+		must(t, err)
+		defer v.Close()
+		time.Sleep(1500 * time.Millisecond)
+		refused(t, v, "a new key", i.token(t, claims("ada", nil)), "")
+		time.Sleep(time.Until(began.Add(2100 * time.Millisecond)))
+		refused(t, v, "a key that is gone", sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: gone}, "one", claims("ada", nil)), jwt.ReasonInvalid)
+	})
+}
+
+// A fetch that hangs does not hold up one for a token with an unknown key, and what it brings at last is not used, also when the
+// fetch behind it has brought what was known.
+func TestFetchHangs(t *testing.T) {
+	i := newIssuer(t)
+	old, err := json.Marshal(i.setLocked())
+	must(t, err)
+	gone := i.keys["one"]
+	i.rotate(t, "two")
+	delete(i.keys, "one")
+	fresh, err := json.Marshal(i.setLocked())
+	must(t, err)
+	for name, first := range map[string][]byte{"the keys are replaced meanwhile": old, "the keys stay": fresh} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var fetches atomic.Int32
+				cfg := i.config()
+				cfg.Refresh, cfg.Refetch = time.Second, 100*time.Millisecond
+				cfg.Issuers[0].Keys = func(context.Context) ([]byte, error) {
+					switch fetches.Add(1) {
+					case 1:
+						return first, nil
+					case 2: // it was asked before the keys were replaced
+						time.Sleep(5 * time.Second)
+						return old, nil
+					}
+					return fresh, nil
+				}
+				v, err := jwt.NewVerifier(t.Context(), cfg)
+				must(t, err)
+				defer v.Close()
+				time.Sleep(1500 * time.Millisecond)
+				began := time.Now()
+				unknown := sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: gone}, "three", claims("ada", nil))
+				refused(t, v, "an unknown key", unknown, jwt.ReasonInvalid)
+				refused(t, v, "a new key", i.token(t, claims("ada", nil)), "")
+				if took := time.Since(began); took != 0 || fetches.Load() != 3 {
+					t.Errorf("while a fetch hangs a token with an unknown key takes %v and causes fetches up to the %dth", took, fetches.Load())
+				}
+				time.Sleep(5 * time.Second) // the slow fetch has ended half a second ago
+				refused(t, v, "a key that is gone", sign(t, jose.SigningKey{Algorithm: jose.ES256, Key: gone}, "one", claims("ada", nil)), jwt.ReasonInvalid)
+			})
+		})
+	}
 }

@@ -104,7 +104,7 @@ type Config struct {
 type Issuer struct {
 	// Name is the claim iss of its tokens.
 	Name string
-	// Keys fetches a JSON Web Key Set (RFC 7517): File, URL, or a function of the program.
+	// Keys fetches a JSON Web Key Set (RFC 7517): File, URL, or a function of the program, which may be called again while it runs.
 	Keys func(ctx context.Context) ([]byte, error)
 }
 

@@ -49,6 +49,8 @@ type keyring struct {
 	mu       sync.Mutex
 	underway chan struct{} // closed when the fetch that a token has caused has ended; nil: there is none
 	last     time.Time     // when the last fetch began
+	begun    uint64        // fetches that have begun
+	taken    uint64        // the number, in the order in which they began, of the fetch whose keys are used
 	closed   bool
 }
 
@@ -95,10 +97,13 @@ func (k *keyring) close() {
 // now are the keys; nil when there are none yet.
 func (k *keyring) now() *keySet { return k.set.Load() }
 
-// refresh fetches the keys. After an error the last ones stay.
+// refresh fetches the keys. After an error the last ones stay. Fetches may run beside each other, so that one that hangs does not hold
+// up one for a token with an unknown key.
 func (k *keyring) refresh(ctx context.Context) error {
 	k.mu.Lock()
 	k.last = time.Now()
+	k.begun++
+	n := k.begun
 	k.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
@@ -106,14 +111,19 @@ func (k *keyring) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if old := k.now(); old != nil && old.text == string(text) {
-		return nil
+	set := k.now()
+	if set == nil || set.text != string(text) {
+		if set, err = k.parse(text); err != nil {
+			return err
+		}
 	}
-	set, err := k.parse(text)
-	if err == nil {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n > k.taken { // keys that took long to come must not take the place of newer ones
+		k.taken = n
 		k.set.Store(set)
 	}
-	return err
+	return nil
 }
 
 // parse reads a JSON Web Key Set. A key that cannot be used is left out; a set without usable keys is

@@ -83,13 +83,13 @@ func (t *Telemetry) start(system, method string, kind trace.SpanKind) *beginning
 		last.Store(b)
 		return b
 	}
-	name := figures.MethodName(method)
+	name := text(figures.MethodName(method))
 	attributes := []attribute.KeyValue{semconv.RPCSystemNameKey.String(system), semconv.RPCMethod(name)}
 	if kind == trace.SpanKindClient {
 		attributes = append(attributes, t.address...)
 	}
 	b := &beginning{key: key, name: name, attempt: "attempt " + name, options: []trace.SpanStartOption{trace.WithSpanKind(kind), trace.WithAttributes(attributes...)}}
-	if t.known.Add(1) <= maxKnown {
+	if t.known.Load() < maxKnown && t.known.Add(1) <= maxKnown {
 		t.starts.Store(key, b)
 	}
 	return b
@@ -167,16 +167,35 @@ func (t *Telemetry) endSpan(span trace.Span, code weft.Code, err error, client b
 		if isError(code, client) {
 			message := ""
 			if e, ok := errors.AsType[*weft.Error](err); ok && t.cfg.ErrorMessages {
-				message = e.Message
+				message = text(e.Message)
 			}
 			span.SetStatus(codes.Error, message)
 		}
-		if e, ok := errors.AsType[*weft.Error](err); ok && client {
-			span.SetAttributes(attribute.String("weft.outcome", e.Outcome.String()))
+		if e, ok := errors.AsType[*weft.Error](err); ok {
+			span.SetAttributes(ofError(e, client)...)
 		}
 	}
 	span.End()
 }
+
+// maxReason is how many bytes of the reason of an error a span shows.
+const maxReason = 64
+
+// ofError are the attributes of an error beside its code: on a client how far the call got, and the reason, such as
+// FAULT_INJECTED or RATE_LIMITED.
+func ofError(e *weft.Error, client bool) []attribute.KeyValue {
+	out := make([]attribute.KeyValue, 0, 2)
+	if client {
+		out = append(out, attribute.String("weft.outcome", e.Outcome.String()))
+	}
+	if e.Reason != "" {
+		out = append(out, attribute.String("weft.reason", text(e.Reason[:min(len(e.Reason), maxReason)])))
+	}
+	return out
+}
+
+// text is valid UTF-8: an exporter drops all spans of a batch of which one has a text that is not, and a peer may send any bytes.
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // peerOf are the attributes of the peer of a connection.
 func peerOf(p *weft.Peer) []attribute.KeyValue {
@@ -196,6 +215,9 @@ func metadataOf(keys []string, m weft.Metadata, of func(string, ...string) attri
 	out := make([]attribute.KeyValue, 0, len(keys))
 	for _, key := range keys {
 		if values := m.Values(key); len(values) > 0 {
+			for i, v := range values {
+				values[i] = text(v)
+			}
 			out = append(out, of(strings.ToLower(key), values...))
 		}
 	}

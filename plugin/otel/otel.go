@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"net"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -31,6 +30,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/plugin/internal/match"
 )
 
 // Config configures a Telemetry. The zero value, and a nil pointer to one, give the defaults.
@@ -99,7 +99,7 @@ func New(cfg *Config) (*Telemetry, error) {
 		return nil, weft.Errorf(weft.InvalidArgument, "otel: Config.Sample is %v, want 0 to 1", c.Sample)
 	}
 	for _, key := range c.RequestMetadata {
-		if strings.EqualFold(key, "authorization") {
+		if match.Credential(key) {
 			return nil, weft.Errorf(weft.InvalidArgument, "otel: Config.RequestMetadata names %q, which carries credentials", key)
 		}
 	}

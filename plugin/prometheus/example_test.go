@@ -3,8 +3,10 @@ package prometheus_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/plugin/prometheus"
@@ -33,4 +35,21 @@ func Example() {
 		}
 	}
 	// Output: Open connections of clients. 0
+}
+
+// The buckets of the histograms lead to traces.
+func ExampleCollector_Exemplars() {
+	c := prometheus.New(nil)
+	srv := weft.NewServer(&weft.ServerConfig{Plugins: []weft.Plugin{
+		// behind that of plugin/otel, which puts the span into the context; with it labels would be
+		//	if s := trace.SpanContextFromContext(ctx); s.IsSampled() {
+		//		return client.Labels{"trace_id": s.TraceID().String()}
+		//	}
+		c.Exemplars("", nil),
+	}})
+	defer srv.Close()
+	c.Server("", srv)
+	registry := client.NewRegistry()
+	registry.MustRegister(c)
+	http.Handle("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 }

@@ -7,7 +7,8 @@
 //	c.Server("", srv)
 //	registry.MustRegister(c)
 //
-// Everything is read from what weft counts anyway, when Prometheus asks: calls cost no more.
+// Everything is read from what weft counts anyway, when Prometheus asks: calls cost no more. Exemplars alone are noted as calls
+// end, by an interceptor: see Collector.Exemplars.
 package prometheus
 
 import (
@@ -35,6 +36,8 @@ type Collector struct {
 	source figures.Source
 	bounds []float64
 	native bool
+
+	exemplars kept
 }
 
 var _ client.Collector = (*Collector)(nil)
@@ -72,7 +75,7 @@ func (c *Collector) Collect(to chan<- client.Metric) {
 			desc := client.NewDesc(f.Name, f.Help, names, nil)
 			switch {
 			case f.Kind == figures.Histogram:
-				to <- &histogram{c: c, desc: desc, labels: client.MakeLabelPairs(desc, values), of: s.Distribution}
+				to <- c.withExemplars(&histogram{c: c, desc: desc, labels: client.MakeLabelPairs(desc, values), of: s.Distribution}, f, s)
 			case f.Kind == figures.Counter:
 				to <- client.MustNewConstMetric(desc, client.CounterValue, s.Value, values...)
 			default:

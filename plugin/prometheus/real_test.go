@@ -24,6 +24,9 @@ import (
 	"testing"
 	"time"
 
+	client "github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/internal/polltest"
@@ -268,5 +271,39 @@ func TestNativeHistograms(t *testing.T) {
 			err = fmt.Errorf("%d series", n)
 		}
 		return err
+	})
+}
+
+// A Prometheus that stores exemplars gets them, and answers with the ID of the trace.
+func TestRealExemplars(t *testing.T) {
+	c := prometheus.New(nil)
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{c.Exemplars("", nil)}})
+	c.Server("", w.Server)
+	k := w.Dial(t, nil)
+	must(t, k.Call(traced(t, "01"), "Arith.Sleep", &plugintest.Args{A: 20}, nil))
+	r := client.NewRegistry()
+	r.MustRegister(c)
+	web := httptest.NewServer(promhttp.HandlerFor(r, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	t.Cleanup(web.Close)
+	p := startPrometheus(t, []string{"--enable-feature=exemplar-storage"}, strings.TrimPrefix(web.URL, "http://"))
+	ask := url.Values{"query": {`rpc_server_call_duration_seconds_bucket{rpc_method="Arith/Sleep"}`},
+		"start": {strconv.FormatInt(time.Now().Add(-time.Hour).Unix(), 10)}, "end": {strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)}}
+	polltest.Until(t, time.Minute, "an exemplar is stored", func() error {
+		var out struct {
+			Data []struct {
+				Exemplars []struct{ Labels map[string]string }
+			}
+		}
+		if err := p.get("/api/v1/query_exemplars?"+ask.Encode(), &out); err != nil {
+			return err
+		}
+		for _, series := range out.Data {
+			for _, e := range series.Exemplars {
+				if e.Labels["trace_id"] == traceID {
+					return nil
+				}
+			}
+		}
+		return fmt.Errorf("%+v", out)
 	})
 }

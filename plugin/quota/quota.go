@@ -81,6 +81,7 @@ type quota struct {
 	of     map[keyed.Key]*own // Quota.Of; they do not compete with others for room
 	keys   *keyed.Table[keyed.Key, used]
 	shared used
+	latest int64 // the number of the last window that a call was charged in
 }
 
 // own is what a key of Quota.Of may make and was charged.
@@ -179,7 +180,7 @@ func (c *Counter) charge(ctx context.Context, info *weft.CallInfo, now time.Time
 		var u *used
 		if cost := q.cost(info.Method); cost > 0 && q.scope.Has(info.Method) {
 			key := keys[i]
-			u = q.atLocked(key, q.windowOf(now))
+			u = q.atLocked(key, q.windowLocked(now))
 			if most := q.most(key); u.n > most-cost {
 				for j, before := range charged {
 					if before != nil {
@@ -201,7 +202,7 @@ func (q *quota) refusal(most, cost int64, now time.Time) error {
 		return weft.Errorf(weft.ResourceExhausted, "the call is charged as %d, more than the quota by %s, which is %d in %v: it can never be made", cost, q.By, most, q.Every).
 			WithReason(Reason).WithRetryAfter(-1)
 	}
-	wait := q.endOf(q.windowOf(now)).Sub(now)
+	wait := q.endOf(q.latest).Sub(now)
 	return weft.Errorf(weft.ResourceExhausted, "the quota by %s, which is %d in %v, is used up; try again in %v", q.By, most, q.Every, keyed.Wait(wait)).
 		WithReason(Reason).WithRetryAfter(wait)
 }
@@ -218,6 +219,15 @@ func (q *quota) most(key keyed.Key) int64 {
 		return o.most
 	}
 	return q.Calls
+}
+
+// windowLocked is the number of the window that is open. A clock that is set back over the end of a window does not open the one
+// before again, in which all could be used once more.
+func (q *quota) windowLocked(now time.Time) int64 {
+	if window := q.windowOf(now); window != q.latest-1 {
+		q.latest = window
+	}
+	return q.latest
 }
 
 // windowOf is the number of the window of a time.
@@ -261,7 +271,7 @@ func (c *Counter) Usage() []Usage {
 	defer c.mu.Unlock()
 	var out []Usage
 	for i, q := range c.quotas {
-		window := q.windowOf(now)
+		window := q.windowLocked(now)
 		add := func(key keyed.Key, u *used) {
 			if u.window == window {
 				out = append(out, Usage{i, key.String(), u.n, q.most(key), q.endOf(window)})
@@ -290,7 +300,7 @@ func (c *Counter) Restore(all []Usage) {
 		}
 		q := c.quotas[one.Quota]
 		key, err := q.By.Parse(one.Key)
-		if window := q.windowOf(now); err == nil && q.endOf(window).Equal(one.Until) {
+		if window := q.windowLocked(now); err == nil && q.endOf(window).Equal(one.Until) {
 			u := q.atLocked(key, window)
 			u.n += min(one.Used, q.most(key)) // so that no sum overflows
 		}

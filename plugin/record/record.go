@@ -21,7 +21,6 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -51,11 +50,12 @@ type Config struct {
 	// Methods are those whose calls are recorded: "Arith.Mul", "Arith.*", "*". nil: all.
 	Methods []string
 	// Metadata are the keys of the request's metadata that are recorded. It must not name keys that
-	// carry secrets; "authorization" is an error. nil: none.
+	// carry secrets; those of credentials, such as "authorization" and "cookie", are an error. nil: none.
 	Metadata []string
 	// Redact are the fields of requests and replies whose values are not recorded, by their names in
-	// JSON, or in the .proto file: "card.number", "lines.*.note" of every element of a list. A text
-	// becomes "redacted", a number 0, everything else nothing. Bytes of raw methods have no fields.
+	// JSON, or in the .proto file, in any case: "card.number", "lines.*.note" or "lines.note" of every
+	// element of a list, "lines.0.note" of the first. A text becomes "redacted", a number 0, everything
+	// else nothing. Bytes of raw methods have no fields.
 	Redact []string
 	// Change may change a call before it is written, or leave it out by returning false. It is
 	// called by one goroutine. nil: all are written as they are.
@@ -122,8 +122,8 @@ func New(cfg *Config) (*Recorder, error) {
 		return wrong("Dir is empty: it must name the folder of the files")
 	case !(c.Percent > 0 && c.Percent <= 100):
 		return wrong("Percent is %v, want 0 (100) to 100", c.Percent)
-	case slices.ContainsFunc(c.Metadata, func(key string) bool { return strings.EqualFold(key, "authorization") }):
-		return wrong("Metadata names authorization, which carries credentials")
+	case slices.ContainsFunc(c.Metadata, match.Credential):
+		return wrong("Metadata is %q, and one of the keys carries credentials", c.Metadata)
 	}
 	if err := match.Methods(c.Methods).Check(); err != nil {
 		return wrong("Methods: %w", err)

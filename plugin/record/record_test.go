@@ -14,6 +14,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/apipb"
 	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/typepb"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
@@ -141,6 +142,42 @@ func TestRedact(t *testing.T) {
 	}
 	if got := string(all[1].Request.Body); !strings.Contains(got, "kept") || !strings.Contains(got, "v1") || strings.Contains(got, "411") {
 		t.Errorf("%q", got)
+	}
+}
+
+// A field is redacted however its name is written, and in every element of a list, whether its path says so or not.
+func TestRedactNames(t *testing.T) {
+	dir := t.TempDir()
+	type line struct {
+		Price int `json:"price"`
+		Note  string
+	}
+	type order struct {
+		CardNumber string `json:"cardNumber"`
+		Lines      []line
+		Nested     [][]line
+	}
+	r := open(t, record.Config{Dir: dir, Redact: []string{"CARDNUMBER", "lines.note", "nested.NOTE", "METHODS.requesttypeurl", "METHODS.options.name"}})
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{r.Plugin()}})
+	must(t, weft.Handle(w.Server, "Order.Pay", func(_ context.Context, o *order) (*order, error) { return o, nil }))
+	must(t, weft.Handle(w.Server, "Proto.Pay", func(_ context.Context, c *apipb.Api) (*apipb.Api, error) { return c, nil }))
+	c := w.Dial(t, nil)
+	must(t, c.Call(t.Context(), "Order.Pay", &order{"4111", []line{{7, "4112"}, {8, "4113"}}, [][]line{{{9, "4114"}}}}, &order{}))
+	must(t, c.Call(t.Context(), "Proto.Pay", &apipb.Api{Methods: []*apipb.Method{{Name: "kept", RequestTypeUrl: "4115", Options: []*typepb.Option{{Name: "4116"}}}}}, &apipb.Api{}))
+	must(t, r.Close())
+	all, _ := read(t, dir)
+	if len(all) != 2 {
+		t.Fatal(all, r.Stats())
+	}
+	for _, one := range all {
+		for _, m := range []record.Message{one.Request, one.Reply} {
+			if got := string(m.Body); strings.Contains(got, "411") || !strings.Contains(got, "redacted") {
+				t.Errorf("%s: %q", one.Method, got)
+			}
+		}
+	}
+	if got := string(all[0].Request.Body); !strings.Contains(got, `"price":7`) || !strings.Contains(got, `"price":9`) {
+		t.Error(got)
 	}
 }
 

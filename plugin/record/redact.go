@@ -46,6 +46,19 @@ func redact(m *Message, v any, paths []string) error {
 	return nil
 }
 
+// names reports whether a part of a path is for a name. Case does not count, as in JSON for Go: what is secret must not be recorded
+// because a program writes its name in another way.
+func names(part, name string) bool { return part == "*" || strings.EqualFold(part, name) }
+
+// within is what is left of a path for an element of a list; ok is false when the path is not for it. A part that is neither * nor an
+// index is for a field of every element.
+func within(path []string, i int) (rest []string, ok bool) {
+	if _, err := strconv.Atoi(path[0]); err != nil && path[0] != "*" {
+		return path, true
+	}
+	return path[1:], path[0] == "*" || path[0] == strconv.Itoa(i)
+}
+
 // redactJSON returns a value without what is at a path.
 func redactJSON(v any, path []string) any {
 	if len(path) == 0 {
@@ -60,14 +73,14 @@ func redactJSON(v any, path []string) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for k := range v {
-			if path[0] == "*" || path[0] == k {
+			if names(path[0], k) {
 				v[k] = redactJSON(v[k], path[1:])
 			}
 		}
 	case []any:
 		for i := range v {
-			if path[0] == "*" || path[0] == strconv.Itoa(i) {
-				v[i] = redactJSON(v[i], path[1:])
+			if rest, ok := within(path, i); ok {
+				v[i] = redactJSON(v[i], rest)
 			}
 		}
 	}
@@ -78,7 +91,7 @@ func redactJSON(v any, path []string) any {
 func redactProto(m protoreflect.Message, path []string) {
 	var found []protoreflect.FieldDescriptor
 	m.Range(func(f protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
-		if path[0] == "*" || string(f.Name()) == path[0] || f.JSONName() == path[0] {
+		if names(path[0], string(f.Name())) || names(path[0], f.JSONName()) {
 			found = append(found, f)
 		}
 		return true
@@ -103,7 +116,7 @@ func redactProto(m protoreflect.Message, path []string) {
 func redactMap(f protoreflect.FieldDescriptor, m protoreflect.Map, path []string) {
 	var keys []protoreflect.MapKey
 	m.Range(func(k protoreflect.MapKey, _ protoreflect.Value) bool {
-		if path[0] == "*" || path[0] == k.String() {
+		if names(path[0], k.String()) {
 			keys = append(keys, k)
 		}
 		return true
@@ -122,13 +135,12 @@ func redactMap(f protoreflect.FieldDescriptor, m protoreflect.Map, path []string
 // they become zero.
 func redactList(f protoreflect.FieldDescriptor, l protoreflect.List, path []string) {
 	for i := range l.Len() {
-		if path[0] != "*" && path[0] != strconv.Itoa(i) {
-			continue
-		}
+		rest, ok := within(path, i)
 		switch {
-		case len(path) > 1 && f.Message() != nil:
-			redactProto(l.Get(i).Message(), path[1:])
-		case len(path) == 1:
+		case !ok:
+		case len(rest) > 0 && f.Message() != nil:
+			redactProto(l.Get(i).Message(), rest)
+		case len(rest) == 0:
 			l.Set(i, l.NewElement())
 		}
 	}

@@ -16,7 +16,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -119,8 +118,8 @@ func New(cfg *Config) (*Tee, error) {
 	if t.notifier, _ = c.Target.(notifier); c.Oneway && t.notifier == nil {
 		return wrong("Oneway is set, and a Target of type %T has no method Notify", c.Target)
 	}
-	if slices.ContainsFunc(c.Metadata, func(key string) bool { return strings.EqualFold(key, "authorization") }) {
-		return wrong("Metadata names authorization, the caller's credential, which is not for other servers: set Credential")
+	if slices.ContainsFunc(c.Metadata, match.Credential) {
+		return wrong("Metadata is %q, and one of the keys carries the caller's credential, which is not for other servers: set Credential", c.Metadata)
 	}
 	c.Methods, c.Ignore, c.Metadata = slices.Clone(c.Methods), slices.Clone(c.Ignore), slices.Clone(c.Metadata)
 	if c.Timeout == 0 {

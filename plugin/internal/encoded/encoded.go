@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
@@ -79,9 +76,6 @@ func Maker(v any) func() any {
 // JSON is a message in a form in which it can be compared.
 func JSON(v any) (b []byte, err error) {
 	defer recovered(&err, v)
-	if m, ok := v.(proto.Message); ok {
-		return protojson.Marshal(m)
-	}
 	return json.New().Append(nil, v)
 }
 

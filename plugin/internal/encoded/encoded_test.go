@@ -93,3 +93,16 @@ func TestPanics(t *testing.T) {
 		}
 	}
 }
+
+// timed has the methods of a generated message, which know nothing of its own field.
+type timed struct {
+	*durationpb.Duration
+	Name string
+}
+
+// A struct that embeds a generated message is shown with its own fields.
+func TestJSONOfEmbeddedMessage(t *testing.T) {
+	if b, err := encoded.JSON(&timed{durationpb.New(5), "x"}); err != nil || !bytes.Contains(b, []byte(`"Name":"x"`)) {
+		t.Errorf("%s, %v", b, err)
+	}
+}

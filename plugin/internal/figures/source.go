@@ -37,7 +37,7 @@ func (s *Source) Read() []Family {
 	if s.spreads == nil {
 		s.spreads = make(map[spreadKey]*spread)
 	}
-	r := &reading{source: s, at: make(map[string]int)}
+	r := &reading{source: s, at: make(map[string]int), series: make(map[string]int)}
 	r.value("weft_build_info", "The versions of weft and Go, as labels.", Gauge, 1,
 		Label{"version", version()}, Label{"goversion", runtime.Version()})
 	for _, srv := range s.Servers() {
@@ -58,6 +58,7 @@ type reading struct {
 	source   *Source
 	families []Family
 	at       map[string]int // families by name
+	series   map[string]int // samples by family and labels
 }
 
 func (r *reading) add(name, help string, kind Kind, s Sample) {
@@ -68,7 +69,38 @@ func (r *reading) add(name, help string, kind Kind, s Sample) {
 		r.families = append(r.families, Family{Name: name, Help: help, Kind: kind})
 	}
 	s.Labels = slices.DeleteFunc(s.Labels, func(l Label) bool { return l.Value == "" })
+	series := name
+	for j := range s.Labels {
+		// The names of methods that a client calls may have come from its own callers.
+		s.Labels[j].Value = strings.ToValidUTF8(s.Labels[j].Value, "\uFFFD")
+		series += "\x00" + s.Labels[j].Name + "\x00" + s.Labels[j].Value
+	}
+	if before, twice := r.series[series]; twice {
+		r.families[i].Samples[before].merge(s)
+		return
+	}
+	r.series[series] = len(r.families[i].Samples)
 	r.families[i].Samples = append(r.families[i].Samples, s)
+}
+
+// merge adds a sample with the same labels: a scrape with two time series alike is refused as a whole. "A/M" and "A.M" are one
+// method in metrics, and so are names that are not UTF-8 and differ only there.
+func (s *Sample) merge(o Sample) {
+	s.Value += o.Value
+	if o.Distribution == nil {
+		return
+	}
+	d := &Distribution{Count: s.Distribution.Count + o.Distribution.Count, Sum: s.Distribution.Sum + o.Distribution.Sum}
+	all := append(slices.Clone(s.Distribution.Buckets), o.Distribution.Buckets...)
+	slices.SortFunc(all, func(a, b Bucket) int { return cmp.Compare(a.Upper, b.Upper) })
+	for _, b := range all {
+		if n := len(d.Buckets); n > 0 && d.Buckets[n-1].Upper == b.Upper {
+			d.Buckets[n-1].Count += b.Count
+		} else {
+			d.Buckets = append(d.Buckets, b)
+		}
+	}
+	s.Distribution = d
 }
 
 func (r *reading) value(name, help string, kind Kind, v float64, labels ...Label) {

@@ -78,3 +78,13 @@ func Principal(p any) (name string, ok bool) {
 	}
 	return "", false
 }
+
+// Credential reports whether a key of metadata carries a credential: that of a call, that for administration, or what the HTTP door
+// takes from a browser or a proxy.
+func Credential(key string) bool {
+	switch strings.ToLower(key) {
+	case "authorization", "admin-authorization", "proxy-authorization", "cookie":
+		return true
+	}
+	return false
+}

@@ -48,3 +48,11 @@ func TestPrincipal(t *testing.T) {
 		}
 	}
 }
+
+func TestCredential(t *testing.T) {
+	for key, want := range map[string]bool{"authorization": true, "Admin-Authorization": true, "COOKIE": true, "proxy-authorization": true, "tenant": false, "": false} {
+		if got := match.Credential(key); got != want {
+			t.Errorf("%q: %v", key, got)
+		}
+	}
+}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	josejwt "github.com/go-jose/go-jose/v4/jwt"
+	client "github.com/prometheus/client_golang/prometheus"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -29,6 +30,7 @@ import (
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/jwt"
 	"github.com/weftrpc/weft/plugin/otel"
+	"github.com/weftrpc/weft/plugin/prometheus"
 	"github.com/weftrpc/weft/plugin/protovalidate"
 	"github.com/weftrpc/weft/plugin/protovalidate/shop"
 	"github.com/weftrpc/weft/plugin/quota"
@@ -55,7 +57,7 @@ type target struct{ client *weft.Client }
 // plugins make each of the plugins.
 func plugins(to target) map[string]func(t *testing.T) *one {
 	return map[string]func(t *testing.T) *one{
-		"accesslog": newAccessLog, "acl": newACL, "cache": newCache, "concurrency": newConcurrency, "fault": newFault, "jwt": newJWT, "otel": newOTel,
+		"accesslog": newAccessLog, "acl": newACL, "cache": newCache, "concurrency": newConcurrency, "exemplars": newExemplars, "fault": newFault, "jwt": newJWT, "otel": newOTel,
 		"quota": newQuota, "ratelimit": newRateLimit, "record": newRecord, "reserve": newReserve, "tee": to.newTee, "validate": newValidate, "protovalidate": newProtovalidate,
 	}
 }
@@ -144,6 +146,10 @@ func newConcurrency(t *testing.T) *one {
 		}
 		return nil
 	}}
+}
+
+func newExemplars(*testing.T) *one {
+	return &one{plugin: prometheus.New(nil).Exemplars("", func(context.Context) client.Labels { return client.Labels{"trace_id": "1"} })}
 }
 
 func newFault(t *testing.T) *one {

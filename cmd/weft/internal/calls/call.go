@@ -94,6 +94,9 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 	if len(args) == 0 || len(args) > 2 || !strings.Contains(args[0], ".") {
 		return fmt.Errorf("call: want Service.Method and perhaps its request; %w", shell.ErrUsage)
 	}
+	if address != "" && o.instance != "" {
+		return fmt.Errorf("call: there is an address and --instance, which names a server in the registry; want one of them; %w", shell.ErrUsage)
+	}
 	if len(args) == 2 {
 		if o.data != "" {
 			return fmt.Errorf("call: the request is an argument, and --data is given too; %w", shell.ErrUsage)
@@ -131,8 +134,8 @@ func run(ctx context.Context, p *shell.Shell, o *options, args []string) error {
 	return shell.FromCall(err)
 }
 
-// make makes the call. bounded has the time of a unary call; a stream has it too if --timeout is
-// given.
+// make makes the call. bounded has the time of a unary call, for which the time until its request has come by the standard
+// input does not count; a stream has it too if --timeout is given.
 func (x *call) make(ctx, bounded context.Context) error {
 	decorate := func(ctx context.Context) context.Context {
 		ctx = target.Context(ctx, x.p)
@@ -144,11 +147,11 @@ func (x *call) make(ctx, bounded context.Context) error {
 		}
 		return ctx
 	}
-	bounded = decorate(bounded)
+	ctx, bounded = decorate(ctx), decorate(bounded)
+	streaming := ctx
 	if !x.o.unbounded {
-		ctx = bounded
+		streaming = bounded
 	}
-	ctx = decorate(ctx)
 	s, kind, known, err := shapeOf(bounded, x.t, x.o, x.method)
 	if err != nil {
 		return err
@@ -166,7 +169,7 @@ func (x *call) make(ctx, bounded context.Context) error {
 	x.began = time.Now()
 	x.t.Trace.Take() // what was asked before is no part of the call
 	if scheme := x.t.Scheme(); known && kind != weft.Unary || !known && alike(scheme) && !x.o.oneway {
-		return x.streamed(ctx, nil)
+		return x.streamed(streaming, nil)
 	}
 	first, err := x.in.next()
 	if err != nil {
@@ -180,14 +183,20 @@ func (x *call) make(ctx, bounded context.Context) error {
 	case err == nil && known:
 		return fmt.Errorf("%s receives one message, and there are more values in %s; %w", x.method, x.in.name, shell.ErrUsage)
 	case err == nil:
-		return x.streamed(ctx, []json.RawMessage{first, second})
+		return x.streamed(streaming, []json.RawMessage{first, second})
 	case !errors.Is(err, io.EOF):
 		return err
+	}
+	if x.in.live {
+		x.began = time.Now()
+		var cancel context.CancelFunc
+		bounded, cancel = target.Within(ctx, x.p)
+		defer cancel()
 	}
 	err = x.unary(bounded, first)
 	if e, ok := errors.AsType[*weft.Error](err); ok && !known && e.Outcome == weft.Refused && e.Reason == weft.ReasonWrongKind {
 		x.t.Trace.Take()
-		return x.streamed(ctx, []json.RawMessage{first})
+		return x.streamed(streaming, []json.RawMessage{first})
 	}
 	return err
 }
@@ -265,7 +274,7 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 	// ends with the process.
 	go func() {
 		if err := x.send(ctx, s, values); err != nil {
-			cancel(err)
+			cancel(&unsent{err})
 		}
 	}()
 	for {
@@ -274,7 +283,7 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 		case err == io.EOF: // a lost connection may wrap it
 			return context.Cause(ctx)
 		case err != nil:
-			if cause := context.Cause(ctx); cause != nil && errors.Is(cause, shell.ErrUsage) {
+			if cause, ok := errors.AsType[*unsent](context.Cause(ctx)); ok && !errors.Is(cause, context.Canceled) {
 				return cause
 			}
 			return err
@@ -284,6 +293,11 @@ func (x *call) streamed(ctx context.Context, values []json.RawMessage) error {
 		}
 	}
 }
+
+// unsent is what ends a stream whose values cannot be read or sent.
+type unsent struct{ error }
+
+func (u *unsent) Unwrap() error { return u.error }
 
 // send sends values, and closes the stream behind the last one.
 func (x *call) send(ctx context.Context, s weft.RawStream, values []json.RawMessage) error {

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,8 +52,12 @@ func (in *input) next() (json.RawMessage, error) {
 	switch err := in.values.Decode(&value); {
 	case errors.Is(err, io.EOF):
 		return nil, io.EOF
-	case err != nil:
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, new(*json.SyntaxError)):
 		return nil, fmt.Errorf("value %d of %s is no JSON: %w; %w", in.read+1, in.name, err, shell.ErrUsage)
+	case errors.Is(err, context.Canceled):
+		return nil, err
+	case err != nil:
+		return nil, shell.Unreadable("", fmt.Errorf("%s cannot be read: %w", in.name, err))
 	}
 	in.read++
 	return bytes.TrimSpace(value), nil

@@ -83,6 +83,17 @@ func WithoutPassword(text string) string {
 	return scheme + "://" + hosts
 }
 
+// Members are the addresses of the servers of a registry that has several, each as if it were alone.
+func (a Address) Members() []Address {
+	var all []Address
+	for _, host := range a.hosts {
+		one := a
+		one.hosts = []string{host}
+		all = append(all, one)
+	}
+	return all
+}
+
 // String is the address without the credentials.
 func (a Address) String() string {
 	kind := a.Kind

@@ -16,9 +16,9 @@ import (
 
 const doctorHelp = `Looks into why something does not work: of a server, whether its name resolves, its port can be reached, its certificate
 is good and for how long, whether it answers, how far its clock is off, and its versions; of a registry, whether it
-answers and how fast, and of each service in it (or of the one that is named) instances that are silent, registered
-twice, or at an address that others cannot reach, and rules that cannot be used or match nothing. Each instance is
-looked into as a server. Each finding says what to do.
+answers and how fast, also each member of an etcd that is given with several addresses, and of each service in it (or of
+the one that is named) instances that are silent, registered twice, or at an address that others cannot reach, and rules
+that cannot be used or match nothing. Each instance is looked into as a server. Each finding says what to do.
 
 The exit code is 1 when there is an error, with --strict also when there is a warning.`
 
@@ -78,6 +78,9 @@ func DoctorCommand(p *shell.Shell) *cobra.Command {
 				r.server(cmd.Context(), address)
 			} else if err := r.registry(cmd.Context(), strings.Join(rest, "")); err != nil {
 				return err
+			}
+			if err := cmd.Context().Err(); err != nil {
+				return err // what an interrupt has ended is no finding
 			}
 			r.compareVersions()
 			return r.write(strict)

@@ -54,6 +54,9 @@ func (r *report) registry(ctx context.Context, service string) error {
 	} else {
 		r.ok("registry", a.String(), "it answers in %v", took.Round(time.Microsecond))
 	}
+	if members := a.Members(); a.Kind == "etcd" && len(members) > 1 {
+		r.members(ctx, members)
+	}
 	looked := make(map[string]bool)
 	if service == "" {
 		services = catalog.OthersOrOwn(services) // the servers of others have those of weft too
@@ -62,6 +65,25 @@ func (r *report) registry(ctx context.Context, service string) error {
 		r.service(ctx, a, reg, name, looked)
 	}
 	return nil
+}
+
+// members looks into the members of an etcd one by one: the others hide one that is not there, or behind. A read that a
+// member answers waits until it has all that most of them have.
+func (r *report) members(ctx context.Context, members []catalog.Address) {
+	for _, one := range members {
+		asking, cancel := r.within(ctx)
+		from := time.Now()
+		_, err := etcd.Services(asking, one.Etcd())
+		cancel()
+		switch took := time.Since(from); {
+		case err != nil:
+			r.warn("member", one.String(), "the registry goes on while most of its members do: see whether this one runs, and its log; or take it out of the address", "%v", err)
+		case took > slowAnswer:
+			r.warn("member", one.String(), "it may be behind the others: see the load of its machine and its disks", "it takes %v to answer", took.Round(time.Millisecond))
+		default:
+			r.ok("member", one.String(), "it answers in %v", took.Round(time.Microsecond))
+		}
+	}
 }
 
 // service looks into one service. The servers in looked were looked into already.

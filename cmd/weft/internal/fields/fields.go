@@ -20,6 +20,7 @@ type Fields struct {
 	method string
 	model  *schema.Model
 	of     *schema.Type
+	plain  bool // the wire has messages of Protocol Buffers as encoding/json has their structs
 }
 
 // OfMessage are the fields of a message of Protocol Buffers that the reflection of gRPC has described.
@@ -134,10 +135,10 @@ func (f *Fields) find(m *schema.Message, key string) *schema.Field {
 }
 
 // protojson reports whether the request is read by the rules of protojson, not of encoding/json: those of encoding/json
-// are for a message of Protocol Buffers in a struct of Go too.
+// are for a message of Protocol Buffers in a struct of Go too, and for all of them on the wire of rpcx.
 func (f *Fields) protojson() bool {
 	m := f.model.Message(f.of.Name)
-	return f.of.Kind == schema.KindMessage && m != nil && m.Stock()
+	return !f.plain && f.of.Kind == schema.KindMessage && m != nil && m.Stock()
 }
 
 // names are those of a field, first the one to be shown. A field of a message of Protocol Buffers is known by the name in its

@@ -110,3 +110,17 @@ func TestProtoFields(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// TestPlainFields: on the wire of rpcx a message of Protocol Buffers is a struct for encoding/json, with the names of its .proto file.
+func TestPlainFields(t *testing.T) {
+	f := described(t, reflect.TypeFor[descriptorpb.MethodDescriptorProto]())
+	f.plain = true
+	if err := f.Check(json.RawMessage(`{"input_type":"x","options":{"idempotency_level":1}}`)); err != nil {
+		t.Error(err)
+	}
+	for _, text := range []string{`{"inputType":"x"}`, `{"options":{"idempotencyLevel":1}}`} {
+		if err := f.Check(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), "unknown field") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

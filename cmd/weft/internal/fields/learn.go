@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
@@ -23,7 +24,10 @@ func Learn(ctx context.Context, p *shell.Shell, t *target.Target, method string)
 		f, kind = in(m, method)
 		return f != nil
 	})
-	if f == nil && err == nil {
+	switch {
+	case f != nil:
+		f.plain = strings.HasPrefix(t.Scheme(), "rpcx")
+	case err == nil:
 		err = fmt.Errorf("it does not describe the method")
 	}
 	return f, kind, err

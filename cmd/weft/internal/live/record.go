@@ -20,8 +20,8 @@ import (
 )
 
 const recordHelp = `Writes the calls that servers answer to a file, until it is interrupted, --count calls are in it or --duration is over:
-those of the server at an address, or of all instances of a service in the registry. 'weft replay' makes them again, and
-'weft rules check --calls' tells what rules would do to them.
+those of the server at an address, or of all instances that a service has in the registry when it begins. 'weft replay'
+makes them again, and 'weft rules check --calls' tells what rules would do to them.
 
 The calls come from a tap of package admin, so its rules hold: messages and metadata are there only if the server's
 program permits it (admin.Config.Bodies), values with names of secrets are "***", of a thousand calls in a second those
@@ -60,14 +60,15 @@ func RecordCommand(p *shell.Shell) *cobra.Command {
 			}
 			address, rest := target.Split(args)
 			service := strings.Join(rest, "")
-			servers, err := addresses(cmd.Context(), p, address, service)
+			f, err := fleetOf(cmd.Context(), p, address, service, false)
 			if err != nil {
 				return err
 			}
+			defer f.close()
 			if len(o.methods) == 0 && service != "" {
 				o.methods = []string{service + ".*"}
 			}
-			return recordCalls(cmd.Context(), p, o, servers)
+			return recordCalls(cmd.Context(), p, o, f)
 		},
 	}
 	f := cmd.Flags()
@@ -101,13 +102,13 @@ type recording struct {
 	dropped uint64
 }
 
-func recordCalls(ctx context.Context, p *shell.Shell, o *recordOptions, servers []string) error {
+func recordCalls(ctx context.Context, p *shell.Shell, o *recordOptions, f *fleet) error {
 	out, err := record.Create(o.out)
 	if err != nil {
 		return shell.Unreadable("--out", err)
 	}
 	r := &recording{o: o, out: out, began: time.Now()}
-	failed := r.run(ctx, p, servers)
+	failed := r.run(ctx, p, f)
 	if err := out.Close(); err != nil {
 		return errors.Join(err, failed)
 	}
@@ -127,7 +128,7 @@ func noBodies(err error) error {
 }
 
 // run records until ctx ends or all is recorded. The error is that of servers that cannot be recorded.
-func (r *recording) run(ctx context.Context, p *shell.Shell, servers []string) error {
+func (r *recording) run(ctx context.Context, p *shell.Shell, f *fleet) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	log := &lines{to: p.Status()}
@@ -146,24 +147,27 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, servers []string) e
 	// The line is written anew for each call, so that it needs no lock.
 	var failed error
 	shown := time.Time{}
-	err := follow(ctx, p, p.Guarded(log), servers, open, func(m message[admin.TappedCall]) error {
+	err := follow(ctx, p, p.Guarded(log), f, 0, open, func(m message[admin.TappedCall]) error {
 		if m.err != nil {
 			failed = errors.Join(failed, m.err)
+			return nil
+		}
+		if m.value == nil {
 			return nil
 		}
 		if err := r.take(m.value); err != nil {
 			return err
 		}
-		if p.LogTerminal && time.Since(shown) > 200*time.Millisecond {
+		if p.Steers() && time.Since(shown) > 200*time.Millisecond {
 			shown = time.Now()
-			fmt.Fprintf(log, "\r%s, %d bytes\x1b[K", shell.Plural(r.calls, "call"), r.out.Size())
+			fmt.Fprintf(log, "\r%s\x1b[K", p.StatusLine(fmt.Sprintf("%s, %d bytes", shell.Plural(r.calls, "call"), r.out.Size())))
 		}
 		if r.o.count > 0 && r.calls >= r.o.count {
 			end(errRecorded)
 		}
 		return nil
 	})
-	if p.LogTerminal {
+	if p.Steers() {
 		fmt.Fprint(log, "\r\x1b[K")
 	}
 	if ctx.Err() == nil {
@@ -171,7 +175,7 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, servers []string) e
 	}
 	if failed != nil { // they were told of on the standard error, if there are several
 		failed = target.NoAdmin(failed)
-		if len(servers) > 1 {
+		if f.named() {
 			failed = shell.Written(failed)
 		}
 	}

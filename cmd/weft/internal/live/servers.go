@@ -6,22 +6,35 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
+	"github.com/weftrpc/weft/registry"
 )
 
-// addresses are the servers that a command is about: the one at an address, or those of a service in
-// the registry.
-func addresses(ctx context.Context, p *shell.Shell, address, service string) ([]string, error) {
+// fleet are the servers that a command is about.
+type fleet struct {
+	servers []string        // those that there are at first
+	changes <-chan []string // all of them, whenever there are others; nil: they stay the same
+	close   func()
+}
+
+// named reports whether messages say which server they are from: there are several, or may be.
+func (f *fleet) named() bool { return len(f.servers) > 1 || f.changes != nil }
+
+// fleetOf finds the server at an address, or those of a service in the registry. A command that is lasting is about all that
+// the service has as time passes.
+func fleetOf(ctx context.Context, p *shell.Shell, address, service string, lasting bool) (*fleet, error) {
 	if address == "" {
 		address = p.Settings.Server
 	}
 	if address != "" {
-		return []string{address}, nil
+		return &fleet{servers: []string{address}, close: func() {}}, nil
 	}
 	if service == "" {
 		return nil, fmt.Errorf("name a server by its address, or a service in the registry; %w", shell.ErrUsage)
@@ -32,64 +45,152 @@ func addresses(ctx context.Context, p *shell.Shell, address, service string) ([]
 	if err != nil {
 		return nil, err
 	}
-	defer reg.Close()
+	end := func() { _ = reg.Close() } // it has registered nothing
 	snapshot, err := catalog.Ask(ctx, reg, service)
+	if err == nil && len(snapshot.Instances) == 0 {
+		err = catalog.Unknown(ctx, a, reg, service)
+	}
 	if err != nil {
+		end()
 		return nil, err
 	}
-	if len(snapshot.Instances) == 0 {
-		return nil, catalog.Unknown(ctx, a, reg, service)
+	f := &fleet{servers: addressesOf(snapshot), close: end}
+	if !lasting {
+		return f, nil
 	}
-	var all []string
-	for _, i := range snapshot.Instances {
-		all = append(all, i.Address)
+	changes := make(chan []string, 1)
+	stop := reg.Watch(service, func(s *registry.Snapshot) {
+		if s.Err != nil {
+			return // the last list holds
+		}
+		select {
+		case <-changes: // an older list
+		default:
+		}
+		changes <- addressesOf(s)
+	})
+	f.changes, f.close = changes, func() { stop(); end() }
+	return f, nil
+}
+
+// addressesOf are the addresses of instances, each once.
+func addressesOf(s *registry.Snapshot) []string {
+	all := []string{}
+	for _, i := range s.Instances {
+		if !slices.Contains(all, i.Address) {
+			all = append(all, i.Address)
+		}
 	}
-	return all, nil
+	return all
 }
 
 // message is what came from one of several servers.
 type message[T any] struct {
 	server string
-	value  *T
-	err    error // the last message of a server that fails; value is nil
+	value  *T       // nil and without err: the server has answered, and has sent nothing yet
+	err    error    // the server fails; value is nil
+	all    []string // nothing came from a server, and these are all from now on
 }
 
-// follow reads streams of several servers until all have ended, or ctx has. use gets the messages one at
-// a time, and ends all with an error. Of several servers each one that fails is told of on log at once. The
-// error is not nil if a server has failed, or has not sent anything when use returns errEnough.
-func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, servers []string, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), use func(message[T]) error) error {
+// againAfter is how long after a server has failed it is tried again, by a command that goes on without it.
+const againAfter = 2 * time.Second
+
+// readers read the streams of servers.
+type readers[T any] struct {
+	read     func(server string) error
+	messages chan message[T]
+	all      sync.WaitGroup
+
+	mu      sync.Mutex
+	running map[string]bool
+}
+
+// begin begins to read from those servers that are not read from.
+func (r *readers[T]) begin(servers []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, server := range servers {
+		if r.running[server] {
+			continue
+		}
+		r.running[server] = true
+		r.all.Go(func() {
+			err := r.read(server)
+			if err != nil {
+				r.messages <- message[T]{server: server, err: err} // it is received until all have ended
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			delete(r.running, server)
+		})
+	}
+}
+
+// keep begins to read from servers as they come, and again from those that have failed, until ctx ends.
+func (r *readers[T]) keep(ctx context.Context, f *fleet) {
+	ticker := time.NewTicker(againAfter)
+	defer ticker.Stop()
+	servers := f.servers
+	for {
+		select {
+		case servers = <-f.changes:
+			r.messages <- message[T]{all: servers}
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		r.begin(servers)
+	}
+}
+
+// follow reads streams of several servers until all have ended, or ctx has; where the servers change, until ctx has. use gets
+// the messages one at a time, and ends all with an error. A stream is whole with most messages, 0 is never: one that ends
+// before that is one of a server that shuts down, which counts as a failure. Of several servers each one that fails is told
+// of on log at once. The error is not nil if a server has failed, or has not sent anything when use returns errEnough; with
+// errShown only if one has failed.
+func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, f *fleet, most int, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), use func(message[T]) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	messages := make(chan message[T])
-	var all sync.WaitGroup
-	for _, server := range servers {
-		all.Go(func() {
-			if err := read(ctx, p, server, open, messages); err != nil {
-				messages <- message[T]{server: server, err: err} // it is received until all have ended
-			}
-		})
+	r := &readers[T]{messages: make(chan message[T]), running: make(map[string]bool)}
+	r.read = func(server string) error { return read(ctx, p, server, most, open, r.messages) }
+	r.begin(f.servers)
+	if f.changes != nil {
+		r.all.Go(func() { r.keep(ctx, f) })
 	}
 	// It ends with the streams.
 	go func() {
-		all.Wait()
-		close(messages)
+		r.all.Wait()
+		close(r.messages)
 	}()
 	var ended error
 	var failed []error
+	down := make(map[string]bool) // servers that have failed, and have sent nothing since
 	missing := func(server string, err error) {
-		failed = append(failed, err)
-		if len(servers) > 1 {
+		if down[server] {
+			return // it was told
+		}
+		down[server] = true
+		if f.changes == nil { // otherwise ctx ends it, and the errors of a long time would be kept for nothing
+			failed = append(failed, err)
+		}
+		if f.named() {
 			fmt.Fprintf(log, "weft: %s is not shown: %v\n", server, target.NoAdmin(err))
 		}
 	}
 	sent := make(map[string]bool) // servers that have sent a message, or have failed
-	for m := range messages {
+	for m := range r.messages {
 		if ended != nil || m.err != nil && ctx.Err() != nil {
 			continue // until the streams have ended
 		}
-		sent[m.server] = true
-		if m.err != nil {
-			missing(m.server, m.err)
+		if m.all == nil {
+			switch {
+			case m.err != nil:
+				sent[m.server] = true
+				missing(m.server, m.err)
+			case m.value != nil:
+				sent[m.server] = true
+				delete(down, m.server)
+			}
 		}
 		if ended = use(m); ended != nil {
 			cancel()
@@ -97,11 +198,12 @@ func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, server
 	}
 	switch {
 	case errors.Is(ended, errEnough):
-		for _, server := range servers {
+		for _, server := range f.servers {
 			if !sent[server] {
 				missing(server, weft.Errorf(weft.Unavailable, "it has not answered yet"))
 			}
 		}
+	case errors.Is(ended, errShown):
 	case ended != nil:
 		return ended
 	case ctx.Err() != nil:
@@ -111,7 +213,7 @@ func follow[T, R any](ctx context.Context, p *shell.Shell, log io.Writer, server
 		return nil
 	}
 	err := target.NoAdmin(errors.Join(failed...))
-	if len(servers) > 1 {
+	if f.named() {
 		return shell.Written(err)
 	}
 	return err
@@ -133,8 +235,11 @@ func (l *lines) Write(b []byte) (int, error) {
 // errEnough ends follow.
 var errEnough = errors.New("enough")
 
+// errShown ends follow when each server has answered or failed, also where it has sent nothing.
+var errShown = errors.New("enough is shown")
+
 // read reads the stream of one server.
-func read[T, R any](ctx context.Context, p *shell.Shell, server string, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), to chan<- message[T]) error {
+func read[T, R any](ctx context.Context, p *shell.Shell, server string, most int, open func(context.Context, *target.Target) (*weft.Stream[T, R], error), to chan<- message[T]) error {
 	dialing, cancel := target.Within(ctx, p)
 	defer cancel()
 	t, err := target.Open(dialing, p, server)
@@ -147,15 +252,25 @@ func read[T, R any](ctx context.Context, p *shell.Shell, server string, open fun
 		return err
 	}
 	defer s.Close()
+	select {
+	case to <- message[T]{server: server}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	received := 0
 	for value, err := range s.All() {
 		if err != nil {
 			return err
 		}
+		received++
 		select {
 		case to <- message[T]{server: server, value: value}:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	if most <= 0 || received < most {
+		return shell.Exit(errors.New("the server has shut down"), shell.ExitUnreachable)
 	}
 	return nil
 }

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +21,12 @@ import (
 
 const topHelp = `Shows the methods of a server, or of all instances of a service in the registry, with their calls a second, the share that
 fails, the times within which half and 99 of 100 calls end, and the calls in flight. On a terminal the table is drawn anew
-at each interval, otherwise it is written again below. The figures are those of the last interval. The servers need
-package admin. A server that cannot be shown is named on the standard error (on a terminal at the end), and the exit code
-is not 0 then; with --count the first table waits for all servers, up to --timeout.`
+at each interval, otherwise it is written again below. The figures are those of the last interval; a server that stands
+still is left out. The servers need package admin.
+
+A server that cannot be shown, or shuts down, is named on the standard error, or below the table. Instances that come later
+are shown too, and those that fail are tried again. With --count it is those that there are: the first table waits for all
+of them, up to --timeout, and the exit code is not 0 when one cannot be shown.`
 
 const topExamples = `  weft top tcp://127.0.0.1:8972
   weft top Arith --sort p99
@@ -53,11 +56,12 @@ func TopCommand(p *shell.Shell) *cobra.Command {
 			}
 			address, rest := target.Split(args)
 			service := strings.Join(rest, "")
-			servers, err := addresses(cmd.Context(), p, address, service)
+			f, err := fleetOf(cmd.Context(), p, address, service, o.count == 0)
 			if err != nil {
 				return err
 			}
-			return top(cmd.Context(), p, o, servers, service)
+			defer f.close()
+			return top(cmd.Context(), p, o, f, service)
 		},
 	}
 	f := cmd.Flags()
@@ -88,19 +92,21 @@ type board struct {
 	o       *options
 	servers []string
 	began   time.Time
-	failed  map[string]bool
+	failed  map[string]error
 	now     map[string]*admin.Stats
 	rows    map[string][]row
+	seen    map[string]time.Time // when the last statistics of a server came
+	fresh   map[string]bool      // servers that have sent statistics since the last table
 	drawn   int
 }
 
-func top(ctx context.Context, p *shell.Shell, o *options, servers []string, service string) error {
-	b := &board{p: p, o: o, servers: servers, began: time.Now(), failed: make(map[string]bool), now: make(map[string]*admin.Stats), rows: make(map[string][]row)}
+func top(ctx context.Context, p *shell.Shell, o *options, f *fleet, service string) error {
+	b := &board{p: p, o: o, servers: f.servers, began: time.Now(), failed: make(map[string]error), now: make(map[string]*admin.Stats), rows: make(map[string][]row), seen: make(map[string]time.Time), fresh: make(map[string]bool)}
 	req := &admin.WatchRequest{Interval: o.interval.Seconds(), Stats: admin.StatsRequest{Buckets: true}}
 	if service != "" {
 		req.Stats.Method = service + ".*"
 	}
-	live := p.Terminal && p.ForPeople()
+	live := p.Terminal && !p.Dumb && p.ForPeople()
 	log := p.Log
 	if live {
 		var held strings.Builder // what belongs below the screen that is left
@@ -114,14 +120,23 @@ func top(ctx context.Context, p *shell.Shell, o *options, servers []string, serv
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.Stats, admin.WatchRequest], error) {
 		return t.Admin(p).Watch(target.Context(ctx, p), req)
 	}
-	return follow(ctx, p, log, servers, open, func(m message[admin.Stats]) error {
-		if m.err != nil {
-			b.failed[m.server] = true
-			delete(b.now, m.server)
-			delete(b.rows, m.server)
-			return nil
+	if live {
+		if err := b.draw(live); err != nil {
+			return err
 		}
-		if !b.take(m) {
+	}
+	return follow(ctx, p, log, f, 0, open, func(m message[admin.Stats]) error {
+		switch {
+		case m.all != nil:
+			b.change(m.all)
+			return nil
+		case m.err != nil:
+			b.leave(m.server, m.err)
+			if !live {
+				return nil
+			}
+			return b.draw(live) // with why
+		case m.value == nil || !b.take(m):
 			return nil
 		}
 		if err := b.draw(live); err != nil {
@@ -134,11 +149,42 @@ func top(ctx context.Context, p *shell.Shell, o *options, servers []string, serv
 	})
 }
 
-// take takes the statistics of a server. It reports whether a table is due: when a server answers for the
-// second time since the last table.
+// change takes the list of all servers. Nothing stays of those that are gone: no table waits for them.
+func (b *board) change(all []string) {
+	b.servers = all
+	forget(b.failed, all)
+	forget(b.now, all)
+	forget(b.rows, all)
+	forget(b.seen, all)
+	forget(b.fresh, all)
+}
+
+// forget drops the servers that are not among all.
+func forget[V any](m map[string]V, all []string) {
+	maps.DeleteFunc(m, func(server string, _ V) bool { return !slices.Contains(all, server) })
+}
+
+// leave leaves a server out that fails.
+func (b *board) leave(server string, err error) {
+	if !slices.Contains(b.servers, server) {
+		return // it is gone
+	}
+	b.failed[server] = err
+	delete(b.now, server)
+	delete(b.rows, server)
+	delete(b.fresh, server)
+}
+
+// take takes the statistics of a server. It reports whether a table is due: when all servers that are shown have answered
+// since the last one, or one of them twice, so that a server that stands still holds up none of the others. Those of a server that is
+// not listed any more, and still sends them, are not shown.
 func (b *board) take(m message[admin.Stats]) (due bool) {
+	if !slices.Contains(b.servers, m.server) {
+		return false
+	}
 	before := b.now[m.server]
-	b.now[m.server] = m.value
+	b.now[m.server], b.seen[m.server] = m.value, time.Now()
+	delete(b.failed, m.server)
 	if before == nil {
 		return false // an interval has two ends
 	}
@@ -164,8 +210,27 @@ func (b *board) take(m message[admin.Stats]) (due bool) {
 		rows = append(rows, r)
 	}
 	b.rows[m.server] = rows
-	return m.server == b.slowest() && (b.o.count == 0 || b.complete())
+	twice := b.fresh[m.server]
+	b.fresh[m.server] = true
+	if !twice && len(b.fresh) < len(b.shown()) || b.o.count > 0 && !b.complete() {
+		return false
+	}
+	clear(b.fresh)
+	if twice {
+		b.fresh[m.server] = true
+	}
+	return true
 }
+
+// shown are the servers whose last statistics are not too old to be shown, in order.
+func (b *board) shown() []string {
+	return slices.DeleteFunc(slices.Clone(b.servers), func(s string) bool {
+		return b.now[s] == nil || !b.seen[s].IsZero() && time.Since(b.seen[s]) > max(3*b.o.interval, standsStill)
+	})
+}
+
+// standsStill is the least time after which a server that sends nothing is not shown any more.
+const standsStill = 3 * time.Second
 
 // complete reports whether each server has rows or has failed, or has had its time for that.
 func (b *board) complete() bool {
@@ -174,25 +239,14 @@ func (b *board) complete() bool {
 	}
 	return !slices.ContainsFunc(b.servers, func(s string) bool {
 		_, shown := b.rows[s]
-		return !shown && !b.failed[s]
+		return !shown && b.failed[s] == nil
 	})
-}
-
-// slowest is the first server in order that has sent statistics: a table is drawn with each of its
-// messages.
-func (b *board) slowest() string {
-	for _, s := range b.servers {
-		if b.now[s] != nil {
-			return s
-		}
-	}
-	return ""
 }
 
 // sorted are all rows in the order that was asked for.
 func (b *board) sorted() []row {
 	all := []row{}
-	for _, s := range b.servers {
+	for _, s := range b.shown() {
 		all = append(all, b.rows[s]...)
 	}
 	by := map[string]func(r row) float64{
@@ -225,18 +279,28 @@ func (b *board) draw(live bool) error {
 	}
 	var text strings.Builder
 	inFlight, connections := 0, 0
-	for _, s := range b.now {
-		inFlight, connections = inFlight+s.InFlight, connections+s.Connections
+	servers := b.shown()
+	for _, s := range servers {
+		inFlight, connections = inFlight+b.now[s].InFlight, connections+b.now[s].Connections
 	}
-	shown := shell.Plural(len(b.now), "server")
-	if len(b.now) < len(b.servers) {
-		shown = fmt.Sprintf("%d of %s", len(b.now), shell.Plural(len(b.servers), "server"))
+	shown := shell.Plural(len(servers), "server")
+	if len(servers) < len(b.servers) {
+		shown = fmt.Sprintf("%d of %s", len(servers), shell.Plural(len(b.servers), "server"))
 	}
 	fmt.Fprintf(&text, "%s  %s, %s, %s in flight\n\n", time.Now().Format(time.TimeOnly), shown,
 		shell.Plural(connections, "connection"), shell.Plural(inFlight, "call"))
 	width, height := 0, 0
 	if live && b.p.Size != nil {
 		width, height = b.p.Size()
+	}
+	var why []string // of servers that are not shown
+	for _, s := range b.servers {
+		if live && b.failed[s] != nil {
+			why = append(why, shell.OneLine(fmt.Sprintf("%s is not shown: %v", s, target.NoAdmin(b.failed[s]))))
+		}
+	}
+	if height > 0 {
+		height = max(height-len(why), aboveRows+2)
 	}
 	rows, left := fitting(rows, height)
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -252,7 +316,7 @@ func (b *board) draw(live bool) error {
 		}
 		fmt.Fprintln(w, line)
 	}
-	if len(rows)+left == 0 {
+	if len(rows)+left == 0 && len(servers) > 0 {
 		fmt.Fprintln(w, "no calls")
 	}
 	if err := w.Flush(); err != nil {
@@ -261,11 +325,14 @@ func (b *board) draw(live bool) error {
 	if left > 0 {
 		fmt.Fprintf(&text, "%d more, for which the terminal has no lines\n", left)
 	}
+	for _, line := range why {
+		fmt.Fprintln(&text, line)
+	}
 	if live {
 		// The lines are written over the old ones, and what is behind them is cleared.
 		var out strings.Builder
 		for line := range strings.Lines(shell.Printable(text.String())) {
-			out.WriteString(cut(strings.TrimSuffix(line, "\n"), width) + "\x1b[K\r\n")
+			out.WriteString(shell.Fit(strings.TrimSuffix(line, "\n"), width) + "\x1b[K\r\n")
 		}
 		_, err := fmt.Fprint(b.p.Screen(), "\x1b[H"+out.String()+"\x1b[J")
 		return err
@@ -286,12 +353,4 @@ func fitting(rows []row, lines int) (shown []row, left int) {
 	}
 	room = max(room-1, 0) // for the line that says how many are left out
 	return rows[:room], len(rows) - room
-}
-
-// cut is the beginning of a line that fits a terminal with so many columns, 0 for any.
-func cut(line string, width int) string {
-	if width == 0 || utf8.RuneCountInString(line) <= width {
-		return line
-	}
-	return string([]rune(line)[:width])
 }

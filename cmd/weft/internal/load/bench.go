@@ -18,7 +18,8 @@ import (
 const benchHelp = `Makes many calls of a unary method, and tells how long they take. With --rate calls are begun at that rate whether
 earlier ones have ended or not, as many callers would do (an open loop); the time of a call counts from when it was due,
 so that a server that stands still is seen in the figures. Without --rate a number of callers makes one call after the
-other (a closed loop). The calls of the first second do not count. Ctrl-C ends it, and the figures so far are written.
+other (a closed loop). The calls of the first second do not count. Ctrl-C ends it, and the figures so far are written;
+calls that take more than a second from then on do not count.
 
 --compare reads the JSON of an earlier run (-o json) and tells the ratios of the figures, with their noise: by how much
 they may be off by chance, going by how much the thirty parts of the measured time differ. With --max-ratio the exit code
@@ -124,7 +125,9 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 		return shell.FromCall(err)
 	}
 	r := newResult(args[0], t.Address, o)
-	calls := target.Context(context.WithoutCancel(ctx), p)
+	calls, cut := context.WithCancel(target.Context(context.WithoutCancel(ctx), p))
+	defer cut()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(grace, cut) })()
 	stop := p.Progress(r.progress)
 	if o.rate > 0 {
 		openLoop(ctx, calls, o, m, r)
@@ -158,6 +161,9 @@ func bench(ctx context.Context, p *shell.Shell, o *options, address string, args
 	}
 	return nil
 }
+
+// grace is how long calls may take that are under way when the measurement is interrupted. Those that take longer do not count.
+const grace = time.Second
 
 // isWrong reports whether all calls will fail with the error, whatever the server does: no server is known,
 // or the method or the request is wrong.

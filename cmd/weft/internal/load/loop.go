@@ -48,7 +48,8 @@ func (m *maker) call(ctx context.Context) error {
 	return m.t.Call(ctx, m.method, m.request, &reply, m.options...)
 }
 
-// closedLoop has callers make one call after the other until the time is over or stop ends.
+// closedLoop has callers make one call after the other until the time is over or stop ends. Calls that ctx has cut off do not
+// count.
 func closedLoop(stop, ctx context.Context, o *options, m *maker, r *result) {
 	stop, cancel := context.WithTimeout(stop, o.warmUp+o.duration)
 	defer cancel()
@@ -58,8 +59,9 @@ func closedLoop(stop, ctx context.Context, o *options, m *maker, r *result) {
 		callers.Go(func() {
 			for stop.Err() == nil {
 				from := time.Now()
-				err := m.call(ctx)
-				r.add(from, from, time.Now(), err)
+				if err := m.call(ctx); err == nil || ctx.Err() == nil {
+					r.add(from, from, time.Now(), err)
+				}
 			}
 		})
 	}
@@ -89,8 +91,9 @@ func openLoop(stop, ctx context.Context, o *options, m *maker, r *result) {
 		}
 		calls.Go(func() {
 			from := time.Now()
-			err := m.call(ctx)
-			r.add(due, from, time.Now(), err)
+			if err := m.call(ctx); err == nil || ctx.Err() == nil {
+				r.add(due, from, time.Now(), err)
+			}
 			<-room
 		})
 	}

@@ -2,6 +2,7 @@
 package schemas
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -108,6 +109,36 @@ func (e *exporting) run(ctx context.Context, p *shell.Shell, s source, names []s
 		fmt.Fprintf(p.Log, "weft: left out: %s\n", line)
 	}
 	return e.write(p, out.Files)
+}
+
+// Proto writes a service, or the method of it that name is, as .proto files, one behind the other: as the server at an address
+// describes it, "" for that of the settings, or else one that the registry has.
+func Proto(ctx context.Context, p *shell.Shell, address, service, name string) error {
+	s := source{address: cmp.Or(address, p.Settings.Server), service: service}
+	m, err := s.read(ctx, p, []string{name})
+	if err != nil {
+		return err
+	}
+	if m, err = m.Select(name); err != nil {
+		return err
+	}
+	out, err := export.Write(m, export.Proto, schema.Info{})
+	if err != nil {
+		return fmt.Errorf("%w; --as schema has a form for all types", err)
+	}
+	for n, f := range out.Files {
+		head := ""
+		if len(out.Files) > 1 {
+			head = "// " + f.Name + "\n"
+		}
+		if n > 0 {
+			head = "\n" + head
+		}
+		if _, err := fmt.Fprintf(p.Out, "%s%s", head, f.Content); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes the files to where they were asked for.

@@ -58,11 +58,20 @@ func Alternatives(words []string) string {
 
 // UnknownCommand is the error of a name that no command has.
 func UnknownCommand(cmd *cobra.Command, name string) error {
-	cmd.SuggestionsMinimumDistance = 2
-	if like := cmd.SuggestionsFor(name); len(like) > 0 {
-		return fmt.Errorf("%s has no command %q; did you mean %s? %w", cmd.CommandPath(), name, Alternatives(like), ErrUsage)
+	if err := Misspelled(cmd, name); err != nil {
+		return err
 	}
 	return fmt.Errorf("%s has no command %q, only %s; %w", cmd.CommandPath(), name, Alternatives(names(cmd)), ErrUsage)
+}
+
+// Misspelled is the error of a name that is nearly that of a command below cmd; nil if it is like none.
+func Misspelled(cmd *cobra.Command, name string) error {
+	cmd.SuggestionsMinimumDistance = max(1, min(2, len(name)/2)) // two of three letters are like any
+	like := cmd.SuggestionsFor(name)
+	if len(like) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s has no command %q; did you mean %s? %w", cmd.CommandPath(), name, Alternatives(like), ErrUsage)
 }
 
 // Arguments checks the number of arguments.

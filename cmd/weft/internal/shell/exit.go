@@ -133,12 +133,16 @@ func FromCall(err error) error {
 		return &coded{fmt.Errorf("%w; give the token with --admin-token-file, or a certificate with --cert and --key", err), ExitRefused}
 	case e.Code == weft.Unauthenticated:
 		return &coded{fmt.Errorf("%w; give a token with --token-file or $WEFT_TOKEN, or a certificate with --cert and --key", err), ExitRefused}
+	case e.Code == weft.PermissionDenied && strings.Contains(e.Message, "plain HTTP"):
+		return &coded{fmt.Errorf("%w; ask it by tcp://, or give its token with --admin-token-file", err), ExitRefused}
 	case e.Code == weft.PermissionDenied:
 		return &coded{err, ExitRefused}
 	case e.Reason == weft.ReasonNoServer, e.Reason == weft.ReasonForbidden:
 		return &coded{fmt.Errorf("%w; see 'weft explain %s'", err, e.Method), ExitUnreachable}
 	case e.Outcome == weft.NotSent && (e.Code == weft.Unavailable || e.Code == weft.DeadlineExceeded):
 		return &coded{fmt.Errorf("%w; 'weft doctor' looks into it", err), ExitUnreachable}
+	case e.Code == weft.DeadlineExceeded:
+		return &coded{fmt.Errorf("%w; --timeout gives a call more time", err), ExitCallFailed}
 	case e.Reason == weft.ReasonNoMethod:
 		return &coded{fmt.Errorf("%w; 'weft list' names the methods", err), ExitCallFailed}
 	case e.Reason == weft.ReasonDecode && e.Outcome == weft.Refused:

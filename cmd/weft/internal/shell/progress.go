@@ -13,7 +13,7 @@ const progressEvery = 200 * time.Millisecond
 // Progress writes a line on the standard error, and writes it anew until stop is called, which removes it. If
 // the standard error is no terminal, it writes nothing. text is called by another goroutine.
 func (p *Shell) Progress(text func() string) (stop func()) {
-	if !p.LogTerminal {
+	if !p.Steers() {
 		return func() {}
 	}
 	ended := make(chan struct{})
@@ -25,7 +25,7 @@ func (p *Shell) Progress(text func() string) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				fmt.Fprintf(p.Status(), "\r%s\x1b[K", Printable(OneLine(text())))
+				fmt.Fprintf(p.Status(), "\r%s\x1b[K", p.StatusLine(text()))
 			case <-ended:
 				fmt.Fprint(p.Status(), "\r\x1b[K")
 				return

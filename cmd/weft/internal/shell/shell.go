@@ -11,8 +11,10 @@ type Shell struct {
 	Terminal bool // Out is one
 	// LogTerminal says that Log is a terminal, on which progress is shown.
 	LogTerminal bool
-	// Size is that of the terminal of Out, in characters; 0 is not known. nil: neither is.
-	Size func() (width, height int)
+	InTerminal  bool // In is one
+	Dumb        bool // terminals take no colours and no movements of the cursor
+	// Size and LogSize are those of the terminals of Out and Log, in characters; 0 is not known. nil: neither is.
+	Size, LogSize func() (width, height int)
 
 	screen, status io.Writer // Out and Log before Guard
 

@@ -4,28 +4,32 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
+	"github.com/weftrpc/weft/cmd/weft/internal/schemas"
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 	"github.com/weftrpc/weft/cmd/weft/internal/target"
 )
 
 const describeHelp = `Describes a method, or all methods of a service: the kind, the types of its messages, what its author says of it.
---as says how the types are written: as structs of Go, as JSON Schema, or as a template, which is a request to be
-filled in and given to 'weft call'. 'weft schema' writes services as .proto files and in other languages.`
+--as says how the types are written: as structs of Go, as a .proto file, as JSON Schema, or as a template, which is a
+request to be filled in and given to 'weft call'. 'weft schema' writes whole services, into files and in other languages.`
 
 const describeExamples = `  weft describe Arith.Mul
   weft describe tcp://127.0.0.1:8972 Arith --as schema
+  weft describe Greeter.Say --as proto
   weft describe Arith.Mul --as template >request.json
   weft call Arith.Mul @request.json`
 
 // DescribeCommand describes services and methods.
 func DescribeCommand(p *shell.Shell) *cobra.Command {
 	as := ""
+	forms := []string{"go", "proto", "schema", "template"}
 	cmd := &cobra.Command{
 		Use: "describe [address] Service[.Method]", GroupID: shell.GroupCall, Short: "Describe methods and their messages", Long: describeHelp, Example: describeExamples,
 		Args: shell.Arguments(1, 2), ValidArgsFunction: target.CompleteMethod(p),
@@ -34,8 +38,8 @@ func DescribeCommand(p *shell.Shell) *cobra.Command {
 			if len(rest) != 1 {
 				return fmt.Errorf("describe: want one service or method; %w", shell.ErrUsage)
 			}
-			if as != "go" && as != "schema" && as != "template" {
-				return fmt.Errorf("--as is %q, want go, schema or template; %w", as, shell.ErrUsage)
+			if !slices.Contains(forms, as) {
+				return fmt.Errorf("--as is %q, want %s; %w", as, shell.Alternatives(forms), shell.ErrUsage)
 			}
 			ctx, cancel := target.Within(cmd.Context(), p)
 			defer cancel()
@@ -43,12 +47,15 @@ func DescribeCommand(p *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if as == "proto" && p.ForPeople() && len(services) > 0 {
+				return schemas.Proto(ctx, p, address, services[0].Name, rest[0])
+			}
 			return describe(p, services, as)
 		},
 	}
-	cmd.Flags().StringVar(&as, "as", "go", "the `form` of the types: go, schema or template")
+	cmd.Flags().StringVar(&as, "as", "go", "the `form` of the types: "+shell.Alternatives(forms))
 	// The flag is there, so this cannot fail.
-	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions([]string{"go", "schema", "template"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("as", cobra.FixedCompletions(forms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -78,6 +78,9 @@ func healthOf(ctx context.Context, p *shell.Shell, address, service string) erro
 		}
 		states = statesOf(ctx, p, snapshot.Instances, service)
 	}
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return err // what an interrupt has ended is no state
+	}
 	l := &shell.Listing{Heads: []string{"ID", "ADDRESS", "STATUS", "TIME", "FAILING", "ERROR"}, Value: states}
 	code := shell.ExitFine
 	for _, s := range states {
@@ -130,7 +133,7 @@ func stateOf(ctx context.Context, p *shell.Shell, address, service string) state
 	err := s.ask(ctx, p, service)
 	s.Took = time.Since(from).Seconds()
 	if err != nil {
-		s.Error = err.Error()
+		s.Error = shell.FromCall(err).Error() // with what to do about it
 		if s.Status == "" {
 			s.Status, s.Code = "not reachable", shell.ExitUnreachable
 		}

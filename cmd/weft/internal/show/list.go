@@ -3,6 +3,7 @@ package show
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -140,6 +141,9 @@ func inRegistry(ctx context.Context, p *shell.Shell, name string, all bool) (ser
 		asking, cancel := target.Share(ctx, len(names)-n)
 		services = append(services, listedOf(asking, p, service, snapshots[n].Instances))
 		cancel()
+	}
+	if err := ctx.Err(); errors.Is(err, context.Canceled) {
+		return nil, 0, err // what an interrupt has ended is no service without methods
 	}
 	return services, hidden, nil
 }

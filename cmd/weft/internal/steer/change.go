@@ -121,6 +121,9 @@ func changeInstance(ctx context.Context, p *shell.Shell, a *audit, service, id s
 		}
 		v := rules.Revision()
 		if !edit(&v.Instances, id, change) {
+			if !p.ForPeople() {
+				return writeReport(p, new(route.Report), 0)
+			}
 			_, err := fmt.Fprintf(p.Out, "nothing is set for instance %s of %s\n", id, service)
 			return err
 		}

@@ -39,8 +39,16 @@ func InstancesCommand(p *shell.Shell) *cobra.Command {
 	all := false
 	cmd := &cobra.Command{
 		Use: "instances [service]", GroupID: shell.GroupSee, Short: "List the servers that are registered", Long: instancesHelp, Example: instancesExamples,
-		Args: shell.Arguments(0, 1), ValidArgsFunction: catalog.CompleteService(p),
-		RunE: func(cmd *cobra.Command, args []string) error { return instances(cmd.Context(), p, args, all) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 { // more than a service: it may be a command below
+				if err := shell.Misspelled(cmd, args[0]); err != nil {
+					return err
+				}
+			}
+			return shell.Arguments(0, 1)(cmd, args)
+		},
+		ValidArgsFunction: catalog.CompleteService(p),
+		RunE:              func(cmd *cobra.Command, args []string) error { return instances(cmd.Context(), p, args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list the services of administration, health and reflection too")
 	cmd.AddCommand(changeCommands(p)...)

@@ -176,7 +176,7 @@ func registryWatch(ctx context.Context, p *shell.Shell, service string, count in
 	})
 	defer stop()
 	known := make(map[string]weft.Instance)
-	failing := ""
+	failing, begun := "", false
 	lines := 0
 	for {
 		select {
@@ -197,6 +197,10 @@ func registryWatch(ctx context.Context, p *shell.Shell, service string, count in
 				failing = s.Err.Error()
 			} else {
 				changes = append(changes, changesOf(known, s.Instances)...)
+				if !begun && len(changes) == 0 {
+					fmt.Fprintf(p.Log, "weft: no server of %s is registered in %s; changes are shown as they come\n", service, reg.Name())
+				}
+				begun = true
 			}
 			for _, c := range changes {
 				if err := writeChange(p, &c); err != nil {
@@ -238,11 +242,14 @@ func changesOf(known map[string]weft.Instance, instances []weft.Instance) []chan
 
 func writeChange(p *shell.Shell, c *change) error {
 	if !p.ForPeople() {
-		name := ""
 		if c.Instance != nil {
-			name = c.Instance.ID
+			return p.WriteItem(c.Instance.ID, c)
 		}
-		return p.WriteItem(name, c)
+		if p.Settings.Output != "name" {
+			return p.WriteItem("", c)
+		}
+		fmt.Fprintf(p.Log, "weft: the registry does not answer: %s\n", c.Error) // which has no name
+		return nil
 	}
 	at := c.Time.Format(time.TimeOnly)
 	if c.Instance == nil {
@@ -274,6 +281,13 @@ func registryCopy(ctx context.Context, p *shell.Shell, to string, force bool, se
 		return err
 	}
 	defer other.Close()
+	type copied struct {
+		Service string `json:"service"`
+		To      string `json:"to"`
+		Rules   int    `json:"rules_version"`
+	}
+	done := &shell.Listing{}
+	values := []copied{}
 	for _, service := range services {
 		name := cluster.RulesDocument(service)
 		doc, err := from.Load(ctx, name)
@@ -284,7 +298,8 @@ func registryCopy(ctx context.Context, p *shell.Shell, to string, force bool, se
 			fmt.Fprintf(p.Log, "weft: %s has no rules in %s\n", service, from.Name())
 			continue
 		}
-		if _, err := route.Parse(doc.Value); err != nil {
+		rules, err := route.Parse(doc.Value)
+		if err != nil {
 			return fmt.Errorf("registry copy: the rules of %s cannot be used: %w", service, err)
 		}
 		there, err := other.Load(ctx, name)
@@ -297,9 +312,17 @@ func registryCopy(ctx context.Context, p *shell.Shell, to string, force bool, se
 		if err := other.Store(ctx, name, doc.Value, there.Version); err != nil {
 			return shell.FromRegistry(other, err)
 		}
-		if _, err := fmt.Fprintf(p.Out, "the rules of %s are in %s\n", service, other.Name()); err != nil {
-			return err
+		values = append(values, copied{service, other.Name(), rules.Version()})
+		done.Names = append(done.Names, service)
+		if p.ForPeople() {
+			if _, err := fmt.Fprintf(p.Out, "the rules of %s are in %s\n", service, other.Name()); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	if p.ForPeople() {
+		return nil
+	}
+	done.Value = values
+	return p.Write(done)
 }

@@ -84,15 +84,17 @@ func rulesShow(p *shell.Shell, k *kept, number int) error {
 		_, err := p.Out.Write(k.doc.Value)
 		return err
 	}
-	if p.Settings.Output == "name" {
-		v := rules.Revision()
-		return p.Write(&shell.Listing{Names: ruleNames(&v)})
-	}
+	v := rules.Revision()
+	return writeRules(p, &v, rules.Encode())
+}
+
+// writeRules writes rules; text is their JSON.
+func writeRules(p *shell.Shell, v *route.Revision, text []byte) error {
 	if p.ForPeople() {
-		_, err := p.Out.Write(rules.Encode())
+		_, err := p.Out.Write(text)
 		return err
 	}
-	return p.WriteValue(json.RawMessage(rules.Encode()), true)
+	return p.Write(&shell.Listing{Names: ruleNames(v), Value: json.RawMessage(text)})
 }
 
 // showVersion writes older rules, without their number, so that they can be applied.
@@ -104,10 +106,10 @@ func showVersion(p *shell.Shell, k *kept, number int) error {
 		}
 		r.Version, r.Time, r.By, r.Note = 0, time.Time{}, "", ""
 		text, err := r.Encode()
-		if err == nil {
-			_, err = p.Out.Write(text)
+		if err != nil {
+			return err
 		}
-		return err
+		return writeRules(p, &r, text)
 	}
 	return errors.Join(fmt.Errorf("rules show: %s has no version %d any more, see 'weft rules history %s'", k.service, number, k.service), err)
 }
@@ -411,6 +413,9 @@ func self() string {
 // read reads the rules from the file that is named, or from the standard input.
 func read(p *shell.Shell, names []string) ([]byte, error) {
 	in := p.In
+	if len(names) == 0 && p.InTerminal {
+		fmt.Fprintln(p.Log, "weft: no file is named, so the rules are read from here; Ctrl-D on a line of its own ends them")
+	}
 	if len(names) > 0 && names[0] != "-" {
 		file, err := os.Open(names[0])
 		if err != nil {

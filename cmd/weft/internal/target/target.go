@@ -104,6 +104,8 @@ func dialError(address string, err error) error {
 	switch {
 	case strings.Contains(text, "certificate") || strings.Contains(text, "tls:"):
 		return shell.Exit(fmt.Errorf("%s: %w; 'weft doctor %s' looks at the certificate", address, err, address), shell.ExitUnreachable)
+	case strings.Contains(text, "unknown port"):
+		return fmt.Errorf("%w; want host:port, with no path behind it; 'weft help addresses' lists the forms; %w", err, shell.ErrUsage)
 	case strings.Contains(text, "there is no transport"), strings.Contains(text, "unknown scheme"), weft.CodeOf(err) == weft.InvalidArgument:
 		return fmt.Errorf("%w; 'weft help addresses' lists the forms; %w", err, shell.ErrUsage)
 	case weft.CodeOf(err) == weft.Unauthenticated || weft.CodeOf(err) == weft.PermissionDenied:
@@ -182,11 +184,16 @@ func Secure(address string) bool {
 	return slices.Contains([]string{"grpcs", "https"}, scheme) || strings.HasSuffix(scheme, "+https")
 }
 
+// mostMessage is how many bytes a message has at most. A server may permit more than the default of the package, and each call
+// is made by hand.
+const mostMessage = 64 << 20
+
 // configure makes the configuration of all connections to servers.
 func configure(p *shell.Shell, address string, trace *Trace) (*weft.ClientConfig, error) {
 	s := &p.Settings
 	cfg := &weft.ClientConfig{
 		Timeout: s.Timeout, NoWaitForReady: true, MaxConns: 1,
+		Limits:             weft.Limits{MaxMessage: mostMessage},
 		Wires:              wires(),
 		Interceptors:       []weft.UnaryInterceptor{trace.unary},
 		StreamInterceptors: []weft.ClientStreamInterceptor{trace.stream},
