@@ -58,6 +58,7 @@ func attackers() map[string]attacker {
 		"refused chunks": flood(func(r *rand.Rand) []byte {
 			return wire.AppendFrame(nil, wire.Header{Type: wire.TypeChunk, ID: r.Uint32()}, []byte{1})
 		}),
+		"short connections of CREDIT":        shortFlood,
 		"calls of a method":                  calls(method{"raw", "Adv.Echo"}),
 		"calls of no method":                 calls(method{"raw", "Adv.None"}),
 		"calls that panic":                   calls(method{"raw", "Adv.Panic"}),
@@ -128,6 +129,15 @@ func flood(frame func(*rand.Rand) []byte) attacker {
 			}
 		}, method{"raw", "Adv.Echo"})
 	}
+}
+
+// shortFlood makes connections as fast as it can, each for so many frames that the server refuses it, and does not wait for that.
+func shortFlood(ctx context.Context, address string) {
+	var b []byte
+	for len(b) < 64<<10 {
+		b = append(b, wire.AppendFrame(nil, wire.Header{Type: wire.TypeCredit, ID: uint32(len(b)), Arg: 1}, nil)...)
+	}
+	again(ctx, address, func(_ *rand.Rand, r *wired) { r.Write(b) }, method{"raw", "Adv.Echo"})
 }
 
 // calls makes calls as fast as it can, and reads the replies.

@@ -27,6 +27,9 @@ func bombs() map[string]attacker {
 			name = "Adv.Proto"
 		}
 		all["bombs of "+codec] = throw(method{codec, name}, 0, bodies)
+		if codec == "json" {
+			all["bombs of json in streams"] = throw(method{codec, "Adv.Take"}, wire.FlagStream, bodies)
+		}
 	}
 	for place, c := range compressors() {
 		all["bombs of "+c.Name()] = func(ctx context.Context, address string) {
@@ -46,7 +49,7 @@ func bomb(c compress.Compressor, place, size int) []byte {
 	return b[:min(len(b), bombSize)]
 }
 
-// throw sends the bodies, some at once, and reads what comes back.
+// throw sends the bodies, some at once, and reads what comes back. With FlagStream each is the message of a stream.
 func throw(m method, flags wire.Flags, bodies [][]byte) attacker {
 	return func(ctx context.Context, address string) {
 		again(ctx, address, func(_ *rand.Rand, r *wired) {
@@ -54,7 +57,13 @@ func throw(m method, flags wire.Flags, bodies [][]byte) attacker {
 			go r.countReplies(answered) // it ends with the connection
 			for open := 0; ctx.Err() == nil; {
 				for _, b := range bodies {
-					r.request(0, flags, b)
+					id := wire.ID(r.next%16384, uint16(r.next/16384))
+					if flags&wire.FlagStream != 0 {
+						r.request(0, flags, nil)
+						r.message(wire.Header{Type: wire.TypeData, ID: id}, b)
+					} else {
+						r.request(0, flags, b)
+					}
 					if open++; r.send() != nil {
 						return
 					}

@@ -78,6 +78,11 @@ func (r *wired) frame(h wire.Header, payload []byte) {
 func (r *wired) request(binding uint16, flags wire.Flags, body []byte) {
 	h := wire.Header{Type: wire.TypeRequest, Code: binding, Flags: flags, ID: wire.ID(r.next%16384, uint16(r.next/16384))}
 	r.next++
+	r.message(h, body)
+}
+
+// message adds a message, in chunks if it is long.
+func (r *wired) message(h wire.Header, body []byte) {
 	for len(body) > wire.MaxPayload {
 		h.Flags |= wire.FlagMore
 		r.frame(h, body[:wire.MaxPayload])

@@ -114,6 +114,10 @@ func (s *service) register() error {
 			<-ctx.Done() // messages wait, and no handler reads them
 			return ctx.Err()
 		}),
+		weft.HandleStream(r, "Adv.Take", func(_ context.Context, s *weft.Stream[Bomb, Number]) error {
+			_, err := s.Recv()
+			return err
+		}),
 		weft.Handle(r, "Adv.Back", func(ctx context.Context, n *Number) (*Number, error) {
 			ctx, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 			defer cancel()

@@ -18,7 +18,7 @@ func publish(name string, figures []figure) error {
 	b.WriteString("| attack | neighbours' goodput | their p99 | new clients without an answer in 2 s | memory of the server |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
 		fmt.Fprintf(&b, "| %s | %s | %v | %d of %d | %+.0f MiB |\n",
-			f.attack, f.part(), f.p99.Round(10*time.Microsecond), f.turnedAway, f.came, f.memorySeen)
+			f.name(), f.part(), f.p99.Round(10*time.Microsecond), f.turnedAway, f.came, f.memorySeen)
 	}
 	b.WriteString("\n")
 	return section.Replace(name, "adversary", b.String())

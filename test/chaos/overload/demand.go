@@ -96,8 +96,11 @@ func demands(all runs) (out []Line) {
 	if r := all.of("weft", "refusals"); r != nil {
 		p := r.results[0]
 		each := p.CPU * 1e6 / float64(max(refusedOf(p), 1))
-		add("a refusal, of the server's processor time, with reading the request and writing the answer", "1 µs",
-			fmt.Sprintf("%.2f µs, of which the decision takes %.3f µs", each, micros(costOfRefusal())), each <= 1)
+		measured := fmt.Sprintf("%.2f µs, of which the decision takes %.3f µs", each, micros(costOfRefusal()))
+		if p.CPU == 0 {
+			measured = "the server told its processor time too late"
+		}
+		add("a refusal, of the server's processor time, with reading the request and writing the answer", "1 µs", measured, p.CPU > 0 && each <= 1)
 	}
 	if all.of("weft", "compute") != nil {
 		cost := micros(costOfCall())

@@ -62,7 +62,7 @@ type Result struct {
 	CritLost  map[string]int // the other critical calls, by why
 	P50, P99  time.Duration  // of the good ones
 	RefuseP99 time.Duration
-	CPU       float64  // seconds, of the server
+	CPU       float64  // seconds, of the server; 0: not known
 	Reports   []Report // of the servers at the end
 	Most      int64    // the largest RSS of the first server
 	Error     string   // one of the failures
@@ -205,11 +205,13 @@ func (g *generator) run(ph Phase) (*Result, error) {
 		return nil, err
 	}
 	back := usualAfter(g.samples, began, g.plan.Deadline)
-	counted = w.before[0].countedFrom(counted, end)
+	counted, timed := w.before[0].countedFrom(counted, end)
 	g.samples = slices.DeleteFunc(g.samples, func(s sample) bool { return s.due.Before(counted) })
 	r := summarize(ph, over.Sub(counted), g.samples, g.plan.Deadline)
 	r.Reports, r.Most, r.Back = after, w.most, back
-	r.CPU = float64(after[0].CPU-w.before[0].CPU) / 1e9
+	if timed {
+		r.CPU = float64(after[0].CPU-w.before[0].CPU) / 1e9
+	}
 	for i := range r.Reports {
 		r.Reports[i].Attempts -= w.before[i].Attempts
 		r.Reports[i].Made -= w.before[i].Made
@@ -218,12 +220,17 @@ func (g *generator) run(ph Phase) (*Result, error) {
 }
 
 // countedFrom is when counting begins in a phase: with the processor time of the report, which a
-// generator and a server without time to spare ask for, and tell, late.
-func (r *Report) countedFrom(began, end time.Time) time.Time {
-	if at := time.Unix(0, r.At); at.After(began) && at.Before(end) {
-		return at
+// generator and a server without time to spare ask for, and tell, late. timed is false when less than half of the phase
+// follows the report: then the whole phase counts, and its processor time is not known.
+func (r *Report) countedFrom(began, end time.Time) (from time.Time, timed bool) {
+	at := time.Unix(0, r.At)
+	switch {
+	case at.After(began.Add(end.Sub(began) / 2)):
+		return began, false
+	case at.After(began):
+		return at, true
 	}
-	return began
+	return began, true
 }
 
 // watched is what was seen of the servers during a phase.

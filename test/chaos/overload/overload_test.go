@@ -192,14 +192,40 @@ func TestDemands(t *testing.T) {
 	}
 }
 
-// Calls are counted from when the processor time is.
+// Calls are counted from when the processor time is, unless hardly anything of the phase is left then.
 func TestCountedFrom(t *testing.T) {
 	began := time.Unix(100, 0)
 	end := began.Add(10 * time.Second)
-	for at, want := range map[time.Duration]time.Duration{-time.Second: 0, 0: 0, 2 * time.Second: 2 * time.Second, 11 * time.Second: 0} {
+	for at, want := range map[time.Duration]struct {
+		from  time.Duration
+		timed bool
+	}{
+		-time.Second: {0, true}, 0: {0, true}, 2 * time.Second: {2 * time.Second, true}, 5 * time.Second: {5 * time.Second, true},
+		6 * time.Second: {0, false}, 9999 * time.Millisecond: {0, false}, 11 * time.Second: {0, false},
+	} {
 		r := Report{At: began.Add(at).UnixNano()}
-		if got := r.countedFrom(began, end).Sub(began); got != want {
-			t.Errorf("a report %v after the beginning: counted from %v, want %v", at, got, want)
+		if from, timed := r.countedFrom(began, end); from.Sub(began) != want.from || timed != want.timed {
+			t.Errorf("a report %v after the beginning: counted from %v, %v, want %v", at, from.Sub(began), timed, want)
+		}
+	}
+	// Without the processor time goodput is judged by the clock, and what a refusal costs is not known.
+	compute := scenarios()[0]
+	first := &Result{Seconds: 1, Offered: 1000, Good: 1000, CPU: 1}
+	late := &Result{Phase: Phase{Load: 2}, Seconds: 1, Offered: 2000, Good: 950, Refused: map[string]int{"x": 1050}}
+	if _, cpu := compute.goodput(first, late); cpu != 0 {
+		t.Errorf("goodput by processor time is %v, want none", cpu)
+	}
+	if err := loaded(compute, first, late, true, 0.9); err != nil {
+		t.Error(err)
+	}
+	for _, s := range scenarios() {
+		if s.name != "refusals" {
+			continue
+		}
+		for _, l := range demands(runs{{"weft", s, []*Result{late}}}) {
+			if strings.HasPrefix(l.What, "a refusal,") && (l.Verdict != "missed" || strings.Contains(l.Measured, "µs")) {
+				t.Errorf("%+v", l)
+			}
 		}
 	}
 }
