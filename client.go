@@ -150,6 +150,7 @@ func (c *Client) configure() error {
 	}
 	if f.Services != nil {
 		c.session.Resolve, c.session.Refused, c.session.Panicked = c.host.resolve, c.host.sessionRefused, c.host.sessionPanicked
+		c.session.InTurn = c.host.turn
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -21,6 +22,7 @@ import (
 	"github.com/weftrpc/weft/codec/gob"
 	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/msgpack"
+	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
 )
 
@@ -234,4 +236,24 @@ func TestCodecConfigErrors(t *testing.T) {
 	c := start(t, nil, nil).dial(nil)
 	wantError(t, c.Call(t.Context(), "Arith.Mul", &Args{}, nil, weft.WithCodec(textCodec{"Bad"})), weft.InvalidArgument, weft.NotSent, "weft_test.textCodec")
 	multiply(t, c)
+}
+
+// traced has the methods of a generated message, which know nothing of its own field.
+type traced struct {
+	*wrapperspb.StringValue
+	Trace string
+}
+
+// A message that embeds a generated one loses none of its own fields: it is no message of Protocol Buffers.
+func TestEmbeddedMessageKeepsFields(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := start(t, nil, nil)
+		must(t, weft.Handle(w.srv, "Echo.Traced", func(_ context.Context, req *traced) (*traced, error) { return req, nil }))
+		reply, err := weft.Invoke[traced](t.Context(), w.dial(nil), "Echo.Traced", &traced{wrapperspb.String("x"), "t"})
+		if err != nil || reply.Trace != "t" || reply.GetValue() != "x" {
+			t.Errorf("got %+v, %v", reply, err)
+		}
+		_, err = weft.Invoke[traced](t.Context(), w.dial(&weft.ClientConfig{Codec: protobuf.New()}), "Echo.Traced", &traced{wrapperspb.String("x"), "t"})
+		wantError(t, err, weft.InvalidArgument, weft.NotSent, "embeds a generated message", "Trace")
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/msgpack"
@@ -103,7 +104,7 @@ func TestVeryCompressibleBodies(t *testing.T) {
 	for range 3 {
 		var reply []byte
 		up, down := traffic(w, func() {
-			must(t, c.Call(t.Context(), "Raw.Echo", zeros, &reply, weft.WithCodec(raw.New())))
+			must(t, c.Call(t.Context(), "Raw.Echo", zeros, &reply, weft.WithCodec(raw.New()), weft.WithTimeout(time.Minute)))
 		})
 		if up > 10_000 || down > 10_000 || !bytes.Equal(reply, zeros) {
 			t.Errorf("%d zeros went as %d and came back as %d, %d bytes", len(zeros), up, down, len(reply))

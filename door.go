@@ -125,6 +125,7 @@ type DoorCall struct {
 	size int
 	came int64 // on the clock of session.Nanos
 	doorShare
+	restored atomic.Int64 // bytes that requests have become whose compression was undone, beside size
 
 	next, before *DoorCall // in DoorConn.calls
 }
@@ -307,7 +308,7 @@ func (x *DoorCall) RunFrom(from int64) (to int64) {
 	if x.a.e.load != nil {
 		x.a.e.started(x.a.ctx, from, x.a.info.Stream)
 	}
-	if e := x.ended(); e != nil {
+	if e := x.ended(from); e != nil {
 		err = x.a.refuse(e)
 		return to
 	}
@@ -316,19 +317,19 @@ func (x *DoorCall) RunFrom(from int64) (to int64) {
 		return to
 	}
 	if x.first || x.begun { // it may have waited, which is not the method's time
-		if e := x.ended(); e != nil {
+		from = session.Nanos()
+		if e := x.ended(from); e != nil {
 			err = x.a.refuse(e)
 			return to
 		}
-		from = session.Nanos()
 	}
 	err = x.a.serve()
 	return to
 }
 
-// ended is the error of a call that has ended before its handler runs; nil: it has not.
-func (x *DoorCall) ended() *Error {
-	err := x.a.ctx.Err()
+// ended is the error of a call that has ended before its handler runs, as far as is known at a time; nil: it has not.
+func (x *DoorCall) ended(at int64) *Error {
+	err := session.ErrAt(x.a.ctx, at)
 	if err == nil {
 		return nil
 	}
@@ -359,6 +360,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 	x.a.ctx.Finish()
 	x.a.ctx.SetReplyMeta("") // a context that is kept does not hold it, nor do those of its slab
 	c.giveBytes(x.size)
+	x.decoded()
 	if x.a.e.m != nil {
 		came, replied := x.once.sizes(x.a.size)
 		x.a.e.stats.Bytes(c.peer.number, came, replied)
@@ -431,7 +433,7 @@ func (c *DoorConn) serve() {
 	case <-c.draining:
 		// A reset would discard replies that the peer has not read. The end of the drain ends the waiting for a peer that reads slowly.
 		c.conn.SetDeadline(time.Now().Add(goodbye))
-		session.HangUp(c.conn)
+		delivered.HangUp(c.conn)
 		delivered.Await(c.conn, goodbye)
 	default:
 	}

@@ -81,12 +81,20 @@ func (c *DoorConn) Hold(n int) (room bool) {
 // Room reports whether there is room for n bytes more, for a door that would hold them for a moment by Hold. Admit must have succeeded.
 func (c *DoorConn) Room(n int) bool { return c.account.Room(int64(n)) }
 
-// DecodeBody decodes the request of the call, for Inbound.Decode, as DecodeInTurn does.
+// DecodeBody decodes the request of the call, for Inbound.Decode, or a message of its stream, for RawStream.Recv, as DecodeInTurn does. Its
+// error is an *Error where it is that of a message.
 func (x *DoorCall) DecodeBody(c codec.Codec, body []byte, v any) error {
-	return x.DecodeInTurn(len(body), func() error { return session.Decode(c, body, v) })
+	if x.a.info.Stream {
+		defer x.decoded()
+	}
+	err := x.DecodeInTurn(len(body), func() error { return session.Decode(c, body, v) })
+	if e := (*Error)(nil); err != nil && x.a.info.Stream && !asWeft(err, &e) {
+		err = Errorf(InvalidArgument, "decode a message with codec %s: %w", c.Name(), err).WithReason(ReasonDecode)
+	}
+	return err
 }
 
-// DecodeInTurn calls decode, for Inbound.Decode of a wire whose messages have no codec. Large requests, of n bytes, wait for their turn: few
+// DecodeInTurn calls decode, for Inbound.Decode of a wire whose messages have no codec. Large messages, of n bytes, wait for their turn: few
 // of a connection, and of all connections of the server, are decoded at a time, so that calls of others go on.
 func (x *DoorCall) DecodeInTurn(n int, decode func() error) error {
 	return x.a.h.inTurn(x.a.ctx, n, decode)

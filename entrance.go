@@ -26,8 +26,8 @@ type entrance struct {
 	turning int     // connections that are being refused; guarded by Server.mu
 	traffic Traffic // of connections that have ended; guarded by Server.mu
 
-	accepted, rejected           atomic.Uint64 // connections that were accepted after authentication, and that were not
-	strangers, crowded, breaches logger.Sparse // what is logged of them
+	accepted, rejected                 atomic.Uint64 // connections that were accepted after authentication, and that were not
+	strangers, crowded, breaches, kept logger.Sparse // what is logged of them
 }
 
 // newcomer is a connection on its way in.
@@ -64,6 +64,16 @@ func (s *Server) tooMany(conn net.Conn) {
 	const what = "too many connections in their handshake: one is given up for each new one"
 	if s.crowded.Allow(func(left int) { s.cfg.Logger.Warn(what, "times", left, "limit", s.cfg.MaxPending) }) {
 		s.cfg.Logger.Warn(what, "peer", conn.RemoteAddr().String(), "limit", s.cfg.MaxPending)
+	}
+}
+
+// mostKeptOut is how many connections that do not come in are logged in full in a second.
+const mostKeptOut = 10
+
+// keptOut logs why a connection does not come in.
+func keptOut(s *Server, conn net.Conn, what string, attrs ...any) {
+	if s.cfg.Logger.Enabled(s.life, slog.LevelInfo) && s.kept.Allow(func(left int) { s.cfg.Logger.Info("more connections refused", "times", left) }) {
+		s.cfg.Logger.Info(what, append([]any{"peer", conn.RemoteAddr().String()}, attrs...)...)
 	}
 }
 
@@ -150,7 +160,7 @@ func (n *newcomer) accepted() bool {
 		err := error(Errorf(Internal, "the hook panicked"))
 		s.host.fence.Run("ConnAccepted", n.conn.RemoteAddr(), func() { err = h.ConnAccepted(n.conn) })
 		if err != nil {
-			s.cfg.Logger.Info("connection refused by a hook", "peer", n.conn.RemoteAddr().String(), "error", err)
+			keptOut(s, n.conn, "connection refused by a hook", "error", err)
 			if s.pending.Leave(&n.Entry) == nil && s.beginTurning() {
 				s.endTurning(n.conn, &wire.Status{Code: wire.PermissionDenied, Message: "a hook of the server does not let this connection in"})
 			}
@@ -177,7 +187,7 @@ func (s *Server) keepDoor(d *DoorConn) {
 			return
 		}
 		s.rejected.Add(1)
-		s.cfg.Logger.Info("connection refused", "peer", d.conn.RemoteAddr().String(), "door", d.door.Name(), "error", d.why().Message)
+		keptOut(s, d.conn, "connection refused", "door", d.door.Name(), "error", d.why().Message)
 		s.conns.Leave()
 	}()
 	d.serve()
@@ -188,7 +198,7 @@ func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 	s := n.s
 	conn, protocol, err := n.secure()
 	if err != nil {
-		s.cfg.Logger.Info("TLS handshake failed", "peer", n.conn.RemoteAddr().String(), "error", err)
+		keptOut(s, n.conn, "TLS handshake failed", "error", err)
 		refusePlain(n.conn, err)
 		return nil, nil
 	}
@@ -213,7 +223,7 @@ func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 	}
 	sess, st := session.AcceptBounded(conn, &s.session, prefix, n, n.stop)
 	if st != nil {
-		s.cfg.Logger.Info("connection refused", "peer", n.conn.RemoteAddr().String(), "code", Code(st.Code).String(), "error", st.Message)
+		keptOut(s, n.conn, "connection refused", "code", Code(st.Code).String(), "error", st.Message)
 	}
 	return sess, nil
 }

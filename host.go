@@ -37,7 +37,7 @@ type host struct {
 	overload *protection // nil: every call is taken
 	refused  stats.Tally // calls that were refused, by reason or else by code
 	fence    fence.Fence
-	decoding turns.Shared // of large requests
+	decoding turns.Shared // of large messages
 
 	mu        sync.Mutex
 	endpoints map[*method]*endpoint

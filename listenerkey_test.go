@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,8 +33,10 @@ type oddConn struct {
 	_ []int
 }
 
-// oddTransport is TCP with such listeners.
+// oddTransport is TCP with such listeners, and a scheme of its own.
 type oddTransport struct{ transport.Transport }
+
+func (oddTransport) Scheme() string { return "odd" }
 
 func (t oddTransport) Listen(ctx context.Context, rest string) (net.Listener, error) {
 	l, err := t.Transport.Listen(ctx, rest)
@@ -43,14 +46,17 @@ func (t oddTransport) Listen(ctx context.Context, rest string) (net.Listener, er
 	return oddListener{Listener: l}, nil
 }
 
-// A listener, and the connections from it, may be values of any type.
+// A listener, and the connections from it, may be values of any type. It is published with the scheme of its transport.
 func TestListenersOfAnyType(t *testing.T) {
-	srv := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{oddTransport{tcp.New(nil)}}, Logger: slog.New(slog.DiscardHandler)})
+	var registry recorder
+	srv := weft.NewServer(&weft.ServerConfig{
+		Transports: []transport.Transport{oddTransport{tcp.New(nil)}}, Registry: &registry, Logger: slog.New(slog.DiscardHandler),
+	})
 	must(t, srv.Register(Arith{}))
 	served := make(chan error, 2)
 	var all []net.Listener
 	for range 2 {
-		l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+		l, err := srv.Listen(t.Context(), "odd://127.0.0.1:0")
 		must(t, err)
 		all = append(all, l)
 		go func() { served <- srv.Serve(l) }() // it ends with the server
@@ -60,6 +66,9 @@ func TestListenersOfAnyType(t *testing.T) {
 		must(t, err)
 		defer c.Close()
 		multiply(t, c)
+	}
+	if i, _ := registry.get("Arith"); !strings.HasPrefix(i.Address, "odd://127.0.0.1:") {
+		t.Errorf("published at %q, want the scheme odd", i.Address)
 	}
 	all[0].Close()
 	if err := <-served; weft.CodeOf(err) != weft.Unavailable {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -46,7 +47,7 @@ func (e *endpoint) answer(r *session.Request) error {
 	if e.m.raw != nil {
 		return e.answerRaw(r)
 	}
-	if len(r.Body) > smallRequest {
+	if len(r.Body) > turns.Small {
 		return e.arrive(r)
 	}
 	if e.m.reuse != nil {
@@ -105,14 +106,19 @@ func (n native) Decode(v any) error {
 	return h.inTurn(n.r.Ctx, len(n.r.Body), func() error { return session.Decode(n.r.Codec, n.r.Body, v) })
 }
 
-// smallRequest is how many bytes a request has at most that need not wait for its turn to be decoded.
-const smallRequest = 64 << 10
-
-// inTurn runs f, which decodes a request of n bytes: few large ones of a connection, and of all connections, at a time.
+// inTurn runs f, which makes n bytes of a message or decodes them: if they are many, in a turn of the connection.
 func (h *host) inTurn(ctx *session.Context, n int, f func() error) error {
-	if p := peerOf(ctx); p != nil && n > smallRequest {
+	if n <= turns.Small {
+		return f()
+	}
+	return h.turn(ctx, f)
+}
+
+// turn runs f, which restores or decodes a large message: few of a connection, and of all connections, at a time.
+func (h *host) turn(ctx *session.Context, f func() error) error {
+	if p := peerOf(ctx); p != nil {
 		if err := h.decoding.Take(ctx, &p.decoding); err != nil {
-			return Errorf(CodeOf(err), "%w before the request was decoded", err)
+			return Errorf(CodeOf(err), "%w before the message was decoded", err)
 		}
 		defer h.decoding.Give(&p.decoding)
 	}

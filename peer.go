@@ -31,7 +31,7 @@ type Peer struct {
 	number    uint32          // spreads what counts the calls
 	oneway    chan struct{}   // holds one for each one-way call under way, once it is sized
 	flights   flights.Flights // calls under way on a foreign wire
-	decoding  turns.Line      // of large requests; see host.decoding
+	decoding  turns.Line      // of large messages; see host.decoding
 
 	onewaySized sync.Once
 }

@@ -2,9 +2,11 @@ package weft_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -113,3 +115,27 @@ type held struct{ conn net.Conn }
 func (h held) Scheme() string                                       { return "held" }
 func (h held) Dial(context.Context, string) (net.Conn, error)       { return h.conn, nil }
 func (h held) Listen(context.Context, string) (net.Listener, error) { return nil, io.EOF }
+
+// closedGate is a hook that lets no connection in.
+type closedGate struct{}
+
+func (closedGate) ConnAccepted(net.Conn) error { return errors.New("not today") }
+
+// Connections that are refused, however many, do not fill the log.
+func TestRefusedConnectionsInTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged log
+		w := start(t, &weft.ServerConfig{Hooks: []any{closedGate{}}, Logger: logged.logger()}, nil)
+		for range 200 {
+			conn, err := w.net.Dial(t.Context(), "server")
+			must(t, err)
+			conn.Close()
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		full, text := strings.Count(logged.String(), "connection refused by a hook"), logged.String()
+		if full != 10 || !strings.Contains(text, `level=INFO msg="more connections refused" times=190`) {
+			t.Errorf("%d are told of in full:\n%s", full, text)
+		}
+	})
+}

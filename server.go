@@ -34,7 +34,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	listeners map[*serving]struct{}
-	schemes   map[net.Listener]string // of the transports of what Listen returned, where isKey allows it
+	schemes   map[any]string // of the transports of what Listen returned, by keyOf
 	peers     map[*Peer]struct{}
 	entering  map[*Peer]struct{} // connections that were admitted and are not among the peers yet
 	admitted  sync.WaitGroup     // as many; grows only while the server is not closing
@@ -54,7 +54,7 @@ func NewServer(cfg *ServerConfig) *Server {
 	s := &Server{
 		Services:  NewServices(),
 		listeners: make(map[*serving]struct{}),
-		schemes:   make(map[net.Listener]string),
+		schemes:   make(map[any]string),
 		peers:     make(map[*Peer]struct{}),
 		entering:  make(map[*Peer]struct{}),
 		exec:      session.NewExecutor(),
@@ -66,6 +66,7 @@ func NewServer(cfg *ServerConfig) *Server {
 	}
 	s.life, s.stop = context.WithCancel(context.Background())
 	s.buffers.New = func() any { return new([firstRead]byte) }
+	s.kept.Most = mostKeptOut
 	s.err = s.configure()
 	s.Services.wrong = s.err
 	return s
@@ -138,7 +139,7 @@ func (s *Server) configure() error {
 	s.session = session.Config{
 		Limits: limits, Codecs: s.host.names, Compressors: c.Compressors, Checksum: c.Checksum, Software: software,
 		Resolve: s.host.resolve, Accept: s.admitSession, Setup: s.openedSession, Exec: s.exec, Logger: c.Logger,
-		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked, Memory: held.Of(c.MaxMemory),
+		Refused: s.host.sessionRefused, Panicked: s.host.sessionPanicked, Memory: held.Of(c.MaxMemory), InTurn: s.host.turn,
 	}
 	return nil
 }
@@ -210,22 +211,21 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	if err != nil {
 		return nil, Errorf(Unavailable, "weft: listen on %s: %w", addr, err)
 	}
+	key := keyOf(l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed && isKey(l) {
-		s.schemes[l] = a.Transport.Scheme()
+	if !s.closed {
+		s.schemes[key] = a.Transport.Scheme()
 	}
 	return l, nil
 }
 
 // schemeOf is the scheme of addresses at which a listener is reached.
 func (s *Server) schemeOf(l net.Listener) string {
+	key := keyOf(l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !isKey(l) {
-		return l.Addr().Network()
-	}
-	return orDefault(s.schemes[l], l.Addr().Network())
+	return orDefault(s.schemes[key], l.Addr().Network())
 }
 
 func (s *Server) serveAll(ctx context.Context, listeners []net.Listener) error {
@@ -331,8 +331,13 @@ func temporary(err error) bool {
 // serving is one call of Serve.
 type serving struct{ net.Listener }
 
-// isKey reports whether a listener can be the key of a map: a struct with a slice cannot.
-func isKey(l net.Listener) bool { return reflect.ValueOf(l).Comparable() }
+// keyOf is a listener as the key of a map: its type and address where it cannot be one itself, as a struct with a slice cannot.
+func keyOf(l net.Listener) any {
+	if reflect.ValueOf(l).Comparable() {
+		return l
+	}
+	return [...]string{reflect.TypeOf(l).String(), l.Addr().Network(), l.Addr().String()}
+}
 
 // served notes the end of a call of Serve.
 func (s *Server) served(here *serving) {
@@ -343,12 +348,11 @@ func (s *Server) served(here *serving) {
 
 // forget closes a listener that is served no more.
 func (s *Server) forget(l net.Listener) {
+	key := keyOf(l)
 	l.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if isKey(l) {
-		delete(s.schemes, l)
-	}
+	delete(s.schemes, key)
 }
 
 func (s *Server) forgetAll(listeners []net.Listener) {

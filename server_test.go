@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -210,7 +211,8 @@ func TestShutdownOutOfTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newProbe()
 		stuck := make(chan struct{})
-		w := start(t, nil, func(s *weft.Server) error {
+		var logged log
+		w := start(t, &weft.ServerConfig{Logger: logged.logger()}, func(s *weft.Server) error {
 			return errors.Join(p.register(s), weft.Handle(s, "Probe.Deaf", func(context.Context, *Args) (*Product, error) {
 				<-stuck
 				return &Product{}, nil
@@ -241,6 +243,24 @@ func TestShutdownOutOfTime(t *testing.T) {
 		<-p.ended
 		<-p.ended
 		close(stuck)
+		wantText(t, logged.String(), `level=INFO msg="shutdown began" connections=1 calls=3`, `level=WARN msg="shutdown ended, and calls were cut off" calls=3 took=`)
+	})
+}
+
+// The log has the beginning and the end of a shutdown.
+func TestShutdownIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var logged log
+		w := start(t, &weft.ServerConfig{Logger: logged.logger()}, nil)
+		c := w.dial(nil)
+		multiply(t, c)
+		synctest.Wait() // until the worker has counted the end of the call
+		must(t, w.srv.Shutdown(t.Context()))
+		wantText(t, logged.String(), `level=INFO msg="shutdown began" connections=1 calls=0`, `level=INFO msg="shutdown ended" took=`)
+		must(t, w.srv.Shutdown(t.Context())) // as ListenAndServe does when it returns
+		if text := logged.String(); strings.Count(text, "shutdown began") != 1 || strings.Count(text, "shutdown ended") != 1 {
+			t.Errorf("two calls of Shutdown have logged\n%s", text)
+		}
 	})
 }
 

@@ -33,11 +33,21 @@ const closeWait = 500 * time.Millisecond
 // error with the number of calls that were cut off. That takes two seconds more at most, whatever
 // handlers, hooks and other code of the user's do; what does not return is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
+	began := time.Now()
 	s.mu.Lock()
+	first := !s.closing // ListenAndServe shuts down too when it returns
 	s.beginClosingLocked()
 	s.mu.Unlock()
 	// Withdrawn even when there is no time left: otherwise clients would go on connecting.
 	leaving := s.withdraw()
+	log := LoggerOf(s) // of a wrong configuration there is no other logger
+	if first {
+		peers, calls := s.Peers(), 0
+		for _, p := range peers {
+			calls += p.incoming()
+		}
+		log.Info("shutdown began", "connections", len(peers), "calls", calls)
+	}
 	waiting, cancel := context.WithTimeout(ctx, patience(ctx))
 	select {
 	case <-leaving:
@@ -60,8 +70,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	wg.Wait()
 	s.close(ctx, closeWait)
+	took := time.Since(began).Round(time.Millisecond)
 	if n := cut.Load(); n > 0 {
+		log.Warn("shutdown ended, and calls were cut off", "calls", n, "took", took)
 		return Errorf(DeadlineExceeded, "weft: shutdown: %d calls were still running when time was up", n)
+	}
+	if first {
+		log.Info("shutdown ended", "took", took)
 	}
 	return nil
 }

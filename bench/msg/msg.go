@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/idl/vt3"
 )
 
 const (
@@ -78,6 +79,9 @@ func NewGoogle() *pb.BenchmarkMessage { return fill(new(pb.BenchmarkMessage)) }
 
 // NewVT makes the published message for vtprotobuf.
 func NewVT() *vt.BenchmarkMessage { return fill(new(vt.BenchmarkMessage)) }
+
+// NewVT3 makes the published message for vtprotobuf, with the fields of proto3.
+func NewVT3() *vt3.BenchmarkMessage { return fill(new(vt3.BenchmarkMessage)) }
 
 // NewRaw is the published message, encoded.
 func NewRaw() ([]byte, error) { return proto.Marshal(NewGoogle()) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 )
 
@@ -36,8 +37,13 @@ func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], 
 	}
 	if kind, hostPort, found := strings.Cut(text, "@"); found && !ok {
 		// The form of rpcx: tcp@127.0.0.1:8972.
+		hostPort, _, _ = strings.Cut(hostPort, "?")
 		if _, _, err := net.SplitHostPort(hostPort); err == nil && kind != "" && !strings.ContainsAny(kind, ":/") {
-			return a, fmt.Errorf("weft: address %q: write %s://%s", text, kind, hostPort)
+			known := append(schemes(transports), schemes(wires)...)
+			if !slices.Contains(known, kind) { // it may be a secret
+				return a, fmt.Errorf("weft: address %q: write host:port, or scheme://host:port; the schemes are %s", shown(text), strings.Join(known, ", "))
+			}
+			return a, fmt.Errorf("weft: address %q: write %s://%s", kind+"@"+hostPort, kind, hostPort)
 		}
 	}
 	a.Rest = rest
@@ -55,18 +61,41 @@ func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], 
 		if t.Scheme() != scheme {
 			continue
 		}
-		if _, _, err := net.SplitHostPort(rest); err != nil && scheme == "tcp" {
+		_, _, err := net.SplitHostPort(rest)
+		if err == nil && strings.Contains(rest, "?") {
+			err = errors.New("it has a query, which is for a wire that takes a path")
+		}
+		if err != nil && scheme == "tcp" {
 			reason := err.Error()
 			if e, ok := errors.AsType[*net.AddrError](err); ok {
 				reason = e.Err
 			}
-			return a, fmt.Errorf("weft: address %q: %s: write host:port, for example 127.0.0.1:8972", text, reason)
+			return a, fmt.Errorf("weft: address %q: %s: write host:port, for example 127.0.0.1:8972", shown(text), reason)
 		}
 		a.Transport = t
 		return a, nil
 	}
 	known := append(schemes(transports), schemes(wires)...)
-	return a, fmt.Errorf("weft: address %q: no transport or wire has the scheme %q; there are %s", text, scheme, strings.Join(known, ", "))
+	return a, fmt.Errorf("weft: address %q: no transport or wire has the scheme %q; there are %s", shown(text), scheme, strings.Join(known, ", "))
+}
+
+// shown is an address as an error shows it: without its query and what stands before an "@", which may hold secrets.
+func shown(text string) string {
+	text, _, query := strings.Cut(text, "?")
+	scheme, rest, ok := strings.Cut(text, "://")
+	if !ok {
+		rest = text
+	}
+	if i := strings.LastIndexByte(rest, '@'); i > 0 && rest[0] != '/' { // a path may have one too
+		text = "…" + rest[i:]
+		if ok {
+			text = scheme + "://" + text
+		}
+	}
+	if query {
+		text += "?…"
+	}
+	return text
 }
 
 // wireOf finds the wire that a scheme names, and the scheme of the transport that carries it.

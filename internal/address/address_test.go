@@ -46,6 +46,26 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestSecrets: an error shows nothing of an address that may hold a secret.
+func TestSecrets(t *testing.T) {
+	for text, want := range map[string]string{
+		"grpc://127.0.0.1:1/a?token=hunter2":   `"grpc://127.0.0.1:1/a?…"`,
+		"redis://me:hunter2@127.0.0.1:6379/0":  `"redis://…@127.0.0.1:6379/0"`,
+		"redis://:hunter2/@127.0.0.1:6379":     `"redis://…@127.0.0.1:6379"`,
+		"tcp://127.0.0.1?token=hunter2":        `"tcp://127.0.0.1?…"`,
+		"tcp://127.0.0.1:1?token=hunter2":      `"tcp://127.0.0.1:1?…": it has a query`,
+		"me:hunter2@127.0.0.1:1":               `"…@127.0.0.1:1"`,
+		"hunter2@127.0.0.1:1":                  `"…@127.0.0.1:1": write host:port`,
+		"tcp@127.0.0.1:1?token=hunter2":        `"tcp@127.0.0.1:1": write tcp://127.0.0.1:1`,
+		"kcp:///run/a@b?token=hunter2@example": `"kcp:///run/a@b?…"`,
+	} {
+		_, err := address.Parse([]named{"tcp"}, []named(nil), text)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s and no secret", text, err, want)
+		}
+	}
+}
+
 type pathed struct{ named }
 
 func (pathed) TakesPath() bool { return true }

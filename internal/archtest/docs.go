@@ -39,7 +39,7 @@ func documentation(t *Tree) []Finding {
 		}
 		for _, name := range undocumented(f) {
 			found = append(found, t.at(name.Pos(), "%s is exported and has no comment: state what it does, units, defaults, errors, "+
-				"and who may call it at the same time", name.Name))
+				"and whether it may be called concurrently", name.Name))
 		}
 	}
 	return found

@@ -50,7 +50,8 @@ func table() []row {
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
 		{"internal/keepalive", 1, []string{"internal/outbuf"}},
 		{"internal/streams", 1, nil},
-		{"internal/session", 1, []string{"internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
+		{"internal/restore", 1, nil},
+		{"internal/session", 1, []string{"internal/restore", "internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
 
 		{".", 2, nil},
 
@@ -72,7 +73,10 @@ func table() []row {
 		{"cluster/health", 3, nil},
 		{"cluster/health/...", 3, []string{"cluster/health"}},
 		{"cluster/throttle", 3, nil},
+		{"cluster/internal/aside", 3, nil},
 		{"cluster/internal/carried", 3, nil},
+		{"cluster/internal/journal", 3, nil},
+		{"cluster/internal/limits", 3, nil},
 
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
@@ -134,6 +138,7 @@ func leaves() []row {
 		{"internal/reachable", leaf, nil},
 		{"internal/replay", leaf, nil},
 		{"internal/socket", leaf, nil},
+		{"internal/stock", leaf, nil},
 		{"internal/address", leaf, nil},
 		{"internal/names", leaf, nil},
 		{"internal/redial", leaf, []string{"internal/flights"}},

@@ -21,8 +21,8 @@ func noInit(t *Tree) []Finding {
 	return found
 }
 
-// certificatesAreVerified: TLS that accepts any certificate protects from
-// nobody. A user who wants that can still say so in a tls.Config of their own.
+// certificatesAreVerified: TLS that accepts any certificate protects from no
+// attacker. A program can still ask for that in a tls.Config of its own.
 func certificatesAreVerified(t *Tree) []Finding {
 	const field = "InsecureSkipVerify"
 	var found []Finding
@@ -128,8 +128,8 @@ func (f *file) constantByNature(gen *ast.GenDecl, spec *ast.ValueSpec) bool {
 	return true
 }
 
-// goroutineOwners asks for a comment at every go statement that says who owns
-// the goroutine, or when it ends: on its line or within the four lines above.
+// goroutineOwners asks for a comment at every go statement that names the owner of
+// the goroutine, or says when it ends: on its line or within the four lines above.
 func goroutineOwners(t *Tree) []Finding {
 	says := regexp.MustCompile(`(?i)goroutine|\bends\b`)
 	var found []Finding
@@ -153,7 +153,7 @@ func goroutineOwners(t *Tree) []Finding {
 			}
 			if !near {
 				found = append(found, t.at(stmt.Pos(), "go statement without an owner: say in a comment within four lines above "+
-					"when this goroutine ends and who waits for it"))
+					"when this goroutine ends and what waits for it"))
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package delivered tells whether what was sent on a connection has arrived.
+// Package delivered tells whether what was sent on a connection has arrived, and ends a connection so that it does.
 package delivered
 
 import (

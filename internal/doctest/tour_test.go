@@ -61,7 +61,7 @@ func deleteFile(ctx context.Context, f *File) (*Done, error) {
 	return &Done{}, nil
 }
 
-// guests counts who comes and goes.
+// guests counts those that come and go.
 type guests struct{ came, left atomic.Int32 }
 
 func (g *guests) ConnOpened(*weft.Peer)        { g.came.Add(1) }

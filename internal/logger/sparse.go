@@ -5,19 +5,22 @@ import (
 	"time"
 )
 
-// Interval is the time in which a Sparse lets one event be logged in full.
+// Interval is the time in which a Sparse lets an event be logged in full.
 const Interval = time.Second
 
 // Sparse limits how often an event that a peer can cause is logged. The zero value is ready;
 // all methods may be called concurrently.
 type Sparse struct {
+	Most int // events that are logged in full in an Interval; 0: one. It is set before any call.
+
 	mu      sync.Mutex
-	next    time.Time // when the next event may be logged in full
+	next    time.Time // when the interval ends
+	given   int       // events of it that were logged in full
 	left    int       // events left out
 	waiting bool      // more is going to be called
 }
 
-// Allow reports whether an event may be logged now, which is so once in Interval. Otherwise
+// Allow reports whether an event may be logged now, which is so for the first ones in an Interval. Otherwise
 // it is counted, and more is called at the end of the interval with the number of events that
 // were left out in it.
 func (s *Sparse) Allow(more func(left int)) bool {
@@ -25,7 +28,10 @@ func (s *Sparse) Allow(more func(left int)) bool {
 	defer s.mu.Unlock()
 	now := time.Now()
 	if !s.waiting && !now.Before(s.next) {
-		s.next = now.Add(Interval)
+		s.next, s.given = now.Add(Interval), 0
+	}
+	if !s.waiting && s.given < max(s.Most, 1) {
+		s.given++
 		return true
 	}
 	s.left++

@@ -37,3 +37,23 @@ func TestSparse(t *testing.T) {
 		}
 	})
 }
+
+// With Most the first ones are logged.
+func TestSparseMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, told := Sparse{Most: 3}, 0
+		for interval := range 3 {
+			logged := 0
+			for range 10 {
+				if s.Allow(func(n int) { told += n }) {
+					logged++
+				}
+			}
+			time.Sleep(Interval)
+			synctest.Wait()
+			if logged != 3 || told != 7*(interval+1) {
+				t.Errorf("interval %d: %d logged, %d told as left out so far", interval, logged, told)
+			}
+		}
+	})
+}

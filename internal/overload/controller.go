@@ -16,6 +16,7 @@ const (
 	NoBudget  = 10_000_000_000 // the time, ns, that a call without a deadline is taken to have
 	mostCalls = 1 << 20        // what no limit exceeds
 	burst     = 16             // times the target: what does not pass for a burst even in a single window
+	still     = window / 2     // without a look, after which the process has stood still
 )
 
 // Controller is the state of one server. Its methods, and those of its Methods, may be called
@@ -33,7 +34,7 @@ type Controller struct {
 	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
 	waits    waits        // of calls, from when they were read
 	older    atomic.Int64 // calls that have started in the window and were read before cut
-	queue    waits        // of what the user has put at the end of the queue for processors
+	looks    looks
 	budget   atomic.Int64
 
 	mu      sync.Mutex
@@ -43,6 +44,29 @@ type Controller struct {
 	prompt  float64 // of the last window
 	refused atomic.Uint64
 	journal journal
+}
+
+// looks is what a Watcher sees.
+type looks struct {
+	waits waits        // of what was put at the end of the queue for processors
+	last  atomic.Int64 // when the process was last seen to run; 0: nothing looks
+	stood atomic.Int64 // when it was last seen to run again that had stood still
+}
+
+// seen notes that the process runs at now. It is called every lookEvery, until over is.
+func (l *looks) seen(now int64) {
+	if before := l.last.Swap(now); before != 0 && now-before > still {
+		l.stood.Store(now)
+	}
+}
+
+// over notes that nothing looks until the next call comes.
+func (l *looks) over() { l.last.Store(0) }
+
+// stoodStill tells whether the process has stood still since a moment.
+func (l *looks) stoodStill(since, now int64) bool {
+	last := l.last.Load()
+	return l.stood.Load() > since || last != 0 && now-last > still
 }
 
 // New returns the controller of a server that never has more than most calls in
@@ -96,7 +120,7 @@ func (c *Controller) started(came, now, budget int64) {
 // Queue notes how long something waited for a processor that was put at the end of
 // the queue, as the goroutines are that read connections: calls wait in these as well before they are
 // read, which no call shows.
-func (c *Controller) Queue(wait int64) { c.queue.note(wait, c.budget.Load()) }
+func (c *Controller) Queue(wait int64) { c.looks.waits.note(wait, c.budget.Load()) }
 
 // InFlight is how many calls are.
 func (c *Controller) InFlight() int64 { return c.inflight.Load() }
@@ -118,7 +142,7 @@ func (c *Controller) turn(now int64) {
 	idle := c.inflight.Load() == 0 && now-c.next.Load() >= window/10
 	c.next.Store(now + window)
 	passed := now - c.from
-	if passed < window || c.waits.count()+c.queue.count() < enough && passed < longest {
+	if passed < window || c.waits.count()+c.looks.waits.count() < enough && passed < longest {
 		return
 	}
 	n, prompt := c.waits.take()
@@ -126,7 +150,7 @@ func (c *Controller) turn(now int64) {
 	if c.drained.Swap(false) {
 		prompt = min(prompt, 0.5) // the calls that were read wait in no queue that stays
 	}
-	if m, queue := c.queue.take(); m > 0 {
+	if m, queue := c.looks.waits.take(); m > 0 {
 		n, prompt = n+m, prompt+queue
 	}
 	if idle {

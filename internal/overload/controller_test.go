@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // The path of a call allocates nothing.
@@ -196,4 +197,26 @@ func BenchmarkCall(b *testing.B) {
 			}
 		}
 	})
+}
+
+// A process has stood still when nothing has looked for a while though it was to, and not when there was nothing to look for.
+func TestStoodStill(t *testing.T) {
+	var l looks
+	check := func(what string, since, now time.Duration, want bool) {
+		t.Helper()
+		if got := l.stoodStill(int64(since), int64(now)); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	check("nothing has looked yet", 0, time.Hour, false)
+	l.seen(int64(1000 * ms))
+	check("20 ms after a look", 900*ms, 1020*ms, false)
+	check("60 ms after a look", 900*ms, 1060*ms, true)
+	l.seen(int64(1060 * ms))
+	check("after a look that was late", 900*ms, 1065*ms, true)
+	check("in the next window", 1060*ms, 1065*ms, false)
+	l.over()
+	check("when no call was in flight", 1060*ms, time.Hour, false)
+	l.seen(int64(time.Hour))
+	check("when one is again", 1060*ms, time.Hour+20*ms, false)
 }

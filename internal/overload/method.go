@@ -47,7 +47,7 @@ type past struct {
 	r     int64   // the mean time in the handler
 	told  bool    // the journal has that the guard refuses
 
-	stalled bool // no call came for a while in this one
+	stalled bool // the process stood still for a while in this one
 }
 
 // counted is a number of calls, in its upper 24 bits, and the µs they took.
@@ -164,8 +164,8 @@ func (m *Method) turn(now int64) {
 	}
 	passed := now - m.began.Load()
 	done, _ := splitCounted(m.over.Load())
-	if late > window/2 {
-		m.past.stalled = true
+	if late > still && m.c.looks.stoodStill(m.began.Load(), now) {
+		m.past.stalled = true // and it is not that no calls came
 	}
 	least, need := m.probe.needs()
 	if passed < least {
@@ -176,8 +176,7 @@ func (m *Method) turn(now int64) {
 		return
 	}
 	if m.past.stalled && done*int64(longest) > 5*sample*passed {
-		// Of a method that is called often no call came for a while: the process stood still, and
-		// what the window shows is not the method's doing. What was known before still holds.
+		// The method is called often, and what the window shows is not its doing. What was known before still holds.
 		m.past.stalled = false
 		m.over.Swap(0)
 		m.waited.Store(0)

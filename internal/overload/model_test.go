@@ -44,6 +44,7 @@ type run struct {
 	idle    int   // processors
 	debt    int64 // processor time for refusals that was not spent yet
 	unread  []int // calls that have come and were not read yet, of results
+	looking bool
 	pools   []pool
 	caller  [3]throttle // by class
 
@@ -89,6 +90,7 @@ type event struct {
 	t    *task // nil: a call comes, if call is set
 	call bool
 	read bool // what has come is read
+	look bool // the process is seen to run
 }
 
 type events []event
@@ -161,7 +163,7 @@ func (r *run) start(guarded bool) *run {
 		if e.at > end {
 			break
 		}
-		if into := e.at % int64(time.Second); into < int64(r.stall) && (e.t != nil || e.read) {
+		if into := e.at % int64(time.Second); into < int64(r.stall) && (e.t != nil || e.read || e.look) {
 			e.at += int64(r.stall) - into
 			r.push(e)
 			continue
@@ -184,6 +186,10 @@ func (r *run) start(guarded bool) *run {
 		}
 		if e.read {
 			r.read()
+			continue
+		}
+		if e.look {
+			r.look()
 			continue
 		}
 		if e.call {
@@ -242,10 +248,25 @@ func (r *run) read() {
 	r.dispatch()
 }
 
+// look does what a Watcher does, but for the wait for a processor.
+func (r *run) look() {
+	r.c.looks.seen(r.now)
+	if r.looking = r.c.InFlight() > 0; !r.looking {
+		r.c.looks.over()
+		return
+	}
+	r.push(event{at: r.now + int64(lookEvery), look: true})
+}
+
 // admit has the controller decide over a call that is read.
 func (r *run) admit(i int) {
 	res := &r.results[i]
 	if r.c != nil {
+		if !r.looking {
+			r.looking = true
+			r.c.looks.seen(r.now)
+			r.push(event{at: r.now + int64(lookEvery), look: true})
+		}
 		res.verdict = r.methods[res.kind].Admit(r.now, int64(r.deadline), res.class)
 	}
 	if res.verdict != Admitted {

@@ -162,12 +162,14 @@ func (p *probe) count(v reading, slow bool, f int64, tell func(Decision)) {
 // hold moves the limit of a method behind which there was a queue.
 func (p *probe) hold(v reading, slow bool, tell func(Decision)) {
 	switch {
-	case slow:
+	case slow && v.busy:
 		if p.high++; p.high >= 2 {
 			p.base, p.baseR = v.rate, v.r
 			p.narrow(v, tell)
 		}
 		return
+	case v.refused > 0 && v.inflight == 0:
+		p.limit += p.limit/5 + 1 // they came in a burst, and there was time for them
 	case v.refused > 0 || v.inflight*10 >= p.limit*9:
 		p.limit += max(p.limit/50, 1)
 	case v.inflight*2 < p.limit:

@@ -233,6 +233,65 @@ func TestStandingStill(t *testing.T) {
 	}
 }
 
+// A method whose calls come in bursts, with pauses that are longer than a window, is known as well as one whose calls come evenly: in a
+// pause the process does not stand still.
+func TestCallsInBursts(t *testing.T) {
+	pool := func(sleep time.Duration) []kind {
+		return []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: sleep, slots: 10}}
+	}
+	bursts := func(rate float64) func(at time.Duration) float64 {
+		return func(at time.Duration) float64 {
+			if at%(300*ms) < 30*ms {
+				return rate
+			}
+			return 0
+		}
+	}
+	const capacity = 1000
+	t.Run("more than can be answered", func(t *testing.T) {
+		t.Parallel()
+		r := simulate(load{kinds: pool(10 * ms), deadline: time.Second, refusal: refusal, length: 10 * time.Second, rate: bursts(15 * capacity)}, 1, true)
+		got := r.between(3*time.Second, 9*time.Second)
+		t.Logf("goodput %.0f, p99 %v, refused %.2f %% %v, %v", got.goodput, got.p99.Round(100*time.Microsecond), 100*got.refusedShare, got.verdicts, r.c.journal.last())
+		if got.goodput < 0.75*capacity {
+			t.Errorf("%.0f calls were answered in time in a second, want %.0f", got.goodput, 0.75*capacity)
+		}
+	})
+	t.Run("after an overload", func(t *testing.T) {
+		t.Parallel()
+		const change = 3 * time.Second
+		after := bursts(4 * capacity)
+		r := simulate(load{kinds: pool(40 * ms), deadline: 200 * ms, refusal: refusal, length: 8 * time.Second,
+			change: func(at time.Duration, k *kind) {
+				if at >= change {
+					k.sleep = 10 * ms
+				}
+			},
+			rate: func(at time.Duration) float64 {
+				if at < change {
+					return 0.75 * capacity // three times what can be answered then
+				}
+				return after(at)
+			}}, 1, true)
+		before, got := r.between(time.Second, change), r.between(change+3*time.Second, 7500*ms)
+		t.Logf("refused %.2f %% before, and then %.2f %% %v; %v", 100*before.refusedShare, 100*got.refusedShare, got.verdicts, r.c.journal.last())
+		if before.refused == 0 {
+			t.Error("nothing was refused of what was too much")
+		}
+		if got.refused > 0 || got.good < got.offered {
+			t.Errorf("of %d calls, 0.4 of what can be answered, %d were refused, and %d answered in time", got.offered, got.refused, got.good)
+		}
+	})
+	t.Run("of handlers that sleep", func(t *testing.T) {
+		t.Parallel()
+		sleeps := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 400 * ms}}
+		r := simulate(load{kinds: sleeps, deadline: 2 * time.Second, refusal: refusal, length: 8 * time.Second, rate: bursts(10_000)}, 1, true)
+		if got := r.between(0, 7*time.Second); got.refused > 0 {
+			t.Errorf("%d calls were refused", got.refused)
+		}
+	})
+}
+
 // Random mixes of methods, on servers that are overloaded and on some that are not.
 func TestRandomMixes(t *testing.T) {
 	for seed := range uint64(12) {

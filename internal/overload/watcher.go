@@ -37,6 +37,7 @@ func (w *Watcher) begin() {
 	if !w.running.CompareAndSwap(false, true) {
 		return
 	}
+	w.c.looks.seen(w.now())
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -51,14 +52,18 @@ func (w *Watcher) begin() {
 // look measures how long a goroutine waits for a processor that is at the end of the queue.
 func (w *Watcher) look() {
 	from := w.now()
+	w.c.looks.seen(from)
 	runtime.Gosched()
-	w.c.Queue(w.now() - from)
+	now := w.now()
+	w.c.Queue(now - from)
+	w.c.looks.seen(now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.stopped && w.c.InFlight() > 0 {
 		w.timer.Reset(lookEvery)
 		return
 	}
+	w.c.looks.over()
 	w.running.Store(false) // the next call begins again
 }
 

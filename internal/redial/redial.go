@@ -140,7 +140,9 @@ func (l *Link[C]) useLocked(c *C) {
 	if l.live == nil {
 		l.live = l.room[:0]
 	}
-	l.live = append(l.live, c)
+	if l.live = append(l.live, c); len(l.live) > len(l.room) {
+		l.room[0] = nil // they have moved: a connection that ends is not to be kept here
+	}
 	l.last = c
 	l.current.Store(c)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/leak"
@@ -241,6 +242,12 @@ func TestDrained(t *testing.T) {
 		synctest.Wait()
 		if c.Open() != 1 || c.attempts() != 2 {
 			t.Errorf("%d connections are open after %d attempts", c.Open(), c.attempts())
+		}
+		ended := weak.Make(one)
+		one = nil
+		runtime.GC()
+		if ended.Value() != nil {
+			t.Error("a connection that has ended is kept")
 		}
 	})
 }

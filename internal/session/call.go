@@ -48,8 +48,7 @@ type Call struct {
 
 	ReplyMeta  string // set when the call has ended: the inside of the reply's metadata block
 	stream     *Stream
-	buf        *buffer.Buffer
-	body       []byte // a reply that the caller decodes itself, if held
+	buf        *buffer.Buffer // a reply that the caller decodes itself, if held
 	compressed bool
 }
 
@@ -92,19 +91,21 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.Load().MaxMessage)) {
 			return s.open(ctx, c, flags, nil, n)
 		}
+		if !ok {
+			z = nil // it need not be asked again
+		}
 	}
-	return s.startAny(ctx, c, flags)
+	return s.startAny(ctx, c, flags, z)
 }
 
-// startAny is Start for what cannot be encoded straight into the writer's buffer.
-// It stands apart, as other rare things do, to keep the stacks of callers small:
+// startAny is Start for what cannot be encoded straight into the writer's buffer. z is the codec if that may know the size
+// of the arguments. It stands apart, as other rare things do, to keep the stacks of callers small:
 // thousands of them are touched in turn.
 //
 //go:noinline
-func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags) *wire.Status {
+func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags, z codec.Sizer) *wire.Status {
 	m := message{meta: c.Meta}
 	met := s.Met()
-	z, _ := c.Codec.(codec.Sizer)
 	if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 		return st
 	}
@@ -357,11 +358,8 @@ func (s *Session) Drop(c *Call) {
 	if !c.held {
 		return
 	}
-	c.held, c.body = false, nil
-	if c.buf != nil {
-		c.buf.Release()
-		c.buf = nil
-	}
+	c.buf.Release()
+	c.held, c.buf = false, nil
 }
 
 func fromContext(ctx context.Context) *wire.Status {
@@ -406,7 +404,7 @@ func (s *Session) Finish(c *Call) {
 	if !c.held {
 		return
 	}
-	body, err := c.body, error(nil)
+	body, err := c.buf.B, error(nil)
 	if c.compressed {
 		body, err = s.decompress(body, s.cfg.Limits.MaxMessage)
 	}
@@ -424,7 +422,7 @@ func replyStatus(err error, c *Call) *wire.Status {
 	st := &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonDecode,
 		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
 	if errors.Is(err, compress.ErrTooLarge) || errors.Is(err, wire.ErrTooLarge) {
-		st.Code, st.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
+		st.Code, st.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
 	}
 	return st
 }
@@ -467,7 +465,7 @@ func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int6
 		} else {
 			c.buf = buffer.Take().Extend(body)
 		}
-		c.held, c.body = true, c.buf.B
+		c.held = true
 	}
 	s.completeReply(c)
 }

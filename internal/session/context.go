@@ -130,11 +130,19 @@ func (c *Context) Value(key any) any {
 
 // Err is nil while the call goes on.
 func (c *Context) Err() error {
+	if c.deadline == 0 {
+		return ErrAt(c, 0)
+	}
+	return ErrAt(c, now())
+}
+
+// ErrAt is Context.Err at a time on the clock of Nanos, which was read just before.
+func ErrAt(c *Context, at int64) error {
 	switch c.state.Load() {
 	case live:
-		if c.deadline != 0 && now() >= c.deadline {
+		if c.deadline != 0 && at >= c.deadline {
 			c.end(expired)
-			return c.Err()
+			return ErrAt(c, at)
 		}
 		return nil
 	case expired:

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
@@ -187,7 +188,7 @@ func Refuse(conn net.Conn, st *wire.Status) {
 	b = wire.AppendFrame(b, wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, []byte(message))
 	conn.SetDeadline(time.Now().Add(outbuf.Goodbye))
 	if _, err := conn.Write(b); err == nil {
-		HangUp(conn)
+		delivered.HangUp(conn)
 	}
 	conn.Close()
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/weftrpc/weft/codec"
@@ -39,9 +40,11 @@ func (m *message) length() int {
 // prepare readies v for sending outside of any lock: only values of a known,
 // small size from codecs that never block are left to be encoded later.
 func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
-	about := int64(0)
+	about, n, ok := int64(0), 0, false
+	if z != nil {
+		n, ok = z.Size(v)
+	}
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
-		n, ok := z.Size(v)
 		about = int64(n)
 		if ok && n > int(s.peer.Load().MaxMessage) && s.Met() {
 			return s.tooLong(n)
@@ -57,7 +60,11 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 	if st := m.takeTurn(s, about); st != nil {
 		return st
 	}
-	m.buf = bufferFor(z, v)
+	if ok && n > buffer.Small {
+		m.buf = buffer.TakeLarge(n)
+	} else {
+		m.buf = buffer.Take()
+	}
 	b, err := appendBody(c, m.buf.B[:0], v)
 	if err != nil {
 		m.release()
@@ -65,16 +72,6 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 	}
 	m.buf.B = b
 	return s.prepared(m, b, comp)
-}
-
-// bufferFor returns a buffer for the encoding of v, with room for it if that is known.
-func bufferFor(z codec.Sizer, v any) *buffer.Buffer {
-	if z != nil {
-		if n, ok := z.Size(v); ok && n > buffer.Small {
-			return buffer.TakeLarge(n)
-		}
-	}
-	return buffer.Take()
 }
 
 // prepared readies a body that is encoded already. It is not kept, unless the message owns it.
@@ -318,20 +315,28 @@ func (s *Session) decompress(body []byte, limit int) ([]byte, error) {
 	}
 	c := s.cfg.Compressors[index]
 	body = body[1:]
-	b, err := restore(c, body, limit)
+	b, err := unsqueeze(c, body, limit)
 	if err != nil {
 		return nil, fmt.Errorf("decompress with %s: %w", c.Name(), err)
 	}
 	return b, nil
 }
 
-// squeeze and restore turn a panic of a compressor into an error.
+// inTurn runs f, which restores or decodes a large message of the call of ctx, in its turn, if this side answers the call.
+func (cfg *Config) inTurn(ctx context.Context, f func() error) error {
+	if c, ok := ctx.(*Context); ok && cfg.InTurn != nil {
+		return cfg.InTurn(c, f)
+	}
+	return f()
+}
+
+// squeeze and unsqueeze turn a panic of a compressor into an error.
 func squeeze(c compress.Compressor, dst, src []byte) (b []byte, err error) {
 	defer recovered(&err)
 	return c.Compress(dst, src)
 }
 
-func restore(c compress.Compressor, src []byte, limit int) (b []byte, err error) {
+func unsqueeze(c compress.Compressor, src []byte, limit int) (b []byte, err error) {
 	defer recovered(&err)
 	return c.Decompress(nil, src, limit)
 }

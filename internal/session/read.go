@@ -16,12 +16,10 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// reading is what the successive readers of a session share. Its fields belong
-// to the current reader, except run.
+// reading is what the successive readers of a session share. Its fields belong to the current reader, except run.
 type reading struct {
-	// run says that the reader runs something that could stall: an odd number, never
-	// the same one twice. The reader changes it back to zero and goes on, or the
-	// monitor does and a new reader goes on.
+	// run says that the reader runs something that could stall: an odd number, never the same one twice. The reader changes it back to zero
+	// and goes on, or the monitor does and a new reader goes on.
 	run     atomic.Uint64
 	last    uint64
 	current *reader // the reader that runs; written before run is
@@ -42,14 +40,12 @@ const (
 	leastContexts, slabContexts = 4, 64
 	// freeTogether is how many slots are given back under one lock.
 	freeTogether = 32
-	// scarce is how many slots must be left for them to be given back together. It
-	// is more than freeTogether plus the error of Load.
+	// scarce is how many slots must be left for them to be given back together. It is more than freeTogether plus the error of Load.
 	scarce = 128
 )
 
-// reader reads frames into a buffer and handles them in place. While it runs a
-// handler the monitor may take the rest of its work away; then a new reader goes
-// on and this one only finishes its handler.
+// reader reads frames into a buffer and handles them in place. While it runs a handler the monitor may take the rest of its work away; then
+// a new reader goes on and this one only finishes its handler.
 type reader struct {
 	s  *Session
 	in inbuf.Buffer
@@ -84,8 +80,7 @@ func newReader(s *Session, buf []byte, r, w int) *reader {
 	return rd
 }
 
-// run reads until the session has ended, unless another reader goes on, and calls
-// ended when it has.
+// run reads until the session has ended, unless another reader goes on, and calls ended when it has.
 func (rd *reader) run() {
 	rd.finish(rd.loop())
 }
@@ -96,8 +91,7 @@ func (rd *reader) runEarly() {
 	rd.run()
 }
 
-// finish calls ended when the session has ended, unless another reader goes on. unused
-// means that no other goroutine uses the reader.
+// finish calls ended when the session has ended, unless another reader goes on. unused means that no other goroutine uses the reader.
 func (rd *reader) finish(unused bool) {
 	if rd.stolen.Load() {
 		return
@@ -110,15 +104,14 @@ func (rd *reader) finish(unused bool) {
 		rd.in.Release()
 		rg.run.CompareAndSwap(0, stall.Over)
 	}
-	// A caller that reads at the gate may still be held up in a write: then the monitor lets
-	// another reader go on, which finds the end as well.
+	// A caller that reads at the gate may still be held up in a write: then the monitor lets another reader go on, which finds the end as
+	// well.
 	if rg.told.CompareAndSwap(false, true) && rg.ended != nil {
 		rg.ended()
 	}
 }
 
-// loop reads until the session ends or the monitor lets another reader go on. It returns
-// false when a caller may still be reading.
+// loop reads until the session ends or the monitor lets another reader go on. It returns false when a caller may still be reading.
 func (rd *reader) loop() (unused bool) {
 	if rd.at == 0 {
 		rd.at = now()
@@ -135,8 +128,7 @@ func (rd *reader) loop() (unused bool) {
 	return true
 }
 
-// work handles what is in the buffer. It returns false when the session has ended
-// or another reader goes on.
+// work handles what is in the buffer. It returns false when the session has ended or another reader goes on.
 func (rd *reader) work() bool {
 	if rd.early {
 		if known, ok := rd.greet(); !known {
@@ -157,8 +149,7 @@ func (rd *reader) work() bool {
 		return false
 	}
 	if rd.ended != ended && len(rd.s.reading.parts.open) > 0 {
-		// There is more of a large message to read, perhaps for long: the callers
-		// woken meanwhile run first.
+		// There is more of a large message to read, perhaps for long: the callers woken meanwhile run first.
 		runtime.Gosched()
 	}
 	if rd.frames-frames == 1 && rd.ended-ended == 1 && rd.open == 0 {
@@ -215,8 +206,7 @@ func (s *Session) lost(err error) *wire.Status {
 	return unavailable("read: " + err.Error())
 }
 
-// handle handles every whole frame in the buffer. It returns false when the
-// monitor has let another reader go on.
+// handle handles every whole frame in the buffer. It returns false when the monitor has let another reader go on.
 func (rd *reader) handle() (owner bool, err error) {
 	s := rd.s
 	filled := len(rd.in.Unread())
@@ -324,8 +314,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 		return nil // its caller has given up
 	}
 	if len(rd.in.Unread()) == 0 || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
-		// The last one, or slots are scarce: its caller may call again at once, and
-		// should find itself alone, or find a slot.
+		// The last one, or slots are scarce: its caller may call again at once, and should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
 			c.Status = unavailable(err.Error())
 			s.complete(c)
@@ -336,8 +325,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	return nil
 }
 
-// givenUp reports whether a call without a caller is open. It returns the call if it was
-// opened at that moment.
+// givenUp reports whether a call without a caller is open. It returns the call if it was opened at that moment.
 //
 //go:noinline
 func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
@@ -377,8 +365,8 @@ func (rd *reader) free() error {
 	return err
 }
 
-// endBatch hands over the jobs of the batch and flushes the frames that it appended.
-// It returns false when the flush took so long that another reader goes on.
+// endBatch hands over the jobs of the batch and flushes the frames that it appended. It returns false when the flush took so long that
+// another reader goes on.
 func (rd *reader) endBatch() bool {
 	s := rd.s
 	rd.submit()
@@ -401,8 +389,7 @@ func (rd *reader) endBatch() bool {
 		s.w.Unlock()
 		return true
 	}
-	// The write may block when the peer does not read: then the monitor
-	// lets another reader go on, so that this side always reads.
+	// The write may block when the peer does not read: then the monitor lets another reader go on, so that this side always reads.
 	rd.calling = false
 	run := rd.enter()
 	s.w.FlushAndUnlock(false)
@@ -441,8 +428,8 @@ func (w *watchedReader) Running() *atomic.Uint64 { return &w.reading.run }
 
 func (w *watchedReader) Known() *atomic.Bool { return &w.reading.watched }
 
-// Steal lets a new reader go on where the current one is held up. The monitor
-// has changed run, so everything of the reader but its handler belongs to the monitor.
+// Steal lets a new reader go on where the current one is held up. The monitor has changed run, so everything of the reader but its handler
+// belongs to the monitor.
 func (w *watchedReader) Steal() {
 	s := (*Session)(w)
 	rd := s.reading.current
@@ -473,8 +460,8 @@ func (w *watchedReader) Steal() {
 	go next.run()
 }
 
-// newContext returns a context that was never used before. That of a stream, or of a call with metadata, has memory of its own:
-// a slab would be kept for as long as the stream, and with it the metadata of calls that have ended.
+// newContext returns a context that was never used before. That of a stream, or of a call with metadata, has memory of its own: a slab
+// would be kept for as long as the stream, and with it the metadata of calls that have ended.
 func (rd *reader) newContext(flags wire.Flags) *Context {
 	if flags&(wire.FlagStream|wire.FlagMeta) == 0 {
 		return rd.slab.Next(leastContexts, slabContexts)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/restore"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -72,16 +73,18 @@ func (r *Request) Open() *wire.Status {
 	r.compressed = false
 	s := r.Ctx.Session
 	// What a body becomes counts like one that came as it is, before there is memory for it.
-	// Most become no longer than the first limit; the others are restored again with a larger one.
-	b, err := []byte(nil), compress.ErrTooLarge
-	most := s.cfg.Limits.MaxMessage
-	for limit := 0; errors.Is(err, compress.ErrTooLarge) && limit < most; {
-		limit = min(max(4*limit, usualRatio*len(r.Body)), most)
-		if st := s.in.roomFor(int64(limit)-r.restored, s.cfg.Limits.MaxCallBytes); st != nil {
-			return st
+	var b []byte
+	var full *wire.Status
+	turn := func(f func() error) error { return s.cfg.inTurn(r.Ctx, f) }
+	err := restore.Within(len(r.Body), s.cfg.Limits.MaxMessage, turn, func(limit int) (err error) {
+		if full = s.in.roomFor(int64(limit)-r.restored, s.cfg.Limits.MaxCallBytes); full == nil {
+			r.restored = int64(limit)
+			b, err = s.decompress(r.Body, limit)
 		}
-		r.restored = int64(limit)
-		b, err = s.decompress(r.Body, limit)
+		return err
+	})
+	if full != nil {
+		return full
 	}
 	if less := r.restored - int64(len(b)); err == nil && less > 0 {
 		s.in.hold(-less)
@@ -89,17 +92,18 @@ func (r *Request) Open() *wire.Status {
 	}
 	if err != nil {
 		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecompress, Message: err.Error()}
-		if errors.Is(err, compress.ErrTooLarge) {
-			st.Code, st.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
+		switch {
+		case r.Ctx.Err() != nil:
+			st = fromContext(r.Ctx)
+			st.Outcome, st.Message = wire.Refused, "the call ended before its request was restored"
+		case errors.Is(err, compress.ErrTooLarge):
+			st.Code, st.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
 		}
 		return st
 	}
 	r.Body = b
 	return nil
 }
-
-// usualRatio is how many times longer most bodies become when their compression is undone.
-const usualRatio = 16
 
 // roomFor counts n bytes of requests, if there is room for them among most; a negative n gives bytes back.
 func (in *incoming) roomFor(n int64, most int) *wire.Status {

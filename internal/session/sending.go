@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"time"
 
 	"github.com/weftrpc/weft/internal/bulk"
+	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -63,22 +63,31 @@ func failAfterRead(s *Session, st *wire.Status) {
 }
 
 // refuse ends the session because the peer broke the protocol, and tells
-// the peer so first, as far as that is possible within outbuf.Goodbye. The current reader calls it.
+// the peer so first, as far as that is possible within outbuf.Goodbye. The current reader calls it, and reads no more. For a
+// caller that reads its own reply a worker does it: the caller must not be held up beyond its context.
 func (s *Session) refuse(st *wire.Status) {
+	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {
+		s.cfg.Exec.Go(func() { refuseNow(s, st) })
+		return
+	}
+	refuseNow(s, st)
+}
+
+func refuseNow(s *Session, st *wire.Status) {
 	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
 		hangUp(s.conn)
 	}
 	s.fail(st)
 }
 
-// hangUp is HangUp within outbuf.Goodbye. It goes on when reading is interrupted: interruptRead moves the deadline of the connection.
+// hangUp is delivered.HangUp within outbuf.Goodbye. It goes on when reading is interrupted: interruptRead moves the deadline of the connection.
 func hangUp(conn net.Conn) {
 	end := time.Now().Add(outbuf.Goodbye)
-	for time.Now().Before(end) && conn.SetReadDeadline(end) == nil && HangUp(conn) {
+	for time.Now().Before(end) && conn.SetReadDeadline(end) == nil && delivered.HangUp(conn) {
 	}
 }
 
-// refuseSoon has the current reader call refuse. HangUp reads: beside the reader it would take bytes
+// refuseSoon has the current reader call refuse. hangUp reads: beside the reader it would take bytes
 // from the middle of a frame, and the reader would take what follows for frames.
 func refuseSoon(s *Session, st *wire.Status) {
 	s.reading.verdict.Store(st)
@@ -91,22 +100,6 @@ func goAwayText(message string) []byte { return []byte(message[:min(len(message)
 
 // maxGoAway is the longest message in a GOAWAY, in bytes.
 const maxGoAway = 1 << 10
-
-// HangUp ends this side's direction of a connection and reads what the peer has sent
-// meanwhile, so that closing does not discard the last frames before the peer has read
-// them. The connection's deadline bounds it in time; late reports that it has passed.
-func HangUp(conn net.Conn) (late bool) {
-	c, ok := conn.(interface{ CloseWrite() error })
-	if !ok || c.CloseWrite() != nil {
-		return false
-	}
-	var scrap [4 << 10]byte
-	for {
-		if _, err := conn.Read(scrap[:]); err != nil {
-			return errors.Is(err, os.ErrDeadlineExceeded)
-		}
-	}
-}
 
 // awaitRoomLocked waits for room in the writer's buffer until the deadline or the
 // end of ctx. It is called with the lock held and keeps it, unless it returns a

@@ -47,6 +47,8 @@ type Config struct {
 	// what its caller is told; nil ignores them. A method that refuses a call counts it
 	// itself.
 	Refused func(s *Session, st *wire.Status)
+	// InTurn runs f, which restores or decodes a large message of c, in its turn, unless c ends before; nil: f runs at once.
+	InTurn func(c *Context, f func() error) error
 	// Panicked logs a panic of a method, on the goroutine that has recovered it; nil: each
 	// is logged with its stack.
 	Panicked func(r *Request, v any)

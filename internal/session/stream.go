@@ -7,12 +7,13 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/bulk"
+	"github.com/weftrpc/weft/internal/restore"
 	"github.com/weftrpc/weft/internal/streams"
+	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Stream is one end of a streaming call. One goroutine may send while another
-// receives; two must not do the same at once.
+// Stream is one end of a streaming call. One goroutine may send while another receives; two must not do the same at once.
 type Stream struct {
 	state  streams.State
 	s      *Session
@@ -75,10 +76,8 @@ func (st *Stream) flags() wire.Flags {
 	return wire.FlagAnswer
 }
 
-// Send sends one message. It waits while the peer has not made room, until
-// ctx, the context of the call, ends. A status with the code OK says that the call
-// has ended well and takes no more. A message that the opener cannot send ends the
-// call.
+// Send sends one message. It waits while the peer has not made room, until ctx, the context of the call, ends. A status with the code OK
+// says that the call has ended well and takes no more. A message that the opener cannot send ends the call.
 func (st *Stream) Send(v any) *wire.Status {
 	if status := st.waitCredit(); status != nil {
 		return status
@@ -120,9 +119,8 @@ func (st *Stream) Send(v any) *wire.Status {
 	return nil
 }
 
-// maySendLocked reports whether this side may send on the call: the opener may
-// not once it has sent a CANCEL or got the final frame, the answerer not once it has
-// sent the final frame. It is called with the writer's lock held.
+// maySendLocked reports whether this side may send on the call: the opener may not once it has sent a CANCEL or got the final frame, the
+// answerer not once it has sent the final frame. It is called with the writer's lock held.
 func (st *Stream) maySendLocked() bool {
 	switch c, _ := st.ctx.(*Context); {
 	case st.s.w.ClosedLocked():
@@ -174,8 +172,7 @@ func (st *Stream) waitCredit() *wire.Status {
 	return &wire.Status{Code: wire.OK, Message: "the call has ended"}
 }
 
-// CloseSend tells the peer that no more messages will come. Only the
-// opener may call it; the peer ends the stream by ending the call.
+// CloseSend tells the peer that no more messages will come. Only the opener may call it; the peer ends the stream by ending the call.
 func (st *Stream) CloseSend() *wire.Status {
 	if !st.state.CloseSend() {
 		return nil
@@ -196,8 +193,7 @@ func (st *Stream) CloseSend() *wire.Status {
 	return nil
 }
 
-// Recv receives the next message into v. more is false at the end of the stream:
-// then the status tells whether it ended well.
+// Recv receives the next message into v. more is false at the end of the stream: then the status tells whether it ended well.
 func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 	m, give, outcome := st.state.Next(st.ctx)
 	switch outcome {
@@ -211,13 +207,7 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 	if give > 0 {
 		st.giveCredit(give)
 	}
-	body, err := m.Body, error(nil)
-	if m.Compressed {
-		body, err = st.s.decompress(body, st.s.cfg.Limits.MaxMessage)
-	}
-	if err == nil {
-		err = Decode(st.codec, body, v)
-	}
+	err := st.decode(m, v)
 	m.Release()
 	if err != nil {
 		return false, st.failed(st.unusable(err))
@@ -225,13 +215,36 @@ func (st *Stream) Recv(v any) (more bool, status *wire.Status) {
 	return true, nil
 }
 
+// decode restores and decodes a message that has come. A large one waits for its turn, and is counted meanwhile.
+func (st *Stream) decode(m streams.Message, v any) error {
+	s, n := st.s, len(m.Body)
+	if !m.Compressed && n <= turns.Small {
+		return Decode(st.codec, m.Body, v)
+	}
+	s.in.account.Add(int64(n))
+	defer s.in.account.Add(-int64(n))
+	turn := func(f func() error) error { return s.cfg.inTurn(st.ctx, f) }
+	if !m.Compressed {
+		return turn(func() error { return Decode(st.codec, m.Body, v) })
+	}
+	return restore.Within(n, s.cfg.Limits.MaxMessage, turn, func(limit int) error {
+		body, err := s.decompress(m.Body, limit)
+		if err == nil {
+			err = Decode(st.codec, body, v)
+		}
+		return err
+	})
+}
+
 // unusable is the status of a stream with a message that cannot be restored or decoded.
 func (st *Stream) unusable(err error) *wire.Status {
 	status := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Executed, Reason: wire.ReasonDecode,
 		Message: "decode a message of the stream with codec " + st.codec.Name() + ": " + err.Error()}
 	switch {
+	case !st.opener && st.ctx.Err() != nil:
+		return fromContext(st.ctx) // it may not have had its turn
 	case errors.Is(err, compress.ErrTooLarge):
-		status.Code, status.Reason = wire.ResourceExhausted, "MESSAGE_TOO_LARGE"
+		status.Code, status.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
 	case st.opener:
 		status.Code = wire.Internal
 	}
@@ -278,8 +291,7 @@ func (st *Stream) gaveUp() *wire.Status {
 // ContextEnded gives the stream up because the context of the call has ended.
 func (st *Stream) ContextEnded() { st.gaveUp() }
 
-// Cancel gives the stream up: the peer's handler is canceled, and
-// this side gets status from now on. Only the opener may call it.
+// Cancel gives the stream up: the peer's handler is canceled, and this side gets status from now on. Only the opener may call it.
 func (st *Stream) Cancel(status *wire.Status) {
 	s := st.s
 	defer st.state.Forget()
@@ -305,8 +317,7 @@ func (st *Stream) Over() bool { return st.state.Over() }
 // StreamBytes is how many bytes the messages have, on the wire, that were sent on a stream and that have come.
 func StreamBytes(st *Stream) (sent, came int) { return st.state.Bytes() }
 
-// SetCompress sets how this side's messages are compressed. It is called before
-// the first Send.
+// SetCompress sets how this side's messages are compressed. It is called before the first Send.
 func (st *Stream) SetCompress(c compress.Compressor) { st.comp = c }
 
 // Context is the context that ends the stream's waits.

@@ -11,17 +11,17 @@ type Pulse struct {
 	set  atomic.Bool // the timer is set
 	used atomic.Bool // since the timer was due last
 
-	last atomic.Int64 // while the timer is not set: when the last operation began, in nanoseconds since the year 1970
-	row  atomic.Int32 // and how many came soon after the one before
+	last atomic.Int64 // while the timer is not set: when operations were noted last, in nanoseconds since the year 1970
+	row  atomic.Int32 // and how many times they were soon after the ones before
 }
 
 const (
 	// interval is the time between two timers: as long as the monitor itself waits at most before it looks for goroutines to interrupt.
 	interval = 10 * time.Millisecond
-	// soon and inARow make operations frequent. Those of a caller that makes a call now and then are not: a timer would cost it more
-	// than the monitor does.
-	soon   = time.Millisecond
-	inARow = 16
+	// soon and inARow make operations frequent: one in a millisecond at least. Those of a caller that makes a call now and then are not: a
+	// timer would cost it more than the monitor does.
+	soon   = together * time.Millisecond
+	inARow = 4
 )
 
 // Frequent implements Timer.

@@ -15,9 +15,9 @@ func TestPulse(t *testing.T) {
 		p := new(Pulse)
 		for i := range 100 {
 			if p.Frequent() {
-				t.Fatalf("operation %d of those that are 2 ms apart has a pulse", i)
+				t.Fatalf("operation %d of those that are far apart has a pulse", i)
 			}
-			time.Sleep(2 * time.Millisecond)
+			time.Sleep(soon + 1)
 		}
 		often := func() (first int) {
 			for i := range 100 {
@@ -26,7 +26,7 @@ func TestPulse(t *testing.T) {
 				}
 				time.Sleep(soon / 10)
 			}
-			t.Fatal("100 operations in 10 ms have no pulse")
+			t.Fatal("100 operations have no pulse, each soon after the one before")
 			return 0
 		}
 		if n := often(); n < inARow {
@@ -60,7 +60,7 @@ func TestPulsed(t *testing.T) {
 	}()
 	sent, got := bytes.Repeat([]byte("0123456789"), most/10+1), make([]byte, most+10)
 	for size := 1; size <= len(sent); size = size*2 + 1 {
-		for range inARow {
+		for range together * inARow {
 			if _, err := c.Write(sent[:size]); err != nil {
 				t.Fatal(err)
 			}
@@ -82,6 +82,65 @@ func TestPulsed(t *testing.T) {
 	}
 	if err := <-echoed; err != nil {
 		t.Error(err)
+	}
+}
+
+// timer counts how often it is asked.
+type timer struct {
+	due   bool
+	asked int
+}
+
+func (t *timer) Frequent() bool {
+	t.asked++
+	return t.due
+}
+
+func (t *timer) Due() bool { return t.due }
+
+// TestFew: few operations are not noted at all, and those of a connection that has never had many are noted together. A connection with few
+// operations reads and writes as usual, also while others have many.
+func TestFew(t *testing.T) {
+	under, peer := ends(t, "tcp")
+	var timer timer
+	c := WithPulse(under, &timer).(*Pulsed)
+	got := make([]byte, 1)
+	exchange := func(times int) {
+		t.Helper()
+		for range times {
+			if _, err := c.Write(got); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(peer, got); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := peer.Write(got); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Read(got); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	timer.due = true
+	exchange(together - 1)
+	if timer.asked != 0 || c.own.Load() != nil {
+		t.Errorf("%d exchanges were noted %d times, direct %v", together-1, timer.asked, c.own.Load() != nil)
+	}
+	timer.due = false
+	exchange(10 * together)
+	if want := 2 * 10; timer.asked != want || c.own.Load() != nil {
+		t.Errorf("%d exchanges were noted %d times, want %d", 10*together, timer.asked, want)
+	}
+	timer.due = true
+	exchange(together)
+	if c.own.Load() == nil {
+		t.Error("a connection with many operations is not direct while they are frequent")
+	}
+	timer.due, timer.asked = false, 0
+	exchange(10 * together)
+	if want := 2 * 10; timer.asked != want {
+		t.Errorf("%d exchanges that are rare again were noted %d times, want %d", 10*together, timer.asked, want)
 	}
 }
 

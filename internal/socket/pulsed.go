@@ -7,7 +7,7 @@ import (
 
 // Timer tells when a timer is due within milliseconds. A Pulse is one.
 type Timer interface {
-	// Frequent notes an operation, and reports whether a timer is due.
+	// Frequent notes that a Pulsed has made some operations, and reports whether a timer is due.
 	Frequent() bool
 	// Due reports whether one is due.
 	Due() bool
@@ -28,6 +28,8 @@ type Pulsed struct {
 	net.Conn
 	timer Timer
 	own   atomic.Pointer[direct] // made when operations are frequent for the first time: a short connection does without
+
+	reads, writes uint32 // those before that, and those while no timer is due
 }
 
 // WithPulse returns a connection of TCP or of a Unix socket as a Pulsed, and any other as it is.
@@ -48,9 +50,13 @@ func (c *Pulsed) NetConn() net.Conn { return c.Conn }
 // lends a processor to another goroutine.
 const most = 64 << 10
 
+// together is how many operations of one direction are noted together: noting them takes the clock, and is part of what a call costs where
+// calls are rare.
+const together = 4
+
 // Read implements net.Conn.
 func (c *Pulsed) Read(p []byte) (int, error) {
-	own := c.untold(p)
+	own := c.untold(p, &c.reads)
 	if own == nil {
 		return c.Conn.Read(p)
 	}
@@ -61,7 +67,7 @@ func (c *Pulsed) Read(p []byte) (int, error) {
 
 // Write implements net.Conn.
 func (c *Pulsed) Write(p []byte) (int, error) {
-	own := c.untold(p)
+	own := c.untold(p, &c.writes)
 	if own == nil {
 		return c.Conn.Write(p)
 	}
@@ -70,15 +76,25 @@ func (c *Pulsed) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// untold returns what makes an operation with p of which the scheduler is not told, nil if it is to be told.
-func (c *Pulsed) untold(p []byte) *direct {
-	if len(p) > most || !c.timer.Frequent() {
+// untold returns what makes an operation with p of which the scheduler is not told, nil if it is to be told. made counts the operations of
+// its direction.
+func (c *Pulsed) untold(p []byte, made *uint32) *direct {
+	if len(p) > most {
 		return nil
 	}
-	if own := c.own.Load(); own != nil {
+	own := c.own.Load()
+	if own == nil || !c.timer.Due() {
+		if *made++; *made%together != 0 {
+			return nil
+		}
+	}
+	if !c.timer.Frequent() {
+		return nil
+	}
+	if own != nil {
 		return own
 	}
-	own := newDirect(c.Conn)
+	own = newDirect(c.Conn)
 	if own == nil || c.own.CompareAndSwap(nil, own) {
 		return own
 	}

@@ -6,6 +6,8 @@
 //
 // A scheduler whose monitor sleeps interrupts no goroutine that computes for long, until a timer is due that was set before the monitor
 // went to sleep. So such calls are for times at which a timer is due within milliseconds: see [Pulsed].
+//
+// The writes of an [Attempt] are usual system calls, which do not wait for the peer.
 package socket
 
 import (

@@ -107,3 +107,6 @@ func bounds() (one, all int) {
 	n := runtime.GOMAXPROCS(0)
 	return max(1, n/2), max(1, n-1)
 }
+
+// Small is how many bytes a message has at most that takes no turn.
+const Small = 64 << 10

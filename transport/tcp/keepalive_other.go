@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// inherited says that accepted connections do not surely have the probes of their listener.
-const inherited = false
+// early says that accepted connections do not surely have the probes of their listener.
+const early = false
 
 func setKeepAlive(syscall.RawConn, net.KeepAliveConfig) error { return nil }

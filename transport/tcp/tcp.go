@@ -61,23 +61,17 @@ func New(cfg *Config) transport.Transport {
 	if timeout == 0 {
 		timeout = DefaultPeerTimeout
 	}
-	t := &tcp{
-		dialer:   net.Dialer{Control: control(timeout, cfg.Control)},
-		listener: net.ListenConfig{Control: control(timeout, cfg.Control)},
-	}
-	if timeout > 0 {
-		t.dialer.KeepAliveConfig = keepAlive(timeout)
-	} else {
-		t.dialer.KeepAlive = -1
-	}
+	set := control(timeout, cfg.Control)
+	var probes net.KeepAliveConfig // of package net
 	switch {
-	case timeout > 0 && inherited:
-		t.listener.KeepAlive = -1
-		t.listener.Control = probing(t.listener.Control, keepAlive(timeout))
+	case timeout > 0 && early:
+		set = probing(set, keepAlive(timeout))
 	case timeout > 0:
-		t.listener.KeepAliveConfig = keepAlive(timeout)
-	default:
-		t.listener.KeepAlive = -1
+		probes = keepAlive(timeout)
+	}
+	t := &tcp{
+		dialer:   net.Dialer{Control: set, KeepAlive: -1, KeepAliveConfig: probes},
+		listener: net.ListenConfig{Control: set, KeepAlive: -1, KeepAliveConfig: probes},
 	}
 	// Many kernels refuse TCP_USER_TIMEOUT on multipath sockets, with which net
 	// listens by default where it can.
@@ -101,7 +95,7 @@ func keepAlive(timeout time.Duration) net.KeepAliveConfig {
 	}
 }
 
-// probing has what a listener accepts send probes, and does what inner does.
+// probing has a socket send probes, or what it accepts, and does what inner does.
 func probing(inner func(string, string, syscall.RawConn) error, k net.KeepAliveConfig) func(string, string, syscall.RawConn) error {
 	return func(network, address string, c syscall.RawConn) error {
 		if err := setKeepAlive(c, k); err != nil {

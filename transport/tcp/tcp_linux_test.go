@@ -22,6 +22,7 @@ func TestSocketOptions(t *testing.T) {
 		{0, options{1, 1, 9, 1, 6, 15_000}},
 		{5 * time.Second, options{1, 1, 3, 1, 2, 5_000}},
 		{time.Nanosecond, options{1, 1, 1, 1, 2, 1}},
+		{24 * time.Hour, options{1, 1, 32767, 5760, 6, 86_400_000}},
 		{-1, options{noDelay: 1}},
 	} {
 		client, server := connect(t, tcp.New(&tcp.Config{PeerTimeout: test.timeout}))
@@ -39,6 +40,24 @@ func TestSocketOptions(t *testing.T) {
 			if got != test.want {
 				t.Errorf("PeerTimeout %v, %s side: %+v, want %+v", test.timeout, side, got, test.want)
 			}
+		}
+	}
+}
+
+// What the program sets on a socket itself holds, on both sides.
+func TestControlComesLast(t *testing.T) {
+	const idle = 77
+	client, server := connect(t, tcp.New(&tcp.Config{Control: func(_, _ string, c syscall.RawConn) (err error) {
+		if e := c.Control(func(fd uintptr) {
+			err = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE, idle)
+		}); e != nil {
+			return e
+		}
+		return err
+	}}))
+	for side, c := range map[string]*net.TCPConn{"dialed": client, "accepted": server} {
+		if got := option(t, c, syscall.IPPROTO_TCP, syscall.TCP_KEEPIDLE); got != idle {
+			t.Errorf("%s side: the first probe comes after %d s, want %d", side, got, idle)
 		}
 	}
 }

@@ -33,10 +33,17 @@ func (c contents) equal(d contents) bool {
 // last one is long enough ago. While one caller looks, others go on with the set
 // they have.
 func (s *Source) current() *material {
-	if s.interval > 0 && s.mu.TryLock() {
-		if now := time.Now(); now.Sub(s.checked) >= s.interval {
+	every := s.interval
+	if every < 0 {
+		every = DefaultCheckEvery // of the end of the certificate alone
+	}
+	if s.mu.TryLock() {
+		if now := time.Now(); now.Sub(s.checked) >= every {
 			s.checked = now
-			s.reload()
+			if s.interval > 0 {
+				s.reload()
+			}
+			s.tellEnd(now)
 		}
 		s.mu.Unlock()
 	}
@@ -67,6 +74,7 @@ func (s *Source) reload() {
 	}
 	s.broken = ""
 	s.loaded.Store(m)
+	s.tellAt = time.Time{}
 	var attrs []any
 	if m.cert != nil {
 		attrs = append(attrs, slog.String("cert", s.files.Cert), slog.Time("not_after", m.cert.Leaf.NotAfter))
@@ -75,6 +83,34 @@ func (s *Source) reload() {
 		attrs = append(attrs, slog.String("ca", s.files.CA))
 	}
 	s.logger.Info("certificate files taken into use", attrs...)
+}
+
+const (
+	// nearEnd is when a certificate is near its end at the earliest; one that is made for less time is when a fifth of that is left.
+	nearEnd = 14 * 24 * time.Hour
+	// tellEvery is the least time between two lines about that.
+	tellEvery = time.Hour
+)
+
+// tellEnd logs that the own certificate is near its end: each time that half of what was left has passed, and when it has ended.
+func (s *Source) tellEnd(now time.Time) {
+	m := s.loaded.Load()
+	if m.cert == nil || now.Before(s.tellAt) {
+		return
+	}
+	from, until := m.cert.Leaf.NotBefore, m.cert.Leaf.NotAfter
+	left := until.Sub(now)
+	if left > min(nearEnd, until.Sub(from)/5) {
+		return
+	}
+	attrs := []any{slog.String("cert", s.files.Cert), slog.Time("not_after", until)}
+	if left <= 0 {
+		s.tellAt = now.Add(tellEvery)
+		s.logger.Error("the certificate has ended: replace its files", attrs...)
+		return
+	}
+	s.tellAt = now.Add(min(max(left/2, tellEvery), left))
+	s.logger.Warn("the certificate is near its end: replace its files", append(attrs, slog.Duration("left", left.Round(time.Second)))...)
 }
 
 // read reads the files that are set.

@@ -24,6 +24,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftrpc/weft/internal/logger"
 )
 
 // Protocol is weft's name in ALPN.
@@ -68,9 +70,9 @@ type Config struct {
 	CheckEvery time.Duration
 
 	// Logger is told of each set of files that was taken into use (level Info)
-	// or found broken (level Error, once for each different error). Nil means
-	// no log: then a failed rotation shows only when the old certificate
-	// expires.
+	// or found broken (level Error, once for each different error), and of the own
+	// certificate when it is near its end (level Warn) or has ended (level Error). Nil:
+	// warnings and errors go to slog.Default(); slog.New(slog.DiscardHandler) silences it.
 	Logger *slog.Logger
 }
 
@@ -89,6 +91,7 @@ type Source struct {
 	mu      sync.Mutex // held to read the files again
 	checked time.Time  // when they were read last
 	broken  string     // the error reported last, empty once the files are good
+	tellAt  time.Time  // when to look again whether the certificate is near its end
 }
 
 // Load reads files and returns a source of configurations. A nil cfg means the
@@ -104,7 +107,7 @@ func Load(files Files, cfg *Config) (*Source, error) {
 		protocols:  []string{Protocol},
 		allowNone:  cfg.AllowNoALPN,
 		interval:   cfg.CheckEvery,
-		logger:     cfg.Logger,
+		logger:     logger.OrDefault(cfg.Logger),
 		checked:    time.Now(),
 	}
 	if cfg.Protocols != nil {
@@ -115,9 +118,6 @@ func Load(files Files, cfg *Config) (*Source, error) {
 	}
 	if s.interval == 0 {
 		s.interval = DefaultCheckEvery
-	}
-	if s.logger == nil {
-		s.logger = slog.New(slog.DiscardHandler)
 	}
 	if err := s.validate(); err != nil {
 		return nil, err
@@ -131,6 +131,7 @@ func Load(files Files, cfg *Config) (*Source, error) {
 		return nil, err
 	}
 	s.loaded.Store(m)
+	s.tellEnd(s.checked)
 	return s, nil
 }
 
