@@ -99,7 +99,7 @@ compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
 
 .PHONY: test-long
-test-long: ## run the tests that take too long for 'make test': Thrift's libraries for C++ and Java
+test-long: ## run the tests that take too long for 'make test': the libraries of Thrift for C++ and Java, and of gRPC for Java
 	@scripts/python.sh long
 
 .PHONY: release-check
@@ -195,7 +195,7 @@ need:
 # What the tests start besides. What cannot be installed does not keep the rest from it.
 .PHONY: programs
 programs:
-	@scripts/registries.sh; one=$$?; scripts/need.sh python3 ip prometheus thrift node npm chromium; other=$$?; \
+	@scripts/registries.sh; one=$$?; scripts/need.sh python3 ip prometheus thrift node npm chromium zsh fish bash-completion; other=$$?; \
 		[ $$one -gt $$other ] || exit $$other; exit $$one
 
 $(STATICCHECK):

@@ -12,6 +12,9 @@ for name in "$@"; do
 	case $name in
 	python3) python3 -c 'import ensurepip, venv' 2>/dev/null || packages="$packages python3 python3-venv" ;;
 	lib*)    dpkg -s "$name" >/dev/null 2>&1 || packages="$packages $name" ;;
+	bash-completion) # no command
+		[ -e /usr/share/bash-completion/bash_completion ] || packages="$packages $name"
+		;;
 	ca-certificates) # without them nothing can be fetched by HTTPS; each system has its own place for them
 		if command -v apt-get >/dev/null && [ ! -s /etc/ssl/certs/ca-certificates.crt ]; then
 			packages="$packages $name"
@@ -25,6 +28,7 @@ for name in "$@"; do
 		javac)        packages="$packages default-jdk-headless" ;;
 		mvn)          packages="$packages maven" ;;
 		node)         packages="$packages nodejs" ;;
+		php)          packages="$packages php-cli" ;;
 		ip)           packages="$packages iproute2" ;;
 		thrift)       packages="$packages thrift-compiler" ;;
 		etcd)         packages="$packages etcd-server" ;;

@@ -16,7 +16,7 @@ if [ -z "$folders" ]; then
 	echo 'test/compat holds no Python tests'
 	exit 0
 fi
-scripts/need.sh python3 thrift
+scripts/need.sh python3 thrift php
 if [ "$kind" = long ]; then
 	scripts/need.sh javac mvn g++ libthrift-dev libboost-dev libevent-dev
 fi
