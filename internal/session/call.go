@@ -206,7 +206,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	}
 	s.out.Watch(sl, id, at)
 	if !c.Plain && (c.stream != nil || c.Async != nil) {
-		s.rouse()
+		s.direct.rouse()
 	}
 	sl.Call.Store(c) // from here on c belongs to the goroutine that ends it
 	open := s.out.Open()
@@ -309,10 +309,8 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 // Wait waits until a started call has ended, or gives it up when ctx ends. The
 // reply may still have to be decoded, by Finish.
 func (s *Session) Wait(ctx context.Context, c *Call) {
-	if g := s.direct.Load(); g != nil && g.state.Load() == gateFree && g.state.CompareAndSwap(gateFree, gateTaken) {
-		if s.readOwn(ctx, c, g) {
-			return
-		}
+	if g := s.direct.take(); g != nil && g.await(ctx, c) {
+		return
 	}
 	if done := ctx.Done(); done == nil {
 		<-c.done

@@ -20,6 +20,13 @@ import (
 //
 // A session of Open begins so, without a goroutine: one that connects for a single call
 // needs none.
+
+// direct is where a session's reader is left for the next caller: the gate at which a reader stepped aside last, nil if none
+// has yet. It is used without a lock.
+type direct struct{ gate atomic.Pointer[gate] }
+
+// gate is where one reader steps aside. The goroutine that changed the state from gateFree to gateTaken holds the gate, and has
+// the reader to itself until it changes the state again.
 type gate struct {
 	state      atomic.Uint32
 	unattended atomic.Bool // there is no goroutine at the gate; changed while the gate is taken
@@ -52,17 +59,17 @@ const (
 func (rd *reader) stepAside() bool {
 	s := rd.s
 	rd.lone = 0
-	g := s.direct.Load()
+	g := s.direct.gate.Load()
 	if g == nil || g.rd != rd || g.timer == nil {
 		g = &gate{rd: rd, resume: make(chan bool, 1), timer: time.NewTimer(gateTime)}
-		s.direct.Store(g)
+		s.direct.gate.Store(g)
 	} else {
 		g.timer.Reset(gateTime)
 	}
 	defer g.timer.Stop()
 	passed, wait := g.passed, gateTime
 	g.state.Store(gateFree)
-	if s.opened() && g.state.CompareAndSwap(gateFree, gateOpen) {
+	if g.needed() && g.state.CompareAndSwap(gateFree, gateOpen) {
 		// A call was made just now, by a caller that saw the gate closed.
 		return true
 	}
@@ -84,7 +91,7 @@ func (rd *reader) stepAside() bool {
 			}
 			passed = g.passed
 			g.timer.Reset(wait)
-			if !g.leave(s) {
+			if !g.leave() {
 				g.state.Store(gateOpen)
 				return true
 			}
@@ -94,34 +101,44 @@ func (rd *reader) stepAside() bool {
 
 // leave gives the gate back to the next caller. It returns false when that would
 // leave a call without a reader: then the gate stays taken.
-func (g *gate) leave(s *Session) bool {
+func (g *gate) leave() bool {
 	g.state.Store(gateFree)
-	if s.failed.Load() != nil {
-		s.endUnattended()
+	if s := g.rd.s; s.failed.Load() != nil {
+		s.direct.end()
 		return true
 	}
-	return !s.opened() || !g.state.CompareAndSwap(gateFree, gateTaken)
+	return !g.needed() || !g.state.CompareAndSwap(gateFree, gateTaken)
 }
 
-// opened reports whether a call is open, or a ping was not answered yet.
-func (s *Session) opened() bool {
+// needed reports whether something will be read soon: a call is open, or a ping was not answered yet.
+func (g *gate) needed() bool {
+	s := g.rd.s
 	s.w.Lock()
 	defer s.w.Unlock()
 	return s.out.Open() > 0 || s.alive.AwaitedLocked()
 }
 
-// readOwn lets the caller of c read until c has ended or ctx has. It returns false
+// take takes the gate for a caller that is going to wait. It returns nil when a goroutine reads.
+func (d *direct) take() *gate {
+	if g := d.gate.Load(); g != nil && g.state.Load() == gateFree && g.state.CompareAndSwap(gateFree, gateTaken) {
+		return g
+	}
+	return nil
+}
+
+// await lets the caller of c, which holds the gate, read until c has ended or ctx has. It returns false
 // when another reader completes c.
-func (s *Session) readOwn(ctx context.Context, c *Call, g *gate) bool {
+func (g *gate) await(ctx context.Context, c *Call) bool {
+	s := g.rd.s
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, s.poke)
+		stop := context.AfterFunc(ctx, s.direct.poke)
 		defer stop()
 	}
 	for {
 		select {
 		case <-c.done:
 			g.passed++
-			if !g.leave(s) {
+			if !g.leave() {
 				g.goOn()
 			}
 			return true
@@ -159,43 +176,57 @@ func (g *gate) goOn() {
 	g.resume <- true
 }
 
+// begin leaves the first reader of a session at a gate at which there is no goroutine.
+func (d *direct) begin(rd *reader) {
+	g := &gate{rd: rd}
+	g.unattended.Store(true)
+	g.state.Store(gateFree)
+	d.gate.Store(g)
+}
+
 // unattended reports whether there is no goroutine yet that reads when no caller does.
-func (s *Session) unattended() bool {
-	g := s.direct.Load()
+func (d *direct) unattended() bool {
+	g := d.gate.Load()
 	return g != nil && g.unattended.Load()
 }
 
-// endUnattended calls ended for a session that no goroutine reads. A caller that reads
+// taken reports whether a caller reads.
+func (d *direct) taken() bool {
+	g := d.gate.Load()
+	return g != nil && g.state.Load() == gateTaken
+}
+
+// end calls ended for a session that has ended and that no goroutine reads. A caller that reads
 // calls it itself.
-func (s *Session) endUnattended() {
-	if g := s.direct.Load(); g != nil && g.unattended.Load() && g.state.CompareAndSwap(gateFree, gateTaken) {
+func (d *direct) end() {
+	if g := d.gate.Load(); g != nil && g.unattended.Load() && g.state.CompareAndSwap(gateFree, gateTaken) {
 		g.rd.finish(true)
 	}
 }
 
 // rouse has the reading goroutine read for a call whose caller will not.
-func (s *Session) rouse() {
-	if g := s.direct.Load(); g != nil && g.state.CompareAndSwap(gateFree, gateTaken) {
+func (d *direct) rouse() {
+	if g := d.gate.Load(); g != nil && g.state.CompareAndSwap(gateFree, gateTaken) {
 		g.goOn()
 	}
 }
 
 // poke makes a caller that reads look whether its call has ended otherwise.
-func (s *Session) poke() {
-	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {
-		interruptRead(s.conn)
+func (d *direct) poke() {
+	if g := d.gate.Load(); g != nil && g.state.Load() == gateTaken {
+		interruptRead(g.rd.s.conn)
 	}
 }
 
 // interruptRead has a read that is under way, or the next one, fail. The reader then does what the caller has noted before.
 func interruptRead(conn net.Conn) { conn.SetReadDeadline(time.Unix(1, 0)) }
 
-// poked reports whether a read has failed because of interruptRead, and resets the deadline.
-func (s *Session) poked(err error) bool {
+// interrupted reports whether a read has failed because of interruptRead, and resets the deadline.
+func interrupted(conn net.Conn, err error) bool {
 	if !errors.Is(err, os.ErrDeadlineExceeded) {
 		return false
 	}
 	// Nothing else sets deadlines for reading while a session lives.
-	s.conn.SetReadDeadline(time.Time{})
+	conn.SetReadDeadline(time.Time{})
 	return true
 }

@@ -26,7 +26,7 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 			s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, goAwayText(message))
 		}
 		s.w.FlushAndUnlock(false)
-		s.rouse()
+		s.direct.rouse()
 		if !s.drain.AwaitAck(s.cfg.Limits.DrainWait, s.closed, stop) {
 			return true
 		}
@@ -86,7 +86,7 @@ func (s *Session) CutIncoming(st *wire.Status) {
 func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()
-	s.rouse()
+	s.direct.rouse()
 	s.w.Flush()
 	for !s.w.Seal() {
 		select {

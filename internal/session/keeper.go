@@ -22,7 +22,7 @@ type keeperOwner Session
 
 func (*keeperOwner) Now() int64 { return now() }
 
-func (o *keeperOwner) Rouse() { (*Session)(o).rouse() }
+func (o *keeperOwner) Rouse() { o.direct.rouse() }
 
 // pings are the limits of package keepalive.
 func (l *Limits) pings() keepalive.Limits {
@@ -57,7 +57,7 @@ func (k *keeper) next(at int64, busy bool) time.Duration {
 	if !s.Met() {
 		d = min(d, time.Duration(k.began-at)+l.HandshakeTimeout)
 	}
-	if !s.Met() || s.unattended() {
+	if !s.Met() || s.direct.unattended() {
 		k.young = min(2*k.young, gateMost)
 		if k.young == 0 {
 			// Sessions that begin at about the same time are looked at together, each a
@@ -82,8 +82,8 @@ func (k *keeper) look() {
 		s.fail(handshakeStatus(os.ErrDeadlineExceeded, l.HandshakeTimeout))
 		return
 	}
-	if !s.Met() || s.unattended() {
-		s.rouse() // which sends the hello, if no call has
+	if !s.Met() || s.direct.unattended() {
+		s.direct.rouse() // which sends the hello, if no call has
 	}
 	s.w.Lock()
 	stuck := s.w.LookLocked(at)
@@ -108,7 +108,7 @@ func (k *keeper) look() {
 // stopLocked stops the timer when the session has ended. That of a session whose calls read for themselves goes on:
 // keeper.look finds the end.
 func (k *keeper) stopLocked() {
-	if k.timer != nil && !k.s.unattended() {
+	if k.timer != nil && !k.s.direct.unattended() {
 		k.timer.Stop()
 	}
 }

@@ -66,7 +66,7 @@ func (s *Session) metSoon() <-chan struct{} {
 		s.meeting = meeting
 	}
 	s.w.Unlock()
-	s.rouse() // which sends the hello, if no call has
+	s.direct.rouse() // which sends the hello, if no call has
 	return meeting
 }
 

@@ -103,11 +103,11 @@ func TestFirstFlight(t *testing.T) {
 		if st := <-done; st != nil || string(reply) != "late" {
 			t.Errorf("the call ended with %+v, %q", st, reply)
 		}
-		if !o.s.Met() || !o.s.unattended() {
-			t.Errorf("known %v, unattended %v, want both", o.s.Met(), o.s.unattended())
+		if !o.s.Met() || !o.s.direct.unattended() {
+			t.Errorf("known %v, unattended %v, want both", o.s.Met(), o.s.direct.unattended())
 		}
 		time.Sleep(3 * firstLook)
-		if o.s.unattended() {
+		if o.s.direct.unattended() {
 			t.Error("nothing reads what the server says unasked")
 		}
 	})

@@ -82,7 +82,7 @@ func (s *Session) expire() {
 		s.complete(c)
 	}
 	if len(late) > 0 {
-		s.poke()
+		s.direct.poke()
 	}
 }
 

@@ -166,7 +166,7 @@ func (rd *reader) read() bool {
 	rd.req.Body = nil // of a call that has ended: it may point into memory that was given back
 	rd.share.before(rd)
 	n, err := s.socket.Read(rd.in.Room())
-	poked := n == 0 && err != nil && s.poked(err)
+	poked := n == 0 && err != nil && interrupted(s.conn, err)
 	if poked {
 		s.reading.parts.dropLapsed()
 	}

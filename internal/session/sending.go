@@ -46,7 +46,7 @@ func (o *writerOwner) WriteFailed(err error, ended *wire.Status) {
 		s.fail(ended)
 		return
 	}
-	s.rouse()
+	s.direct.rouse()
 	time.AfterFunc(outbuf.Goodbye, func() { s.fail(st) })
 }
 
@@ -66,7 +66,7 @@ func failAfterRead(s *Session, st *wire.Status) {
 // the peer so first, as far as that is possible within outbuf.Goodbye. The current reader calls it, and reads no more. For a
 // caller that reads its own reply a worker does it: the caller must not be held up beyond its context.
 func (s *Session) refuse(st *wire.Status) {
-	if g := s.direct.Load(); g != nil && g.state.Load() == gateTaken {
+	if s.direct.taken() {
 		s.cfg.Exec.Go(func() { refuseNow(s, st) })
 		return
 	}
@@ -91,7 +91,7 @@ func hangUp(conn net.Conn) {
 // from the middle of a frame, and the reader would take what follows for frames.
 func refuseSoon(s *Session, st *wire.Status) {
 	s.reading.verdict.Store(st)
-	s.rouse()
+	s.direct.rouse()
 	interruptRead(s.conn)
 }
 

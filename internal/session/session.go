@@ -99,7 +99,7 @@ type Session struct {
 	in  incoming
 
 	reading reading
-	direct  atomic.Pointer[gate]
+	direct  direct
 	load    atomic.Int32 // about out.Open
 	alive   keepalive.Keeper
 	keep    keeper
@@ -180,12 +180,9 @@ func (s *Session) Attend(gone, ended func()) {
 		go rd.runEarly()
 		return
 	}
-	g := &gate{rd: rd}
-	g.unattended.Store(true)
-	g.state.Store(gateFree)
-	s.direct.Store(g)
+	s.direct.begin(rd)
 	if s.failed.Load() != nil {
-		s.endUnattended()
+		s.direct.end()
 	}
 }
 
@@ -242,7 +239,7 @@ func (s *Session) fail(st *wire.Status) {
 		s.in.backlog.Close()
 	})
 	if first {
-		s.endUnattended()
+		s.direct.end()
 	}
 }
 

@@ -422,7 +422,7 @@ func TestEndIsToldOnce(t *testing.T) {
 		p.greet(hello)
 
 		atGate := func(state uint32) bool {
-			g := p.s.direct.Load()
+			g := p.s.direct.gate.Load()
 			return g != nil && g.state.Load() == state
 		}
 		var caller sync.WaitGroup

@@ -341,7 +341,7 @@ func TestReaderComesBackForOthers(t *testing.T) {
 				time.Sleep(gateTime - time.Millisecond)
 			}
 			synctest.Wait()
-			if g := r.client.direct.Load(); g == nil || g.state.Load() != gateFree {
+			if g := r.client.direct.gate.Load(); g == nil || g.state.Load() != gateFree {
 				t.Fatal("the reader has not stepped aside")
 			}
 		}
