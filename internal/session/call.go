@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -88,7 +87,7 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 	c.sized = sized
 	if sized && (c.Plain || c.Compress == nil) {
 		n, ok := z.Size(c.Args)
-		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.Load().MaxMessage)) {
+		if ok && n+2+len(c.meta()) <= min(wire.MaxPayload, int(s.peer.takes().MaxMessage)) {
 			return s.open(ctx, c, flags, nil, n)
 		}
 		if !ok {
@@ -138,8 +137,8 @@ func (c *Call) limit(at int64) {
 func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *message, size int) *wire.Status {
 	w := &s.w
 	meta := c.meta()
-	if len(meta) > int(s.peer.Load().MaxMetadata) {
-		return s.tooMuchMeta(len(meta))
+	if len(meta) > int(s.peer.takes().MaxMetadata) {
+		return s.peer.tooMuchMeta(len(meta))
 	}
 	w.Lock()
 	if w.FullLocked() || w.ClosedLocked() || s.out.barred {
@@ -164,14 +163,14 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.Unlock()
 		return st
 	}
-	peer := s.peer.Load()
+	peer := s.peer.takes()
 	id, sl := s.out.Take(c.Deadline, peer.MaxCalls)
 	if sl == nil {
 		w.Unlock()
 		if peer == &unmet {
 			return s.openLater(ctx, c, flags, m, size)
 		}
-		return s.tooMany()
+		return s.peer.tooMany()
 	}
 	c.id = id
 	h := wire.Header{Type: wire.TypeRequest, Flags: flags, Code: code, ID: id, Arg: arg}
@@ -256,21 +255,6 @@ func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 //go:noinline
 func tooLate() *wire.Status {
 	return &wire.Status{Code: wire.DeadlineExceeded, Outcome: wire.NotSent, Message: "deadline exceeded before the call was sent"}
-}
-
-//go:noinline
-func (s *Session) tooMuchMeta(n int) *wire.Status {
-	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMetadataTooLarge,
-		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the peer takes (its Limits.MaxMetadata)", n, s.peer.Load().MaxMetadata)}
-}
-
-//go:noinline
-func (s *Session) tooMany() *wire.Status {
-	if s.peer.Load().MaxCalls == 0 {
-		return &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoServices, Message: "the peer takes no calls"}
-	}
-	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonTooManyCalls,
-		Message: fmt.Sprintf("as many calls are open on this connection as the peer takes: %d (its Limits.MaxCalls)", s.peer.Load().MaxCalls)}
 }
 
 // mayOpenLocked returns why no call can be opened now; nil when one can.

@@ -122,7 +122,7 @@ func Dial(ctx context.Context, conn net.Conn, cfg *Config, credential string) (*
 		st.Outcome = wire.NotSent
 		return nil, st
 	}
-	s.peer.Store(peer)
+	s.peer.hello.Store(peer)
 	s.start(buf, r, w)
 	return s, nil
 }
@@ -150,7 +150,7 @@ func AcceptBounded(conn net.Conn, cfg *Config, prefix []byte, owner any, stop fu
 	s.Owner = owner
 	peer, buf, r, w, err := readHello(conn, prefix, cfg.greetings.parse)
 	if err == nil {
-		s.peer.Store(peer)
+		s.peer.hello.Store(peer)
 		if cfg.Accept != nil {
 			if st := cfg.Accept(s, peer.Credential); st != nil {
 				stop()

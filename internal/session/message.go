@@ -46,8 +46,8 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 	}
 	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
 		about = int64(n)
-		if ok && n > int(s.peer.Load().MaxMessage) && s.Met() {
-			return s.tooLong(n)
+		if ok && n > int(s.peer.takes().MaxMessage) && s.peer.met() {
+			return s.peer.tooLong(n)
 		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
 			m.value, m.sizer, m.size = v, z, n
@@ -76,9 +76,9 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 
 // prepared readies a body that is encoded already. It is not kept, unless the message owns it.
 func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
-	if len(b) > int(s.peer.Load().MaxMessage) && s.Met() {
+	if len(b) > int(s.peer.takes().MaxMessage) && s.peer.met() {
 		m.release()
-		return s.tooLong(len(b))
+		return s.peer.tooLong(len(b))
 	}
 	m.bytes, m.size = b, len(b)
 	switch {
@@ -117,7 +117,7 @@ func (m *message) own() {
 // it and it is shorter.
 func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
-	for i, name := range s.peer.Load().Compressors {
+	for i, name := range s.peer.takes().Compressors {
 		if name == comp.Name() && i < wire.MaxNames {
 			index = i
 		}
@@ -141,13 +141,6 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 	m.buf, m.bytes, m.size = small, out, len(out)
 	m.flags |= wire.FlagCompressed
 	return nil
-}
-
-func (s *Session) tooLong(n int) *wire.Status {
-	return &wire.Status{
-		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMessageTooLarge,
-		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the peer takes (its Limits.MaxMessage)", n, s.peer.Load().MaxMessage),
-	}
 }
 
 // putLocked appends the message as a frame, or queues it as a large one. It is called

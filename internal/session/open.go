@@ -18,7 +18,7 @@ import (
 // connection is lost before the hello has come, their outcome is Unknown.
 func Open(conn net.Conn, cfg *Config, credential string) *Session {
 	s := newSession(conn, cfg)
-	s.peer.Store(&unmet)
+	s.peer.hello.Store(&unmet)
 	s.out.barred = cfg.Checksum // which changes all frames: none may leave before the hellos are known
 	s.w.BeginWith(cfg.appendGreeting(make([]byte, 0, greetingSize), credential))
 	s.start(nil, 0, 0)
@@ -26,48 +26,27 @@ func Open(conn net.Conn, cfg *Config, credential string) *Session {
 	return s
 }
 
-// unmet is what is known of a server whose hello has not come. Streams get their credit
-// with the hello.
-var unmet = wire.Hello{
-	MaxMessage: wire.InitialMessage, MaxMetadata: wire.InitialMessage, MaxCalls: wire.InitialCalls, MaxBindings: wire.InitialBindings,
-}
-
 // Met reports whether the peer has accepted this side: its hello has come.
-func (s *Session) Met() bool { return s.peer.Load() != &unmet }
+func (s *Session) Met() bool { return s.peer.met() }
 
 // greeted takes the hello of a server to which calls may have been sent already.
 func (s *Session) greeted(h *wire.Hello) {
 	s.w.Lock()
 	s.sum = s.cfg.Checksum && h.Features&wire.FeatureChecksum != 0
 	s.w.ChecksumLocked(s.sum)
-	s.peer.Store(h)
+	s.peer.greet(h)
 	s.out.Limit(h.MaxCalls)
 	s.out.barred = s.out.goneAway
 	s.out.Streams(func(st *Stream) { st.credit(h) })
-	if s.meeting != nil {
-		close(s.meeting)
-		s.meeting = nil
-	}
 	s.w.Unlock()
 }
 
 // metSoon returns a channel that is closed when the server's hello has come, and has the
 // hello sent and read.
 func (s *Session) metSoon() <-chan struct{} {
-	s.w.Lock()
-	meeting := s.meeting
-	switch {
-	case meeting != nil:
-	case s.Met():
-		meeting = make(chan struct{})
-		close(meeting)
-	default:
-		meeting = make(chan struct{})
-		s.meeting = meeting
-	}
-	s.w.Unlock()
+	met := s.peer.soon()
 	s.direct.rouse() // which sends the hello, if no call has
-	return meeting
+	return met
 }
 
 // Meet waits until the server's hello has come, within the time of a call that is going to
@@ -83,7 +62,7 @@ func (s *Session) Meet(ctx context.Context, c *Call) *wire.Status {
 // awaitHello waits for the server's hello on behalf of a call that needs to know it. A
 // deadline of zero is none.
 func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
-	meeting := s.metSoon()
+	met := s.metSoon()
 	var late <-chan time.Time
 	if deadline != 0 {
 		t := time.NewTimer(time.Duration(deadline - now()))
@@ -92,7 +71,7 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 	}
 	var st *wire.Status
 	select {
-	case <-meeting:
+	case <-met:
 		return nil
 	case <-s.closed:
 		s.w.Lock()

@@ -42,7 +42,7 @@ func (s *Session) bindNewLocked(codec, method string) (uint16, *wire.Status) {
 	o, k := &s.out, bindings.Key{Codec: codec, Method: method}
 	n, ok := o.bindings.Find(k)
 	if !ok {
-		peer := s.peer.Load()
+		peer := s.peer.takes()
 		if peer.MaxCalls == 0 || peer.MaxBindings == 0 {
 			return 0, &wire.Status{Code: wire.Unimplemented, Outcome: wire.NotSent, Reason: wire.ReasonNoMethod,
 				Message: "the peer serves no methods"}

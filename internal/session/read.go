@@ -313,7 +313,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if c == nil {
 		return nil // its caller has given up
 	}
-	if len(rd.in.Unread()) == 0 || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.Load().MaxCalls) {
+	if len(rd.in.Unread()) == 0 || len(rd.freed) == freeTogether || s.Load()+scarce >= int(s.peer.takes().MaxCalls) {
 		// The last one, or slots are scarce: its caller may call again at once, and should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
 			c.Status = unavailable(err.Error())

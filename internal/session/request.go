@@ -256,8 +256,8 @@ func (r *Request) end(m *message) {
 	}
 	if !s.w.ClosedLocked() && s.in.clearLocked(c) {
 		h := wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: c.id}
-		if len(m.meta) > int(s.peer.Load().MaxMetadata) {
-			st := s.tooMuchMeta(len(m.meta))
+		if len(m.meta) > int(s.peer.takes().MaxMetadata) {
+			st := s.peer.tooMuchMeta(len(m.meta))
 			st.Outcome = wire.Executed
 			s.putErrorLocked(c.id, st, "")
 		} else if st := s.putLocked(h, m); st != nil {
@@ -335,7 +335,7 @@ func (s *Session) putErrorLocked(id uint32, st *wire.Status, meta string) {
 		h.Flags |= wire.FlagRefused
 	}
 	m := message{bytes: wire.AppendStatus(nil, st)}
-	if len(meta) <= int(s.peer.Load().MaxMetadata) {
+	if len(meta) <= int(s.peer.takes().MaxMetadata) {
 		m.meta = meta // else the error is sent without it
 	}
 	m.size = len(m.bytes)

@@ -83,13 +83,12 @@ type Limits struct {
 // Session is one connection after its hellos. All methods may be called from
 // any goroutine.
 type Session struct {
-	cfg     *Config
-	number  uint32
-	conn    net.Conn
-	socket  net.Conn                   // conn, for reads and writes
-	peer    atomic.Pointer[wire.Hello] // the peer's hello, or what may be assumed before it has come
-	meeting chan struct{}              // closed when the hello has come that calls wait for; guarded by the writer's lock
-	sum     bool                       // checksums behind frames
+	cfg    *Config
+	number uint32
+	conn   net.Conn
+	socket net.Conn // conn, for reads and writes
+	peer   peer
+	sum    bool // checksums behind frames
 
 	// Owner belongs to the creator of the session; it is set before the first call.
 	Owner any
@@ -141,7 +140,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 // start makes the session ready to be read, beginning with buf[r:w], which the handshake has
 // read ahead.
 func (s *Session) start(buf []byte, r, w int) {
-	s.sum = s.cfg.Checksum && s.peer.Load().Features&wire.FeatureChecksum != 0
+	s.sum = s.cfg.Checksum && s.peer.takes().Features&wire.FeatureChecksum != 0
 	s.w.ChecksumLocked(s.sum)
 	at := now()
 	s.alive.Read(at)
@@ -188,7 +187,7 @@ func (s *Session) Attend(gone, ended func()) {
 
 // Peer is the hello of the peer, or what may be assumed of it before the hello
 // has come. It must not be changed.
-func (s *Session) Peer() *wire.Hello { return s.peer.Load() }
+func (s *Session) Peer() *wire.Hello { return s.peer.takes() }
 
 // Number tells the sessions of one executor apart.
 func (s *Session) Number() uint32 { return s.number }

@@ -85,7 +85,7 @@ func (s *Session) streamOf(id uint32, answer bool) *Stream {
 // startStream runs a streaming method on a goroutine of its own.
 func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	s := rd.s
-	st := newStream(s, false, c, int(s.peer.Load().StreamWindow))
+	st := newStream(s, false, c, int(s.peer.takes().StreamWindow))
 	st.id, st.codec, st.sizer = h.ID, b.Codec, b.Sizer
 	if h.Flags&wire.FlagEnd != 0 {
 		st.state.CloseRecv()
