@@ -105,7 +105,7 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags, z codec.Sizer) *wire.Status {
 	m := message{meta: c.Meta}
 	met := s.Met()
-	if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
+	if st := s.w.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 		return st
 	}
 	if !met && m.length() > wire.InitialMessage {
@@ -116,7 +116,7 @@ func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags, z cod
 			return st
 		}
 		m = message{meta: c.Meta}
-		if st := s.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
+		if st := s.w.prepare(&m, c.Codec, z, c.Args, c.Compress); st != nil {
 			return st
 		}
 	}
@@ -184,7 +184,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		c.Size.Sent = uint32(m.size)
 	}
 	if m == nil {
-		st = s.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
+		st = w.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)
 	} else {
 		large := m.sizer == nil && m.length() > wire.MaxPayload
 		if large {
@@ -193,7 +193,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 				sl.At = calls.Unsent // until its first chunk is taken
 			}
 		}
-		st = s.putLocked(h, m)
+		st = w.putLocked(h, m)
 		if st == nil && large && c.Ordered {
 			w.BeginLargeLocked(c.id)
 		}
@@ -241,7 +241,7 @@ func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 		s.w.Lock()
 	}
 	if s.w.FullLocked() {
-		if st := s.awaitRoomLocked(ctx, c.Deadline); st != nil {
+		if st := s.w.roomUntilLocked(ctx, c.Deadline); st != nil {
 			return st
 		}
 	}
@@ -388,7 +388,7 @@ func (s *Session) Finish(c *Call) {
 	}
 	body, err := c.buf.B, error(nil)
 	if c.compressed {
-		body, err = s.decompress(body, s.cfg.Limits.MaxMessage)
+		body, err = s.cfg.decompress(body, s.cfg.Limits.MaxMessage)
 	}
 	if err == nil && c.Reply != nil {
 		err = Decode(c.Codec, body, c.Reply)

@@ -76,7 +76,7 @@ func (s *Session) CutIncoming(st *wire.Status) {
 			return
 		}
 		s.in.clearLocked(c)
-		s.putErrorLocked(c.id, st, "")
+		s.w.putErrorLocked(c.id, st, "")
 	})
 }
 

@@ -53,7 +53,7 @@ func (r *Refusal) answer(s *Session, id uint32) {
 	if !s.w.ClosedLocked() {
 		h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer | wire.FlagRefused, Code: uint16(r.status.Code), ID: id}
 		m := message{bytes: r.body, size: len(r.body)}
-		s.putLocked(h, &m)
+		s.w.putLocked(h, &m)
 	}
 	s.w.Unlock()
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/bindings"
 	"github.com/weftrpc/weft/internal/buffer"
-	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -39,15 +38,15 @@ func (m *message) length() int {
 
 // prepare readies v for sending outside of any lock: only values of a known,
 // small size from codecs that never block are left to be encoded later.
-func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
+func (w *writer) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp compress.Compressor) *wire.Status {
 	about, n, ok := int64(0), 0, false
 	if z != nil {
 		n, ok = z.Size(v)
 	}
-	if z != nil && (comp == nil || s.cfg.Limits.CompressAbove > wire.MaxPayload) {
+	if z != nil && (comp == nil || w.limits.CompressAbove > wire.MaxPayload) {
 		about = int64(n)
-		if ok && n > int(s.peer.takes().MaxMessage) && s.peer.met() {
-			return s.peer.tooLong(n)
+		if ok && n > int(w.peer.takes().MaxMessage) && w.peer.met() {
+			return w.peer.tooLong(n)
 		}
 		if ok && n+len(m.meta)+2 <= wire.MaxPayload {
 			m.value, m.sizer, m.size = v, z, n
@@ -57,7 +56,7 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 			return nil
 		}
 	}
-	if st := m.takeTurn(s, about); st != nil {
+	if st := m.takeTurn(w.backlog, about); st != nil {
 		return st
 	}
 	if ok && n > buffer.Small {
@@ -71,14 +70,14 @@ func (s *Session) prepare(m *message, c codec.Codec, z codec.Sizer, v any, comp 
 		return encodeStatus(c, v, err)
 	}
 	m.buf.B = b
-	return s.prepared(m, b, comp)
+	return w.prepared(m, b, comp)
 }
 
 // prepared readies a body that is encoded already. It is not kept, unless the message owns it.
-func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
-	if len(b) > int(s.peer.takes().MaxMessage) && s.peer.met() {
+func (w *writer) prepared(m *message, b []byte, comp compress.Compressor) *wire.Status {
+	if len(b) > int(w.peer.takes().MaxMessage) && w.peer.met() {
 		m.release()
-		return s.peer.tooLong(len(b))
+		return w.peer.tooLong(len(b))
 	}
 	m.bytes, m.size = b, len(b)
 	switch {
@@ -89,12 +88,12 @@ func (s *Session) prepared(m *message, b []byte, comp compress.Compressor) *wire
 		m.of.Ctx.Method.repliedFew()
 	}
 	if len(b) > wire.MaxPayload {
-		if st := m.takeTurn(s, int64(len(b))); st != nil {
+		if st := m.takeTurn(w.backlog, int64(len(b))); st != nil {
 			return st
 		}
 	}
-	if comp != nil && len(b) >= s.cfg.Limits.CompressAbove {
-		if st := s.compress(m, b, comp); st != nil {
+	if comp != nil && len(b) >= w.limits.CompressAbove {
+		if st := w.compress(m, b, comp); st != nil {
 			return st
 		}
 	}
@@ -115,9 +114,9 @@ func (m *message) own() {
 
 // compress replaces the body by a compressed one, where the peer can undo
 // it and it is shorter.
-func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
+func (w *writer) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
-	for i, name := range s.peer.takes().Compressors {
+	for i, name := range w.peer.takes().Compressors {
 		if name == comp.Name() && i < wire.MaxNames {
 			index = i
 		}
@@ -140,51 +139,6 @@ func (s *Session) compress(m *message, b []byte, comp compress.Compressor) *wire
 	m.releaseBody()
 	m.buf, m.bytes, m.size = small, out, len(out)
 	m.flags |= wire.FlagCompressed
-	return nil
-}
-
-// putLocked appends the message as a frame, or queues it as a large one. It is called
-// with the writer's lock held. After an error nothing has been appended.
-func (s *Session) putLocked(h wire.Header, m *message) *wire.Status {
-	w := &s.w
-	behind := w.Large.Has(h.ID, h.Flags&wire.FlagAnswer)
-	if m.sizer != nil && behind {
-		b, err := appendSized(m.sizer, make([]byte, 0, m.size), m.value, m.size)
-		if err != nil || len(b) != m.size {
-			return sizedStatus(m.value, err, len(b), m.size)
-		}
-		m.sizer, m.bytes = nil, b
-	}
-	if m.sizer != nil {
-		return s.putSizedLocked(h, m.meta, m.sizer, m.value, m.size)
-	}
-	h.Flags |= m.flags
-	if m.meta != "" {
-		h.Flags |= wire.FlagMeta
-	}
-	if m.length() > wire.MaxPayload || behind {
-		m.own()
-		w.Large.Add(&bulk.Message{Head: h, Meta: appendMeta(nil, m.meta), Buf: m.buf, Codec: m.bind.Codec, Method: m.bind.Method})
-		m.buf = nil // the queue owns the bytes now
-		return nil
-	}
-	w.FinishLocked(append(appendMeta(w.StartLocked(), m.meta), m.bytes...), h)
-	return nil
-}
-
-// putSizedLocked encodes v, which has size bytes, straight into the writer's buffer.
-func (s *Session) putSizedLocked(h wire.Header, meta string, z codec.Sizer, v any, size int) *wire.Status {
-	b := s.w.StartLocked()
-	if meta != "" {
-		h.Flags |= wire.FlagMeta
-		b = appendMeta(b, meta)
-	}
-	from := len(b)
-	b, err := appendSized(z, b, v, size)
-	if err != nil || len(b)-from != size {
-		return sizedStatus(v, err, len(b)-from, size)
-	}
-	s.w.FinishLocked(b, h)
 	return nil
 }
 
@@ -243,26 +197,17 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 // takeTurn waits until one more reply may be encoded and wait for room in the writer's buffer. The
 // reader does not wait. about is how long the reply is, 0 if that is not known. A status says why the
 // reply must not be kept.
-func (m *message) takeTurn(s *Session, about int64) *wire.Status {
+func (m *message) takeTurn(b *backlog.Backlog, about int64) *wire.Status {
 	if m.of == nil || m.turn {
 		return nil
 	}
-	switch s.in.backlog.Take(about, m.of) {
+	switch b.Take(about, m.of) {
 	case backlog.Gone:
 		return callOver(m.of.Ctx)
 	case backlog.Dropped:
 		return tooMuchToRead()
 	}
 	m.turn = true
-	return nil
-}
-
-// awaitRoom waits for room in the writer's buffer, in the turn of the reply.
-func (m *message) awaitRoom(s *Session) *wire.Status {
-	if st := m.takeTurn(s, int64(m.length())); st != nil {
-		return st
-	}
-	s.w.AwaitRoom()
 	return nil
 }
 
@@ -298,15 +243,15 @@ func (m *message) releaseBody() {
 }
 
 // decompress undoes the compression of a body that came in, to at most limit bytes.
-func (s *Session) decompress(body []byte, limit int) ([]byte, error) {
+func (cfg *Config) decompress(body []byte, limit int) ([]byte, error) {
 	if len(body) == 0 {
 		return nil, fmt.Errorf("compressed body without the number of its compressor")
 	}
 	index := int(body[0])
-	if index >= len(s.cfg.Compressors) {
-		return nil, fmt.Errorf("body is compressed with number %d, this side offered %d", index, len(s.cfg.Compressors))
+	if index >= len(cfg.Compressors) {
+		return nil, fmt.Errorf("body is compressed with number %d, this side offered %d", index, len(cfg.Compressors))
 	}
-	c := s.cfg.Compressors[index]
+	c := cfg.Compressors[index]
 	body = body[1:]
 	b, err := unsqueeze(c, body, limit)
 	if err != nil {

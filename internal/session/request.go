@@ -79,7 +79,7 @@ func (r *Request) Open() *wire.Status {
 	err := restore.Within(len(r.Body), s.cfg.Limits.MaxMessage, turn, func(limit int) (err error) {
 		if full = s.in.roomFor(int64(limit)-r.restored, s.cfg.Limits.MaxCallBytes); full == nil {
 			r.restored = int64(limit)
-			b, err = s.decompress(r.Body, limit)
+			b, err = s.cfg.decompress(r.Body, limit)
 		}
 		return err
 	})
@@ -150,7 +150,7 @@ func (r *Request) Reply(v any) {
 		r.end(&m)
 		return
 	}
-	if st := r.Ctx.Session.prepare(&m, r.Codec, r.Sizer, v, r.Compress); st != nil {
+	if st := r.Ctx.Session.w.prepare(&m, r.Codec, r.Sizer, v, r.Compress); st != nil {
 		st.Outcome = wire.Executed
 		r.Fail(st)
 		return
@@ -168,7 +168,7 @@ func (r *Request) ReplyBytes(b []byte) {
 		r.end(&m)
 		return
 	}
-	if st := r.Ctx.Session.prepared(&m, b, r.Compress); st != nil {
+	if st := r.Ctx.Session.w.prepared(&m, b, r.Compress); st != nil {
 		st.Outcome = wire.Executed
 		r.Fail(st)
 		return
@@ -240,7 +240,7 @@ func (r *Request) end(m *message) {
 	c, s, size := r.Ctx, r.Ctx.Session, m.size
 	m.meta = c.ReplyMeta()
 	if m.of != nil && s.in.backlog.Crowded() {
-		if st := m.awaitRoom(s); st != nil {
+		if st := s.w.awaitTurn(m); st != nil {
 			r.Fail(st)
 			return
 		}
@@ -259,10 +259,10 @@ func (r *Request) end(m *message) {
 		if len(m.meta) > int(s.peer.takes().MaxMetadata) {
 			st := s.peer.tooMuchMeta(len(m.meta))
 			st.Outcome = wire.Executed
-			s.putErrorLocked(c.id, st, "")
-		} else if st := s.putLocked(h, m); st != nil {
+			s.w.putErrorLocked(c.id, st, "")
+		} else if st := s.w.putLocked(h, m); st != nil {
 			st.Outcome = wire.Executed
-			s.putErrorLocked(c.id, st, m.meta)
+			s.w.putErrorLocked(c.id, st, m.meta)
 		} else {
 			r.Replied = size
 		}
@@ -283,7 +283,7 @@ func (r *Request) Fail(st *wire.Status) {
 	if r.reader == nil && s.in.backlog.Crowded() && (len(st.Message) > briefMessage || len(st.Details) > 0 || c.ReplyMeta() != "") {
 		m := r.message()
 		defer m.release()
-		if m.awaitRoom(s) != nil {
+		if s.w.awaitTurn(&m) != nil {
 			st = brief(st)
 			c.SetReplyMeta("")
 		}
@@ -291,7 +291,7 @@ func (r *Request) Fail(st *wire.Status) {
 	c.end(finished)
 	s.w.Lock()
 	if !s.w.ClosedLocked() && s.in.clearLocked(c) {
-		s.putErrorLocked(c.id, st, c.ReplyMeta())
+		s.w.putErrorLocked(c.id, st, c.ReplyMeta())
 		s.w.NoteReplyLocked()
 	}
 	s.w.Unlock()
@@ -328,27 +328,13 @@ func (r *Request) verdict(st *wire.Status) *wire.Status {
 	return &told
 }
 
-// putErrorLocked appends an ERROR. It is called with the writer's lock held.
-func (s *Session) putErrorLocked(id uint32, st *wire.Status, meta string) {
-	h := wire.Header{Type: wire.TypeError, Flags: wire.FlagAnswer, Code: uint16(st.Code), ID: id}
-	if st.Outcome == wire.Refused || st.Outcome == wire.NotSent {
-		h.Flags |= wire.FlagRefused
-	}
-	m := message{bytes: wire.AppendStatus(nil, st)}
-	if len(meta) <= int(s.peer.takes().MaxMetadata) {
-		m.meta = meta // else the error is sent without it
-	}
-	m.size = len(m.bytes)
-	s.putLocked(h, &m)
-}
-
 // turnAway answers a request that will not be run.
 func (s *Session) turnAway(id uint32, st *wire.Status) {
 	st.Outcome = wire.Refused
 	s.refused(st)
 	s.w.Lock()
 	if !s.w.ClosedLocked() {
-		s.putErrorLocked(id, st, "")
+		s.w.putErrorLocked(id, st, "")
 	}
 	s.w.Unlock()
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"net"
 	"time"
@@ -100,27 +99,6 @@ func goAwayText(message string) []byte { return []byte(message[:min(len(message)
 
 // maxGoAway is the longest message in a GOAWAY, in bytes.
 const maxGoAway = 1 << 10
-
-// awaitRoomLocked waits for room in the writer's buffer until the deadline or the
-// end of ctx. It is called with the lock held and keeps it, unless it returns a
-// status.
-func (s *Session) awaitRoomLocked(ctx context.Context, deadline int64) *wire.Status {
-	var due time.Time
-	if deadline != 0 {
-		due = time.Now().Add(time.Duration(deadline - now()))
-	}
-	err := s.w.AwaitRoomLocked(ctx, due)
-	if err == nil {
-		return nil
-	}
-	s.w.Unlock()
-	st := &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full"}
-	if err != outbuf.ErrLate {
-		st = fromContext(ctx)
-	}
-	st.Outcome = wire.NotSent
-	return st
-}
 
 // flood is how many bytes may wait to be written before the peer, which makes
 // more calls all the same, is taken for hostile. A slow peer has at most MaxCalls calls

@@ -21,7 +21,6 @@ import (
 	"github.com/weftrpc/weft/internal/drain"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/keepalive"
-	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/socket"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -93,7 +92,7 @@ type Session struct {
 	// Owner belongs to the creator of the session; it is set before the first call.
 	Owner any
 
-	w   outbuf.Writer
+	w   writer
 	out outgoing
 	in  incoming
 
@@ -131,9 +130,10 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s := &Session{cfg: cfg, number: cfg.Exec.numbers.Add(1), conn: conn, closed: make(chan struct{})}
 	s.socket = socket.WithPulse(conn, &cfg.Exec.pulse)
 	s.w.Init(s.socket, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
+	s.w.peer, s.w.limits, s.w.backlog = &s.peer, &cfg.Limits, &s.in.backlog
 	s.in.drain = &s.drain
 	s.out.Init((*callsOwner)(s))
-	s.alive.Init(&s.w, (*keeperOwner)(s), cfg.Limits.pings())
+	s.alive.Init(&s.w.Writer, (*keeperOwner)(s), cfg.Limits.pings())
 	return s
 }
 

@@ -84,7 +84,7 @@ func (st *Stream) Send(v any) *wire.Status {
 	}
 	s, at := st.s, now()
 	var m message
-	if status := s.prepare(&m, st.codec, st.sizer, v, st.comp); status != nil {
+	if status := s.w.prepare(&m, st.codec, st.sizer, v, st.comp); status != nil {
 		return st.failed(status)
 	}
 	defer m.release()
@@ -95,7 +95,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		if st.opener {
 			due = st.call.Deadline
 		}
-		if status := s.awaitRoomLocked(st.ctx, due); status != nil {
+		if status := w.roomUntilLocked(st.ctx, due); status != nil {
 			if st.Over() {
 				return st.waitCredit() // which says how it ended
 			}
@@ -106,7 +106,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		w.Unlock()
 		return st.tooLate()
 	}
-	if status := s.putLocked(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
+	if status := w.putLocked(wire.Header{Type: wire.TypeData, Flags: st.flags(), ID: st.id}, &m); status != nil {
 		w.Unlock()
 		return st.failed(status)
 	}
@@ -228,7 +228,7 @@ func (st *Stream) decode(m streams.Message, v any) error {
 		return turn(func() error { return Decode(st.codec, m.Body, v) })
 	}
 	return restore.Within(n, s.cfg.Limits.MaxMessage, turn, func(limit int) error {
-		body, err := s.decompress(m.Body, limit)
+		body, err := s.cfg.decompress(m.Body, limit)
 		if err == nil {
 			err = Decode(st.codec, body, v)
 		}
