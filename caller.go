@@ -385,7 +385,7 @@ func (c *caller) hooked(ctx context.Context, p *Peer, sc *session.Call, of *Call
 	}
 	for _, f := range h.beforeBody {
 		if err := f.BeforeReadReplyBody(ctx, info); err != nil {
-			s.Drop(sc)
+			sc.Drop()
 			return hookError(err, sc.Method, Executed)
 		}
 	}

@@ -229,7 +229,7 @@ func TestLastWordsCarryRequests(t *testing.T) {
 	s := p.s
 	c := newCall("Echo.Say", []byte("on its way"), nil)
 	s.w.Lock() // as Session.open does, without a flush
-	code, st := s.bindLocked("raw", "Echo.Say")
+	code, st := s.out.bindLocked("raw", "Echo.Say")
 	if st != nil {
 		t.Fatal(st)
 	}

@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
@@ -158,7 +157,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 		w.Unlock()
 		return tooLate()
 	}
-	code, st := s.bindLocked(c.Codec.Name(), c.Method)
+	code, st := s.out.bindLocked(c.Codec.Name(), c.Method)
 	if st != nil {
 		w.Unlock()
 		return st
@@ -210,7 +209,7 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	sl.Call.Store(c) // from here on c belongs to the goroutine that ends it
 	open := s.out.Open()
 	if open%64 == 0 {
-		s.load.Store(int32(open))
+		s.out.load.Store(int32(open))
 	}
 	w.FlushCallAndUnlock(open > 1, at)
 	return nil
@@ -245,7 +244,7 @@ func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 			return st
 		}
 	}
-	if st := s.mayOpenLocked(); st != nil {
+	if st := s.out.mayOpenLocked(); st != nil {
 		s.w.Unlock()
 		return st
 	}
@@ -255,23 +254,6 @@ func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {
 //go:noinline
 func tooLate() *wire.Status {
 	return &wire.Status{Code: wire.DeadlineExceeded, Outcome: wire.NotSent, Message: "deadline exceeded before the call was sent"}
-}
-
-// mayOpenLocked returns why no call can be opened now; nil when one can.
-func (s *Session) mayOpenLocked() *wire.Status {
-	if s.w.ClosedLocked() {
-		st := wire.Status{Code: wire.Unavailable, Message: "connection closed"}
-		if why := s.failed.Load(); why != nil {
-			st = *why
-		}
-		st.Outcome = wire.NotSent
-		return &st
-	}
-	if s.out.goneAway {
-		return &wire.Status{Code: wire.Unavailable, Outcome: wire.NotSent, Reason: wire.ReasonDraining,
-			Message: "one of the sides is shutting down: there are no more calls on this connection"}
-	}
-	return nil
 }
 
 // timeout turns a deadline into what a request carries; ok is false when it has passed.
@@ -319,11 +301,15 @@ func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 	c.Status = fromContext(ctx)
 	s.w.Lock()
 	if !s.w.ClosedLocked() {
-		s.cancelFrameLocked(c.id, c.Status.Code)
+		s.out.cancelLocked(c.id, c.Status.Code)
 	}
 	s.w.FlushElsewhereAndUnlock()
 	return true
 }
+
+// Finish decodes, on the caller's goroutine, a reply that was too large or too
+// slow to be decoded by the reader. It must be called after Wait.
+func (s *Session) Finish(c *Call) { s.cfg.finish(c) }
 
 // Forget gives up a started call for which Wait will not be called.
 func (s *Session) Forget(c *Call) {
@@ -332,16 +318,7 @@ func (s *Session) Forget(c *Call) {
 	if !s.Abandon(ctx, c) {
 		<-c.done
 	}
-	s.Drop(c)
-}
-
-// Drop throws away a reply that was waited for and will not be decoded.
-func (s *Session) Drop(c *Call) {
-	if !c.held {
-		return
-	}
-	c.buf.Release()
-	c.held, c.buf = false, nil
+	c.Drop()
 }
 
 func fromContext(ctx context.Context) *wire.Status {
@@ -353,129 +330,4 @@ func fromContext(ctx context.Context) *wire.Status {
 		st.Message += ": " + cause.Error()
 	}
 	return st
-}
-
-// complete tells the caller that its call has ended. Only the goroutine that
-// swapped the call out of its slot may call it.
-func (s *Session) complete(c *Call) {
-	if c.Plain {
-		c.done <- struct{}{}
-		return
-	}
-	if c.stream != nil {
-		c.stream.state.End(c.Status, "")
-		return
-	}
-	if c.Async == nil {
-		c.done <- struct{}{}
-		return
-	}
-	if !c.held {
-		c.Async(c)
-		return
-	}
-	s.cfg.Exec.Go(func() {
-		s.Finish(c)
-		c.Async(c)
-	})
-}
-
-// Finish decodes, on the caller's goroutine, a reply that was too large or too
-// slow to be decoded by the reader. It must be called after Wait.
-func (s *Session) Finish(c *Call) {
-	if !c.held {
-		return
-	}
-	body, err := c.buf.B, error(nil)
-	if c.compressed {
-		body, err = s.cfg.decompress(body, s.cfg.Limits.MaxMessage)
-	}
-	if err == nil && c.Reply != nil {
-		err = Decode(c.Codec, body, c.Reply)
-	}
-	if err != nil {
-		c.Status = replyStatus(err, c)
-	}
-	s.Drop(c)
-}
-
-// replyStatus is the status of a call whose reply cannot be used.
-func replyStatus(err error, c *Call) *wire.Status {
-	st := &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonDecode,
-		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
-	if errors.Is(err, compress.ErrTooLarge) || errors.Is(err, wire.ErrTooLarge) {
-		st.Code, st.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
-	}
-	return st
-}
-
-// reply takes a REPLY or ERROR for a call of this side. body is the reader's;
-// owned says that it may be kept.
-func (s *Session) reply(c *Call, h wire.Header, body []byte, owned bool, at int64) {
-	c.Ended = at
-	if h.Flags&wire.FlagMeta != 0 {
-		pairs, rest, err := wire.SplitMeta(body, s.cfg.Limits.MaxMetadata)
-		if err != nil {
-			if c.Status = replyStatus(err, c); h.Type == wire.TypeError {
-				c.Status = errorStatus(h, nil)
-			}
-			s.completeReply(c)
-			return
-		}
-		if c.KeepMeta {
-			c.ReplyMeta = string(pairs)
-		}
-		body = rest
-	}
-	if h.Type == wire.TypeReply {
-		c.Size.Came = uint32(len(body))
-	}
-	switch {
-	case h.Type == wire.TypeError:
-		c.Status = errorStatus(h, body)
-	case len(body) > s.cfg.Limits.MaxMessage:
-		c.Status = s.cfg.Limits.tooLong(wire.TypeReply)
-	case c.Reply == nil || c.Oneway || !c.Plain && c.stream != nil:
-	case c.sized && (c.Plain || !c.Late) && h.Flags&wire.FlagCompressed == 0 && !owned:
-		if err := Decode(c.Codec, body, c.Reply); err != nil {
-			c.Status = replyStatus(err, c)
-		}
-	default:
-		c.compressed = h.Flags&wire.FlagCompressed != 0
-		if owned {
-			c.buf = &buffer.Buffer{B: body}
-		} else {
-			c.buf = buffer.Take().Extend(body)
-		}
-		c.held = true
-	}
-	s.completeReply(c)
-}
-
-// errorStatus reads an ERROR. If its body cannot be read the header alone counts.
-func errorStatus(h wire.Header, body []byte) *wire.Status {
-	head := wire.Status{Code: wire.Code(h.Code), Outcome: wire.Executed}
-	if head.Code == wire.OK || head.Code > wire.Unauthenticated {
-		head.Code = codeUnknown
-	}
-	if h.Flags&wire.FlagRefused != 0 {
-		head.Outcome = wire.Refused
-	}
-	st := head
-	if err := wire.ParseStatus(body, &st); err != nil {
-		st = head
-		st.Message = "unreadable error: " + err.Error()
-	}
-	return &st
-}
-
-// codeUnknown is the code of an error that has none of its own.
-const codeUnknown wire.Code = 2
-
-func (s *Session) completeReply(c *Call) {
-	if !c.Plain && c.stream != nil {
-		c.stream.state.End(c.Status, c.ReplyMeta)
-		return
-	}
-	s.complete(c)
 }

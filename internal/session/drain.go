@@ -55,7 +55,7 @@ func (s *Session) settled() bool {
 		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
 	}
-	s.out.goneAway, s.out.barred = true, true
+	s.out.barLocked()
 	return true
 }
 
@@ -132,35 +132,19 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 		f()
 	}
 	s.w.Lock()
-	s.out.goneAway, s.out.barred = true, true
+	s.out.barLocked()
 	var calls []*Call
 	if !s.w.ClosedLocked() {
-		calls = s.withdrawLocked()
+		calls = s.out.withdrawLocked()
 		s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Flags: wire.FlagAck}, nil)
 	}
-	st := s.mayOpenLocked()
+	st := s.out.mayOpenLocked()
 	s.w.Unlock()
 	for _, c := range calls {
 		copied := *st
 		c.Status = &copied
-		s.complete(c)
+		s.out.complete(c)
 	}
 	rd.dirty = true
 	return nil
-}
-
-// withdrawLocked takes back the large requests of which nothing was sent: after the ack
-// of a GOAWAY none may begin. It is called with the writer's lock held, and returns
-// the calls to be completed.
-func (s *Session) withdrawLocked() (calls []*Call) {
-	for _, id := range s.w.Large.DropUnsent() {
-		if c := s.out.Slot(wire.Slot(id)).Call.Swap(nil); c != nil {
-			calls = append(calls, c)
-		}
-		s.out.Release(id)
-	}
-	if s.out.Open() == 0 {
-		s.drain.Wake()
-	}
-	return calls
 }

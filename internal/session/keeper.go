@@ -105,10 +105,12 @@ func (k *keeper) look() {
 	}
 }
 
-// stopLocked stops the timer when the session has ended. That of a session whose calls read for themselves goes on:
+// stop stops the timer when the session s has ended. That of a session whose calls read for themselves goes on:
 // keeper.look finds the end.
-func (k *keeper) stopLocked() {
-	if k.timer != nil && !k.s.direct.unattended() {
+func (k *keeper) stop(s *Session) {
+	s.w.Lock()
+	defer s.w.Unlock()
+	if k.timer != nil && !s.direct.unattended() {
 		k.timer.Stop()
 	}
 }

@@ -75,7 +75,7 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 		return nil
 	case <-s.closed:
 		s.w.Lock()
-		st = s.mayOpenLocked()
+		st = s.out.mayOpenLocked()
 		s.w.Unlock()
 		return st
 	case <-ctx.Done():

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/weftrpc/weft/internal/calls"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/stall"
@@ -298,14 +297,14 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 	if c == nil {
 		// The caller has given the call up, or there is none.
 		var open bool
-		if c, open = s.givenUp(h.ID, sl); c == nil && !open {
+		if c, open = s.out.givenUp(h.ID, sl); c == nil && !open {
 			return fmt.Errorf("answer to call %#x, which is not open", h.ID)
 		}
 	}
 	if c != nil && c.id != h.ID {
 		err := fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
 		c.Status = unavailable("the peer answered the wrong call")
-		s.complete(c)
+		s.out.complete(c)
 		return err
 	}
 	rd.freed = append(rd.freed, h.ID)
@@ -317,50 +316,19 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 		// The last one, or slots are scarce: its caller may call again at once, and should find itself alone, or find a slot.
 		if err := rd.free(); err != nil {
 			c.Status = unavailable(err.Error())
-			s.complete(c)
+			s.out.complete(c)
 			return err
 		}
 	}
-	s.reply(c, h, body, owned, rd.at)
+	s.out.reply(c, h, body, owned, rd.at)
 	return nil
 }
 
-// givenUp reports whether a call without a caller is open. It returns the call if it was opened at that moment.
-//
-//go:noinline
-func (s *Session) givenUp(id uint32, sl *slot) (c *Call, open bool) {
-	s.w.Lock()
-	defer s.w.Unlock()
-	return sl.Call.Swap(nil), s.out.Holds(id)
-}
-
 // free gives the slots of ended calls back.
-func (rd *reader) free() error {
-	if len(rd.freed) == 0 {
-		return nil
-	}
-	s := rd.s
-	var err error
-	s.w.Lock()
-	for _, id := range rd.freed {
-		if !s.w.Large.Empty() {
-			s.w.Large.Drop(id) // what this side still had to send is of no use any more
-		}
-		at, held := s.out.Release(id)
-		if at != calls.Unsent {
-			s.w.PeerReadLocked(at) // what came before the request
-		}
-		if !held {
-			err = fmt.Errorf("answer to call %#x, which is not open", id)
-		}
-	}
-	open := s.out.Open()
-	rd.open = open
-	s.load.Store(int32(open))
-	s.w.Unlock()
-	rd.freed = rd.freed[:0]
-	if open == 0 {
-		s.drain.Wake()
+func (rd *reader) free() (err error) {
+	if len(rd.freed) > 0 {
+		rd.open, err = rd.s.out.free(rd.freed)
+		rd.freed = rd.freed[:0]
 	}
 	return err
 }

@@ -19,7 +19,7 @@ func (o *writerOwner) OpenLocked() int { return o.out.Open() }
 func (o *writerOwner) BindLocked(m *bulk.Message) {
 	s := (*Session)(o)
 	// The names have been bound before, so that this cannot fail.
-	m.Head.Code, _ = s.bindLocked(m.Codec, m.Method)
+	m.Head.Code, _ = s.out.bindLocked(m.Codec, m.Method)
 	s.out.Mark(m.Head.ID, s.w.PositionLocked())
 }
 

@@ -98,7 +98,6 @@ type Session struct {
 
 	reading reading
 	direct  direct
-	load    atomic.Int32 // about out.Open
 	alive   keepalive.Keeper
 	keep    keeper
 
@@ -133,6 +132,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s.w.peer, s.w.limits, s.w.backlog = &s.peer, &cfg.Limits, &s.in.backlog
 	s.in.drain = &s.drain
 	s.out.Init((*callsOwner)(s))
+	s.out.cfg, s.out.w, s.out.drain, s.out.failed = cfg, &s.w, &s.drain, &s.failed
 	s.alive.Init(&s.w.Writer, (*keeperOwner)(s), cfg.Limits.pings())
 	return s
 }
@@ -212,7 +212,7 @@ func (s *Session) Done() <-chan struct{} { return s.closed }
 func (s *Session) Err() *wire.Status { return s.failed.Load() }
 
 // Load is about how many calls this side has open. It costs nothing to ask.
-func (s *Session) Load() int { return int(s.load.Load()) }
+func (s *Session) Load() int { return int(s.out.load.Load()) }
 
 // Usable reports whether a call could be opened now, as far as is known.
 func (s *Session) Usable() bool { return !s.drain.Peer() && s.failed.Load() == nil }
@@ -229,7 +229,8 @@ func (s *Session) fail(st *wire.Status) {
 		s.failed.Store(st)
 		s.conn.Close()
 		close(s.closed)
-		s.abort(st)
+		s.out.abort(st)
+		s.keep.stop(s)
 		s.in.breakAll()
 		s.in.account.Close()
 		for _, q := range s.in.sequences.End() {

@@ -301,7 +301,7 @@ func (st *Stream) Cancel(status *wire.Status) {
 	}
 	s.w.Lock()
 	if !s.w.ClosedLocked() {
-		s.cancelFrameLocked(st.id, status.Code)
+		s.out.cancelLocked(st.id, status.Code)
 		s.w.RelieveLocked() // it may be a sender on this stream that writes
 	}
 	s.w.FlushElsewhereAndUnlock()
