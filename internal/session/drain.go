@@ -51,7 +51,7 @@ func (s *Session) settled() bool {
 	s.w.Lock()
 	defer s.w.Unlock()
 	run := s.reading.run.Load()
-	if s.in.running.Load() > 0 || s.in.arriving.Load() > 0 || s.out.Open() > 0 || run != 0 && run != stall.Over {
+	if !s.in.none() || s.out.Open() > 0 || run != 0 && run != stall.Over {
 		// What runs on the reader is in no table. reader.leave wakes this when it ends.
 		return false
 	}
@@ -62,22 +62,13 @@ func (s *Session) settled() bool {
 // CancelIncoming ends the contexts of all calls that this side answers. Those
 // that now fail as canceled are answered with st.
 func (s *Session) CancelIncoming(st *wire.Status) {
-	s.in.cut.Store(st)
-	s.in.cancelCalls()
+	s.in.cancel(st)
 }
 
 // CutIncoming answers all calls that still run with st. What their handlers
 // return later is discarded.
 func (s *Session) CutIncoming(st *wire.Status) {
-	s.in.each(func(c *Context) {
-		s.w.Lock()
-		defer s.w.Unlock()
-		if c.answered || s.w.ClosedLocked() {
-			return
-		}
-		s.in.clearLocked(c)
-		s.w.putErrorLocked(c.id, st, "")
-	})
+	s.in.answer(st)
 }
 
 // Leave writes what is left, closes its direction and then the connection. It waits for

@@ -27,6 +27,8 @@ type incoming struct {
 	turned   atomic.Bool                 // new calls are turned away
 	cut      atomic.Pointer[wire.Status] // what canceled calls are answered with
 	backlog  backlog.Backlog             // of replies that wait for the peer to read
+	limits   *Limits                     // of this side
+	w        *writer
 
 	sequences sequences // one-way calls that have an order
 }
@@ -38,10 +40,10 @@ func (in *incoming) hold(n int64) {
 }
 
 // queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether
-// there are no more than most.
-func (in *incoming) queue(n int, most int) bool {
+// there are no more than may be.
+func (in *incoming) queue(n int) bool {
 	in.account.Add(int64(n))
-	return in.unread.Add(int64(n)) <= int64(most)
+	return in.unread.Add(int64(n)) <= int64(in.limits.MaxStreamBytes)
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.At(wire.Slot(id)) }
@@ -108,17 +110,27 @@ func (in *incoming) find(id uint32) *Context {
 
 // left notes that a call which was put has been answered.
 func (in *incoming) left() {
-	if in.running.Add(-1) == 0 && in.closing.Load() {
-		in.drain.Wake()
+	if in.running.Add(-1) == 0 {
+		in.wake()
 	}
 }
 
 // arrived notes that a request has come whole, or never will.
 func (in *incoming) arrived() {
-	if in.arriving.Add(-1) == 0 && in.closing.Load() {
+	if in.arriving.Add(-1) == 0 {
+		in.wake()
+	}
+}
+
+// wake tells a drain that the last call may have ended.
+func (in *incoming) wake() {
+	if in.closing.Load() {
 		in.drain.Wake()
 	}
 }
+
+// none reports whether no call waits, runs or arrives, but for one that runs on the reader.
+func (in *incoming) none() bool { return in.running.Load() == 0 && in.arriving.Load() == 0 }
 
 // each calls f with every call in the table.
 func (in *incoming) each(f func(*Context)) {
@@ -133,35 +145,51 @@ func (in *incoming) each(f func(*Context)) {
 // but for those that run on the reader.
 func EachIncoming(s *Session, f func(*Context)) { s.in.each(f) }
 
-// cancelCalls ends the contexts of all calls in the table.
-func (in *incoming) cancelCalls() { in.each(func(c *Context) { c.end(canceled) }) }
+// cancel ends the contexts of all calls in the table, and of those that come. The calls that now fail as canceled are
+// answered with st.
+func (in *incoming) cancel(st *wire.Status) {
+	in.cut.Store(st)
+	in.each(func(c *Context) { c.end(canceled) })
+}
+
+// answer answers all calls that still run with st. What their handlers return later is discarded.
+func (in *incoming) answer(st *wire.Status) {
+	in.each(func(c *Context) {
+		in.w.Lock()
+		defer in.w.Unlock()
+		if c.answered || in.w.ClosedLocked() {
+			return
+		}
+		in.clearLocked(c)
+		in.w.putErrorLocked(c.id, st, "")
+	})
+}
 
 // breakAll ends the contexts and streams of all calls in the table when the session has ended.
 func (in *incoming) breakAll() {
 	in.each((*Context).broken)
 }
 
-// bindIn takes a BIND frame.
-func (s *Session) bindIn(h wire.Header, payload []byte, at int64) error {
+// bind makes binding n by the payload of a BIND frame. It reports whether that was made before.
+func (in *incoming) bind(n int, payload []byte) (again bool, err error) {
 	codec, method, err := wire.ParseBind(payload)
 	if err != nil {
-		return err
+		return false, err
 	}
-	n := int(h.Code)
-	if most := max(s.cfg.Limits.MaxBindings, wire.InitialBindings); n >= most {
-		return fmt.Errorf("binding %d is beyond the %d allowed (Limits.MaxBindings)", n, most)
+	if most := max(in.limits.MaxBindings, wire.InitialBindings); n >= most {
+		return false, fmt.Errorf("binding %d is beyond the %d allowed (Limits.MaxBindings)", n, most)
 	}
 	b := Binding{codec: string(codec), name: string(method)}
 	switch {
-	case n < len(s.in.bindings):
-		s.in.bindings[n] = b
-		return s.reading.control.skip(at)
-	case n == len(s.in.bindings):
-		s.in.bindings = append(s.in.bindings, b)
+	case n < len(in.bindings):
+		in.bindings[n] = b
+		return true, nil
+	case n == len(in.bindings):
+		in.bindings = append(in.bindings, b)
 	default:
-		return fmt.Errorf("binding %d leaves a gap behind %d", n, len(s.in.bindings))
+		return false, fmt.Errorf("binding %d leaves a gap behind %d", n, len(in.bindings))
 	}
-	return nil
+	return false, nil
 }
 
 // binding returns the binding of a request.
@@ -173,17 +201,75 @@ func (in *incoming) binding(n uint16) (*Binding, error) {
 }
 
 // resolve finds the method of a binding, or why there is none.
-func (s *Session) resolve(b *Binding) *wire.Status {
+func (cfg *Config) resolve(b *Binding) *wire.Status {
 	if b.known && !b.Method.gone.Load() {
 		return nil
 	}
-	if s.cfg.Resolve == nil {
+	if cfg.Resolve == nil {
 		return &wire.Status{Code: wire.Unimplemented, Message: "this side serves no methods"}
 	}
-	found, st := s.cfg.Resolve(b.codec, b.name)
+	found, st := cfg.Resolve(b.codec, b.name)
 	if st != nil {
 		return st
 	}
 	b.Method, b.Codec, b.Sizer, b.known = found.Method, found.Codec, found.Sizer, true
 	return nil
+}
+
+// admit returns why no call is taken now; nil when one is. One that began to arrive before
+// new calls were turned away is taken.
+func (in *incoming) admit(size int, begun bool) *wire.Status {
+	if in.turned.Load() && !begun {
+		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
+	}
+	if in.bytes.Load()+int64(size) > int64(in.limits.MaxCallBytes) || in.unread.Load() > int64(in.limits.MaxStreamBytes) {
+		return tooManyBytes()
+	}
+	if !in.account.Room(int64(size)) {
+		return tooMuchMemory()
+	}
+	return nil
+}
+
+// roomFor counts n bytes of requests, if there is room for them; a negative n gives bytes back.
+func (in *incoming) roomFor(n int64) *wire.Status {
+	if n > 0 && !in.account.Room(n) {
+		return tooMuchMemory()
+	}
+	if in.bytes.Add(n) > int64(in.limits.MaxCallBytes) && n > 0 {
+		in.bytes.Add(-n)
+		return tooManyBytes()
+	}
+	in.account.Add(n)
+	return nil
+}
+
+// begin waits until a handler may begin on a crowded connection, before there is a reply to be
+// held. It reports whether the backlog counts the handler.
+func (in *incoming) begin() (counted bool) {
+	counted = in.backlog.Begin()
+	in.w.AwaitRoom()
+	return counted
+}
+
+// served writes what a worker has answered and counts it.
+func (in *incoming) served(done, size int) {
+	in.w.Lock()
+	full := in.w.FullLocked()
+	in.w.FlushAndUnlock(in.running.Load() > 1)
+	if full {
+		// A worker that fills the buffer faster than it empties takes no new work.
+		in.w.AwaitRoom()
+	}
+	in.hold(-int64(size))
+	for range done {
+		in.left()
+	}
+}
+
+// outrun finishes a call that was taken from its reader: it was counted then.
+func (in *incoming) outrun() {
+	in.w.Lock()
+	in.w.FlushAndUnlock(true)
+	in.left()
 }

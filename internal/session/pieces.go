@@ -66,13 +66,13 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		}
 		bind = *b // the number may get another meaning before the request is whole
 		if s.in.turned.Load() {
-			s.turnAway(h.ID, s.admit(0, false)) // its chunks will find nothing to go on with
+			s.turnAway(h.ID, s.in.admit(0, false)) // its chunks will find nothing to go on with
 			rd.dirty = true
 			return nil
 		}
 		if ordered(h) {
 			var st *wire.Status
-			if pl, st = s.in.reserve(payload, s.cfg.Limits.MaxOrdered); st != nil {
+			if pl, st = s.in.reserve(payload); st != nil {
 				s.turnAway(h.ID, st)
 				rd.dirty = true
 				return nil

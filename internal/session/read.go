@@ -263,7 +263,11 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 	case wire.TypeChunk:
 		return rd.chunk(h, payload)
 	case wire.TypeBind:
-		return true, s.bindIn(h, payload, rd.at)
+		again, err := s.in.bind(int(h.Code), payload)
+		if again {
+			err = s.reading.control.skip(rd.at)
+		}
+		return true, err
 	case wire.TypeCredit:
 		return true, rd.credit(h)
 	case wire.TypeCancel:
@@ -380,9 +384,7 @@ func (rd *reader) enter() uint64 {
 // leave marks the end of what enter began. It returns false when another reader goes on.
 func (rd *reader) leave(run uint64) bool {
 	if rd.s.reading.run.CompareAndSwap(run, 0) {
-		if rd.s.in.closing.Load() {
-			rd.s.drain.Wake()
-		}
+		rd.s.in.wake()
 		return true
 	}
 	rd.taking.Wait()
@@ -419,9 +421,7 @@ func (w *watchedReader) Steal() {
 		s.w.Unlock()
 	}
 	s.reading.run.Store(0)
-	if s.in.closing.Load() {
-		s.drain.Wake()
-	}
+	s.in.wake()
 	rd.stolen.Store(true)
 	rd.taking.Done()
 	// It reads until the session ends or is held up itself.

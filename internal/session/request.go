@@ -77,7 +77,7 @@ func (r *Request) Open() *wire.Status {
 	var full *wire.Status
 	turn := func(f func() error) error { return s.cfg.inTurn(r.Ctx, f) }
 	err := restore.Within(len(r.Body), s.cfg.Limits.MaxMessage, turn, func(limit int) (err error) {
-		if full = s.in.roomFor(int64(limit)-r.restored, s.cfg.Limits.MaxCallBytes); full == nil {
+		if full = s.in.roomFor(int64(limit) - r.restored); full == nil {
 			r.restored = int64(limit)
 			b, err = s.cfg.decompress(r.Body, limit)
 		}
@@ -102,19 +102,6 @@ func (r *Request) Open() *wire.Status {
 		return st
 	}
 	r.Body = b
-	return nil
-}
-
-// roomFor counts n bytes of requests, if there is room for them among most; a negative n gives bytes back.
-func (in *incoming) roomFor(n int64, most int) *wire.Status {
-	if n > 0 && !in.account.Room(n) {
-		return tooMuchMemory()
-	}
-	if in.bytes.Add(n) > int64(most) && n > 0 {
-		in.bytes.Add(-n)
-		return tooManyBytes()
-	}
-	in.account.Add(n)
 	return nil
 }
 

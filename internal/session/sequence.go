@@ -31,12 +31,12 @@ func ordered(h wire.Header) bool {
 
 // reserve takes a place for the call whose first frame has this payload. It returns nil and no
 // status for a call that has no order.
-func (in *incoming) reserve(payload []byte, most int) (*queued, *wire.Status) {
+func (in *incoming) reserve(payload []byte) (*queued, *wire.Status) {
 	order, ok := wire.Order(payload)
 	if !ok {
 		return nil, nil
 	}
-	p := in.sequences.Reserve(order, most)
+	p := in.sequences.Reserve(order, in.limits.MaxOrdered)
 	if p == nil {
 		return nil, &wire.Status{Code: wire.ResourceExhausted, Reason: wire.ReasonTooManyCalls,
 			Message: "as many one-way calls of this order wait as may (Limits.MaxOrdered of the peer); try again later"}
@@ -145,7 +145,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 // flush writes the replies of the calls that were answered, and counts them.
 func (x *series) flush() {
 	if x.done > 0 {
-		x.s.served(x.done, x.size)
+		x.s.in.served(x.done, x.size)
 		x.done, x.size = 0, 0
 	}
 }

@@ -31,9 +31,9 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if owned {
 		pl = m.queued
 	}
-	st := s.resolve(b)
+	st := s.cfg.resolve(b)
 	if st == nil {
-		st = s.admit(len(body), owned)
+		st = s.in.admit(len(body), owned)
 	}
 	streaming := h.Flags&wire.FlagStream != 0
 	if st == nil && !b.Method.Either && b.Method.Streaming != streaming {
@@ -45,7 +45,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		body, st = rd.fill(c, h, b, body, at)
 	}
 	if st == nil && !owned && ordered(h) {
-		pl, st = s.in.reserve(payload, s.cfg.Limits.MaxOrdered)
+		pl, st = s.in.reserve(payload)
 	}
 	if st != nil {
 		copied := *st
@@ -77,21 +77,6 @@ func streamMismatch(m *Method) string {
 		return m.Name + " is a streaming method and was called as a unary one"
 	}
 	return m.Name + " is a unary method and was opened as a stream"
-}
-
-// admit returns why no call is taken now; nil when one is. One that began to arrive before
-// new calls were turned away is taken.
-func (s *Session) admit(size int, begun bool) *wire.Status {
-	if s.in.turned.Load() && !begun {
-		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
-	}
-	if s.in.bytes.Load()+int64(size) > int64(s.cfg.Limits.MaxCallBytes) || s.in.unread.Load() > int64(s.cfg.Limits.MaxStreamBytes) {
-		return tooManyBytes()
-	}
-	if !s.in.account.Room(int64(size)) {
-		return tooMuchMemory()
-	}
-	return nil
 }
 
 // fill readies the context of a call and cuts the metadata off its body.
@@ -161,15 +146,8 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	if rd.leave(run) {
 		return true
 	}
-	c.Session.outrun()
+	c.Session.in.outrun()
 	return false
-}
-
-// outrun finishes a call that was taken from its reader: it was counted then.
-func (s *Session) outrun() {
-	s.w.Lock()
-	s.w.FlushAndUnlock(true)
-	s.in.left()
 }
 
 // exited finishes the call when a handler has ended the reader's goroutine: the
@@ -178,7 +156,7 @@ func (rd *reader) exited() {
 	// It ends when that has happened.
 	go func() {
 		rd.taking.Wait()
-		rd.s.outrun()
+		rd.s.in.outrun()
 	}()
 }
 
@@ -269,11 +247,11 @@ func (j *job) serve(r *Request) {
 		r.left()
 		size += int(r.restored)
 		*r = Request{}
-		s.served(done, size)
+		s.in.served(done, size)
 	}()
 	for owner := true; owner && j.next < len(j.items); {
 		if s.in.backlog.Crowded() {
-			began = s.begin()
+			began = s.in.begin()
 		}
 		from := now()
 		it := &j.items[j.next]
@@ -315,29 +293,6 @@ func (j *job) serve(r *Request) {
 			j.buf.B = j.mem
 			j.buf.Release()
 		}
-	}
-}
-
-// begin waits until a handler may begin on a crowded connection, before there is a reply to be
-// held. It reports whether the backlog counts the handler.
-func (s *Session) begin() (counted bool) {
-	counted = s.in.backlog.Begin()
-	s.w.AwaitRoom()
-	return counted
-}
-
-// served writes what a worker has answered and counts it.
-func (s *Session) served(done, size int) {
-	s.w.Lock()
-	full := s.w.FullLocked()
-	s.w.FlushAndUnlock(s.in.running.Load() > 1)
-	if full {
-		// A worker that fills the buffer faster than it empties takes no new work.
-		s.w.AwaitRoom()
-	}
-	s.in.hold(-int64(size))
-	for range done {
-		s.in.left()
 	}
 }
 

@@ -130,7 +130,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	s.socket = socket.WithPulse(conn, &cfg.Exec.pulse)
 	s.w.Init(s.socket, (*writerOwner)(s), cfg.Limits.WriteBuffer, &s.in.backlog)
 	s.w.peer, s.w.limits, s.w.backlog = &s.peer, &cfg.Limits, &s.in.backlog
-	s.in.drain = &s.drain
+	s.in.drain, s.in.limits, s.in.w = &s.drain, &cfg.Limits, &s.w
 	s.out.Init((*callsOwner)(s))
 	s.out.cfg, s.out.w, s.out.drain, s.out.failed = cfg, &s.w, &s.drain, &s.failed
 	s.alive.Init(&s.w.Writer, (*keeperOwner)(s), cfg.Limits.pings())

@@ -31,7 +31,7 @@ type Stream struct {
 // streamOwner is a stream as its state sees it.
 type streamOwner Stream
 
-func (o *streamOwner) Count(n int) bool { return o.s.in.queue(n, o.s.cfg.Limits.MaxStreamBytes) }
+func (o *streamOwner) Count(n int) bool { return o.s.in.queue(n) }
 
 // Lapsed has the reader let go of what it has of the unfinished message.
 func (o *streamOwner) Lapsed() {
