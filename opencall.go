@@ -27,7 +27,7 @@ func (p *Peer) OpenCalls() []OpenCall {
 	}
 	switch {
 	case p.s != nil:
-		session.EachIncoming(p.s, func(c *session.Context) { add(c, c.Stream() != nil) })
+		p.s.EachIncoming(func(c *session.Context) { add(c, c.Stream() != nil) })
 	case p.door != nil:
 		p.door.mu.Lock()
 		for x := p.door.calls; x != nil; x = x.next {

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/stats"
 )
 
@@ -126,7 +125,7 @@ func (t *Traffic) add(p *Peer) {
 // Traffic is what the connection has carried; zero for one of a foreign wire.
 func (p *Peer) Traffic() (t Traffic) {
 	if p.s != nil {
-		t.Read, t.Written = session.Traffic(p.s)
+		t.Read, t.Written = p.s.Traffic()
 	}
 	return t
 }

@@ -141,9 +141,9 @@ func (in *incoming) each(f func(*Context)) {
 	})
 }
 
-// EachIncoming calls f with the context of every call that the peer of a session has open,
+// EachIncoming calls f with the context of every call that the peer has open,
 // but for those that run on the reader.
-func EachIncoming(s *Session, f func(*Context)) { s.in.each(f) }
+func (s *Session) EachIncoming(f func(*Context)) { s.in.each(f) }
 
 // cancel ends the contexts of all calls in the table, and of those that come. The calls that now fail as canceled are
 // answered with st.

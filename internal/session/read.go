@@ -184,7 +184,7 @@ func (rd *reader) read() bool {
 	}
 	if err != nil && !poked {
 		if s.failed.Load() == nil { // else the reason is known
-			failAfterRead(s, s.lost(err))
+			s.failAfterRead(s.lost(err))
 		}
 		return false
 	}

@@ -51,7 +51,7 @@ func (o *writerOwner) WriteFailed(err error, ended *wire.Status) {
 
 // failAfterRead ends the session after a read that failed, or leaves it to a write that is under way, for a
 // moment.
-func failAfterRead(s *Session, st *wire.Status) {
+func (s *Session) failAfterRead(st *wire.Status) {
 	switch later, refusing := s.w.ReadEnded(st); {
 	case refusing:
 	case later:
@@ -66,13 +66,13 @@ func failAfterRead(s *Session, st *wire.Status) {
 // caller that reads its own reply a worker does it: the caller must not be held up beyond its context.
 func (s *Session) refuse(st *wire.Status) {
 	if s.direct.taken() {
-		s.cfg.Exec.Go(func() { refuseNow(s, st) })
+		s.cfg.Exec.Go(func() { s.refuseNow(st) })
 		return
 	}
-	refuseNow(s, st)
+	s.refuseNow(st)
 }
 
-func refuseNow(s *Session, st *wire.Status) {
+func (s *Session) refuseNow(st *wire.Status) {
 	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
 		hangUp(s.conn)
 	}
@@ -88,7 +88,7 @@ func hangUp(conn net.Conn) {
 
 // refuseSoon has the current reader call refuse. hangUp reads: beside the reader it would take bytes
 // from the middle of a frame, and the reader would take what follows for frames.
-func refuseSoon(s *Session, st *wire.Status) {
+func (s *Session) refuseSoon(st *wire.Status) {
 	s.reading.verdict.Store(st)
 	s.direct.rouse()
 	interruptRead(s.conn)

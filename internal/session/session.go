@@ -146,7 +146,7 @@ func (s *Session) start(buf []byte, r, w int) {
 	s.alive.Read(at)
 	s.reading.bytes.Store(uint64(w))
 	if m := s.cfg.Memory; m != nil {
-		a := m.Open(func() { s.cfg.Exec.Go(func() { refuseSoon(s, tooMuchHeld()) }) })
+		a := m.Open(func() { s.cfg.Exec.Go(func() { s.refuseSoon(tooMuchHeld()) }) })
 		s.in.account, s.reading.parts.account, s.in.backlog.Account = a, a, a
 	}
 	s.keep.start(s, at)
@@ -199,7 +199,7 @@ func (s *Session) Incoming() int { return int(s.in.running.Load()) }
 func (s *Session) Conn() net.Conn { return s.conn }
 
 // Traffic is how many bytes were read from the connection and handed to it.
-func Traffic(s *Session) (read, written uint64) {
+func (s *Session) Traffic() (read, written uint64) {
 	s.w.Lock()
 	defer s.w.Unlock()
 	return s.reading.bytes.Load(), s.w.TakenLocked()
