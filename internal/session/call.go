@@ -11,7 +11,7 @@ import (
 )
 
 // Call is one call that this side makes. Its owner sets the exported fields
-// up to Async, starts it, waits, and reads the rest. A Call may be used again after
+// that are not marked as set by the session, starts it, waits, and reads the rest. A Call may be used again after
 // Reset once it has been waited for; the session keeps nothing of it.
 //
 // With thousands of calls open every line of the processor's cache costs. What the
@@ -26,7 +26,7 @@ type Call struct {
 	id     uint32
 	sized  bool // Codec is a Sizer
 	held   bool // there is a body for Finish
-	Plain  bool // promises that nothing from Compress to Async is set
+	Plain  bool // promises that nothing of Options is set
 	Oneway bool
 
 	Size     bodies
@@ -36,17 +36,26 @@ type Call struct {
 	Timeout  int64 // from Start, in nanoseconds; shortens Deadline; 0 for none
 	Sent     int64 // set when it is started, on the clock of Nanos
 
+	Options
+	ReplyMeta string // set when the call has ended: the inside of the reply's metadata block
+	stream    *Stream
+	kept      keptReply // if held
+}
+
+// Options are what a plain call does without.
+type Options struct {
 	Compress compress.Compressor // nil: none
 	Meta     string              // the inside of a metadata block
+	Async    func(*Call)         // called once when the call has ended, instead of a Wait
 	KeepMeta bool                // fill ReplyMeta
 	Late     bool                // the reply is always decoded by Finish
-	Async    func(*Call)         // called once when the call has ended, instead of a Wait
 	// Ordered says that Meta begins with an order: no later request may begin before this one.
 	Ordered bool
+}
 
-	ReplyMeta  string // set when the call has ended: the inside of the reply's metadata block
-	stream     *Stream
-	buf        *buffer.Buffer // a reply that the caller decodes itself, if held
+// keptReply is the body of a reply that the caller decodes itself.
+type keptReply struct {
+	buf        *buffer.Buffer
 	compressed bool
 }
 

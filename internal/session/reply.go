@@ -40,11 +40,11 @@ func (o *outgoing) reply(c *Call, h wire.Header, body []byte, owned bool, at int
 			c.Status = replyStatus(err, c)
 		}
 	default:
-		c.compressed = h.Flags&wire.FlagCompressed != 0
+		c.kept.compressed = h.Flags&wire.FlagCompressed != 0
 		if owned {
-			c.buf = &buffer.Buffer{B: body}
+			c.kept.buf = &buffer.Buffer{B: body}
 		} else {
-			c.buf = buffer.Take().Extend(body)
+			c.kept.buf = buffer.Take().Extend(body)
 		}
 		c.held = true
 	}
@@ -82,8 +82,8 @@ func (cfg *Config) finish(c *Call) {
 	if !c.held {
 		return
 	}
-	body, err := c.buf.B, error(nil)
-	if c.compressed {
+	body, err := c.kept.buf.B, error(nil)
+	if c.kept.compressed {
 		body, err = cfg.decompress(body, cfg.Limits.MaxMessage)
 	}
 	if err == nil && c.Reply != nil {
@@ -100,8 +100,8 @@ func (c *Call) Drop() {
 	if !c.held {
 		return
 	}
-	c.buf.Release()
-	c.held, c.buf = false, nil
+	c.kept.buf.Release()
+	c.held, c.kept.buf = false, nil
 }
 
 // replyStatus is the status of a call whose reply cannot be used.
