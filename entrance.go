@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/pending"
 	"github.com/weftrpc/weft/internal/session"
@@ -99,7 +100,7 @@ func (s *Server) beginTurning() bool {
 
 func (s *Server) endTurning(conn net.Conn, st *wire.Status) {
 	defer s.conns.Leave()
-	session.RefuseUnread(conn, st)
+	greeting.RefuseUnread(conn, st)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.turning--

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/flights"
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
@@ -281,5 +282,5 @@ func refusePlain(conn net.Conn, err error) {
 		conn.Close()
 		return
 	}
-	session.Refuse(conn, &wire.Status{Code: wire.FailedPrecondition, Message: "this server speaks TLS alone"})
+	greeting.Refuse(conn, &wire.Status{Code: wire.FailedPrecondition, Message: "this server speaks TLS alone"})
 }

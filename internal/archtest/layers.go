@@ -47,11 +47,12 @@ func table() []row {
 		{"internal/slots", 1, nil},
 		{"internal/calls", 1, []string{"internal/slots"}},
 		{"internal/bulk", 1, nil},
+		{"internal/greeting", 1, nil},
 		{"internal/outbuf", 1, []string{"internal/bulk"}},
 		{"internal/keepalive", 1, []string{"internal/outbuf"}},
 		{"internal/streams", 1, nil},
 		{"internal/restore", 1, nil},
-		{"internal/session", 1, []string{"internal/restore", "internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive"}},
+		{"internal/session", 1, []string{"internal/restore", "internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive", "internal/greeting"}},
 
 		{".", 2, nil},
 

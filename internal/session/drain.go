@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -23,7 +24,7 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 		s.in.closing.Store(true)
 		s.w.Lock()
 		if !s.w.ClosedLocked() {
-			s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, goAwayText(message))
+			s.w.FrameLocked(wire.Header{Type: wire.TypeGoAway, Code: uint16(wire.Unavailable)}, greeting.Reason(message))
 		}
 		s.w.FlushAndUnlock(false)
 		s.direct.rouse()
@@ -111,7 +112,7 @@ func (rd *reader) goAway(h wire.Header, payload []byte) error {
 		}
 		return nil
 	}
-	message := string(payload[:min(len(payload), maxGoAway)])
+	message := string(payload[:min(len(payload), greeting.MaxReason)])
 	if code := wire.Code(h.Code); code != wire.Unavailable && code != wire.OK {
 		s.fail(&wire.Status{Code: code, Message: "the peer closed the connection: " + message})
 		return nil

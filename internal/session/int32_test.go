@@ -2,6 +2,7 @@ package session
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
@@ -32,5 +33,24 @@ func TestLimitsBeyondInt32(t *testing.T) {
 		if _, payload := p.expect(wire.TypeReply); string(payload) != "works" {
 			t.Errorf("a call of a peer with the limit %d gave %q", limit, payload)
 		}
+	}
+}
+
+// A client makes calls to a server whose limits are above an int of 32 bits, also when they leave with its hello.
+func TestServerLimitsBeyondInt32(t *testing.T) {
+	for _, limit := range []uint32{1 << 31, 1<<32 - 1} {
+		synctest.Test(t, func(t *testing.T) {
+			o := openTo(t, nil)
+			o.greeting()
+			o.hello(func(h *wire.Hello) { h.MaxMessage, h.MaxMetadata = limit, limit })
+			synctest.Wait()
+			done := o.call(newCall("Echo.Say", []byte("works"), nil))
+			o.expect(wire.TypeBind)
+			h, _ := o.expect(wire.TypeRequest)
+			o.send(wire.Header{Type: wire.TypeReply, Flags: wire.FlagAnswer, ID: h.ID}, nil)
+			if st := <-done; st != nil {
+				t.Errorf("a call to a server with the limit %d ended with %+v", limit, st)
+			}
+		})
 	}
 }

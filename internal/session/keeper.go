@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/keepalive"
 )
 
@@ -79,7 +80,7 @@ func (k *keeper) look() {
 	}
 	l := &s.cfg.Limits
 	if !s.Met() && at-k.began >= int64(l.HandshakeTimeout) {
-		s.fail(handshakeStatus(os.ErrDeadlineExceeded, l.HandshakeTimeout))
+		s.fail(greeting.Status(os.ErrDeadlineExceeded, l.HandshakeTimeout))
 		return
 	}
 	if !s.Met() || s.direct.unattended() {

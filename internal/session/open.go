@@ -5,6 +5,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -91,9 +92,9 @@ func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 // come whole, and ok false when the server has rejected this side.
 func (rd *reader) greet() (known, ok bool) {
 	s := rd.s
-	h, size, err := parseGreeting(rd.in.Unread(), wire.ParseHello)
+	h, size, err := greeting.Parse(rd.in.Unread(), greeting.ParseHello)
 	if err != nil {
-		s.fail(handshakeStatus(err, s.cfg.Limits.HandshakeTimeout))
+		s.fail(greeting.Status(err, s.cfg.Limits.HandshakeTimeout))
 		return false, false
 	}
 	if h == nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/stall"
@@ -194,7 +195,7 @@ func (rd *reader) read() bool {
 // lost turns the end of reading into a status.
 func (s *Session) lost(err error) *wire.Status {
 	if !s.Met() {
-		return handshakeStatus(err, s.cfg.Limits.HandshakeTimeout)
+		return greeting.Status(err, s.cfg.Limits.HandshakeTimeout)
 	}
 	if errors.Is(err, io.EOF) {
 		if s.drain.Expected() {

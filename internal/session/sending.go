@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft/internal/bulk"
 	"github.com/weftrpc/weft/internal/delivered"
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -73,7 +74,7 @@ func (s *Session) refuse(st *wire.Status) {
 }
 
 func (s *Session) refuseNow(st *wire.Status) {
-	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, goAwayText(st.Message)) {
+	if s.w.WriteLast(wire.Header{Type: wire.TypeGoAway, Code: uint16(st.Code)}, greeting.Reason(st.Message)) {
 		hangUp(s.conn)
 	}
 	s.fail(st)
@@ -93,12 +94,6 @@ func (s *Session) refuseSoon(st *wire.Status) {
 	s.direct.rouse()
 	interruptRead(s.conn)
 }
-
-// goAwayText is the payload of a GOAWAY with a message.
-func goAwayText(message string) []byte { return []byte(message[:min(len(message), maxGoAway)]) }
-
-// maxGoAway is the longest message in a GOAWAY, in bytes.
-const maxGoAway = 1 << 10
 
 // flood is how many bytes may wait to be written before the peer, which makes
 // more calls all the same, is taken for hostile. A slow peer has at most MaxCalls calls

@@ -19,6 +19,7 @@ import (
 
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/internal/drain"
+	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/socket"
@@ -56,7 +57,7 @@ type Config struct {
 	Memory *held.Memory // bounds what all sessions hold together; nil: nothing does
 	Logger *slog.Logger
 
-	greetings greetings
+	greetings greeting.Cache
 }
 
 // Limits bound what the peer can make this side hold.
