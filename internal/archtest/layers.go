@@ -116,6 +116,7 @@ func leaves() []row {
 		{"internal/spare", leaf, nil},
 		{"internal/serial", leaf, nil},
 		{"internal/overload", leaf, nil},
+		{"internal/pace", leaf, nil},
 		{"internal/yield", leaf, nil},
 		{"internal/held", leaf, nil},
 		{"internal/buffer", leaf, nil},

@@ -1,6 +1,9 @@
 package session
 
-import "github.com/weftrpc/weft/internal/buffer"
+import (
+	"github.com/weftrpc/weft/internal/buffer"
+	"github.com/weftrpc/weft/internal/pace"
+)
 
 // A call that came through a foreign wire has a Context too: what a handler finds in
 // its context does not depend on the wire.
@@ -22,17 +25,17 @@ func (f *ForeignContext) Init(owner any, m *Method, meta string, received, deadl
 
 // Fast reports whether the next call of the method may run on the goroutine that reads its
 // connection, as far as its calls so far tell.
-func (m *Method) Fast() bool { return m.pace.tier() == inline }
+func (m *Method) Fast() bool { return m.pace.Tier() == pace.Inline }
 
 // Short reports whether the calls of the method, which are not Fast, are so short that several
 // may run one after the other on a worker.
-func (m *Method) Short() bool { return m.pace.tier() == chunk }
+func (m *Method) Short() bool { return m.pace.Tier() == pace.Chunk }
 
 // Observe takes the running time of a call, in nanoseconds.
-func (m *Method) Observe(ns int64) { m.pace.observe(ns, 1) }
+func (m *Method) Observe(ns int64) { m.pace.Observe(ns, 1) }
 
 // Stalled notes that a call has held up the goroutine that ran it.
-func (m *Method) Stalled() { m.pace.stalled() }
+func (m *Method) Stalled() { m.pace.Stalled() }
 
 // Owner is the owner of the call's session, or what Init was given.
 func (c *Context) Owner() any {

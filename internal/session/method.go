@@ -5,6 +5,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/backlog"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -25,7 +26,7 @@ type Method struct {
 	Data any
 
 	gone  atomic.Bool // no longer registered
-	pace  pace
+	pace  pace.Pace
 	reply atomic.Int64 // about how long its replies are that workers make apart from the writer's buffer
 	first backlog.First
 }
@@ -74,75 +75,4 @@ type Binding struct {
 }
 
 // onReader tells whether the next call runs on the reader.
-func (m *Method) onReader() bool { return !m.Apart && m.pace.tier() == inline }
-
-// pace is what a method's running time has been, and so where its calls run.
-//
-// Calls of a method that is always fast run on the reader itself, which costs
-// nothing; of one that takes some microseconds in chunks on workers, so that
-// several processors share them; of one that sometimes waits each on a worker of its own.
-type pace struct {
-	mean  atomic.Int64 // moving average of the running time, ns
-	slow  atomic.Int32 // rises with every slow call, falls with every fast one
-	calls atomic.Uint32
-}
-
-// tier says where a call runs.
-type tier uint8
-
-const (
-	inline tier = iota // on the reader
-	chunk              // on a worker, with others of the same read
-	alone              // on a worker of its own
-)
-
-const (
-	// trial is how many calls a method makes on workers before it may run inline.
-	trial = 16
-	// inlineMean and chunkMean bound the average running time, ns.
-	inlineMean = 20_000
-	chunkMean  = 50_000
-	// meanCap is the longest running time that the average counts, ns: the time of
-	// a call that the system interrupted is not the method's.
-	meanCap = 100_000
-	// slowCall is a running time that counts against a method by itself, ns. Shorter
-	// ones may be assists of the garbage collector.
-	slowCall = 3_000_000
-	// One slow call in slowWeight, over some time, moves a method to workers of its
-	// own; it comes back after at most maxSlow fast ones. A busy machine interrupts
-	// about one call in a thousand for so long, which must not count.
-	slowWeight = 200
-	slowLimit  = 3 * slowWeight
-	maxSlow    = 8 * slowWeight
-)
-
-// tier chooses the tier for the next call.
-func (p *pace) tier() tier {
-	mean := p.mean.Load()
-	switch {
-	case p.slow.Load() >= slowLimit || mean >= chunkMean:
-		return alone
-	case mean >= inlineMean || p.calls.Load() < trial:
-		return chunk
-	default:
-		return inline
-	}
-}
-
-// observe takes the running time of one call that stands for weight calls. One of two
-// concurrent updates may be lost, which does no harm.
-func (p *pace) observe(ns int64, weight int32) {
-	if p.calls.Load() < trial {
-		p.calls.Add(1)
-	}
-	mean := p.mean.Load()
-	p.mean.Store(mean + (min(ns, meanCap)-mean)/16)
-	if ns >= slowCall {
-		p.stalled()
-	} else if slow := p.slow.Load(); slow > 0 {
-		p.slow.Store(max(slow-weight, 0))
-	}
-}
-
-// stalled notes a call that took long, or held up the goroutine that ran it.
-func (p *pace) stalled() { p.slow.Store(min(p.slow.Load()+slowWeight, maxSlow)) }
+func (m *Method) onReader() bool { return !m.Apart && m.pace.Tier() == pace.Inline }

@@ -411,7 +411,7 @@ func (w *watchedReader) Steal() {
 	next.stale, next.share = true, rd.share
 	if rd.calling {
 		c := rd.req.Ctx
-		c.Method.pace.stalled()
+		c.Method.pace.Stalled()
 		s.w.Lock()
 		if c.answered {
 			// It has returned just now: only its count is missing.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/internal/buffer"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -141,7 +142,7 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	}
 	if measured {
 		// b may belong to another reader by now.
-		c.Method.pace.observe(r.Ended-from, sampleEvery)
+		c.Method.pace.Observe(r.Ended-from, sampleEvery)
 	}
 	if rd.leave(run) {
 		return true
@@ -208,7 +209,7 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	j.mem = append(j.mem, body...)
 	it.to = len(j.mem)
 	j.add(it)
-	if len(j.items) == chunkCalls || b.Method.pace.tier() == alone {
+	if len(j.items) == chunkCalls || b.Method.pace.Tier() == pace.Alone {
 		rd.submit()
 	}
 	return nil
@@ -282,7 +283,7 @@ func (j *job) serve(r *Request) {
 		size += int(r.restored)
 		r.restored = 0
 		took := r.Ended - from
-		it.ctx.Method.pace.observe(took, 1)
+		it.ctx.Method.pace.Observe(took, 1)
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
 			// The monitor has not looked in that time.
@@ -305,7 +306,7 @@ func (j *job) Known() *atomic.Bool { return &j.watched }
 // They share the job's memory, which is left to the garbage collector.
 func (j *job) Steal() {
 	held := j.items[j.next-1].ctx.Method
-	held.pace.stalled()
+	held.pace.Stalled()
 	j.spread(held)
 	j.run.Store(0)
 	// The replies before it wait no longer either.
@@ -321,7 +322,7 @@ const longCall = 1_000_000
 func (j *job) spread(held *Method) {
 	from := j.next
 	for i := from; i < len(j.items); i++ {
-		if m := j.items[i].ctx.Method; i+1 == len(j.items) || m == held || m.pace.tier() == alone {
+		if m := j.items[i].ctx.Method; i+1 == len(j.items) || m == held || m.pace.Tier() == pace.Alone {
 			j.s.cfg.Exec.run(work{job: &job{s: j.s, items: j.items[from : i+1], mem: j.mem}})
 			from = i + 1
 		}

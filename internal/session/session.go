@@ -3,9 +3,15 @@
 // system calls, reads many frames at once, and runs what the peer asks for.
 //
 // A session has one reading goroutine (see read.go) and no writing one: a goroutine
-// that appends a frame writes for a moment (see package outbuf). Two locks matter: the
-// writer's, which also guards the table of open calls, and a small one in each stream.
-// A stream's lock is never held while the writer's is taken.
+// that appends a frame writes for a moment (see package outbuf). Its parts, and what guards them:
+//
+//	writer    what leaves. Its lock also guards outgoing, and which calls of the peer were answered.
+//	outgoing  the calls of this side: the writer's lock
+//	incoming  the calls of the peer: atomic values; the bindings belong to the reader
+//	peer      what the peer takes: an atomic value, and an innermost lock for those that wait for it
+//	reading   what one reader leaves to the next: it belongs to the current reader
+//	direct    where the reader waits for callers that read themselves: atomic values
+//	Stream    a lock of its own, which is never held while the writer's is taken
 package session
 
 import (

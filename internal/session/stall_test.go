@@ -17,6 +17,7 @@ import (
 	"github.com/weftrpc/weft/internal/backlog"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/outbuf"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/wire"
@@ -40,11 +41,11 @@ func warm(t *testing.T, s *Session, m *Method) {
 		if _, st := invoke(s, m.Name, "warm"); st != nil {
 			t.Fatal(st)
 		}
-		if m.pace.tier() == inline {
+		if m.pace.Tier() == pace.Inline {
 			return
 		}
 	}
-	t.Fatalf("the method is still not fast: mean %d ns, slow %d", m.pace.mean.Load(), m.pace.slow.Load())
+	t.Fatalf("the method is still not fast: %v", &m.pace)
 }
 
 // A handler that blocks on the reader holds up the other calls of the connection
@@ -73,8 +74,8 @@ func TestStallOnReader(t *testing.T) {
 				}
 			}
 		}
-		if tier := m.pace.tier(); tier != alone {
-			t.Errorf("the method runs in tier %d after it has blocked four times, want %d", tier, alone)
+		if tier := m.pace.Tier(); tier != pace.Alone {
+			t.Errorf("the method runs in tier %d after it has blocked four times, want %d", tier, pace.Alone)
 		}
 		close(release)
 		blocked.Wait()
@@ -85,7 +86,7 @@ func TestStallOnReader(t *testing.T) {
 type slowly struct{ codec.Codec }
 
 func (c slowly) Append(dst []byte, v any) ([]byte, error) {
-	time.Sleep(2 * chunkMean)
+	time.Sleep(2 * pace.ChunkMean)
 	return c.Codec.Append(dst, v)
 }
 
@@ -104,8 +105,8 @@ func TestSlowReplyLeavesReader(t *testing.T) {
 			t.Fatal(st)
 		}
 	}
-	if tier := m.pace.tier(); tier != alone {
-		t.Errorf("the method runs in tier %d, want %d: mean %d ns", tier, alone, m.pace.mean.Load())
+	if tier := m.pace.Tier(); tier != pace.Alone {
+		t.Errorf("the method runs in tier %d, want %d: %v", tier, pace.Alone, &m.pace)
 	}
 }
 
