@@ -50,13 +50,6 @@ trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# note adds the lines of an output that say what failed.
-note() {
-	{
-		grep -E '^(FAIL|WITHOUT|panic:)|^ *--- FAIL|^ *[^ ]+\.(go|py|sh|java):[0-9]+' "$2" || tail -n 5 "$2"
-	} | head -n 30 | sed "s|^|$1: |" >>"$WEFT_FAILURES"
-}
-
 # step runs a target, with the command that is given before it.
 step() {
 	local target=${!#} began=$SECONDS result=ok
@@ -67,7 +60,7 @@ step() {
 		printf '== make %s\n' "$target" >"$out"
 		"${@:1:$#-1}" "$make" --no-print-directory "$target" >>"$out" 2>&1 || result=FAIL
 		scripts/print.sh "$out"
-		[ $result = ok ] || note "$target" "$out"
+		[ $result = ok ] || scripts/failures.sh "$target: " "$out" >>"$WEFT_FAILURES"
 		;;
 	esac
 	printf '%-4s  %-14s %5d s\n' $result "$target" $((SECONDS - began)) >>"$work/times"
@@ -112,8 +105,6 @@ cat "$work/times"
 code=0
 if grep -q '^FAIL' "$work/times"; then
 	code=1
-	printf '== what failed\n'
-	cat "$WEFT_FAILURES"
 fi
 # A target without a line has not come to its end.
 for lane; do
@@ -121,7 +112,11 @@ for lane; do
 	for target in $lane; do
 		awk -v "target=$target" '$2 == target { found = 1 } END { exit !found }' "$work/times" && continue
 		code=1
-		printf 'FAIL  %s has no result\n' "$target"
+		printf 'FAIL  %s has no result\n' "$target" >>"$WEFT_FAILURES"
 	done
 done
+if [ $code -ne 0 ]; then
+	printf '== what failed\n'
+	cat "$WEFT_FAILURES"
+fi
 exit $code

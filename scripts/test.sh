@@ -68,9 +68,7 @@ test_module() {
 	} >"$name.out"
 	"$here/print.sh" "$name.out"
 	if [ $result = FAIL ]; then
-		{
-			grep -E '^ *--- FAIL|^panic:|^WARNING: DATA RACE|^FAIL	|^ *[^ ]+\.go:[0-9]+:' "$log" || tail -n 3 "$log"
-		} | head -n 20 | sed "s|^|race: $module: |" >"$name.failed"
+		"$here/failures.sh" "race: $module: " "$log" >"$name.failed"
 	fi
 	printf '%-4s  %-29s %3d packages passed, %d failed, %d s\n' $result "$module" "$passed" "$failed" $took >"$name.line"
 }
