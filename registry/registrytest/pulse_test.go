@@ -1,10 +1,13 @@
 package registrytest
 
 import (
+	"context"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -155,6 +158,48 @@ func TestPulse(t *testing.T) {
 			})
 		}
 	})
+}
+
+// A driver that refuses an instance does so once more each time, and not until the machine no longer stands still.
+func TestRefusalIsNoStandstill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		refusing := faulty{both: fakeDriver{f}}
+		refusing.put = func(ctx context.Context, i weft.Instance, ttl time.Duration) error {
+			if err := i.Check(); err != nil {
+				return err
+			}
+			return refusing.both.Put(ctx, i, ttl)
+		}
+		s := newSuite(t, Config{New: func(*testing.T) registry.Driver { return refusing }, Probe: f.probe}, brief())
+		standing(t, s, f)
+		began := time.Now()
+		checkInvalid(t, s)
+		if took := time.Since(began); took > s.patience/2 {
+			t.Errorf("the check took %v", took)
+		}
+	})
+}
+
+// What mends a server and ends the check is not called again by the cleanup.
+func TestMendingEndsTheCheck(t *testing.T) {
+	calls := 0
+	t.Run("check", func(t *testing.T) {
+		mend := mending(t, func() {
+			calls++
+			runtime.Goexit() // as FailNow does
+		})
+		ended := make(chan struct{})
+		// It ends with mend.
+		go func() {
+			defer close(ended)
+			mend()
+		}()
+		<-ended
+	})
+	if calls != 1 {
+		t.Errorf("mend was called %d times", calls)
+	}
 }
 
 // TestPulseExplains: what fails when a standstill begins is explained by it.
