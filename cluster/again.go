@@ -34,7 +34,7 @@ func (x *call) failed(s *server, err error) (result error) {
 			return err
 		}
 		a.Left = retry.Forever
-		if left, limited := x.until().left(); limited {
+		if left, limited := x.until().Left(); limited {
 			a.Left = left
 		}
 		unreachable := s != nil && e.Outcome == weft.NotSent && e.Code == weft.Unavailable && s.unreachable()
@@ -125,7 +125,7 @@ func (x *call) next(last *server, elsewhere bool, number int) (*server, error) {
 	x.pick.Now, x.pick.Random = x.c.now(), rand.Uint64()
 	opts := append(x.opts[:len(x.opts):len(x.opts)], weft.WithAttempt(number))
 	if x.kind != streaming { // the timeout of a stream would be that of all its messages
-		opts = x.until().options(opts)
+		opts = x.until().Options(opts)
 	}
 	s := same
 	if s != nil && s.link.Load() == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/internal/deadline"
 )
 
 // Call makes a unary call to one of the servers of the method's service; see weft.Client.Call. What happens when it fails is said by the
@@ -81,7 +82,7 @@ type call struct {
 	heeded bool          // the throttle has counted the last attempt
 
 	resolved bool // the deadline is
-	deadline deadline
+	deadline deadline.Deadline
 }
 
 // do makes a unary or a one-way call.
@@ -128,12 +129,13 @@ func (x *call) run() error {
 func (x *call) prepare() error {
 	waited := false
 	if x.v = x.m.service.view.Load(); !x.v.known() {
-		v, err := x.c.waitFor(x.ctx, x.m, x.c.deadlineOf(x.ctx, x.opts, x.c.began.Add(x.began)))
-		if err != nil {
+		var err error
+		if x.m, x.v, err = x.c.waitFor(x.ctx, x.m, deadline.Of(x.ctx, x.opts, x.c.began.Add(x.began), x.c.timeout)); err != nil {
 			return err
 		}
-		x.v, waited = v, true
+		waited = true
 	}
+	x.m.service.use.Note(x.began)
 	x.p = x.m.policyUnder(x.c, x.v)
 	if len(x.p.opts) > 0 && x.kind != streaming {
 		x.opts = x.p.options(x.opts)
@@ -142,7 +144,7 @@ func (x *call) prepare() error {
 	if waited {
 		x.pick.Now = x.c.now()
 		if x.kind != streaming {
-			x.opts = x.until().options(x.opts[:len(x.opts):len(x.opts)])
+			x.opts = x.until().Options(x.opts[:len(x.opts):len(x.opts)])
 		}
 	}
 	if x.c.cfg.Key != nil || x.ctx != context.Background() {
@@ -155,11 +157,29 @@ func (x *call) prepare() error {
 	return nil
 }
 
-// waitFor waits for the servers of a service to be known.
+// waitFor waits for the servers of a method's service to be known. The service may be closed, and is opened again then.
 //
 //go:noinline
-func (c *Client) waitFor(ctx context.Context, m *method, d deadline) (*view, error) {
-	ctx, cancel := d.within(ctx)
+func (c *Client) waitFor(ctx context.Context, m *method, d deadline.Deadline) (*method, *view, error) {
+	ctx, cancel := d.Within(ctx)
 	defer cancel()
-	return m.service.wait(ctx, m.name)
+	for !m.service.hold() {
+		fresh, err := m.reopened()
+		if err != nil {
+			return m, nil, err
+		}
+		m = fresh
+	}
+	defer m.service.release()
+	v, err := m.service.wait(ctx, m.name)
+	return m, v, err
+}
+
+// until is the deadline of the call. The first attempt of most calls does without it, because the client of the server resolves the same
+// options at the same time; it is resolved once, when it is first asked for, and every further attempt gets what is left.
+func (x *call) until() deadline.Deadline {
+	if !x.resolved {
+		x.deadline, x.resolved = deadline.Of(x.ctx, x.opts, x.c.began.Add(x.began), x.c.timeout), true
+	}
+	return x.deadline
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/idle"
 	"github.com/weftrpc/weft/cluster/internal/journal"
 	"github.com/weftrpc/weft/cluster/retry"
 )
@@ -33,7 +34,7 @@ type Client struct {
 
 	mu       sync.Mutex
 	closed   bool
-	services map[string]*service
+	services *idle.Table[*service]
 	servers  map[string]*server // by address
 	numbered []*method          // by their numbers
 
@@ -48,17 +49,14 @@ var _ weft.StreamCaller = (*Client)(nil)
 
 // New makes a client. It does not wait for the registry or for any server: calls do, within their deadlines. The client lives until Close.
 func New(cfg *Config) (*Client, error) {
-	c := &Client{
-		services: make(map[string]*service), servers: make(map[string]*server),
-		outlook: outlook{kicked: make(chan struct{}, 1)}, began: time.Now(),
-	}
+	c := &Client{servers: make(map[string]*server), outlook: outlook{kicked: make(chan struct{}, 1)}, began: time.Now()}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
 	if err := c.cfg.resolve(); err != nil {
 		return nil, err
 	}
-	c.told = journal.New(c.cfg.Logger)
+	c.services, c.told = idle.New[*service](c.cfg.ServiceIdleTimeout), journal.New(c.cfg.Logger)
 	var err error
 	if c.around, err = gather(c.cfg.Plugins, c.cfg.Logger); err != nil {
 		return nil, err
@@ -98,14 +96,6 @@ func (c *Client) govern() (err error) {
 
 // now is the time on the client's own clock, which never goes back.
 func (c *Client) now() time.Duration { return time.Since(c.began) }
-
-// kick has the monitor look at the servers at once.
-func (c *Client) kick() {
-	select {
-	case c.kicked <- struct{}{}:
-	default:
-	}
-}
 
 // retire closes the client of a server when its calls and streams have ended, however long they last: they are not cut off because the
 // server has left the list, or was idle but for a stream. They end with a connection that has died.
@@ -173,7 +163,7 @@ func (c *Client) shut() (services []*service, servers []*server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, s := range c.services {
+	for _, s := range c.services.Open {
 		services = append(services, s)
 	}
 	for _, s := range c.servers {

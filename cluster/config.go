@@ -43,6 +43,7 @@ const (
 	DefaultMaxBackoff     = 2 * time.Second  // between two attempts to connect to a server
 	DefaultIdleTimeout    = 5 * time.Minute  // without a call, until a server's connections are closed
 	DefaultRestartGrace   = 3 * time.Second  // for which calls wait for a server that was lost, when no other can be reached
+	DefaultServiceIdle    = 10 * time.Minute // without a call, until a service is no longer watched
 	DefaultSlowStart      = 30 * time.Second // in which the share of a new server grows from a tenth to all
 )
 
@@ -96,6 +97,12 @@ type Config struct {
 	// stay.
 	IdleTimeout time.Duration
 
+	// ServiceIdleTimeout is how long a service may go without a call before its instances and rules are no longer watched; a later call
+	// watches them again, and waits for them. 0: DefaultServiceIdle; below zero: a service with instances is watched until Close. One
+	// without instances, which may be a name that no registry knows, is watched until a minute after its last call at most, and of those no
+	// more than 256 are watched: then the one goes whose last call was longest ago. What Stats counts by method stays.
+	ServiceIdleTimeout time.Duration
+
 	// RestartGrace is for how long calls wait for a server that this client had reached before, and that may just be restarting, when no
 	// other can be reached. After that, and for servers that were never reached, a call fails as soon as each was tried. 0:
 	// DefaultRestartGrace; below zero: calls do not wait.
@@ -131,6 +138,9 @@ func (c *Config) resolve() error {
 	}
 	if c.IdleTimeout == 0 {
 		c.IdleTimeout = DefaultIdleTimeout
+	}
+	if c.ServiceIdleTimeout == 0 {
+		c.ServiceIdleTimeout = DefaultServiceIdle
 	}
 	if c.RestartGrace == 0 {
 		c.RestartGrace = DefaultRestartGrace

@@ -4,17 +4,16 @@ import "context"
 
 type keyKey struct{}
 
-// WithKey returns a context whose calls have a key: the consistent hashes of package
-// balance send equal keys to the same server, and rules that split calls send them
-// to the same side.
+// WithKey returns a context whose calls have a key: the consistent hashes of package balance send equal keys to the same server, and rules
+// that split calls send them to the same side.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, keyKey{}, key)
 }
 
 type idempotentKey struct{}
 
-// WithIdempotent returns a context whose calls may run more than once: they are made
-// again, and hedged, also when it is not known whether they ran.
+// WithIdempotent returns a context whose calls may run more than once: they are made again, and hedged, also when it is not known whether
+// they ran.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
@@ -30,6 +29,11 @@ func (c *Client) keyOf(ctx context.Context, method string, args any) string {
 		return c.cfg.Key(ctx, method, args)
 	}
 	return ""
+}
+
+// idempotent reports whether the call may run twice, as is known now: the list of servers may have been empty when it began.
+func (x *call) idempotent() bool {
+	return x.m.policyUnder(x.c, x.v).idempotent || markedIdempotent(x.ctx)
 }
 
 func markedIdempotent(ctx context.Context) bool {

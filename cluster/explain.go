@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/deadline"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/registry"
 )
@@ -68,7 +69,7 @@ func (c *Client) Explain(ctx context.Context, name string, args any) *Explanatio
 	m, err := c.method(name)
 	if err == nil {
 		var v *view
-		if v, err = c.waitFor(ctx, m, c.deadlineOf(ctx, nil, time.Now())); err == nil {
+		if m, v, err = c.waitFor(ctx, m, deadline.Of(ctx, nil, time.Now(), c.timeout)); err == nil {
 			e.explain(c, ctx, m, v, args)
 			return e
 		}

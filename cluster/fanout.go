@@ -22,11 +22,9 @@ type Answer[R any] struct {
 // mostAtOnce is how many servers a fan-out asks at the same time.
 const mostAtOnce = 256
 
-// Broadcast makes a unary call to every instance of the method's service that rules
-// let the call go to, and waits for all. The error is nil only when every one
-// answered well; it joins what went wrong, also of servers that could not be reached.
-// Nothing is made again. For the limits of the method it is one call, and all attempts
-// share its deadline.
+// Broadcast makes a unary call to every instance of the method's service that rules let the call go to, and waits for all. The error is nil
+// only when every one answered well; it joins what went wrong, also of servers that could not be reached. Nothing is made again. For the
+// limits of the method it is one call, and all attempts share its deadline.
 func Broadcast[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
 	answers, err := Inform[R](ctx, c, method, args, opts...)
 	if err != nil {
@@ -41,9 +39,8 @@ func Broadcast[R any](ctx context.Context, c *Client, method string, args any, o
 	return answers, errors.Join(errs...)
 }
 
-// Inform makes a unary call to every instance, as Broadcast does, and leaves it to
-// the caller what the failure of one means. The error says that there was no server to
-// ask.
+// Inform makes a unary call to every instance, as Broadcast does, and leaves it to the caller what the failure of one means. The error says
+// that there was no server to ask.
 func Inform[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) ([]Answer[R], error) {
 	x, instances, err := c.everywhere(ctx, method, args, opts)
 	if err != nil {
@@ -68,9 +65,8 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 	return answers, nil
 }
 
-// Fork makes a unary call to every instance at the same time, as Broadcast does,
-// returns the first good answer, and cancels the other attempts. The method should be
-// idempotent: most servers run it. When no server answers well the error joins all.
+// Fork makes a unary call to every instance at the same time, as Broadcast does, returns the first good answer, and cancels the other
+// attempts. The method should be idempotent: most servers run it. When no server answers well the error joins all.
 func Fork[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) (*Answer[R], error) {
 	x, instances, err := c.everywhere(ctx, method, args, opts)
 	if err != nil {
@@ -127,7 +123,7 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	one := *x
 	one.pick.Now = one.c.now()
 	reply := new(R)
-	opts := one.deadline.options(one.opts[:len(one.opts):len(one.opts)])
+	opts := one.deadline.Options(one.opts[:len(one.opts):len(one.opts)])
 	opts = append(opts, weft.WithReplyMetadata(&a.Metadata))
 	if a.Err = one.send(one.v.servers[i], ctx, reply, opts); a.Err == nil {
 		a.Reply = reply
@@ -135,8 +131,8 @@ func ask[R any](x *call, ctx context.Context, i int, a *Answer[R]) {
 	one.m.count(&one, a.Err)
 }
 
-// everywhere returns a call and the instances, by index, that it may go to. It has a
-// place among the method's calls in flight, which must be given back.
+// everywhere returns a call and the instances, by index, that it may go to. It has a place among the method's calls in flight, which must
+// be given back.
 func (c *Client) everywhere(ctx context.Context, name string, args any, opts []weft.CallOption) (x *call, index []int, err error) {
 	m, err := c.method(name)
 	if err != nil {

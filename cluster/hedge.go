@@ -2,15 +2,12 @@ package cluster
 
 import (
 	"context"
-	"reflect"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/internal/aside"
+	"github.com/weftrpc/weft/cluster/internal/twin"
 	"github.com/weftrpc/weft/cluster/retry"
-	"github.com/weftrpc/weft/internal/stock"
 )
 
 // hedgeAfter is how long to wait for the first attempt before a second server is asked; 0: it is not to be asked at all.
@@ -20,7 +17,7 @@ func (x *call) hedgeAfter(now time.Duration) time.Duration {
 		return 0
 	}
 	left := retry.Forever
-	if d, limited := x.until().left(); limited {
+	if d, limited := x.until().Left(); limited {
 		left = d
 	}
 	policy := x.p.retries(x.c.cfg.Retry)
@@ -88,8 +85,8 @@ func (x *call) hedged(after time.Duration) error {
 	first.m.hedges.Add(1)
 	observer(first.c.cfg.Observe).tell(&first, Event{Kind: Hedging, After: after})
 	// Two attempts must not decode into the same reply.
-	second.reply = blank(reply)
-	again := first.until().options(own(1, weft.WithAttempt(1)))
+	second.reply = twin.Of(reply)
+	again := first.until().Options(own(1, weft.WithAttempt(1)))
 	// It ends like the first.
 	go ending{s: other, number: 1}.of(&second, ctx, second.reply, again, ended)
 
@@ -124,7 +121,7 @@ func (x *call) hedged(after time.Duration) error {
 		loser.end.Resume()
 	}
 	if winner.number == 1 && winner.err == nil {
-		move(reply, second.reply)
+		twin.Move(reply, second.reply)
 	}
 	if back != nil {
 		*back = backs[winner.number]
@@ -160,25 +157,4 @@ func unsent(err error) bool {
 func answered(err error) bool {
 	e, ok := asError(err)
 	return !ok || e.Outcome == weft.Executed && e.Code != weft.Unavailable
-}
-
-// blank makes an empty reply of the same type.
-func blank(reply any) any {
-	if reply == nil {
-		return nil
-	}
-	return reflect.New(reflect.TypeOf(reply).Elem()).Interface()
-}
-
-// move makes reply what from is. Messages of protobuf must not be copied as plain memory.
-func move(reply, from any) {
-	if reply == nil {
-		return
-	}
-	if to, ok := stock.Message(reply); ok {
-		proto.Reset(to)
-		proto.Merge(to, from.(proto.Message))
-		return
-	}
-	reflect.ValueOf(reply).Elem().Set(reflect.ValueOf(from).Elem())
 }

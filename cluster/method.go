@@ -2,18 +2,21 @@ package cluster
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/internal/limits"
+	"github.com/weftrpc/weft/cluster/internal/published"
 	"github.com/weftrpc/weft/cluster/retry"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/internal/stats"
 )
 
-// mostMethods is how many methods are counted, and limited, by themselves. Their names may come from the callers of a program that passes calls on.
+// mostMethods is how many methods are counted, and limited, by themselves. Their names may come from the callers of a program that passes
+// calls on.
 const mostMethods = 1 << 12
 
 // method is one method that was called.
@@ -40,7 +43,7 @@ type counted struct {
 // policy is how a method's calls are made under certain rules.
 type policy struct {
 	rules      *route.Rules
-	published  *idempotent
+	published  *published.Methods
 	failMode   FailMode
 	timeout    time.Duration // by rule or configuration; 0: that of the client
 	attempts   int           // 0: those of the retry policy
@@ -81,18 +84,39 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if found, ok := c.methods.Load(name); ok {
 		return found.(*method), nil
 	}
-	m := &method{name: name, service: c.serviceForLocked(name[:dot])}
-	if n := len(c.numbered); n >= mostMethods {
-		if n == mostMethods {
-			c.numbered = append(c.numbered, &method{counted: &counted{number: n}})
+	s, err := c.serviceForLocked(name[:dot])
+	if err != nil {
+		return nil, err
+	}
+	m := &method{name: name, service: s}
+	n := slices.IndexFunc(c.numbered, func(old *method) bool { return old.name == name }) // of a service that was closed meanwhile
+	switch most := len(c.numbered); {
+	case n >= 0:
+		m.counted, c.numbered[n] = c.numbered[n].counted, m
+	case most >= mostMethods:
+		if most == mostMethods {
+			c.numbered = append(c.numbered, &method{counted: &counted{number: most}})
 		}
 		m.counted = c.numbered[mostMethods].counted
 		return m, nil // it is not kept
+	default:
+		m.counted = &counted{number: most}
+		c.numbered = append(c.numbered, m)
 	}
-	m.counted = &counted{number: len(c.numbered)}
-	c.numbered = append(c.numbered, m)
 	c.methods.Store(name, m)
+	s.methods = append(s.methods, m)
 	return m, nil
+}
+
+// reopened returns a method whose service was closed, because it was not called, with the service as it is open now.
+func (m *method) reopened() (*method, error) {
+	c := m.service.c
+	c.last.CompareAndSwap(m, nil)
+	fresh, err := c.method(m.name)
+	if err != nil || fresh.counted == m.counted {
+		return fresh, err
+	}
+	return &method{name: m.name, service: fresh.service, counted: m.counted}, nil // it has its place among the calls in flight
 }
 
 // policyUnder returns the method's policy with what a view has.
@@ -105,12 +129,11 @@ func (m *method) policyUnder(c *Client, v *view) *policy {
 	return p
 }
 
-// policyFor puts together what the rules, the configuration, the servers and the
-// defaults say of a method, in this order.
-func (c *Client) policyFor(name string, rules *route.Rules, published *idempotent) *policy {
+// policyFor puts together what the rules, the configuration, the servers and the defaults say of a method, in this order.
+func (c *Client) policyFor(name string, rules *route.Rules, published *published.Methods) *policy {
 	dot := strings.LastIndexByte(name, '.')
 	service := name[:dot]
-	p := &policy{rules: rules, published: published, failMode: c.cfg.FailMode, idempotent: published.has(name[dot+1:])}
+	p := &policy{rules: rules, published: published, failMode: c.cfg.FailMode, idempotent: published.Has(name[dot+1:])}
 	for _, m := range []route.Method{c.cfg.Methods[service+".*"], c.cfg.Methods[name], rules.Method(name)} {
 		if m.Timeout > 0 {
 			p.timeout = m.Timeout
@@ -160,8 +183,7 @@ const (
 	hedgeFloor    = time.Millisecond // timers are no finer than this
 )
 
-// hedgeAfter is the time in which 19 of 20 calls of the method end; 0 while too few
-// are known.
+// hedgeAfter is the time in which 19 of 20 calls of the method end; 0 while too few are known.
 func (m *method) hedgeAfter(now time.Duration) time.Duration {
 	at := m.hedged.Load()
 	if at != 0 && now-time.Duration(at) < hedgeFresh || !m.hedged.CompareAndSwap(at, int64(max(now, 1))) {

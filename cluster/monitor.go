@@ -24,6 +24,14 @@ type outlook struct {
 	told   *journal.Journal
 }
 
+// kick has the monitor look at the servers at once.
+func (o *outlook) kick() {
+	select {
+	case o.kicked <- struct{}{}:
+	default:
+	}
+}
+
 // monitor looks at the servers from time to time, and soon after it was kicked.
 func (c *Client) monitor() {
 	defer c.wg.Done()
@@ -89,6 +97,7 @@ func (c *Client) look(seen map[*server]uint32) {
 		}
 	}
 	c.restIdle(servers)
+	c.closeIdle(now)
 	if c.told.Due(now) {
 		c.mu.Lock()
 		methods := slices.Clone(c.numbered)

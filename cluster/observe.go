@@ -40,8 +40,7 @@ func (o observer) tell(x *call, e Event) {
 	}
 }
 
-// failed tells of a failed attempt that is followed by another, if again, or is not
-// because the budget is spent.
+// failed tells of a failed attempt that is followed by another, if again, or is not because the budget is spent.
 func (o observer) failed(x *call, e *weft.Error, after time.Duration, again bool) {
 	if o == nil {
 		return

@@ -72,8 +72,7 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 
 func asError(err error) (*weft.Error, bool) { return errors.AsType[*weft.Error](err) }
 
-// breakerOpen is the failure of an attempt that the breaker of the method did not let
-// through.
+// breakerOpen is the failure of an attempt that the breaker of the method did not let through.
 func breakerOpen(method, peer string) error {
 	return notSent(method, peer, "the breaker of the method is open on this server").WithReason(weft.ReasonBreakerOpen)
 }

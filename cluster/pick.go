@@ -26,6 +26,11 @@ func (x *call) route() {
 // refresh takes the newest view. The list may have changed since the call began; a rule that has changed does not move a call.
 func (x *call) refresh() {
 	v := x.m.service.view.Load()
+	if v == nil { // the service was closed, since no other call has come meanwhile
+		if m, err := x.m.reopened(); err == nil {
+			x.m, v = m, m.service.view.Load()
+		}
+	}
 	if v == x.v || !v.known() {
 		return
 	}

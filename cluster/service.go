@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/balance"
+	"github.com/weftrpc/weft/cluster/internal/idle"
+	"github.com/weftrpc/weft/cluster/internal/published"
 	"github.com/weftrpc/weft/cluster/route"
 	"github.com/weftrpc/weft/cluster/throttle"
 	"github.com/weftrpc/weft/registry"
@@ -23,13 +26,26 @@ type service struct {
 	view  atomic.Pointer[view]
 
 	throttle throttle.Throttle
-	unsent   atomic.Uint64 // calls that it has held back
+
+	use     idle.Use
+	methods []*method // that are kept; guarded by the client's lock
+	former  *view     // the last one of a service that was closed; guarded by the client's lock
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet
 	ruled    bool               // the rules are known, or have been waited for long enough
 	changed  chan struct{}      // closed and replaced with every new view
 	stops    []func()
+	closed   bool
+}
+
+// Used implements idle.Service.
+func (s *service) Used() *idle.Use { return &s.use }
+
+// Needed implements idle.Service. While the registry does not answer, or its list is doubted, the list that is known may be the only one.
+func (s *service) Needed() bool {
+	v := s.view.Load()
+	return v != nil && len(v.snapshot.Instances) > 0 && (v.snapshot.Err != nil || len(v.snapshot.Kept) > 0)
 }
 
 // view is what calls need to know of a service: one is made for every change.
@@ -40,8 +56,8 @@ type view struct {
 	plan      *route.Plan
 	instances []weft.Instance // those of the snapshot that the configuration admits
 	servers   []*server       // as many
-	published *idempotent     // what all of them say of their methods
-	sets      []set           // by subset of the plan
+	published *published.Methods
+	sets      []set // by subset of the plan
 }
 
 // set is a subset of the instances with its picker.
@@ -51,27 +67,84 @@ type set struct {
 	avoid  bool  // all of them
 }
 
-// serviceForLocked returns a service, which is watched from then on.
-func (c *Client) serviceForLocked(name string) *service {
-	if s := c.services[name]; s != nil {
-		return s
+// serviceForLocked returns a service, which is watched from then on until it is not called for long.
+func (c *Client) serviceForLocked(name string) (*service, error) {
+	if s := c.services.Open[name]; s != nil {
+		return s, nil
 	}
 	s := &service{c: c, name: name, changed: make(chan struct{})}
-	c.services[name] = s
+	closed, ok := c.services.Add(name, s, c.now())
+	for _, old := range closed {
+		old.forgetLocked()
+	}
+	if !ok {
+		return nil, &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Reason: weft.ReasonClientLimit,
+			Message: fmt.Sprintf("calls wait for %d services of which no server is known, and %s would be one more", idle.MostVacant, name)}
+	}
 	// The functions may be called at once, and they want the client's lock. This goroutine ends when the watches have begun.
 	c.wg.Add(1)
+	go s.watch()
+	return s, nil
+}
+
+// forgetLocked ends the watches of a service that was closed, since it is not called. A call that begins now opens it again.
+func (s *service) forgetLocked() {
+	for _, m := range s.methods {
+		s.c.methods.CompareAndDelete(m.name, m)
+		s.c.last.CompareAndSwap(m, nil)
+	}
+	s.former = s.view.Swap(nil)
+	// The functions of the watches want the client's lock. This goroutine ends when they have returned.
+	s.c.wg.Add(1)
 	go func() {
-		defer c.wg.Done()
-		s.watch()
+		defer s.c.wg.Done()
+		s.close()
 	}()
-	return s
+	s.c.told.Server(slog.LevelInfo, "service no longer watched", "service", s.name)
+}
+
+// closeIdle closes the services that were not called for long, and then, with the calls that had begun before, the servers of no other one.
+func (c *Client) closeIdle(now time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.services.Due(now) || c.closed {
+		return
+	}
+	closed, ended := c.services.Sweep(now)
+	for _, s := range closed {
+		s.forgetLocked()
+	}
+	for _, s := range ended {
+		s.former = nil
+	}
+	if len(ended) > 0 {
+		c.retireUnusedLocked()
+	}
+}
+
+// hold keeps a service from being closed until release is called; false: it is closed.
+func (s *service) hold() bool {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	held := s.c.services.Has(s.name, s)
+	if held {
+		s.use.Hold()
+	}
+	return held
+}
+
+func (s *service) release() {
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.use.Release()
 }
 
 // watch learns instances and rules from now on.
 func (s *service) watch() {
+	defer s.c.wg.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.c.life.Err() != nil {
+	if s.c.life.Err() != nil || s.closed {
 		return
 	}
 	s.stops = append(s.stops, s.c.cfg.Registry.Watch(s.name, s.learn))
@@ -87,7 +160,7 @@ func RulesDocument(service string) string { return "rules/" + service }
 func (s *service) close() {
 	s.mu.Lock()
 	stops := s.stops
-	s.stops = nil
+	s.stops, s.snapshot, s.closed = nil, nil, true
 	s.mu.Unlock()
 	for _, stop := range stops {
 		stop()
@@ -135,9 +208,10 @@ func (s *service) rebuild() {
 	defer s.c.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.snapshot == nil || s.c.closed {
+	if s.snapshot == nil || s.c.closed || !s.c.services.Has(s.name, s) {
 		return
 	}
+	s.c.services.Tell(s.name, len(s.snapshot.Instances) > 0)
 	v := &view{snapshot: s.snapshot, rules: s.rules.Rules(), ruled: s.ruled || s.c.cfg.NoRules}
 	first := !s.view.Load().listed()
 	for _, i := range s.snapshot.Instances {
@@ -149,7 +223,7 @@ func (s *service) rebuild() {
 	if old := s.view.Load(); old != nil {
 		v.published = old.published
 	}
-	v.published = publishedBy(v.instances, v.published)
+	v.published = published.By(v.instances, v.published)
 	v.plan = v.rules.Plan(v.instances)
 	nodes := v.nodes()
 	for _, subset := range v.plan.Subsets {
@@ -264,12 +338,18 @@ func (c *Client) serverAtLocked(i *weft.Instance, first bool) *server {
 // retireUnusedLocked retires the servers that no service has any more.
 func (c *Client) retireUnusedLocked() {
 	wanted := make(map[*server]bool, len(c.servers))
-	for _, s := range c.services {
-		if v := s.view.Load(); v != nil {
+	want := func(v *view) {
+		if v != nil {
 			for _, server := range v.servers {
 				wanted[server] = true
 			}
 		}
+	}
+	for _, s := range c.services.Open {
+		want(s.view.Load())
+	}
+	for _, s := range c.services.Lingering() {
+		want(s.former)
 	}
 	for address, s := range c.servers {
 		if wanted[s] {
@@ -288,7 +368,7 @@ func (c *Client) usedIn(servers map[*server]bool) []*service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []*service
-	for _, s := range c.services {
+	for _, s := range c.services.Open {
 		if v := s.view.Load(); v != nil && slices.ContainsFunc(v.servers, func(x *server) bool { return servers[x] }) {
 			out = append(out, s)
 		}

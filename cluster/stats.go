@@ -21,7 +21,7 @@ type Stats struct {
 	Losses    uint64        // how often a server went down: it could not be reached, or lost its last connection
 	Ejections uint64        // how often a server was ejected
 	Returns   uint64        // how often an ejected one was let back
-	// Services are those that were called, by name.
+	// Services are those that are watched now, by name: see Config.ServiceIdleTimeout.
 	Services []ServiceStats
 	// Budget is how many retries are saved now, beside those that are always allowed.
 	Budget float64
@@ -39,10 +39,9 @@ type ServiceStats struct {
 
 // MethodStats are the calls of one method.
 type MethodStats struct {
-	// MethodStats counts the unary and one-way calls as their callers saw them: once each,
-	// with the time from the first attempt to the end of the last. A fan-out counts once
-	// for each server. Its RequestBytes and ReplyBytes are those of all attempts, and of streams
-	// that have ended.
+	// MethodStats counts the unary and one-way calls as their callers saw them: once each, with the time from the first attempt to the end
+	// of the last. A fan-out counts once for each server. Its RequestBytes and ReplyBytes are those of all attempts, and of streams that
+	// have ended.
 	weft.MethodStats
 	// Failures are the attempts that failed, by outcome; a call may have had several.
 	Failures        map[weft.Outcome]uint64
@@ -87,11 +86,12 @@ type counts struct {
 // totals are those of all servers, of those that have left too.
 type totals struct {
 	events
-	bytes carried.Sum
+	bytes  carried.Sum
+	unsent atomic.Uint64 // calls that throttles have held back
 }
 
-// Stats returns a snapshot of what the client has counted. It costs some microseconds
-// for each method and server, and the calls next to nothing.
+// Stats returns a snapshot of what the client has counted. It costs some microseconds for each method and server, and the calls next to
+// nothing.
 func (c *Client) Stats() Stats {
 	now := c.now()
 	reports := make(map[string]health.Report)
@@ -99,12 +99,9 @@ func (c *Client) Stats() Stats {
 		reports[r.Name] = r
 	}
 	c.mu.Lock()
-	methods, servers, services := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers)), slices.Collect(maps.Values(c.services))
+	methods, servers, services := slices.Clone(c.numbered), slices.Collect(maps.Values(c.servers)), slices.Collect(maps.Values(c.services.Open))
 	out := Stats{Losses: c.totals.losses.Load(), Ejections: c.totals.ejections.Load(), Returns: c.totals.returns.Load(),
-		Budget: c.budget.Balance(now)}
-	for _, s := range c.services {
-		out.Throttled += s.unsent.Load()
-	}
+		Throttled: c.totals.unsent.Load(), Budget: c.budget.Balance(now)}
 	openings := make([]uint64, len(methods))
 	for i, m := range methods {
 		openings[i] = m.openings

@@ -20,7 +20,7 @@ func (s *service) throttled(x *call, first bool) error {
 		return nil
 	}
 	if first {
-		s.unsent.Add(1)
+		x.c.totals.unsent.Add(1)
 	}
 	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Method: x.m.name, Reason: weft.ReasonThrottled,
 		Message: "the servers of the service refuse many calls for overload, and this client sends fewer; try again later"}

@@ -14,7 +14,7 @@ func Allowed() Exceptions {
 			"internal/socket/transfer_linux.go": "gives the addresses of buffers to system calls",
 		},
 		"reflect": {
-			"cluster/hedge.go":                "makes a second reply of the type of the first, for two attempts at once",
+			"cluster/internal/twin":           "makes a second reply of the type of the first, for two attempts at once",
 			"register.go":                     "finds the methods of a service, once, at registration",
 			"handle.go":                       "names the types of a function's messages, once, at registration",
 			"reuse.go":                        "the same",

@@ -76,8 +76,12 @@ func table() []row {
 		{"cluster/throttle", 3, nil},
 		{"cluster/internal/aside", 3, nil},
 		{"cluster/internal/carried", 3, nil},
+		{"cluster/internal/deadline", 3, nil},
+		{"cluster/internal/idle", 3, nil},
 		{"cluster/internal/journal", 3, nil},
 		{"cluster/internal/limits", 3, nil},
+		{"cluster/internal/published", 3, nil},
+		{"cluster/internal/twin", 3, nil},
 
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},

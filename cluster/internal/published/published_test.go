@@ -1,12 +1,15 @@
-package cluster
+package published
 
 import (
 	"testing"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/leak"
 )
 
-func TestPublishedBy(t *testing.T) {
+func TestMain(m *testing.M) { leak.Main(m) }
+
+func TestBy(t *testing.T) {
 	servers := func(lists ...[]string) (all []weft.Instance) {
 		for _, l := range lists {
 			all = append(all, weft.Instance{Idempotent: l})
@@ -28,12 +31,12 @@ func TestPublishedBy(t *testing.T) {
 		{servers([]string{"Get"}, nil), false}, // an older server
 		{servers([]string{"Put"}, []string{"Get"}), false},
 	} {
-		if got := publishedBy(tt.servers, nil).has("Get"); got != tt.has {
+		if got := By(tt.servers, nil).Has("Get"); got != tt.has {
 			t.Errorf("%v: %v", tt.servers, got)
 		}
 	}
-	first := publishedBy(servers([]string{"Get", "Put"}), nil)
-	if publishedBy(servers([]string{"Put", "Get"}), first) != first || publishedBy(servers([]string{"Put"}), first) == first {
+	first := By(servers([]string{"Get", "Put"}), nil)
+	if By(servers([]string{"Put", "Get"}), first) != first || By(servers([]string{"Put"}), first) == first {
 		t.Error("what has not changed is not kept, or what has is")
 	}
 }
