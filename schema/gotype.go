@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft/internal/stock"
 )
 
 // GoType is a type of Go as a Builder reads it: from package reflect, or from a source.
@@ -33,8 +35,10 @@ type Facts struct {
 
 	// The type, or a pointer to it, has these methods.
 	MarshalsJSON, MarshalsText bool
-	// The type is a message of Protocol Buffers with code of its own.
+	// The type is a message of Protocol Buffers with code of its own, or it has the methods of one.
 	Foreign bool
+	// The methods are those of a message that the struct embeds, and know nothing of its other fields.
+	Embeds bool
 	// Message describes it, if its descriptor is known.
 	Message protoreflect.MessageDescriptor
 }
@@ -70,6 +74,7 @@ func (t reflected) Facts() Facts {
 	if f.Kind == reflect.Struct {
 		f.Message = descriptor(t.Type)
 		f.Foreign = f.Message != nil || hasMethod(p, "ProtoMessage", "ProtoReflect", "UnmarshalVT", "MarshalTo", "MarshalToSizedBufferVT")
+		f.Embeds = f.Message == nil && p.Implements(reflect.TypeFor[proto.Message]())
 	}
 	return f
 }
@@ -83,15 +88,9 @@ func hasMethod(t reflect.Type, names ...string) bool {
 	return false
 }
 
-// descriptor is that of a generated message; nil for other structs, and for one that embeds a message and has no
-// descriptor of its own.
-func descriptor(t reflect.Type) (d protoreflect.MessageDescriptor) {
-	defer func() {
-		if recover() != nil { // a struct that embeds a pointer to a message
-			d = nil
-		}
-	}()
-	if m, ok := reflect.New(t).Interface().(proto.Message); ok {
+// descriptor is that of a generated message; nil for other structs, and for one that embeds a message.
+func descriptor(t reflect.Type) protoreflect.MessageDescriptor {
+	if m, ok := stock.Message(reflect.New(t).Interface()); ok {
 		return m.ProtoReflect().Descriptor()
 	}
 	return nil

@@ -22,6 +22,9 @@ type numberedMember struct {
 // the structs within are is not looked at; see reader.settle.
 func numbers(m *Message, t GoType) ([]numberedMember, error) {
 	facts := t.Facts()
+	if facts.Embeds {
+		return nil, errors.New("it embeds a generated message, whose methods leave out its other fields")
+	}
 	if facts.Foreign {
 		return nil, errors.New("it is a message with code of its own, which has no descriptor here")
 	}

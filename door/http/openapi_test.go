@@ -1,12 +1,15 @@
 package http_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/http"
@@ -167,5 +170,29 @@ func TestPage(t *testing.T) {
 		if answer, _ := closed.do("GET", path, ""); answer.StatusCode != 404 {
 			t.Errorf("%s is served unasked: %s", path, answer.Status)
 		}
+	}
+}
+
+// traced has the methods of a generated message, which know nothing of its own field.
+type traced struct {
+	*wrapperspb.StringValue
+	Trace string `json:"trace"`
+}
+
+// TestDescriptionOfEmbeddedMessage: a struct that embeds a generated message has all its fields in the document, as it has in JSON.
+func TestDescriptionOfEmbeddedMessage(t *testing.T) {
+	r := start(t, &http.Config{OpenAPI: &schema.Info{Title: "Users", Version: "1"}}, nil)
+	must(t, weft.Handle(r.srv, "Echo.Traced", func(_ context.Context, req *traced) (*traced, error) { return req, nil }))
+	var d described
+	_, body := r.do("GET", "/openapi.json", "")
+	must(t, json.Unmarshal([]byte(body), &d))
+	request := d.Paths["/Echo/Traced"]["post"].RequestBody.Content["application/json"].Schema
+	fields := d.Components.Schemas[strings.TrimPrefix(request.Ref, "#/components/schemas/")]
+	if fields == nil || len(fields.Properties) != 2 || fields.Properties["value"] == nil || fields.Properties["trace"] == nil {
+		t.Errorf("the request is described as %+v of %+v", fields, request)
+	}
+	const sent = `{"value":"x","trace":"t"}`
+	if answer, got := r.do("POST", "/Echo/Traced", sent); answer.StatusCode != 200 || strings.TrimSpace(got) != sent {
+		t.Errorf("%s: %s", answer.Status, got)
 	}
 }

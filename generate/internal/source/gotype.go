@@ -65,7 +65,9 @@ func (t sourceType) Facts() schema.Facts {
 	for _, name := range []string{"ProtoMessage", "ProtoReflect", "UnmarshalVT", "MarshalTo", "MarshalToSizedBufferVT"} {
 		f.Foreign = f.Foreign || t.has(name)
 	}
-	if t.has("ProtoReflect") {
+	if _, path, _ := types.LookupFieldOrMethod(types.NewPointer(t.Type), true, nil, "ProtoReflect"); len(path) > 1 {
+		f.Embeds = true // the embedded message is read as a struct, and is refused itself
+	} else if t.has("ProtoReflect") {
 		t.r.refuse(fmt.Sprintf("%s is a message of protoc-gen-go, which its Go source does not describe: give the .proto file in place of the package, or ask a server", f.ID))
 	}
 	return f
