@@ -73,7 +73,7 @@ func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
 		stream: func(ctx context.Context, end RawStream) error {
 			req := new(Req)
-			if err := recvOnly(end, req); err != nil {
+			if err := recvOnly(end, req, new(Req)); err != nil {
 				return err
 			}
 			return fn(ctx, req, &Sender[Out]{end})

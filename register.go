@@ -148,7 +148,7 @@ func (r *Receiver[In]) types() (Kind, reflect.Type, reflect.Type) {
 func shapes() *shape.Rules {
 	return &shape.Rules{
 		Stream:  streamOf,
-		Receive: func(end shape.End, msg any) error { return recvOnly(end, msg) },
+		Receive: func(end shape.End, msg, more any) error { return recvOnly(end, msg, more) },
 		NoReply: func() error { return Errorf(Internal, "the handler returned neither a reply nor an error") },
 	}
 }

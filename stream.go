@@ -35,7 +35,9 @@ func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
 // On a server it does nothing: the stream ends when the handler returns.
 func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
 
-// CloseAndRecv ends the messages of the client and returns the one message that the server sends before it ends the call.
+// CloseAndRecv ends the messages of the client and returns the one message that the server sends before it ends the call. A call that ends
+// without an error and with no message, or with more than one, has another shape than the caller takes it for: its error is Unimplemented,
+// as in gRPC.
 func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	if err := s.CloseSend(); err != nil {
 		return nil, err
@@ -43,13 +45,13 @@ func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	msg, err := s.Recv()
 	switch {
 	case errors.Is(err, io.EOF):
-		return nil, Errorf(Internal, "the call ended without a reply")
+		return nil, miscounted("the call ended without a reply, and has exactly one")
 	case err != nil:
 		return nil, err
 	}
 	if _, err := s.Recv(); err == nil {
 		s.Close()
-		return nil, Errorf(Internal, "the call sent more than one reply")
+		return nil, miscounted("the call sent more than one reply, and has exactly one")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, err
 	}
@@ -97,13 +99,26 @@ func all[In any](end RawStream) iter.Seq2[*In, error] {
 	}
 }
 
-// recvOnly receives the one message of a call that has exactly one.
-func recvOnly(end interface{ Recv(msg any) error }, msg any) error {
-	err := end.Recv(msg)
-	if errors.Is(err, io.EOF) {
-		return Errorf(InvalidArgument, "the stream ended without a message")
+// recvOnly receives the one message of a call that has exactly one, and waits for the end behind it. A second one would be decoded into more.
+func recvOnly(end interface{ Recv(msg any) error }, msg, more any) error {
+	switch err := end.Recv(msg); {
+	case errors.Is(err, io.EOF):
+		return miscounted("no message came for a method that takes one")
+	case err != nil:
+		return err
 	}
-	return err
+	switch err := end.Recv(more); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil && CodeOf(err) != InvalidArgument: // it can be decoded, or not
+		return err
+	}
+	return miscounted("more than one message came for a method that takes one")
+}
+
+// miscounted is the error of a stream with more messages, or fewer, than its method has: it is called as a method of another kind.
+func miscounted(why string) *Error {
+	return &Error{Code: Unimplemented, Outcome: Executed, Message: why}
 }
 
 // rawStream is a RawStream on the wire, of either side.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -134,8 +135,8 @@ func TestCloseAndRecv(t *testing.T) {
 	}{
 		{"Stream.Sum", []Args{{A: 1}, {A: 2}}, 3, 0, ""},
 		{"Stream.Sum", nil, 0, 0, ""},
-		{"Stream.Count", []Args{{A: 2}}, 0, weft.Internal, "more than one reply"},
-		{"Stream.Count", []Args{{A: 0}}, 0, weft.Internal, "without a reply"},
+		{"Stream.Count", []Args{{A: 2}}, 0, weft.Unimplemented, "more than one reply"},
+		{"Stream.Count", []Args{{A: 0}}, 0, weft.Unimplemented, "without a reply"},
 		{"Fail.Stream", nil, 0, weft.Aborted, ""},
 	} {
 		s, err := weft.OpenStream[Args, Product](t.Context(), c, tt.method)
@@ -153,6 +154,61 @@ func TestCloseAndRecv(t *testing.T) {
 			t.Errorf("%s after %v: the call is still open", tt.method, tt.send)
 		}
 	}
+}
+
+// TestCardinality calls methods that take one message with none and with two, on weft's own wire: both are Unimplemented, as in gRPC, and the
+// handler does not run.
+func TestCardinality(t *testing.T) {
+	var ran atomic.Int32
+	c := start(t, nil, func(s *weft.Server) error {
+		return errors.Join(s.RegisterName("Shape", &counted{&ran}),
+			weft.HandleServerStream(s, "Typed.Count", (&counted{&ran}).Count))
+	}).dial(nil)
+	for _, method := range []string{"Shape.Count", "Typed.Count"} {
+		for n, code := range []weft.Code{weft.Unimplemented, 0, weft.Unimplemented, weft.Unimplemented} {
+			ran.Store(0)
+			s, err := weft.OpenStream[Args, Product](t.Context(), c, method)
+			must(t, err)
+			for range n {
+				if err := s.Send(&Args{A: 2}); err != nil && n < 2 {
+					t.Error(err)
+				}
+			}
+			must(t, s.CloseSend())
+			var last error
+			got := 0
+			for _, err := range s.All() {
+				if last = err; err == nil {
+					got++
+				}
+			}
+			if weft.CodeOf(last) != code || code == 0 && got != 2 || code != 0 && (got != 0 || ran.Load() != 0) {
+				t.Errorf("%s with %d messages: %d came, the handler ran %d times, %v", method, n, got, ran.Load(), last)
+			}
+		}
+	}
+	// A second message that is not one of its type is a second message all the same.
+	odd, err := c.OpenStream(t.Context(), "Typed.Count", &Args{})
+	must(t, err)
+	must(t, odd.Send(&Args{}))
+	must(t, odd.Send("text"))
+	must(t, odd.CloseSend())
+	if err := odd.Recv(&Product{}); weft.CodeOf(err) != weft.Unimplemented {
+		t.Errorf("with a second message that is not of the type: %v", err)
+	}
+}
+
+// counted counts how often its method runs.
+type counted struct{ ran *atomic.Int32 }
+
+func (c *counted) Count(_ context.Context, a *Args, out *weft.Sender[Product]) error {
+	c.ran.Add(1)
+	for i := range a.A {
+		if err := out.Send(&Product{i}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Close gives a stream up, for both sides; behind the end it does nothing.
@@ -202,7 +258,7 @@ func TestStreamMismatch(t *testing.T) {
 	must(t, err)
 	must(t, s.CloseSend()) // without the one message
 	_, err = s.Recv()
-	wantError(t, err, weft.InvalidArgument, weft.Executed, "ended without a message")
+	wantError(t, err, weft.Unimplemented, weft.Executed, "no message came")
 	multiply(t, c)
 }
 

@@ -33,8 +33,8 @@ type Stream struct {
 type Rules struct {
 	// Stream tells what a type of a parameter is, if it is a stream.
 	Stream func(t reflect.Type) (Stream, bool)
-	// Receive receives the one message of a stream that has exactly one.
-	Receive func(end End, msg any) error
+	// Receive receives the one message of a stream that has exactly one, and waits for the end behind it. more is for a second one.
+	Receive func(end End, msg, more any) error
 	// NoReply makes the error of a method that returns neither a reply nor an error.
 	NoReply func() error
 }
@@ -240,7 +240,7 @@ func (r *Rules) stream(f reflect.Value, s Stream, before []reflect.Type) *Method
 		args := []reflect.Value{reflect.ValueOf(ctx)}
 		if s.Request {
 			req := reflect.New(m.In).Interface()
-			if err := r.Receive(end, req); err != nil {
+			if err := r.Receive(end, req, reflect.New(m.In).Interface()); err != nil {
 				return err
 			}
 			args = append(args, argument(req, before[0]))

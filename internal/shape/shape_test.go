@@ -40,7 +40,7 @@ func rules() *shape.Rules {
 			}
 			return shape.Stream{}, false
 		},
-		Receive: func(end shape.End, msg any) error { return end.Recv(msg) },
+		Receive: func(end shape.End, msg, _ any) error { return end.Recv(msg) },
 		NoReply: func() error { return errNoReply },
 	}
 }
