@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster"
+	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/internal/idle"
 	"github.com/weftrpc/weft/registry"
 )
@@ -73,7 +74,7 @@ func (f *fleet) counting(configure func(*cluster.Config)) (*cluster.Client, *wat
 func TestIdleService(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		f := newFleet(t, "a", "b")
-		c, w := f.counting(nil)
+		c, w := f.counting(func(cfg *cluster.Config) { cfg.Balancer = balance.RoundRobin() })
 		for range 3 {
 			who(t, t.Context(), c)
 			time.Sleep(cluster.DefaultServiceIdle - time.Second)

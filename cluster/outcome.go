@@ -45,7 +45,7 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 		switch e.Code {
 		case weft.Unavailable:
 			v.balance = balance.Failed
-			if e.Reason == weft.ReasonDraining {
+			if e.Reason == weft.ReasonDraining || e.Reason == weft.ReasonShutdown {
 				v.gone = "it takes no more calls: " + e.Message
 			}
 		case weft.ResourceExhausted, weft.DeadlineExceeded:
@@ -56,6 +56,14 @@ func judge(ctx context.Context, err error, connected bool) verdict {
 		}
 		return v
 	case weft.Executed:
+		if e.Code == weft.Unavailable && e.Reason == weft.ReasonShutdown {
+			// All calls in flight were cut off when a server's time to shut down was up, which says nothing about their methods.
+			v := verdict{balance: balance.Failed, breaker: breaker.Canceled}
+			if !connected { // otherwise the handler may have passed it on
+				v.gone = "it has shut down"
+			}
+			return v
+		}
 		switch e.Code {
 		case weft.Unavailable, weft.ResourceExhausted, weft.DeadlineExceeded:
 			return verdict{balance: balance.Failed, breaker: breaker.Failed}

@@ -10,7 +10,8 @@
 //	           elsewhere, for free, if the connection was lost; then by policy
 //	Executed   the handler answered so: by policy, if the method is idempotent
 //	           and the code is one of the policy's; not when a handler passes on that
-//	           its own call was refused for overload
+//	           its own call was refused for overload; and once at once elsewhere, for free,
+//	           if the server has shut down and cut the call off
 //
 // "By policy" means: within [Policy.Attempts], after a backoff with full jitter
 // or after the time the server asked for, and paid from a [Budget] that all calls
@@ -269,6 +270,9 @@ func (p *Policy) executed(a *Attempt) Decision {
 		return Decision{Why: "the handler ran, and the method is not idempotent"}
 	case a.Upstream > 0:
 		return Decision{Why: "the handler failed, and the caller of this caller retries"}
+	case a.Err.Code == weft.Unavailable && a.Err.Reason == weft.ReasonShutdown && p.mayResend(a):
+		// A server cuts off all its calls when its time to shut down is up. That is one event, too.
+		return Decision{Again: true, Free: true, Elsewhere: true, Why: "cut off by a shutdown: once at once elsewhere"}
 	}
 	return p.byPolicy(a, "the handler failed: again by policy, the method being idempotent")
 }

@@ -39,6 +39,7 @@ func TestDecide(t *testing.T) {
 	refused := failure(weft.Unavailable, weft.Refused)
 	unsent := failure(weft.Unavailable, weft.NotSent)
 	late := failure(weft.DeadlineExceeded, weft.OutcomeUnknown)
+	cut := because(failure(weft.Unavailable, weft.Executed), weft.ReasonShutdown)
 	for _, test := range []struct {
 		name    string
 		policy  retry.Policy
@@ -95,6 +96,11 @@ func TestDecide(t *testing.T) {
 		{"the handler failed", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.Unavailable, weft.Executed), Idempotent: true}, paid, 20 * ms},
 		{"the handler of a method not idempotent failed", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.Unavailable, weft.Executed)}, no, 0},
 		{"the handler failed, nested", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.Unavailable, weft.Executed), Idempotent: true, Upstream: 1}, no, 0},
+		{"cut off by a shutdown", retry.Policy{}, retry.Attempt{Number: 1, Err: cut, Idempotent: true}, resend, 0},
+		{"cut off by a shutdown twice", retry.Policy{}, retry.Attempt{Number: 2, Err: cut, Idempotent: true, Resent: true}, paid, 20 * ms},
+		{"cut off by a shutdown, not idempotent", retry.Policy{}, retry.Attempt{Number: 1, Err: cut}, no, 0},
+		{"cut off by a shutdown, nested", retry.Policy{}, retry.Attempt{Number: 1, Err: cut, Idempotent: true, Upstream: 1}, no, 0},
+		{"cut off by a shutdown in a policy without codes", retry.Policy{Codes: []weft.Code{}}, retry.Attempt{Number: 1, Err: cut, Idempotent: true}, no, 0},
 		{"the handler found nothing", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.NotFound, weft.Executed), Idempotent: true}, no, 0},
 		{"a quota is used up", retry.Policy{}, retry.Attempt{Number: 1, Err: failure(weft.ResourceExhausted, weft.Executed), Idempotent: true}, no, 0},
 		{"a quota comes back", retry.Policy{}, retry.Attempt{Number: 1, Err: told(weft.ResourceExhausted, weft.Executed, 100*ms), Idempotent: true}, paid, 120 * ms},
