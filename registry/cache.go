@@ -92,8 +92,15 @@ func (c cache) loadList(service string) ([]weft.Instance, time.Time, error) {
 	return list.Instances, list.Confirmed, nil
 }
 
+// saveDocument writes a document. That there is none is kept as no file: names may be any that a program is asked for.
 func (c cache) saveDocument(name string, d Document) error {
 	if c == "" {
+		return nil
+	}
+	if d.Version == 0 {
+		if err := os.Remove(c.path("documents", name)); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 		return nil
 	}
 	data, err := json.Marshal(d)
@@ -105,6 +112,11 @@ func (c cache) saveDocument(name string, d Document) error {
 
 func (c cache) loadDocument(name string) (d Document, err error) {
 	return d, c.read("documents", name, &d)
+}
+
+// path is where the file of a name is.
+func (c cache) path(kind, name string) string {
+	return filepath.Join(string(c), kind, fileName(name)+".json")
 }
 
 // write puts a file in its place at once, so that a reader, or a crash, never sees
@@ -120,7 +132,7 @@ func (c cache) write(kind, name string, data []byte) error {
 	}
 	_, err = file.Write(data)
 	if err = errors.Join(err, file.Close()); err == nil {
-		err = os.Rename(file.Name(), filepath.Join(dir, fileName(name)+".json"))
+		err = os.Rename(file.Name(), c.path(kind, name))
 	}
 	if err != nil {
 		err = errors.Join(err, os.Remove(file.Name()))
@@ -133,7 +145,7 @@ func (c cache) read(kind, name string, into any) error {
 	if c == "" {
 		return nil
 	}
-	path := filepath.Join(string(c), kind, fileName(name)+".json")
+	path := c.path(kind, name)
 	data, err := readFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

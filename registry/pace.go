@@ -31,7 +31,7 @@ func (r *Registry) pauseRegistration(ctx context.Context, failures int, wake <-c
 	r.mu.Lock()
 	n := 3 * len(r.registrations)
 	r.mu.Unlock()
-	r.registering.wait(ctx, failures, r.spread(n), wake)
+	r.registering.wait(ctx, failures, r.spread(n), r.cfg.TTL, wake)
 }
 
 // pauseWatch does the same for watches of instances and documents.
@@ -39,7 +39,7 @@ func (r *Registry) pauseWatch(ctx context.Context, failures int) {
 	r.mu.Lock()
 	n := 2 * (len(r.topics) + r.documents)
 	r.mu.Unlock()
-	r.watching.wait(ctx, failures, r.spread(n), nil)
+	r.watching.wait(ctx, failures, r.spread(n), r.cfg.TTL, nil)
 }
 
 // spread is the time between two attempts of which there may be n in a TTL.
@@ -49,8 +49,9 @@ func (r *Registry) spread(n int) time.Duration {
 
 // wait waits before the next attempt after so many failures in a row: longer each
 // time, up to mostPause, give or take a fifth, and until the attempt before it is so
-// long ago as every says. It returns early when ctx ends or something is sent on wake.
-func (p *pace) wait(ctx context.Context, failures int, every time.Duration, wake <-chan struct{}) {
+// long ago as every says, but not longer than most besides: attempts that were given up
+// have their places, too. It returns early when ctx ends or something is sent on wake.
+func (p *pace) wait(ctx context.Context, failures int, every, most time.Duration, wake <-chan struct{}) {
 	d := firstPause
 	for i := 1; i < failures && d < mostPause; i++ {
 		d *= 2
@@ -60,7 +61,9 @@ func (p *pace) wait(ctx context.Context, failures int, every time.Duration, wake
 	now := time.Now()
 	p.mu.Lock()
 	at := now.Add(d)
-	if at.Before(p.next) {
+	if last := at.Add(most); p.next.After(last) {
+		at = last
+	} else if at.Before(p.next) {
 		at = p.next
 	}
 	p.next = at.Add(every)

@@ -357,6 +357,27 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// TestPaceOfAttemptsThatWereGivenUp: attempts that never begin hold up no other one for long, however many they were.
+func TestPaceOfAttemptsThatWereGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newScripted()
+		d.set(true)
+		r := open(t, d, nil)
+		gone, cancel := context.WithCancel(t.Context())
+		cancel()
+		for range 10_000 {
+			r.pauseWatch(gone, 1)
+			r.pauseRegistration(gone, 1, nil)
+		}
+		began := time.Now()
+		r.pauseWatch(t.Context(), 1)
+		r.pauseRegistration(t.Context(), 1, nil)
+		if took := time.Since(began); took > 2*(DefaultTTL+mostPause) {
+			t.Errorf("two attempts waited %v for those that were given up", took)
+		}
+	})
+}
+
 // family is a context that counts the children which have not been cancelled.
 type family struct {
 	context.Context

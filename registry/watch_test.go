@@ -448,6 +448,32 @@ func TestDocuments(t *testing.T) {
 		})
 	})
 
+	t.Run("no files for names without a document", func(t *testing.T) {
+		dir := t.TempDir()
+		files := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if found, _ := filepath.Glob(filepath.Join(dir, "*", "*", "*")); len(found) != want {
+				t.Errorf("the cache has %d files, want %d", len(found), want)
+			}
+		}
+		synctest.Test(t, func(t *testing.T) {
+			d := newScripted()
+			r := open(t, d, &Config{CacheDir: dir, Protect: -1})
+			for i := range 50 {
+				stop := r.WatchDocument(fmt.Sprint("rules/", i), func(Document, error) error { return nil })
+				defer stop()
+			}
+			files(0)
+			if err := r.Store(t.Context(), "rules/7", []byte("x"), 0); err != nil {
+				t.Fatal(err)
+			}
+			files(1)
+			d.lose()
+			files(0)
+		})
+	})
+
 	t.Run("no documents", func(t *testing.T) {
 		r := open(t, struct{ Driver }{newScripted()}, nil)
 		if _, err := r.Load(t.Context(), "x"); !errors.Is(err, ErrNoDocuments) {
