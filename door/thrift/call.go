@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/plan"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
@@ -20,6 +21,7 @@ type call struct {
 	dialect   protocol.Dialect
 	header    *header.Header // of THeader; nil: there is none
 	args      []byte
+	packed    int // args is a message that THeader has compressed, and the arguments stand behind so many of its bytes; 0: it is not
 	oneway    bool
 	unordered bool // its reply may go out before those of calls before it
 	later     bool // the goroutine that reads runs it, and has its reply written afterwards
@@ -37,7 +39,24 @@ func (x *call) Alone() {}
 
 // Decode implements weft.Inbound.
 func (x *call) Decode(v any) error {
+	if x.packed > 0 {
+		if err := x.restore(); err != nil {
+			return err
+		}
+	}
 	return x.DecodeInTurn(len(x.args), func() error { return x.decode(v) })
+}
+
+// restore undoes the compression of a large message.
+func (x *call) restore() error {
+	b, err := x.Restoring(header.Zlib{}).Decompress(nil, x.args, x.s.mostFrame())
+	if errors.Is(err, compress.ErrTooLarge) || err == nil && len(b)-x.packed > x.s.limits.MaxMessage {
+		return x.s.tooLarge("too many")
+	}
+	if err == nil {
+		x.args, x.packed = b[x.packed:], 0
+	}
+	return err
 }
 
 func (x *call) decode(v any) (err error) {

@@ -35,8 +35,7 @@ func (*door) Name() string { return weft.WireThrift }
 // Protocols implements weft.Door.
 func (*door) Protocols() []string { return nil }
 
-// maxFirst is how many bytes the first frame of a connection may have: its first byte is then none
-// with which another wire begins.
+// maxFirst is how many bytes the first frame of a connection may have: its first byte is then none with which another wire begins.
 const maxFirst = 64<<20 - 1
 
 // Match implements weft.Door.
@@ -45,8 +44,7 @@ func (*door) Match(prefix []byte) (yes, more bool) {
 	return v == protocol.Yes, v == protocol.More
 }
 
-// afterEnd is how long calls may go on whose client sends nothing more: it may have gone, or wait
-// for answers.
+// afterEnd is how long calls may go on whose client sends nothing more: it may have gone, or wait for answers.
 const afterEnd = time.Second
 
 // Serve implements weft.Door.

@@ -22,11 +22,10 @@ import (
 // mediaType is that of Thrift over HTTP.
 const mediaType = "application/x-thrift"
 
-// Handler returns a handler for Thrift over POST, such as that of the THttpClient of its libraries, for the Handler
-// of an http.Config of package door/http, at any path that its mux gives it. A body is one message in the binary,
-// compact or JSON protocol, with or without a frame. Metadata, credentials and the time of the call are in the headers
-// that package door/http defines. The answer to a message has the status 200, also when the call failed; the headers
-// Weft-Code, Weft-Outcome and Weft-Reason tell why then.
+// Handler returns a handler for Thrift over POST, such as that of the THttpClient of its libraries, for the Handler of an http.Config of
+// package door/http, at any path that its mux gives it. A body is one message in the binary, compact or JSON protocol, with or without a
+// frame. Metadata, credentials and the time of the call are in the headers that package door/http defines. The answer to a message has the
+// status 200, also when the call failed; the headers Weft-Code, Weft-Outcome and Weft-Reason tell why then.
 func Handler(cfg *Config) nethttp.Handler { return handler{newDoor(cfg)} }
 
 type handler struct{ d *door }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
@@ -104,7 +106,7 @@ func TestPartsOfMessages(t *testing.T) {
 // the connection goes on.
 func TestCompressedMessages(t *testing.T) {
 	const size, times = 3 << 20, 20
-	addr := start(t, &weft.ServerConfig{MaxMemory: 64 << 10}, func(srv *weft.Server) error {
+	addr := start(t, &weft.ServerConfig{MaxMemory: 64 << 10, Limits: weft.Limits{HandshakeTimeout: patience}}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
 	})
 	c := headers(t, addr)
@@ -127,7 +129,7 @@ func TestCompressedMessages(t *testing.T) {
 // TestLargeHeaders: a call with THeader that is too large is refused, whether it is compressed or not, and the connection goes on.
 func TestLargeHeaders(t *testing.T) {
 	const limit = 64 << 10
-	addr := start(t, &weft.ServerConfig{Limits: weft.Limits{MaxMessage: limit}}, func(srv *weft.Server) error {
+	addr := start(t, &weft.ServerConfig{Limits: weft.Limits{MaxMessage: limit, HandshakeTimeout: patience}}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil })
 	})
 	c := headers(t, addr)
@@ -139,6 +141,72 @@ func TestLargeHeaders(t *testing.T) {
 			c.refused(seq+1, "Limits.MaxMessage")
 			c.send(protocol.Call, seq+2, 10, packed)
 			c.answered(seq + 2)
+		}
+	}
+}
+
+// holding is JSON whose large bodies are decoded when they are let go.
+type holding struct {
+	codec.Codec
+	decoding atomic.Int32
+	let      chan struct{}
+}
+
+// Name implements codec.Codec.
+func (*holding) Name() string { return "holding" }
+
+// Decode implements codec.Codec.
+func (h *holding) Decode(body []byte, v any) error {
+	if len(body) > 64<<10 {
+		h.decoding.Add(1)
+		<-h.let
+	}
+	return h.Codec.Decode(body, v)
+}
+
+// TestCompressionTurns: the compression of a large message is undone when the message has a turn, and not by the goroutine that reads the connection.
+func TestCompressionTurns(t *testing.T) {
+	h := &holding{Codec: json.New(), let: make(chan struct{})}
+	let := sync.OnceFunc(func() { close(h.let) })
+	cfg := &weft.ServerConfig{Codecs: append(weft.DefaultCodecs(), h), Timeout: -1, Overload: weft.Overload{Off: true}, Limits: weft.Limits{HandshakeTimeout: patience}}
+	addr := start(t, cfg, func(srv *weft.Server) error {
+		return errors.Join(
+			weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil }),
+			weft.Handle(srv, "Held.Hold", func(context.Context, *string) (*string, error) { return new(string), nil }))
+	})
+	all := int32(max(1, runtime.GOMAXPROCS(0)-1))
+	var holders sync.WaitGroup
+	defer holders.Wait()
+	defer let() // before
+	for range all {
+		c, err := weft.Dial(t.Context(), "tcp://"+addr, &weft.ClientConfig{Codec: h, Timeout: -1})
+		must(t, err)
+		defer c.Close()
+		holders.Go(func() {
+			text := strings.Repeat("x", 128<<10)
+			if err := c.Call(context.Background(), "Held.Hold", &text, new(string)); err != nil {
+				t.Errorf("a call that holds a turn: %v", err)
+			}
+		})
+	}
+	polltest.True(t, patience, "all turns are taken", func() bool { return h.decoding.Load() == all })
+	c := headers(t, addr)
+	broken := c.frame(protocol.Call, 1, 1<<20, true)
+	broken[len(broken)-1] ^= 1 // its checksum
+	_, err := c.conn.Write(broken)
+	must(t, err)
+	c.send(protocol.Call, 2, 1<<20, true)
+	for seq := range int32(20) {
+		c.send(protocol.Call, 3+seq, 10, true)
+		c.answered(3 + seq)
+	}
+	let()
+	for range 2 {
+		switch seq, kind, body := c.any(); {
+		case seq == 1 && (kind != protocol.Exception || !strings.Contains(body, "InvalidArgument")):
+			t.Errorf("the message that is broken is answered with %.200q", body)
+		case seq == 2 && kind != protocol.Reply:
+			t.Errorf("the large message is answered with %.200q", body)
 		}
 	}
 }
@@ -177,8 +245,18 @@ func (c *headersClient) frame(kind protocol.Kind, seq int32, size int, packed bo
 	return frame
 }
 
-// next reads a message.
+// next reads a message, the answer to a call.
 func (c *headersClient) next(seq int32) (kind protocol.Kind, body string) {
+	c.t.Helper()
+	got, kind, body := c.any()
+	if got != seq {
+		c.t.Fatalf("an answer to call %d came, want one to %d", got, seq)
+	}
+	return kind, body
+}
+
+// any reads a message.
+func (c *headersClient) any() (seq int32, kind protocol.Kind, body string) {
 	c.t.Helper()
 	var length [4]byte
 	_, err := io.ReadFull(c.conn, length[:])
@@ -186,14 +264,14 @@ func (c *headersClient) next(seq int32) (kind protocol.Kind, body string) {
 	frame := make([]byte, binary.BigEndian.Uint32(length[:]))
 	_, err = io.ReadFull(c.conn, frame)
 	must(c.t, err)
-	h, message, err := header.Parse(frame, 1<<20, func(int) error { return nil })
+	h, message, err := header.Parse(frame, 2<<20, func(int) error { return nil })
 	must(c.t, err)
 	head, n, err := protocol.ReadHead(message, protocol.Binary)
 	must(c.t, err)
-	if h.Seq != seq || head.Seq != seq || string(head.Name) != "Echo" {
-		c.t.Fatalf("an answer to call %d and %d of %s came, want one to %d", h.Seq, head.Seq, head.Name, seq)
+	if h.Seq != head.Seq || string(head.Name) != "Echo" {
+		c.t.Fatalf("an answer to call %d and %d of %s came", h.Seq, head.Seq, head.Name)
 	}
-	return head.Kind, string(message[n:])
+	return head.Seq, head.Kind, string(message[n:])
 }
 
 // refused reads an exception.

@@ -24,8 +24,7 @@ type HTTPConfig struct {
 	Framed bool
 	// Multiplexed says that the server has several services, as in WireConfig.
 	Multiplexed bool
-	// HTTP2 has connections without TLS begin with HTTP/2, which the server must know. With TLS the server
-	// decides.
+	// HTTP2 has connections without TLS begin with HTTP/2, which the server must know. With TLS the server decides.
 	HTTP2 bool
 	// MaxConns is how many connections of HTTP/1.1, each of which carries one call at a time, stand for one
 	// connection of a weft client. 0: DefaultMaxConnsHTTP.
@@ -35,10 +34,9 @@ type HTTPConfig struct {
 // DefaultMaxConnsHTTP is the default of HTTPConfig.MaxConns.
 const DefaultMaxConnsHTTP = carriers.DefaultMaxConns
 
-// WireHTTP returns a wire to servers of Thrift over HTTP, which take what the THttpClient of Thrift's libraries sends, such as
-// those with a Handler, for addresses such as "thrift+http://127.0.0.1:8080/thrift". Connections have TLS if the client's
-// configuration has. Methods and messages are those of Wire; metadata, credentials and the time of a call are in
-// the headers that package door/http defines.
+// WireHTTP returns a wire to servers of Thrift over HTTP, which take what the THttpClient of Thrift's libraries sends, such as those with a
+// Handler, for addresses such as "thrift+http://127.0.0.1:8080/thrift". Connections have TLS if the client's configuration has. Methods and
+// messages are those of Wire; metadata, credentials and the time of a call are in the headers that package door/http defines.
 func WireHTTP(cfg *HTTPConfig) weft.Wire { return newWireHTTP(cfg, "thrift+http", false) }
 
 // SecureWireHTTP is WireHTTP for addresses such as "thrift+https://api.example.org:443/thrift", to which connections

@@ -15,8 +15,7 @@ import (
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
 )
 
-// reader is the goroutine that reads, with its buffer. When it is held up another one takes over
-// what has not been handled.
+// reader is the goroutine that reads, with its buffer. When it is held up another one takes over what has not been handled.
 type reader struct {
 	s    *serverConn
 	conn net.Conn

@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+	"github.com/weftrpc/weft/internal/turns"
 )
 
 // serverConn is one connection of the door.
@@ -90,24 +92,23 @@ func broken(err error) error {
 // message begins the call of a message. args is overwritten by later messages.
 func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err error) {
 	var h *header.Header
+	var packed []byte
 	owned := false
 	if d.Framing == protocol.Headers {
-		parsed, inner, err := header.Parse(b, s.mostFrame(), s.holdBriefly)
+		parsed, inner, err := header.Parse(b, turns.Small, s.holdBriefly)
 		full, ok := errors.AsType[*weft.Error](err)
 		switch {
 		case ok:
 			return true, s.refusePart(&parsed, inner, full)
-		case errors.Is(err, header.ErrTooLarge):
-			full = s.tooLarge(0)
-			full.Message = fmt.Sprintf("the request has more than %d bytes when it is decompressed, Limits.MaxMessage of the server allows %d", s.mostFrame(), s.limits.MaxMessage)
-			return true, s.refusePart(&parsed, inner, full)
+		case errors.Is(err, compress.ErrTooLarge):
+			packed, err = header.Packed(b), nil // the call undoes the compression, when it is its turn
 		case errors.Is(err, header.ErrTransform), errors.Is(err, header.ErrProtocol):
 			s.refuseHeader(&parsed, err)
 		}
 		if err != nil {
 			return true, broken(err)
 		}
-		h, b, owned = &parsed, inner, parsed.Zlib
+		h, b, owned = &parsed, inner, parsed.Zlib && packed == nil
 	}
 	if h != nil && len(b) == 0 {
 		return true, nil // the library for C++ sends such a frame before it closes a connection
@@ -116,7 +117,10 @@ func (s *serverConn) message(d protocol.Dialect, b []byte) (stays bool, err erro
 	if err != nil {
 		return true, broken(err)
 	}
-	return s.begin(d, h, head, b[n:], owned)
+	if packed != nil {
+		return s.begin(d, h, head, packed, n, owned)
+	}
+	return s.begin(d, h, head, b[n:], 0, owned)
 }
 
 // refusePart answers the call of a message of THeader of which only the beginning is known. The error is that of a connection that ends, since
@@ -167,8 +171,8 @@ const largestInline = 64 << 10
 // connection is ended.
 const slack = 128
 
-// begin has a call run.
-func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.Head, args []byte, owned bool) (stays bool, err error) {
+// begin has a call run. packed is that of the call.
+func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.Head, args []byte, packed int, owned bool) (stays bool, err error) {
 	if head.Kind != protocol.Call && head.Kind != protocol.Oneway {
 		return true, broken(fmt.Errorf("thrift: a client sent a message of the kind %d", head.Kind))
 	}
@@ -177,7 +181,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if s.spare = nil; x == nil {
 		x = &call{s: s}
 	}
-	x.route, x.seq, x.dialect, x.header, x.args = r, head.Seq, d, h, args
+	x.route, x.seq, x.dialect, x.header, x.args, x.packed = r, head.Seq, d, h, args, packed
 	x.oneway = head.Kind == protocol.Oneway || r.oneway
 	x.unordered = x.oneway || h != nil || s.door.cfg.Unordered || s.rd == nil
 	now := s.out.enter(x)
@@ -196,7 +200,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	case now.draining:
 		refused = &weft.Error{Code: weft.Unavailable, Outcome: weft.Refused, Reason: weft.ReasonDraining,
 			Message: "the server is shutting down; call another server"}
-	case len(args) > s.limits.MaxMessage && d.Form != protocol.JSON: // a struct of JSON is bounded when its text is translated
+	case len(args) > s.limits.MaxMessage && d.Form != protocol.JSON && packed == 0: // a struct of JSON is bounded when its text is translated
 		refused = s.tooLarge(len(args))
 	case h != nil:
 		refused = fill(&wh, h.Pairs, s.limits.MaxMetadata)
@@ -205,7 +209,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 		x.Fail(refused, weft.Metadata{})
 		return true, nil
 	}
-	fast := s.rd != nil && r.found != nil && r.found.Fast() && !s.Replies().Crowded() && len(args) <= largestInline
+	fast := s.rd != nil && packed == 0 && r.found != nil && r.found.Fast() && !s.Replies().Crowded() && len(args) <= largestInline
 	if !fast && !owned && s.rd != nil {
 		x.args = bytes.Clone(args)
 	}
@@ -219,9 +223,10 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	return true, nil
 }
 
-func (s *serverConn) tooLarge(n int) *weft.Error {
+// tooLarge is the error of a request of so many bytes.
+func (s *serverConn) tooLarge(size any) *weft.Error {
 	return &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.Refused, Reason: weft.ReasonMessageTooLarge,
-		Message: fmt.Sprintf("the request has %d bytes, Limits.MaxMessage of the server allows %d", n, s.limits.MaxMessage)}
+		Message: fmt.Sprintf("the request has %v bytes, Limits.MaxMessage of the server allows %d", size, s.limits.MaxMessage)}
 }
 
 // fill takes over what the header of a call says.

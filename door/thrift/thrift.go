@@ -1,6 +1,5 @@
-// Package thrift speaks Apache Thrift in both directions: a [Door] for its clients of any language,
-// which call a weft server on the port that it has, and a [Wire] with which a weft client calls
-// Thrift's servers.
+// Package thrift speaks Apache Thrift in both directions: a [Door] for its clients of any language, which call a weft server on the port
+// that it has, and a [Wire] with which a weft client calls Thrift's servers.
 //
 // # Dialects
 //
@@ -15,16 +14,13 @@
 //
 // # Messages
 //
-// The fields of a request are the parameters of the method, and the reply is its result. Numbers and
-// names of fields are those of tags such as `thrift:"name,1"`, or of weft's own, `weft:"1"`;
-// without tags the fields are numbered from 1 on as they stand. Structs that the Thrift compiler
-// has generated for Go read and write themselves. A request or a reply that is no struct is one
-// parameter, or the result.
+// The fields of a request are the parameters of the method, and the reply is its result. Numbers and names of fields are those of tags such
+// as `thrift:"name,1"`, or of weft's own, `weft:"1"`; without tags the fields are numbered from 1 on as they stand. Structs that the Thrift
+// compiler has generated for Go read and write themselves. A request or a reply that is no struct is one parameter, or the result.
 //
 // # Errors
 //
-// An error of weft is a TApplicationException whose text begins with the code. [Throw] makes an
-// exception that the method declares.
+// An error of weft is a TApplicationException whose text begins with the code. [Throw] makes an exception that the method declares.
 //
 // # Generated code
 //

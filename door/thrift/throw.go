@@ -13,10 +13,9 @@ import (
 // thrownType begins the type of a detail that is an exception; the number of its field follows.
 const thrownType = "thrift.exception/"
 
-// Throw is the error of a handler whose method declares an exception: a client of Thrift gets v as
-// the field id of the result, as in "throws (1: NotFound missing)". v is a struct with tags, or one
-// that the Thrift compiler has generated. A client of weft reads it by Caught. The error has the
-// code Unknown and, if v is an error, its text; WithReason and the like may add to it.
+// Throw is the error of a handler whose method declares an exception: a client of Thrift gets v as the field id of the result, as in
+// "throws (1: NotFound missing)". v is a struct with tags, or one that the Thrift compiler has generated. A client of weft reads it by
+// Caught. The error has the code Unknown and, if v is an error, its text; WithReason and the like may add to it.
 func Throw(id int16, v any) *weft.Error {
 	t, err := plan.Throw(id, v)
 	if err != nil {

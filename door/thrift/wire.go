@@ -34,11 +34,9 @@ const (
 	THeader                 // a header, which carries metadata and deadlines too
 )
 
-// WireConfig configures a wire. The zero value, and a nil pointer to one, are those of most servers:
-// the binary protocol with frames.
+// WireConfig configures a wire. The zero value, and a nil pointer to one, are those of most servers: the binary protocol with frames.
 type WireConfig struct {
-	// Scheme is that of the addresses, so that a client may have wires for several kinds of servers.
-	// "": "thrift".
+	// Scheme is that of the addresses, so that a client may have wires for several kinds of servers. "": "thrift".
 	Scheme string
 	// Protocol is how messages are encoded.
 	Protocol Protocol
@@ -47,19 +45,17 @@ type WireConfig struct {
 	// Multiplexed says that the server has several services: a call of "Service.Method" names both, as
 	// TMultiplexedProtocol does. Otherwise it names the method alone.
 	Multiplexed bool
-	// MaxConns is how many connections there are at most to a server, for calls that are under way
-	// at the same time: a server of Thrift usually runs the calls of a connection one after the other. A
-	// call gets a connection without calls, then a new one, and then waits behind the fewest others.
-	// 0: DefaultMaxConns.
+	// MaxConns is how many connections there are at most to a server, for calls that are under way at the same time: a server of Thrift
+	// usually runs the calls of a connection one after the other. A call gets a connection without calls, then a new one, and then waits
+	// behind the fewest others. 0: DefaultMaxConns.
 	MaxConns int
 }
 
 // DefaultMaxConns is how many connections a wire makes to a server at most.
 const DefaultMaxConns = 8
 
-// Wire returns a wire to servers of Thrift, for addresses such as "thrift://127.0.0.1:9090". The
-// method "Service.Method" is "Method" there, or "Service:Method" with WireConfig.Multiplexed;
-// messages are mapped as by the Door. Whatever codec a call names, it travels as Thrift.
+// Wire returns a wire to servers of Thrift, for addresses such as "thrift://127.0.0.1:9090". The method "Service.Method" is "Method" there,
+// or "Service:Method" with WireConfig.Multiplexed; messages are mapped as by the Door. Whatever codec a call names, it travels as Thrift.
 func Wire(cfg *WireConfig) weft.Wire {
 	w := &wire{}
 	if cfg != nil {
@@ -180,8 +176,7 @@ func (c *clientConn) dial(ctx context.Context) (*link, error) {
 	return newLink(c, conn), nil
 }
 
-// gone takes out a connection that has ended, before its calls are told. With the last one all have
-// ended.
+// gone takes out a connection that has ended, before its calls are told. With the last one all have ended.
 func (c *clientConn) gone(l *link, why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -275,8 +270,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 			return err
 		}
 		err = l.call(ctx, q, w)
-		// The reply releases the other calls, also one that nothing waits for any more: until it has come,
-		// the calls behind it wait.
+		// The reply releases the other calls, also one that nothing waits for any more: until it has come, the calls behind it wait.
 		e, ok := errors.AsType[*weft.Error](err)
 		unsent := ok && e.Outcome == weft.NotSent
 		if w.Oneway || unsent {
@@ -296,8 +290,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 // Check implements weft.WireChecker: messages are Thrift, whatever codec a call names.
 func (c *clientConn) Check(_ codec.Codec, msg any) error { return c.wire.plans.Check(msg) }
 
-// Drain implements weft.WireDrainer: a server reads what was sent to the end, and then closes its
-// end.
+// Drain implements weft.WireDrainer: a server reads what was sent to the end, and then closes its end.
 func (c *clientConn) Drain(done <-chan struct{}) {
 	c.mu.Lock()
 	links := append([]*link(nil), c.links...)

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/weftrpc/weft/compress"
 )
 
 // Header is what stands before a message.
@@ -51,12 +53,9 @@ var (
 	errLong      = errors.New("thrift: the header of a THeader frame is longer than a frame may be")
 )
 
-// ErrTooLarge is the error of a compressed message that becomes more bytes than are allowed.
-var ErrTooLarge = errors.New("thrift: a compressed message has more bytes than are allowed")
-
 // Parse reads a frame, without its length. A message that is compressed becomes one of at most most bytes, and hold is called with how many
 // bytes are held for that meanwhile, for which it may have no room, and with as many below zero afterwards. Another message is part of the
-// frame. Keys and values are copied. With ErrTransform and ErrProtocol the header is valid; with ErrTooLarge and an error of hold it
+// frame. Keys and values are copied. With ErrTransform and ErrProtocol the header is valid; with compress.ErrTooLarge and an error of hold it
 // is too, and message is the beginning of the message.
 func Parse(frame []byte, most int, hold func(n int) error) (h Header, message []byte, err error) {
 	h, message, err = parse(frame)
@@ -68,6 +67,40 @@ func Parse(frame []byte, most int, hold func(n int) error) (h Header, message []
 		message = beginning(packed)
 	}
 	return h, message, err
+}
+
+// Packed is the message of a frame for which Parse has returned compress.ErrTooLarge, as it came: Zlib undoes the compression.
+func Packed(frame []byte) []byte {
+	_, message, _ := parse(frame)
+	return message
+}
+
+// Zlib is the compression of messages. It implements compress.Compressor.
+type Zlib struct{}
+
+// Name implements compress.Compressor.
+func (Zlib) Name() string { return "zlib" }
+
+// Compress implements compress.Compressor.
+func (Zlib) Compress(dst, src []byte) ([]byte, error) {
+	out := bytes.NewBuffer(dst)
+	z := zlib.NewWriter(out)
+	if _, err := z.Write(src); err != nil {
+		return dst, err
+	}
+	if err := z.Close(); err != nil {
+		return dst, err
+	}
+	return out.Bytes(), nil
+}
+
+// Decompress implements compress.Compressor. Bytes behind the compressed form are no error.
+func (Zlib) Decompress(dst, src []byte, limit int) ([]byte, error) {
+	out, err := inflate(src, limit)
+	if len(dst) > 0 {
+		out = append(dst, out...)
+	}
+	return out, err
 }
 
 // ParseBeginning is Parse of the beginning of a frame, whose message is not read: message is its beginning. whole is false when more of the
@@ -177,8 +210,8 @@ func (r *reader) text() string {
 
 // inflateWithin decompresses a message of at most most bytes. Most become no longer than the first limit.
 func inflateWithin(b []byte, most int, hold func(n int) error) (out []byte, err error) {
-	err = ErrTooLarge
-	for limit := 0; err == ErrTooLarge && limit < most; {
+	err = compress.ErrTooLarge
+	for limit := 0; err == compress.ErrTooLarge && limit < most; {
 		limit = min(max(4*limit, 4*len(b), 4<<10), most)
 		held := 3 * limit // the memory grows by copying
 		if err := hold(held); err != nil {
@@ -200,7 +233,7 @@ func inflate(b []byte, most int) ([]byte, error) {
 		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
 	}
 	if len(out) > most {
-		return nil, ErrTooLarge
+		return nil, compress.ErrTooLarge
 	}
 	return out, nil
 }
@@ -253,13 +286,5 @@ func (h *Header) appendMessage(b []byte, message func(b []byte) ([]byte, error))
 	if err != nil {
 		return b, err
 	}
-	var out bytes.Buffer
-	z := zlib.NewWriter(&out)
-	if _, err := z.Write(plain); err != nil {
-		return b, err
-	}
-	if err := z.Close(); err != nil {
-		return b, err
-	}
-	return append(b, out.Bytes()...), nil
+	return Zlib{}.Compress(b, plain)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/weftrpc/weft/compress"
 )
 
 // free has room for all.
@@ -43,7 +45,7 @@ func TestRefused(t *testing.T) {
 	if err != nil || len(b) > 1<<14 {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	if _, _, err := Parse(b[4:], 1<<19, free); err == nil || !errors.Is(err, ErrTooLarge) {
+	if _, _, err := Parse(b[4:], 1<<19, free); err == nil || !errors.Is(err, compress.ErrTooLarge) {
 		t.Errorf("1 MiB from %d bytes: %v", len(b), err)
 	}
 	huge := Header{Pairs: []string{"k", strings.Repeat("v", 1<<19)}}
