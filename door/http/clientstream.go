@@ -304,8 +304,11 @@ func (o *outbox) nextEvent() ([]byte, error) {
 	name, some := "", false
 	for {
 		line, err := o.line()
+		if err == io.EOF { // an event without its end is none
+			err = o.c.Lost(o.ctx, errors.New("the answer ends without the event end"))
+		}
 		if err != nil {
-			return nil, err // an event without its end is none
+			return nil, err
 		}
 		field, value, _ := strings.Cut(strings.TrimRight(string(line), "\r\n"), ":")
 		value = strings.TrimPrefix(value, " ")

@@ -292,7 +292,9 @@ func TestWireOfOthers(t *testing.T) {
 	answer("/S/Busy", "application/problem+json", `{"title":"Slow down"}`, 429, "Retry-After", "3")
 	answer("/S/Proxy", "text/html", `bad gateway`, 502)
 	answer("/S/Forbidden", js, `{"message":"no"}`, 403)
-	answer("/S/Events", "text/event-stream", ": hello\n\nid: 1\ndata: {\"id\":\ndata: 1}\n\nevent: message\r\ndata:{\"id\":2}\r\n\r\n", 200)
+	answer("/S/Events", "text/event-stream", ": hello\n\nid: 1\ndata: {\"id\":\ndata: 1}\n\nevent: message\r\ndata:{\"id\":2}\r\n\r\nevent: end\ndata: {}\n\n", 200)
+	answer("/S/EventsCut", "text/event-stream", "data: {\"id\":1}\n\n", 200)
+	answer("/S/EndCut", "text/event-stream", "data: {\"id\":1}\n\nevent: end\n", 200)
 	answer("/S/EventError", "text/event-stream", "data: {\"id\":1}\n\nevent: error\ndata: {\"code\":\"Aborted\",\"detail\":\"enough\"}\n\n", 200)
 	answer("/S/Lines", "application/x-ndjson", "{\"result\":{\"id\":1}}\n\n{\"result\":{\"id\":2}}", 200)
 	answer("/S/BadLines", "application/x-ndjson", "{\"id\":1}\n", 200)
@@ -340,7 +342,7 @@ func TestWireOfOthers(t *testing.T) {
 	for method, want := range map[string]struct {
 		n    int
 		code weft.Code
-	}{"Events": {2, 0}, "EventError": {1, weft.Aborted}, "Lines": {2, 0}, "BadLines": {0, weft.Internal}, "Good": {1, 0}, "Page": {0, weft.Internal}, "Proxy": {0, weft.Unavailable}} {
+	}{"Events": {2, 0}, "EventError": {1, weft.Aborted}, "EventsCut": {1, weft.Unavailable}, "EndCut": {1, weft.Unavailable}, "Lines": {2, 0}, "BadLines": {0, weft.Internal}, "Good": {1, 0}, "Page": {0, weft.Internal}, "Proxy": {0, weft.Unavailable}} {
 		s, err := weft.Subscribe[User](t.Context(), c, "S."+method, &User{})
 		must(t, err)
 		n := 0
