@@ -108,7 +108,7 @@ func (x *connection) find(t *table, r *nethttp.Request) *address {
 	if r.Method == nethttp.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 		return x.allowed(t, path)
 	}
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	parts := partsOf(path)
 	if found, vars := t.routes.Find(r.Method, parts); found != nil {
 		m := found.To.(*target)
 		return &address{name: m.Name, t: m, r: found, vars: vars}
@@ -127,6 +127,9 @@ func (x *connection) find(t *table, r *nethttp.Request) *address {
 	return x.allowed(t, path)
 }
 
+// partsOf are the segments of a path.
+func partsOf(path string) []string { return strings.Split(strings.TrimPrefix(path, "/"), "/") }
+
 // verbsOf are the verbs at the address Service/Method.
 func verbsOf(m *target) []string {
 	if m.Idempotent && (m.Kind == weft.Unary || m.Kind == weft.ServerStream) {
@@ -137,7 +140,7 @@ func verbsOf(m *target) []string {
 
 // allowed finds the verbs of an address.
 func (x *connection) allowed(t *table, path string) *address {
-	a := &address{allow: t.routes.Verbs(strings.Split(strings.TrimPrefix(path, "/"), "/"))}
+	a := &address{allow: t.routes.Verbs(partsOf(path))}
 	if rest, ok := strings.CutPrefix(path, x.d.cfg.Prefix); ok {
 		if m := t.methods[methodAt(strings.Split(rest, "/"))]; m != nil {
 			a.allow = append(a.allow, verbsOf(m)...)

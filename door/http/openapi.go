@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	nethttp "net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,9 +28,10 @@ func (t *table) describe(cfg *Config) ([]byte, error) {
 			}
 			name := strings.TrimPrefix(info.Name, service.Name+".")
 			own := cfg.Prefix + service.Name + "/" + name
+			parts := partsOf((&url.URL{Path: own}).EscapedPath())
 			op := t.operationLocked(m, service.Name, failure)
 			for _, verb := range verbsOf(m) {
-				if verb == nethttp.MethodHead {
+				if r, _ := t.routes.Find(verb, parts); r != nil || verb == nethttp.MethodHead { // r has the address
 					continue
 				}
 				o := *op

@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -153,6 +154,42 @@ func TestDescription(t *testing.T) {
 	must(t, weft.Handle(r.srv, "New.Wait", waitForEnd, weft.Doc(strings.Repeat("<script>alert(1)</script>\n", 3))))
 	if _, body := r.do("GET", "/openapi.json", ""); strings.Contains(body, "/Users/Get") || !strings.Contains(body, "/New/Wait") || strings.Contains(body, "<script>") {
 		t.Errorf("after changes:\n%s", body)
+	}
+}
+
+// TestLostAddresses: an address that two methods have is described for the one that is called by it.
+func TestLostAddresses(t *testing.T) {
+	r := start(t, &http.Config{OpenAPI: &schema.Info{}}, nil)
+	called := func(name string) func(context.Context, *User) (*User, error) {
+		return func(context.Context, *User) (*User, error) { return &User{Name: name}, nil }
+	}
+	must(t, errors.Join(
+		weft.Handle(r.srv, "A.First", called("A.First"), http.Get("/both/{id}"), http.Post("/B/Second"), http.Get("/twice/{id}"), http.Get("/twice/{name}")),
+		weft.Handle(r.srv, "B.Second", called("B.Second"), weft.Idempotent(), http.Get("/both/{name}"), http.Get("/second/{id}")),
+		weft.Handle(r.srv, "C.Third", called("C.Third"), http.Get("/B/{name}")),
+	))
+	_, body := r.do("GET", "/openapi.json", "")
+	var d described
+	must(t, json.Unmarshal([]byte(body), &d))
+	for at, want := range map[string]string{
+		"get /both/{id}": "A.First", "get /both/{name}": "", "post /B/Second": "A.First", "get /B/Second": "", "get /B/{name}": "C.Third",
+		"get /second/{id}": "B.Second", "get /twice/{id}": "A.First", "get /twice/{name}": "",
+	} {
+		verb, path, _ := strings.Cut(at, " ")
+		got := d.Paths[path][verb].OperationID
+		if got != "" {
+			got = strings.Join(strings.Split(got, ".")[:2], ".")
+		}
+		if got != want {
+			t.Errorf("%s is described for %q, want %q", at, got, want)
+		}
+		if want == "" {
+			continue
+		}
+		_, body := r.do(strings.ToUpper(verb), strings.NewReplacer("{id}", "1", "{name}", "x").Replace(path), "{}")
+		if !strings.Contains(body, want) {
+			t.Errorf("%s calls %s, want %s", at, body, want)
+		}
 	}
 }
 

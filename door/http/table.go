@@ -70,9 +70,11 @@ func (x *connection) table() *table {
 		if d.Kept.To == d.Lost.To { // as /users/{id} and /users/{user_id}
 			continue
 		}
+		lost := d.Lost.To.(*target)
+		lost.routes = slices.DeleteFunc(lost.routes, func(r *route.Route) bool { return r == d.Lost })
 		x.Logger().Error("two methods have one address: only the first can be called by it; change the path of the other",
 			"door", "http", "verb", d.Kept.Verb, "path", d.Kept.Path, "method", d.Kept.To.(*target).Name,
-			"other_path", d.Lost.Path, "other_method", d.Lost.To.(*target).Name)
+			"other_path", d.Lost.Path, "other_method", lost.Name)
 	}
 	t.posts = x.posts(t)
 	t.doc = sync.OnceValues(func() ([]byte, error) { return t.describe(&x.d.cfg) })
