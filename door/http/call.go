@@ -37,6 +37,7 @@ type inbound struct {
 	size atomic.Int64   // of the messages of the reply
 	read atomic.Int64   // of the messages of the request, beside Head.Size
 	web  bool           // the call is one by WebSocket
+	cut  atomic.Bool    // the answer, of which a part was sent, is cut off
 }
 
 // ending is the server's end of a streaming call, by a body of lines or events or by WebSocket.
@@ -67,6 +68,9 @@ func (x *connection) call(t *table, a *address, w nethttp.ResponseWriter, r *net
 		defer in.end.rest()
 	}
 	httpconn.Run(w, in.call)
+	if in.cut.Load() {
+		panic(nethttp.ErrAbortHandler) // so net/http ends the connection, and no client takes the part for the whole
+	}
 }
 
 // head is what is known of the call before its body is read.
@@ -124,7 +128,7 @@ func (in *inbound) headOfSocket(head *weft.Head) *weft.Error {
 		return refusal(weft.InvalidArgument, "", "%v", err)
 	}
 	in.in = in.tab.medias[typeJSON]
-	in.out = media{kind: typeNDJSON, codec: in.in.codec}
+	in.out = in.lines()
 	head.Codec = in.in.codec.Name()
 	in.end = newSocket(in)
 	return nil
@@ -180,9 +184,8 @@ func (in *inbound) medias() *weft.Error {
 	}
 	in.out = in.in
 	if in.streaming() {
-		in.out = media{kind: typeNDJSON, codec: in.tab.medias[typeJSON].codec}
-		if in.a.t.Kind != weft.ServerStream && in.in.kind != typeJSON {
-			return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the messages of a stream are one JSON value a line (%s), not %s", typeNDJSON, in.in.kind)
+		if err := in.mediasOfStream(); err != nil {
+			return err
 		}
 	}
 	fields := in.r.Header.Values("Accept")
@@ -195,15 +198,43 @@ func (in *inbound) medias() *weft.Error {
 	return refusal(weft.InvalidArgument, reasonNotAcceptable, "none of the types in Accept is here; there are %s", strings.Join(in.tab.order, ", "))
 }
 
+// mediasOfStream chooses what the messages of a stream are if Accept does not tell: lines, or bytes as they are.
+func (in *inbound) mediasOfStream() *weft.Error {
+	m := in.a.t
+	in.out = in.lines()
+	if octets, ok := in.tab.medias[typeBytes]; ok && m.bytesOut && (m.Kind != weft.ClientStream || in.in.kind == typeBytes) {
+		in.out = octets
+	}
+	switch encoding := in.r.Header.Get("Content-Encoding"); {
+	case m.Kind == weft.ServerStream, in.in.kind == typeJSON:
+	case in.in.kind != typeBytes || !m.bytesIn:
+		return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the messages of a stream are one JSON value a line (%s), not %s", typeNDJSON, in.in.kind)
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		return refusal(weft.Unimplemented, weft.ReasonNoCodec, "the bytes of a stream have the Content-Encoding %q, want none", httpfield.Clip(encoding))
+	}
+	return nil
+}
+
+// lines are messages that are JSON.
+func (in *inbound) lines() media {
+	return media{kind: typeNDJSON, codec: in.tab.medias[typeJSON].codec}
+}
+
 // takes chooses the codec of the reply if it is one of a media range.
 func (in *inbound) takes(mediaRange string) bool {
 	if in.streaming() {
 		switch mediaRange {
-		case typeSSE:
-			in.out.kind = typeSSE
+		case typeSSE, typeNDJSON, "application/jsonl", typeJSON:
+			if in.out = in.lines(); mediaRange == typeSSE {
+				in.out.kind = typeSSE
+			}
 			return true
-		case typeNDJSON, "application/jsonl", typeJSON:
-			return true
+		case typeBytes:
+			octets, ok := in.tab.medias[typeBytes]
+			if ok = ok && in.a.t.bytesOut; ok {
+				in.out = octets
+			}
+			return ok
 		}
 	}
 	switch mediaRange {

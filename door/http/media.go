@@ -14,6 +14,7 @@ const (
 	typeJSON   = "application/json"
 	typeNDJSON = "application/x-ndjson"
 	typeSSE    = "text/event-stream"
+	typeBytes  = "application/octet-stream"
 )
 
 // media is a codec under its media type.
@@ -39,7 +40,7 @@ func mediaTypes(codecName string) []string {
 	case "cbor":
 		return []string{"application/cbor", own}
 	case "raw":
-		return []string{"application/octet-stream", own}
+		return []string{typeBytes, own}
 	}
 	return []string{own}
 }

@@ -68,6 +68,7 @@ func (t *table) operationLocked(m *target, service string, failure *schema.Schem
 	if m.Kind == weft.ServerStream || m.Kind == weft.BidiStream {
 		message := &schema.Schema{Type: "object", Properties: map[string]*schema.Schema{"result": t.set.Of(m.Reply), "error": failure}}
 		reply = map[string]schema.Content{typeNDJSON: {Schema: message}, typeSSE: {Schema: t.set.Of(m.Reply)}}
+		addBytes(reply, m.bytesOut)
 	}
 	op.Responses = map[string]*schema.Response{
 		"200":     {Description: "the reply", Content: reply},
@@ -79,10 +80,15 @@ func (t *table) operationLocked(m *target, service string, failure *schema.Schem
 // contentLocked is a message in the media types that a document names.
 func (t *table) contentLocked(m *target, s *schema.Schema) map[string]schema.Content {
 	all := map[string]schema.Content{typeJSON: {Schema: s}}
-	if s.ContentEncoding == "base64" && m.Kind == weft.Unary { // a method of HandleRaw takes bytes as they are
-		all["application/octet-stream"] = schema.Content{Schema: &schema.Schema{}}
-	}
+	addBytes(all, s.ContentEncoding == "base64" && (m.Kind == weft.Unary || m.bytesOut)) // a method of HandleRaw takes bytes as they are
 	return all
+}
+
+// addBytes adds bytes as they are to what messages can be.
+func addBytes(all map[string]schema.Content, can bool) {
+	if can {
+		all[typeBytes] = schema.Content{Schema: &schema.Schema{}}
+	}
 }
 
 // requestLocked adds the request at one address.
@@ -121,6 +127,7 @@ func (t *table) requestLocked(op *schema.Operation, m *target, r *route.Route) {
 	content := t.contentLocked(m, body)
 	if m.Kind == weft.ClientStream || m.Kind == weft.BidiStream {
 		content = map[string]schema.Content{typeNDJSON: {Schema: body}}
+		addBytes(content, m.bytesIn)
 	}
 	op.RequestBody = &schema.Body{Content: content}
 }

@@ -24,7 +24,8 @@ type stream struct {
 	ctx     context.Context
 	control *nethttp.ResponseController
 	lines   *bufio.Reader
-	asked   bool // the one request of a method that sends many was received
+	buf     []byte // of chunks
+	asked   bool   // the one request of a method that sends many was received
 
 	body httpbody.Duplex // of a method that receives many messages
 
@@ -68,6 +69,9 @@ func (s *stream) Recv(msg any) error {
 		return s.in.decodeRequest(msg)
 	}
 	for {
+		if s.in.in.kind == typeBytes {
+			return s.chunk(msg)
+		}
 		line, err := s.line()
 		if err != nil {
 			return err
@@ -110,16 +114,46 @@ func (s *stream) line() ([]byte, error) {
 				return line, nil
 			}
 			return nil, io.EOF
-		case s.ctx.Err() != nil:
-			return nil, s.ctx.Err()
 		default:
-			if full, ok := errors.AsType[*weft.Error](err); ok {
-				return nil, full
-			}
-			s.in.call.Cancel()
-			return nil, weft.Errorf(weft.Canceled, "the client has gone: %w", err)
+			return nil, s.broken(err)
 		}
 	}
+}
+
+// maxChunk is the length of the longest message of a body that is bytes as they are.
+const maxChunk = 32 << 10
+
+// chunk receives what has come of a body that is bytes as they are.
+func (s *stream) chunk(msg any) error {
+	s.in.held.Release() // the chunk before this one
+	if s.buf == nil {
+		s.buf = make([]byte, min(maxChunk, s.in.x.Limits().MaxMessage))
+	}
+	for {
+		n, err := s.lines.Read(s.buf)
+		switch {
+		case n > 0 && (err == nil || err == io.EOF):
+			s.in.read.Add(int64(n))
+			return s.in.call.DecodeBody(s.in.in.codec, s.buf[:n], msg)
+		case err == io.EOF:
+			s.body.Whole()
+			return io.EOF
+		case err != nil:
+			return s.broken(err)
+		}
+	}
+}
+
+// broken is the error of a body that cannot be read.
+func (s *stream) broken(err error) error {
+	if s.ctx.Err() != nil {
+		return s.ctx.Err()
+	}
+	if full, ok := errors.AsType[*weft.Error](err); ok {
+		return full
+	}
+	s.in.call.Cancel()
+	return weft.Errorf(weft.Canceled, "the client has gone: %w", err)
 }
 
 // Send implements weft.RawStream.
@@ -137,6 +171,9 @@ func (s *stream) Send(msg any) error {
 		s.reply = body
 		return nil
 	}
+	if s.bytes() {
+		return s.writeLocked(body)
+	}
 	s.sent++
 	if s.events() {
 		return s.writeLocked([]byte("id: "+strconv.Itoa(s.sent)+"\ndata: "), oneLine(body), []byte("\n\n"))
@@ -147,6 +184,9 @@ func (s *stream) Send(msg any) error {
 // events reports whether the messages are sent as server-sent events.
 func (s *stream) events() bool { return s.in.out.kind == typeSSE }
 
+// bytes reports whether the messages are sent as they are, without a mark between them.
+func (s *stream) bytes() bool { return s.in.out.kind == typeBytes }
+
 // startLocked sends the header.
 func (s *stream) startLocked() {
 	if s.started {
@@ -155,9 +195,8 @@ func (s *stream) startLocked() {
 	s.started = true
 	s.body.Head(s.in.w.Header())
 	h := s.in.w.Header()
-	h.Set("Content-Type", typeNDJSON)
+	h.Set("Content-Type", s.in.out.kind)
 	if s.events() {
-		h.Set("Content-Type", typeSSE)
 		s.alive = time.AfterFunc(sign, s.live)
 	}
 	h.Set("Cache-Control", "no-store")
@@ -213,7 +252,9 @@ func (s *stream) finish(m weft.Metadata) error {
 			return weft.Errorf(weft.Internal, "the handler ended the call without a reply")
 		}
 		s.endLocked()
-		s.in.out = s.in.tab.medias[typeJSON]
+		if !s.bytes() {
+			s.in.out = s.in.tab.medias[typeJSON]
+		}
 		s.in.answer(s.reply, m)
 		return nil
 	}
@@ -233,6 +274,10 @@ func (s *stream) fail(e *weft.Error, m weft.Metadata) bool {
 	s.endLocked()
 	if !s.started {
 		return false
+	}
+	if s.bytes() { // there is no place for an error
+		s.in.cut.Store(true)
+		return true
 	}
 	setMetadata(s.in.w.Header(), nethttp.TrailerPrefix, m)
 	b := problemOf(e).bytes()

@@ -33,6 +33,8 @@ type target struct {
 	weft.MethodInfo
 	routes []*route.Route
 	params func() map[string]*schema.Schema // what can be given in paths and queries, by name
+
+	bytesIn, bytesOut bool // messages are []byte
 }
 
 // components is where the schemas of a description are.
@@ -49,10 +51,11 @@ func (x *connection) table() *table {
 	t := &table{services: services, changes: changes, methods: make(map[string]*target), set: schema.NewSet(components)}
 	t.medias, t.order = mediasOf(x.Codecs(), x.d.cfg.StrictFields)
 	var given, declared []*route.Route
+	bytes := schema.TypeOf([]byte(nil))
 	for _, service := range services.Describe() {
 		for _, info := range service.Methods {
 			own, more := x.routes(info)
-			m := &target{MethodInfo: info, routes: slices.Concat(own, more)}
+			m := &target{MethodInfo: info, routes: slices.Concat(own, more), bytesIn: info.Request == bytes, bytesOut: info.Reply == bytes}
 			m.params = sync.OnceValue(func() map[string]*schema.Schema { return t.paramsOf(m) })
 			t.methods[info.Name] = m
 			for _, alias := range info.Aliases {
@@ -67,11 +70,11 @@ func (x *connection) table() *table {
 	var double []route.Double
 	t.routes, double = route.New(append(given, declared...)) // an address in code goes before any in a .proto file
 	for _, d := range double {
+		lost := d.Lost.To.(*target)
+		lost.routes = slices.DeleteFunc(lost.routes, func(r *route.Route) bool { return r == d.Lost })
 		if d.Kept.To == d.Lost.To { // as /users/{id} and /users/{user_id}
 			continue
 		}
-		lost := d.Lost.To.(*target)
-		lost.routes = slices.DeleteFunc(lost.routes, func(r *route.Route) bool { return r == d.Lost })
 		x.Logger().Error("two methods have one address: only the first can be called by it; change the path of the other",
 			"door", "http", "verb", d.Kept.Verb, "path", d.Kept.Path, "method", d.Kept.To.(*target).Name,
 			"other_path", d.Lost.Path, "other_method", lost.Name)
