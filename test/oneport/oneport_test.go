@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"flag"
 	"io"
 	"log/slog"
 	"math/big"
@@ -15,6 +16,7 @@ import (
 	"net"
 	nethttp "net/http"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +33,9 @@ import (
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
+
+// overTLS is how many connections TestOnePortTLS makes. Each costs two handshakes in this process.
+var overTLS = flag.Int("tls", 1000, "connections with TLS, of which one in five speaks a wire and stays")
 
 // patience is how long what must happen may take. A busy machine needs it.
 const patience = time.Minute
@@ -50,7 +55,7 @@ func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: mux}}),
 		rpcx.Door(nil), netrpc.Door(), thrift.Door(nil), weftjson.Door(nil))
 	srv := weft.NewServer(&weft.ServerConfig{
-		Doors: doors, MaxConns: 2 * places, MaxPending: 2 * places,
+		Doors: doors, MaxConns: *overTLS + 2*places, MaxPending: 2 * places,
 		TLS: secure, Logger: slog.New(slog.DiscardHandler), Limits: limits(), Timeout: patience,
 	})
 	if err := weft.Handle(srv, "Test.Echo", func(_ context.Context, m *Message) (*Message, error) { return m, nil }); err != nil {
@@ -90,27 +95,32 @@ func TestOnePort(t *testing.T) {
 	everyWire(t, srv, addr, nil, 10_000)
 }
 
-// TestOnePortTLS does the same over TLS, where gRPC, Connect and HTTP are told by ALPN and the others by their
-// first bytes inside.
+// TestOnePortTLS does the same over TLS, where gRPC, Connect and HTTP are told by ALPN and the others, and the same without ALPN, by their
+// first bytes inside. Here the connections that speak a wire stay open and are all called again at the end. Some of those that speak none
+// break off below TLS.
 func TestOnePortTLS(t *testing.T) {
 	own, roots := certificate(t)
 	srv, addr := start(t, &tls.Config{Certificates: []tls.Certificate{own}})
-	everyWire(t, srv, addr, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}, 1000)
+	everyWire(t, srv, addr, &tls.Config{RootCAs: roots, ServerName: "127.0.0.1"}, *overTLS)
 }
 
-// places is how many connections there are at a time beside the first ones.
+// places is how many connections are made at a time beside the first ones.
 const places = 48
 
 func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, connections int) {
 	all := wires()
 	var kept []client
+	defer func() {
+		for _, c := range kept {
+			c.Close()
+		}
+	}()
 	open := make(map[string]int)
 	for _, w := range all {
 		c, err := w.dial(addr, secure)
 		if err != nil {
 			t.Fatalf("%s: %v", w.name, err)
 		}
-		defer c.Close()
 		kept = append(kept, c)
 		if w.h2 && secure != nil {
 			open["grpc"]++
@@ -130,6 +140,11 @@ func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, 
 
 	turns := make(chan struct{}, places)
 	var wg sync.WaitGroup
+	var mu sync.Mutex // of kept and names
+	names := make([]string, 0, len(kept))
+	for _, w := range all {
+		names = append(names, w.name+", opened first")
+	}
 	for i := range connections {
 		turns <- struct{}{}
 		wg.Go(func() {
@@ -145,15 +160,21 @@ func everyWire(t *testing.T, srv *weft.Server, addr string, secure *tls.Config, 
 				t.Errorf("%s: %v", w.name, err)
 				return
 			}
-			defer c.Close()
 			for range 1 + random.IntN(4) {
 				call(t, w.name, c, random.IntN(20_000))
 			}
+			if secure == nil {
+				c.Close()
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			kept, names = append(kept, c), append(names, w.name)
 		})
 	}
 	wg.Wait()
-	for i, w := range all {
-		call(t, w.name+", opened first", kept[i], 100)
+	for i, c := range kept {
+		call(t, names[i], c, 100)
 	}
 }
 
@@ -184,9 +205,19 @@ func garbage(t *testing.T, random *mrand.Rand, addr string, secure *tls.Config) 
 	for range random.IntN(200) {
 		b = append(b, byte(random.Uint32()))
 	}
+	if secure != nil {
+		protocols := [][]string{nil, {"http/1.1"}, {"h2"}, {"weft/1"}, {"h2", "http/1.1"}, {"unknown"}, {"below"}}[random.IntN(7)]
+		secure = secure.Clone()
+		secure.NextProtos = protocols
+		if protocols != nil && protocols[0] == "below" {
+			secure = nil
+		}
+	}
 	conn, err := underneath(addr, secure)
 	if err != nil {
-		t.Errorf("connect: %v", err)
+		if secure == nil || !slices.Contains(secure.NextProtos, "unknown") { // which the server refuses
+			t.Errorf("connect: %v", err)
+		}
 		return
 	}
 	defer conn.Close()

@@ -60,6 +60,8 @@ func wires() []wire {
 		{name: "JSON-RPC 1.0", peer: "jsonrpc", dial: byStandard(jsonrpc.NewClient, "")},
 		{name: "JSON-RPC 2.0", peer: "jsonrpc", dial: byWeft("jsonrpc", weftjson.Wire())},
 		{name: "HTTP", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/json"})},
+		{name: "HTTP, without ALPN", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/json", sniffed: true})},
+		{name: "HTTP/2, without ALPN", peer: "grpc", dial: byHTTP2},
 		{name: "JSON-RPC over HTTP", peer: "http", dial: byHTTP(browser{path: "/rpc", body: `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, member: "result", kind: "application/json"})},
 		{name: "rpcx's gateway", peer: "http", dial: byHTTP(browser{path: "/Test", body: "%s", kind: "application/json", header: []string{"X-RPCX-ServiceMethod", "Echo", "X-RPCX-SerializeType", "1"}})},
 		{name: "HTTP, weft's wire", peer: "http", h2: true, dial: byWeft("http", wefthttp.Wire(nil))},
@@ -148,6 +150,7 @@ type browser struct {
 	member     string // of the answer that is the message; "": all of it
 	kind       string // the Content-Type; of gRPC-Web, messages have envelopes
 	header     []string
+	sniffed    bool // with TLS there is no ALPN
 	conn       net.Conn
 	in         *bufio.Reader
 }
@@ -163,7 +166,11 @@ func web(addr string, secure *tls.Config) (net.Conn, error) {
 
 func byHTTP(b browser) func(string, *tls.Config) (client, error) {
 	return func(addr string, secure *tls.Config) (client, error) {
-		conn, err := web(addr, secure)
+		dial := web
+		if b.sniffed {
+			dial = underneath
+		}
+		conn, err := dial(addr, secure)
 		if err != nil {
 			return nil, err
 		}
@@ -221,6 +228,42 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 }
 
 func (b *browser) Close() error { return b.conn.Close() }
+
+// multiplexed is a client of HTTP/2.
+type multiplexed struct {
+	http.Client
+	url string
+}
+
+// byHTTP2 begins with HTTP/2 at once, also inside TLS.
+func byHTTP2(addr string, secure *tls.Config) (client, error) {
+	var protocols http.Protocols
+	protocols.SetUnencryptedHTTP2(true)
+	dial := func(context.Context, string, string) (net.Conn, error) { return underneath(addr, secure) }
+	return &multiplexed{http.Client{Transport: &http.Transport{Protocols: &protocols, DialContext: dial}, Timeout: patience}, "http://" + addr + "/Test/Echo"}, nil
+}
+
+func (c *multiplexed) Echo(m *Message) (*Message, error) {
+	body, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.Post(c.url, "application/json", bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK || answer.ProtoMajor != 2 {
+		return nil, errors.New(answer.Proto + " " + answer.Status)
+	}
+	back := new(Message)
+	return back, json.NewDecoder(answer.Body).Decode(back)
+}
+
+func (c *multiplexed) Close() error {
+	c.CloseIdleConnections()
+	return nil
+}
 
 // talk is a stream by WebSocket.
 type talk struct{ conn *websocket.Conn }
