@@ -2,7 +2,7 @@
 # Measures what the documents show beside the comparison, and writes it into bench/results anew.
 # core is the call path: the plain calls, a connection per caller beside plain TCP, a connection
 # for each call, and the calls that sleep, are slow or are large beside others; some twenty
-# minutes. doors are stock clients with their own servers and with weft's; some ten minutes.
+# minutes. doors are stock clients with their own servers and with weft's; some fifteen minutes.
 # Flags are passed on to compare. The machine should do nothing else.
 #
 #	scripts/results.sh

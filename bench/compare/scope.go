@@ -64,12 +64,12 @@ func (s scope) peers(all []runner.Peer) []string {
 // codecs are those of a peer that the plan has unless the flags choose others: its best, and
 // for the full plan all others too, which keep the cost of a codec and that of a
 // framework apart. Bytes as they are belong to the plan core, and to a peer without a codec. The
-// plan doors has each encoding once.
+// plan doors has each encoding once, and weft's own wire with the best alone, to which its foreign wires are compared.
 func (s scope) codecs(p runner.Peer) []string {
-	switch s {
-	case core:
+	switch {
+	case s == core:
 		return p.Codecs
-	case quick:
+	case s == quick, s == doors && p.Peer == "weft":
 		return p.Codecs[:1]
 	}
 	return slices.DeleteFunc(slices.Clone(p.Codecs), func(codec string) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft/bench/internal/peer/floorpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/grpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/httppeer"
+	"github.com/weftrpc/weft/bench/internal/peer/jrpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/netrpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/tcppeer"
 	"github.com/weftrpc/weft/bench/internal/peer/thriftpeer"
@@ -32,9 +33,9 @@ func All() []harness.Peer {
 
 // Doors lists the peers of the plan doors that are in no other plan.
 func Doors() []harness.Peer {
-	all := []harness.Peer{httppeer.Peer{}}
+	all := []harness.Peer{httppeer.Peer{}, jrpcpeer.Peer{}}
 	for _, p := range doorpeer.All() {
 		all = append(all, p)
 	}
-	return all
+	return append(all, weftpeer.GRPC(), weftpeer.RPCX())
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/weftrpc/weft/bench/internal/peer/connectpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/grpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/httppeer"
+	"github.com/weftrpc/weft/bench/internal/peer/jrpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/netrpcpeer"
 	"github.com/weftrpc/weft/bench/internal/peer/thriftpeer"
 	"github.com/weftrpc/weft/door/connect"
@@ -30,6 +31,7 @@ func All() []Peer {
 		{httppeer.Peer{}, func() []weft.Door { return []weft.Door{http.Door(nil)} }, weftModule, ""},
 		{thriftpeer.Peer{}, func() []weft.Door { return []weft.Door{thrift.Door(nil)} }, version("thrift"), ""},
 		{netrpcpeer.Peer{}, netrpcDoors, weftModule, ""},
+		{jrpcpeer.Peer{}, func() []weft.Door { return []weft.Door{jsonrpc.Door(nil)} }, weftModule, ""},
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package weftpeer is weft as it comes: default configurations, typed handlers,
-// and one client for all callers unless each is to have its own.
+// and one client for all callers unless each is to have its own. It speaks weft's own wire, or another one at both ends.
 package weftpeer
 
 import (
@@ -20,6 +20,8 @@ import (
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/door/grpc"
+	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/static"
 )
@@ -30,14 +32,39 @@ func limits() weft.Limits { return weft.Limits{MaxMessage: msg.LargeSize + 4<<10
 // manyCallers is how many make weft use its second connection.
 const manyCallers = 256
 
-// Peer is weft. The zero value is ready.
-type Peer struct{}
+// Peer is weft. The zero value is ready, and speaks weft's own wire.
+type Peer struct {
+	scheme string // of a foreign wire
+	door   func() weft.Door
+	wire   func() weft.Wire
+}
 
-// Name is "weft".
-func (Peer) Name() string { return "weft" }
+// GRPC is weft at both ends of the wire of gRPC.
+func GRPC() Peer {
+	return Peer{"grpc", func() weft.Door { return grpc.Door(nil) }, func() weft.Wire { return grpc.Wire(nil) }}
+}
+
+// RPCX is weft at both ends of the wire of rpcx.
+func RPCX() Peer {
+	return Peer{"rpcx", func() weft.Door { return rpcx.Door(nil) }, func() weft.Wire { return rpcx.Wire(nil) }}
+}
+
+// Name is "weft", and behind it the scheme of a foreign wire, such as "weft-rpcx".
+func (p Peer) Name() string {
+	if p.scheme == "" {
+		return "weft"
+	}
+	return "weft-" + p.scheme
+}
 
 // Describe describes the peer.
-func (Peer) Describe() contract.Description {
+func (p Peer) Describe() contract.Description {
+	if p.scheme != "" {
+		d := Peer{}.Describe()
+		d.Settings = fmt.Sprintf("weft's client and weft's server on the wire of %s; %s", p.scheme, d.Settings)
+		d.Client = Peer{}.Name()
+		return d
+	}
 	return contract.Description{
 		Language: "Go",
 		Version:  harness.Version("github.com/weftrpc/weft"),
@@ -47,7 +74,13 @@ func (Peer) Describe() contract.Description {
 
 // Supports the protobuf codecs and raw, and for Hello.Say the forms of messages that only
 // weft has.
-func (Peer) Supports(codec msg.Codec, method msg.Method) error {
+func (p Peer) Supports(codec msg.Codec, method msg.Method) error {
+	if p.scheme != "" {
+		if codec != msg.VT && codec != msg.Google {
+			return fmt.Errorf("%s has no codec %s here", p.Name(), codec)
+		}
+		return nil
+	}
 	if own(codec) && method == msg.Say {
 		return nil
 	}
@@ -58,8 +91,11 @@ func (Peer) Supports(codec msg.Codec, method msg.Method) error {
 }
 
 // Serve serves Hello.
-func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
+func (p Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 	config := &weft.ServerConfig{Limits: limits()}
+	if p.door != nil {
+		config.Doors = []weft.Door{p.door()}
+	}
 	if cfg.Codec == msg.Compiled {
 		config.Codecs = []codec.Codec{protobuf.NewCompiled()}
 	}
@@ -92,7 +128,7 @@ func register(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error 
 }
 
 // Dial opens the connections.
-func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
+func (p Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
 	n, conns := 1, cfg.Conns
 	switch conns {
 	case harness.PerCaller:
@@ -107,7 +143,7 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 	}
 	c := &client{codec: cfg.Codec}
 	for range n {
-		one, err := weft.Dial(ctx, "tcp://"+cfg.Addr, &weft.ClientConfig{Codec: usual(cfg.Codec), MaxConns: conns, Limits: limits()})
+		one, err := weft.Dial(ctx, p.address(cfg.Addr), p.clientConfig(cfg.Codec, conns))
 		if err != nil {
 			c.Close()
 			return nil, err
@@ -119,19 +155,36 @@ func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, e
 }
 
 // DialServers makes one client that balances over all servers.
-func (Peer) DialServers(_ context.Context, addrs []string, cfg harness.DialConfig) (harness.Client, error) {
+func (p Peer) DialServers(_ context.Context, addrs []string, cfg harness.DialConfig) (harness.Client, error) {
 	for i, addr := range addrs {
-		addrs[i] = "tcp://" + addr
+		addrs[i] = p.address(addr)
 	}
 	reg, err := static.New(addrs...)
 	if err != nil {
 		return nil, err
 	}
-	one, err := cluster.New(&cluster.Config{Registry: reg, Client: &weft.ClientConfig{Codec: usual(cfg.Codec), Limits: limits()}})
+	one, err := cluster.New(&cluster.Config{Registry: reg, Client: p.clientConfig(cfg.Codec, 0)})
 	if err != nil {
 		return nil, errors.Join(err, reg.Close())
 	}
 	return &client{codec: cfg.Codec, clients: []connection{balanced{one, reg}}, conns: len(addrs)}, nil
+}
+
+// address is that of a server at host:port.
+func (p Peer) address(at string) string {
+	if p.scheme == "" {
+		return "tcp://" + at
+	}
+	return p.scheme + "://" + at
+}
+
+// clientConfig is that of a client with at most conns connections to a server; 0: the default.
+func (p Peer) clientConfig(codec msg.Codec, conns int) *weft.ClientConfig {
+	cfg := &weft.ClientConfig{Codec: usual(codec), MaxConns: conns, Limits: limits()}
+	if p.wire != nil {
+		cfg.Wires = []weft.Wire{p.wire()}
+	}
+	return cfg
 }
 
 // usual is the codec of all calls.

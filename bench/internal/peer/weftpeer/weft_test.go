@@ -10,3 +10,9 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestPeer(t *testing.T) { peertest.Run(t, Peer{}) }
+
+func TestForeignWires(t *testing.T) {
+	for _, p := range []Peer{GRPC(), RPCX()} {
+		t.Run(p.Name(), func(t *testing.T) { peertest.Run(t, p) })
+	}
+}
