@@ -86,3 +86,29 @@ type TypeChecker interface {
 	// may be called for each message.
 	CheckType(t reflect.Type) error
 }
+
+// A Marshaler is a type whose values say themselves what bytes they travel as, in msgpack and protobuf, wherever they stand in a message: in
+// a field, a list, a map, behind a pointer. In MessagePack that is a byte string, in Protocol Buffers a field of the type bytes. The
+// type needs both methods, on itself or on a pointer to it, and they come before all other methods and before its fields:
+//
+//   - Marshaler and Unmarshaler
+//   - in MessagePack, MarshalMsg and UnmarshalMsg, which the msgp generator writes
+//   - in Protocol Buffers, field numbers
+//   - encoding.BinaryMarshaler and BinaryUnmarshaler, also as bytes
+//   - of a struct, encoding.TextMarshaler and TextUnmarshaler, as a string
+//
+// One method without the other, or with other parameters, is an error. Methods that a struct has from one that it
+// embeds do not count, since they know nothing of its other fields. Codecs that are not of this module need not know of it.
+type Marshaler interface {
+	// MarshalWeft appends the bytes to dst and returns the longer slice; it keeps and changes nothing of dst. It may be called
+	// twice for one message, and by many goroutines at once for one value.
+	MarshalWeft(dst []byte) ([]byte, error)
+}
+
+// An Unmarshaler is a [Marshaler] that reads its bytes again.
+type Unmarshaler interface {
+	// UnmarshalWeft sets the value, which is zero, to the one that travels as b, and copies what it keeps of b. Bytes
+	// come from the peer: those that MarshalWeft does not append are an error, not a panic. In
+	// Protocol Buffers no bytes are the zero value, for which it is not called.
+	UnmarshalWeft(b []byte) error
+}

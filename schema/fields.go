@@ -179,13 +179,13 @@ func isInteger(k Kind) bool {
 	return strings.HasPrefix(string(k), "int") || strings.HasPrefix(string(k), "uint")
 }
 
-// encoded is a type whose numbers have an encoding.
+// encoded is a type with an encoding, which behind "[]" is that of its elements.
 func encoded(t *Type, encoding string) *Type {
 	c := *t
-	if t.Kind == KindList || t.Kind == KindMap {
-		c.Elem = encoded(t.Elem, encoding)
-	} else {
-		c.Proto = encoding
+	if of, elements := strings.CutPrefix(encoding, "[]"); elements {
+		c.Elem = encoded(t.Elem, of)
+	} else if c.Proto = encoding; t.Kind == KindBytes {
+		c.Proto = "" // as all are
 	}
 	return &c
 }

@@ -30,11 +30,14 @@ type Facts struct {
 	Kind    reflect.Kind
 	Package string // the import path; "" for a type without a name
 	Name    string // with type arguments, such as "Page[example.org/shop.Line]"
-	Len     int    // of an array
+	Len     int    // of an array; of an interface how many methods it has
 	Doc     string
 
 	// The type, or a pointer to it, has these methods.
 	MarshalsJSON, MarshalsText bool
+	// Methods are those of MarshalWeft, UnmarshalWeft, MarshalBinary, UnmarshalBinary, MarshalText and UnmarshalText that the type
+	// has, or a pointer to it.
+	Methods []string
 	// The type is a message of Protocol Buffers with code of its own, or it has the methods of one.
 	Foreign bool
 	// The methods are those of a message that the struct embeds, and know nothing of its other fields.
@@ -62,8 +65,11 @@ type reflected struct{ reflect.Type }
 // Facts implements GoType.
 func (t reflected) Facts() Facts {
 	f := Facts{ID: t.Type, Kind: t.Kind(), Package: t.PkgPath(), Name: t.Name()}
-	if f.Kind == reflect.Array {
+	switch f.Kind {
+	case reflect.Array:
 		f.Len = t.Len()
+	case reflect.Interface:
+		f.Len = t.NumMethod()
 	}
 	if f.Kind == reflect.Pointer || f.Kind == reflect.Interface {
 		return f
@@ -71,6 +77,18 @@ func (t reflected) Facts() Facts {
 	p := reflect.PointerTo(t.Type)
 	f.MarshalsJSON = p.Implements(reflect.TypeFor[json.Marshaler]())
 	f.MarshalsText = p.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+	for name, methods := range map[string]reflect.Type{
+		"MarshalWeft": reflect.TypeFor[interface {
+			MarshalWeft(dst []byte) ([]byte, error)
+		}](),
+		"UnmarshalWeft": reflect.TypeFor[interface{ UnmarshalWeft(b []byte) error }](),
+		"MarshalBinary": reflect.TypeFor[encoding.BinaryMarshaler](), "UnmarshalBinary": reflect.TypeFor[encoding.BinaryUnmarshaler](),
+		"MarshalText": reflect.TypeFor[encoding.TextMarshaler](), "UnmarshalText": reflect.TypeFor[encoding.TextUnmarshaler](),
+	} {
+		if p.Implements(methods) {
+			f.Methods = append(f.Methods, name)
+		}
+	}
 	if f.Kind == reflect.Struct {
 		f.Message = descriptor(t.Type)
 		f.Foreign = f.Message != nil || hasMethod(p, "ProtoMessage", "ProtoReflect", "UnmarshalVT", "MarshalTo", "MarshalToSizedBufferVT")

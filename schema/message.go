@@ -12,6 +12,7 @@ import (
 const (
 	Timestamp = "google.protobuf.Timestamp"
 	Duration  = "google.protobuf.Duration"
+	Value     = "google.protobuf.Value"     // an any
 	NullValue = "google.protobuf.NullValue" // an enumeration
 	empty     = "google.protobuf.Empty"
 )

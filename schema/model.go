@@ -97,7 +97,7 @@ type Type struct {
 	Key      *Type  `json:"key,omitempty"`  // of a map
 	Length   int    `json:"length,omitempty"`
 	Optional bool   `json:"optional,omitempty"` // the value may be absent: a pointer, or a field with presence
-	Proto    string `json:"proto,omitempty"`    // the encoding of a number: "zigzag" or "fixed"
+	Proto    string `json:"proto,omitempty"`    // the encoding of a number: "zigzag" or "fixed"; or what it is, where the kind does not say it
 	JSON     string `json:"json,omitempty"`     // the form in JSON, where it is not that of the kind
 }
 
@@ -137,6 +137,13 @@ const (
 	JSONInteger = "integer" // big.Int
 	JSONBytes   = "bytes"   // a list of bytes, as base64
 	JSONNone    = "none"    // no form
+)
+
+// What values are in Protocol Buffers that are not encoded by their kind, in Type.Proto. A google.protobuf.Value, which an any is,
+// is there by its name.
+const (
+	ProtoBytes  = "bytes"  // a type with MarshalWeft or MarshalBinary, or an array of bytes
+	ProtoString = "string" // a struct with MarshalText
 )
 
 // Enum is an enumeration.

@@ -3,7 +3,9 @@ package schema_test
 import (
 	"encoding/json"
 	"fmt"
+	"math/big"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"strings"
 	"testing"
@@ -60,8 +62,23 @@ type (
 		Skipped []float64 `weft:"-"`
 		Self    struct{ X int }
 		Empty   struct{}
+		Any     any
+		Anys    []any
+		Fields  map[string]any
+		Grid    [2]int32
+		Code    [3]byte
+		Codes   [][3]byte
+		Price   Money
+		Prices  []*Money
+		OptCost *Money
+		Addr    netip.Addr
+		URL     url.URL
+		Whole   *big.Int
+		Wholes  [2]*big.Int
 		private int
 	}
+	// Money travels as bytes.
+	Money struct{ Cents int }
 	// Inner is embedded.
 	Inner struct {
 		Deep string
@@ -77,6 +94,12 @@ type (
 		F map[string]int64 `weft:"10,fixed"`
 	}
 )
+
+// MarshalWeft implements codec.Marshaler.
+func (Money) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+
+// UnmarshalWeft implements codec.Unmarshaler.
+func (*Money) UnmarshalWeft([]byte) error { return nil }
 
 // modelOf is the model of one method.
 func modelOf(t *testing.T, request, reply reflect.Type) *schema.Model {
@@ -100,6 +123,14 @@ func protoType(t *schema.Type) (of descriptorpb.FieldDescriptorProto_Type) {
 		{"int8", ""}: 5, {"int16", ""}: 5, {"int32", ""}: 5, {"int64", ""}: 3, {"uint8", ""}: 13, {"uint16", ""}: 13, {"uint32", ""}: 13, {"uint64", ""}: 4,
 		{"float32", ""}: 2, {"float64", ""}: 1, {"bool", ""}: 8, {"string", ""}: 9, {"bytes", ""}: 12, {"time", ""}: 11, {"duration", ""}: 11, {"message", ""}: 11,
 		{"int32", "zigzag"}: 17, {"uint64", "fixed"}: 6, {"int64", "fixed"}: 16,
+	}
+	switch t.Proto {
+	case schema.ProtoBytes:
+		return descriptorpb.FieldDescriptorProto_TYPE_BYTES
+	case schema.ProtoString:
+		return descriptorpb.FieldDescriptorProto_TYPE_STRING
+	case schema.Value:
+		return descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
 	}
 	return kinds[key{t.Kind, t.Proto}]
 }
@@ -136,10 +167,11 @@ func TestFieldsAreTheCodecs(t *testing.T) {
 				f := fields[i]
 				value := f.Type
 				list := want.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_REPEATED
-				if list != (value.Kind == schema.KindList || value.Kind == schema.KindMap) {
+				array := value.Kind == schema.KindArray && value.Proto == ""
+				if list != (value.Kind == schema.KindList || value.Kind == schema.KindMap || array) {
 					t.Errorf("%s.%s is %v", d.GetName(), f.Label(), value.Kind)
 				}
-				if value.Kind == schema.KindList {
+				if value.Kind == schema.KindList || array {
 					value = value.Elem
 				}
 				if value.Kind != schema.KindMap && protoType(value) != want.GetType() {
@@ -208,15 +240,18 @@ func TestNamesAreTheCodecs(t *testing.T) {
 // TestNoProto agrees with codec/protobuf which types are no messages.
 func TestNoProto(t *testing.T) {
 	type (
-		inner struct{ A any }
+		inner struct{ A error }
 		plain struct{ A int }
 		lost  struct{ a int }
+		half  struct{ a int }
 	)
+	_ = half{}.a
 	_ = lost{}.a
 	for want, typ := range map[string]reflect.Type{
 		"":                    reflect.TypeFor[struct{ A []*plain }](),
-		"an interface has no": reflect.TypeFor[struct{ A any }](),
-		"an array has no":     reflect.TypeFor[struct{ A [2]int }](),
+		"a error has no":      reflect.TypeFor[struct{ A error }](),
+		"an array has no":     reflect.TypeFor[struct{ A [][2]int }](),
+		"an array cannot be":  reflect.TypeFor[struct{ A map[[2]byte]int }](),
 		"a slice has no":      reflect.TypeFor[struct{ A [][]int }](),
 		"a float64 cannot be": reflect.TypeFor[struct{ A map[float64]int }](),
 		"inner: the field A":  reflect.TypeFor[struct{ Sub []inner }](),
@@ -235,7 +270,7 @@ func TestNoProto(t *testing.T) {
 			A int8 `weft:"1,fixed"`
 		}](),
 		"an embedded pointer":  reflect.TypeFor[struct{ *Base }](),
-		"netip.Addr has no":    reflect.TypeFor[struct{ A netip.Addr }](),
+		"half has no exported": reflect.TypeFor[struct{ A half }](),
 		"lost has no exported": reflect.TypeFor[struct{ A lost }](),
 		"code of its own":      reflect.TypeFor[struct{ A *timestamppb.Timestamp }](),
 		"typepb.Field":         nil,
@@ -249,6 +284,20 @@ func TestNoProto(t *testing.T) {
 		if (got == "") != (want == "") || !strings.Contains(got, want) || (err == nil) != (want == "") {
 			t.Errorf("%v: %q, want %q; the codec says %v", typ, got, want, err)
 		}
+	}
+}
+
+// TestOwnMessage: what travels as bytes is no message by itself.
+func TestOwnMessage(t *testing.T) {
+	m := modelOf(t, reflect.TypeFor[Money](), reflect.TypeFor[struct{ A Money }]())
+	if why := m.Message("schema_test.Money").NoProto; !strings.Contains(why, "MarshalWeft") {
+		t.Errorf("Money: %q", why)
+	}
+	if why := m.Message("main.Reply").NoProto; why != "" {
+		t.Errorf("a struct with it: %q", why)
+	}
+	if err := protobuf.New().(interface{ CheckType(reflect.Type) error }).CheckType(reflect.TypeFor[Money]()); err == nil || !strings.Contains(err.Error(), "MarshalWeft") {
+		t.Errorf("the codec: %v", err)
 	}
 }
 

@@ -28,6 +28,9 @@ func numbers(m *Message, t GoType) ([]numberedMember, error) {
 	if facts.Foreign {
 		return nil, errors.New("it is a message with code of its own, which has no descriptor here")
 	}
+	if own(t) == "Weft" {
+		return nil, errors.New("it travels as bytes, by its method MarshalWeft, and bytes are no message")
+	}
 	fields := t.Fields()
 	if slices.ContainsFunc(fields, func(f GoField) bool { return hasNumber(&f) }) {
 		return declared(fields)
@@ -50,7 +53,8 @@ func numbers(m *Message, t GoType) ([]numberedMember, error) {
 		if k := slices.IndexFunc(out, func(o numberedMember) bool { return o.number == n.number }); k >= 0 {
 			return nil, fmt.Errorf("the names of the fields %s and %s have one hash", out[k].name, n.name)
 		}
-		if _, err := protoForm(n.Type, ""); err != nil {
+		var err error
+		if n.encoding, err = protoForm(n.Type, ""); err != nil {
 			return nil, fmt.Errorf("the field %s: %w", n.Name, err)
 		}
 		out = append(out, n)
@@ -118,7 +122,7 @@ func hashed(t GoType, path []int) ([]numberedMember, error) {
 		inner := f.Type.Facts()
 		switch {
 		case !f.Exported && !embedded:
-		case embedded && isPlain(f.Type):
+		case embedded && isPlain(f.Type) && own(f.Type) == "":
 			within, err := hashed(f.Type, to)
 			if err != nil {
 				return nil, err
@@ -139,28 +143,81 @@ func isPlain(t GoType) bool {
 	return f.Kind == reflect.Struct && !f.is("time", "Time") && !f.Foreign && !slices.ContainsFunc(t.Fields(), func(f GoField) bool { return hasNumber(&f) })
 }
 
+// own is the end of the names of the methods by which values of a type encode themselves: "Weft", "Binary" or "Text"; or "". The rules
+// are those of package codec.
+func own(t GoType) string {
+	f := t.Facts()
+	if f.is("time", "Time") {
+		return ""
+	}
+	for _, name := range []string{"Weft", "Binary", "Text"} {
+		pair := []string{"Marshal" + name, "Unmarshal" + name}
+		switch {
+		case !slices.Contains(f.Methods, pair[0]) || !slices.Contains(f.Methods, pair[1]):
+		case f.Kind != reflect.Struct:
+			if name != "Text" {
+				return name
+			}
+		case !slices.ContainsFunc(t.Fields(), func(f GoField) bool { return f.Embedded && hasOne(f.Type, pair) }):
+			return name
+		}
+	}
+	return ""
+}
+
+// hasOne reports whether an embedded type has one of the methods.
+func hasOne(t GoType, methods []string) bool {
+	f := t.Facts()
+	if f.Kind == reflect.Pointer {
+		f = t.Elem().Facts()
+	}
+	return slices.ContainsFunc(methods, func(name string) bool { return slices.Contains(f.Methods, name) })
+}
+
+// ownForm is what a value that encodes itself is in Protocol Buffers; "": it does not.
+func ownForm(t GoType) string {
+	switch form := own(t); {
+	case form == "" || form != "Weft" && slices.ContainsFunc(t.Fields(), func(f GoField) bool { return hasNumber(&f) }):
+		return ""
+	case form == "Text":
+		return ProtoString
+	}
+	return ProtoBytes
+}
+
 // protoForm checks that a field of a type has a form in Protocol Buffers, and returns the encoding that options of
-// its tag give to numbers.
+// its tag give to numbers, or what the type travels as. Behind "[]" it is that of the elements.
 func protoForm(t GoType, options string) (encoding string, err error) {
 	f := t.Facts()
 	switch f.Kind {
 	case reflect.Pointer:
 		return singleForm(t.Elem(), options)
-	case reflect.Slice:
-		if e := t.Elem().Facts(); !isByte(&e) {
-			return singleForm(elementOf(t), options)
+	case reflect.Slice, reflect.Array:
+		if e := t.Elem().Facts(); !isByte(&e) && ownForm(t) == "" {
+			return ofElements(singleForm(elementOf(t), options))
 		}
 	case reflect.Map:
+		if ownForm(t) != "" {
+			break
+		}
 		key := t.Key().Facts()
 		if _, err := singleForm(t.Key(), ""); err != nil {
 			return "", err
 		}
-		if key.is("time", "Duration") || key.Kind == reflect.Struct || key.Kind == reflect.Slice || key.Kind == reflect.Float32 || key.Kind == reflect.Float64 {
+		if ownForm(t.Key()) != "" || key.is("time", "Duration") || key.Kind == reflect.Struct || key.Kind == reflect.Array || key.Kind == reflect.Interface || key.Kind == reflect.Float32 || key.Kind == reflect.Float64 {
 			return "", fmt.Errorf("%s cannot be the key of a map in Protocol Buffers", describe(&key))
 		}
-		return singleForm(elementOf(t), options)
+		return ofElements(singleForm(elementOf(t), options))
 	}
 	return singleForm(t, options)
+}
+
+// ofElements makes the encoding that of elements.
+func ofElements(encoding string, err error) (string, error) {
+	if encoding != "" {
+		encoding = "[]" + encoding
+	}
+	return encoding, err
 }
 
 // elementOf is the element of a list or a map, or the struct that it points to.
@@ -188,7 +245,9 @@ func describe(f *Facts) string {
 // singleForm is protoForm for a value that is no list, no map and no pointer.
 func singleForm(t GoType, options string) (encoding string, err error) {
 	f := t.Facts()
+	encoding = ownForm(t)
 	switch kind := f.Kind; {
+	case encoding != "":
 	case f.is("time", "Time"):
 	case f.is("time", "Duration") && options == "":
 	case kind == reflect.Bool, kind == reflect.String, kind == reflect.Float32, kind == reflect.Float64:
@@ -206,9 +265,12 @@ func singleForm(t GoType, options string) (encoding string, err error) {
 		if options == "fixed" && wide {
 			return options, nil
 		}
+	case kind == reflect.Interface && f.Len == 0:
+		encoding = Value
 	default:
-		if kind == reflect.Slice {
+		if kind == reflect.Slice || kind == reflect.Array {
 			if e := t.Elem().Facts(); isByte(&e) {
+				encoding = ProtoBytes
 				break
 			}
 		}
@@ -217,7 +279,7 @@ func singleForm(t GoType, options string) (encoding string, err error) {
 	if options != "" {
 		return "", fmt.Errorf("the option %q of the tag does not fit %s", options, describe(&f))
 	}
-	return "", nil
+	return encoding, nil
 }
 
 // settle takes the form in Protocol Buffers from messages that contain others without one.
@@ -258,7 +320,7 @@ func within(byName map[string]*Message, m *Message, f *Field) (why string) {
 	f.Type.Each(func(t *Type) {
 		inner := byName[t.Name]
 		switch {
-		case why != "":
+		case why != "", t.Proto == ProtoBytes, t.Proto == ProtoString, t.Proto == Value:
 		case m.Stock():
 			if t.Kind == KindMessage && inner != nil && inner.NoProto != "" {
 				why = t.Name + ": " + inner.NoProto

@@ -8,12 +8,14 @@
 package generated
 
 import (
+	"encoding"
 	"encoding/binary"
 	"slices"
 	"time"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
+	"github.com/weftrpc/weft/codec/internal/wellknown"
 )
 
 // A Message is a pointer to a struct with generated code.
@@ -87,6 +89,26 @@ func Short(x uint32) (v uint32, n int) {
 		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000, 3
 	}
 	return 0, 0
+}
+
+// Short28 reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
+func Short28(x uint32) (v uint32, n int) {
+	v = x & 0x7f
+	if x&0x80 == 0 {
+		return v, 1
+	}
+	v |= x >> 1 & 0x3f80
+	if x&0x8000 == 0 {
+		return v, 2
+	}
+	v |= x >> 2 & 0x1fc000
+	if x&0x800000 == 0 {
+		return v, 3
+	}
+	if x&0x80000000 != 0 {
+		return 0, 0
+	}
+	return v | x>>3&0xfe00000, 4
 }
 
 // Varint reads a varint at b[i]; next is -1 when there is none.
@@ -390,4 +412,92 @@ func SetLength(b []byte, body int) []byte {
 	copy(b[body+n-1:], b[body:body+size])
 	copy(b[body-1:], length[:n])
 	return b
+}
+
+// AppendWeft appends what v travels as; ok is false when it cannot.
+func AppendWeft(b []byte, v interface {
+	MarshalWeft(dst []byte) ([]byte, error)
+}) (_ []byte, ok bool) {
+	out, err := v.MarshalWeft(b)
+	if err != nil || len(out) < len(b) {
+		return b, false
+	}
+	return out, true
+}
+
+// AppendBinary is AppendWeft for a type with MarshalBinary.
+func AppendBinary(b []byte, v encoding.BinaryMarshaler) (_ []byte, ok bool) {
+	s, err := v.MarshalBinary()
+	return append(b, s...), err == nil
+}
+
+// AppendText is AppendWeft for a struct with MarshalText.
+func AppendText(b []byte, v encoding.TextMarshaler) (_ []byte, ok bool) {
+	s, err := v.MarshalText()
+	return append(b, s...), err == nil
+}
+
+// AppendAny is AppendWeft for an any. At most depth messages may be in one another there.
+func AppendAny(b []byte, v any, depth int) (_ []byte, ok bool) {
+	b, err := wellknown.AppendValue(b, v, depth)
+	return b, err == nil
+}
+
+// ReadWeft reads what v, which is zero, travels as, whose length is at b[i]; next is -1 when it is none.
+func ReadWeft(b []byte, i int, v interface{ UnmarshalWeft(b []byte) error }) (next int) {
+	return read(b, i, v.UnmarshalWeft)
+}
+
+// ReadBinary is ReadWeft for a type with UnmarshalBinary.
+func ReadBinary(b []byte, i int, v encoding.BinaryUnmarshaler) (next int) {
+	return read(b, i, v.UnmarshalBinary)
+}
+
+// ReadText is ReadWeft for a struct with UnmarshalText.
+func ReadText(b []byte, i int, v encoding.TextUnmarshaler) (next int) {
+	return read(b, i, v.UnmarshalText)
+}
+
+func read(b []byte, i int, unmarshal func([]byte) error) (next int) {
+	from, to := Span(b, i)
+	if to < 0 || unmarshal(b[from:to:to]) != nil {
+		return -1
+	}
+	return to
+}
+
+// Any reads an any, whose length is at b[i]; next is -1 when there is none, or no room for it.
+func (r *Reader) Any(b []byte, i, depth int) (v any, next int) {
+	from, to := Span(b, i)
+	if to < 0 {
+		return nil, -1
+	}
+	v, left, err := wellknown.Value(b[from:to], nil, depth, r.Room)
+	if r.Room = left; err != nil {
+		return nil, -1
+	}
+	return v, to
+}
+
+// Octets reads an array of bytes, whose length is at b[i]; next is -1 when there is none that fits.
+func (r *Reader) Octets(b []byte, i int, v []byte) (next int) {
+	from, to := Span(b, i)
+	missing := len(v) - (to - from)
+	if to < 0 || missing < 0 {
+		return -1
+	}
+	if r.Room -= int64(missing); r.Room < 0 {
+		return -1
+	}
+	clear(v[copy(v, b[from:to]):])
+	return to
+}
+
+// Begin empties an array that is read, unless there is no room for it.
+func Begin[T any](r *Reader, p *T) bool {
+	if r.Room -= int64(memory.SizeOf[T]()); r.Room < 0 {
+		return false
+	}
+	*p = *new(T)
+	return true
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+
+	"github.com/weftrpc/weft/codec/internal/self"
 )
 
 // check says why values of the type t cannot travel, or would lose something.
@@ -20,6 +22,9 @@ func checkType(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 	seen[t] = true
 	if _, ok := selfCoding(t); ok {
 		return nil
+	}
+	if err := self.Check(t); err != nil {
+		return fmt.Errorf("codec/msgpack: %s: %w", path, err)
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -1,10 +1,6 @@
 package msgpack
 
-import (
-	"encoding"
-
-	"github.com/weftrpc/weft/codec/internal/memory"
-)
+import "github.com/weftrpc/weft/codec/internal/memory"
 
 // self reads a value with the methods of its type.
 func (d *decoder) self(n *node, r memory.Ref, i, depth int) int {
@@ -20,12 +16,8 @@ func (d *decoder) self(n *node, r memory.Ref, i, depth int) int {
 	if to < 0 {
 		return failed
 	}
-	if n.op == opBinary {
-		if err := v.(encoding.BinaryUnmarshaler).UnmarshalBinary(d.body[from:to:to]); err != nil {
-			return d.fail("at byte %d: UnmarshalBinary of a %s: %w", i, n.typ, err)
-		}
-	} else if err := v.(encoding.TextUnmarshaler).UnmarshalText(d.body[from:to:to]); err != nil {
-		return d.fail("at byte %d: UnmarshalText of a %s: %w", i, n.typ, err)
+	if err := n.own.Set(v, d.body[from:to:to]); err != nil {
+		return d.fail("at byte %d: %w", i, err)
 	}
 	return to
 }

@@ -1,30 +1,36 @@
 package msgpack
 
 import (
-	"encoding"
+	"math"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/pack"
+	"github.com/weftrpc/weft/codec/internal/self"
 )
 
 // self writes a value with the methods of its type.
 func (e *encoder) self(n *node, r memory.Ref, i, depth int) int {
 	v := r.Value(n.typ).Addr().Interface()
-	switch n.op {
-	case opGenerated:
+	if n.op == opGenerated {
 		return e.generated(v.(marshaler), i, depth)
-	case opBinary:
-		s, err := v.(encoding.BinaryMarshaler).MarshalBinary()
-		if err != nil {
-			return e.fail("MarshalBinary: %w", err)
-		}
-		return e.bytes(s, i)
-	default:
-		s, err := v.(encoding.TextMarshaler).MarshalText()
-		if err != nil {
-			return e.fail("MarshalText: %w", err)
-		}
-		return e.text(string(s), i)
 	}
+	from := i + pack.MaxHead // the head takes that or less
+	b, err := n.own.Append(e.room(i, pack.MaxHead)[:from], v)
+	size := len(b) - from
+	switch {
+	case err != nil:
+		return e.fail("%w", err)
+	case uint64(size) > math.MaxUint32:
+		return e.fail("%d bytes are more than MessagePack allows", size)
+	case &b[0] != &e.b[0]: // there was no room
+		copy(e.room(i, pack.MaxHead+size)[from:], b[from:])
+	}
+	if n.own == self.Text {
+		i = pack.TextHead(e.b, i, size)
+	} else {
+		i = pack.BytesHead(e.b, i, size)
+	}
+	return i + copy(e.b[i:], e.b[from:from+size])
 }
 
 func (e *encoder) generated(v marshaler, i, depth int) int {

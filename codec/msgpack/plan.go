@@ -8,6 +8,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/bytype"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/pack"
+	"github.com/weftrpc/weft/codec/internal/self"
 )
 
 // op says how a value of a type is encoded and decoded.
@@ -38,8 +39,7 @@ const (
 	opAny       // an interface without methods
 	opInterface // one with methods
 	opGenerated // MarshalMsg and UnmarshalMsg
-	opBinary    // MarshalBinary and UnmarshalBinary
-	opText      // MarshalText and UnmarshalText
+	opOwn       // bytes or a string, by methods of the type
 )
 
 // node is the plan of a type: all that encoding and decoding need to know of it.
@@ -52,6 +52,7 @@ type node struct {
 	key    *node  // of a map
 	size   uintptr
 	length int // of an array
+	own    self.Form
 
 	// Of a slice.
 	empty reflect.Value // not nil and of length 0
@@ -140,7 +141,7 @@ func compile(t reflect.Type, pending map[reflect.Type]*node) *node {
 	if n := pending[t]; n != nil {
 		return n
 	}
-	n := &node{op: opOf(t), typ: t, size: t.Size()}
+	n := &node{op: opOf(t), typ: t, size: t.Size(), own: self.Of(t)}
 	pending[t] = n
 	switch n.op {
 	case opInt8, opInt16, opInt32, opInt64:

@@ -1,7 +1,10 @@
 package protobuf_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/big"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -31,6 +34,14 @@ type (
 		Count  *uint32
 		Item   item // has numbers
 		hidden int
+		Any    any
+		Grid   [2]float32
+		Code   [3]byte
+		Codes  [][3]byte
+		Addr   netip.Addr // by MarshalBinary
+		Whole  *big.Int   // by MarshalText
+		Prices [2]*price
+		Price  price
 		Skip   func() `json:"-"`
 	}
 	line struct {
@@ -43,18 +54,38 @@ type (
 	}
 )
 
+// price travels as bytes, by its own methods.
+type price struct{ Cents uint64 }
+
+func (p price) MarshalWeft(dst []byte) ([]byte, error) {
+	if p.Cents == 0 {
+		return dst, nil
+	}
+	return binary.AppendUvarint(dst, p.Cents), nil
+}
+
+func (p *price) UnmarshalWeft(b []byte) error {
+	n := 0
+	if p.Cents, n = binary.Uvarint(b); n != len(b) {
+		return fmt.Errorf("%x is no price", b)
+	}
+	return nil
+}
+
 func plainValue() *plain {
 	count := uint32(7)
 	return &plain{
 		base: base{Tenant: "t"}, ID: -5, Note: text, Lines: []line{{text, 1.5}, {}}, By: map[string]*line{"a": {"b", 1}}, At: time.Unix(1_700_000_000, 5).UTC(),
-		Took: -time.Hour, Sizes: []int32{1, -1, 1 << 30}, Data: []byte{0, 255}, Next: &plain{ID: 1}, Count: &count, Item: item{Name: "x"},
+		Took: -time.Hour, Sizes: []int32{1, -1, 1 << 30}, Data: []byte{0, 255}, Next: &plain{ID: 1, Prices: [2]*price{{}, {}}}, Count: &count, Item: item{Name: "x"},
+		Any: map[string]any{"list": []any{nil, true, -1.5, "text", map[string]any{}}}, Grid: [2]float32{0, -1}, Code: [3]byte{1, 2, 3}, Codes: [][3]byte{{}, {4}},
+		Addr: netip.MustParseAddr("fe80::1%eth0"), Whole: new(big.Int).Lsh(big.NewInt(-5), 100), Prices: [2]*price{{5}, {}}, Price: price{500},
 	}
 }
 
 func TestPlainConformance(t *testing.T) {
 	codectest.Run(t, protobuf.New(), codectest.Config{
-		Values:    []any{plainValue(), &plain{}, &struct{}{}, &line{Name: "x"}},
-		Refused:   []any{(*plain)(nil), struct{ A any }{}, struct{ A [2]int }{}, struct{ M map[string][]int }{}, struct{ *line }{}, struct{ V *wrapperspb.Int64Value }{}, time.Time{}, struct{ a int }{}},
+		Values:    []any{plainValue(), &plain{Prices: [2]*price{{}, {}}}, &struct{}{}, &line{Name: "x"}},
+		Refused:   []any{(*plain)(nil), struct{ A error }{}, struct{ A [][2]int }{}, struct{ M map[string][]int }{}, struct{ *line }{}, struct{ V *wrapperspb.Int64Value }{}, time.Time{}, struct{ a int }{}},
 		OpenEnded: true,
 		SameBits:  true,
 	})
@@ -105,13 +136,13 @@ func TestPlainEvolves(t *testing.T) {
 
 func TestPlainReuse(t *testing.T) {
 	c := protobuf.New().(codec.Reuser)
-	body, err := c.(codec.Codec).Append(nil, &plain{ID: 3})
+	body, err := c.(codec.Codec).Append(nil, &plain{ID: 3, Prices: [2]*price{{}, {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := plainValue()
 	got.hidden = 5
-	if err := c.DecodeReuse(body, got); err != nil || got.ID != 3 || got.Tenant != "" || got.Note != "" || len(got.Lines) > 0 || got.Item.Name != "" {
+	if err := c.DecodeReuse(body, got); err != nil || got.ID != 3 || got.Tenant != "" || got.Note != "" || len(got.Lines) > 0 || got.Item.Name != "" || got.Any != nil || got.Grid[1] != 0 || got.Addr.IsValid() || got.Price.Cents != 0 || got.Prices[0].Cents != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -41,6 +41,10 @@ func Allowed() Exceptions {
 			"codec/internal/cycle":            "tells types from one another",
 			"codec/internal/numbered":         "examines types, once for each, and maps",
 			"codec/internal/typecheck":        "examines types, once for each",
+			"codec/internal/self":             "finds the methods of types, once for each",
+			"codec/internal/tags":             "reads the tags of fields, once for each type",
+			"codec/internal/coded":            "finds the generated code of types, once for each",
+			"codec/internal/wellknown":        "encodes what is in an any, of types that are not common",
 			"codec/json":                      "names the types that the library cannot encode, and those that decode themselves; tells nil pointers from messages",
 			"codec/cbor":                      "names the types that the library cannot encode, and those that encode or decode themselves",
 

@@ -32,8 +32,12 @@ func table() []row {
 		{"codec/internal/cycle", leaf, nil},
 		{"codec/internal/room", leaf, nil},
 		{"codec/internal/typecheck", leaf, nil},
-		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/memory", "codec/internal/room", "codec/internal/texts"}},
-		{"codec/generated", leaf, []string{"codec/internal/memory", "codec/internal/texts"}},
+		{"codec/internal/self", leaf, nil},
+		{"codec/internal/tags", leaf, nil},
+		{"codec/internal/wellknown", leaf, nil},
+		{"codec/internal/coded", leaf, []string{"codec/generated"}},
+		{"codec/internal/numbered", leaf, []string{"codec/generated", "codec/internal/coded", "codec/internal/memory", "codec/internal/room", "codec/internal/self", "codec/internal/tags", "codec/internal/texts", "codec/internal/wellknown"}},
+		{"codec/generated", leaf, []string{"codec/internal/memory", "codec/internal/texts", "codec/internal/wellknown"}},
 		{"codec/internal/texts", leaf, []string{"codec/internal/memory"}},
 		{"codec/...", 0, []string{"codec"}},
 		{"compress", 0, nil},
@@ -96,7 +100,7 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/names", "generate/internal/thriftidl", "generate/internal/source"}},
+		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wiretag"}},
 		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},

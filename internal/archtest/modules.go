@@ -72,7 +72,7 @@ func libraries() []library {
 		{"github.com/klauspost/compress", []string{"compress/..."}},
 		{"github.com/pierrec/lz4/v4", []string{"compress/..."}},
 		{"github.com/shamaton/msgpack/v3", nil}, // the measure of codec/msgpack in its tests
-		{"google.golang.org/protobuf", []string{"codec/protobuf", "codec/json", "codec/internal/cycle", "codec/internal/numbered", "internal/stock", "schema", "cluster/internal/twin", "door/...", "admin", "plugin/internal/encoded", "plugin/record", "examples/...", "codec/protobuf/descriptors", "test/compat/schema/server"}},
+		{"google.golang.org/protobuf", []string{"codec/protobuf", "codec/json", "codec/internal/cycle", "codec/internal/numbered", "codec/internal/tags", "codec/internal/wellknown", "internal/stock", "schema", "cluster/internal/twin", "door/...", "admin", "plugin/internal/encoded", "plugin/record", "examples/...", "codec/protobuf/descriptors", "test/compat/schema/server"}},
 	}
 }
 

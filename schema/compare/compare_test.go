@@ -88,8 +88,8 @@ func TestFields(t *testing.T) {
 			A int `weft:"-"`
 			B int
 		}](t)},
-		{"without Protocol Buffers", "MESSAGE_PROTOBUF_REMOVED main.T protobuf; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A int }](t), of[struct{ A any }](t)},
-		{"with Protocol Buffers", "MESSAGE_PROTOBUF_ADDED main.T; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A any }](t), of[struct{ A int }](t)},
+		{"without Protocol Buffers", "MESSAGE_PROTOBUF_REMOVED main.T protobuf; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A int }](t), of[struct{ A error }](t)},
+		{"with Protocol Buffers", "MESSAGE_PROTOBUF_ADDED main.T; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A error }](t), of[struct{ A int }](t)},
 		{"wider", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A int32 }](t), of[struct{ A int64 }](t)},
 		{"wider elements", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A []uint8or }](t), of[struct{ A []uint64 }](t)},
 		{"unsigned to signed", "FIELD_TYPE_WIDENED main.T.A", of[struct{ A uint32 }](t), of[struct{ A int64 }](t)},
@@ -108,7 +108,7 @@ func TestFields(t *testing.T) {
 			A int `json:",string"`
 		}](t)},
 		{"single to list", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A int }](t), of[struct{ A []int }](t)},
-		{"length of an array", "FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A [2]int }](t), of[struct{ A [3]int }](t)},
+		{"length of an array", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A [2]int }](t), of[struct{ A [3]int }](t)},
 		{"keys of a map", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A map[string]int }](t), of[struct{ A map[int]int }](t)},
 		{"optional", "FIELD_PRESENCE_CHANGED main.T.A", of[struct{ A int }](t), of[struct{ A *int }](t)},
 		{"omitted", "FIELD_PRESENCE_CHANGED main.T.A", of[struct{ A int }](t), of[struct {

@@ -93,7 +93,7 @@ func (v value) packForm() string {
 	case schema.KindString, schema.KindBytes:
 		return "string" // each is taken for the other
 	case schema.KindMessage:
-		if v.JSON == schema.JSONText {
+		if v.JSON == schema.JSONText || v.Proto != "" {
 			return "string"
 		}
 	}
@@ -102,6 +102,12 @@ func (v value) packForm() string {
 
 // protoForm is the same for Protocol Buffers.
 func (v value) protoForm() string {
+	switch v.Proto {
+	case schema.ProtoBytes, schema.ProtoString:
+		return "string"
+	case schema.Value:
+		return v.Proto
+	}
 	switch v.Kind {
 	case schema.KindTime:
 		return schema.Timestamp

@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := export.Write(loose, export.Proto, schema.Info{}); err == nil || !strings.Contains(err.Error(), "Loose, which has no form in Protocol Buffers: the field Any") {
+	if _, err := export.Write(loose, export.Proto, schema.Info{}); err == nil || !strings.Contains(err.Error(), "Loose, which has no form in Protocol Buffers: the field Nested") {
 		t.Error(err)
 	}
 	out, err := export.Write(m, export.Proto, schema.Info{})

@@ -33,6 +33,7 @@ func writeProto(m *schema.Model) (*Result, error) {
 	}
 	reachable := &schema.Model{Services: w.services}
 	reachable.Keep(m)
+	w.travelling(reachable)
 	w.place(reachable)
 	for _, e := range reachable.Enums {
 		w.file(w.in[e.Name], w.pkg(e.Name)).add(w.local(e.Name), func(f *protoFile, indent string) { w.enum(f, e, indent) })
@@ -52,6 +53,32 @@ func writeProto(m *schema.Model) (*Result, error) {
 		}
 	}
 	return out, nil
+}
+
+// travelling leaves out the messages that are in others only as bytes or as a string, or not at all in Protocol Buffers.
+func (w *protoWriter) travelling(m *schema.Model) {
+	needed := make(map[string]bool)
+	var need func(t *schema.Type)
+	need = func(t *schema.Type) {
+		if t.Kind != schema.KindMessage || t.Proto == schema.ProtoBytes || t.Proto == schema.ProtoString || needed[t.Name] {
+			return
+		}
+		needed[t.Name] = true
+		if one := m.Message(t.Name); one != nil {
+			for _, f := range one.Fields {
+				if f.Number > 0 {
+					f.Type.Each(need)
+				}
+			}
+		}
+	}
+	for _, s := range m.Services {
+		for _, one := range s.Methods {
+			need(one.Request)
+			need(one.Reply)
+		}
+	}
+	m.Messages = slices.DeleteFunc(m.Messages, func(one *schema.Message) bool { return !one.Stock() && !needed[one.Name] })
 }
 
 type protoWriter struct {
@@ -401,11 +428,13 @@ func (w *protoWriter) field(f *protoFile, field *schema.Field, indent string, pr
 	f.doc(indent, field.Doc)
 	typ := ""
 	switch t := field.Type; {
-	case t.Kind == schema.KindMap:
+	case t.Kind == schema.KindMap && t.Proto == "":
 		typ = "map<" + w.scalar(f, t.Key) + ", " + w.scalar(f, t.Elem) + ">"
-	case t.Kind == schema.KindList:
+	case (t.Kind == schema.KindList || t.Kind == schema.KindArray) && t.Proto == "":
 		typ = "repeated " + w.scalar(f, t.Elem)
-	case presence && t.Optional && t.Kind != schema.KindMessage && t.Kind != schema.KindTime && t.Kind != schema.KindDuration:
+	case presence && t.Optional && (t.Proto == schema.ProtoBytes || t.Proto == schema.ProtoString):
+		typ = "optional " + t.Proto
+	case presence && t.Optional && t.Kind != schema.KindMessage && t.Kind != schema.KindTime && t.Kind != schema.KindDuration && t.Proto != schema.Value:
 		typ = "optional " + w.scalar(f, t)
 	default:
 		typ = w.scalar(f, t)
@@ -424,6 +453,12 @@ func (w *protoWriter) scalar(f *protoFile, t *schema.Type) string {
 		"fixed":  {schema.KindInt32: "sfixed32", schema.KindInt64: "sfixed64", schema.KindUint32: "fixed32", schema.KindUint64: "fixed64"},
 		"": {schema.KindInt8: "int32", schema.KindInt16: "int32", schema.KindInt32: "int32", schema.KindInt64: "int64", schema.KindUint8: "uint32", schema.KindUint16: "uint32", schema.KindUint32: "uint32",
 			schema.KindUint64: "uint64", schema.KindFloat32: "float", schema.KindFloat64: "double", schema.KindBool: "bool", schema.KindBytes: "bytes", schema.KindString: "string"},
+	}
+	switch t.Proto {
+	case schema.ProtoBytes, schema.ProtoString:
+		return t.Proto
+	case schema.Value:
+		return w.reference(f, schema.Value)
 	}
 	switch t.Kind {
 	case schema.KindMessage, schema.KindEnum:

@@ -3,6 +3,7 @@ package export_test
 import (
 	"encoding/json"
 	"math/big"
+	"net/netip"
 	"reflect"
 	"testing"
 	"time"
@@ -42,8 +43,19 @@ type (
 		None     struct{}           `json:"none"`
 		Place    struct{ X, Y int } `json:"place"`
 		Page     Page[Line]         `json:"page"`
+		Any      any                `json:"any"`
+		Fields   map[string]any     `json:"fields"`
+		Grid     [2]float32         `json:"grid"`
+		Code     [4]byte            `json:"code"`
+		Price    *Price             `json:"price"`
+		Addr     netip.Addr         `json:"addr"`
+		Whole    *big.Int           `json:"whole"`
 		Hidden   int                `json:"-"`
 		NotProto []int              `json:"not_proto" weft:"-"`
+	}
+	// Price travels as bytes in Protocol Buffers and in MessagePack.
+	Price struct {
+		Cents int `json:"cents"`
 	}
 	// Base is embedded.
 	Base struct {
@@ -102,6 +114,12 @@ type (
 
 // MarshalText implements encoding.TextMarshaler.
 func (Level) MarshalText() ([]byte, error) { return []byte("high"), nil }
+
+// MarshalWeft implements codec.Marshaler.
+func (Price) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+
+// UnmarshalWeft implements codec.Unmarshaler.
+func (*Price) UnmarshalWeft([]byte) error { return nil }
 
 // stock is a file as protoc would describe it.
 const stock = `

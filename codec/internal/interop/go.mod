@@ -6,6 +6,7 @@ replace github.com/weftrpc/weft => ../../..
 
 require (
 	github.com/bufbuild/protocompile v0.14.1
+	github.com/shamaton/msgpack/v3 v3.1.0
 	github.com/vmihailenco/msgpack/v5 v5.4.1
 	github.com/weftrpc/weft v0.0.0
 	google.golang.org/protobuf v1.36.12

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	shamaton "github.com/shamaton/msgpack/v3"
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/weftrpc/weft/codec/codectest"
@@ -78,6 +79,51 @@ func plain(v reflect.Value) {
 		}
 		for i := range v.NumField() {
 			plain(v.Field(i))
+		}
+	}
+}
+
+// tag travels as bytes, by methods of package codec, of which the other libraries know nothing.
+type tag struct{ text string }
+
+func (g tag) MarshalWeft(dst []byte) ([]byte, error) { return append(dst, g.text...), nil }
+func (g *tag) UnmarshalWeft(b []byte) error          { g.text = string(b); return nil }
+
+// TestMarshalWeft: for other libraries a value that says itself what it travels as is a byte string.
+func TestMarshalWeft(t *testing.T) {
+	type tags struct {
+		One  tag
+		List []tag
+		Map  map[string]*tag
+	}
+	type octets struct {
+		One  []byte
+		List [][]byte
+		Map  map[string][]byte
+	}
+	want, plain := tags{tag{"one"}, []tag{{""}, {"two"}}, map[string]*tag{"k": {"three"}}}, octets{[]byte("one"), [][]byte{{}, []byte("two")}, map[string][]byte{"k": []byte("three")}}
+	body, err := weft.New().Append(nil, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, library := range map[string]struct {
+		read  func([]byte, any) error
+		write func(any) ([]byte, error)
+	}{
+		"vmihailenco": {msgpack.Unmarshal, msgpack.Marshal},
+		"shamaton":    {func(b []byte, v any) error { return shamaton.Unmarshal(b, v) }, shamaton.Marshal},
+	} {
+		var read octets
+		if err := library.read(body, &read); err != nil || !reflect.DeepEqual(read, plain) {
+			t.Errorf("%s reads %q, %v", name, read, err)
+		}
+		var got tags
+		theirs, err := library.write(plain)
+		if err == nil {
+			err = weft.New().Decode(theirs, &got)
+		}
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("from %s: %v, %v", name, got, err)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/texts"
+	"github.com/weftrpc/weft/codec/internal/wellknown"
 )
 
 // decoder reads one message. Its functions read body from an index on, at most up
@@ -169,7 +170,7 @@ func scan(steps []step, next int, body []byte, whole string, i, end int, r memor
 		}
 		switch form {
 		case kindInt32, kindUint32:
-			v, width := short(uint32(x))
+			v, width := generated.Short28(uint32(x))
 			if j += width; width == 0 || j > end {
 				return i, next
 			}
@@ -193,7 +194,7 @@ func scan(steps []step, next int, body []byte, whole string, i, end int, r memor
 			}
 			to.SetBool(uint8(x) != 0)
 		case kindInt64, kindUint64:
-			v, width := short(uint32(x))
+			v, width := generated.Short28(uint32(x))
 			if j += width; width == 0 || j > end {
 				return i, next
 			}
@@ -204,26 +205,6 @@ func scan(steps []step, next int, body []byte, whole string, i, end int, r memor
 		i = j
 	}
 	return i, next
-}
-
-// short reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
-func short(x uint32) (v uint32, n int) {
-	v = x & 0x7f
-	if x&0x80 == 0 {
-		return v, 1
-	}
-	v |= x >> 1 & 0x3f80
-	if x&0x8000 == 0 {
-		return v, 2
-	}
-	v |= x >> 2 & 0x1fc000
-	if x&0x800000 == 0 {
-		return v, 3
-	}
-	if x&0x80000000 != 0 {
-		return 0, 0
-	}
-	return v | x>>3&0xfe00000, 4
 }
 
 // find returns the index of the field with a number, or -1.
@@ -284,6 +265,8 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 			return d.packed(n, r, i, end)
 		}
 		return d.elements(f, r, wire, i, end, depth)
+	case opArray:
+		return d.array(f, r, wire, i, end, depth)
 	case opTable:
 		if old {
 			r.Value(n.typ).Clear()
@@ -395,9 +378,98 @@ func (d *decoder) single(n *node, r memory.Ref, wire protowire.Type, i, end, dep
 	case opMessage:
 		return d.message(n, r, from, to, depth-1, old)
 	default:
-		return d.seconds(n, r, from, to)
+		return d.special(n, r, from, to, depth, old)
 	}
 	return to
+}
+
+// special is single for the types that are neither numbers, texts nor structs. With old, r may hold what an earlier message left.
+func (d *decoder) special(n *node, r memory.Ref, from, to, depth int, old bool) int {
+	var err error
+	switch n.op {
+	case opOctets:
+		octets := r.Value(n.typ).Bytes()
+		switch missing := len(octets) - (to - from); {
+		case missing < 0:
+			return d.fail("at byte %d: %d bytes do not fit a %s", from, to-from, n.typ)
+		case missing > 0 && !d.spendBytes(int64(missing)):
+			return failed
+		}
+		clear(octets[copy(octets, d.body[from:to]):])
+	case opOwn:
+		v := r.Value(n.typ)
+		v.SetZero()
+		err = n.own.Set(v.Addr().Interface(), d.body[from:to:to])
+	case opAny:
+		var was, v any
+		if !old {
+			was = r.Any()
+		}
+		if v, d.room, err = wellknown.Value(d.body[from:to], was, depth-1, d.room); d.room < 0 {
+			d.refuse()
+			return failed
+		}
+		r.SetAny(v)
+	case opTime:
+		*memory.As[time.Time](r), err = wellknown.Time(d.body[from:to])
+	default:
+		var v time.Duration
+		v, err = wellknown.Duration(d.body[from:to])
+		r.Set64(uint64(v))
+	}
+	if err != nil {
+		return d.fail("at byte %d: %w", from, err)
+	}
+	return to
+}
+
+// array reads the value at i, which has no other in it, to the array r, from its beginning on, and those that follow it: an array is
+// one value, so that what comes later replaces what came before.
+func (d *decoder) array(f *field, r memory.Ref, wire protowire.Type, i, end, depth int) int {
+	n, elem, length := f.node, f.node.elem, f.node.typ.Len()
+	if !d.spend(n) {
+		return failed
+	}
+	r.Value(n.typ).SetZero()
+	if elem.op == opPointer {
+		elem = elem.elem
+	}
+	packed := wire == protowire.BytesType && elem.packs()
+	if packed {
+		if i, end = d.span(i, end); end < 0 {
+			return failed
+		}
+	}
+	for k := 0; !packed || i < end; k++ {
+		if k == length {
+			return d.fail("at byte %d: more than %d elements do not fit a %s", i, k, n.typ)
+		}
+		at := r.Index(k, n.elem.size)
+		switch {
+		case packed:
+			v, next := d.number(elem, i, end)
+			if i = next; next >= 0 {
+				i = d.set(elem, at, v, i, next)
+			}
+		case n.elem.op == opPointer && !d.spend(elem):
+			return failed
+		case n.elem.op == opPointer:
+			i = d.single(elem, at.Allocate(elem.typ), wire, i, end, depth, false)
+		default:
+			i = d.single(elem, at, wire, i, end, depth, false)
+		}
+		if i < 0 {
+			return failed
+		}
+		if !packed {
+			tag, next := generated.Varint(d.body[:end], i)
+			if next < 0 || tag != f.number<<3|uint64(wire) {
+				return i
+			}
+			i = next
+		}
+	}
+	return i
 }
 
 // number reads a number as it is encoded.
@@ -537,43 +609,5 @@ func (d *decoder) entry(n *node, r memory.Ref, wire protowire.Type, i, end, dept
 		m.Set(reflect.MakeMap(n.typ))
 	}
 	m.SetMapIndex(key.Elem(), value.Elem())
-	return i
-}
-
-// seconds reads a google.protobuf.Timestamp or Duration.
-func (d *decoder) seconds(n *node, r memory.Ref, i, to int) int {
-	var parts [3]int64
-	start := i
-	for i < to {
-		tag, next := d.varint(i, to)
-		if next < 0 {
-			return failed
-		}
-		if tag != 1<<3 && tag != 2<<3 {
-			if i = d.skip(tag, i, next, to); i < 0 {
-				return failed
-			}
-			continue
-		}
-		v, next := d.varint(next, to)
-		if next < 0 {
-			return failed
-		}
-		parts[tag>>3], i = int64(v), next
-	}
-	seconds, nanoseconds := parts[1], parts[2]
-	if n.op == opTime {
-		if seconds < firstSecond || seconds > lastSecond || nanoseconds < 0 || nanoseconds >= 1e9 {
-			return d.fail("at byte %d: %d s and %d ns are no timestamp", start, seconds, nanoseconds)
-		}
-		*memory.As[time.Time](r) = time.Unix(seconds, nanoseconds).UTC()
-		return i
-	}
-	const most = math.MaxInt64 / int64(time.Second)
-	v := seconds*1e9 + nanoseconds
-	if seconds > most || seconds < -most || nanoseconds <= -1e9 || nanoseconds >= 1e9 || nanoseconds > 0 != (v > seconds*1e9) && nanoseconds != 0 {
-		return d.fail("at byte %d: %d s and %d ns do not fit a time.Duration", start, seconds, nanoseconds)
-	}
-	r.Set64(uint64(v))
 	return i
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/wellknown"
 )
 
 // encoder appends messages. After an error what it appends means nothing.
@@ -105,8 +106,8 @@ func run(steps []step, b []byte, i int, r memory.Ref) (at, k int) {
 			continue
 		}
 		if v < 1<<28 {
-			x, width := shortVarint(uint32(v))
-			binary.LittleEndian.PutUint64(b[i:], uint64(s.word)|uint64(x)<<(s.shift&63))
+			x, width := generated.Short4(uint32(v))
+			binary.LittleEndian.PutUint64(b[i:], uint64(s.word)|x<<(s.shift&63))
 			i += int(s.width) + width
 			continue
 		}
@@ -131,7 +132,7 @@ func (e *encoder) field(n *node, k int, b []byte, r memory.Ref, depth int) []byt
 			return b
 		}
 		return e.single(f.tag, f.node.elem, b, at.Pointee(), depth, true)
-	case opList:
+	case opList, opArray:
 		return e.list(f, b, at, depth)
 	case opTable:
 		if at.IsNil() {
@@ -140,23 +141,6 @@ func (e *encoder) field(n *node, k int, b []byte, r memory.Ref, depth int) []byt
 		return e.table(f, b, at, depth)
 	}
 	return e.single(f.tag, f.node, b, at, depth, f.node.explicit && !at.IsNil())
-}
-
-// shortVarint returns the varint of v, which is less than 1<<28, as it lies in memory, and
-// its length.
-func shortVarint(v uint32) (x uint32, n int) {
-	if v < 1<<7 {
-		return v, 1
-	}
-	x = v&0x7f | v<<1&0x7f00 | 0x80
-	if v < 1<<14 {
-		return x, 2
-	}
-	x |= v<<2&0x7f0000 | 0x8000
-	if v < 1<<21 {
-		return x, 3
-	}
-	return x | v<<3&0x7f000000 | 0x800000, 4
 }
 
 // single appends one value with its tag, unless it is zero and need not be there.
@@ -175,7 +159,20 @@ func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int,
 			b = protowire.AppendBytes(append(b, tag...), s)
 		}
 		return b
-	case opMessage, opTime, opDuration:
+	case opOctets:
+		return protowire.AppendBytes(append(b, tag...), r.Value(n.typ).Bytes())
+	case opAny:
+		if r.Any() == nil && !present {
+			return b
+		}
+		start := len(b) + len(tag) + 1
+		b, err := wellknown.AppendValue(append(append(b, tag...), 0), r.Any(), depth-1)
+		if err != nil {
+			e.fail("%w", err)
+			return b
+		}
+		return generated.SetLength(b, start)
+	case opMessage, opTime, opDuration, opOwn:
 		if n.op == opTime && !present {
 			if memory.As[time.Time](r).IsZero() {
 				return b
@@ -190,6 +187,11 @@ func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int,
 			b = e.message(n, b, r, depth-1)
 		case opTime:
 			b = e.time(b, *memory.As[time.Time](r))
+		case opOwn:
+			var err error
+			if b, err = n.own.Append(b, r.Value(n.typ).Addr().Interface()); err != nil {
+				e.fail("%w", err)
+			}
 		default:
 			b = generated.AppendSeconds(b, r.Int64()/1e9, r.Int64()%1e9)
 		}
@@ -259,13 +261,18 @@ func (n *node) appendNumber(b []byte, v uint64) []byte {
 }
 
 func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
-	n, length := f.node.elem, r.Len()
+	n, length := f.node.elem, 0
+	if f.node.op == opList {
+		length = r.Len()
+	} else {
+		length = f.node.typ.Len()
+	}
 	if length == 0 {
 		return b
 	}
 	if n.packs() && f.node.unpacked {
 		for k := range length {
-			b = n.appendNumber(append(b, f.tag...), n.number(r.Elem(k, n.size)))
+			b = n.appendNumber(append(b, f.tag...), n.number(f.node.at(r, k)))
 		}
 		return b
 	}
@@ -273,12 +280,12 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 		b = append(append(b, f.tag...), 0)
 		body := len(b)
 		for k := range length {
-			b = n.appendNumber(b, n.number(r.Elem(k, n.size)))
+			b = n.appendNumber(b, n.number(f.node.at(r, k)))
 		}
 		return generated.SetLength(b, body)
 	}
 	for k := 0; k < length && e.err == nil; k++ {
-		at, elem := r.Elem(k, n.size), n
+		at, elem := f.node.at(r, k), n
 		if n.op == opPointer {
 			if at.IsNil() && n.elem.stock != nil {
 				b = append(append(b, f.tag...), 0)
@@ -293,6 +300,14 @@ func (e *encoder) list(f *field, b []byte, r memory.Ref, depth int) []byte {
 		b = e.single(f.tag, elem, b, at, depth, true)
 	}
 	return b
+}
+
+// at returns element k of a list or an array.
+func (n *node) at(r memory.Ref, k int) memory.Ref {
+	if n.op == opArray {
+		return r.Index(k, n.elem.size)
+	}
+	return r.Elem(k, n.elem.size)
 }
 
 // The tags of the two fields of an entry of a map.
@@ -327,17 +342,11 @@ func (e *encoder) table(f *field, b []byte, r memory.Ref, depth int) []byte {
 	return b
 }
 
-// The bounds of google.protobuf.Timestamp: the years 1 to 9999.
-const (
-	firstSecond = -62135596800
-	lastSecond  = 253402300799
-)
-
 // time appends the fields of a google.protobuf.Timestamp.
 func (e *encoder) time(b []byte, t time.Time) []byte {
-	seconds := t.Unix()
-	if seconds < firstSecond || seconds > lastSecond {
+	b, ok := generated.AppendTime(b, t)
+	if !ok {
 		e.fail("the year %d has no form in Protocol Buffers, which has 1 to 9999", t.Year())
 	}
-	return generated.AppendSeconds(b, seconds, int64(t.Nanosecond()))
+	return b
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft/codec/generated"
+	"github.com/weftrpc/weft/codec/internal/coded"
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
@@ -21,7 +22,7 @@ func (d *decoder) generated(m generated.Message) int {
 // hasCode reports whether there is generated code for the struct n. Code that was generated
 // for other fields than n has now, or than a struct has whose code it calls, is an error.
 func hasCode(n *node) (bool, error) {
-	if _, ok := n.code(); !ok {
+	if _, ok := coded.Fields(n.typ); !ok {
 		return false, nil
 	}
 	err := n.checkCode(make(map[*node]bool))
@@ -35,7 +36,7 @@ func (n *node) checkCode(seen map[*node]bool) error {
 		return nil
 	}
 	seen[n] = true
-	got, ok := n.code()
+	got, ok := coded.Fields(n.typ)
 	if !ok {
 		return fmt.Errorf("%s has no code of its own, which the code of a struct that contains it calls: run weft generate again", n.typ)
 	}
@@ -44,7 +45,7 @@ func (n *node) checkCode(seen map[*node]bool) error {
 	}
 	for i := range n.fields {
 		part := n.fields[i].node
-		for part.op == opPointer || part.op == opList { // maps are left to the plan
+		for part.op == opPointer || part.op == opList || part.op == opArray { // maps are left to the plan
 			part = part.elem
 		}
 		if part.op != opMessage {
@@ -55,38 +56,6 @@ func (n *node) checkCode(seen map[*node]bool) error {
 		}
 	}
 	return nil
-}
-
-// code returns the fields for which there is generated code for the struct n; ok is false when
-// it has no code of its own.
-func (n *node) code() (fields string, ok bool) {
-	fields = fieldsWeft(n.typ)
-	if name, _, _ := strings.Cut(fields, "{"); fields == "" || name != n.typ.Name() {
-		return "", false // there is none, or it is that of an embedded struct
-	}
-	for f := range n.typ.Fields() {
-		if f.Anonymous && fieldsWeft(f.Type) == fields { // it is that of a struct with the same name, of another package
-			return "", false
-		}
-	}
-	return fields, true
-}
-
-// fieldsWeft returns what FieldsWeft of the struct t, or what t points to, returns; "" when there is no such method.
-func fieldsWeft(t reflect.Type) (fields string) {
-	if t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	m, ok := reflect.New(t).Interface().(generated.Message)
-	if !ok {
-		return ""
-	}
-	defer func() {
-		if recover() != nil { // it is the method of a struct behind an embedded pointer, which is nil
-			fields = ""
-		}
-	}()
-	return m.FieldsWeft()
 }
 
 // describe returns what FieldsWeft of generated code for the struct n returns. The names of fields that do
@@ -138,10 +107,18 @@ func (n *node) form() string {
 		return "time"
 	case opDuration:
 		return "duration"
+	case opOctets:
+		return fmt.Sprintf("[%d]bytes", n.typ.Len())
+	case opOwn:
+		return "own " + n.own.String()
+	case opAny:
+		return "any"
 	case opPointer:
 		return "*" + n.elem.form()
 	case opList:
 		return "[]" + n.elem.form()
+	case opArray:
+		return fmt.Sprintf("[%d]%s", n.typ.Len(), n.elem.form())
 	}
 	return "map"
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft/codec/internal/self"
 )
 
 // Message describes a struct as a message of Protocol Buffers.
@@ -67,7 +69,7 @@ func (n *node) message(known map[*node]*Message) *Message {
 		switch value.op {
 		case opPointer:
 			d.Form, value = Optional, value.elem
-		case opList:
+		case opList, opArray:
 			d.Form, value = List, value.elem
 		case opTable:
 			d.Form, d.Key, value = Map, value.key.value(known), value.elem
@@ -112,8 +114,15 @@ func (n *node) value(known map[*node]*Message) Value {
 		return pick(protoreflect.FloatKind, protoreflect.DoubleKind)
 	case opText:
 		return Value{Kind: protoreflect.StringKind}
-	case opBytes:
+	case opBytes, opOctets:
 		return Value{Kind: protoreflect.BytesKind}
+	case opOwn:
+		if n.own == self.Text {
+			return Value{Kind: protoreflect.StringKind}
+		}
+		return Value{Kind: protoreflect.BytesKind}
+	case opAny:
+		return Value{Kind: protoreflect.MessageKind, Known: "google.protobuf.Value"}
 	case opTime:
 		return Value{Kind: protoreflect.MessageKind, Known: "google.protobuf.Timestamp"}
 	case opDuration:

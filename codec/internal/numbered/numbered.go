@@ -11,6 +11,8 @@ import (
 
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/self"
+	"github.com/weftrpc/weft/codec/internal/tags"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
@@ -46,9 +48,15 @@ func planOf(t reflect.Type) *Plan {
 	if p.pointer = s.Kind() == reflect.Pointer; p.pointer {
 		s = s.Elem()
 	}
-	if p.numbered = isNumbered(s); p.numbered || isPlain(s) {
+	own := self.Of(s) == self.Weft
+	if p.numbered = !own && tags.IsNumbered(s); own && s.Kind() == reflect.Struct {
+		p.err = fmt.Errorf("a %s travels as bytes, by its method MarshalWeft, and bytes are a field and no message: put it in a struct", s)
+	} else if p.numbered || tags.IsPlain(s) {
 		c := compiler{structs: make(map[reflect.Type]*node), hashes: !p.numbered}
-		if p.node, p.err = c.message(s); p.err == nil {
+		if p.err = self.Check(s); p.err == nil {
+			p.node, p.err = c.message(s)
+		}
+		if p.err == nil {
 			p.generated, p.err = hasCode(p.node)
 			p.generated = p.generated && (!p.pointer || t == reflect.PointerTo(s)) // a named pointer type has no methods
 		}

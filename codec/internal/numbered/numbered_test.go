@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -276,8 +277,24 @@ func TestRefused(t *testing.T) {
 		"a chan int has no form": &struct {
 			A chan int `weft:"1"`
 		}{},
-		"a interface {} has no form": &struct {
+		"a error has no form in Protocol Buffers: an any has one": &struct {
+			A error `weft:"1"`
+		}{},
+		"a numbered.money travels as bytes, by its method MarshalWeft": &money{},
+		"a numbered.half needs both of MarshalWeft(dst []byte) ([]byte, error) and": &struct {
+			A half `weft:"1"`
+		}{},
+		"a struct {} in an any has no form": &struct {
 			A any `weft:"1"`
+		}{struct{}{}},
+		"A: MarshalWeft: an amount of -1": &struct {
+			A []money `weft:"1"`
+		}{[]money{{-1}}},
+		`the option "fixed" of the tag does not fit a numbered.money`: &struct {
+			A money `weft:"1,fixed"`
+		}{},
+		"a netip.Addr cannot be the key": &struct {
+			A map[netip.Addr]int `weft:"1"`
 		}{},
 		"a []int has no form": &struct {
 			A [][]int `weft:"1"`

@@ -5,75 +5,14 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
-	"time"
-
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
-)
-
-// The numbers that the fields of plain structs have. Those from firstReserved on belong to
-// implementations of Protocol Buffers.
-const (
-	firstHashed   = 16
-	endHashed     = 1 << 18
-	firstReserved = 19000
-	endReserved   = 20000
+	"github.com/weftrpc/weft/codec/internal/self"
+	"github.com/weftrpc/weft/codec/internal/tags"
 )
 
 // ErrCollision is the error of a plain struct of which two fields have one number.
 var ErrCollision = errors.New("two fields have one number")
-
-// NumberOf returns the number of a field of a plain struct by the field's name in JSON: the 32 bits
-// of its FNV-1a hash, modulo how many numbers there are.
-func NumberOf(name string) uint64 {
-	const (
-		basis = 2166136261
-		prime = 16777619
-		count = endHashed - firstHashed - (endReserved - firstReserved)
-	)
-	h := uint32(basis)
-	for i := range len(name) {
-		h = (h ^ uint32(name[i])) * prime
-	}
-	n := uint64(firstHashed + h%count)
-	if n >= firstReserved {
-		n += endReserved - firstReserved
-	}
-	return n
-}
-
-// isPlain reports whether t is a struct without numbers that can be a message.
-func isPlain(t reflect.Type) bool {
-	return t.Kind() == reflect.Struct && t != reflect.TypeFor[time.Time]() && !isNumbered(t) && !isForeign(t)
-}
-
-// isForeign reports whether t is a message of other code, or has one embedded.
-func isForeign(t reflect.Type) bool {
-	p := reflect.PointerTo(t)
-	return slices.ContainsFunc([]reflect.Type{
-		reflect.TypeFor[protoreflect.ProtoMessage](),
-		reflect.TypeFor[interface{ ProtoMessage() }](),
-		reflect.TypeFor[interface{ UnmarshalVT([]byte) error }](),
-		reflect.TypeFor[interface{ MarshalTo([]byte) (int, error) }](),
-		reflect.TypeFor[interface {
-			MarshalToSizedBufferVT([]byte) (int, error)
-		}](),
-	}, p.Implements)
-}
-
-// jsonName is the name of a field in JSON; "" if it does not travel.
-func jsonName(f reflect.StructField) string {
-	tag := f.Tag.Get("json")
-	if tag == "-" || f.Tag.Get("weft") == "-" {
-		return ""
-	}
-	if name, _, _ := strings.Cut(tag, ","); name != "" {
-		return name
-	}
-	return f.Name
-}
 
 // hashed is a field of a plain struct, or of a struct that is embedded there.
 type hashed struct {
@@ -91,18 +30,18 @@ func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed,
 	for i := range t.NumField() {
 		f := t.Field(i)
 		at, to := memory.Join(base, f), append(slices.Clip(path), i)
-		name := jsonName(f)
+		name := tags.JSONName(f)
 		embedded := f.Anonymous && name == f.Name && f.Tag.Get("json") == ""
 		switch {
 		case name == "", !f.IsExported() && !embedded:
 			n.others = append(n.others, other{at, f.Type, f.Name})
-		case embedded && isPlain(f.Type):
+		case embedded && tags.IsPlain(f.Type) && self.Of(f.Type) == self.None:
 			inner, err := n.gather(f.Type, at, to)
 			if err != nil {
 				return nil, err
 			}
 			all = append(all, inner...)
-		case embedded && f.Type.Kind() == reflect.Pointer && isPlain(f.Type.Elem()):
+		case embedded && f.Type.Kind() == reflect.Pointer && tags.IsPlain(f.Type.Elem()):
 			return nil, fmt.Errorf("%s.%s is an embedded pointer, which has no form in Protocol Buffers: give the field a name", t, f.Name)
 		case !f.IsExported():
 			n.others = append(n.others, other{at, f.Type, f.Name})
@@ -132,11 +71,11 @@ func (c *compiler) plain(n *node) error {
 		if err != nil {
 			return fmt.Errorf("%s.%s: %w", n.typ, f.Name, err)
 		}
-		n.declare(NumberOf(f.name), f.name, f.path)
-		n.fields = append(n.fields, field{number: NumberOf(f.name), at: f.at, node: value, name: f.Name})
+		n.declare(tags.NumberOf(f.name), f.name, f.path)
+		n.fields = append(n.fields, field{number: tags.NumberOf(f.name), at: f.at, node: value, name: f.Name})
 	}
 	if len(all) == 0 && n.typ.NumField() > 0 && !slices.ContainsFunc(reflect.VisibleFields(n.typ), reflect.StructField.IsExported) {
 		return fmt.Errorf("a %s would be lost, since it has no exported field", n.typ)
 	}
-	return n.order()
+	return n.order(true)
 }

@@ -12,6 +12,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/self"
+	"github.com/weftrpc/weft/codec/internal/tags"
 )
 
 // op says how a value of a type is encoded and decoded.
@@ -26,11 +28,15 @@ const (
 	opFloat       // four or eight bytes
 	opText        // a string
 	opBytes       // a []byte
+	opOctets      // an array of bytes
+	opOwn         // bytes or a string, by methods of the type
+	opAny         // an interface without methods, as google.protobuf.Value
 	opMessage     // a struct
 	opTime        // a time.Time, as google.protobuf.Timestamp
 	opDuration    // a time.Duration, as google.protobuf.Duration
 	opPointer     // to one of the above
 	opList        // of the above, or of pointers to messages
+	opArray       // the same
 	opTable       // a map
 )
 
@@ -43,6 +49,7 @@ type node struct {
 	size     uintptr
 	elem     *node
 	key      *node
+	own      self.Form
 	strict   bool    // a text must be UTF-8
 	wraps    bool    // a number that does not fit loses its upper bits, as in generated code
 	explicit bool    // bytes that are empty are not absent
@@ -53,7 +60,6 @@ type node struct {
 	need     int     // how much room the fields take at most, beside what makes room for itself
 	frame    int     // at least so many bytes that are not of texts
 	others   []other // fields that do not travel
-	plain    bool    // of a message: the numbers are those of the fields' names
 	declared map[uint64]declared
 	stock    *stock // of a message that protoc-gen-go has generated
 }
@@ -127,19 +133,6 @@ func (n *node) wire() protowire.Type {
 // packs reports whether a list of such values is one field.
 func (n *node) packs() bool { return n.op <= opFloat }
 
-// isNumbered reports whether t is a struct of which a field has a number.
-func isNumbered(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	for f := range t.Fields() {
-		if tag, ok := f.Tag.Lookup("weft"); ok && tag != "" && tag[0] >= '0' && tag[0] <= '9' {
-			return true
-		}
-	}
-	return false
-}
-
 // compiler makes the node of a type, and has those of the structs within.
 type compiler struct {
 	structs map[reflect.Type]*node
@@ -153,11 +146,10 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 	}
 	n := &node{op: opMessage, typ: t, size: t.Size(), index: index{all: make(map[uint64]int)}}
 	c.structs[t] = n
-	if c.hashes && !isNumbered(t) {
-		if !isPlain(t) {
+	if c.hashes && !tags.IsNumbered(t) {
+		if !tags.IsPlain(t) {
 			return nil, fmt.Errorf("a %s is a message with code of its own, which a struct without that cannot hold", t)
 		}
-		n.plain = true
 		return n, c.plain(n)
 	}
 	left := t.NumField() == 0
@@ -183,22 +175,22 @@ func (c *compiler) message(t reflect.Type) (*node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t, f.Name, err)
 		}
-		n.declare(num, cmp.Or(jsonName(f), f.Name), f.Index)
+		n.declare(num, cmp.Or(tags.JSONName(f), f.Name), f.Index)
 		n.fields = append(n.fields, field{number: num, at: memory.Join(*new(memory.Offset), f), node: value, name: f.Name})
 	}
 	if len(n.fields) == 0 && !left {
 		return nil, fmt.Errorf("a %s would be lost, since it has no exported field", t)
 	}
-	return n, n.order()
+	return n, n.order(false)
 }
 
-// order completes a message whose fields have a number, a place and a node.
-func (n *node) order() error {
+// order completes a message whose fields have a number, which may be a hash of their name, a place and a node.
+func (n *node) order(hashed bool) error {
 	slices.SortFunc(n.fields, func(a, b field) int { return cmp.Compare(a.number, b.number) })
 	for i := range n.fields {
 		f := &n.fields[i]
 		if i > 0 && n.fields[i-1].number == f.number {
-			if n.plain {
+			if hashed {
 				return fmt.Errorf("%w: the hash of the names of %s.%s and of %s is %d; rename one of them, or give all fields of the struct numbers with tags such as `weft:\"1\"`",
 					ErrCollision, n.typ, n.fields[i-1].name, f.name, f.number)
 			}
@@ -225,10 +217,11 @@ func (c *compiler) field(t reflect.Type, options string) (*node, error) {
 	case t.Kind() == reflect.Pointer:
 		elem, err := c.single(t.Elem(), options)
 		return &node{op: opPointer, typ: t, size: t.Size(), elem: elem}, err
-	case t.Kind() == reflect.Slice && t.Elem() != reflect.TypeFor[byte]():
-		elem, err := c.single(t.Elem(), options)
-		if t.Elem().Kind() == reflect.Pointer && t.Elem().Elem().Kind() == reflect.Struct {
-			elem, err = c.field(t.Elem(), options)
+	case self.Of(t) != self.None:
+	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem() != reflect.TypeFor[byte]():
+		elem, err := c.element(t.Elem(), options)
+		if t.Kind() == reflect.Array {
+			return &node{op: opArray, typ: t, size: t.Size(), elem: elem}, err
 		}
 		return &node{op: opList, typ: t, size: t.Size(), elem: elem}, err
 	case t.Kind() == reflect.Map:
@@ -239,20 +232,30 @@ func (c *compiler) field(t reflect.Type, options string) (*node, error) {
 		if key.op == opFloat || key.op > opText {
 			return nil, fmt.Errorf("a %s cannot be the key of a map in Protocol Buffers", t.Key())
 		}
-		elem, err := c.single(t.Elem(), options)
-		if t.Elem().Kind() == reflect.Pointer && t.Elem().Elem().Kind() == reflect.Struct {
-			elem, err = c.field(t.Elem(), options)
-		}
+		elem, err := c.element(t.Elem(), options)
 		return &node{op: opTable, typ: t, size: t.Size(), key: key, elem: elem}, err
+	}
+	return c.single(t, options)
+}
+
+// element makes the node of an element of a list, an array or a map.
+func (c *compiler) element(t reflect.Type, options string) (*node, error) {
+	if t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct {
+		return c.field(t, options)
 	}
 	return c.single(t, options)
 }
 
 // single makes the node of a value that is no list, no map and no pointer.
 func (c *compiler) single(t reflect.Type, options string) (*node, error) {
-	n := &node{typ: t, size: t.Size()}
+	n := &node{typ: t, size: t.Size(), own: self.Of(t)}
 	known := options == ""
+	if err := self.Check(t); err != nil {
+		return nil, err
+	}
 	switch kind := t.Kind(); {
+	case n.own == self.Weft, n.own != self.None && !tags.IsNumbered(t):
+		n.op = opOwn
 	case t == reflect.TypeFor[time.Time]():
 		n.op = opTime
 	case t == reflect.TypeFor[time.Duration]() && options == "":
@@ -278,6 +281,10 @@ func (c *compiler) single(t reflect.Type, options string) (*node, error) {
 		n.op = opText
 	case kind == reflect.Slice && t.Elem() == reflect.TypeFor[byte]():
 		n.op = opBytes
+	case kind == reflect.Array && t.Elem() == reflect.TypeFor[byte]():
+		n.op = opOctets
+	case kind == reflect.Interface && t.NumMethod() == 0:
+		n.op = opAny
 	case kind == reflect.Struct:
 		message, err := c.message(t)
 		if err != nil {
@@ -285,10 +292,23 @@ func (c *compiler) single(t reflect.Type, options string) (*node, error) {
 		}
 		n = message
 	default:
-		return nil, fmt.Errorf("a %s has no form in Protocol Buffers", t)
+		return nil, fmt.Errorf("a %s has no form in Protocol Buffers%s", t, hint(kind))
 	}
 	if !known {
 		return nil, fmt.Errorf("the option %q of the tag does not fit a %s", options, t)
 	}
 	return n, nil
+}
+
+// hint says what to do about a type that has no form.
+func hint(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Slice, reflect.Array, reflect.Map:
+		return " within a list or a map: put it in a struct"
+	case reflect.Pointer:
+		return " there: only a field may be one, or an element that is a struct"
+	case reflect.Interface:
+		return ": an any has one"
+	}
+	return ""
 }

@@ -63,6 +63,8 @@ func (n *node) empty(r memory.Ref) {
 		*memory.As[time.Time](r) = time.Time{}
 	case opDuration:
 		r.Set64(0)
+	case opOctets, opOwn, opAny, opArray:
+		r.Value(n.typ).SetZero()
 	case opBool:
 		r.SetBool(false)
 	case opFloat:

@@ -28,6 +28,14 @@ func tidy(v reflect.Value) {
 				tidy(v.Field(i))
 			}
 		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			v.Set(reflect.ValueOf(fmt.Sprintf("%v", v.Interface())))
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			tidy(v.Index(i))
+		}
 	case reflect.Slice, reflect.Map:
 		if v.Len() == 0 {
 			v.SetZero()

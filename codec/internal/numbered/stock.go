@@ -109,7 +109,7 @@ func (c *stockCompiler) message(pointer reflect.Type, d protoreflect.MessageDesc
 	if len(n.fields) != d.Fields().Len() {
 		return nil, errForeign
 	}
-	if err := n.order(); err != nil {
+	if err := n.order(false); err != nil {
 		return nil, err
 	}
 	for k := range n.fields {

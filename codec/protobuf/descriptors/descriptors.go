@@ -5,7 +5,8 @@
 // "go/<import path>.proto", whose package is the import path with dots for slashes and an underscore
 // for each character that cannot be part of a name: Order of github.com/acme/shop is
 // github_com.acme.shop.Order. A struct without a name has the name of the place where it is. A time.Time is a
-// google.protobuf.Timestamp, a time.Duration a google.protobuf.Duration, and struct{} is google.protobuf.Empty.
+// google.protobuf.Timestamp, a time.Duration a google.protobuf.Duration, an any a google.protobuf.Value, and struct{} is
+// google.protobuf.Empty.
 //
 // A field has the number with which package protobuf encodes it. Its name is that in JSON, or in Go, in
 // lower case with underscores, and its name in JSON is the one that encoding/json gives it: Protocol Buffers' JSON
@@ -27,6 +28,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/weftrpc/weft/codec/internal/numbered"
@@ -237,6 +239,8 @@ func (s *Set) value(f *file, p *descriptorpb.FieldDescriptorProto, v *numbered.V
 		m, err = s.Add(reflect.TypeFor[timestamppb.Timestamp](), "")
 	case v.Known == "google.protobuf.Duration":
 		m, err = s.Add(reflect.TypeFor[durationpb.Duration](), "")
+	case v.Known == "google.protobuf.Value":
+		m, err = s.Add(reflect.TypeFor[structpb.Value](), "")
 	default:
 		m, err = s.message(v.Message, place)
 	}

@@ -1,6 +1,9 @@
 package descriptors_test
 
 import (
+	"errors"
+	"math/big"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -34,6 +37,13 @@ type (
 		None  struct{}
 		Next  *order
 		Blob  []byte
+		Any   any
+		Anys  []any
+		Grid  [2]float64
+		Code  [3]byte
+		Price price      // bytes
+		Addr  netip.Addr // bytes
+		Whole *big.Int   // a string
 	}
 	// Key is embedded under a name.
 	Key   struct{ A, B string }
@@ -47,12 +57,27 @@ type (
 	page[T any] struct{ Items []T }
 )
 
+// price travels as one byte.
+type price struct{ Cents byte }
+
+func (p price) MarshalWeft(dst []byte) ([]byte, error) { return append(dst, p.Cents), nil }
+
+func (p *price) UnmarshalWeft(b []byte) error {
+	if len(b) != 1 {
+		return errors.New("a price is one byte")
+	}
+	p.Cents = b[0]
+	return nil
+}
+
 func value() *order {
 	took, count := -3*time.Second, uint32(0)
 	return &order{
 		Key: Key{"a", "b"}, owner: owner{"t"}, ID: 7, Lines: []*line{{"l", 2.5, -3, 9}}, By: map[string]line{"k": {Name: "v"}},
 		At: time.Unix(1_700_000_000, 5).UTC(), Took: &took, Count: &count, Sizes: []float32{1, 2}, Page: page[line]{[]line{{Name: "p"}}},
-		Place: struct{ X, Y int32 }{1, -2}, Next: &order{ID: 8}, Blob: []byte("bytes"),
+		Place: struct{ X, Y int32 }{1, -2}, Next: &order{ID: 8, Addr: netip.IPv4Unspecified()}, Blob: []byte("bytes"),
+		Any: map[string]any{"k": []any{1.5, "x", nil}}, Anys: []any{nil, true}, Grid: [2]float64{0, 1}, Code: [3]byte{1, 2, 3}, Price: price{5}, Addr: netip.MustParseAddr("10.0.0.1"),
+		Whole: big.NewInt(-12),
 	}
 }
 
@@ -87,7 +112,8 @@ func TestDescriptorIsTheWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"id":"7"`, `"Tenant":"t"`, `"sizes-of-it":[1`, `"key":{"A":"a"`, `"2023-11-14T22:13:20.000000005Z"`, `"Y":-2`, `"Price":2.5`, `"Offset":-3`, `"Count":0`} {
+	for _, want := range []string{`"id":"7"`, `"Tenant":"t"`, `"sizes-of-it":[1`, `"key":{"A":"a"`, `"2023-11-14T22:13:20.000000005Z"`, `"Y":-2`, `"Price":2.5`, `"Offset":-3`, `"Count":0`, `"Any":{"k":[1.5,"x",null]}`, `"Anys":[null,true]`,
+		`"Grid":[0,1]`, `"Code":"AQID"`, `"Price":"BQ=="`, `"Addr":"CgAAAQ=="`, `"Whole":"-12"`} {
 		if !strings.Contains(strings.ReplaceAll(string(j), " ", ""), want) {
 			t.Errorf("the JSON of the message has no %s: %s", want, j)
 		}
@@ -155,7 +181,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestNoMessage(t *testing.T) {
-	for _, typ := range []reflect.Type{nil, reflect.TypeFor[int](), reflect.TypeFor[[]byte](), reflect.TypeFor[struct{ A any }](), reflect.TypeFor[time.Time]()} {
+	for _, typ := range []reflect.Type{nil, reflect.TypeFor[int](), reflect.TypeFor[[]byte](), reflect.TypeFor[struct{ A error }](), reflect.TypeFor[time.Time]()} {
 		if at, err := descriptors.NewSet().Add(typ, ""); err == nil {
 			t.Errorf("a %v is described as %v", typ, at)
 		}

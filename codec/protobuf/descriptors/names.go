@@ -5,12 +5,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weftrpc/weft/codec/internal/numbered"
+	"github.com/weftrpc/weft/codec/internal/tags"
 )
 
 // Number is the number that package protobuf gives a field of a struct without numbers, by the name that the field
 // has in JSON.
-func Number(json string) int32 { return int32(numbered.NumberOf(json)) }
+func Number(json string) int32 { return int32(tags.NumberOf(json)) }
 
 // FieldName is what a field is called in a .proto file, by its names in JSON and in Go. others are the names of the
 // other fields of the message: protoc wants the names in JSON that it makes of them to differ.

@@ -67,6 +67,13 @@ Order = typing.TypedDict("Order", {
     "none": "dict[str, typing.NoReturn]",
     "place": "Order_Place",
     "page": "Page_Line",
+    "any": "typing.Any",
+    "fields": "dict[str, typing.Any] | None",
+    "grid": "list[float]",
+    "code": "list[int]",
+    "price": "Price | None",
+    "addr": "str",
+    "whole": "int | None",
     "not_proto": "list[int] | None",
 })
 
@@ -78,6 +85,10 @@ class Order_Place(typing.TypedDict):
 
 class Page_Line(typing.TypedDict):
     items: list[Line] | None
+
+
+class Price(typing.TypedDict):
+    cents: int
 
 
 message = typing.TypedDict("message", {

@@ -69,6 +69,13 @@ export interface Order {
   none: { [key: string]: never };
   place: Order_Place;
   page: Page_Line;
+  any: unknown;
+  fields: { [key: string]: unknown } | null;
+  grid: number[];
+  code: number[];
+  price: Price | null;
+  addr: string;
+  whole: number | null;
   not_proto: number[] | null;
 }
 
@@ -81,6 +88,11 @@ export interface Order_Place {
 
 export interface Page_Line {
   items: Line[] | null;
+}
+
+export interface Price {
+  /** 64 bits: exact up to 2^53 only. */
+  cents: number;
 }
 
 export interface message {
