@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
 // code writes the methods of a struct that encode and decode it; see codec/generated.
@@ -94,10 +95,18 @@ func (f *form) describe() string {
 		return "time"
 	case formDuration:
 		return "duration"
+	case formOwn:
+		return "own " + f.own
+	case formOctets:
+		return fmt.Sprintf("[%d]bytes", f.length)
+	case formAny:
+		return "any"
 	case formPointer:
 		return "*" + f.elem.describe()
 	case formList:
 		return "[]" + f.elem.describe()
+	case formArray:
+		return fmt.Sprintf("[%d]%s", f.length, f.elem.describe())
 	}
 	return "map"
 }
@@ -118,65 +127,5 @@ func (f *form) wire() uint64 {
 	return 2
 }
 
-// tag is the tag of a field, as it is encoded.
-type tag []byte
-
-func (f *field) tag() tag {
-	var t tag
-	v := uint64(f.number)<<3 | f.form.wire()
-	for ; v >= 0x80; v >>= 7 {
-		t = append(t, byte(v)|0x80)
-	}
-	return append(t, byte(v))
-}
-
-// bytes lists the bytes of the tag.
-func (t tag) bytes() string {
-	var b strings.Builder
-	for i, c := range t {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%#02x", c)
-	}
-	return b.String()
-}
-
-// word is the tag as a number that has the same bytes in memory.
-func (t tag) word() string {
-	v := uint64(0)
-	for i, c := range t {
-		v |= uint64(c) << (8 * i)
-	}
-	return fmt.Sprintf("%#x", v)
-}
-
-// at is the condition that the tag is at b[i], and more behind it.
-func (t tag) at() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "len(b)-i > %d", len(t))
-	for i, c := range t {
-		if i == 0 {
-			fmt.Fprintf(&b, " && b[i] == %#02x", c)
-		} else {
-			fmt.Fprintf(&b, " && b[i+%d] == %#02x", i, c)
-		}
-	}
-	return b.String()
-}
-
-// in is the condition that the tag is at the beginning of the word x, and out that it is not.
-func (t tag) in(x string) string  { return t.compared(x, "==") }
-func (t tag) out(x string) string { return t.compared(x, "!=") }
-
-func (t tag) compared(x, with string) string {
-	switch len(t) {
-	case 1, 2, 4:
-		x = fmt.Sprintf("uint%d(%s)", 8*len(t), x)
-	case 3:
-		x = fmt.Sprintf("uint32(%s)&0xffffff", x)
-	default:
-		x = fmt.Sprintf("%s&%#x", x, uint64(1)<<(8*len(t))-1)
-	}
-	return x + " " + with + " " + t.word()
-}
+// tag is the tag of the field, as it is encoded.
+func (f *field) tag() wiretag.Tag { return wiretag.New(f.number, f.form.wire()) }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/weftrpc/weft/generate/internal/directive"
 )
 
 // usage is printed by Command for -h.
@@ -53,7 +55,7 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 		return err
 	}
 	if len(files) == 0 {
-		return fmt.Errorf("there is nothing to generate in %s: mark interfaces with %s", strings.Join(append(cfg.Inputs, "this folder")[:max(1, len(cfg.Inputs))], ", "), serviceDirective)
+		return fmt.Errorf("there is nothing to generate in %s: mark interfaces with %s", strings.Join(append(cfg.Inputs, "this folder")[:max(1, len(cfg.Inputs))], ", "), directive.Service)
 	}
 	if *check {
 		return Check(files)

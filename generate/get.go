@@ -1,6 +1,10 @@
 package generate
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weftrpc/weft/generate/internal/wiretag"
+)
 
 // get writes what reads a field: all values of it that follow at i, or the zero value. With more, texts may follow.
 func (p *printer) get(f *field, more bool) {
@@ -9,7 +13,7 @@ func (p *printer) get(f *field, more bool) {
 	case formMap:
 		p.line("clear(%s)", x)
 	case formStruct:
-		p.line("if %s {", t.at())
+		p.line("if %s {", t.At())
 		p.line(`if from, to := generated.Span(b, i+%[1]d); to >= 0 && %[2]s.DecodeWeft(r, from, to, depth-1) == to {
 			i = to
 		} else {
@@ -22,6 +26,11 @@ func (p *printer) get(f *field, more bool) {
 		p.getPointer(t, form, x)
 	case formList:
 		p.getList(t, form, x)
+	case formArray:
+		p.getArray(t, form, x)
+	case formOwn, formOctets:
+		p.line("%s = *new(%s)\nif %s {", x, form.typ, t.At())
+		p.line("if j := %s; j >= 0 {\ni = j\n} else {\n%s = *new(%s)\n}\n}", form.readInto(fmt.Sprintf("i+%d", len(t)), x), x, form.typ)
 	case formInt, formUint:
 		if form.bits < 32 || len(t) > 4 {
 			p.getPlain(t, form, x)
@@ -33,7 +42,7 @@ func (p *printer) get(f *field, more bool) {
 		%[2]s, i = %[5]s(v), i+%[4]d+n
 	} else {
 		i = generated.Long(b, i, %[4]d, &%[2]s)
-	}`, t.out("x"), x, 8*len(t), len(t), form.typ)
+	}`, t.Out("x"), x, 8*len(t), len(t), form.typ)
 	case formBool:
 		if len(t) > 4 {
 			p.getPlain(t, form, x)
@@ -43,7 +52,7 @@ func (p *printer) get(f *field, more bool) {
 		%[2]s, i = true, i+%[3]d
 	} else if %[2]s = false; %[4]s {
 		i = generated.LongBool(b, i, %[5]d, &%[2]s)
-	}`, append(t[:len(t):len(t)], 1).in("x"), x, len(t)+1, t.in("x"), len(t))
+	}`, append(t[:len(t):len(t)], 1).In("x"), x, len(t)+1, t.In("x"), len(t))
 	case formText:
 		if len(t) > 4 {
 			p.getPlain(t, form, x)
@@ -62,28 +71,42 @@ func (p *printer) get(f *field, more bool) {
 		%[2]s, i = %[5]s, i+%[4]d+n
 	} else {
 		i, %[7]s = r.LongText(b, i, %[6]d, %[8]s)
-	}`, t.out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), variable, pointer)
+	}`, t.Out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), variable, pointer)
 	default:
 		p.getPlain(t, form, x)
 	}
 }
 
 // getPlain reads a value that stands for itself.
-func (p *printer) getPlain(t tag, form *form, x string) {
+func (p *printer) getPlain(t wiretag.Tag, form *form, x string) {
 	p.line("%s = %s", x, form.zero())
-	p.line("if %s {", t.at())
+	p.line("if %s {", t.At())
 	p.line("if v, j := %s; j >= 0 {\n%s, i = %s, j\n}\n}", form.read(fmt.Sprintf("i+%d", len(t))), x, form.convert("v"))
 }
 
-func (p *printer) getPointer(t tag, form *form, x string) {
+func (p *printer) getPointer(t wiretag.Tag, form *form, x string) {
 	elem := form.elem
-	p.line("if !(%s) {\n%s = nil", t.at(), x)
+	p.line("if !(%s) {\n%s = nil", t.At(), x)
 	if elem.kind == formStruct {
 		p.line(`} else if from, to := generated.Span(b, i+%[2]d); to >= 0 && generated.Make(r, &%[1]s) && %[1]s.DecodeWeft(r, from, to, depth-1) == to {
 		i = to
 	} else {
 		%[1]s = nil
 	}`, x, len(t))
+		return
+	}
+	if elem.into() {
+		p.line(`} else {
+		if %[1]s == nil {
+			%[1]s = new(%[2]s)
+		}
+		*%[1]s = *new(%[2]s)
+		if j := %[3]s; j >= 0 {
+			i = j
+		} else {
+			%[1]s = nil
+		}
+	}`, x, elem.typ, elem.readInto(fmt.Sprintf("i+%d", len(t)), "*"+x))
 		return
 	}
 	p.line(`} else if v, j := %[1]s; j >= 0 {
@@ -96,7 +119,7 @@ func (p *printer) getPointer(t tag, form *form, x string) {
 	}`, elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.typ, elem.convert("v"))
 }
 
-func (p *printer) getList(t tag, form *form, x string) {
+func (p *printer) getList(t wiretag.Tag, form *form, x string) {
 	elem := form.elem
 	p.line("%[1]s = %[1]s[:0]", x)
 	if elem.packs() {
@@ -104,17 +127,17 @@ func (p *printer) getList(t tag, form *form, x string) {
 		if elem.wire() != 0 {
 			size = elem.bits / 8
 		}
-		p.line("if %s {", t.at())
+		p.line("if %s {", t.At())
 		p.line("if v, j := generated.Packed(%s, b, i+%d, %d, %s); j >= 0 {\n%s, i = v, j\n}\n}", x, len(t), size, elem.reader(), x)
 		return
 	}
-	p.line("if %s {", t.at())
+	p.line("if %s {", t.At())
 	if elem.kind == formStruct {
 		p.line("%[1]s = generated.Grow(r, %[1]s, generated.Count(b, i, %[2]q))", x, string(t))
 	} else {
 		p.line("%[1]s = slices.Grow(%[1]s, generated.Count(b, i, %[2]q))", x, string(t))
 	}
-	p.line("for %s {", t.at())
+	p.line("for %s {", t.At())
 	switch elem.kind {
 	case formStruct:
 		p.line(`from, to := generated.Span(b, i+%[1]d)
@@ -141,10 +164,57 @@ func (p *printer) getList(t tag, form *form, x string) {
 			break
 		}
 		%[2]s, i = append(%[2]s, e), to`, len(t), x)
+	case formOwn, formOctets:
+		p.line(`n := len(%[1]s)
+		%[1]s = append(%[1]s, *new(%[2]s))
+		j := %[3]s
+		if j < 0 {
+			%[1]s = %[1]s[:n]
+			break
+		}
+		i = j`, x, elem.typ, elem.readInto(fmt.Sprintf("i+%d", len(t)), x+"[n]"))
 	default:
 		p.line("v, j := %s\nif j < 0 {\nbreak\n}\n%[2]s, i = append(%[2]s, %[3]s), j", elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.convert("v"))
 	}
 	p.line("}\n}")
+}
+
+// getArray reads an array, all of it or nothing, as the plan does.
+func (p *printer) getArray(t wiretag.Tag, form *form, x string) {
+	elem, at := form.elem, fmt.Sprintf("i+%d", len(t))
+	p.line("if !(%s) {\n%s = *new(%s)\n} else if generated.Begin(r, &%[2]s) {", t.At(), x, form.typ)
+	if elem.packs() {
+		size := 0
+		if elem.wire() != 0 {
+			size = elem.bits / 8
+		}
+		p.line("if v, j := generated.Packed(%[1]s[:0], b, %[2]s, %[3]d, %[4]s); j >= 0 && len(v) <= len(%[1]s) {\ni = j\n} else {\n%[1]s = *new(%[5]s)\n}\n}",
+			x, at, size, elem.reader(), form.typ)
+		return
+	}
+	p.line("first, n := i, 0\nfor ; n >= 0 && %s; n++ {\nif n == len(%s) {\nn = -2\nbreak\n}", t.At(), x)
+	fail := "n = -2\nbreak"
+	switch {
+	case elem.kind == formStruct || elem.kind == formPointer:
+		made := ""
+		if elem.kind == formPointer {
+			made = fmt.Sprintf("!generated.Make(r, &%s[n]) || ", x)
+		}
+		p.line("from, to := generated.Span(b, %s)\nif to < 0 || %s%s[n].DecodeWeft(r, from, to, depth-1) != to {\n%s\n}\ni = to", at, made, x, fail)
+	case elem.into():
+		p.line("j := %s\nif j < 0 {\n%s\n}\ni = j", elem.readInto(at, x+"[n]"), fail)
+	default:
+		p.line("v, j := %s\nif j < 0 {\n%s\n}\n%s[n], i = %s, j", elem.read(at), fail, x, elem.convert("v"))
+	}
+	p.line("}\nif n < 0 {\ni, %s = first, *new(%s)\n}\n}", x, form.typ)
+}
+
+// readInto is the call that reads a value into the variable x, and returns where it ends, or -1.
+func (f *form) readInto(at, x string) string {
+	if f.kind == formOctets {
+		return fmt.Sprintf("r.Octets(b, %s, (%s)[:])", at, x)
+	}
+	return fmt.Sprintf("generated.Read%s(b, %s, %s)", f.own, at, address(x))
 }
 
 // read is the call that reads a value of a form at an index of b.
@@ -164,6 +234,8 @@ func (f *form) read(at string) string {
 		return fmt.Sprintf("r.Bytes(b, %s)", at)
 	case formTime:
 		return fmt.Sprintf("generated.Time(b, %s)", at)
+	case formAny:
+		return fmt.Sprintf("r.Any(b, %s, depth-1)", at)
 	}
 	return fmt.Sprintf("generated.Duration(b, %s)", at)
 }
@@ -186,7 +258,7 @@ func (f *form) reader() string {
 // convert makes a value of what read returns.
 func (f *form) convert(v string) string {
 	switch f.kind {
-	case formInt, formUint, formZigzag, formTime, formDuration:
+	case formInt, formUint, formZigzag, formTime, formDuration, formAny:
 		return v
 	case formFloat:
 		v = fmt.Sprintf("math.Float%dfrombits(%s)", f.bits, v)
@@ -220,7 +292,7 @@ func (f *form) zero() string {
 		return "false"
 	case formText:
 		return `""`
-	case formBytes:
+	case formBytes, formAny:
 		return "nil"
 	case formTime:
 		return "time.Time{}"

@@ -16,14 +16,9 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
+	"github.com/weftrpc/weft/generate/internal/directive"
 	"github.com/weftrpc/weft/generate/internal/names"
-)
-
-// Directives in comments of Go sources.
-const (
-	serviceDirective    = "//weft:service"
-	idempotentDirective = "//weft:idempotent"
-	reuseDirective      = "//weft:reuse"
+	"github.com/weftrpc/weft/generate/internal/source"
 )
 
 // fromGo generates for packages of Go.
@@ -100,55 +95,22 @@ func (s *goSource) file(syntax *ast.File, codec bool) error {
 			if doc == nil {
 				doc = g.Doc
 			}
-			name, marked := directive(doc, serviceDirective)
+			name, marked := directive.Find(doc, directive.Service)
 			i, isInterface := t.Type.(*ast.InterfaceType)
 			if isInterface {
-				errs = append(errs, s.misspelled(doc))
+				errs = append(errs, directive.Misspelled(s.pkg.Fset, doc))
 				for _, m := range i.Methods.List {
-					errs = append(errs, s.misspelled(m.Doc))
+					errs = append(errs, directive.Misspelled(s.pkg.Fset, m.Doc))
 				}
 			}
 			switch {
 			case marked && !isInterface:
-				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, serviceDirective))
+				errs = append(errs, s.errorf(t.Pos(), "%s is no interface: %s marks interfaces", t.Name.Name, directive.Service))
 			case marked:
 				errs = append(errs, s.service(t, i, doc, name))
 			case codec:
 				errs = append(errs, s.record(t))
 			}
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// directive finds a line of a comment, and returns what is behind it.
-func directive(doc *ast.CommentGroup, which string) (rest string, ok bool) {
-	if doc == nil {
-		return "", false
-	}
-	for _, c := range doc.List {
-		if rest, found := strings.CutPrefix(c.Text, which); found && (rest == "" || rest[0] == ' ') {
-			return strings.TrimSpace(rest), true
-		}
-	}
-	return "", false
-}
-
-// misspelled finds lines of a comment that look like a directive and are none.
-func (s *goSource) misspelled(doc *ast.CommentGroup) error {
-	if doc == nil {
-		return nil
-	}
-	known := []string{serviceDirective, idempotentDirective, reuseDirective}
-	var errs []error
-	for _, c := range doc.List {
-		word, _, _ := strings.Cut(strings.TrimLeft(strings.TrimPrefix(c.Text, "//"), " \t"), " ")
-		switch written := "//" + word; {
-		case !strings.HasPrefix(word, "weft:") || strings.HasPrefix(c.Text, written) && slices.Contains(known, written):
-		case slices.Contains(known, written):
-			errs = append(errs, s.errorf(c.Pos(), "%s is a directive only without the space behind the slashes", written))
-		default:
-			errs = append(errs, s.errorf(c.Pos(), "%s is no directive; there are %s", written, strings.Join(known, ", ")))
 		}
 	}
 	return errors.Join(errs...)
@@ -192,8 +154,8 @@ const shapes = `a method of a service is one of
 
 func (s *goSource) method(id *ast.Ident, f *ast.Field) (*method, error) {
 	m := &method{name: id.Name, wireName: id.Name, doc: f.Doc.Text()}
-	_, m.idempotent = directive(f.Doc, idempotentDirective)
-	_, m.reuse = directive(f.Doc, reuseDirective)
+	_, m.idempotent = directive.Find(f.Doc, directive.Idempotent)
+	_, m.reuse = directive.Find(f.Doc, directive.Reuse)
 	if !id.IsExported() {
 		return nil, s.errorf(id.Pos(), "the method %s is not exported", id.Name)
 	}
@@ -208,7 +170,7 @@ func (s *goSource) method(id *ast.Ident, f *ast.Field) (*method, error) {
 		return nil, s.errorf(id.Pos(), "%s%s: a type is not known", id.Name, text)
 	}
 	unfit := s.errorf(id.Pos(), "%s%s: %s", id.Name, text, shapes)
-	if in.Len() < 2 || sig.Variadic() || !isNamed(in.At(0).Type(), "context", "Context") || out.Len() == 0 {
+	if in.Len() < 2 || sig.Variadic() || !source.IsNamed(in.At(0).Type(), "context", "Context") || out.Len() == 0 {
 		return nil, unfit
 	}
 	req, res := s.pointee(in.At(1).Type()), ""
@@ -233,7 +195,7 @@ func (s *goSource) method(id *ast.Ident, f *ast.Field) (*method, error) {
 		return nil, unfit
 	}
 	if m.reuse && m.kind != filling {
-		return nil, s.errorf(id.Pos(), "%s: %s is for methods of the form (ctx, req, res) error", id.Name, reuseDirective)
+		return nil, s.errorf(id.Pos(), "%s: %s is for methods of the form (ctx, req, res) error", id.Name, directive.Reuse)
 	}
 	return m, nil
 }
@@ -261,15 +223,10 @@ func (s *goSource) pointee(t types.Type) string {
 // sequence returns T of an iter.Seq2[*T, error]; "" for other types.
 func (s *goSource) sequence(t types.Type) string {
 	n, ok := types.Unalias(t).(*types.Named)
-	if !ok || !isNamed(t, "iter", "Seq2") || n.TypeArgs().Len() != 2 || !types.Identical(n.TypeArgs().At(1), types.Universe.Lookup("error").Type()) {
+	if !ok || !source.IsNamed(t, "iter", "Seq2") || n.TypeArgs().Len() != 2 || !types.Identical(n.TypeArgs().At(1), types.Universe.Lookup("error").Type()) {
 		return ""
 	}
 	return s.pointee(n.TypeArgs().At(0))
-}
-
-func isNamed(t types.Type, pkg, name string) bool {
-	n, ok := types.Unalias(t).(*types.Named)
-	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
 // record reads a struct, if its fields have numbers.
@@ -279,7 +236,7 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 		return nil
 	}
 	st, ok := object.Type().Underlying().(*types.Struct)
-	if !ok || !numbered(st) {
+	if !ok || !source.Numbered(st) {
 		return nil
 	}
 	r := &record{name: t.Name.Name}
@@ -307,24 +264,16 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 	return nil
 }
 
-// numbered reports whether a field of a struct has a number.
-func numbered(st *types.Struct) bool {
-	for i := range st.NumFields() {
-		if tag := reflect.StructTag(st.Tag(i)).Get("weft"); tag != "" && tag[0] >= '0' && tag[0] <= '9' {
-			return true
-		}
-	}
-	return false
-}
-
 // form finds out how a type is encoded.
 func (s *goSource) form(t types.Type, options string) (*form, error) {
-	f := &form{typ: s.typeString(t), tag: options}
+	f := &form{typ: s.typeString(t), tag: options, own: source.OwnForm(t)}
 	known := options == ""
 	switch {
-	case isNamed(t, "time", "Time"):
+	case f.own != "":
+		f.kind = formOwn
+	case source.IsNamed(t, "time", "Time"):
 		f.kind = formTime
-	case isNamed(t, "time", "Duration") && options == "":
+	case source.IsNamed(t, "time", "Duration") && options == "":
 		f.kind = formDuration
 	default:
 		switch u := t.Underlying().(type) {
@@ -334,19 +283,28 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 				return nil, err
 			}
 			known = known || ok
-		case *types.Slice:
-			if types.Identical(types.Unalias(u.Elem()), types.Typ[types.Uint8]) {
-				f.kind = formBytes
+		case *types.Slice, *types.Array:
+			of, kinds := u.(interface{ Elem() types.Type }).Elem(), [2]formKind{formList, formBytes}
+			if array, ok := u.(*types.Array); ok {
+				f.length, kinds = array.Len(), [2]formKind{formArray, formOctets}
+			}
+			if types.Identical(types.Unalias(of), types.Typ[types.Uint8]) {
+				f.kind = kinds[1]
 				break
 			}
-			elem, err := s.form(u.Elem(), options)
+			elem, err := s.form(of, options)
 			if err != nil {
 				return nil, err
 			}
 			if elem.kind >= formPointer && (elem.kind != formPointer || elem.elem.kind != formStruct) {
 				return nil, fmt.Errorf("no code can be generated for a list of %s", elem.typ)
 			}
-			f.kind, f.elem, known = formList, elem, true
+			f.kind, f.elem, known = kinds[0], elem, true
+		case *types.Interface:
+			if u.NumMethods() > 0 {
+				return nil, fmt.Errorf("a %s has no form in Protocol Buffers: an any has one", f.typ)
+			}
+			f.kind = formAny
 		case *types.Pointer:
 			elem, err := s.form(u.Elem(), options)
 			if err != nil {
@@ -363,7 +321,7 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 			f.kind, known = formMap, true
 		case *types.Struct:
 			n, ok := types.Unalias(t).(*types.Named)
-			if !ok || n.Obj().Pkg().Path() != s.pkg.PkgPath || !numbered(u) || n.TypeArgs().Len() > 0 {
+			if !ok || n.Obj().Pkg().Path() != s.pkg.PkgPath || !source.Numbered(u) || n.TypeArgs().Len() > 0 {
 				return nil, fmt.Errorf("%s is no struct of this package with numbered fields, so that no code can be generated", f.typ)
 			}
 			f.kind, f.name = formStruct, n.Obj().Name()

@@ -100,8 +100,12 @@ const (
 	formStruct
 	formTime
 	formDuration
+	formOwn    // bytes or a string, by methods of the type
+	formOctets // an array of bytes
+	formAny
 	formPointer
 	formList
+	formArray
 	formMap
 )
 
@@ -113,8 +117,13 @@ type form struct {
 	typ      string // in Go
 	name     string // of a struct, without its package
 	tag      string // what the tag says behind the number
+	own      string // the end of the names of its methods
+	length   int64  // of an array
 	elem     *form
 }
+
+// into reports whether such values are read by what gets their address.
+func (f *form) into() bool { return f.kind == formOwn || f.kind == formOctets }
 
 // packs reports whether a list of such values is one field.
 func (f *form) packs() bool { return f.kind <= formFloat }

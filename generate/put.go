@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"strings"
+
+	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
 // puts writes what appends the fields of a message to b. Runs of fields whose length is known but for a text are written
@@ -117,7 +119,7 @@ func (p *printer) putText(f *field, behind int) {
 			p = generated.Room(p[:i], %[6]s)
 		}
 		i += copy(p[i:], %[1]s)
-	}`, "m."+f.name, storeTag("p[i:]", append(t[:len(t):len(t)], 0), "n"), len(t)+1, t.word(), len(t), strings.TrimSuffix(fmt.Sprintf("n+%d", behind), "+0"))
+	}`, "m."+f.name, append(t[:len(t):len(t)], 0).Store("p[i:]", "n"), len(t)+1, t.Word(), len(t), strings.TrimSuffix(fmt.Sprintf("n+%d", behind), "+0"))
 }
 
 // putQuick writes what puts a number at w[j].
@@ -126,13 +128,13 @@ func (p *printer) putQuick(f *field, mask int) {
 	at, behind := fmt.Sprintf("w[j&%d:]", mask), fmt.Sprintf("w[(j+%d)&%d:]", len(t), mask)
 	switch form := f.form; form.kind {
 	case formBool:
-		p.line("if %s {\n%s\nj += %d\n}", x, storeTag(at, append(t[:len(t):len(t)], 1)), len(t)+1)
+		p.line("if %s {\n%s\nj += %d\n}", x, append(t[:len(t):len(t)], 1).Store(at), len(t)+1)
 	case formFixed, formFloat:
 		if form.kind == formFloat {
 			x = fmt.Sprintf("math.Float%[1]dbits(float%[1]d(%[2]s))", form.bits, x)
 		}
 		p.line("if v := %s; v != 0 {\n%s\nbinary.LittleEndian.PutUint%[3]d(%[4]s, uint%[3]d(v))\nj += %[5]d\n}",
-			x, storeTag(at, t), form.bits, behind, len(t)+form.bits/8)
+			x, t.Store(at), form.bits, behind, len(t)+form.bits/8)
 	default:
 		p.line(`if v := %[1]s; v != 0 {
 		if v < 1<<28 {
@@ -142,24 +144,8 @@ func (p *printer) putQuick(f *field, mask int) {
 		} else {
 			j = generated.PutVarint(w[:], j, %[2]s, %[4]d, v)
 		}
-	}`, form.varint(x), t.word(), 8*len(t), len(t), at)
+	}`, form.varint(x), t.Word(), 8*len(t), len(t), at)
 	}
-}
-
-// storeTag writes the bytes of t, the last of them increased by what a variable holds.
-func storeTag(at string, t tag, last ...string) string {
-	size := 64
-	switch {
-	case len(t) <= 2:
-		size = 16
-	case len(t) <= 4:
-		size = 32
-	}
-	word := t.word()
-	for _, v := range last {
-		word += fmt.Sprintf("|uint%d(%s)<<%d", size, v, 8*(len(t)-1))
-	}
-	return fmt.Sprintf("binary.LittleEndian.PutUint%d(%s, %s)", size, at, word)
 }
 
 // put writes what appends a field to b.
@@ -176,12 +162,18 @@ func (p *printer) put(f *field) {
 		p.line("}")
 	case formMap:
 		p.line("if len(%s) > 0 {\nreturn b, false\n}", x)
-	case formStruct:
+	case formStruct, formOwn:
 		p.line("{\nstart := len(b)")
 		p.putValue(t, form, x)
 		p.line("if len(b) == start+%d {\nb = b[:start]\n}\n}", len(t)+1)
-	case formList:
+	case formList, formArray:
 		p.putList(t, form, x)
+	case formOctets:
+		p.putValue(t, form, x)
+	case formAny:
+		p.line("if v := %s; v != nil {", x)
+		p.putValue(t, form, "v")
+		p.line("}")
 	case formTime:
 		p.line("if v := %s; !v.IsZero() {", x)
 		p.putValue(t, form, "v")
@@ -191,7 +183,7 @@ func (p *printer) put(f *field) {
 		p.putValue(t, form, "v")
 		p.line("}")
 	case formBool:
-		p.line("if %s {\nb = append(b, %s, 1)\n}", x, t.bytes())
+		p.line("if %s {\nb = append(b, %s, 1)\n}", x, t.Bytes())
 	case formText, formBytes:
 		p.line("if v := %s; len(v) > 0 {", x)
 		p.putValue(t, form, "v")
@@ -203,15 +195,15 @@ func (p *printer) put(f *field) {
 	}
 }
 
-func (p *printer) putList(t tag, form *form, x string) {
+func (p *printer) putList(t wiretag.Tag, form *form, x string) {
 	elem := form.elem
 	if elem.packs() {
-		p.line("if len(%s) > 0 {\nb = append(b, %s, 0)\nbody := len(b)\nfor _, v := range %s {", x, t.bytes(), x)
+		p.line("if len(%s) > 0 {\nb = append(b, %s, 0)\nbody := len(b)\nfor _, v := range %s {", x, t.Bytes(), x)
 		p.putNumber(elem, "v")
 		p.line("}\nb = generated.SetLength(b, body)\n}")
 		return
 	}
-	if elem.kind == formStruct {
+	if elem.kind == formStruct || elem.into() {
 		p.line("for k := range %s {", x)
 		p.putValue(t, elem, x+"[k]")
 		p.line("}")
@@ -227,40 +219,54 @@ func (p *printer) putList(t tag, form *form, x string) {
 }
 
 // putValue writes what appends one value with its tag.
-func (p *printer) putValue(t tag, form *form, x string) {
+func (p *printer) putValue(t wiretag.Tag, form *form, x string) {
 	switch form.kind {
 	case formBool, formFixed, formFloat:
-		p.line("b = append(b, %s)", t.bytes())
+		p.line("b = append(b, %s)", t.Bytes())
 		p.putNumber(form, x)
 	case formInt, formZigzag, formUint:
-		p.line("b = generated.AppendVarint(b, %s, %d, %s)", t.word(), len(t), form.varint(x))
+		p.line("b = generated.AppendVarint(b, %s, %d, %s)", t.Word(), len(t), form.varint(x))
 	case formText, formBytes:
 		p.line(`if n := len(%[1]s); n < 128 {
 			b = append(b, %[2]s, byte(n))
 		} else {
 			b = generated.AppendVarint(b, %[3]s, %[4]d, uint64(n))
 		}
-		b = append(b, %[1]s...)`, x, t.bytes(), t.word(), len(t))
+		b = append(b, %[1]s...)`, x, t.Bytes(), t.Word(), len(t))
 	case formStruct:
-		p.line(`b = append(b, %s, 0)
-		body, ok := len(b), false
-		if b, ok = %s.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)`, t.bytes(), x)
+		p.putMessage(t, x+".AppendWeft(b, depth-1)")
+	case formOwn:
+		p.putMessage(t, fmt.Sprintf("generated.Append%s(b, %s)", form.own, address(x)))
+	case formAny:
+		p.putMessage(t, fmt.Sprintf("generated.AppendAny(b, %s, depth-1)", x))
 	case formTime:
-		p.line(`b = append(b, %s, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendTime(b, %s); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)`, t.bytes(), x)
+		p.putMessage(t, fmt.Sprintf("generated.AppendTime(b, %s)", x))
+	case formOctets:
+		p.line("b = append(binary.AppendUvarint(append(b, %s), %d), (%s)[:]...)", t.Bytes(), form.length, x)
 	case formDuration:
 		p.line(`b = append(b, %[1]s, 0)
 		body := len(b)
 		b = generated.AppendSeconds(b, int64(%[2]s)/1e9, int64(%[2]s)%%1e9)
-		b = generated.SetLength(b, body)`, t.bytes(), x)
+		b = generated.SetLength(b, body)`, t.Bytes(), x)
 	}
+}
+
+// putMessage writes what appends a value that a call appends, or cannot, behind its length.
+func (p *printer) putMessage(t wiretag.Tag, call string) {
+	p.line(`b = append(b, %s, 0)
+	body, ok := len(b), false
+	if b, ok = %s; !ok {
+		return b, false
+	}
+	b = generated.SetLength(b, body)`, t.Bytes(), call)
+}
+
+// address is the address of a variable, or the pointer that has it.
+func address(x string) string {
+	if p, ok := strings.CutPrefix(x, "*"); ok {
+		return p
+	}
+	return "&" + x
 }
 
 // varint is the number that an integer is encoded as.

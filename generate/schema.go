@@ -11,6 +11,7 @@ import (
 	"github.com/bufbuild/protocompile"
 	"golang.org/x/tools/go/packages"
 
+	"github.com/weftrpc/weft/generate/internal/directive"
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/source"
 	"github.com/weftrpc/weft/schema"
@@ -45,7 +46,7 @@ func Schema(ctx context.Context, cfg Config) (*schema.Model, error) {
 		found = found || some
 	}
 	if !found {
-		return nil, fmt.Errorf("%s: no service is declared there: in Go it is an interface with %s above it", orElse(strings.Join(cfg.Inputs, " "), "this package"), serviceDirective)
+		return nil, fmt.Errorf("%s: no service is declared there: in Go it is an interface with %s above it", orElse(strings.Join(cfg.Inputs, " "), "this package"), directive.Service)
 	}
 	return b.Model()
 }
@@ -148,7 +149,7 @@ func messagesOf(sig *types.Signature, k kind) (request, reply types.Type) {
 
 // element is what a pointer points to, also the pointers of an iter.Seq2.
 func element(t types.Type) types.Type {
-	if n, ok := types.Unalias(t).(*types.Named); ok && n.TypeArgs().Len() > 0 && isNamed(t, "iter", "Seq2") {
+	if n, ok := types.Unalias(t).(*types.Named); ok && n.TypeArgs().Len() > 0 && source.IsNamed(t, "iter", "Seq2") {
 		t = n.TypeArgs().At(0)
 	}
 	if p, ok := types.Unalias(t).(*types.Pointer); ok {

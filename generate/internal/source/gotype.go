@@ -49,7 +49,7 @@ func (t sourceType) Facts() schema.Facts {
 	case *types.Struct:
 		f.Kind = reflect.Struct
 	case *types.Interface:
-		f.Kind = reflect.Interface
+		f.Kind, f.Len = reflect.Interface, u.NumMethods()
 	case *types.Chan:
 		f.Kind = reflect.Chan
 	case *types.Signature:
@@ -59,6 +59,11 @@ func (t sourceType) Facts() schema.Facts {
 		return f
 	}
 	f.MarshalsJSON, f.MarshalsText = t.has("MarshalJSON"), t.has("MarshalText")
+	for _, name := range []string{"MarshalWeft", "UnmarshalWeft", "MarshalBinary", "UnmarshalBinary", "MarshalText", "UnmarshalText"} {
+		if t.has(name) {
+			f.Methods = append(f.Methods, name)
+		}
+	}
 	if f.Kind != reflect.Struct {
 		return f
 	}
