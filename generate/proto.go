@@ -217,7 +217,7 @@ func (s *protoSource) form(fd protoreflect.FieldDescriptor) (*form, error) {
 		return nil, err
 	case fd.IsList():
 		return &form{kind: formList, typ: "[]" + f.typ, elem: f}, nil
-	case f.kind == formStruct || fd.HasPresence() && f.kind != formTime && f.kind != formBytes:
+	case f.kind == formStruct || fd.HasPresence() && f.kind != formTime && f.kind != formBytes && f.kind != formAny:
 		return &form{kind: formPointer, typ: "*" + f.typ, elem: f}, nil
 	}
 	return f, nil
@@ -268,6 +268,8 @@ func (s *protoSource) single(fd protoreflect.FieldDescriptor) (*form, error) {
 			return &form{kind: formTime, typ: s.f.imports.Std("time") + ".Time"}, nil
 		case "google.protobuf.Duration":
 			return &form{kind: formDuration, typ: s.f.imports.Std("time") + ".Duration"}, nil
+		case "google.protobuf.Value":
+			return &form{kind: formAny, typ: "any"}, nil
 		}
 		typ, err := s.plain(fd.Message())
 		if strings.Contains(typ, ".") {

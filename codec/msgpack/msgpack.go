@@ -29,6 +29,7 @@
 //     string are accepted for each other.
 //   - A time.Time travels as the timestamp extension, -1, to the nanosecond, and
 //     arrives in UTC.
+//   - A type with the methods of [codec.Marshaler] travels as a byte string, wherever it stands.
 //   - A type with the methods MarshalMsg and UnmarshalMsg, such as the msgp
 //     generator writes, is encoded and decoded with them, wherever it stands. What
 //     they append must be one value.

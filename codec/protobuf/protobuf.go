@@ -19,11 +19,11 @@
 // generated code, or a .proto file:
 //
 //	type Order struct {
-//		ID    int64            `weft:"1"`
-//		Items []Item           `weft:"2"`
+//		ID    int64             `weft:"1"`
+//		Items []Item            `weft:"2"`
 //		Notes map[string]string `weft:"3"`
 //		cache any
-//		Extra any              `weft:"-"` // does not travel
+//		Extra any               `weft:"-"` // does not travel
 //	}
 //
 // Its fields are those of proto3: bool; int32 and int64 for signed integers of up to
@@ -32,8 +32,21 @@
 // messages. A pointer to one of them is an optional field; a slice is a repeated
 // field, packed where it holds numbers; a map is a map. A time.Time is a
 // google.protobuf.Timestamp, of the years 1 to 9999, and a time.Duration a
-// google.protobuf.Duration. Arrays, interfaces and lists of lists have no form in Protocol
-// Buffers and are errors.
+// google.protobuf.Duration.
+//
+// An array is a repeated field too, and one of bytes is bytes. All its elements travel. From fewer the others are zero, and more are an
+// error. It is one value: of several parts in a body, which encoders do not write, the last one counts.
+//
+// A type with the methods of [codec.Marshaler], or with MarshalBinary and UnmarshalBinary, is bytes, and a struct
+// with MarshalText and UnmarshalText a string; numbers of fields come before the methods of package encoding. Such a value is
+// left out when its encoding is empty.
+//
+// An any is a google.protobuf.Value, which holds what JSON does: nil, a bool, a number, a string, a list, a map with strings as keys, and
+// these alone. It arrives as nil, bool, float64, string, []any or map[string]any. A number that a float64 cannot hold
+// exactly, bytes, a time or a struct in it are errors, and so are values that nest deeper than messages may, of which a list is two and a
+// map three.
+//
+// Interfaces with methods, lists of lists and maps of lists have no form in Protocol Buffers and are errors.
 //
 // Short strings of a message share memory: one keeps at most 4 KiB alive.
 //

@@ -25,6 +25,7 @@ func TestWire(t *testing.T) {
 		ParcelId: 1 << 40, Label_2D: "label", Kind: Kind_KIND_BOX, Sides: []Parcel_Side{{1, 2}, {Height: 3}}, Weights: map[string]int64{"a": 1, "b": -2},
 		Shelf: &shelf, Arrived: time.Unix(1e9, 7).UTC(), Waits: &waits, Seal: []byte("seal"), Marks: []uint64{1, 1 << 60}, Top: &Parcel_Side{5, 6},
 		Person: &person, ByFace: map[int32]Parcel_Side{-1: {7, 8}}, Kinds: []Kind{0, 1}, State: Parcel_OUT,
+		Note: map[string]any{"fragile": true}, More: []any{nil, 1.5, "x"},
 	}
 	c := protobuf.New()
 	body, err := c.Append(nil, want)

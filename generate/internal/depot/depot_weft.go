@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"iter"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -54,6 +55,8 @@ type Parcel struct {
 	ByFace  map[int32]Parcel_Side `weft:"14"`
 	Kinds   []Kind                `weft:"15"`
 	State   Parcel_State          `weft:"16"`
+	Note    any                   `weft:"17"`
+	More    []any                 `weft:"18"`
 }
 
 // Parcel_Side is a message.
@@ -149,7 +152,7 @@ var _ generated.Message = (*Parcel)(nil)
 
 // FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
 func (*Parcel) FieldsWeft() string {
-	return "Parcel{1 ParcelId int64; 2 Label_2D string; 3 Kind int32; 4 Sides []struct Parcel_Side; 5 Weights map; 6 Shelf *zigzag32; 7 Arrived time; 8 Waits *duration; 9 Seal bytes; 10 Marks []fixed64; 11 Top *struct Parcel_Side; 12 Person *string; 13 Company *uint32; 14 ByFace map; 15 Kinds []int32; 16 State int32}"
+	return "Parcel{1 ParcelId int64; 2 Label_2D string; 3 Kind int32; 4 Sides []struct Parcel_Side; 5 Weights map; 6 Shelf *zigzag32; 7 Arrived time; 8 Waits *duration; 9 Seal bytes; 10 Marks []fixed64; 11 Top *struct Parcel_Side; 12 Person *string; 13 Company *uint32; 14 ByFace map; 15 Kinds []int32; 16 State int32; 17 Note any; 18 More []any}"
 }
 
 // AppendWeft appends the encoding of the message, for codec/protobuf.
@@ -291,7 +294,24 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 		}
 		i += j
 	}
-	return p[:i], true
+	b = p[:i]
+	if v := m.Note; v != nil {
+		b = append(b, 0x8a, 0x01, 0)
+		body, ok := len(b), false
+		if b, ok = generated.AppendAny(b, v, depth-1); !ok {
+			return b, false
+		}
+		b = generated.SetLength(b, body)
+	}
+	for _, v := range m.More {
+		b = append(b, 0x92, 0x01, 0)
+		body, ok := len(b), false
+		if b, ok = generated.AppendAny(b, v, depth-1); !ok {
+			return b, false
+		}
+		b = generated.SetLength(b, body)
+	}
+	return b, true
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -419,6 +439,23 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		m.State, i = Parcel_State(v), i+2+n
 	} else {
 		i = generated.Long(b, i, 2, &m.State)
+	}
+	m.Note = nil
+	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
+		if v, j := r.Any(b, i+2, depth-1); j >= 0 {
+			m.Note, i = v, j
+		}
+	}
+	m.More = m.More[:0]
+	if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
+		m.More = slices.Grow(m.More, generated.Count(b, i, "\x92\x01"))
+		for len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
+			v, j := r.Any(b, i+2, depth-1)
+			if j < 0 {
+				break
+			}
+			m.More, i = append(m.More, v), j
+		}
 	}
 	if i > end { // within a number
 		*m = Parcel{}

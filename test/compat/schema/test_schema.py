@@ -65,6 +65,8 @@ class Schema(unittest.TestCase):
         self.assertEqual((order.lines[0].article, order.lines[0].pieces, order.lines[0].price, order.by["k"].article), ("a", -3, 9, "b"))
         self.assertEqual((order.counts[-1], order.took.ToMilliseconds(), order.at.ToNanoseconds(), order.place.y), (5, 1500, 1_700_000_000_000_000_005, -2))
         self.assertEqual((order.blob, order.next.id), (b"\xff\x00", 2))
+        self.assertEqual(google.protobuf.json_format.MessageToDict(order.loose), {"a": [1.5, None]})
+        self.assertEqual((list(order.grid), order.code, order.addr, order.whole, order.price), ([0, -1], b"\x01\x02\x03", b"\x0a\x00\x00\x01", "-12", b"\xf4\x03"))
         self.assertFalse(order.next.HasField("limit"))
         # Nothing came that the file does not have, so that the same comes out, and goes through the server.
         self.assertEqual(len(order.SerializeToString()), len(body))

@@ -5,10 +5,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"math/big"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"time"
@@ -42,7 +45,12 @@ type (
 		Class   string              `json:"class"`
 		Next    *Order              `json:"next"`
 		Place   struct{ X, Y int }  `json:"place"`
-		Loose   any                 `json:"loose" weft:"-"`
+		Loose   any                 `json:"loose"`
+		Grid    [2]float64          `json:"grid"`
+		Code    [3]byte             `json:"code"`
+		Addr    netip.Addr          `json:"addr"`
+		Whole   *big.Int            `json:"whole"`
+		Price   *Price              `json:"price"`
 		Nested  [][]string          `json:"nested" weft:"-"`
 		Decimal map[string][]string `json:"decimal" weft:"-"`
 	}
@@ -51,6 +59,10 @@ type (
 		Article string `weft:"1" json:"article"`
 		Pieces  int32  `weft:"2,zigzag" json:"pieces"`
 		Price   uint64 `weft:"5,fixed" json:"price"`
+	}
+	// Price travels as bytes where it is not JSON.
+	Price struct {
+		Cents uint64 `json:"cents"`
 	}
 	// Level is a text in JSON and a number elsewhere.
 	Level int
@@ -65,13 +77,28 @@ func (l *Level) UnmarshalText(text []byte) error {
 	return err
 }
 
+// MarshalWeft implements codec.Marshaler.
+func (p Price) MarshalWeft(dst []byte) ([]byte, error) {
+	return binary.AppendUvarint(dst, p.Cents), nil
+}
+
+// UnmarshalWeft implements codec.Unmarshaler.
+func (p *Price) UnmarshalWeft(b []byte) error {
+	n := 0
+	if p.Cents, n = binary.Uvarint(b); n != len(b) {
+		return errors.New("a price is one varint")
+	}
+	return nil
+}
+
 // full is an order with a value in each field, empty one with none.
 func full() *Order {
 	limit := uint32(7)
 	return &Order{
 		ID: 1 << 40, Lines: []*Line{{"a", -3, 9}}, By: map[string]Line{"k": {Article: "b"}}, Counts: map[int32]uint64{-1: 5}, At: time.Unix(1_700_000_000, 5).UTC(),
 		Took: 1500 * time.Millisecond, Limit: &limit, Blob: []byte("\xff\x00"), Ratio: 0.5, Small: -8, Flag: true, Level: 3, Odd: "o", Class: "c", Next: &Order{ID: 2},
-		Place: struct{ X, Y int }{1, -2}, Loose: map[string]any{"a": []any{1.5, nil}}, Nested: [][]string{{"n"}, nil}, Decimal: map[string][]string{"d": nil},
+		Place: struct{ X, Y int }{1, -2}, Loose: map[string]any{"a": []any{1.5, nil}}, Grid: [2]float64{0, -1}, Code: [3]byte{1, 2, 3},
+		Addr: netip.MustParseAddr("10.0.0.1"), Whole: big.NewInt(-12), Price: &Price{500}, Nested: [][]string{{"n"}, nil}, Decimal: map[string][]string{"d": nil},
 	}
 }
 
