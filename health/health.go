@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -106,7 +107,15 @@ type Health struct {
 	started bool            // the server has been ready once
 	last    map[string]Status
 
-	publishing sync.Mutex // held while the registry is told
+	listed     atomic.Pointer[listed] // the services of the server when it was asked last
+	publishing sync.Mutex             // held while the registry is told
+	behind     atomic.Bool            // the registry has not taken all of it
+}
+
+// listed are the services of a server, by name, when it had made so many changes to them.
+type listed struct {
+	changes uint64
+	names   []string
 }
 
 var _ Reader = (*Health)(nil)
@@ -172,7 +181,7 @@ func (h *Health) prepare() error {
 
 // Status implements Reader.
 func (h *Health) Status(service string) (s Status, ok bool) {
-	if service != "" && !slices.Contains(h.services(), service) {
+	if service != "" && !slices.Contains(h.services().names, service) {
 		return NotServing, false
 	}
 	h.mu.Lock()
@@ -231,28 +240,29 @@ func (h *Health) Set(service string, ready bool) {
 	h.tell()
 }
 
-// services are those of the server.
-func (h *Health) services() []string {
-	var names []string
-	for _, s := range h.srv.Describe() {
-		names = append(names, s.Name)
+// services are those of the server, which is asked when they have changed.
+func (h *Health) services() *listed {
+	changes := h.srv.Changes() // before it is asked: what comes meanwhile has it asked again
+	if l := h.listed.Load(); l != nil && l.changes == changes {
+		return l
 	}
-	return names
+	l := &listed{changes: changes}
+	for _, s := range h.srv.Describe() {
+		l.names = append(l.names, s.Name)
+	}
+	h.listed.Store(l)
+	return l
 }
 
 // tell notes changes of statuses: in the log, to those that wait, and in the registry.
 func (h *Health) tell() {
-	phase, services := h.srv.Phase(), append([]string{""}, h.services()...)
+	phase, services := h.srv.Phase(), h.services().names
 	h.mu.Lock()
-	changed := false
+	whole := h.statusLocked(phase, "")
+	h.started = h.started || whole == Serving
+	changed := h.notedLocked("", whole)
 	for _, service := range services {
-		s := h.statusLocked(phase, service)
-		if before, known := h.last[service]; !known || before != s {
-			h.last[service], changed = s, true
-		}
-		if service == "" && s == Serving {
-			h.started = true
-		}
+		changed = h.notedLocked(service, h.statusLocked(phase, service)) || changed
 	}
 	if changed {
 		close(h.changed)
@@ -260,8 +270,15 @@ func (h *Health) tell() {
 	}
 	h.mu.Unlock()
 	if !h.cfg.NoRegistry {
-		h.publish(services[1:])
+		h.behind.Store(!h.publish(services))
 	}
+}
+
+// notedLocked notes the status of a service, and reports whether it is another one than before.
+func (h *Health) notedLocked(service string, s Status) (changed bool) {
+	before, known := h.last[service]
+	h.last[service] = s
+	return !known || before != s
 }
 
 // hold has all services published as Draining until the checks have been made.
@@ -276,13 +293,14 @@ func (h *Health) hold() {
 }
 
 // publish tells the registry which services are not ready. It leaves the states alone that the
-// program has set.
-func (h *Health) publish(services []string) {
+// program has set. It reports whether the registry was told all.
+func (h *Health) publish(services []string) (all bool) {
 	h.publishing.Lock()
 	defer h.publishing.Unlock()
 	if phase := h.srv.Phase(); phase > weft.Serving {
-		return // the server withdraws its services itself
+		return true // the server withdraws its services itself
 	}
+	all = true
 	for _, service := range services {
 		h.mu.Lock()
 		// The service weft.v1.Health may always be called.
@@ -306,27 +324,35 @@ func (h *Health) publish(services []string) {
 			}
 		})
 		if weft.CodeOf(err) == weft.FailedPrecondition {
-			return // there is no registry
+			return true // there is no registry
 		}
 		if err != nil {
 			h.log.Warn("the state of a service cannot be published", "service", service, "error", err)
+			all = false
 			continue
 		}
 		h.mu.Lock()
 		h.shown[service] = shown
 		h.mu.Unlock()
+		all = all && (ready || shown) // a state that the program has set may give way later
 	}
+	return all
 }
 
-// follow notes what changes without a check: the phase of the server, and its services.
+// follow notes what changes without a check: the phase of the server, and its services. A look at a server that is as
+// it was costs two numbers.
 func (h *Health) follow() {
+	phase, changes := h.srv.Phase(), h.srv.Changes()
 	h.tell()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			h.tell()
+			was, had := phase, changes
+			if phase, changes = h.srv.Phase(), h.srv.Changes(); phase != was || changes != had || h.behind.Load() {
+				h.tell()
+			}
 		case <-h.srv.Draining():
 			h.tell()
 			return

@@ -1,0 +1,130 @@
+package health
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/memory"
+	"github.com/weftrpc/weft/transport"
+	"github.com/weftrpc/weft/transport/mem"
+)
+
+// A server that stays as it is is not looked into; a new service and a new phase are noticed at once.
+func TestFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		net := mem.New()
+		srv := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{net}, Logger: slog.New(slog.DiscardHandler)})
+		defer srv.Close()
+		h, err := New(srv, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		// noticed forgets all statuses, so that a look at the server finds changes, and tells whether there was one within a minute.
+		noticed := func(change func()) bool {
+			h.mu.Lock()
+			clear(h.last)
+			changed := h.changed
+			h.mu.Unlock()
+			change()
+			select {
+			case <-changed:
+				return true
+			case <-time.After(time.Minute):
+				return false
+			}
+		}
+		listed := h.services()
+		if noticed(func() {}) || h.services() != listed {
+			t.Error("a server that has not changed was looked into")
+		}
+		if !noticed(func() {
+			if err := weft.Handle(srv, "Orders.Get", func(_ context.Context, n *int) (*int, error) { return n, nil }); err != nil {
+				t.Error(err)
+			}
+		}) {
+			t.Error("a new service was not noticed")
+		}
+		if _, ok := h.Status("Orders"); !ok {
+			t.Error("the new service has no status")
+		}
+		if !noticed(func() {
+			l, err := srv.Listen(t.Context(), "mem://server")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			go srv.Serve(l) // it ends with the server
+		}) {
+			t.Error("the server serves, which was not noticed")
+		}
+		if s, _ := h.Status("Orders"); s != Serving || !h.isStarted() {
+			t.Errorf("the service is %v, started %v", s, h.isStarted())
+		}
+		if noticed(func() {}) {
+			t.Error("a server that has not changed was looked into")
+		}
+	})
+}
+
+func (h *Health) isStarted() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.started
+}
+
+// A service that the program has turned off while a check fails is published as draining when the program turns it on.
+func TestFollowProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, err := memory.NewStore().Registry(&registry.Config{Logger: slog.New(slog.DiscardHandler), NoCache: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reg.Close()
+		net := mem.New()
+		srv := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{net}, Registry: reg, Logger: slog.New(slog.DiscardHandler)})
+		defer srv.Close()
+		if err := weft.Handle(srv, "Orders.Get", func(_ context.Context, n *int) (*int, error) { return n, nil }); err != nil {
+			t.Fatal(err)
+		}
+		set := func(s weft.State) {
+			t.Helper()
+			if err := srv.SetInstance("Orders", func(i *weft.Instance) { i.State = s }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set(weft.Off)
+		fails := Check{Name: "database", Period: 24 * time.Hour, Func: func(context.Context) error { return errors.New("it is down") }}
+		if _, err := New(srv, &Config{Checks: []Check{fails}, Logger: slog.New(slog.DiscardHandler)}); err != nil {
+			t.Fatal(err)
+		}
+		l, err := srv.Listen(t.Context(), "mem://server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go srv.Serve(l) // it ends with the server
+		state := func() (s weft.State) {
+			time.Sleep(time.Second)
+			if err := srv.SetInstance("Orders", func(i *weft.Instance) { s = i.State }); err != nil {
+				t.Error(err)
+			}
+			return s
+		}
+		if s := state(); s != weft.Off {
+			t.Errorf("the service is %v, and the program has turned it off", s)
+		}
+		set(weft.On)
+		if s := state(); s != weft.Draining {
+			t.Errorf("the service is %v, and its check fails", s)
+		}
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
