@@ -15,7 +15,8 @@
 //	for _, bad := range weft.Details[errdetails.BadRequest](err) {
 //
 // Clients of gRPC find it in the details of the status. Messages without rules, and those that are not
-// made by protoc-gen-go, pass at once; plugin/validate is for Go types with a method Validate.
+// made by protoc-gen-go, pass at once; plugin/validate is for Go types with a method Validate. Of a struct that
+// embeds a generated message the fields of that message are checked, if there is one.
 package protovalidate
 
 import (
@@ -31,6 +32,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/logger"
+	"github.com/weftrpc/weft/internal/stock"
 	"github.com/weftrpc/weft/plugin/internal/checked"
 	"github.com/weftrpc/weft/plugin/internal/match"
 )
@@ -121,8 +123,8 @@ func (v *validator) validate(m proto.Message) error {
 
 // check returns what is wrong with a message.
 func (v *validator) check(ctx context.Context, method string, msg any) *weft.Error {
-	m, ok := msg.(proto.Message)
-	if !ok || !v.methods.Has(method) || !v.anyRules(m) {
+	m := messageOf(msg)
+	if m == nil || !v.methods.Has(method) || !v.anyRules(m) {
 		return nil
 	}
 	err := v.validate(m)
@@ -138,6 +140,26 @@ func (v *validator) check(ctx context.Context, method string, msg any) *weft.Err
 			"message", name, "method", method, "error", err)
 	}
 	return weft.Errorf(weft.Internal, "the rules of the message %s cannot be evaluated on this side", name).WithReason(ReasonRules)
+}
+
+// messageOf returns the message of protoc-gen-go that msg is, or that it embeds; nil when there is none.
+func messageOf(msg any) (m proto.Message) {
+	if m, ok := stock.Message(msg); ok {
+		return m
+	}
+	outer, ok := msg.(proto.Message)
+	if !ok {
+		return nil
+	}
+	defer func() {
+		if recover() != nil { // it embeds an interface, or is a pointer, which is nil
+			m = nil
+		}
+	}()
+	if inner := outer.ProtoReflect(); inner.IsValid() {
+		return inner.Interface()
+	}
+	return nil
 }
 
 // anyRules reports whether there are rules for a message, or for one in its fields.

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/door/grpc"
 	weftdoor "github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
@@ -113,6 +114,46 @@ func TestWires(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("over HTTP: %s", resp.Status)
+	}
+}
+
+// embedded is a request that has the fields of an order, and one of its own.
+type embedded struct {
+	*shop.Order
+	Coupon string
+}
+
+// loose may have any message, or none.
+type loose struct {
+	proto.Message `json:"-"`
+	Coupon        string
+}
+
+// A struct that embeds a message is no message: its rules hold for what it embeds, and there may be none.
+func TestEmbedded(t *testing.T) {
+	w := serve(t, nil)
+	must(t, weft.Handle(w.Server, "Shop.BuyWith", func(_ context.Context, e *embedded) (*shop.Receipt, error) { return &shop.Receipt{Number: e.Coupon}, nil }))
+	must(t, weft.Handle(w.Server, "Shop.Loose", func(_ context.Context, e *loose) (*shop.Receipt, error) { return &shop.Receipt{Number: e.Coupon}, nil }))
+	c := w.Dial(t, nil)
+	asks := w.Dial(t, &weft.ClientConfig{Plugins: plugin(t, nil)})
+	for name, c := range map[string]*weft.Client{"a server": c, "a client": asks} {
+		err := c.Call(t.Context(), "Shop.BuyWith", &embedded{wrong(), "x"}, &shop.Receipt{}, weft.WithCodec(json.New()))
+		if !errors.Is(err, weft.InvalidArgument) || len(violations(err)) != 4 {
+			t.Errorf("%s: what breaks rules: %v", name, err)
+		}
+		for what, call := range map[string]struct {
+			method string
+			req    any
+		}{
+			"what breaks none":  {"Shop.BuyWith", &embedded{good(), "x"}},
+			"no message":        {"Shop.BuyWith", &embedded{nil, "x"}},
+			"an empty interface": {"Shop.Loose", &loose{nil, "x"}},
+		} {
+			var r shop.Receipt
+			if err := c.Call(t.Context(), call.method, call.req, &r, weft.WithCodec(json.New())); err != nil || r.Number != "x" {
+				t.Errorf("%s: %s: %v, %v", name, what, err, &r)
+			}
+		}
 	}
 }
 
