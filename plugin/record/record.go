@@ -27,6 +27,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/logger"
+	"github.com/weftrpc/weft/internal/stock"
 	"github.com/weftrpc/weft/plugin/internal/diff"
 	"github.com/weftrpc/weft/plugin/internal/encoded"
 	"github.com/weftrpc/weft/plugin/internal/match"
@@ -53,9 +54,9 @@ type Config struct {
 	// carry secrets; those of credentials, such as "authorization" and "cookie", are an error. nil: none.
 	Metadata []string
 	// Redact are the fields of requests and replies whose values are not recorded, by their names in
-	// JSON, or in the .proto file, in any case: "card.number", "lines.*.note" or "lines.note" of every
-	// element of a list, "lines.0.note" of the first. A text becomes "redacted", a number 0, everything
-	// else nothing. Bytes of raw methods have no fields.
+	// JSON, or in the .proto file, in any case and with or without underscores: "card.number",
+	// "lines.*.note" or "lines.note" of every element of a list, "lines.0.note" of the first. A text
+	// becomes "redacted", a number 0, everything else nothing. Bytes of raw methods have no fields.
 	Redact []string
 	// Change may change a call before it is written, or leave it out by returning false. It is
 	// called by one goroutine. nil: all are written as they are.
@@ -252,13 +253,13 @@ func (r *Recorder) around(ctx context.Context, info *weft.CallInfo, req any, nex
 
 // message encodes a message without the values of the fields that are redacted.
 func (r *Recorder) message(to *Message, v any, other string) error {
-	m, err := encoded.Encode(v, other)
+	m, err := r.encode(v, other)
 	if err != nil {
 		return err
 	}
 	*to = Message{Codec: m.Codec, Body: m.Body}
 	if len(r.cfg.Redact) > 0 {
-		if err = redact(to, v, r.cfg.Redact); err != nil {
+		if err := redact(to, v, r.cfg.Redact); err != nil {
 			return err
 		}
 	}
@@ -266,6 +267,16 @@ func (r *Recorder) message(to *Message, v any, other string) error {
 		return errTooLong
 	}
 	return nil
+}
+
+// encode encodes a message. Values of fields can be removed from JSON, and from a message whose generated code knows them all:
+// a struct with numbers, or one that embeds a generated message, is JSON when some are to be.
+func (r *Recorder) encode(v any, other string) (encoded.Message, error) {
+	if _, generated := stock.Message(v); generated || other == "raw" || len(r.cfg.Redact) == 0 {
+		return encoded.Encode(v, other)
+	}
+	b, err := encoded.JSON(v)
+	return encoded.Message{Codec: other, Body: b}, err
 }
 
 var errTooLong = errors.New("the message is longer than Config.MaxMessage")

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/typepb"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/plugin/internal/plugintest"
 	"github.com/weftrpc/weft/plugin/record"
@@ -178,6 +179,55 @@ func TestRedactNames(t *testing.T) {
 	}
 	if got := string(all[0].Request.Body); !strings.Contains(got, `"price":7`) || !strings.Contains(got, `"price":9`) {
 		t.Error(got)
+	}
+}
+
+// numbered is a message of Protocol Buffers without generated code.
+type numbered struct {
+	Card string `json:"card" weft:"1"`
+	Note string `json:"note" weft:"2"`
+}
+
+// embedding has the fields of a generated message, and one of its own.
+type embedding struct {
+	*typepb.Option
+	Card string
+}
+
+// only has those of a generated message alone: it is one of Protocol Buffers.
+type only struct{ *apipb.Method }
+
+// Fields are redacted in messages that are none of generated code, and in structs that embed one of these.
+func TestRedactOther(t *testing.T) {
+	dir := t.TempDir()
+	r := open(t, record.Config{Dir: dir, Redact: []string{"card", "name", "requestTypeUrl"}})
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: []weft.Plugin{r.Plugin()}})
+	must(t, weft.Handle(w.Server, "Numbered.Pay", func(_ context.Context, v *numbered) (*numbered, error) { return v, nil }))
+	must(t, weft.Handle(w.Server, "Embedding.Pay", func(_ context.Context, v *embedding) (*embedding, error) { return v, nil }))
+	must(t, weft.Handle(w.Server, "Only.Pay", func(_ context.Context, v *only) (*only, error) { return v, nil }))
+	c := w.Dial(t, nil)
+	must(t, c.Call(t.Context(), "Numbered.Pay", &numbered{"4111", "kept"}, &numbered{}))
+	must(t, c.Call(t.Context(), "Embedding.Pay", &embedding{&typepb.Option{Name: "4112"}, "4113"}, &embedding{}, weft.WithCodec(json.New())))
+	must(t, c.Call(t.Context(), "Embedding.Pay", &embedding{nil, "4114"}, &embedding{}, weft.WithCodec(json.New())))
+	must(t, c.Call(t.Context(), "Only.Pay", &only{&apipb.Method{Name: "4115", RequestTypeUrl: "4116", ResponseTypeUrl: "kept"}}, &only{&apipb.Method{}}, weft.WithCodec(json.New())))
+	must(t, r.Close())
+	all, _ := read(t, dir)
+	if len(all) != 4 {
+		t.Fatal(all, r.Stats())
+	}
+	for _, one := range all {
+		for _, m := range []record.Message{one.Request, one.Reply} {
+			if got := string(m.Body); strings.Contains(got, "411") || !strings.Contains(got, "redacted") {
+				t.Errorf("%s: %q", one.Method, got)
+			}
+		}
+	}
+	if got := string(all[0].Request.Body); got != `{"card":"redacted","note":"kept"}` {
+		t.Error(got)
+	}
+	stats, err := record.Replay(t.Context(), dir, &record.ReplayConfig{Target: c})
+	if err != nil || stats.Calls != 4 || stats.Equal != 4 {
+		t.Errorf("%+v, %v", stats, err)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/weftrpc/weft/internal/stock"
 )
 
 // Redacted is what is recorded in place of a text.
@@ -31,7 +33,7 @@ func redact(m *Message, v any, paths []string) error {
 		m.Body = b
 		return err
 	case "protobuf":
-		original, ok := v.(proto.Message)
+		original, ok := stock.Message(v)
 		if !ok {
 			return fmt.Errorf("a message of codec protobuf is a %T", v)
 		}
@@ -46,9 +48,11 @@ func redact(m *Message, v any, paths []string) error {
 	return nil
 }
 
-// names reports whether a part of a path is for a name. Case does not count, as in JSON for Go: what is secret must not be recorded
-// because a program writes its name in another way.
-func names(part, name string) bool { return part == "*" || strings.EqualFold(part, name) }
+// names reports whether a part of a path is for a name. Case and underscores do not count: a field has one name in a .proto file, another in
+// JSON, and in JSON of Go either. What is secret must not be recorded because a program writes its name in another way.
+func names(part, name string) bool {
+	return part == "*" || strings.EqualFold(strings.ReplaceAll(part, "_", ""), strings.ReplaceAll(name, "_", ""))
+}
 
 // within is what is left of a path for an element of a list; ok is false when the path is not for it. A part that is neither * nor an
 // index is for a field of every element.
