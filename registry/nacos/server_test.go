@@ -30,7 +30,7 @@ func startNacos(t *testing.T, options ...string) server {
 	s.Process = registrytest.NewProcess(t, registrytest.Program{
 		Name:   "nacos",
 		Path:   registrytest.Find(t, "nacos"),
-		Args:   append([]string{data, port}, options...),
+		Args:   append([]string{data, port, "--logging.level.root=ERROR", "--spring.main.banner-mode=off"}, options...),
 		Data:   data,
 		Ready:  s.serves,
 		Within: 4 * time.Minute, // Java needs six seconds of a processor for it

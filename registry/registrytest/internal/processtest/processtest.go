@@ -228,8 +228,8 @@ func (s *Process) signal(t *testing.T, what string, send func(*os.Process) error
 	}
 }
 
-// maxOutput is how many bytes of a program's output are logged.
-const maxOutput = 16 << 10
+// maxOutput is how many bytes of a program's output are logged. More would hide the failures of the test, which are printed before.
+const maxOutput = 3 << 10
 
 // output is the end of what the program has written.
 func (s *Process) output() string {
