@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,12 +64,63 @@ func (d *driver) form(service string, at place) url.Values {
 	return form
 }
 
+// placed is an instance that this process has put.
+type placed struct {
+	at   place
+	look time.Time // when Refresh is to look whether Nacos lists it; zero: it has looked
+}
+
+// lookAfter is how long after a registration it is in the lists, which are half a second old.
+const lookAfter = 2 * time.Second
+
 // Put implements registry.Driver.
 func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
 	at, err := placeOf(instance)
 	if err != nil {
 		return err
 	}
+	if err := d.put(ctx, instance, at, ttl); err != nil {
+		return fmt.Errorf("nacos: register instance %q of %s: %w", instance.ID, instance.Service, err)
+	}
+	return nil
+}
+
+func (d *driver) put(ctx context.Context, instance weft.Instance, at place, ttl time.Duration) error {
+	form, err := d.registration(instance, at, ttl)
+	if err != nil {
+		return err
+	}
+	if err := d.register(ctx, form); err != nil {
+		return err
+	}
+	key := instanceKey{instance.Service, instance.ID}
+	before, _ := d.known(key)
+	if before.at == at {
+		return nil
+	}
+	if err := d.removeOlder(ctx, instance, before.at, at); err != nil {
+		return err
+	}
+	// Nacos 3 may make the list of a service anew before it takes the instance into its index. This list lacks the instance until the
+	// service changes again, which it does with a second registration.
+	if err := d.register(ctx, form); err != nil {
+		return err
+	}
+	d.note(key, placed{at, time.Now().Add(lookAfter)})
+	return nil
+}
+
+// register sends a registration.
+func (d *driver) register(ctx context.Context, form url.Values) error {
+	err := d.client.call(ctx, request{method: http.MethodPost, path: instancePath, form: form}, nil)
+	if r, ok := errors.AsType[*refusal](err); ok && strings.Contains(r.message, "Metadata") {
+		err = fmt.Errorf("%w: with all that Nacos needs, this instance has %d: give it fewer tags", err, len(form.Get("metadata")))
+	}
+	return err
+}
+
+// registration is the form of one.
+func (d *driver) registration(instance weft.Instance, at place, ttl time.Duration) (url.Values, error) {
 	metadata, err := metadataOf(instance, ttl)
 	// Better without its load than not at all, and without its idempotent methods: clients
 	// then do not repeat calls.
@@ -80,23 +132,31 @@ func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Durat
 		instance.Idempotent = nil
 		metadata, err = metadataOf(instance, ttl)
 	}
-	if err != nil {
-		return err
-	}
 	form := d.form(instance.Service, at)
 	form.Set("metadata", metadata)
 	form.Set("weight", weight(instance))
-	err = d.client.call(ctx, request{method: http.MethodPost, path: instancePath, form: form}, nil)
-	if r, ok := errors.AsType[*refusal](err); ok && strings.Contains(r.message, "Metadata") {
-		err = fmt.Errorf("%w: with all that Nacos needs, this instance has %d: give it fewer tags", err, len(metadata))
-	}
-	if err == nil {
-		err = d.removeOlder(ctx, instance, at)
-	}
-	if err != nil {
-		return fmt.Errorf("nacos: register instance %q of %s: %w", instance.ID, instance.Service, err)
-	}
-	return nil
+	return form, err
+}
+
+// known returns what this process has put of an instance.
+func (d *driver) known(key instanceKey) (p placed, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	p, ok = d.places[key]
+	return p, ok
+}
+
+func (d *driver) note(key instanceKey, p placed) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.places[key] = p
+}
+
+// forget notes that Nacos does not have an instance.
+func (d *driver) forget(key instanceKey) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.places, key)
 }
 
 // maxMetadata is how many bytes of metadata Nacos takes, as it is shipped.
@@ -119,36 +179,32 @@ func metadataOf(instance weft.Instance, ttl time.Duration) (string, error) {
 }
 
 // removeOlder withdraws an instance from where it was before: with another address, it
-// is another one for Nacos. Where this process has put it, it knows; another process, to
+// is another one for Nacos. Where this process has put it, it knows, and the list may not say so yet; another process, to
 // whose place the instance has come, it finds in the list.
-func (d *driver) removeOlder(ctx context.Context, instance weft.Instance, at place) error {
-	key := instanceKey{instance.Service, instance.ID}
-	d.mu.Lock()
-	before := d.places[key]
-	d.mu.Unlock()
-	if before == at {
-		return nil
-	}
+func (d *driver) removeOlder(ctx context.Context, instance weft.Instance, before, at place) error {
 	entries, err := d.entries(ctx, instance.Service)
 	if err != nil {
 		return err
 	}
+	var older []place
+	if before != (place{}) {
+		older = append(older, before)
+	}
 	for _, e := range entries {
-		if e.id() != instance.ID || e.place() == at {
-			continue
+		if e.id() == instance.ID && e.place() != at && e.place() != before {
+			older = append(older, e.place())
 		}
-		if err := d.remove(ctx, instance.Service, e.place()); err != nil {
+	}
+	for _, at := range older {
+		if err := d.remove(ctx, instance.Service, at); err != nil {
 			return err
 		}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.places[key] = at
 	return nil
 }
 
 // Refresh implements registry.Driver. Nacos keeps the time to live that Put has named.
-func (d *driver) Refresh(ctx context.Context, instance weft.Instance, _ time.Duration) error {
+func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
 	at, err := placeOf(instance)
 	if err != nil {
 		return err
@@ -156,12 +212,38 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, _ time.Dur
 	form := d.form(instance.Service, at)
 	form.Set("heartBeat", "true")
 	err = d.client.call(ctx, request{method: http.MethodPost, path: instancePath, form: form}, nil)
-	switch {
-	case refused(err, codeNoInstance):
+	key := instanceKey{instance.Service, instance.ID}
+	if refused(err, codeNoInstance) {
+		d.forget(key)
 		return registry.ErrLost
-	case err != nil:
+	}
+	if p, _ := d.known(key); err == nil && p.at == at && !p.look.IsZero() && time.Now().After(p.look) {
+		_ = d.look(ctx, instance, at, ttl) // the next Refresh looks again if it has failed
+	}
+	if err != nil {
 		return fmt.Errorf("nacos: refresh instance %q of %s: %w", instance.ID, instance.Service, err)
 	}
+	return nil
+}
+
+// look registers an instance again that Nacos has and does not list. When Nacos removes an expired instance while the server registers
+// it again, the instance can stay out of Nacos' index, though Nacos takes its heartbeats. An instance that an operator has taken offline
+// is not listed either, and stays offline.
+func (d *driver) look(ctx context.Context, instance weft.Instance, at place, ttl time.Duration) error {
+	entries, err := d.entries(ctx, instance.Service)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(entries, func(e entry) bool { return e.place() == at }) {
+		form, err := d.registration(instance, at, ttl)
+		if err == nil {
+			err = d.register(ctx, form)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	d.note(instanceKey{instance.Service, instance.ID}, placed{at: at})
 	return nil
 }
 
@@ -172,19 +254,15 @@ func (d *driver) Delete(ctx context.Context, instance weft.Instance) error {
 		return err
 	}
 	key := instanceKey{instance.Service, instance.ID}
-	d.mu.Lock()
-	before, known := d.places[key]
-	d.mu.Unlock()
+	before, known := d.known(key)
 	err = d.remove(ctx, instance.Service, at)
-	if known && before != at { // its new address has not come to Nacos
-		err = errors.Join(err, d.remove(ctx, instance.Service, before))
+	if known && before.at != at { // its new address has not come to Nacos
+		err = errors.Join(err, d.remove(ctx, instance.Service, before.at))
 	}
 	if err != nil {
 		return fmt.Errorf("nacos: withdraw instance %q of %s: %w", instance.ID, instance.Service, err)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.places, key)
+	d.forget(key)
 	return nil
 }
 

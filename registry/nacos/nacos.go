@@ -101,7 +101,7 @@ type driver struct {
 	pollEvery time.Duration // usualPoll
 
 	mu     sync.Mutex
-	places map[instanceKey]place // where this process has put its instances
+	places map[instanceKey]placed // where this process has put its instances
 }
 
 var (
@@ -112,7 +112,7 @@ var (
 const maxGroup = 64 // bytes
 
 func newDriver(cfg Config) (*driver, error) {
-	d := &driver{namespace: cfg.Namespace, group: cfg.Group, pollEvery: usualPoll, places: make(map[instanceKey]place)}
+	d := &driver{namespace: cfg.Namespace, group: cfg.Group, pollEvery: usualPoll, places: make(map[instanceKey]placed)}
 	if d.group == "" {
 		d.group = DefaultGroup
 	}
