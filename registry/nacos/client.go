@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -89,6 +91,7 @@ func parse(address string, secure bool) (*url.URL, error) {
 
 // Nacos' codes, of com.alibaba.nacos.api.model.v2.ErrorCode.
 const (
+	codeDatabase   = 10002
 	codeNoResource = 20004
 	codeConflict   = 20005
 	codeNoInstance = 21003
@@ -99,6 +102,7 @@ type refusal struct {
 	status  int // of HTTP
 	code    int // of Nacos, 0: none
 	message string
+	locked  bool // Nacos' database has undone the request because of another one
 }
 
 func (r *refusal) Error() string {
@@ -125,6 +129,9 @@ func refused(err error, code int) bool {
 	return ok && r.code == code
 }
 
+// lockError is how Derby and MySQL say that another transaction has a lock.
+var lockError = regexp.MustCompile(`(?i)deadlock|lock could not be obtained|lock wait timeout`)
+
 const (
 	maxReply   = 32 << 20 // bytes: a list of tens of thousands of instances has fewer
 	maxMessage = 300      // bytes of a reply that are shown in an error
@@ -137,10 +144,34 @@ type request struct {
 	casMD5       string // for a configuration: replace only what has this sum
 }
 
-// call asks Nacos, and decodes the data of its answer, if data is not nil. When the
-// token of the last login is refused, which a server that was set up anew does, it logs
-// in and asks once more.
+const (
+	lockTries = 5                     // of a request that Nacos' database undoes
+	lockPause = 20 * time.Millisecond // after the first of them; then twice as long each time
+)
+
+// call asks Nacos, and decodes the data of its answer, if data is not nil. When requests that
+// come at the same time lock out each other in Nacos' database, it undoes one of them, and call
+// asks again.
 func (c *client) call(ctx context.Context, r request, data any) error {
+	for try := range lockTries {
+		err := c.once(ctx, r, data)
+		if refusal, ok := errors.AsType[*refusal](err); !ok || !refusal.locked || try == lockTries-1 {
+			return err
+		}
+		timer := time.NewTimer(lockPause<<try + rand.N(lockPause))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return err
+		}
+	}
+	return nil // not reached
+}
+
+// once asks Nacos. When the token of the last login is refused, which a server that was set up
+// anew does, it logs in and asks once more.
+func (c *client) once(ctx context.Context, r request, data any) error {
 	token, err := c.login(ctx)
 	if err != nil {
 		return err
@@ -164,7 +195,7 @@ func (c *client) call(ctx context.Context, r request, data any) error {
 		return fmt.Errorf("an answer that is none of Nacos: %w: %q", err, beginning(body))
 	}
 	if reply.Code != 0 {
-		return &refusal{http.StatusOK, reply.Code, beginning([]byte(reply.Message))}
+		return &refusal{status: http.StatusOK, code: reply.Code, message: beginning([]byte(reply.Message))}
 	}
 	if data == nil {
 		return nil
@@ -253,7 +284,8 @@ func refuse(status int, text []byte) *refusal {
 	if reply.Data != nil {
 		parts = append(parts, fmt.Sprint(reply.Data))
 	}
-	r.code, r.message = reply.Code, beginning([]byte(strings.Join(parts, ": ")))
+	text = []byte(strings.Join(parts, ": "))
+	r.code, r.message, r.locked = reply.Code, beginning(text), reply.Code == codeDatabase && lockError.Match(text)
 	return r
 }
 

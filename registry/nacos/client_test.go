@@ -127,3 +127,37 @@ func TestServers(t *testing.T) {
 		t.Error("the one server that works was not found")
 	}
 }
+
+// TestLocked: a request that Nacos' database has undone because of another one is sent again, a few times; one that has failed in another
+// way is not.
+func TestLocked(t *testing.T) {
+	statement := "data access error: PreparedStatementCallback; SQL [INSERT INTO his_config_info(" + strings.Repeat("x", 300) + ")]; "
+	for _, test := range []struct {
+		name, message string
+		fails, want   int // so many requests fail, and so many are sent
+	}{
+		{"Derby", statement + "A lock could not be obtained due to a deadlock, cycle of locks and waiters is:", 2, 3},
+		{"Derby, after a while", statement + "A lock could not be obtained within the time requested", 1, 2},
+		{"MySQL", statement + "Deadlock found when trying to get lock; try restarting transaction", 1, 2},
+		{"again and again", statement + "A lock could not be obtained", lockTries + 1, lockTries},
+		{"the disk is full", statement + "No space left", 1, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var asked int
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if asked++; asked > test.fails {
+					fmt.Fprint(w, `{"code":0,"data":true}`)
+					return
+				}
+				w.WriteHeader(http.StatusInternalServerError)
+				fmt.Fprintf(w, `{"code":10002,"message":%q}`, test.message)
+			}))
+			d := openDriver(t, Config{Addresses: []string{server.URL}})
+			err := d.Store(testContext(t), "rules", []byte("x"), 0)
+			server.Close() // waits for the handler
+			if asked != test.want || (err == nil) != (test.fails < test.want) {
+				t.Errorf("%d requests were sent, and Store returned %v; want %d requests", asked, err, test.want)
+			}
+		})
+	}
+}

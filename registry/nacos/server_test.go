@@ -28,13 +28,16 @@ func startNacos(t *testing.T, options ...string) server {
 	data, port := t.TempDir(), strconv.Itoa(registrytest.FreePort(t, -1000, 1000, 1001))
 	s := server{address: "127.0.0.1:" + port}
 	s.Process = registrytest.NewProcess(t, registrytest.Program{
-		Name:   "nacos",
-		Path:   registrytest.Find(t, "nacos"),
-		Args:   append([]string{data, port, "--logging.level.root=ERROR", "--spring.main.banner-mode=off"}, options...),
+		Name: "nacos",
+		Path: registrytest.Find(t, "nacos"),
+		Args: append([]string{
+			data, port, "--logging.level.root=ERROR", "--spring.main.banner-mode=off",
+			"--db.pool.config.connectionTimeout=120000", // ms; a busy machine exceeds the 3 s that Nacos gives its database
+		}, options...),
 		Data:   data,
 		Ready:  s.serves,
 		Within: 4 * time.Minute, // Java needs six seconds of a processor for it
-		Tries:  5,               // it gives its database ten seconds, which a busy machine exceeds
+		Tries:  5,               // it may end by itself on a busy machine
 	})
 	return s
 }
