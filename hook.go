@@ -5,24 +5,20 @@ import (
 	"net"
 )
 
-// The hooks are interfaces of one method each. A value in a configuration's Hooks
-// is called for each of them that it implements, in the order of the list, and
-// may be called concurrently. A hook whose name begins with Before can return an
-// error: the call then ends with it. From BeforeReadRequestBody the error has the outcome
-// Refused, from BeforeWriteRequest NotSent, and otherwise the call may have run. No further
-// hooks run for the call, except AfterWriteReplyHook when a reply was held back. Hooks that
-// no value implements cost nothing.
+// The hooks are interfaces of one method each. A value in a configuration's Hooks is called for each of them that it implements, in the
+// order of the list, and may be called concurrently. A hook whose name begins with Before can return an error: the call then ends with it.
+// From BeforeReadRequestBody the error has the outcome Refused, from BeforeWriteRequest NotSent, and otherwise the call may have run. No
+// further hooks run for the call, except AfterWriteReplyHook when a reply was held back. Hooks that no value implements cost nothing.
 //
-// Of a streaming call a server's hooks see the beginning and the end, without
-// AfterReadRequestBodyHook; a client's are not called for it: use
-// ClientStreamInterceptor. Of a one-way call a client's hooks see what is sent. On a
-// foreign wire BeforeReadReplyHeaderHook and BeforeReadReplyBodyHook are not called.
+// Of a streaming call a server's hooks see the beginning and the end, without AfterReadRequestBodyHook; a client's are not called for it:
+// use ClientStreamInterceptor. Of a one-way call a client's hooks see what is sent. On a foreign wire BeforeReadReplyHeaderHook and
+// BeforeReadReplyBodyHook are not called.
 
 // ServiceRegisteredHook is called for every service that gets its first method or alias.
 type ServiceRegisteredHook interface{ ServiceRegistered(service string) }
 
-// ListeningHook is called for every address that ListenAndServe listens on, with the
-// port that the system chose, before connections are accepted.
+// ListeningHook is called for every address that ListenAndServe listens on, with the port that the system chose, before connections are
+// accepted.
 type ListeningHook interface{ Listening(addr net.Addr) }
 
 // ConnAcceptedHook is called with a server's new connection before anything is read from it. An error closes it.
@@ -35,8 +31,8 @@ type ConnOpenedHook interface{ ConnOpened(peer *Peer) }
 // ConnClosedHook is called when an opened connection has ended; err says why.
 type ConnClosedHook interface{ ConnClosed(peer *Peer, err error) }
 
-// AfterReadRequestHeaderHook runs on a server when a call has come in: its method
-// and metadata are known, and the caller is not authenticated yet.
+// AfterReadRequestHeaderHook runs on a server when a call has come in: its method and metadata are known, and the caller is not
+// authenticated yet.
 type AfterReadRequestHeaderHook interface {
 	AfterReadRequestHeader(ctx context.Context, info *CallInfo)
 }

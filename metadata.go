@@ -10,15 +10,12 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Metadata is a list of key and value pairs that travels beside a call. It cannot
-// be changed, so any number of goroutines may share it. A key may occur more than
-// once; keys are compared byte by byte and are lower-case by convention. Values
-// may be any bytes. The zero value is empty.
+// Metadata is a list of key and value pairs that travels beside a call. It cannot be changed, so any number of goroutines may share it. A
+// key may occur more than once; keys are compared byte by byte and are lower-case by convention. Values may be any bytes. The zero value is
+// empty.
 //
-// A key has 1 to 255 bytes and must not begin with "weft-"; a block has at most 64
-// pairs and 64 KiB. A call with other metadata fails with InvalidArgument, one with
-// more than the Limits.MaxMetadata of the peer, 16 KiB by default, with
-// ResourceExhausted.
+// A key has 1 to 255 bytes and must not begin with "weft-"; a block has at most 64 pairs and 64 KiB. A call with other metadata fails with
+// InvalidArgument, one with more than the Limits.MaxMetadata of the peer, 16 KiB by default, with ResourceExhausted.
 type Metadata struct {
 	pairs string // as they travel
 	count int
@@ -93,8 +90,8 @@ func (m Metadata) behind(first Metadata) Metadata {
 	return first
 }
 
-// metadataOf wraps the inside of a block that has come in and has been checked.
-// Pairs with reserved keys, which nothing here knows, are dropped.
+// metadataOf wraps the inside of a block that has come in and has been checked. Pairs with reserved keys, which nothing here knows, are
+// dropped.
 func metadataOf(pairs string) Metadata {
 	m := Metadata{pairs: pairs}
 	reserved := false

@@ -10,9 +10,8 @@ import (
 	"github.com/weftrpc/weft/internal/shape"
 )
 
-// Register registers every suitable method of a value under the name of its type, so that
-// method Mul of type Arith is called "Arith.Mul"; Box[int] counts as Box. These shapes are
-// suitable, on values as well as on pointers, promoted methods among them; A and R may be any
+// Register registers every suitable method of a value under the name of its type, so that method Mul of type Arith is called "Arith.Mul";
+// Box[int] counts as Box. These shapes are suitable, on values as well as on pointers, promoted methods among them; A and R may be any
 // types, *A may also be A:
 //
 //	func (T) M(ctx context.Context, args *A) (*R, error)
@@ -22,10 +21,8 @@ import (
 //	func (T) M(ctx context.Context, args *A, out *weft.Sender[R]) error
 //	func (T) M(ctx context.Context, in *weft.Receiver[A]) (*R, error)
 //
-// Other exported methods are ignored, unless they nearly fit: that is an error
-// which names the method and what is wrong with it. So is a value without a
-// suitable method, and a name that is registered already. After an error nothing
-// has been registered.
+// Other exported methods are ignored, unless they nearly fit: that is an error which names the method and what is wrong with it. So is a
+// value without a suitable method, and a name that is registered already. After an error nothing has been registered.
 //
 // The options are those of every method of the value, and For gives some to one.
 func (s *Services) Register(receiver any, opts ...MethodOption) error {

@@ -16,22 +16,18 @@ const lingering = time.Second
 // cutGrace is how long handlers whose contexts were cancelled at the end of a shutdown get to return.
 const cutGrace = 500 * time.Millisecond
 
-// closeWait is how long Close, and a Shutdown whose context has ended, wait for code of the
-// user's that does not return: a hook, an authenticator, a registry.
+// closeWait is how long Close, and a Shutdown whose context has ended, wait for code of the user's that does not return: a hook, an
+// authenticator, a registry.
 const closeWait = 500 * time.Millisecond
 
-// Shutdown ends the server without losing a call: it withdraws its services from
-// the registry, closes the listeners, asks every client to make no more calls, waits
-// until those under way have ended and their replies were read, and closes the
-// connections.
+// Shutdown ends the server without losing a call: it withdraws its services from the registry, closes the listeners, asks every client to
+// make no more calls, waits until those under way have ended and their replies were read, and closes the connections.
 //
-// A registry that does not answer delays it by two seconds at most, and by no more than a
-// quarter of the time that ctx gives.
+// A registry that does not answer delays it by two seconds at most, and by no more than a quarter of the time that ctx gives.
 //
-// When ctx ends first, the contexts of the calls that still run are cancelled,
-// their callers get Unavailable, the connections are closed, and Shutdown returns an
-// error with the number of calls that were cut off. That takes two seconds more at most, whatever
-// handlers, hooks and other code of the user's do; what does not return is left behind.
+// When ctx ends first, the contexts of the calls that still run are cancelled, their callers get Unavailable, the connections are closed,
+// and Shutdown returns an error with the number of calls that were cut off. That takes two seconds more at most, whatever handlers, hooks
+// and other code of the user's do; what does not return is left behind.
 func (s *Server) Shutdown(ctx context.Context) error {
 	began := time.Now()
 	s.mu.Lock()
@@ -103,11 +99,11 @@ func (s *Server) drainPeer(p *Peer, ctx context.Context) (cut int) {
 	return cut
 }
 
-// Close ends the server at once: listeners and connections are closed, calls that
-// run get their contexts cancelled and their callers an error whose outcome is unknown.
+// Close ends the server at once: listeners and connections are closed, calls that run get their contexts cancelled and their callers an
+// error whose outcome is unknown.
 //
-// Hooks and other code of the user's that does not return within half a second, and a registry
-// that does not answer within two seconds, are left behind.
+// Hooks and other code of the user's that does not return within half a second, and a registry that does not answer within two seconds, are
+// left behind.
 func (s *Server) Close() error {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -115,8 +111,8 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// close ends all connections and waits for them until ctx has ended and closeWait has passed,
-// and for the registry until ctx has ended and registryWait has passed.
+// close ends all connections and waits for them until ctx has ended and closeWait has passed, and for the registry until ctx has ended and
+// registryWait has passed.
 func (s *Server) close(ctx context.Context, registryWait time.Duration) {
 	s.mu.Lock()
 	s.beginClosingLocked()

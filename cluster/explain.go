@@ -93,7 +93,7 @@ func (e *Explanation) explain(c *Client, ctx context.Context, m *method, v *view
 		e.Routes = v.plan.Explain(route.Call{Method: m.name, Metadata: weft.OutgoingMetadata(ctx), Key: x.pick.Key, Random: x.side})
 		x.route()
 	}
-	e.Candidates = x.candidates()
+	e.Candidates = x.candidates(len(v.snapshot.Instances))
 	s := x.picked()
 	if s == nil || !s.breaker(x.m.number).Ready(x.pick.Now) && x.leavesOut(s) || fails(x, s) {
 		e.Err = x.noServer()
@@ -117,8 +117,8 @@ func fails(x *call, s *server) bool {
 	return s.unreachable() && x.reach().hopeless(now)
 }
 
-// candidates judges every instance of the snapshot.
-func (x *call) candidates() []Candidate {
+// candidates judges the first instances of the snapshot, as many as most says.
+func (x *call) candidates(most int) []Candidate {
 	reports := make(map[string]health.Report)
 	for _, r := range x.c.panel.Reports(x.pick.Now) {
 		reports[r.Name] = r
@@ -130,7 +130,7 @@ func (x *call) candidates() []Candidate {
 	}
 	var out []Candidate
 	n := 0 // among those that the configuration admits
-	for _, i := range x.v.snapshot.Instances {
+	for _, i := range x.v.snapshot.Instances[:min(most, len(x.v.snapshot.Instances))] {
 		if !x.c.cfg.admits(&i) {
 			out = append(out, Candidate{Instance: i, Weight: i.Weight, Why: x.c.cfg.unwanted(&i)})
 			continue
@@ -260,12 +260,7 @@ func (x *call) noServer() error {
 	if snapshot.Err != nil {
 		fmt.Fprintf(&b, ", which does not answer: %v", snapshot.Err)
 	}
-	candidates := x.candidates()
-	for i, k := range candidates {
-		if i == mostNamed {
-			fmt.Fprintf(&b, "; and %d more", len(candidates)-i)
-			break
-		}
+	for _, k := range x.candidates(mostNamed) {
 		why := k.Why
 		if s := x.v.serverOf(k.Instance.ID); s != nil && s.unreachable() && s.failure.Load() != nil {
 			why = *s.failure.Load()
@@ -273,6 +268,9 @@ func (x *call) noServer() error {
 			why = "it was tried; " + why
 		}
 		fmt.Fprintf(&b, "; %s: %s", k.Instance.ID, why)
+	}
+	if more := len(snapshot.Instances) - mostNamed; more > 0 {
+		fmt.Fprintf(&b, "; and %d more", more)
 	}
 	for i, bad := range snapshot.Invalid {
 		if i == mostNamed {

@@ -221,3 +221,22 @@ func TestEmptyForAMoment(t *testing.T) {
 		})
 	}
 }
+
+// What the failure of a call costs does not grow with every server that it does not name: during an outage every call fails.
+func TestErrorOfManyServers(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const n = 1000
+		f := newFleet(t)
+		for i := range n {
+			f.listed(fmt.Sprintf("s%03d", i))
+		}
+		c := f.client(func(cfg *cluster.Config) { cfg.RestartGrace = -1 })
+		call := ways(t, c)["Call"]
+		for range 2 {
+			wantError(t, call(), weft.Unavailable, weft.NotSent, "none of the 1000 known servers", "s000: it cannot be reached", "s015: it cannot be reached", "; and 984 more")
+		}
+		if allocs := testing.AllocsPerRun(5, func() { _ = call() }); allocs > n {
+			t.Errorf("a call that fails allocates %v times, with %d servers", allocs, n)
+		}
+	})
+}
