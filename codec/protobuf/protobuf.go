@@ -357,10 +357,12 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 	}
 	if plan.Stock() {
 		proto.Reset(v.(proto.Message))
-	} else if _, err := codec.Target(v); err != nil {
+	}
+	if err = plan.Decode(body, v); err == numbered.ErrNoTarget {
+		_, err = codec.Target(v) // which says what v is
 		return err
 	}
-	return wrap("decoding into", v, plan.Decode(body, v))
+	return wrap("decoding into", v, err)
 }
 
 // decodeGenerated is Decode for what has no plan.
@@ -395,10 +397,11 @@ func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 		}
 		return p.decodeGenerated(body, v)
 	}
-	if _, err := codec.Target(v); err != nil {
+	if err = plan.Reuse(body, v); err == numbered.ErrNoTarget {
+		_, err = codec.Target(v) // which says what v is
 		return err
 	}
-	return wrap("decoding into", v, plan.Reuse(body, v))
+	return wrap("decoding into", v, err)
 }
 
 // reset makes the message v empty.

@@ -16,8 +16,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/wellknown"
 )
 
-// decoder reads one message. Its functions read body from an index on, at most up
-// to an end, and return where they ended, or failed.
+// decoder reads one message. Its functions read body from an index on, at most up to an end, and return where they ended, or failed.
 type decoder struct {
 	body  []byte
 	reuse bool // texts are those of body
@@ -59,8 +58,7 @@ func (d *decoder) varint(i, end int) (v uint64, next int) {
 	return v, i + n
 }
 
-// span reads a length, and returns where the bytes are that it tells of; to is
-// failed when there are fewer.
+// span reads a length, and returns where the bytes are that it tells of; to is failed when there are fewer.
 func (d *decoder) span(i, end int) (from, to int) {
 	n, from := d.varint(i, end)
 	if from < 0 {
@@ -72,9 +70,8 @@ func (d *decoder) span(i, end int) (from, to int) {
 	return from, from + int(n)
 }
 
-// message reads the fields from i to end into the struct r. With old, r may hold what
-// an earlier message left; otherwise it is zero, or holds the fields of this message that
-// have come so far.
+// message reads the fields from i to end into the struct r. With old, r may hold what an earlier message left; otherwise it is zero, or
+// holds the fields of this message that have come so far.
 func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) int {
 	if depth == 0 {
 		return d.fail("at byte %d: messages nest deeper than %d", i, MaxDepth)
@@ -143,9 +140,8 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 	return i
 }
 
-// scan reads fields into the struct r, as long as the next one of steps follows, in the form that encoders write. It
-// returns where it has stopped, at most at end, and before which step. Texts are parts of whole. It calls nothing, so that its
-// variables stay in registers.
+// scan reads fields into the struct r, as long as the next one of steps follows, in the form that encoders write. It returns where it has
+// stopped, at most at end, and before which step. Texts are parts of whole. It calls nothing, so that its variables stay in registers.
 func scan(steps []step, next int, body []byte, whole string, i, end int, r memory.Ref) (at, k int) {
 	for ; next < len(steps); next++ {
 		s := &steps[next]
@@ -218,8 +214,7 @@ func (n *node) find(number uint64) int {
 	return -1
 }
 
-// unknown goes over a field that no struct has, and returns where it ends. Generated
-// messages keep it.
+// unknown goes over a field that no struct has, and returns where it ends. Generated messages keep it.
 func (d *decoder) unknown(n *node, r memory.Ref, tag uint64, i, at, end int) int {
 	next := d.skip(tag, i, at, end)
 	if next >= 0 && n.stock != nil {
@@ -243,8 +238,7 @@ func (d *decoder) skip(tag uint64, i, at, end int) int {
 	return at + n
 }
 
-// field reads the value at i of a field, which r refers to. With old, r may hold what an
-// earlier message left.
+// field reads the value at i of a field, which r refers to. With old, r may hold what an earlier message left.
 func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, depth int, old bool) int {
 	n := f.node
 	switch n.op {

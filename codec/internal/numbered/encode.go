@@ -29,8 +29,7 @@ func (e *encoder) fail(format string, args ...any) {
 //go:noinline
 func (e *encoder) in(f *field) { e.err = fmt.Errorf("%s: %w", f.name, e.err) }
 
-// message appends the fields of the struct r. At most depth messages may be in one
-// another there.
+// message appends the fields of the struct r. At most depth messages may be in one another there.
 func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 	if depth == 0 {
 		e.fail("messages nest deeper than %d: the value may contain itself", MaxDepth)

@@ -9,14 +9,38 @@ import (
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/coded"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
-// generated decodes the body with generated code, and returns where that has stopped.
-func (d *decoder) generated(m generated.Message) int {
-	r := generated.Reader{Body: d.body, Reuse: d.reuse, Texts: d.texts, Room: d.room}
-	i := m.DecodeWeft(memory.Hidden(&r), 0, len(d.body), MaxDepth)
-	d.texts, d.room, d.full = r.Texts, r.Room, r.Room < 0
-	return i
+// byCode decodes the body of code into v, to which r refers, with generated code, and what that leaves by the plan.
+func (p *Plan) byCode(code generated.Reader, v any, r memory.Ref) error {
+	from := v.(generated.Message).DecodeWeft(memory.Hidden(&code), 0, len(code.Body), MaxDepth)
+	if from == len(code.Body) && code.Room >= 0 {
+		return nil
+	}
+	return p.behindCode(&code, from, r)
+}
+
+// behindCode stands apart, since it is seldom called and has a large frame.
+//
+//go:noinline
+func (p *Plan) behindCode(code *generated.Reader, from int, r memory.Ref) error {
+	d := decoder{body: code.Body, reuse: code.Reuse, texts: code.Texts, room: code.Room}
+	if code.Room >= 0 {
+		d.message(p.node, r, from, len(d.body), MaxDepth, false)
+		if !d.full {
+			return d.err
+		}
+	}
+	// The code may have counted messages that the plan has decoded again.
+	d = decoder{body: code.Body, reuse: code.Reuse, texts: texts.WithRest(p.node.frame), room: p.roomFor(code.Body)}
+	if d.reuse {
+		d.texts = code.Texts
+	} else {
+		r.Value(p.node.typ).SetZero()
+	}
+	d.message(p.node, r, 0, len(d.body), MaxDepth, d.reuse)
+	return d.err
 }
 
 // hasCode reports whether there is generated code for the struct n. Code that was generated

@@ -1,6 +1,5 @@
-// Package numbered encodes Go structs as Protocol Buffers, by the numbers of their fields or the
-// hashes of their names, and messages that protoc-gen-go has generated, for codec/protobuf, which
-// describes what travels how.
+// Package numbered encodes Go structs as Protocol Buffers, by the numbers of their fields or the hashes of their names, and messages that
+// protoc-gen-go has generated, for codec/protobuf, which describes what travels how.
 package numbered
 
 import (
@@ -134,8 +133,8 @@ func (p *Plan) errNil(v any) error {
 	return fmt.Errorf("a nil %T", v)
 }
 
-// errNoTarget is the error of decoding into what is no pointer, or nil.
-var errNoTarget = errors.New("it is no pointer to a message, or nil")
+// ErrNoTarget is the error of decoding into what is no pointer, or nil.
+var ErrNoTarget = errors.New("it is no pointer to a message, or nil")
 
 // Decode decodes body into v, which has the plan's type and points to a struct, or to a generated message that is empty.
 func (p *Plan) Decode(body []byte, v any) error {
@@ -143,43 +142,27 @@ func (p *Plan) Decode(body []byte, v any) error {
 	if !ok {
 		return p.noTarget()
 	}
-	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
 	if !p.stock {
 		r.Value(p.node.typ).SetZero()
 	}
-	from := 0
 	if p.generated {
-		from = d.generated(v.(generated.Message))
+		return p.byCode(generated.Reader{Body: body, Texts: texts.WithRest(p.node.frame), Room: p.roomFor(body)}, v, r)
 	}
-	if from < len(body) && !d.full {
-		d.message(p.node, r, from, len(body), MaxDepth, false)
-	}
-	if d.full && p.generated { // the code may have counted messages that the plan has decoded again
-		d = decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
-		r.Value(p.node.typ).SetZero()
-		d.message(p.node, r, 0, len(body), MaxDepth, false)
-	}
+	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
+	d.message(p.node, r, 0, len(body), MaxDepth, false)
 	return p.decoded(&d, r)
 }
 
-// Reuse is Decode into memory that v has. Strings and bytes are those of body, which must
-// not change while v is used.
+// Reuse is Decode into memory that v has. Strings and bytes are those of body, which must not change while v is used.
 func (p *Plan) Reuse(body []byte, v any) error {
 	r, ok := p.target(v)
 	if !ok {
 		return p.noTarget()
 	}
-	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: p.roomFor(body)}
 	if p.generated {
-		from := d.generated(v.(generated.Message))
-		if from < len(body) && !d.full {
-			d.message(p.node, r, from, len(body), MaxDepth, false)
-		}
-		if !d.full {
-			return d.err
-		}
-		d.full, d.err, d.room = false, nil, p.roomFor(body) // as in Decode
+		return p.byCode(generated.Reader{Body: body, Reuse: true, Texts: texts.Of(body), Room: p.roomFor(body)}, v, r)
 	}
+	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: p.roomFor(body)}
 	d.message(p.node, r, 0, len(body), MaxDepth, true)
 	return p.decoded(&d, r)
 }
@@ -196,7 +179,7 @@ func (p *Plan) noTarget() error {
 	if p.err != nil {
 		return p.err
 	}
-	return errNoTarget
+	return ErrNoTarget
 }
 
 // decoded returns the error of a message that was decoded into r.

@@ -23,8 +23,7 @@ type hashed struct {
 	depth int
 }
 
-// gather lists the fields of the struct t, which lies at base in n, and those of structs that are
-// embedded there.
+// gather lists the fields of the struct t, which lies at base in n, and those of structs that are embedded there.
 func (n *node) gather(t reflect.Type, base memory.Offset, path []int) ([]hashed, error) {
 	var all []hashed
 	for i := range t.NumField() {

@@ -6,8 +6,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
-// begin readies a struct that holds what an earlier message left. It reports whether
-// something is left.
+// begin readies a struct that holds what an earlier message left. It reports whether something is left.
 func (n *node) begin(r memory.Ref) bool {
 	if len(n.others) > 0 && !memory.Unexported {
 		r.Value(n.typ).SetZero()

@@ -30,8 +30,7 @@ const (
 	kindOptStrict
 )
 
-// step is what is used for each value of a field. It is kept small, since thousands of messages
-// leave little room in the processor's cache.
+// step is what is used for each value of a field. It is kept small, since thousands of messages leave little room in the processor's cache.
 type step struct {
 	word  uint32 // the tag as it lies in memory
 	mask  uint32 // the bytes of word that the tag has; 0, and word 1, if it has more than four

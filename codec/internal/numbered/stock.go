@@ -25,8 +25,7 @@ type stock struct {
 // stockPlans holds the plans of generated messages, reflect.Type to *Plan.
 var stockPlans sync.Map
 
-// OfStock returns the plan of the generated message m, which is not nil; nil unless this package encodes and decodes
-// such messages.
+// OfStock returns the plan of the generated message m, which is not nil; nil unless this package encodes and decodes such messages.
 func OfStock(m proto.Message) *Plan {
 	t := reflect.TypeOf(m)
 	known, ok := stockPlans.Load(t)
