@@ -76,6 +76,34 @@ func TestReuseAllocatesNothing(t *testing.T) {
 	}
 }
 
+// A call with an interceptor on the server allocates for itself no more than one without.
+func TestInterceptorAllocatesNothing(t *testing.T) {
+	const calls = 5000
+	pass := func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+		return next(ctx, info, req)
+	}
+	var each [2]float64
+	for n, cfg := range []*weft.ServerConfig{{}, {Interceptors: []weft.UnaryInterceptor{pass}}} {
+		c := start(t, cfg, nil).dial(nil)
+		call := func(times int) {
+			for range times {
+				if err := c.Call(context.Background(), "Arith.Mul", &Args{7, 8}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		call(2000)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		call(calls)
+		runtime.ReadMemStats(&after)
+		each[n] = float64(after.Mallocs-before.Mallocs) / calls
+	}
+	if more := each[1] - each[0]; more >= 0.5 {
+		t.Errorf("%.2f allocations more per call, want about a sixteenth", more)
+	}
+}
+
 // A client that calls methods by names which others make up does not remember them all,
 // nor does the server.
 func TestMethodNamesAreForgotten(t *testing.T) {

@@ -223,6 +223,45 @@ func (w watched) Recv(msg any) error {
 	return err
 }
 
+// An interceptor may keep what it was told of a call: it stays as it is, whatever calls come later, and a call of next that comes too late
+// reaches the handler with what it is given.
+func TestKeptCallInfo(t *testing.T) {
+	type kept struct {
+		info *weft.CallInfo
+		next weft.UnaryFunc
+	}
+	var mu sync.Mutex
+	var all []kept
+	keep := func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+		mu.Lock()
+		all = append(all, kept{info, next})
+		mu.Unlock()
+		return next(ctx, info, req)
+	}
+	w := start(t, &weft.ServerConfig{Interceptors: []weft.UnaryInterceptor{keep}}, func(s *weft.Server) error {
+		return errors.Join(s.Register(Arith{}), weft.Handle(s, "Other.Neg", func(_ context.Context, a *Args) (*Args, error) { return &Args{-a.A, -a.B}, nil }))
+	})
+	c := w.dial(nil)
+	methods := []string{"Arith.Mul", "Other.Neg"}
+	for n := range 100 {
+		must(t, c.Call(t.Context(), methods[n%2], &Args{n, 2}, nil))
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(all) != 100 {
+		t.Fatal(len(all))
+	}
+	for n, one := range all {
+		if one.info.Method != methods[n%2] || one.info.Peer != all[0].info.Peer || one.info.Codec != "msgpack" {
+			t.Errorf("call %d: %+v", n, one.info)
+		}
+		reply, err := one.next(t.Context(), one.info, &Args{n, 2})
+		if p, ok := reply.(*Product); err != nil || n%2 == 0 && (!ok || p.C != 2*n) {
+			t.Errorf("call %d, later: %v, %v", n, reply, err)
+		}
+	}
+}
+
 func TestStreamInterceptors(t *testing.T) {
 	var client, server diary
 	w := start(t, &weft.ServerConfig{StreamInterceptors: []weft.StreamInterceptor{

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/turns"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -89,11 +90,22 @@ func (e *endpoint) fail(r *session.Request, st *wire.Status) error {
 
 // arrive takes the call through the pipeline.
 func (e *endpoint) arrive(r *session.Request) error {
-	a := &arrival{h: e.h, e: e, ctx: r.Ctx, in: native{r}, size: len(r.Body), info: CallInfo{
-		Method: r.Ctx.Method.Name, Codec: r.Codec.Name(), Stream: r.Ctx.Stream() != nil, Oneway: r.Oneway(), Peer: peerOf(r.Ctx)}}
-	a.info.in = a
-	return a.serve()
+	all, ok := (*r.Kept()).(*slab.Slab[arrival])
+	if !ok {
+		all = new(slab.Slab[arrival])
+		*r.Kept() = all
+	}
+	a := all.Next(1, slabArrivals)
+	a.h, a.e, a.ctx, a.in, a.size = e.h, e, r.Ctx, native{r}, len(r.Body)
+	a.info.Method, a.info.Codec, a.info.Stream, a.info.Oneway = r.Ctx.Method.Name, r.Codec.Name(), r.Ctx.Stream() != nil, r.Oneway()
+	a.info.Peer, a.info.in = peerOf(r.Ctx), a
+	err := a.serve()
+	a.ctx, a.in, a.req, a.tapped = nil, nil, nil, nil // a CallInfo that is kept does not hold them, nor do those of its slab
+	return err
 }
+
+// slabArrivals is how many arrivals a reader makes at once, when it has made some.
+const slabArrivals = 16
 
 // native is the Inbound of weft's own wire.
 type native struct{ r *session.Request }

@@ -1,12 +1,10 @@
 package weft
 
-// Plugin is a rule around calls as one value: interceptors of both directions and
-// hooks that belong together. Every field may be left empty. The same value may be
-// part of any number of configurations.
+// Plugin is a rule around calls as one value: interceptors of both directions and hooks that belong together. Every field may be left
+// empty. The same value may be part of any number of configurations.
 //
-// What runs around a call runs in this order, the first outermost: the plugins in
-// the order of the configuration's list, then its own interceptors. Hooks run in the
-// same order: those of the plugins before those of the configuration.
+// What runs around a call runs in this order, the first outermost: the plugins in the order of the configuration's list, then its own
+// interceptors. Hooks run in the same order: those of the plugins before those of the configuration.
 type Plugin struct {
 	Name string // for error messages
 

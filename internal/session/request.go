@@ -41,11 +41,12 @@ type Request struct {
 	restored   int64 // bytes that the body has after its compression was undone, counted for the session
 }
 
-// scratch is memory for replies that are bytes, used again for the next request of the same reader or job. It is the session's own: what a handler
-// returns may be shared, or be the request itself.
+// scratch is used again for the next request of the same reader or job: memory for replies that are bytes, which is the session's own, since what a
+// handler returns may be shared, or be the request itself; and what Kept is for.
 type scratch struct {
 	mem  []byte
 	want int // how long the longest reply was
+	kept any
 }
 
 // keepScratch is the largest memory kept for the next reply, in bytes.
@@ -58,6 +59,9 @@ func (r *Request) Scratched() []byte {
 	}
 	return r.scratch.mem
 }
+
+// Kept is for a value of the method's owner, which the next requests of the same reader or job find there.
+func (r *Request) Kept() *any { return &r.scratch.kept }
 
 // Oneway reports whether the caller waits for no reply.
 func (r *Request) Oneway() bool { return r.oneway }
