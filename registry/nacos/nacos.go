@@ -26,6 +26,9 @@
 //   - Nacos knows an instance by its host and port. Of two instances of one service at the
 //     same address, the later one takes the place of the other, whatever their IDs, and an
 //     address without host and port, such as that of a Unix socket, cannot be registered.
+//   - Nacos 3 may take the heartbeats of an instance and not list it. A new registration is
+//     therefore sent twice, and the first refresh after two seconds looks at the list and
+//     registers again what it lacks.
 //   - Nacos keeps instances in memory. When it was down, servers register again.
 //   - Nacos looks for instances that have fallen silent every five seconds, so they go up
 //     to five seconds after their time to live.
