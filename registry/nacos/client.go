@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -129,8 +128,12 @@ func refused(err error, code int) bool {
 	return ok && r.code == code
 }
 
-// lockError is how Derby and MySQL say that another transaction has a lock.
-var lockError = regexp.MustCompile(`(?i)deadlock|lock could not be obtained|lock wait timeout`)
+// lockError reports whether Derby or MySQL says that another transaction has a lock.
+func lockError(message string) bool {
+	message = strings.ToLower(message)
+	return strings.Contains(message, "deadlock") || strings.Contains(message, "lock could not be obtained") ||
+		strings.Contains(message, "lock wait timeout")
+}
 
 const (
 	maxReply   = 32 << 20 // bytes: a list of tens of thousands of instances has fewer
@@ -284,8 +287,8 @@ func refuse(status int, text []byte) *refusal {
 	if reply.Data != nil {
 		parts = append(parts, fmt.Sprint(reply.Data))
 	}
-	text = []byte(strings.Join(parts, ": "))
-	r.code, r.message, r.locked = reply.Code, beginning(text), reply.Code == codeDatabase && lockError.Match(text)
+	message := strings.Join(parts, ": ")
+	r.code, r.message, r.locked = reply.Code, beginning([]byte(message)), reply.Code == codeDatabase && lockError(message)
 	return r
 }
 
