@@ -156,12 +156,12 @@ const (
 // come at the same time lock out each other in Nacos' database, it undoes one of them, and call
 // asks again.
 func (c *client) call(ctx context.Context, r request, data any) error {
-	for try := range lockTries {
+	for try := 1; ; try++ {
 		err := c.once(ctx, r, data)
-		if refusal, ok := errors.AsType[*refusal](err); !ok || !refusal.locked || try == lockTries-1 {
+		if refusal, ok := errors.AsType[*refusal](err); !ok || !refusal.locked || try == lockTries {
 			return err
 		}
-		timer := time.NewTimer(lockPause<<try + rand.N(lockPause))
+		timer := time.NewTimer(lockPause<<(try-1) + rand.N(lockPause))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -169,7 +169,6 @@ func (c *client) call(ctx context.Context, r request, data any) error {
 			return err
 		}
 	}
-	return nil // not reached
 }
 
 // once asks Nacos. When the token of the last login is refused, which a server that was set up
