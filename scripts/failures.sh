@@ -1,14 +1,14 @@
 #!/bin/sh
 # Prints what an output says of failures: the tests and subtests that have failed, and their
 # messages, each with at most four lines that continue it. What a server program wrote is left
-# out. That is at most 40 lines of at most 300 characters; the last five lines of an output that
+# out. That is at most 40 lines of at most 500 characters; the last five lines of an output that
 # names no failure. Each line begins with the prefix.
 #
 #	scripts/failures.sh PREFIX FILE
 set -eu
 awk -v prefix="$1" '
 	function note(line) {
-		if (++n <= 40) print prefix substr(line, 1, 300)
+		if (++n <= 40) print prefix substr(line, 1, 500)
 	}
 	{ last[NR % 5] = $0 }
 	/^ *--- FAIL/ || /^(FAIL.|WITHOUT|panic:|fatal error:|WARNING: DATA RACE|ThreadSanitizer:)/ {
@@ -29,5 +29,5 @@ awk -v prefix="$1" '
 	{ follow = 0 }
 	END {
 		if (n > 40) print prefix "and " n - 40 " lines more"
-		for (i = NR - 4; n == 0 && i <= NR; i++) if (i > 0) print prefix substr(last[i % 5], 1, 300)
+		for (i = NR - 4; n == 0 && i <= NR; i++) if (i > 0) print prefix substr(last[i % 5], 1, 500)
 	}' "$2"
