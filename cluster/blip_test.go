@@ -117,6 +117,53 @@ func blip(t *testing.T, servers, callers int, idempotent bool) {
 	}
 }
 
+// The connection of one server is reset with many calls in flight on it. That opens no breaker and ejects no server: it is one event.
+func TestLostConnectionIsOneEvent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t, "a", "b", "c")
+		r := new(resets)
+		f.net.Intercept(func(address string, client, _ *mem.Conn) error {
+			if address == "a" {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.conns = append(r.conns, client)
+			}
+			return nil
+		})
+		c := f.client(func(cfg *cluster.Config) { cfg.Balancer = balance.RoundRobin() })
+		shares(t, c, 30)
+		time.Sleep(time.Minute) // a connection that is lost as soon as it was made is another matter
+		for _, n := range f.servers {
+			n.slow(time.Second)
+		}
+		var failed atomic.Int64
+		var wg sync.WaitGroup
+		for range 90 {
+			wg.Go(func() {
+				if _, err := weft.Invoke[Reply](t.Context(), c, "Who.Who", &Args{}); err != nil {
+					wantError(t, err, weft.Unavailable, weft.OutcomeUnknown)
+					failed.Add(1)
+				}
+			})
+		}
+		time.Sleep(time.Second / 2)
+		r.all()
+		wg.Wait()
+		if failed.Load() != 30 {
+			t.Errorf("%d calls failed, want those of one server of three", failed.Load())
+		}
+		for _, n := range f.servers {
+			n.slow(0)
+		}
+		if got := shares(t, c, 30); got["a"] != 10 {
+			t.Errorf("half a second later the calls go to %v", got)
+		}
+		if s := c.Stats(); s.Ejections != 0 || s.Losses != 1 || statsOf(t, c, "Who.Who").BreakerOpenings != 0 {
+			t.Errorf("%d ejections, %d losses, %d openings of breakers", s.Ejections, s.Losses, statsOf(t, c, "Who.Who").BreakerOpenings)
+		}
+	})
+}
+
 // Breakers leave out half of the servers at most, and with that the call goes on.
 func TestBreakersLeaveHalf(t *testing.T) {
 	bubble(t, func(t *testing.T) {
