@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/fit"
+	"github.com/weftrpc/weft/internal/session"
 )
 
 // exchange is one call of a client.
@@ -29,11 +30,13 @@ type exchange struct {
 	queued  bool // the request has waited for the windows
 	owed    int  // bytes of a unary reply that came and were not given back
 
-	ended atomic.Bool // by the goroutine that then sets the next three
+	ended atomic.Bool // by the goroutine that then sets the next ones
 	err   *weft.Error
-	reply []string      // the metadata of the reply
-	over  bool          // nothing refers to the stream any more
-	done  chan struct{} // of a unary call; has room for one
+	reply []string       // the metadata of the reply
+	over  bool           // nothing refers to the stream any more
+	early bool           // the reply of call was decoded; until ended is set: it may be
+	done  chan struct{}  // of a unary call; has room for one
+	call  *weft.WireCall // unary, whose caller waits for done
 }
 
 // finish ends the call, once. reply is the metadata that has come.
@@ -48,6 +51,10 @@ func (x *exchange) finish(err *weft.Error, reply []string) {
 	case x.oneway:
 		<-x.c.oneway
 	default:
+		x.early = x.early && err == nil && sizerOf(x.call.Codec) != nil && x.body[0] == 0 && len(x.body) <= largestInline
+		if x.early { // while it is in the cache of the processor
+			x.err = x.decode()
+		}
 		x.done <- struct{}{}
 	}
 }
@@ -89,7 +96,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return callOneway(ctx, c, w)
 	}
 	x := c.spare.take()
-	x.c, x.st.Owner = c, x
+	x.c, x.call, x.st.Owner = c, w, x
 	x.due, _ = ctx.Deadline()
 	if err := c.send(ctx, x, w); err != nil {
 		return err
@@ -106,12 +113,14 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if len(x.reply) > 0 {
 		w.ReplyMetadata = weft.NewMetadata(x.reply...)
 	}
+	if x.err == nil && !x.early {
+		x.err = x.decode()
+	}
 	if x.err != nil {
 		return x.err
 	}
-	err := x.decode(w)
 	c.spare.give(x)
-	return err
+	return nil
 }
 
 // callOneway makes a call whose reply is thrown away.
@@ -130,8 +139,8 @@ func callOneway(ctx context.Context, c *clientConn, w *weft.WireCall) error {
 }
 
 // decode decodes the reply of a call that went well.
-func (x *exchange) decode(w *weft.WireCall) error {
-	b := x.body[prefixSize:]
+func (x *exchange) decode() *weft.Error {
+	w, b := x.call, x.body[prefixSize:]
 	w.Received = len(b)
 	var err error
 	if e := flagError(x.body[0], x.restore); e != nil {
@@ -140,7 +149,7 @@ func (x *exchange) decode(w *weft.WireCall) error {
 		b, err = restored(x.restore, b, theClient, x.c.limits.MaxMessage)
 	}
 	if err == nil && w.Reply != nil {
-		err = w.Codec.Decode(b, w.Reply)
+		err = session.Decode(w.Codec, b, w.Reply)
 	}
 	if err == nil {
 		return nil
@@ -329,7 +338,7 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 	case e != nil && x.canceledLate(e):
 		e.Code = weft.DeadlineExceeded
 	}
-	x.over = b.Over && !x.queued
+	x.over, x.early = b.Over && !x.queued, b.Open > 0 // a lone caller is awake at once
 	x.finish(e, x.meta)
 	if !b.Over {
 		x.letGo(http2.NoError)
@@ -407,9 +416,8 @@ func (c *clientConn) Closed(st *http2.Stream, why *http2.Ending) {
 	x.finish(e, nil)
 }
 
-// canceledLate reports whether the server says Canceled of a call whose deadline
-// has passed. grpc-go's server resets such a call, or its handler answers so, and
-// either may be read before the caller's own timer has fired.
+// canceledLate reports whether the server says Canceled of a call whose deadline has passed. grpc-go's server resets such a call, or its
+// handler answers so, and either may be read before the caller's own timer has fired.
 func (x *exchange) canceledLate(e *weft.Error) bool {
 	return e.Code == weft.Canceled && !x.due.IsZero() && !time.Now().Before(x.due)
 }

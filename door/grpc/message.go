@@ -84,9 +84,7 @@ func appendMessage(dst []byte, c codec.Codec, v any, z compress.Compressor, abov
 
 // accepts reports whether a list of compressors has a name in it.
 func accepts(list, name string) bool {
-	for list != "" {
-		var one string
-		one, list, _ = strings.Cut(list, ",")
+	for one := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(one) == name {
 			return true
 		}

@@ -24,7 +24,7 @@ func (p *spareExchanges) give(x *exchange) {
 		return
 	}
 	x.st, x.c, x.begun, x.over, x.owed, x.body, x.due = http2.Stream{}, nil, false, false, 0, x.body[:0], time.Time{}
-	x.meta, x.reply, x.restore = nil, nil, nil
+	x.meta, x.reply, x.restore, x.call, x.early = nil, nil, nil, nil, false
 	x.ended.Store(false)
 	p.pool.Put(x)
 }

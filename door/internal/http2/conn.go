@@ -38,6 +38,7 @@ type Block struct {
 	End      bool // the peer sends nothing more on the stream
 	TooLarge bool // not all fields were given to Field
 	Status   bool // there was one
+	Open     int  // streams that are open behind the block
 	Over     bool // both sides have ended the stream: the connection refers to it no more, if nothing of it has waited for windows
 }
 

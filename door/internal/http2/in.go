@@ -190,6 +190,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 		c.dropLocked(st)
 		b.Over = true
 	}
+	b.Open = c.open
 	c.mu.Unlock()
 	if malformed {
 		return true, &streamError{id, ProtocolError, "malformed HEADERS"}
