@@ -50,7 +50,7 @@ func TestRecordsAndTables(t *testing.T) {
 	}
 	want := []string{"call gob net-rpc", "call json net-rpc"}
 	want = append(want, "reuse compiled", "reuse numbered", "reuse msgpack", "reuse generated", "reuse vtproto3")
-	for _, codec := range []string{"gob", "json", "msgpack", "cbor", "google", "vtproto", "vtproto3", "gencode", "compiled", "numbered", "generated"} {
+	for _, codec := range []string{"gob", "json", "msgpack", "shamaton", "cbor", "google", "vtproto", "vtproto3", "gencode", "compiled", "numbered", "generated"} {
 		want = append(want, "encode "+codec, "decode "+codec, "call "+codec+" weft")
 	}
 	if len(got) != len(want) {

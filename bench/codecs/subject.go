@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/bench/idl/thrift/wire"
 	"github.com/weftrpc/weft/bench/idl/vt"
 	"github.com/weftrpc/weft/bench/idl/vt3"
+	"github.com/weftrpc/weft/bench/internal/shamaton"
 	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/cbor"
@@ -48,6 +49,7 @@ func subjects() []measurable {
 		plain("json", json.New(), service),
 		plain("cbor", cbor.New(), service),
 		plain("msgpack", msgpack.New(), service),
+		plain("shamaton", shamaton.New(), service), // MessagePack as weft had it before
 		subject[pb.BenchmarkMessage]{
 			name: string(msg.Google), codec: protobuf.New(), message: msg.NewGoogle(),
 			answer: func(m *pb.BenchmarkMessage) { service.Answer(msg.Say, m) },

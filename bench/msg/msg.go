@@ -43,6 +43,7 @@ const (
 	// What only weft has: plain structs, without a schema, and its own codec for
 	// the messages of protoc-gen-go.
 	Plain          Codec = "plain"           // a struct, as MessagePack
+	PlainLibrary   Codec = "plain-library"   // the same by the library that weft had before its own codec
 	Numbered       Codec = "numbered"        // a struct with numbers, as protobuf
 	Compiled       Codec = "compiled"        // google's messages by weft's compiled codec
 	Generated      Codec = "generated"       // a struct with numbers and generated code
@@ -52,7 +53,7 @@ const (
 
 // Codecs lists them all, those first that stand for a peer if only one does.
 func Codecs() []Codec {
-	return []Codec{VT, Google, GeneratedReuse, Reuse, Generated, Numbered, Plain, Compiled, Compact, Binary, Gob, JSON, Raw}
+	return []Codec{VT, Google, GeneratedReuse, Reuse, Generated, Numbered, Plain, PlainLibrary, Compiled, Compact, Binary, Gob, JSON, Raw}
 }
 
 // Protobuf reports whether a codec carries the message as protobuf, or as the bytes

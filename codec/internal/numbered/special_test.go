@@ -140,7 +140,7 @@ func TestSpecialChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20_000 {
+	for range 1000 {
 		b := append([]byte(nil), body...)
 		for range r.IntN(3) {
 			b[r.IntN(len(b))] = byte(r.Uint32())
@@ -151,7 +151,7 @@ func TestSpecialChanged(t *testing.T) {
 			good++
 		}
 	}
-	if good < 1000 {
+	if good < 40 {
 		t.Errorf("only %d changed bodies were good", good)
 	}
 }

@@ -65,7 +65,7 @@ func TestTypes(t *testing.T) {
 		v    any
 		want string
 	}{
-		{1<<53 + 1, "9007199254740993 has no form"}, {int64(math.MaxInt64), "has no form"}, {uint64(math.MaxUint64), "has no form"}, {[]byte("x"), "[]uint8 in an any has no form"},
+		{int64(1<<53 + 1), "9007199254740993 has no form"}, {int64(math.MaxInt64), "has no form"}, {uint64(math.MaxUint64), "has no form"}, {[]byte("x"), "[]uint8 in an any has no form"},
 		{[2]byte{}, "has no form"}, {time.Time{}, "a time.Time in an any"}, {map[int]any{}, "map[int]interface {} in an any"}, {[]any{1, func() {}}, "[1]: a func() in an any"},
 		{map[string]any{"k": struct{}{}}, `["k"]: a struct {} in an any`}, {complex(1, 1), "complex128"},
 	} {
@@ -119,7 +119,7 @@ func TestChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 20_000 {
+	for range 5000 {
 		b := append([]byte(nil), body...)
 		for range r.IntN(4) {
 			b[r.IntN(len(b))] = byte(r.Uint32())
@@ -128,7 +128,7 @@ func TestChanged(t *testing.T) {
 			good++
 		}
 	}
-	if good < 1000 {
+	if good < 250 {
 		t.Errorf("only %d changed bodies were good", good)
 	}
 }

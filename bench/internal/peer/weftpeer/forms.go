@@ -17,7 +17,7 @@ import (
 // own reports whether a codec is one that only weft has.
 func own(c msg.Codec) bool {
 	switch c {
-	case msg.Plain, msg.Numbered, msg.Compiled, msg.Generated, msg.Reuse, msg.GeneratedReuse:
+	case msg.Plain, msg.PlainLibrary, msg.Numbered, msg.Compiled, msg.Generated, msg.Reuse, msg.GeneratedReuse:
 		return true
 	}
 	return false
@@ -26,7 +26,7 @@ func own(c msg.Codec) bool {
 // registerOwn registers a method for such a codec.
 func registerOwn(server *weft.Server, cfg harness.ServeConfig, m msg.Method) error {
 	switch cfg.Codec {
-	case msg.Plain:
+	case msg.Plain, msg.PlainLibrary:
 		return weftserver.Echo(server, m.Name(), func(message *wire.BenchmarkMessage) { cfg.Service.AnswerPlain(m, message) })
 	case msg.Compiled:
 		return weftserver.Echo(server, m.Name(), func(message *pb.BenchmarkMessage) { cfg.Service.Answer(m, message) })
@@ -62,7 +62,7 @@ func ownCaller(one weft.Caller, codec msg.Codec) (harness.Caller, error) {
 	numberedFields := func(m *numbered.BenchmarkMessage) (string, int32) { return m.Field1, m.Field2 }
 	codedFields := func(m *coded.BenchmarkMessage) (string, int32) { return m.Field1, m.Field2 }
 	switch codec {
-	case msg.Plain:
+	case msg.Plain, msg.PlainLibrary:
 		return &ownCalls[wire.BenchmarkMessage]{client: one, request: msg.NewPlain(), fields: func(m *wire.BenchmarkMessage) (string, int32) { return m.Field1, m.Field2 }}, nil
 	case msg.Compiled:
 		return &ownCalls[pb.BenchmarkMessage]{client: one, request: msg.NewGoogle(), fields: func(m *pb.BenchmarkMessage) (string, int32) { return m.GetField1(), m.GetField2() }}, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/bench/idl/pb"
 	"github.com/weftrpc/weft/bench/idl/vt"
+	"github.com/weftrpc/weft/bench/internal/shamaton"
 	"github.com/weftrpc/weft/bench/internal/weftserver"
 	"github.com/weftrpc/weft/bench/msg"
 	"github.com/weftrpc/weft/cluster"
@@ -96,8 +97,8 @@ func (p Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 	if p.door != nil {
 		config.Doors = []weft.Door{p.door()}
 	}
-	if cfg.Codec == msg.Compiled {
-		config.Codecs = []codec.Codec{protobuf.NewCompiled()}
+	if cfg.Codec == msg.Compiled || cfg.Codec == msg.PlainLibrary {
+		config.Codecs = []codec.Codec{usual(cfg.Codec)}
 	}
 	server := weft.NewServer(config)
 	for _, m := range msg.Methods() {
@@ -194,6 +195,8 @@ func usual(name msg.Codec) codec.Codec {
 		return raw.New()
 	case msg.Plain:
 		return msgpack.New()
+	case msg.PlainLibrary:
+		return shamaton.New()
 	case msg.Compiled:
 		return protobuf.NewCompiled()
 	}
