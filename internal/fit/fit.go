@@ -107,6 +107,9 @@ func encodesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	for _, i := range []reflect.Type{
 		reflect.TypeFor[encoding.BinaryMarshaler](), reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[json.Marshaler](),
+		reflect.TypeFor[interface {
+			MarshalWeft(dst []byte) ([]byte, error)
+		}](),
 		reflect.TypeFor[interface{ GobEncode() ([]byte, error) }](),
 		reflect.TypeFor[interface{ MarshalMsg([]byte) ([]byte, error) }](),
 		reflect.TypeFor[interface{ Marshal() ([]byte, error) }](),

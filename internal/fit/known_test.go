@@ -1,6 +1,7 @@
 package fit_test
 
 import (
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -57,5 +58,20 @@ func TestCarries(t *testing.T) {
 	}
 	if err := fit.Carries(raw.New(), &bad{}); err != nil {
 		t.Errorf("a codec that does not check types: %v", err)
+	}
+}
+
+// closed encodes itself, so that it may hold what no codec can carry.
+type closed struct{ C chan int }
+
+func (closed) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (*closed) UnmarshalWeft([]byte) error            { return nil }
+
+func TestEncodesItself(t *testing.T) {
+	if why := fit.Wrong(reflect.TypeFor[struct{ A closed }]()); why != "" {
+		t.Errorf("a type with MarshalWeft: %s", why)
+	}
+	if why := fit.Wrong(reflect.TypeFor[struct{ A struct{ C chan int } }]()); why == "" {
+		t.Error("a channel is a message")
 	}
 }
