@@ -3,6 +3,7 @@ module github.com/weftrpc/weft/cmd/weft
 go 1.26.0
 
 require (
+	github.com/bufbuild/protocompile v0.14.1
 	github.com/spf13/cobra v1.10.2
 	github.com/weftrpc/weft v0.0.0
 	github.com/weftrpc/weft/door/connect v0.0.0
@@ -21,7 +22,6 @@ require (
 require (
 	github.com/apache/thrift v0.25.0 // indirect
 	github.com/armon/go-metrics v0.4.1 // indirect
-	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/coder/websocket v1.8.15 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/fatih/color v1.19.0 // indirect

@@ -132,7 +132,9 @@ type loose struct {
 // A struct that embeds a message is no message: its rules hold for what it embeds, and there may be none.
 func TestEmbedded(t *testing.T) {
 	w := serve(t, nil)
-	must(t, weft.Handle(w.Server, "Shop.BuyWith", func(_ context.Context, e *embedded) (*shop.Receipt, error) { return &shop.Receipt{Number: e.Coupon}, nil }))
+	must(t, weft.Handle(w.Server, "Shop.BuyWith", func(_ context.Context, e *embedded) (*shop.Receipt, error) {
+		return &shop.Receipt{Number: e.Coupon}, nil
+	}))
 	must(t, weft.Handle(w.Server, "Shop.Loose", func(_ context.Context, e *loose) (*shop.Receipt, error) { return &shop.Receipt{Number: e.Coupon}, nil }))
 	c := w.Dial(t, nil)
 	asks := w.Dial(t, &weft.ClientConfig{Plugins: plugin(t, nil)})
@@ -145,8 +147,8 @@ func TestEmbedded(t *testing.T) {
 			method string
 			req    any
 		}{
-			"what breaks none":  {"Shop.BuyWith", &embedded{good(), "x"}},
-			"no message":        {"Shop.BuyWith", &embedded{nil, "x"}},
+			"what breaks none":   {"Shop.BuyWith", &embedded{good(), "x"}},
+			"no message":         {"Shop.BuyWith", &embedded{nil, "x"}},
 			"an empty interface": {"Shop.Loose", &loose{nil, "x"}},
 		} {
 			var r shop.Receipt

@@ -47,6 +47,9 @@ func DescribeCommand(p *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(services) == 1 && len(services[0].Methods) == 0 {
+				return fmt.Errorf("the server describes no method of %s; 'weft describe' with its address of weft's own wire, such as tcp://, may tell more", services[0].Name)
+			}
 			if as == "proto" && p.ForPeople() && len(services) > 0 {
 				return schemas.Proto(ctx, p, address, services[0].Name, rest[0])
 			}

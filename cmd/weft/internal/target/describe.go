@@ -92,7 +92,7 @@ func (t *Target) reflected(ctx context.Context, name string, schemas bool) ([]ad
 				info.Methods = append(info.Methods, reflectedMethod(full, m, schemas))
 			}
 		}
-		if len(info.Methods) > 0 || name == "" { // a service may have no method that reflection can describe
+		if len(info.Methods) > 0 || name == "" || name == service { // a service may have no method that reflection can describe
 			out = append(out, info)
 		}
 	}
