@@ -216,3 +216,56 @@ func interactive(t *testing.T, folder, command string) io.Writer {
 	})
 	return keys
 }
+
+// TestPowerShell looks at the form of the script for PowerShell, which does not install on the machines of the tests: its strings and brackets are
+// closed, it is registered for the program, and it asks the program as the scripts do that run in the other shells.
+func TestPowerShell(t *testing.T) {
+	code, script, _ := run(t, "", "completion", "powershell")
+	if code != 0 {
+		t.Fatal(code)
+	}
+	var open []rune
+	var quote, before rune
+	comment := false
+	line := 1
+	for _, c := range script {
+		switch escaped := before == '`' && quote != '\''; {
+		case c == '\n':
+			comment = false
+			line++
+		case comment, escaped:
+			c = 0 // it escapes nothing
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '"' || c == '\'':
+			quote = c
+		case c == '#':
+			comment = true
+		case strings.ContainsRune("([{", c):
+			open = append(open, c)
+		case strings.ContainsRune(")]}", c):
+			if n := len(open); n == 0 || strings.IndexRune("([{", open[n-1]) != strings.IndexRune(")]}", c) {
+				t.Fatalf("line %d closes what is not open", line)
+			}
+			open = open[:len(open)-1]
+		}
+		before = c
+	}
+	if len(open) > 0 || quote != 0 {
+		t.Errorf("%q and %q are not closed", string(open), quote)
+	}
+	for _, part := range []string{"Register-ArgumentCompleter -CommandName 'weft' -ScriptBlock ${__weftCompleterBlock}", "[scriptblock]${__weftCompleterBlock} = {", "$RequestComp=\"$Program __complete $Arguments\""} {
+		if !strings.Contains(script, part) {
+			t.Errorf("the script does not have %q", part)
+		}
+	}
+	_, bash, _ := run(t, "", "completion", "bash")
+	for _, directive := range []string{"Error=1", "NoSpace=2", "NoFileComp=4"} { // of what the program answers
+		name, value, _ := strings.Cut(directive, "=")
+		if !strings.Contains(script, "$ShellCompDirective"+directive) || !strings.Contains(bash, "shellCompDirective"+name+"="+value) {
+			t.Errorf("the scripts do not agree on %s", directive)
+		}
+	}
+}

@@ -35,7 +35,9 @@ func TestDocs(t *testing.T) {
 	}
 	// Topics have no command line, so cobra makes no pages of them.
 	var index strings.Builder
-	index.WriteString("# The command weft\n\nThese pages are the help of the command, written by `go test -run TestDocs -update` in [cmd/weft](../../cmd/weft/main.go).\n\n| command | |\n|---|---|\n")
+	index.WriteString("# The command weft\n\nThese pages are the help of the command, written by `go test -run TestDocs -update` in [cmd/weft](../../cmd/weft/main.go).\n" +
+		"The completion of bash, zsh and fish is tried in these shells on a pseudo-terminal. Of that of PowerShell the form is checked; no test runs it, since PowerShell is in no package of the\n" +
+		"system, nor in one of another registry that holds the program itself.\n\n| command | |\n|---|---|\n")
 	for _, c := range every(cmd) {
 		if c.IsAvailableCommand() && (c.Parent() == nil || c.Parent().Name() != "completion") {
 			fmt.Fprintf(&index, "| [%s](%s.md) | %s |\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "_"), c.Short)
