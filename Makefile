@@ -99,9 +99,10 @@ compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
 
 .PHONY: test-long
-test-long: ## run the tests that take too long for 'make test': Thrift for C++ and Java, gRPC for Java, one port over TLS with a thousand clients
+test-long: need ## run the tests that take too long for 'make test': Thrift for C++ and Java, gRPC for Java, one port over TLS with a thousand clients, the collector of OpenTelemetry
 	@scripts/python.sh long
-	@cd test/oneport && go test -v -run 'TestOnePortTLS$$' -timeout 0 -tls=5000 .
+	@cd test/oneport && go test -v -run 'TestOnePortTLS$$' -timeout 30m -tls=5000 .
+	@cd plugin/otel/testdata/collector && go test -race -timeout 30m ./...
 
 .PHONY: release-check
 release-check: need ## make a release in a temporary clone, and get every module from it
