@@ -195,3 +195,16 @@ func TestGrowth(t *testing.T) {
 		return []byte("\xc0\x7a" + string(binary.BigEndian.AppendUint32(nil, uint32(n))) + strings.Repeat("1", n))
 	}, new(string), new(any), new(time.Time))
 }
+
+// FuzzGrowth looks for bodies whose decoding takes time that grows faster than their length.
+func FuzzGrowth(f *testing.F) {
+	var bodies [][]byte
+	for _, v := range []any{codectest.Sample(), []any{1, nil, map[string]any{"a": 1.5}}} {
+		body, err := cbor.New().Append(nil, v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		bodies = append(bodies, body)
+	}
+	codectest.FuzzGrowth(f, cbor.New(), bodies, new(any), new(codectest.Message))
+}

@@ -10,8 +10,9 @@
 //
 // Run encodes and decodes the values, alone and from many goroutines, cuts and
 // corrupts every encoding, and reports what a hostile peer or a careless caller
-// could make go wrong: a panic, memory that a claimed length made grow, bytes
-// kept that belong to the caller, old data that shows in a new result.
+// could make go wrong: a panic, memory that a claimed length made grow, time that
+// grows faster than the body, bytes kept that belong to the caller, old data that
+// shows in a new result.
 package codectest
 
 import (
@@ -81,6 +82,7 @@ func Run(t *testing.T, c codec.Codec, cfg Config) {
 			t.Run("Hostile", func(t *testing.T) { s.hostile(t, v, body) })
 			t.Run("Overread", func(t *testing.T) { s.overread(t, v, body) })
 			t.Run("WrongType", func(t *testing.T) { s.wrongType(t, body) })
+			t.Run("Growth", func(t *testing.T) { s.growth(t, v, body) })
 		})
 	}
 	t.Run("Concurrent", s.concurrent)

@@ -9,7 +9,7 @@ import (
 // cut splits a body into the descriptions of types and the message with the
 // value. contents are those of that message, from the number of the type on. It
 // fails when body is not in this order, as those with values behind interfaces
-// may be.
+// may be, and when its descriptions are too long to be known.
 func cut(body []byte) (defs, message, contents []byte, ok bool) {
 	for at := 0; ; {
 		n, start := uintAt(body, at)
@@ -19,6 +19,8 @@ func cut(body []byte) (defs, message, contents []byte, ok bool) {
 		end := start + int(n)
 		id, _ := intAt(body[start:end], 0)
 		switch {
+		case at > maxKnownSize:
+			return nil, nil, nil, false
 		case id < 0:
 			at = end
 		case end != len(body):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/weftrpc/weft/codec"
 )
@@ -25,6 +26,10 @@ const (
 	firstDescribed = 64
 )
 
+// firstOut is how many bytes of memory there are at first for the plain form of a body. More follow with what was read, twice as many
+// each time: a body that is not sound has not cost its whole length.
+const firstOut = 16 << 10
+
 var (
 	errShort = errors.New("body ends within a value")
 	errDepth = fmt.Errorf("nesting deeper than %d", codec.MaxDepth)
@@ -42,7 +47,7 @@ var (
 // receiver is the type of what the body will be decoded into, or nil when that
 // is not known. tally, unless it is nil, counts the elements.
 func scan(body []byte, receiver reflect.Type, tally *codec.Tally) (*scanner, error) {
-	s := &scanner{rest: body, receiver: receiver, tally: tally, types: make(descriptions), out: make([]byte, 0, len(body))}
+	s := &scanner{rest: body, receiver: receiver, tally: tally, types: make(descriptions), out: make([]byte, 0, min(len(body), firstOut))}
 	s.wholeValue()
 	if s.err == nil && len(s.rest) > 0 {
 		s.err = fmt.Errorf("%d bytes behind the value", len(s.rest))
@@ -345,6 +350,9 @@ func (s *scanner) take(n uint64) []byte {
 		return nil
 	}
 	b := s.buf[:n]
+	if cap(s.out)-len(s.out) < len(b) {
+		s.out = slices.Grow(s.out, max(len(b), cap(s.out)))
+	}
 	s.buf, s.out = s.buf[n:], append(s.out, b...)
 	return b
 }

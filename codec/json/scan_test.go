@@ -117,3 +117,16 @@ func TestGrowth(t *testing.T) {
 	digits := func(n int) []byte { return []byte(strings.Repeat("7", n)) }
 	codectest.Growth(t, json.New(), 128<<10, digits, new(big.Int), new(any), new(int), new(string))
 }
+
+// FuzzGrowth looks for bodies whose decoding takes time that grows faster than their length.
+func FuzzGrowth(f *testing.F) {
+	var bodies [][]byte
+	for _, v := range []any{codectest.Sample(), []any{1, nil, map[string]any{"a": 1.5}}} {
+		body, err := json.New().Append(nil, v)
+		if err != nil {
+			f.Fatal(err)
+		}
+		bodies = append(bodies, body)
+	}
+	codectest.FuzzGrowth(f, json.New(), bodies, new(any), new(codectest.Message))
+}

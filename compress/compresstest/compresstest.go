@@ -9,7 +9,8 @@
 //
 // Run compresses and restores data of many sizes and kinds, alone and from many
 // goroutines, cuts and corrupts what was compressed, and reports a result that
-// is wrong, memory beyond the limit, bytes shared with a pool, and panics.
+// is wrong, memory beyond the limit, time that grows faster than the input, bytes
+// shared with a pool, and panics.
 package compresstest
 
 import (
@@ -23,6 +24,7 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/growthtest"
 )
 
 // Config says what a compressor is tested for.
@@ -45,6 +47,7 @@ func Run(t *testing.T, c compress.Compressor, cfg Config) {
 	t.Run("Trailing", s.trailing)
 	t.Run("Truncated", s.truncated)
 	t.Run("Corrupted", s.corrupted)
+	t.Run("Growth", s.growth)
 	t.Run("Concurrent", s.concurrent)
 }
 
@@ -197,6 +200,27 @@ func (s *suite) corrupted(t *testing.T) {
 			}
 		}
 		small[i] = was
+	}
+}
+
+// growth repeats parts of what was compressed, with the rest around them and without: the time to restore it must not grow faster than
+// its length, for a result of a bounded length.
+func (s *suite) growth(t *testing.T) {
+	const size, limit, places = 8 << 10, 64 << 10, 8
+	decompress := func(src []byte) { _, _ = s.c.Decompress(nil, src, limit) }
+	for _, src := range [][]byte{nil, Sample(), make([]byte, limit)} {
+		small := s.compress(t, src)
+		step := max(1, len(small)/places)
+		for from := 0; from < len(small); from += step {
+			for _, n := range []int{1, 4, len(small)} {
+				to := min(from+n, len(small))
+				growthtest.Check(t, "Decompress", size, growthtest.Repeat(small[:from], small[from:to], small[to:]), decompress)
+				growthtest.Check(t, "Decompress", size, growthtest.Repeat(nil, small[from:to], nil), decompress)
+				if t.Failed() {
+					return // one is enough: each takes seconds
+				}
+			}
+		}
 	}
 }
 

@@ -125,6 +125,7 @@ func faults() map[string]compress.Compressor {
 		"Trailing":  faulty{decompress: func(dst, src []byte, limit int) ([]byte, error) { return untilEnd(dst, src, limit) }},
 		"Truncated": faulty{decompress: panicsWhenShort},
 		"Corrupted": faulty{decompress: withoutChecksum},
+		"Growth":    faulty{decompress: quadratic},
 		// The fault that rpcx had: what is returned lies in a pooled buffer.
 		"Concurrent": faulty{compress: func(dst, src []byte) ([]byte, error) {
 			b, _ := pool.Get().(*bytes.Buffer)
@@ -152,6 +153,16 @@ func untilEnd(dst, src []byte, limit int) ([]byte, error) {
 
 func panicsWhenShort(dst, src []byte, limit int) ([]byte, error) {
 	_ = src[3]
+	return runs{}.Decompress(dst, src, limit)
+}
+
+// quadratic takes time that grows with the square of the length of what it restores.
+func quadratic(dst, src []byte, limit int) ([]byte, error) {
+	for range 2 * len(src) {
+		if crc32.ChecksumIEEE(src) == 1 {
+			break
+		}
+	}
 	return runs{}.Decompress(dst, src, limit)
 }
 

@@ -140,6 +140,7 @@ func leaves() []row {
 		{"internal/section", leaf, nil},
 		{"internal/poison", leaf, nil},
 		{"internal/polltest", leaf, nil},
+		{"internal/growthtest", leaf, nil},
 		{"internal/fence", leaf, []string{"internal/logger"}},
 		{"internal/flights", leaf, nil},
 		{"internal/delivered", leaf, nil},

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/weftrpc/weft/internal/growthtest"
 )
 
 // write makes a struct with a field of every type.
@@ -287,4 +289,49 @@ func FuzzReader(f *testing.F) {
 			t.Fatalf("the copy cannot be read: %v, %d bytes are left", r.Err(), r.Left())
 		}
 	})
+}
+
+// TestGrowth reads, scans and copies structs with much of what takes time.
+func TestGrowth(t *testing.T) {
+	for name, piece := range map[string]string{
+		"fields": "\x02\x00\x01\x01", "texts": "\x0b\x00\x01\x00\x00\x00\x01x", "structs": "\x0c\x00\x01", "closed structs": "\x0c\x00\x01\x00",
+		"lists": "\x0f\x00\x01\x0c\x00\x00\x00\x01\x00", "maps": "\x0d\x00\x01\x0b\x0b\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00",
+		"compact fields": "\x11", "compact texts": "\x18\x01x", "compact structs": "\x1c", "compact lists": "\x19\x1c\x00", "compact maps": "\x1b\x01\x88\x00\x00",
+		"long numbers": "\x16\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, compact := range []bool{false, true} {
+				body := growthtest.Repeat(nil, []byte(piece), []byte("\x00"))
+				growthtest.Check(t, "Skip", 8<<10, body, func(b []byte) {
+					var r Reader
+					r.Reset(b, compact)
+					r.Skip(Struct)
+				})
+				growthtest.Check(t, "Copy", 8<<10, body, func(b []byte) {
+					var r Reader
+					var w Writer
+					r.Reset(b, compact)
+					w.Reset(nil, !compact)
+					Copy(&w, &r, Struct)
+				})
+				growthtest.Check(t, "Scan of pieces", 8<<10, body, func(b []byte) {
+					var s Scanner
+					s.Reset(compact, len(b))
+					for n := 8; n < len(b); n += 8 {
+						if _, done, err := s.Scan(b[:n]); done || err != nil {
+							return
+						}
+					}
+				})
+			}
+		})
+	}
+	for name, piece := range map[string]string{"open": `{"1":{"rec":`, "fields": `"1":{"i32":1},`, "texts": `\u0041`, "list": `1,`, "digits": "7", "spaces": " "} {
+		t.Run("JSON "+name, func(t *testing.T) {
+			for _, around := range [][2]string{{"", ""}, {"{", "}"}, {`{"1":{"str":"`, `"}}`}, {`{"1":{"lst":["i32",100000,`, `1]}}`}, {`{"1":{"i64":`, `}}`}} {
+				body := growthtest.Repeat([]byte(around[0]), []byte(piece), []byte(around[1]))
+				growthtest.Check(t, "FromJSON", 8<<10, body, func(b []byte) { _, _ = FromJSON(b, 1<<20) })
+			}
+		})
+	}
 }

@@ -1,4 +1,4 @@
-package codectest
+package growthtest
 
 import (
 	"runtime"

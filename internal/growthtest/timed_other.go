@@ -1,6 +1,6 @@
 //go:build !linux
 
-package codectest
+package growthtest
 
 import "time"
 
