@@ -79,8 +79,8 @@
 // extensions, or a group. It leaves those, and all of the opaque and the hybrid API, to
 // the code of google.golang.org/protobuf.
 //
-// It refuses the bodies that that code refuses, and makes equal values of the others,
-// unknown fields included. These things differ: optional numbers and strings of one
+// It refuses the bodies that that code refuses, and those whose messages take too much memory, as the codec of
+// [New] does, and makes equal values of the others, unknown fields included. These things differ: optional numbers and strings of one
 // message share memory, so that a pointer to a number keeps up to 256 bytes of numbers alive, and
 // a pointer to a string up to 16 strings with their texts; errors have other texts. With the build tag purego all messages are left to that code.
 //
@@ -95,9 +95,9 @@
 //
 // An element of a repeated field may have two bytes, and takes as much memory as
 // a message of its type: for 1 MiB of empty messages with 40 fields each some 150
-// MiB. Of structs the messages in lists, in maps and behind pointers take at most 32 MiB and 16
-// times the length of the body; one that would take more is an error. Of generated messages the limit on the size of
-// messages bounds it.
+// MiB. So the messages in lists, in maps, and behind pointers take at most 32 MiB and 16
+// times the length of the body; one that would take more is an error. Messages of gogo/protobuf, which
+// have no descriptor, are not counted: the limit on the size of messages bounds what they take.
 //
 // A message that contains itself cannot be encoded.
 package protobuf
@@ -140,6 +140,7 @@ type protobuf struct {
 type known struct {
 	forms   bytype.Table  // *form
 	cycles  cycle.Checker // of messages of google.golang.org/protobuf
+	rooms   rooms         // the same
 	checked sync.Map      // reflect.Type to what CheckType has returned
 }
 
@@ -367,6 +368,9 @@ func (p *protobuf) Decode(body []byte, v any) (err error) {
 
 // decodeGenerated is Decode for what has no plan.
 func (p *protobuf) decodeGenerated(body []byte, v any) error {
+	if err := p.affords(body, v); err != nil {
+		return err
+	}
 	switch m := v.(type) {
 	case vtUnmarshaler:
 		reset(v)
@@ -383,6 +387,18 @@ func (p *protobuf) decodeGenerated(body []byte, v any) error {
 	return errType(v)
 }
 
+// affords returns an error for a body of which the messages take too much memory. That can be said of messages with a descriptor.
+func (p *protobuf) affords(body []byte, v any) error {
+	if len(body) < leastCounted {
+		return nil
+	}
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil
+	}
+	return wrap("decoding into", v, p.types.rooms.check(body, m))
+}
+
 // DecodeReuse decodes body into v and uses the memory of v again: of numbered structs, and of
 // compiled messages and of messages of vtprotobuf, which has ResetVT and UnmarshalVTUnsafe for that. For
 // others it is Decode.
@@ -392,6 +408,9 @@ func (p *protobuf) DecodeReuse(body []byte, v any) (err error) {
 	plan := p.planOf(v)
 	if plan == nil {
 		if m, ok := v.(vtUnsafeUnmarshaler); ok {
+			if err := p.affords(body, v); err != nil {
+				return err
+			}
 			m.ResetVT()
 			return m.UnmarshalVTUnsafe(body)
 		}

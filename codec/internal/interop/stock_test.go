@@ -1,6 +1,7 @@
 package interop
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -275,6 +276,26 @@ func TestStockLongBodies(t *testing.T) {
 			t.Error("refused")
 		}
 		check(t, c, nil, new(stock.Three), reused)
+	}
+}
+
+// TestStockRoom has bodies whose messages take much more memory than bytes: they are refused, by both codecs.
+func TestStockRoom(t *testing.T) {
+	leaf := func(n int) []byte { return bytes.Repeat([]byte("\x1a\x00"), n) } // Leaf.more
+	for name, test := range map[string]struct {
+		body    []byte
+		refused bool
+	}{
+		"many":   {leaf(2 << 20), true},
+		"few":    {leaf(1 << 17), false},
+		"within": {protowire.AppendBytes([]byte{0x1a}, leaf(2<<20)), true},
+	} {
+		for how, c := range map[string]codec.Codec{"New": protobuf.New(), "NewCompiled": protobuf.NewCompiled()} {
+			err := c.Decode(test.body, new(stock.Leaf))
+			if test.refused != (err != nil && strings.Contains(err.Error(), "bytes of memory")) {
+				t.Errorf("%s, %s: %v", name, how, err)
+			}
+		}
 	}
 }
 

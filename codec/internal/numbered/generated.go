@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/coded"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/room"
 	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
@@ -33,7 +34,7 @@ func (p *Plan) behindCode(code *generated.Reader, from int, r memory.Ref) error 
 		}
 	}
 	// The code may have counted messages that the plan has decoded again.
-	d = decoder{body: code.Body, reuse: code.Reuse, texts: texts.WithRest(p.node.frame), room: p.roomFor(code.Body)}
+	d = decoder{body: code.Body, reuse: code.Reuse, texts: texts.WithRest(p.node.frame), room: room.For(len(code.Body))}
 	if d.reuse {
 		d.texts = code.Texts
 	} else {

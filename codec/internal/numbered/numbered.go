@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/room"
 	"github.com/weftrpc/weft/codec/internal/self"
 	"github.com/weftrpc/weft/codec/internal/tags"
 	"github.com/weftrpc/weft/codec/internal/texts"
@@ -146,9 +147,9 @@ func (p *Plan) Decode(body []byte, v any) error {
 		r.Value(p.node.typ).SetZero()
 	}
 	if p.generated {
-		return p.byCode(generated.Reader{Body: body, Texts: texts.WithRest(p.node.frame), Room: p.roomFor(body)}, v, r)
+		return p.byCode(generated.Reader{Body: body, Texts: texts.WithRest(p.node.frame), Room: room.For(len(body))}, v, r)
 	}
-	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: p.roomFor(body)}
+	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: room.For(len(body))}
 	d.message(p.node, r, 0, len(body), MaxDepth, false)
 	return p.decoded(&d, r)
 }
@@ -160,9 +161,9 @@ func (p *Plan) Reuse(body []byte, v any) error {
 		return p.noTarget()
 	}
 	if p.generated {
-		return p.byCode(generated.Reader{Body: body, Reuse: true, Texts: texts.Of(body), Room: p.roomFor(body)}, v, r)
+		return p.byCode(generated.Reader{Body: body, Reuse: true, Texts: texts.Of(body), Room: room.For(len(body))}, v, r)
 	}
-	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: p.roomFor(body)}
+	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: room.For(len(body))}
 	d.message(p.node, r, 0, len(body), MaxDepth, true)
 	return p.decoded(&d, r)
 }

@@ -1,25 +1,12 @@
 package numbered
 
-import (
-	"math"
-
-	"github.com/weftrpc/weft/codec/internal/room"
-)
+import "github.com/weftrpc/weft/codec/internal/room"
 
 // What a map takes without entries, and for how many it has room from the first one on.
 const (
 	sizeTable = 48
 	leastRoom = 8
 )
-
-// roomFor returns how many bytes the messages in lists, in maps and behind pointers of a body may take. An empty message
-// in a list has two bytes, whatever it takes in memory.
-func (p *Plan) roomFor(body []byte) int64 {
-	if p.stock { // what the code of google.golang.org/protobuf decodes is not refused
-		return math.MaxInt64
-	}
-	return room.For(len(body))
-}
 
 // spend counts a message, also where it gets memory that is used again: so the same bodies are refused.
 func (d *decoder) spend(n *node) bool { return d.spendBytes(int64(n.size)) }
