@@ -20,8 +20,7 @@ type assembly struct {
 	skip   bool           // it is too long, or its stream has ended: the rest of it is discarded
 }
 
-// assemblyKey tells the slots of the two sides' calls apart. A slot has one call
-// at a time, and a call one message in each direction.
+// assemblyKey tells the slots of the two sides' calls apart. A slot has one call at a time, and a call one message in each direction.
 type assemblyKey struct {
 	slot   uint32
 	answer bool
@@ -30,8 +29,7 @@ type assemblyKey struct {
 // maxAssembly is how many bytes of unfinished messages a session holds.
 const maxAssembly = 64 << 20
 
-// assemblies are the unfinished messages of a session, all of calls that were open
-// when they began. They belong to the current reader.
+// assemblies are the unfinished messages of a session, all of calls that were open when they began. They belong to the current reader.
 type assemblies struct {
 	open   map[assemblyKey]*assembly
 	size   int
@@ -98,8 +96,7 @@ func (a *assemblies) find(id uint32, answer bool) *assembly {
 	return nil
 }
 
-// begin takes the first frame of a large message of an open call. What is left
-// of an ended call in the same slot is dropped.
+// begin takes the first frame of a large message of an open call. What is left of an ended call in the same slot is dropped.
 func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	answer := h.Flags&wire.FlagAnswer != 0
 	a.drop(h.ID, answer)
@@ -113,8 +110,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	return m
 }
 
-// skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all
-// of it has come.
+// skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all of it has come.
 func (a *assemblies) skip(m *assembly) {
 	a.grow(-len(m.buf.B))
 	m.skip, m.buf = true, new(buffer.Buffer)

@@ -8,9 +8,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// budget bounds the frames of a peer that cost it nothing: pings, frames of unknown types, those
-// that are skipped because their call is not open, and bindings that replace others. So many are
-// free in a second; a call pays for those that may follow it.
+// budget bounds the frames of a peer that cost it nothing: pings, frames of unknown types, those that are skipped because their call is not
+// open, and bindings that replace others. So many are free in a second; a call pays for those that may follow it.
 type budget struct {
 	from   int64 // when the second began
 	spent  int   // in it
@@ -24,8 +23,7 @@ const (
 	mostEarned = 4 << 20
 )
 
-// earn accounts for a request: its binding may be new, it may be canceled, and what follows it
-// may be on its way when its answer is.
+// earn accounts for a request: its binding may be new, it may be canceled, and what follows it may be on its way when its answer is.
 func (b *budget) earn(h *wire.Header, l *Limits) {
 	n := 4 + l.MaxMessage/wire.MaxPayload
 	if h.Flags&wire.FlagStream != 0 {
@@ -34,8 +32,7 @@ func (b *budget) earn(h *wire.Header, l *Limits) {
 	b.earned = min(b.earned+n, mostEarned)
 }
 
-// spend accounts for a frame that costs the peer nothing, read at a time, and that no call pays
-// for.
+// spend accounts for a frame that costs the peer nothing, read at a time, and that no call pays for.
 func (b *budget) spend(at int64) error {
 	if since := at - b.from; since < 0 || since > int64(time.Second) {
 		b.from, b.spent = at, 0

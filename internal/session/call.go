@@ -14,9 +14,8 @@ import (
 // that are not marked as set by the session, starts it, waits, and reads the rest. A Call may be used again after
 // Reset once it has been waited for; the session keeps nothing of it.
 //
-// With thousands of calls open every line of the processor's cache costs. What the
-// reader uses fills the first line, what else a plain call needs the
-// second; the others are not touched for plain calls.
+// With thousands of calls open every line of the processor's cache costs. What the reader uses fills the first line, what else a plain call
+// needs the second; the others are not touched for plain calls.
 type Call struct {
 	done   chan struct{}
 	Reply  any          // nil: the body of the reply is discarded
@@ -84,8 +83,7 @@ func (c *Call) Reset() {
 	c.Method, c.Args, c.Deadline, c.Timeout = "", nil, 0, 0
 }
 
-// Start sends the request. If it returns a status the call was not sent and must
-// not be waited for.
+// Start sends the request. If it returns a status the call was not sent and must not be waited for.
 func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 	var flags wire.Flags
 	if c.Oneway {
@@ -117,8 +115,7 @@ func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags, z cod
 		return st
 	}
 	if !met && m.length() > wire.InitialMessage {
-		// More than any server takes: it waits for the limits of this one, which may also
-		// undo a compression.
+		// More than any server takes: it waits for the limits of this one, which may also undo a compression.
 		m.release()
 		if st := s.Meet(ctx, c); st != nil {
 			return st
@@ -281,8 +278,7 @@ func timeout(deadline, at int64, flags wire.Flags) (arg uint32, with wire.Flags,
 	return uint32(min(us/1000, 1<<32-1)), flags | wire.FlagMillis, true
 }
 
-// Wait waits until a started call has ended, or gives it up when ctx ends. The
-// reply may still have to be decoded, by Finish.
+// Wait waits until a started call has ended, or gives it up when ctx ends. The reply may still have to be decoded, by Finish.
 func (s *Session) Wait(ctx context.Context, c *Call) {
 	if g := s.direct.take(); g != nil && g.await(ctx, c) {
 		return
@@ -300,8 +296,7 @@ func (s *Session) Wait(ctx context.Context, c *Call) {
 	}
 }
 
-// Abandon gives up a call because ctx has ended. It returns false when the call
-// ended by itself at the same time.
+// Abandon gives up a call because ctx has ended. It returns false when the call ended by itself at the same time.
 func (s *Session) Abandon(ctx context.Context, c *Call) bool {
 	sl := s.out.Slot(wire.Slot(c.id))
 	if !sl.Call.CompareAndSwap(c, nil) {

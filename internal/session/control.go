@@ -34,6 +34,9 @@ func (rd *reader) cancel(h wire.Header) error {
 		state = expired
 	}
 	c.end(state)
+	if rd.share.measured {
+		rd.share.Charge(cancelWork)
+	}
 	return nil
 }
 

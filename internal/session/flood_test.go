@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -37,7 +38,7 @@ func newFlooded(t testing.TB, callers int) *flooded {
 	if f.l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	f.server, f.client = newConfig(NewExecutor(), []*Method{scratchEcho()}), newConfig(NewExecutor(), nil)
+	f.server, f.client = newConfig(NewExecutor(), []*Method{scratchEcho(), wait()}), newConfig(NewExecutor(), nil)
 	f.client.Resolve = nil
 	f.workers.Go(func() {
 		for {
@@ -149,6 +150,11 @@ func TestFloodPeer(t *testing.T) {
 	one := func(h wire.Header, payload []byte) []byte { return wire.AppendFrame(nil, h, payload) }
 	conn.Write(one(wire.Header{Type: wire.TypeBind}, wire.AppendBind(nil, "raw", "Echo.Say")))
 	conn.Write(one(wire.Header{Type: wire.TypeBind, Code: 1}, wire.AppendBind(nil, "raw", "No.Such")))
+	conn.Write(one(wire.Header{Type: wire.TypeBind, Code: 2}, wire.AppendBind(nil, "raw", "Echo.Wait")))
+	if kind == "cancel" {
+		floodCancels(conn)
+		return
+	}
 	go func() {
 		b := make([]byte, 64<<10)
 		for {
@@ -181,6 +187,42 @@ func TestFloodPeer(t *testing.T) {
 	}
 }
 
+// floodCancels makes calls and cancels them, as many as it has slots for, and reads the answers.
+func floodCancels(conn net.Conn) {
+	const slots = 4096
+	in := bufio.NewReaderSize(conn, 64<<10)
+	in.Discard(len(wire.Preface))
+	header := make([]byte, wire.HeaderSize)
+	for turn := uint16(0); ; turn++ {
+		var b []byte
+		for slot := range uint32(slots) {
+			id := wire.ID(slot, turn)
+			b = wire.AppendFrame(b, wire.Header{Type: wire.TypeRequest, Code: 2, ID: id}, nil)
+			b = wire.AppendFrame(b, wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: id}, nil)
+		}
+		sent := make(chan error, 1)
+		go func() { // it ends with the connection
+			_, err := conn.Write(b)
+			sent <- err
+		}()
+		for open := slots; open > 0; {
+			if _, err := io.ReadFull(in, header); err != nil {
+				return
+			}
+			h := wire.ParseHeader(header)
+			if _, err := in.Discard(int(h.Length)); err != nil {
+				return
+			}
+			if h.Type == wire.TypeError || h.Type == wire.TypeReply {
+				open--
+			}
+		}
+		if <-sent != nil {
+			return
+		}
+	}
+}
+
 // A connection that always has bytes to read leaves the others their share of the processors,
 // whatever the bytes are. Without pauses four callers keep one or two calls of a hundred on one
 // processor. What is compared is calls for processor time, in one run; on two processors the
@@ -188,7 +230,7 @@ func TestFloodPeer(t *testing.T) {
 func TestFloodLeavesOthersTheirShare(t *testing.T) {
 	const callers, least = 4, 0.2 // half of a fair share is 0.4
 	for _, procs := range []int{1, 2} {
-		for _, kind := range []string{"credit", "echo", "bind", "unknown"} {
+		for _, kind := range []string{"credit", "echo", "bind", "unknown", "cancel"} {
 			t.Run(fmt.Sprint(kind, procs), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 				f := newFlooded(t, callers)

@@ -2,12 +2,10 @@ package session
 
 import "github.com/weftrpc/weft/internal/wire"
 
-// Gate decides which calls of a method are taken, before anything but their headers and
-// metadata was looked at. It is not asked about calls that are so short that they run on the
-// reader: there is nothing for which they wait.
+// Gate decides which calls of a method are taken, before anything but their headers and metadata was looked at. It is not asked about calls
+// that are so short that they run on the reader: there is nothing for which they wait.
 type Gate interface {
-	// Admit returns nil, or how the call is refused. It is called by the reader, and must
-	// neither wait nor panic.
+	// Admit returns nil, or how the call is refused. It is called by the reader, and must neither wait nor panic.
 	Admit(c *Context) *Refusal
 	// Dropped tells that a call which was admitted has ended without Serve.
 	Dropped(c *Context)

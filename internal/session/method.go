@@ -57,8 +57,7 @@ func (m *Method) expects() int64 {
 	return 0
 }
 
-// Remove marks a method as no longer registered: calls on bindings made before
-// are resolved anew.
+// Remove marks a method as no longer registered: calls on bindings made before are resolved anew.
 func (m *Method) Remove() { m.gone.Store(true) }
 
 // Removed reports whether Remove was called.

@@ -51,12 +51,12 @@ type reader struct {
 	in inbuf.Buffer
 	at int64 // when the last read returned
 
-	freed []uint32  // calls of this side that have ended in this batch
-	few   [4]uint32 // what holds them as long as they are few
-	job   *job      // calls of this batch that go to a worker
-	dirty bool      // there is something to flush
-	stale bool      // what is in the buffer has waited behind a stalled call
-	early bool      // the peer's hello has not come
+	freed    []uint32  // calls of this side that have ended in this batch
+	few      [4]uint32 // what holds them as long as they are few
+	gathered           // calls of this batch that go to workers
+	dirty    bool      // there is something to flush
+	stale    bool      // what is in the buffer has waited behind a stalled call
+	early    bool      // the peer's hello has not come
 
 	req     Request
 	calling bool // what runs is a handler, not a write

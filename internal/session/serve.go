@@ -10,9 +10,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// request takes a whole request that came in one frame, or was put together as m,
-// and decides where it runs. It returns false when it ran on this reader and took so
-// long that another one goes on.
+// request takes a whole request that came in one frame, or was put together as m, and decides where it runs. It returns false when it ran
+// on this reader and took so long that another one goes on.
 func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, err error) {
 	s := rd.s
 	s.reading.control.earn(&h, &s.cfg.Limits)
@@ -114,15 +113,16 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 const (
 	// sampleEvery is how often the running time of an inline call is measured.
 	sampleEvery = 16
-	// shortTime is a time, ns, that the calls of one read may take together, if they
-	// are on the reader: one of them that has more left when it is read has time when
-	// its turn comes, and the clock need not be asked.
+	// shortTime is a time, ns, that the calls of one read may take together, if they are on the reader: one of them that has more left when
+	// it is read has time when its turn comes, and the clock need not be asked.
 	shortTime = 100_000_000
 )
 
-// runInline runs a call on the reader. It returns false when it stalled and
-// another reader goes on.
+// runInline runs a call on the reader. It returns false when it stalled and another reader goes on.
 func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) bool {
+	if len(rd.ready) > 0 {
+		rd.submit() // they need not wait for this one
+	}
 	r := &rd.req
 	*r = Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer, Body: body, scratch: r.scratch, reader: rd, oneway: h.Flags&wire.FlagOneway != 0}
 	rd.dirty = true
@@ -184,7 +184,7 @@ type job struct {
 	next    int // the first item that has not begun
 }
 
-// assign hands a call to a worker: at once, or with others of this batch.
+// assign hands a call to a worker, together with others that were read with it.
 func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, owned bool) error {
 	s := rd.s
 	if err := s.in.put(c); err != nil {
@@ -209,10 +209,18 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	j.mem = append(j.mem, body...)
 	it.to = len(j.mem)
 	j.add(it)
-	if len(j.items) == chunkCalls || b.Method.pace.Tier() == pace.Alone {
-		rd.submit()
+	if alone := b.Method.pace.Tier() == pace.Alone; alone || len(j.items) == chunkCalls {
+		if rd.ready, rd.job = append(rd.ready, j), nil; !alone || len(rd.ready) == yieldEvery {
+			rd.submit()
+		}
 	}
 	return nil
+}
+
+// gathered are jobs that no worker has yet: the one that takes the next call, and those before.
+type gathered struct {
+	job   *job
+	ready []*job
 }
 
 // add appends a request. Most jobs have one, or as many as fit.
@@ -226,17 +234,32 @@ func (j *job) add(it item) {
 	j.items = append(j.items, it)
 }
 
-// submit hands the gathered calls to a worker.
+// submit hands the gathered calls to workers, but for those that have been cancelled meanwhile: of these a peer may make very many, each of which
+// would cost the start of a worker, which no pause of the reader accounts for.
 func (rd *reader) submit() {
+	for i, j := range rd.ready {
+		if rd.ready[i] = nil; len(j.items) > 1 || j.items[0].ctx.state.Load() == live {
+			rd.s.cfg.Exec.run(work{job: j})
+			continue
+		}
+		it := &j.items[0]
+		rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
+		rd.req.runQueued()
+		rd.s.in.hold(-int64(it.to + it.meta))
+		rd.s.in.left()
+		j.buf.B = j.mem
+		j.buf.Release()
+		rd.dirty = true
+	}
+	rd.ready = rd.ready[:0]
 	if rd.job != nil {
 		rd.s.cfg.Exec.run(work{job: rd.job})
 		rd.job = nil
 	}
 }
 
-// serve runs the calls of a job one after the other and flushes their replies
-// together. When one of them is held up, the monitor gives the rest to another worker.
-// r is the worker's own.
+// serve runs the calls of a job one after the other and flushes their replies together. When one of them is held up, the monitor gives the
+// rest to another worker. r is the worker's own.
 func (j *job) serve(r *Request) {
 	s := j.s
 	done, size := 0, 0
@@ -283,7 +306,9 @@ func (j *job) serve(r *Request) {
 		size += int(r.restored)
 		r.restored = 0
 		took := r.Ended - from
-		it.ctx.Method.pace.Observe(took, 1)
+		if !r.refused {
+			it.ctx.Method.pace.Observe(took, 1)
+		}
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
 			// The monitor has not looked in that time.
@@ -301,9 +326,8 @@ func (j *job) Running() *atomic.Uint64 { return &j.run }
 
 func (j *job) Known() *atomic.Bool { return &j.watched }
 
-// Steal gives the calls behind the one that is held up to other workers: those of
-// a method that waits get one each, or they would be held up one after the other.
-// They share the job's memory, which is left to the garbage collector.
+// Steal gives the calls behind the one that is held up to other workers: those of a method that waits get one each, or they would be held
+// up one after the other. They share the job's memory, which is left to the garbage collector.
 func (j *job) Steal() {
 	held := j.items[j.next-1].ctx.Method
 	held.pace.Stalled()
@@ -313,12 +337,10 @@ func (j *job) Steal() {
 	j.s.cfg.Exec.Go(j.s.w.Flush)
 }
 
-// longCall is a running time after which the calls behind in a job, and the reply
-// before them, wait no longer, ns.
+// longCall is a running time after which the calls behind in a job, and the reply before them, wait no longer, ns.
 const longCall = 1_000_000
 
-// spread gives the calls that have not begun to other workers: those of the method
-// held, and of any that is known to wait, one each.
+// spread gives the calls that have not begun to other workers: those of the method held, and of any that is known to wait, one each.
 func (j *job) spread(held *Method) {
 	from := j.next
 	for i := from; i < len(j.items); i++ {
@@ -329,8 +351,7 @@ func (j *job) spread(held *Method) {
 	}
 }
 
-// runQueued runs a call that has waited, unless it was cancelled or its deadline passed
-// meanwhile.
+// runQueued runs a call that has waited, unless it was cancelled or its deadline passed meanwhile.
 func (r *Request) runQueued() {
 	c := r.Ctx
 	if err := c.Err(); err != nil {

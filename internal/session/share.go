@@ -7,9 +7,8 @@ import (
 	"github.com/weftrpc/weft/internal/yield"
 )
 
-// share has a reader that never waits for bytes let the other goroutines run: without it one
-// connection that always has some holds its processor. A reader that reads little at a time
-// waits by itself, and is not measured.
+// share has a reader that never waits for bytes let the other goroutines run: without it one connection that always has some holds its
+// processor. A reader that reads little at a time waits by itself, and is not measured.
 type share struct {
 	yield.Share
 	measured bool // what was read last was much
@@ -17,6 +16,9 @@ type share struct {
 
 // yieldEvery is how many frames are handled between two looks at the clock, if at all.
 const yieldEvery = 64
+
+// cancelWork is about what a call costs that is cancelled, beside the reader: a worker begins and ends it, and answers.
+const cancelWork = 2 * time.Microsecond
 
 func clock() time.Duration { return time.Duration(now()) }
 
@@ -56,6 +58,7 @@ func (sh *share) between(rd *reader) bool {
 		return false
 	}
 	e := rd.s.cfg.Exec
+	sh.Due(clock()) // accounts for the write
 	sh.Pause(&e.pauses, clock, e.Go)
 	return true
 }

@@ -61,6 +61,9 @@ func (s *Share) Due(at time.Duration) bool {
 	return s.worked >= max(s.slice, leastSlice)
 }
 
+// Charge accounts for work that others do for the goroutine.
+func (s *Share) Charge(work time.Duration) { s.worked += work }
+
 // Waited accounts for time up to now in which the goroutine has waited, except for as much as
 // some work takes.
 func (s *Share) Waited(p *Pauses, at, work time.Duration) {

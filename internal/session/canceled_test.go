@@ -1,0 +1,104 @@
+package session
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/weftrpc/weft/internal/pace"
+	"github.com/weftrpc/weft/internal/wire"
+)
+
+// slow makes each call of a method that was never called go to a worker of its own.
+func slow(m *Method) *Method {
+	for range pace.Trial {
+		m.pace.Observe(0, 1)
+	}
+	for range 100 { // more than count
+		m.pace.Stalled()
+	}
+	return m
+}
+
+// slowness is the number that each slow call of a method raises and each fast one lowers by one.
+func slowness(t *testing.T, m *Method) (n int) {
+	t.Helper()
+	text := m.pace.String()
+	if _, err := fmt.Sscan(text[strings.LastIndexByte(text, ' ')+1:], &n); err != nil {
+		t.Fatalf("%q: %v", text, err)
+	}
+	return n
+}
+
+// workersNow is how many workers there are, of all executors.
+func workersNow() int {
+	b := make([]byte, 4<<20)
+	return strings.Count(string(b[:runtime.Stack(b, true)]), "/internal/workers.(*Pool[")
+}
+
+// Calls that come with their cancels start no worker, are answered, and say nothing of their method; it is the same with one-way calls.
+func TestCanceledInTheSameRead(t *testing.T) {
+	const calls = 50 // less than a small read
+	for name, flags := range map[string]wire.Flags{"unary": 0, "one-way": wire.FlagOneway} {
+		t.Run(name, func(t *testing.T) {
+			m := slow(wait())
+			p := newStranger(t, nil, m)
+			p.greet(nil)
+			p.bind(0, m.Name)
+			before, most := workersNow(), slowness(t, m)
+			for turn := range uint16(3) { // slots are free again
+				var b []byte
+				for slot := range uint32(calls) {
+					id := wire.ID(slot, turn)
+					b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Flags: flags, ID: id}, []byte("body"))...)
+					b = append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: id}, nil)...)
+				}
+				p.write(b)
+				for range calls {
+					h, payload, err := p.read()
+					if err != nil || h.Type != wire.TypeError || wire.Code(h.Code) != wire.Canceled || h.Flags&wire.FlagRefused == 0 {
+						t.Fatalf("got %+v %q, %v, want a refusal", h, payload, err)
+					}
+				}
+			}
+			if after := workersNow(); after > before {
+				t.Errorf("%d workers were started", after-before)
+			}
+			if n := slowness(t, m); n != most {
+				t.Errorf("the method counts as less slow: %d, want %d", n, most)
+			}
+			if n, held := p.s.in.running.Load(), p.s.in.bytes.Load(); n != 0 || held != 0 {
+				t.Errorf("%d calls run, %d bytes are held", n, held)
+			}
+		})
+	}
+}
+
+// Calls whose handler does not run say nothing of their method.
+func TestRefusedSayNothingOfTheMethod(t *testing.T) {
+	m := slow(wait())
+	p := newStranger(t, nil, m)
+	p.greet(nil)
+	p.bind(0, m.Name)
+	const calls = 20
+	most := slowness(t, m)
+	var b []byte
+	for slot := range uint32(calls) {
+		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(slot, 0), Arg: 1}, nil)...) // a microsecond
+	}
+	p.write(b)
+	refused := 0
+	for range calls {
+		h, _, err := p.read()
+		if err != nil || h.Type != wire.TypeError || wire.Code(h.Code) != wire.DeadlineExceeded {
+			t.Fatalf("got %+v, %v, want a deadline that has passed", h, err)
+		}
+		if h.Flags&wire.FlagRefused != 0 {
+			refused++
+		}
+	}
+	if n := slowness(t, m); n < most-(calls-refused) {
+		t.Errorf("the method counts as less slow: %d, want %d less %d at most", n, most, calls-refused)
+	}
+}
