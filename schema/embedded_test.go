@@ -90,9 +90,12 @@ func TestEmbeddedMessage(t *testing.T) {
 			}
 		}
 	}
-	// The message itself is described by its descriptor, as before.
+	// The message itself is described by its descriptor, and a struct that has nothing else too, as it is for codec/protobuf.
+	type alone struct{ *wrapperspb.StringValue }
 	set := schema.NewSet("#/")
-	if got := schema.For[wrapperspb.StringValue](set); got.Type != "string" || !got.Nullable {
-		t.Errorf("a message is described as %+v", got)
+	for _, typ := range []reflect.Type{reflect.TypeFor[wrapperspb.StringValue](), reflect.TypeFor[alone]()} {
+		if got := set.Of(typ); got.Type != "string" || !got.Nullable {
+			t.Errorf("%v is described as %+v", typ, got)
+		}
 	}
 }

@@ -106,12 +106,26 @@ func hasMethod(t reflect.Type, names ...string) bool {
 	return false
 }
 
-// descriptor is that of a generated message; nil for other structs, and for one that embeds a message.
-func descriptor(t reflect.Type) protoreflect.MessageDescriptor {
-	if m, ok := stock.Message(reflect.New(t).Interface()); ok {
-		return m.ProtoReflect().Descriptor()
+// descriptor is that of a generated message; nil for other structs, and for one that embeds a message beside exported fields of its own.
+// One that has none is the message, as it is for codec/protobuf.
+func descriptor(t reflect.Type) (d protoreflect.MessageDescriptor) {
+	m, ok := reflect.New(t).Interface().(proto.Message)
+	if !ok {
+		return nil
 	}
-	return nil
+	if _, is := stock.Message(m); !is {
+		for f := range t.Fields() {
+			if f.IsExported() && !f.Anonymous {
+				return nil
+			}
+		}
+	}
+	defer func() {
+		if recover() != nil { // it embeds an interface that is nil
+			d = nil
+		}
+	}()
+	return m.ProtoReflect().Descriptor()
 }
 
 // Elem implements GoType.
