@@ -67,7 +67,8 @@ func HandleStream[In, Out any](r Registrar, name string, fn func(context.Context
 	}, fn == nil, opts)
 }
 
-// HandleServerStream registers a method that gets one request and sends any number of messages.
+// HandleServerStream registers a method that gets one request and sends any number of messages. fn is called when the request has come and
+// the client has ended its direction; without a request, or with a second one, the call fails with Unimplemented.
 func HandleServerStream[Req, Out any](r Registrar, name string, fn func(context.Context, *Req, *Sender[Out]) error, opts ...MethodOption) error {
 	return offer(r, &method{
 		name: name, kind: ServerStream, in: reflect.TypeFor[Req](), out: reflect.TypeFor[Out](),
