@@ -51,9 +51,8 @@ func (x *exchange) finish(err *weft.Error, reply []string) {
 	case x.oneway:
 		<-x.c.oneway
 	default:
-		x.early = x.early && err == nil && sizerOf(x.call.Codec) != nil && x.body[0] == 0 && len(x.body) <= largestInline
-		if x.early { // while it is in the cache of the processor
-			x.err = x.decode()
+		if x.early = x.early && err == nil && sizerOf(x.call.Codec) != nil && x.body[0] == 0 && len(x.body) <= largestInline; x.early {
+			x.err = x.decode() // while the reply is in the cache of the processor
 		}
 		x.done <- struct{}{}
 	}
