@@ -52,7 +52,7 @@ func start(t *testing.T, secure *tls.Config) (*weft.Server, string) {
 	mux := nethttp.NewServeMux()
 	mux.Handle("/thrift", thrift.Handler(nil))
 	mux.Handle("/", rpcx.Handler(nil, weftjson.Handler(nil)))
-	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: mux}}),
+	doors := append(connect.Doors(&connect.Config{HTTP: &http.Config{Handler: mux, IdleTimeout: time.Hour}}),
 		rpcx.Door(nil), netrpc.Door(), thrift.Door(nil), weftjson.Door(nil))
 	srv := weft.NewServer(&weft.ServerConfig{
 		Doors: doors, MaxConns: *overTLS + 2*places, MaxPending: 2 * places,
