@@ -21,7 +21,7 @@ func compile(t *testing.T) []protoreflect.FileDescriptor {
 		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{"internal/depot"}}),
 		SourceInfoMode: protocompile.SourceInfoStandard,
 	}
-	files, err := compiler.Compile(t.Context(), "google/protobuf/timestamp.proto", "google/protobuf/duration.proto", "depot.proto")
+	files, err := compiler.Compile(t.Context(), "google/protobuf/timestamp.proto", "google/protobuf/duration.proto", "google/protobuf/struct.proto", "depot.proto")
 	if err != nil {
 		t.Fatal(err)
 	}
