@@ -109,6 +109,6 @@ type Marshaler interface {
 type Unmarshaler interface {
 	// UnmarshalWeft sets the value, which is zero, to the one that travels as b, and copies what it keeps of b. Bytes
 	// come from the peer: those that MarshalWeft does not append are an error, not a panic. In
-	// Protocol Buffers no bytes are the zero value, for which it is not called.
+	// Protocol Buffers a field for which MarshalWeft appends nothing is left out, and is zero without a call.
 	UnmarshalWeft(b []byte) error
 }
