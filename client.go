@@ -43,17 +43,14 @@ type Client struct {
 // busyAt is how many open calls make a client use one more connection.
 const busyAt = 256
 
-// Dial makes a client of the server at an address, such as "tcp://127.0.0.1:8972" or
-// "unix:///run/app.sock"; without a scheme it is one of TCP. It returns when it is connected,
-// after the TLS handshake if there is one, or with an error when the attempt fails or ctx
-// ends; with Lazy it returns at once.
+// Dial makes a client of the server at an address, such as "tcp://127.0.0.1:8972" or "unix:///run/app.sock"; without a scheme it is one of
+// TCP. It returns when it is connected, after the TLS handshake if there is one, or with an error when the attempt fails or ctx ends; with
+// Lazy it returns at once.
 //
-// The first calls leave together with weft's own handshake, which saves a round trip: what
-// is wrong with that, such as a credential that the server does not take or a server that
-// does not speak weft, is the error of the first call. A client with Services, or with
-// hooks that are told of connections, has the server's answer when Dial returns.
-// A nil configuration gives safe defaults. The client lives until Close, also when ctx
-// ends.
+// The first calls leave together with weft's own handshake, which saves a round trip: what is wrong with that, such as a credential that
+// the server does not take or a server that does not speak weft, is the error of the first call. A client with Services, or with hooks that
+// are told of connections, has the server's answer when Dial returns. A nil configuration gives safe defaults. The client lives until
+// Close, also when ctx ends.
 func Dial(ctx context.Context, addr string, cfg *ClientConfig) (*Client, error) {
 	c := &Client{address: addr, exec: session.NewExecutor()}
 	if cfg != nil {
@@ -178,15 +175,12 @@ func (c *Client) tellOpened(p *Peer) {
 	}
 }
 
-// Call makes a unary call: it sends args to the method, which has the form
-// "Service.Method", and decodes the reply into reply, a pointer; with nil it is
-// discarded. args and reply must not be changed until Call returns.
+// Call makes a unary call: it sends args to the method, which has the form "Service.Method", and decodes the reply into reply, a pointer;
+// with nil it is discarded. args and reply must not be changed until Call returns.
 //
-// A call whose context has no deadline has the configured timeout. When ctx ends, so
-// does the context of the handler. While there is no connection the call waits for one,
-// unless ClientConfig.NoWaitForReady is set. A call that certainly did not run, because
-// it was not sent or was refused by a server that shuts down, is made again within
-// its deadline; no other is.
+// A call whose context has no deadline has the configured timeout. When ctx ends, so does the context of the handler. While there is no
+// connection the call waits for one, unless ClientConfig.NoWaitForReady is set. A call that certainly did not run, because it was not sent
+// or was refused by a server that shuts down, is made again within its deadline; no other is.
 //
 // Every error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
@@ -304,14 +298,12 @@ func (c *Client) Ping(ctx context.Context) error {
 	return p.ping(ctx)
 }
 
-// Notify makes a one-way call: it returns when the request has been handed to the
-// connection, and its error on the server is not reported. The server still acknowledges
-// it when the handler has returned, so that a shutdown of client or server loses none. While
-// 1024 one-way calls are under way on the connection, the next one waits.
+// Notify makes a one-way call: it returns when the request has been handed to the connection, and its error on the server is not reported.
+// The server still acknowledges it when the handler has returned, so that a shutdown of client or server loses none. While 1024 one-way
+// calls are under way on the connection, the next one waits.
 //
-// One-way calls, like others, may run at the same time and in any order, also those that
-// one goroutine makes one after the other. With WithOrder those of one key run one after the
-// other.
+// One-way calls, like others, may run at the same time and in any order, also those that one goroutine makes one after the other. With
+// WithOrder those of one key run one after the other.
 func (c *Client) Notify(ctx context.Context, method string, args any, opts ...CallOption) error {
 	return c.Call(ctx, method, args, nil, asOneway(opts)...)
 }
