@@ -43,7 +43,7 @@ func table(samples []sample, rate float64) string {
 	}
 	first := true
 	row("", func(s sample) string {
-		text := fmt.Sprintf("%g min", s.at.Round(time.Second).Minutes())
+		text := fmt.Sprintf("%.3g min", s.at.Minutes())
 		if first {
 			text = "after " + text
 		}
