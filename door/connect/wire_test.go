@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/connect"
@@ -26,7 +27,7 @@ func TestWire(t *testing.T) {
 // serve serves one connection.
 func serve(conn net.Conn, h *wiretest.Handlers) {
 	srv := weft.NewServer(&weft.ServerConfig{Doors: connect.Doors(nil), Logger: slog.New(slog.DiscardHandler),
-		Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20}})
+		Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20, HandshakeTimeout: time.Minute}})
 	if err := srv.RegisterName("Test", h); err != nil {
 		panic(err)
 	}

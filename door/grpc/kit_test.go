@@ -77,7 +77,7 @@ func TestWire(t *testing.T) {
 		Wire: func() weft.Wire { return Wire(nil) }, Codes: true, Metadata: true, Streams: true,
 		Serve: func(conn net.Conn, h *wiretest.Handlers) {
 			srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Logger: slog.New(slog.DiscardHandler),
-				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20}})
+				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20, HandshakeTimeout: time.Minute}})
 			if err := srv.RegisterName("Test", h); err != nil {
 				panic(err)
 			}

@@ -28,7 +28,7 @@ func TestWire(t *testing.T) {
 		Wire: func() weft.Wire { return http.Wire(&http.WireConfig{Prefix: "api"}) }, Codes: true, Metadata: true, Streams: true,
 		Serve: func(conn net.Conn, h *wiretest.Handlers) {
 			srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{http.Door(&http.Config{Prefix: "/api/"})}, Logger: slog.New(slog.DiscardHandler),
-				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20}})
+				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20, HandshakeTimeout: time.Minute}})
 			defer srv.Close()
 			if err := srv.RegisterName("Test", h); err != nil {
 				t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/doortest"
@@ -64,7 +65,7 @@ func TestWireToPlainServer(t *testing.T) {
 // TestWireToDoor has codes and outcomes, which travel between two programs of weft.
 func TestWireToDoor(t *testing.T) {
 	wiretest.Run(t, wiretest.Kit{Wire: wire, Codes: true, Metadata: true, Serve: func(conn net.Conn, h *wiretest.Handlers) {
-		srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{door()}, Logger: slog.New(slog.DiscardHandler)})
+		srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{door()}, Logger: slog.New(slog.DiscardHandler), Limits: weft.Limits{HandshakeTimeout: time.Minute}})
 		if err := srv.RegisterName("Test", h); err != nil {
 			t.Error(err)
 		}

@@ -61,7 +61,7 @@ func TestWireHTTPOwn(t *testing.T) {
 			mux := http.NewServeMux()
 			mux.Handle("/thrift", thrift.Handler(nil))
 			srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{doorhttp.Door(&doorhttp.Config{Handler: mux})}, Logger: slog.New(slog.DiscardHandler),
-				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20}})
+				Timeout: -1, Limits: weft.Limits{MaxMessage: 64 << 20, HandshakeTimeout: time.Minute}})
 			if err := srv.RegisterName("Test", h); err != nil {
 				panic(err)
 			}

@@ -250,7 +250,7 @@ func TestWireOwn(t *testing.T) {
 
 func serveOne(conn net.Conn, h *wiretest.Handlers) {
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil)}, Logger: slog.New(slog.DiscardHandler), Timeout: -1,
-		Limits: weft.Limits{MaxMessage: 64 << 20}})
+		Limits: weft.Limits{MaxMessage: 64 << 20, HandshakeTimeout: time.Minute}})
 	if err := srv.RegisterName("Test", h); err != nil {
 		panic(err)
 	}
