@@ -490,6 +490,22 @@ func (c *lateConn) Close() error {
 // more, whatever the handlers return: few are encoded, and of the others only so many wait that
 // they are bounded too, though their sizes are known only when they are encoded.
 func TestSlowReaderHoldsLittle(t *testing.T) {
+	// On a machine that stands still for backlog.Patience while the replies are read, more of them are dropped.
+	for try := 1; ; try++ {
+		got, want := repliesOfSlowReader(t)
+		if got >= want {
+			return
+		}
+		if try == 5 {
+			t.Fatalf("%d replies were encoded and calls ended well, want at least %d", got, want)
+		}
+		t.Logf("%d replies were encoded and calls ended well, want at least %d; once more", got, want)
+	}
+}
+
+// repliesOfSlowReader returns how many calls ended well whose replies were held up, and how many of the replies there is room for.
+func repliesOfSlowReader(t *testing.T) (got, want int32) {
+	t.Helper()
 	const calls, size = 200, 1 << 20
 	var encoded atomic.Int32
 	release := make(chan struct{})
@@ -526,10 +542,11 @@ func TestSlowReaderHoldsLittle(t *testing.T) {
 			t.Fatalf("a call ended with %+v", st)
 		}
 	}
-	if n := encoded.Load(); n != good || n < outbuf.MaxBulk/size+backlog.MaxWaiting/size {
-		t.Errorf("%d replies were encoded and %d calls ended well, want the same and at least %d", n, good, outbuf.MaxBulk/size+backlog.MaxWaiting/size)
+	if n := encoded.Load(); n != good {
+		t.Errorf("%d replies were encoded and %d calls ended well, want the same", n, good)
 	}
 	mustEcho(t, r.client, "on")
+	return good, outbuf.MaxBulk/size + backlog.MaxWaiting/size
 }
 
 // A peer that reads slowly gets all replies, and few handlers run meanwhile that begin when
