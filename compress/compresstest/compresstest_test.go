@@ -50,7 +50,7 @@ func (runs) Decompress(dst, src []byte, limit int) ([]byte, error) {
 	sum, src := binary.BigEndian.Uint32(src), src[4:]
 	for {
 		switch {
-		case string(src) == "\x00\xff\xff":
+		case len(src) == 3 && string(src) == "\x00\xff\xff": // the race detector goes through all that is converted
 			if crc32.ChecksumIEEE(dst[start:]) != sum {
 				return dst, errors.New("wrong checksum")
 			}

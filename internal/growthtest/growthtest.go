@@ -15,6 +15,10 @@ const (
 	free = 100 * time.Millisecond
 	// tries is how often the two are compared before t fails.
 	tries = 5
+	// repeats is for how long the short work is done again and again, and tick how exactly the time of that is known: systems count the
+	// processor time of a thread at each tick of theirs.
+	repeats = 200 * time.Millisecond
+	tick    = 10 * time.Millisecond
 )
 
 // Check fails t when the time that work takes grows much faster than the length of its input. input returns one of about n bytes.
@@ -30,11 +34,13 @@ func Check(t testing.TB, what string, n int, input func(n int) []byte, work func
 		if after = timed(func() { work(long) }); after <= free {
 			return
 		}
-		// The shortest of three is what it takes; a pause makes any longer.
-		before = free
-		for range 3 {
-			before = min(before, timed(func() { work(short) }))
-		}
+		runs := time.Duration(0)
+		all := timed(func() {
+			for began := time.Now(); runs == 0 || time.Since(began) < repeats; runs++ {
+				work(short)
+			}
+		})
+		before = (all + tick) / runs
 		if after <= most*before {
 			return
 		}

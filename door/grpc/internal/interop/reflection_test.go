@@ -90,7 +90,7 @@ func registerArith(srv *weft.Server) error {
 			y := -p.X
 			return &point{X: -p.X, Y: &y}, nil
 		}, weftgrpc.Path("/geo.Points/Mirror")),
-		weft.Handle(srv, "Arith.Any", func(_ context.Context, a *struct{ V any }) (*product, error) { return nil, nil }),
+		weft.Handle(srv, "Arith.Any", func(_ context.Context, a *struct{ V [][]string }) (*product, error) { return nil, nil }),
 	)
 }
 
