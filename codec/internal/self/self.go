@@ -106,7 +106,7 @@ func (f Form) Append(dst []byte, v any) ([]byte, error) {
 		b = append(dst, b...)
 	}
 	if err != nil {
-		return dst, fmt.Errorf("Marshal%s: %w", f, err)
+		return dst, fmt.Errorf("method Marshal%s: %w", f, err)
 	}
 	return b, nil
 }
@@ -123,7 +123,7 @@ func (f Form) Set(v any, b []byte) error {
 		err = v.(encoding.TextUnmarshaler).UnmarshalText(b)
 	}
 	if err != nil {
-		return fmt.Errorf("Unmarshal%s of a %s: %w", f, reflect.TypeOf(v).Elem(), err)
+		return fmt.Errorf("method Unmarshal%s of a %s: %w", f, reflect.TypeOf(v).Elem(), err)
 	}
 	return nil
 }
