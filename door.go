@@ -367,7 +367,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
 		if !x.a.info.Stream {
-			x.a.ctx.Method.Observe(to - from)
+			x.a.ctx.Method.Observe(to-from, 1, x.once.refused)
 			if x.a.e.load != nil {
 				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), to-from)
 			}

@@ -129,3 +129,28 @@ func TestCompressorThatPanics(t *testing.T) {
 		x.Run()
 	})
 }
+
+// TestRefusedCallsOfDoorSayNothingOfTheMethod refuses calls of a slow method, whose deadlines have passed: it does not become fast.
+func TestRefusedCallsOfDoorSayNothingOfTheMethod(t *testing.T) {
+	admitted(t, nil, func(c *weft.DoorConn) {
+		m := c.Method("Test.Same")
+		for range 8 {
+			m.Stalled()
+		}
+		for range 2000 {
+			in := new(nothing)
+			x := c.Begin(weft.Head{Codec: "gob", Found: m, Received: session.Nanos() - 2, Timeout: 1}, in)
+			if x == nil {
+				t.Error(in.last)
+				return
+			}
+			if x.Run(); in.last == nil || in.last.Code != weft.DeadlineExceeded || in.last.Outcome != weft.Refused {
+				t.Errorf("the call was answered with %v", in.last)
+				return
+			}
+		}
+		if m.Fast() || m.Short() {
+			t.Errorf("the method counts as fast: %v, as short: %v", m.Fast(), m.Short())
+		}
+	})
+}

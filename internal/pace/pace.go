@@ -76,6 +76,14 @@ func (p *Pace) Observe(ns int64, weight int32) {
 	}
 }
 
+// Refused takes the time of one call whose handler did not run. That it was short says nothing of the method; where it was long, what
+// comes before the handler takes that time.
+func (p *Pace) Refused(ns int64) {
+	if mean := p.mean.Load(); ns > mean {
+		p.mean.Store(mean + (min(ns, meanCap)-mean)/16)
+	}
+}
+
 // Stalled notes a call that took long, or held up the goroutine that ran it.
 func (p *Pace) Stalled() { p.slow.Store(min(p.slow.Load()+slowWeight, maxSlow)) }
 

@@ -15,6 +15,13 @@ func observe(p *Pace, n int, ns int64) {
 	}
 }
 
+// refuse notes n calls that are refused and each take so many nanoseconds.
+func refuse(p *Pace, n int, ns int64) {
+	for range n {
+		p.Refused(ns)
+	}
+}
+
 // A method runs inline when it has been fast for a while, in chunks until then and while it takes some time, alone when it
 // takes long, or does so about once in slowWeight calls.
 func TestTier(t *testing.T) {
@@ -50,6 +57,17 @@ func TestTier(t *testing.T) {
 			}
 			observe(p, maxSlow, 100)
 		}, Inline},
+		{"long, and refuses calls at once", func(p *Pace) { observe(p, 100, meanCap); refuse(p, 10*maxSlow, 100) }, Alone},
+		{"slow, and refuses calls at once", func(p *Pace) {
+			observe(p, Trial, 100)
+			for range 8 {
+				p.Stalled()
+			}
+			refuse(p, 10*maxSlow, 100)
+		}, Alone},
+		{"new, and refuses calls at once", func(p *Pace) { refuse(p, 10*Trial, 100) }, Chunk},
+		{"new, and refuses calls after some time", func(p *Pace) { refuse(p, Trial, slowCall) }, Alone},
+		{"fast, and interrupted as it refuses a call", func(p *Pace) { observe(p, Trial, 100); refuse(p, 1, 10*slowCall) }, Inline},
 	} {
 		var p Pace
 		c.calls(&p)

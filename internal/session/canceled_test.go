@@ -75,30 +75,47 @@ func TestCanceledInTheSameRead(t *testing.T) {
 	}
 }
 
-// Calls whose handler does not run say nothing of their method.
+// Calls whose handler does not run say nothing of their method, wherever they run.
 func TestRefusedSayNothingOfTheMethod(t *testing.T) {
-	m := slow(wait())
-	p := newStranger(t, nil, m)
-	p.greet(nil)
-	p.bind(0, m.Name)
-	const calls = 20
-	most := slowness(t, m)
-	var b []byte
-	for slot := range uint32(calls) {
-		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: wire.ID(slot, 0), Arg: 1}, nil)...) // a microsecond
-	}
-	p.write(b)
-	refused := 0
-	for range calls {
-		h, _, err := p.read()
-		if err != nil || h.Type != wire.TypeError || wire.Code(h.Code) != wire.DeadlineExceeded {
-			t.Fatalf("got %+v, %v, want a deadline that has passed", h, err)
-		}
-		if h.Flags&wire.FlagRefused != 0 {
-			refused++
-		}
-	}
-	if n := slowness(t, m); n < most-(calls-refused) {
-		t.Errorf("the method counts as less slow: %d, want %d less %d at most", n, most, calls-refused)
+	const calls = 4 * sampleEvery
+	halfSlow := fast(wait()) // and runs on the reader
+	halfSlow.pace.Stalled()
+	halfSlow.pace.Stalled()
+	for name, c := range map[string]struct {
+		m      *Method
+		flags  wire.Flags
+		body   []byte
+		weight int // of a call whose handler runs, at most
+	}{
+		"worker":  {m: slow(wait()), weight: 1},
+		"ordered": {m: slow(wait()), flags: orderedFlags, body: inOrder("k", ""), weight: 1},
+		"reader":  {m: halfSlow, weight: sampleEvery},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newStranger(t, nil, c.m)
+			p.greet(nil)
+			p.bind(0, c.m.Name)
+			most := slowness(t, c.m)
+			var b []byte
+			for slot := range uint32(calls) {
+				h := wire.Header{Type: wire.TypeRequest, Flags: c.flags, ID: wire.ID(slot, 0), Arg: 1} // a microsecond
+				b = append(b, p.bytes(h, c.body)...)
+			}
+			p.write(b)
+			refused := 0
+			for range calls {
+				h, _, err := p.read()
+				if err != nil || h.Type != wire.TypeError || wire.Code(h.Code) != wire.DeadlineExceeded {
+					t.Fatalf("got %+v, %v, want a deadline that has passed", h, err)
+				}
+				if h.Flags&wire.FlagRefused != 0 {
+					refused++
+				}
+			}
+			atRest(t, p.s)
+			if n := slowness(t, c.m); n < most-(calls-refused)*c.weight {
+				t.Errorf("the method counts as less slow: %d, want %d less %d for each of %d calls at most", n, most, c.weight, calls-refused)
+			}
+		})
 	}
 }

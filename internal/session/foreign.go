@@ -31,8 +31,14 @@ func (m *Method) Fast() bool { return m.pace.Tier() == pace.Inline }
 // may run one after the other on a worker.
 func (m *Method) Short() bool { return m.pace.Tier() == pace.Chunk }
 
-// Observe takes the running time of a call, in nanoseconds.
-func (m *Method) Observe(ns int64) { m.pace.Observe(ns, 1) }
+// Observe takes the time of a call that stands for weight calls, in nanoseconds; refused says that its handler did not run.
+func (m *Method) Observe(ns int64, weight int32, refused bool) {
+	if refused {
+		m.pace.Refused(ns)
+	} else {
+		m.pace.Observe(ns, weight)
+	}
+}
 
 // Stalled notes that a call has held up the goroutine that ran it.
 func (m *Method) Stalled() { m.pace.Stalled() }

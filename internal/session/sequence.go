@@ -137,7 +137,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 	x.size += int(r.restored)
 	r.restored = 0
 	took = r.Ended - from
-	it.ctx.Method.pace.Observe(took, 1)
+	it.ctx.Method.Observe(took, 1, r.refused)
 	t.buf.Release()
 	return took
 }

@@ -141,8 +141,7 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 		r.run()
 	}
 	if measured {
-		// b may belong to another reader by now.
-		c.Method.pace.Observe(r.Ended-from, sampleEvery)
+		c.Method.Observe(r.Ended-from, sampleEvery, r.refused) // b may belong to another reader by now
 	}
 	if rd.leave(run) {
 		return true
@@ -306,9 +305,7 @@ func (j *job) serve(r *Request) {
 		size += int(r.restored)
 		r.restored = 0
 		took := r.Ended - from
-		if !r.refused {
-			it.ctx.Method.pace.Observe(took, 1)
-		}
+		it.ctx.Method.Observe(took, 1, r.refused)
 		owner = j.run.CompareAndSwap(run, 0)
 		if owner && took >= longCall && j.next < len(j.items) {
 			// The monitor has not looked in that time.
