@@ -75,6 +75,54 @@ func TestCanceledInTheSameRead(t *testing.T) {
 	}
 }
 
+// untilLate is a gate that admits calls when their deadlines have passed.
+type untilLate struct{ admitted, dropped int }
+
+func (g *untilLate) Admit(c *Context) *Refusal {
+	for now() < c.deadline {
+		runtime.Gosched()
+	}
+	g.admitted++
+	return nil
+}
+
+func (g *untilLate) Dropped(*Context) { g.dropped++ }
+
+// Calls whose deadlines have passed before all of their read was looked at start no worker, and are answered.
+func TestExpiredInTheSameRead(t *testing.T) {
+	const calls = 50
+	for name, flags := range map[string]wire.Flags{"unary": 0, "one-way": wire.FlagOneway} {
+		t.Run(name, func(t *testing.T) {
+			m, gate := slow(wait()), new(untilLate)
+			m.Gate = gate
+			p := newStranger(t, nil, m)
+			p.greet(nil)
+			p.bind(0, m.Name)
+			before := workersNow()
+			var b []byte
+			for slot := range uint32(calls) {
+				h := wire.Header{Type: wire.TypeRequest, Flags: flags, ID: wire.ID(slot, 0), Arg: 1} // a microsecond
+				b = append(b, p.bytes(h, []byte("body"))...)
+			}
+			p.write(b)
+			for range calls {
+				h, payload, err := p.read()
+				if err != nil || h.Type != wire.TypeError || wire.Code(h.Code) != wire.DeadlineExceeded || h.Flags&wire.FlagRefused == 0 {
+					t.Fatalf("got %+v %q, %v, want a refusal", h, payload, err)
+				}
+			}
+			if after := workersNow(); after > before {
+				t.Errorf("%d workers were started", after-before)
+			}
+			atRest(t, p.s)
+			p.s.Close(closedHere())
+			if <-p.ended; gate.admitted != calls || gate.dropped != calls {
+				t.Errorf("the gate has admitted %d calls and dropped %d, want %d", gate.admitted, gate.dropped, calls)
+			}
+		})
+	}
+}
+
 // Calls whose handler does not run say nothing of their method, wherever they run.
 func TestRefusedSayNothingOfTheMethod(t *testing.T) {
 	const calls = 4 * sampleEvery

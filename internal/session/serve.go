@@ -233,11 +233,11 @@ func (j *job) add(it item) {
 	j.items = append(j.items, it)
 }
 
-// submit hands the gathered calls to workers, but for those that have been cancelled meanwhile: of these a peer may make very many, each of which
-// would cost the start of a worker, which no pause of the reader accounts for.
+// submit hands the gathered calls to workers, but for those that were cancelled or whose deadline passed meanwhile: of these a peer may make very
+// many, each of which would cost the start of a worker, which no pause of the reader accounts for.
 func (rd *reader) submit() {
 	for i, j := range rd.ready {
-		if rd.ready[i] = nil; len(j.items) > 1 || j.items[0].ctx.state.Load() == live {
+		if rd.ready[i] = nil; len(j.items) > 1 || j.items[0].ctx.Err() == nil {
 			rd.s.cfg.Exec.run(work{job: j})
 			continue
 		}
