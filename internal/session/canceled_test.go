@@ -37,22 +37,38 @@ func workersNow() int {
 	return strings.Count(string(b[:runtime.Stack(b, true)]), "/internal/workers.(*Pool[")
 }
 
-// Calls that come with their cancels start no worker, are answered, and say nothing of their method; it is the same with one-way calls.
+// Calls that come with their cancels start no worker, are answered, and say nothing of their method; it is the same with one-way calls,
+// and with those that would go to a worker together with a call of another method.
 func TestCanceledInTheSameRead(t *testing.T) {
 	const calls = 50 // less than a small read
-	for name, flags := range map[string]wire.Flags{"unary": 0, "one-way": wire.FlagOneway} {
+	for name, c := range map[string]struct {
+		flags wire.Flags
+		pairs bool
+	}{"unary": {}, "one-way": {flags: wire.FlagOneway}, "pairs": {pairs: true}} {
 		t.Run(name, func(t *testing.T) {
-			m := slow(wait())
-			p := newStranger(t, nil, m)
+			m, other := slow(wait()), wait()
+			other.Name = "Echo.Other" // of which several go to one worker
+			p := newStranger(t, nil, m, other)
 			p.greet(nil)
 			p.bind(0, m.Name)
+			p.bind(1, other.Name)
 			before, most := workersNow(), slowness(t, m)
 			for turn := range uint16(3) { // slots are free again
 				var b []byte
 				for slot := range uint32(calls) {
-					id := wire.ID(slot, turn)
-					b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Flags: flags, ID: id}, []byte("body"))...)
-					b = append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: id}, nil)...)
+					call := wire.Header{Type: wire.TypeRequest, Flags: c.flags, ID: wire.ID(slot, turn)}
+					end := wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: call.ID}
+					if c.pairs && slot%2 == 0 {
+						call.Code = 1
+						b = append(b, p.bytes(call, []byte("other"))...)
+						continue
+					}
+					b = append(b, p.bytes(call, []byte("body"))...)
+					b = append(b, p.bytes(end, nil)...)
+					if c.pairs {
+						end.ID = wire.ID(slot-1, turn)
+						b = append(b, p.bytes(end, nil)...)
+					}
 				}
 				p.write(b)
 				for range calls {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/codec"
@@ -233,19 +234,20 @@ func (j *job) add(it item) {
 	j.items = append(j.items, it)
 }
 
-// submit hands the gathered calls to workers, but for those that were cancelled or whose deadline passed meanwhile: of these a peer may make very
-// many, each of which would cost the start of a worker, which no pause of the reader accounts for.
+// submit hands the gathered calls to workers, but for jobs all of whose calls were cancelled or have passed their deadline: of these a peer may make
+// very many, each of which would cost the start of a worker, which no pause of the reader accounts for.
 func (rd *reader) submit() {
 	for i, j := range rd.ready {
-		if rd.ready[i] = nil; len(j.items) > 1 || j.items[0].ctx.Err() == nil {
+		if rd.ready[i] = nil; slices.ContainsFunc(j.items, func(it item) bool { return it.ctx.Err() == nil }) {
 			rd.s.cfg.Exec.run(work{job: j})
 			continue
 		}
-		it := &j.items[0]
-		rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
-		rd.req.runQueued()
-		rd.s.in.hold(-int64(it.to + it.meta))
-		rd.s.in.left()
+		for _, it := range j.items {
+			rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
+			rd.req.runQueued()
+			rd.s.in.hold(-int64(it.to - it.from + it.meta))
+			rd.s.in.left()
+		}
 		j.buf.B = j.mem
 		j.buf.Release()
 		rd.dirty = true
