@@ -31,6 +31,7 @@ func (c *Client) openStream(ctx context.Context, name string, sample any, opts [
 	if err := x.prepare(); err != nil {
 		return nil, err
 	}
+	m = x.m // its service may have been opened again
 	if err := m.limits.Enter(x.p.most, name, x.pick.Now); err != nil {
 		return nil, err
 	}

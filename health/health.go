@@ -270,7 +270,7 @@ func (h *Health) tell() {
 	}
 	h.mu.Unlock()
 	if !h.cfg.NoRegistry {
-		h.behind.Store(!h.publish(services))
+		h.publish(services)
 	}
 }
 
@@ -293,10 +293,15 @@ func (h *Health) hold() {
 }
 
 // publish tells the registry which services are not ready. It leaves the states alone that the
-// program has set. It reports whether the registry was told all.
-func (h *Health) publish(services []string) (all bool) {
+// program has set. It notes whether the registry was told all, before another publish can.
+func (h *Health) publish(services []string) {
 	h.publishing.Lock()
 	defer h.publishing.Unlock()
+	h.behind.Store(!h.publishLocked(services))
+}
+
+// publishLocked reports whether the registry was told all. It is called with publishing locked.
+func (h *Health) publishLocked(services []string) (all bool) {
 	if phase := h.srv.Phase(); phase > weft.Serving {
 		return true // the server withdraws its services itself
 	}
