@@ -178,9 +178,13 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	for {
-		changed := x.m.service.nextChange()
+		s := x.m.service
+		changed := s.nextChange()
 		if wake() {
 			return x.ctx.Err() == nil
+		}
+		if x.m.service != s {
+			continue // it was closed, and is open again
 		}
 		select {
 		case <-timer.C:

@@ -14,6 +14,7 @@ import (
 	"github.com/weftrpc/weft/cluster"
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/internal/idle"
+	"github.com/weftrpc/weft/cluster/retry"
 	"github.com/weftrpc/weft/registry"
 )
 
@@ -146,6 +147,26 @@ func TestIdleServiceWithCalls(t *testing.T) {
 			t.Errorf("the call that is made again ended with %v, and %d ran on the new server", e.err, b.runs.Load())
 		}
 		w.want(t, "a service of which a call was made again", 1)
+	})
+}
+
+// A call that is to be made again learns of the first server of its service, though its service was closed meanwhile.
+func TestIdleServiceBetweenAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		c, w := f.counting(func(cfg *cluster.Config) {
+			cfg.Retry = retry.Policy{Backoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}
+		})
+		call := timed(func() error {
+			return c.Call(t.Context(), "Who.Who", &Args{}, &Reply{}, weft.WithTimeout(10000*time.Hour))
+		})
+		const wait = 10 * idle.VacantTimeout
+		time.Sleep(wait)
+		w.want(t, "a service of which a call is to be made again", 1)
+		f.add("a", weft.Instance{})
+		if e := <-call; e.err != nil || e.took > wait+time.Minute {
+			t.Errorf("the call ended with %v after %v", e.err, e.took)
+		}
 	})
 }
 

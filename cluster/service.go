@@ -113,6 +113,10 @@ func (c *Client) closeIdle(now time.Duration) {
 	closed, ended := c.services.Sweep(now)
 	for _, s := range closed {
 		s.forgetLocked()
+		// Calls between two attempts open it again. Those of one that is closed for another are not woken, or they would close one another's.
+		s.mu.Lock()
+		s.changeLocked()
+		s.mu.Unlock()
 	}
 	for _, s := range ended {
 		s.former = nil
@@ -240,8 +244,7 @@ func (s *service) rebuild() {
 		}
 	}
 	s.view.Store(v)
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.changeLocked()
 	s.c.retireUnusedLocked()
 }
 
@@ -321,6 +324,12 @@ func (s *service) nextChange() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.changed
+}
+
+// changeLocked wakes the calls that wait for a change.
+func (s *service) changeLocked() {
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // serverAtLocked returns the server of an instance; first says that it is in the first list of its service.
