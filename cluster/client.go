@@ -27,7 +27,7 @@ type Client struct {
 	breakers   *breaker.Settings
 	began      time.Time
 
-	methods sync.Map // name → *method
+	methods sync.Map // name → *method, those that are counted by themselves
 	last    atomic.Pointer[method]
 
 	retiring sync.Map // links of servers that have left → channels, closed when their calls have ended

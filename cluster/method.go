@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,7 +51,7 @@ type policy struct {
 	most       limits.Policy
 }
 
-// method finds a method; the last one is remembered: callers repeat themselves.
+// method finds a method; the last one is remembered: callers repeat themselves. Its service may have been closed, which has no view then.
 func (c *Client) method(name string) (*method, error) {
 	if m := c.last.Load(); m != nil && m.name == name {
 		return m, nil
@@ -81,7 +80,8 @@ func (c *Client) newMethod(name string) (*method, error) {
 	if c.closed {
 		return nil, closedError(name)
 	}
-	if found, ok := c.methods.Load(name); ok {
+	found, kept := c.methods.Load(name)
+	if kept && c.services.Has(name[:dot], found.(*method).service) {
 		return found.(*method), nil
 	}
 	s, err := c.serviceForLocked(name[:dot])
@@ -89,10 +89,10 @@ func (c *Client) newMethod(name string) (*method, error) {
 		return nil, err
 	}
 	m := &method{name: name, service: s}
-	n := slices.IndexFunc(c.numbered, func(old *method) bool { return old.name == name }) // of a service that was closed meanwhile
 	switch most := len(c.numbered); {
-	case n >= 0:
-		m.counted, c.numbered[n] = c.numbered[n].counted, m
+	case kept: // of a service that was closed meanwhile
+		m.counted = found.(*method).counted
+		c.numbered[m.number] = m
 	case most >= mostMethods:
 		if most == mostMethods {
 			c.numbered = append(c.numbered, &method{counted: &counted{number: most}})
@@ -104,15 +104,16 @@ func (c *Client) newMethod(name string) (*method, error) {
 		c.numbered = append(c.numbered, m)
 	}
 	c.methods.Store(name, m)
-	s.methods = append(s.methods, m)
 	return m, nil
 }
 
 // reopened returns a method whose service was closed, because it was not called, with the service as it is open now.
 func (m *method) reopened() (*method, error) {
 	c := m.service.c
-	c.last.CompareAndSwap(m, nil)
-	fresh, err := c.method(m.name)
+	fresh, err := c.newMethod(m.name)
+	if err == nil {
+		c.last.CompareAndSwap(m, fresh)
+	}
 	if err != nil || fresh.counted == m.counted {
 		return fresh, err
 	}

@@ -27,9 +27,8 @@ type service struct {
 
 	throttle throttle.Throttle
 
-	use     idle.Use
-	methods []*method // that are kept; guarded by the client's lock
-	former  *view     // the last one of a service that was closed; guarded by the client's lock
+	use    idle.Use
+	former *view // the last one of a service that was closed; guarded by the client's lock
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet
@@ -89,10 +88,6 @@ func (c *Client) serviceForLocked(name string) (*service, error) {
 
 // forgetLocked ends the watches of a service that was closed, since it is not called. A call that begins now opens it again.
 func (s *service) forgetLocked() {
-	for _, m := range s.methods {
-		s.c.methods.CompareAndDelete(m.name, m)
-		s.c.last.CompareAndSwap(m, nil)
-	}
 	s.former = s.view.Swap(nil)
 	// The functions of the watches want the client's lock. This goroutine ends when they have returned.
 	s.c.wg.Add(1)
