@@ -68,10 +68,15 @@ func (d *driver) form(service string, at place) url.Values {
 type placed struct {
 	at   place
 	look time.Time // when Refresh is to look whether Nacos lists it; zero: it has looked
+	vain int       // how often it has looked and not found the instance, or no list
 }
 
-// lookAfter is how long after a registration it is in the lists, which are half a second old.
-const lookAfter = 2 * time.Second
+const (
+	// lookAfter is how long after a registration it is in the lists, which are half a second old. It doubles with each look in vain.
+	lookAfter = 2 * time.Second
+	// mostLooks is how often it is looked: over about half an hour.
+	mostLooks = 10
+)
 
 // Put implements registry.Driver.
 func (d *driver) Put(ctx context.Context, instance weft.Instance, ttl time.Duration) error {
@@ -106,7 +111,7 @@ func (d *driver) put(ctx context.Context, instance weft.Instance, at place, ttl 
 	if err := d.register(ctx, form); err != nil {
 		return err
 	}
-	d.note(key, placed{at, time.Now().Add(lookAfter)})
+	d.note(key, placed{at: at, look: time.Now().Add(lookAfter)})
 	return nil
 }
 
@@ -218,7 +223,11 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 		return registry.ErrLost
 	}
 	if p, _ := d.known(key); err == nil && p.at == at && !p.look.IsZero() && time.Now().After(p.look) {
-		_ = d.look(ctx, instance, at, ttl) // the next Refresh looks again if it has failed
+		next := placed{at: at, vain: p.vain + 1}
+		if !d.look(ctx, instance, at, ttl) && next.vain < mostLooks {
+			next.look = time.Now().Add(lookAfter << next.vain)
+		}
+		d.note(key, next)
 	}
 	if err != nil {
 		return fmt.Errorf("nacos: refresh instance %q of %s: %w", instance.ID, instance.Service, err)
@@ -226,25 +235,18 @@ func (d *driver) Refresh(ctx context.Context, instance weft.Instance, ttl time.D
 	return nil
 }
 
-// look registers an instance again that Nacos has and does not list. When Nacos removes an expired instance while the server registers
-// it again, the instance can stay out of Nacos' index, though Nacos takes its heartbeats. An instance that an operator has taken offline
-// is not listed either, and stays offline.
-func (d *driver) look(ctx context.Context, instance weft.Instance, at place, ttl time.Duration) error {
+// look registers an instance again that Nacos has and does not list, and reports whether it was listed. When Nacos removes an expired
+// instance while the server registers it again, the instance can stay out of Nacos' index, though Nacos takes its heartbeats. An instance
+// that an operator has taken offline is never listed, and stays offline.
+func (d *driver) look(ctx context.Context, instance weft.Instance, at place, ttl time.Duration) (listed bool) {
 	entries, err := d.entries(ctx, instance.Service)
-	if err != nil {
-		return err
+	if listed = slices.ContainsFunc(entries, func(e entry) bool { return e.place() == at }); listed || err != nil {
+		return listed
 	}
-	if !slices.ContainsFunc(entries, func(e entry) bool { return e.place() == at }) {
-		form, err := d.registration(instance, at, ttl)
-		if err == nil {
-			err = d.register(ctx, form)
-		}
-		if err != nil {
-			return err
-		}
+	if form, err := d.registration(instance, at, ttl); err == nil {
+		_ = d.register(ctx, form) // the next look tells whether it was of use
 	}
-	d.note(instanceKey{instance.Service, instance.ID}, placed{at: at})
-	return nil
+	return false
 }
 
 // Delete implements registry.Driver.

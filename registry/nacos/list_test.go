@@ -85,15 +85,23 @@ func TestNotListed(t *testing.T) {
 	if err := refresh(); err != nil {
 		t.Errorf("Refresh when the list cannot be read: %v", err)
 	}
+	n.expect(t, "Refresh when the list cannot be read")
 	n.set("[]", false)
+	for looks := 2; looks <= mostLooks; looks++ {
+		later()
+		began := time.Now()
+		if err := refresh(); err != nil {
+			t.Error(err)
+		}
+		n.expect(t, "Refresh of an instance that is not listed", post)
+		if p, _ := d.known(instanceKey{"Arith", "one"}); looks < mostLooks && p.look.Sub(began) < lookAfter<<looks {
+			t.Errorf("the driver has %+v %v after look %d, want that it waits for %v", p, time.Since(began), looks, lookAfter<<looks)
+		}
+	}
 	if err := refresh(); err != nil {
 		t.Error(err)
 	}
-	n.expect(t, "Refresh of an instance that is not listed", post)
-	if err := refresh(); err != nil {
-		t.Error(err)
-	}
-	n.expect(t, "Refresh after that")
+	n.expect(t, "Refresh after the last look")
 
 	n.set("[]", true)
 	if err := refresh(); !errors.Is(err, registry.ErrLost) {
