@@ -21,7 +21,7 @@ func TestGolden(t *testing.T) {
 		cfg   Config
 		files int
 	}{
-		{"shop", Config{Dir: "internal/shop", Codec: true}, 5},
+		{"shop", Config{Dir: "internal/shop", Codec: true}, 6},
 		{"example", Config{Dir: "../examples/generate/internal/library", Codec: true}, 1},
 		{"depot", Config{Dir: "internal/depot", Inputs: []string{"depot.proto"}, Codec: true}, 1},
 		{"thrift", Config{Dir: "../door/thrift/internal/depot", Inputs: []string{"depot.thrift", "places/places.thrift"}}, 2},

@@ -86,6 +86,19 @@ func (p *printer) getPlain(t wiretag.Tag, form *form, x string) {
 
 func (p *printer) getPointer(t wiretag.Tag, form *form, x string) {
 	elem := form.elem
+	if elem.into() {
+		p.line(`if !(%[1]s) || !generated.Make(r, &%[2]s) {
+		%[2]s = nil
+	} else {
+		*%[2]s = *new(%[3]s)
+		if j := %[4]s; j >= 0 {
+			i = j
+		} else {
+			%[2]s = nil
+		}
+	}`, t.At(), x, elem.typ, elem.readInto(fmt.Sprintf("i+%d", len(t)), "*"+x))
+		return
+	}
 	p.line("if !(%s) {\n%s = nil", t.At(), x)
 	if elem.kind == formStruct {
 		p.line(`} else if from, to := generated.Span(b, i+%[2]d); to >= 0 && generated.Make(r, &%[1]s) && %[1]s.DecodeWeft(r, from, to, depth-1) == to {
@@ -93,20 +106,6 @@ func (p *printer) getPointer(t wiretag.Tag, form *form, x string) {
 	} else {
 		%[1]s = nil
 	}`, x, len(t))
-		return
-	}
-	if elem.into() {
-		p.line(`} else {
-		if %[1]s == nil {
-			%[1]s = new(%[2]s)
-		}
-		*%[1]s = *new(%[2]s)
-		if j := %[3]s; j >= 0 {
-			i = j
-		} else {
-			%[1]s = nil
-		}
-	}`, x, elem.typ, elem.readInto(fmt.Sprintf("i+%d", len(t)), "*"+x))
 		return
 	}
 	p.line(`} else if v, j := %[1]s; j >= 0 {
@@ -132,7 +131,7 @@ func (p *printer) getList(t wiretag.Tag, form *form, x string) {
 		return
 	}
 	p.line("if %s {", t.At())
-	if elem.kind == formStruct {
+	if elem.kind == formStruct || elem.into() {
 		p.line("%[1]s = generated.Grow(r, %[1]s, generated.Count(b, i, %[2]q))", x, string(t))
 	} else {
 		p.line("%[1]s = slices.Grow(%[1]s, generated.Count(b, i, %[2]q))", x, string(t))
@@ -166,6 +165,9 @@ func (p *printer) getList(t wiretag.Tag, form *form, x string) {
 		%[2]s, i = append(%[2]s, e), to`, len(t), x)
 	case formOwn, formOctets:
 		p.line(`n := len(%[1]s)
+		if n == cap(%[1]s) {
+			break
+		}
 		%[1]s = append(%[1]s, *new(%[2]s))
 		j := %[3]s
 		if j < 0 {

@@ -36,10 +36,10 @@ type Reader struct {
 	Body  []byte
 	Reuse bool // the memory of the message is used again, and byte slices are those of Body
 	Texts texts.Body
-	Room  int64 // how many bytes the messages in lists and behind pointers may still take; when it is negative, the code stops
+	Room  int64 // how many bytes the elements of lists and what pointers point to may still take; when it is negative, the code stops
 }
 
-// Make makes the message that p points to, unless there is one or no room for it.
+// Make makes the message, or value that encodes itself, that p points to, unless there is one or no room for it.
 func Make[T any](r *Reader, p **T) bool {
 	if r.Room -= int64(memory.SizeOf[T]()); r.Room < 0 {
 		return false
@@ -50,7 +50,7 @@ func Make[T any](r *Reader, p **T) bool {
 	return true
 }
 
-// Grow returns the list with room for n more messages, unless they would take too much memory.
+// Grow returns the list with room for n more elements, unless they would take too much memory.
 func Grow[T any](r *Reader, list []T, n int) []T {
 	if r.Room -= int64(n) * int64(memory.SizeOf[T]()); r.Room < 0 {
 		return list
@@ -482,11 +482,10 @@ func (r *Reader) Any(b []byte, i, depth int) (v any, next int) {
 // Octets reads an array of bytes, whose length is at b[i]; next is -1 when there is none that fits.
 func (r *Reader) Octets(b []byte, i int, v []byte) (next int) {
 	from, to := Span(b, i)
-	missing := len(v) - (to - from)
-	if to < 0 || missing < 0 {
+	if to < 0 || to-from > len(v) {
 		return -1
 	}
-	if r.Room -= int64(missing); r.Room < 0 {
+	if r.Room -= int64(len(v)); r.Room < 0 {
 		return -1
 	}
 	clear(v[copy(v, b[from:to]):])

@@ -243,7 +243,7 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 	n := f.node
 	switch n.op {
 	case opPointer:
-		if n.elem.op == opMessage && !d.spend(n.elem) {
+		if n.elem.counted() && !d.spend(n.elem) {
 			return failed
 		}
 		if r.IsNil() {
@@ -278,12 +278,12 @@ func (d *decoder) elements(f *field, r memory.Ref, wire protowire.Type, i, end, 
 	}
 	for {
 		k := r.Len()
-		if elem.op == opMessage && !d.spend(elem) {
+		if elem.counted() && !d.spend(elem) {
 			return failed
 		}
 		if k == r.Cap() {
 			more := d.following(f.tag, wire, i, end)
-			if elem.op == opMessage && !d.affords(elem, more-1) {
+			if (elem.counted() || elem.op == opOctets) && !d.affords(elem, more-1) {
 				return failed
 			}
 			r.Value(n.typ).Grow(more)
@@ -383,10 +383,10 @@ func (d *decoder) special(n *node, r memory.Ref, from, to, depth int, old bool) 
 	switch n.op {
 	case opOctets:
 		octets := r.Value(n.typ).Bytes()
-		switch missing := len(octets) - (to - from); {
-		case missing < 0:
+		switch {
+		case to-from > len(octets):
 			return d.fail("at byte %d: %d bytes do not fit a %s", from, to-from, n.typ)
-		case missing > 0 && !d.spendBytes(int64(missing)):
+		case !d.spend(n):
 			return failed
 		}
 		clear(octets[copy(octets, d.body[from:to]):])

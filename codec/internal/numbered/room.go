@@ -8,6 +8,10 @@ const (
 	leastRoom = 8
 )
 
+// counted reports whether such values are counted in a list and behind a pointer, where an empty one has two bytes on the wire. Arrays of bytes
+// are counted where they are read.
+func (n *node) counted() bool { return n.op == opMessage || n.op == opOwn }
+
 // spend counts a message, also where it gets memory that is used again: so the same bodies are refused.
 func (d *decoder) spend(n *node) bool { return d.spendBytes(int64(n.size)) }
 
@@ -28,7 +32,7 @@ func (d *decoder) spendBytes(n int64) bool {
 	return d.room >= 0 || d.refuse()
 }
 
-// affords reports whether so many messages, which are not counted yet, have room.
+// affords reports whether so many elements, which are not counted yet, have room.
 func (d *decoder) affords(n *node, count int) bool {
 	return int64(count)*int64(n.size) <= d.room || d.refuse()
 }

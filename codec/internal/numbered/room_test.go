@@ -78,3 +78,56 @@ func TestRoom(t *testing.T) {
 		})
 	}
 }
+
+// heavy encodes itself, as nothing.
+type heavy struct{ room [1024]byte }
+
+func (*heavy) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (h *heavy) UnmarshalWeft([]byte) error           { h.room[0]++; return nil }
+
+// TestRoomOfElements has elements that are no messages and take much more memory than bytes.
+func TestRoomOfElements(t *testing.T) {
+	type holder struct {
+		Blocks [][4096]byte    `weft:"1"`
+		Owns   []heavy         `weft:"2"`
+		Behind []*heavy        `weft:"3"`
+		Own    *heavy          `weft:"4"`
+		ByInt  map[int32]heavy `weft:"5"`
+		Any    []any           `weft:"6"`
+		Text   []string        `weft:"7"`
+	}
+	for name, test := range map[string]struct {
+		body    []byte
+		refused bool
+	}{
+		"arrays of bytes":       {repeated(1, "", 1<<19), true},
+		"few arrays":            {repeated(1, "", 1<<12), false},
+		"apart from each other": {[]byte(strings.Repeat("\x0a\x00\x40\x01", 1<<18)), true},
+		"full arrays":           {repeated(1, strings.Repeat("x", 4096), 1<<11), false},
+		"encode themselves":     {repeated(2, "", 1<<19), true},
+		"few of them":           {repeated(2, "", 1<<14), false},
+		"behind pointers":       {repeated(3, "", 1<<19), true},
+		"behind one pointer":    {repeated(4, "", 1<<19), true},
+		"any":                   {repeated(6, "", 1<<19), false},
+		"texts":                 {repeated(7, "", 1<<19), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			used := &holder{Blocks: make([][4096]byte, 2), Owns: make([]heavy, 2), Behind: []*heavy{{}}, Own: new(heavy)}
+			for how, decode := range map[string]func() error{
+				"Decode": func() error { return Decode(test.body, new(holder)) },
+				"Reuse":  func() error { return Reuse(test.body, used) },
+			} {
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
+				err := decode()
+				runtime.ReadMemStats(&after)
+				if test.refused != (err != nil && strings.Contains(err.Error(), "bytes of memory")) || !test.refused && err != nil {
+					t.Errorf("%s: %v", how, err)
+				}
+				if taken := after.TotalAlloc - before.TotalAlloc; int64(taken) > 6*room.For(len(test.body)) { // lists that grow are copied
+					t.Errorf("%s: %d bytes were allocated for %d", how, taken, len(test.body))
+				}
+			}
+		})
+	}
+}

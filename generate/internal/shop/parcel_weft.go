@@ -207,12 +207,9 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Price = *new(Cents)
 		}
 	}
-	if !(len(b)-i > 1 && b[i] == 0x12) {
+	if !(len(b)-i > 1 && b[i] == 0x12) || !generated.Make(r, &m.Last) {
 		m.Last = nil
 	} else {
-		if m.Last == nil {
-			m.Last = new(Cents)
-		}
 		*m.Last = *new(Cents)
 		if j := generated.ReadWeft(b, i+1, m.Last); j >= 0 {
 			i = j
@@ -222,9 +219,12 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	m.Prices = m.Prices[:0]
 	if len(b)-i > 1 && b[i] == 0x1a {
-		m.Prices = slices.Grow(m.Prices, generated.Count(b, i, "\x1a"))
+		m.Prices = generated.Grow(r, m.Prices, generated.Count(b, i, "\x1a"))
 		for len(b)-i > 1 && b[i] == 0x1a {
 			n := len(m.Prices)
+			if n == cap(m.Prices) {
+				break
+			}
 			m.Prices = append(m.Prices, *new(Cents))
 			j := generated.ReadWeft(b, i+1, &m.Prices[n])
 			if j < 0 {
@@ -244,9 +244,12 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	m.Via = m.Via[:0]
 	if len(b)-i > 1 && b[i] == 0x2a {
-		m.Via = slices.Grow(m.Via, generated.Count(b, i, "*"))
+		m.Via = generated.Grow(r, m.Via, generated.Count(b, i, "*"))
 		for len(b)-i > 1 && b[i] == 0x2a {
 			n := len(m.Via)
+			if n == cap(m.Via) {
+				break
+			}
 			m.Via = append(m.Via, *new(netip.Addr))
 			j := generated.ReadBinary(b, i+1, &m.Via[n])
 			if j < 0 {
@@ -264,12 +267,9 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Weight = *new(big.Int)
 		}
 	}
-	if !(len(b)-i > 1 && b[i] == 0x3a) {
+	if !(len(b)-i > 1 && b[i] == 0x3a) || !generated.Make(r, &m.Limit) {
 		m.Limit = nil
 	} else {
-		if m.Limit == nil {
-			m.Limit = new(big.Int)
-		}
 		*m.Limit = *new(big.Int)
 		if j := generated.ReadText(b, i+1, m.Limit); j >= 0 {
 			i = j
@@ -304,9 +304,12 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	}
 	m.Codes = m.Codes[:0]
 	if len(b)-i > 1 && b[i] == 0x5a {
-		m.Codes = slices.Grow(m.Codes, generated.Count(b, i, "Z"))
+		m.Codes = generated.Grow(r, m.Codes, generated.Count(b, i, "Z"))
 		for len(b)-i > 1 && b[i] == 0x5a {
 			n := len(m.Codes)
+			if n == cap(m.Codes) {
+				break
+			}
 			m.Codes = append(m.Codes, *new([2]byte))
 			j := r.Octets(b, i+1, (m.Codes[n])[:])
 			if j < 0 {
@@ -316,12 +319,9 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			i = j
 		}
 	}
-	if !(len(b)-i > 1 && b[i] == 0x62) {
+	if !(len(b)-i > 1 && b[i] == 0x62) || !generated.Make(r, &m.Maybe) {
 		m.Maybe = nil
 	} else {
-		if m.Maybe == nil {
-			m.Maybe = new([2]byte)
-		}
 		*m.Maybe = *new([2]byte)
 		if j := r.Octets(b, i+1, (*m.Maybe)[:]); j >= 0 {
 			i = j
