@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 )
 
@@ -106,7 +107,7 @@ func (f Form) Append(dst []byte, v any) ([]byte, error) {
 		b = append(dst, b...)
 	}
 	if err != nil {
-		return dst, fmt.Errorf("method Marshal%s: %w", f, err)
+		return dst, fmt.Errorf("%s%s: %w", "Marshal", f, err)
 	}
 	return b, nil
 }
@@ -123,9 +124,29 @@ func (f Form) Set(v any, b []byte) error {
 		err = v.(encoding.TextUnmarshaler).UnmarshalText(b)
 	}
 	if err != nil {
-		return fmt.Errorf("method Unmarshal%s of a %s: %w", f, reflect.TypeOf(v).Elem(), err)
+		return fmt.Errorf("%s%s of a %s: %w", "Unmarshal", f, reflect.TypeOf(v).Elem(), shorten(err))
 	}
 	return nil
+}
+
+// mostText is how many bytes of the text of a method's error are told. That may have all of the value in it, and errors of the values
+// around it hold a copy each.
+const mostText = 512
+
+// shortened is an error with a shorter text.
+type shortened struct {
+	error
+	text string
+}
+
+func (s *shortened) Error() string { return s.text }
+func (s *shortened) Unwrap() error { return s.error }
+
+func shorten(err error) error {
+	if text := err.Error(); len(text) > mostText {
+		return &shortened{err, strings.ToValidUTF8(text[:mostText], "") + " …"}
+	}
+	return err
 }
 
 // String is the end of the names of the methods.

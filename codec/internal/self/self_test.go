@@ -1,12 +1,15 @@
 package self
 
 import (
+	"errors"
+	"fmt"
 	"math/big"
 	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // own has the methods of package codec, and others.
@@ -82,5 +85,27 @@ func TestMethods(t *testing.T) {
 	var n big.Int
 	if b, err = Text.Append(nil, big.NewInt(-5)); err != nil || Text.Set(&n, b) != nil || n.Int64() != -5 {
 		t.Errorf("%q, %v, %v", b, err, &n)
+	}
+}
+
+// wordy has an error with all of its value in it.
+type wordy struct{}
+
+var errWordy = errors.New("as always")
+
+func (wordy) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (*wordy) UnmarshalWeft(b []byte) error          { return fmt.Errorf("%s is wrong: %w", b, errWordy) }
+
+// TestLongErrors: the errors of the values around it would hold a copy of a long text each.
+func TestLongErrors(t *testing.T) {
+	for _, n := range []int{1, 10, 100, 1000, 100_000} {
+		text := strings.Repeat("é", n)
+		err := Weft.Set(&wordy{}, []byte(text))
+		if !errors.Is(err, errWordy) || len(err.Error()) > 600 || !utf8.ValidString(err.Error()) || !strings.HasPrefix(err.Error(), "UnmarshalWeft of a self.wordy: é") {
+			t.Errorf("%d: %.700v", n, err)
+		}
+		if whole := text + " is wrong: as always"; n <= 100 && !strings.HasSuffix(err.Error(), whole) {
+			t.Errorf("%d: %v", n, err)
+		}
 	}
 }

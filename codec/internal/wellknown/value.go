@@ -90,7 +90,7 @@ func appendEntry(b []byte, name string, v any, depth int) ([]byte, error) {
 	b, body := open(b, 2)
 	b, err := AppendValue(b, v, depth-3)
 	if err != nil {
-		return b, fmt.Errorf("[%q]: %w", name, err)
+		return b, fmt.Errorf("[%.64q]: %w", name, err)
 	}
 	return shut(shut(b, body), entry), nil
 }
@@ -311,7 +311,7 @@ func (r *reader) entry(body []byte, depth int) (name string, v any, err error) {
 		if body = rest[n:]; number == 1 {
 			name = string(text)
 		} else if v, err = r.value(text, v, depth-1); err != nil {
-			return "", nil, fmt.Errorf("[%q]: %w", name, err)
+			return "", nil, fmt.Errorf("[%.64q]: %w", name, err) // each value around it holds a copy
 		}
 	}
 	return name, v, nil

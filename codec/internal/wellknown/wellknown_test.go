@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -222,4 +223,25 @@ func FuzzValue(f *testing.F) {
 	}
 	f.Add(body)
 	f.Fuzz(func(t *testing.T, body []byte) { check(t, body) })
+}
+
+// TestLongNames has a wrong value with a long name, deep within others: the errors of the values around it do not hold the name each.
+func TestLongNames(t *testing.T) {
+	field := func(number protowire.Number, value []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), value)
+	}
+	body := field(5, field(1, append(field(1, make([]byte, 1<<20)), field(2, []byte("\x0a\x00"))...)))
+	for range 45 {
+		body = field(6, field(1, body))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := Value(body, nil, 100, 1<<30)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), `\x00"]: a value of wire type 2`) || len(err.Error()) > 1<<10 {
+		t.Errorf("%.2000v", err)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 8<<20 {
+		t.Errorf("%d bytes were allocated for an error about %d", taken, len(body))
+	}
 }
