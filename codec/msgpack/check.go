@@ -20,11 +20,11 @@ func checkType(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 		return nil
 	}
 	seen[t] = true
-	if _, ok := selfCoding(t); ok {
-		return nil
-	}
 	if err := self.Check(t); err != nil {
 		return fmt.Errorf("codec/msgpack: %s: %w", path, err)
+	}
+	if _, ok := selfCoding(t); ok {
+		return nil
 	}
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -108,11 +108,19 @@ type lame struct{ A int }
 func (lame) MarshalWeft() ([]byte, error) { return nil, nil }
 func (*lame) UnmarshalWeft([]byte) error  { return nil }
 
+// both has other methods beside one of package codec alone.
+type both struct{ A int }
+
+func (both) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (both) MarshalBinary() ([]byte, error)         { return nil, nil }
+func (*both) UnmarshalBinary([]byte) error          { return nil }
+
 func TestMarshalWeftErrors(t *testing.T) {
 	c := msgpack.New()
 	for want, v := range map[string]any{
 		"MarshalWeft: it is unknown": &secrets{Next: &secret{"unknown"}},
 		"a msgpack_test.lame needs both of MarshalWeft(dst []byte) ([]byte, error) and UnmarshalWeft(b []byte) error": &struct{ A []lame }{},
+		"a msgpack_test.both needs both of MarshalWeft(":                                                              &struct{ A both }{},
 	} {
 		if _, err := c.Append(nil, v); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
