@@ -25,13 +25,51 @@ const (
 	sizeDynamic = 256
 )
 
-// rooms know how much memory the messages of generated types take.
-type rooms struct{ roots sync.Map } // reflect.Type to *root
+// maxRoots is of how many types the roots are kept: a program may make descriptors without end.
+const maxRoots = 1024
+
+// rooms know how much memory the messages of types take.
+type rooms struct {
+	mu    sync.Mutex
+	roots map[rootKey]*root
+}
+
+// rootKey is the type of a message, which dynamic messages of all descriptors share, and its descriptor.
+type rootKey struct {
+	t reflect.Type
+	d protoreflect.MessageDescriptor
+}
 
 // root is what is known of the type of a message.
 type root struct {
-	shape *shape
-	most  int64 // the largest room that one message in it takes
+	shape      *shape
+	most       int64 // the largest room that one message in it takes
+	extensions int   // how many were registered then
+}
+
+// rootOf returns the root of the type of m.
+func (r *rooms) rootOf(m proto.Message) *root {
+	key, extensions := rootKey{reflect.TypeOf(m), m.ProtoReflect().Descriptor()}, protoregistry.GlobalTypes.NumExtensions()
+	r.mu.Lock()
+	known := r.roots[key]
+	r.mu.Unlock()
+	if known != nil && known.extensions == extensions {
+		return known
+	}
+	shapes := make(map[protoreflect.FullName]*shape)
+	made := &root{shape: shapeOf(m.ProtoReflect().New(), shapes), extensions: extensions}
+	for _, s := range shapes {
+		for _, p := range s.places {
+			made.most = max(made.most, p.each)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.roots == nil || len(r.roots) >= maxRoots {
+		r.roots = make(map[rootKey]*root)
+	}
+	r.roots[key] = made
+	return made
 }
 
 // shape is how messages of a type are made.
@@ -50,21 +88,7 @@ type place struct {
 // check returns an error for a body whose messages take more memory than package room allows: an empty one has two bytes on the wire. What
 // is wrong with the body otherwise is found when it is decoded into m.
 func (r *rooms) check(body []byte, m proto.Message) error {
-	t := reflect.TypeOf(m)
-	known, ok := r.roots.Load(t)
-	if !ok {
-		shapes := make(map[protoreflect.FullName]*shape)
-		made := &root{shape: shapeOf(m.ProtoReflect().New(), shapes)}
-		for _, s := range shapes {
-			for _, p := range s.places {
-				made.most = max(made.most, p.each)
-			}
-		}
-		if known = made; t != reflect.TypeFor[*dynamicpb.Message]() { // which stands for any type
-			known, _ = r.roots.LoadOrStore(t, made)
-		}
-	}
-	k, most := known.(*root), room.For(len(body))
+	k, most := r.rootOf(m), room.For(len(body))
 	if int64(len(body)/2)*k.most <= most {
 		return nil
 	}
@@ -91,12 +115,16 @@ func shapeOf(m protoreflect.Message, shapes map[protoreflect.FullName]*shape) *s
 			s.places[fd.Number()] = placeOf(fd, m.NewField(fd), shapes)
 		}
 	}
+	var extensions []protoreflect.ExtensionType // which are looked at without the lock of the registry, for that needs the lock again
 	protoregistry.GlobalTypes.RangeExtensionsByMessage(d.FullName(), func(x protoreflect.ExtensionType) bool {
+		extensions = append(extensions, x)
+		return true
+	})
+	for _, x := range extensions {
 		if fd := x.TypeDescriptor(); fd.Message() != nil {
 			s.places[fd.Number()] = placeOf(fd, x.New(), shapes)
 		}
-		return true
-	})
+	}
 	return s
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -94,6 +95,53 @@ func TestRoom(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRoomOfExtensions registers an extension, whose values are messages, when its type is known already.
+func TestRoomOfExtensions(t *testing.T) {
+	body := bytes.Repeat(inner(70_001, nil), 1<<20)
+	if bits.UintSize == 32 {
+		body = bytes.Repeat(body, 2)
+	}
+	c := protobuf.New()
+	if _, err := protoregistry.GlobalTypes.FindExtensionByName("weft.test.late"); err != nil { // with -count, the test before has registered it
+		if err := c.Decode(body, new(descriptorpb.MessageOptions)); err != nil {
+			t.Error(err)
+		}
+		file, err := protodesc.NewFile(&descriptorpb.FileDescriptorProto{Name: proto.String("weft/test/late.proto"), Package: proto.String("weft.test"), Syntax: proto.String("proto2"),
+			Dependency: []string{"google/protobuf/descriptor.proto"},
+			Extension: []*descriptorpb.FieldDescriptorProto{{Name: proto.String("late"), Number: proto.Int32(70_001), Extendee: proto.String(".google.protobuf.MessageOptions"),
+				TypeName: proto.String(".google.protobuf.FileOptions"), Label: descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), Type: descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()}},
+		}, protoregistry.GlobalFiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := protoregistry.GlobalTypes.RegisterExtension(dynamicpb.NewExtensionType(file.Extensions().Get(0))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Decode(body, new(descriptorpb.MessageOptions)); err == nil || !strings.Contains(err.Error(), "bytes of memory") {
+		t.Error(err)
+	}
+}
+
+// TestRoomOfDynamic decodes dynamic messages of two types by turns: what is known of the types is not found out anew each time.
+func TestRoomOfDynamic(t *testing.T) {
+	c, large := protobuf.New(), dynamicpb.NewMessageType(new(descriptorpb.FileDescriptorProto).ProtoReflect().Descriptor())
+	small := dynamic(t).ProtoReflect().Type()
+	body := inner(1, bytes.Repeat([]byte("x"), 20<<10))
+	decode := func() {
+		if err := c.Decode(body, large.New().Interface()); err != nil {
+			t.Error(err)
+		}
+		if err := c.Decode(bytes.Repeat([]byte("\x0b\x0c"), 1<<13), small.New().Interface()); err != nil {
+			t.Error(err)
+		}
+	}
+	decode()
+	if n := testing.AllocsPerRun(10, func() { _ = c.Decode(body, large.New().Interface()) }); n > 50 {
+		t.Errorf("%v allocations", n)
 	}
 }
 
