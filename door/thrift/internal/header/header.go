@@ -96,11 +96,7 @@ func (Zlib) Compress(dst, src []byte) ([]byte, error) {
 
 // Decompress implements compress.Compressor. Bytes behind the compressed form are no error.
 func (Zlib) Decompress(dst, src []byte, limit int) ([]byte, error) {
-	out, err := inflate(src, limit)
-	if len(dst) > 0 {
-		out = append(dst, out...)
-	}
-	return out, err
+	return inflate(dst, src, limit)
 }
 
 // ParseBeginning is Parse of the beginning of a frame, whose message is not read: message is its beginning. whole is false when more of the
@@ -217,25 +213,22 @@ func inflateWithin(b []byte, most int, hold func(n int) error) (out []byte, err 
 		if err := hold(held); err != nil {
 			return nil, err
 		}
-		out, err = inflate(b, limit)
+		out, err = inflate(nil, b, limit)
 		_ = hold(-held) // there is room
 	}
 	return out, err
 }
 
-func inflate(b []byte, most int) ([]byte, error) {
+// inflate appends what b becomes, at most most bytes, to dst.
+func inflate(dst, b []byte, most int) ([]byte, error) {
 	z, err := zlib.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
+	if err == nil {
+		dst, err = compress.AppendFrom(dst, z, most)
 	}
-	out, err := io.ReadAll(io.LimitReader(z, int64(most)+1))
-	if err != nil {
-		return nil, fmt.Errorf("thrift: decompress a message: %w", err)
+	if err != nil && err != compress.ErrTooLarge {
+		err = fmt.Errorf("thrift: decompress a message: %w", err)
 	}
-	if len(out) > most {
-		return nil, compress.ErrTooLarge
-	}
-	return out, nil
+	return dst, err
 }
 
 // Append appends a frame, with its length, around what message appends.

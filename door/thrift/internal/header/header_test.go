@@ -3,6 +3,7 @@ package header
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -131,4 +132,27 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%+v came back as %+v: %v", h, g, err)
 		}
 	})
+}
+
+// TestDecompressInto uses the memory of dst, and takes no other.
+func TestDecompressInto(t *testing.T) {
+	plain := bytes.Repeat([]byte("message "), 1<<17)
+	packed, err := Zlib{}.Compress(nil, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dst := append(make([]byte, 0, 6+len(plain)), "before"...)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := Zlib{}.Decompress(dst, packed, len(plain))
+	runtime.ReadMemStats(&after)
+	if err != nil || string(out[:6]) != "before" || !bytes.Equal(out[6:], plain) {
+		t.Errorf("%.20q, %d bytes: %v", out, len(out), err)
+	}
+	if taken := after.TotalAlloc - before.TotalAlloc; taken > 1<<19 {
+		t.Errorf("%d bytes were allocated", taken)
+	}
+	if _, err := (Zlib{}).Decompress(nil, packed, len(plain)-1); !errors.Is(err, compress.ErrTooLarge) {
+		t.Error(err)
+	}
 }
