@@ -243,7 +243,7 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 	n := f.node
 	switch n.op {
 	case opPointer:
-		if n.elem.counted() && !d.spend(n.elem) {
+		if n.elem.op.counted() && !d.spend(n.elem) {
 			return failed
 		}
 		if r.IsNil() {
@@ -278,12 +278,12 @@ func (d *decoder) elements(f *field, r memory.Ref, wire protowire.Type, i, end, 
 	}
 	for {
 		k := r.Len()
-		if elem.counted() && !d.spend(elem) {
+		if elem.op.counted() && !d.spend(elem) {
 			return failed
 		}
 		if k == r.Cap() {
 			more := d.following(f.tag, wire, i, end)
-			if (elem.counted() || elem.op == opOctets) && !d.affords(elem, more-1) {
+			if (elem.op.counted() || elem.op == opOctets) && !d.affords(elem, more-1) {
 				return failed
 			}
 			r.Value(n.typ).Grow(more)

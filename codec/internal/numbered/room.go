@@ -10,7 +10,7 @@ const (
 
 // counted reports whether such values are counted in a list and behind a pointer, where an empty one has two bytes on the wire. Arrays of bytes
 // are counted where they are read.
-func (n *node) counted() bool { return n.op == opMessage || n.op == opOwn }
+func (o op) counted() bool { return o == opMessage || o == opOwn }
 
 // spend counts a message, also where it gets memory that is used again: so the same bodies are refused.
 func (d *decoder) spend(n *node) bool { return d.spendBytes(int64(n.size)) }
