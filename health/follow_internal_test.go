@@ -128,3 +128,35 @@ func TestFollowProgram(t *testing.T) {
 		}
 	})
 }
+
+// What the registry has not taken is noted before publish returns, so that another publish cannot note the contrary of what came behind it.
+func TestPublishNotesWhatIsLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, err := memory.NewStore().Registry(&registry.Config{Logger: slog.New(slog.DiscardHandler), NoCache: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer reg.Close()
+		srv := weft.NewServer(&weft.ServerConfig{Registry: reg, Logger: slog.New(slog.DiscardHandler)})
+		defer srv.Close()
+		h, err := New(srv, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if h.behind.Load() {
+			t.Error("something is left of a server that is ready")
+		}
+		h.mu.Lock()
+		h.set["Removed"] = true
+		h.mu.Unlock()
+		h.publish([]string{"Removed"}) // which the server does not have
+		if !h.behind.Load() {
+			t.Error("what could not be published is not noted")
+		}
+		time.Sleep(time.Second)
+		if h.behind.Load() {
+			t.Error("what is left was not published a second later")
+		}
+	})
+}
