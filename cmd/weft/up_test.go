@@ -200,9 +200,13 @@ func TestUpRefuses(t *testing.T) {
 func TestUpEverywhere(t *testing.T) {
 	_, port, _ := strings.Cut(localPort(t), ":")
 	p := upAt(t, ":"+port, t.TempDir())
-	_, line, _ := strings.Cut(p.text(), "weft instances --registry ")
-	address := strings.TrimSpace(line)
 	p.says(t, "It asks for no password")
+	var address string
+	polltest.True(t, patience, "the program has said with what to look at the registry", func() (whole bool) {
+		_, line, _ := strings.Cut(p.text(), "weft instances --registry ")
+		address, _, whole = strings.Cut(line, "\n")
+		return whole
+	})
 	if strings.Contains(address, "0.0.0.0") {
 		t.Fatalf("the address is %q", address)
 	}
