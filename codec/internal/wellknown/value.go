@@ -187,7 +187,7 @@ func Value(body []byte, was any, depth int, room int64) (v any, left int64, err 
 // reader reads values while there is room for them.
 type reader struct{ room int64 }
 
-// errRoom ends the reading when there is no more room. The caller, who sees that, has an error of its own.
+// errRoom ends the reading when there is no more room. The caller of the decoder reports that by an error of its own.
 var errRoom = errors.New("the values take too much memory")
 
 func (r *reader) spend(n int) error {
