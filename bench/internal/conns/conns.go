@@ -7,7 +7,22 @@ import (
 	"errors"
 	"io"
 	"net"
+
+	"github.com/weftrpc/weft/bench/harness"
 )
+
+// Number is how many connections cfg asks for: one for each caller, a given number, or as many as each serves so many callers, most of them
+// at most. There are never more than callers.
+func Number(cfg harness.DialConfig, each, most int) int {
+	n := cfg.Conns
+	switch n {
+	case 0:
+		n = min((cfg.Callers+each-1)/each, most)
+	case harness.PerCaller:
+		n = cfg.Callers
+	}
+	return min(n, cfg.Callers)
+}
 
 // Open are open connections, each as the peer uses it.
 type Open[C io.Closer] []C

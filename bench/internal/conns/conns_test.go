@@ -5,6 +5,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/weftrpc/weft/bench/harness"
 	"github.com/weftrpc/weft/internal/leak"
 )
 
@@ -47,5 +48,15 @@ func TestDial(t *testing.T) {
 	})
 	if err == nil || open != 0 {
 		t.Errorf("%d are open after a failure, %v", open, err)
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for _, test := range []struct{ asked, callers, want int }{
+		{0, 1, 1}, {0, 100, 1}, {0, 101, 2}, {0, 5000, 8}, {3, 100, 3}, {3, 2, 2}, {harness.PerCaller, 100, 100},
+	} {
+		if n := Number(harness.DialConfig{Conns: test.asked, Callers: test.callers}, 100, 8); n != test.want {
+			t.Errorf("%d connections asked for %d callers: %d, want %d", test.asked, test.callers, n, test.want)
+		}
 	}
 }

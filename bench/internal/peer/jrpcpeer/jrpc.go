@@ -69,14 +69,7 @@ func (Peer) Serve(ctx context.Context, cfg harness.ServeConfig) error {
 
 // Dial opens the connections.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	n := cfg.Conns
-	switch n {
-	case 0:
-		n = min((cfg.Callers+callersPerConn-1)/callersPerConn, maxConns)
-	case harness.PerCaller:
-		n = cfg.Callers
-	}
-	open, err := conns.Dial(ctx, cfg.Addr, min(n, cfg.Callers), func(c net.Conn) *jrpc2.Client {
+	open, err := conns.Dial(ctx, cfg.Addr, conns.Number(cfg, callersPerConn, maxConns), func(c net.Conn) *jrpc2.Client {
 		return jrpc2.NewClient(channel.Line(c, c), nil)
 	})
 	if err != nil {

@@ -113,14 +113,7 @@ func (*MathService) Add(args *Numbers, reply *int32) error {
 
 // Dial opens the connections.
 func (Peer) Dial(ctx context.Context, cfg harness.DialConfig) (harness.Client, error) {
-	n := cfg.Conns
-	switch n {
-	case 0:
-		n = min((cfg.Callers+callersPerConn-1)/callersPerConn, maxConns)
-	case harness.PerCaller:
-		n = cfg.Callers
-	}
-	open, err := conns.Dial(ctx, cfg.Addr, min(n, cfg.Callers), func(c net.Conn) *rpc.Client {
+	open, err := conns.Dial(ctx, cfg.Addr, conns.Number(cfg, callersPerConn, maxConns), func(c net.Conn) *rpc.Client {
 		if cfg.Codec == msg.JSON {
 			return jsonrpc.NewClient(c)
 		}
