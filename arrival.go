@@ -25,7 +25,7 @@ type Inbound interface {
 // arrival is one call on its way through a host: the one pipeline, whatever the wire. The order is: hooks on the header, authentication,
 // the look for the method, hooks on the body, decoding, interceptors, the handler, hooks on the reply.
 type arrival struct {
-	info CallInfo
+	info *CallInfo // which interceptors may keep: it is not used for another call
 	h    *host
 	e    *endpoint // without a method if there is none of that name
 	ctx  *session.Context
@@ -59,7 +59,7 @@ func (a *arrival) open() error {
 	}
 	h := &a.h.hooks
 	for _, f := range h.afterHeader {
-		f.AfterReadRequestHeader(a.ctx, &a.info)
+		f.AfterReadRequestHeader(a.ctx, a.info)
 	}
 	if err := a.authenticate(); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (a *arrival) open() error {
 		return err
 	}
 	for _, f := range h.beforeBody {
-		if err := f.BeforeReadRequestBody(a.ctx, &a.info); err != nil {
+		if err := f.BeforeReadRequestBody(a.ctx, a.info); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (a *arrival) open() error {
 		}
 	}
 	for _, f := range h.afterBody {
-		f.AfterReadRequestBody(a.ctx, &a.info, a.req, err)
+		f.AfterReadRequestBody(a.ctx, a.info, a.req, err)
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (a *arrival) authenticate() error {
 // ask has a function decide over the call by its credential.
 func (a *arrival) ask(f authenticator) error {
 	cred := parseCredential(metadataOf(a.ctx.Meta()).Get(authorization))
-	principal, err := f(a.ctx, cred, &a.info)
+	principal, err := f(a.ctx, cred, a.info)
 	if err != nil {
 		return unauthenticated(err)
 	}
@@ -151,15 +151,15 @@ func (a *arrival) run() error {
 	var reply any
 	var err error
 	if a.info.Stream {
-		err = a.h.stream(a.ctx, &a.info, a.tapped.around(a.in.Stream(a.ctx)))
+		err = a.h.stream(a.ctx, a.info, a.tapped.around(a.in.Stream(a.ctx)))
 		if errors.Is(err, io.EOF) {
 			err = nil // the handler has passed on the end of its input
 		}
-	} else if reply, err = a.h.unary(a.ctx, &a.info, a.req); err == nil && reply == nil {
+	} else if reply, err = a.h.unary(a.ctx, a.info, a.req); err == nil && reply == nil {
 		err = Errorf(Internal, "an interceptor returned neither a reply nor an error")
 	}
 	for _, f := range a.h.hooks.beforeReply {
-		if herr := f.BeforeWriteReply(a.ctx, &a.info, reply, err); herr != nil {
+		if herr := f.BeforeWriteReply(a.ctx, a.info, reply, err); herr != nil {
 			reply, err = nil, herr
 			break
 		}
@@ -173,7 +173,7 @@ func (a *arrival) run() error {
 	}
 	a.tapped.note(reply, err)
 	for _, f := range a.h.hooks.afterReply {
-		f.AfterWriteReply(a.ctx, &a.info, reply, err)
+		f.AfterWriteReply(a.ctx, a.info, reply, err)
 	}
 	if err != nil {
 		return Code(CodeOf(err))
@@ -186,9 +186,8 @@ func handleUnary(ctx context.Context, info *CallInfo, req any) (reply any, err e
 	if info == nil || info.in == nil {
 		return nil, errForeignInfo()
 	}
-	a := info.in
-	defer a.caught(&err)
-	return a.e.m.call(ctx, req)
+	defer info.in.caught(info.Peer, &err)
+	return info.in.m.call(ctx, req)
 }
 
 // handleStream is the innermost function of a host's chain around streams.
@@ -196,15 +195,14 @@ func handleStream(ctx context.Context, info *CallInfo, stream RawStream) (err er
 	if info == nil || info.in == nil {
 		return errForeignInfo()
 	}
-	a := info.in
-	defer a.caught(&err)
-	return a.e.m.stream(ctx, stream)
+	defer info.in.caught(info.Peer, &err)
+	return info.in.m.stream(ctx, stream)
 }
 
 // caught turns a panic of the handler into an error, so that what runs around the call sees its end.
-func (a *arrival) caught(err *error) {
+func (e *endpoint) caught(peer *Peer, err *error) {
 	if p := recover(); p != nil {
-		*err = a.h.panicked(a.info.Method, a.info.Peer, p)
+		*err = e.h.panicked(e.m.name, peer, p)
 	}
 }
 

@@ -120,6 +120,7 @@ type Head struct {
 // DoorCall is a call that a door has begun.
 type DoorCall struct {
 	a    arrival
+	info CallInfo
 	once answeredOnce
 	conn *DoorConn
 	size int
@@ -188,9 +189,8 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		ctx = c.contexts.Next(1, maxContexts)
 	}
 	ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
-	x.a = arrival{h: &c.s.host, e: m.e, in: &x.once, ctx: &ctx.Context, size: head.Size,
-		info: CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer}}
-	x.a.info.in = &x.a
+	x.info = CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer, in: m.e}
+	x.a = arrival{info: &x.info, h: &c.s.host, e: m.e, in: &x.once, ctx: &ctx.Context, size: head.Size}
 	if x.next = c.calls; x.next != nil {
 		x.next.before = x
 	}
@@ -296,7 +296,7 @@ func (x *DoorCall) RunFrom(from int64) (to int64) {
 	err := error(Internal)
 	defer func() {
 		if p := recover(); p != nil {
-			x.once.Fail(x.a.h.panicked(x.a.info.Method, x.conn.peer, p), Metadata{})
+			x.once.Fail(x.a.h.panicked(x.info.Method, x.conn.peer, p), Metadata{})
 		}
 		if !x.once.answered {
 			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
@@ -306,7 +306,7 @@ func (x *DoorCall) RunFrom(from int64) (to int64) {
 		x.end(err, from, to)
 	}()
 	if x.a.e.load != nil {
-		x.a.e.started(x.a.ctx, from, x.a.info.Stream)
+		x.a.e.started(x.a.ctx, from, x.info.Stream)
 	}
 	if e := x.ended(from); e != nil {
 		err = x.a.refuse(e)
@@ -366,7 +366,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 		x.a.e.stats.Bytes(c.peer.number, came, replied)
 		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
 		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
-		if !x.a.info.Stream {
+		if !x.info.Stream {
 			x.a.ctx.Method.Observe(to-from, 1, x.once.refused)
 			if x.a.e.load != nil {
 				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), to-from)

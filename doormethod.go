@@ -84,11 +84,11 @@ func (c *DoorConn) Room(n int) bool { return c.account.Room(int64(n)) }
 // DecodeBody decodes the request of the call, for Inbound.Decode, or a message of its stream, for RawStream.Recv, as DecodeInTurn does. Its
 // error is an *Error where it is that of a message.
 func (x *DoorCall) DecodeBody(c codec.Codec, body []byte, v any) error {
-	if x.a.info.Stream {
+	if x.info.Stream {
 		defer x.decoded()
 	}
 	err := x.DecodeInTurn(len(body), func() error { return session.Decode(c, body, v) })
-	if e := (*Error)(nil); err != nil && x.a.info.Stream && !asWeft(err, &e) {
+	if e := (*Error)(nil); err != nil && x.info.Stream && !asWeft(err, &e) {
 		err = Errorf(InvalidArgument, "decode a message with codec %s: %w", c.Name(), err).WithReason(ReasonDecode)
 	}
 	return err

@@ -71,7 +71,7 @@ type doorShare struct {
 
 // expect takes what the handler of a unary call needs, which may have to wait for a peer that does not read. The error refuses the call.
 func (x *DoorCall) expect() *Error {
-	if x.a.info.Stream || x.a.info.Oneway {
+	if x.info.Stream || x.info.Oneway {
 		return nil
 	}
 	b, m := &x.conn.replies.b, x.a.ctx.Method

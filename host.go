@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 
@@ -152,7 +153,11 @@ func (h *host) forgetRemovedLocked() {
 // panicked logs a panic of the user's code and returns what the caller is told. It is
 // called by the function that recovered, so that the stack is still there.
 func (h *host) panicked(method string, p *Peer, v any) *Error {
-	h.fence.Panicked("method", method, p.Addr(), v)
+	var addr net.Addr
+	if p != nil { // which an interceptor may have taken out of its CallInfo
+		addr = p.Addr()
+	}
+	h.fence.Panicked("method", method, addr, v)
 	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
 }
 

@@ -9,17 +9,17 @@ type CallInfo struct {
 	Codec  string // the name of the codec
 	Stream bool
 	Oneway bool
+	// OwnCredential says, on a client, that WithCredential gives the call a credential of its own.
+	OwnCredential bool
 	// Attempt is how many times the call was tried before, on a client that makes it for
 	// package cluster; see WithAttempt. On a server AttemptFrom has it.
 	Attempt int
 	Peer    *Peer // the peer; nil on a client before there is a connection
 	Reply   any   // on a client: where the reply will be decoded to; nil on a server
-	// OwnCredential says, on a client, that WithCredential gives the call a credential of its own.
-	OwnCredential bool
 
 	// What the innermost function of a chain needs. A copy of a CallInfo has it too.
 	out *outgoing
-	in  *arrival
+	in  *endpoint
 }
 
 // UnaryFunc is a unary call with the interceptors that are further inside. On a server it takes the decoded request and returns the reply;

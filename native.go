@@ -90,22 +90,20 @@ func (e *endpoint) fail(r *session.Request, st *wire.Status) error {
 
 // arrive takes the call through the pipeline.
 func (e *endpoint) arrive(r *session.Request) error {
-	all, ok := (*r.Kept()).(*slab.Slab[arrival])
+	infos, ok := (*r.Kept()).(*slab.Slab[CallInfo])
 	if !ok {
-		all = new(slab.Slab[arrival])
-		*r.Kept() = all
+		infos = new(slab.Slab[CallInfo])
+		*r.Kept() = infos
 	}
-	a := all.Next(1, slabArrivals)
-	a.h, a.e, a.ctx, a.in, a.size = e.h, e, r.Ctx, native{r}, len(r.Body)
-	a.info.Method, a.info.Codec, a.info.Stream, a.info.Oneway = r.Ctx.Method.Name, r.Codec.Name(), r.Ctx.Stream() != nil, r.Oneway()
-	a.info.Peer, a.info.in = peerOf(r.Ctx), a
-	err := a.serve()
-	a.ctx, a.in, a.req, a.tapped = nil, nil, nil, nil // a CallInfo that is kept does not hold them, nor do those of its slab
-	return err
+	info := infos.Next(1, slabInfos)
+	info.Method, info.Codec, info.Stream, info.Oneway = r.Ctx.Method.Name, r.Codec.Name(), r.Ctx.Stream() != nil, r.Oneway()
+	info.Peer, info.in = peerOf(r.Ctx), e
+	a := arrival{info: info, h: e.h, e: e, ctx: r.Ctx, in: native{r}, size: len(r.Body)}
+	return a.serve()
 }
 
-// slabArrivals is how many arrivals a reader makes at once, when it has made some.
-const slabArrivals = 16
+// slabInfos is how many CallInfos a reader makes at once, when it has made some.
+const slabInfos = 16
 
 // native is the Inbound of weft's own wire.
 type native struct{ r *session.Request }

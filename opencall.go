@@ -31,7 +31,7 @@ func (p *Peer) OpenCalls() []OpenCall {
 	case p.door != nil:
 		p.door.mu.Lock()
 		for x := p.door.calls; x != nil; x = x.next {
-			add(x.a.ctx, x.a.info.Stream)
+			add(x.a.ctx, x.info.Stream)
 		}
 		p.door.mu.Unlock()
 	}

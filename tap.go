@@ -43,7 +43,7 @@ func (s *Server) Tap(f func(*TappedCall)) (stop func()) {
 
 // serveTapped is serve for a call that taps see.
 func (a *arrival) serveTapped(all []*func(*TappedCall)) error {
-	t := &tapped{TappedCall: TappedCall{Info: &a.info, Context: a.ctx}}
+	t := &tapped{TappedCall: TappedCall{Info: a.info, Context: a.ctx}}
 	a.tapped = t
 	err := a.serveAll()
 	t.Duration = time.Duration(session.Nanos() - a.ctx.Received())
