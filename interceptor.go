@@ -48,8 +48,7 @@ type RawStream interface {
 // StreamFunc is a streaming call on a server with the interceptors that are further inside.
 type StreamFunc func(ctx context.Context, info *CallInfo, stream RawStream) error
 
-// StreamInterceptor runs around a streaming call on a server. It is called
-// concurrently. It may hand next another RawStream that sees every message.
+// StreamInterceptor runs around a streaming call on a server, concurrently. It may hand next another RawStream that sees every message.
 type StreamInterceptor func(ctx context.Context, info *CallInfo, stream RawStream, next StreamFunc) error
 
 // OpenFunc opens a streaming call on a client, with the interceptors that are further inside.

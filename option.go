@@ -159,10 +159,11 @@ func (o *callOptions) until(ctx context.Context) int64 {
 	return at
 }
 
-// sameContext reports whether two contexts are one. Those of a type that cannot be compared are taken for different ones.
+// sameContext reports whether two contexts are one. Those of a type that cannot be compared are taken for different ones. To ask a
+// value allocates; one without bytes, as that of context.Background, holds nothing that could not be compared.
 func sameContext(a, b context.Context) bool {
 	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && (t.Kind() == reflect.Pointer || reflect.ValueOf(a).Comparable()) && a == b
+	return t == reflect.TypeOf(b) && (t.Kind() == reflect.Pointer || t.Size() == 0 && t.Comparable() || reflect.ValueOf(a).Comparable()) && a == b
 }
 
 // endless reports whether a context has a deadline at which it does not end by itself.
