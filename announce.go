@@ -66,19 +66,15 @@ func (s *Server) announce(l net.Listener) error {
 	return nil
 }
 
-// SetInstance changes what is published of a service, such as its weight, tags or
-// state, and publishes it at once; the service "" is all that the server has now and
-// gets later. It holds until it is changed again: through load reports, and when the
-// service is removed and registered anew. Before the server serves, it changes what
-// will be published; after its shutdown it has no effect.
+// SetInstance changes what is published of a service, such as its weight, tags or state, and publishes it at once; the service "" is all that
+// the server has now and gets later. It holds until it is changed again: through load reports, and when the service is removed and
+// registered anew. Before the server serves, it changes what will be published; after its shutdown it has no effect.
 //
-// change gets a copy of the instance as it is configured or was set before. Service, ID,
-// and Address must stay as they are; Load and Started are the server's own. The error
-// says that the server has no registry or no such service, or what is wrong with the
-// changed instance; then nothing has changed.
+// change gets a copy of the instance as it is configured or was set before. Service, ID, and Address must stay as they are; Load and Started
+// are the server's own. The error says that the server has no registry or no such service, or what is wrong with the changed instance;
+// then nothing has changed.
 //
-// SetInstance may be called from any goroutine. Calls of change run one at a time, and
-// must not use the server.
+// SetInstance may be called from any goroutine. Calls of change run one at a time, and must not use the server.
 func (s *Server) SetInstance(service string, change func(*Instance)) error {
 	if s.err != nil {
 		return s.err

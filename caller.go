@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/spare"
@@ -149,9 +150,12 @@ func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (M
 	m := outgoingMetadata(ctx)
 	cred := o.credential
 	if cred == nil && c.credential != nil {
-		ask, cancel := bounded(ctx, o.until(ctx))
-		found, err := c.credential(ask, method)
-		cancel()
+		if at := o.until(ctx); at != 0 { // most credentials are at hand, and nothing waits
+			asked := due.After(ctx, time.Duration(at-session.Nanos()))
+			defer asked.End()
+			ctx = asked
+		}
+		found, err := c.credential(ctx, method)
 		if err != nil {
 			return m, notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
 		}

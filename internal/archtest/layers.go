@@ -120,6 +120,7 @@ func leaves() []row {
 		{"internal/doctest", leaf, nil},
 		{"internal/stats", leaf, nil},
 		{"internal/turns", leaf, nil},
+		{"internal/due", leaf, nil},
 		{"internal/slab", leaf, nil},
 		{"internal/spare", leaf, nil},
 		{"internal/serial", leaf, nil},
