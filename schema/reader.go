@@ -16,19 +16,28 @@ type reader struct {
 	enums    []*Enum
 	names    map[any]string  // of messages and enumerations, by Facts.ID or full name of the descriptor
 	taken    map[string]bool // names
+	around   map[any]bool    // the named types of pointers, lists and maps around a type, up to the next struct, by Facts.ID
 	wrong    []error         // what no wire carries
 }
 
 func newReader() *reader {
-	return &reader{names: make(map[any]string), taken: make(map[string]bool)}
+	return &reader{names: make(map[any]string), taken: make(map[string]bool), around: make(map[any]bool)}
 }
 
 // place names a struct that has no name of its own.
 type place struct{ path, name string }
 
-// goType is the type of the model for a type of Go.
+// goType is the type of the model for a type of Go. One that contains itself without a struct between, such as type tree map[string]tree, has
+// no end in a model: within itself it is any value.
 func (r *reader) goType(t GoType, at place) *Type {
 	f := t.Facts()
+	if f.Name != "" && (f.Kind == reflect.Pointer || f.Kind == reflect.Slice || f.Kind == reflect.Array || f.Kind == reflect.Map) {
+		if r.around[f.ID] {
+			return &Type{Kind: KindAny}
+		}
+		r.around[f.ID] = true
+		defer delete(r.around, f.ID)
+	}
 	switch {
 	case f.Message != nil:
 		return r.descriptor(f.Message)
@@ -130,7 +139,10 @@ func (r *reader) goStruct(t GoType, f *Facts, at place) *Type {
 	m := &Message{Package: packageName(own.path), Go: own.path + "." + own.name, Doc: naming.Clean(f.Doc)}
 	m.Name = r.free(join(m.Package, own.name))
 	r.names[f.ID], r.messages = m.Name, append(r.messages, m)
+	around := r.around
+	r.around = make(map[any]bool)
 	r.fill(m, t, place{own.path, m.Local()})
+	r.around = around
 	out.Name = m.Name
 	return out
 }
