@@ -165,6 +165,8 @@ func TestErrors(t *testing.T) {
 		"type N struct{ A [][]int `weft:\"1\"` }":                                                      "no code can be generated for a list of []int",
 		"type N struct{ A []*int `weft:\"1\"` }":                                                       "no code can be generated for a list of *int",
 		"type N struct{ A **int `weft:\"1\"` }":                                                        "no code can be generated for a pointer to *int",
+		"type T []T\ntype N struct{ A T `weft:\"1\"` }":                                                "a T contains itself without a struct between",
+		"type P *P\ntype N struct{ A P `weft:\"1\"` }":                                                 "a P contains itself without a struct between",
 		"type P *N\ntype N struct{ A P `weft:\"1\"` }":                                                 "P is a type of pointers",
 		"//weft:service\ntype S interface{ With(context.Context, *int) (*int, error) }":                "the method With of the service S needs the name With in Go",
 		"type SClient int\n//weft:service\ntype S interface{ M(context.Context, *int) (*int, error) }": "the service S needs the name SClient in Go, which the package has",

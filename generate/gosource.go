@@ -33,8 +33,7 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 	var all []Output
 	for _, pkg := range loaded {
 		for _, e := range pkg.Errors {
-			// The code that is to be generated may be missing or old, so that the package
-			// cannot be built.
+			// The code that is to be generated may be missing or old, so that the package cannot be built.
 			if e.Kind == packages.ParseError || len(pkg.Syntax) == 0 {
 				return nil, e
 			}
@@ -267,6 +266,9 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 // form finds out how a type is encoded.
 func (s *goSource) form(t types.Type, options string) (*form, error) {
 	f := &form{typ: s.typeString(t), tag: options, own: source.OwnForm(t)}
+	if source.Endless(t) {
+		return nil, fmt.Errorf("a %s contains itself without a struct between, which has no form in Protocol Buffers", f.typ)
+	}
 	known := options == ""
 	switch {
 	case f.own != "":

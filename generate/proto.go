@@ -49,8 +49,7 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	return Output{beside(filepath.Join(cfg.Dir, name)), content}, err
 }
 
-// goPackage returns the import path and the name of a file's Go package, by its option
-// go_package; "" when it has none.
+// goPackage returns the import path and the name of a file's Go package, by its option go_package; "" when it has none.
 func goPackage(d protoreflect.FileDescriptor) (importPath, name string) {
 	options, _ := d.Options().(*descriptorpb.FileOptions)
 	importPath, name, named := strings.Cut(options.GetGoPackage(), ";")

@@ -10,8 +10,7 @@ import (
 // optionsMethod is the method of clients that adds options.
 const optionsMethod = "With"
 
-// service writes the client and the register function of a service, and its interface
-// unless that is declared.
+// service writes the client and the register function of a service, and its interface unless that is declared.
 func (p *printer) service(s *service) {
 	im := p.f.imports
 	context, weft := im.Std("context"), im.Use(names.Weft, "weft")

@@ -350,8 +350,7 @@ func (s *thriftSource) fieldType(f *thriftidl.Field, kind thriftidl.StructKind) 
 	return s.variable(f.Type)
 }
 
-// wrapped reports whether the result of a function is a struct without fields, which stands for void where it is
-// the reply itself.
+// wrapped reports whether the result of a function is a struct without fields, which stands for void where it is the reply itself.
 func wrapped(f *thriftidl.Function) bool {
 	if f.Result == nil {
 		return false

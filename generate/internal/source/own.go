@@ -14,6 +14,20 @@ func IsNamed(t types.Type, pkg, name string) bool {
 	return ok && n.Obj().Pkg() != nil && n.Obj().Pkg().Path() == pkg && n.Obj().Name() == name
 }
 
+// Endless reports whether a list, a map or a pointer contains itself without a struct between, or a type that encodes itself.
+func Endless(t types.Type) bool {
+	for seen := []types.Type(nil); ; {
+		of, ok := t.Underlying().(interface{ Elem() types.Type })
+		if !ok || OwnForm(t) != "" {
+			return false
+		}
+		seen, t = append(seen, t), types.Unalias(of.Elem())
+		if slices.ContainsFunc(seen, func(o types.Type) bool { return types.Identical(o, t) }) {
+			return true
+		}
+	}
+}
+
 // Numbered reports whether a field of a struct has a number.
 func Numbered(st *types.Struct) bool {
 	for i := range st.NumFields() {
