@@ -75,7 +75,7 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 	if poison.Enabled {
 		poison.Bytes(body)
 		poison.Value(x.req)
-		poison.Value(x.res)
+		poison.Top(x.res) // what it refers to may be the program's own
 	}
 	u.zero(x)
 	u.pool.Put(x)

@@ -257,6 +257,27 @@ func TestReusePoisons(t *testing.T) {
 	}
 }
 
+// With the race detector, too, what a reply refers to stays as the program has it.
+func TestReuseLeavesMemoryOfTheProgram(t *testing.T) {
+	stored := newNote(4)
+	c := start(t, nil, func(s *weft.Server) error {
+		return weft.HandleReuse(s, "Notes.Stored", func(_ context.Context, _, res *note) error {
+			*res = *stored
+			res.Inner = stored
+			return nil
+		})
+	}).dial(nil)
+	want := *newNote(4)
+	want.Inner = newNote(4)
+	for range 3 {
+		got, err := weft.Invoke[note](t.Context(), c, "Notes.Stored", newNote(1))
+		must(t, err)
+		if got.text() != want.text() {
+			t.Fatalf("got %s\nwant %s", got.text(), want.text())
+		}
+	}
+}
+
 // One-way calls, and requests that cannot be decoded.
 func TestReuseOneway(t *testing.T) {
 	got := make(chan int64, 10)

@@ -23,29 +23,33 @@ func Bytes(b []byte) {
 
 // Value overwrites what v points to: numbers, strings, and what is behind pointers and in
 // lists. Byte slices are left alone, since they may be the program's own.
-func Value(v any) { overwrite(reflect.ValueOf(v), maxDepth) }
+func Value(v any) { overwrite(reflect.ValueOf(v), true, maxDepth) }
 
-func overwrite(v reflect.Value, depth int) {
+// Top is Value for what v, which is not nil, points to alone: what that refers to may be the program's own.
+func Top(v any) { overwrite(reflect.ValueOf(v).Elem(), false, maxDepth) }
+
+// overwrite overwrites v, and what it refers to if that is deep.
+func overwrite(v reflect.Value, deep bool, depth int) {
 	if depth == 0 || !v.IsValid() {
 		return
 	}
 	switch v.Kind() {
 	case reflect.Pointer:
-		if !v.IsNil() {
-			overwrite(v.Elem(), depth-1)
+		if deep && !v.IsNil() {
+			overwrite(v.Elem(), deep, depth-1)
 		}
 		return
 	case reflect.Struct:
 		for i := range v.NumField() {
-			overwrite(v.Field(i), depth-1)
+			overwrite(v.Field(i), deep, depth-1)
 		}
 		return
 	case reflect.Slice, reflect.Array:
-		if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Uint8 {
+		if v.Kind() == reflect.Slice && (!deep || v.Type().Elem().Kind() == reflect.Uint8) {
 			return
 		}
 		for i := range v.Len() {
-			overwrite(v.Index(i), depth-1)
+			overwrite(v.Index(i), deep, depth-1)
 		}
 		return
 	}
@@ -68,7 +72,7 @@ func overwrite(v reflect.Value, depth int) {
 	case reflect.String:
 		v.SetString(Text)
 	case reflect.Map:
-		if !v.IsNil() {
+		if deep && !v.IsNil() {
 			v.Clear()
 		}
 	}

@@ -38,6 +38,18 @@ func TestValue(t *testing.T) {
 	if p.Text != Text || p.inner != "kept" || string(octets) != "bytes" || v.Any != "kept" {
 		t.Errorf("%q %q %q %v", p.Text, p.inner, octets, v.Any)
 	}
+	own := &part{Text: "own", Next: &part{Text: "own"}}
+	top := &struct {
+		part
+		Name  string
+		Pair  [2]part
+		Parts []part
+		Map   map[string]int
+	}{Name: "old", Pair: [2]part{{Text: "old", Next: own}}, Parts: []part{{Text: "own"}}, Map: map[string]int{"own": 1}}
+	Top(top)
+	if top.Name != Text || top.Pair[0].Text != Text || own.Text != "own" || own.Next.Text != "own" || top.Parts[0].Text != "own" || top.Map["own"] != 1 {
+		t.Errorf("%+v, %+v", top, own)
+	}
 	if Bytes(octets); octets[0] != Octet || octets[4] != Octet {
 		t.Errorf("%q", octets)
 	}
