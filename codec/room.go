@@ -25,8 +25,9 @@ const (
 // count the elements before.
 //
 // A body may take 32 MiB, and 16 times its length, in elements of slices and
-// maps and in what pointers point to. What a type takes that decodes itself is
-// not known and not counted.
+// maps and in what pointers point to. An array that comes is counted wherever it
+// is: a few bytes clear all of it, as often as they come. What a type takes that
+// decodes itself is not known and not counted.
 type Rooms struct {
 	// Least is the number of bytes that an element has at least.
 	Least int
@@ -77,6 +78,7 @@ const (
 type node struct {
 	kind   kind
 	each   int64 // list, table: the room of an element
+	whole  int64 // list: the size of an array, which is cleared where it comes
 	elem   shape
 	key    shape            // table
 	fields map[string]shape // record: by name
@@ -130,6 +132,8 @@ func (r *Rooms) shapeOf(t reflect.Type, nodes map[reflect.Type]*node) shape {
 		n.kind, n.elem = list, r.shapeOf(t.Elem(), nodes)
 		if t.Kind() == reflect.Slice {
 			n.each = int64(t.Elem().Size())
+		} else {
+			n.whole = int64(t.Size())
 		}
 	case reflect.Map:
 		n.kind, n.elem, n.key = table, r.shapeOf(t.Elem(), nodes), r.shapeOf(t.Key(), nodes)
@@ -216,7 +220,7 @@ func (r *Rooms) mostOf(s shape, nodes map[reflect.Type]*node) int64 {
 		case table:
 			most = max(most, sizeMap+leastMap*n.each+n.elem.behind+n.key.behind)
 		case list:
-			most = max(most, n.each+n.elem.behind)
+			most = max(most, n.whole, n.each+n.elem.behind)
 		case record:
 			for _, f := range n.fields {
 				behind := f.behind
@@ -262,6 +266,8 @@ func (t *Tally) Begin(entries bool) error {
 		t.left -= sizeMap
 	case s.kind == anything:
 		t.left -= sizeList
+	case s.kind == list:
+		t.left -= s.whole
 	}
 	t.stack = append(t.stack, level{shape: s, keyed: entries})
 	return t.enough()

@@ -131,6 +131,16 @@ func TestRooms(t *testing.T) {
 			t.Key([]byte("B"))
 			return t.Scalar()
 		}), false},
+		"array again": {new(large), func(t *codec.Tally) error {
+			t.Key([]byte("Room"))
+			err := t.Begin(false)
+			t.End()
+			return err
+		}, true},
+		"array": {new(large), often(func(t *codec.Tally) error {
+			t.Key([]byte("Room"))
+			return t.Scalar()
+		}), false},
 		"another type": {new([]any), func(t *codec.Tally) error { t.Into(reflect.TypeFor[large]()); return empty(t) }, true},
 		"struct in a row": {new(large), func(t *codec.Tally) error {
 			t.Key([]byte("Next"))

@@ -54,6 +54,8 @@ func TestRoom(t *testing.T) {
 		"unknown field":        {`{"Other":` + list("{}", 8<<20) + `}`, new(wide), false},
 		"small elements":       {`{"small":` + list("1", 1<<20) + `}`, new(wide), false},
 		"map":                  {`{` + strings.Repeat(`"a":{},`, 1<<16) + `"b":{}}`, new(map[string]wide), true},
+		"array again":          {`{` + strings.Repeat(`"Room":[],`, 1<<16) + `"Room":[]}`, new(wide), true},
+		"array a few times":    {`{` + strings.Repeat(`"Room":[1],`, 1<<10) + `"Room":[1,2]}`, new(wide), false},
 		"texts":                {list(`"{},{},[],[],\"{},"`, 1<<20), new([]string), false},
 		"no JSON":              {strings.Repeat("}", 1<<18), new([]wide), true},
 		"keys without object":  {strings.Repeat(`"a":`, 1<<18), new([]wide), true},

@@ -13,10 +13,11 @@ import (
 // that it goes on.
 type decoder struct {
 	source
-	reuse bool // lists and maps may have memory, and texts are those of body
-	texts texts.Pieces
-	root  reflect.Type
-	room  int64 // bytes of memory that may be spent before the body is measured
+	reuse   bool // lists and maps may have memory, and texts are those of body
+	texts   texts.Pieces
+	root    reflect.Type
+	room    int64 // bytes of memory that may be spent before the body is measured
+	cleared int64 // bytes of fields that may have come before
 }
 
 // value reads the value at i into the variable r of the type of n, which is zero

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/room"
 )
 
 // structure reads a map from names into a struct. What has no field is skipped.
@@ -58,8 +59,11 @@ func (d *decoder) structure(n *node, r memory.Ref, i, depth int) int {
 		at = at.Field(f.at)
 		if expected++; expected > high {
 			high = expected
-		} else if f.op.merges() {
-			at.Value(f.node.typ).SetZero() // may have come before
+		} else if f.op.merges() { // it may have come before
+			if !clearAgain(d, f.node, i) {
+				return d.in(".%s", f.name())
+			}
+			at.Value(f.node.typ).SetZero()
 		}
 		if i = d.field(f, at, i, depth); i < 0 {
 			return d.in(".%s", f.name())
@@ -151,6 +155,17 @@ func reach(d *decoder, r memory.Ref, via []hop, absent bool) (memory.Ref, bool) 
 		}
 	}
 	return r, true
+}
+
+// clearAgain counts a field that may have come before, of which a few bytes clear a whole array each time. It returns false when they have
+// cleared four times what the elements of the body may take: fields that come once, in any order, clear less.
+func clearAgain(d *decoder, n *node, i int) bool {
+	d.cleared += int64(n.size)
+	if most := 4 * (room.For(len(d.body)) + int64(d.root.Size())); d.cleared > most {
+		d.fail("at byte %d: fields that come more than once take more than %d bytes", i, most)
+		return false
+	}
+	return true
 }
 
 // merges reports whether a value read over an older one could show parts of it.

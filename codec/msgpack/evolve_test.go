@@ -1,6 +1,7 @@
 package msgpack_test
 
 import (
+	"encoding/binary"
 	"math/big"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/msgpack"
 )
 
@@ -80,6 +82,29 @@ func TestFieldsThatComeTwice(t *testing.T) {
 	var got outer
 	if err := msgpack.New().Decode([]byte(body), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
+	}
+}
+
+// TestArraysThatComeAgain: a field of a few bytes does not clear a large array again and again.
+func TestArraysThatComeAgain(t *testing.T) {
+	type large struct {
+		A [1 << 16]int64
+		B int
+	}
+	for _, test := range []struct {
+		entry   string
+		n       int
+		refused bool
+	}{
+		{"\xa1A\xc0", 1 << 16, true}, {"\xa1A\x90", 1 << 16, true}, {"\xa1A\x91\x07", 1 << 16, true}, {"\xa1A\x90", 100, false}, {"\xa1B\x01", 1 << 16, false},
+	} {
+		body := append(binary.BigEndian.AppendUint32([]byte{0xdf}, uint32(test.n)), strings.Repeat(test.entry, test.n)...)
+		for how, decode := range map[string]func([]byte, any) error{"Decode": msgpack.New().Decode, "DecodeReuse": msgpack.New().(codec.Reuser).DecodeReuse} {
+			err := decode(body, new(large))
+			if refused := err != nil && strings.Contains(err.Error(), "fields that come more than once"); refused != test.refused || !refused && err != nil {
+				t.Errorf("%s of %d times %q: %v", how, test.n, test.entry, err)
+			}
+		}
 	}
 }
 
