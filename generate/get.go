@@ -11,7 +11,7 @@ func (p *printer) get(f *field, more bool) {
 	x, t := "m."+f.name, f.tag()
 	switch form := f.form; form.kind {
 	case formMap:
-		p.line("clear(%s)", x)
+		p.line("%[1]s = generated.Empty(%[1]s)", x)
 	case formStruct:
 		p.line("if %s {", t.At())
 		p.line(`if from, to := generated.Span(b, i+%[1]d); to >= 0 && %[2]s.DecodeWeft(r, from, to, depth-1) == to {

@@ -58,6 +58,15 @@ func Grow[T any](r *Reader, list []T, n int) []T {
 	return slices.Grow(list, n)
 }
 
+// Empty returns the map without its entries, or nil where it has too many to be kept for the next message.
+func Empty[M ~map[K]V, K comparable, V any](m M) M {
+	if len(m) > memory.KeptEntries {
+		return nil
+	}
+	clear(m)
+	return m
+}
+
 // Word returns the eight bytes at b[i], with zeros where b has ended. In these no tag is found; but a varint that
 // goes on there seems to end, and i to lie behind b.
 func Word(b []byte, i int) uint64 {

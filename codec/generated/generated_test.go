@@ -40,6 +40,21 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestEmpty gives a large map up.
+func TestEmpty(t *testing.T) {
+	type table map[int]bool
+	small, large := table{1: true}, make(table)
+	for i := range 5000 {
+		large[i] = true
+	}
+	if got := generated.Empty(small); got == nil || len(small) != 0 {
+		t.Errorf("a small map becomes %v, and has %d entries", got, len(small))
+	}
+	if generated.Empty(large) != nil || generated.Empty(table(nil)) != nil {
+		t.Error("a large map, or none, is kept")
+	}
+}
+
 // TestNumbers compares with protowire, behind tags of each length.
 func TestNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))

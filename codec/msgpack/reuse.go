@@ -55,7 +55,7 @@ func (n *node) clear(r memory.Ref) {
 		}
 	case opMap:
 		if !r.IsNil() {
-			r.Value(n.typ).Clear()
+			memory.Empty(r.Value(n.typ))
 		}
 	case opArray:
 		for k := range n.length {

@@ -163,3 +163,25 @@ func TestReuseKeepsMemory(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestReuseOfLargeMaps: a map that one message has made large is not emptied again and again, which takes as long as it was large.
+func TestReuseOfLargeMaps(t *testing.T) {
+	type holder struct {
+		Common map[string]int
+		Other  map[int]string
+	}
+	for _, n := range []int{10, 5000} {
+		sent := holder{make(map[string]int), make(map[int]string)}
+		for i := range n {
+			sent.Common[fmt.Sprint(i)], sent.Other[i] = i, "x"
+		}
+		var used holder
+		c := New().(codec.Reuser)
+		if err := c.DecodeReuse(encoded(t, sent), &used); err != nil || len(used.Common) != n || len(used.Other) != n {
+			t.Fatalf("%d and %d entries, want %d, %v", len(used.Common), len(used.Other), n, err)
+		}
+		if err := c.DecodeReuse([]byte("\x80"), &used); err != nil || len(used.Common)+len(used.Other) != 0 || (used.Common != nil) != (n == 10) || (used.Other != nil) != (n == 10) {
+			t.Errorf("%d entries, then none: %v, %v, %v", n, used.Common == nil, used.Other == nil, err)
+		}
+	}
+}

@@ -263,7 +263,7 @@ func (d *decoder) field(f *field, r memory.Ref, wire protowire.Type, i, end, dep
 		return d.array(f, r, wire, i, end, depth)
 	case opTable:
 		if old {
-			r.Value(n.typ).Clear()
+			memory.Empty(r.Value(n.typ))
 		}
 		return d.entry(n, r, wire, i, end, depth)
 	}

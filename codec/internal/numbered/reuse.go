@@ -49,7 +49,7 @@ func (n *node) empty(r memory.Ref) {
 		}
 	case opTable:
 		if !r.IsNil() {
-			r.Value(n.typ).Clear()
+			memory.Empty(r.Value(n.typ))
 		}
 	case opMessage:
 		if len(n.others) > 0 && !memory.Unexported {

@@ -142,6 +142,38 @@ func TestReuseKeepsMemory(t *testing.T) {
 	}
 }
 
+// TestReuseOfLargeMaps: a map that one message has made large is not emptied again and again, which takes as long as it was large.
+func TestReuseOfLargeMaps(t *testing.T) {
+	type holder struct {
+		N     int32            `weft:"1"`
+		Table map[int32]string `weft:"2"`
+		Last  int32            `weft:"3"`
+	}
+	for _, n := range []int{10, 5000} {
+		sent := &holder{Table: make(map[int32]string)}
+		for i := range n {
+			sent.Table[int32(i)] = "x"
+		}
+		body, err := Append(nil, sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used := new(holder)
+		for _, next := range []*holder{{N: 1}, {Last: 1}, {Table: map[int32]string{7: "y"}}} {
+			if err := Reuse(body, used); err != nil || len(used.Table) != n {
+				t.Fatalf("%d entries, want %d, %v", len(used.Table), n, err)
+			}
+			small, err := Append(nil, next)
+			if err == nil {
+				err = Reuse(small, used)
+			}
+			if err != nil || len(used.Table) != len(next.Table) || used.Table[7] != next.Table[7] || (used.Table != nil) != (n == 10 || next.Table != nil) {
+				t.Errorf("%d entries, then %+v: %+v, %v", n, next, used, err)
+			}
+		}
+	}
+}
+
 func TestReuseLongBodies(t *testing.T) {
 	long := &order{Text: strings.Repeat("t", 100_000)}
 	for i := range 3000 {

@@ -360,7 +360,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			i = to
 		}
 	}
-	clear(m.Weights)
+	m.Weights = generated.Empty(m.Weights)
 	if !(len(b)-i > 1 && b[i] == 0x30) {
 		m.Shelf = nil
 	} else if v, j := generated.Zigzag[int32](b, i+1); j >= 0 {
@@ -426,7 +426,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else {
 		m.Company = nil
 	}
-	clear(m.ByFace)
+	m.ByFace = generated.Empty(m.ByFace)
 	m.Kinds = m.Kinds[:0]
 	if len(b)-i > 1 && b[i] == 0x7a {
 		if v, j := generated.Packed(m.Kinds, b, i+1, 0, generated.Int[Kind]); j >= 0 {

@@ -632,7 +632,7 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	} else {
 		i, _ = r.LongText(b, i, 3, &m.Far)
 	}
-	clear(m.Notes)
+	m.Notes = generated.Empty(m.Notes)
 	m.Last = 0
 	if len(b)-i > 5 && b[i] == 0xf8 && b[i+1] == 0xff && b[i+2] == 0xff && b[i+3] == 0xff && b[i+4] == 0x0f {
 		if v, j := generated.Int[uint64](b, i+5); j >= 0 {
