@@ -1,7 +1,9 @@
 package generate
 
 import (
+	"bytes"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -32,12 +34,49 @@ func compile(t *testing.T) []protoreflect.FileDescriptor {
 	return all
 }
 
-func TestPlugin(t *testing.T) {
+// requested is what protoc asks its plugins for the depot.
+func requested(t *testing.T) *pluginpb.CodeGeneratorRequest {
 	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{"depot.proto"}, Parameter: proto.String("paths=source_relative")}
 	for _, d := range compile(t) {
 		request.ProtoFile = append(request.ProtoFile, protoutil.ProtoFromFileDescriptor(d))
 	}
-	gen, err := protogen.Options{}.New(request)
+	return request
+}
+
+// TestPluginBuilds runs protoc-gen-go and protoc-gen-weft as protoc does, by their standard input and output, and has go vet look at what both
+// have written.
+func TestPluginBuilds(t *testing.T) {
+	request, err := proto.Marshal(requested(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for _, plugin := range []string{"google.golang.org/protobuf/cmd/protoc-gen-go", "./cmd/protoc-gen-weft"} {
+		var failed strings.Builder
+		run := exec.CommandContext(t.Context(), "go", "run", plugin)
+		run.Stdin, run.Stderr = bytes.NewReader(request), &failed
+		out, err := run.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", plugin, err, &failed)
+		}
+		var response pluginpb.CodeGeneratorResponse
+		if err := proto.Unmarshal(out, &response); err != nil || response.Error != nil || len(response.File) != 1 {
+			t.Fatalf("%s: %v, %v", plugin, err, &response)
+		}
+		files["depot/"+response.File[0].GetName()] = response.File[0].GetContent()
+	}
+	if len(files) != 2 || files["depot/depot_weft.go"] == "" {
+		t.Fatalf("%d files, among them none for weft", len(files))
+	}
+	vet := exec.CommandContext(t.Context(), "go", "vet", "./...")
+	vet.Dir = module(t, files)
+	if out, err := vet.CombinedOutput(); err != nil {
+		t.Errorf("go vet: %v\n%s", err, out)
+	}
+}
+
+func TestPlugin(t *testing.T) {
+	gen, err := protogen.Options{}.New(requested(t))
 	if err != nil {
 		t.Fatal(err)
 	}
