@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec"
-	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/door/internal/holding"
 )
 
 // RunTurns checks that large requests wait for their turns to be decoded, and small ones do not: that the door decodes by
@@ -99,18 +98,16 @@ func large() *Message { return &Message{Text: strings.Repeat("x", 128<<10)} }
 // takeTurns starts a server of which all turns are taken until let is called. client is the configuration of one more client; nil: there
 // is none.
 func takeTurns(t *testing.T, k Kit, client *weft.ClientConfig) (w *world, all int, let func()) {
-	h := &holding{Codec: json.New(), let: make(chan struct{})}
+	h := holding.New()
 	cfg := &weft.ServerConfig{Codecs: append(weft.DefaultCodecs(), h), Overload: weft.Overload{Off: true}, Timeout: -1}
 	if client != nil {
 		cfg.Compressors = client.Compressors
 	}
 	w = start(t, k, cfg)
-	var once sync.Once
-	let = func() { once.Do(func() { close(h.let) }) }
 	ready := false
 	defer func() {
 		if !ready {
-			let() // the test has failed
+			h.Let() // the test has failed
 		}
 	}()
 	all = max(1, runtime.GOMAXPROCS(0)-1)
@@ -129,26 +126,7 @@ func takeTurns(t *testing.T, k Kit, client *weft.ClientConfig) (w *world, all in
 			}
 		}()
 	}
-	eventually(t, "all turns are taken", func() bool { return int(h.decoding.Load()) == all })
+	eventually(t, "all turns are taken", func() bool { return h.Waiting() == all })
 	ready = true
-	return w, all, let
-}
-
-// holding is JSON whose large bodies are decoded when they are let go.
-type holding struct {
-	codec.Codec
-	decoding atomic.Int32
-	let      chan struct{}
-}
-
-// Name implements codec.Codec: it is not that of JSON, which a door may use.
-func (*holding) Name() string { return "holding" }
-
-// Decode implements codec.Codec. The clients decode with it too.
-func (h *holding) Decode(body []byte, v any) error {
-	if len(body) > 64<<10 {
-		h.decoding.Add(1)
-		<-h.let
-	}
-	return h.Codec.Decode(body, v)
+	return w, all, h.Let
 }

@@ -16,8 +16,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
-	"github.com/weftrpc/weft/codec"
-	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/door/internal/holding"
 	"github.com/weftrpc/weft/door/thrift"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
@@ -145,39 +144,19 @@ func TestLargeHeaders(t *testing.T) {
 	}
 }
 
-// holding is JSON whose large bodies are decoded when they are let go.
-type holding struct {
-	codec.Codec
-	decoding atomic.Int32
-	let      chan struct{}
-}
-
-// Name implements codec.Codec.
-func (*holding) Name() string { return "holding" }
-
-// Decode implements codec.Codec.
-func (h *holding) Decode(body []byte, v any) error {
-	if len(body) > 64<<10 {
-		h.decoding.Add(1)
-		<-h.let
-	}
-	return h.Codec.Decode(body, v)
-}
-
 // TestCompressionTurns: the compression of a large message is undone when the message has a turn, and not by the goroutine that reads the connection.
 func TestCompressionTurns(t *testing.T) {
-	h := &holding{Codec: json.New(), let: make(chan struct{})}
-	let := sync.OnceFunc(func() { close(h.let) })
+	h := holding.New()
 	cfg := &weft.ServerConfig{Codecs: append(weft.DefaultCodecs(), h), Timeout: -1, Overload: weft.Overload{Off: true}, Limits: weft.Limits{HandshakeTimeout: patience}}
 	addr := start(t, cfg, func(srv *weft.Server) error {
 		return errors.Join(
 			weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil }),
 			weft.Handle(srv, "Held.Hold", func(context.Context, *string) (*string, error) { return new(string), nil }))
 	})
-	all := int32(max(1, runtime.GOMAXPROCS(0)-1))
+	all := max(1, runtime.GOMAXPROCS(0)-1)
 	var holders sync.WaitGroup
 	defer holders.Wait()
-	defer let() // before
+	defer h.Let() // before
 	for range all {
 		c, err := weft.Dial(t.Context(), "tcp://"+addr, &weft.ClientConfig{Codec: h, Timeout: -1})
 		must(t, err)
@@ -189,7 +168,7 @@ func TestCompressionTurns(t *testing.T) {
 			}
 		})
 	}
-	polltest.True(t, patience, "all turns are taken", func() bool { return h.decoding.Load() == all })
+	polltest.True(t, patience, "all turns are taken", func() bool { return h.Waiting() == all })
 	c := headers(t, addr)
 	broken := c.frame(protocol.Call, 1, 1<<20, true)
 	broken[len(broken)-1] ^= 1 // its checksum
@@ -200,7 +179,7 @@ func TestCompressionTurns(t *testing.T) {
 		c.send(protocol.Call, 3+seq, 10, true)
 		c.answered(3 + seq)
 	}
-	let()
+	h.Let()
 	for range 2 {
 		switch seq, kind, body := c.any(); {
 		case seq == 1 && (kind != protocol.Exception || !strings.Contains(body, "InvalidArgument")):
