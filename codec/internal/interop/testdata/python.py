@@ -6,7 +6,7 @@
 
 It writes python.json, which TestPython reads, and fails unless weft.json, which
 TestPython holds to what weft writes, has the same values. The first command writes
-weft.json.
+weft.json. test/compat/codec holds both files to Python's msgpack in every run of the tests.
 """
 
 import datetime
@@ -49,14 +49,23 @@ VALUES = {
 }
 
 
-def main():
-    packed = {name: msgpack.packb(value, datetime=True).hex() for name, value in VALUES.items()}
-    (HERE / "python.json").write_text(json.dumps(packed, indent=1) + "\n")
+def packed():
+    """The values as Python's msgpack packs them, in hexadecimal."""
+    return {name: msgpack.packb(value, datetime=True).hex() for name, value in VALUES.items()}
+
+
+def unpacked():
+    """The values as Python's msgpack reads them from what weft has packed."""
     weft = json.loads((HERE / "weft.json").read_text())
+    return {name: msgpack.unpackb(bytes.fromhex(body), timestamp=3, strict_map_key=False) for name, body in weft.items()}
+
+
+def main():
+    (HERE / "python.json").write_text(json.dumps(packed(), indent=1) + "\n")
+    got = unpacked()
     for name, value in VALUES.items():
-        got = msgpack.unpackb(bytes.fromhex(weft[name]), timestamp=3, strict_map_key=False)
-        if got != value:
-            raise SystemExit(f"{name}: weft packed {got!r:.500}, want {value!r:.500}")
+        if got[name] != value:
+            raise SystemExit(f"{name}: weft packed {got[name]!r:.500}, want {value!r:.500}")
     print(f"msgpack {msgpack.version} and weft agree on {len(VALUES)} values")
 
 
