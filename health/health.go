@@ -19,6 +19,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/logger"
+	"github.com/weftrpc/weft/internal/names"
 )
 
 // Status says whether a service is ready for calls.
@@ -75,7 +76,8 @@ type Check struct {
 	// Func returns nil when all is well. ctx ends after Timeout. It is not called again before
 	// it has returned.
 	Func func(ctx context.Context) error
-	// Services are those that are not ready when it fails; nil: the whole server.
+	// Services are those that are not ready when it fails, with the services that are only aliases of their methods; nil: the
+	// whole server.
 	Services []string
 	// Optional shows the result in reports, and changes no status. Use it for dependencies:
 	// a server that turns itself off because another one fails takes its other methods with it.
@@ -112,10 +114,12 @@ type Health struct {
 	behind     atomic.Bool            // the registry has not taken all of it
 }
 
-// listed are the services of a server, by name, when it had made so many changes to them.
+// listed are the services of a server, by name, when it had made so many changes to them. Clients find one by each of its names, so
+// those that have only aliases are among them.
 type listed struct {
 	changes uint64
 	names   []string
+	of      map[string][]string // of a service that has only aliases, the services whose methods these are
 }
 
 var _ Reader = (*Health)(nil)
@@ -200,8 +204,22 @@ func (h *Health) statusLocked(phase weft.Phase, service string) Status {
 	return h.readyLocked(service)
 }
 
-// readyLocked is the status by the checks and by Set, whatever the server does.
+// readyLocked is the status by the checks and by Set, whatever the server does. A service that has only aliases is as ready as the
+// least ready of those whose methods it has.
 func (h *Health) readyLocked(service string) Status {
+	s := h.ownLocked(service)
+	if l := h.listed.Load(); l != nil {
+		for _, of := range l.of[service] {
+			if own := h.ownLocked(of); own == NotServing || s == Serving {
+				s = own
+			}
+		}
+	}
+	return s
+}
+
+// ownLocked is readyLocked by what names the service itself.
+func (h *Health) ownLocked(service string) Status {
 	if h.set[""] || h.set[service] {
 		return NotServing
 	}
@@ -246,10 +264,26 @@ func (h *Health) services() *listed {
 	if l := h.listed.Load(); l != nil && l.changes == changes {
 		return l
 	}
-	l := &listed{changes: changes}
-	for _, s := range h.srv.Describe() {
+	l := &listed{changes: changes, of: make(map[string][]string)}
+	all := h.srv.Describe()
+	for _, s := range all {
 		l.names = append(l.names, s.Name)
 	}
+	own := l.names
+	for _, s := range all {
+		for _, m := range s.Methods {
+			for _, alias := range m.Aliases {
+				service := names.Service(alias)
+				if of := l.of[service]; !slices.Contains(own, service) && !slices.Contains(of, s.Name) {
+					l.of[service] = append(of, s.Name)
+				}
+			}
+		}
+	}
+	for service := range l.of {
+		l.names = append(l.names, service)
+	}
+	slices.Sort(l.names)
 	h.listed.Store(l)
 	return l
 }

@@ -309,6 +309,42 @@ func TestRegistry(t *testing.T) {
 	})
 }
 
+// A service that has only aliases has a status, and is published, as the service whose methods it has.
+func TestAlias(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg, err := memory.NewStore().Registry(&registry.Config{Logger: silent(), NoCache: true})
+		must(t, err)
+		defer reg.Close()
+		w := newWorld(t, reg, func(_ *world, c *health.Config) { c.Checks[0].Services = []string{"Orders"} })
+		must(t, w.srv.Alias("Purchases.Get", "Orders.Get"))
+		must(t, w.srv.Alias("Stock.Order", "Orders.Get")) // Stock has a method of its own
+		is := func(status health.Status, published string) {
+			t.Helper()
+			w.is("Purchases", status)
+			w.is("Stock", health.Serving)
+			if got := states(t, reg, "Orders", "Purchases", "Stock"); got != published {
+				t.Errorf("the states are %s, want %s", got, published)
+			}
+		}
+		w.serve()
+		is(health.Serving, "on on on")
+		w.down.Store(true)
+		time.Sleep(2 * time.Second)
+		is(health.NotServing, "draining draining on")
+		w.down.Store(false)
+		time.Sleep(2 * time.Second)
+		is(health.Serving, "on on on")
+		must(t, w.srv.Alias("Later.Get", "Orders.Get"))
+		time.Sleep(2 * time.Second)
+		if got := states(t, reg, "Later"); got != "on" {
+			t.Errorf("an alias that came later is %s", got)
+		}
+		w.h.Set("Purchases", false)
+		is(health.NotServing, "on draining on")
+		must(t, w.srv.Shutdown(t.Context()))
+	})
+}
+
 func TestDependency(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		back := newWorld(t, nil, nil)
