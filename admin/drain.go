@@ -3,10 +3,12 @@ package admin
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/fence"
+	"github.com/weftrpc/weft/internal/names"
 )
 
 // DrainRequest is the request of weft.Admin.Drain.
@@ -43,14 +45,17 @@ func (s *service) drain(ctx context.Context, req *DrainRequest) (*Drained, error
 		return out, nil
 	}
 	var err error
-	if out.Services, err = s.publish(req.Undo); err != nil {
-		return nil, err
-	}
+	out.Services, err = s.publish(req.Undo)
 	what := "the instances of the server were set draining by an operator"
 	if req.Undo {
 		what = "the instances of the server were published again by an operator"
 	}
-	s.changed(ctx, what, slog.Any("services", out.Services), slog.String("reason", req.Reason))
+	if err == nil || len(out.Services) > 0 { // some may have been changed before one failed
+		s.changed(ctx, what, slog.Any("services", out.Services), slog.String("reason", req.Reason))
+	}
+	if err != nil {
+		return nil, err
+	}
 	out.Phase = s.srv.Phase().String()
 	return out, nil
 }
@@ -85,8 +90,7 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 	if s.drains.drained == nil {
 		s.drains.drained = make(map[string]bool)
 	}
-	for _, info := range s.srv.Describe() {
-		name := info.Name
+	for _, name := range published(s.srv) {
 		if name == Service || undo && !s.drains.drained[name] {
 			continue // what operators look at stays
 		}
@@ -99,10 +103,10 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 				i.State, did = weft.Draining, true
 			}
 		})
-		if err != nil {
-			return changed, err
-		}
 		switch {
+		case weft.CodeOf(err) == weft.NotFound: // it was unregistered since
+		case err != nil:
+			return changed, err
 		case undo:
 			delete(s.drains.drained, name)
 		case did:
@@ -113,4 +117,19 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 		}
 	}
 	return changed, nil
+}
+
+// published are the names under which clients find services of the server in its registry, those of aliases among them.
+func published(srv *weft.Server) []string {
+	var all []string
+	for _, info := range srv.Describe() {
+		all = append(all, info.Name)
+		for _, m := range info.Methods {
+			for _, alias := range m.Aliases {
+				all = append(all, names.Service(alias))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

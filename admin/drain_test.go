@@ -58,23 +58,26 @@ func TestDrain(t *testing.T) {
 	if err := weft.Handle(r.srv, "Spare.Mul", func(context.Context, *Args) (*Product, error) { return &Product{}, nil }); err != nil {
 		t.Fatal(err)
 	}
+	if err := r.srv.Alias("Maths.Times", "Arith.Mul"); err != nil { // clients find the service Maths too
+		t.Fatal(err)
+	}
 	a := r.admin("secret")
 	polltest.True(t, 30*time.Second, "the services are published", func() bool {
 		reg.mu.Lock()
 		defer reg.mu.Unlock()
-		return len(reg.all) == 3
+		return len(reg.all) == 4
 	})
 	for range 2 { // the second changes nothing more
 		d, err := a.Drain(t.Context(), &admin.DrainRequest{Reason: "test"})
 		if err != nil || d.Phase != "serving" || d.InFlight < 0 {
 			t.Fatalf("%+v, %v", d, err)
 		}
-		if reg.state("Arith") != weft.Draining || reg.state("Spare") != weft.Off || reg.state("weft.Admin") != weft.On {
+		if reg.state("Arith") != weft.Draining || reg.state("Maths") != weft.Draining || reg.state("Spare") != weft.Off || reg.state("weft.Admin") != weft.On {
 			t.Errorf("%+v", reg.all)
 		}
 	}
 	d, err := a.Drain(t.Context(), &admin.DrainRequest{Undo: true})
-	if err != nil || !slices.Equal(d.Services, []string{"Arith"}) || reg.state("Arith") != weft.On || reg.state("Spare") != weft.Off {
+	if err != nil || !slices.Equal(d.Services, []string{"Arith", "Maths"}) || reg.state("Arith") != weft.On || reg.state("Maths") != weft.On || reg.state("Spare") != weft.Off {
 		t.Errorf("%+v, %v, %+v", d, err, reg.all)
 	}
 	_, err = a.Drain(t.Context(), &admin.DrainRequest{Undo: true, Shutdown: true})
