@@ -158,7 +158,9 @@ func (f *files) begin() error {
 func (f *files) deleteOld() error {
 	all, err := list(f.dir)
 	for len(all) > f.most && err == nil {
-		err = os.Remove(all[0])
+		if err = os.Remove(all[0]); errors.Is(err, os.ErrNotExist) {
+			err = nil // another program has removed it
+		}
 		all = all[1:]
 	}
 	return err

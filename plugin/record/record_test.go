@@ -364,6 +364,39 @@ func TestSpeed(t *testing.T) {
 	})
 }
 
+// Calls that the end of a replay cuts off are no answers that differ; one whose own time is up is.
+func TestReplayCutOff(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := open(t, record.Config{Dir: dir})
+		for range 3 {
+			_, err := r.Plugin().Client(t.Context(), &weft.CallInfo{Method: "Arith.Mul", Codec: "json"}, &plugintest.Args{}, func(context.Context, *weft.CallInfo, any) (any, error) {
+				return &plugintest.Result{}, nil
+			})
+			must(t, err)
+		}
+		must(t, r.Close())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		stats, err := record.Replay(ctx, dir, &record.ReplayConfig{Target: hanging{}, Concurrency: 1, Timeout: 45 * time.Second, Each: func(r record.Result) {
+			if !errors.Is(r.Err, context.DeadlineExceeded) {
+				t.Errorf("%+v", r)
+			}
+		}})
+		if !errors.Is(err, context.DeadlineExceeded) || stats.Calls != 1 || stats.Different != 1 {
+			t.Errorf("%+v, %v", stats, err)
+		}
+	})
+}
+
+// hanging answers no call.
+type hanging struct{}
+
+func (hanging) Call(ctx context.Context, _ string, _, _ any, _ ...weft.CallOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
 // fixed answers every call alike.
 type fixed struct{}
 

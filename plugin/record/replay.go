@@ -46,7 +46,7 @@ type ReplayConfig struct {
 	// Ignore are the parts of replies that are not compared, by their names in JSON; see package tee.
 	// Of protobuf messages and bytes it compares all or nothing.
 	Ignore []string
-	// Each is called with every call that was made, by the goroutine that made it. nil: it is not.
+	// Each is called with every call that counts, by the goroutine that made it. nil: it is not.
 	Each func(Result)
 }
 
@@ -67,7 +67,7 @@ type Difference struct {
 
 // ReplayStats are the figures of a replay.
 type ReplayStats struct {
-	Calls     int           // that were made
+	Calls     int           // that were made; those that the end of ctx has cut off do not count
 	Equal     int           // with an equal reply, or an error of the same code
 	Different int           // with another reply or code
 	Skipped   int           // one-way calls, those without a request, and those that Methods or Choose leaves out
@@ -186,8 +186,8 @@ func (p *player) wait(ctx context.Context, began time.Time, after time.Duration)
 }
 
 // make makes a call and compares what it answers.
-func (p *player) make(ctx context.Context, c *Call) {
-	ctx, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+func (p *player) make(whole context.Context, c *Call) {
+	ctx, cancel := context.WithTimeout(whole, p.cfg.Timeout)
 	defer cancel()
 	pairs := []string{Mark, "1"}
 	for _, pair := range c.Metadata {
@@ -200,6 +200,9 @@ func (p *player) make(ctx context.Context, c *Call) {
 	var reply []byte
 	began := time.Now()
 	err := p.cfg.Target.Call(weft.WithMetadata(ctx, pairs...), c.Method, &c.Request.Body, &reply, options...)
+	if err != nil && whole.Err() != nil {
+		return // it says nothing about the target
+	}
 	r := Result{Call: c, Took: time.Since(began), Err: err}
 	r.Equal = weft.CodeOf(err) == c.Code
 	if r.Equal && err == nil && c.Reply.Codec != "" && !bytes.Equal(reply, c.Reply.Body) {
