@@ -62,7 +62,7 @@ type Config struct {
 	// Metadata are the keys of the request's metadata that are written. It must not name keys
 	// that carry secrets; those of credentials, such as "authorization" and "cookie", are an error. nil: none.
 	Metadata []string
-	// Principal is the name of a principal. nil: that of a string or of a fmt.Stringer.
+	// Principal is the name of a principal. It is not called for a call without one. nil: that of a string or of a fmt.Stringer.
 	Principal func(principal any) string
 	// Redact returns what is written in place of a value: of the attribute "error", and of
 	// metadata by key. nil: the value.
@@ -288,8 +288,10 @@ func (l *accessLog) appendCaller(ctx context.Context, attrs []slog.Attr, r recor
 	m, attempt := weft.MetadataFrom(ctx), weft.AttemptFrom(ctx)
 	if r.direction == made {
 		m, attempt = weft.OutgoingMetadata(ctx), r.info.Attempt
-	} else if name := l.cfg.Principal(weft.PrincipalFrom(ctx)); name != "" {
-		attrs = append(attrs, slog.String("principal", cut(name)))
+	} else if of := weft.PrincipalFrom(ctx); of != nil {
+		if name := l.cfg.Principal(of); name != "" {
+			attrs = append(attrs, slog.String("principal", cut(name)))
+		}
 	}
 	if id := traceID(m.Get("traceparent")); id != "" {
 		attrs = append(attrs, slog.String("trace_id", id))
@@ -319,14 +321,14 @@ func (l *accessLog) redacted(attribute, value string) string {
 	return cut(value)
 }
 
-// cut shortens a value to MaxValue bytes of valid UTF-8.
+// cut shortens a value to MaxValue bytes of valid UTF-8, at the beginning of a character.
 func cut(s string) string {
 	if len(s) > MaxValue {
-		s = s[:MaxValue]
-		for len(s) > 0 && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) && !utf8.RuneStart(s[len(s)-1]) {
-			s = s[:len(s)-1]
+		end := MaxValue
+		for end > MaxValue-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+			end--
 		}
-		s += "…"
+		s = s[:end] + "…"
 	}
 	return strings.ToValidUTF8(s, "\uFFFD")
 }

@@ -83,17 +83,17 @@ func TestRecords(t *testing.T) {
 		return value
 	}
 	w := plugintest.Serve(t, &weft.ServerConfig{
-		Plugins:      plugin(t, accesslog.Config{Logger: served.logger(), Metadata: []string{"tenant", "long"}, Redact: redact}),
+		Plugins:      plugin(t, accesslog.Config{Logger: served.logger(), Metadata: []string{"tenant", "long", "wide"}, Redact: redact}),
 		Authenticate: func(_ context.Context, cred weft.Credential, _ *weft.CallInfo) (any, error) { return "ada", nil },
 	})
 	c := w.Dial(t, &weft.ClientConfig{Plugins: plugin(t, accesslog.Config{Logger: called.logger()}), Credential: weft.StaticCredential("Bearer", "secret-token")})
 	const id = "0af7651916cd43dd8448eb211c80319c"
-	ctx := weft.WithMetadata(t.Context(), "traceparent", "00-"+id+"-b7ad6b7169203331-01", "tenant", "blue", "long", strings.Repeat("ä", 1000))
+	ctx := weft.WithMetadata(t.Context(), "traceparent", "00-"+id+"-b7ad6b7169203331-01", "tenant", "blue", "long", strings.Repeat("ä", 1000), "wide", "a"+strings.Repeat("€", 1000))
 	if err := c.Call(ctx, "Arith.Mul", &plugintest.Args{A: 424242}, nil, weft.WithAttempt(2)); err != nil {
 		t.Fatal(err)
 	}
 	has(t, served.wait(t, 1)[0], map[string]any{"level": "INFO", "msg": "call", "call": "answered", "wire": "weft", "method": "Arith.Mul", "code": "OK",
-		"principal": "ada", "trace_id": id, "attempt": 2, "metadata": map[string]any{"tenant": "xxxx", "long": strings.Repeat("ä", 128) + "…"}})
+		"principal": "ada", "trace_id": id, "attempt": 2, "metadata": map[string]any{"tenant": "xxxx", "long": strings.Repeat("ä", 128) + "…", "wide": "a" + strings.Repeat("€", 85) + "…"}})
 	has(t, called.wait(t, 1)[0], map[string]any{"call": "made", "code": "OK", "trace_id": id, "attempt": 2, "principal": nil})
 	plugintest.IsError(t, c.Call(t.Context(), "Arith.Fail", &plugintest.Args{A: 5}, nil), weft.NotFound, weft.Executed)
 	has(t, served.wait(t, 2)[1], map[string]any{"level": "WARN", "code": "NotFound", "error": "failed as asked"})
@@ -212,6 +212,16 @@ func TestStreamAbandoned(t *testing.T) {
 	c.Close()
 	_, _ = plugintest.Count(t.Context(), c, 1)
 	has(t, j.wait(t, 2)[1], map[string]any{"outcome": "NotSent"})
+}
+
+// A call without a principal has no name, and does not fail for that.
+func TestWithoutPrincipal(t *testing.T) {
+	var j journal
+	w := plugintest.Serve(t, &weft.ServerConfig{Plugins: plugin(t, accesslog.Config{Logger: j.logger(), Principal: func(p any) string { return p.(string) }})})
+	if err := w.Dial(t, nil).Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	has(t, j.wait(t, 1)[0], map[string]any{"method": "Arith.Mul", "principal": nil})
 }
 
 func TestWrongConfig(t *testing.T) {
