@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/admin"
 	"github.com/weftrpc/weft/door/grpc"
 	"github.com/weftrpc/weft/health"
 )
@@ -65,10 +66,10 @@ func (g grpcurl) services(t *testing.T, at string) []string {
 // kinds, and the fields of all messages that they reach.
 func TestGrpcurlDescribes(t *testing.T) {
 	g := buildGrpcurl(t)
-	// Without package admin, whose model of the messages the command prefers: they have the names of Go there.
+	// It has package admin too, whose model of the messages has the names of Go: those of the reflection count.
 	own := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{grpc.Door(nil)}, Logger: slog.New(slog.DiscardHandler)})
 	h, err := health.New(own, nil)
-	if err = errors.Join(err, grpc.RegisterHealth(own, h), grpc.RegisterReflection(own), own.Register(Arith{}),
+	if err = errors.Join(err, grpc.RegisterHealth(own, h), grpc.RegisterReflection(own), admin.Register(own, nil), own.Register(Arith{}),
 		weft.HandleServerStream(own, "Shop.Count", func(_ context.Context, _ *Sum, out *weft.Sender[Sum]) error { return nil }),
 		weft.HandleStream(own, "Shop.Echo", func(_ context.Context, s *weft.Stream[Text, Text]) error { return nil }),
 		weft.Handle(own, "Shop.Tenant", func(context.Context, *Sum) (*Text, error) { return new(Text), nil })); err != nil {

@@ -112,9 +112,9 @@ func (e *exporting) run(ctx context.Context, p *shell.Shell, s source, names []s
 }
 
 // Proto writes a service, or the method of it that name is, as .proto files, one behind the other: as the server at an address
-// describes it, "" for that of the settings, or else one that the registry has.
+// describes it, "" for that of the settings, or else one that the registry has. By gRPC the names are those of the server's reflection.
 func Proto(ctx context.Context, p *shell.Shell, address, service, name string) error {
-	s := source{address: cmp.Or(address, p.Settings.Server), service: service}
+	s := source{address: cmp.Or(address, p.Settings.Server), service: service, proto: true}
 	m, err := s.read(ctx, p, []string{name})
 	if err != nil {
 		return err

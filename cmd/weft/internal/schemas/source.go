@@ -21,6 +21,7 @@ type source struct {
 	address   string   // of a server
 	service   string   // in the registry
 	protoPath []string
+	proto     bool // the names of messages are to be those in Protocol Buffers
 }
 
 // sourceOf finds out what the first argument is, and returns the others.
@@ -69,7 +70,7 @@ func (s *source) read(ctx context.Context, p *shell.Shell, names []string) (*sch
 	ctx, cancel := target.Within(ctx, p)
 	defer cancel()
 	if s.address != "" {
-		m, err := ask(ctx, p, s.address, names)
+		m, err := s.ask(ctx, p, s.address, names)
 		if err != nil {
 			return nil, target.NoAdmin(err)
 		}
@@ -94,7 +95,7 @@ func (s *source) registered(ctx context.Context, p *shell.Shell, names []string)
 	}
 	var m *schema.Model
 	err = target.Each(ctx, snapshot.Instances, func(ctx context.Context, address string) error {
-		m, err = ask(ctx, p, address, names)
+		m, err = s.ask(ctx, p, address, names)
 		return err
 	})
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *source) registered(ctx context.Context, p *shell.Shell, names []string)
 }
 
 // ask asks the server at an address.
-func ask(ctx context.Context, p *shell.Shell, address string, names []string) (*schema.Model, error) {
+func (s *source) ask(ctx context.Context, p *shell.Shell, address string, names []string) (*schema.Model, error) {
 	t, err := target.Open(ctx, p, address)
 	if err != nil {
 		return nil, err
@@ -113,6 +114,9 @@ func ask(ctx context.Context, p *shell.Shell, address string, names []string) (*
 	name := ""
 	if len(names) == 1 {
 		name = names[0]
+	}
+	if s.proto {
+		return t.ProtoModel(ctx, p, name)
 	}
 	return t.Model(ctx, p, name)
 }

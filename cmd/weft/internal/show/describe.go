@@ -18,7 +18,9 @@ import (
 
 const describeHelp = `Describes a method, or all methods of a service: the kind, the types of its messages, what its author says of it.
 --as says how the types are written: as structs of Go, as a .proto file, as JSON Schema, or as a template, which is a
-request to be filled in and given to 'weft call'. 'weft schema' writes whole services, into files and in other languages.`
+request to be filled in and given to 'weft call'. In a .proto file messages have the names of Go; of a server at grpc://
+that has gRPC's reflection, the names that it gives them, as other programs of gRPC see them. 'weft schema' writes whole
+services, into files and in other languages.`
 
 const describeExamples = `  weft describe Arith.Mul
   weft describe tcp://127.0.0.1:8972 Arith --as schema

@@ -34,6 +34,17 @@ func (t *Target) Model(ctx context.Context, p *shell.Shell, name string) (*schem
 	return m, nil
 }
 
+// ProtoModel is Model with the names that messages have in Protocol Buffers: a server that is called by gRPC is asked by its
+// reflection first, as programs of gRPC ask it, and by weft.Admin, which has the names of Go, where it has none.
+func (t *Target) ProtoModel(ctx context.Context, p *shell.Shell, name string) (*schema.Model, error) {
+	if strings.HasPrefix(t.Scheme(), "grpc") {
+		if m, err := t.reflectedModel(Context(ctx, p)); weft.CodeOf(err) != weft.Unimplemented {
+			return m, err
+		}
+	}
+	return t.Model(ctx, p, name)
+}
+
 // reflectedModel is Model by the reflection of gRPC.
 func (t *Target) reflectedModel(ctx context.Context) (*schema.Model, error) {
 	r, err := Reflect(ctx, t)
