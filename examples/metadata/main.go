@@ -96,7 +96,7 @@ func metadata(ctx context.Context, c *weft.Client, seen <-chan string) error {
 // deadline lets a call run out of time, two servers deep.
 func deadline(ctx context.Context, c *weft.Client, seen <-chan string) error {
 	began := time.Now()
-	_, err := weft.Invoke[Text](ctx, c, "Front.Get", &Page{"/slow"}, weft.WithTimeout(100*time.Millisecond))
+	_, err := weft.Invoke[Text](ctx, c, "Front.Get", &Page{"/slow"}, weft.WithTimeout(500*time.Millisecond))
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("the slow call returned %v, want a deadline exceeded", err)
 	}
@@ -107,7 +107,7 @@ func deadline(ctx context.Context, c *weft.Client, seen <-chan string) error {
 // cancelled cancels a call.
 func cancelled(ctx context.Context, c *weft.Client, seen <-chan string) error {
 	ctx, cancel := context.WithCancel(ctx)
-	time.AfterFunc(100*time.Millisecond, cancel)
+	time.AfterFunc(500*time.Millisecond, cancel)
 	_, err := weft.Invoke[Text](ctx, c, "Front.Get", &Page{"/slow"})
 	if !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the cancelled call returned %v", err)
