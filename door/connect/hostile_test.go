@@ -1,6 +1,7 @@
 package connect_test
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/binary"
@@ -16,11 +17,14 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/compress/gzip"
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -170,6 +174,54 @@ func unreadReplies(t *testing.T, doors []weft.Door) {
 	})
 }
 
+// counting counts the messages that are encoded.
+type counting struct {
+	codec.Codec
+	n *atomic.Int64
+}
+
+func (c counting) Append(dst []byte, v any) ([]byte, error) {
+	c.n.Add(1)
+	return c.Codec.Append(dst, v)
+}
+
+// TestUnreadGateway is TestUnreadReplies for calls by the gateway of rpcx.
+func TestUnreadGateway(t *testing.T) {
+	const calls, size = 300, 64 << 10
+	var ran, encoded atomic.Int64
+	text := strings.Repeat("x", size)
+	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}, Codecs: []codec.Codec{counting{json.New(), &encoded}},
+		Limits: weft.Limits{WriteBuffer: size}, Doors: connect.Doors(&connect.Config{HTTP: &http.Config{Handler: rpcx.Handler(nil, nil)}})},
+		func(srv *weft.Server) error {
+			return weft.Handle(srv, "Demo.Large", func(context.Context, *Name) (*Name, error) {
+				ran.Add(1)
+				return &Name{text}, nil
+			})
+		})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	header := append(post("/"), fields("x-rpcx-servicepath", "Demo", "x-rpcx-servicemethod", "Large", "x-rpcx-serializetype", "1", "content-length", "2")...)
+	b := preface(0)
+	for n := range uint32(calls) {
+		b = frame(b, 1, 4, 2*n+1, header)
+		b = frame(b, 0, 1, 2*n+1, []byte(`{}`))
+	}
+	_, err = conn.Write(b)
+	must(t, err)
+	polltest.True(t, patience, "all handlers have run", func() bool { return ran.Load() == calls })
+	last := int64(-1)
+	polltest.True(t, patience, "no more replies are encoded", func() bool {
+		was := last
+		last = encoded.Load()
+		time.Sleep(100 * time.Millisecond)
+		return last == was && last > 0
+	})
+	if last > calls/3 {
+		t.Errorf("%d of %d replies are encoded, and none is read", last, calls)
+	}
+}
+
 // TestBombs: what requests become when their compression is undone counts like requests that came as they are.
 func TestBombs(t *testing.T) {
 	const calls, size = 32, 1 << 20
@@ -228,5 +280,123 @@ func TestBombs(t *testing.T) {
 		cancel()
 		all.Wait()
 		transport.CloseIdleConnections()
+	}
+}
+
+// TestRunningRequests: a client may reset its streams and open others as fast as it can write, while the handlers of those it has left go on.
+// As many run as a connection may have streams, and the other requests are refused.
+func TestRunningRequests(t *testing.T) {
+	const calls, requests = 16, 1000
+	const most = calls + 128
+	release := make(chan struct{})
+	end := sync.OnceFunc(func() { close(release) })
+	var running atomic.Int64
+	slow := nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {
+		running.Add(1)
+		defer running.Add(-1)
+		<-release
+	})
+	addr := startHostile(t, weft.ServerConfig{Limits: weft.Limits{MaxCalls: calls}, Doors: connect.Doors(&connect.Config{HTTP: &http.Config{Handler: slow}})},
+		func(*weft.Server) error { return nil })
+	defer end()
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(3*patience)))
+	get := fields(":method", "GET", ":scheme", "http", ":path", "/slow", ":authority", "x")
+	b := preface(64 << 10)
+	for n := range uint32(requests) {
+		b = frame(b, 1, 5, 2*n+1, get)
+		b = frame(b, 3, 0, 2*n+1, []byte{0, 0, 0, 8})
+	}
+	_, err = conn.Write(b)
+	must(t, err)
+	in := bufio.NewReader(conn)
+	next := func() (kind byte, stream uint32, payload []byte) {
+		t.Helper()
+		head := make([]byte, 9)
+		_, err := io.ReadFull(in, head)
+		must(t, err)
+		payload = make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+		_, err = io.ReadFull(in, payload)
+		must(t, err)
+		return head[3], binary.BigEndian.Uint32(head[5:]), payload
+	}
+	for refused := 0; refused < requests-most; {
+		if kind, _, p := next(); kind == 3 && binary.BigEndian.Uint32(p) == 7 {
+			refused++
+		}
+	}
+	if n := running.Load(); n > most {
+		t.Errorf("%d requests run, want %d at most", n, most)
+	}
+	end()
+	stream := uint32(2*requests - 1)
+	polltest.True(t, patience, "there is room again", func() bool {
+		stream += 2
+		_, err := conn.Write(frame(nil, 1, 5, stream, get))
+		must(t, err)
+		for {
+			if kind, of, _ := next(); of == stream {
+				return kind == 1
+			}
+		}
+	})
+}
+
+// TestStreamsMemory: the messages of streams count against the memory of the server, over all connections: where there is no room, a stream is
+// refused that brings more.
+func TestStreamsMemory(t *testing.T) {
+	const memory = 4 << 20
+	release, entered := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(release) })
+	addr := startHostile(t, weft.ServerConfig{MaxMemory: memory, Timeout: -1, Overload: weft.Overload{Off: true}, Limits: weft.Limits{MaxMessage: 2 * memory, MaxCallBytes: 2 * memory}},
+		func(srv *weft.Server) error {
+			if err := weft.HandleClientStream(srv, "Demo.Add", func(_ context.Context, in *weft.Receiver[Name]) (*Name, error) {
+				_, err := in.Recv()
+				return &Name{}, err
+			}); err != nil {
+				return err
+			}
+			return weft.Handle(srv, "Demo.Keep", func(context.Context, *Name) (*Name, error) {
+				close(entered)
+				<-release
+				return &Name{}, nil
+			})
+		})
+	transport := new(nethttp.Transport)
+	client := &nethttp.Client{Transport: transport, Timeout: 3 * patience}
+	defer transport.CloseIdleConnections()
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer end()
+	all.Go(func() {
+		res, err := client.Post("http://"+addr+"/Demo/Keep", "application/json", strings.NewReader(`{"text":"`+strings.Repeat("x", memory-128<<10)+`"}`))
+		if err != nil || res.StatusCode != nethttp.StatusOK {
+			t.Errorf("the call that holds the memory: %v, %v", res, err)
+			return
+		}
+		res.Body.Close()
+	})
+	select {
+	case <-entered:
+	case <-time.After(patience):
+		t.Fatal("the call that holds the memory does not run")
+	}
+	from, to := io.Pipe()
+	defer to.CloseWithError(io.ErrUnexpectedEOF)
+	all.Go(func() { // it ends with the request
+		_, _ = to.Write(append(binary.BigEndian.AppendUint32([]byte{0}, memory), make([]byte, memory/4)...))
+	})
+	r, err := nethttp.NewRequestWithContext(t.Context(), "POST", "http://"+addr+"/Demo/Add", from)
+	must(t, err)
+	r.Header.Set("Content-Type", "application/connect+json")
+	res, err := client.Do(r)
+	must(t, err)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	must(t, err)
+	if !strings.Contains(string(b), "resource_exhausted") || !strings.Contains(string(b), "MaxMemory") {
+		t.Errorf("%s", b)
 	}
 }

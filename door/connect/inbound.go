@@ -304,8 +304,9 @@ func (c *counted) Read(p []byte) (int, error) {
 	case in.kind == weft.Unary && (!room || all > int64(limits.MaxCallBytes)):
 		return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes,
 			"the requests in flight have too many bytes, on this connection (the server's Limits.MaxCallBytes) or on all (its MaxMemory); try again later")
-	case in.kind != weft.Unary && all > int64(limits.MaxStreamBytes):
-		return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes, "the messages of streams on this connection have too many bytes (the server's Limits.MaxStreamBytes)")
+	case in.kind != weft.Unary && (!room || all > int64(limits.MaxStreamBytes)):
+		return n, refusal(weft.ResourceExhausted, weft.ReasonTooManyBytes,
+			"the messages of streams have too many bytes, on this connection (the server's Limits.MaxStreamBytes) or on all (its MaxMemory); try again later")
 	}
 	return n, err
 }

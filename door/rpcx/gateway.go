@@ -259,6 +259,13 @@ func (x *webCall) Reply(v any, m weft.Metadata) error {
 		x.echo()
 		return nil
 	}
+	if _, err := x.call.AwaitTurn(0, nil); err != nil { // over HTTP/2 a client may have many calls, and read no reply
+		return err
+	}
+	defer x.conn.Replies().GiveTurn()
+	if x.r.Context().Err() != nil { // nothing can be sent
+		return nil
+	}
 	limit := x.conn.Limits().MaxMessage
 	body, err := x.codec.Append(nil, v)
 	switch {
@@ -268,6 +275,7 @@ func (x *webCall) Reply(v any, m weft.Metadata) error {
 		return weft.Errorf(weft.ResourceExhausted, "the reply has %d bytes, Limits.MaxMessage of the server allows %d", len(body), limit).
 			WithReason(weft.ReasonMessageTooLarge)
 	}
+	x.call.Encoded(len(body))
 	x.setMetadata(m)
 	h := x.w.Header()
 	h.Set("Content-Type", contentType(x.codec.Name()))

@@ -23,7 +23,11 @@ type server struct {
 	peer    *weft.Peer
 	handler nethttp.Handler
 	held    atomic.Int64 // bytes of bodies that have come and were not read
+	running atomic.Int64 // requests whose handlers have not returned
 }
+
+// slack is how many requests more than calls may run on a connection: as many streams more does the door of gRPC let a client have open.
+const slack = 128
 
 // New returns what has a handler answer the requests of a connection. The handler runs on a worker
 // of the server.
@@ -44,6 +48,14 @@ type exchange struct {
 
 // Open implements grpc.Other.
 func (s *server) Open(conn *http2.Conn, st *http2.Stream, fields []string, end bool) grpc.Request {
+	if s.running.Add(1) > int64(s.Limits().MaxCalls)+slack {
+		// The client has reset streams whose handlers go on: those are not among the streams that the connection counts.
+		s.running.Add(-1)
+		conn.Lock()
+		conn.ResetLocked(st, http2.RefusedStream) // the reader flushes
+		conn.Unlock()
+		return refused{}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &exchange{s: s, conn: conn, st: st, cancel: cancel}
 	x.body.init(x, end)
@@ -60,6 +72,12 @@ func (s *server) Open(conn *http2.Conn, st *http2.Stream, fields []string, end b
 	s.Go(func() { x.serve(wrong) })
 	return x
 }
+
+// refused is a request whose stream was reset at once.
+type refused struct{}
+
+func (refused) Data([]byte, bool) {}
+func (refused) Closed()           {}
 
 // read takes over the fields of a header. It reports what is wrong with them.
 func (x *exchange) read(r *nethttp.Request, fields []string) (wrong string) {
@@ -116,6 +134,7 @@ func (x *exchange) serve(wrong string) {
 		}
 		x.body.close()
 		x.cancel()
+		x.s.running.Add(-1)
 	}()
 	if wrong != "" {
 		nethttp.Error(&x.answer, wrong, nethttp.StatusBadRequest)
