@@ -63,8 +63,8 @@ func (c *Calls[A]) Close() error {
 	return nil
 }
 
-// Do makes a call: messages makes the request of a number. Nothing is waited for of a one-way call,
-// and a is the zero value then.
+// Do makes a call: messages makes the request of a number, of which nothing is sent if it cannot be made. Nothing is waited
+// for of a one-way call, and a is the zero value then.
 func (c *Calls[A]) Do(ctx context.Context, oneway bool, messages func(seq uint64) ([][]byte, error)) (a A, err error) {
 	x := &call[A]{}
 	if !oneway {
@@ -80,10 +80,11 @@ func (c *Calls[A]) Do(ctx context.Context, oneway bool, messages func(seq uint64
 		return a, err
 	}
 	request, err := messages(seq)
-	appended := false
-	if err == nil {
-		appended, err = c.out.SendWithin(ctx, request...)
+	if err != nil { // the other calls of the connection go on
+		c.forget(seq)
+		return a, NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
 	}
+	appended, err := c.out.SendWithin(ctx, request...)
 	switch {
 	case err == nil:
 	case !appended && ctx.Err() != nil && errors.Is(err, ctx.Err()):

@@ -1,12 +1,14 @@
 package pending_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/combine"
 	"github.com/weftrpc/weft/door/internal/pending"
 )
@@ -34,5 +36,31 @@ func TestAnswerBeforeEnd(t *testing.T) {
 			t.Fatalf("got %q, %v", got, err)
 		}
 		wg.Wait()
+	}
+}
+
+// A request that cannot be made ends its own call and no other, and gives the place of a one-way call back.
+func TestRequestCannotBeMade(t *testing.T) {
+	out := combine.New(conn{}, 1<<10, time.Minute, func(b, message []byte) ([]byte, error) { return append(b, message...), nil })
+	c := pending.New[string](conn{}, out)
+	defer c.Close()
+	why := errors.New("too long")
+	for _, oneway := range []bool{false, true} {
+		_, err := c.Do(t.Context(), oneway, func(uint64) ([][]byte, error) { return nil, why })
+		var e *weft.Error
+		if !errors.As(err, &e) || e.Code != weft.InvalidArgument || e.Outcome != weft.NotSent || e.Reason != weft.ReasonEncode || !errors.Is(err, why) {
+			t.Errorf("one-way %v: %v", oneway, err)
+		}
+	}
+	if err := c.Err(); err != nil {
+		t.Errorf("the connection has ended: %v", err)
+	}
+	c.Drain(nil) // it waits for the places of all one-way calls
+	got, err := c.Do(t.Context(), false, func(seq uint64) ([][]byte, error) {
+		go c.Answer(seq, "answer") // it ends at once: the channel of the call has room
+		return [][]byte{{1}}, nil
+	})
+	if got != "answer" || err != nil {
+		t.Errorf("another call: %q, %v", got, err)
 	}
 }
