@@ -3,6 +3,7 @@ package http_test
 import (
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -340,28 +341,65 @@ func TestSocketDrain(t *testing.T) {
 	must(t, <-shut)
 }
 
-// TestSocketBackpressure: a handler that does not receive holds the client back, and one whose client does not read waits.
-func TestSocketBackpressure(t *testing.T) {
-	r := start(t, nil, func(c *weft.ServerConfig) { c.Limits.StreamWindow = 64 << 10 })
-	release := make(chan struct{})
-	var got atomic.Int64
-	must(t, weft.HandleClientStream(r.srv, "Stream.Late", func(_ context.Context, in *weft.Receiver[User]) (*User, error) {
-		<-release
-		for u, err := range in.All() {
-			if err != nil {
-				return nil, err
-			}
-			got.Add(int64(len(u.Name)))
+// narrow has the connections of the client hold few bytes.
+func (r *rig) narrow() {
+	r.c.Transport.(*nethttp.Transport).DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := new(net.Dialer).DialContext(ctx, network, addr)
+		if err == nil {
+			err = errors.Join(c.(*net.TCPConn).SetReadBuffer(64<<10), c.(*net.TCPConn).SetWriteBuffer(64<<10))
 		}
-		return &User{ID: got.Load()}, nil
-	}))
+		return c, err
+	}
+}
+
+// stands waits until a count does not grow any more, since the buffers of both systems are full, and returns it.
+func stands(t *testing.T, what string, count *atomic.Int64) int64 {
+	t.Helper()
+	last := int64(-1)
+	polltest.True(t, patience, what, func() bool {
+		was := last
+		last = count.Load()
+		time.Sleep(100 * time.Millisecond)
+		return last == was && last > 0
+	})
+	return last
+}
+
+// TestSocketBackpressure: a handler that does not receive holds the client back, and one whose client does not read waits. The messages are
+// more than the systems hold between the two, and few enough that a busy machine carries them well within patience.
+func TestSocketBackpressure(t *testing.T) {
+	const messages, size = 512, 16 << 10
+	name := strings.Repeat("x", size)
+	r := start(t, nil, func(c *weft.ServerConfig) { c.Limits.StreamWindow, c.Limits.WriteTimeout = 64<<10, patience })
+	r.narrow()
+	release := make(chan struct{})
+	var got, given atomic.Int64
+	must(t, errors.Join(
+		weft.HandleClientStream(r.srv, "Stream.Late", func(_ context.Context, in *weft.Receiver[User]) (*User, error) {
+			<-release
+			for u, err := range in.All() {
+				if err != nil {
+					return nil, err
+				}
+				got.Add(int64(len(u.Name)))
+			}
+			return &User{ID: got.Load()}, nil
+		}),
+		weft.HandleServerStream(r.srv, "Stream.Much", func(_ context.Context, _ *User, out *weft.Sender[User]) error {
+			for range messages {
+				if err := out.Send(&User{Name: name}); err != nil {
+					return err
+				}
+				given.Add(1)
+			}
+			return nil
+		})))
 	s := r.socket("/Stream/Late")
-	const messages, size = 512, 64 << 10
 	var sent atomic.Int64
 	written := make(chan error, 1)
 	go func() { // it ends when all was taken
 		var err error
-		message := []byte(`{"name":"` + strings.Repeat("x", size) + `"}`)
+		message := []byte(`{"name":"` + name + `"}`)
 		for range messages {
 			if err = s.Write(s.ctx, websocket.MessageText, message); err != nil {
 				break
@@ -370,21 +408,27 @@ func TestSocketBackpressure(t *testing.T) {
 		}
 		written <- err
 	}()
-	// It stands still when the buffers of both systems are full.
-	last := int64(-1)
-	polltest.True(t, patience, "the client is held back", func() bool {
-		was := last
-		last = sent.Load()
-		time.Sleep(100 * time.Millisecond)
-		return last == was && last > 0
-	})
-	if last == messages {
+	if stands(t, "the client is held back", &sent) == messages {
 		t.Error("all messages were taken, and none was received")
 	}
 	close(release)
 	must(t, <-written)
 	s.send(``)
 	if got := s.rest(); got != fmt.Sprintf(`{"result":{"id":%d}} 1000`, messages*size) {
+		t.Errorf("%s", got)
+	}
+
+	s = r.socket("/Stream/Much")
+	s.send(`{}`)
+	if stands(t, "the handler waits", &given) == messages {
+		t.Error("all messages were sent, and none was read")
+	}
+	for range messages {
+		if m := s.receive(); len(m) != len(`{"result":{"name":""}}`)+size {
+			t.Fatalf("%.100s", m)
+		}
+	}
+	if got := s.rest(); got != "1000" {
 		t.Errorf("%s", got)
 	}
 }
