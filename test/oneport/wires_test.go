@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"net/rpc"
 	"net/rpc/jsonrpc"
 	"strings"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -69,14 +71,20 @@ func wires() []wire {
 		{name: "WebSocket", peer: "http", dial: byWebSocket},
 		{name: "gRPC", peer: "grpc", dial: byWeft("grpc", grpc.Wire(nil))},
 		{name: "gRPC-Web", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/grpc-web+json"})},
+		{name: "gRPC-Web, text", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/grpc-web-text+json"})},
 		{name: "Connect", peer: "http", h2: true, dial: byWeft("connect+http", connect.Wire(nil))},
 		{name: "Connect, HTTP/2", peer: "grpc", dial: byWeft("connect+http", connect.Wire(&connect.WireConfig{HTTP2: true}))},
 		{name: "rpcx", peer: "rpcx", dial: byWeft("rpcx", rpcx.Wire(nil))},
 		{name: "rpcx over HTTP", peer: "rpcx", dial: byWeft("rpcx+http", rpcx.WireHTTP(nil))},
 		{name: "Thrift, framed binary", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true}))},
+		{name: "Thrift, binary without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Framing: thrift.Unframed}))},
+		{name: "Thrift, binary that is not strict", peer: "thrift", dial: byLoose(false)},
+		{name: "Thrift, framed binary that is not strict", peer: "thrift", dial: byLoose(true)},
+		{name: "Thrift, compact with frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact}))},
 		{name: "Thrift, compact without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact, Framing: thrift.Unframed}))},
 		{name: "Thrift, THeader", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Framing: thrift.THeader}))},
 		{name: "Thrift, THeader and compact", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.Compact, Framing: thrift.THeader}))},
+		{name: "Thrift, JSON with frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.JSON}))},
 		{name: "Thrift, JSON without frames", peer: "thrift", dial: byWeft("thrift", thrift.Wire(&thrift.WireConfig{Multiplexed: true, Protocol: thrift.JSON, Framing: thrift.Unframed}))},
 		{name: "Thrift over HTTP", peer: "http", h2: true, dial: byWeft("thrift+http", thrift.WireHTTP(&thrift.HTTPConfig{Multiplexed: true, Path: "/thrift"}))},
 	}
@@ -186,9 +194,12 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 		return nil, err
 	}
 	body = fmt.Appendf(nil, b.body, body)
-	enveloped := strings.HasPrefix(b.kind, "application/grpc-web")
+	enveloped, armored := strings.HasPrefix(b.kind, "application/grpc-web"), strings.HasPrefix(b.kind, "application/grpc-web-text")
 	if enveloped {
 		body = append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(body))), body...)
+	}
+	if armored {
+		body = base64.StdEncoding.AppendEncode(nil, body)
 	}
 	req, err := http.NewRequest("POST", "http://server"+b.path, bytes.NewReader(body))
 	if err != nil {
@@ -209,6 +220,11 @@ func (b *browser) Echo(m *Message) (*Message, error) {
 	text, err := io.ReadAll(answer.Body)
 	if err != nil || answer.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s %s: %w", answer.Status, text, err)
+	}
+	if armored {
+		if text, err = base64.StdEncoding.AppendDecode(nil, text); err != nil {
+			return nil, err
+		}
 	}
 	if enveloped {
 		if len(text) < 5 || text[0] != 0 || uint64(len(text)-5) < uint64(binary.BigEndian.Uint32(text[1:])) {
@@ -303,3 +319,79 @@ func (t talk) Echo(m *Message) (*Message, error) {
 }
 
 func (t talk) Close() error { return t.conn.CloseNow() }
+
+// loose is a client of Thrift's binary protocol that is not strict, which no wire of weft speaks.
+type loose struct {
+	conn   net.Conn
+	in     *bufio.Reader
+	framed bool
+	seq    uint32
+}
+
+func byLoose(framed bool) func(string, *tls.Config) (client, error) {
+	return func(addr string, secure *tls.Config) (client, error) {
+		conn, err := underneath(addr, secure)
+		if err != nil {
+			return nil, err
+		}
+		return &loose{conn: conn, in: bufio.NewReader(conn), framed: framed}, nil
+	}
+}
+
+// The types of Thrift's binary protocol that the message has.
+const (
+	thriftI64    = 10
+	thriftString = 11
+)
+
+func (l *loose) Echo(m *Message) (*Message, error) {
+	const name, call, reply = "Test:Echo", 1, 2
+	l.seq++
+	b := append(binary.BigEndian.AppendUint32(nil, uint32(len(name))), name...)
+	b = binary.BigEndian.AppendUint32(append(b, call), l.seq)
+	b = append(b, thriftString, 0, 1)
+	b = append(binary.BigEndian.AppendUint32(b, uint32(len(m.Text))), m.Text...)
+	b = append(b, thriftI64, 0, 2)
+	b = append(binary.BigEndian.AppendUint64(b, uint64(m.N)), 0)
+	if l.framed {
+		b = append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...)
+	}
+	if err := l.conn.SetDeadline(time.Now().Add(patience)); err != nil {
+		return nil, err
+	}
+	if _, err := l.conn.Write(b); err != nil {
+		return nil, err
+	}
+	var err error
+	read := func(n uint32) []byte { // zeros behind an error
+		p := make([]byte, n)
+		if err == nil {
+			_, err = io.ReadFull(l.in, p)
+		}
+		return p
+	}
+	number := func() uint32 { return binary.BigEndian.Uint32(read(4)) }
+	if l.framed {
+		number()
+	}
+	read(number()) // the name
+	if kind, seq := read(1)[0], number(); err != nil || kind != reply || seq != l.seq {
+		return nil, fmt.Errorf("a message of the kind %d with the number %d, want %d and %d: %w", kind, seq, reply, l.seq, err)
+	}
+	read(3) // the field 0 of the result, a struct
+	back := new(Message)
+	for kind := read(1)[0]; kind != 0; kind = read(1)[0] {
+		switch read(2); kind {
+		case thriftString:
+			back.Text = string(read(number()))
+		case thriftI64:
+			back.N = int(binary.BigEndian.Uint64(read(8)))
+		default:
+			return nil, fmt.Errorf("a field of the type %d", kind)
+		}
+	}
+	read(1) // the end of the result
+	return back, err
+}
+
+func (l *loose) Close() error { return l.conn.Close() }
