@@ -9,17 +9,14 @@ import (
 	"time"
 )
 
-// A caller that is alone reads its own reply. Waking another goroutine for it
-// would cost about as much as a third of the whole call, most of it for waking an
-// idle processor. So when calls come one at a time, the reading goroutine steps
-// aside, to a gate, and leaves its reader there for the next caller to take. It comes
-// back when calls overlap, and when none has come for a while: only it notices
-// what the peer sends unasked.
+// A caller that is alone reads its own reply. Waking another goroutine for it would cost about as much as a third of the whole call, most
+// of it for waking an idle processor. So when calls come one at a time, the reading goroutine steps aside, to a gate, and leaves its reader
+// there for the next caller to take. It comes back when calls overlap, and when none has come for a while: only it notices what the peer
+// sends unasked.
 //
 // The Redis client rueidis does something similar.
 //
-// A session of Open begins so, without a goroutine: one that connects for a single call
-// needs none.
+// A session of Open begins so, without a goroutine: one that connects for a single call needs none.
 
 // direct is where a session's reader is left for the next caller: the gate at which a reader stepped aside last, nil if none
 // has yet. It is used without a lock.
@@ -44,18 +41,15 @@ const (
 )
 
 const (
-	// loneReplies is how many replies in a row, each to the only open call, make
-	// the reading goroutine step aside.
+	// loneReplies is how many replies in a row, each to the only open call, make the reading goroutine step aside.
 	loneReplies = 8
-	// gateTime is how long no goroutine reads, at first, when no calls are made. It grows
-	// to gateMost while calls go on to come one at a time: it takes longer to
-	// notice that they have ceased, and costs less to look.
+	// gateTime is how long no goroutine reads, at first, when no calls are made. It grows to gateMost while calls go on to come one at a
+	// time: it takes longer to notice that they have ceased, and costs less to look.
 	gateTime = 5 * time.Millisecond
 	gateMost = 250 * time.Millisecond
 )
 
-// stepAside leaves the reader at the gate until the goroutine is needed again. It
-// returns false when the goroutine has to end.
+// stepAside leaves the reader at the gate until the goroutine is needed again. It returns false when the goroutine has to end.
 func (rd *reader) stepAside() bool {
 	s := rd.s
 	rd.lone = 0
@@ -99,8 +93,7 @@ func (rd *reader) stepAside() bool {
 	}
 }
 
-// leave gives the gate back to the next caller. It returns false when that would
-// leave a call without a reader: then the gate stays taken.
+// leave gives the gate back to the next caller. It returns false when that would leave a call without a reader: then the gate stays taken.
 func (g *gate) leave() bool {
 	g.state.Store(gateFree)
 	if s := g.rd.s; s.failed.Load() != nil {
@@ -126,8 +119,7 @@ func (d *direct) take() *gate {
 	return nil
 }
 
-// await lets the caller of c, which holds the gate, read until c has ended or ctx has. It returns false
-// when another reader completes c.
+// await lets the caller of c, which holds the gate, read until c has ended or ctx has. It returns false when another reader completes c.
 func (g *gate) await(ctx context.Context, c *Call) bool {
 	s := g.rd.s
 	if ctx.Done() != nil {
@@ -196,8 +188,7 @@ func (d *direct) taken() bool {
 	return g != nil && g.state.Load() == gateTaken
 }
 
-// end calls ended for a session that has ended and that no goroutine reads. A caller that reads
-// calls it itself.
+// end calls ended for a session that has ended and that no goroutine reads. A caller that reads calls it itself.
 func (d *direct) end() {
 	if g := d.gate.Load(); g != nil && g.unattended.Load() && g.state.CompareAndSwap(gateFree, gateTaken) {
 		g.rd.finish(true)

@@ -9,9 +9,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Drain asks the peer to open no more calls and waits until all that are
-// open have ended, or until stop is closed; it does not close the session. It
-// reports whether every call has ended.
+// Drain asks the peer to open no more calls and waits until all that are open have ended, or until stop is closed; it does not close the
+// session. It reports whether every call has ended.
 func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 	if !s.Met() {
 		select {
@@ -39,15 +38,13 @@ func (s *Session) Drain(stop <-chan struct{}, message string) bool {
 	return s.Settle(stop)
 }
 
-// Settle waits until no call is open in either direction, or until stop is
-// closed, and reports whether none is.
+// Settle waits until no call is open in either direction, or until stop is closed, and reports whether none is.
 func (s *Session) Settle(stop <-chan struct{}) bool {
 	s.in.closing.Store(true)
 	return s.drain.Settle(s.settled, s.closed, stop)
 }
 
-// settled reports whether no call is open. From then on none can be opened, since
-// nothing would wait for its end.
+// settled reports whether no call is open. From then on none can be opened, since nothing would wait for its end.
 func (s *Session) settled() bool {
 	s.w.Lock()
 	defer s.w.Unlock()
@@ -60,21 +57,18 @@ func (s *Session) settled() bool {
 	return true
 }
 
-// CancelIncoming ends the contexts of all calls that this side answers. Those
-// that now fail as canceled are answered with st.
+// CancelIncoming ends the contexts of all calls that this side answers. Those that now fail as canceled are answered with st.
 func (s *Session) CancelIncoming(st *wire.Status) {
 	s.in.cancel(st)
 }
 
-// CutIncoming answers all calls that still run with st. What their handlers
-// return later is discarded.
+// CutIncoming answers all calls that still run with st. What their handlers return later is discarded.
 func (s *Session) CutIncoming(st *wire.Status) {
 	s.in.answer(st)
 }
 
-// Leave writes what is left, closes its direction and then the connection. It waits for
-// the peer to close first, but not longer than patience: closing while bytes of the peer
-// are on their way could discard the last replies before the peer has read them.
+// Leave writes what is left, closes its direction and then the connection. It waits for the peer to close first, but not longer than
+// patience: closing while bytes of the peer are on their way could discard the last replies before the peer has read them.
 func (s *Session) Leave(patience time.Duration) {
 	t := time.NewTimer(patience)
 	defer t.Stop()

@@ -5,8 +5,7 @@ import (
 	"github.com/weftrpc/weft/internal/pace"
 )
 
-// A call that came through a foreign wire has a Context too: what a handler finds in
-// its context does not depend on the wire.
+// A call that came through a foreign wire has a Context too: what a handler finds in its context does not depend on the wire.
 
 // ForeignContext is the context of a call that did not come through a session, with memory for what only some calls need.
 type ForeignContext struct {
@@ -14,21 +13,18 @@ type ForeignContext struct {
 	own more
 }
 
-// Init readies the context, which is zero. owner is what Owner gives, meta the inside of the
-// call's metadata block; received and deadline are on the clock of Nanos, deadline is 0 for
-// none. The owner calls Cancel or Finish. The memory is not used for a second call.
+// Init readies the context, which is zero. owner is what Owner gives, meta the inside of the call's metadata block; received and deadline
+// are on the clock of Nanos, deadline is 0 for none. The owner calls Cancel or Finish. The memory is not used for a second call.
 func (f *ForeignContext) Init(owner any, m *Method, meta string, received, deadline int64) {
 	f.Method, f.deadline, f.received = m, deadline, received
 	f.own.owner, f.own.meta = owner, meta
 	f.more.Store(&f.own)
 }
 
-// Fast reports whether the next call of the method may run on the goroutine that reads its
-// connection, as far as its calls so far tell.
+// Fast reports whether the next call of the method may run on the goroutine that reads its connection, as far as its calls so far tell.
 func (m *Method) Fast() bool { return m.pace.Tier() == pace.Inline }
 
-// Short reports whether the calls of the method, which are not Fast, are so short that several
-// may run one after the other on a worker.
+// Short reports whether the calls of the method, which are not Fast, are so short that several may run one after the other on a worker.
 func (m *Method) Short() bool { return m.pace.Tier() == pace.Chunk }
 
 // Observe takes the time of a call that stands for weight calls, in nanoseconds; refused says that its handler did not run.
@@ -51,8 +47,7 @@ func (c *Context) Owner() any {
 	return c.need().owner
 }
 
-// Limit lets the context end at a time on the clock of Nanos at the latest. It is
-// called before the handler runs.
+// Limit lets the context end at a time on the clock of Nanos at the latest. It is called before the handler runs.
 func (c *Context) Limit(at int64) {
 	if c.deadline == 0 || at < c.deadline {
 		c.deadline = at
@@ -65,8 +60,7 @@ func (c *Context) Cancel() { c.end(canceled) }
 // Finish ends the context of a call that was answered.
 func (c *Context) Finish() { c.end(finished) }
 
-// Number returns a number that no session of the executor has: it spreads what counts
-// the calls of one connection.
+// Number returns a number that no session of the executor has: it spreads what counts the calls of one connection.
 func (e *Executor) Number() uint32 { return e.numbers.Add(1) }
 
 // BeginFirst waits as the first calls of a method do, until the length of a reply is known. If it returns true EndFirst must be

@@ -11,9 +11,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// incoming is what this side knows of the calls that the peer has open.
-// A call that runs on the reader is not in the table: no frame can refer to it
-// until the reader reads on.
+// incoming is what this side knows of the calls that the peer has open. A call that runs on the reader is not in the table: no frame can
+// refer to it until the reader reads on.
 type incoming struct {
 	slots    slots.Table[atomic.Pointer[Context]]
 	running  atomic.Int64  // calls waiting for a worker or running on one
@@ -39,8 +38,7 @@ func (in *incoming) hold(n int64) {
 	in.account.Add(n)
 }
 
-// queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether
-// there are no more than may be.
+// queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether there are no more than may be.
 func (in *incoming) queue(n int) bool {
 	in.account.Add(int64(n))
 	return in.unread.Add(int64(n)) <= int64(in.limits.MaxStreamBytes)
@@ -63,8 +61,7 @@ func (in *incoming) enter(c *Context) bool {
 	if !in.slots.Need(wire.Slot(c.id)).CompareAndSwap(nil, c) {
 		return false
 	}
-	// breakAll looks through the table after failed is set: a call that it does
-	// not find there ends here.
+	// breakAll looks through the table after failed is set: a call that it does not find there ends here.
 	if c.Session.failed.Load() != nil {
 		c.broken()
 	} else if in.cut.Load() != nil {
@@ -81,9 +78,8 @@ func (c *Context) broken() {
 	}
 }
 
-// clearLocked takes a call out of the table. It is called with the writer's lock held,
-// just before the final frame is appended: the peer may use the slot again
-// as soon as it has seen that frame. It returns false when one has been appended.
+// clearLocked takes a call out of the table. It is called with the writer's lock held, just before the final frame is appended: the peer
+// may use the slot again as soon as it has seen that frame. It returns false when one has been appended.
 func (in *incoming) clearLocked(c *Context) bool {
 	if c.answered {
 		return false
@@ -141,12 +137,10 @@ func (in *incoming) each(f func(*Context)) {
 	})
 }
 
-// EachIncoming calls f with the context of every call that the peer has open,
-// but for those that run on the reader.
+// EachIncoming calls f with the context of every call that the peer has open, but for those that run on the reader.
 func (s *Session) EachIncoming(f func(*Context)) { s.in.each(f) }
 
-// cancel ends the contexts of all calls in the table, and of those that come. The calls that now fail as canceled are
-// answered with st.
+// cancel ends the contexts of all calls in the table, and of those that come. The calls that now fail as canceled are answered with st.
 func (in *incoming) cancel(st *wire.Status) {
 	in.cut.Store(st)
 	in.each(func(c *Context) { c.end(canceled) })
@@ -216,8 +210,7 @@ func (cfg *Config) resolve(b *Binding) *wire.Status {
 	return nil
 }
 
-// admit returns why no call is taken now; nil when one is. One that began to arrive before
-// new calls were turned away is taken.
+// admit returns why no call is taken now; nil when one is. One that began to arrive before new calls were turned away is taken.
 func (in *incoming) admit(size int, begun bool) *wire.Status {
 	if in.turned.Load() && !begun {
 		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}

@@ -30,9 +30,8 @@ func (l *Limits) pings() keepalive.Limits {
 	return keepalive.Limits{Interval: l.PingInterval, Idle: l.PingIdle, Timeout: l.PingTimeout, WritesEnd: l.WriteTimeout > 0}
 }
 
-// firstLook to twice firstLook is how long a session that was opened for its first calls waits
-// for one of them before it sends its hello and reads. It waits longer the longer calls have read
-// for themselves.
+// firstLook to twice firstLook is how long a session that was opened for its first calls waits for one of them before it sends its hello
+// and reads. It waits longer the longer calls have read for themselves.
 const firstLook = 2 * time.Millisecond
 
 // start starts the timer at a time.
@@ -47,8 +46,7 @@ func (k *keeper) start(s *Session, at int64) {
 	k.timer = time.AfterFunc(k.next(at, false), k.look)
 }
 
-// next is the time until the next look: when a limit could be reached at the
-// earliest. busy says that calls are open.
+// next is the time until the next look: when a limit could be reached at the earliest. busy says that calls are open.
 func (k *keeper) next(at int64, busy bool) time.Duration {
 	s, l := k.s, &k.s.cfg.Limits
 	d := s.alive.Next(at, busy)
@@ -61,9 +59,8 @@ func (k *keeper) next(at int64, busy bool) time.Duration {
 	if !s.Met() || s.direct.unattended() {
 		k.young = min(2*k.young, gateMost)
 		if k.young == 0 {
-			// Sessions that begin at about the same time are looked at together, each a
-			// little later than the one before: a timer earlier than all others would have
-			// the runtime wake a thread to take it up.
+			// Sessions that begin at about the same time are looked at together, each a little later than the one before: a timer earlier
+			// than all others would have the runtime wake a thread to take it up.
 			k.young = firstLook
 			into := time.Duration(at) % firstLook
 			return 2*firstLook - into + into/16
@@ -106,8 +103,7 @@ func (k *keeper) look() {
 	}
 }
 
-// stop stops the timer when the session s has ended. That of a session whose calls read for themselves goes on:
-// keeper.look finds the end.
+// stop stops the timer when the session s has ended. That of a session whose calls read for themselves goes on: keeper.look finds the end.
 func (k *keeper) stop(s *Session) {
 	s.w.Lock()
 	defer s.w.Unlock()

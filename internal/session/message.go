@@ -12,8 +12,7 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// message is a body to be sent: either a value that is encoded straight into
-// the writer's buffer, or bytes that were encoded before.
+// message is a body to be sent: either a value that is encoded straight into the writer's buffer, or bytes that were encoded before.
 type message struct {
 	meta  string // the inside of a metadata block, "" for none
 	value any
@@ -112,8 +111,7 @@ func (m *message) own() {
 	}
 }
 
-// compress replaces the body by a compressed one, where the peer can undo
-// it and it is shorter.
+// compress replaces the body by a compressed one, where the peer can undo it and it is shorter.
 func (w *writer) compress(m *message, b []byte, comp compress.Compressor) *wire.Status {
 	index := -1
 	for i, name := range w.peer.takes().Compressors {
@@ -158,8 +156,7 @@ func appendMeta(dst []byte, pairs string) []byte {
 	return append(dst, pairs...)
 }
 
-// appendBody and appendSized turn a panic of a codec, or of the user's code in it, into
-// an error.
+// appendBody and appendSized turn a panic of a codec, or of the user's code in it, into an error.
 func appendBody(c codec.Codec, dst []byte, v any) (b []byte, err error) {
 	defer recovered(&err)
 	return c.Append(dst, v)
@@ -194,9 +191,8 @@ func encodeStatus(c codec.Codec, v any, err error) *wire.Status {
 	}
 }
 
-// takeTurn waits until one more reply may be encoded and wait for room in the writer's buffer. The
-// reader does not wait. about is how long the reply is, 0 if that is not known. A status says why the
-// reply must not be kept.
+// takeTurn waits until one more reply may be encoded and wait for room in the writer's buffer. The reader does not wait. about is how long
+// the reply is, 0 if that is not known. A status says why the reply must not be kept.
 func (m *message) takeTurn(b *backlog.Backlog, about int64) *wire.Status {
 	if m.of == nil || m.turn {
 		return nil

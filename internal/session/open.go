@@ -9,14 +9,12 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Open makes a session of a connection that this side has made, without waiting for the
-// server's hello: the first calls leave together with this side's own. Until the server's
-// hello has come calls are held to what any server takes, and those beyond it wait. The
-// session needs Attend.
+// Open makes a session of a connection that this side has made, without waiting for the server's hello: the first calls leave together with
+// this side's own. Until the server's hello has come calls are held to what any server takes, and those beyond it wait. The session needs
+// Attend.
 //
-// When the server refuses the connection the session ends with the server's status, and
-// calls sent meanwhile end as NotSent: a server that refuses a connection reads none. When the
-// connection is lost before the hello has come, their outcome is Unknown.
+// When the server refuses the connection the session ends with the server's status, and calls sent meanwhile end as NotSent: a server that
+// refuses a connection reads none. When the connection is lost before the hello has come, their outcome is Unknown.
 func Open(conn net.Conn, cfg *Config, credential string) *Session {
 	s := newSession(conn, cfg)
 	s.peer.hello.Store(&unmet)
@@ -42,16 +40,14 @@ func (s *Session) greeted(h *wire.Hello) {
 	s.w.Unlock()
 }
 
-// metSoon returns a channel that is closed when the server's hello has come, and has the
-// hello sent and read.
+// metSoon returns a channel that is closed when the server's hello has come, and has the hello sent and read.
 func (s *Session) metSoon() <-chan struct{} {
 	met := s.peer.soon()
 	s.direct.rouse() // which sends the hello, if no call has
 	return met
 }
 
-// Meet waits until the server's hello has come, within the time of a call that is going to
-// be made.
+// Meet waits until the server's hello has come, within the time of a call that is going to be made.
 func (s *Session) Meet(ctx context.Context, c *Call) *wire.Status {
 	if s.Met() {
 		return nil
@@ -60,8 +56,7 @@ func (s *Session) Meet(ctx context.Context, c *Call) *wire.Status {
 	return s.awaitHello(ctx, c.Deadline)
 }
 
-// awaitHello waits for the server's hello on behalf of a call that needs to know it. A
-// deadline of zero is none.
+// awaitHello waits for the server's hello on behalf of a call that needs to know it. A deadline of zero is none.
 func (s *Session) awaitHello(ctx context.Context, deadline int64) *wire.Status {
 	met := s.metSoon()
 	var late <-chan time.Time
