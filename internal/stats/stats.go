@@ -34,7 +34,7 @@ type Method struct {
 type shard struct {
 	requests, replies atomic.Uint64 // bytes; beside the first code, which most calls count too
 
-	codes   [Codes]atomic.Uint64
+	codes   [Codes]atomic.Uint64             // of a Sampled method
 	latency histogram                        // of the calls that went well
 	failed  [Codes]atomic.Pointer[histogram] // of the others, by code; made when they are used
 }
@@ -77,14 +77,7 @@ func (m *Method) Carried() (requests, replies uint64) {
 
 // Ended notes the end of a call of a method that is not Sampled.
 func (m *Method) Ended(where uint32, code uint16, ns int64) {
-	s := m.at(where)
-	if code == 0 {
-		s.latency[bucket(ns)].Add(1)
-		return
-	}
-	code = known(code)
-	s.of(code)[bucket(ns)].Add(1)
-	s.codes[code].Add(1)
+	m.at(where).of(known(code))[bucket(ns)].Add(1)
 }
 
 // of is the histogram of the calls that ended with a code.
@@ -195,10 +188,11 @@ func (m *Method) Summary() *Summary {
 		out.Durations.add(d)
 	}
 	if !m.Sampled {
-		// Only the failures were counted; the rest went well.
-		out.Codes[0] = out.Timed
-		for _, n := range out.Codes[1:] {
-			out.Codes[0] -= min(n, out.Codes[0])
+		// Every duration was recorded. Counted so, no code has fewer calls than in a summary before.
+		for code, d := range out.byCode {
+			if d != nil {
+				out.Codes[code] = d.Timed
+			}
 		}
 	}
 	return out
