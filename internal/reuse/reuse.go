@@ -45,13 +45,20 @@ func (m *Memory) Forget(reply any) {
 
 // Around returns a codec that encodes as c does and decodes into the memory.
 func (m *Memory) Around(c codec.Codec) codec.Codec {
-	if !reflect.TypeOf(c).Comparable() || m.inner != c {
+	if !reflect.TypeOf(c).Comparable() || !same(m.inner, c) {
 		m.inner, m.outer = c, replyCodec{c, m}
 		if z, ok := c.(codec.Sizer); ok {
 			m.outer = sizedReplyCodec{replyCodec{c, m}, z}
 		}
 	}
 	return m.outer
+}
+
+// same reports whether two codecs are one. Whether they can be compared also depends on what interfaces in them hold, and package reflect
+// allocates to find out; those that cannot are taken for different ones.
+func same(a, b codec.Codec) (one bool) {
+	defer func() { _ = recover() }()
+	return a == b
 }
 
 // replyCodec is a codec that decodes into memory that is used again.

@@ -49,6 +49,24 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// listed is a codec that cannot be compared, which its type alone does not show: around holds it.
+type listed []codec.Codec
+
+func (listed) Name() string                               { return "listed" }
+func (l listed) Append(dst []byte, v any) ([]byte, error) { return l[0].Append(dst, v) }
+func (l listed) Decode(body []byte, v any) error          { return l[0].Decode(body, v) }
+
+type around struct{ codec.Codec }
+
+func TestCodecThatCannotBeCompared(t *testing.T) {
+	var m reuse.Memory
+	for range 2 {
+		if c := m.Around(around{listed{json.New()}}); c.Name() != "listed" {
+			t.Errorf("the codec is called %q", c.Name())
+		}
+	}
+}
+
 type panics struct{ codec.Codec }
 
 func (panics) Decode([]byte, any) error { panic("no") }
