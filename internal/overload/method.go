@@ -229,9 +229,6 @@ func (m *Method) closeLocked(now, passed int64) {
 	}
 }
 
-// AdmitStream decides over a stream, which counts while it opens.
-func (m *Method) AdmitStream(now int64, class Class) Verdict { return m.Admit(now, NoBudget, class) }
-
 // Started notes that the handler of a call starts at now which was read at came.
 func (m *Method) Started(came, now, budget int64) {
 	if wait := now - came; wait > longWait {
