@@ -25,7 +25,8 @@ const (
 // what names the work in the message. The bound is generous, and one good result of several is enough: work that takes time in
 // proportion passes on any machine, however busy it is, as long as 8 n bytes take less than a tenth of a second or the ratio is right
 // once. On Linux the time is the processor time of the calling thread: by the clock a busy machine stretches the long work, which loses the
-// processor meanwhile, and not the short one, which does not.
+// processor meanwhile, and not the short one, which does not. Elsewhere it is the time of the clock: a machine that stretches the long work
+// threefold in every comparison can fail t.
 func Check(t testing.TB, what string, n int, input func(n int) []byte, work func(input []byte)) {
 	t.Helper()
 	short, long := input(n), input(Times*n)
