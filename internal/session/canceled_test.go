@@ -37,16 +37,38 @@ func workersNow() int {
 	return strings.Count(string(b[:runtime.Stack(b, true)]), "/internal/workers.(*Pool[")
 }
 
-// Calls that come with their cancels start no worker, are answered, and say nothing of their method; it is the same with one-way calls,
-// and with those that would go to a worker together with a call of another method.
+// waiting is a streaming method that waits as that of wait does.
+func waiting() *Method {
+	return streaming("Echo.Waiting", func(ctx *Context, _ *Stream) *wire.Status {
+		<-ctx.Done()
+		return ended(ctx)
+	})
+}
+
+// Calls that come with their cancels start no worker, are answered, and say nothing of their method; it is the same with streams, with
+// one-way calls, those that have an order among them, and with calls that would go to a worker together with a call of another method.
 func TestCanceledInTheSameRead(t *testing.T) {
-	const calls = 50 // less than a small read
+	const calls = 30 // of which all frames are little to read: after much the reader pauses, with the help of a worker
+	plain := func(uint32) []byte { return []byte("body") }
+	sameOrder := func(uint32) []byte { return inOrder("k", "body") }
+	ownOrder := func(slot uint32) []byte { return inOrder(fmt.Sprint("k", slot), "body") }
 	for name, c := range map[string]struct {
+		m     *Method
 		flags wire.Flags
+		body  func(slot uint32) []byte
 		pairs bool
-	}{"unary": {}, "one-way": {flags: wire.FlagOneway}, "pairs": {pairs: true}} {
+	}{
+		"unary":        {m: wait(), body: plain},
+		"one-way":      {m: wait(), flags: wire.FlagOneway, body: plain},
+		"pairs":        {m: wait(), body: plain, pairs: true},
+		"streams":      {m: waiting(), flags: wire.FlagStream, body: func(uint32) []byte { return nil }},
+		"one order":    {m: wait(), flags: orderedFlags, body: sameOrder},
+		"orders":       {m: wait(), flags: orderedFlags, body: ownOrder},
+		"parts":        {m: wait(), flags: wire.FlagMore, body: plain},
+		"ordered part": {m: wait(), flags: orderedFlags | wire.FlagMore, body: ownOrder},
+	} {
 		t.Run(name, func(t *testing.T) {
-			m, other := slow(wait()), wait()
+			m, other := slow(c.m), wait()
 			other.Name = "Echo.Other" // of which several go to one worker
 			p := newStranger(t, nil, m, other)
 			p.greet(nil)
@@ -63,7 +85,7 @@ func TestCanceledInTheSameRead(t *testing.T) {
 						b = append(b, p.bytes(call, []byte("other"))...)
 						continue
 					}
-					b = append(b, p.bytes(call, []byte("body"))...)
+					b = append(b, p.bytes(call, c.body(slot))...)
 					b = append(b, p.bytes(end, nil)...)
 					if c.pairs {
 						end.ID = wire.ID(slot-1, turn)
@@ -107,9 +129,13 @@ func (g *untilLate) Dropped(*Context) { g.dropped++ }
 // Calls whose deadlines have passed before all of their read was looked at start no worker, and are answered.
 func TestExpiredInTheSameRead(t *testing.T) {
 	const calls = 50
-	for name, flags := range map[string]wire.Flags{"unary": 0, "one-way": wire.FlagOneway} {
+	for name, flags := range map[string]wire.Flags{"unary": 0, "one-way": wire.FlagOneway, "streams": wire.FlagStream} {
 		t.Run(name, func(t *testing.T) {
-			m, gate := slow(wait()), new(untilLate)
+			m, body, gate := wait(), []byte("body"), new(untilLate)
+			if flags == wire.FlagStream {
+				m, body = waiting(), nil
+			}
+			slow(m)
 			m.Gate = gate
 			p := newStranger(t, nil, m)
 			p.greet(nil)
@@ -118,7 +144,7 @@ func TestExpiredInTheSameRead(t *testing.T) {
 			var b []byte
 			for slot := range uint32(calls) {
 				h := wire.Header{Type: wire.TypeRequest, Flags: flags, ID: wire.ID(slot, 0), Arg: 1} // a microsecond
-				b = append(b, p.bytes(h, []byte("body"))...)
+				b = append(b, p.bytes(h, body)...)
 			}
 			p.write(b)
 			for range calls {

@@ -18,7 +18,7 @@ func (rd *reader) cancel(h wire.Header) error {
 				st.Code = wire.DeadlineExceeded
 			}
 			s.turnAway(h.ID, st)
-			s.in.leave(s, m.queued)
+			takeUp(s, s.in.sequences.Leave(m.queued), nil, rd)
 			s.in.arrived()
 			rd.dirty = true
 			return nil

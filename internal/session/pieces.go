@@ -103,7 +103,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	switch h.Type {
 	case wire.TypeRequest:
 		err := rd.tooLong(h) // its chunks will find nothing to go on with
-		s.in.leave(s, pl)
+		takeUp(s, s.in.sequences.Leave(pl), nil, rd)
 		s.in.arrived()
 		return err
 	case wire.TypeData:
@@ -173,7 +173,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 		parts.drop(h.ID, answer)
 		err := rd.tooLong(m.head)
 		if m.head.Type == wire.TypeRequest {
-			s.in.leave(s, m.queued)
+			takeUp(s, s.in.sequences.Leave(m.queued), nil, rd)
 			s.in.arrived()
 		}
 		return true, err

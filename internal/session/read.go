@@ -235,6 +235,9 @@ func (rd *reader) handle() (owner bool, err error) {
 		if owner, err := rd.frame(h, b[wire.HeaderSize:n:n]); !owner || err != nil {
 			return owner, err
 		}
+		if len(rd.ready) >= yieldEvery {
+			rd.submit()
+		}
 		if rd.frames%yieldEvery == 0 && !rd.share.between(rd) {
 			return false, nil
 		}

@@ -44,12 +44,11 @@ func (in *incoming) reserve(payload []byte) (*queued, *wire.Status) {
 	return p, nil
 }
 
-// enqueue hands a whole request to the worker of its order. owned says that body may be kept.
-func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
+// enqueue hands a whole request to its order, and returns that if no worker has it. owned says that body may be kept.
+func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) (start *sequence, err error) {
 	if err := in.put(it.ctx); err != nil {
-		return err
+		return nil, err
 	}
-	s := it.ctx.Session
 	it.to = len(body)
 	in.hold(int64(it.to + it.meta))
 	buf := &buffer.Buffer{B: body}
@@ -60,29 +59,32 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) error {
 	if !ok {
 		// The session has ended.
 		in.hold(-int64(it.to + it.meta))
-		s.in.left()
+		in.left()
 	}
-	s.cfg.Exec.runSequence(s, start, nil)
-	return nil
+	return start, nil
 }
 
-// leave gives the place of a call up that will not run. A nil place is ignored.
-func (in *incoming) leave(s *Session, p *queued) {
-	s.cfg.Exec.runSequence(s, in.sequences.Leave(p), nil)
-}
-
-// runSequence has a worker run the calls of an order behind after. A nil sequence is ignored.
-func (e *Executor) runSequence(s *Session, q *sequence, after *queued) {
-	if q != nil {
-		e.run(work{series: &series{s: s, q: q, after: after}})
+// takeUp has a worker run the calls of an order behind after, as far as any can run. The reader, if there is one, submits them with the
+// others that it reads. A nil sequence is ignored.
+func takeUp(s *Session, q *sequence, after *queued, rd *reader) {
+	if q == nil {
+		return
+	}
+	p := s.in.sequences.Next(q, after)
+	switch w := (work{series: &series{s: s, q: q, p: p}}); {
+	case p == nil:
+	case rd == nil:
+		s.cfg.Exec.run(w)
+	default:
+		rd.ready = append(rd.ready, w)
 	}
 }
 
 // series is the work of one worker on a sequence.
 type series struct {
-	s     *Session
-	q     *sequence
-	after *queued // the call behind which it begins; nil for none
+	s *Session
+	q *sequence
+	p *queued // the call with which it begins
 
 	run        atomic.Uint64 // the call that runs, for the monitor; see reading.run
 	last       uint64
@@ -93,17 +95,28 @@ type series struct {
 // flushEvery is how many calls of a sequence share a flush of their replies.
 const flushEvery = 16
 
+// live is that of work.
+func (x *series) live(rd *reader) bool {
+	for x.p != nil && x.p.Value().item.ctx.Err() != nil {
+		t := x.p.Value()
+		t.item.drop(rd)
+		t.buf.Release()
+		x.p = x.s.in.sequences.Next(x.q, x.p)
+	}
+	return x.p != nil
+}
+
 // serve runs calls until none can run. r is the worker's own.
 func (x *series) serve(r *Request) {
 	s, calls := x.s, &x.s.in.sequences
-	p := calls.Next(x.q, x.after)
+	p := x.p
 	defer func() {
 		if p != nil {
 			// The handler has ended its goroutine: another worker goes on.
 			x.run.Store(0)
 			x.size += int(r.restored)
 			x.flush()
-			s.cfg.Exec.runSequence(s, x.q, p)
+			takeUp(s, x.q, p, nil)
 		}
 		*r = Request{}
 	}()

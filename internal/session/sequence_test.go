@@ -127,6 +127,32 @@ func TestSequenceGoesOn(t *testing.T) {
 	}
 }
 
+// Calls of an order run behind those that come with their cancels, which are answered on the reader.
+func TestSequenceBehindCanceled(t *testing.T) {
+	p, n := orderly(t, nil)
+	var b []byte
+	for slot, line := range []string{"no", "one", "never", "two"} {
+		id := wire.ID(uint32(slot), 0)
+		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Flags: orderedFlags, ID: id}, inOrder("k", line))...)
+		if slot%2 == 0 {
+			b = append(b, p.bytes(wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: id}, nil)...)
+		}
+	}
+	p.write(b)
+	for id, want := range []wire.Type{wire.TypeError, wire.TypeReply, wire.TypeError, wire.TypeReply} {
+		if h, _, err := p.read(); err != nil || h.Type != want || h.ID != uint32(id) {
+			t.Errorf("got %+v, %v, want a frame of type %d for call %d", h, err, want, id)
+		}
+	}
+	if got := n.text(); got != "one two" {
+		t.Errorf("the calls ran so: %s", got)
+	}
+	atRest(t, p.s)
+	if left := p.s.in.sequences.Len(); left != 0 {
+		t.Errorf("%d orders are held that have no calls", left)
+	}
+}
+
 // As many calls of one order wait as may. The reply of one that has ended does not wait for
 // the next one.
 func TestSequenceIsBounded(t *testing.T) {

@@ -51,13 +51,15 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if st != nil {
 		copied := *st
 		s.turnAway(h.ID, &copied)
-		s.in.leave(s, pl)
+		takeUp(s, s.in.sequences.Leave(pl), nil, rd)
 		rd.dirty = true
 		return true, nil
 	}
 	if pl != nil {
 		// Of these few wait, for one another; the gate is not asked.
-		return true, s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
+		start, err := s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
+		takeUp(s, start, nil, rd)
+		return true, err
 	}
 	if !streaming && !owned && !rd.stale && !s.in.backlog.Crowded() && h.Flags&wire.FlagCompressed == 0 && b.Method.onReader() {
 		return rd.runInline(c, h, b, body), nil
@@ -210,17 +212,17 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	it.to = len(j.mem)
 	j.add(it)
 	if alone := b.Method.pace.Tier() == pace.Alone; alone || len(j.items) == chunkCalls {
-		if rd.ready, rd.job = append(rd.ready, j), nil; !alone || len(rd.ready) == yieldEvery {
+		if rd.ready, rd.job = append(rd.ready, work{job: j}), nil; !alone {
 			rd.submit()
 		}
 	}
 	return nil
 }
 
-// gathered are jobs that no worker has yet: the one that takes the next call, and those before.
+// gathered is work that no worker has yet: the job that takes the next call, and what was read before.
 type gathered struct {
 	job   *job
-	ready []*job
+	ready []work
 }
 
 // add appends a request. Most jobs have one, or as many as fit.
@@ -234,29 +236,41 @@ func (j *job) add(it item) {
 	j.items = append(j.items, it)
 }
 
-// submit hands the gathered calls to workers, but for jobs all of whose calls were cancelled or have passed their deadline: of these a peer may make
-// very many, each of which would cost the start of a worker, which no pause of the reader accounts for.
+// submit hands what was gathered to workers, but for work all of whose calls were cancelled or have passed their deadline: of these a peer may
+// make very many, each of which would cost the start of a worker, which no pause of the reader accounts for.
 func (rd *reader) submit() {
-	for i, j := range rd.ready {
-		if rd.ready[i] = nil; slices.ContainsFunc(j.items, func(it item) bool { return it.ctx.Err() == nil }) {
-			rd.s.cfg.Exec.run(work{job: j})
-			continue
+	for i, w := range rd.ready {
+		if rd.ready[i] = (work{}); w.live(rd) {
+			rd.s.cfg.Exec.run(w)
 		}
-		for _, it := range j.items {
-			rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
-			rd.req.runQueued()
-			rd.s.in.hold(-int64(it.to - it.from + it.meta))
-			rd.s.in.left()
-		}
-		j.buf.B = j.mem
-		j.buf.Release()
-		rd.dirty = true
 	}
 	rd.ready = rd.ready[:0]
 	if rd.job != nil {
 		rd.s.cfg.Exec.run(work{job: rd.job})
 		rd.job = nil
 	}
+}
+
+// live is that of work.
+func (j *job) live(rd *reader) bool {
+	if slices.ContainsFunc(j.items, func(it item) bool { return it.ctx.Err() == nil }) {
+		return true
+	}
+	for i := range j.items {
+		j.items[i].drop(rd)
+	}
+	j.buf.B = j.mem
+	j.buf.Release()
+	return false
+}
+
+// drop answers, on the reader, a call that is over.
+func (it *item) drop(rd *reader) {
+	rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
+	rd.req.runQueued()
+	rd.s.in.hold(-int64(it.to - it.from + it.meta))
+	rd.s.in.left()
+	rd.dirty = true
 }
 
 // serve runs the calls of a job one after the other and flushes their replies together. When one of them is held up, the monitor gives the

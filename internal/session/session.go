@@ -241,7 +241,7 @@ func (s *Session) fail(st *wire.Status) {
 		s.in.breakAll()
 		s.in.account.Close()
 		for _, q := range s.in.sequences.End() {
-			s.cfg.Exec.runSequence(s, q, nil)
+			takeUp(s, q, nil, nil)
 		}
 		s.in.backlog.Close()
 	})

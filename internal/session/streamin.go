@@ -82,7 +82,7 @@ func (s *Session) streamOf(id uint32, answer bool) *Stream {
 	return nil
 }
 
-// startStream runs a streaming method on a goroutine of its own.
+// startStream gathers a call of a streaming method, which gets a worker to itself.
 func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	s := rd.s
 	st := newStream(s, false, c, int(s.peer.takes().StreamWindow))
@@ -97,15 +97,17 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 	}
 	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
 	s.in.hold(int64(len(c.Meta())))
-	s.cfg.Exec.Go(func() {
+	rd.ready = append(rd.ready, work{stream: r, f: func() {
 		defer func() {
 			st.state.End(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
 			st.state.Forget()
 			s.in.hold(-int64(len(c.Meta())))
-			s.w.Flush()
+			if r.reader == nil {
+				s.w.Flush()
+			}
 			s.in.left()
 		}()
 		r.runQueued()
-	})
+	}})
 	return nil
 }

@@ -20,11 +20,12 @@ type Executor struct {
 	numbers atomic.Uint32 // of sessions
 }
 
-// work is a job, a series or, rarely, a function.
+// work is a job, a series, or a function.
 type work struct {
 	job    *job
 	series *series
 	f      func()
+	stream *Request // the streaming call that f runs, if it does
 }
 
 // NewExecutor returns an executor without workers; they are started with the work.
@@ -44,6 +45,22 @@ func (w work) do(r *Request) {
 	default:
 		w.f()
 	}
+}
+
+// live reports whether a worker is needed. The reader answers what is over: a stream, all calls of a job, the first ones of a series.
+func (w work) live(rd *reader) bool {
+	switch {
+	case w.job != nil:
+		return w.job.live(rd)
+	case w.series != nil:
+		return w.series.live(rd)
+	case w.stream.Ctx.Err() == nil:
+		return true
+	}
+	w.stream.reader = rd
+	w.f()
+	rd.dirty = true
+	return false
 }
 
 // Pulsed is a connection that is read and written frequently by what the executor serves: one goroutine at a time reads, and one writes.
