@@ -187,8 +187,8 @@ func TestDecompressionBombs(t *testing.T) {
 		return err
 	}
 	hostile := serving(real).dial(&weft.ClientConfig{Compressor: forger{body: bomb.Bytes()}})
-	wantError(t, call(hostile), weft.ResourceExhausted, weft.Refused, "larger than the limit")
-	wantError(t, stream(hostile), weft.ResourceExhausted, weft.Executed, "larger than the limit")
+	wantError(t, call(hostile), weft.ResourceExhausted, weft.Refused, "the server takes (its Limits.MaxMessage)")
+	wantError(t, stream(hostile), weft.ResourceExhausted, weft.Executed, "its receiver takes (Limits.MaxMessage)")
 	must(t, hostile.Call(t.Context(), "Raw.Echo", []byte("small"), nil, weft.WithCodec(raw.New())))
 
 	odd := serving(real).dial(&weft.ClientConfig{Compressor: forger{body: garbage}})
@@ -196,8 +196,8 @@ func TestDecompressionBombs(t *testing.T) {
 	wantError(t, stream(odd), weft.InvalidArgument, weft.Executed, "decompress with gzip")
 
 	victim := serving(forger{body: bomb.Bytes()}).dial(&weft.ClientConfig{Compressors: able})
-	wantError(t, call(victim), weft.ResourceExhausted, weft.Executed, "larger than the limit")
-	wantError(t, stream(victim), weft.ResourceExhausted, weft.Executed, "larger than the limit")
+	wantError(t, call(victim), weft.ResourceExhausted, weft.Executed, "this caller takes (its own Limits.MaxMessage)")
+	wantError(t, stream(victim), weft.ResourceExhausted, weft.Executed, "its receiver takes (Limits.MaxMessage)")
 	must(t, victim.Call(t.Context(), "Raw.Echo", []byte("small"), nil, weft.WithCodec(raw.New())))
 
 	panicking := serving(real).dial(&weft.ClientConfig{Compressor: forger{body: garbage}, Compressors: []compress.Compressor{forger{}}})

@@ -304,8 +304,10 @@ func (l Limits) resolve() (session.Limits, error) {
 		{"CompressAbove", l.CompressAbove, &out.CompressAbove, DefaultCompressAbove, 0},
 	} {
 		switch {
-		case f.set < 0 || f.top > 0 && f.set > f.top:
-			return out, Errorf(InvalidArgument, "weft: limit %s is %d, want 0 (its default) to %d", f.name, f.set, f.top)
+		case f.set < 0:
+			return out, Errorf(InvalidArgument, "weft: limit %s is %d, want 0 (its default) or more", f.name, f.set)
+		case f.top > 0 && f.set > f.top:
+			return out, Errorf(InvalidArgument, "weft: limit %s is %d, want %d at most", f.name, f.set, f.top)
 		case f.set == 0:
 			*f.to = f.normal
 		default:

@@ -198,12 +198,12 @@ func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 	if m.wrong != "" {
 		return Errorf(InvalidArgument, "%s", m.wrong)
 	}
-	limit := DefaultMaxMetadata
+	limit, setting := DefaultMaxMetadata, ""
 	if c.Session != nil {
-		limit = int(c.Session.Peer().MaxMetadata)
+		limit, setting = int(c.Session.Peer().MaxMetadata), " (its Limits.MaxMetadata)"
 	}
 	if len(m.pairs) > limit {
-		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d", len(m.pairs), limit)
+		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d%s", len(m.pairs), limit, setting)
 	}
 	c.SetReplyMeta(m.pairs)
 	return nil

@@ -154,7 +154,7 @@ func TestMetadataLimits(t *testing.T) {
 		{"once wrong", c, []string{"", "v", "fine", "v"}, weft.InvalidArgument, weft.NotSent, "key of 0 bytes"},
 		{"as long as the server takes", c, []string{"k", strings.Repeat("v", 1000-4)}, weft.Unknown, weft.Executed, ""}, // a byte more comes back
 		{"longer", c, []string{"k", strings.Repeat("v", 1001-4)}, weft.ResourceExhausted, weft.NotSent, "metadata of 1001 bytes is larger than the 1000"},
-		{"longer than the client takes", small, []string{"k", strings.Repeat("v", 600)}, weft.ResourceExhausted, weft.Executed, "the caller takes 500"},
+		{"longer than the client takes", small, []string{"k", strings.Repeat("v", 600)}, weft.ResourceExhausted, weft.Executed, "the caller takes 500 (its Limits.MaxMetadata)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ctx := weft.WithMetadata(t.Context(), tt.pairs...)

@@ -108,7 +108,7 @@ func (p *Peer) waitOneway(ctx context.Context, sc *session.Call) error {
 		st.Outcome = wire.NotSent
 		return failed(p.s, sc.Method, &st)
 	case <-ctx.Done():
-		e := contextStatus(ctx, "as many one-way calls are under way as may be")
+		e := contextStatus(ctx, "as many one-way calls are under way on the connection as may be: 1024, or half of Limits.MaxCalls of the peer")
 		e.Method, e.Peer = sc.Method, p.Addr().String()
 		return e
 	}

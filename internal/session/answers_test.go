@@ -136,12 +136,18 @@ func TestBadAnswers(t *testing.T) {
 			if st.Code != tc.code || st.Outcome != tc.outcome {
 				t.Errorf("the call ended with %+v, want code %d, outcome %d", st, tc.code, tc.outcome)
 			}
+			if tc.code == wire.ResourceExhausted && !strings.Contains(st.Message, "Limits.Max") {
+				t.Errorf("%q does not name the setting of the limit", st.Message)
+			}
+			if (tc.name == "reply with too much metadata") != (st.Reason == wire.ReasonMetadataTooLarge) {
+				t.Errorf("the reason is %q", st.Reason)
+			}
 			if tc.lives {
 				p.pong()
 				atRest(t, p.s)
 				return
 			}
-			within(t, 2*time.Second, "the end of the session", func() { <-p.s.Done() })
+			within(t, 10*time.Second, "the end of the session", func() { <-p.s.Done() })
 		})
 	}
 }
@@ -284,7 +290,7 @@ func TestBrokenWrite(t *testing.T) {
 	}
 	defer server.Close(closedHere())
 	conn.broken.Store(true)
-	within(t, 2*time.Second, "the call", func() {
+	within(t, 10*time.Second, "the call", func() {
 		if _, st := invoke(client, "Echo.Say", "x"); st == nil || st.Code != wire.Unavailable || !strings.Contains(st.Message, "write: ") {
 			t.Errorf("the call ended with %+v, want the error of the write", st)
 		}

@@ -15,7 +15,7 @@ func (o *outgoing) reply(c *Call, h wire.Header, body []byte, owned bool, at int
 	if h.Flags&wire.FlagMeta != 0 {
 		pairs, rest, err := wire.SplitMeta(body, o.cfg.Limits.MaxMetadata)
 		if err != nil {
-			if c.Status = replyStatus(err, c); h.Type == wire.TypeError {
+			if c.Status = o.cfg.replyStatus(err, c); h.Type == wire.TypeError {
 				c.Status = errorStatus(h, nil)
 			}
 			o.complete(c)
@@ -37,7 +37,7 @@ func (o *outgoing) reply(c *Call, h wire.Header, body []byte, owned bool, at int
 	case c.Reply == nil || c.Oneway || !c.Plain && c.stream != nil:
 	case c.sized && (c.Plain || !c.Late) && h.Flags&wire.FlagCompressed == 0 && !owned:
 		if err := Decode(c.Codec, body, c.Reply); err != nil {
-			c.Status = replyStatus(err, c)
+			c.Status = o.cfg.replyStatus(err, c)
 		}
 	default:
 		c.kept.compressed = h.Flags&wire.FlagCompressed != 0
@@ -90,7 +90,7 @@ func (cfg *Config) finish(c *Call) {
 		err = Decode(c.Codec, body, c.Reply)
 	}
 	if err != nil {
-		c.Status = replyStatus(err, c)
+		c.Status = cfg.replyStatus(err, c)
 	}
 	c.Drop()
 }
@@ -105,13 +105,15 @@ func (c *Call) Drop() {
 }
 
 // replyStatus is the status of a call whose reply cannot be used.
-func replyStatus(err error, c *Call) *wire.Status {
-	st := &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonDecode,
-		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
-	if errors.Is(err, compress.ErrTooLarge) || errors.Is(err, wire.ErrTooLarge) {
-		st.Code, st.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
+func (cfg *Config) replyStatus(err error, c *Call) *wire.Status {
+	switch {
+	case errors.Is(err, compress.ErrTooLarge):
+		return cfg.Limits.tooLong(wire.TypeReply)
+	case errors.Is(err, wire.ErrTooLarge):
+		return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.Executed, Reason: wire.ReasonMetadataTooLarge, Message: "reply: " + err.Error()}
 	}
-	return st
+	return &wire.Status{Code: wire.Internal, Outcome: wire.Executed, Reason: wire.ReasonDecode,
+		Message: "decode the reply with codec " + c.Codec.Name() + ": " + err.Error()}
 }
 
 // errorStatus reads an ERROR. If its body cannot be read the header alone counts.

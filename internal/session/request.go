@@ -101,7 +101,8 @@ func (r *Request) Open() *wire.Status {
 			st = fromContext(r.Ctx)
 			st.Outcome, st.Message = wire.Refused, "the call ended before its request was restored"
 		case errors.Is(err, compress.ErrTooLarge):
-			st.Code, st.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
+			st = s.cfg.Limits.tooLong(wire.TypeRequest)
+			st.Outcome = wire.Refused
 		}
 		return st
 	}

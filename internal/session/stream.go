@@ -244,7 +244,7 @@ func (st *Stream) unusable(err error) *wire.Status {
 	case !st.opener && st.ctx.Err() != nil:
 		return fromContext(st.ctx) // it may not have had its turn
 	case errors.Is(err, compress.ErrTooLarge):
-		status.Code, status.Reason = wire.ResourceExhausted, wire.ReasonMessageTooLarge
+		return st.s.cfg.Limits.tooLong(wire.TypeData)
 	case st.opener:
 		status.Code = wire.Internal
 	}

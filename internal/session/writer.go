@@ -92,7 +92,7 @@ func (w *writer) roomUntilLocked(ctx context.Context, deadline int64) *wire.Stat
 		return nil
 	}
 	w.Unlock()
-	st := &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full"}
+	st := &wire.Status{Code: wire.DeadlineExceeded, Message: "deadline exceeded while the connection's write buffer was full (Limits.WriteBuffer)"}
 	if err != outbuf.ErrLate {
 		st = fromContext(ctx)
 	}

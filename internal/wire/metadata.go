@@ -41,7 +41,7 @@ func SplitMeta(b []byte, limit int) (pairs, rest []byte, err error) {
 	}
 	n := int(binary.LittleEndian.Uint16(b))
 	if n > limit {
-		return nil, nil, fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrTooLarge, n, limit)
+		return nil, nil, fmt.Errorf("%w: %d bytes, its receiver takes %d (Limits.MaxMetadata)", ErrTooLarge, n, limit)
 	}
 	if n > len(b)-2 {
 		return nil, nil, fmt.Errorf("metadata claims %d bytes, %d are left", n, len(b)-2)
