@@ -319,7 +319,7 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 	call := &Call{Method: method, Args: args, Reply: reply, Done: done}
 	p := c.ready()
 	if p == nil || p.s == nil || c.caller.unary != nil || c.caller.hooks.any {
-		c.goSlow(ctx, call, opts)
+		c.goSlow(call, func() error { return c.Call(ctx, method, args, reply, opts...) })
 		return call
 	}
 	x := &outgoing{route: c, info: CallInfo{Method: method, Reply: reply}}
@@ -332,24 +332,24 @@ func (c *Client) Go(ctx context.Context, method string, args, reply any, done ch
 		call.done()
 		return call
 	}
-	c.goFast(ctx, p.s, call, x, opts)
+	c.goFast(ctx, p.s, call, x)
 	return call
 }
 
-// goSlow makes the call on a goroutine.
-func (c *Client) goSlow(ctx context.Context, call *Call, opts []CallOption) {
+// goSlow makes the call by f, on a goroutine.
+func (c *Client) goSlow(call *Call, f func() error) {
 	c.exec.Go(func() {
 		err := error(&Error{Code: Internal, Method: call.Method, Message: "an interceptor or other code of the client has panicked or ended its goroutine"})
 		defer func() {
 			call.Error = err
 			call.done()
 		}()
-		c.host.fence.Run("Go", nil, func() { err = c.Call(ctx, call.Method, call.Args, call.Reply, opts...) })
+		c.host.fence.Run("Go", nil, func() { err = f() })
 	})
 }
 
-// goFast makes the call without a goroutine.
-func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *outgoing, opts []CallOption) {
+// goFast makes the call without a goroutine, unless it is made again.
+func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *outgoing) {
 	sc := session.NewCall()
 	sc.Args, sc.Reply = call.Args, call.Reply
 	if err := c.caller.fill(ctx, sc, x, call.Args); err != nil {
@@ -372,7 +372,7 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *
 		}
 		call.Error = c.caller.ended(s, sc)
 		if call.Error != nil && again(call.Error) {
-			c.goSlow(ctx, call, opts)
+			c.goSlow(call, func() error { return c.attemptElsewhere(ctx, x, call.Args) })
 			return
 		}
 		call.done()
@@ -381,7 +381,7 @@ func (c *Client) goFast(ctx context.Context, s *session.Session, call *Call, x *
 	if st := s.Start(ctx, sc); st != nil {
 		call.Error = failed(s, call.Method, st)
 		if again(call.Error) {
-			c.goSlow(ctx, call, opts)
+			c.goSlow(call, func() error { return c.attemptElsewhere(ctx, x, call.Args) })
 			return
 		}
 		call.done()

@@ -229,6 +229,42 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
+// A call that is made again on another connection ends with the timeout that it began with, however it was made.
+func TestAgainWithinTheTimeout(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *weft.Client) error{
+		"Call": func(ctx context.Context, c *weft.Client) error { return c.Call(ctx, "Arith.Mul", &Args{7, 8}, nil) },
+		"Go": func(ctx context.Context, c *weft.Client) error {
+			return (<-c.Go(ctx, "Arith.Mul", &Args{7, 8}, new(Product), nil).Done).Error
+		},
+		"Reuse": func(ctx context.Context, c *weft.Client) error {
+			var replies weft.Reuse[Product]
+			_, err := replies.Invoke(ctx, c, "Arith.Mul", &Args{7, 8})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const refusedAfter, timeout = 900 * time.Millisecond, time.Second
+				w := start(t, &weft.ServerConfig{AuthenticateConn: func(ctx context.Context, _ weft.Credential, _ *weft.Peer) (any, error) {
+					select {
+					case <-time.After(refusedAfter):
+					case <-ctx.Done():
+					}
+					return nil, weft.Errorf(weft.Unavailable, "not ready")
+				}}, nil)
+				c, err := weft.Dial(t.Context(), address, &weft.ClientConfig{Transports: transports(w.net), Timeout: timeout, MaxBackoff: time.Minute})
+				must(t, err)
+				defer c.Close()
+				began := time.Now()
+				wantError(t, call(t.Context(), c), weft.DeadlineExceeded, weft.NotSent, "no connection")
+				if took := time.Since(began); took < refusedAfter || took > timeout+refusedAfter/2 {
+					t.Errorf("the call ended after %v, its timeout is %v", took, timeout)
+				}
+			})
+		})
+	}
+}
+
 // A server that lets a client in only to hang up is not asked without end.
 func TestHangingUpServerIsNotHammered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,19 +11,16 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// Overload configures how a server protects itself against more calls than it can answer
-// in time. Without that a server under twice the load that it can bear answers hardly a call
-// before its caller has given up.
+// Overload configures how a server protects itself against more calls than it can answer in time. Without that a server under twice the
+// load that it can bear answers hardly a call before its caller has given up.
 //
-// The protection refuses calls when calls wait too long for a processor, when more calls of
-// a method are in flight than can be answered in half of the time that they have, and when
-// fewer calls of a method in flight are found to give as many answers. Calls that
-// are answered in time are not refused, however many they are. A call is refused before its
-// body is looked at, with Outcome Refused, code ResourceExhausted, a time after which to try
-// again, and ReasonOverloadWait, ReasonOverloadDeadline or ReasonOverloadMethod.
+// The protection refuses calls when calls wait too long for a processor, when more calls of a method are in flight than can be answered in
+// half of the time that they have, and when fewer calls of a method in flight are found to give as many answers. Calls that are answered in
+// time are not refused, however many they are. A call is refused before its body is looked at, with Outcome Refused, code
+// ResourceExhausted, a time after which to try again, and ReasonOverloadWait, ReasonOverloadDeadline or ReasonOverloadMethod.
 //
-// Methods that are so short that they run on the goroutine that reads their connection, and
-// what is no call, such as pings, are never refused. Streams count while they are opened.
+// Methods that are so short that they run on the goroutine that reads their connection, and what is no call, such as pings, are never
+// refused. Streams count while they are opened.
 type Overload struct {
 	// Off takes every call that Limits allow.
 	Off bool

@@ -100,25 +100,31 @@ func (u *Reuse[Res]) Invoke(ctx context.Context, c Caller, method string, args a
 		return Invoke[Res](ctx, c, method, args, opts...)
 	}
 	u.into.Forget(&u.reply)
-	err, made := client.callReuse(ctx, method, args, &u.reply, &u.into)
+	made, deadline, err := client.callReuse(ctx, method, args, &u.reply, &u.into)
 	switch {
 	case !made:
 		return Invoke[Res](ctx, c, method, args)
-	case err != nil:
+	case err == nil:
+		return &u.reply, nil
+	case !again(err):
 		return nil, err
 	}
-	return &u.reply, nil
+	reply := new(Res)
+	if err := client.makeAgain(ctx, method, args, reply, deadline); err != nil {
+		return nil, err
+	}
+	return reply, nil
 }
 
-// callReuse makes a call without options, unless something around it may keep the reply.
-func (c *Client) callReuse(ctx context.Context, method string, args, reply any, into *reuse.Memory) (err error, made bool) {
+// callReuse makes a call without options, unless something around it may keep the reply. The deadline is that of the call.
+func (c *Client) callReuse(ctx context.Context, method string, args, reply any, into *reuse.Memory) (made bool, deadline int64, err error) {
 	if !c.caller.plain || method == "" || len(method) > wire.MaxMethodName {
-		return nil, false
+		return false, 0, nil
 	}
 	p := c.ready()
 	if p == nil || p.s == nil || checkMessages(args, reply) != nil || !c.caller.carries(args, reply) {
-		return nil, false
+		return false, 0, nil
 	}
-	_, err = c.caller.quick(ctx, p.s, method, args, reply, into.Around(c.caller.usualCodec(args)))
-	return err, err == nil || !again(err)
+	deadline, err = c.caller.quick(ctx, p.s, method, args, reply, into.Around(c.caller.usualCodec(args)))
+	return true, deadline, err
 }
