@@ -90,7 +90,7 @@ func (c *Client) configure() error {
 		f.Transports = defaultTransports
 	}
 	f.MaxConns = orDefault(f.MaxConns, 2)
-	f.Timeout = orDefault(f.Timeout, DefaultTimeout)
+	f.Timeout = min(orDefault(f.Timeout, DefaultTimeout), mostTimeout)
 	f.Backoff = orDefault(f.Backoff, DefaultBackoff)
 	f.MaxBackoff = orDefault(f.MaxBackoff, DefaultMaxBackoff)
 	if f.MaxConns < 0 || f.MaxConns > 64 {

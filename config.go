@@ -281,6 +281,7 @@ const (
 	mostMessage  = 1 << 30
 	mostMetadata = 1<<16 - 1
 	mostSlots    = 1 << 16
+	mostTimeout  = time.Duration(1 << 61) // twice as much can be added to a clock
 )
 
 // resolve fills in the defaults.
@@ -329,7 +330,7 @@ func (l Limits) resolve() (session.Limits, error) {
 		if f.set < 0 {
 			return out, Errorf(InvalidArgument, "weft: limit %s is %v, want 0 (its default) or more", f.name, f.set)
 		}
-		*f.to = f.set
+		*f.to = min(f.set, mostTimeout)
 		if f.set == 0 {
 			*f.to = f.normal
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,31 @@ func (p *probe) tell(ctx context.Context) {
 	} else {
 		p.left <- -1
 	}
+}
+
+// The longest timeouts that there are leave a call all the time that it takes.
+func TestLongestTimeouts(t *testing.T) {
+	const longest = time.Duration(math.MaxInt64)
+	limits := weft.Limits{
+		WriteTimeout: longest, PingInterval: longest, PingIdle: longest, PingTimeout: longest, HandshakeTimeout: longest,
+	}
+	p := newProbe()
+	w := start(t, &weft.ServerConfig{Timeout: longest, Limits: limits}, func(s *weft.Server) error {
+		return errors.Join(p.register(s), s.Register(Arith{}, weft.MethodTimeout(longest)))
+	})
+	c := w.dial(&weft.ClientConfig{Timeout: longest, Limits: limits})
+	var m weft.Metadata
+	for _, opts := range [][]weft.CallOption{nil, {weft.WithReplyMetadata(&m)}, {weft.WithTimeout(longest)}} {
+		must(t, c.Call(t.Context(), "Probe.Left", &Args{}, nil, opts...))
+		if left := <-p.left; left < 24*time.Hour {
+			t.Errorf("a call with the options %v has %v", opts, left)
+		}
+		multiply(t, c, opts...)
+	}
+	must(t, c.Ping(t.Context()))
+	s, err := weft.OpenStream[Args, Product](t.Context(), w.dial(&weft.ClientConfig{Lazy: true, Timeout: longest}), "Probe.HangStream")
+	must(t, err)
+	must(t, s.Close())
 }
 
 // The deadline of a call is the earliest of those that it has, and the handler sees it.

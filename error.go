@@ -13,9 +13,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Error is the error of every call that fails; errors.AsType finds it in a wrapped one. A
-// handler that returns an *Error, also a wrapped one, sends its code, message, reason and
-// details to the caller; any other error arrives with the code Unknown and its text as the
+// Error is the error of every call that fails; errors.AsType finds it in a wrapped one. A handler that returns an *Error, also a wrapped
+// one, sends its code, message, reason and details to the caller; any other error arrives with the code Unknown and its text as the
 // message.
 //
 // An Error must not be changed once it has been returned.

@@ -44,7 +44,7 @@ func MethodTimeout(d time.Duration) MethodOption {
 		if d <= 0 {
 			return Errorf(InvalidArgument, "weft: the timeout of a method is %v, want more than zero", d)
 		}
-		f.timeout = d
+		f.timeout = min(d, mostTimeout)
 		return nil
 	})
 }

@@ -64,7 +64,7 @@ func WithTimeout(d time.Duration) CallOption {
 		if d == 0 {
 			return Errorf(InvalidArgument, "weft: a timeout of zero leaves no time for the call")
 		}
-		o.timeout, o.bounded = d, true
+		o.timeout, o.bounded = min(d, mostTimeout), true
 		return nil
 	})
 }

@@ -84,7 +84,7 @@ func (s *Server) configure() error {
 	c.MaxPending = orDefault(c.MaxPending, DefaultMaxPending)
 	c.DrainTimeout = orDefault(c.DrainTimeout, DefaultDrainTimeout)
 	c.Logger = logger.OrDefault(c.Logger)
-	c.Timeout = orDefault(c.Timeout, DefaultTimeout)
+	c.Timeout = min(orDefault(c.Timeout, DefaultTimeout), mostTimeout)
 	limits, err := c.Limits.resolve()
 	var a around
 	if err == nil {

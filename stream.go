@@ -11,12 +11,11 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Stream is one end of a streaming call: it receives messages of type In and sends messages of type Out. The server's
-// end of a method is a Stream[Req, Res], the client's a Stream[Res, Req]. One goroutine may send while another
-// receives; two must not do the same at once.
+// Stream is one end of a streaming call: it receives messages of type In and sends messages of type Out. The server's end of a method is a
+// Stream[Req, Res], the client's a Stream[Res, Req]. One goroutine may send while another receives; two must not do the same at once.
 //
-// A stream has the deadline of its caller's context and none otherwise. It ends for client and server when the handler
-// returns, when the caller's context ends, or when the connection is lost.
+// A stream has the deadline of its caller's context and none otherwise. It ends for client and server when the handler returns, when the
+// caller's context ends, or when the connection is lost.
 type Stream[In, Out any] struct{ end RawStream }
 
 // Recv receives the next message. It returns io.EOF when the peer has sent its last
