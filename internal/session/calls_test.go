@@ -156,7 +156,7 @@ func TestOneway(t *testing.T) {
 			t.Fatal(st)
 		}
 	}
-	within(t, 5*time.Second, "the end of all one-way calls", wg.Wait)
+	within(t, 20*time.Second, "the end of all one-way calls", wg.Wait)
 	if ran.Load() != 50 {
 		t.Errorf("%d calls ran, want 50", ran.Load())
 	}

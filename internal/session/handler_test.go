@@ -170,7 +170,7 @@ func TestContextChildren(t *testing.T) {
 			t.Fatal(st)
 		}
 	}
-	within(t, 5*time.Second, "the end of all children", func() {
+	within(t, 20*time.Second, "the end of all children", func() {
 		for range 40 {
 			<-(<-children).Done()
 		}
@@ -237,7 +237,7 @@ func TestLostConnection(t *testing.T) {
 		p.write(batch)
 		p.conn.Close()
 		<-p.s.Done()
-		within(t, 5*time.Second, "the end of all handlers", func() {
+		within(t, 20*time.Second, "the end of all handlers", func() {
 			for range 3 {
 				time.Sleep(2 * time.Millisecond)
 				for running.Load() > 0 {

@@ -377,7 +377,7 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 	stuck.client.Close(closedHere())
-	within(t, 5*time.Second, "the end of the stuck calls", wg.Wait)
+	within(t, 20*time.Second, "the end of the stuck calls", wg.Wait)
 }
 
 // A CANCEL for the call that was in the slot before ends nothing.

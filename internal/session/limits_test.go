@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -118,29 +119,31 @@ func TestLostBeforeSent(t *testing.T) {
 	r := newRig(t, setup{pipe: &mem.PipeConfig{Buffer: 1 << 10}}, echo())
 	r.broken = true
 	r.serverConn.In().Stall()
-	start := func(n int) *Call {
+	var ends sync.WaitGroup
+	prepare := func(n int) *Call {
 		c := newCall("Echo.Say", pattern(n), nil)
-		c.Async = func(*Call) {}
-		done := make(chan struct{})
-		go func() { // the writing goroutine is held up
-			defer close(done)
-			r.client.Start(context.Background(), c)
-		}()
-		select {
-		case <-done:
-		case <-time.After(20 * time.Millisecond):
-		}
+		c.Async = func(*Call) { ends.Done() }
+		ends.Add(1)
 		return c
 	}
-	var ends sync.WaitGroup
-	handed := start(5000)
-	waiting := []*Call{start(100), start(100_000), start(16_000), start(100_000)}
-	for _, c := range append(waiting, handed) {
-		ends.Add(1)
-		c.Async = func(*Call) { ends.Done() }
+	handed := prepare(5000)
+	go r.client.Start(context.Background(), handed) // it is held up in its write
+	polltest.True(t, time.Minute, "the first call is being written", func() bool {
+		w := &r.client.w
+		w.Lock()
+		defer w.Unlock()
+		return r.client.out.Open() == 1 && w.WritingLocked() && w.PendingLocked() == 0
+	})
+	var waiting []*Call
+	for _, n := range []int{100, 100_000, 16_000, 100_000} {
+		c := prepare(n)
+		if st := r.client.Start(context.Background(), c); st != nil {
+			t.Fatal(st)
+		}
+		waiting = append(waiting, c)
 	}
 	r.clientConn.Out().CutAfter(0)
-	within(t, 5*time.Second, "the end of all calls", ends.Wait)
+	within(t, 20*time.Second, "the end of all calls", ends.Wait)
 	if st := handed.Status; st == nil || st.Code != wire.Unavailable || st.Outcome != wire.OutcomeUnknown {
 		t.Errorf("the call that was being written ended with %+v, want Unavailable, Unknown", st)
 	}

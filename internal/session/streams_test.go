@@ -128,7 +128,7 @@ func TestStreamCredit(t *testing.T) {
 		}
 		mustEcho(t, r.client, "others go on")
 		close(release)
-		within(t, 5*time.Second, "the rest of the stream", wg.Wait)
+		within(t, 20*time.Second, "the rest of the stream", wg.Wait)
 		if b, status := recv(st); b != nil || status != nil {
 			t.Errorf("the stream ended with %d bytes, %+v", len(b), status)
 		}
@@ -152,7 +152,7 @@ func TestSlowConsumer(t *testing.T) {
 		slow.CloseSend()
 	})
 	quick := openStream(t, context.Background(), r.client, "Sink.All")
-	within(t, 5*time.Second, "the quick stream", func() {
+	within(t, 20*time.Second, "the quick stream", func() {
 		for range 1000 {
 			if status := quick.Send(pattern(1000)); status != nil {
 				t.Errorf("send: %+v", status)
@@ -169,7 +169,7 @@ func TestSlowConsumer(t *testing.T) {
 	}
 	mustEcho(t, r.client, "a call")
 	close(release)
-	within(t, 5*time.Second, "the slow stream", wg.Wait)
+	within(t, 20*time.Second, "the slow stream", wg.Wait)
 	if b, status := recv(slow); b != nil || status != nil {
 		t.Errorf("the slow stream ended with %d bytes, %+v", len(b), status)
 	}
