@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // inbox is a service that a client offers to its server.
@@ -264,14 +265,8 @@ func TestClientServes(t *testing.T) {
 // onlyPeer waits for the server's one peer.
 func onlyPeer(t testing.TB, w *world) *weft.Peer {
 	t.Helper()
-	for range 1000 {
-		if all := w.srv.Peers(); len(all) == 1 {
-			return all[0]
-		}
-		time.Sleep(time.Millisecond)
-	}
-	t.Fatalf("the server has %d peers, want 1", len(w.srv.Peers()))
-	return nil
+	polltest.True(t, time.Minute, "the server has one peer", func() bool { return len(w.srv.Peers()) == 1 })
+	return w.srv.Peers()[0]
 }
 
 // A client's handler that hangs, even where the client reads, keeps it neither from
@@ -303,11 +298,7 @@ func TestHangingHandlerOfClient(t *testing.T) {
 		<-began
 		p.Close()
 		<-p.Done()
-		for from := time.Now(); len(others(p)) == 0; time.Sleep(time.Millisecond) {
-			if time.Since(from) > 5*time.Second {
-				t.Fatal("the client does not connect again")
-			}
-		}
+		polltest.True(t, time.Minute, "the client connects again", func() bool { return len(others(p)) > 0 })
 		multiply(t, c)
 		p = others(p)[0]
 	}
