@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 func testCalls(t *testing.T, k Kit) {
@@ -117,7 +118,7 @@ func testPipeline(t *testing.T, k Kit) {
 		t.Errorf("seen\n%q, want\n%q", got, want)
 	}
 	wantError(t, c.Call("Test.Fail", &Message{}, new(Message)), "no  here")
-	eventually(t, "the calls are counted", func() bool {
+	polltest.True(t, patience, "the calls are counted", func() bool {
 		var peer, fail weft.MethodStats
 		for _, m := range w.srv.Stats().Methods {
 			switch m.Method {
@@ -130,8 +131,8 @@ func testPipeline(t *testing.T, k Kit) {
 		return peer.Calls == 1 && peer.Latency.Count == 1 && fail.Codes[weft.NotFound] == 1
 	})
 	must(t, c.Close())
-	eventually(t, "the hook is told of the end", func() bool { return slices.Contains(diary.all(), "closed") })
-	eventually(t, "the peer is gone", func() bool { return len(w.srv.Peers()) == 0 })
+	polltest.True(t, patience, "the hook is told of the end", func() bool { return slices.Contains(diary.all(), "closed") })
+	polltest.True(t, patience, "the peer is gone", func() bool { return len(w.srv.Peers()) == 0 })
 }
 
 // diary notes what hooks are told.
@@ -204,7 +205,7 @@ func testConnRefused(t *testing.T, k Kit) {
 	if err := c.Call("Test.Echo", &Message{}, new(Message)); err == nil {
 		t.Error("a call on a refused connection went well")
 	}
-	eventually(t, "the refusal is counted", func() bool { return w.srv.Stats().Rejected == 1 })
+	polltest.True(t, patience, "the refusal is counted", func() bool { return w.srv.Stats().Rejected == 1 })
 	if n := len(w.srv.Peers()); n != 0 {
 		t.Errorf("%d peers", n)
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/leak"
-	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // Kit is a door and a client to try it with.
@@ -205,12 +204,6 @@ func within[T any](t *testing.T, c <-chan T, what string) (v T) {
 		t.Fatalf("%s: nothing within %v", what, patience)
 	}
 	return v
-}
-
-// eventually polls until a condition holds.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	polltest.True(t, patience, what, ok)
 }
 
 // async makes a call on a goroutine of its own.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // testUnread has a client make calls and read no replies: its connection ends with
@@ -31,8 +32,8 @@ func testUnread(t *testing.T, k Kit) {
 	for range 64 {
 		async(&wg, c, "Test.Echo", &Message{Text: strings.Repeat("x", 512<<10)})
 	}
-	eventually(t, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 1 })
-	eventually(t, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
+	polltest.True(t, patience, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 1 })
+	polltest.True(t, patience, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
 	m.Close()
 	c.Close()
 	wg.Wait()
@@ -65,7 +66,7 @@ func (w *world) testUnreadRequests() {
 	c := w.client(r)
 	echo(t, c, Message{Text: strings.Repeat("x", 512<<10)})
 	c.Close()
-	eventually(t, "the recorded connection ends", func() bool { return len(w.srv.Peers()) == 0 })
+	polltest.True(t, patience, "the recorded connection ends", func() bool { return len(w.srv.Peers()) == 0 })
 	conn, err = net.Dial("tcp", w.addr)
 	must(t, err)
 	defer conn.Close()
@@ -75,8 +76,8 @@ func (w *world) testUnreadRequests() {
 			_, err = conn.Write(r.bytes)
 		}
 	})
-	eventually(t, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 2 })
-	eventually(t, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
+	polltest.True(t, patience, "the connection is accepted", func() bool { return w.srv.Stats().Accepted == 2 })
+	polltest.True(t, patience, "the connection ends", func() bool { return len(w.srv.Peers()) == 0 })
 	conn.Close()
 	wg.Wait()
 	echo(t, w.dial(), Message{"afterwards", 1})
@@ -101,7 +102,7 @@ func testUnreadMemory(t *testing.T, k Kit) {
 		async(&wg, c, "Test.Big", &Message{})
 	}
 	before := HeapInUse()
-	eventually(t, "the calls have come, and as many handlers have run as may", func() bool {
+	polltest.True(t, patience, "the calls have come, and as many handlers have run as may", func() bool {
 		stats := w.srv.Stats()
 		came := stats.InFlight
 		for _, m := range stats.Methods {
@@ -119,7 +120,7 @@ func testUnreadMemory(t *testing.T, k Kit) {
 	m.Close()
 	c.Close()
 	wg.Wait()
-	eventually(t, "no call is left", func() bool { return w.srv.Stats().InFlight == 0 })
+	polltest.True(t, patience, "no call is left", func() bool { return w.srv.Stats().InFlight == 0 })
 }
 
 // testLongName calls methods with long names, which are not held or sent back.
@@ -155,7 +156,7 @@ func testBusyDrain(t *testing.T, k Kit) {
 			})
 		}
 	}
-	eventually(t, "calls are made", func() bool {
+	polltest.True(t, patience, "calls are made", func() bool {
 		m := w.srv.Stats().Methods
 		return len(m) > 0 && m[0].Calls > 100
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // testLimits opens more calls than a connection may have.
@@ -33,7 +34,7 @@ func testLimits(t *testing.T, k Kit) {
 		must(t, within(t, done, "a call that was open"))
 	}
 	wg.Wait()
-	eventually(t, "there is room again", func() bool { return c.Call("Test.Echo", &Message{}, new(Message)) == nil })
+	polltest.True(t, patience, "there is room again", func() bool { return c.Call("Test.Echo", &Message{}, new(Message)) == nil })
 	if n := w.srv.Stats().Refused[weft.ReasonTooManyCalls]; n == 0 {
 		t.Error("no refusal was counted")
 	}
@@ -61,7 +62,7 @@ func testTimeout(t *testing.T, k Kit) {
 		t.Errorf("it ended with %v", err)
 	}
 	// A call may need longer than that on a busy machine.
-	eventually(t, "calls go on", func() bool { return c.Call("Test.Echo", &Message{}, new(Message)) == nil })
+	polltest.True(t, patience, "calls go on", func() bool { return c.Call("Test.Echo", &Message{}, new(Message)) == nil })
 }
 
 // testDisconnect loses the client while calls run.
@@ -106,7 +107,7 @@ func testDrain(t *testing.T, k Kit) {
 	for range 2 { // at once
 		wg.Go(func() { shut <- w.srv.Shutdown(ctx) })
 	}
-	eventually(t, "the idle connection ends", func() bool { return len(w.srv.Peers()) == 3 })
+	polltest.True(t, patience, "the idle connection ends", func() bool { return len(w.srv.Peers()) == 3 })
 	close(w.release)
 	for _, done := range open {
 		if err := within(t, done, "a call that was open"); err != nil {

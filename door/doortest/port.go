@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // testName holds the name of the wire to the scheme by which clients reach it.
@@ -187,7 +188,7 @@ func testGarbage(t *testing.T, k Kit) {
 // serves waits for a call that goes well: a busy machine can exceed a short HandshakeTimeout.
 func (w *world) serves() {
 	w.t.Helper()
-	eventually(w.t, "a good connection is served", func() bool {
+	polltest.True(w.t, patience, "a good connection is served", func() bool {
 		conn, err := net.Dial("tcp", w.addr)
 		if err != nil {
 			return false
@@ -224,5 +225,5 @@ func testSilence(t *testing.T, k Kit) {
 		_, err := slow.Write(exchange[i : i+1])
 		must(t, err)
 	}
-	eventually(t, "the slow connection is recognized", func() bool { return calm.srv.Stats().Accepted == accepted+1 })
+	polltest.True(t, patience, "the slow connection is recognized", func() bool { return calm.srv.Stats().Accepted == accepted+1 })
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/holding"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // RunTurns checks that large requests wait for their turns to be decoded, and small ones do not: that the door decodes by
@@ -22,7 +23,7 @@ func RunTurns(t *testing.T, k Kit) {
 	defer let() // before: the call of a failed test waits for its turn
 	c, other := w.dial(), w.dial()
 	done := async(&wg, c, "Test.Big", large())
-	eventually(t, "the call has come", func() bool { return w.srv.Stats().InFlight == all+1 || w.big.Load() > 0 })
+	polltest.True(t, patience, "the call has come", func() bool { return w.srv.Stats().InFlight == all+1 || w.big.Load() > 0 })
 	for i := range 20 {
 		echo(t, other, Message{"small", i})
 	}
@@ -126,7 +127,7 @@ func takeTurns(t *testing.T, k Kit, client *weft.ClientConfig) (w *world, all in
 			}
 		}()
 	}
-	eventually(t, "all turns are taken", func() bool { return h.Waiting() == all })
+	polltest.True(t, patience, "all turns are taken", func() bool { return h.Waiting() == all })
 	ready = true
 	return w, all, h.Let
 }

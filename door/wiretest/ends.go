@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 func testPing(t *testing.T, k Kit) {
@@ -62,7 +63,7 @@ func testShutdown(t *testing.T, k Kit) {
 	done := w.async(t.Context(), &wg, c)
 	shut := make(chan error, 1)
 	wg.Go(func() { shut <- c.Shutdown(context.Background()) })
-	eventually(t, "new calls are refused", func() bool {
+	polltest.True(t, patience, "new calls are refused", func() bool {
 		return errors.Is(c.Call(t.Context(), "Test.Echo", &Message{}, nil), weft.ErrClientClosed)
 	})
 	w.letGo()

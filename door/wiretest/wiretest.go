@@ -15,7 +15,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/leak"
-	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // Kit is a wire and a server to try it with.
@@ -224,11 +223,6 @@ func within[T any](t *testing.T, c <-chan T, what string) (v T) {
 		t.Fatalf("%s: nothing within %v", what, patience)
 	}
 	return v
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	polltest.True(t, patience, what, ok)
 }
 
 // async makes a call of Test.Wait and returns when it runs.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
 )
@@ -179,7 +180,7 @@ func TestMalformedLastHeaders(t *testing.T) {
 		id := uint32(2*i + 1)
 		r.until(typeHeaders, id)
 		r.add(typeHeaders, flagEndHeaders|flagEndStream, id, block...).send()
-		eventually(t, "the stream is closed", func() bool {
+		polltest.True(t, patience, "the stream is closed", func() bool {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			return len(e.closed) == i+1
@@ -195,7 +196,7 @@ func TestMalformedLastHeaders(t *testing.T) {
 	r.until(typeHeaders, 7)
 	r.add(typeHeaders, flagEndHeaders, 7, append([]byte{0x88}, text("content-length", "9")...)...).add(typeData, 0, 7, 'x')
 	r.add(typeHeaders, flagEndHeaders|flagEndStream, 7, text("x", "y")...).send()
-	eventually(t, "the stream with the short body is closed", func() bool {
+	polltest.True(t, patience, "the stream with the short body is closed", func() bool {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		return len(e.closed) == 4
@@ -268,7 +269,7 @@ func TestNumbersUsedUp(t *testing.T) {
 	for range 2 {
 		go func() { opened <- e.open(ctx, new(Stream)) }() // each ends when the stream before it does
 	}
-	eventually(t, "both wait", func() bool {
+	polltest.True(t, patience, "both wait", func() bool {
 		e.conn.mu.Lock()
 		defer e.conn.mu.Unlock()
 		return len(e.conn.waiters) == 2
@@ -333,7 +334,7 @@ func TestFailedWrite(t *testing.T) {
 	})
 	r.server()
 	<-e.conn.Settled()
-	eventually(t, "nothing is being written", func() bool {
+	polltest.True(t, patience, "nothing is being written", func() bool {
 		e.conn.mu.Lock()
 		defer e.conn.mu.Unlock()
 		return !e.conn.busy && len(e.conn.buf) == 0

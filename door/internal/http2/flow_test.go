@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // TestDroppedWhileWaiting has a peer that opens no window reset stream behind stream: those do not stay in the queue.
@@ -26,7 +28,7 @@ func TestDroppedWhileWaiting(t *testing.T) {
 		}
 		r.send()
 	}
-	eventually(t, "all streams were opened and reset", func() bool {
+	polltest.True(t, patience, "all streams were opened and reset", func() bool {
 		e.conn.Lock()
 		defer e.conn.Unlock()
 		return e.conn.opened == last && e.conn.open == 1
@@ -97,7 +99,7 @@ func TestWaitersKeepTheirOrder(t *testing.T) {
 	later, opened := make([]Stream, 6), make(chan error, 6)
 	for i := range later {
 		go func() { opened <- e.open(ctx, &later[i]) }() // each ends with ctx
-		eventually(t, "one more waits", func() bool { return len(waiting()) == i+1 })
+		polltest.True(t, patience, "one more waits", func() bool { return len(waiting()) == i+1 })
 	}
 	e.conn.Lock()
 	e.conn.ResetLocked(&first[0], Cancel)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // answered makes a request and waits for the end of its answer.
@@ -227,14 +228,14 @@ func TestBlockedReplies(t *testing.T) {
 		defer e.conn.mu.Unlock()
 		return e.conn.queued
 	}
-	eventually(t, "all answers wait", func() bool { return queued() == 50*1000 })
+	polltest.True(t, patience, "all answers wait", func() bool { return queued() == 50*1000 })
 	for id := uint32(1); id < 100; id += 4 { // one half leaves, the other is reset
 		r.buf = appendWindow(r.buf, id, 400)
 		r.buf = appendWindow(r.buf, id, 600)
 		r.add(typeReset, 0, id+2, 0, 0, 0, 8)
 	}
 	r.send().until(typeData, 97)
-	eventually(t, "nothing waits", func() bool { return queued() == 0 && e.conn.streamsOpen() == 0 })
+	polltest.True(t, patience, "nothing waits", func() bool { return queued() == 0 && e.conn.streamsOpen() == 0 })
 }
 
 // TestShrunkenWindow makes a window negative, and waits for it to be positive again.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
-	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -276,11 +275,6 @@ func (r *raw) goAway() ErrCode {
 
 // code is that of an RST_STREAM.
 func (f frame) code() ErrCode { return ErrCode(binary.BigEndian.Uint32(f.payload)) }
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	polltest.True(t, patience, what, ok)
-}
 
 func (c *Conn) streamsOpen() int {
 	c.mu.Lock()

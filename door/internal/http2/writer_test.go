@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -33,7 +34,7 @@ func TestLoneCallerWrites(t *testing.T) {
 	})
 	r.server()
 	<-e.conn.Settled()
-	eventually(t, "nothing is being written", func() bool {
+	polltest.True(t, patience, "nothing is being written", func() bool {
 		e.conn.mu.Lock()
 		defer e.conn.mu.Unlock()
 		return !e.conn.busy && len(e.conn.buf) == 0
@@ -91,7 +92,7 @@ func TestWaitsForItsOwnWindow(t *testing.T) {
 		defer e.conn.Unlock()
 		e.conn.AwaitSentLocked(ctx, st)
 	}()
-	eventually(t, "it waits", func() bool { return ctx.n.Load() > 0 })
+	polltest.True(t, patience, "it waits", func() bool { return ctx.n.Load() > 0 })
 	const streams = 100
 	for id := uint32(5); id < 5+2*streams; id += 2 {
 		r.answered(id)
