@@ -177,25 +177,27 @@ func (x *call) pause(d time.Duration, wake func() bool) bool {
 	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	for {
+	over, ok := false, true
+	for !over {
 		s := x.m.service
+		s.use.Wait()
 		changed := s.nextChange()
-		if wake() {
-			return x.ctx.Err() == nil
+		if over = wake(); over {
+			ok = x.ctx.Err() == nil
+		} else if x.m.service == s { // otherwise it was closed, and is open again
+			select {
+			case <-timer.C:
+				over = true
+			case <-changed:
+			case <-x.ctx.Done():
+				over, ok = true, false
+			case <-x.c.life.Done():
+				over, ok = true, false
+			}
 		}
-		if x.m.service != s {
-			continue // it was closed, and is open again
-		}
-		select {
-		case <-timer.C:
-			return true
-		case <-changed:
-		case <-x.ctx.Done():
-			return false
-		case <-x.c.life.Done():
-			return false
-		}
+		s.use.Waited()
 	}
+	return ok
 }
 
 // hopeless reports whether every server was tried and cannot be reached, so that it is of no use to wait: none of them may just be

@@ -3,6 +3,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -163,13 +165,7 @@ func (c *Client) shut() (services []*service, servers []*server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	for _, s := range c.services.Open {
-		services = append(services, s)
-	}
-	for _, s := range c.servers {
-		servers = append(servers, s)
-	}
-	return services, servers
+	return slices.Collect(maps.Values(c.services.Open)), slices.Collect(maps.Values(c.servers))
 }
 
 func closedError(method string) error {

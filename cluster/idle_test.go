@@ -170,6 +170,45 @@ func TestIdleServiceBetweenAttempts(t *testing.T) {
 	})
 }
 
+// A call that is to be made again learns of the first server of its service as soon as another call has opened it again, though it was
+// closed meanwhile to make room for another name. Until then it opens nothing itself.
+func TestDisplacedServiceBetweenAttempts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFleet(t)
+		c, w := f.counting(func(cfg *cluster.Config) {
+			cfg.Retry = retry.Policy{Backoff: 1000 * time.Hour, MaxBackoff: 1000 * time.Hour}
+		})
+		call := timed(func() error {
+			return c.Call(t.Context(), "Who.Who", &Args{}, &Reply{}, weft.WithTimeout(10000*time.Hour))
+		})
+		const turns = 2
+		for turn := range turns {
+			time.Sleep(time.Second)
+			for i := range idle.MostVacant {
+				err := c.Call(t.Context(), fmt.Sprintf("No%d_%d.Who", turn, i), &Args{}, &Reply{}, weft.WithTimeout(time.Second))
+				wantError(t, err, weft.Unavailable, weft.NotSent)
+			}
+			w.want(t, "while other names have taken the room", idle.MostVacant)
+			if turn == turns-1 {
+				f.add("a", weft.Instance{})
+			}
+			synctest.Wait()
+			if len(call) > 0 {
+				t.Fatalf("a call whose service is closed has ended: %v", <-call)
+			}
+			err := c.Call(t.Context(), "Who.Other", &Args{}, &Reply{}, weft.WithTimeout(time.Second))
+			if turn < turns-1 {
+				wantError(t, err, weft.Unavailable, weft.NotSent)
+			} else if err != nil {
+				t.Errorf("a call of another method: %v", err)
+			}
+		}
+		if e := <-call; e.err != nil || e.took > time.Minute {
+			t.Errorf("the call ended with %v after %v", e.err, e.took)
+		}
+	})
+}
+
 // Names that no registry knows are watched for a short time and are bounded, and take nothing from services that have servers.
 func TestUnknownServices(t *testing.T) {
 	bubble(t, func(t *testing.T) {

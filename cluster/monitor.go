@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -162,11 +163,7 @@ func (c *Client) ping(s *server) {
 func (c *Client) list() []*server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := make([]*server, 0, len(c.servers))
-	for _, s := range c.servers {
-		out = append(out, s)
-	}
-	return out
+	return slices.Collect(maps.Values(c.servers))
 }
 
 // restIdle closes the connections of servers without a call for long.

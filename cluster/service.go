@@ -80,6 +80,9 @@ func (c *Client) serviceForLocked(name string) (*service, error) {
 		return nil, &weft.Error{Code: weft.ResourceExhausted, Outcome: weft.NotSent, Reason: weft.ReasonClientLimit,
 			Message: fmt.Sprintf("calls wait for %d services of which no server is known, and %s would be one more", idle.MostVacant, name)}
 	}
+	if former, waited := c.services.TakeLeft(name); waited {
+		former.wake() // its calls wait at the new one from now on
+	}
 	// The functions may be called at once, and they want the client's lock. This goroutine ends when the watches have begun.
 	c.wg.Add(1)
 	go s.watch()
@@ -108,10 +111,9 @@ func (c *Client) closeIdle(now time.Duration) {
 	closed, ended := c.services.Sweep(now)
 	for _, s := range closed {
 		s.forgetLocked()
-		// Calls between two attempts open it again. Those of one that is closed for another are not woken, or they would close one another's.
-		s.mu.Lock()
-		s.changeLocked()
-		s.mu.Unlock()
+		// Calls between two attempts open it again. Those of one that is closed for another would close one another's: they wait until some
+		// other call opens it.
+		s.wake()
 	}
 	for _, s := range ended {
 		s.former = nil
@@ -321,10 +323,17 @@ func (s *service) nextChange() <-chan struct{} {
 	return s.changed
 }
 
-// changeLocked wakes the calls that wait for a change.
+// changeLocked is wake with the lock held.
 func (s *service) changeLocked() {
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// wake wakes the calls that wait for a change.
+func (s *service) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changeLocked()
 }
 
 // serverAtLocked returns the server of an instance; first says that it is in the first list of its service.

@@ -3,6 +3,7 @@
 package idle
 
 import (
+	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,7 @@ const (
 // Use is when a service was last called, and how many calls wait for it. The zero value is ready.
 type Use struct {
 	last   atomic.Int64 // on the client's clock
+	waits  atomic.Int64 // calls between two attempts
 	held   int          // guarded by the lock of the table's owner
 	closed time.Duration
 }
@@ -35,6 +37,13 @@ func (u *Use) Note(now time.Duration) {
 		u.last.Store(int64(now))
 	}
 }
+
+// Wait notes a call that waits between two attempts until Waited is called. It does not keep the service open. Both may be called from any
+// goroutine.
+func (u *Use) Wait() { u.waits.Add(1) }
+
+// Waited ends one Wait.
+func (u *Use) Waited() { u.waits.Add(-1) }
 
 // Hold keeps the service open until Release is called as often. Both are called with the lock of the table's owner held.
 func (u *Use) Hold() { u.held++ }
@@ -56,6 +65,7 @@ type Table[S Service] struct {
 	Open map[string]S
 
 	vacant  map[string]S // those without instances
+	left    map[string]S // those that were closed without instances, and at which calls waited between two attempts
 	closed  []S          // those that linger, in the order in which they were closed
 	timeout time.Duration
 	looked  time.Duration
@@ -63,7 +73,7 @@ type Table[S Service] struct {
 
 // New returns an empty table. A service with instances is closed when it was not called for the timeout; below zero: never.
 func New[S Service](timeout time.Duration) *Table[S] {
-	return &Table[S]{Open: make(map[string]S), vacant: make(map[string]S), timeout: timeout}
+	return &Table[S]{Open: make(map[string]S), vacant: make(map[string]S), left: make(map[string]S), timeout: timeout}
 }
 
 // Add opens a service, which has no instances yet. It returns the services that were closed for it. ok is false if it cannot be opened,
@@ -99,10 +109,20 @@ func (t *Table[S]) close(name string, now time.Duration) S {
 	if _, vacant := t.vacant[name]; !vacant {
 		s.Used().closed = now
 		t.closed = append(t.closed, s)
+	} else if s.Used().waits.Load() > 0 {
+		t.left[name] = s
 	}
 	delete(t.Open, name)
 	delete(t.vacant, name)
 	return s
+}
+
+// TakeLeft returns the service that was open before under a name, if it was closed without instances while calls waited between two attempts,
+// and forgets it.
+func (t *Table[S]) TakeLeft(name string) (s S, ok bool) {
+	s, ok = t.left[name]
+	delete(t.left, name)
+	return s, ok
 }
 
 // Has reports whether a service is open under a name.
@@ -123,6 +143,7 @@ func (t *Table[S]) Due(now time.Duration) bool { return now-t.looked >= lookEver
 // Sweep closes the services that were not called for long, and returns them, and those that linger no longer.
 func (t *Table[S]) Sweep(now time.Duration) (closed, ended []S) {
 	t.looked = now
+	maps.DeleteFunc(t.left, func(_ string, s S) bool { return s.Used().waits.Load() == 0 })
 	n := 0
 	for n < len(t.closed) && now-t.closed[n].Used().closed >= linger {
 		n++

@@ -97,6 +97,37 @@ func TestSweep(t *testing.T) {
 	wantNames(t, "closed after a short time", names(closed), "unknown")
 }
 
+// A service that is closed for another while calls wait at it is found again under its name, as long as they wait.
+func TestLeft(t *testing.T) {
+	table := New[*fake](-1)
+	waited, _ := add(t, table, "waited", 0, false)
+	waited.use.Wait()
+	gone, _ := add(t, table, "gone", 0, false)
+	gone.use.Wait()
+	add(t, table, "other", 0, false)
+	known, _ := add(t, table, "known", 0, true)
+	known.use.Wait()
+	for i := range MostVacant {
+		add(t, table, fmt.Sprint("n", i), time.Second, false)
+	}
+	if len(table.Open) != MostVacant+1 || !table.Has("known", known) {
+		t.Fatalf("%d services are open", len(table.Open))
+	}
+	gone.use.Waited()
+	table.Sweep(time.Second)
+	for _, name := range []string{"gone", "other", "known", "n0", "nothing"} {
+		if s, ok := table.TakeLeft(name); ok {
+			t.Errorf("%s is found: %+v", name, s)
+		}
+	}
+	if s, ok := table.TakeLeft("waited"); !ok || s != waited {
+		t.Errorf("the service with a call that waits is not found: %v", s)
+	}
+	if _, ok := table.TakeLeft("waited"); ok || len(table.left) > 0 {
+		t.Errorf("it is found twice, and %d are kept", len(table.left))
+	}
+}
+
 // Services without instances are bounded: of more the one goes whose last call was longest ago and for which no call waits.
 func TestMostVacant(t *testing.T) {
 	table := New[*fake](-1)
