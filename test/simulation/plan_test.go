@@ -186,10 +186,19 @@ func (p *plan) client(d dice, name string, number int) clientPlan {
 	if d.chance(10) {
 		callers, most = 40, 3 // at once
 	}
+	if c.hedges() {
+		callers, most = 3+d.IntN(4), 40 // a method is hedged when 50 of its calls were timed, which is looked at once a second
+	}
 	for caller := range callers {
 		var calls []callPlan
 		for n, at := 0, time.Duration(0); at < p.Length && n < most; n++ {
 			x := p.call(d)
+			if c.hedges() {
+				x.Pause = min(max(x.Pause, p.Length/80), p.Length/20)
+				if x.Kind == once {
+					x.Kind = repeatable
+				}
+			}
 			x.Order.ID = int64(number+1)*1_000_000 + int64(caller)*1_000 + int64(n)
 			at += x.Pause + x.Order.Takes
 			calls = append(calls, x)
@@ -198,6 +207,9 @@ func (p *plan) client(d dice, name string, number int) clientPlan {
 	}
 	return c
 }
+
+// hedges reports whether repeatable calls of the client are hedged.
+func (c *clientPlan) hedges() bool { return c.FailMode == cluster.Failbackup && c.Direct == "" }
 
 func (p *plan) call(d dice) callPlan {
 	x := callPlan{Pause: d.between(100*time.Microsecond, p.Length/8), Leave: -1}

@@ -2,6 +2,7 @@ package simulation
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 )
@@ -40,6 +41,32 @@ func TestRepeat(t *testing.T) {
 	}
 	t.Logf("figure: of %d seeds %d had the same runs to the nanosecond; of %d calls %.1f %% had the same fate, %.1f %% the same times",
 		seeds, same, calls, percent(sameFate, calls), percent(sameTime, calls))
+}
+
+// TestHedges: some seeds hedge calls. Without that nothing of what a plan does would be known of calls with two attempts at once.
+func TestHedges(t *testing.T) {
+	const most = 100 // seeds
+	hedges, hedged := 0, 0
+	for seed := uint64(1); seed <= most; seed++ {
+		if !slices.ContainsFunc(newPlan(seed).Clients, func(c clientPlan) bool { return c.Recorded && c.hedges() }) {
+			continue
+		}
+		before := hedges
+		for _, x := range ledgerOf(t, seed).order {
+			for i := 1; i < len(x.attempts); i++ {
+				if x.hedge(i) {
+					hedges++
+				}
+			}
+		}
+		if hedges > before {
+			hedged++
+		}
+	}
+	t.Logf("figure: %d hedges in %d of %d seeds", hedges, hedged, most)
+	if hedged < 3 {
+		t.Errorf("%d of %d seeds have hedged a call", hedged, most)
+	}
 }
 
 func percent(part, all int) float64 { return 100 * float64(part) / float64(all) }

@@ -165,14 +165,20 @@ func (x *entry) attemptsOf() string {
 	return ""
 }
 
+// hedge reports whether an attempt began beside the one before.
+func (x *entry) hedge(i int) bool {
+	before := x.attempts[i-1]
+	return !before.done || before.ended > x.attempts[i].began
+}
+
 // paid counts the attempts that the budget has to pay for.
 func (x *entry) paid() int {
 	n, free := 0, false
 	for i := 1; i < len(x.attempts); i++ {
 		before := x.attempts[i-1]
 		switch {
-		case !before.done || before.ended > x.attempts[i].began:
-			n++ // a hedge
+		case x.hedge(i):
+			n++
 		case before.err != nil && before.err.Outcome == weft.NotSent:
 		case !free && before.err != nil && (before.err.Outcome == weft.Refused || before.err.Outcome == weft.OutcomeUnknown):
 			free = true
