@@ -73,6 +73,32 @@ func (c *told) has(n int) error {
 	return nil
 }
 
+// begun begins a watch of Arith that ends with ctx at the latest, and returns when it has shown a list. The channel gets the error with which
+// it ends. A watch that a busy machine ends before is begun again.
+func begun(t *testing.T, ctx context.Context, d *driver, emit func(registry.List)) <-chan error {
+	t.Helper()
+	var ended chan error
+	polltest.Until(t, time.Minute, "a watch shows a list", func() error {
+		first, now := make(chan struct{}), make(chan error, 1)
+		var once sync.Once
+		ended = now
+		// It ends with ctx, or when nothing vouches for the list any more.
+		go func() {
+			now <- d.Watch(ctx, "Arith", func(l registry.List) {
+				once.Do(func() { close(first) })
+				emit(l)
+			})
+		}()
+		select {
+		case <-first:
+			return nil
+		case err := <-now:
+			return err
+		}
+	})
+	return ended
+}
+
 // TestLeaderKilled kills the leader of three members, once with a registration and a
 // watch through all of them.
 func TestLeaderKilled(t *testing.T) {
@@ -118,18 +144,12 @@ func TestMinority(t *testing.T) {
 	cluster := startCluster(t, 3)
 	alone := cluster[0]
 	d := alone.driver(t)
-	if err := d.Put(testContext(t, time.Minute), arith("one"), time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	first := make(chan struct{})
-	var once sync.Once
-	ended := make(chan error, 1)
+	// A busy machine may have the members choose another leader meanwhile.
+	polltest.Until(t, time.Minute, "an instance is put", func() error {
+		return d.Put(testContext(t, 10*time.Second), arith("one"), time.Minute)
+	})
 	ctx := testContext(t, 3*time.Minute)
-	// It ends when the member has lost the others, or with ctx.
-	go func() {
-		ended <- d.Watch(ctx, "Arith", func(registry.List) { once.Do(func() { close(first) }) })
-	}()
-	<-first
+	ended := begun(t, ctx, d, func(registry.List) {})
 	for _, s := range cluster[1:] {
 		s.Freeze(t)
 		t.Cleanup(func() { s.Thaw(t) })

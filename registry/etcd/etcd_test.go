@@ -68,7 +68,8 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// watched runs a watch until the end of the test and returns its lists.
+// watched runs a watch until the end of the test and returns its lists. One that ends by itself, as it does when etcd stands still on a busy
+// machine, is begun again.
 func watched(t *testing.T, d *driver, service string) <-chan registry.List {
 	t.Helper()
 	lists := make(chan registry.List, 100)
@@ -77,12 +78,18 @@ func watched(t *testing.T, d *driver, service string) <-chan registry.List {
 	// It ends with ctx; the cleanup waits for it.
 	go func() {
 		defer close(done)
-		d.Watch(ctx, service, func(l registry.List) {
-			select {
-			case lists <- l:
-			case <-ctx.Done():
+		for ctx.Err() == nil {
+			err := d.Watch(ctx, service, func(l registry.List) {
+				select {
+				case lists <- l:
+				case <-ctx.Done():
+				}
+			})
+			if ctx.Err() == nil {
+				t.Logf("the watch of %s is begun again after: %v", service, err)
+				time.Sleep(polltest.Pause)
 			}
-		})
+		}
 	}()
 	t.Cleanup(func() { cancel(); <-done })
 	return lists

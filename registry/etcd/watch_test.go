@@ -101,29 +101,19 @@ func TestCompactedUnderWatch(t *testing.T) {
 	var mu sync.Mutex
 	var revisions []uint64
 	found := make(chan struct{})
-	ended := make(chan error, 1)
-	first := make(chan struct{})
-	d := s.driver(t)
-	// It ends with ctx, or when the test has failed.
-	go func() {
-		ended <- d.Watch(ctx, "Arith", func(l registry.List) {
-			mu.Lock()
-			revisions = append(revisions, l.Revision)
-			n := len(revisions)
-			mu.Unlock()
-			switch {
-			case n == 1:
-				close(first)
-			case n == 2:
-				<-gate
-			case len(l.Instances) == 1 && l.Instances[0].Weight == 4242 && found != nil:
-				close(found)
-				found = nil
-			}
-		})
-	}()
-	<-first
-	done := found
+	var once sync.Once
+	ended := begun(t, ctx, s.driver(t), func(l registry.List) {
+		mu.Lock()
+		revisions = append(revisions, l.Revision)
+		n := len(revisions)
+		mu.Unlock()
+		switch {
+		case n == 2:
+			<-gate
+		case len(l.Instances) == 1 && l.Instances[0].Weight == 4242:
+			once.Do(func() { close(found) })
+		}
+	})
 	instance := arith("one")
 	instance.Tags = map[string]string{}
 	for _, tag := range strings.Fields("a b c d e f g h i j k l m n o p q r s t u v w x y z") {
@@ -151,7 +141,7 @@ func TestCompactedUnderWatch(t *testing.T) {
 	}
 	close(gate)
 	select {
-	case <-done:
+	case <-found:
 	case err := <-ended:
 		t.Fatalf("the watch has ended: %v", err)
 	case <-ctx.Done():

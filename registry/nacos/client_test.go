@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft/registry"
+	"github.com/weftrpc/weft/registry/registrytest"
 )
 
 // TestHostile has servers that answer what Nacos never does: every operation ends with
@@ -110,15 +111,11 @@ func TestServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	dead, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dead.Close()
+	dead := fmt.Sprintf("127.0.0.1:%d", registrytest.FreePort(t))
 
-	d := openDriver(t, Config{Addresses: []string{dead.Addr().String(), failing.URL, silent.Addr().String(), empty.URL}})
+	d := openDriver(t, Config{Addresses: []string{dead, failing.URL, silent.Addr().String(), empty.URL}})
 	found := false
-	for range 4 { // a watch that fails is begun again, and each time it is the next server's turn
+	for turn := 0; turn < 12 && !found; turn++ { // a watch that fails is begun again, and each time it is the next server's turn
 		ctx, cancel := context.WithCancel(testContext(t))
 		_ = d.Watch(ctx, "Arith", func(registry.List) { found = true; cancel() }) // its error is not what counts
 		cancel()

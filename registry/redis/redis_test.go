@@ -105,8 +105,7 @@ func TestConformance(t *testing.T) {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	server, address := redisServerAt(t, clusterPort(t), "--cluster-enabled", "yes")
-	c := redis.NewClient(&redis.Options{Addr: address, Protocol: 2})
-	defer c.Close()
+	c := raw(t, address) // which waits for the answer: to assign the slots again would be an error
 	ctx := operation(t)
 	if err := c.ClusterAddSlotsRange(ctx, 0, 16383).Err(); err != nil {
 		t.Fatal(err)
