@@ -43,7 +43,7 @@ type MethodStats struct {
 	// of the last. A fan-out counts once for each server. Its RequestBytes and ReplyBytes are those of all attempts, and of streams that
 	// have ended.
 	weft.MethodStats
-	// Failures are the attempts that failed, by outcome; a call may have had several.
+	// Failures are the attempts that brought no reply, by outcome; a call may have had several, and the slower one of a hedge is among them.
 	Failures        map[weft.Outcome]uint64
 	Streams         uint64 // streams that were opened
 	Retries         uint64 // attempts after the first of a call or stream, those of hedges aside

@@ -145,7 +145,7 @@ func (s *service) state() *State {
 	return &State{Held: held(), Peak: s.peak.Load(), Goroutines: runtime.NumGoroutine(), Connections: stats.Connections, InFlight: stats.InFlight}
 }
 
-// codecs and compressors are all that there are.
+// compressors are all that there are.
 func compressors() []compress.Compressor {
 	return []compress.Compressor{gzip.New(), snappy.New(), zstd.New(), lz4.New()}
 }
