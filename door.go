@@ -163,7 +163,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		timeout = max(c.s.cfg.Timeout, 0)
 	}
 	if timeout > 0 {
-		deadline = x.came + int64(timeout)
+		deadline = x.came + int64(min(timeout, mostTimeout))
 	}
 	m := head.Found
 	if m == nil || m.Stale() {
