@@ -1,4 +1,4 @@
-"""Clients of HTTP and JSON-RPC in Python, JavaScript and PHP against the doors of a weft server."""
+"""Clients of HTTP and JSON-RPC in Python, JavaScript, TypeScript and PHP against the doors of a weft server."""
 
 import json
 import os
@@ -159,6 +159,21 @@ class Doors(unittest.TestCase):
         environment = dict(os.environ)
         done = subprocess.run(["node", str(HERE / "client.js"), self.address], env=environment, capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_client_from_openapi_document(self):
+        modules = pathlib.Path(os.environ["NODE_PATH"])
+        folder = pathlib.Path(self.folder.name) / "openapi"
+        folder.mkdir()
+        (folder / "node_modules").symlink_to(modules)
+        (folder / "client.mts").write_text((HERE / "client.mts").read_text())
+
+        def node(*words):
+            done = subprocess.run(["node", *map(str, words)], cwd=folder, capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+        node(modules / "openapi-typescript" / "bin" / "cli.js", self.url + "/openapi.json", "-o", "paths.d.ts")
+        node(modules / "typescript" / "bin" / "tsc", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler", "--lib", "es2022,dom", "client.mts")
+        node("client.mjs", self.address)
 
     def test_php(self):
         done = subprocess.run(["php", str(HERE / "client.php"), self.address], capture_output=True, text=True, timeout=300)
