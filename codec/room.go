@@ -25,9 +25,10 @@ const (
 // count the elements before.
 //
 // A body may take 32 MiB, and 16 times its length, in elements of slices and
-// maps and in what pointers point to. An array that comes is counted wherever it
-// is: a few bytes clear all of it, as often as they come. What a type takes that
-// decodes itself is not known and not counted.
+// maps and in what pointers point to. A few bytes clear a whole array, as often as
+// they come: all that come may have four times as much, and as the variable, so
+// that those of a value which come once, each in up to four others, are never too
+// many. What a type takes that decodes itself is not known and not counted.
 type Rooms struct {
 	// Least is the number of bytes that an element has at least.
 	Least int
@@ -56,7 +57,30 @@ type Rooms struct {
 type root struct {
 	shape shape
 	most  int64 // the largest room that one element takes
+	whole int64 // the size of the largest array
+	size  int64 // of the type
 }
+
+// rootOf looks at a type.
+func (r *Rooms) rootOf(t reflect.Type) *root {
+	known, ok := r.roots.Load(t)
+	if !ok {
+		nodes := make(map[reflect.Type]*node)
+		k := &root{shape: r.shapeOf(t, nodes), size: int64(t.Size())}
+		k.most = r.mostOf(k.shape, nodes)
+		for _, n := range nodes {
+			k.whole = max(k.whole, n.whole)
+		}
+		known, _ = r.roots.LoadOrStore(t, k)
+	}
+	return known.(*root)
+}
+
+// clears is how many bytes of arrays may come in a body whose elements may take most.
+func (k *root) clears(most int64) int64 { return clearAgain * (most + k.size) }
+
+// clearAgain is how often all memory of a value may be cleared.
+const clearAgain = 4
 
 // A shape is how values of a type are made.
 type shape struct {
@@ -94,15 +118,9 @@ const maxEmbedded = 64
 // decoded into a variable of the type t. It is nil when the body cannot have too
 // many, as nearly always.
 func (r *Rooms) Tally(length int, t reflect.Type) *Tally {
-	known, ok := r.roots.Load(t)
-	if !ok {
-		nodes := make(map[reflect.Type]*node)
-		s := r.shapeOf(t, nodes)
-		known, _ = r.roots.LoadOrStore(t, &root{s, r.mostOf(s, nodes)})
-	}
-	most := room.For(length)
-	if k := known.(*root); int64(length/r.Least)*k.most > most {
-		return &Tally{rooms: r, length: length, left: most, next: k.shape}
+	k, most := r.rootOf(t), room.For(length)
+	if n := int64(length / r.Least); n*k.most > most || k.whole > 0 && n > k.clears(most)/k.whole {
+		return &Tally{rooms: r, length: length, left: most, clears: k.clears(most), next: k.shape}
 	}
 	return nil
 }
@@ -220,7 +238,7 @@ func (r *Rooms) mostOf(s shape, nodes map[reflect.Type]*node) int64 {
 		case table:
 			most = max(most, sizeMap+leastMap*n.each+n.elem.behind+n.key.behind)
 		case list:
-			most = max(most, n.whole, n.each+n.elem.behind)
+			most = max(most, n.each+n.elem.behind)
 		case record:
 			for _, f := range n.fields {
 				behind := f.behind
@@ -241,6 +259,7 @@ type Tally struct {
 	rooms  *Rooms
 	length int // of the body
 	left   int64
+	clears int64  // left of what arrays may have
 	next   shape  // of the value that follows
 	into   *shape // the same, in place of what the container says
 	stack  []level
@@ -267,7 +286,7 @@ func (t *Tally) Begin(entries bool) error {
 	case s.kind == anything:
 		t.left -= sizeList
 	case s.kind == list:
-		t.left -= s.whole
+		t.clears -= s.whole
 	}
 	t.stack = append(t.stack, level{shape: s, keyed: entries})
 	return t.enough()
@@ -329,14 +348,10 @@ func (t *Tally) Null() error {
 // Into says that the value that follows has a type of its own, as behind an
 // interface.
 func (t *Tally) Into(typ reflect.Type) {
-	known, _ := t.rooms.roots.Load(typ)
-	if known == nil {
-		nodes := make(map[reflect.Type]*node)
-		s := t.rooms.shapeOf(typ, nodes)
-		known, _ = t.rooms.roots.LoadOrStore(typ, &root{s, t.rooms.mostOf(s, nodes)})
-	}
-	t.left -= int64(typ.Size())
-	t.into = &known.(*root).shape
+	k := t.rooms.rootOf(typ)
+	t.left -= k.size
+	t.clears += clearAgain * k.size
+	t.into = &k.shape
 }
 
 // value returns the shape of the value that follows, which it counts.
@@ -383,7 +398,7 @@ func (t *Tally) reach(l *level, s shape) {
 }
 
 func (t *Tally) enough() error {
-	if t.left < 0 {
+	if t.left < 0 || t.clears < 0 {
 		return room.Error(t.length)
 	}
 	return nil

@@ -165,3 +165,38 @@ func TestRooms(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomsTakeArrays counts legal values with arrays, which are not too much because they are arrays.
+func TestRoomsTakeArrays(t *testing.T) {
+	type element struct{ Names [100]string }
+	rooms := codec.Rooms{Least: 1, Name: names}
+	const elements = 30_000
+	tally := rooms.Tally(elements*110, reflect.TypeFor[[]element]())
+	if tally == nil {
+		t.Fatal("no Tally")
+	}
+	err := tally.Begin(false)
+	for range elements {
+		_ = tally.Begin(true)
+		tally.Key([]byte("Names"))
+		_ = tally.Begin(false)
+		for range 100 {
+			err = tally.Scalar()
+		}
+		tally.End()
+		tally.End()
+	}
+	if err != nil {
+		t.Errorf("%d elements: %v", elements, err)
+	}
+	type single struct{ Room [40 << 20]byte }
+	tally = rooms.Tally(100, reflect.TypeFor[single]())
+	if tally == nil {
+		t.Fatal("no Tally for an array of 40 MiB")
+	}
+	_ = tally.Begin(true)
+	tally.Key([]byte("Room"))
+	if err := tally.Begin(false); err != nil {
+		t.Errorf("an array of 40 MiB: %v", err)
+	}
+}
