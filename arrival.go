@@ -183,7 +183,7 @@ func (a *arrival) run() error {
 
 // handleUnary is the innermost function of a host's chain.
 func handleUnary(ctx context.Context, info *CallInfo, req any) (reply any, err error) {
-	if info == nil || info.in == nil {
+	if info == nil || info.in == nil || info.in.m == nil {
 		return nil, errForeignInfo()
 	}
 	defer info.in.caught(info.Peer, &err)
@@ -192,7 +192,7 @@ func handleUnary(ctx context.Context, info *CallInfo, req any) (reply any, err e
 
 // handleStream is the innermost function of a host's chain around streams.
 func handleStream(ctx context.Context, info *CallInfo, stream RawStream) (err error) {
-	if info == nil || info.in == nil {
+	if info == nil || info.in == nil || info.in.m == nil {
 		return errForeignInfo()
 	}
 	defer info.in.caught(info.Peer, &err)

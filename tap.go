@@ -51,7 +51,7 @@ func (a *arrival) serveTapped(all []*func(*TappedCall)) error {
 	t.Request, t.Received, t.Sent = a.req, t.received.Load(), t.sent.Load()
 	t.RequestSize, t.ReplySize = a.sizes()
 	for _, f := range all {
-		a.h.fence.Run("the function of Tap", a.info.Peer.Addr(), func() { (*f)(&t.TappedCall) })
+		a.h.fence.Run("the function of Tap", peerOf(a.ctx).Addr(), func() { (*f)(&t.TappedCall) })
 	}
 	return err
 }

@@ -91,8 +91,8 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 		s.drains.drained = make(map[string]bool)
 	}
 	for _, name := range published(s.srv) {
-		if name == Service || undo && !s.drains.drained[name] {
-			continue // what operators look at stays
+		if undo && !s.drains.drained[name] {
+			continue
 		}
 		did := false
 		err := s.srv.SetInstance(name, func(i *weft.Instance) {
@@ -123,6 +123,9 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 func published(srv *weft.Server) []string {
 	var all []string
 	for _, info := range srv.Describe() {
+		if info.Name == Service {
+			continue // what operators look at stays, by whatever name
+		}
 		all = append(all, info.Name)
 		for _, m := range info.Methods {
 			for _, alias := range m.Aliases {

@@ -4,6 +4,7 @@ package due
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 )
@@ -16,7 +17,7 @@ type Context struct {
 	mu    sync.Mutex
 	timed context.Context // nil until something waits for the end
 	stop  context.CancelFunc
-	over  bool
+	err   error // why it has ended, once that was asked or End was called: it does not change any more
 }
 
 // After returns a context that ends after some time. Its deadline must not be later than that of the parent.
@@ -28,7 +29,10 @@ func After(parent context.Context, left time.Duration) *Context {
 func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.over = true; c.stop != nil {
+	if c.endedLocked() == nil {
+		c.err = context.Canceled
+	}
+	if c.stop != nil {
 		c.stop()
 	}
 }
@@ -41,31 +45,41 @@ func (c *Context) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.timed == nil {
-		parent := c.parent
-		if parent.Done() == nil {
-			parent = context.WithoutCancel(parent) // package context sets no timer where a parent has the same deadline
-		}
-		c.timed, c.stop = context.WithDeadline(parent, c.at)
-		if c.over {
-			c.stop()
-		}
+		c.startLocked()
 	}
 	return c.timed.Done()
+}
+
+// startLocked makes the context that something waits for.
+func (c *Context) startLocked() {
+	ended, parent := c.endedLocked(), c.parent
+	if ended != nil || parent.Done() == nil {
+		parent = context.WithoutCancel(parent) // package context sets no timer where a parent has the same deadline
+	}
+	if ended != nil && !errors.Is(ended, context.DeadlineExceeded) {
+		c.timed, c.stop = context.WithCancel(parent)
+		c.stop()
+		return
+	}
+	c.timed, c.stop = context.WithDeadline(parent, c.at)
 }
 
 // Err is why the context has ended, nil before that.
 func (c *Context) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch err := c.nowLocked().Err(); {
-	case err != nil || c.timed != nil:
-		return err
-	case c.over:
-		return context.Canceled
-	case !time.Now().Before(c.at):
-		return context.DeadlineExceeded
+	return c.endedLocked()
+}
+
+// endedLocked is Err.
+func (c *Context) endedLocked() error {
+	if c.err == nil {
+		c.err = c.nowLocked().Err()
 	}
-	return nil
+	if c.err == nil && c.timed == nil && !time.Now().Before(c.at) {
+		c.err = context.DeadlineExceeded
+	}
+	return c.err
 }
 
 // Value is that of the parent. Package context finds by it what ends with this context.

@@ -43,11 +43,13 @@ func TestEnds(t *testing.T) {
 				}
 				c.end(d, cancel)
 				synctest.Wait()
-				if waits || c.want == context.Canceled || name == "at its time" {
-					if err := d.Err(); !errors.Is(err, c.want) {
-						t.Errorf("%s, waits %v: %v, want %v", name, waits, err, c.want)
-					}
+				if err := d.Err(); !errors.Is(err, c.want) {
+					t.Errorf("%s, waits %v: %v, want %v", name, waits, err, c.want)
 				}
+				// What happens later does not change it.
+				time.Sleep(2 * time.Second)
+				cancel()
+				d.End()
 				if !waits {
 					done = d.Done()
 				}
@@ -56,8 +58,13 @@ func TestEnds(t *testing.T) {
 				default:
 					t.Errorf("%s, waits %v: Done is open", name, waits)
 				}
-				if d.Value(key{}) != "value" {
-					t.Errorf("%s: the value has gone", name)
+				if err := d.Err(); !errors.Is(err, c.want) || d.Value(key{}) != "value" {
+					t.Errorf("%s, waits %v: later %v, and the value %v", name, waits, err, d.Value(key{}))
+				}
+				child, stop := context.WithCancel(d)
+				defer stop()
+				if !errors.Is(child.Err(), c.want) {
+					t.Errorf("%s, waits %v: a child has ended with %v", name, waits, child.Err())
 				}
 			})
 		}

@@ -72,6 +72,9 @@ func (c *Conns) Lost(ctx context.Context, err error) *weft.Error {
 		e = weft.Errorf(codeOfLoss(err), "connection lost: %w", err)
 	}
 	e.Outcome = weft.OutcomeUnknown
+	if e.Code == weft.Unavailable && strings.Contains(err.Error(), "REFUSED_STREAM") {
+		e.Outcome = weft.Refused // such a request was not given to the program
+	}
 	return e
 }
 

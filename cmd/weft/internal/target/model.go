@@ -38,9 +38,14 @@ func (t *Target) Model(ctx context.Context, p *shell.Shell, name string) (*schem
 // reflection first, as programs of gRPC ask it, and by weft.Admin, which has the names of Go, where it has none.
 func (t *Target) ProtoModel(ctx context.Context, p *shell.Shell, name string) (*schema.Model, error) {
 	if strings.HasPrefix(t.Scheme(), "grpc") {
-		if m, err := t.reflectedModel(Context(ctx, p)); weft.CodeOf(err) != weft.Unimplemented {
-			return m, err
+		m, err := t.reflectedModel(Context(ctx, p))
+		if err == nil {
+			return m, nil
 		}
+		if m, other := t.Model(ctx, p, name); other == nil || weft.CodeOf(err) == weft.Unimplemented {
+			return m, other
+		}
+		return nil, err
 	}
 	return t.Model(ctx, p, name)
 }

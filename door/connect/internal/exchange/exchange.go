@@ -26,8 +26,9 @@ type server struct {
 	running atomic.Int64 // requests whose handlers have not returned
 }
 
-// slack is how many requests more than calls may run on a connection: as many streams more does the door of gRPC let a client have open.
-const slack = 128
+// slack is how many requests more than calls may run on a connection. It is twice what the door of gRPC lets a client have open beside calls: the
+// client may open the next stream when it has seen the end of an answer, and the handler's goroutine returns a little later.
+const slack = 2 * 128
 
 // New returns what has a handler answer the requests of a connection. The handler runs on a worker
 // of the server.
@@ -117,6 +118,7 @@ func (x *exchange) read(r *nethttp.Request, fields []string) (wrong string) {
 
 // serve runs the handler.
 func (x *exchange) serve(wrong string) {
+	defer x.s.running.Add(-1)
 	done := false
 	stop := context.AfterFunc(x.req.Context(), x.wake)
 	defer func() {
@@ -134,7 +136,6 @@ func (x *exchange) serve(wrong string) {
 		}
 		x.body.close()
 		x.cancel()
-		x.s.running.Add(-1)
 	}()
 	if wrong != "" {
 		nethttp.Error(&x.answer, wrong, nethttp.StatusBadRequest)
