@@ -1,11 +1,13 @@
 package carriers
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -36,6 +38,19 @@ func TestEndWhileDialing(t *testing.T) {
 		both.Wait()
 		if why := c.Err(); may != (why == nil) {
 			t.Fatalf("a connection may be made: %v; all have ended: %v", may, why)
+		}
+	}
+}
+
+// TestLostOutcome: whether a request ran whose answer did not come is unknown, unless the server refused its stream.
+func TestLostOutcome(t *testing.T) {
+	for text, want := range map[string]weft.Outcome{
+		"stream error: stream ID 3; REFUSED_STREAM; received from peer":    weft.Refused,
+		"stream error: stream ID 3; ENHANCE_YOUR_CALM; received from peer": weft.OutcomeUnknown,
+		"read: connection reset by peer":                                   weft.OutcomeUnknown,
+	} {
+		if e := new(Conns).Lost(t.Context(), errors.New(text)); e.Outcome != want {
+			t.Errorf("%s: %v, want %v", text, e.Outcome, want)
 		}
 	}
 }
