@@ -4,9 +4,9 @@
 // A generated message is described by its own descriptor. A struct becomes a message of the file
 // "go/<import path>.proto", whose package is the import path with dots for slashes and an underscore
 // for each character that cannot be part of a name: Order of github.com/acme/shop is
-// github_com.acme.shop.Order. A struct without a name has the name of the place where it is. A time.Time is a
-// google.protobuf.Timestamp, a time.Duration a google.protobuf.Duration, an any a google.protobuf.Value, and struct{} is
-// google.protobuf.Empty.
+// github_com.acme.shop.Order. A struct without a name has the name of the place where it is, and is in the file of the struct
+// around it. A time.Time is a google.protobuf.Timestamp, a time.Duration a google.protobuf.Duration, an any a
+// google.protobuf.Value, and struct{} is google.protobuf.Empty.
 //
 // A field has the number with which package protobuf encodes it. Its name is that in JSON, or in Go, in
 // lower case with underscores, and its name in JSON is the one that encoding/json gives it: Protocol Buffers' JSON
@@ -36,10 +36,17 @@ import (
 
 // Set collects the messages of Go types, and what describes them. It is for one goroutine at a time.
 type Set struct {
-	messages map[reflect.Type]Message
-	taken    map[string]reflect.Type // full names of messages that are made here
-	made     map[string]*file        // by path
+	messages map[key]Message
+	taken    map[string]bool  // full names of messages that are made here
+	made     map[string]*file // by path
 	own      map[string]protoreflect.FileDescriptor
+}
+
+// key is a type that is described. One without a name has a message in the file of each struct around it: in a file of its own it could need
+// those that need it, and files must not import each other.
+type key struct {
+	t    reflect.Type
+	file string // the path, of a type without a name
 }
 
 // Message is where the message of a type is described.
@@ -56,7 +63,7 @@ type file struct {
 
 // NewSet returns an empty set.
 func NewSet() *Set {
-	return &Set{messages: make(map[reflect.Type]Message), taken: make(map[string]reflect.Type),
+	return &Set{messages: make(map[key]Message), taken: make(map[string]bool),
 		made: make(map[string]*file), own: make(map[string]protoreflect.FileDescriptor)}
 }
 
@@ -69,7 +76,7 @@ func (s *Set) Add(t reflect.Type, place string) (_ Message, err error) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if m, ok := s.messages[t]; ok {
+	if m, ok := s.messages[key{t: t}]; ok {
 		return m, nil
 	}
 	defer func() { // code that was generated for an older library may panic
@@ -79,7 +86,7 @@ func (s *Set) Add(t reflect.Type, place string) (_ Message, err error) {
 	}()
 	if d := generated(t); d != nil {
 		m := Message{string(d.FullName()), d.ParentFile().Path()}
-		s.messages[t] = m
+		s.messages[key{t: t}] = m
 		return m, s.include(d.ParentFile())
 	}
 	if !numbered.Takes(t) {
@@ -89,7 +96,7 @@ func (s *Set) Add(t reflect.Type, place string) (_ Message, err error) {
 	if err != nil {
 		return Message{}, fmt.Errorf("descriptors: %w", err)
 	}
-	return s.message(d, place)
+	return s.message(d, place, nil)
 }
 
 // generated is the descriptor of a type of generated messages; nil for other types.
@@ -131,19 +138,25 @@ func (s *Set) include(d protoreflect.FileDescriptor) error {
 // Include adds the file of a generated service or message.
 func (s *Set) Include(d protoreflect.FileDescriptor) error { return s.include(d) }
 
-// message describes a struct.
-func (s *Set) message(d *numbered.Message, place string) (Message, error) {
-	if m, ok := s.messages[d.Type]; ok {
-		return m, nil
-	}
+// message describes a struct; f is the file of the struct around it, or nil.
+func (s *Set) message(d *numbered.Message, place string, f *file) (Message, error) {
 	if d.Type == reflect.TypeFor[struct{}]() {
 		return s.Add(d.Type, place)
 	}
-	in := packageOf(d.Type)
-	f := s.file("go/"+orMain(in)+".proto", identifiers(orMain(in)))
-	name := s.free(f.d.GetPackage(), nameOf(d.Type, place), d.Type)
+	if d.Type.Name() != "" || f == nil {
+		in := packageOf(d.Type)
+		f = s.file("go/"+orMain(in)+".proto", identifiers(orMain(in)))
+	}
+	k := key{t: d.Type}
+	if d.Type.Name() == "" {
+		k.file = f.d.GetName()
+	}
+	if m, ok := s.messages[k]; ok {
+		return m, nil
+	}
+	name := s.free(f.d.GetPackage(), nameOf(d.Type, place))
 	m := Message{f.d.GetPackage() + "." + name, f.d.GetName()}
-	s.messages[d.Type] = m // before its fields, which may refer to it
+	s.messages[k] = m // before its fields, which may refer to it
 	out := &descriptorpb.DescriptorProto{Name: &name}
 	f.d.MessageType = append(f.d.MessageType, out)
 	for _, field := range d.Fields {
@@ -174,11 +187,10 @@ func (f *file) needs(path string) {
 }
 
 // free is the name for a type in a package that is not taken by another type.
-func (s *Set) free(pkg, name string, t reflect.Type) string {
+func (s *Set) free(pkg, name string) string {
 	for n, try := 2, name; ; n++ {
-		full := pkg + "." + try
-		if have, ok := s.taken[full]; !ok || have == t {
-			s.taken[full] = t
+		if full := pkg + "." + try; !s.taken[full] {
+			s.taken[full] = true
 			return try
 		}
 		try = fmt.Sprintf("%s_%d", name, n)
@@ -242,7 +254,7 @@ func (s *Set) value(f *file, p *descriptorpb.FieldDescriptorProto, v *numbered.V
 	case v.Known == "google.protobuf.Value":
 		m, err = s.Add(reflect.TypeFor[structpb.Value](), "")
 	default:
-		m, err = s.message(v.Message, place)
+		m, err = s.message(v.Message, place, f)
 	}
 	if err != nil {
 		return err

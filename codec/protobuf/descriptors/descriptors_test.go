@@ -180,6 +180,33 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// around has structs without names that have other types of the package.
+type around struct {
+	Lines []struct {
+		Line  line
+		Count int32
+	}
+	Within struct{ Again *around }
+}
+
+// TestStructsWithoutNames describes them beside the struct around them, since files cannot import each other.
+func TestStructsWithoutNames(t *testing.T) {
+	s := descriptors.NewSet()
+	m, err := s.Add(reflect.TypeFor[around](), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := s.Files()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text(s))
+	}
+	for _, name := range []string{m.Name, m.Name + "_Lines", m.Name + "_Within"} {
+		if d, err := files.FindDescriptorByName(protoreflect.FullName(name)); err != nil || d.ParentFile().Path() != m.File {
+			t.Errorf("%s: %v, %v", name, d, err)
+		}
+	}
+}
+
 func TestNoMessage(t *testing.T) {
 	for _, typ := range []reflect.Type{nil, reflect.TypeFor[int](), reflect.TypeFor[[]byte](), reflect.TypeFor[struct{ A error }](), reflect.TypeFor[time.Time]()} {
 		if at, err := descriptors.NewSet().Add(typ, ""); err == nil {
