@@ -117,6 +117,13 @@ func TestFields(t *testing.T) {
 		{"message to integer", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A line }](t), of[struct{ A int }](t)},
 		{"message renamed", "MESSAGE_RENAMED compare_test.line", of[struct{ A line }](t), of[struct{ A wider }](t)},
 		{"within a map", "FIELD_REMOVED main.T_A.B json,messagepack,protobuf", of[struct{ A map[string]struct{ B, C int } }](t), of[struct{ A map[string]struct{ C int } }](t)},
+		{"a list with methods", "FIELD_TYPE_CHANGED main.T.A messagepack,protobuf", of[struct{ A []string }](t), of[struct{ A codes }](t)},
+		{"a list without methods", "FIELD_TYPE_CHANGED main.T.A messagepack,protobuf", of[struct{ A codes }](t), of[struct{ A []string }](t)},
+		{"a number with methods", "FIELD_TYPE_CHANGED main.T.A messagepack,protobuf", of[struct{ A int }](t), of[struct{ A price }](t)},
+		{"a map with a text", "FIELD_TYPE_CHANGED main.T.A json", of[struct{ A map[string]int }](t), of[struct{ A labels }](t)},
+		{"a list of lists", "FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A [][]int }](t), of[struct{ A [][]string }](t)},
+		{"bytes to an array", "FIELD_TYPE_CHANGED main.T.A json,messagepack,protobuf", of[struct{ A []byte }](t), of[struct{ A [3]byte }](t)},
+		{"a message whose JSON is a text", "REQUEST_TYPE_CHANGED S.M json,protobuf", known(t, "StringValue"), known(t, "Struct")},
 		{"the request", "REQUEST_TYPE_CHANGED S.M json,messagepack,protobuf", of[int](t), of[string](t)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -135,6 +142,30 @@ func TestFields(t *testing.T) {
 
 // uint8or is a byte that is encoded as a number.
 type uint8or uint16
+
+// codes travel as bytes, but in JSON.
+type codes []string
+
+func (codes) MarshalBinary() ([]byte, error)  { return nil, nil }
+func (*codes) UnmarshalBinary(b []byte) error { return nil }
+
+// price is one.
+type price int
+
+func (price) MarshalWeft(dst []byte) ([]byte, error) { return dst, nil }
+func (*price) UnmarshalWeft(b []byte) error          { return nil }
+
+// labels are a text in JSON alone.
+type labels map[string]int
+
+func (labels) MarshalText() ([]byte, error)  { return nil, nil }
+func (*labels) UnmarshalText(b []byte) error { return nil }
+
+// known is the model of a method whose request is a message that all implementations have.
+func known(t *testing.T, name string) *schema.Model {
+	t.Helper()
+	return model(t, `"services":[{"name":"S","methods":[{"name":"M","kind":"unary","request":{"kind":"message","name":"google.protobuf.`+name+`"},"reply":{"kind":"bool"}}]}]`)
+}
 
 // model decodes a model.
 func model(t *testing.T, text string) *schema.Model {

@@ -71,7 +71,13 @@ func (v value) jsonForm() string {
 		case schema.Duration:
 			return "duration as text"
 		}
-		return "object"
+		switch known := schema.WellKnown(v.Name); {
+		case known == nil || known.Type == "object":
+			return "object"
+		case known.Type == "":
+			return "value"
+		}
+		return v.Name // which is encoded in a form of its own
 	case schema.KindEnum, schema.KindString:
 		return string(v.Kind)
 	case schema.KindDuration:
@@ -87,6 +93,9 @@ func (v value) jsonForm() string {
 
 // packForm is the same for MessagePack.
 func (v value) packForm() string {
+	if v.Proto == schema.ProtoBytes || v.Proto == schema.ProtoString {
+		return "string" // by methods of the type, or an array of bytes
+	}
 	switch v.Kind {
 	case schema.KindDuration:
 		return "int64"
@@ -158,40 +167,44 @@ func widens(from, to string, wire string) bool {
 	return what == "uint" && next == "int" && more > bits // such as uint32 to int64
 }
 
+// form is what kind of value a wire has for the type.
+func (v value) form(wire string) string {
+	switch wire {
+	case WireMessagePack:
+		return v.packForm()
+	case WireProtobuf:
+		return v.protoForm()
+	}
+	return v.jsonForm()
+}
+
 // breaks lists the wires on which readers and writers of the two types do not understand each other. wider says that
 // on the others the second type has all values of the first one, and more.
 func (v value) breaks(to value) (wires []string, wider bool) {
-	if v.Kind == schema.KindList && to.Kind == schema.KindList && v.JSON == to.JSON {
-		return v.elem().breaks(to.elem())
+	var parts []string
+	alike := v.Elem != nil && v.Kind == to.Kind && v.Length == to.Length
+	if alike {
+		parts, wider = v.partsBreak(to)
 	}
-	if v.Kind == schema.KindArray && to.Kind == schema.KindArray && v.Length == to.Length {
-		return v.elem().breaks(to.elem())
-	}
-	if v.Kind == schema.KindMap && to.Kind == schema.KindMap {
-		wires, wider = v.elem().breaks(to.elem())
-		keys, wide := value{v.Key, v.stock}.breaks(value{to.Key, to.stock})
-		for _, wire := range keys {
-			if !slices.Contains(wires, wire) {
-				wires = append(wires, wire)
-			}
-		}
-		return wires, wider || wide
-	}
+	arrays := v.Kind == schema.KindArray || to.Kind == schema.KindArray
 	for _, wire := range every() {
-		a, b := v.jsonForm(), to.jsonForm()
-		switch wire {
-		case WireMessagePack:
-			a, b = v.packForm(), to.packForm()
-		case WireProtobuf:
-			a, b = v.protoForm(), to.protoForm()
-		}
+		a, b := v.form(wire), to.form(wire)
 		switch {
-		case a == b && v.Kind != schema.KindArray:
 		case widens(a, b, wire):
 			wider = true
-		default:
+		case a != b, arrays && !alike, a == string(v.Kind) && slices.Contains(parts, wire): // the last has parts on this wire
 			wires = append(wires, wire)
 		}
 	}
 	return wires, wider
+}
+
+// partsBreak is breaks for the elements of two lists, arrays or maps, and for the keys.
+func (v value) partsBreak(to value) (wires []string, wider bool) {
+	wires, wider = v.elem().breaks(to.elem())
+	if v.Kind != schema.KindMap {
+		return wires, wider
+	}
+	keys, wide := value{v.Key, v.stock}.breaks(value{to.Key, to.stock})
+	return append(wires, keys...), wider || wide
 }
