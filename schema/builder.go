@@ -110,25 +110,32 @@ func (b *Builder) Model() (*Model, error) {
 	for _, s := range b.services {
 		m.Services = append(m.Services, s)
 	}
-	m.unify()
+	m.unify(b.reader.inFiles)
 	m.sort()
 	return m, nil
 }
 
-// unify gives Go types of one name in packages of one name longer package names, so that what a type is called does
-// not depend on which was met first.
-func (m *Model) unify() {
+// unify gives what comes from .proto files the names that it has there, which inFiles has by those so far, and Go types of one
+// name in packages of one name longer package names, so that what a type is called does not depend on which was met first.
+func (m *Model) unify(inFiles map[string]string) {
 	groups := make(map[string][]*Message)
-	taken := make(map[string]bool)
+	taken, names := make(map[string]bool), make(map[string]string)
+	keep := func(name string) string {
+		full := inFiles[name]
+		taken[full], names[name] = true, full
+		return full
+	}
+	for _, e := range m.Enums {
+		e.Name = keep(e.Name)
+	}
 	for _, one := range m.Messages {
 		if one.Stock() {
-			taken[one.Name] = true
+			one.Name = keep(one.Name)
 			continue
 		}
 		wanted := join(longName(one, 1))
 		groups[wanted] = append(groups[wanted], one)
 	}
-	names := make(map[string]string)
 	for _, wanted := range slices.Sorted(maps.Keys(groups)) {
 		group := groups[wanted]
 		slices.SortStableFunc(group, func(a, b *Message) int { return strings.Compare(a.Go, b.Go) })
@@ -148,7 +155,7 @@ func (m *Model) unify() {
 	}
 	renamed := make(map[*Type]bool) // types are shared
 	m.eachType(func(t *Type) {
-		if name, ok := names[t.Name]; ok && t.Kind == KindMessage && !renamed[t] {
+		if name, ok := names[t.Name]; ok && !renamed[t] {
 			renamed[t] = true
 			t.Name = name
 		}

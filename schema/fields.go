@@ -36,7 +36,7 @@ func asJSON(f *GoField) (m member, flat, ok bool) {
 	if f.Embedded && name == "" && isStruct(f.Type) {
 		return m, true, true
 	}
-	return m, false, f.Exported
+	return m, false, f.Exported || f.Embedded && isStruct(f.Type)
 }
 
 // asMessagePack is the rule of codec/msgpack.

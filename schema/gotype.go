@@ -20,7 +20,7 @@ type GoType interface {
 	Elem() GoType
 	// Key is the key of a map.
 	Key() GoType
-	// Fields are those of a struct, also of one that is not to be described.
+	// Fields are those of a struct, also of one that is not to be described; other types have none.
 	Fields() []GoField
 }
 
@@ -136,6 +136,9 @@ func (t reflected) Key() GoType { return reflected{t.Type.Key()} }
 
 // Fields implements GoType.
 func (t reflected) Fields() []GoField {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
 	var all []GoField
 	for f := range t.Type.Fields() {
 		all = append(all, GoField{Name: f.Name, Tag: f.Tag, Type: reflected{f.Type}, Embedded: f.Anonymous, Exported: f.IsExported()})

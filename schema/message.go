@@ -27,7 +27,7 @@ func (r *reader) descriptor(d protoreflect.MessageDescriptor) *Type {
 		out.Name = known
 		return out
 	}
-	m := &Message{Name: r.free(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
+	m := &Message{Name: r.ofFile(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
 	out.Name = m.Name
 	r.names[d.FullName()], r.messages = m.Name, append(r.messages, m)
 	for i := range d.Fields().Len() {
@@ -42,6 +42,13 @@ func (r *reader) descriptor(d protoreflect.MessageDescriptor) *Type {
 		}
 	}
 	return out
+}
+
+// ofFile is the name in the model of a message or an enumeration of a .proto file.
+func (r *reader) ofFile(full string) string {
+	name := r.free(full)
+	r.inFiles[name] = full
+	return name
 }
 
 // comment is the text above a declaration, where the descriptor has it.
@@ -120,7 +127,7 @@ func (r *reader) enumeration(d protoreflect.EnumDescriptor) *Type {
 		out.Name = known
 		return out
 	}
-	e := &Enum{Name: r.free(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
+	e := &Enum{Name: r.ofFile(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
 	out.Name = e.Name
 	r.names[d.FullName()], r.enums = e.Name, append(r.enums, e)
 	for i := range d.Values().Len() {

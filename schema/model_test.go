@@ -191,11 +191,13 @@ func TestFieldsAreTheCodecs(t *testing.T) {
 
 // TestNamesAreTheCodecs compares the names of fields with what the codecs write.
 func TestNamesAreTheCodecs(t *testing.T) {
+	type within struct{ X int }
 	type tagged struct {
-		A       int `json:"a" msgpack:"first"`
-		B       int `json:",omitempty"`
-		C       int `msgpack:"-"`
-		D       int `json:"-"`
+		within  `json:"named" msgpack:"-"` // which encoding/json sends, unlike other fields that are not exported
+		A       int                        `json:"a" msgpack:"first"`
+		B       int                        `json:",omitempty"`
+		C       int                        `msgpack:"-"`
+		D       int                        `json:"-"`
 		Base    `json:"base"`
 		Inner   `msgpack:"inner"`
 		private int
@@ -298,6 +300,23 @@ func TestOwnMessage(t *testing.T) {
 	}
 	if err := protobuf.New().(interface{ CheckType(reflect.Type) error }).CheckType(reflect.TypeFor[Money]()); err == nil || !strings.Contains(err.Error(), "MarshalWeft") {
 		t.Errorf("the codec: %v", err)
+	}
+}
+
+// ID is an array with methods, as those of UUIDs are.
+type ID [16]byte
+
+// MarshalBinary implements encoding.BinaryMarshaler.
+func (ID) MarshalBinary() ([]byte, error) { return nil, nil }
+
+// UnmarshalBinary implements encoding.BinaryUnmarshaler.
+func (*ID) UnmarshalBinary([]byte) error { return nil }
+
+// TestMethodsOfOtherTypes has a field of a type with methods that is no struct.
+func TestMethodsOfOtherTypes(t *testing.T) {
+	m := modelOf(t, reflect.TypeFor[struct{ ID ID }](), reflect.TypeFor[int]())
+	if f := m.Messages[0].Fields[0]; f.Type.Kind != schema.KindArray || f.Type.Proto != schema.ProtoBytes {
+		t.Errorf("the field is %+v", f.Type)
 	}
 }
 

@@ -14,14 +14,15 @@ import (
 type reader struct {
 	messages []*Message
 	enums    []*Enum
-	names    map[any]string  // of messages and enumerations, by Facts.ID or full name of the descriptor
-	taken    map[string]bool // names
-	around   map[any]bool    // the named types of pointers, lists and maps around a type, up to the next struct, by Facts.ID
-	wrong    []error         // what no wire carries
+	names    map[any]string    // of messages and enumerations, by Facts.ID or full name of the descriptor
+	inFiles  map[string]string // full names of descriptors, by those in names
+	taken    map[string]bool   // names
+	around   map[any]bool      // the named types of pointers, lists and maps around a type, up to the next struct, by Facts.ID
+	wrong    []error           // what no wire carries
 }
 
 func newReader() *reader {
-	return &reader{names: make(map[any]string), taken: make(map[string]bool), around: make(map[any]bool)}
+	return &reader{names: make(map[any]string), inFiles: make(map[string]string), taken: make(map[string]bool), around: make(map[any]bool)}
 }
 
 // place names a struct that has no name of its own.
