@@ -69,18 +69,18 @@ func Completions(p *shell.Shell, cmd *cobra.Command, what string, find func(cont
 		return nil
 	}
 	// Without the cache the next completion is slower, and no worse.
-	if text, err := json.Marshal(words); err == nil && os.MkdirAll(filepath.Dir(cache), 0o700) == nil {
+	if text, err := json.Marshal(words); err == nil && cache != "" && os.MkdirAll(filepath.Dir(cache), 0o700) == nil {
 		_ = os.WriteFile(cache, text, 0o600)
 	}
 	return words
 }
 
-// completionCache is the file that keeps words. Its name has the address in a hash, since there
-// may be a password in that.
+// completionCache is the file that keeps words, or "" for a user without a folder of caches: in a folder for all users
+// another one could write the words. Its name has the address in a hash, since there may be a password in that.
 func completionCache(p *shell.Shell, what string) string {
 	folder, err := os.UserCacheDir()
 	if err != nil {
-		folder = os.TempDir()
+		return ""
 	}
 	sum := sha256.Sum256([]byte(what + "\x00" + p.Settings.Registry + "\x00" + p.Settings.Server))
 	return filepath.Join(folder, "weft", "complete-"+hex.EncodeToString(sum[:8])+".json")
