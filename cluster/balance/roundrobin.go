@@ -40,7 +40,8 @@ func (p *roundRobinPicker) Pick(c Call) int {
 // WeightedRoundRobin gives each server its share in an order as even as
 // possible: weights 5, 1, 1 give A A B A C A A, never five A in a row. It is the
 // smooth weighted round robin of Nginx (ngx_http_upstream_round_robin.c, 2012),
-// computed once as a schedule, so that a pick is one atomic addition.
+// computed once as a schedule, so that a pick is one atomic addition. To compute it takes
+// as many steps as it has turns, times the number of different shares.
 //
 // Weights are first divided by their greatest common divisor. If they still add
 // up to more than 4096, or four times the number of servers, they are scaled
@@ -99,25 +100,56 @@ func gcd(a, b int) int {
 	return a
 }
 
+// class is the servers that have the same number of turns. In the smooth order they
+// come one after the other, again and again: they gain the same in each step, so of two
+// the one that went less often has gained more, and the earlier one where they are even.
+type class struct {
+	turns  int
+	set    []int32 // in the order of the list
+	next   int     // the index of the one that has gained most
+	gained int     // by that one
+}
+
+// classes sorts servers by their turns.
+func classes(turns []int) []class {
+	index := make(map[int]int)
+	var all []class
+	for i, t := range turns {
+		k, ok := index[t]
+		if !ok {
+			k = len(all)
+			index[t] = k
+			all = append(all, class{turns: t})
+		}
+		all[k].set = append(all[k].set, int32(i))
+	}
+	return all
+}
+
 // smooth orders the turns: in each step every server gains its turns, and the
-// one that has gained most goes and pays the sum.
+// one that has gained most goes and pays the sum. A step looks at one server of each
+// class. As classes differ in their turns, n turns have fewer than the root of 2n classes.
 func smooth(turns []int) []int32 {
 	total := 0
 	for _, t := range turns {
 		total += t
 	}
-	gained := make([]int, len(turns))
+	all := classes(turns)
 	schedule := make([]int32, total)
 	for k := range schedule {
-		best := 0
-		for i, t := range turns {
-			gained[i] += t
-			if gained[i] > gained[best] {
-				best = i
+		var best *class
+		for i := range all {
+			c := &all[i]
+			c.gained += c.turns
+			if best == nil || c.gained > best.gained || c.gained == best.gained && c.set[c.next] < best.set[best.next] {
+				best = c
 			}
 		}
-		gained[best] -= total
-		schedule[k] = int32(best)
+		schedule[k] = best.set[best.next]
+		if best.next++; best.next == len(best.set) {
+			best.next = 0
+			best.gained -= total
+		}
 	}
 	return schedule
 }

@@ -2,6 +2,7 @@ package balance
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,80 @@ func TestSmoothOrder(t *testing.T) {
 			}
 			if got.String() != test.want {
 				t.Errorf("order %s, want %s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+// plainSmooth is the order as Nginx computes it: a step looks at every server.
+func plainSmooth(turns []int) []int32 {
+	total := 0
+	for _, t := range turns {
+		total += t
+	}
+	gained := make([]int, len(turns))
+	schedule := make([]int32, total)
+	for k := range schedule {
+		best := 0
+		for i, t := range turns {
+			gained[i] += t
+			if gained[i] > gained[best] {
+				best = i
+			}
+		}
+		gained[best] -= total
+		schedule[k] = int32(best)
+	}
+	return schedule
+}
+
+// TestSmoothOrderIsExact: looking at one server of each class gives the order of Nginx.
+func TestSmoothOrderIsExact(t *testing.T) {
+	source := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		all := make([]int, 1+source.IntN(40))
+		for i, most := 0, 1+source.IntN(20); i < len(all); i++ {
+			all[i] = 1 + source.IntN(most)
+		}
+		if got, want := smooth(all), plainSmooth(all); !slices.Equal(got, want) {
+			t.Fatalf("turns %v: order %v, want %v", all, got, want)
+		}
+	}
+}
+
+// TestSmoothSteps: the schedule of a large list takes few steps, whatever the weights.
+func TestSmoothSteps(t *testing.T) {
+	const n = 10_000
+	for _, test := range []struct {
+		name   string
+		weight func(i int) int
+		most   int // steps
+	}{
+		{"equal", func(int) int { return 100 }, n},
+		{"three weights", func(i int) int { return 100 * (i%3 + 1) }, 3 * 2 * n},
+		{"every weight up to 1000", func(i int) int { return i%1000 + 1 }, 10 * 5 * n},
+		{"all different", func(i int) int { return i + 1 }, 10 * 5 * n},
+		{"as many different turns as there can be", func(i int) int { return max(280-i, 1) }, 16_000_000},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set := make([]Node, n)
+			for i := range set {
+				set[i].Weight = test.weight(i)
+			}
+			all := turns(set)
+			total := 0
+			for _, t := range all {
+				total += t
+			}
+			if steps := total * len(classes(all)); steps > test.most {
+				t.Errorf("%d turns of %d classes: %d steps, want at most %d", total, len(classes(all)), steps, test.most)
+			}
+			counts := make([]int, n)
+			for _, i := range smooth(all) {
+				counts[i]++
+			}
+			if !slices.Equal(counts, all) {
+				t.Error("a server has not as many places in the schedule as it has turns")
 			}
 		})
 	}
