@@ -61,6 +61,42 @@ func TestConcurrentCalls(t *testing.T) {
 	}
 }
 
+// Calls that take long do not exceed what a window can count, and do not make the method seem fast.
+func TestManyLongCalls(t *testing.T) {
+	const calls, each = 300_000, 20_000 * int64(ms)
+	c := New(0, 2)
+	m := c.Method("m", 0)
+	turn := func(now int64) {
+		m.Admit(now, NoBudget, Default)
+		m.Dropped()
+	}
+	turn(1)
+	for range calls {
+		m.over.add(each)
+	}
+	if n, took := splitCounted(m.over.Load()); n != calls || took < full*1000 {
+		t.Errorf("the window has %d calls that took %d ns together, want %d and at least %d", n, took, calls, int64(full*1000))
+	}
+	turn(1 + window)
+	if m.past.r != 0 || m.fast.Load() != 0 {
+		t.Errorf("the calls took %d ns in the mean, and %d at the least, want that neither is known", m.past.r, m.fast.Load())
+	}
+	for range 30 {
+		m.over.add(each)
+	}
+	turn(1 + 2*window)
+	if want := 10_000 * int64(ms); m.past.r != want || m.slow.Load() {
+		t.Errorf("30 calls took %d ns in the mean, slow %v, want %d, which is not slow", m.past.r, m.slow.Load(), want)
+	}
+	for range calls {
+		m.over.add(each)
+	}
+	turn(1 + 3*window)
+	if want := 10_000 * int64(ms); m.past.r != want || m.fast.Load() != want {
+		t.Errorf("after a full window, calls took %d ns in the mean, and %d at the least, want %d as before", m.past.r, m.fast.Load(), want)
+	}
+}
+
 // A method with a limit of its own refuses the calls beyond it, and says how many it has.
 func TestFixedLimit(t *testing.T) {
 	c := New(0, 2)
