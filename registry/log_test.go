@@ -2,6 +2,8 @@ package registry
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/weftrpc/weft"
 )
 
 // recorded returns a logger, and what gives the text that was logged.
@@ -93,6 +97,44 @@ func TestLogOfChanges(t *testing.T) {
 		}
 		if t.Failed() {
 			t.Log(logged())
+		}
+	})
+}
+
+// refusing is a registry that takes no instance.
+type refusing struct {
+	*scripted
+	why func() error
+}
+
+func (d refusing) Put(context.Context, weft.Instance, time.Duration) error { return d.why() }
+
+// A registration that fails for another reason than before is told of again, once a minute at most.
+func TestLogOfReasons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, logged := recorded()
+		began := time.Now()
+		r := open(t, refusing{newScripted(), func() error {
+			switch since := time.Since(began); {
+			case since < 10*time.Minute:
+				return errors.New("it is down")
+			case since < 20*time.Minute:
+				return errors.New("the password is wrong")
+			default:
+				return fmt.Errorf("it was down at %v", since)
+			}
+		}}, &Config{NoCache: true, Logger: log})
+		if _, err := r.Register(instance("Arith", "a")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30*time.Minute - time.Second)
+		for text, most := range map[string]int{`error="it is down" failures=1`: 1, `error="the password is wrong"`: 1, `error="it was down`: 10} {
+			if n := strings.Count(logged(), text); n == 0 || n > most {
+				t.Errorf("%d times %s, want once to %d times:\n%s", n, text, most, logged())
+			}
+		}
+		if n := strings.Count(logged(), "it is down"); n != 1 {
+			t.Errorf("the first reason was told %d times, want once", n)
 		}
 	})
 }

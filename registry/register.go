@@ -94,6 +94,7 @@ func (g *registration) keep() {
 	defer g.r.wg.Done()
 	defer close(g.done)
 	failures := 0
+	var told complaint
 	for g.life.Err() == nil {
 		err := g.once()
 		switch {
@@ -107,8 +108,8 @@ func (g *registration) keep() {
 			// All servers notice at the same time that a registry has lost its data.
 			sleep(g.life, rand.N(g.r.cfg.TTL/20), nil)
 		case err != nil:
-			if failures++; failures == 1 {
-				g.log.Warn("registration failed, trying again", "error", err)
+			if failures++; told.worth(err, failures == 1) {
+				g.log.Warn("registration failed, trying again", "error", err, "failures", failures)
 			}
 			g.r.pauseRegistration(g.life, failures, g.update)
 		default:
@@ -120,6 +121,26 @@ func (g *registration) keep() {
 			sleep(g.life, third*4/5+rand.N(third/5), g.update)
 		}
 	}
+}
+
+// complainEvery is the least time between two lines of the log about one outage.
+const complainEvery = time.Minute
+
+// complaint is what was last logged of a registration that fails.
+type complaint struct {
+	text string
+	at   time.Time
+}
+
+// worth reports whether an error is to be logged, and notes that it is: one that begins an outage, and after a while another one than
+// before. A registry that could not be reached, and then refuses what it is asked, has something new to say.
+func (c *complaint) worth(err error, first bool) bool {
+	text, now := err.Error(), time.Now()
+	if !first && (text == c.text || now.Sub(c.at) < complainEvery) {
+		return false
+	}
+	c.text, c.at = text, now
+	return true
 }
 
 // once publishes the instance, or refreshes it when the registry has it.
