@@ -21,7 +21,7 @@ type client struct {
 	turn               atomic.Uint32 // the index of the one that is asked, modulo their number
 	http               http.Client
 	username, password string
-	session            chan session // holds the one there is, unless a goroutine has taken it to log in
+	session            chan session // holds the last one, unless a goroutine has taken it to log in
 	most               int64        // bytes of an answer; maxReply
 }
 
@@ -29,6 +29,7 @@ type client struct {
 type session struct {
 	token          string
 	since, expires time.Time
+	refused        error // why Nacos refuses the login; nil: it does not
 }
 
 const (
@@ -105,7 +106,7 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string {
-	text := fmt.Sprintf("Nacos answers with status %d", r.status)
+	text := fmt.Sprintf("the answer has status %d", r.status)
 	if r.code != 0 {
 		text += fmt.Sprintf(" and code %d", r.code)
 	}
@@ -120,6 +121,11 @@ func (r *refusal) Error() string {
 
 func (r *refusal) denied() bool {
 	return r.status == http.StatusForbidden || r.status == http.StatusUnauthorized
+}
+
+// ofLogin reports whether a login was refused. To a wrong password Nacos 3.1 answers with a 500 that says nothing.
+func (r *refusal) ofLogin() bool {
+	return r.denied() || r.code != 0 || r.status == http.StatusInternalServerError
 }
 
 // refused reports whether an error is an answer of Nacos with this code.
@@ -178,65 +184,135 @@ func (c *client) once(ctx context.Context, r request, data any) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.send(ctx, r, token)
+	read := func(body []byte) error { return readAnswer(body, data) }
+	err = c.send(ctx, r, token, read)
 	if refusal, ok := errors.AsType[*refusal](err); ok && refusal.denied() && c.forget(ctx, token) {
 		if token, err = c.login(ctx); err != nil {
 			return err
 		}
-		body, err = c.send(ctx, r, token)
+		err = c.send(ctx, r, token, read)
 	}
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+// foreignError is an answer that Nacos does not give.
+type foreignError struct{ why string }
+
+func (e *foreignError) Error() string { return "an answer that is none of Nacos: " + e.why }
+
+func foreignAnswer(err error, body []byte) error {
+	return &foreignError{fmt.Sprintf("%v: %q", err, beginning(body))}
+}
+
+var errNoCode = errors.New("it has no code")
+
+// readAnswer reads what Nacos answers, and the data of it if data is not nil.
+func readAnswer(body []byte, data any) error {
 	var reply struct {
-		Code    int
+		Code    *int
 		Message string
 		Data    json.RawMessage
 	}
 	if err := json.Unmarshal(body, &reply); err != nil {
-		return fmt.Errorf("an answer that is none of Nacos: %w: %q", err, beginning(body))
+		return foreignAnswer(err, body)
 	}
-	if reply.Code != 0 {
-		return &refusal{status: http.StatusOK, code: reply.Code, message: beginning([]byte(reply.Message))}
-	}
-	if data == nil {
+	switch {
+	case reply.Code == nil:
+		return foreignAnswer(errNoCode, body)
+	case *reply.Code != 0:
+		return &refusal{status: http.StatusOK, code: *reply.Code, message: beginning([]byte(reply.Message))}
+	case data == nil:
 		return nil
 	}
 	if err := json.Unmarshal(reply.Data, data); err != nil {
-		return fmt.Errorf("an answer that is none of Nacos: %w: %q", err, beginning(body))
+		return foreignAnswer(err, body)
 	}
 	return nil
 }
 
-// send makes one HTTP request. When it fails because of the server, the next one is
-// another server's.
-func (c *client) send(ctx context.Context, r request, token string) ([]byte, error) {
-	turn := c.turn.Load()
-	request, err := r.http(ctx, c.bases[turn%uint32(len(c.bases))], token)
+// unusable are the reasons why servers cannot be used, one for each that was asked.
+type unusable []error
+
+func (u unusable) Error() string {
+	text := make([]string, len(u))
+	for i, err := range u {
+		text[i] = err.Error()
+	}
+	return strings.Join(text, "; ")
+}
+
+func (u unusable) Unwrap() []error { return u }
+
+// send asks one server, and hands read the body of a success. When that server cannot be used, it asks the next one, with which
+// later requests begin. A change of a configuration that may have been made is not asked for twice: the second one would conflict with the
+// first.
+func (c *client) send(ctx context.Context, r request, token string, read func(body []byte) error) error {
+	var failed unusable
+	first := c.turn.Load()
+	for turn := first; turn-first < uint32(len(c.bases)); turn++ {
+		base := c.bases[turn%uint32(len(c.bases))]
+		done, err := c.ask(ctx, base, r, token, read)
+		if done == answered || errors.Is(ctx.Err(), context.Canceled) {
+			return err
+		}
+		c.turn.CompareAndSwap(turn, turn+1)
+		failed = append(failed, fmt.Errorf("%s: %w", base.Host, err))
+		if done == maybeDone && r.casMD5 != "" || ctx.Err() != nil {
+			break
+		}
+	}
+	return failed
+}
+
+// outcome is what became of a request to one server.
+type outcome int
+
+const (
+	answered  outcome = iota // by Nacos
+	notDone                  // the server cannot be used
+	maybeDone                // the server cannot be used, and may have done what it was asked
+)
+
+// ask makes one HTTP request.
+func (c *client) ask(ctx context.Context, base *url.URL, r request, token string, read func(body []byte) error) (outcome, error) {
+	request, err := r.http(ctx, base, token)
 	if err != nil {
-		return nil, err
+		return answered, err
 	}
 	reply, err := c.http.Do(request)
 	if err != nil {
-		c.turn.CompareAndSwap(turn, turn+1)
-		return nil, err
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // the URL has the whole form
+		}
+		if e, ok := errors.AsType[*net.OpError](err); ok && e.Op == "dial" {
+			return notDone, err
+		}
+		return maybeDone, err
 	}
 	defer reply.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, c.most+1))
 	switch {
 	case err != nil:
-		c.turn.CompareAndSwap(turn, turn+1)
-		return nil, err
+		return maybeDone, err
 	case int64(len(text)) > c.most:
-		return nil, fmt.Errorf("the answer of %s has more than the %d bytes that are allowed", request.URL.Host, c.most)
+		return maybeDone, fmt.Errorf("the answer has more than the %d bytes that are allowed", c.most)
 	case reply.StatusCode == http.StatusOK:
-		return text, nil
+		err := read(text)
+		if _, ok := errors.AsType[*foreignError](err); ok {
+			return notDone, err
+		}
+		return answered, err
 	}
 	refusal := refuse(reply.StatusCode, text)
-	if refusal.code == 0 && refusal.status >= http.StatusInternalServerError {
-		c.turn.CompareAndSwap(turn, turn+1)
+	switch {
+	case refusal.code != 0:
+		return answered, refusal
+	case refusal.status >= http.StatusInternalServerError:
+		return maybeDone, refusal
+	case refusal.status == http.StatusNotFound || refusal.status < http.StatusBadRequest: // a proxy, or Nacos before version 3
+		return notDone, refusal
 	}
-	return nil, refusal
+	return answered, refusal
 }
 
 // http is the request to one server.
@@ -310,11 +386,15 @@ func (c *client) login(ctx context.Context) (string, error) {
 	}
 	defer func() { c.session <- s }()
 	if time.Now().Before(s.expires) {
-		return s.token, nil
+		return s.token, s.refused
 	}
 	fresh, err := c.logIn(ctx)
 	if err != nil {
-		return "", fmt.Errorf("log in as %q: %w", c.username, err)
+		err = fmt.Errorf("log in as %q: %w", c.username, err)
+		if r, ok := errors.AsType[*refusal](err); ok && r.ofLogin() {
+			s = session{refused: err, expires: time.Now().Add(refusedFor)}
+		}
+		return "", err
 	}
 	s = fresh
 	return s.token, nil
@@ -322,29 +402,34 @@ func (c *client) login(ctx context.Context) (string, error) {
 
 func (c *client) logIn(ctx context.Context) (session, error) {
 	form := url.Values{"username": {c.username}, "password": {c.password}}
-	body, err := c.send(ctx, request{method: http.MethodPost, path: "/v3/auth/user/login", form: form}, "")
-	if r, ok := errors.AsType[*refusal](err); ok && !r.denied() {
-		// To a wrong password Nacos 3.1 answers with a 500 that says nothing.
+	var reply struct {
+		AccessToken string
+		TokenTTL    int64 // seconds
+	}
+	err := c.send(ctx, request{method: http.MethodPost, path: "/v3/auth/user/login", form: form}, "", func(body []byte) error {
+		if err := json.Unmarshal(body, &reply); err != nil || reply.AccessToken == "" {
+			return &foreignError{fmt.Sprintf("it has no token: %q", beginning(body))}
+		}
+		return nil
+	})
+	if r, ok := errors.AsType[*refusal](err); ok && r.ofLogin() && !r.denied() {
 		return session{}, fmt.Errorf("%w; check Config.Username and Password", err)
 	}
 	if err != nil {
 		return session{}, err
 	}
-	var reply struct {
-		AccessToken string
-		TokenTTL    int64 // seconds
-	}
-	if err := json.Unmarshal(body, &reply); err != nil || reply.AccessToken == "" {
-		return session{}, fmt.Errorf("the answer has no token: %q", beginning(body))
-	}
 	now := time.Now()
 	// A tenth early: the clocks differ.
-	return session{reply.AccessToken, now, now.Add(time.Duration(reply.TokenTTL) * time.Second * 9 / 10)}, nil
+	return session{token: reply.AccessToken, since: now, expires: now.Add(time.Duration(reply.TokenTTL) * time.Second * 9 / 10)}, nil
 }
 
 // loginEvery is the least time between two logins: the token of a user without a right
 // is refused again and again, and a login costs Nacos the hash of a password.
 const loginEvery = 10 * time.Second
+
+// refusedFor is how long the refusal of a login counts, for the same reason: a client may have
+// a thousand watches, each of which tries again every few seconds.
+const refusedFor = 2 * time.Second
 
 // forget drops a token that was refused, and reports whether the next call has
 // another one.

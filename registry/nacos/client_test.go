@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/registrytest"
@@ -122,6 +124,112 @@ func TestServers(t *testing.T) {
 	}
 	if !found {
 		t.Error("the one server that works was not found")
+	}
+}
+
+// TestOtherServers: an address at which something else than Nacos answers is passed by within one operation, and is not asked
+// again by the next one. If there is no other one, the error names each address, and why it cannot be used.
+func TestOtherServers(t *testing.T) {
+	dead := fmt.Sprintf("127.0.0.1:%d", registrytest.FreePort(t))
+	for _, test := range []struct {
+		name   string
+		answer http.HandlerFunc // nil: nothing listens
+		why    string           // in the error
+		once   bool             // a change of a document is not asked for again
+	}{
+		{"404", http.NotFound, "404", false},
+		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>no upstream</html>") }, "no upstream", false},
+		{"JSON of another server", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"UP"}`) }, "no code", false},
+		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1", http.StatusFound)
+		}, "302", false},
+		{"nothing listens", nil, "refused", false},
+		{"no upstream", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }, "502", true},
+		{"a lost connection", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			other := dead
+			var asked atomic.Int32
+			if test.answer != nil {
+				server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					asked.Add(1)
+					test.answer(w, r)
+				}))
+				defer server.Close()
+				other = server.Listener.Addr().String()
+			}
+			good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/login") {
+					fmt.Fprint(w, `{"accessToken":"x","tokenTtl":100}`)
+					return
+				}
+				fmt.Fprint(w, `{"code":0,"data":[]}`)
+			}))
+			defer good.Close()
+
+			for _, user := range []string{"", "weft"} {
+				asked.Store(0)
+				d := openDriver(t, Config{Addresses: []string{other, good.Listener.Addr().String()}, Username: user})
+				for range 2 {
+					if err := d.Put(testContext(t), arith("Arith", "one"), time.Minute); err != nil {
+						t.Errorf("Put by user %q: %v", user, err)
+					}
+				}
+				if n := asked.Load(); n > 1 {
+					t.Errorf("the server that is none was asked %d times, want once", n)
+				}
+				d.Close()
+			}
+
+			d := openDriver(t, Config{Addresses: []string{other, good.Listener.Addr().String()}})
+			if err := d.Store(testContext(t), "rules", []byte("x"), 0); (err != nil) != test.once {
+				t.Errorf("Store: %v, want an error: %v", err, test.once)
+			}
+			d.Close()
+
+			d = openDriver(t, Config{Addresses: []string{other, dead}})
+			_, err := d.entries(testContext(t), "Arith")
+			if err == nil || !strings.Contains(err.Error(), other+": ") || !strings.Contains(err.Error(), test.why) ||
+				!strings.Contains(err.Error(), dead+": ") || len(err.Error()) > 1000 {
+				t.Errorf("with no server that can be used: %v, want a short error with %s, %q and %s", err, other, test.why, dead)
+			}
+			d.Close()
+		})
+	}
+}
+
+// TestRefusedLogin: Nacos is not asked to log in again by every operation of a user whom it refuses.
+func TestRefusedLogin(t *testing.T) {
+	for _, status := range []int{http.StatusForbidden, http.StatusInternalServerError} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			var logins atomic.Int32
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				if logins.Add(1) > 1 {
+					fmt.Fprint(w, `{"accessToken":"x","tokenTtl":100}`)
+					return
+				}
+				w.WriteHeader(status)
+			}))
+			defer server.Close()
+			d := openDriver(t, Config{Addresses: []string{server.Listener.Addr().String()}, Username: "weft", Password: "wrong"})
+			for range 10 {
+				if _, err := d.client.login(testContext(t)); err == nil || !strings.Contains(err.Error(), "Config.Username") {
+					t.Errorf("login: %v, want an error that names Config.Username", err)
+				}
+			}
+			if n := logins.Load(); n != 1 {
+				t.Errorf("%d logins in a moment, want one", n)
+			}
+			s := <-d.client.session
+			if s.expires.Sub(time.Now()) > refusedFor {
+				t.Errorf("the refusal counts until %v, want for at most %v", s.expires, refusedFor)
+			}
+			s.expires = time.Now().Add(-time.Millisecond)
+			d.client.session <- s
+			if token, err := d.client.login(testContext(t)); err != nil || token != "x" {
+				t.Errorf("the next login gave %q, %v", token, err)
+			}
+		})
 	}
 }
 

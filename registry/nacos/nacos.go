@@ -61,7 +61,7 @@ const (
 // Config says where Nacos is, and where in it weft's servers are.
 type Config struct {
 	// Addresses are those of the servers of one cluster, of which one is asked, and the
-	// next when it fails: "host:port", or a URL, whose path is then the context path
+	// next when it fails or gives an answer that is none of Nacos: "host:port", or a URL, whose path is then the context path
 	// that is otherwise "/nacos". Empty: DefaultAddress.
 	Addresses []string
 	// Username and Password log in to a Nacos that asks for it. Clients need the right to
