@@ -5,6 +5,7 @@ package adversary
 import (
 	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"net"
 	"sync"
@@ -57,20 +58,24 @@ func misuse(t *testing.T, seed uint64) {
 	must(t, err)
 	s, err := weft.OpenStream[Number, Number](t.Context(), c, "M.Chat")
 	must(t, err)
+	check := func(what int, err error) {
+		ended := 10 <= what && what <= 12 && errors.Is(err, io.EOF) // a message cannot be sent any more; Recv says why
+		if _, ok := errors.AsType[*weft.Error](err); err != nil && !ok && !ended {
+			t.Errorf("step %d gave an error of type %T: %v", what, err, err)
+		}
+	}
 	var users sync.WaitGroup
 	for user := range uint64(8) {
 		users.Go(func() {
 			random := rand.New(rand.NewPCG(seed, user))
 			for range 30 {
 				began := time.Now()
-				what := random.IntN(24)
-				err := abuse(t, what, srv, c, peer.Load(), s, l)
+				what := random.IntN(steps)
+				err := abuse(t, what, func(n int) bool { return random.IntN(n) == 0 }, srv, c, peer.Load(), s, l)
 				if took := time.Since(began); took > 15*time.Second {
 					t.Errorf("step %d took %v", what, took)
 				}
-				if _, ok := errors.AsType[*weft.Error](err); err != nil && !ok && what < 10 {
-					t.Errorf("step %d gave an error of type %T: %v", what, err, err)
-				}
+				check(what, err)
 			}
 		})
 	}
@@ -78,10 +83,27 @@ func misuse(t *testing.T, seed uint64) {
 	c.Close()
 	srv.Close()
 	served.Wait()
+	for range 2 { // after everything was closed, and again
+		for what := range steps {
+			check(what, abuse(t, what, func(int) bool { return true }, srv, c, peer.Load(), s, l))
+		}
+		for {
+			_, err := s.Recv()
+			if err == nil { // it came before the end
+				continue
+			}
+			if !errors.Is(err, io.EOF) {
+				check(steps, err)
+			}
+			break
+		}
+	}
 }
 
-// abuse is one step. The first ten are calls.
-func abuse(t *testing.T, what int, srv *weft.Server, c *weft.Client, p *weft.Peer, s *weft.Stream[Number, Number], l net.Listener) error {
+const steps = 24
+
+// abuse is one step. rarely reports whether one that happens once in n times does.
+func abuse(t *testing.T, what int, rarely func(n int) bool, srv *weft.Server, c *weft.Client, p *weft.Peer, s *weft.Stream[Number, Number], l net.Listener) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	switch what {
@@ -129,27 +151,27 @@ func abuse(t *testing.T, what int, srv *weft.Server, c *weft.Client, p *weft.Pee
 		_, err := srv.Listen(ctx, "tcp://127.0.0.1:0")
 		return err
 	case 18:
-		if rand.IntN(6) == 0 {
+		if rarely(6) {
 			p.Close()
 		}
 	case 19:
-		if rand.IntN(20) == 0 {
+		if rarely(20) {
 			return s.Close()
 		}
 	case 20:
-		if rand.IntN(30) == 0 {
+		if rarely(30) {
 			return c.Close()
 		}
 	case 21:
-		if rand.IntN(30) == 0 {
+		if rarely(30) {
 			return c.Shutdown(ctx)
 		}
 	case 22:
-		if rand.IntN(30) == 0 {
+		if rarely(30) {
 			return srv.Shutdown(ctx)
 		}
 	case 23:
-		if rand.IntN(30) == 0 {
+		if rarely(30) {
 			l.Close()
 			return srv.Close()
 		}
