@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
 	"github.com/weftrpc/weft/registry/registrytest"
 )
@@ -223,6 +225,20 @@ func subscribers(t *testing.T, c *redis.Client, channel string, want int64) {
 	t.Fatalf("%s has %d subscribers, want %d", channel, got[channel], want)
 }
 
+// listeners returns the IDs of the connections that listen to a channel.
+func listeners(t *testing.T, c *redis.Client) (ids []string) {
+	t.Helper()
+	text, err := c.Do(operation(t), "CLIENT", "LIST", "TYPE", "pubsub").Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		id, _, _ := strings.Cut(line, " ") // "id=7 addr=..."
+		ids = append(ids, id)
+	}
+	return ids
+}
+
 // unpolled makes a driver that reads again only what is announced.
 func unpolled(t *testing.T, address string) *driver {
 	t.Helper()
@@ -255,10 +271,17 @@ func testAnnouncedAgain(t *testing.T, address string) {
 	w.Count(t, 0)
 	channel := d.service("Again").channel
 	subscribers(t, c, channel, 1)
+	before := listeners(t, c)
 	if err := c.ClientKillByFilter(operation(t), "TYPE", "pubsub").Err(); err != nil {
 		t.Fatal(err)
 	}
-	subscribers(t, c, channel, 0)
+	polltest.Until(t, time.Minute, "the driver listens again, on another connection", func() error {
+		now := listeners(t, c)
+		if len(now) == 0 || slices.ContainsFunc(now, func(id string) bool { return slices.Contains(before, id) }) {
+			return fmt.Errorf("connections %q listen, before that %q did", now, before)
+		}
+		return nil
+	})
 	subscribers(t, c, channel, 1)
 	announced(t, connect(t, Config{Addresses: []string{address}}), w, "Again")
 }
