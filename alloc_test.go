@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/internal/cputime"
+	"github.com/weftrpc/weft/internal/due"
 )
 
 // A call with codec raw allocates nothing, neither here nor there. The race
@@ -118,6 +119,32 @@ func TestWhatIsAroundCallsAllocatesLittle(t *testing.T) {
 			t.Errorf("%s: %.2f allocations more per call, want %.1f at most: %s", one.name, each-bare, one.most, one.what)
 		}
 		t.Logf("%s: %.2f allocations per call", one.name, each)
+	}
+}
+
+// A call by a foreign wire with the configured timeout allocates little: no timer and no channel.
+func TestForeignCallAllocatesLittle(t *testing.T) {
+	var alarm due.Alarm
+	answer := make(chan struct{}, 1)
+	c := dialFake(t, fakeWire{call: func(ctx context.Context, _ *weft.WireCall) error {
+		answer <- struct{}{}
+		if _, ok := due.Receive(ctx, &alarm, answer); !ok {
+			return ctx.Err()
+		}
+		return nil
+	}})
+	args, reply := &Args{7, 8}, new(Product)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ctx.Done()
+	call := func() {
+		if err := c.Call(ctx, "Test.Call", args, reply); err != nil {
+			t.Fatal(err)
+		}
+	}
+	call()
+	if n := testing.AllocsPerRun(1000, call); n > 3 {
+		t.Errorf("%v allocations per call, want 3 at most", n)
 	}
 }
 

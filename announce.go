@@ -31,7 +31,7 @@ func newAnnouncer(s *Server) (*announce.Announcer, error) {
 	c := &s.cfg
 	a, err := announce.New(announce.Config{
 		Register: func(i Instance) (announce.Registration, error) { return c.Registry.Register(i) },
-		Every:    c.Instance, Own: c.Instances, Services: s.Services.names, Idempotent: s.Services.idempotent,
+		Every:    c.Instance, Own: c.Instances, Services: s.ServiceNames, Idempotent: s.Services.idempotent,
 		Work: s.host.work, InFlight: s.inFlight, Fence: &s.host.fence, Log: c.Logger,
 	})
 	if err != nil {

@@ -156,7 +156,7 @@ func (c *caller) metadata(ctx context.Context, method string, o *callOptions) (M
 			ctx = asked
 		}
 		found, err := c.credential(ctx, method)
-		if err != nil {
+		if o.unproven = err != nil; o.unproven {
 			return m, notSent(Errorf(CodeOf(unauthenticated(err)), "credential: %w", err), method)
 		}
 		cred = &found

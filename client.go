@@ -213,7 +213,7 @@ func (c *Client) attempt(ctx context.Context, x *outgoing, args any) error {
 	}
 	if p != nil {
 		err := c.caller.call(ctx, p, x, args)
-		if err == nil || !again(err) {
+		if err == nil || !again(err) || x.o.unproven { // another connection needs the same credential
 			return err
 		}
 	}

@@ -2,11 +2,11 @@ package weft
 
 import (
 	"context"
-	"reflect"
 	"time"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -24,6 +24,7 @@ type callOptions struct {
 	order      string // of an ordered call
 	attempt    int    // how many times the call was tried before
 	received   any    // of a stream: a message as it will be received, for its type; nil: that is not known
+	unproven   bool   // the function that gives the credential has failed
 
 	// deadline is when the call ends at the latest, by its timeout and the deadline of ctx, on the clock of session.Nanos; 0 for never.
 	deadline int64
@@ -149,7 +150,7 @@ func deadlineOf(ctx context.Context) int64 {
 
 // until is the deadline of a call that is made with ctx, which an interceptor may have replaced by one that ends earlier.
 func (o *callOptions) until(ctx context.Context) int64 {
-	if sameContext(ctx, o.ctx) {
+	if due.Same(ctx, o.ctx) {
 		return o.deadline
 	}
 	at := deadlineOf(ctx)
@@ -159,26 +160,10 @@ func (o *callOptions) until(ctx context.Context) int64 {
 	return at
 }
 
-// sameContext reports whether two contexts are one. Those of a type that cannot be compared are taken for different ones. To ask a
-// value allocates; one without bytes, as that of context.Background, holds nothing that could not be compared.
-func sameContext(a, b context.Context) bool {
-	t := reflect.TypeOf(a)
-	return t == reflect.TypeOf(b) && (t.Kind() == reflect.Pointer || t.Size() == 0 && t.Comparable() || reflect.ValueOf(a).Comparable()) && a == b
-}
-
-// endless reports whether a context has a deadline at which it does not end by itself.
-func endless(ctx context.Context) bool {
-	_, ok := ctx.Deadline()
-	return ok && ctx.Done() == nil
-}
-
 // bounded returns ctx with a deadline on the clock of session.Nanos, for what waits.
 func bounded(ctx context.Context, deadline int64) (context.Context, context.CancelFunc) {
 	if deadline == 0 {
 		return ctx, func() {}
 	}
-	if endless(ctx) {
-		ctx = context.WithoutCancel(ctx) // package context sets no timer where ctx has the same deadline
-	}
-	return context.WithTimeout(ctx, time.Duration(deadline-session.Nanos()))
+	return due.Within(ctx, time.Duration(deadline-session.Nanos()))
 }

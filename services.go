@@ -103,16 +103,19 @@ func (s *Services) idempotent(service string) []string {
 	return out
 }
 
-// names lists the services under which a method can be called, aliases among them.
-func (s *Services) names() []string {
+// ServiceNames returns the services under which methods can be called, and so those that clients find in a registry. The value is the
+// services whose methods these are: the service itself unless it has aliases alone, and those that its aliases are of.
+func (s *Services) ServiceNames() map[string][]string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	var out []string
-	for name := range s.methods {
-		out = append(out, names.Service(name))
+	out := make(map[string][]string)
+	for name, m := range s.methods {
+		service, of := names.Service(name), names.Service(m.name)
+		if !slices.Contains(out[service], of) {
+			out[service] = append(out[service], of)
+		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return out
 }
 
 // checkLocked tells what keeps methods from being added.
@@ -181,12 +184,12 @@ func (s *Services) alias(alias, name string) (fresh bool, err error) {
 // Unregister removes all methods and aliases of one service. Calls that are running go on; later ones get Unimplemented. The error says
 // that there is no such service.
 func (s *Services) Unregister(service string) error {
-	before := s.names()
+	before := s.ServiceNames()
 	if err := s.unregister(service); err != nil {
 		return err
 	}
 	if s.changed != nil {
-		for _, service := range before { // each may have lost an alias
+		for service := range before { // each may have lost an alias
 			s.changed(service)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -35,6 +36,21 @@ func TestDescribe(t *testing.T) {
 	}
 	if got := s.Describe(); !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestServiceNames lists services by all names of their methods.
+func TestServiceNames(t *testing.T) {
+	s := weft.NewServices()
+	must(t, errors.Join(weft.Handle(s, "Calc.Mul", Arith{}.Mul), weft.Handle(s, "Sums.Add", Arith{}.Mul), s.Alias("Old.Mul", "Calc.Mul"),
+		s.Alias("Old.Add", "Sums.Add"), s.Alias("Old.Plus", "Sums.Add"), s.Alias("Sums.Mul", "Calc.Mul"), s.Alias("Calc.Times", "Calc.Mul")))
+	got := s.ServiceNames()
+	for _, of := range got {
+		slices.Sort(of)
+	}
+	want := map[string][]string{"Calc": {"Calc"}, "Sums": {"Calc", "Sums"}, "Old": {"Calc", "Sums"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -7,9 +7,11 @@ import (
 	"log/slog"
 	"net"
 	"sync"
+	"time"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/transport"
 )
@@ -110,20 +112,26 @@ type WireCall struct {
 	Sent, Received int
 }
 
+// foreignCall is a unary call, with memory for a context of its own.
+type foreignCall struct {
+	WireCall
+	until due.Context
+}
+
 // callForeign makes a unary call on a connection of a foreign wire.
 func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any) error {
-	w, call, err := c.foreign(ctx, p, x, args)
-	if err != nil {
+	call := new(foreignCall)
+	if err := c.foreign(ctx, p, x, args, &call.WireCall); err != nil {
 		return err
 	}
 	if !p.flights.Enter() {
-		return notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
+		return notSent(lost(p.w.Err(), x.info.Method, p), x.info.Method)
 	}
 	defer p.flights.Leave()
-	if !x.o.own || !sameContext(ctx, x.o.ctx) || endless(ctx) {
-		var cancel context.CancelFunc
-		ctx, cancel = bounded(ctx, x.o.until(ctx))
-		defer cancel()
+	if at := x.o.until(ctx); at != 0 && (!x.o.own || !due.Same(ctx, x.o.ctx) || due.Endless(ctx)) {
+		call.until.Begin(ctx, time.Duration(at-session.Nanos()))
+		ctx = &call.until
+		defer call.until.End()
 	}
 	info := &x.info
 	if c.hooks.any {
@@ -132,11 +140,11 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 			return err
 		}
 	}
-	from := session.Nanos()
+	from, err := session.Nanos(), error(nil)
 	if ctx.Err() != nil { // interceptors, hooks and credentials take time too
 		err = tooLate(ctx, call.Method)
 	} else {
-		err = w.Call(ctx, call)
+		err = p.w.Call(ctx, &call.WireCall)
 	}
 	m := c.last.Load()
 	if m == nil || m.name != call.Method {
@@ -170,17 +178,17 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 
 // openForeign opens a stream on a connection of a foreign wire.
 func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStream, error) {
-	w, call, err := c.foreign(ctx, p, x, x.sample)
-	if err != nil {
+	call := new(WireCall)
+	if err := c.foreign(ctx, p, x, x.sample, call); err != nil {
 		return nil, err
 	}
-	streamer, ok := w.(WireStreamer)
+	streamer, ok := p.w.(WireStreamer)
 	if !ok {
 		return nil, &Error{Code: Unimplemented, Outcome: NotSent, Method: call.Method, Peer: p.Addr().String(),
 			Message: "the peer speaks " + p.Wire() + ", which has no streams"}
 	}
 	if !p.flights.Enter() {
-		return nil, notSent(lost(w.Err(), x.info.Method, p), x.info.Method)
+		return nil, notSent(lost(p.w.Err(), x.info.Method, p), x.info.Method)
 	}
 	ctx, cancel := bounded(ctx, x.o.until(ctx))
 	stop := sync.OnceFunc(func() {
@@ -211,21 +219,21 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 }
 
 // foreign readies a call for a foreign wire.
-func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any) (WireConn, *WireCall, error) {
+func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any, call *WireCall) error {
 	method := x.info.Method
 	if p.w == nil {
-		return nil, nil, &Error{Code: Unimplemented, Outcome: NotSent, Reason: ReasonNoCallback, Method: method, Peer: p.Addr().String(),
+		return &Error{Code: Unimplemented, Outcome: NotSent, Reason: ReasonNoCallback, Method: method, Peer: p.Addr().String(),
 			Message: "the peer speaks " + p.Wire() + ", in which a server cannot call its client"}
 	}
 	if err := checkName(method); err != nil {
-		return nil, nil, notSent(err, method)
+		return notSent(err, method)
 	}
 	if x.o.ordered {
-		return nil, nil, &Error{Code: Unimplemented, Outcome: NotSent, Method: method, Peer: p.Addr().String(),
+		return &Error{Code: Unimplemented, Outcome: NotSent, Method: method, Peer: p.Addr().String(),
 			Message: "the peer speaks " + p.Wire() + ", which has no order of one-way calls (WithOrder)"}
 	}
 	if ctx.Err() != nil {
-		return nil, nil, tooLate(ctx, method)
+		return tooLate(ctx, method)
 	}
 	received := x.info.Reply
 	if x.info.Stream {
@@ -233,13 +241,11 @@ func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any) 
 	}
 	with := c.codecFor(&x.o, sample)
 	if err := checkWire(p, with, sample, received); err != nil {
-		return nil, nil, notSent(err, method)
+		return notSent(err, method)
 	}
 	m, err := c.metadata(ctx, method, &x.o)
-	if err != nil {
-		return nil, nil, err
-	}
-	return p.w, &WireCall{Method: method, Codec: with, Args: sample, Reply: x.info.Reply, Metadata: m, Oneway: x.o.oneway}, nil
+	*call = WireCall{Method: method, Codec: with, Args: sample, Reply: x.info.Reply, Metadata: m, Oneway: x.o.oneway}
+	return err
 }
 
 // checkWire tells what of a call a foreign wire can never carry, by the types alone.

@@ -3,12 +3,12 @@ package admin
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/fence"
-	"github.com/weftrpc/weft/internal/names"
 )
 
 // DrainRequest is the request of weft.Admin.Drain.
@@ -121,18 +121,9 @@ func (s *service) publish(undo bool) (changed []string, err error) {
 
 // published are the names under which clients find services of the server in its registry, those of aliases among them.
 func published(srv *weft.Server) []string {
-	var all []string
-	for _, info := range srv.Describe() {
-		if info.Name == Service {
-			continue // what operators look at stays, by whatever name
-		}
-		all = append(all, info.Name)
-		for _, m := range info.Methods {
-			for _, alias := range m.Aliases {
-				all = append(all, names.Service(alias))
-			}
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	all := srv.ServiceNames()
+	maps.DeleteFunc(all, func(name string, of []string) bool { // what operators look at stays, by whatever name
+		return name == Service || !slices.ContainsFunc(of, func(service string) bool { return service != Service })
+	})
+	return slices.Sorted(maps.Keys(all))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -122,6 +124,104 @@ func TestFollowProgram(t *testing.T) {
 		set(weft.On)
 		if s := state(); s != weft.Draining {
 			t.Errorf("the service is %v, and its check fails", s)
+		}
+		if err := srv.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// refuser is a registry that refuses to change what is published of the service Orders as long as it has an error.
+type refuser struct {
+	mu    sync.Mutex
+	err   error
+	told  int // how often
+	state weft.State
+}
+
+func (r *refuser) Register(weft.Instance) (weft.Registration, error) { return r, nil }
+
+func (r *refuser) Update(i weft.Instance) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i.Service != "Orders" {
+		return nil
+	}
+	if r.told++; r.err == nil {
+		r.state = i.State
+	}
+	return r.err
+}
+
+func (*refuser) Close(context.Context) error { return nil }
+
+// counter counts records of a log.
+type counter struct {
+	slog.Handler
+	n *atomic.Int32
+}
+
+func (c counter) Handle(context.Context, slog.Record) error {
+	c.n.Add(1)
+	return nil
+}
+func (counter) Enabled(context.Context, slog.Level) bool { return true }
+
+// A state that the registry refuses is published again with pauses, and the log says so once a minute, or when the error is another one.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reg := &refuser{err: errors.New("read only")}
+		net := mem.New()
+		srv := weft.NewServer(&weft.ServerConfig{Transports: []transport.Transport{net}, Registry: reg, Logger: slog.New(slog.DiscardHandler), LoadReportInterval: -1})
+		defer srv.Close()
+		if err := weft.Handle(srv, "Orders.Get", func(_ context.Context, n *int) (*int, error) { return n, nil }); err != nil {
+			t.Fatal(err)
+		}
+		var logged atomic.Int32
+		h, err := New(srv, &Config{Logger: slog.New(counter{n: &logged})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := srv.Listen(t.Context(), "mem://server")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go srv.Serve(l) // it ends with the server
+		time.Sleep(time.Second)
+		seen := func() (told, records int, state weft.State) {
+			reg.mu.Lock()
+			defer reg.mu.Unlock()
+			return reg.told, int(logged.Load()), reg.state
+		}
+		fail := func(err error) {
+			reg.mu.Lock()
+			defer reg.mu.Unlock()
+			reg.err = err
+		}
+		within := func(what string, act func(), d time.Duration, tells, records int) {
+			t.Helper()
+			told, had, _ := seen()
+			act()
+			time.Sleep(d)
+			now, have, _ := seen()
+			if off := now - told - tells; max(off, -off) > tells/20 {
+				t.Errorf("%s: the registry was told %d times, want about %d", what, now-told, tells)
+			}
+			if have-had != records {
+				t.Errorf("%s: %d records, want %d", what, have-had, records)
+			}
+		}
+		within("before", func() {}, time.Minute, 0, 0)
+		within("at once", func() { h.Set("Orders", false) }, time.Millisecond, 1, 1)
+		within("in ten minutes", func() {}, 10*time.Minute, 66, 9)
+		within("with another error", func() { fail(errors.New("full")) }, 10*time.Minute, 60, 10)
+		within("without an error", func() { fail(nil) }, time.Minute, 1, 0)
+		if _, _, state := seen(); state != weft.Draining {
+			t.Errorf("the service is published as %v", state)
+		}
+		within("afterwards", func() { h.Set("Orders", true) }, time.Millisecond, 1, 0)
+		if _, _, state := seen(); state != weft.On {
+			t.Errorf("the service is published as %v", state)
 		}
 		if err := srv.Shutdown(t.Context()); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ package health
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,6 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/internal/logger"
-	"github.com/weftrpc/weft/internal/names"
 )
 
 // Status says whether a service is ready for calls.
@@ -111,6 +111,7 @@ type Health struct {
 
 	listed     atomic.Pointer[listed] // the services of the server when it was asked last
 	publishing sync.Mutex             // held while the registry is told
+	refused    refusals               // guarded by publishing
 	behind     atomic.Bool            // the registry has not taken all of it
 }
 
@@ -119,7 +120,7 @@ type Health struct {
 type listed struct {
 	changes uint64
 	names   []string
-	of      map[string][]string // of a service that has only aliases, the services whose methods these are
+	of      map[string][]string // of each, the services whose methods these are
 }
 
 var _ Reader = (*Health)(nil)
@@ -127,7 +128,8 @@ var _ Reader = (*Health)(nil)
 // New makes the health of a server, registers its service, and begins with the checks. It is
 // called before the server serves.
 func New(srv *weft.Server, cfg *Config) (*Health, error) {
-	h := &Health{srv: srv, set: make(map[string]bool), shown: make(map[string]bool), last: make(map[string]Status), changed: make(chan struct{})}
+	h := &Health{srv: srv, set: make(map[string]bool), shown: make(map[string]bool), last: make(map[string]Status), changed: make(chan struct{}),
+		refused: make(refusals)}
 	if cfg != nil {
 		h.cfg = *cfg
 	}
@@ -208,7 +210,7 @@ func (h *Health) statusLocked(phase weft.Phase, service string) Status {
 // least ready of those whose methods it has.
 func (h *Health) readyLocked(service string) Status {
 	s := h.ownLocked(service)
-	if l := h.listed.Load(); l != nil {
+	if l := h.listed.Load(); l != nil && !slices.Contains(l.of[service], service) {
 		for _, of := range l.of[service] {
 			if own := h.ownLocked(of); own == NotServing || s == Serving {
 				s = own
@@ -264,26 +266,8 @@ func (h *Health) services() *listed {
 	if l := h.listed.Load(); l != nil && l.changes == changes {
 		return l
 	}
-	l := &listed{changes: changes, of: make(map[string][]string)}
-	all := h.srv.Describe()
-	for _, s := range all {
-		l.names = append(l.names, s.Name)
-	}
-	own := l.names
-	for _, s := range all {
-		for _, m := range s.Methods {
-			for _, alias := range m.Aliases {
-				service := names.Service(alias)
-				if of := l.of[service]; !slices.Contains(own, service) && !slices.Contains(of, s.Name) {
-					l.of[service] = append(of, s.Name)
-				}
-			}
-		}
-	}
-	for service := range l.of {
-		l.names = append(l.names, service)
-	}
-	slices.Sort(l.names)
+	l := &listed{changes: changes, of: h.srv.ServiceNames()}
+	l.names = slices.Sorted(maps.Keys(l.of))
 	h.listed.Store(l)
 	return l
 }
@@ -340,6 +324,7 @@ func (h *Health) publishLocked(services []string) (all bool) {
 		return true // the server withdraws its services itself
 	}
 	all = true
+	h.refused.keep(services)
 	for _, service := range services {
 		h.mu.Lock()
 		// The service weft.v1.Health may always be called.
@@ -350,6 +335,11 @@ func (h *Health) publishLocked(services []string) (all bool) {
 			shown = h.held
 		}
 		if known && ready == !shown || !known && ready && !shown {
+			h.refused.settled(service)
+			continue
+		}
+		if h.refused.wait(service, ready) {
+			all = false
 			continue
 		}
 		err := h.srv.SetInstance(service, func(i *weft.Instance) {
@@ -366,10 +356,13 @@ func (h *Health) publishLocked(services []string) (all bool) {
 			return true // there is no registry
 		}
 		if err != nil {
-			h.log.Warn("the state of a service cannot be published", "service", service, "error", err)
+			if h.refused.note(service, ready, err) {
+				h.log.Warn("the state of a service cannot be published", "service", service, "error", err)
+			}
 			all = false
 			continue
 		}
+		h.refused.settled(service)
 		h.mu.Lock()
 		h.shown[service] = shown
 		h.mu.Unlock()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weftrpc/weft/instance"
 	"github.com/weftrpc/weft/internal/fence"
+	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/reachable"
 )
 
@@ -33,8 +34,8 @@ type Config struct {
 	Every instance.Instance
 	// Own is published of single services.
 	Own map[string]instance.Instance
-	// Services lists the names of the services that the server has.
-	Services func() []string
+	// Services has the names of the services that the server has as keys.
+	Services func() map[string][]string
 	// Idempotent lists the idempotent methods of a service, without its name.
 	Idempotent func(service string) []string
 	// Work is what the server has done, and InFlight how many calls run, for reports of its load.
@@ -86,6 +87,7 @@ type Announcer struct {
 type published struct {
 	registration Registration
 	instance     instance.Instance // as it was told last
+	errors       *logger.Repeated  // of reports of the load
 }
 
 // New returns an Announcer that publishes nothing yet, or tells what is wrong with the instances.
@@ -160,7 +162,7 @@ func (a *Announcer) beginLocked(addr net.Addr, scheme string) error {
 		a.started = time.Now().UTC().Truncate(time.Second)
 	}
 	a.before, a.at = a.cfg.Work(), time.Now()
-	for _, service := range a.cfg.Services() {
+	for _, service := range slices.Sorted(maps.Keys(a.cfg.Services())) {
 		if err := a.showLocked(service); err != nil {
 			return err
 		}
@@ -182,7 +184,7 @@ func (a *Announcer) settleLocked(service string) {
 	if !a.open {
 		return
 	}
-	if !slices.Contains(a.cfg.Services(), service) {
+	if a.cfg.Services()[service] == nil {
 		a.leaveLocked(service)
 		return
 	}
@@ -211,7 +213,9 @@ func (a *Announcer) showLocked(service string) error {
 	if err != nil {
 		return fmt.Errorf("register service %s: %w", service, err)
 	}
-	p.instance = i
+	if p.instance = i; !ok {
+		p.errors = new(logger.Repeated)
+	}
 	a.shown[service] = p
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,10 +101,14 @@ func (s *server) config(r *registry) announce.Config {
 	log := slog.New(slog.DiscardHandler)
 	return announce.Config{
 		Register: r.Register,
-		Services: func() []string {
+		Services: func() map[string][]string {
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			return slices.Clone(s.services)
+			all := make(map[string][]string)
+			for _, name := range s.services {
+				all[name] = []string{name}
+			}
+			return all
 		},
 		Idempotent: func(string) []string { return nil },
 		Work: func() announce.Work {
@@ -239,6 +243,49 @@ func TestLoad(t *testing.T) {
 		a.Withdraw()
 	})
 }
+
+// A registry that refuses reports of the load is in the log once a minute.
+func TestLoadRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		cfg := s.config(r)
+		var logged atomic.Int32
+		cfg.Log = slog.New(counter{n: &logged})
+		a := begin(t, cfg)
+		r.refuse(errors.New("full"))
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { // it ends with ctx
+			defer close(over)
+			a.Report(ctx, 10*time.Second)
+		}()
+		for i := range 30 { // for five minutes
+			s.mu.Lock()
+			s.work.Calls += uint64(1000 * (i % 2))
+			s.mu.Unlock()
+			time.Sleep(10 * time.Second)
+		}
+		if n := logged.Load(); n != 5 {
+			t.Errorf("%d records in five minutes, want 5", n)
+		}
+		stop()
+		<-over
+		r.refuse(nil)
+		a.Withdraw()
+	})
+}
+
+// counter counts records of a log.
+type counter struct {
+	slog.Handler
+	n *atomic.Int32
+}
+
+func (c counter) Handle(context.Context, slog.Record) error {
+	c.n.Add(1)
+	return nil
+}
+func (counter) Enabled(context.Context, slog.Level) bool { return true }
 
 func TestWrong(t *testing.T) {
 	s, r := &server{}, &registry{}

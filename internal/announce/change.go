@@ -3,7 +3,6 @@ package announce
 import (
 	"errors"
 	"maps"
-	"slices"
 
 	"github.com/weftrpc/weft/instance"
 )
@@ -14,7 +13,7 @@ import (
 func (a *Announcer) Change(service string, change func(*instance.Instance)) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if service != "" && !slices.Contains(a.cfg.Services(), service) {
+	if service != "" && a.cfg.Services()[service] == nil {
 		return ErrNoService
 	}
 	every, own, err := a.changeLocked(service, change)

@@ -47,7 +47,7 @@ func (a *Announcer) report(now time.Time) {
 	}
 	a.load = &load
 	for service := range a.shown {
-		if err := a.showLocked(service); err != nil {
+		if err := a.showLocked(service); err != nil && a.shown[service].errors.Allow(err) {
 			a.cfg.Log.Warn("the load cannot be reported", "service", service, "error", err)
 		}
 	}

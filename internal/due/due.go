@@ -1,5 +1,6 @@
 // Package due has a context with a deadline for functions that seldom wait: until something waits for its end it has no
-// timer and no channel, so that it costs one allocation in place of five.
+// timer and no channel, so that it costs one allocation in place of five, and none as a part of another value. A goroutine
+// that waits by an Alarm needs neither.
 package due
 
 import (
@@ -9,20 +10,29 @@ import (
 	"time"
 )
 
-// Context ends with its parent, at its deadline, and when End is called.
+// Context ends with its parent, at its deadline, and when End is called. As a part of another value it is made by Begin.
 type Context struct {
 	parent context.Context
 	at     time.Time
 
 	mu    sync.Mutex
-	timed context.Context // nil until something waits for the end
+	alarm *Alarm          // of a goroutine that waits by it
+	timed context.Context // nil until something needs the channel
 	stop  context.CancelFunc
 	err   error // why it has ended, once that was asked or End was called: it does not change any more
+	cause error // of err, where timed did not exist
 }
 
 // After returns a context that ends after some time. Its deadline must not be later than that of the parent.
 func After(parent context.Context, left time.Duration) *Context {
-	return &Context{parent: parent, at: time.Now().Add(left)}
+	c := new(Context)
+	c.Begin(parent, left)
+	return c
+}
+
+// Begin makes of a zero Context what After returns. It is called once, before all other methods.
+func (c *Context) Begin(parent context.Context, left time.Duration) {
+	c.parent, c.at = parent, time.Now().Add(left)
 }
 
 // End ends the context.
@@ -30,10 +40,13 @@ func (c *Context) End() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.endedLocked() == nil {
-		c.err = context.Canceled
+		c.err, c.cause = context.Canceled, context.Canceled
 	}
 	if c.stop != nil {
 		c.stop()
+	}
+	if c.alarm != nil {
+		c.alarm.timer.Reset(0)
 	}
 }
 
@@ -44,24 +57,27 @@ func (c *Context) Deadline() (time.Time, bool) { return c.at, true }
 func (c *Context) Done() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timed == nil {
-		c.startLocked()
-	}
+	c.startLocked()
 	return c.timed.Done()
 }
 
-// startLocked makes the context that something waits for.
+// startLocked makes the context that something waits for, unless there is one.
 func (c *Context) startLocked() {
-	ended, parent := c.endedLocked(), c.parent
-	if ended != nil || parent.Done() == nil {
-		parent = context.WithoutCancel(parent) // package context sets no timer where a parent has the same deadline
-	}
-	if ended != nil && !errors.Is(ended, context.DeadlineExceeded) {
-		c.timed, c.stop = context.WithCancel(parent)
-		c.stop()
+	if c.timed != nil {
 		return
 	}
-	c.timed, c.stop = context.WithDeadline(parent, c.at)
+	switch err := c.endedLocked(); {
+	case err == nil:
+		c.timed, c.stop = until(c.parent, c.at)
+	case errors.Is(err, context.DeadlineExceeded):
+		timed, stop := context.WithDeadlineCause(context.WithoutCancel(c.parent), time.Time{}, c.cause)
+		stop() // it has ended already
+		c.timed = timed
+	default:
+		timed, stop := context.WithCancelCause(context.WithoutCancel(c.parent))
+		stop(c.cause)
+		c.timed = timed
+	}
 }
 
 // Err is why the context has ended, nil before that.
@@ -73,27 +89,79 @@ func (c *Context) Err() error {
 
 // endedLocked is Err.
 func (c *Context) endedLocked() error {
-	if c.err == nil {
-		c.err = c.nowLocked().Err()
-	}
-	if c.err == nil && c.timed == nil && !time.Now().Before(c.at) {
-		c.err = context.DeadlineExceeded
+	switch {
+	case c.err != nil:
+	case c.timed != nil:
+		c.err = c.timed.Err()
+	default:
+		if c.err = c.parent.Err(); c.err != nil {
+			c.cause = context.Cause(c.parent)
+		} else if !time.Now().Before(c.at) {
+			c.err, c.cause = context.DeadlineExceeded, context.DeadlineExceeded
+		}
 	}
 	return c.err
 }
 
-// Value is that of the parent. Package context finds by it what ends with this context.
+// Value is that of the parent. Package context finds by it what ends with this context, and the cause of its end.
 func (c *Context) Value(key any) any {
 	c.mu.Lock()
-	in := c.nowLocked()
+	if c.err != nil {
+		c.startLocked() // the parent may end later, with another cause
+	}
+	in := c.timed
+	if in == nil {
+		in = c.parent
+	}
 	c.mu.Unlock()
 	return in.Value(key)
 }
 
-// nowLocked is the context that has the values: the one that has a timer, if there is one.
-func (c *Context) nowLocked() context.Context {
-	if c.timed != nil {
-		return c.timed
+// Alarm wakes a goroutine that waits with a Context. The zero value is ready, and may be used again and again by one goroutine
+// after the other: its timer is made once.
+type Alarm struct{ timer *time.Timer }
+
+// Receive receives from ch. ok is false if ctx has ended first. If ctx is a Context, it still has no timer and no channel then.
+func Receive[T any](ctx context.Context, a *Alarm, ch <-chan T) (v T, ok bool) {
+	c, _ := ctx.(*Context)
+	if c == nil || !c.lend(a) {
+		select {
+		case v = <-ch:
+			return v, true
+		case <-ctx.Done():
+			return v, false
+		}
 	}
-	return c.parent
+	defer c.release()
+	select {
+	case v = <-ch:
+		return v, true
+	case <-c.parent.Done():
+	case <-a.timer.C:
+	}
+	return v, false
+}
+
+// lend sets an alarm to the deadline. It returns false where Done has to be waited for.
+func (c *Context) lend(a *Alarm) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil || c.timed != nil || c.alarm != nil {
+		return false
+	}
+	if left := time.Until(c.at); a.timer == nil {
+		a.timer = time.NewTimer(left)
+	} else {
+		a.timer.Reset(left)
+	}
+	c.alarm = a
+	return true
+}
+
+// release takes the alarm away that lend has set.
+func (c *Context) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.alarm.timer.Stop()
+	c.alarm = nil
 }

@@ -108,6 +108,103 @@ func TestEndlessParent(t *testing.T) {
 	})
 }
 
+// TestCause ends contexts in every way: the cause is that of package context, whatever is asked first and whatever happens later.
+func TestCause(t *testing.T) {
+	why := errors.New("why")
+	for name, c := range map[string]struct {
+		end  func(*Context, context.CancelCauseFunc)
+		want error
+	}{
+		"by End":        {func(c *Context, _ context.CancelCauseFunc) { c.End() }, context.Canceled},
+		"by the parent": {func(_ *Context, cancel context.CancelCauseFunc) { cancel(why) }, why},
+		"at its time":   {func(*Context, context.CancelCauseFunc) { time.Sleep(time.Second) }, context.DeadlineExceeded},
+	} {
+		for _, first := range []string{"", "Done", "Err", "Value"} {
+			synctest.Test(t, func(t *testing.T) {
+				parent, cancel := context.WithCancelCause(t.Context())
+				d := After(parent, time.Second)
+				defer d.End()
+				if first == "Done" {
+					d.Done()
+				}
+				c.end(d, cancel)
+				synctest.Wait()
+				switch first {
+				case "Err":
+					_ = d.Err()
+				case "Value":
+					d.Value(key{})
+				}
+				if got := context.Cause(d); got != c.want {
+					t.Errorf("%s, first %s: the cause is %v, want %v", name, first, got, c.want)
+				}
+				time.Sleep(time.Second)
+				cancel(errors.New("later"))
+				child, stop := context.WithCancel(d)
+				defer stop()
+				for _, ctx := range []context.Context{d, child, context.WithValue(d, key{}, 1)} {
+					if got := context.Cause(ctx); got != c.want {
+						t.Errorf("%s, first %s: later the cause is %v, want %v", name, first, got, c.want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestReceive waits with one alarm for channels and for contexts that end in every way. Afterwards nothing is left of an earlier end.
+func TestReceive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Alarm
+		ch := make(chan int, 1)
+		for name, c := range map[string]struct {
+			act  func(*Context, context.CancelFunc)
+			want error // nil: it receives
+		}{
+			"a value":    {func(*Context, context.CancelFunc) { ch <- 7 }, nil},
+			"End":        {func(d *Context, _ context.CancelFunc) { d.End() }, context.Canceled},
+			"the parent": {func(_ *Context, cancel context.CancelFunc) { cancel() }, context.Canceled},
+			"the time":   {func(*Context, context.CancelFunc) { time.Sleep(time.Hour) }, context.DeadlineExceeded},
+		} {
+			for _, as := range []string{"alone", "with its channel", "as a value", "beside another"} {
+				parent, cancel := context.WithCancel(t.Context())
+				d := After(parent, time.Minute)
+				ctx := context.Context(d)
+				switch as {
+				case "with its channel":
+					d.Done()
+				case "as a value":
+					ctx = context.WithValue(d, key{}, 1)
+				case "beside another":
+					go Receive(d, new(Alarm), make(chan int)) // it ends with d
+					synctest.Wait()
+				}
+				ended := make(chan struct{})
+				go func() { // it ends below
+					defer close(ended)
+					time.Sleep(time.Second)
+					c.act(d, cancel)
+				}()
+				began := time.Now()
+				v, ok := Receive(ctx, &a, ch)
+				took := time.Since(began)
+				if ok != (c.want == nil) || ok && v != 7 || !ok && !errors.Is(d.Err(), c.want) {
+					t.Errorf("%s, %s: %v, %v, and the context has ended with %v", name, as, v, ok, d.Err())
+				}
+				if want := time.Second; took != want && (!errors.Is(c.want, context.DeadlineExceeded) || took != time.Minute) {
+					t.Errorf("%s, %s: after %v", name, as, took)
+				}
+				<-ended
+				d.End()
+				if _, ok := Receive(d, &a, ch); ok {
+					t.Errorf("%s, %s: it receives with a context that has ended", name, as)
+				}
+				cancel()
+			}
+		}
+	})
+}
+
 // TestAllocations makes contexts for which nothing waits.
 func TestAllocations(t *testing.T) {
 	parent, cancel := context.WithCancel(t.Context())
@@ -120,5 +217,37 @@ func TestAllocations(t *testing.T) {
 		c.End()
 	}); n > 1 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestAllocationsOfWaiting waits with a context that is a part of another value.
+func TestAllocationsOfWaiting(t *testing.T) {
+	parent, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	parent.Done()
+	var a Alarm
+	ch := make(chan struct{}, 1)
+	var part struct{ Context }
+	if n := testing.AllocsPerRun(100, func() {
+		part = struct{ Context }{}
+		part.Begin(parent, time.Minute)
+		ch <- struct{}{}
+		if _, ok := Receive(&part.Context, &a, ch); !ok {
+			t.Error(part.Err())
+		}
+		part.End()
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestSame compares contexts, among them those that cannot be compared.
+func TestSame(t *testing.T) {
+	type list struct {
+		context.Context
+		_ []int
+	}
+	if b := context.Background(); !Same(b, b) || !Same(t.Context(), t.Context()) || Same(b, context.TODO()) || Same(list{Context: b}, list{Context: b}) {
+		t.Error("contexts are not compared as they should be")
 	}
 }

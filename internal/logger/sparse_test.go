@@ -1,6 +1,7 @@
 package logger
 
 import (
+	"errors"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,28 @@ func TestSparseMost(t *testing.T) {
 			if logged != 3 || told != 7*(interval+1) {
 				t.Errorf("interval %d: %d logged, %d told as left out so far", interval, logged, told)
 			}
+		}
+	})
+}
+
+// An error that stays the same is logged at once and then once a minute; another one is logged at once.
+func TestRepeated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r Repeated
+		count := func(err error) (logged int) {
+			for range 100 { // ten minutes
+				if r.Allow(err) {
+					logged++
+				}
+				time.Sleep(6 * time.Second)
+			}
+			return logged
+		}
+		if n := count(errors.New("away")); n != 10 {
+			t.Errorf("an error was logged %d times in ten minutes, want 10", n)
+		}
+		if n := count(errors.New("full")); n != 10 {
+			t.Errorf("another error was logged %d times in ten minutes, want 10", n)
 		}
 	})
 }

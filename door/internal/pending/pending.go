@@ -11,6 +11,8 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/internal/due"
+	"github.com/weftrpc/weft/internal/spare"
 )
 
 // Calls are those of one connection; A is what ends a call. They have the methods of weft.WireConn but Call.
@@ -19,7 +21,8 @@ type Calls[A any] struct {
 	out  *combine.Writer
 	done chan struct{}
 
-	oneway chan struct{} // holds one for each one-way call under way
+	oneway chan struct{}       // holds one for each one-way call under way
+	spare  spare.Pool[call[A]] // of calls that were answered
 
 	mu    sync.Mutex
 	seq   uint64
@@ -30,6 +33,7 @@ type Calls[A any] struct {
 // call is one call that waits for its response.
 type call[A any] struct {
 	answer chan answer[A] // has room for one; nil: a one-way call
+	alarm  due.Alarm      // of the goroutine that waits for it
 }
 
 // answer is what ends a call.
@@ -41,7 +45,9 @@ type answer[A any] struct {
 // New returns a connection whose requests are written by out. What reads its responses calls
 // Answer for each and Lost at the end.
 func New[A any](conn net.Conn, out *combine.Writer) *Calls[A] {
-	return &Calls[A]{conn: conn, out: out, calls: make(map[uint64]*call[A]), done: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
+	c := &Calls[A]{conn: conn, out: out, calls: make(map[uint64]*call[A]), done: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
+	c.spare.Make = func() *call[A] { return &call[A]{answer: make(chan answer[A], 1)} }
+	return c
 }
 
 // Conn implements weft.WireConn.
@@ -66,11 +72,13 @@ func (c *Calls[A]) Close() error {
 // Do makes a call: messages makes the request of a number, of which nothing is sent if it cannot be made. Nothing is waited
 // for of a one-way call, and a is the zero value then.
 func (c *Calls[A]) Do(ctx context.Context, oneway bool, messages func(seq uint64) ([][]byte, error)) (a A, err error) {
-	x := &call[A]{}
+	var x *call[A]
 	if !oneway {
-		x.answer = make(chan answer[A], 1)
+		x = c.spare.Take()
 	} else if err := c.waitOneway(ctx); err != nil {
 		return a, err
+	} else {
+		x = new(call[A])
 	}
 	seq, err := c.enter(x)
 	if err != nil {
@@ -109,17 +117,15 @@ func (c *Calls[A]) Do(ctx context.Context, oneway bool, messages func(seq uint64
 	if oneway {
 		return a, nil
 	}
-	select {
-	case got := <-x.answer:
-		return got.a, got.err
-	case <-ctx.Done():
-		if c.leave(seq) == nil { // its answer is there, or will be at once
-			got := <-x.answer
-			return got.a, got.err
+	got, ok := due.Receive(ctx, &x.alarm, x.answer)
+	if !ok {
+		if c.leave(seq) != nil { // the server cannot be told
+			return a, weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
 		}
-		// The server cannot be told.
-		return a, weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
+		got = <-x.answer // it is there, or will be at once
 	}
+	c.spare.Give(x) // nothing else refers to it: one answer comes to a call
+	return got.a, got.err
 }
 
 // Answer ends the call with a number. A call that has been given up is none any more.
@@ -138,6 +144,11 @@ const maxOneway = 1024
 
 // waitOneway waits until one more one-way call may be under way.
 func (c *Calls[A]) waitOneway(ctx context.Context) error {
+	select {
+	case c.oneway <- struct{}{}:
+		return nil
+	default: // to wait for ctx costs a timer
+	}
 	select {
 	case c.oneway <- struct{}{}:
 		return nil

@@ -1,6 +1,7 @@
 package pending_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -11,6 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/combine"
 	"github.com/weftrpc/weft/door/internal/pending"
+	"github.com/weftrpc/weft/internal/due"
 )
 
 // conn takes whatever is written.
@@ -62,5 +64,44 @@ func TestRequestCannotBeMade(t *testing.T) {
 	})
 	if got != "answer" || err != nil {
 		t.Errorf("another call: %q, %v", got, err)
+	}
+}
+
+// TestMemoryIsUsedAgain makes calls one after the other, some of which are given up: each gets its own answer, and those that are answered
+// allocate no more than a context and what starts a goroutine that writes.
+func TestMemoryIsUsedAgain(t *testing.T) {
+	var c *pending.Calls[uint64]
+	gone := false // the server answers no more
+	request := [][]byte{{0}}
+	out := combine.New(conn{}, 1<<10, time.Minute, func(b, _ []byte) ([]byte, error) { return append(b, 1), nil })
+	c = pending.New[uint64](conn{}, out)
+	defer c.Close()
+	var last uint64
+	messages := func(seq uint64) ([][]byte, error) {
+		if last = seq; !gone {
+			c.Answer(seq, seq)
+		}
+		return request, nil
+	}
+	call := func() {
+		ctx := due.After(t.Context(), time.Minute)
+		defer ctx.End()
+		if got, err := c.Do(ctx, false, messages); got != last || err != nil {
+			t.Errorf("call %d has answer %d, %v", last, got, err)
+		}
+	}
+	for range 100 {
+		call()
+		gone = true
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		if _, err := c.Do(short, false, messages); weft.CodeOf(err) != weft.DeadlineExceeded {
+			t.Errorf("a call without an answer ended with %v", err)
+		}
+		cancel()
+		gone = false
+		c.Answer(last, 0) // too late
+	}
+	if n := testing.AllocsPerRun(100, call); n > 4 {
+		t.Errorf("%v allocations per call, want 4 at most", n)
 	}
 }
