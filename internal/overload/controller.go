@@ -122,6 +122,9 @@ func (c *Controller) started(came, now, budget int64) {
 // read, which no call shows.
 func (c *Controller) Queue(wait int64) { c.looks.waits.note(wait, c.budget.Load()) }
 
+// Limited tells whether a limit is in force that waits have set: processors are scarce.
+func (c *Controller) Limited() bool { return c.places.limit.Load() < c.most }
+
 // InFlight is how many calls are.
 func (c *Controller) InFlight() int64 { return c.inflight.Load() }
 

@@ -10,9 +10,8 @@ import (
 	"github.com/weftrpc/weft/internal/wire"
 )
 
-// Call is one call that this side makes. Its owner sets the exported fields
-// that are not marked as set by the session, starts it, waits, and reads the rest. A Call may be used again after
-// Reset once it has been waited for; the session keeps nothing of it.
+// Call is one call that this side makes. Its owner sets the exported fields that are not marked as set by the session, starts it, waits,
+// and reads the rest. A Call may be used again after Reset once it has been waited for; the session keeps nothing of it.
 //
 // With thousands of calls open every line of the processor's cache costs. What the reader uses fills the first line, what else a plain call
 // needs the second; the others are not touched for plain calls.
@@ -103,9 +102,8 @@ func (s *Session) Start(ctx context.Context, c *Call) *wire.Status {
 	return s.startAny(ctx, c, flags, z)
 }
 
-// startAny is Start for what cannot be encoded straight into the writer's buffer. z is the codec if that may know the size
-// of the arguments. It stands apart, as other rare things do, to keep the stacks of callers small:
-// thousands of them are touched in turn.
+// startAny is Start for what cannot be encoded straight into the writer's buffer. z is the codec if that may know the size of the
+// arguments. It stands apart, as other rare things do, to keep the stacks of callers small: thousands of them are touched in turn.
 //
 //go:noinline
 func (s *Session) startAny(ctx context.Context, c *Call, flags wire.Flags, z codec.Sizer) *wire.Status {
@@ -231,9 +229,8 @@ func (s *Session) openLater(ctx context.Context, c *Call, flags wire.Flags, m *m
 	return s.open(ctx, c, flags, m, size)
 }
 
-// waitOpenLocked waits for room in the writer's buffer. Its status says why no call can
-// be opened; nil when one can. It is called with the writer's lock held and keeps it,
-// unless it returns a status.
+// waitOpenLocked waits for room in the writer's buffer. Its status says why no call can be opened; nil when one can. It is called with the
+// writer's lock held and keeps it, unless it returns a status.
 //
 //go:noinline
 func (s *Session) waitOpenLocked(ctx context.Context, c *Call) *wire.Status {

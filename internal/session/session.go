@@ -1,6 +1,5 @@
-// Package session runs weft's protocol on one connection: it multiplexes calls
-// and streams in both directions, combines the frames of many callers into few
-// system calls, reads many frames at once, and runs what the peer asks for.
+// Package session runs weft's protocol on one connection: it multiplexes calls and streams in both directions, combines the frames of many
+// callers into few system calls, reads many frames at once, and runs what the peer asks for.
 //
 // A session has one reading goroutine (see read.go) and no writing one: a goroutine
 // that appends a frame writes for a moment (see package outbuf). Its parts, and what guards them:
@@ -41,22 +40,19 @@ type Config struct {
 	Checksum    bool                  // ask for checksums
 	Software    string
 
-	// Resolve finds the method for a binding that the peer made. It returns
-	// nil and a status that names what is missing.
+	// Resolve finds the method for a binding that the peer made. It returns nil and a status that names what is missing.
 	Resolve func(codec, method string) (*Binding, *wire.Status)
 	// Accept decides over a connection by the credential in its hello. It is
 	// called on the answering side only, before the hello is answered; nil accepts.
 	Accept func(s *Session, credential string) *wire.Status
 	// Setup is called once for every session before it reads its first frame.
 	Setup func(s *Session)
-	// Refused is called for every call that is refused before it reaches its method, with
-	// what its caller is told; nil ignores them. A method that refuses a call counts it
-	// itself.
+	// Refused is called for every call that is refused before it reaches its method, with what its caller is told; nil ignores them. A
+	// method that refuses a call counts it itself.
 	Refused func(s *Session, st *wire.Status)
 	// InTurn runs f, which restores or decodes a large message of c, in its turn, unless c ends before; nil: f runs at once.
 	InTurn func(c *Context, f func() error) error
-	// Panicked logs a panic of a method, on the goroutine that has recovered it; nil: each
-	// is logged with its stack.
+	// Panicked logs a panic of a method, on the goroutine that has recovered it; nil: each is logged with its stack.
 	Panicked func(r *Request, v any)
 
 	Exec   *Executor
@@ -86,8 +82,7 @@ type Limits struct {
 	CompressAbove    int           // smaller bodies are sent as they are
 }
 
-// Session is one connection after its hellos. All methods may be called from
-// any goroutine.
+// Session is one connection after its hellos. All methods may be called from any goroutine.
 type Session struct {
 	cfg    *Config
 	number uint32
@@ -144,8 +139,7 @@ func newSession(conn net.Conn, cfg *Config) *Session {
 	return s
 }
 
-// start makes the session ready to be read, beginning with buf[r:w], which the handshake has
-// read ahead.
+// start makes the session ready to be read, beginning with buf[r:w], which the handshake has read ahead.
 func (s *Session) start(buf []byte, r, w int) {
 	s.sum = s.cfg.Checksum && s.peer.takes().Features&wire.FeatureChecksum != 0
 	s.w.ChecksumLocked(s.sum)
@@ -163,21 +157,18 @@ func (s *Session) start(buf []byte, r, w int) {
 	s.reading.current = newReader(s, buf, r, w)
 }
 
-// Run reads until the session has ended. The creator of the session calls it, once, on
-// a goroutine for it. When a handler or a write holds that goroutine up, another one
-// reads on, and Run returns with what held it up.
+// Run reads until the session has ended. The creator of the session calls it, once, on a goroutine for it. When a handler or a write holds
+// that goroutine up, another one reads on, and Run returns with what held it up.
 //
-// gone is called when the peer has asked for no more calls, and ended when the
-// session has ended: each at most once, on a goroutine that reads; gone must not wait.
-// Both may be nil.
+// gone is called when the peer has asked for no more calls, and ended when the session has ended: each at most once, on a goroutine that
+// reads; gone must not wait. Both may be nil.
 func (s *Session) Run(gone, ended func()) {
 	s.reading.gone, s.reading.ended = gone, ended
 	s.reading.current.run()
 }
 
-// Attend is Run for a session of Open, and does not wait. Until calls overlap, or none is
-// made for a moment, calls read their replies themselves; only then a goroutine is started
-// that reads. ended may be called before Close returns, on its goroutine.
+// Attend is Run for a session of Open, and does not wait. Until calls overlap, or none is made for a moment, calls read their replies
+// themselves; only then a goroutine is started that reads. ended may be called before Close returns, on its goroutine.
 func (s *Session) Attend(gone, ended func()) {
 	s.reading.gone, s.reading.ended = gone, ended
 	rd := s.reading.current
@@ -192,8 +183,7 @@ func (s *Session) Attend(gone, ended func()) {
 	}
 }
 
-// Peer is the hello of the peer, or what may be assumed of it before the hello
-// has come. It must not be changed.
+// Peer is the hello of the peer, or what may be assumed of it before the hello has come. It must not be changed.
 func (s *Session) Peer() *wire.Hello { return s.peer.takes() }
 
 // Number tells the sessions of one executor apart.
@@ -227,8 +217,7 @@ func (s *Session) Usable() bool { return !s.drain.Peer() && s.failed.Load() == n
 // Close ends the session at once. Open calls fail with st.
 func (s *Session) Close(st *wire.Status) { s.fail(st) }
 
-// fail ends the session: the first reason counts. What this side had open fails
-// with st, what the peer had open is cancelled.
+// fail ends the session: the first reason counts. What this side had open fails with st, what the peer had open is cancelled.
 func (s *Session) fail(st *wire.Status) {
 	first := false
 	s.once.Do(func() {

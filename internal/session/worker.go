@@ -10,10 +10,13 @@ import (
 	"github.com/weftrpc/weft/internal/yield"
 )
 
-// Executor runs what must not run on a reader. It is shared by the sessions of
-// one server or client.
+// Executor runs what must not run on a reader. It is shared by the sessions of one server or client.
 type Executor struct {
+	// Scarce tells whether jobs wait until the processors have nothing else to do. nil: never. It is set before the first call.
+	Scarce func() bool
+
 	workers workers.Pool[work, Request] // each has the request that it runs
+	line    yield.Line[work]            // of jobs
 	watch   stall.Monitor
 	pauses  yield.Pauses
 	pulse   socket.Pulse
@@ -32,6 +35,7 @@ type work struct {
 func NewExecutor() *Executor {
 	e := new(Executor)
 	e.workers.Init(work.do)
+	e.line.Init(e.workers.Run)
 	return e
 }
 
@@ -69,6 +73,7 @@ func (e *Executor) Pulsed(conn net.Conn) net.Conn { return socket.WithPulse(conn
 // Close lets idle workers end. Work that is running goes on, and new work still runs.
 func (e *Executor) Close() {
 	e.workers.Close()
+	e.line.Close()
 	e.watch.Close()
 	e.pauses.Close()
 }
@@ -76,4 +81,10 @@ func (e *Executor) Close() {
 // Go runs f on a worker.
 func (e *Executor) Go(f func()) { e.run(work{f: f}) }
 
-func (e *Executor) run(w work) { e.workers.Run(w) }
+func (e *Executor) run(w work) {
+	if w.job != nil && e.Scarce != nil && e.Scarce() {
+		e.line.Put(w)
+		return
+	}
+	e.workers.Run(w)
+}
