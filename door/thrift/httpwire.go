@@ -2,9 +2,6 @@ package thrift
 
 import (
 	"context"
-	"errors"
-	"net/url"
-	"strings"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/internal/carriers"
@@ -79,17 +76,9 @@ func (*wireHTTP) TakesPath() bool { return true }
 
 // Dial implements weft.Wire.
 func (w *wireHTTP) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
-	text := cfg.Path
-	if text == "" {
-		text = w.cfg.Path
-	}
-	path, err := url.ParseRequestURI("/" + strings.TrimPrefix(text, "/"))
+	path, err := carriers.PathOf(cfg, w.cfg.Path)
 	if err != nil {
-		if e, ok := errors.AsType[*url.Error](err); ok {
-			err = e.Err // without the query, which may hold secrets
-		}
-		text, _, _ = strings.Cut(text, "?")
-		return nil, weft.Errorf(weft.InvalidArgument, "thrift: the path %q of the address or of HTTPConfig: %w", text, err)
+		return nil, err
 	}
 	conns, err := carriers.Dial(ctx, cfg, carriers.Options{HTTP2: w.cfg.HTTP2, Secure: w.secure, MaxConns: w.cfg.MaxConns})
 	if err != nil {

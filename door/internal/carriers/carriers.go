@@ -5,8 +5,11 @@ package carriers
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	nethttp "net/http"
+	"net/url"
+	"strings"
 
 	"github.com/weftrpc/weft"
 )
@@ -22,6 +25,23 @@ type Options struct {
 	Secure bool
 	// MaxConns is how many connections of HTTP/1.1 there are at most.
 	MaxConns int
+}
+
+// PathOf is the path of the requests to an address, with the query, or else fallback.
+func PathOf(cfg weft.WireConfig, fallback string) (*url.URL, error) {
+	text := cfg.Path
+	if text == "" {
+		text = fallback
+	}
+	path, err := url.ParseRequestURI("/" + strings.TrimPrefix(text, "/"))
+	if err != nil {
+		if e, ok := errors.AsType[*url.Error](err); ok {
+			err = e.Err // without the query, which may hold secrets
+		}
+		text, _, _ = strings.Cut(text, "?")
+		return nil, NotSent(weft.InvalidArgument, "", "the path %q of the address, or of the configuration of its wire: %w", text, err)
+	}
+	return path, nil
 }
 
 // Protocols are those that a connection with TLS offers.
