@@ -1,6 +1,10 @@
 package jsonrpc
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
@@ -40,6 +44,9 @@ func errorOf(f *envelope.Failure) *weft.Error {
 	}
 	d := f.Data
 	if d == nil {
+		if len(f.Raw) <= maxCaught {
+			e.Details = []weft.Detail{{Type: caughtType, Value: bytes.Clone(f.Raw)}}
+		}
 		return e
 	}
 	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
@@ -60,4 +67,28 @@ func errorOf(f *envelope.Failure) *weft.Error {
 		e.Details = append(e.Details, weft.Detail(detail))
 	}
 	return e
+}
+
+const (
+	// caughtType is the type of the detail that is the error object of a server of another kind.
+	caughtType = "jsonrpc.error"
+	// maxCaught is how many bytes such an object has at most.
+	maxCaught = 16 << 10
+)
+
+// Caught returns the code and the data of the error object with which a server has answered a call on one of the wires: weft has codes
+// of its own, and servers of other kinds say more by theirs. ok is false if err has none: a weft server tells its errors
+// whole, and objects of more than 16 KiB are not kept.
+func Caught(err error) (code int, data json.RawMessage, ok bool) {
+	e, ok := errors.AsType[*weft.Error](err)
+	if !ok {
+		return 0, nil, false
+	}
+	for _, d := range e.Details {
+		if d.Type == caughtType && envelope.Valid(d.Value) && d.Value[0] == '{' {
+			f, data := envelope.ReadFailure(d.Value)
+			return f.Code, data, true
+		}
+	}
+	return 0, nil, false
 }

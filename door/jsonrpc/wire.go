@@ -3,6 +3,8 @@ package jsonrpc
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"sync"
 
@@ -18,7 +20,7 @@ import (
 
 // Wire returns a wire to servers of JSON-RPC 2.0 over TCP, for addresses such as
 // "jsonrpc://127.0.0.1:1234". A request that is an object goes as the params, by name; any other is
-// the one element of an array, a list the array itself. Whatever codec a call names, it travels
+// the one element of an array, a list the array itself, null an empty one. Whatever codec a call names, it travels
 // as JSON. Requests and notifications of a server are ignored.
 func Wire() weft.Wire { return wire{} }
 
@@ -75,19 +77,12 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	if w.Metadata.Get("authorization") != "" {
 		c.uncarried()
 	}
-	body, err := c.codec.Append(nil, w.Args)
+	params, err := paramsOf(c.codec, w, c.limit, c.one)
 	if err != nil {
-		return pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
-	}
-	if len(body) > c.limit {
-		return pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), c.limit)
-	}
-	w.Sent = len(body)
-	if c.one || body[0] != '{' && body[0] != '[' {
-		body = append(append([]byte("["), body...), ']')
+		return err
 	}
 	r, err := c.Do(ctx, w.Oneway, func(seq uint64) ([][]byte, error) {
-		request := envelope.Request{One: c.one, Method: w.Method, Params: body, ID: strconv.AppendUint(nil, seq, 10)}
+		request := envelope.Request{One: c.one, Method: w.Method, Params: params, ID: strconv.AppendUint(nil, seq, 10)}
 		return [][]byte{request.Append(nil)}, nil
 	})
 	if err != nil || w.Oneway {
@@ -97,16 +92,33 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 	return finish(c.codec, r, w.Reply)
 }
 
+// paramsOf encodes the request of a call.
+func paramsOf(c codec.Codec, w *weft.WireCall, limit int, one bool) ([]byte, error) {
+	body, err := c.Append(nil, w.Args)
+	if err != nil {
+		return nil, pending.NotSent(weft.InvalidArgument, weft.ReasonEncode, "encode the request: %w", err)
+	}
+	if len(body) > limit {
+		return nil, pending.NotSent(weft.ResourceExhausted, weft.ReasonMessageTooLarge, "the request has %d bytes, Limits.MaxMessage of the client allows %d", len(body), limit)
+	}
+	w.Sent = len(body)
+	switch {
+	case !one && string(body) == "null": // a list that is nil has no element
+		return []byte("[]"), nil
+	case one || body[0] != '{' && body[0] != '[':
+		return append(append([]byte("["), body...), ']'), nil
+	}
+	return body, nil
+}
+
 // Check implements weft.WireChecker: messages are JSON, whatever codec a call names.
 func (c *clientConn) Check(_ codec.Codec, msg any) error { return fit.Carries(c.codec, msg) }
 
 // finish makes a result of a response.
 func finish(c codec.Codec, r envelope.Response, reply any) error {
 	switch {
-	case r.Error != nil && (r.Text != "" || r.Error.Code == 0):
-		return errtext.Parse(r.Text)
 	case r.Error != nil:
-		return errorOf(r.Error)
+		return errorIn(r)
 	case reply == nil:
 		return nil
 	}
@@ -121,11 +133,27 @@ func finish(c codec.Codec, r envelope.Response, reply any) error {
 	return nil
 }
 
+// errorIn is the error that a response tells of.
+func errorIn(r envelope.Response) *weft.Error {
+	if r.Error.Raw == nil {
+		return errtext.Parse(r.Text)
+	}
+	return errorOf(r.Error)
+}
+
+// longValue is the error of a connection whose server has sent a value that is too long. The calls behind it cannot be answered.
+func longValue(limit int) error {
+	return fmt.Errorf("the server has sent a value of more than %d bytes, Limits.MaxMessage of the client allows %d for a reply", limit+envelopeRoom, limit)
+}
+
 // read takes responses off the connection until it ends.
 func (c *clientConn) read() {
 	r := envelope.NewReader(c.Conn(), c.limit+envelopeRoom, nil, nil)
 	for {
 		value, err := r.Next()
+		if errors.Is(err, envelope.ErrTooLarge) {
+			err = longValue(c.limit)
+		}
 		if err != nil {
 			c.Lost(err)
 			return

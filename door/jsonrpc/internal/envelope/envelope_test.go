@@ -63,13 +63,23 @@ func TestResponses(t *testing.T) {
 		`{"id":"x","result":null,"error":"bad"}`:                                                  func(r envelope.Response) bool { return r.Text == "bad" && string(r.ID) == `"x"` },
 		`{"jsonrpc":"2.0","error":{"code":-32601,"message":"m","data":[1]},"id":1}`:               func(r envelope.Response) bool { return r.Error.Code == -32601 && r.Error.Data == nil },
 		`{"jsonrpc":"2.0","error":{"code":1,"message":"m","data":{"code":"NotFound"}},"id":null}`: func(r envelope.Response) bool { return r.Error.Data.Code == "NotFound" },
-		`{"id":1,"error":5}`: func(r envelope.Response) bool { return r.Error != nil && r.Text == "5" },
+		`{"id":1,"error":5}`: func(r envelope.Response) bool { return r.Error != nil && r.Error.Raw == nil && r.Text == "5" },
+		`{"id":1,"error":{"message":"m"}}`: func(r envelope.Response) bool {
+			return r.Error.Code == 0 && r.Error.Message == "m" && r.Error.Raw != nil
+		},
+		`{"id":1,"error":{"code":"x","message":7}}`: func(r envelope.Response) bool {
+			return r.Error.Code == 0 && r.Error.Message == `{"code":"x","message":7}`
+		},
+		`{"id":1,"error":{"code":"-32601","message":"m"}}`:            func(r envelope.Response) bool { return r.Error.Code == -32601 && r.Error.Message == "m" },
+		`{"id":1,"error":{"code":3.0,"message":"m","data":"0x08c3"}}`: func(r envelope.Response) bool { return r.Error.Code == 3 && r.Error.Data == nil },
+		`{"id":1,"error":{"code":1e99,"message":"m"}}`:                func(r envelope.Response) bool { return r.Error.Code == 0 && r.Error.Message == "m" },
+		`{"error":{"code":-32700,"message":"m"}}`:                     func(r envelope.Response) bool { return r.Error.Code == -32700 && r.ID == nil },
 	} {
 		if r, err := envelope.ReadResponse([]byte(text)); err != nil || !check(r) {
 			t.Errorf("%s: %+v, %v", text, r, err)
 		}
 	}
-	for _, text := range []string{`[]`, `{`, `{}`, `{"id":1,"error":{"code":"x"}}`} {
+	for _, text := range []string{`[]`, `{`, `{}`, `{"error":"x"}`, `{"error":{"message":"x"}}`} {
 		if r, err := envelope.ReadResponse([]byte(text)); err == nil {
 			t.Errorf("%s was read: %+v", text, r)
 		}

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"math"
+	"strconv"
+	"strings"
 )
 
 // The codes of the specification.
@@ -21,6 +24,8 @@ type Failure struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 	Data    *Data  `json:"data,omitempty"`
+
+	Raw json.RawMessage `json:"-"` // the object that a client has read; nil: the error was none
 }
 
 // Data is what weft knows of an error.
@@ -87,7 +92,7 @@ type Response struct {
 	ID     json.RawMessage
 	Result []byte
 	Error  *Failure // nil: the call went well
-	Text   string   // the error of JSON-RPC 1.0; "" for one of 2.0
+	Text   string   // the error if it is no object, as in JSON-RPC 1.0
 	Asks   bool     // it is no response: the server asks or tells something itself
 }
 
@@ -97,7 +102,6 @@ func ReadResponse(value []byte) (Response, error) {
 	if !Valid(value) || value[0] != '{' {
 		return r, errors.New("a response is not a JSON object")
 	}
-	var err error
 	members(value, func(key, v []byte) bool {
 		switch string(key) {
 		case "id":
@@ -107,40 +111,45 @@ func ReadResponse(value []byte) (Response, error) {
 		case "method":
 			r.Asks = true
 		case "error":
+			r.Error, r.Text = nil, ""
 			switch v[0] {
 			case 'n':
 			case '"':
-				r.Error = &Failure{}
-				err = json.Unmarshal(v, &r.Text)
+				r.Error, r.Text = &Failure{}, textOf(v)
 			case '{':
-				r.Error = &Failure{}
-				err = lenient(v, r.Error)
+				r.Error, _ = ReadFailure(v)
 			default:
 				r.Error, r.Text = &Failure{}, string(v)
 			}
 		}
-		return err == nil
+		return true
 	})
-	if r.Asks = r.Asks && r.Result == nil && r.Error == nil; err == nil && r.ID == nil && !r.Asks {
-		err = errors.New("a response has no id")
+	r.Asks = r.Asks && r.Result == nil && r.Error == nil
+	// Some servers leave the id out where they could not read that of the request.
+	if r.ID == nil && !r.Asks && (r.Error == nil || r.Error.Code == 0) {
+		return r, errors.New("a response has no id")
 	}
-	return r, err
+	return r, nil
 }
 
-// lenient reads an error whose data may be anything.
-func lenient(v []byte, f *Failure) error {
-	var any struct {
-		Code    int
-		Message string
-		Data    json.RawMessage
+// maxText is how many bytes of an error object are its message, if it has none.
+const maxText = 256
+
+// ReadFailure reads an error object, a valid one of JSON, and its data. Servers disagree on its members: the code may be a number in
+// quotes, or a word, which counts as 0.
+func ReadFailure(object []byte) (f *Failure, data json.RawMessage) {
+	var any struct{ Code, Message, Data json.RawMessage }
+	_ = json.Unmarshal(object, &any) // it is valid, and its members are not decoded
+	f = &Failure{Raw: object}
+	if n, err := strconv.ParseFloat(string(bytes.Trim(any.Code, `"`)), 64); err == nil && math.Abs(n) <= math.MaxInt32 {
+		f.Code = int(n)
 	}
-	if err := json.Unmarshal(v, &any); err != nil {
-		return err
+	if _ = json.Unmarshal(any.Message, &f.Message); f.Message == "" {
+		f.Message = strings.ToValidUTF8(string(object[:min(len(object), maxText)]), "")
 	}
-	f.Code, f.Message = any.Code, any.Message
-	data := new(Data)
-	if len(any.Data) > 0 && any.Data[0] == '{' && json.Unmarshal(any.Data, data) == nil && data.Code != "" {
-		f.Data = data
+	told := new(Data)
+	if len(any.Data) > 0 && any.Data[0] == '{' && json.Unmarshal(any.Data, told) == nil && told.Code != "" {
+		f.Data = told
 	}
-	return nil
+	return f, any.Data
 }
