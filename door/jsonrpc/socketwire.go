@@ -19,20 +19,20 @@ import (
 )
 
 // WebSocketWire returns a wire to servers of JSON-RPC 2.0 over WebSocket, for addresses such as
-// "jsonrpc+ws://127.0.0.1:8080"; path is where they serve it, "/" if it is empty. Connections have TLS if the
-// client's configuration has. The credential of a connection is sent in the header Authorization of its first request.
+// "jsonrpc+ws://127.0.0.1:8080/rpc"; path is where they serve it for addresses that have no path, "/" if it is empty. Connections have
+// TLS if the client's configuration has. The credential of a connection is sent in the header Authorization of its first request.
 // Otherwise it is as Wire.
 func WebSocketWire(path string) weft.Wire {
-	return socketWire{path: "/" + strings.TrimPrefix(path, "/")}
+	return socketWire{path: path}
 }
 
 // SecureWebSocketWire is WebSocketWire for addresses such as "jsonrpc+wss://api.example.org:443", to which
 // connections always have TLS: that of the client's configuration, or else one with the certificates of the system.
 func SecureWebSocketWire(path string) weft.Wire {
-	return socketWire{path: "/" + strings.TrimPrefix(path, "/"), secure: true}
+	return socketWire{path: path, secure: true}
 }
 
-// socketWire implements weft.Wire.
+// socketWire implements weft.Wire, for addresses with a path.
 type socketWire struct {
 	path   string
 	secure bool
@@ -49,8 +49,15 @@ func (w socketWire) Scheme() string {
 // Protocols implements weft.Wire.
 func (socketWire) Protocols() []string { return []string{"http/1.1"} }
 
+// TakesPath says that addresses may have a path, which is WireConfig.Path then.
+func (socketWire) TakesPath() bool { return true }
+
 // Dial implements weft.Wire.
 func (w socketWire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireConn, error) {
+	path, err := carriers.PathOf(cfg, w.path)
+	if err != nil {
+		return nil, err
+	}
 	conn, err := w.connect(ctx, cfg)
 	if err != nil {
 		return nil, err
@@ -59,7 +66,7 @@ func (w socketWire) Dial(ctx context.Context, cfg weft.WireConfig) (weft.WireCon
 	if cfg.Credential != (weft.Credential{}) {
 		header.Set("Authorization", strings.TrimSpace(cfg.Credential.Scheme+" "+cfg.Credential.Token))
 	}
-	ws, err := websock.Dial(ctx, conn, cfg.Address, w.path, header, protocols()[:1], socketConfig(cfg.Limits))
+	ws, err := websock.Dial(ctx, conn, cfg.Address, path.RequestURI(), header, protocols()[:1], socketConfig(cfg.Limits))
 	if err != nil {
 		return nil, handshakeError(err)
 	}
@@ -140,6 +147,9 @@ func (c *clientSocket) Ping(ctx context.Context) error {
 func (c *clientSocket) read() {
 	for {
 		value, err := c.ws.Next()
+		if errors.Is(err, websock.ErrTooLarge) {
+			err = longValue(c.limit)
+		}
 		if err != nil {
 			c.Lost(err)
 			return
