@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/http"
 	"github.com/weftrpc/weft/door/internal/errtext"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 	"github.com/weftrpc/weft/internal/buffer"
@@ -50,7 +51,7 @@ func (x *call) Decode(v any) error {
 }
 
 // Reply implements weft.Inbound.
-func (x *call) Reply(v any, _ weft.Metadata) error {
+func (x *call) Reply(v any, m weft.Metadata) error {
 	if x.r.Notification() {
 		x.to.answer(nil, x.pace)
 		return nil
@@ -83,6 +84,7 @@ func (x *call) Reply(v any, _ weft.Metadata) error {
 	buf.B = envelope.EndResult(b, &x.r)
 	x.Encoded(n)
 	x.size = n
+	x.setMetadata(m)
 	x.s.Hold(n) // until it counts with what waits to be written
 	x.to.answer(buf.B, x.pace)
 	x.s.Hold(-n)
@@ -96,7 +98,7 @@ func (x *call) Bytes() (request, reply int) { return 0, x.size }
 const maxNamed = 255
 
 // Fail implements weft.Inbound.
-func (x *call) Fail(e *weft.Error, _ weft.Metadata) {
+func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 	if x.r.Notification() {
 		x.to.answer(nil, x.pace)
 		return
@@ -105,7 +107,15 @@ func (x *call) Fail(e *weft.Error, _ weft.Metadata) {
 	if named.Method = x.r.Method; len(named.Method) > maxNamed {
 		named.Method, named.Reason = "", ""
 	}
+	x.setMetadata(m)
 	x.to.answer(envelope.Error(&x.r, failureOf(e), errtext.Of(&named)), x.pace)
+}
+
+// setMetadata puts that of a reply into the header of the answer. Only the answer to one call by POST has a place for it.
+func (x *call) setMetadata(m weft.Metadata) {
+	if p, ok := x.to.(*post); ok {
+		http.SetMetadata(p.w.Header(), m)
+	}
 }
 
 // Stream is never called: no Head of this door opens a stream.
