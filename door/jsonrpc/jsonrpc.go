@@ -1,5 +1,5 @@
 // Package jsonrpc speaks JSON-RPC 2.0, and 1.0 as Go's net/rpc/jsonrpc has it: a door for its
-// clients, over TCP, over the POST of HTTP and over WebSocket, and wires to its servers.
+// clients, and wires to its servers, over TCP, over the POST of HTTP and over WebSocket.
 //
 // Over TCP, objects stand one behind the other, with or without white space between them; an
 // object with the member "jsonrpc" is one of 2.0, one without it of 1.0. A batch is an array of
@@ -14,7 +14,7 @@
 // An error of weft has the code -32000 less the number of its code, from -32001 to -32016, or one
 // of the specification: -32601 for a method that does not exist, -32602 for params that cannot be
 // decoded, -32603 for Internal. Its member data has code, outcome, reason and details. In 1.0 an
-// error is a text, as of package door/netrpc.
+// error is a text, as of package door/netrpc. What a server of another kind says of an error of its own, [Caught] finds.
 package jsonrpc
 
 import (

@@ -2,9 +2,12 @@ package jsonrpc_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	nethttp "net/http"
+	"net/http/httptest"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/jsonrpc"
@@ -55,4 +58,48 @@ func Example() {
 	// Output:
 	// [{"jsonrpc":"2.0","id":1,"result":56}]
 	// 56 <nil>
+}
+
+// A client calls a server of another kind over HTTP, whose methods have names without a service and whose errors have numbers of its own.
+func ExampleWireHTTP() {
+	ctx := context.Background()
+	node := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		var request struct {
+			ID     int
+			Method string
+			Params []any
+		}
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			nethttp.Error(w, err.Error(), nethttp.StatusBadRequest)
+			return
+		}
+		if request.Method == "getblockhash" && request.Params[0] == float64(1) {
+			fmt.Fprintf(w, `{"result":"00000000839a8e68","error":null,"id":%d}`, request.ID)
+			return
+		}
+		w.WriteHeader(nethttp.StatusInternalServerError)
+		fmt.Fprintf(w, `{"result":null,"error":{"code":-8,"message":"Block height out of range"},"id":%d}`, request.ID)
+	}))
+	defer node.Close()
+
+	c, err := weft.Dial(ctx, "jsonrpc+http://"+node.Listener.Addr().String()+"/", &weft.ClientConfig{
+		Wires: []weft.Wire{jsonrpc.WireHTTP(&jsonrpc.HTTPConfig{Service: "node"})},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer c.Close()
+	hash, err := weft.Invoke[string](ctx, c, "node.getblockhash", &[]any{1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(*hash)
+	_, err = weft.Invoke[string](ctx, c, "node.getblockhash", &[]any{-1})
+	code, _, _ := jsonrpc.Caught(err)
+	fmt.Println(weft.CodeOf(err), code)
+	// Output:
+	// 00000000839a8e68
+	// Unknown -8
 }

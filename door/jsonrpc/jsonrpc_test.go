@@ -208,6 +208,14 @@ func startServer(t *testing.T, cfg *jsonrpc.Config, limits weft.Limits) (*weft.S
 		weft.Handle(srv, "Spec.fail", func(context.Context, *struct{}) (*int, error) {
 			return nil, weft.Errorf(weft.NotFound, "no such thing").WithReason("NONE").WithDetail("t", []byte("v"))
 		}),
+		weft.Handle(srv, "Spec.count", func(_ context.Context, s *Sum) (*int, error) {
+			n := len(*s)
+			return &n, nil
+		}),
+		weft.Handle(srv, "Spec.text", func(_ context.Context, n *int) (*string, error) {
+			text := strings.Repeat("x", *n)
+			return &text, nil
+		}),
 		weft.Handle(srv, "Spec.update", nothing), weft.Handle(srv, "Spec.notify_hello", nothing), weft.Handle(srv, "Spec.notify_sum", nothing),
 		weft.Handle(srv, "Spec.wait", func(ctx context.Context, ms *int) (*string, error) {
 			select {

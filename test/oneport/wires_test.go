@@ -65,6 +65,7 @@ func wires() []wire {
 		{name: "HTTP, without ALPN", peer: "http", dial: byHTTP(browser{path: "/Test/Echo", body: "%s", kind: "application/json", sniffed: true})},
 		{name: "HTTP/2, without ALPN", peer: "grpc", dial: byHTTP2},
 		{name: "JSON-RPC over HTTP", peer: "http", dial: byHTTP(browser{path: "/rpc", body: `{"jsonrpc":"2.0","method":"Test.Echo","params":%s,"id":1}`, member: "result", kind: "application/json"})},
+		{name: "JSON-RPC over HTTP, weft's wire", peer: "http", h2: true, dial: byWeft("jsonrpc+http", weftjson.WireHTTP(&weftjson.HTTPConfig{Path: "/rpc"}))},
 		{name: "rpcx's gateway", peer: "http", dial: byHTTP(browser{path: "/Test", body: "%s", kind: "application/json", header: []string{"X-RPCX-ServiceMethod", "Echo", "X-RPCX-SerializeType", "1"}})},
 		{name: "HTTP, weft's wire", peer: "http", h2: true, dial: byWeft("http", wefthttp.Wire(nil))},
 		{name: "JSON-RPC over WebSocket", peer: "http", dial: byWeft("jsonrpc+ws", weftjson.WebSocketWire("/rpc"))},

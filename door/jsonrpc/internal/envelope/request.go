@@ -97,7 +97,7 @@ func (r *Request) Own(value []byte, kept bool) {
 	}
 }
 
-// Append appends the request, as a client sends it.
+// Append appends the request, as a client sends it: without an ID it is a notification.
 func (r *Request) Append(b []byte) []byte {
 	name, err := json.Marshal(r.Method)
 	if err != nil {
@@ -109,5 +109,8 @@ func (r *Request) Append(b []byte) []byte {
 		b = append(b, `{"jsonrpc":"2.0","method":`...)
 	}
 	b = append(append(append(b, name...), `,"params":`...), r.Params...)
-	return append(append(append(b, `,"id":`...), r.ID...), '}')
+	if r.ID != nil {
+		b = append(append(b, `,"id":`...), r.ID...)
+	}
+	return append(b, '}')
 }
