@@ -235,6 +235,19 @@ func TestCallWires(t *testing.T) {
 	for _, scheme := range []string{"thrift+http", "thrift-compact-multiplexed+http"} {
 		expect(t, 0, "42\n", "", "", "call", scheme+"://"+web.at+"/thrift", "Arith.Mul", `{"A":6,"B":7}`, "--reply", "0")
 	}
+	rpc := gohttp.NewServeMux()
+	rpc.Handle("/rpc", jsonrpc.Handler(&jsonrpc.Config{Service: "Arith"}))
+	web = begin(t, func(cfg *weft.ServerConfig) { cfg.Doors = []weft.Door{http.Door(&http.Config{Handler: rpc})} })
+	for _, scheme := range []string{"jsonrpc+http", "jsonrpc+ws"} {
+		address := scheme + "://" + web.at + "/rpc"
+		expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", `{"A":6,"B":7}`)
+		expect(t, 0, "42\n", "", "", "call", address, "Arith.Mul", "[6,7]")
+		expect(t, 3, "", "the shop is closed", "", "call", address, "Shop.Fail", "{}")
+		expect(t, 3, "", "'weft list' names the methods", "", "call", address, "Shop.Nothing", "{}")
+	}
+	expect(t, 0, "42\n", "", "", "call", "jsonrpc+http://"+web.at+"/rpc", "_.Mul", `{"A":6,"B":7}`)
+	expect(t, 0, `"acme"`, `< served-by: "shop"`, "", "call", "jsonrpc+http://"+web.at+"/rpc", "Shop.Tenant", "-H", "tenant:acme", "--meta")
+	expect(t, 3, "", "404", "", "call", "jsonrpc+http://"+web.at, "Arith.Mul", "{}")
 	expect(t, 2, "", "want bool, byte", "", "call", "thrift://"+s.at, "Arith.Mul", `{"1:int":6}`)
 }
 

@@ -330,7 +330,7 @@ func envelopeError(text []byte) error {
 	if json.Unmarshal(text, &e) != nil || e.Version == "" || len(e.Error) == 0 || string(e.Error) == "null" {
 		return nil
 	}
-	return weft.Errorf(weft.Unknown, "the server answered with an error of JSON-RPC, and not as package door/http does: %s; call it by jsonrpc://", e.Error)
+	return weft.Errorf(weft.Unknown, "the server answered with an error of JSON-RPC, and not as package door/http does: %s; call it by jsonrpc+http:// or jsonrpc+https://", e.Error)
 }
 
 func (p *problem) error() error {

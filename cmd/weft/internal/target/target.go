@@ -181,7 +181,7 @@ func Scheme(address string) string {
 // Secure reports whether connections to an address always have TLS.
 func Secure(address string) bool {
 	scheme, _, _ := strings.Cut(address, "://")
-	return slices.Contains([]string{"grpcs", "https"}, scheme) || strings.HasSuffix(scheme, "+https")
+	return slices.Contains([]string{"grpcs", "https"}, scheme) || strings.HasSuffix(scheme, "+https") || strings.HasSuffix(scheme, "+wss")
 }
 
 // mostMessage is how many bytes a message has at most. A server may permit more than the default of the package, and each call

@@ -12,10 +12,14 @@ import (
 	"github.com/weftrpc/weft/door/thrift"
 )
 
+// nameless stands for a service where a server of JSON-RPC over HTTP has methods without one.
+const nameless = "_"
+
 // wires are those that addresses can name beside weft's own.
 func wires() []weft.Wire {
 	all := []weft.Wire{
-		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
+		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), jsonrpc.WebSocketWire(""), jsonrpc.SecureWebSocketWire(""),
+		jsonrpc.WireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), jsonrpc.SecureWireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
 		httpWire{"http"}, httpWire{"https"},
 		connect.Wire(nil), connect.SecureWire(nil), connect.Wire(&connect.WireConfig{Scheme: "connect+h2c", HTTP2: true}),
 	}
