@@ -1,11 +1,14 @@
-"""Clients of HTTP and JSON-RPC in Python, JavaScript, TypeScript and PHP against the doors of a weft server."""
+"""Clients of HTTP and JSON-RPC in Python, JavaScript, TypeScript and PHP against the doors of a weft server, and a weft client against
+servers of JSON-RPC in Python and JavaScript."""
 
 import json
 import os
 import pathlib
 import socket
+import socketserver
 import subprocess
 import tempfile
+import threading
 import unittest
 import urllib.error
 import urllib.request
@@ -13,6 +16,7 @@ import urllib.request
 import jsonrpc_requests
 import jsonrpcclient
 import jsonrpclib
+import jsonrpclib.SimpleJSONRPCServer
 import openapi_spec_validator
 import websockets
 import websockets.sync.client
@@ -178,6 +182,64 @@ class Doors(unittest.TestCase):
     def test_php(self):
         done = subprocess.run(["php", str(HERE / "client.php"), self.address], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+class PelixServer(socketserver.ThreadingMixIn, jsonrpclib.SimpleJSONRPCServer.SimpleJSONRPCServer):
+    """That of jsonrpclib-pelix, which closes each connection behind an answer, as HTTP/1.0 does."""
+
+    daemon_threads = True
+
+
+class Servers(unittest.TestCase):
+    """A weft client calls servers of other libraries."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.program = str(pathlib.Path(cls.folder.name) / "client")
+        subprocess.run(["go", "build", "-o", cls.program, "."], cwd=HERE / "client", check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def call(self, port):
+        done = subprocess.run([self.program, f"jsonrpc+http://127.0.0.1:{port}"], capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout.splitlines()
+
+    def test_jsonrpclib(self):
+        notes = []
+
+        def mul(a, b):
+            return a * b
+
+        def div(a, b):
+            return jsonrpclib.jsonrpc.Fault(7, "division by zero")
+
+        server = PelixServer(("127.0.0.1", 0), logRequests=False)
+        for name, function in (("mul", mul), ("Arith.Mul", mul), ("div", div), ("note", notes.append)):
+            server.register_function(function, name)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            lines = self.call(server.server_address[1])
+        finally:
+            server.shutdown()
+            thread.join()
+            server.server_close()
+        self.assertEqual(lines[0], "56 63 70")
+        self.assertEqual(lines[2], "shop.none -32601 Unimplemented Refused")
+        self.assertEqual(notes, ["a line"] * 5)
+
+    def test_jayson(self):
+        server = subprocess.Popen(["node", str(HERE / "server.js")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            lines = self.call(server.stdout.readline().strip())
+        finally:
+            notes, _ = server.communicate(timeout=60)
+        self.assertEqual(lines, ["56 63 70", "shop.div 7 Unknown Executed", "shop.none -32601 Unimplemented Refused"])
+        self.assertEqual(notes.splitlines(), ["a line"] * 5)
 
 
 if __name__ == "__main__":
