@@ -91,10 +91,11 @@ func (c *Conn) widenLocked() error {
 	return nil
 }
 
-// pumpLocked sends what waits as far as the windows allow, a frame of each stream in turn.
+// pumpLocked sends what waits as far as the windows allow, a frame of each stream in turn. What they allow at once may be more than is to wait to
+// be written: the rest is sent when that was.
 func (c *Conn) pumpLocked() {
 	turn := 0
-	for turn < len(c.queue) && c.flow.conn > 0 {
+	for turn < len(c.queue) && c.flow.conn > 0 && len(c.buf) < c.cfg.WriteBuffer {
 		st := c.queue[turn]
 		c.queue[turn] = nil
 		turn++
@@ -216,8 +217,7 @@ func (c *Conn) Give(st *Stream, n int) {
 	c.FlushAndUnlock(false)
 }
 
-// GiveLater is Give for the goroutine that reads: it flushes when it has handled what it has
-// read.
+// GiveLater is Give for the goroutine that reads: it flushes when it has handled what it has read.
 func (c *Conn) GiveLater(st *Stream, n int) {
 	c.mu.Lock()
 	c.giveLocked(st, n)
@@ -233,8 +233,7 @@ func (c *Conn) giveLocked(st *Stream, n int) {
 	st.held = 0
 }
 
-// SaidLocked notes that this side has ended the stream. When the peer has not, a server
-// tells it that nothing more is read.
+// SaidLocked notes that this side has ended the stream. When the peer has not, a server tells it that nothing more is read.
 func (c *Conn) SaidLocked(st *Stream) {
 	st.said = true
 	switch {

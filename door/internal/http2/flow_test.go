@@ -51,6 +51,37 @@ func TestDroppedWhileWaiting(t *testing.T) {
 	r.until(typeData, last+2)
 }
 
+// TestWindowsOpenAtOnce has a peer open windows for much more than may wait to be written: all is sent, and the peer is not taken for one that does
+// not read.
+func TestWindowsOpenAtOnce(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.Client = true })
+	r.server()
+	<-e.conn.Settled()
+	st := new(Stream)
+	size := 2 * e.conn.flood()
+	e.conn.Lock()
+	if err := e.conn.NewStreamLocked(t.Context(), st); err != nil {
+		t.Fatal(err)
+	}
+	e.conn.EndHeadersLocked(e.conn.StartHeadersLocked(st, false))
+	e.conn.QueueDataLocked(st, make([]byte, size), true, nil)
+	e.conn.FlushAndUnlock(false)
+	got := 0
+	for got < defaultWin {
+		got += len(r.until(typeData, 1).payload)
+	}
+	r.window(0, uint32(size)).window(1, uint32(size)).send()
+	for got < size {
+		got += len(r.until(typeData, 1).payload)
+	}
+	r.add(typePing, 0, 0, make([]byte, 8)...).send().until(typePing, 0)
+	e.conn.Lock()
+	defer e.conn.Unlock()
+	if e.conn.queued != 0 || len(e.conn.queue) != 0 || st.queue != waitsNot {
+		t.Errorf("%d bytes of %d streams wait, though all has come", e.conn.queued, len(e.conn.queue))
+	}
+}
+
 // TestWindowOfReplies sends a client as much as the window of a stream allows, in frames of many lengths, and one byte more.
 func TestWindowOfReplies(t *testing.T) {
 	e, r := pair(t, func(c *Config) { c.Client = true })

@@ -65,8 +65,7 @@ func (c *Conn) StartHeadersLocked(st *Stream, end bool) (at int) {
 	return at
 }
 
-// EndHeadersLocked ends what StartHeadersLocked has begun. A block that is too long for a
-// frame is cut.
+// EndHeadersLocked ends what StartHeadersLocked has begun. A block that is too long for a frame is cut.
 func (c *Conn) EndHeadersLocked(at int) {
 	n := len(c.buf) - at - headerSize
 	if n <= maxFrame {
@@ -89,8 +88,7 @@ func (c *Conn) EndHeadersLocked(at int) {
 	}
 }
 
-// FullLocked reports whether so much waits to be written, or for windows, that a goroutine
-// which can wait should.
+// FullLocked reports whether so much waits to be written, or for windows, that a goroutine which can wait should.
 func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued >= c.cfg.WriteBuffer }
 
 // AwaitRoomLocked waits until FullLocked no longer holds, or the connection or ctx has ended: then
@@ -149,8 +147,7 @@ func (c *Conn) WakeLocked(st *Stream) {
 	st.wakeLocked()
 }
 
-// FlushAndUnlock has what was appended written. patient means that other goroutines may append
-// soon.
+// FlushAndUnlock has what was appended written. patient means that other goroutines may append soon.
 func (c *Conn) FlushAndUnlock(patient bool) {
 	countLocked(c)
 	if c.busy || c.dead || len(c.buf) == 0 {
@@ -252,6 +249,7 @@ func (c *Conn) wroteLocked(b []byte) {
 	if c.cfg.Wrote != nil {
 		c.cfg.Wrote()
 	}
+	c.pumpLocked()
 	c.room.Broadcast()
 }
 
@@ -294,8 +292,7 @@ func (c *Conn) write(b []byte, closing bool) error {
 	return nil
 }
 
-// arm ensures that a write ends after d, or after twice that at the latest. Only the goroutine
-// that has set busy calls it.
+// arm ensures that a write ends after d, or after twice that at the latest. Only the goroutine that has set busy calls it.
 func (c *Conn) arm(now int64, d time.Duration) {
 	if left := c.until - now; left < int64(d) || left > 2*int64(d) {
 		c.until = now + 2*int64(d)
