@@ -95,11 +95,12 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return callOneway(ctx, c, w)
 	}
 	x := c.spare.take()
-	x.c, x.call, x.st.Owner = c, w, x
+	x.c, x.call, x.st.Owner, x.st.Reads = c, w, x, true
 	x.due, _ = ctx.Deadline()
 	if err := c.send(ctx, x, w); err != nil {
 		return err
 	}
+	http2.ReadFor(ctx, c.conn, x.done)
 	select {
 	case <-x.done:
 	case <-ctx.Done():

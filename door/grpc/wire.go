@@ -23,9 +23,8 @@ import (
 type WireConfig struct {
 	// Scheme is that of the addresses; "": "grpc".
 	Scheme string
-	// KeepAlive is the silence after which a server is sent a ping while calls are open, and which ends
-	// the connection when the answer takes longer than Limits.PingTimeout; 0: no pings. Servers of other makes
-	// end connections with more pings than they allow: grpc-go allows one in five minutes.
+	// KeepAlive is the silence after which a server is sent a ping while calls are open, and which ends the connection when the answer takes
+	// longer than Limits.PingTimeout; 0: no pings. Other servers end connections with more than they allow: grpc-go allows one in 5 minutes.
 	KeepAlive time.Duration
 }
 

@@ -6,10 +6,9 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// calm bounds what costs the peer little and brings no request further: PING, SETTINGS, empty
-// DATA, frames of streams that have ended. Every frame of a request pays for some of these, and
-// DATA that was sent for a PING: grpc-go and others send one for about every round trip, thousands
-// in a second, to measure the bandwidth.
+// calm bounds what costs the peer little and brings no request further: PING, SETTINGS, empty DATA, frames of streams that have ended.
+// Every frame of a request pays for some of these, and DATA that was sent for a PING: grpc-go and others send one for about every round
+// trip, thousands in a second, to measure the bandwidth.
 type calm struct {
 	from  int64
 	spent int

@@ -7,15 +7,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/weftrpc/weft/door/internal/ends"
+	"github.com/weftrpc/weft/door/internal/gate"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/socket"
 )
 
-// Handler is what the user of a connection does with what comes in. The goroutine that reads
-// calls its methods, but for Closed. Headers and Data return false when another goroutine reads
-// on, because a guard has taken the work over from this one.
+// Handler is what the user of a connection does with what comes in. The goroutine that reads calls its methods, but for Closed. Headers and
+// Data return false when another goroutine reads on, because a guard has taken the work over from this one: those of a client, for which
+// callers read (ReadFor), never do.
 type Handler interface {
 	// Field gets the fields of a header block in order, after a nil one. A block is followed by
 	// Open, Headers or Closed, or by nothing if it is malformed or its stream has ended.
@@ -25,11 +27,9 @@ type Handler interface {
 	Open() *Stream
 	// Headers ends a block that belongs to a stream.
 	Headers(st *Stream, b Block) (stays bool)
-	// Data gets a piece of a body, which is valid until Data returns. What is taken counts
-	// against the windows of the stream until Give.
+	// Data gets a piece of a body, which is valid until Data returns. What is taken counts against the windows of the stream until Give.
 	Data(st *Stream, p []byte, end bool) (stays bool)
-	// Closed tells of a stream that was reset by the peer or ended with the
-	// connection.
+	// Closed tells of a stream that was reset by the peer or ended with the connection.
 	Closed(st *Stream, why *Ending)
 }
 
@@ -49,8 +49,7 @@ type Ending struct {
 	Refused bool
 	// Reset says that the peer has reset the stream.
 	Reset bool
-	// Lost says that the connection has ended. Closed may be called by any goroutine then, and
-	// otherwise by the one that reads.
+	// Lost says that the connection has ended. Closed may be called by any goroutine then, and otherwise by the one that reads.
 	Lost bool
 	// Err is why the connection has ended, or what was wrong with the stream, or nil.
 	Err error
@@ -95,17 +94,18 @@ type Config struct {
 	Wrote func()
 }
 
-// Conn is one connection. What stands above mu does not change, or belongs to the goroutine that
-// reads; the rest is guarded by mu.
+// Conn is one connection. What stands above mu does not change, or belongs to the goroutine that reads; the rest is guarded by mu.
 type Conn struct {
 	cfg     Config
 	nc      net.Conn
 	handler Handler
 	guard   Guard
-	ends    ends
+	ends    ends.Ends
 	done    chan struct{} // closed at the end
 	settled chan struct{} // closed when the peer's settings have come
 	in      incoming
+	gate    *gate.Gate // nil: callers do not read
+	poke    func()     // has the read that is under way, or the next one, fail
 
 	mu sync.Mutex
 	writer
@@ -141,17 +141,17 @@ type ending struct {
 	drained chan struct{} // closed when the connection drains and no stream is open; nil: it does not
 }
 
-// New makes a connection. Its first frames are written at once or, by a server, with the first
-// answer. Run reads.
+// New makes a connection. Its first frames are written at once or, by a server, with the first answer. Run reads.
 func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	cfg.WriteTimeout = min(cfg.WriteTimeout, math.MaxInt64/4) // arm adds twice that to a time
 	c := &Conn{cfg: cfg, nc: nc, handler: h, done: make(chan struct{}), settled: make(chan struct{}), ending: ending{limit: maxID}}
 	c.in.first = true
 	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
-	c.ends.watched = socket.While(c.guard.Known())
-	c.ends.writesTo(nc)
-	c.room.L, c.resumes, c.buffers = &c.mu, resumable(nc), resumable(bottom(nc))
+	c.ends.Watched = socket.While(c.guard.Known())
+	c.ends.WritesTo(nc)
+	c.room.L, c.resumes, c.buffers = &c.mu, ends.Resumable(nc), ends.Resumable(ends.Bottom(nc))
+	c.gate = newGate(c)
 	c.slots = make([]*Stream, minSlots)
 	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64}
 	c.read.Store(session.Nanos())
@@ -241,8 +241,7 @@ func (c *Conn) Close(why error) {
 	}
 }
 
-// sever closes a connection without the last message of TLS, for which it would wait while the
-// peer does not read.
+// sever closes a connection without the last message of TLS, for which it would wait while the peer does not read.
 func sever(nc net.Conn) {
 	if w, ok := nc.(interface{ WritesTo() net.Conn }); ok {
 		nc = w.WritesTo()

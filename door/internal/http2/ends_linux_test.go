@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/socket"
 )
@@ -37,8 +38,8 @@ func TestEnds(t *testing.T) {
 			r.get(id, "/", true).send().until(typeData, id)
 			id += 2
 		}
-		for _, end := range []net.Conn{e.conn.ends.in, e.conn.ends.out} {
-			if p, ok := end.(*socket.Pulsed); !ok || e.conn.ends.watched.Due() != watches {
+		for _, end := range []net.Conn{e.conn.ends.In, e.conn.ends.Out} {
+			if p, ok := end.(*socket.Pulsed); !ok || e.conn.ends.Watched.Due() != watches {
 				t.Errorf("an end is a %T, and a timer is due: %v, want %v", p, !watches, watches)
 			}
 		}
@@ -50,14 +51,14 @@ func TestEndsOfAnother(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
 	defer there.Close()
-	e := ends{watched: new(socket.Pulse)}
+	e := ends.Ends{Watched: new(socket.Pulse)}
 	nc := replay.Conn(here, []byte("ahead"))
-	e.writesTo(nc)
-	e.readsFrom(nc)
-	if e.out != here || e.in != nc {
-		t.Errorf("the ends are a %T and a %T", e.in, e.out)
+	e.WritesTo(nc)
+	e.ReadsFrom(nc)
+	if e.Out != here || e.In != nc {
+		t.Errorf("the ends are a %T and a %T", e.In, e.Out)
 	}
-	if _, err := io.ReadFull(e.in, make([]byte, len("ahead"))); err != nil {
+	if _, err := io.ReadFull(e.In, make([]byte, len("ahead"))); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
-// Package http2 is one connection of HTTP/2 (RFC 9113), of a server or of a client, for the
-// doors and wires that travel by it. It is made like weft's own sessions: frames are parsed
-// where they lie in the read buffer, frames of many calls leave in one write, and the
-// goroutine that reads may run short calls itself.
+// Package http2 is one connection of HTTP/2 (RFC 9113), of a server or of a client, for the doors and wires that travel by it. It is made
+// like weft's own sessions: frames are parsed where they lie in the read buffer, frames of many calls leave in one write, and the goroutine
+// that reads may run short calls itself.
 //
 // A [Conn] knows frames, header compression (RFC 7541), flow control and the limits that keep
 // a hostile peer from making it work or hold much. It knows no requests: its [Handler] does.

@@ -191,6 +191,9 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 		b.Over = true
 	}
 	b.Open = c.open
+	if end {
+		c.gate.Ended(st.Reads && c.open == 0)
+	}
 	c.mu.Unlock()
 	if malformed {
 		return true, &streamError{id, ProtocolError, "malformed HEADERS"}

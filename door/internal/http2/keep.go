@@ -39,6 +39,7 @@ func (c *Conn) Ping(ctx context.Context) error {
 		c.pings = make(map[uint64]chan struct{})
 	}
 	c.pings[n] = answered
+	c.gate.Rouse()
 	c.buf = append(appendFrame(c.buf, 8, typePing, 0, 0), number64(n)...)
 	c.FlushSoonAndUnlock(false)
 	select {
@@ -62,9 +63,8 @@ func (c *Conn) keepEvery() time.Duration {
 	return max(min(c.cfg.PingInterval, c.cfg.PingIdle, c.cfg.PingTimeout)/4, time.Millisecond)
 }
 
-// keep sends a ping when the peer has been silent, and ends the connection when that brings
-// no answer. The time by which keep comes late does not count as silence of the peer: the process was stopped or had
-// no processor, and may have an answer to read.
+// keep sends a ping when the peer has been silent, and ends the connection when that brings no answer. The time by which keep comes late
+// does not count as silence of the peer: the process was stopped or had no processor, and may have an answer to read.
 func (c *Conn) keep() {
 	now := session.Nanos()
 	silent := now - c.read.Load()

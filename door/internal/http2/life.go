@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// drainPing is the payload of the PING behind the first GOAWAY of a drain: its answer says
-// that the client knows of it.
+// drainPing is the payload of the PING behind the first GOAWAY of a drain: its answer says that the client knows of it.
 const drainPing = math.MaxUint64
 
-// Drain lets the peer open no more streams, without losing one: it is told so first, and what
-// it has opened until it knows is handled. The channel is closed when the last stream has
-// ended. Drain may be called more than once.
+// Drain lets the peer open no more streams, without losing one: it is told so first, and what it has opened until it knows is handled. The
+// channel is closed when the last stream has ended. Drain may be called more than once.
 func (c *Conn) Drain() <-chan struct{} {
 	c.mu.Lock()
 	if c.drained == nil {

@@ -30,6 +30,9 @@ func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
 	st.ahead = min(int64(c.cfg.StreamWindow), maxFrame)
 	st.left = int64(c.cfg.StreamWindow) - st.ahead
 	c.putLocked(st)
+	if !st.Reads {
+		c.gate.Rouse()
+	}
 	if c.opened == maxID { // after a thousand million calls, which a busy client makes in a day
 		c.noMoreLocked()
 	}
@@ -54,6 +57,7 @@ func (c *Conn) refusedLocked() error {
 func (c *Conn) awaitTurnLocked(ctx context.Context, st *Stream) error {
 	st.waiting = make(chan struct{})
 	c.waiters = append(c.waiters, st)
+	c.gate.Rouse()
 	c.mu.Unlock()
 	var ended error
 	select {

@@ -8,13 +8,14 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// reader is the goroutine that reads, with its buffer. When it is held up another one takes
-// over what has not been handled.
+// reader is the goroutine that reads, with its buffer. When it is held up another one takes over what has not been handled.
 type reader struct {
 	c     *Conn
 	buf   []byte
 	r, w  int // the unread part of buf
 	quiet int // reads in a row that a small buffer would have had room for
+
+	wrong error // what the server did wrong, as a caller that has read has found: the goroutine that reads on ends the connection
 }
 
 const (
@@ -23,8 +24,7 @@ const (
 	quietReads = 512
 )
 
-// Run reads until the connection has ended or another goroutine reads on. A server's Run
-// reads the preface first.
+// Run reads until the connection has ended or another goroutine reads on. A server's Run reads the preface first.
 func (c *Conn) Run() {
 	rd := c.in.rd
 	if !c.cfg.Client {
@@ -33,7 +33,7 @@ func (c *Conn) Run() {
 			return
 		}
 	}
-	c.ends.readsFrom(c.nc)
+	c.ends.ReadsFrom(c.nc)
 	rd.run()
 }
 
@@ -54,8 +54,7 @@ func (rd *reader) preface() error {
 	return nil
 }
 
-// ErrClosed is why a connection ended that its peer has closed. It does not wrap io.EOF, which is the end of a stream
-// that went well.
+// ErrClosed is why a connection ended that its peer has closed. It does not wrap io.EOF, which is the end of a stream that went well.
 var ErrClosed = errors.New("the peer has closed the connection")
 
 // lost makes an error of the end of reading.
@@ -66,33 +65,55 @@ func lost(err error) error {
 	return fmt.Errorf("read: %w", err)
 }
 
+// run reads until the connection has ended or another goroutine reads on.
 func (rd *reader) run() {
-	c := rd.c
-	for {
-		stays, err := rd.frames()
-		if !stays {
-			return
-		}
-		if err != nil {
-			b, ok := errors.AsType[*Breach](err)
-			if !ok {
-				b = &Breach{Code: InternalError}
+	for g := rd.c.gate; rd.handle(); {
+		if g.Batch() {
+			if !g.StepAside() {
+				return
 			}
-			c.Leave(b.Code, err)
+		} else if !rd.fill() {
 			return
 		}
-		if !c.endBatch() {
-			return
-		}
-		rd.makeRoom()
-		n, err := c.ends.in.Read(rd.buf[rd.w:])
-		if n == 0 && err != nil {
-			c.Close(lost(err))
-			return
-		}
-		rd.w += n
-		c.read.Store(session.Nanos())
 	}
+}
+
+// handle handles what is in the buffer. It returns false when the connection has ended or another goroutine reads on.
+func (rd *reader) handle() bool {
+	c := rd.c
+	stays, err := true, rd.wrong
+	if err == nil {
+		stays, err = rd.frames()
+	}
+	switch {
+	case !stays:
+		return false
+	case err != nil:
+		b, ok := errors.AsType[*Breach](err)
+		if !ok {
+			b = &Breach{Code: InternalError}
+		}
+		c.Leave(b.Code, err)
+		return false
+	}
+	return c.endBatch(false)
+}
+
+// fill reads once into the buffer. It returns false when the connection has ended.
+func (rd *reader) fill() bool {
+	c := rd.c
+	rd.makeRoom()
+	n, err := c.ends.In.Read(rd.buf[rd.w:])
+	if n == 0 && err != nil {
+		if poked(c, err) {
+			return true
+		}
+		c.Close(lost(err))
+		return false
+	}
+	rd.w += n
+	c.read.Store(session.Nanos())
+	return true
 }
 
 // makeRoom readies the buffer for the next read. A frame always fits the large one.
@@ -190,9 +211,9 @@ func (c *Conn) abort(e *streamError) {
 	}
 }
 
-// endBatch has what was appended written. The write may block while the peer does not read:
-// then another goroutine reads on.
-func (c *Conn) endBatch() (stays bool) {
+// endBatch has what was appended written. The write may block while the peer does not read: then another goroutine reads on. soon is for a
+// caller that reads, and has a deadline: then another goroutine writes on. false says as well that the connection has ended.
+func (c *Conn) endBatch(soon bool) (stays bool) {
 	if c.cfg.Batch != nil {
 		c.cfg.Batch()
 	}
@@ -205,6 +226,10 @@ func (c *Conn) endBatch() (stays bool) {
 	}
 	if c.busy || c.dead || len(c.buf) == 0 {
 		c.mu.Unlock()
+		return true
+	}
+	if soon {
+		c.FlushSoonAndUnlock(false)
 		return true
 	}
 	turn := c.guard.Enter()

@@ -61,6 +61,12 @@ func (e *echo) Headers(st *Stream, b Block) bool {
 		e.tooLarge++
 	}
 	e.mu.Unlock()
+	if over, ok := st.Owner.(chan struct{}); ok {
+		if b.End {
+			over <- struct{}{}
+		}
+		return true
+	}
 	if e.headers != nil {
 		e.headers <- b
 		return true
@@ -117,10 +123,13 @@ func (e *echo) answer(st *Stream, body []byte) (stays bool) {
 	return false
 }
 
-func (e *echo) Closed(_ *Stream, why *Ending) {
+func (e *echo) Closed(st *Stream, why *Ending) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = append(e.closed, why)
+	if over, ok := st.Owner.(chan struct{}); ok {
+		over <- struct{}{}
+	}
 }
 
 func config(exec *session.Executor) Config {

@@ -9,6 +9,7 @@ import (
 // Stream is one stream. It is part of what its user knows of a call, which Owner refers to.
 type Stream struct {
 	Owner any
+	Reads bool // the caller that opens it calls ReadFor
 
 	id   uint32
 	left int64 // what the peer may still send on it, beside ahead
@@ -44,8 +45,7 @@ func (st *Stream) ID() uint32 { return st.id }
 // EndedLocked reports whether both sides have ended the stream, each by its last frame: the connection refers to it no more.
 func (st *Stream) EndedLocked() bool { return st.over && st.said && st.heard && st.queue == waitsNot }
 
-// table holds the open streams. They are found by their numbers: the slot of one whose place is
-// taken is a map.
+// table holds the open streams. They are found by their numbers: the slot of one whose place is taken is a map.
 type table struct {
 	slots []*Stream
 	more  map[uint32]*Stream
@@ -108,8 +108,7 @@ func (t *table) takeLocked(st *Stream) bool {
 	return true
 }
 
-// wasAbortedLocked reports whether frames of the stream may still come, since the peer did not
-// know of its end.
+// wasAbortedLocked reports whether frames of the stream may still come, since the peer did not know of its end.
 func (t *table) wasAbortedLocked(id uint32) bool {
 	for _, a := range t.aborted {
 		if a == id && id != 0 {

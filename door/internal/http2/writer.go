@@ -283,7 +283,7 @@ func (c *Conn) write(b []byte, closing bool) error {
 		if !closing {
 			c.arm(session.Nanos(), c.cfg.WriteTimeout)
 		}
-		n, err := c.ends.out.Write(b[:min(len(b), largeWrite)])
+		n, err := c.ends.Out.Write(b[:min(len(b), largeWrite)])
 		if err != nil {
 			return err
 		}
@@ -330,7 +330,7 @@ func (c *Conn) FlushSoonAndUnlock(patient bool) {
 		b := c.swapLocked()
 		c.mu.Unlock()
 		c.arm(session.Nanos(), soon)
-		n, err := c.ends.out.Write(b)
+		n, err := c.ends.Out.Write(b)
 		c.mu.Lock()
 		if err != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			rest := b[n:]
