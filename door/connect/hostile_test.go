@@ -24,6 +24,7 @@ import (
 	"github.com/weftrpc/weft/door/connect"
 	"github.com/weftrpc/weft/door/doortest"
 	"github.com/weftrpc/weft/door/http"
+	"github.com/weftrpc/weft/door/internal/holding"
 	"github.com/weftrpc/weft/door/rpcx"
 	"github.com/weftrpc/weft/internal/polltest"
 )
@@ -169,7 +170,7 @@ func unreadReplies(t *testing.T, doors []weft.Door) {
 		}
 		return nil
 	})
-	polltest.Until(t, patience, "few replies are held", func() error { // handlers that have run have yet to find that there is no room
+	lasts(t, "few replies are held", func() error { // handlers that have run have yet to find that there is no room
 		if kept := doortest.HeapInUse() - before; kept > calls*size/3 {
 			return fmt.Errorf("%d MiB are held for %d replies of 1 MiB that are not read", kept>>20, calls)
 		}
@@ -177,23 +178,28 @@ func unreadReplies(t *testing.T, doors []weft.Door) {
 	})
 }
 
-// counting counts the messages that are encoded.
-type counting struct {
-	codec.Codec
-	n *atomic.Int64
-}
-
-func (c counting) Append(dst []byte, v any) ([]byte, error) {
-	c.n.Add(1)
-	return c.Codec.Append(dst, v)
+// lasts waits until something was so for a second: when it is so first, handlers may yet change it.
+func lasts(t *testing.T, what string, try func() error) {
+	t.Helper()
+	row := 0
+	polltest.Until(t, patience, what, func() error {
+		if err := try(); err != nil {
+			row = 0
+			return err
+		}
+		if row++; row < int(time.Second/polltest.Pause) {
+			return fmt.Errorf("it was so %d times in a row", row)
+		}
+		return nil
+	})
 }
 
 // TestUnreadGateway is TestUnreadReplies for calls by the gateway of rpcx.
 func TestUnreadGateway(t *testing.T) {
 	const calls, size = 300, 64 << 10
-	var ran, encoded atomic.Int64
-	text := strings.Repeat("x", size)
-	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}, Codecs: []codec.Codec{counting{json.New(), &encoded}},
+	var ran atomic.Int64
+	text, counted := strings.Repeat("x", size), holding.NewCounting(json.New())
+	addr := startHostile(t, weft.ServerConfig{Overload: weft.Overload{Off: true}, Codecs: []codec.Codec{counted},
 		Limits: weft.Limits{WriteBuffer: size}, Doors: connect.Doors(&connect.Config{HTTP: &http.Config{Handler: rpcx.Handler(nil, nil)}})},
 		func(srv *weft.Server) error {
 			return weft.Handle(srv, "Demo.Large", func(context.Context, *Name) (*Name, error) {
@@ -213,12 +219,13 @@ func TestUnreadGateway(t *testing.T) {
 	_, err = conn.Write(b)
 	must(t, err)
 	polltest.True(t, patience, "all handlers have run", func() bool { return ran.Load() == calls })
-	last := int64(-1)
-	polltest.True(t, patience, "no more replies are encoded", func() bool {
+	last := int64(0)
+	lasts(t, "no more replies are encoded", func() error {
 		was := last
-		last = encoded.Load()
-		time.Sleep(100 * time.Millisecond)
-		return last == was && last > 0
+		if last = counted.Encoded(); last != was || last == 0 {
+			return fmt.Errorf("%d are, and %d were", last, was)
+		}
+		return nil
 	})
 	if last > calls/3 {
 		t.Errorf("%d of %d replies are encoded, and none is read", last, calls)
@@ -287,64 +294,85 @@ func TestBombs(t *testing.T) {
 }
 
 // TestRunningRequests: a client may reset its streams and open others as fast as it can write, while the handlers of those it has left go on.
-// Few more run than a connection may have streams, and the other requests are refused.
+// As many run as a connection may have, the other requests are refused, and each that has run leaves its place, also one that panics.
 func TestRunningRequests(t *testing.T) {
 	const calls, requests = 16, 1000
 	const most = calls + 2*128
-	release := make(chan struct{})
-	end := sync.OnceFunc(func() { close(release) })
-	var running atomic.Int64
+	var rounds [3]chan struct{} // closed when the handlers of a round are to return
+	for i := range rounds {
+		rounds[i] = make(chan struct{})
+	}
+	var round, entered, running, refused atomic.Int64
 	slow := nethttp.HandlerFunc(func(nethttp.ResponseWriter, *nethttp.Request) {
+		release := rounds[round.Load()]
+		n := entered.Add(1)
 		running.Add(1)
 		defer running.Add(-1)
 		<-release
+		if n%2 == 0 {
+			panic("as the test has it")
+		}
 	})
 	addr := startHostile(t, weft.ServerConfig{Limits: weft.Limits{MaxCalls: calls}, Doors: connect.Doors(&connect.Config{HTTP: &http.Config{Handler: slow}})},
 		func(*weft.Server) error { return nil })
-	defer end()
+	closed := 0
+	defer func() {
+		for _, release := range rounds[closed:] {
+			close(release)
+		}
+	}()
 	conn, err := net.Dial("tcp", addr)
 	must(t, err)
 	defer conn.Close()
-	must(t, conn.SetDeadline(time.Now().Add(3*patience)))
-	get := fields(":method", "GET", ":scheme", "http", ":path", "/slow", ":authority", "x")
-	b := preface(64 << 10)
-	for n := range uint32(requests) {
-		b = frame(b, 1, 5, 2*n+1, get)
-		b = frame(b, 3, 0, 2*n+1, []byte{0, 0, 0, 8})
-	}
-	_, err = conn.Write(b)
-	must(t, err)
-	in := bufio.NewReader(conn)
-	next := func() (kind byte, stream uint32, payload []byte) {
-		t.Helper()
-		head := make([]byte, 9)
-		_, err := io.ReadFull(in, head)
-		must(t, err)
-		payload = make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
-		_, err = io.ReadFull(in, payload)
-		must(t, err)
-		return head[3], binary.BigEndian.Uint32(head[5:]), payload
-	}
-	for refused := 0; refused < requests-most; {
-		if kind, _, p := next(); kind == 3 && binary.BigEndian.Uint32(p) == 7 {
-			refused++
-		}
-	}
-	if n := running.Load(); n > most {
-		t.Errorf("%d requests run, want %d at most", n, most)
-	}
-	end()
-	stream := uint32(2*requests - 1)
-	polltest.True(t, patience, "there is room again", func() bool {
-		stream += 2
-		_, err := conn.Write(frame(nil, 1, 5, stream, get))
-		must(t, err)
+	must(t, conn.SetDeadline(time.Now().Add(5*patience)))
+	go func() { // it ends with the connection
+		in, head := bufio.NewReader(conn), make([]byte, 9)
 		for {
-			if kind, of, _ := next(); of == stream {
-				return kind == 1
+			if _, err := io.ReadFull(in, head); err != nil {
+				return
+			}
+			payload := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+			if _, err := io.ReadFull(in, payload); err != nil {
+				return
+			}
+			if head[3] == 3 && binary.BigEndian.Uint32(payload) == 7 {
+				refused.Add(1)
 			}
 		}
-	})
+	}()
+	get := fields(":method", "GET", ":scheme", "http", ":path", "/slow", ":authority", "x")
+	b, sent := preface(64<<10), int64(0)
+	flood := func(n int) {
+		t.Helper()
+		for range n {
+			stream := uint32(2*sent + 1)
+			b = frame(frame(b, 1, 5, stream, get), 3, 0, stream, []byte{0, 0, 0, 8})
+			sent++
+		}
+		_, err := conn.Write(b)
+		must(t, err)
+		b = b[:0]
+	}
+	for i := range rounds {
+		round.Store(int64(i))
+		flood(requests)
+		polltest.Until(t, patience, "as many requests run as may", func() error {
+			ran, told := entered.Load(), refused.Load()
+			if n := running.Load(); n > most || n == most && ran+told == sent {
+				return nil
+			}
+			if ran+told == sent { // places that were left just now are free a moment later
+				flood(calls)
+			}
+			return fmt.Errorf("%d run, want %d; of %d requests in all %d have run and %d were refused", running.Load(), most, sent, ran, told)
+		})
+		if n := running.Load(); n > most {
+			t.Fatalf("%d requests run, want %d at most", n, most)
+		}
+		close(rounds[i])
+		closed++
+		polltest.True(t, patience, "all handlers have returned", func() bool { return running.Load() == 0 })
+	}
 }
 
 // TestStreamsMemory: the messages of streams count against the memory of the server, over all connections: where there is no room, a stream is

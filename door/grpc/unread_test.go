@@ -11,30 +11,21 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/doortest"
+	"github.com/weftrpc/weft/door/internal/holding"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
 // TestUnreadReplies: what handlers return to a client that does not read is bounded.
 func TestUnreadReplies(t *testing.T) { doortest.UnreadReplies(t, Door(nil), Wire(nil)) }
 
-// counting counts the messages that are encoded.
-type counting struct {
-	codec.Codec
-	n *atomic.Int32
-}
-
-func (c counting) Append(dst []byte, v any) ([]byte, error) {
-	c.n.Add(1)
-	return c.Codec.Append(dst, v)
-}
-
 // TestStalledStreams: of the messages that handlers send on many streams few are encoded while the client opens no windows; when
 // it receives, all come.
 func TestStalledStreams(t *testing.T) {
 	const streams, size = 120, 1 << 20
-	var encoded, began atomic.Int32
+	var began atomic.Int32
+	counted := holding.NewCounting(weft.DefaultCodecs()[0])
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{Door(nil)}, Logger: slog.New(slog.DiscardHandler), Overload: weft.Overload{Off: true},
-		Codecs: []codec.Codec{counting{weft.DefaultCodecs()[0], &encoded}}})
+		Codecs: []codec.Codec{counted}})
 	err := weft.HandleServerStream(srv, "Test.Long", func(_ context.Context, _ *doortest.Unread, out *weft.Sender[doortest.Unread]) error {
 		began.Add(1)
 		return out.Send(&doortest.Unread{Body: make([]byte, size)})
@@ -68,7 +59,7 @@ func TestStalledStreams(t *testing.T) {
 	}
 	polltest.True(t, time.Minute, "all handlers send", func() bool { return began.Load() == streams })
 	time.Sleep(200 * time.Millisecond) // a busy machine has encoded less by then
-	if n := encoded.Load(); n > streams/2 {
+	if n := counted.Encoded(); n > streams/2 {
 		t.Errorf("%d of %d messages are encoded, though the client receives none", n, streams)
 	}
 	for _, s := range all {

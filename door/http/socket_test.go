@@ -352,15 +352,19 @@ func (r *rig) narrow() {
 	}
 }
 
-// stands waits until a count does not grow any more, since the buffers of both systems are full, and returns it.
+// stands waits until a count has not grown for a second, since the buffers of both systems are full, and returns it.
 func stands(t *testing.T, what string, count *atomic.Int64) int64 {
 	t.Helper()
-	last := int64(-1)
-	polltest.True(t, patience, what, func() bool {
-		was := last
-		last = count.Load()
-		time.Sleep(100 * time.Millisecond)
-		return last == was && last > 0
+	last, row := int64(0), 0
+	polltest.Until(t, patience, what, func() error {
+		if now := count.Load(); now != last || now == 0 {
+			last, row = now, 0
+			return fmt.Errorf("it is %d, and grows", now)
+		}
+		if row++; row < int(time.Second/polltest.Pause) {
+			return fmt.Errorf("it was %d so %d times in a row", last, row)
+		}
+		return nil
 	})
 	return last
 }

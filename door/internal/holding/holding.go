@@ -1,4 +1,5 @@
-// Package holding has a codec that keeps large messages being decoded, for tests of what waits for a turn meanwhile.
+// Package holding has codecs for tests of what waits for a turn: one that keeps large messages being decoded, and one that counts the messages that
+// it encodes.
 package holding
 
 import (
@@ -40,3 +41,21 @@ func (c *Codec) Waiting() int { return int(c.waiting.Load()) }
 
 // Let lets all messages go, those to come too.
 func (c *Codec) Let() { c.once.Do(func() { close(c.let) }) }
+
+// Counting is a codec that counts the messages that it encodes. It tells no sizes beforehand.
+type Counting struct {
+	codec.Codec
+	encoded atomic.Int64
+}
+
+// NewCounting returns a Counting for the messages of a codec.
+func NewCounting(c codec.Codec) *Counting { return &Counting{Codec: c} }
+
+// Append encodes a message.
+func (c *Counting) Append(dst []byte, v any) ([]byte, error) {
+	c.encoded.Add(1)
+	return c.Codec.Append(dst, v)
+}
+
+// Encoded is how many messages it has encoded.
+func (c *Counting) Encoded() int64 { return c.encoded.Load() }
