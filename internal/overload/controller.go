@@ -122,8 +122,10 @@ func (c *Controller) started(came, now, budget int64) {
 // read, which no call shows.
 func (c *Controller) Queue(wait int64) { c.looks.waits.note(wait, c.budget.Load()) }
 
-// Limited tells whether a limit is in force that waits have set: processors are scarce.
-func (c *Controller) Limited() bool { return c.places.limit.Load() < c.most }
+// Scarce tells whether calls wait for processors: a limit is in force that waits have set, and more than a few calls are in flight.
+func (c *Controller) Scarce() bool {
+	return c.places.limit.Load() < c.most && c.inflight.Load() > c.least/4
+}
 
 // InFlight is how many calls are.
 func (c *Controller) InFlight() int64 { return c.inflight.Load() }

@@ -77,7 +77,7 @@ func (c *Comparison) Views() []View {
 func (c *Comparison) Best() View {
 	v := View{
 		ID: "best", Title: "Each at its best", Short: "each at its best", Opening: "With each peer at its best, whatever its codec",
-		Note: "Every peer with the codec that gave it the most calls per second, whatever that codec is. Codec and framework are compared together.",
+		Note: "Every peer with the codec that gave it the most calls per second, of those with which it was measured at the most points. Codec and framework are compared together.",
 	}
 	for _, peer := range c.Peers() {
 		var own []Entry
@@ -89,9 +89,15 @@ func (c *Comparison) Best() View {
 		if coded := slices.DeleteFunc(slices.Clone(own), func(e Entry) bool { return e.Codec == raw }); len(coded) > 0 {
 			own = coded
 		}
-		v.Entries = append(v.Entries, slices.MaxFunc(own, func(a, b Entry) int { return c.faster(a, b) }))
+		v.Entries = append(v.Entries, slices.MaxFunc(own, func(a, b Entry) int { return cmp.Or(cmp.Compare(c.measured(a), c.measured(b)), c.faster(a, b)) }))
 	}
 	return v
+}
+
+// measured is at how many points an entry was measured. A codec that was measured at some alone, as weft's with messages that are used again,
+// would leave the others without a comparison.
+func (c *Comparison) measured(e Entry) int {
+	return len(c.Points(func(p Point) bool { return c.At(p, e).Figure(Throughput().Field).Median > 0 }))
 }
 
 // faster compares the rates of two entries by the mean of their ratios at the
