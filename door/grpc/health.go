@@ -71,9 +71,9 @@ func (h healthOf) check(_ context.Context, q *healthRequest) (*healthResponse, e
 
 func (h healthOf) list(context.Context, *healthListRequest) (*healthList, error) {
 	all := map[string]*healthResponse{"": {h.status("")}}
-	for _, s := range h.srv.Describe() {
-		if status := h.status(s.Name); status != healthServiceUnknown {
-			all[s.Name] = &healthResponse{status}
+	for service := range h.srv.ServiceNames() {
+		if status := h.status(service); status != healthServiceUnknown {
+			all[service] = &healthResponse{status}
 		}
 	}
 	return &healthList{all}, nil

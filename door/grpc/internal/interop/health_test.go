@@ -31,6 +31,7 @@ func TestHealth(t *testing.T) {
 	must(weft.Handle(srv, "shop.Orders.Place", func(_ context.Context, e *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckRequest, error) {
 		return e, nil
 	}))
+	must(srv.Alias("shop.Purchases.Place", "shop.Orders.Place"))
 	h, err := health.New(srv, nil)
 	must(err)
 	must(weftgrpc.RegisterHealth(srv, h))
@@ -56,7 +57,7 @@ func TestHealth(t *testing.T) {
 			break
 		}
 	}
-	for _, service := range []string{"", "shop.Orders"} {
+	for _, service := range []string{"", "shop.Orders", "shop.Purchases"} {
 		if r, err := c.Check(ctx, &grpc_health_v1.HealthCheckRequest{Service: service}); err != nil || r.Status != grpc_health_v1.HealthCheckResponse_SERVING {
 			t.Errorf("service %q: %v, %v", service, r, err)
 		}
@@ -66,7 +67,7 @@ func TestHealth(t *testing.T) {
 	}
 	all, err := c.List(ctx, &grpc_health_v1.HealthListRequest{})
 	must(err)
-	for _, service := range []string{"", "shop.Orders"} {
+	for _, service := range []string{"", "shop.Orders", "shop.Purchases"} {
 		if s := all.Statuses[service]; s.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
 			t.Errorf("service %q is listed as %v", service, s)
 		}
