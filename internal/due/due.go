@@ -133,13 +133,37 @@ func Receive[T any](ctx context.Context, a *Alarm, ch <-chan T) (v T, ok bool) {
 		}
 	}
 	defer c.release()
-	select {
-	case v = <-ch:
-		return v, true
-	case <-c.parent.Done():
-	case <-a.timer.C:
+	for {
+		select {
+		case v = <-ch:
+			return v, true
+		case <-c.parent.Done():
+		case <-a.timer.C:
+		}
+		ended, timed := c.woken(a)
+		if ended {
+			return v, false
+		}
+		if timed != nil { // made meanwhile: it ends a moment later than the alarm
+			select {
+			case v = <-ch:
+				return v, true
+			case <-timed.Done():
+				return v, false
+			}
+		}
 	}
-	return v, false
+}
+
+// woken tells whether the context has ended when an alarm has woken its goroutine, and sets the alarm again if it was too early.
+func (c *Context) woken(a *Alarm) (ended bool, timed context.Context) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ended = c.endedLocked() != nil
+	if !ended && c.timed == nil {
+		a.timer.Reset(time.Until(c.at))
+	}
+	return ended, c.timed
 }
 
 // lend sets an alarm to the deadline. It returns false where Done has to be waited for.

@@ -205,6 +205,27 @@ func TestReceive(t *testing.T) {
 	})
 }
 
+// TestReceiveBesideDone: when Receive has found the end of a context, Err says why, also when another goroutine has asked for the channel meanwhile.
+func TestReceiveBesideDone(t *testing.T) {
+	var a Alarm
+	for i := range 300 {
+		parent, cancel := context.WithCancel(t.Context())
+		d := After(parent, time.Duration(i%3+1)*time.Millisecond)
+		go func() { // it ends with d
+			time.Sleep(500 * time.Microsecond)
+			<-d.Done()
+		}()
+		if i%2 == 0 {
+			time.AfterFunc(900*time.Microsecond, cancel)
+		}
+		if _, ok := Receive(d, &a, make(chan int)); ok || d.Err() == nil {
+			t.Fatalf("it has received %v, and the context has ended with %v", ok, d.Err())
+		}
+		d.End()
+		cancel()
+	}
+}
+
 // TestAllocations makes contexts for which nothing waits.
 func TestAllocations(t *testing.T) {
 	parent, cancel := context.WithCancel(t.Context())

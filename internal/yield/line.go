@@ -63,7 +63,9 @@ func (l *Line[W]) move() {
 			return
 		}
 		from = now
-		for _, work := range next {
+		for i, work := range next {
+			var none W
+			next[i] = none // the array stays while the line is not empty
 			l.start(work)
 		}
 	}

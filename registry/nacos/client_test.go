@@ -221,7 +221,7 @@ func TestRefusedLogin(t *testing.T) {
 				t.Errorf("%d logins in a moment, want one", n)
 			}
 			s := <-d.client.session
-			if s.expires.Sub(time.Now()) > refusedFor {
+			if time.Until(s.expires) > refusedFor {
 				t.Errorf("the refusal counts until %v, want for at most %v", s.expires, refusedFor)
 			}
 			s.expires = time.Now().Add(-time.Millisecond)

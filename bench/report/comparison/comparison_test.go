@@ -69,7 +69,7 @@ func TestStanding(t *testing.T) {
 
 func TestViews(t *testing.T) {
 	c := of(
-		run("weft", "google", 100, 1, 10), run("weft", "vtproto", 100, 1, 15), run("weft", "raw", 100, 1, 99),
+		run("weft", "google", 100, 1, 10), run("weft", "vtproto", 100, 1, 15), run("weft", "raw", 100, 1, 99), run("weft", "reuse", 100, 1, 40),
 		run("net-rpc", "json", 100, 1, 3), run("net-rpc", "gob", 100, 1, 9), run("tcp", "raw", 100, 1, 50),
 		run("dubbo", "protobuf", 100, 1, 4),
 	)
@@ -89,6 +89,30 @@ func TestViews(t *testing.T) {
 		if got := strings.Join(names, ", "); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestOtherCodec: at points at which a peer was not measured with its fastest codec, the one with which it was stands in.
+func TestOtherCodec(t *testing.T) {
+	slow := func(peer, codec string, rate float64) runner.Record {
+		r := run(peer, codec, 100, 1, rate)
+		r.Workload = contract.Slow
+		return r
+	}
+	c := of(
+		run("weft", "generated", 100, 1, 20), run("weft", "google", 100, 1, 10), slow("weft", "google", 10),
+		run("grpc-go", "vtproto", 100, 1, 6), run("grpc-go", "google", 100, 1, 5), slow("grpc-go", "google", 4),
+	)
+	p := c.Points(func(p Point) bool { return p != Plain(100) })[0]
+	best := c.Best()
+	if got := c.Standing(best, Plain(100), Throughput()); got.Lead < 3.3 || got.Lead > 3.4 {
+		t.Errorf("at the plain point weft is %v × ahead, want 20 / 6", got.Lead)
+	}
+	if got := c.Standing(best, p, Throughput()); got.Lead != 2.5 {
+		t.Errorf("at %s weft is %v × ahead, want 10 / 4", p.Title(), got.Lead)
+	}
+	if got := c.Ranked(best, p, Throughput()); len(got) != 2 || got[0].Codec != "google" {
+		t.Errorf("at %s there are %v", p.Title(), got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/weftrpc/weft/bench/report/records"
 )
@@ -13,10 +14,14 @@ type View struct {
 	ID, Title, Short, Note string
 	Opening                string // how a sentence about it begins
 	Entries                []Entry
+	anyCodec               bool // where a peer was not measured with the codec of its entry, another one stands in
 }
 
 // raw is no codec at all: only the marks are shown with it.
 const raw = "raw"
+
+// reuse is how the names of codecs end that decode over an older message.
+const reuse = "reuse"
 
 // code is protobuf code that several peers can carry.
 type code struct {
@@ -73,31 +78,41 @@ func (c *Comparison) Views() []View {
 	return []View{c.Best()}
 }
 
-// Best is every peer with the codec it is fastest with.
+// Best is every peer with the codec that gave it the most calls per second.
 func (c *Comparison) Best() View {
 	v := View{
 		ID: "best", Title: "Each at its best", Short: "each at its best", Opening: "With each peer at its best, whatever its codec",
-		Note: "Every peer with the codec that gave it the most calls per second, of those with which it was measured at the most points. Codec and framework are compared together.",
+		Note: "Every peer with the codec that gave it the most calls per second, whatever that codec is. Codec and framework are compared together. " +
+			"Codecs of weft that decode over an older message are left out, since no other peer does that. Points other than plain ones were measured with one codec of a peer.",
+		anyCodec: true,
 	}
 	for _, peer := range c.Peers() {
 		var own []Entry
 		for _, e := range c.entries {
-			if e.Peer == peer {
+			if e.Peer == peer && !strings.HasSuffix(e.Codec, reuse) {
 				own = append(own, e)
 			}
 		}
 		if coded := slices.DeleteFunc(slices.Clone(own), func(e Entry) bool { return e.Codec == raw }); len(coded) > 0 {
 			own = coded
 		}
-		v.Entries = append(v.Entries, slices.MaxFunc(own, func(a, b Entry) int { return cmp.Or(cmp.Compare(c.measured(a), c.measured(b)), c.faster(a, b)) }))
+		if len(own) > 0 {
+			v.Entries = append(v.Entries, slices.MaxFunc(own, func(a, b Entry) int { return c.faster(a, b) }))
+		}
 	}
 	return v
 }
 
-// measured is at how many points an entry was measured. A codec that was measured at some alone, as weft's with messages that are used again,
-// would leave the others without a comparison.
-func (c *Comparison) measured(e Entry) int {
-	return len(c.Points(func(p Point) bool { return c.At(p, e).Figure(Throughput().Field).Median > 0 }))
+// at is an entry of a view at a point: where the peer was not measured with its codec, the one with which it was.
+func (c *Comparison) at(v View, p Point, e Entry) Entry {
+	known := func(e Entry) bool { return c.At(p, e).Figure(Throughput().Field).Median > 0 }
+	if !v.anyCodec || known(e) {
+		return e
+	}
+	if i := slices.IndexFunc(c.entries, func(other Entry) bool { return other.Peer == e.Peer && other.Codec != raw && known(other) }); i >= 0 {
+		return c.entries[i]
+	}
+	return e
 }
 
 // faster compares the rates of two entries by the mean of their ratios at the
@@ -129,7 +144,7 @@ func (c *Comparison) Ratio(v View, p Point, m Metric, e Entry) records.Figure {
 	if !ok {
 		return records.Figure{}
 	}
-	return c.At(p, e).Over(m.Field, c.At(p, weft), m.Field)
+	return c.At(p, c.at(v, p, e)).Over(m.Field, c.At(p, c.at(v, p, weft)), m.Field)
 }
 
 // Ranked are the entries of a view that have runs at a point, the best median
@@ -137,7 +152,7 @@ func (c *Comparison) Ratio(v View, p Point, m Metric, e Entry) records.Figure {
 func (c *Comparison) Ranked(v View, p Point, m Metric) []Entry {
 	var some []Entry
 	for _, e := range v.Entries {
-		if c.At(p, e).Figure(m.Field).Known() {
+		if e = c.at(v, p, e); c.At(p, e).Figure(m.Field).Known() {
 			some = append(some, e)
 		}
 	}

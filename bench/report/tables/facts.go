@@ -28,11 +28,13 @@ func Facts(c *comparison.Comparison) []Fact {
 		}
 		return strings.Join(values, " and ")
 	}
-	rounds, made, seconds := 0, 0, 0.0
+	rounds, made, leftOut, seconds := 0, 0, 0, 0.0
 	for _, r := range c.Runs {
 		rounds = max(rounds, r.Round)
 		if r.Calls > 0 {
 			made++
+		} else if r.Skipped != "" {
+			leftOut++
 		}
 		if comparison.PlainRun(r) {
 			seconds = max(seconds, r.Seconds)
@@ -45,9 +47,9 @@ func Facts(c *comparison.Comparison) []Fact {
 		{"Commit", of(func(r runner.Record) string { return r.Commit })},
 		{"Measured", measured(c.Runs)},
 		{"Rounds", fmt.Sprintf("%d, interleaved; runs of %s s", rounds, records.Number(seconds))},
-		{"Runs", fmt.Sprintf("%s made, %s not made", records.Count(made), records.Count(len(c.Runs)-made))},
+		{"Runs", fmt.Sprintf("%s made, %s left out, %s failed as a whole", records.Count(made), records.Count(leftOut), records.Count(len(c.Runs)-made-leftOut))},
 		{"Disturbed", disturbances(c.Runs, made)},
-		{"Failed calls", records.Count(comparison.Failures(c.Runs))},
+		{"Failed calls", records.Count(comparison.Failures(slices.DeleteFunc(slices.Clone(c.Runs), func(r runner.Record) bool { return r.Calls == 0 })))},
 	}
 }
 

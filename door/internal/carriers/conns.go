@@ -156,10 +156,10 @@ func (c *Conns) answered(x *Carrier, res *nethttp.Response) {
 // lookLocked tells by a carrier that has ended whether the server is lost. A server that closes a connection behind an answer, and
 // says so, is not: the next call makes another connection.
 func (c *Conns) lookLocked(x *Carrier) {
-	if x.open > 0 || x.closes || len(c.conns) > 0 {
-		return // answered looks again
+	// Of those that are there, the ones that the server closes behind their answers may end later. Of calls that are open, answered looks again.
+	if x.open == 0 && !x.closes && !slices.ContainsFunc(c.conns, func(x *Carrier) bool { return !x.closes }) {
+		c.lost = true
 	}
-	c.lost = true
 	c.endIfLostLocked()
 }
 

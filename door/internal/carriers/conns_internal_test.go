@@ -42,6 +42,24 @@ func TestEndWhileDialing(t *testing.T) {
 	}
 }
 
+// TestLostBeforeAnnounced: the server is lost when a connection ends without a word, also if one that it has announced to close is noticed to
+// have ended later.
+func TestLostBeforeAnnounced(t *testing.T) {
+	announced, silent := &Carrier{closes: true}, &Carrier{}
+	c := &Conns{o: Options{MaxConns: 2}, conns: []*Carrier{announced}, done: make(chan struct{}), freed: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lookLocked(silent)
+	if c.err != nil {
+		t.Fatalf("it has ended with a connection left: %v", c.err)
+	}
+	c.conns = nil
+	c.lookLocked(announced)
+	if c.err == nil {
+		t.Error("it has not ended with its last connection")
+	}
+}
+
 // TestLostOutcome: whether a request ran whose answer did not come is unknown, unless the server refused its stream.
 func TestLostOutcome(t *testing.T) {
 	for text, want := range map[string]weft.Outcome{

@@ -38,7 +38,7 @@ type Block struct {
 	End      bool // the peer sends nothing more on the stream
 	TooLarge bool // not all fields were given to Field
 	Status   bool // there was one
-	Open     int  // streams that are open behind the block
+	Open     int  // streams that are open behind the block; 0 where a caller reads (see ReadFor), which must not run what belongs to others
 	Over     bool // both sides have ended the stream: the connection refers to it no more, if nothing of it has waited for windows
 }
 
@@ -119,6 +119,7 @@ type Conn struct {
 // incoming belongs to the goroutine that reads.
 type incoming struct {
 	rd    *reader
+	lent  bool // a caller reads
 	dec   *hpack.Decoder
 	first bool // SETTINGS must come first
 	calm  calm

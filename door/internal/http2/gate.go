@@ -38,11 +38,13 @@ func ReadFor(ctx context.Context, c *Conn, done <-chan struct{}) {
 		defer context.AfterFunc(ctx, c.poke)()
 	}
 	rd := c.in.rd
+	c.in.lent = true
 	for len(done) == 0 && ctx.Err() == nil && rd.wrong == nil && rd.fill() {
 		if _, rd.wrong = rd.frames(); !c.endBatch(true) {
 			break
 		}
 	}
+	c.in.lent = false
 	if rd.wrong != nil {
 		c.gate.GoOn()
 		return

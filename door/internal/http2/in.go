@@ -190,7 +190,9 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 		c.dropLocked(st)
 		b.Over = true
 	}
-	b.Open = c.open
+	if !c.in.lent {
+		b.Open = c.open
+	}
 	if end {
 		c.gate.Ended(st.Reads && c.open == 0)
 	}

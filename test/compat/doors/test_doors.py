@@ -188,6 +188,7 @@ class PelixServer(socketserver.ThreadingMixIn, jsonrpclib.SimpleJSONRPCServer.Si
     """That of jsonrpclib-pelix, which closes each connection behind an answer, as HTTP/1.0 does."""
 
     daemon_threads = True
+    request_queue_size = 128  # of 5, the default, the system drops connections that come together, after the client has seen them made
 
 
 class Servers(unittest.TestCase):
