@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strings"
 
 	"github.com/coder/websocket"
 )
@@ -30,6 +31,7 @@ func Dial(ctx context.Context, conn net.Conn, host, path string, header http.Hea
 	if answer != nil && answer.StatusCode != http.StatusSwitchingProtocols {
 		return nil, &Refused{Status: answer.StatusCode}
 	}
+	path, _, _ = strings.Cut(path, "?") // the query may hold secrets
 	return nil, fmt.Errorf("the server does not speak WebSocket at %s: %w", path, root(err))
 }
 

@@ -307,13 +307,13 @@ func TestDialErrors(t *testing.T) {
 			conn.Close()
 		}
 	}()
-	for addr, want := range map[string]string{site.Listener.Addr().String(): "404 Not Found", other.Addr().String(): "does not speak WebSocket"} {
+	for addr, want := range map[string]string{site.Listener.Addr().String(): "404 Not Found", other.Addr().String(): "does not speak WebSocket at /rpc: "} {
 		conn, err := net.Dial("tcp", addr)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err = Dial(t.Context(), conn, addr, "/", nil, nil, limits()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
+		if _, err = Dial(t.Context(), conn, addr, "/rpc?key=secret", nil, nil, limits()); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%v, want %s and no query", err, want)
 		}
 	}
 }
