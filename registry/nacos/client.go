@@ -309,10 +309,10 @@ func (c *client) ask(ctx context.Context, base *url.URL, r request, token string
 		return answered, refusal
 	case refusal.status >= http.StatusInternalServerError:
 		return maybeDone, refusal
-	case refusal.status == http.StatusNotFound || refusal.status < http.StatusBadRequest: // a proxy, or Nacos before version 3
-		return notDone, refusal
+	case refusal.denied():
+		return answered, refusal // Nacos' answer to a login may have no code
 	}
-	return answered, refusal
+	return notDone, refusal // a proxy, another server, or Nacos before version 3
 }
 
 // http is the request to one server.

@@ -138,6 +138,14 @@ func TestOtherServers(t *testing.T) {
 		once   bool             // a change of a document is not asked for again
 	}{
 		{"404", http.NotFound, "404", false},
+		{"405", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }, "405", false},
+		{"400 of a server with TLS", func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Client sent an HTTP request to an HTTPS server.", http.StatusBadRequest)
+		}, "400", false},
+		{"400 in JSON of another server", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"status":400,"error":"Bad Request"}`)
+		}, "Bad Request", false},
 		{"a page of a proxy", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>no upstream</html>") }, "no upstream", false},
 		{"JSON of another server", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"UP"}`) }, "no code", false},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {
