@@ -49,14 +49,10 @@ func errorOf(f *envelope.Failure) *weft.Error {
 		}
 		return e
 	}
-	for code := weft.Canceled; code <= weft.Unauthenticated; code++ {
-		if code.String() == d.Code {
-			e.Code = code
-		}
-	}
-	for _, o := range []weft.Outcome{weft.OutcomeUnknown, weft.Refused, weft.Executed} {
-		if o.String() == d.Outcome {
-			e.Outcome = o
+	if code, outcome, ok := d.Names(); ok {
+		e.Code = code
+		if outcome != weft.NotSent { // that of a call that the server made itself
+			e.Outcome = outcome
 		}
 	}
 	e.Reason = d.Reason

@@ -167,6 +167,8 @@ func TestWireHTTPAnswers(t *testing.T) {
 	failure := func(code int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":$,"error":{"code":%d,"message":"no luck"}}`, code)
 	}
+	// Its code is none of weft's.
+	const funds = `{"jsonrpc":"2.0","id":$,"error":{"code":-32000,"message":"no luck","data":{"code":"INSUFFICIENT_FUNDS","message":"none","reason":"none"}}}`
 	all := []foreign{
 		{200, json, good, 0, 0, ""},
 		{200, text, " \n" + good + "\r\n", 0, 0, ""},
@@ -188,6 +190,9 @@ func TestWireHTTPAnswers(t *testing.T) {
 		{200, json, `{"jsonrpc":"2.0","id":$,"result":7}`, weft.Internal, weft.Executed, "decode the reply"},
 		{200, json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`, weft.Internal, weft.Refused, "Parse error"},
 		{400, json, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"}}`, weft.Internal, weft.Refused, "Invalid Request"},
+		{200, json, funds, weft.Unknown, weft.Executed, "no luck"},
+		{401, json, funds, weft.Unauthenticated, weft.Refused, "no luck"},
+		{429, json, funds, weft.Unavailable, weft.Refused, "no luck"},
 		{200, json, failure(-32601), weft.Unimplemented, weft.Refused, "no luck"},
 		{404, json, failure(-32601), weft.Unimplemented, weft.Refused, "no luck"},
 		{200, json, failure(-8), weft.Unknown, weft.Executed, "no luck"},
@@ -204,6 +209,13 @@ func TestWireHTTPAnswers(t *testing.T) {
 		{404, text, "404 page not found\n", weft.Unimplemented, weft.Refused, `404 Not Found: "404 page not found"`},
 		{413, "", "", weft.ResourceExhausted, weft.Refused, "413"},
 		{429, text, "slow down", weft.Unavailable, weft.Refused, "slow down"},
+		{405, "", "", weft.Unknown, weft.Refused, "405"},
+		{407, "", "", weft.Unknown, weft.Refused, "407"},
+		{411, "", "", weft.Unknown, weft.Refused, "411"},
+		{414, "", "", weft.Unknown, weft.Refused, "414"},
+		{415, "", "", weft.Unknown, weft.Refused, "415"},
+		{421, "", "", weft.Unknown, weft.Refused, "421"},
+		{431, "", "", weft.Unknown, weft.Refused, "431"},
 		{500, "text/html", "<html>", weft.Unknown, weft.OutcomeUnknown, "<html>"},
 		{503, text, "Work queue depth exceeded", weft.Unavailable, weft.OutcomeUnknown, "Work queue depth exceeded"},
 		{503, text, strings.Repeat("x", 1<<20), weft.Unavailable, weft.OutcomeUnknown, "503"},
@@ -278,6 +290,9 @@ func TestCaught(t *testing.T) {
 	}{
 		{`{"code":3,"message":"execution reverted","data":"0x08c379a0"}`, 3, `"0x08c379a0"`, true},
 		{`{"code":-32601,"message":"none"}`, -32601, "", true},
+		{`{"code":-32000,"message":"x","data":{"code":"INSUFFICIENT_FUNDS"}}`, -32000, `{"code":"INSUFFICIENT_FUNDS"}`, true},
+		{`{"code":-32000,"message":"x","data":{"code":"Internal","outcome":"lost"}}`, -32000, `{"code":"Internal","outcome":"lost"}`, true},
+		{`{"code":-32013,"message":"x","data":{"code":"Internal","outcome":"Executed"}}`, 0, "", false},
 		{`{"code":"HY000","message":"none","data":{"a":1}}`, 0, `{"a":1}`, true},
 		{`{"code":3,"message":"long","data":"` + strings.Repeat("x", 20<<10) + `"}`, 0, "", false},
 		{`"a text"`, 0, "", false},

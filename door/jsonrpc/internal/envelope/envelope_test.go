@@ -10,6 +10,7 @@ import (
 	"testing/iotest"
 	"unicode/utf8"
 
+	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 	"github.com/weftrpc/weft/internal/leak"
 )
@@ -59,10 +60,18 @@ func TestReaderLimit(t *testing.T) {
 
 func TestResponses(t *testing.T) {
 	for text, check := range map[string]func(r envelope.Response) bool{
-		`{"id":1,"result":{"a":[1]},"error":null}`:                                                func(r envelope.Response) bool { return r.Error == nil && string(r.Result) == `{"a":[1]}` },
-		`{"id":"x","result":null,"error":"bad"}`:                                                  func(r envelope.Response) bool { return r.Text == "bad" && string(r.ID) == `"x"` },
-		`{"jsonrpc":"2.0","error":{"code":-32601,"message":"m","data":[1]},"id":1}`:               func(r envelope.Response) bool { return r.Error.Code == -32601 && r.Error.Data == nil },
-		`{"jsonrpc":"2.0","error":{"code":1,"message":"m","data":{"code":"NotFound"}},"id":null}`: func(r envelope.Response) bool { return r.Error.Data.Code == "NotFound" },
+		`{"id":1,"result":{"a":[1]},"error":null}`:                                  func(r envelope.Response) bool { return r.Error == nil && string(r.Result) == `{"a":[1]}` },
+		`{"id":"x","result":null,"error":"bad"}`:                                    func(r envelope.Response) bool { return r.Text == "bad" && string(r.ID) == `"x"` },
+		`{"jsonrpc":"2.0","error":{"code":-32601,"message":"m","data":[1]},"id":1}`: func(r envelope.Response) bool { return r.Error.Code == -32601 && r.Error.Data == nil },
+		`{"jsonrpc":"2.0","error":{"code":1,"message":"m","data":{"code":"NotFound","outcome":"Executed"}},"id":null}`: func(r envelope.Response) bool {
+			code, outcome, ok := r.Error.Data.Names()
+			return code == weft.NotFound && outcome == weft.Executed && ok
+		},
+		`{"id":1,"error":{"code":1,"message":"m","data":{"code":"Unauthenticated","outcome":"Unknown"}}}`: func(r envelope.Response) bool { return r.Error.Data != nil },
+		`{"id":1,"error":{"code":1,"message":"m","data":{"code":"NotFound"}}}`:                            func(r envelope.Response) bool { return r.Error.Data == nil },
+		`{"id":1,"error":{"code":1,"message":"m","data":{"code":"NotFound","outcome":"lost"}}}`:           func(r envelope.Response) bool { return r.Error.Data == nil },
+		`{"id":1,"error":{"code":1,"message":"m","data":{"code":"OK","outcome":"Executed"}}}`:             func(r envelope.Response) bool { return r.Error.Data == nil },
+		`{"id":1,"error":{"code":1,"message":"m","data":{"code":"NO_FUNDS","outcome":"Executed"}}}`:       func(r envelope.Response) bool { return r.Error.Data == nil },
 		`{"id":1,"error":5}`: func(r envelope.Response) bool { return r.Error != nil && r.Error.Raw == nil && r.Text == "5" },
 		`{"id":1,"error":{"message":"m"}}`: func(r envelope.Response) bool {
 			return r.Error.Code == 0 && r.Error.Message == "m" && r.Error.Raw != nil

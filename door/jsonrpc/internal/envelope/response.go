@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weftrpc/weft"
 )
 
 // The codes of the specification.
@@ -35,6 +37,21 @@ type Data struct {
 	Outcome string   `json:"outcome"`
 	Reason  string   `json:"reason,omitempty"`
 	Details []Detail `json:"details,omitempty"`
+}
+
+// Names returns the code and the outcome that d names. ok is false if it does not name both, as a server of weft does.
+func (d *Data) Names() (code weft.Code, outcome weft.Outcome, ok bool) {
+	for code = weft.Canceled; code.String() != d.Code; code++ {
+		if code == weft.Unauthenticated {
+			return 0, 0, false
+		}
+	}
+	for _, outcome = range []weft.Outcome{weft.OutcomeUnknown, weft.NotSent, weft.Refused, weft.Executed} {
+		if outcome.String() == d.Outcome {
+			return code, outcome, true
+		}
+	}
+	return 0, 0, false
 }
 
 // Detail is a typed value of an error.
@@ -136,7 +153,7 @@ func ReadResponse(value []byte) (Response, error) {
 const maxText = 256
 
 // ReadFailure reads an error object, a valid one of JSON, and its data. Servers disagree on its members: the code may be a number in
-// quotes, or a word, which counts as 0.
+// quotes, or a word, which counts as 0; and data of theirs that looks like weft's is none.
 func ReadFailure(object []byte) (f *Failure, data json.RawMessage) {
 	var any struct{ Code, Message, Data json.RawMessage }
 	_ = json.Unmarshal(object, &any) // it is valid, and its members are not decoded
@@ -148,8 +165,10 @@ func ReadFailure(object []byte) (f *Failure, data json.RawMessage) {
 		f.Message = strings.ToValidUTF8(string(object[:min(len(object), maxText)]), "")
 	}
 	told := new(Data)
-	if len(any.Data) > 0 && any.Data[0] == '{' && json.Unmarshal(any.Data, told) == nil && told.Code != "" {
-		f.Data = told
+	if len(any.Data) > 0 && any.Data[0] == '{' && json.Unmarshal(any.Data, told) == nil {
+		if _, _, ok := told.Names(); ok {
+			f.Data = told
+		}
 	}
 	return f, any.Data
 }
