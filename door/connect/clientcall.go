@@ -189,7 +189,7 @@ func (c *clientConn) failed(f *failure, res *nethttp.Response) error {
 
 // statusError is the error of an answer that is none of Connect.
 func statusError(res *nethttp.Response) error {
-	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
+	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + httpfield.Clip(res.Status)}
 	if res.StatusCode == nethttp.StatusNotFound {
 		e.Outcome = weft.Refused // so servers answer where there is no such method
 	}

@@ -75,7 +75,7 @@ func MetadataOf(h nethttp.Header) weft.Metadata {
 // ErrorOf is the error that an answer with another status than 200 stands for. body is that of the answer, which may be a
 // Problem.
 func ErrorOf(res *nethttp.Response, body []byte) *weft.Error {
-	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + res.Status}
+	e := &weft.Error{Code: httpstatus.Code(res.StatusCode), Message: "the server answered with the HTTP status " + httpfield.Clip(res.Status)}
 	if res.StatusCode == nethttp.StatusNotFound || res.StatusCode == nethttp.StatusMethodNotAllowed {
 		e.Outcome = weft.Refused // so servers answer where there is no such method
 	}

@@ -298,6 +298,16 @@ func TestWireOfOthers(t *testing.T) {
 	answer("/S/EventError", "text/event-stream", "data: {\"id\":1}\n\nevent: error\ndata: {\"code\":\"Aborted\",\"detail\":\"enough\"}\n\n", 200)
 	answer("/S/Lines", "application/x-ndjson", "{\"result\":{\"id\":1}}\n\n{\"result\":{\"id\":2}}", 200)
 	answer("/S/BadLines", "application/x-ndjson", "{\"id\":1}\n", 200)
+	mux.HandleFunc("/S/LongStatus", func(w nethttp.ResponseWriter, r *nethttp.Request) {
+		io.Copy(io.Discard, r.Body) // what is not read would reset the connection
+		conn, _, err := nethttp.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		io.WriteString(conn, "HTTP/1.1 500 "+strings.Repeat("long ", 1000)+"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+	})
 	site := httptest.NewServer(mux)
 	defer site.Close()
 	c, err := weft.Dial(t.Context(), site.URL, &weft.ClientConfig{Wires: []weft.Wire{http.Wire(nil)}, Logger: slog.New(slog.DiscardHandler)})
@@ -322,6 +332,7 @@ func TestWireOfOthers(t *testing.T) {
 		{"Busy", weft.ResourceExhausted, weft.Executed, "Slow down"},
 		{"Proxy", weft.Unavailable, weft.OutcomeUnknown, "502"},
 		{"Forbidden", weft.PermissionDenied, weft.OutcomeUnknown, "403"},
+		{"LongStatus", weft.Unknown, weft.OutcomeUnknown, "500 long"},
 		{"Nowhere", weft.Unimplemented, weft.Refused, "404"},
 	} {
 		u, err := weft.Invoke[User](t.Context(), c, "S."+m.method, &User{})
@@ -332,7 +343,7 @@ func TestWireOfOthers(t *testing.T) {
 			continue
 		}
 		e, ok := errors.AsType[*weft.Error](err)
-		if !ok || e.Code != m.code || e.Outcome != m.outcome || !strings.Contains(e.Message, m.has) {
+		if !ok || e.Code != m.code || e.Outcome != m.outcome || !strings.Contains(e.Message, m.has) || len(e.Message) > 600 {
 			t.Errorf("%s: %v, %+v", m.method, u, e)
 		}
 		if d, _ := e.RetryAfter(); m.method == "Busy" && d != 3*time.Second {

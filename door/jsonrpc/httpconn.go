@@ -102,7 +102,7 @@ func (c *connHTTP) answered(ctx context.Context, w *weft.WireCall, res *nethttp.
 		return statusError(res, value)
 	case err != nil:
 		return weft.Errorf(weft.Internal, "the answer with the HTTP status %s and the Content-Type %q is no response to the request: %w; it begins with %q",
-			res.Status, httpfield.Clip(res.Header.Get("Content-Type")), err, start(value)).WithReason(weft.ReasonProtocol)
+			httpfield.Clip(res.Status), httpfield.Clip(res.Header.Get("Content-Type")), err, start(value)).WithReason(weft.ReasonProtocol)
 	case r.Error != nil:
 		return failed(res, r)
 	case len(r.Result) > c.limit:
@@ -135,7 +135,7 @@ func responseTo(id, value []byte) (envelope.Response, error) {
 	return r, nil
 }
 
-// start is the beginning of an answer, for a message.
+// start is the beginning of what a server has sent, for a message.
 func start(value []byte) string {
 	const most = 200
 	if len(value) > most {
@@ -182,7 +182,7 @@ func statusError(res *nethttp.Response, body []byte) *weft.Error {
 		e.Code, e.Outcome, e.Reason = weft.ResourceExhausted, weft.Refused, weft.ReasonMessageTooLarge
 	}
 	if to, err := res.Location(); err == nil && res.StatusCode/100 == 3 {
-		e.Message += ", which leads to " + to.Scheme + "://" + to.Host + to.Path // without the query, which may hold secrets
+		e.Message += ", which leads to " + start([]byte(to.Scheme+"://"+to.Host+to.Path)) // without the query, which may hold secrets
 	}
 	if len(body) > 0 {
 		e.Message += ": " + strconv.Quote(start(body))

@@ -169,6 +169,7 @@ func TestWireHTTPAnswers(t *testing.T) {
 	}
 	// Its code is none of weft's.
 	const funds = `{"jsonrpc":"2.0","id":$,"error":{"code":-32000,"message":"no luck","data":{"code":"INSUFFICIENT_FUNDS","message":"none","reason":"none"}}}`
+	long := strings.Repeat("long/", 1000)
 	all := []foreign{
 		{200, json, good, 0, 0, ""},
 		{200, text, " \n" + good + "\r\n", 0, 0, ""},
@@ -221,6 +222,9 @@ func TestWireHTTPAnswers(t *testing.T) {
 		{503, text, strings.Repeat("x", 1<<20), weft.Unavailable, weft.OutcomeUnknown, "503"},
 		{502, json, good, weft.Unavailable, weft.OutcomeUnknown, "502"},
 		{308, "", "", weft.Unknown, weft.Refused, "leads to https://other.example/rpc"},
+		{301, "", "", weft.Unknown, weft.Refused, "leads to https://other.example/rpc/long/long/"},
+		{200, "raw", " 200 " + long, weft.Internal, weft.OutcomeUnknown, "200 long/long/"},
+		{500, "raw", " 500 " + long, weft.Unknown, weft.OutcomeUnknown, "500 long/long/"},
 		{302, "", "", weft.Unknown, weft.OutcomeUnknown, "leads to https://other.example/rpc"},
 		{400, "application/problem+json", `{"code":"InvalidArgument","outcome":"Refused","detail":"a wrong header"}`, weft.InvalidArgument, weft.Refused, "a wrong header"},
 		{200, json, `{"jsonrpc":"2.0","id":$,"result":"` + strings.Repeat("x", 17<<10) + `"}`, weft.ResourceExhausted, weft.Executed, "Limits.MaxMessage of the client allows 16384"},
@@ -234,12 +238,26 @@ func TestWireHTTPAnswers(t *testing.T) {
 			t.Errorf("%s with the Content-Type %q: %s, %v", r.URL, r.Header.Get("Content-Type"), got, err)
 		}
 		x := now.Load()
+		if x.kind == "raw" { // a status line as net/http sends none
+			conn, _, err := nethttp.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			_, _ = io.WriteString(conn, "HTTP/1.1"+x.body+"\r\nRetry-After: 7\r\nConnection: close\r\nContent-Length: 0\r\n\r\n") // the client has the error
+			return
+		}
 		w.Header()["Content-Type"] = nil // none is made of the body
 		if x.kind != "" {
 			w.Header().Set("Content-Type", x.kind)
 		}
 		w.Header().Set("Retry-After", "7")
-		w.Header().Set("Location", "https://other.example/rpc?key=secret")
+		to := "https://other.example/rpc"
+		if x.status == nethttp.StatusMovedPermanently {
+			to += "/" + long
+		}
+		w.Header().Set("Location", to+"?key=secret")
 		w.WriteHeader(x.status)
 		if x.status != nethttp.StatusNoContent {
 			_, _ = io.WriteString(w, strings.Replace(x.body, "$", requestID(t, string(b)), 1)) // the client may not read to the end
