@@ -129,7 +129,18 @@ func goodputLines(r *run, add adder) {
 	if r.scenario.name != "pool" {
 		measured += "; by the clock " + clock + " %"
 	}
+	if late := r.late(); late > r.scenario.deadline/4 {
+		measured += fmt.Sprintf("; disturbed: the generator began calls %v late", short(late))
+	}
 	add("goodput, "+r.scenario.name+": "+r.scenario.what+at(r), "90 %", measured, least >= 90)
+}
+
+// late is how late the generator was in the worst of the loads. Calls that begin late miss their deadlines whatever the server does.
+func (r *run) late() (worst time.Duration) {
+	for _, p := range r.loads() {
+		worst = max(worst, p.Begun)
+	}
+	return worst
 }
 
 // share is the goodput of a phase, in percent of that of the closed loop.

@@ -9,7 +9,8 @@
 //
 // Each process has one processor of Go's (GOMAXPROCS=1), so that two are enough for both. The
 // goodput is given for each second, and for each second of processor time that the server has
-// used: on a machine that is busy with other things the latter is what can be compared.
+// used: on a machine that is busy with other things the latter is what can be compared. A generator
+// that has too little of the machine begins its calls late, which the tables and the verdicts tell.
 //
 // At the end it prints what is asked for beside what was measured, and whether that was met.
 //

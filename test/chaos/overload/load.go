@@ -62,10 +62,11 @@ type Result struct {
 	CritLost  map[string]int // the other critical calls, by why
 	P50, P99  time.Duration  // of the good ones
 	RefuseP99 time.Duration
-	CPU       float64  // seconds, of the server; 0: not known
-	Reports   []Report // of the servers at the end
-	Most      int64    // the largest RSS of the first server
-	Error     string   // one of the failures
+	Begun     time.Duration // after they were due, 99 % of the calls had begun: the generator's own lateness
+	CPU       float64       // seconds, of the server; 0: not known
+	Reports   []Report      // of the servers at the end
+	Most      int64         // the largest RSS of the first server
+	Error     string        // one of the failures
 	// Back is how long after the beginning of the phase fewer than usual of its calls were answered in time.
 	Back time.Duration
 }
@@ -76,7 +77,8 @@ type caller func(ctx context.Context, n uint64, method string, micros int) error
 // sample is a call that has ended.
 type sample struct {
 	due      time.Time
-	took     time.Duration
+	begun    time.Duration // since due
+	took     time.Duration // since due
 	critical bool
 	err      error
 }
@@ -299,7 +301,7 @@ func (g *generator) open(wg *sync.WaitGroup, ph Phase, began, end time.Time) {
 // one makes a call that was due at a time.
 func (g *generator) one(due time.Time) sample {
 	ctx := context.Background()
-	s := sample{due: due, critical: rand.Float64() < g.plan.Critical}
+	s := sample{due: due, begun: time.Since(due), critical: rand.Float64() < g.plan.Critical}
 	if s.critical {
 		ctx = weft.WithPriority(ctx, weft.PriorityCritical)
 	}
@@ -316,8 +318,9 @@ func (g *generator) one(due time.Time) sample {
 // summarize makes the result of a phase.
 func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Duration) *Result {
 	r := &Result{Phase: ph, Seconds: took.Seconds(), Offered: len(samples), Refused: make(map[string]int), CritLost: make(map[string]int)}
-	var good, refused []time.Duration
+	var good, refused, begun []time.Duration
 	for _, s := range samples {
+		begun = append(begun, s.begun)
 		if s.critical {
 			r.Critical++
 		}
@@ -346,6 +349,8 @@ func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Dur
 	}
 	slices.Sort(good)
 	slices.Sort(refused)
+	slices.Sort(begun)
+	r.Begun = quantile(begun, 0.99)
 	r.P50, r.P99, r.RefuseP99 = quantile(good, 0.5), quantile(good, 0.99), quantile(refused, 0.99)
 	return r
 }

@@ -194,7 +194,7 @@ func (s scenario) goodput(first, r *Result) (clock, cpu float64) {
 func report(to io.Writer, wire string, s scenario, results []*Result) {
 	fmt.Fprintf(to, "%s, %s: %s, deadline %v\n", wire, s.name, s.what, s.deadline)
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "load\toffered/s\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
+	fmt.Fprintln(w, "load\toffered/s\tp99 begun after\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
 	for _, r := range results {
 		clock, cpu := s.goodput(results[0], r)
 		refused := refusedOf(r)
@@ -202,8 +202,8 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 		if r.Critical > 0 {
 			critical = fmt.Sprintf("%.1f %%", 100*float64(r.CritGood)/float64(r.Critical))
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.0f %%\t%.0f %%\t%v\t%v\t%.1f %%\t%v\t%.1f %%\t%.1f %%\t%s\t%d\t%s\t\n", r.Phase.Name, float64(r.Offered)/r.Seconds, float64(r.Good)/r.Seconds,
-			100*clock, 100*cpu, r.P50.Round(100*time.Microsecond), r.P99.Round(100*time.Microsecond), share(refused, r), r.RefuseP99.Round(100*time.Microsecond),
+		fmt.Fprintf(w, "%s\t%.0f\t%v\t%.0f\t%.0f %%\t%.0f %%\t%v\t%v\t%.1f %%\t%v\t%.1f %%\t%.1f %%\t%s\t%d\t%s\t\n", r.Phase.Name,
+			float64(r.Offered)/r.Seconds, r.Begun.Round(100*time.Microsecond), float64(r.Good)/r.Seconds, 100*clock, 100*cpu, r.P50.Round(100*time.Microsecond), r.P99.Round(100*time.Microsecond), share(refused, r), r.RefuseP99.Round(100*time.Microsecond),
 			share(r.Throttled, r), share(r.Failed, r), critical, r.Most>>20, attempts(r))
 	}
 	_ = w.Flush()
@@ -212,8 +212,10 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 			fmt.Fprintf(to, "  %s: limit %d, %d in flight, wait %.2f, methods %v, refused %v, critical ones lost %v; %s\n", r.Phase.Name, o.Limit, o.InFlight, o.Wait, o.Methods, r.Refused, r.CritLost, o.Decisions[0].Text)
 		}
 	}
-	if last := results[len(results)-1]; last.Error != "" {
-		fmt.Fprintln(to, "  the last failure:", last.Error)
+	for _, r := range results {
+		if r.Error != "" {
+			fmt.Fprintf(to, "  %s: a failure: %s\n", r.Phase.Name, r.Error)
+		}
 	}
 	fmt.Fprintln(to)
 }
