@@ -181,14 +181,18 @@ func unreadReplies(t *testing.T, doors []weft.Door) {
 // lasts waits until something was so for a second: when it is so first, handlers may yet change it.
 func lasts(t *testing.T, what string, try func() error) {
 	t.Helper()
+	var since time.Time
 	row := 0
 	polltest.Until(t, patience, what, func() error {
 		if err := try(); err != nil {
 			row = 0
 			return err
 		}
-		if row++; row < int(time.Second/polltest.Pause) {
-			return fmt.Errorf("it was so %d times in a row", row)
+		if row++; row == 1 {
+			since = time.Now()
+		}
+		if took := time.Since(since); row < 3 || took < time.Second {
+			return fmt.Errorf("it was so %d times in a row, for %v", row, took) // a look that collects garbage may itself take a second
 		}
 		return nil
 	})

@@ -31,6 +31,7 @@ func TestLoneCaller(t *testing.T) {
 			if err := weft.Handle(srv, "Test.Pause", func(ctx context.Context, p *Pause) (*Pause, error) {
 				if p.Number < 0 {
 					<-ctx.Done()
+					return nil, ctx.Err() // the server's deadline may be the first to end
 				}
 				return p, nil
 			}); err != nil {
