@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -20,10 +21,16 @@ type access struct {
 	username, password string
 	client             pb.AuthClient
 
-	turn  chan struct{} // holds one while a goroutine uses what follows
-	known bool          // there is a token
-	token string        // "": etcd wants none
+	turn    chan struct{} // holds one while a goroutine uses what follows
+	known   bool          // there is a token
+	token   string        // "": etcd wants none
+	refused error         // why etcd refused the last login
+	again   time.Time     // when to log in behind a refusal
 }
+
+// refusedFor is how long the refusal of a login counts. Each login costs etcd the hash of a password, and a client may have a thousand
+// watches that are all tried again.
+const refusedFor = 2 * time.Second
 
 var _ credentials.PerRPCCredentials = (*access)(nil)
 
@@ -98,8 +105,11 @@ func (a *access) GetRequestMetadata(ctx context.Context, _ ...string) (map[strin
 	return map[string]string{rpctypes.TokenFieldNameGRPC: a.token}, nil
 }
 
-// logInLocked gets a token.
+// logInLocked gets a token, if etcd has not just refused to give one.
 func (a *access) logInLocked(ctx context.Context) error {
+	if time.Now().Before(a.again) {
+		return a.refused
+	}
 	reply, err := a.client.Authenticate(ctx, &pb.AuthenticateRequest{Name: a.username, Password: a.password})
 	switch {
 	case err == nil:
@@ -111,6 +121,7 @@ func (a *access) logInLocked(ctx context.Context) error {
 	case status.Code(err) == codes.InvalidArgument:
 		// gRPC takes only some codes from here.
 		err = status.Error(codes.Unauthenticated, fmt.Sprintf("log in as %q: %s", a.username, status.Convert(err).Message()))
+		a.refused, a.again = err, time.Now().Add(refusedFor)
 	}
 	return err
 }

@@ -15,10 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/registry"
@@ -115,6 +118,48 @@ func TestUsers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// logins counts the logins.
+type logins struct {
+	pb.AuthClient
+	n atomic.Int64
+}
+
+func (l *logins) Authenticate(ctx context.Context, r *pb.AuthenticateRequest, options ...grpc.CallOption) (*pb.AuthenticateResponse, error) {
+	l.n.Add(1)
+	return l.AuthClient.Authenticate(ctx, r, options...)
+}
+
+// TestRefusedLogin: calls with a wrong password do not each have etcd hash it, and the right one counts soon after it was set.
+func TestRefusedLogin(t *testing.T) {
+	t.Parallel()
+	s := startServer(t)
+	admin := s.client(t)
+	addUsers(t, admin)
+	counted := &logins{AuthClient: pb.NewAuthClient(admin.ActiveConnection())}
+	a := &access{username: "weft", password: "changed", client: counted, turn: make(chan struct{}, 1)}
+	began := time.Now()
+	for range 20 {
+		if _, err := a.GetRequestMetadata(testContext(t, time.Minute)); err == nil || !strings.Contains(err.Error(), `log in as "weft"`) {
+			t.Fatalf("the error is %v", err)
+		}
+	}
+	if n, most := counted.n.Load(), int64(time.Since(began)/refusedFor)+1; n > most {
+		t.Errorf("20 calls with a wrong password have logged in %d times, want at most %d", n, most)
+	}
+	root, err := clientv3.New(clientv3.Config{Endpoints: []string{s.endpoint}, Username: "root", Password: "root's"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if _, err := root.UserChangePassword(testContext(t, time.Minute), "weft", "changed"); err != nil {
+		t.Fatal(err)
+	}
+	polltest.Until(t, time.Minute, "the changed password counts", func() error {
+		_, err := a.GetRequestMetadata(testContext(t, time.Minute))
+		return err
+	})
 }
 
 // TestTokenLost restarts an etcd, which forgets all tokens, under a driver.
