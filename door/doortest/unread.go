@@ -42,7 +42,8 @@ func NeverReads(t *testing.T, door weft.Door, wire weft.Wire) {
 	before := HeapInUse()
 	u := startUnread(t, door, wire, calls, time.Second)
 	defer u.end()
-	other, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler)})
+	other, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler),
+		Timeout: time.Minute}) // a busy machine encodes 200 MiB first
 	must(t, err)
 	defer other.Close()
 	u.mute(t)
