@@ -105,7 +105,7 @@ type Conn struct {
 	settled chan struct{} // closed when the peer's settings have come
 	in      incoming
 	gate    *gate.Gate // nil: callers do not read
-	poke    func()     // has the read that is under way, or the next one, fail
+	poke    func()     // has the read that is under way, or the next one, fail; not under mu
 
 	mu sync.Mutex
 	writer

@@ -14,7 +14,13 @@ func newGate(c *Conn) *gate.Gate {
 	if !c.cfg.Client || !c.buffers {
 		return nil
 	}
-	c.poke = func() { c.nc.SetReadDeadline(time.Unix(1, 0)) }
+	c.poke = func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !c.closing { // else the deadline is that of the last frames
+			c.nc.SetReadDeadline(time.Unix(1, 0))
+		}
+	}
 	return gate.New(func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()

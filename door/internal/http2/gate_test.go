@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,5 +313,46 @@ func TestLoneCallerWritesSoon(t *testing.T) {
 	}
 	if took := time.Since(began); took > e.conn.cfg.WriteTimeout/2 {
 		t.Errorf("the call took %v, its limit is %v", took, limit)
+	}
+}
+
+// deadlines is a socket that keeps the newest deadline of its reads.
+type deadlines struct {
+	*net.TCPConn
+	reads atomic.Pointer[time.Time]
+}
+
+func (d *deadlines) NetConn() net.Conn { return d.TCPConn }
+
+func (d *deadlines) SetDeadline(at time.Time) error {
+	d.reads.Store(&at)
+	return d.TCPConn.SetDeadline(at)
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.reads.Store(&at)
+	return d.TCPConn.SetReadDeadline(at)
+}
+
+// TestLatePoke has a caller find a breach whose context ends at that moment: the poke does not take the time from the last frames.
+func TestLatePoke(t *testing.T) {
+	var under *deadlines
+	e, r := pairOn(t, func(nc net.Conn) net.Conn {
+		under = &deadlines{TCPConn: nc.(*net.TCPConn)}
+		return under
+	}, func(c *Config) { c.Client = true })
+	if e.conn.gate == nil {
+		t.Fatal("there is no gate")
+	}
+	r.server()
+	<-e.conn.Settled()
+	began := time.Now()
+	r.add(typeData, 0, 0, 'x').send()
+	if code := r.goAway(); code != ProtocolError {
+		t.Errorf("the connection ended with %v", code)
+	}
+	e.conn.poke()
+	if at := *under.reads.Load(); at.Before(began) {
+		t.Errorf("the deadline of the last frames has become %v", at)
 	}
 }
