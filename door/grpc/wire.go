@@ -147,9 +147,7 @@ func newClientConn(w *wire, nc net.Conn, cfg weft.WireConfig) *clientConn {
 	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
 		c.scheme = hpack.StaticHTTPS
 	}
-	if cfg.Credential != (weft.Credential{}) {
-		c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
-	}
+	c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
 	c.fixed = [...]hpack.Known{
 		{Name: ":authority", Value: cfg.Address}, {Name: "te", Value: "trailers"}, {Name: "user-agent", Value: "weft-go"},
 		{Name: acceptName, Value: namesOf(cfg.Compressors)}}
@@ -158,11 +156,10 @@ func newClientConn(w *wire, nc net.Conn, cfg weft.WireConfig) *clientConn {
 		Client: true, Tables: w.tables, Vocabulary: vocabulary{}, StreamWindow: max(cfg.Limits.StreamWindow, minWindow),
 		MaxHeader: cfg.Limits.MaxMetadata + headerSlack, WriteBuffer: cfg.Limits.WriteBuffer, WriteTimeout: cfg.Limits.WriteTimeout,
 		PingInterval: w.cfg.KeepAlive, PingIdle: never, PingTimeout: max(cfg.Limits.PingTimeout, time.Second),
-		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, GoAway: c.stop,
+		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, Timer: &w.pulse, GoAway: c.stop,
 	})
 	c.exec.Go(func() {
-		c.conn.Lock()
-		c.conn.FlushAndUnlock(false)
+		c.flush()
 		c.conn.Run()
 	})
 	c.exec.Go(func() { // it ends with the connection

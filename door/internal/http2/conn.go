@@ -63,7 +63,7 @@ type Guard interface {
 	Known() *atomic.Bool
 }
 
-// Config configures a connection. All fields but Stalled, Batch, GoAway, Hold and Wrote must be set.
+// Config configures a connection. All fields but Timer, Stalled, Batch, GoAway, Hold and Wrote must be set.
 type Config struct {
 	Client       bool
 	Tables       *hpack.Tables
@@ -81,6 +81,8 @@ type Config struct {
 	Go func(func())
 	// Guard makes the guard of the connection's reader.
 	Guard func(takeOver func()) Guard
+	// Timer tells when the scheduler need not be told of system calls; nil: while the guard watches, as it seldom does for a client.
+	Timer socket.Timer
 	// Stalled is called when the reader was held up between Enter and Leave.
 	Stalled func()
 	// Batch is called on the goroutine that reads when all frames of a read were handled.
@@ -149,7 +151,9 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.in.first = true
 	c.in.dec = hpack.NewDecoder(cfg.Tables, cfg.Vocabulary)
 	c.guard = cfg.Guard(c.takeOver)
-	c.ends.Watched = socket.While(c.guard.Known())
+	if c.ends.Watched = cfg.Timer; cfg.Timer == nil {
+		c.ends.Watched = socket.While(c.guard.Known())
+	}
 	c.ends.WritesTo(nc)
 	c.room.L, c.resumes, c.buffers = &c.mu, ends.Resumable(nc), ends.Resumable(ends.Bottom(nc))
 	c.gate = newGate(c)

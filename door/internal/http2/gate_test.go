@@ -356,3 +356,28 @@ func TestLatePoke(t *testing.T) {
 		t.Errorf("the deadline of the last frames has become %v", at)
 	}
 }
+
+// frequent is a timer that is always due, and counts how often it was asked.
+type frequent struct{ asked atomic.Int32 }
+
+func (f *frequent) Frequent() bool {
+	f.asked.Add(1)
+	return true
+}
+
+func (f *frequent) Due() bool { return true }
+
+// TestTimer: what a client reads and writes for its callers, it reads and writes by the timer that it was given.
+func TestTimer(t *testing.T) {
+	var timer frequent
+	e, r := pair(t, func(c *Config) { c.Client, c.Timer = true, &timer })
+	r.server()
+	<-e.conn.Settled()
+	const calls = 20
+	for id := uint32(1); id < 2*calls; id += 2 {
+		answered(t, e, r, id)
+	}
+	if n := timer.asked.Load(); n < calls {
+		t.Errorf("the timer was asked %d times for %d calls", n, calls)
+	}
+}
