@@ -172,11 +172,7 @@ func (c *Conn) FlushBehindAndUnlock() {
 		return
 	}
 	c.busy = true
-	c.mu.Unlock()
-	c.cfg.Go(func() {
-		c.mu.Lock()
-		c.writeAndUnlock(nil, -1, false)
-	})
+	writeElsewhereAndUnlock(c, nil)
 }
 
 // writeAndUnlock writes rest and all that is appended, by the goroutine that has set busy, and
@@ -184,11 +180,7 @@ func (c *Conn) FlushBehindAndUnlock() {
 func (c *Conn) writeAndUnlock(rest []byte, rounds int, cautious bool) {
 	for ; (len(c.buf) > 0 || len(rest) > 0) && !c.dead; rounds-- {
 		if rounds == 0 || cautious && c.passedLocked()-c.seen > unread {
-			c.mu.Unlock()
-			c.cfg.Go(func() {
-				c.mu.Lock()
-				c.writeAndUnlock(rest, -1, false)
-			})
+			writeElsewhereAndUnlock(c, rest)
 			return
 		}
 		b := rest
@@ -212,6 +204,16 @@ func (c *Conn) writeAndUnlock(rest []byte, rounds int, cautious bool) {
 	}
 	c.busy = false
 	c.mu.Unlock()
+}
+
+// writeElsewhereAndUnlock has another goroutine write rest and all that is appended, for the one that has set busy. It is a function of its own,
+// or writeAndUnlock would allocate room for rest in each call.
+func writeElsewhereAndUnlock(c *Conn, rest []byte) {
+	c.mu.Unlock()
+	c.cfg.Go(func() {
+		c.mu.Lock()
+		c.writeAndUnlock(rest, -1, false)
+	})
 }
 
 // swapLocked takes what waits, and puts the other buffer in its place.
