@@ -143,8 +143,8 @@ func TestForeignCallAllocatesLittle(t *testing.T) {
 		}
 	}
 	call()
-	if n := testing.AllocsPerRun(1000, call); n > 3 {
-		t.Errorf("%v allocations per call, want 3 at most", n)
+	if n := testing.AllocsPerRun(1000, call); n > 2 {
+		t.Errorf("%v allocations per call, want 2 at most", n)
 	}
 }
 

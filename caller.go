@@ -287,10 +287,7 @@ func failed(s *session.Session, method string, st *wire.Status) error {
 
 // ended counts a call and makes the error of its status.
 func (c *caller) ended(s *session.Session, sc *session.Call) error {
-	m := c.last.Load()
-	if m == nil || m.name != sc.Method {
-		m = c.statsOf(sc.Method)
-	}
+	m := c.statsOf(sc.Method)
 	at := sc.Ended
 	if at == 0 {
 		at = session.Nanos()
@@ -310,6 +307,9 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 //
 //go:noinline
 func (c *caller) statsOf(method string) *methodStats {
+	if m := c.last.Load(); m != nil && m.name == method {
+		return m
+	}
 	if c.first.Load() == nil {
 		c.first.CompareAndSwap(nil, &methodStats{name: method})
 	}

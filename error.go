@@ -167,14 +167,17 @@ var ErrServerClosed = errors.New("weft: server closed")
 // ErrClientClosed is found by errors.Is in the error of a call that was made with, or cut off by, a client that was closed.
 var ErrClientClosed = errors.New("weft: client closed")
 
-func asWeft(err error, e **Error) bool { return errors.As(err, e) }
+func asWeft(err error, e **Error) bool { // errors.As would have e allocated
+	known, ok := errors.AsType[*Error](err)
+	if ok {
+		*e = known
+	}
+	return ok
+}
 
 // asError makes an error of what an interceptor returned.
 func asError(err error, method string) error {
-	if err == nil {
-		return nil
-	}
-	if e := (*Error)(nil); asWeft(err, &e) {
+	if e := (*Error)(nil); err == nil || asWeft(err, &e) {
 		return err
 	}
 	e := Errorf(CodeOf(err), "%w", err)

@@ -146,10 +146,7 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 	} else {
 		err = p.w.Call(ctx, &call.WireCall)
 	}
-	m := c.last.Load()
-	if m == nil || m.name != call.Method {
-		m = c.statsOf(call.Method)
-	}
+	m := c.statsOf(call.Method)
 	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
 		m.Bytes(p.number, call.Sent, call.Received)
 	}
