@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
 	"github.com/weftrpc/weft/door/internal/http2"
+	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/fit"
 	"github.com/weftrpc/weft/internal/session"
 )
@@ -36,6 +37,7 @@ type exchange struct {
 	over  bool           // nothing refers to the stream any more
 	early bool           // the reply of call was decoded; until ended is set: it may be
 	done  chan struct{}  // of a unary call; has room for one
+	alarm due.Alarm      // of the goroutine that waits for it
 	call  *weft.WireCall // unary, whose caller waits for done
 }
 
@@ -101,9 +103,7 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		return err
 	}
 	http2.ReadFor(ctx, c.conn, x.done)
-	select {
-	case <-x.done:
-	case <-ctx.Done():
+	if _, ok := due.Receive(ctx, &x.alarm, x.done); !ok {
 		if x.ended.CompareAndSwap(false, true) {
 			c.reset(&x.st)
 			return weft.Errorf(weft.CodeOf(ctx.Err()), "%w before the reply came", ctx.Err())
@@ -167,6 +167,11 @@ func (c *clientConn) waitOneway(ctx context.Context) error {
 	select {
 	case c.oneway <- struct{}{}:
 		return nil
+	default: // to wait for ctx costs a timer
+	}
+	select {
+	case c.oneway <- struct{}{}:
+		return nil
 	case <-c.conn.Done():
 		return unsent(ctx, c.conn.Err())
 	case <-ctx.Done():
@@ -192,8 +197,7 @@ func (c *clientConn) flush() {
 // send sends a unary request.
 func (c *clientConn) send(ctx context.Context, x *exchange, w *weft.WireCall) error {
 	size := -1
-	z := sizerOf(w.Codec)
-	if z != nil && c.with == nil {
+	if z := sizerOf(w.Codec); z != nil && c.with == nil {
 		if n, ok := z.Size(w.Args); ok {
 			size = n
 		}

@@ -1,16 +1,11 @@
 package grpc
 
-import (
-	"sync"
-	"time"
-
-	"github.com/weftrpc/weft/door/internal/http2"
-)
+import "sync"
 
 // spareExchanges is the memory of unary calls of a connection that are over, for the next ones.
 type spareExchanges struct{ pool sync.Pool }
 
-// take returns memory for a call, which is zero but for what is used again: its channel and the room for its reply.
+// take returns memory for a call, which is zero but for what is used again: its channel, its alarm and the room for its reply.
 func (p *spareExchanges) take() *exchange {
 	if x, ok := p.pool.Get().(*exchange); ok {
 		return x
@@ -23,8 +18,6 @@ func (p *spareExchanges) give(x *exchange) {
 	if !x.over || cap(x.body) > 2*small {
 		return
 	}
-	x.st, x.c, x.begun, x.over, x.owed, x.body, x.due = http2.Stream{}, nil, false, false, 0, x.body[:0], time.Time{}
-	x.meta, x.reply, x.restore, x.call, x.early = nil, nil, nil, nil, false
-	x.ended.Store(false)
+	*x = exchange{done: x.done, alarm: x.alarm, body: x.body[:0]}
 	p.pool.Put(x)
 }

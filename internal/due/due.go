@@ -69,6 +69,10 @@ func (c *Context) startLocked() {
 	switch err := c.endedLocked(); {
 	case err == nil:
 		c.timed, c.stop = until(c.parent, c.at)
+		if a := c.alarm; a != nil && a.f != nil { // it ends a moment later than the alarm
+			a.unwatch()
+			a.stop = context.AfterFunc(c.timed, a.f)
+		}
 	case errors.Is(err, context.DeadlineExceeded):
 		timed, stop := context.WithDeadlineCause(context.WithoutCancel(c.parent), time.Time{}, c.cause)
 		stop() // it has ended already
@@ -118,11 +122,21 @@ func (c *Context) Value(key any) any {
 }
 
 // Alarm wakes a goroutine that waits with a Context. The zero value is ready, and may be used again and again by one goroutine
-// after the other: its timer is made once.
-type Alarm struct{ timer *time.Timer }
+// after the other, either for Receive or for Watch with one function: its timer is made once.
+type Alarm struct {
+	timer *time.Timer
+	f     func()      // of Watch; nil: the alarm is for Receive
+	ctx   *Context    // that Watch has lent it to
+	stop  func() bool // of what waits for a channel for Watch
+}
 
 // Receive receives from ch. ok is false if ctx has ended first. If ctx is a Context, it still has no timer and no channel then.
 func Receive[T any](ctx context.Context, a *Alarm, ch <-chan T) (v T, ok bool) {
+	select {
+	case v = <-ch:
+		return v, true
+	default: // an alarm is needed
+	}
 	c, _ := ctx.(*Context)
 	if c == nil || !c.lend(a) {
 		select {
@@ -173,10 +187,16 @@ func (c *Context) lend(a *Alarm) bool {
 	if c.err != nil || c.timed != nil || c.alarm != nil {
 		return false
 	}
-	if left := time.Until(c.at); a.timer == nil {
-		a.timer = time.NewTimer(left)
-	} else {
+	switch left := time.Until(c.at); {
+	case a.timer != nil:
 		a.timer.Reset(left)
+	case a.f != nil:
+		a.timer = time.AfterFunc(left, a.f)
+	default:
+		a.timer = time.NewTimer(left)
+	}
+	if a.f != nil && c.parent.Done() != nil {
+		a.stop = context.AfterFunc(c.parent, a.f)
 	}
 	c.alarm = a
 	return true
@@ -187,5 +207,35 @@ func (c *Context) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.alarm.timer.Stop()
+	c.alarm.unwatch()
 	c.alarm = nil
+}
+
+// Watch has f called, on another goroutine, when ctx has ended, until Stop is called: context.AfterFunc for a goroutine that does so again and
+// again. If ctx is a Context, it still has no timer and no channel then. f is always the same, and may be called more than once.
+func (a *Alarm) Watch(ctx context.Context, f func()) {
+	a.f = f
+	if c, _ := ctx.(*Context); c != nil && c.lend(a) {
+		a.ctx = c
+	} else if ctx.Done() != nil {
+		a.stop = context.AfterFunc(ctx, f)
+	}
+}
+
+// Stop ends what Watch has begun. The function may still be running.
+func (a *Alarm) Stop() {
+	if c := a.ctx; c != nil {
+		a.ctx = nil
+		c.release()
+		return
+	}
+	a.unwatch()
+}
+
+// unwatch ends what waits for a channel.
+func (a *Alarm) unwatch() {
+	if a.stop != nil {
+		a.stop()
+		a.stop = nil
+	}
 }

@@ -247,15 +247,103 @@ func TestAllocationsOfWaiting(t *testing.T) {
 	defer cancel()
 	parent.Done()
 	var a Alarm
-	ch := make(chan struct{}, 1)
+	ask, ch := make(chan struct{}), make(chan struct{})
+	defer close(ask)
+	go func() { // it ends with ask
+		for range ask {
+			ch <- struct{}{}
+		}
+	}()
 	var part struct{ Context }
 	if n := testing.AllocsPerRun(100, func() {
 		part = struct{ Context }{}
 		part.Begin(parent, time.Minute)
-		ch <- struct{}{}
+		ask <- struct{}{}
 		if _, ok := Receive(&part.Context, &a, ch); !ok {
 			t.Error(part.Err())
 		}
+		part.End()
+	}); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestWatch has one function called again and again, by contexts that end in every way, and not by those that do not.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Alarm
+		calls := make(chan time.Time, 1)
+		f := func() {
+			select {
+			case calls <- time.Now():
+			default: // it may be called more than once
+			}
+		}
+		for name, c := range map[string]struct {
+			act   func(d *Context, cancel context.CancelFunc)
+			after time.Duration
+		}{
+			"End":        {func(d *Context, _ context.CancelFunc) { d.End() }, time.Second},
+			"the parent": {func(_ *Context, cancel context.CancelFunc) { cancel() }, time.Second},
+			"the time":   {func(*Context, context.CancelFunc) {}, time.Minute},
+		} {
+			for _, as := range []string{"alone", "with its channel", "with its channel later", "as a value", "stopped"} {
+				parent, cancel := context.WithCancel(t.Context())
+				d := After(parent, time.Minute)
+				ctx := context.Context(d)
+				switch as {
+				case "with its channel":
+					d.Done()
+				case "as a value":
+					ctx = context.WithValue(d, key{}, 1)
+				}
+				began := time.Now()
+				a.Watch(ctx, f)
+				switch as {
+				case "with its channel later":
+					d.Done()
+				case "stopped":
+					a.Stop()
+				}
+				time.Sleep(time.Second)
+				c.act(d, cancel)
+				if as != "stopped" {
+					for at := range calls {
+						if took := at.Sub(began); took != c.after {
+							t.Errorf("%s, %s: called after %v", name, as, took)
+						}
+						if d.Err() != nil {
+							break
+						}
+					}
+					a.Stop()
+					synctest.Wait()
+					for len(calls) > 0 {
+						<-calls
+					}
+				}
+				d.End()
+				cancel()
+				time.Sleep(time.Hour)
+				if len(calls) > 0 {
+					t.Errorf("%s, %s: called once more", name, as)
+					<-calls
+				}
+			}
+		}
+	})
+}
+
+// TestAllocationsOfWatching watches contexts whose parents do not end.
+func TestAllocationsOfWatching(t *testing.T) {
+	var a Alarm
+	var part struct{ Context }
+	f := func() { t.Error("the context has ended") }
+	if n := testing.AllocsPerRun(100, func() {
+		part = struct{ Context }{}
+		part.Begin(context.Background(), time.Minute)
+		a.Watch(&part.Context, f)
+		a.Stop()
 		part.End()
 	}); n > 0 {
 		t.Errorf("%v allocations", n)

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/gate"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/delivered"
+	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/socket"
 )
@@ -121,7 +122,8 @@ type Conn struct {
 // incoming belongs to the goroutine that reads.
 type incoming struct {
 	rd    *reader
-	lent  bool // a caller reads
+	lent  bool      // a caller reads
+	alarm due.Alarm // of that caller
 	dec   *hpack.Decoder
 	first bool // SETTINGS must come first
 	calm  calm

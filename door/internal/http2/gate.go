@@ -40,9 +40,7 @@ func ReadFor(ctx context.Context, c *Conn, done <-chan struct{}) {
 	if !c.gate.Take() {
 		return
 	}
-	if ctx.Done() != nil {
-		defer context.AfterFunc(ctx, c.poke)()
-	}
+	c.in.alarm.Watch(ctx, c.poke)
 	rd := c.in.rd
 	c.in.lent = true
 	for len(done) == 0 && ctx.Err() == nil && rd.wrong == nil && rd.fill() {
@@ -50,6 +48,7 @@ func ReadFor(ctx context.Context, c *Conn, done <-chan struct{}) {
 			break
 		}
 	}
+	c.in.alarm.Stop()
 	c.in.lent = false
 	if rd.wrong != nil {
 		c.gate.GoOn()
