@@ -96,7 +96,7 @@ func stands(t *testing.T, e *echo, state uint32) {
 // stream that is opened next has the number next.
 func aside(t *testing.T, every time.Duration) (e *echo, r *raw) {
 	t.Helper()
-	e, r = pair(t, func(c *Config) { c.Client = true })
+	e, r = pair(t, func(c *Config) { c.Client, c.Timer = true, new(frequent) })
 	e.conn.Lock()
 	e.conn.gate.Every = every
 	e.conn.Unlock()
