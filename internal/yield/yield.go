@@ -15,6 +15,7 @@ import (
 type Pauses struct {
 	busy atomic.Int32  // shares that have paused and have not waited since
 	ran  atomic.Uint64 // how often another goroutine found work while there were such shares
+	turn sync.Mutex    // one pauses at a time: those that paused together would take each other's bytes out of the pipe, and each end early
 
 	mu     sync.Mutex
 	r, w   *os.File // a pipe; nil until it is needed
@@ -30,8 +31,8 @@ func (p *Pauses) Ran() {
 }
 
 // Share bounds how long one goroutine works before it pauses, and how long it pauses then: until
-// twice as long has passed, or the others find no work (see Ran). The goroutines that pause have
-// a third of a processor together then, and all of it when no others want it. Its owner alone
+// twice as long has passed, or the others find no work (see Ran). Goroutines pause one after the other, so that each slice of work is
+// followed by a pause: together they have a third of a processor then, and all of it when no others want it. Its owner alone
 // uses it.
 type Share struct {
 	mark   time.Duration // until when the time was accounted for
@@ -91,11 +92,16 @@ func (s *Share) Pause(p *Pauses, now func() time.Duration, start func(func())) {
 		s.busy = true
 		p.busy.Add(1)
 	}
-	// The others that pause take their slices meanwhile.
-	others := time.Duration(3*p.busy.Load()-1) * s.worked
+	others := 2 * s.worked
 	s.worked = 0
 	s.slice = min(2*max(s.slice, leastSlice), mostSlice)
 	ran := p.ran.Load()
+	p.turn.Lock()
+	defer p.turn.Unlock()
+	if p.busy.Load() > 1 {
+		others += others / 2 // the one that has paused before takes a slice meanwhile
+	}
+	s.mark = now()
 	for until, idle := s.mark+others, 0; s.mark < until && idle < idleRounds; {
 		p.pause(start)
 		s.mark = now()

@@ -1,6 +1,10 @@
 package yield
 
 import (
+	"os"
+	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,4 +82,70 @@ func TestSlicesGrow(t *testing.T) {
 		}
 	}
 	t.Errorf("after a thousand pauses a slice has %v", s.slice)
+}
+
+// Goroutines that pause together leave the others their share as one alone does: each slice is followed by a pause.
+func TestManyLeaveOthersTheirShare(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const least = 0.7 // of that beside one: it has half of it beside two that pause at the same time, and nothing beside twenty
+	part := func(pausing int) float64 {
+		var p Pauses
+		defer p.Close()
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var over atomic.Bool
+		var all sync.WaitGroup
+		var own, others atomic.Int64 // rounds of work
+		work := func(n *atomic.Int64) {
+			for from := clock(); clock()-from < 10*time.Microsecond; {
+			}
+			n.Add(1)
+		}
+		for range pausing {
+			all.Go(func() {
+				var s Share
+				defer s.End(&p)
+				for s.Begin(clock()); !over.Load(); {
+					if work(&own); s.Due(clock()) {
+						s.Pause(&p, clock, start)
+					}
+				}
+			})
+		}
+		all.Go(func() { // the reader of another connection, whose peer writes again when it was answered
+			var b [1]byte
+			for !over.Load() {
+				if _, err := r.Read(b[:]); err != nil {
+					break
+				}
+				p.Ran()
+				work(&others)
+				start(func() { _, _ = w.Write([]byte{0}) })
+			}
+		})
+		_, _ = w.Write([]byte{0})
+		time.Sleep(50 * time.Millisecond)
+		over.Store(true)
+		all.Wait()
+		_ = r.Close()
+		_ = w.Close()
+		return float64(others.Load()) / float64(own.Load()+others.Load())
+	}
+	median := func(pausing int) float64 {
+		var all []float64
+		for range 5 { // the machine may be busy
+			all = append(all, part(pausing))
+		}
+		slices.Sort(all)
+		t.Logf("beside %d that pause another goroutine does %.2f of the work", pausing, all)
+		return all[len(all)/2]
+	}
+	alone := median(1)
+	for _, pausing := range []int{2, 20} {
+		if got := median(pausing); got < least*alone {
+			t.Errorf("beside %d that pause another goroutine does %.2f of the work, beside one %.2f", pausing, got, alone)
+		}
+	}
 }
