@@ -137,22 +137,34 @@ func TestFloodPeer(t *testing.T) {
 	if !ok {
 		return
 	}
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
 	go func() { // this goroutine ends with the process
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)
 	}()
+	for again := true; again; again = kind == "connections" {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		floodOn(conn, kind)
+		conn.Close()
+	}
+}
+
+// floodOn floods on one connection.
+func floodOn(conn net.Conn, kind string) {
 	cfg := &Config{}
 	conn.Write(cfg.appendGreeting(nil, ""))
 	one := func(h wire.Header, payload []byte) []byte { return wire.AppendFrame(nil, h, payload) }
 	conn.Write(one(wire.Header{Type: wire.TypeBind}, wire.AppendBind(nil, "raw", "Echo.Say")))
 	conn.Write(one(wire.Header{Type: wire.TypeBind, Code: 1}, wire.AppendBind(nil, "raw", "No.Such")))
 	conn.Write(one(wire.Header{Type: wire.TypeBind, Code: 2}, wire.AppendBind(nil, "raw", "Echo.Wait")))
-	if kind == "cancel" {
+	switch kind {
+	case "cancel":
 		floodCancels(conn)
+		return
+	case "connections":
+		leaveCancels(conn)
 		return
 	}
 	go func() {
@@ -223,14 +235,25 @@ func floodCancels(conn net.Conn) {
 	}
 }
 
+// leaveCancels makes as many calls as a connection has slots for, and cancels them, when the server has said hello. It reads no answer.
+func leaveCancels(conn net.Conn) {
+	io.ReadFull(conn, make([]byte, len(wire.Preface)+wire.HeaderSize))
+	var b []byte
+	for slot := range uint32(15_000) {
+		b = wire.AppendFrame(b, wire.Header{Type: wire.TypeRequest, Code: 2, ID: slot}, nil)
+		b = wire.AppendFrame(b, wire.Header{Type: wire.TypeCancel, Code: uint16(wire.Canceled), ID: slot}, nil)
+	}
+	conn.Write(b)
+}
+
 // A connection that always has bytes to read leaves the others their share of the processors,
-// whatever the bytes are. Without pauses four callers keep one or two calls of a hundred on one
+// whatever the bytes are, and so do many such connections together. Without pauses four callers keep one or two calls of a hundred on one
 // processor. What is compared is calls for processor time, in one run; on two processors the
 // flood has one of its own.
 func TestFloodLeavesOthersTheirShare(t *testing.T) {
 	const callers, least = 4, 0.2 // half of a fair share is 0.4
 	for _, procs := range []int{1, 2} {
-		for _, kind := range []string{"credit", "echo", "bind", "unknown", "cancel"} {
+		for _, kind := range []string{"credit", "echo", "bind", "unknown", "cancel", "connections"} {
 			t.Run(fmt.Sprint(kind, procs), func(t *testing.T) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 				f := newFlooded(t, callers)
@@ -254,5 +277,31 @@ func TestFloodLeavesOthersTheirShare(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Of what a peer has sent before its session ended, not all is handled: it may be very much, and there is no peer for the answers.
+func TestEndedSessionHandlesNoMore(t *testing.T) {
+	const sent, endsIt = 3000, 400 // the first read is short
+	var ran atomic.Int32
+	m := fast(unary("Echo.End", func(ctx *Context, _ []byte) ([]byte, *wire.Status) {
+		if ran.Add(1) == endsIt {
+			ctx.Session.Close(closedHere())
+		}
+		for from := now(); now()-from < 2000; {
+		}
+		return nil, nil
+	}))
+	p := newStranger(t, nil, m)
+	p.greet(nil)
+	p.bind(0, m.Name)
+	var b []byte
+	for slot := range uint32(sent) {
+		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, ID: slot}, nil)...)
+	}
+	p.write(b)
+	<-p.ended
+	if n := ran.Load(); n > endsIt+1000 { // a slice of the reader has 500 at most
+		t.Errorf("the session has ended with call %d, and %d calls ran", endsIt, n)
 	}
 }

@@ -49,7 +49,8 @@ func (sh *share) after(rd *reader, n int) {
 	}
 }
 
-// between is called between two frames. It returns false when another reader goes on.
+// between is called between two frames. It returns false when another reader goes on, or the session has ended: of what its peer has sent
+// nothing is handled any more.
 func (sh *share) between(rd *reader) bool {
 	if !sh.measured || !sh.Due(clock()) {
 		return true
@@ -60,5 +61,5 @@ func (sh *share) between(rd *reader) bool {
 	e := rd.s.cfg.Exec
 	sh.Due(clock()) // accounts for the write
 	sh.Pause(&e.pauses, clock, e.Go)
-	return true
+	return rd.s.failed.Load() == nil
 }
