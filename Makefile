@@ -120,6 +120,11 @@ fuzz-short: ## fuzz every target for FUZZTIME_SHORT each (3s)
 demo: ## run the demonstration
 	@scripts/demo.sh
 
+.PHONY: chaos
+chaos: registries ## stop, kill, freeze and wipe processes (3 min), then make overload
+	@cd test/chaos && go test -count=1 -v -timeout 30m .
+	@$(MAKE) --no-print-directory overload
+
 .PHONY: overload
 overload: ## show what servers do under overload (7 min; SECONDS=30 for each load), and write the figures into docs/RELIABILITY.md
 	@cd test/chaos && go run ./overload $(SECONDS:%=-seconds %) $(if $(WITH),-wire $(WITH),-document $(CURDIR)/docs/RELIABILITY.md)

@@ -5,13 +5,18 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/weftrpc/weft/internal/session"
 )
 
 // Job is what a call asks for.
 type Job struct{ Micros int }
 
-// Done is what it gets.
-type Done struct{ Sum uint64 }
+// Done is what it gets. Burn by weft's wire tells how long the call waited after it was read, and how long it ran, in ns.
+type Done struct {
+	Sum         uint64
+	Waited, Ran int64
+}
 
 // work are the methods that are called, whatever the wire.
 type work struct {
@@ -48,9 +53,14 @@ func calibrate() float64 {
 }
 
 // Burn computes.
-func (w *work) Burn(_ context.Context, j *Job) (*Done, error) {
+func (w *work) Burn(ctx context.Context, j *Job) (*Done, error) {
+	began := session.Nanos()
 	w.calls.Add(1)
-	return &Done{spin(int(float64(j.Micros) * w.perMicro))}, nil
+	d := &Done{Sum: spin(int(float64(j.Micros) * w.perMicro))}
+	if c := session.FromContext(ctx); c != nil {
+		d.Waited, d.Ran = began-c.Received(), session.Nanos()-began
+	}
+	return d, nil
 }
 
 // Sleep sleeps.

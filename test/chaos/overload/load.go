@@ -61,24 +61,27 @@ type Result struct {
 	CritGood  int
 	CritLost  map[string]int // the other critical calls, by why
 	P50, P99  time.Duration  // of the good ones
-	RefuseP99 time.Duration
-	Begun     time.Duration // after they were due, 99 % of the calls had begun: the generator's own lateness
-	CPU       float64       // seconds, of the server; 0: not known
-	Reports   []Report      // of the servers at the end
-	Most      int64         // the largest RSS of the first server
-	Error     string        // one of the failures
+	// Waited, Ran and Outside are how long the slowest 1 % waited in the server, ran there, and were elsewhere: each by itself. 0: not known.
+	Waited, Ran, Outside time.Duration
+	RefuseP99            time.Duration
+	Begun                time.Duration // after they were due, 99 % of the calls had begun: the generator's own lateness
+	CPU                  float64       // seconds, of the server; 0: not known
+	Reports              []Report      // of the servers at the end
+	Most                 int64         // the largest RSS of the first server
+	Error                string        // one of the failures
 	// Back is how long after the beginning of the phase fewer than usual of its calls were answered in time.
 	Back time.Duration
 }
 
 // caller makes calls.
-type caller func(ctx context.Context, n uint64, method string, micros int) error
+type caller func(ctx context.Context, n uint64, method string, micros int, d *Done) error
 
 // sample is a call that has ended.
 type sample struct {
 	due      time.Time
 	begun    time.Duration // since due
 	took     time.Duration // since due
+	done     Done
 	critical bool
 	err      error
 }
@@ -120,7 +123,7 @@ func generate(p Plan) error {
 func (p *Plan) connect() (caller, func(), error) {
 	if p.Wire == "grpc" {
 		c, err := dialGRPC(p.At, p.Conns)
-		return func(ctx context.Context, n uint64, method string, micros int) error {
+		return func(ctx context.Context, n uint64, method string, micros int, _ *Done) error {
 			ctx, cancel := context.WithTimeout(ctx, p.Deadline)
 			defer cancel()
 			return c.call(ctx, n, method, micros)
@@ -128,8 +131,8 @@ func (p *Plan) connect() (caller, func(), error) {
 	}
 	if p.Throttle {
 		c, err := clusterOf(p.At, p.Conns, p.Deadline)
-		return func(ctx context.Context, _ uint64, method string, micros int) error {
-			return c.Call(ctx, "Work."+method, &Job{micros}, &Done{})
+		return func(ctx context.Context, _ uint64, method string, micros int, d *Done) error {
+			return c.Call(ctx, "Work."+method, &Job{micros}, d)
 		}, func() { c.Close() }, err
 	}
 	var all []*weft.Client
@@ -140,8 +143,8 @@ func (p *Plan) connect() (caller, func(), error) {
 		}
 		all = append(all, c)
 	}
-	return func(ctx context.Context, n uint64, method string, micros int) error {
-			return all[n%uint64(len(all))].Call(ctx, "Work."+method, &Job{micros}, &Done{})
+	return func(ctx context.Context, n uint64, method string, micros int, d *Done) error {
+			return all[n%uint64(len(all))].Call(ctx, "Work."+method, &Job{micros}, d)
 		}, func() {
 			for _, c := range all {
 				c.Close()
@@ -310,7 +313,7 @@ func (g *generator) one(due time.Time) sample {
 		x -= g.plan.Calls[c].Share
 	}
 	kind := g.plan.Calls[c]
-	s.err = g.call(ctx, g.n.Add(1), kind.Method, kind.Micros)
+	s.err = g.call(ctx, g.n.Add(1), kind.Method, kind.Micros, &s.done)
 	s.took = time.Since(due)
 	return s
 }
@@ -318,7 +321,7 @@ func (g *generator) one(due time.Time) sample {
 // summarize makes the result of a phase.
 func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Duration) *Result {
 	r := &Result{Phase: ph, Seconds: took.Seconds(), Offered: len(samples), Refused: make(map[string]int), CritLost: make(map[string]int)}
-	var good, refused, begun []time.Duration
+	var good, refused, begun, waited, ran, outside []time.Duration
 	for _, s := range samples {
 		begun = append(begun, s.begun)
 		if s.critical {
@@ -335,6 +338,10 @@ func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Dur
 				r.CritGood++
 			}
 			good = append(good, s.took)
+			if d := s.done; d.Ran > 0 {
+				waited, ran = append(waited, time.Duration(d.Waited)), append(ran, time.Duration(d.Ran))
+				outside = append(outside, s.took-time.Duration(d.Waited+d.Ran))
+			}
 		case ok && e.Reason == weft.ReasonThrottled:
 			r.Throttled++
 		case ok && e.Outcome == weft.Refused && e.Code == weft.ResourceExhausted:
@@ -347,10 +354,11 @@ func summarize(ph Phase, took time.Duration, samples []sample, deadline time.Dur
 			}
 		}
 	}
-	slices.Sort(good)
-	slices.Sort(refused)
-	slices.Sort(begun)
+	for _, all := range [][]time.Duration{good, refused, begun, waited, ran, outside} {
+		slices.Sort(all)
+	}
 	r.Begun = quantile(begun, 0.99)
+	r.Waited, r.Ran, r.Outside = quantile(waited, 0.99), quantile(ran, 0.99), quantile(outside, 0.99)
 	r.P50, r.P99, r.RefuseP99 = quantile(good, 0.5), quantile(good, 0.99), quantile(refused, 0.99)
 	return r
 }

@@ -40,6 +40,7 @@ func command() error {
 	wires := flag.String("wire", "weft,grpc,off", "weft, off (without protection), grpc: any of them, separated by commas")
 	document := flag.String("document", "", "a document into which the figures are written, between its marks")
 	times := flag.String("times", "1.5,2,4,10", "the loads, as multiples of the capacity")
+	pin := flag.Bool("pin", false, "keep servers to one processor of the machine and generators to another, by the command taskset")
 	asJSON := flag.Bool("json", false, "print the results as JSON")
 	flag.Parse()
 	loads, err := parseLoads(*times)
@@ -57,7 +58,7 @@ func command() error {
 			if !chosen(s, wire, *only) {
 				continue
 			}
-			results, err := s.run(self, wire, loads, each)
+			results, err := s.run(launcher{self, *pin}, wire, loads, each)
 			if err != nil {
 				return fmt.Errorf("%s: %w", s.name, err)
 			}

@@ -60,7 +60,7 @@ func TestOverload(t *testing.T) {
 					}
 					s.loads = c.loads
 					others := watchOthers()
-					results, runErr := s.run(self, "weft", c.loads, 2*time.Second)
+					results, runErr := s.run(launcher{self: self}, "weft", c.loads, 2*time.Second)
 					if runErr != nil {
 						t.Fatal(runErr)
 					}

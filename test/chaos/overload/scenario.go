@@ -67,8 +67,21 @@ type child struct {
 	out *bufio.Reader
 }
 
-func start(self, as string, args ...string) (*child, error) {
-	cmd := exec.Command(self, args...)
+// launcher starts processes of this program.
+type launcher struct {
+	self string
+	pin  bool // servers keep to the first processor of the machine, generators to the second
+}
+
+func (l launcher) start(as string, args ...string) (*child, error) {
+	cmd := exec.Command(l.self, args...)
+	if l.pin {
+		processor := "0"
+		if as == "generator" {
+			processor = "1"
+		}
+		cmd = exec.Command("taskset", append([]string{"-c", processor, l.self}, args...)...)
+	}
 	cmd.Env = append(os.Environ(), role+"="+as, "GOMAXPROCS=1")
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -88,12 +101,12 @@ func (c *child) end() error {
 	return c.cmd.Wait()
 }
 
-func startServer(self string, o serverOptions) (c *child, at, control string, err error) {
+func (l launcher) startServer(o serverOptions) (c *child, at, control string, err error) {
 	text, err := json.Marshal(o)
 	if err != nil {
 		return nil, "", "", err
 	}
-	if c, err = start(self, "server", string(text)); err != nil {
+	if c, err = l.start("server", string(text)); err != nil {
 		return nil, "", "", err
 	}
 	line, err := c.out.ReadString('\n')
@@ -108,11 +121,11 @@ func startServer(self string, o serverOptions) (c *child, at, control string, er
 
 // run runs the scenario: the closed loop, half and three quarters of the capacity, the loads, and half again; on the wires that
 // are compared with weft's the closed loop and the loads.
-func (s scenario) run(self, wire string, loads []float64, length time.Duration) (out []*Result, err error) {
+func (s scenario) run(l launcher, wire string, loads []float64, length time.Duration) (out []*Result, err error) {
 	p := Plan{Wire: wire, Conns: 4, Deadline: s.deadline, Critical: s.critical, Throttle: s.throttle, Calls: s.calls}
 	o := serverOptions{Wire: wire}
 	for hop := range s.relays + 1 {
-		c, at, control, err := startServer(self, o)
+		c, at, control, err := l.startServer(o)
 		if err != nil {
 			return nil, err
 		}
@@ -125,7 +138,7 @@ func (s scenario) run(self, wire string, loads []float64, length time.Duration) 
 	}
 	settle := min(length, 2*second)
 	p.Phases = []Phase{{Name: "closed loop", Callers: s.callers, Settle: settle, Length: length}}
-	first, err := plan(self, p)
+	first, err := l.plan(p)
 	if err != nil {
 		return nil, err
 	}
@@ -151,13 +164,13 @@ func (s scenario) run(self, wire string, loads []float64, length time.Duration) 
 	if len(p.Phases) == 0 {
 		return first, nil
 	}
-	rest, err := plan(self, p)
+	rest, err := l.plan(p)
 	return append(first, rest...), err
 }
 
 // plan runs a generator process.
-func plan(self string, p Plan) (out []*Result, err error) {
-	c, err := start(self, "generator")
+func (l launcher) plan(p Plan) (out []*Result, err error) {
+	c, err := l.start("generator")
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +207,7 @@ func (s scenario) goodput(first, r *Result) (clock, cpu float64) {
 func report(to io.Writer, wire string, s scenario, results []*Result) {
 	fmt.Fprintf(to, "%s, %s: %s, deadline %v\n", wire, s.name, s.what, s.deadline)
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "load\toffered/s\tp99 begun after\tgood/s\tof possible\tby processor\tp50\tp99\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
+	fmt.Fprintln(w, "load\toffered/s\tp99 begun after\tgood/s\tof possible\tby processor\tp50\tp99\twaited\tran\toutside\trefused\tp99 of these\theld back\tfailed\tcritical\tMiB\tattempts\t")
 	for _, r := range results {
 		clock, cpu := s.goodput(results[0], r)
 		refused := refusedOf(r)
@@ -202,8 +215,9 @@ func report(to io.Writer, wire string, s scenario, results []*Result) {
 		if r.Critical > 0 {
 			critical = fmt.Sprintf("%.1f %%", 100*float64(r.CritGood)/float64(r.Critical))
 		}
-		fmt.Fprintf(w, "%s\t%.0f\t%v\t%.0f\t%.0f %%\t%.0f %%\t%v\t%v\t%.1f %%\t%v\t%.1f %%\t%.1f %%\t%s\t%d\t%s\t\n", r.Phase.Name,
-			float64(r.Offered)/r.Seconds, r.Begun.Round(100*time.Microsecond), float64(r.Good)/r.Seconds, 100*clock, 100*cpu, r.P50.Round(100*time.Microsecond), r.P99.Round(100*time.Microsecond), share(refused, r), r.RefuseP99.Round(100*time.Microsecond),
+		fmt.Fprintf(w, "%s\t%.0f\t%v\t%.0f\t%.0f %%\t%.0f %%\t%v\t%v\t%v\t%v\t%v\t%.1f %%\t%v\t%.1f %%\t%.1f %%\t%s\t%d\t%s\t\n", r.Phase.Name,
+			float64(r.Offered)/r.Seconds, short(r.Begun), float64(r.Good)/r.Seconds, 100*clock, 100*cpu,
+			r.P50.Round(100*time.Microsecond), short(r.P99), short(r.Waited), short(r.Ran), short(r.Outside), share(refused, r), r.RefuseP99.Round(100*time.Microsecond),
 			share(r.Throttled, r), share(r.Failed, r), critical, r.Most>>20, attempts(r))
 	}
 	_ = w.Flush()
