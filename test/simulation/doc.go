@@ -8,8 +8,8 @@
 //
 // A seed gives a plan: how many servers and clients there are and how they are
 // configured, every call with its time, its deadline and what its handler does, the delay
-// of every segment of bytes, and the faults: connections that are cut, stall, vanish or are closed
-// on one side, servers that restart, die or are slow, dials that are refused or
+// of every segment of bytes, and the faults: connections that are cut, stall, vanish, are closed
+// on one side or overtake one another, servers that restart, die or are slow, dials that are refused or
 // not answered, a registry that is away or has lost its data, clients that leave.
 //
 // When a plan has ended, the ledger of all calls is checked: see verdict_test.go for what

@@ -36,6 +36,8 @@ func (w *world) happen(f fault) {
 	case emptyList:
 		w.authority.set(func() { w.authority.empty = true })
 		w.after(f.For, func() { w.authority.set(func() { w.authority.empty = false }) })
+	case overtake:
+		w.overtake(h.name, f.For)
 	case wipe:
 		w.authority.set(func() { w.authority.store = newAuthority().store })
 	default:
@@ -65,6 +67,33 @@ func (w *world) spoil(k *link, f fault) {
 	case slowLine:
 		l.change(func() { l.rate = 2000 })
 		w.after(f.For, func() { l.change(func() { l.rate = 0 }) })
+	}
+}
+
+// overtake delays the oldest connection of each client to a host: what is sent on a newer one arrives before what was sent earlier. A
+// connection that is the only one of its client is cut at the client alone while bytes of the client are on their way,
+// so that the client connects anew and these bytes still arrive.
+func (w *world) overtake(host string, by time.Duration) {
+	seen := make(map[string]bool)
+	for _, k := range w.net.live(host) {
+		if seen[k.pair] {
+			continue
+		}
+		seen[k.pair] = true
+		delay := func(by time.Duration) {
+			k.up.change(func() { k.up.extra = by })
+			k.down.change(func() { k.down.extra = by })
+		}
+		delay(by)
+		w.wg.Go(func() {
+			for began := time.Now(); time.Since(began) < by; time.Sleep(by / 100) {
+				if k.up.underWay() > by*9/10 && w.net.only(k) {
+					k.down.sever(false)
+					return
+				}
+			}
+			delay(0)
+		})
 	}
 }
 

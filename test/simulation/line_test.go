@@ -19,8 +19,8 @@ type weather struct {
 
 // segment is bytes that arrive together.
 type segment struct {
-	at   time.Time
-	data []byte
+	sent, at time.Time // at is when they arrive
+	data     []byte
 }
 
 // line is the bytes that travel one way of a connection.
@@ -32,10 +32,11 @@ type line struct {
 	writable sync.Cond // there may be room, or a reason to give up
 	random   *rand.Rand
 	segments []segment
-	held     int       // bytes in segments
-	last     time.Time // when the last segment arrives
-	sent     int64     // bytes since the connection began
-	rate     int       // bytes a second; 0: no limit
+	held     int           // bytes in segments
+	last     time.Time     // when the last segment arrives
+	sent     int64         // bytes since the connection began
+	rate     int           // bytes a second; 0: no limit
+	extra    time.Duration // by which segments arrive later
 	writing  bool
 	stalled  bool // nothing arrives
 	ended    bool // the writing end has closed, or a fault has closed its direction
@@ -44,10 +45,33 @@ type line struct {
 
 	reads, writes limit
 	arrival       *time.Timer
+
+	road   *road
+	number int // of the connection among those of the road
 }
 
-func newLine(w weather, random *rand.Rand) *line {
-	l := &line{weather: w, random: random, last: time.Now()}
+// road is the same direction of all connections between two programs.
+type road struct {
+	mu        sync.Mutex
+	newest    map[int]time.Time // when the segment was sent that was read last, by the connection's number
+	overtaken int               // segments that were read behind one that was sent later, on a newer connection
+}
+
+// read notes that a segment has been read from a connection.
+func (r *road) read(number int, sent time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.newest[number] = sent
+	for n, other := range r.newest {
+		if n > number && other.After(sent) {
+			r.overtaken++
+			return
+		}
+	}
+}
+
+func newLine(w weather, random *rand.Rand, r *road, number int) *line {
+	l := &line{weather: w, random: random, last: time.Now(), road: r, number: number}
 	l.readable.L, l.writable.L = &l.mu, &l.mu
 	return l
 }
@@ -125,6 +149,7 @@ func (l *line) takeLocked(b []byte) int {
 	s := &l.segments[0]
 	n := copy(b, s.data)
 	if s.data = s.data[n:]; len(s.data) == 0 {
+		l.road.read(l.number, s.sent)
 		l.segments = l.segments[1:]
 	}
 	l.held -= n
@@ -176,7 +201,7 @@ func (l *line) sendLocked(b []byte, room int) int {
 	if p := l.weather.Piece; p > 0 {
 		n = min(n, 1+l.random.IntN(p))
 	}
-	at := time.Now().Add(l.weather.Delay + time.Duration(l.random.Int64N(int64(l.weather.Jitter)+1)))
+	at := time.Now().Add(l.weather.Delay + l.extra + time.Duration(l.random.Int64N(int64(l.weather.Jitter)+1)))
 	if l.rate > 0 {
 		from := time.Now()
 		if l.last.After(from) {
@@ -190,11 +215,21 @@ func (l *line) sendLocked(b []byte, room int) int {
 		at = l.last.Add(1) // the order of bytes stays
 	}
 	l.last = at
-	l.segments = append(l.segments, segment{at, append([]byte(nil), b[:n]...)})
+	l.segments = append(l.segments, segment{time.Now(), at, append([]byte(nil), b[:n]...)})
 	l.held += n
 	l.sent += int64(n)
 	l.readable.Broadcast()
 	return n
+}
+
+// underWay returns how long the bytes that were sent last are still on their way.
+func (l *line) underWay() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.segments) == 0 {
+		return 0
+	}
+	return time.Until(l.last)
 }
 
 // refusalLocked returns why nothing can be written now.

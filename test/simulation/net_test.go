@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -29,6 +30,7 @@ type network struct {
 	listeners map[string]*listener
 	dials     map[string]int // by the names of both programs: how many there were
 	links     []*link        // in the order of their dials
+	roads     map[string]*road
 	refusing  map[string]bool
 	silent    map[string]chan struct{} // closed when the host answers dials again
 }
@@ -36,13 +38,14 @@ type network struct {
 func newNetwork(seed uint64, w weather) *network {
 	return &network{
 		seed: seed, weather: w, listeners: make(map[string]*listener), dials: make(map[string]int),
-		refusing: make(map[string]bool), silent: make(map[string]chan struct{}),
+		roads: make(map[string]*road), refusing: make(map[string]bool), silent: make(map[string]chan struct{}),
 	}
 }
 
 // link is a connection with its two ends.
 type link struct {
 	name     string // "client>server#3"
+	pair     string // "client>server"
 	host     string // of the server
 	up, down *line
 	client   *conn
@@ -160,7 +163,8 @@ func (p program) dial(ctx context.Context, host string) (*conn, error) {
 	p.mu.Lock()
 	pair := p.name + ">" + host
 	p.dials[pair]++
-	name := fmt.Sprintf("%s#%d", pair, p.dials[pair])
+	number := p.dials[pair]
+	name := fmt.Sprintf("%s#%d", pair, number)
 	silent := p.silent[host]
 	p.mu.Unlock()
 	random := p.random(name)
@@ -184,7 +188,10 @@ func (p program) dial(ctx context.Context, host string) (*conn, error) {
 	if l == nil || p.refusing[host] {
 		return nil, syscall.ECONNREFUSED
 	}
-	k := &link{name: name, host: host, up: newLine(p.weather, p.random(name+" up")), down: newLine(p.weather, p.random(name+" down"))}
+	newLine := func(direction string) *line {
+		return newLine(p.weather, p.random(name+direction), p.roadLocked(pair+direction), number)
+	}
+	k := &link{name: name, pair: pair, host: host, up: newLine(" up"), down: newLine(" down")}
 	k.client = &conn{link: k, in: k.down, out: k.up, local: address(name), remote: address(host), closed: make(chan struct{})}
 	k.server = &conn{link: k, in: k.up, out: k.down, local: address(host), remote: address(name), closed: make(chan struct{})}
 	select {
@@ -194,6 +201,28 @@ func (p program) dial(ctx context.Context, host string) (*conn, error) {
 	}
 	p.links = append(p.links, k)
 	return k.client, nil
+}
+
+// roadLocked returns the road of a name.
+func (n *network) roadLocked(name string) *road {
+	r := n.roads[name]
+	if r == nil {
+		r = &road{newest: make(map[int]time.Time)}
+		n.roads[name] = r
+	}
+	return r
+}
+
+// overtaken counts the segments that came behind what was sent later, on a newer connection.
+func (n *network) overtaken() (count int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, r := range n.roads {
+		r.mu.Lock()
+		count += r.overtaken
+		r.mu.Unlock()
+	}
+	return count
 }
 
 // random is a source that depends on the seed and a name.
@@ -215,6 +244,11 @@ func (n *network) live(host string) []*link {
 		}
 	}
 	return out
+}
+
+// only reports whether a connection is the only live one between its programs.
+func (n *network) only(k *link) bool {
+	return !slices.ContainsFunc(n.live(k.host), func(other *link) bool { return other != k && other.pair == k.pair })
 }
 
 func isClosed(c chan struct{}) bool {
@@ -254,7 +288,7 @@ func (n *network) heal(hosts []string) {
 	}
 	for _, k := range n.live("") {
 		for _, l := range []*line{k.up, k.down} {
-			l.change(func() { l.rate = 0 })
+			l.change(func() { l.rate, l.extra = 0, 0 })
 		}
 	}
 }

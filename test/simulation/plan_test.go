@@ -88,11 +88,12 @@ const (
 	noRegistry                  // it does not answer
 	emptyList                   // it answers that there are no servers
 	wipe                        // it has lost its data
+	overtake                    // bytes of newer connections of a client overtake those of older ones, by For
 )
 
 func (k faultKind) String() string {
 	return [...]string{"restart", "kill", "cut", "cut all", "stall", "vanish", "half-close", "slow host", "slow line",
-		"refuse", "silence", "no registry", "empty list", "wipe"}[k]
+		"refuse", "silence", "no registry", "empty list", "wipe", "overtake"}[k]
 }
 
 func (f fault) String() string {
@@ -167,6 +168,7 @@ func newPlan(seed uint64) *plan {
 		p.Clients = append(p.Clients, p.client(d, fmt.Sprintf("client-%d", i), i))
 	}
 	p.addFaults(d)
+	p.addOvertaking()
 	return p
 }
 
@@ -275,4 +277,35 @@ func (p *plan) addFaults(d dice) {
 		p.Faults = append(p.Faults, f)
 	}
 	slices.SortFunc(p.Faults, func(a, b fault) int { return int(a.At - b.At) })
+}
+
+// addOvertaking has connections overtake one another in some plans in which connections fail, and adds a client with so many calls at
+// once that it has two connections to some of them. Its random numbers are its own, so that the rest of the plan does not depend on it.
+func (p *plan) addOvertaking() {
+	d := dice{rand.New(rand.NewPCG(p.Seed, 0x6f76657274616b65))}
+	if p.peaceful() || p.Scene == crashes || d.chance(50) {
+		return
+	}
+	for range 1 + d.IntN(3) {
+		p.Faults = append(p.Faults, fault{At: d.between(20*time.Millisecond, p.Length), Kind: overtake,
+			Host: d.IntN(len(p.Hosts)), For: d.between(20*time.Millisecond, 4*time.Second)})
+	}
+	slices.SortFunc(p.Faults, func(a, b fault) int { return int(a.At - b.At) })
+	if p.Scene == tightness || d.chance(80) {
+		return
+	}
+	c := p.client(d, "crowd", len(p.Clients))
+	c.MaxConns, c.Direct, c.Callers = 2, p.Hosts[d.IntN(len(p.Hosts))], nil
+	for caller := range 300 { // a client uses its second connection when 256 calls are open on the first
+		var calls []callPlan
+		for n := range 3 {
+			x := p.call(d)
+			x.Pause, x.Cancel = d.between(time.Microsecond, 20*time.Millisecond), 0
+			x.Order.Takes, x.Order.Nest = time.Second/2+d.between(0, time.Second), 0
+			x.Order.ID = int64(len(p.Clients)+1)*1_000_000 + int64(caller)*1_000 + int64(n)
+			calls = append(calls, x)
+		}
+		c.Callers = append(c.Callers, calls)
+	}
+	p.Clients = append(p.Clients, c)
 }

@@ -69,6 +69,26 @@ func TestHedges(t *testing.T) {
 	}
 }
 
+// TestOvertakes: in some seeds bytes on newer connections overtake those on older ones.
+func TestOvertakes(t *testing.T) {
+	const most = 100 // seeds
+	segments, overtaking := 0, 0
+	for seed := uint64(1); seed <= most; seed++ {
+		if !slices.ContainsFunc(newPlan(seed).Faults, func(f fault) bool { return f.Kind == overtake }) {
+			continue
+		}
+		w := worldOf(t, seed)
+		if n := w.net.overtaken(); n > 0 {
+			segments += n
+			overtaking++
+		}
+	}
+	t.Logf("figure: newer connections have overtaken %d segments, in %d of %d seeds", segments, overtaking, most)
+	if overtaking < 10 {
+		t.Errorf("in %d of %d seeds bytes of a connection have overtaken those of an older one, want 10 or more", overtaking, most)
+	}
+}
+
 func percent(part, all int) float64 { return 100 * float64(part) / float64(all) }
 
 // fate is what became of a call.
@@ -80,11 +100,13 @@ func (x *entry) fate() string {
 	return text
 }
 
-func ledgerOf(t *testing.T, seed uint64) (l *ledger) {
+func ledgerOf(t *testing.T, seed uint64) *ledger { return worldOf(t, seed).ledger }
+
+// worldOf runs a seed, and returns what it leaves.
+func worldOf(t *testing.T, seed uint64) (w *world) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, newPlan(seed), nil)
+		w = newWorld(t, newPlan(seed), nil)
 		w.run()
-		l = w.ledger
 	})
-	return l
+	return w
 }
