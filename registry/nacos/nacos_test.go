@@ -43,13 +43,10 @@ func arith(service, id string) weft.Instance {
 	return weft.Instance{Service: service, ID: id, Address: "tcp://10.0.0.7:8972", Weight: 250, Zone: "eu-1a"}
 }
 
-func listed(t *testing.T, d *driver, service string) registry.List {
+func listed(t *testing.T, d *driver, service string) (registry.List, error) {
 	t.Helper()
 	entries, err := d.entries(testContext(t), service)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list(service, entries)
+	return list(service, entries), err
 }
 
 func put(t *testing.T, d *driver, i weft.Instance) {
@@ -109,8 +106,8 @@ func offline(t *testing.T, s server) {
 	until := func(what string, want int) {
 		t.Helper()
 		polltest.Until(t, patience, what, func() error {
-			if got := listed(t, d, "Offline"); len(got.Instances) != want {
-				return fmt.Errorf("the list has %v, want %d", got.Instances, want)
+			if got, err := listed(t, d, "Offline"); err != nil || len(got.Instances) != want {
+				return fmt.Errorf("the list has %v, %v, want %d", got.Instances, err, want)
 			}
 			return nil
 		})
@@ -135,9 +132,9 @@ func foreign(t *testing.T, s server) {
 	s.must(t, http.MethodPost, instancePath, "", form)
 	put(t, d, arith("Foreign", "one"))
 	polltest.Until(t, patience, "one instance is listed, and 10.0.0.9#80 as invalid", func() error {
-		got := listed(t, d, "Foreign")
-		if len(got.Instances) != 1 || len(got.Invalid) != 1 || got.Invalid[0].ID != "10.0.0.9#80" {
-			return fmt.Errorf("the list has %v and invalid %v", got.Instances, got.Invalid)
+		got, err := listed(t, d, "Foreign")
+		if err != nil || len(got.Instances) != 1 || len(got.Invalid) != 1 || got.Invalid[0].ID != "10.0.0.9#80" {
+			return fmt.Errorf("the list has %v and invalid %v, %v", got.Instances, got.Invalid, err)
 		}
 		return nil
 	})
@@ -148,21 +145,18 @@ func foreign(t *testing.T, s server) {
 func moved(t *testing.T, s server) {
 	i := arith("Moved", "one")
 	first, second := s.driver(t), s.driver(t)
-	where := func() (at []place) {
+	where := func() (at []place, err error) {
 		entries, err := second.entries(testContext(t), "Moved")
-		if err != nil {
-			t.Fatal(err)
-		}
 		for _, e := range entries {
 			at = append(at, e.place())
 		}
-		return at
+		return at, err
 	}
 	listsOnly := func(what string, want ...place) {
 		t.Helper()
 		polltest.Until(t, patience, what, func() error {
-			if at := where(); !slices.Equal(at, want) {
-				return fmt.Errorf("listed are %v", at)
+			if at, err := where(); err != nil || !slices.Equal(at, want) {
+				return fmt.Errorf("listed are %v, %v", at, err)
 			}
 			return nil
 		})
@@ -206,8 +200,8 @@ func longName(t *testing.T, s server) {
 	for _, service := range []string{strings.Repeat("服", 80), strings.Repeat("服", 79) + "x"} {
 		put(t, d, arith(service, service))
 		polltest.Until(t, patience, "an instance with a long name is listed", func() error {
-			if got := listed(t, d, service); len(got.Instances) != 1 || got.Instances[0].Service != service {
-				return fmt.Errorf("%q has %v", service, got)
+			if got, err := listed(t, d, service); err != nil || len(got.Instances) != 1 || got.Instances[0].Service != service {
+				return fmt.Errorf("%q has %v, %v", service, got, err)
 			}
 			return nil
 		})
