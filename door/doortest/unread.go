@@ -21,13 +21,22 @@ type Unread struct {
 }
 
 // UnreadReplies holds a door to the bound of weft.DoorReplies, by a client of its wire: of the replies that handlers return at
-// once to a client that reads nothing some wait, and the others are dropped. When the client reads on, each of its calls is
-// answered.
+// once to a client that reads nothing some wait, and the others are dropped, so that they take little memory; another connection is served
+// meanwhile. When the client reads on, each of its calls is answered.
 func UnreadReplies(t *testing.T, door weft.Door, wire weft.Wire) {
 	const calls = 200
+	before := HeapInUse()
 	u := startUnread(t, door, wire, calls, 5*time.Minute)
 	defer u.end()
+	call := u.another(t, wire)
 	u.mute(t)
+	polltest.Until(t, 2*time.Minute, "little memory is held for a client that reads nothing", func() error {
+		if kept := HeapInUse() - before; kept > calls*unreadSize*2/3 {
+			return fmt.Errorf("%d MiB are held of %d replies of 1 MiB", kept>>20, calls)
+		}
+		return nil
+	})
+	call() // the client reads nothing until this has ended
 	u.conn.unmute()
 	u.waiting.Wait()
 	if g, d := u.good.Load(), u.dropped.Load(); g+d != calls || g < calls/8 || d < calls/4 {
@@ -35,28 +44,19 @@ func UnreadReplies(t *testing.T, door weft.Door, wire weft.Wire) {
 	}
 }
 
-// NeverReads holds a door to ending the connection of a client that reads nothing more, in about Limits.WriteTimeout. Until
-// then the replies that its handlers have returned take little memory, and the calls of other connections go on.
+// NeverReads holds a door to ending the connection of a client that reads nothing more, in about Limits.WriteTimeout.
+// The calls of other connections go on meanwhile, and when the replies are given up.
 func NeverReads(t *testing.T, door weft.Door, wire weft.Wire) {
 	const calls = 200
-	before := HeapInUse()
 	u := startUnread(t, door, wire, calls, time.Second)
 	defer u.end()
-	other, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler),
-		Timeout: time.Minute}) // a busy machine encodes 200 MiB first
-	must(t, err)
-	defer other.Close()
+	call := u.another(t, wire)
 	u.mute(t)
-	if kept := HeapInUse() - before; kept > calls*unreadSize*2/3 {
-		t.Errorf("%d MiB are held of %d replies of 1 MiB that the client does not read", kept>>20, calls)
-	}
 	for begun := time.Now(); len(u.srv.Peers()) > 1; {
 		if time.Since(begun) > 2*time.Minute {
 			t.Fatal("the connection goes on")
 		}
-		if reply, err := weft.Invoke[Unread](t.Context(), other, "Unread.Get", &Unread{}); err != nil || len(reply.Body) != unreadSize {
-			t.Fatalf("another connection: %v", err)
-		}
+		call()
 		time.Sleep(10 * time.Millisecond)
 	}
 	polltest.True(t, 2*time.Minute, "no call is in flight", func() bool { return u.srv.Stats().InFlight == 0 })
@@ -141,6 +141,20 @@ func (u *unread) mute(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// another returns a call on a connection of its own, which must be answered.
+func (u *unread) another(t *testing.T, wire weft.Wire) func() {
+	c, err := weft.Dial(t.Context(), wire.Scheme()+"://"+u.addr, &weft.ClientConfig{Wires: []weft.Wire{wire}, Logger: slog.New(slog.DiscardHandler),
+		Timeout: 2 * time.Minute}) // far less than the client of UnreadReplies may take; the machine may be busy
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return func() {
+		t.Helper()
+		if reply, err := weft.Invoke[Unread](t.Context(), c, "Unread.Get", &Unread{}); err != nil || len(reply.Body) != unreadSize {
+			t.Fatalf("another connection: %v", err)
+		}
+	}
 }
 
 // HeapInUse is how many bytes are in use, behind a collection.
