@@ -79,6 +79,7 @@ type Announcer struct {
 	shown   map[string]published
 	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
 	load    *instance.Load             // as last published
+	refused bool                       // the registry has refused a part of the last report
 	before  Work                       // at the last report
 	at      time.Time                  // of the last report
 }

@@ -275,6 +275,42 @@ func TestLoadRefused(t *testing.T) {
 	})
 }
 
+// A registry that has refused a report of the load is told it again, though the load stays as it is; then it is not told again.
+func TestLoadAfterRefusal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		a := begin(t, s.config(r))
+		ctx, stop := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { // it ends with ctx
+			defer close(over)
+			a.Report(ctx, 10*time.Second)
+		}()
+		pass := func(reports int) {
+			for range reports {
+				s.mu.Lock()
+				s.work.Calls += 1000
+				s.mu.Unlock()
+				time.Sleep(10 * time.Second)
+			}
+		}
+		time.Sleep(time.Second)
+		r.refuse(errors.New("full"))
+		pass(3)
+		r.refuse(nil)
+		pass(3)
+		if load := r.get("A").Load; load == nil || load.Rate != 100 {
+			t.Errorf("the load that is published is %+v, want a rate of 100", load)
+		}
+		if said := r.said(); said != "+A =A" {
+			t.Errorf("the registry was told %s, want one report", said)
+		}
+		stop()
+		<-over
+		a.Withdraw()
+	})
+}
+
 // counter counts records of a log.
 type counter struct {
 	slog.Handler

@@ -29,7 +29,8 @@ func (a *Announcer) Report(ctx context.Context, every time.Duration) {
 	}
 }
 
-// report publishes the load if it has changed a good deal: every report is carried to every client.
+// report publishes the load if it has changed a good deal, for every report is carried to every client, or if the registry has refused
+// the last report.
 func (a *Announcer) report(now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -42,12 +43,22 @@ func (a *Announcer) report(now time.Time) {
 	if n := done.Timed - before.Timed; n > 0 {
 		load.Latency = (done.Sum - before.Sum) / time.Duration(n)
 	}
-	if !a.open || a.load != nil && !differs(*a.load, load) {
+	if !a.open {
 		return
 	}
-	a.load = &load
+	if a.load == nil || differs(*a.load, load) {
+		a.load = &load
+	} else if !a.refused {
+		return
+	}
+	a.refused = false
 	for service := range a.shown {
-		if err := a.showLocked(service); err != nil && a.shown[service].errors.Allow(err) {
+		err := a.showLocked(service) // which tells a registry nothing that it has taken
+		if err == nil {
+			continue
+		}
+		a.refused = true
+		if a.shown[service].errors.Allow(err) {
 			a.cfg.Log.Warn("the load cannot be reported", "service", service, "error", err)
 		}
 	}
