@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,6 +31,32 @@ func recorded() (log *slog.Logger, logged func() string) {
 		defer mu.Unlock()
 		return out.String()
 	}
+}
+
+// A cache that cannot be written is told of once a minute, whatever the number of services.
+func TestLogOfCache(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		log, logged := recorded()
+		d := newScripted()
+		r := open(t, d, &Config{CacheDir: file, Logger: log})
+		for n := range 20 {
+			service := fmt.Sprint("Arith", n)
+			d.list(service, 1, "a", "b")
+			defer r.Watch(service, func(*Snapshot) {})()
+		}
+		time.Sleep(time.Minute)
+		if text := logged(); strings.Count(text, `level=WARN msg="the list cannot be cached" registry=scripted service=Arith`) != 1 || !strings.Contains(text, file) {
+			t.Errorf("want one line with the path of the cache:\n%s", text)
+		}
+		time.Sleep(saveEvery)
+		if text := logged(); strings.Count(text, "cannot be cached") != 2 {
+			t.Errorf("want one line more after %v:\n%s", saveEvery, text)
+		}
+	})
 }
 
 // An outage is told of when it begins and when it ends, with the age of the list, and of many services in some lines.

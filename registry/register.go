@@ -48,7 +48,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 	}
 	for other := range r.registrations {
 		if i := other.current(); i.Service == instance.Service && i.ID == instance.ID {
-			return nil, fmt.Errorf("registry: instance %q of %s is registered already", instance.ID, instance.Service)
+			return nil, weft.Errorf(weft.AlreadyExists, "registry: instance %q of %s is registered already", instance.ID, instance.Service)
 		}
 	}
 	g.work, g.abort = context.WithCancel(r.life)
@@ -69,7 +69,7 @@ func (g *registration) Update(instance weft.Instance) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if instance.Service != g.instance.Service || instance.ID != g.instance.ID {
-		return fmt.Errorf("registry: an update of instance %q of %s cannot make it %q of %s",
+		return weft.Errorf(weft.InvalidArgument, "registry: an update of instance %q of %s cannot make it %q of %s",
 			g.instance.ID, g.instance.Service, instance.ID, instance.Service)
 	}
 	if g.instance.Equal(&instance) {

@@ -125,7 +125,7 @@ func TestRegister(t *testing.T) {
 				t.Errorf("after the update the registry was asked %v", d.log)
 			}
 			d.mu.Unlock()
-			if err := g.Update(instance("Arith", "b")); err == nil || !strings.Contains(err.Error(), `cannot make it "b"`) {
+			if err := g.Update(instance("Arith", "b")); !errors.Is(err, weft.InvalidArgument) || !strings.Contains(err.Error(), `cannot make it "b"`) {
 				t.Errorf("an update to another ID gives %v", err)
 			}
 		})
@@ -140,8 +140,8 @@ func TestRegister(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if _, err := r.Register(instance("Arith", "a")); err == nil {
-				t.Error("the same instance can be registered twice")
+			if _, err := r.Register(instance("Arith", "a")); !errors.Is(err, weft.AlreadyExists) {
+				t.Errorf("the same instance is registered twice: %v, want AlreadyExists", err)
 			}
 			for range 2 {
 				if err := g.Close(context.Background()); err != nil {

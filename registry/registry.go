@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -50,6 +51,11 @@ type Registry struct {
 
 	registering, watching pace
 	lost, back            logger.Sparse // what is logged of watches that end and go on
+
+	uncached struct { // what is logged of the cache that cannot be written
+		sync.Mutex
+		logger.Repeated
+	}
 
 	life context.Context
 	stop context.CancelFunc
@@ -152,6 +158,21 @@ func (r *Registry) tellLost(what string, attrs ...any) {
 func (r *Registry) tellBack(what string, attrs ...any) {
 	if r.cfg.Logger.Enabled(context.Background(), slog.LevelInfo) && r.back.Allow(func(left int) { r.cfg.Logger.Info("the registry is back: more watches", "times", left) }) {
 		r.cfg.Logger.Info(what, attrs...)
+	}
+}
+
+// tellUncached logs that a list or a document cannot be written to the disk, once a minute for a cause: a full disk takes no other one
+// either, and each is tried again with its next change.
+func (r *Registry) tellUncached(err error, what string, attrs ...any) {
+	cause := err
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		cause = number // without the path, which is a new one each time
+	}
+	r.uncached.Lock()
+	tell := r.uncached.Allow(cause)
+	r.uncached.Unlock()
+	if tell {
+		r.cfg.Logger.Warn(what, append(attrs, "error", err)...)
 	}
 }
 

@@ -353,6 +353,6 @@ func (t *topic) save(now time.Time) {
 	}
 	t.saved, t.unsaved = now, false
 	if err := t.r.cache().saveList(t.service, t.accepted.instances, time.Unix(0, t.confirmed.Load())); err != nil {
-		t.r.cfg.Logger.Warn("the list cannot be cached", "service", t.service, "error", err)
+		t.r.tellUncached(err, "the list cannot be cached", "service", t.service)
 	}
 }

@@ -199,7 +199,7 @@ func (w *documentWatch) save(d Document) {
 		return
 	}
 	if err := w.r.cache().saveDocument(w.name, d); err != nil {
-		w.r.cfg.Logger.Warn("the document cannot be cached", "document", w.name, "error", err)
+		w.r.tellUncached(err, "the document cannot be cached", "document", w.name)
 	}
 }
 
