@@ -71,7 +71,7 @@ var levelExpr = regexp.MustCompile(`\b(?:[Ll]ogger|log)\.(Debug|Info|Warn|Error)
 // levelsOf tells whether a message is in a line of the sources, and which levels these lines name: directly, by a function that logs with
 // one level, or, where the message is the constant what, in the line below it.
 func levelsOf(sources []string, message string) (logged bool, levels []string) {
-	helpers := map[string]string{"keptOut(": "Info", ".tellBack(": "Info", ".tellLost(": "Warn", "s.changed(ctx, ": "Warn"}
+	helpers := map[string]string{"keptOut(": "Info", ".tellBack(": "Info", ".tellLost(": "Warn", ".tellUncached(": "Warn", "s.changed(ctx, ": "Warn"}
 	for i, line := range sources {
 		if !strings.Contains(line, `"`+message+`"`) {
 			continue
