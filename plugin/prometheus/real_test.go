@@ -160,11 +160,11 @@ func (p *prom) firing() ([]string, error) {
 	return slices.Compact(names), err
 }
 
-// load calls the servers, for as long as the test lasts.
-func load(t *testing.T, c *cluster.Client) {
+// repeat makes a call in so many goroutines, each again when it has ended, for as long as the test lasts.
+func repeat(t *testing.T, goroutines int, call func(i int)) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	for range 4 {
+	for range goroutines {
 		wg.Go(func() {
 			for i := 0; ; i++ {
 				select {
@@ -172,11 +172,7 @@ func load(t *testing.T, c *cluster.Client) {
 					return
 				case <-time.After(20 * time.Millisecond):
 				}
-				_ = c.Call(t.Context(), "Arith.Mul", &plugintest.Args{A: i}, nil, weft.WithTimeout(500*time.Millisecond))
-				if i%200 == 0 {
-					_ = c.Call(t.Context(), "Arith.Fail", &plugintest.Args{A: int(weft.Internal)}, nil)
-					_ = c.Call(t.Context(), "Arith.None", &plugintest.Args{}, nil)
-				}
+				call(i)
 			}
 		})
 	}
@@ -186,10 +182,31 @@ func load(t *testing.T, c *cluster.Client) {
 	})
 }
 
-// A real Prometheus scrapes two servers and their client. The alerts fire while a server is
-// frozen, and end when it is back. Every panel of the dashboard shows something.
+// load calls the servers: few calls fail.
+func load(t *testing.T, c *cluster.Client) {
+	repeat(t, 4, func(i int) {
+		_ = c.Call(t.Context(), "Arith.Mul", &plugintest.Args{A: i}, nil, weft.WithTimeout(500*time.Millisecond))
+		if i%200 == 0 {
+			_ = c.Call(t.Context(), "Arith.Fail", &plugintest.Args{A: int(weft.Internal)}, nil)
+			_ = c.Call(t.Context(), "Arith.None", &plugintest.Args{}, nil)
+		}
+	})
+}
+
+// dial connects to one server, without metrics.
+func dial(t *testing.T, s *serverProcess) *weft.Client {
+	t.Helper()
+	c, err := weft.Dial(t.Context(), "tcp://"+s.addr, &weft.ClientConfig{Logger: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// A real Prometheus scrapes three servers and a client of two of them. The alerts about instances fire while a server is
+// frozen, and end when it is back; those about calls fire for calls that fail, are slow, are refused and hang. Every panel
+// of the dashboard shows something.
 func TestRealPrometheus(t *testing.T) {
-	a, b := startServer(t), startServer(t)
+	a, b, apart := startServer(t), startServer(t), startServer(t)
 	reg, err := static.New("tcp://"+a.addr, "tcp://"+b.addr)
 	must(t, err)
 	t.Cleanup(func() { reg.Close() })
@@ -200,8 +217,15 @@ func TestRealPrometheus(t *testing.T) {
 	c.Cluster("", cc)
 	web := httptest.NewServer(metricsHandlerOf(c))
 	t.Cleanup(web.Close)
+	crowded, hanging := dial(t, b), dial(t, apart)
+	must(t, hanging.Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil)) // one that ends, before those that do not
 	load(t, cc)
-	p := startPrometheus(t, nil, a.web, b.web, strings.TrimPrefix(web.URL, "http://"))
+	repeat(t, 1, func(int) { _ = cc.Call(t.Context(), "Arith.Sleep", &plugintest.Args{A: 1500}, nil) })
+	repeat(t, 4, func(int) { _ = crowded.Call(t.Context(), "Arith.Few", &plugintest.Args{A: 100}, nil) })
+	repeat(t, 1, func(int) {
+		_ = hanging.Call(t.Context(), "Arith.Sleep", &plugintest.Args{A: int(time.Hour.Milliseconds())}, nil, weft.WithTimeout(time.Hour))
+	})
+	p := startPrometheus(t, nil, a.web, b.web, apart.web, strings.TrimPrefix(web.URL, "http://"))
 
 	firing := func(want bool, names ...string) {
 		t.Helper()
@@ -216,6 +240,7 @@ func TestRealPrometheus(t *testing.T) {
 		})
 	}
 	firing(false, "WeftInstancesLost", "WeftHalfOfInstancesLost")
+	firing(true, "WeftCallsFail", "WeftServerErrors", "WeftCallsSlow", "WeftServerRefuses", "WeftCallsHang")
 	a.signal(t, syscall.SIGSTOP)
 	firing(true, "WeftInstancesLost", "WeftHalfOfInstancesLost")
 	a.signal(t, syscall.SIGCONT)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	client "github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -23,7 +24,16 @@ func serveUntilKilled(string) {
 	srv := weft.NewServer(nil)
 	c := prometheus.New(nil)
 	c.Server("", srv)
+	sleep := func(ctx context.Context, a *plugintest.Args) (*plugintest.Result, error) {
+		select {
+		case <-time.After(time.Duration(a.A) * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return new(plugintest.Result), ctx.Err()
+	}
 	err := errors.Join(
+		weft.Handle(srv, "Arith.Sleep", sleep),
+		weft.Handle(srv, "Arith.Few", sleep, weft.MethodLimit(1)),
 		weft.Handle(srv, "Arith.Mul", func(_ context.Context, a *plugintest.Args) (*plugintest.Result, error) {
 			return &plugintest.Result{C: a.A * a.B}, nil
 		}, weft.Idempotent()),
