@@ -436,10 +436,15 @@ func (c *DoorConn) serve() {
 		delivered.HangUp(c.conn)
 		delivered.Await(c.conn, goodbye)
 	default:
+		if c.peer == nil { // it was refused, and was perhaps told so
+			c.conn.SetDeadline(time.Now().Add(goodbye))
+			delivered.HangUp(c.conn)
+		}
 	}
 }
 
-// goodbye is how long a connection that was drained waits for its peer to close it, once the peer has all that was sent.
+// goodbye is how long a connection that was drained waits for its peer to close it, once the peer has all that was sent; and one that was
+// refused, whatever the peer has.
 const goodbye = 100 * time.Millisecond
 
 // why is the reason of the connection's end.

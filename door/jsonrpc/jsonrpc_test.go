@@ -387,6 +387,34 @@ func TestHalfClosed(t *testing.T) {
 	}
 }
 
+// TestRefusedWhileSending: a refused client learns why although it has sent much that the server does not read.
+func TestRefusedWhileSending(t *testing.T) {
+	srv := weft.NewServer(&weft.ServerConfig{Logger: slog.New(slog.DiscardHandler), Doors: []weft.Door{jsonrpc.Door(nil)},
+		AuthenticateConn: func(context.Context, weft.Credential, *weft.Peer) (any, error) {
+			time.Sleep(20 * time.Millisecond) // more than the first bytes has come then
+			return nil, weft.Errorf(weft.Unauthenticated, "no strangers")
+		}})
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(lis) }()
+	defer func() {
+		must(t, srv.Close())
+		<-served
+	}()
+	conn, err := net.Dial("tcp", lis.Addr().String())
+	must(t, err)
+	defer conn.Close()
+	must(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+	_, err = io.WriteString(conn, strings.Repeat(`{"jsonrpc":"2.0","method":"wait","params":[20],"id":1}`, 1000))
+	must(t, err)
+	time.Sleep(60 * time.Millisecond)
+	got, err := io.ReadAll(conn)
+	if err != nil || !strings.Contains(string(got), "no strangers") {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // TestLargestOverTCP sends params of Limits.MaxMessage bytes, and larger ones.
 func TestLargestOverTCP(t *testing.T) {
 	const limit = 16 << 10

@@ -149,6 +149,8 @@ func (s *serverConn) limit(partial bool) {
 	switch {
 	case s.over:
 		s.conn.SetReadDeadline(time.Unix(1, 0))
+	case !s.until.IsZero():
+		s.conn.SetReadDeadline(s.until)
 	case partial || !s.admitted:
 		s.conn.SetReadDeadline(time.Now().Add(s.limits.HandshakeTimeout))
 		s.limited = true
@@ -156,6 +158,13 @@ func (s *serverConn) limit(partial bool) {
 		s.conn.SetReadDeadline(time.Time{})
 		s.limited = false
 	}
+}
+
+// readUntil has reading end at a time.
+func (s *serverConn) readUntil(end time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = end
 }
 
 // ended is the error of a connection that was read to its end.
@@ -171,25 +180,45 @@ func ended(err error) error {
 	return err
 }
 
-// refuseConn answers the first frame of a connection that is not admitted, or the one behind the heartbeat with which a client of weft
-// shows the credential of its connection.
+// refuseConn answers the calls of a connection that is not admitted: the first, and those that come soon after it. A client of rpcx goes on
+// calling where a call was refused, and would not learn the cause from a connection that ends.
 func (s *serverConn) refuseConn(why error) {
-	f, err := s.rd.Drop()
-	if err == nil && f.Has(frame.Heartbeat) && f.Seq == noCall {
-		if _, err = s.rd.Meta(); err == nil {
-			f, err = s.rd.Drop()
-		}
-	}
 	e, ok := errors.AsType[*weft.Error](why)
-	if err != nil || !ok || f.Has(frame.Heartbeat|frame.Oneway|frame.Response) {
+	if !ok {
 		return
 	}
 	told := *e
 	told.Outcome = weft.Refused
-	x := &call{s: s, seq: f.Seq, serial: f.Serial, names: echoed(f.Names)}
-	x.refused(&told)
-	s.out.Settle()
+	s.readUntil(time.Now().Add(s.limits.HandshakeTimeout))
+	called := false
+	for range framesRefused {
+		_, err := s.rd.Meta()
+		if err != nil {
+			break
+		}
+		f, err := s.rd.Drop()
+		if err != nil || f.Has(frame.Oneway|frame.Response) {
+			break
+		}
+		if f.Has(frame.Heartbeat) { // by one, a client of weft shows the credential of its connection
+			continue
+		}
+		x := &call{s: s, seq: f.Seq, serial: f.Serial, names: echoed(f.Names)}
+		x.refused(&told)
+		s.out.Settle()
+		if !called {
+			called = true
+			s.readUntil(time.Now().Add(afterRefusal))
+		}
+	}
 }
+
+const (
+	// afterRefusal is how long behind its first call a connection that was refused is read.
+	afterRefusal = 100 * time.Millisecond
+	// framesRefused is how many frames of it are read.
+	framesRefused = 64
+)
 
 // credentialOf is the credential in the metadata of a request.
 func credentialOf(meta []byte) (c weft.Credential) {

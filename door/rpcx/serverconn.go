@@ -41,8 +41,9 @@ type serverConn struct {
 // reading is whether and how long the connection is read.
 type reading struct {
 	mu       sync.Mutex
-	over     bool // nothing more is read
-	limited  bool // the connection has a read deadline
+	over     bool      // nothing more is read
+	limited  bool      // the connection has a read deadline
+	until    time.Time // of the read deadline, if it is fixed
 	admitted bool
 }
 
