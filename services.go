@@ -36,14 +36,16 @@ func NewServices() *Services { return &Services{methods: make(map[string]*method
 
 func (s *Services) registrar() *Services { return s }
 
-// checkName tells what is wrong with a method's name.
-func checkName(name string) error {
+// checkName tells what is wrong with a method's name, and, if own is true, with serving a method under it.
+func checkName(name string, own bool) error {
 	dot := strings.LastIndexByte(name, '.')
 	switch {
 	case wire.CheckMethod(name) != nil:
 		return Errorf(InvalidArgument, "weft: name %q: %w", name, wire.CheckMethod(name))
 	case dot <= 0 || dot == len(name)-1:
 		return Errorf(InvalidArgument, "weft: method name %q is not of the form Service.Method", name)
+	case own && strings.HasPrefix(name, names.Reserved):
+		return Errorf(InvalidArgument, "weft: method name %q: names that begin with %q are reserved", name, names.Reserved)
 	}
 	return nil
 }
@@ -125,7 +127,7 @@ func (s *Services) checkLocked(all []*method) error {
 	}
 	fresh := make(map[string]bool, len(all))
 	for _, m := range all {
-		if err := checkName(m.name); err != nil {
+		if err := checkName(m.name, true); err != nil {
 			return err
 		}
 		if s.methods[m.name] != nil {
@@ -151,7 +153,7 @@ func (s *Services) hasLocked(service string) bool {
 
 // Alias makes a method callable by a second name as well. The error says that there is no such method or that the alias is taken.
 func (s *Services) Alias(alias, name string) error {
-	if err := checkName(alias); err != nil {
+	if err := checkName(alias, true); err != nil {
 		return err
 	}
 	fresh, err := s.alias(alias, name)

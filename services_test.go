@@ -116,6 +116,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// The names that the protocol keeps for itself are no names of methods: a client that calls one is to be refused.
+func TestReservedNames(t *testing.T) {
+	w := start(t, nil, func(s *weft.Server) error { return weft.Handle(s, "weft.Ping", Arith{}.Mul) })
+	for _, err := range []error{
+		weft.Handle(w.srv, "Weft.Ping", Arith{}.Mul),
+		weft.Handle(w.srv, "Weft.Sub.Mul", Arith{}.Mul),
+		w.srv.RegisterName("Weft", Arith{}),
+		w.srv.Alias("Weft.Ping", "weft.Ping"),
+	} {
+		wantError(t, err, weft.InvalidArgument, 0, `names that begin with "Weft." are reserved`)
+	}
+	err := w.dial(nil).Call(t.Context(), "Weft.Ping", &Args{42, 1}, nil)
+	wantError(t, err, weft.Unimplemented, weft.Refused, "there is no method Weft.Ping")
+}
+
 func TestAliasErrors(t *testing.T) {
 	s := weft.NewServer(nil)
 	must(t, s.Register(Arith{}))

@@ -222,7 +222,7 @@ func (c *caller) foreign(ctx context.Context, p *Peer, x *outgoing, sample any, 
 		return &Error{Code: Unimplemented, Outcome: NotSent, Reason: ReasonNoCallback, Method: method, Peer: p.Addr().String(),
 			Message: "the peer speaks " + p.Wire() + ", in which a server cannot call its client"}
 	}
-	if err := checkName(method); err != nil {
+	if err := checkName(method, false); err != nil {
 		return notSent(err, method)
 	}
 	if x.o.ordered {
