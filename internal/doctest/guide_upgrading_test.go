@@ -79,9 +79,12 @@ func TestUpgradingTable(t *testing.T) {
 			t.Errorf("row %d is %q, sent %s; want %q, sent %s", i, row[0], row[1], tt.change, told(tt.sent))
 			continue
 		}
-		for j, c := range []codec.Codec{msgpack.New(), json.New(), gob.New(), protobuf.New()} {
+		for j, c := range []codec.Codec{msgpack.New(), json.New(), gob.New(), protobuf.New(), protobuf.New()} {
 			sent, read := tt.sent, reflect.New(reflect.TypeOf(tt.read).Elem()).Interface()
-			if c.Name() == "protobuf" {
+			switch {
+			case j == 3:
+				sent, read = numbered(sent), numbered(read)
+			case j == 4:
 				if tt.protoSent == nil {
 					continue // – in the table
 				}
@@ -101,6 +104,20 @@ func TestUpgradingTable(t *testing.T) {
 			}
 		}
 	}
+}
+
+// numbered is what v, a struct, is when its fields have the numbers 1, 2 and so on.
+func numbered(v any) any {
+	from := reflect.ValueOf(v).Elem()
+	fields := reflect.VisibleFields(from.Type())
+	for i := range fields {
+		fields[i] = reflect.StructField{Name: fields[i].Name, Type: fields[i].Type, Tag: reflect.StructTag(fmt.Sprintf(`weft:"%d"`, i+1))}
+	}
+	to := reflect.New(reflect.StructOf(fields))
+	for i := range fields {
+		to.Elem().Field(i).Set(from.Field(i))
+	}
+	return to.Interface()
 }
 
 // told is the value of the field in question, as the table has it.
