@@ -110,7 +110,7 @@ func AppendFrame(dst []byte, h Header, payload []byte) []byte {
 	return append(dst, payload...)
 }
 
-// Check reports what is wrong with a header that a stranger sent: a payload that
+// Check reports what is wrong with a header that a peer sent: a payload that
 // is too long, or a type that is neither known nor ignorable.
 func (h *Header) Check() error {
 	if h.Length > MaxPayload {
