@@ -4,8 +4,8 @@
 // The path and the method of rpcx are weft's "Service.Method". Metadata travels both ways, and
 // with it what rpcx has no other place for: the credential ("__AUTH"), the time that is left
 // ("__ServerTimeout"), the text of an error ("__rpcx_error__"). Between two programs of weft the
-// keys weft-code, weft-outcome, weft-reason, weft-message, weft-detail-N, weft-attempt and
-// weft-priority carry what the wire lacks; a program of rpcx ignores them.
+// keys weft-code, weft-outcome, weft-reason, weft-message, weft-detail-N, weft-attempt,
+// weft-priority and weft-wire carry what the wire lacks; a program of rpcx ignores them.
 //
 // Bodies are raw bytes, JSON, Protocol Buffers or MessagePack, as rpcx numbers them, and what a
 // configuration adds. Generated messages of Protocol Buffers as JSON have the form that encoding/json gives them, as in rpcx. Payloads may be compressed by gzip, and by what a configuration adds.
