@@ -71,14 +71,13 @@ type Limits struct {
 type ServerConfig struct {
 	// Transports are what ListenAndServe's addresses can name; nil: tcp and unix.
 	Transports []transport.Transport
-	// TLS makes every connection a TLS one, on every transport; nil: plaintext. Without protocols of its own it gets "weft/1". To reload
-	// certificates use its callbacks; package transport/tls has them ready.
+	// TLS makes every connection a TLS one, on every transport; nil: plaintext. Without protocols of its own it gets "weft/1" and those of
+	// Doors. To reload certificates use its callbacks; package transport/tls has them ready.
 	TLS *tls.Config
 
 	// Codecs are what callers may use; nil: protobuf, msgpack, json, raw and gencode.
 	Codecs []codec.Codec
 	// Compressors are what callers may use and replies to them may use; nil: none.
-	// A reply is compressed when the server has Compressor set.
 	Compressors []compress.Compressor
 	// Compressor compresses replies to callers that can undo it; nil: none does.
 	Compressor compress.Compressor
@@ -150,7 +149,7 @@ type ClientConfig struct {
 	// Transports are what the address can name; nil: tcp and unix.
 	Transports []transport.Transport
 	// TLS makes the connection a TLS one; nil: plaintext. Without a ServerName it is
-	// taken from the address, without protocols it gets "weft/1".
+	// taken from the address, without protocols it gets "weft/1", or those of the wire in Wires.
 	TLS *tls.Config
 	// TLSFunc returns the TLS configuration for the next connection, for certificates that change; it goes before TLS.
 	TLSFunc func() *tls.Config
@@ -165,7 +164,7 @@ type ClientConfig struct {
 	// Timeout is that of a unary call whose context has no deadline. 0: DefaultTimeout; below zero: none.
 	Timeout time.Duration
 
-	// Codec is that of calls which name none; nil: protobuf for protobuf messages, msgpack for everything else.
+	// Codec is that of calls which name none; nil: protobuf for protobuf messages and structs with numbers, msgpack for everything else.
 	Codec codec.Codec
 	// Codecs are those of calls that the server makes to this client; nil: as in a server's.
 	Codecs []codec.Codec
@@ -267,8 +266,7 @@ func noneNil(what string, n int, isNil func(i int) bool) error {
 	return nil
 }
 
-// DefaultCodecs are the codecs of a configuration that names none: protobuf,
-// msgpack, json, raw and gencode. To have one more, append it to them.
+// DefaultCodecs are the codecs of a configuration that names none: protobuf, msgpack, json, raw and gencode. For one more, append it.
 func DefaultCodecs() []codec.Codec {
 	return []codec.Codec{protobuf.New(), msgpack.New(), json.New(), raw.New(), gencode.New()}
 }

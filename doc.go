@@ -10,8 +10,8 @@
 //	c, err := weft.Dial(ctx, "tcp://127.0.0.1:8972", nil)
 //	text, err := weft.Invoke[string](ctx, c, "Greeter.Hello", "Ada")
 //
-// A message is any Go value that the codec of the call can carry. Protobuf messages
-// travel as protobuf and all others as MessagePack, unless another codec is chosen.
+// A message is any Go value that the codec of the call can carry. Protobuf messages, and structs whose
+// fields have numbers, travel as protobuf and all others as MessagePack, unless another codec is chosen.
 //
 // Many calls and streams share one connection, in both directions: a handler calls its
 // caller back through the [Peer] that [PeerFrom] returns.
@@ -30,7 +30,7 @@
 //
 // Interceptors, hooks, and a [Plugin], which is both as one value, are fields of both configurations. Authentication, [Limits], statistics
 // and drain are the same for the calls of weft's own wire and for those of a [Door], which serves a foreign wire on the same port. A [Wire]
-// is the opposite: a foreign protocol that a Client speaks.
+// is the other direction: a foreign protocol that a Client speaks.
 //
 // The guides are in docs/guide of the repository.
 package weft

@@ -65,8 +65,7 @@ func Inform[R any](ctx context.Context, c *Client, method string, args any, opts
 	return answers, nil
 }
 
-// Fork makes a unary call to every instance at the same time, as Broadcast does, returns the first good answer, and cancels the other
-// attempts. The method should be idempotent: most servers run it. When no server answers well the error joins all.
+// Fork makes a unary call to every instance, as Broadcast does, returns the first good answer, and cancels the other attempts. The method should be idempotent: most servers run it. When no server answers well the error joins all.
 func Fork[R any](ctx context.Context, c *Client, method string, args any, opts ...weft.CallOption) (*Answer[R], error) {
 	x, instances, err := c.everywhere(ctx, method, args, opts)
 	if err != nil {

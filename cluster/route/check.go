@@ -162,7 +162,7 @@ func (c *checker) metadataKey(path, key string) {
 	case strings.HasPrefix(key, "weft-"):
 		c.wrong(path, `%q: no call has it, keys that begin with "weft-" are reserved`, shorten(key))
 	case strings.EqualFold(key, "authorization"):
-		c.wrong(path, "credentials do not belong into rules, which everybody can read: let callers send another key")
+		c.wrong(path, "credentials do not belong into rules, which every program with access to the registry can read: let callers send another key")
 	}
 }
 

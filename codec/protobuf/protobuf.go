@@ -90,7 +90,7 @@
 // of vtprotobuf and gogo/protobuf sets no such bound: a message type that
 // contains itself can be made to nest by some five bytes a level, and each
 // level takes some hundred bytes of stack. Where such a type comes from
-// strangers, keep the limit on the size of messages at a few MiB or leave the
+// peers that are not trusted, keep the limit on the size of messages at a few MiB or leave the
 // unmarshal methods out.
 //
 // An element of a repeated field may have two bytes, and takes as much memory as
