@@ -61,8 +61,9 @@ func TestRules(t *testing.T) {
 	}
 	code, out, _ = rules(routed, "check", "Arith")
 	wants(t, "check of a route", code, out, 0, `like Arith.* {user="ann"}`, "before: 100 % to all (1 instance)", `fail by route "staff"`)
-	code, out, _ = rules(routed, "check", "-call", "Mul user=bob", "Arith")
+	code, out, log = rules(routed, "check", "-call", "Mul user=bob", "Arith")
 	wants(t, "check with a call that the route does not ask for", code, out, 0, "nothing changes")
+	wants(t, "the log of it", code, log, 0, "the rules differ from those in force, but change nothing")
 	code, out, _ = rules("", "show", "Arith")
 	wants(t, "show after a check", code, out, 0, "{}")
 
@@ -74,8 +75,11 @@ func TestRules(t *testing.T) {
 	wants(t, "apply", code, out, 0, "version 1 of the rules of Arith is in force")
 	code, first, _ := rules("", "show", "Arith")
 	wants(t, "show", code, first, 0, `"canary"`, `"anna"`, `"first"`)
-	code, out, _ = rules(first, "check", "Arith")
+	code, out, log = rules(first, "check", "Arith")
 	wants(t, "check of the same rules", code, out, 0, "nothing changes")
+	if strings.Contains(log, "differ") {
+		t.Errorf("of the same rules check writes %q", log)
+	}
 
 	// A service that no server has registered needs -force.
 	code, out, log = rules(someRules, "apply", "Aritj")

@@ -231,6 +231,9 @@ func rulesCheck(ctx context.Context, p *shell.Shell, args []string, tried *sampl
 		if err != nil {
 			return err
 		}
+		if differ && !report.Changed() {
+			fmt.Fprintln(p.Log, "weft: the rules differ from those in force, but change nothing for the servers that are registered and the calls that were tried")
+		}
 		return writeReport(p, report, 0)
 	})
 	return differ, err
