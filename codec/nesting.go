@@ -26,6 +26,11 @@ type Nesting struct {
 	// that are not exported, other than embedded structs.
 	Skip func(reflect.StructField) bool
 
+	// Embedded reports whether the encoder writes the fields of an embedded struct
+	// as those of the struct around it, so that it is no container; nil means that
+	// it never does.
+	Embedded func(reflect.StructField) bool
+
 	deep sync.Map // reflect.Type to bool: whether its values are looked at
 }
 
@@ -138,7 +143,15 @@ func (w walk) tooDeep(v reflect.Value, depth, pointers int) bool {
 		return depth >= w.most
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); !flat(f.Type) && !w.nesting.skip(f) && w.tooDeep(v.Field(i), depth+1, 0) {
+			f := t.Field(i)
+			if flat(f.Type) || w.nesting.skip(f) {
+				continue
+			}
+			inner, behind := depth+1, 0
+			if f.Anonymous && w.nesting.Embedded != nil && w.nesting.Embedded(f) {
+				inner, behind = depth, pointers+1 // an embedded pointer may point to what it stands in
+			}
+			if w.tooDeep(v.Field(i), inner, behind) {
 				return true
 			}
 		}

@@ -82,3 +82,25 @@ func TestNesting(t *testing.T) {
 		t.Errorf("a field that is left out: %v", err)
 	}
 }
+
+// Structs that are embedded are no containers where the encoder says so, and one that embeds itself is looked at to an end.
+func TestNestingEmbedded(t *testing.T) {
+	type inner struct{ Any any }
+	type outer struct{ inner }
+	n := codec.Nesting{Max: 1, Embedded: func(reflect.StructField) bool { return true }}
+	if err := n.Check(&outer{inner{1}}); err != nil {
+		t.Errorf("an embedded struct: %v", err)
+	}
+	if n.Check(&outer{inner{inner{}}}) == nil {
+		t.Error("a struct within an embedded one is not counted")
+	}
+	if counted := (&codec.Nesting{Max: 1}); counted.Check(&outer{}) == nil {
+		t.Error("an embedded struct is not counted, though Embedded does not say so")
+	}
+	type loop struct{ *loop }
+	l := &loop{}
+	l.loop = l
+	if n.Check(l) == nil {
+		t.Error("a struct that embeds itself")
+	}
+}

@@ -64,7 +64,7 @@ func New() codec.Codec {
 	}
 	return &cborCodec{
 		enc: enc, dec: dec,
-		nesting: codec.Nesting{Opaque: opaque, Skip: notSent},
+		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
 		rooms:   codec.Rooms{Least: 1, Opaque: decodesItself, Name: fieldName, Fold: true},
 	}
 }
@@ -143,6 +143,12 @@ func implements(t, methods reflect.Type) bool {
 // notSent reports whether the library leaves out a field.
 func notSent(f reflect.StructField) bool {
 	return tagOf(f) == "-" || !f.IsExported() && !f.Anonymous
+}
+
+// embedded reports whether the fields of f are those of the struct around it.
+func embedded(f reflect.StructField) bool {
+	_, is := fieldName(f)
+	return is
 }
 
 // fieldName returns the name of a field in a map.

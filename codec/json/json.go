@@ -10,7 +10,7 @@
 // elements of a body take at most as much memory as [codec.Rooms] allows.
 //
 // A number that does not fit the variable it is decoded into is an error, and so
-// is a value that contains itself. An unknown field is ignored.
+// is a value that contains itself, or nests deeper, when it is encoded. An unknown field is ignored.
 //
 // # Generated messages
 //
@@ -40,12 +40,16 @@ import (
 
 // New returns a codec named "json".
 func New() codec.Codec {
-	return &jsonCodec{rooms: codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true}}
+	return &jsonCodec{
+		rooms:   codec.Rooms{Least: 2, Opaque: decodesItself, Name: fieldName, Fold: true},
+		nesting: codec.Nesting{Opaque: opaque, Skip: notSent, Embedded: embedded},
+	}
 }
 
 type jsonCodec struct {
-	rooms  codec.Rooms
-	cycles cycle.Checker // of generated messages
+	rooms   codec.Rooms
+	nesting codec.Nesting
+	cycles  cycle.Checker // of generated messages
 
 	messages sync.Map // messageKey to *messageRoot
 }
@@ -94,11 +98,14 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 	if m, ok := stock.Message(v); ok {
 		return c.appendMessage(dst, m)
 	}
-	return appendPlain(dst, v)
+	return c.appendPlain(dst, v)
 }
 
-// appendPlain appends v as encoding/json has it.
-func appendPlain(dst []byte, v any) ([]byte, error) {
+// appendPlain appends v as encoding/json has it, which finds a value that contains itself but follows any other until the stack is full.
+func (c *jsonCodec) appendPlain(dst []byte, v any) ([]byte, error) {
+	if err := c.nesting.Check(v); err != nil {
+		return dst, fmt.Errorf("codec/json: %w", err)
+	}
 	out := sink(dst)
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
@@ -156,6 +163,12 @@ func (c *jsonCodec) decodePlain(body []byte, v any) error {
 	return json.Unmarshal(body, v)
 }
 
+// opaque reports whether encoding/json does not look into values of the type t
+// when it encodes them.
+func opaque(t reflect.Type) bool {
+	return t.Kind() != reflect.Interface && (encodesItself(t) || encodesItself(reflect.PointerTo(t)))
+}
+
 // decodesItself reports whether encoding/json hands values of the type t their
 // bytes.
 func decodesItself(t reflect.Type) bool {
@@ -166,12 +179,23 @@ func decodesItself(t reflect.Type) bool {
 	return p.Implements(reflect.TypeFor[json.Unmarshaler]()) || p.Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
+// notSent reports whether encoding/json leaves out a field.
+func notSent(f reflect.StructField) bool {
+	return f.Tag.Get("json") == "-" || !f.IsExported() && !f.Anonymous
+}
+
+// embedded reports whether the fields of f are those of the struct around it.
+func embedded(f reflect.StructField) bool {
+	_, is := fieldName(f)
+	return is
+}
+
 // fieldName returns the name of a field in an object.
 func fieldName(f reflect.StructField) (name string, embedded bool) {
-	tag := f.Tag.Get("json")
-	if tag == "-" || !f.IsExported() && !f.Anonymous {
+	if notSent(f) {
 		return "", false
 	}
+	tag := f.Tag.Get("json")
 	if name, _, _ = strings.Cut(tag, ","); name != "" {
 		return name, false
 	}

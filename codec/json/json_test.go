@@ -215,8 +215,55 @@ func TestCyclicValues(t *testing.T) {
 	table := map[string]any{}
 	table["self"] = table
 	for _, v := range []any{ring, slice, table} {
-		if _, err := json.New().Append(nil, v); err == nil || !strings.Contains(err.Error(), "cycle") {
+		if _, err := json.New().Append(nil, v); err == nil || !strings.Contains(err.Error(), "contains itself") {
 			t.Errorf("Append of a cyclic %T: %v", v, err)
 		}
+	}
+}
+
+// A value that does not contain itself and nests deep is an error too: encoding/json would follow it until the stack is full, which
+// ends the process.
+func TestDeepValues(t *testing.T) {
+	type list struct{ Next *list }
+	chain := &list{}
+	var boxes any
+	for range 1_000_000 {
+		chain = &list{chain}
+		boxes = []any{boxes}
+	}
+	for _, v := range []any{chain, boxes} {
+		if _, err := json.New().Append(nil, v); err == nil || !strings.Contains(err.Error(), "nests deeper than 64") {
+			t.Errorf("Append of a deep %T: %v", v, err)
+		}
+	}
+}
+
+// What nests as deep as Decode allows can be encoded, also where structs are embedded, which are no objects of their own.
+func TestDeepestValue(t *testing.T) {
+	type base struct{ Names []string }
+	type node struct {
+		base
+		Next *node
+	}
+	body := strings.Repeat(`{"Names":null,"Next":`, codec.MaxDepth-1) + `{"Names":["a"],"Next":null}` + strings.Repeat("}", codec.MaxDepth-1)
+	var n node
+	if err := json.New().Decode([]byte(body), &n); err == nil {
+		t.Error("a list within the 64th object was decoded")
+	}
+	body = strings.Replace(body, `["a"]`, "null", 1)
+	if err := json.New().Decode([]byte(body), &n); err != nil {
+		t.Fatal(err)
+	}
+	got, err := json.New().Append(nil, &n)
+	if err != nil || string(got) != body {
+		t.Errorf("the value was encoded as %.60s…: %v", got, err)
+	}
+	last := &n
+	for last.Next != nil {
+		last = last.Next
+	}
+	last.Names = []string{"a"}
+	if _, err := json.New().Append(nil, &n); err == nil {
+		t.Error("a list within the 64th object was encoded")
 	}
 }

@@ -59,6 +59,6 @@ func (plain) CheckType(t reflect.Type) error {
 	return checkPlain(t)
 }
 
-func (plain) Append(dst []byte, v any) ([]byte, error) { return appendPlain(dst, v) }
+func (p plain) Append(dst []byte, v any) ([]byte, error) { return p.appendPlain(dst, v) }
 
 func (p plain) Decode(body []byte, v any) error { return p.decodePlain(body, v) }
