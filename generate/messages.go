@@ -1,6 +1,10 @@
 package generate
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode"
+)
 
 // enum writes an enumeration.
 func (p *printer) enum(e *enum) {
@@ -30,9 +34,25 @@ func (p *printer) record(r *record) {
 		if t := f.form.option(); t != "" {
 			tag += "," + t
 		}
-		p.line("%s %s `weft:%q`", f.name, f.form.typ, tag)
+		p.line("%s %s `weft:%q%s`", f.name, f.form.typ, tag, f.jsonTag())
 	}
 	p.line("}\n")
+}
+
+// jsonTag returns the tag by which a field has the name in JSON that Protocol Buffers give it, and is left out when it is zero. A name that a tag
+// cannot have gives none.
+func (f *field) jsonTag() string {
+	strange := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' && r != '.' && r != '$'
+	}
+	if f.json == "" || strings.ContainsFunc(f.json, strange) {
+		return ""
+	}
+	option := "omitempty"
+	if f.form.kind == formTime {
+		option = "omitzero" // no time.Time is empty
+	}
+	return fmt.Sprintf(" json:%q", f.json+","+option)
 }
 
 // option returns what the tag of a field says behind its number.

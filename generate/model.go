@@ -78,6 +78,7 @@ type record struct {
 // field is one field of a record.
 type field struct {
 	name, doc string
+	json      string // the name in JSON of a field of a .proto file
 	number    int
 	form      *form
 }

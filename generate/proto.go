@@ -172,7 +172,7 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 		r := &record{name: name, doc: s.comment(d)}
 		if d.Fields().Len() == 0 {
 			// A struct without fields would be no message of Protocol Buffers.
-			r.fields = append(r.fields, &field{name: "Nothing", doc: "Nothing makes the struct a message; the message has no fields.", number: 1 << 28, form: &form{kind: formBool, typ: "bool"}})
+			r.fields = append(r.fields, &field{name: "Nothing", json: "nothing", doc: "Nothing makes the struct a message; the message has no fields.", number: 1 << 28, form: &form{kind: formBool, typ: "bool"}})
 		}
 		for k := range d.Fields().Len() {
 			fd := d.Fields().Get(k)
@@ -185,7 +185,7 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 			if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
 				doc = strings.TrimLeft(doc+fmt.Sprintf("\nOf the fields of %s at most one is set.", o.Name()), "\n")
 			}
-			r.fields = append(r.fields, &field{name: names.Exported(string(fd.Name())), doc: doc, number: int(fd.Number()), form: f})
+			r.fields = append(r.fields, &field{name: names.Exported(string(fd.Name())), doc: doc, json: fd.JSONName(), number: int(fd.Number()), form: f})
 		}
 		s.f.structs = append(s.f.structs, r)
 		s.enums(d.Enums())

@@ -1,11 +1,13 @@
 package depot
 
 import (
+	"encoding/json"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 
@@ -47,5 +49,36 @@ func TestWire(t *testing.T) {
 	got := new(Parcel)
 	if err := c.Decode(again, got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
+// TestJSON has google.golang.org/protobuf read what the structs are as JSON: the names of the fields are those of Protocol Buffers, and zero is left out.
+func TestJSON(t *testing.T) {
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{})}
+	files, err := compiler.Compile(t.Context(), "depot.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shelf := int32(0)
+	p := &Parcel{
+		ParcelId: 1 << 40, Label_2D: "label", Kind: Kind_KIND_BOX, Shelf: &shelf, Arrived: time.Unix(1e9, 7).UTC(), Seal: []byte("seal"),
+		Top: &Parcel_Side{Width: 5}, ByFace: map[int32]Parcel_Side{-1: {}}, State: Parcel_OUT, Note: map[string]any{"fragile": true},
+	}
+	for want, v := range map[string]any{
+		`{"parcelId":1099511627776,"label2d":"label","kind":1,"shelf":0,"arrived":"2001-09-09T01:46:40.000000007Z","seal":"c2VhbA==",` +
+			`"top":{"width":5},"byFace":{"-1":{}},"state":1,"note":{"fragile":true}}`: p,
+		"{}": &Parcel{},
+	} {
+		body, err := json.Marshal(v)
+		if err != nil || string(body) != want {
+			t.Errorf("%v\n got %s\nwant %s", err, body, want)
+		}
+		theirs := dynamicpb.NewMessage(files[0].Messages().ByName("Parcel"))
+		if err := protojson.Unmarshal(body, theirs); err != nil {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	if body, err := json.Marshal(&Empty{}); err != nil || string(body) != "{}" {
+		t.Errorf("%s %v", body, err)
 	}
 }

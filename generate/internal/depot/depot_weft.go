@@ -37,38 +37,38 @@ const (
 // Parcel is what a depot keeps.
 type Parcel struct {
 	// The number of it.
-	ParcelId int64            `weft:"1"`
-	Label_2D string           `weft:"2"`
-	Kind     Kind             `weft:"3"`
-	Sides    []Parcel_Side    `weft:"4"`
-	Weights  map[string]int64 `weft:"5"`
-	Shelf    *int32           `weft:"6,zigzag"`
-	Arrived  time.Time        `weft:"7"`
-	Waits    *time.Duration   `weft:"8"`
-	Seal     []byte           `weft:"9"`
-	Marks    []uint64         `weft:"10,fixed"`
-	Top      *Parcel_Side     `weft:"11"`
+	ParcelId int64            `weft:"1" json:"parcelId,omitempty"`
+	Label_2D string           `weft:"2" json:"label2d,omitempty"`
+	Kind     Kind             `weft:"3" json:"kind,omitempty"`
+	Sides    []Parcel_Side    `weft:"4" json:"sides,omitempty"`
+	Weights  map[string]int64 `weft:"5" json:"weights,omitempty"`
+	Shelf    *int32           `weft:"6,zigzag" json:"shelf,omitempty"`
+	Arrived  time.Time        `weft:"7" json:"arrived,omitzero"`
+	Waits    *time.Duration   `weft:"8" json:"waits,omitempty"`
+	Seal     []byte           `weft:"9" json:"seal,omitempty"`
+	Marks    []uint64         `weft:"10,fixed" json:"marks,omitempty"`
+	Top      *Parcel_Side     `weft:"11" json:"top,omitempty"`
 	// Of the fields of owner at most one is set.
-	Person *string `weft:"12"`
+	Person *string `weft:"12" json:"person,omitempty"`
 	// Of the fields of owner at most one is set.
-	Company *uint32               `weft:"13"`
-	ByFace  map[int32]Parcel_Side `weft:"14"`
-	Kinds   []Kind                `weft:"15"`
-	State   Parcel_State          `weft:"16"`
-	Note    any                   `weft:"17"`
-	More    []any                 `weft:"18"`
+	Company *uint32               `weft:"13" json:"company,omitempty"`
+	ByFace  map[int32]Parcel_Side `weft:"14" json:"byFace,omitempty"`
+	Kinds   []Kind                `weft:"15" json:"kinds,omitempty"`
+	State   Parcel_State          `weft:"16" json:"state,omitempty"`
+	Note    any                   `weft:"17" json:"note,omitempty"`
+	More    []any                 `weft:"18" json:"more,omitempty"`
 }
 
 // Parcel_Side is a message.
 type Parcel_Side struct {
-	Width  float64 `weft:"1"`
-	Height float64 `weft:"2"`
+	Width  float64 `weft:"1" json:"width,omitempty"`
+	Height float64 `weft:"2" json:"height,omitempty"`
 }
 
 // Empty is a message.
 type Empty struct {
 	// Nothing makes the struct a message; the message has no fields.
-	Nothing bool `weft:"268435456"`
+	Nothing bool `weft:"268435456" json:"nothing,omitempty"`
 }
 
 // Depot keeps parcels.
