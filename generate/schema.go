@@ -70,10 +70,7 @@ func schemaOfProto(ctx context.Context, cfg Config, name string, b *schema.Build
 
 // schemaOfGo adds the services of packages of Go.
 func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Builder) (found bool, err error) {
-	loaded, err := packages.Load(&packages.Config{
-		Context: ctx, Dir: cfg.Dir,
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedImports,
-	}, patterns...)
+	loaded, err := load(ctx, cfg, patterns)
 	if err != nil {
 		return false, err
 	}
@@ -83,11 +80,6 @@ func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Bu
 	}
 	var errs []error
 	for _, pkg := range loaded {
-		for _, e := range pkg.Errors {
-			if e.Kind == packages.ParseError || len(pkg.Syntax) == 0 {
-				return false, e
-			}
-		}
 		for _, syntax := range pkg.Syntax {
 			s := &goSource{pkg: pkg, f: &file{pkg: pkg.Name, imports: names.NewImports()}}
 			errs = append(errs, s.file(syntax, false))

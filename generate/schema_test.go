@@ -158,3 +158,22 @@ func TestSchemaErrors(t *testing.T) {
 		t.Error("a file that is not there is no error")
 	}
 }
+
+// TestNoModule reads a package that is in no module, of which the go command finds nothing, and one that is not there.
+func TestNoModule(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	folder := write(t, map[string]string{"p/p.go": "package p\n\nimport \"context\"\n\n//weft:service\ntype S interface{ M(ctx context.Context, req *S) (*S, error) }\n"})
+	inModule := write(t, map[string]string{"go.mod": "module example.org/p\n\ngo 1.26\n", "p.go": "package p\n"})
+	for _, test := range []struct{ dir, input, want string }{
+		{folder, "./p", "./p: the go command finds no package: run this in the module of the package"},
+		{inModule, "./q", "directory not found"},
+	} {
+		cfg := generate.Config{Dir: test.dir, Inputs: []string{test.input}}
+		if _, err := generate.Schema(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), test.want) || strings.HasPrefix(err.Error(), "-") {
+			t.Errorf("Schema: %v, want %q", err, test.want)
+		}
+		if _, err := generate.Generate(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), test.want) || strings.HasPrefix(err.Error(), "-") {
+			t.Errorf("Generate: %v, want %q", err, test.want)
+		}
+	}
+}
