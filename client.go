@@ -461,10 +461,11 @@ func (c *Client) Close() error {
 func (c *Client) Shutdown(ctx context.Context) error {
 	var wg sync.WaitGroup
 	var cut atomic.Bool
+	over := ctx.Done() // here, so that a nil ctx panics in the caller
 	for i := range c.links {
 		for _, p := range c.links[i].Retire() {
 			wg.Go(func() {
-				if !p.drain(ctx.Done()) {
+				if !p.drain(over) {
 					cut.Store(true)
 				}
 			})

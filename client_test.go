@@ -521,3 +521,16 @@ func TestAddressWithoutPort(t *testing.T) {
 		wantError(t, err, weft.InvalidArgument, 0, strconv.Quote(address), "write host:port")
 	}
 }
+
+// A nil context is a mistake of the caller, and panics on its goroutine, where it can be recovered from.
+func TestShutdownWithoutContext(t *testing.T) {
+	c := start(t, nil, nil).dial(nil)
+	defer func() {
+		if recover() == nil {
+			t.Error("Shutdown with a nil context did not panic")
+		}
+		must(t, c.Shutdown(t.Context()))
+	}()
+	//lint:ignore SA1012 that is what is tested
+	c.Shutdown(nil)
+}

@@ -279,6 +279,9 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.err != nil {
 		return s.err
 	}
+	if l == nil {
+		return Errorf(InvalidArgument, "weft: serve: the listener is nil")
+	}
 	s.mu.Lock()
 	if s.closing {
 		s.mu.Unlock()

@@ -163,6 +163,12 @@ func (tooManyFiles) Error() string   { return "too many open files" }
 func (tooManyFiles) Timeout() bool   { return false }
 func (tooManyFiles) Temporary() bool { return true }
 
+func TestServeWithoutListener(t *testing.T) {
+	if err := weft.NewServer(nil).Serve(nil); weft.CodeOf(err) != weft.InvalidArgument {
+		t.Errorf("Serve(nil): %v", err)
+	}
+}
+
 func TestServeAfterShutdown(t *testing.T) {
 	for name, end := range map[string]func(*weft.Server) error{
 		"Shutdown": func(s *weft.Server) error { return s.Shutdown(t.Context()) },

@@ -28,7 +28,7 @@ func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
 // Send sends a message. It waits while the peer has not read more than Limits.StreamWindow of what was sent. The
 // message may be changed afterwards. On a client, an error means that the call has ended, also if only the message
 // cannot be sent; io.EOF means that it ended without an error before all was read.
-func (s *Stream[In, Out]) Send(msg *Out) error { return s.end.Send(msg) }
+func (s *Stream[In, Out]) Send(msg *Out) error { return send(s.end, msg) }
 
 // CloseSend ends the messages of the client; the Recv of the server then returns io.EOF.
 // On a server it does nothing: the stream ends when the handler returns.
@@ -68,7 +68,7 @@ func (s *Stream[In, Out]) Context() context.Context { return s.end.Context() }
 type Sender[Out any] struct{ end RawStream }
 
 // Send sends a message; see Stream.
-func (s *Sender[Out]) Send(msg *Out) error { return s.end.Send(msg) }
+func (s *Sender[Out]) Send(msg *Out) error { return send(s.end, msg) }
 
 // Receiver is the server's end of a method that gets many messages.
 type Receiver[In any] struct{ end RawStream }
@@ -78,6 +78,16 @@ func (r *Receiver[In]) Recv() (*In, error) { return recv[In](r.end) }
 
 // All yields every message until the end; see Stream.
 func (r *Receiver[In]) All() iter.Seq2[*In, error] { return all[In](r.end) }
+
+func send[Out any](end RawStream, msg *Out) error {
+	if msg == nil { // which some codecs take for a message without content, and others refuse
+		end.Close() // of a client: as with any message that cannot be sent
+		e := Errorf(InvalidArgument, "the message is a nil %T", msg)
+		e.Outcome = NotSent
+		return e
+	}
+	return end.Send(msg)
+}
 
 func recv[In any](end RawStream) (*In, error) {
 	msg := new(In)

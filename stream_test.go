@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/codec/msgpack"
 )
 
 // streams registers a streaming method of each kind.
@@ -408,4 +411,29 @@ func TestStreamSurvivesDrain(t *testing.T) {
 		}
 		must(t, <-done)
 	})
+}
+
+// A nil message is an error of its sender with every codec, not a message without content.
+func TestStreamNilMessage(t *testing.T) {
+	w := start(t, nil, func(s *weft.Server) error {
+		return errors.Join(streams(s), weft.HandleServerStream(s, "Stream.Nil", func(_ context.Context, _ *Args, out *weft.Sender[Product]) error {
+			return out.Send(nil)
+		}))
+	})
+	c := w.dial(nil)
+	for _, cd := range []codec.Codec{msgpack.New(), json.New()} {
+		s, err := weft.OpenStream[Args, Product](t.Context(), c, "Stream.Mul", weft.WithCodec(cd))
+		must(t, err)
+		if err := s.Send(nil); weft.CodeOf(err) != weft.InvalidArgument {
+			t.Errorf("%s: Send of a client: %v", cd.Name(), err)
+		}
+		if p, err := s.Recv(); err == nil {
+			t.Errorf("%s: the call goes on with %v", cd.Name(), p)
+		}
+		in, err := weft.Subscribe[Product](t.Context(), c, "Stream.Nil", &Args{}, weft.WithCodec(cd))
+		must(t, err)
+		if p, err := in.Recv(); weft.CodeOf(err) != weft.InvalidArgument {
+			t.Errorf("%s: Send of a server: %v %v", cd.Name(), p, err)
+		}
+	}
 }
