@@ -19,7 +19,12 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport"
+	"github.com/weftrpc/weft/transport/tcp"
+	"github.com/weftrpc/weft/transport/unix"
 )
+
+// defaultTransports are what addresses can name without configuration.
+var defaultTransports = []transport.Transport{tcp.New(nil), unix.New(nil)}
 
 // The defaults of the limits. A limit that the peer is told of is told when the connection is made.
 const (

@@ -3,6 +3,7 @@ package weft
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"reflect"
 	"slices"
@@ -193,6 +194,9 @@ func (s *Server) ListenAndServe(ctx context.Context, addresses ...string) error 
 	}
 	return s.serveAll(ctx, listeners)
 }
+
+// LoggerOf returns where a server logs, for packages that belong to one: ServerConfig.Logger, or else slog.Default() for warnings and errors.
+func LoggerOf(s *Server) *slog.Logger { return logger.OrDefault(s.cfg.Logger) }
 
 // Listen listens on an address of one of the server's transports, for Serve. The server remembers the transport's scheme for its registry;
 // for a listener that Listen did not make, the scheme is the network of its Addr.

@@ -34,9 +34,8 @@ func (s *Stream[In, Out]) Send(msg *Out) error { return send(s.end, msg) }
 // On a server it does nothing: the stream ends when the handler returns.
 func (s *Stream[In, Out]) CloseSend() error { return s.end.CloseSend() }
 
-// CloseAndRecv ends the messages of the client and returns the one message that the server sends before it ends the call. A call that ends
-// without an error and with no message, or with more than one, has another shape than the caller takes it for: its error is Unimplemented,
-// as in gRPC.
+// CloseAndRecv ends the messages of the client and returns the one message that the server sends before it ends the call. A call that ends without
+// an error and with no message, or with more than one, has another shape than the caller takes it for: its error is Unimplemented, as in gRPC.
 func (s *Stream[In, Out]) CloseAndRecv() (*In, error) {
 	if err := s.CloseSend(); err != nil {
 		return nil, err

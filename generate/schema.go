@@ -70,7 +70,7 @@ func schemaOfProto(ctx context.Context, cfg Config, name string, b *schema.Build
 
 // schemaOfGo adds the services of packages of Go.
 func schemaOfGo(ctx context.Context, cfg Config, patterns []string, b *schema.Builder) (found bool, err error) {
-	loaded, err := load(ctx, cfg, patterns)
+	loaded, err := source.Load(ctx, cfg.Dir, patterns)
 	if err != nil {
 		return false, err
 	}
