@@ -123,7 +123,8 @@ func (w walk) tooDeep(v reflect.Value, depth, pointers int) bool {
 		return w.tooDeep(v.Elem(), depth, pointers+1)
 	case reflect.Slice, reflect.Array:
 		if v.Len() == 0 || flat(t.Elem()) {
-			return v.Len() > 0 && depth >= w.most
+			bytes := t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 // no container for any encoder
+			return v.Len() > 0 && depth >= w.most && !bytes
 		}
 		for i := range v.Len() {
 			if w.tooDeep(v.Index(i), depth+1, 0) {

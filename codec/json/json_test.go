@@ -240,12 +240,15 @@ func TestDeepValues(t *testing.T) {
 
 // What nests as deep as Decode allows can be encoded, also where structs are embedded, which are no objects of their own.
 func TestDeepestValue(t *testing.T) {
-	type base struct{ Names []string }
+	type base struct {
+		Data  []byte
+		Names []string
+	}
 	type node struct {
 		base
 		Next *node
 	}
-	body := strings.Repeat(`{"Names":null,"Next":`, codec.MaxDepth-1) + `{"Names":["a"],"Next":null}` + strings.Repeat("}", codec.MaxDepth-1)
+	body := strings.Repeat(`{"Data":"aGk=","Names":null,"Next":`, codec.MaxDepth-1) + `{"Data":"aGk=","Names":["a"],"Next":null}` + strings.Repeat("}", codec.MaxDepth-1)
 	var n node
 	if err := json.New().Decode([]byte(body), &n); err == nil {
 		t.Error("a list within the 64th object was decoded")
