@@ -331,6 +331,13 @@ func (in *inbound) Reply(v any, m weft.Metadata) error {
 		return err
 	}
 	b.B = body // which may have grown
+	if r := in.a.r; r != nil && r.Reply != "" && in.out.kind == typeJSON {
+		whole := len(body)
+		if body, err = webjson.Member(body, r.Reply, in.tab.zeroOf(in.a.t, r.Reply)); err != nil {
+			return weft.Errorf(weft.Internal, "take the answer out of the reply: %w", err).WithReason(weft.ReasonEncode)
+		}
+		in.size.Add(int64(len(body) - whole))
+	}
 	in.answer(body, m)
 	return nil
 }

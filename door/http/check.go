@@ -21,10 +21,13 @@ func checkRoute(r *route.Route, m weft.MethodInfo) error {
 			r.Verb, r.Path, m.Name, m.Request, field, use, strings.Join(names, ", "))
 	}
 	known := paramsIn(set, set.Of(m.Request))
-	for _, s := range r.Segments {
-		if s.Kind != route.Literal && known[s.Text] == nil {
-			return wrong(s.Text, "in a path", slices.Sorted(maps.Keys(known)))
+	for _, f := range r.Fields {
+		if known[f.Name] == nil {
+			return wrong(f.Name, "in a path", slices.Sorted(maps.Keys(known)))
 		}
+	}
+	if reply := set.Resolve(set.Of(m.Reply)); r.Reply != "" && !hasField(reply, r.Reply) {
+		return weft.Errorf(weft.InvalidArgument, "http: %s %s of method %s: the reply %v has no field %q that can be the answer", r.Verb, r.Path, m.Name, m.Reply, r.Reply)
 	}
 	if r.Body == "" {
 		return nil

@@ -47,7 +47,8 @@ func (t *table) describe(cfg *Config) ([]byte, error) {
 				o := *op
 				o.ID += ".at" + strconv.Itoa(i+1)
 				t.requestLocked(&o, m, r)
-				doc.Add(r.Verb, strings.ReplaceAll(r.Path, "...}", "}"), &o)
+				_, path := r.Params()
+				doc.Add(r.Verb, path, &o)
 			}
 		}
 	}
@@ -96,16 +97,18 @@ func (t *table) requestLocked(op *schema.Operation, m *target, r *route.Route) {
 	request := t.set.Of(m.Request)
 	known := paramsIn(t.set, request)
 	in := make(map[string]bool)
-	for _, s := range r.Segments {
-		if s.Kind == route.Literal {
-			continue
-		}
-		in[s.Text] = true
-		p := known[s.Text]
-		if p == nil || s.Kind == route.Rest {
+	inPath, _ := r.Params()
+	for _, s := range inPath {
+		in[s.Field] = true
+		p := known[s.Field]
+		if p == nil || !s.Whole {
 			p = &schema.Schema{Type: "string"}
 		}
-		op.Parameters = append(op.Parameters, schema.Parameter{Name: s.Text, In: "path", Required: true, Description: p.Description, Schema: plain(p)})
+		op.Parameters = append(op.Parameters, schema.Parameter{Name: s.Name, In: "path", Required: true, Description: p.Description, Schema: plain(p)})
+	}
+	if part := t.set.Resolve(t.set.Of(m.Reply)).Properties[r.Reply]; part != nil && m.Kind == weft.Unary {
+		op.Responses = maps.Clone(op.Responses)
+		op.Responses["200"] = &schema.Response{Description: "the field " + r.Reply + " of the reply", Content: map[string]schema.Content{typeJSON: {Schema: part}}}
 	}
 	if !r.TakesBody() || r.Body != "" {
 		for _, name := range slices.Sorted(maps.Keys(known)) {

@@ -23,8 +23,9 @@ type RouteOption func(*route.Route)
 func Body(field string) RouteOption { return func(r *route.Route) { r.Body = field } }
 
 // Get gives a method an address for GET and HEAD. The path begins with a slash; {name} stands for
-// one segment, {name...} at the end for all that follow; name is that of a field of the request in
-// JSON, with dots for fields of fields. The last segment may end with a literal such as ":cancel".
+// one segment, {name...} at the end for all that follow, {name=shelves/*/books/*} for several with literals among them, of
+// which the last may be ** for all that follow; name is that of a field of the request in JSON, with dots for fields of fields.
+// The path may end with a literal such as ":cancel".
 // All other fields may be given in the query. A method has any number of addresses:
 //
 //	http.Get("/users/{id}"), http.Get("/teams/{team}/users/{id}")

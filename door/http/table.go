@@ -127,6 +127,29 @@ func (t *table) paramsOf(m *target) map[string]*schema.Schema {
 	return paramsIn(t.set, t.set.Of(m.Request))
 }
 
+// zeroOf is the value of a field of the reply that is not set.
+func (t *table) zeroOf(m *target, field string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s := t.set.Resolve(t.set.Of(m.Reply)).Properties[field]
+	if s == nil {
+		return "null"
+	}
+	switch t.set.Resolve(s).Type {
+	case "array":
+		return "[]"
+	case "object":
+		return "{}"
+	case "string":
+		return `""`
+	case "integer", "number":
+		return "0"
+	case "boolean":
+		return "false"
+	}
+	return "null"
+}
+
 // methodAt is the name of the method that a path below the prefix names, "" for none.
 func methodAt(parts []string) string {
 	if len(parts) < 2 {

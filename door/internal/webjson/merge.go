@@ -11,6 +11,18 @@ import (
 	"github.com/weftrpc/weft/internal/stock"
 )
 
+// Member is the value of a member of a JSON object, or missing if the object has none of this name.
+func Member(object []byte, name, missing string) ([]byte, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(object, &all); err != nil {
+		return nil, err
+	}
+	if v, ok := all[name]; ok {
+		return v, nil
+	}
+	return []byte(missing), nil
+}
+
 // Merge decodes the fields of a JSON object into v and leaves the other fields as they are.
 func Merge(object []byte, v any) error {
 	m, ok := stock.Message(v)

@@ -59,12 +59,13 @@ class Doors(unittest.TestCase):
         status, problem = self.get("/Arith/Div", b'{"a":1}')
         self.assertEqual((status, problem["code"], problem["reason"], problem["outcome"]), (400, "InvalidArgument", "ZERO", "Executed"))
         self.assertEqual(self.get("/trees/oak", b'{"next":[{"name":"leaf"}]}', verb="PUT"), (200, {"name": "oak", "next": [{"name": "leaf"}]}))
+        self.assertEqual(self.get("/v1/forests/7/trees/oak", b"{}", verb="PUT"), (200, {"name": "forests/7/trees/oak"}))
 
     def test_openapi_document_is_valid(self):
         status, document = self.get("/openapi.json")
         self.assertEqual(status, 200)
         openapi_spec_validator.validate(document)
-        for path in ("/Arith/Mul", "/mul/{a}/{b}", "/div", "/trees/{name}", "/Bytes/Echo", "/Tree/Count", "/Tree/Sum"):
+        for path in ("/Arith/Mul", "/mul/{a}/{b}", "/div", "/trees/{name}", "/v1/forests/{name.1}/trees/{name.2}", "/Bytes/Echo", "/Tree/Count", "/Tree/Sum"):
             self.assertIn(path, document["paths"])
         self.assertEqual(document["paths"]["/Arith/Mul"]["get"]["summary"], "Mul multiplies.")
 

@@ -54,7 +54,7 @@ func Routes(name string) (all []*route.Route, wrong []error) {
 			}
 		})
 		for _, rule := range rules {
-			if r, err := routeOf(method.Input(), rule); err != nil {
+			if r, err := routeOf(method, rule); err != nil {
 				wrong = append(wrong, err)
 			} else {
 				all = append(all, r)
@@ -84,9 +84,9 @@ func eachField(b []byte, f func(n protowire.Number, value []byte)) {
 	}
 }
 
-// routeOf is the address of an HttpRule for a method whose request is in.
-func routeOf(in protoreflect.MessageDescriptor, rule []byte) (*route.Route, error) {
-	verb, template, body := "", "", ""
+// routeOf is the address of an HttpRule for a method.
+func routeOf(m protoreflect.MethodDescriptor, rule []byte) (*route.Route, error) {
+	verb, template, body, reply := "", "", "", ""
 	var err error
 	eachField(rule, func(n protowire.Number, value []byte) {
 		switch n {
@@ -97,15 +97,13 @@ func routeOf(in protoreflect.MessageDescriptor, rule []byte) (*route.Route, erro
 		case ruleCustom:
 			err = fmt.Errorf("http: google.api.http has a verb of its own (custom), which this door does not serve")
 		case ruleResponse:
-			if len(value) > 0 {
-				err = fmt.Errorf("http: google.api.http has response_body %q: this door answers with the whole reply", value)
-			}
+			reply = string(value)
 		}
 	})
 	if err != nil {
 		return nil, err
 	}
-	path, err := pathOf(in, template)
+	path, err := pathOf(m.Input(), template)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +115,12 @@ func routeOf(in protoreflect.MessageDescriptor, rule []byte) (*route.Route, erro
 		return nil, fmt.Errorf("http: google.api.http has a body for %s, which this door reads for POST, PUT and PATCH", verb)
 	}
 	if body != "" && body != "*" {
-		r.Body, err = jsonName(in, body)
+		if r.Body, err = jsonName(m.Input(), body); err != nil {
+			return nil, err
+		}
+	}
+	if reply != "" {
+		r.Reply, err = jsonName(m.Output(), reply)
 	}
 	return r, err
 }
@@ -136,7 +139,7 @@ func verbOf(n protowire.Number) string {
 	return nethttp.MethodPatch
 }
 
-// pathOf is a path of google.api.http as one of Get: {name}, {name=*} and {name=**} become {name} and {name...}, with names of JSON.
+// pathOf is a path of google.api.http as one of Get, with names of JSON.
 func pathOf(in protoreflect.MessageDescriptor, template string) (string, error) {
 	var path strings.Builder
 	for rest := template; ; {
@@ -157,14 +160,11 @@ func pathOf(in protoreflect.MessageDescriptor, template string) (string, error) 
 		if err != nil {
 			return "", err
 		}
-		switch pattern {
-		case "", "*":
-			path.WriteString("{" + name + "}")
-		case "**":
-			path.WriteString("{" + name + "...}")
-		default:
-			return "", fmt.Errorf("http: the path %q of google.api.http has the pattern %q for %s; this door serves * and ** alone", template, pattern, field)
+		path.WriteString("{" + name)
+		if pattern != "" {
+			path.WriteString("=" + pattern)
 		}
+		path.WriteByte('}')
 		rest = behind
 	}
 }
@@ -178,7 +178,7 @@ func jsonName(in protoreflect.MessageDescriptor, field string) (string, error) {
 			f = in.Fields().ByName(protoreflect.Name(part))
 		}
 		if f == nil {
-			return "", fmt.Errorf("http: google.api.http names a field %q that the request does not have", field)
+			return "", fmt.Errorf("http: google.api.http names a field %q that the message does not have", field)
 		}
 		names = append(names, f.JSONName())
 		in = f.Message()

@@ -2,9 +2,11 @@
 package route
 
 import (
+	"errors"
 	nethttp "net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftrpc/weft"
@@ -13,26 +15,35 @@ import (
 // Route is an address of a method.
 type Route struct {
 	Verb, Path string
-	Segments   []Segment
+	Fields     []Field
 	Suffix     string // a literal behind the last segment, with its colon
 	Body       string // the field for the body; "": all of the request
+	Reply      string // the field of the reply that is the answer in JSON; "": all of it
 	To         any    // the method
+
+	segments []segment
 }
 
-// Segment is a part of a path between slashes.
-type Segment struct {
-	Text string // a literal, or the name of a field
-	Kind Kind
+// Field is a field of the request in a path.
+type Field struct {
+	Name     string
+	from, to int // the segments that are its value
 }
 
-// Kind is what a segment matches.
-type Kind uint8
+// segment is a part of a path between slashes.
+type segment struct {
+	text string // of a literal
+	kind kind
+}
+
+// kind is what a segment matches.
+type kind uint8
 
 // The kinds of segments.
 const (
-	Literal Kind = iota
-	One          // {name}
-	Rest         // {name...}
+	literal kind = iota
+	one          // {name}, or * in the pattern of a field
+	rest         // {name...}, or ** in the pattern of a field
 )
 
 // TakesBody reports whether requests of the route have a body.
@@ -40,7 +51,7 @@ func (r *Route) TakesBody() bool {
 	return r.Verb != nethttp.MethodGet && r.Verb != nethttp.MethodDelete
 }
 
-// Parse reads a path with fields.
+// Parse reads a path with fields: {name}, {name...}, and {name=pattern}, whose pattern is literals, * and **.
 func Parse(verb, path string) (*Route, error) {
 	wrong := func(why string) error {
 		return weft.Errorf(weft.InvalidArgument, "http: the path %q of a method %s", path, why)
@@ -49,36 +60,100 @@ func Parse(verb, path string) (*Route, error) {
 		return nil, wrong("must begin with a slash and name something")
 	}
 	r := &Route{Verb: verb, Path: path}
-	parts := strings.Split(path[1:], "/")
-	last := len(parts) - 1
-	if i := strings.LastIndexByte(parts[last], ':'); i > 0 {
-		parts[last], r.Suffix = parts[last][:i], parts[last][i:]
+	left := path[1:]
+	if i := strings.LastIndexByte(left, ':'); i > 0 && i > strings.LastIndexAny(left, "/}") && left[i-1] != '/' {
+		left, r.Suffix = left[:i], left[i:]
 	}
-	names := make(map[string]bool)
-	for i, p := range parts {
-		s := Segment{Text: p}
-		if inner, ok := strings.CutPrefix(p, "{"); ok {
-			if inner, ok = strings.CutSuffix(inner, "}"); !ok {
+	for more := true; more; {
+		var p string
+		if strings.HasPrefix(left, "{") {
+			end := strings.IndexByte(left, '}')
+			if end < 0 || end+1 < len(left) && left[end+1] != '/' {
 				return nil, wrong("has a { without its } in one segment")
 			}
-			s = Segment{inner, One}
-			if name, many := strings.CutSuffix(inner, "..."); many {
-				if i != last || r.Suffix != "" {
-					return nil, wrong("goes on behind {" + inner + "}")
-				}
-				s = Segment{name, Rest}
+			p, left = left[1:end], left[end+1:]
+			left, more = strings.CutPrefix(left, "/")
+			if err := r.field(p); err != nil {
+				return nil, wrong(err.Error())
 			}
-			if s.Text == "" || names[s.Text] {
-				return nil, wrong("has a field without a name, or twice the same")
-			}
-			names[s.Text] = true
+		} else {
+			p, left, more = strings.Cut(left, "/")
+			r.segments = append(r.segments, segment{text: p})
 		}
-		if p == "" || s.Kind == Literal && strings.ContainsAny(p, "{}?#% ") || strings.ContainsAny(s.Text, "{}") {
+	}
+	for i, s := range r.segments {
+		if s.kind == literal && (s.text == "" || strings.ContainsAny(s.text, "{}?#% ")) {
 			return nil, wrong("has a segment that is empty or has one of {}?#%")
 		}
-		r.Segments = append(r.Segments, s)
+		if s.kind == rest && i < len(r.segments)-1 {
+			return nil, wrong("goes on behind what stands for all that is left")
+		}
 	}
 	return r, nil
+}
+
+// field appends what stands between braces.
+func (r *Route) field(inner string) error {
+	name, pattern, found := strings.Cut(inner, "=")
+	if before, many := strings.CutSuffix(name, "..."); many && !found {
+		name, pattern = before, "**"
+	} else if !found {
+		pattern = "*"
+	}
+	if name == "" || strings.ContainsAny(name, "{}/") || slices.ContainsFunc(r.Fields, func(f Field) bool { return f.Name == name }) {
+		return errors.New("has a field without a name, or twice the same")
+	}
+	from, wild := len(r.segments), false
+	for p := range strings.SplitSeq(pattern, "/") {
+		s := segment{text: p}
+		switch {
+		case p == "*":
+			s = segment{kind: one}
+		case p == "**":
+			s = segment{kind: rest}
+		case strings.Contains(p, "*"):
+			return errors.New("has a pattern with a * that is a part of a segment")
+		}
+		wild = wild || s.kind != literal
+		r.segments = append(r.segments, s)
+	}
+	if !wild {
+		return errors.New("has a pattern without *")
+	}
+	r.Fields = append(r.Fields, Field{name, from, len(r.segments)})
+	return nil
+}
+
+// Param is a part of a path that a caller fills in.
+type Param struct {
+	Name  string // that of its field, or with a number behind it if the field has several
+	Field string
+	Whole bool // it is the value of the field, and one segment
+}
+
+// Params are the parts of the path that a caller fills in, and template is the path with their names.
+func (r *Route) Params() (all []Param, template string) {
+	parts := make([]string, len(r.segments))
+	for i, s := range r.segments {
+		parts[i] = s.text
+	}
+	for _, f := range r.Fields {
+		var wild []int
+		for i := f.from; i < f.to; i++ {
+			if r.segments[i].kind != literal {
+				wild = append(wild, i)
+			}
+		}
+		for n, i := range wild {
+			p := Param{f.Name, f.Name, f.to == f.from+1 && r.segments[i].kind == one}
+			if len(wild) > 1 {
+				p.Name += "." + strconv.Itoa(n+1)
+			}
+			parts[i] = "{" + p.Name + "}"
+			all = append(all, p)
+		}
+	}
+	return all, "/" + strings.Join(parts, "/") + r.Suffix
 }
 
 // maxSegments is how many segments of a path are looked at.
@@ -86,49 +161,57 @@ const maxSegments = 64
 
 // match returns the values of the fields if a path is that of the route.
 func (r *Route) match(parts []string) (vars map[string]string, ok bool) {
-	n := len(r.Segments)
-	many := r.Segments[n-1].Kind == Rest
+	n := len(r.segments)
+	many := r.segments[n-1].kind == rest
 	if len(parts) < n || len(parts) > n && !many {
 		return nil, false
 	}
-	for i, s := range r.Segments {
-		p := parts[i]
-		if i == n-1 && r.Suffix != "" {
-			if p, ok = strings.CutSuffix(p, r.Suffix); !ok {
-				return nil, false
-			}
-		}
-		if s.Kind == Rest {
-			p = strings.Join(parts[i:], "/")
-		}
-		text, err := url.PathUnescape(p)
-		switch {
-		case err != nil || text == "":
+	for i, s := range r.segments {
+		if text, ok := r.text(parts, i); !ok || s.kind == literal && s.text != text {
 			return nil, false
-		case s.Kind == Literal && s.Text != text:
-			return nil, false
-		case s.Kind != Literal:
-			if vars == nil {
-				vars = make(map[string]string, n)
-			}
-			vars[s.Text] = text
 		}
+	}
+	if len(r.Fields) > 0 {
+		vars = make(map[string]string, len(r.Fields))
+	}
+	for _, f := range r.Fields {
+		value, _ := r.text(parts, f.from)
+		for i := f.from + 1; i < f.to; i++ {
+			text, _ := r.text(parts, i)
+			value += "/" + text
+		}
+		vars[f.Name] = value
 	}
 	return vars, true
 }
 
-// before orders routes: of two that match a path the one with the earlier literal is meant.
-func before(a, b *Route) int {
-	for i := range min(len(a.Segments), len(b.Segments)) {
-		x, y := a.Segments[i], b.Segments[i]
-		if x.Kind != y.Kind {
-			return int(x.Kind) - int(y.Kind)
-		}
-		if x.Kind == Literal && x.Text != y.Text {
-			return strings.Compare(x.Text, y.Text)
+// text is what a path has for a segment, which is not empty.
+func (r *Route) text(parts []string, i int) (text string, ok bool) {
+	p := parts[i]
+	if r.segments[i].kind == rest {
+		p = strings.Join(parts[i:], "/")
+	}
+	if i == len(r.segments)-1 && r.Suffix != "" {
+		if p, ok = strings.CutSuffix(p, r.Suffix); !ok {
+			return "", false
 		}
 	}
-	if n := len(b.Segments) - len(a.Segments); n != 0 {
+	text, err := url.PathUnescape(p)
+	return text, err == nil && text != ""
+}
+
+// before orders routes: of two that match a path the one with the earlier literal is meant.
+func before(a, b *Route) int {
+	for i := range min(len(a.segments), len(b.segments)) {
+		x, y := a.segments[i], b.segments[i]
+		if x.kind != y.kind {
+			return int(x.kind) - int(y.kind)
+		}
+		if x.kind == literal && x.text != y.text {
+			return strings.Compare(x.text, y.text)
+		}
+	}
+	if n := len(b.segments) - len(a.segments); n != 0 {
 		return n
 	}
 	return len(b.Suffix) - len(a.Suffix)
@@ -140,10 +223,10 @@ type Router struct {
 }
 
 func firstOf(r *Route) string {
-	if r.Segments[0].Kind != Literal || len(r.Segments) == 1 && r.Suffix != "" {
+	if r.segments[0].kind != literal || len(r.segments) == 1 && r.Suffix != "" {
 		return ""
 	}
-	return r.Segments[0].Text
+	return r.segments[0].text
 }
 
 // Double is a pair of routes that match the same paths.
@@ -174,7 +257,7 @@ func New(all []*Route) (Router, []Double) {
 }
 
 func same(a, b *Route) bool {
-	return len(a.Segments) == len(b.Segments) && a.Suffix == b.Suffix && before(a, b) == 0
+	return len(a.segments) == len(b.segments) && a.Suffix == b.Suffix && before(a, b) == 0
 }
 
 // Find returns the route of a path.

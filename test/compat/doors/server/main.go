@@ -53,7 +53,7 @@ func run() error {
 			c := float64(a.A) / float64(a.B)
 			return &c, nil
 		}, http.Post("/div", http.Body("b"))),
-		weft.Handle(srv, "Tree.Echo", func(_ context.Context, n *Node) (*Node, error) { return n, nil }, http.Put("/trees/{name}")),
+		weft.Handle(srv, "Tree.Echo", func(_ context.Context, n *Node) (*Node, error) { return n, nil }, http.Put("/trees/{name}"), http.Put("/v1/{name=forests/*/trees/*}")),
 		weft.HandleRaw(srv, "Bytes.Echo", func(_ context.Context, req, buf []byte) ([]byte, error) { return append(buf, req...), nil }),
 		weft.HandleServerStream(srv, "Tree.Count", func(_ context.Context, a *Args, out *weft.Sender[Node]) error {
 			for i := range a.A {
