@@ -56,7 +56,7 @@ type server struct {
 func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 	t.Helper()
 	cfg := &weft.ServerConfig{
-		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), netrpc.Door(), rpcx.Door(nil), thrift.Door(nil)},
+		Doors:  []weft.Door{grpc.Door(nil), http.Door(nil), jsonrpc.Door(nil), rpcx.Door(nil), netrpc.Door(), thrift.Door(nil)},
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
@@ -184,7 +184,7 @@ func differs(t *testing.T, code int, out, log string, in string, args ...string)
 // TestCallWires makes the same calls by all wires.
 func TestCallWires(t *testing.T) {
 	both, byConnect := begin(t), begin(t, func(cfg *weft.ServerConfig) { cfg.Doors = connect.Doors(nil) })
-	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1", "rpcx", "connect+http", "connect+h2c"} {
+	for _, scheme := range []string{"tcp", "grpc", "http", "jsonrpc", "jsonrpc1", "rpcx", "rpcx+http", "connect+http", "connect+h2c"} {
 		t.Run(scheme, func(t *testing.T) {
 			s := both
 			if strings.HasPrefix(scheme, "connect") {
@@ -199,7 +199,7 @@ func TestCallWires(t *testing.T) {
 			}
 			expect(t, 0, "0\n", "", "", "call", address, "Arith.Mul", `{"A":6,"C":7}`, "--allow-unknown")
 			expect(t, 3, "", "'weft list' names the methods", "", "call", address, "Shop.Nothing", "{}")
-			if scheme == "jsonrpc" || scheme == "jsonrpc1" || scheme == "rpcx" {
+			if scheme == "jsonrpc" || scheme == "jsonrpc1" || strings.HasPrefix(scheme, "rpcx") {
 				return // it has no streams
 			}
 			expect(t, 0, `"acme"`, `< served-by: "shop"`, "", "call", address, "Shop.Tenant", "-H", "tenant:acme", "--meta")

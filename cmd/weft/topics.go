@@ -37,7 +37,7 @@ The address of a server (--server, or the first argument of most commands) has a
   jsonrpc://host:port      JSON-RPC 2.0; jsonrpc1:// is 1.0, as Go's net/rpc/jsonrpc serves it
                            jsonrpc+http://host:port/path and jsonrpc+https:// are 2.0 by POST, with _ for the service of
                            methods without one, as in _.getblockcount; jsonrpc+ws:// and jsonrpc+wss:// by WebSocket
-  rpcx://host:port         that of rpcx, with messages in JSON
+  rpcx://host:port         that of rpcx, with messages in JSON; rpcx+http:// is that behind HTTP
   netrpc://host:port       gob, as Go's net/rpc serves it; netrpc+http:// is that behind HTTP
   connect+http://host:port Connect, with messages in JSON; connect+https:// with TLS, connect+h2c:// by HTTP/2
                            without TLS

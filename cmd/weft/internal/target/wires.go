@@ -19,7 +19,7 @@ const nameless = "_"
 func wires() []weft.Wire {
 	all := []weft.Wire{
 		grpc.Wire(nil), grpc.SecureWire(nil), jsonrpc.Wire(), jsonrpc.WireOne(), jsonrpc.WebSocketWire(""), jsonrpc.SecureWebSocketWire(""),
-		jsonrpc.WireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), jsonrpc.SecureWireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil),
+		jsonrpc.WireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), jsonrpc.SecureWireHTTP(&jsonrpc.HTTPConfig{Service: nameless}), netrpc.Wire(), netrpc.WireHTTP(""), rpcx.Wire(nil), rpcx.WireHTTP(nil),
 		httpWire{"http"}, httpWire{"https"},
 		connect.Wire(nil), connect.SecureWire(nil), connect.Wire(&connect.WireConfig{Scheme: "connect+h2c", HTTP2: true}),
 	}
