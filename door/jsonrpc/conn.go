@@ -47,16 +47,16 @@ const (
 func newConn(d *door, c *weft.DoorConn, out *combine.Writer) *conn {
 	x := &conn{server: server{DoorConn: c, d: d}, out: out, ended: make(chan struct{}), methods: make(map[string]*weft.DoorMethod)}
 	x.in.to = x
+	x.calls.Init(x, func() {
+		x.by.split()
+		x.Go(x.read)
+	})
 	return x
 }
 
 // start begins to read what a carrier brings.
 func (x *conn) start(by carrier) {
 	x.by = by
-	x.calls.Init(x, func() {
-		by.split()
-		x.Go(x.read)
-	})
 	x.Go(x.read)
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/jsonrpc/internal/envelope"
 )
 
@@ -49,8 +50,9 @@ func (d *door) Serve(c *weft.DoorConn) error {
 		return err
 	}
 	hold := func(n int) { c.Hold(n) }
-	x.out.Count(hold, c.Replies())
-	x.reader = envelope.NewReader(c.Conn(), limits.MaxMessage+envelopeRoom, x.await, hold)
+	watched := x.calls.Guard.Known()
+	x.out.Serve(hold, c.Replies(), watched)
+	x.reader = envelope.NewReader(ends.NewSource(c.Conn(), watched), limits.MaxMessage+envelopeRoom, x.await, hold)
 	x.in.pace = together
 	x.start(x)
 	x.drain(c, x.ended, x.stop)

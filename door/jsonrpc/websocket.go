@@ -64,7 +64,7 @@ func (h handler) serveSocket(w nethttp.ResponseWriter, r *nethttp.Request, c *we
 		return // it was answered
 	}
 	x := &socket{conn: newConn(h.d, c, combine.New(ws.Pieces(), limits.WriteBuffer, limits.WriteTimeout, websock.Append)), ws: ws, code: closeNormal}
-	x.out.Count(cfg.Count, c.Replies())
+	x.out.Serve(cfg.Count, c.Replies(), x.calls.Guard.Known())
 	defer x.out.Close()
 	x.in.head, x.in.kept = head, true
 	x.start(x)

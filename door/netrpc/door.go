@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/gob"
 	"github.com/weftrpc/weft/door/internal/combine"
+	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/netrpc/internal/header"
 )
 
@@ -77,10 +78,11 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	}
 	s := &serverConn{DoorConn: c, door: d, codec: d.codec, out: newWriter(conn, limits), methods: make(map[string]*method), ended: make(chan error, 1)}
 	hold := func(n int) { c.Hold(n) }
-	s.out.Count(hold, c.Replies())
-	s.source = &source{Conn: conn, before: s.endBatch, hold: hold}
-	s.in = gob.NewReader(bufio.NewReaderSize(s.source, readBuffer), limits.MaxMessage)
 	s.run.Init(s, s.readOn)
+	watched := s.run.Guard.Known()
+	s.out.Serve(hold, c.Replies(), watched)
+	s.source = &source{Conn: ends.NewSource(conn, watched), before: s.endBatch, hold: hold}
+	s.in = gob.NewReader(bufio.NewReaderSize(s.source, readBuffer), limits.MaxMessage)
 	s.Go(s.read)
 	select {
 	case err := <-s.ended:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress/gzip"
+	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/rpcx/internal/frame"
 	"github.com/weftrpc/weft/door/rpcx/internal/outbox"
 )
@@ -71,10 +72,12 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	}
 	defer close(s.done)
 	defer s.out.Close()
-	s.rd = frame.NewReader(conn, limits.MaxMessage+limits.MaxMetadata+namesRoom, s.limit)
+	s.run.Init(s, s.readOn)
+	watched := s.run.Guard.Known()
+	s.rd = frame.NewReader(ends.NewSource(conn, watched), limits.MaxMessage+limits.MaxMetadata+namesRoom, s.limit)
 	hold := func(n int) { c.Hold(n) }
 	s.rd.Count(hold)
-	s.out.Count(hold, c.Replies())
+	s.out.Serve(hold, c.Replies(), watched)
 	meta, err := s.rd.Meta()
 	if err != nil {
 		return ended(err)
@@ -86,7 +89,6 @@ func (d *door) Serve(c *weft.DoorConn) error {
 	s.mu.Lock()
 	s.admitted = true
 	s.mu.Unlock()
-	s.run.Init(s, s.readOn)
 	rd := s.rd
 	s.Go(func() { s.read(rd) })
 	return s.wait()

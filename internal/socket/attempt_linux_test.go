@@ -6,18 +6,27 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
 
 // TestAttempt writes to a peer that does not read, and to one that has gone.
 func TestAttempt(t *testing.T) {
-	for _, network := range []string{"tcp", "unix"} {
-		t.Run(network, func(t *testing.T) {
+	var set atomic.Bool
+	set.Store(true)
+	for name, timer := range map[string]Timer{"tcp": nil, "unix": nil, "tcp, not told": While(&set), "unix, not told": While(&set), "tcp, no timer": While(new(atomic.Bool))} {
+		t.Run(name, func(t *testing.T) {
+			network, _, _ := strings.Cut(name, ",")
 			conn, peer := ends(t, network)
 			a := NewAttempt(conn)
 			if a == nil {
 				t.Fatalf("there is no Attempt for a %T", conn)
+			}
+			if timer != nil {
+				a.While(timer)
 			}
 			if n, err := a.Write([]byte("all of it"), time.Time{}); n != 9 || err != nil {
 				t.Fatalf("Write returned %d, %v", n, err)
@@ -59,5 +68,30 @@ func TestAttemptOfOthers(t *testing.T) {
 	defer other.Close()
 	if NewAttempt(one) != nil {
 		t.Error("there is an Attempt for a pipe")
+	}
+}
+
+// TestAttemptBlocks: the scheduler is told of a write of a socket that blocks.
+func TestAttemptBlocks(t *testing.T) {
+	conn, peer := ends(t, "tcp")
+	raw, err := conn.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := raw.Control(func(fd uintptr) { err = syscall.SetNonblock(int(fd), false) }); err != nil {
+		t.Fatal(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set atomic.Bool
+	set.Store(true)
+	a := NewAttempt(conn)
+	a.While(While(&set))
+	if n, err := a.Write([]byte("x"), time.Time{}); n != 1 || err != nil || a.untold {
+		t.Errorf("Write returned %d, %v, the scheduler was not told: %v", n, err, a.untold)
+	}
+	if _, err := io.ReadFull(peer, make([]byte, 1)); err != nil {
+		t.Error(err)
 	}
 }

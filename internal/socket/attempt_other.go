@@ -17,7 +17,7 @@ func (once) init(net.Conn) bool { return true }
 // brief is that time.
 const brief = 5 * time.Millisecond
 
-func (once) write(conn net.Conn, p []byte, until time.Time) (n int, err error) {
+func (once) write(conn net.Conn, p []byte, until time.Time, _ bool) (n int, err error) {
 	_ = conn.SetWriteDeadline(time.Now().Add(brief)) // an error is that of the write
 	n, err = conn.Write(p)
 	_ = conn.SetWriteDeadline(until)

@@ -15,9 +15,10 @@ type once struct {
 	raw  syscall.RawConn
 	step func(fd uintptr) (done bool) // for raw
 
-	p   []byte // of the write that is under way
-	n   int
-	err error
+	p      []byte // of the write that is under way
+	n      int
+	err    error
+	untold bool // the scheduler is not told of it
 }
 
 func (o *once) init(conn net.Conn) bool {
@@ -29,8 +30,8 @@ func (o *once) init(conn net.Conn) bool {
 	return true
 }
 
-func (o *once) write(_ net.Conn, p []byte, _ time.Time) (int, error) {
-	o.p, o.n, o.err = p, 0, nil
+func (o *once) write(_ net.Conn, p []byte, _ time.Time, untold bool) (int, error) {
+	o.p, o.n, o.err, o.untold = p, 0, nil, untold
 	err := o.raw.Write(o.step)
 	o.p = nil
 	if err == nil {
@@ -39,10 +40,18 @@ func (o *once) write(_ net.Conn, p []byte, _ time.Time) (int, error) {
 	return o.n, err
 }
 
+// send makes one system call.
+func (o *once) send(fd uintptr) (int, error) {
+	if o.untold {
+		return untoldWrite(fd, o.p)
+	}
+	return syscall.Write(int(fd), o.p)
+}
+
 // take writes until the socket takes no more. It is never called again for one write.
 func (o *once) take(fd uintptr) (done bool) {
 	for len(o.p) > 0 {
-		n, err := syscall.Write(int(fd), o.p)
+		n, err := o.send(fd)
 		switch {
 		case n > 0:
 			o.n += n

@@ -111,6 +111,19 @@ func (t *transfer) writeAll(fd uintptr) (done bool) {
 	return true
 }
 
+// blocks reports whether operations on the socket block.
+func (o *once) blocks() bool { return blocks(o.raw) }
+
+// untoldWrite is one write of which the scheduler is not told.
+func untoldWrite(fd uintptr, p []byte) (int, error) {
+	sends(fd)
+	n, _, err := syscall.RawSyscall(syscall.SYS_WRITE, fd, uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)))
+	if err != 0 {
+		return 0, err
+	}
+	return int(n), nil
+}
+
 // call reads into p, or writes it, as far as the socket can do at once.
 func (t *transfer) call(number, fd uintptr) (int, syscall.Errno) {
 	for {

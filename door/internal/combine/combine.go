@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -40,9 +41,15 @@ type count struct {
 	counted int               // bytes that hold was told of
 }
 
-// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero. crowd is told whether
-// the peer takes it. It is called before anything is sent.
-func (w *Writer) Count(hold func(n int), crowd *weft.DoorReplies) { w.hold, w.crowd = hold, crowd }
+// Serve makes the writer that of a server; it is called before anything is sent. hold counts what waits to be written, roughly: more bytes, or
+// fewer if n is below zero. crowd is told whether the peer takes it. While a guard is watched, whose timer is due within milliseconds then, the
+// scheduler is not told of writes.
+func (w *Writer) Serve(hold func(n int), crowd *weft.DoorReplies, watched *atomic.Bool) {
+	w.hold, w.crowd = hold, crowd
+	if w.atOnce != nil {
+		w.atOnce.While(socket.While(watched))
+	}
+}
 
 // countLocked tells hold what waits to be written, if that has changed much.
 func (w *Writer) countLocked() {

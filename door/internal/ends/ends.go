@@ -3,6 +3,7 @@ package ends
 
 import (
 	"net"
+	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/socket"
 )
@@ -13,6 +14,30 @@ type Ends struct {
 	Watched socket.Timer
 	In      net.Conn // of the goroutine that reads
 	Out     net.Conn // of the goroutine that writes
+}
+
+// Source is a connection whose bytes are read as those of Ends.In, when what was read ahead for the doors has been read. One goroutine at a
+// time reads.
+type Source struct {
+	net.Conn
+	ends Ends
+}
+
+// NewSource returns the Source of a connection. watched tells whether its guard is watched, whose timer is due within milliseconds then.
+func NewSource(nc net.Conn, watched *atomic.Bool) *Source {
+	return &Source{nc, Ends{Watched: socket.While(watched)}}
+}
+
+// Read implements io.Reader.
+func (s *Source) Read(p []byte) (int, error) {
+	if s.ends.In != nil {
+		return s.ends.In.Read(p)
+	}
+	n, err := s.Conn.Read(p)
+	if ahead, ok := s.Conn.(interface{ Rest() net.Conn }); !ok || ahead.Rest() != nil {
+		s.ends.ReadsFrom(s.Conn)
+	}
+	return n, err
 }
 
 // Resumable reports whether a write that has run out of time can be gone on with. TLS cannot.

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"net"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func (c *crowd) Clear()        { c.crowded = false }
 func TestRest(t *testing.T) {
 	conn, c := &writes{}, &crowd{crowded: true}
 	o := New(conn, 1<<10, time.Minute)
-	o.Count(func(int) {}, c)
+	o.Serve(func(int) {}, c, new(atomic.Bool))
 	o.busy = true
 	o.finish(make([]byte, 2*largeWrite+1))
 	if len(conn.sizes) != 3 || conn.sizes[0] != largeWrite || c.crowded || o.busy {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft/internal/socket"
@@ -64,9 +65,15 @@ type Crowd interface {
 	Clear()
 }
 
-// Count has hold count what waits to be written, roughly: more bytes, or fewer if n is below zero, and tells crowd. It is
-// called before anything is sent.
-func (o *Outbox) Count(hold func(n int), crowd Crowd) { o.hold, o.crowd = hold, crowd }
+// Serve makes the outbox that of a server; it is called before anything is sent. hold counts what waits to be written, roughly: more bytes, or
+// fewer if n is below zero. crowd is told whether the peer takes it. While a guard is watched, whose timer is due within milliseconds then, the
+// scheduler is not told of writes.
+func (o *Outbox) Serve(hold func(n int), crowd Crowd, watched *atomic.Bool) {
+	o.hold, o.crowd = hold, crowd
+	if o.atOnce != nil {
+		o.atOnce.While(socket.While(watched))
+	}
+}
 
 // countLocked tells hold what waits to be written, if that has changed much.
 func (o *Outbox) countLocked() {
