@@ -186,7 +186,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if alone {
 		ctx = new(session.ForeignContext)
 	} else {
-		ctx = c.contexts.Next(1, maxContexts)
+		ctx = c.contexts.Next(1, min(maxContexts, fewContexts*(1+c.flights.Count())))
 	}
 	ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
 	x.info = CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer, in: m.e}
@@ -221,6 +221,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 
 const (
 	maxContexts   = 63  // contexts of calls that are made at once at most
+	fewContexts   = 7   // the same while no other call is under way: they stay in memory, and are looked at by the garbage collector, for as long as one does
 	smallMetadata = 256 // bytes of metadata of a call whose context is one of them, at most
 )
 

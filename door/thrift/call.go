@@ -76,27 +76,31 @@ func (x *call) decode(v any) (err error) {
 // Reply implements weft.Inbound.
 func (x *call) Reply(v any, m weft.Metadata) error {
 	s := x.s
+	var over bool // nothing can be sent
+	var err error
 	switch {
 	case x.oneway:
 		s.out.leave()
 		return nil
 	case x.unordered:
-		if _, err := x.awaitTurn(nil); err != nil {
-			return err
+		_, err = x.awaitTurn(nil)
+		if err == nil {
+			defer s.Replies().GiveTurn()
 		}
-		defer s.Replies().GiveTurn()
+		over = s.out.ended()
 	default:
-		if err := x.awaitOrder(); err != nil {
-			return err
-		}
+		over, err = x.awaitOrder()
 	}
-	if s.out.ended() {
+	if err != nil {
+		return err
+	}
+	if over {
 		s.out.lose(x)
 		return nil
 	}
 	t := s.door.getTools()
 	body := 0
-	err := x.encode(t, protocol.Reply, m, nil, func(w *protocol.Writer) error {
+	err = x.encode(t, protocol.Reply, m, nil, func(w *protocol.Writer) error {
 		from := len(w.Buf)
 		err := x.route.WriteResult(w, v)
 		body = len(w.Buf) - from
@@ -128,12 +132,14 @@ func (x *call) awaitTurn(next <-chan struct{}) (taken bool, err error) {
 }
 
 // awaitOrder waits until the reply may be encoded: when it is the next one, or few of those behind that are encoded. The turn
-// that it takes in the second case is given back when the reply has been appended to what waits to be written.
-func (x *call) awaitOrder() (err error) {
-	if first := x.s.out.await(x.turn); first != nil {
+// that it takes in the second case is given back when the reply has been appended to what waits to be written. over: nothing can be sent.
+func (x *call) awaitOrder() (over bool, err error) {
+	first, over := x.s.out.await(x.turn)
+	if first != nil {
 		x.turn.taken, err = x.awaitTurn(first)
+		over = x.s.out.ended()
 	}
-	return err
+	return over, err
 }
 
 // Bytes implements weft.InboundSizer.

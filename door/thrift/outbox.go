@@ -88,15 +88,15 @@ func (o *outbox) enter(x *call) state {
 	return state{o.draining, o.queued}
 }
 
-// await returns what is closed when the turn of a call comes; nil: it has come, or nothing can be sent.
-func (o *outbox) await(t *turn) <-chan struct{} {
+// await returns what is closed when the turn of a call comes; nil: it has come, or nothing can be sent, and over is true.
+func (o *outbox) await(t *turn) (first <-chan struct{}, over bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err != nil || t == o.first {
-		return nil
+		return nil, o.err != nil
 	}
 	t.first = make(chan struct{})
-	return t.first
+	return t.first, false
 }
 
 // ended reports whether nothing can be sent.

@@ -13,9 +13,11 @@ import (
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/compress"
+	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/door/thrift/internal/header"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+	"github.com/weftrpc/weft/internal/socket"
 	"github.com/weftrpc/weft/internal/turns"
 )
 
@@ -46,9 +48,12 @@ type serverConn struct {
 
 func newServerConn(d *door, c *weft.DoorConn) *serverConn {
 	s := &serverConn{DoorConn: c, door: d, limits: c.Limits(), ended: make(chan struct{})}
-	s.out = newOutbox(c.Conn(), s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, c.Replies())
-	s.rd = &reader{s: s, conn: c.Conn(), buf: make([]byte, smallRead)}
 	s.run.Init(s, s.readOn)
+	watched := s.run.Guard.Known()
+	to := ends.Ends{Watched: socket.While(watched)}
+	to.WritesTo(c.Conn())
+	s.out = newOutbox(to.Out, s.limits.WriteBuffer, s.limits.WriteTimeout, func(n int) { c.Hold(n) }, c.Replies())
+	s.rd = &reader{s: s, conn: ends.NewSource(c.Conn(), watched), buf: make([]byte, smallRead)}
 	return s
 }
 
@@ -261,7 +266,7 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 		return false
 	}
 	if x.Renew() {
-		*x = call{s: s}
+		x.header, x.args, x.turn, x.later, x.size, x.dropped = nil, nil, nil, false, 0, false
 		s.spare = x
 	}
 	return true

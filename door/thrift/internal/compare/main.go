@@ -2,6 +2,7 @@
 // the server's process for each call. All get the same calls of stock clients, in turns.
 //
 //	go run ./internal/compare
+//	go run ./internal/compare -compact -unframed
 package main
 
 import (
@@ -32,16 +33,66 @@ func main() {
 	serve := flag.String("serve", "", "be one of the servers")
 	rounds := flag.Int("rounds", 5, "how often each server is measured")
 	each := flag.Duration("for", time.Second, "how long, each time")
+	var d dialect
+	flag.BoolVar(&d.compact, "compact", false, "the compact protocol in place of the binary one")
+	flag.BoolVar(&d.unframed, "unframed", false, "without frames; then stock clients alone are measured")
 	flag.Parse()
 	err := error(nil)
 	if *serve != "" {
-		err = runServer(*serve)
+		err = runServer(*serve, d)
 	} else {
-		err = compare(*rounds, *each)
+		err = compare(*rounds, *each, d)
 	}
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// dialect is how messages are encoded, and sent.
+type dialect struct{ compact, unframed bool }
+
+// flags are those of a server.
+func (d dialect) flags() []string {
+	return []string{"-compact=" + strconv.FormatBool(d.compact), "-unframed=" + strconv.FormatBool(d.unframed)}
+}
+
+func (d dialect) String() string {
+	name := "framed "
+	if d.unframed {
+		name = "unframed "
+	}
+	if d.compact {
+		return name + "compact"
+	}
+	return name + "binary"
+}
+
+// factories are those of the library.
+func (d dialect) factories() (thrift.TTransportFactory, thrift.TProtocolFactory) {
+	cfg := &thrift.TConfiguration{}
+	transport, protocol := thrift.TTransportFactory(thrift.NewTBufferedTransportFactory(8<<10)), thrift.TProtocolFactory(thrift.NewTBinaryProtocolFactoryConf(cfg))
+	if !d.unframed {
+		transport = thrift.NewTFramedTransportFactoryConf(thrift.NewTTransportFactory(), cfg)
+	}
+	if d.compact {
+		protocol = thrift.NewTCompactProtocolFactoryConf(cfg)
+	}
+	return transport, protocol
+}
+
+// over is the protocol over a transport.
+func (d dialect) over(t thrift.TTransport) (thrift.TProtocol, error) {
+	transport, protocol := d.factories()
+	t, err := transport.GetTransport(t)
+	return protocol.GetProtocol(t), err
+}
+
+// begins are the kind and the number of a message.
+func (d dialect) begins(message []byte) (kind byte, seq uint32) {
+	if d.compact {
+		return message[1] >> 5, uint32(message[2]) // of less than 128
+	}
+	return message[3], binary.BigEndian.Uint32(message[12:])
 }
 
 // message is what all calls carry, both ways.
@@ -61,18 +112,22 @@ type load struct {
 	deep  int // calls in one write; 0: a stock client, which has one call at a time
 }
 
-func loads() []load {
-	return []load{{"stock client, 1 connection", 1, 0}, {"stock clients, 50 connections", 50, 0}, {"stock clients, 1,000 connections", 1000, 0}, {"1 connection, 32 calls in a write", 1, 32}, {"8 connections, 32 calls in a write", 8, 32}}
+func loads(d dialect) []load {
+	stock := []load{{"stock client, 1 connection", 1, 0}, {"stock clients, 50 connections", 50, 0}, {"stock clients, 1,000 connections", 1000, 0}}
+	if d.unframed {
+		return stock
+	}
+	return append(stock, load{"1 connection, 32 calls in a write", 1, 32}, load{"8 connections, 32 calls in a write", 8, 32})
 }
 
 // figures are those of one measurement.
 type figures struct{ rate, cpu float64 } // calls a second, µs of the server for each
 
-func compare(rounds int, each time.Duration) error {
+func compare(rounds int, each time.Duration, d dialect) error {
 	all := make(map[string][]figures)
 	var running []*process
 	for _, name := range servers() {
-		p, err := start(name)
+		p, err := start(name, d)
 		if err != nil {
 			return err
 		}
@@ -80,9 +135,9 @@ func compare(rounds int, each time.Duration) error {
 		running = append(running, p)
 	}
 	for range rounds {
-		for _, l := range loads() {
+		for _, l := range loads(d) {
 			for _, p := range running {
-				f, err := measure(p, l, each)
+				f, err := measure(p, l, each, d)
 				if err != nil {
 					return fmt.Errorf("%s, %s: %w", p.name, l.name, err)
 				}
@@ -91,13 +146,13 @@ func compare(rounds int, each time.Duration) error {
 			}
 		}
 	}
-	fmt.Printf("%d processors, %s, medians of %d rounds of %s: calls/s, µs of the server's processor time for each call\n\n", runtime.NumCPU(), runtime.Version(), rounds, each)
+	fmt.Printf("%s, %d processors, %s, medians of %d rounds of %s: calls/s, µs of the server's processor time for each call\n\n", d, runtime.NumCPU(), runtime.Version(), rounds, each)
 	fmt.Printf("| calls |")
 	for _, p := range running {
 		fmt.Printf(" %s |", p.name)
 	}
 	fmt.Printf("\n|---|%s\n", strings.Repeat("---:|", len(running)))
-	for _, l := range loads() {
+	for _, l := range loads(d) {
 		fmt.Printf("| %s |", l.name)
 		for _, p := range running {
 			f := all[l.name+p.name]
@@ -125,8 +180,8 @@ type process struct {
 	out        *bufio.Reader
 }
 
-func start(name string) (*process, error) {
-	p := &process{name: name, cmd: exec.Command(os.Args[0], "-serve", name)}
+func start(name string, d dialect) (*process, error) {
+	p := &process{name: name, cmd: exec.Command(os.Args[0], append(d.flags(), "-serve", name)...)}
 	p.cmd.Stderr = os.Stderr
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -167,7 +222,7 @@ func (p *process) stop() {
 	_ = p.cmd.Wait()
 }
 
-func measure(p *process, l load, each time.Duration) (f figures, err error) {
+func measure(p *process, l load, each time.Duration, d dialect) (f figures, err error) {
 	var conns []net.Conn
 	defer func() {
 		for _, conn := range conns {
@@ -193,9 +248,9 @@ func measure(p *process, l load, each time.Duration) (f figures, err error) {
 		wg.Go(func() {
 			err := conn.SetDeadline(from.Add(each + time.Minute))
 			if err == nil && l.deep == 0 {
-				err = callStock(conn, from.Add(each), &calls)
+				err = callStock(conn, from.Add(each), &calls, d)
 			} else if err == nil {
-				err = callDeep(conn, l.deep, from.Add(each), &calls)
+				err = callDeep(conn, l.deep, from.Add(each), &calls, d)
 			}
 			if err != nil {
 				failed <- err
@@ -214,14 +269,12 @@ func measure(p *process, l load, each time.Duration) (f figures, err error) {
 	return figures{n / took.Seconds(), float64((after - before).Nanoseconds()) / 1000 / n}, err
 }
 
-func framed(t thrift.TTransport) thrift.TProtocol {
-	cfg := &thrift.TConfiguration{}
-	return thrift.NewTBinaryProtocolConf(thrift.NewTFramedTransportConf(t, cfg), cfg)
-}
-
 // callStock calls by a stock client.
-func callStock(conn net.Conn, until time.Time, calls *atomic.Int64) error {
-	p := framed(thrift.NewTSocketFromConnConf(conn, nil))
+func callStock(conn net.Conn, until time.Time, calls *atomic.Int64, d dialect) error {
+	p, err := d.over(thrift.NewTSocketFromConnConf(conn, nil))
+	if err != nil {
+		return err
+	}
 	c := stock.NewDemoClient(thrift.NewTStandardClient(p, p))
 	m := message()
 	for time.Now().Before(until) {
@@ -238,9 +291,12 @@ func callStock(conn net.Conn, until time.Time, calls *atomic.Int64) error {
 }
 
 // callDeep sends many calls in one write, and reads their replies.
-func callDeep(conn net.Conn, deep int, until time.Time, calls *atomic.Int64) error {
+func callDeep(conn net.Conn, deep int, until time.Time, calls *atomic.Int64, d dialect) error {
 	b := thrift.NewTMemoryBuffer()
-	p := framed(b)
+	p, err := d.over(b)
+	if err != nil {
+		return err
+	}
 	c := thrift.NewTStandardClient(p, p)
 	for n := range deep {
 		if err := c.Send(context.Background(), p, int32(n), "echo", &stock.DemoEchoArgs{E: message()}); err != nil {
@@ -264,7 +320,7 @@ func callDeep(conn net.Conn, deep int, until time.Time, calls *atomic.Int64) err
 			if _, err := io.ReadFull(in, reply[:size]); err != nil {
 				return err
 			}
-			if kind, seq := reply[3], binary.BigEndian.Uint32(reply[12:]); kind != 2 || seq != uint32(n) {
+			if kind, seq := d.begins(reply); kind != 2 || seq != uint32(n) {
 				return fmt.Errorf("a message of the kind %d with the number %d, want 2 and %d", kind, seq, n)
 			}
 		}

@@ -27,7 +27,7 @@ func servers() []string { return []string{library, lighter, weftGen, weftOwn} }
 
 // runServer runs a server until its standard input ends. For each line it tells the processor time
 // that it has used.
-func runServer(name string) error {
+func runServer(name string, d dialect) error {
 	var stop func()
 	var addr string
 	var err error
@@ -35,7 +35,7 @@ func runServer(name string) error {
 		if name == lighter {
 			apache.ServerConnectivityCheckInterval = 0
 		}
-		addr, stop, err = runLibrary()
+		addr, stop, err = runLibrary(d)
 	} else {
 		addr, stop, err = runWeft(name == weftGen)
 	}
@@ -63,7 +63,7 @@ func (demo) Tell(context.Context, string) error { return nil }
 
 func (demo) Ping(context.Context) error { return nil }
 
-func runLibrary() (addr string, stop func(), err error) {
+func runLibrary(d dialect) (addr string, stop func(), err error) {
 	socket, err := apache.NewTServerSocket("127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
@@ -71,9 +71,8 @@ func runLibrary() (addr string, stop func(), err error) {
 	if err := socket.Listen(); err != nil {
 		return "", nil, err
 	}
-	cfg := &apache.TConfiguration{}
-	srv := apache.NewTSimpleServer4(stock.NewDemoProcessor(demo{}), socket,
-		apache.NewTFramedTransportFactoryConf(apache.NewTTransportFactory(), cfg), apache.NewTBinaryProtocolFactoryConf(cfg))
+	transport, protocol := d.factories()
+	srv := apache.NewTSimpleServer4(stock.NewDemoProcessor(demo{}), socket, transport, protocol)
 	// It ends with the process.
 	go func() { _ = srv.Serve() }()
 	return socket.Addr().String(), func() {}, nil

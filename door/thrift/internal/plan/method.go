@@ -139,8 +139,10 @@ func (s *shape) readField(r *protocol.Reader, x reflect.Value, id int16, other f
 			r.Leave()
 			return found, nil
 		case s != nil && s.place == field && got == id && s.node.takes(t):
+			if found {
+				x.SetZero()
+			}
 			found = true
-			x.SetZero()
 			if err := s.node.decode(r, t, x); err != nil {
 				return found, err
 			}

@@ -71,64 +71,17 @@ var (
 
 // compactType is the number of a type in the compact protocol; 0: there is none.
 func compactType(t Type) byte {
-	switch t {
-	case Bool:
-		return 1
-	case I8:
-		return 3
-	case I16:
-		return 4
-	case I32:
-		return 5
-	case I64:
-		return 6
-	case Double:
-		return 7
-	case String:
-		return 8
-	case List:
-		return 9
-	case Set:
-		return 10
-	case Map:
-		return 11
-	case Struct:
-		return 12
-	case UUID:
-		return 13
+	const numbers = "\x00\x00\x01\x03\x07\x00\x04\x00\x05\x00\x06\x08\x0c\x0b\x0a\x09\x0d"
+	if int(t) < len(numbers) {
+		return numbers[t]
 	}
 	return 0
 }
 
-// typeOfCompact is the type that has a number in the compact protocol; Stop: there is none.
+// typeOfCompact is the type whose number in the compact protocol are the low four bits of c; Stop: there is none.
 func typeOfCompact(c byte) Type {
-	switch c {
-	case 1, 2:
-		return Bool
-	case 3:
-		return I8
-	case 4:
-		return I16
-	case 5:
-		return I32
-	case 6:
-		return I64
-	case 7:
-		return Double
-	case 8:
-		return String
-	case 9:
-		return List
-	case 10:
-		return Set
-	case 11:
-		return Map
-	case 12:
-		return Struct
-	case 13:
-		return UUID
-	}
-	return Stop
+	const types = "\x00\x02\x02\x03\x06\x08\x0a\x04\x0b\x0f\x0e\x0d\x0c\x10\x00\x00"
+	return Type(types[c&15])
 }
 
 // least is how many bytes a value has at least; 0: there is no such type.

@@ -103,7 +103,21 @@ func (r *Reader) octet() byte {
 
 // varint reads an integer of up to bits bits.
 func (r *Reader) varint(bits int) uint64 {
-	v, n := binary.Uvarint(r.b[r.i:])
+	b := r.b[r.i:]
+	if len(b) > 3 { // most have up to three bytes
+		switch {
+		case b[0] < 0x80:
+			r.i++
+			return uint64(b[0])
+		case b[1] < 0x80:
+			r.i += 2
+			return uint64(b[0]&0x7f) | uint64(b[1])<<7
+		case b[2] < 0x80 && bits > 16:
+			r.i += 3
+			return uint64(b[0]&0x7f) | uint64(b[1]&0x7f)<<7 | uint64(b[2])<<14
+		}
+	}
+	v, n := binary.Uvarint(b)
 	switch {
 	case n == 0:
 		r.Fail(ErrShort)
@@ -121,13 +135,15 @@ func unzigzag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 // Field begins a field; Stop: the struct has no more.
 func (r *Reader) Field() (t Type, id int16) {
 	c := r.octet()
-	if c == 0 || r.err != nil {
+	if c == 0 {
 		return Stop, 0
 	}
 	if !r.compact {
-		if p := r.take(2); p != nil {
-			return Type(c), int16(binary.BigEndian.Uint16(p))
+		if b := r.b[r.i:]; len(b) >= 2 {
+			r.i += 2
+			return Type(c), int16(b[0])<<8 | int16(b[1])
 		}
+		r.Fail(ErrShort)
 		return Stop, 0
 	}
 	if d := c >> 4; d != 0 {
@@ -135,7 +151,7 @@ func (r *Reader) Field() (t Type, id int16) {
 	} else {
 		id = int16(unzigzag(r.varint(16)))
 	}
-	if t = typeOfCompact(c & 15); t == Stop {
+	if t = typeOfCompact(c); t == Stop {
 		r.Fail(errType)
 		return Stop, 0
 	}
@@ -167,7 +183,7 @@ func (r *Reader) List() (t Type, n int) {
 	c := r.octet()
 	var count uint64
 	if r.compact {
-		if t = typeOfCompact(c & 15); c>>4 != 15 {
+		if t = typeOfCompact(c); c>>4 != 15 {
 			count = uint64(c >> 4)
 		} else {
 			count = r.varint(31)
@@ -233,9 +249,11 @@ func (r *Reader) I32() int32 {
 	if r.compact {
 		return int32(unzigzag(r.varint(32)))
 	}
-	if p := r.take(4); p != nil {
-		return int32(binary.BigEndian.Uint32(p))
+	if b := r.b[r.i:]; len(b) >= 4 {
+		r.i += 4
+		return int32(binary.BigEndian.Uint32(b))
 	}
+	r.Fail(ErrShort)
 	return 0
 }
 
@@ -244,9 +262,11 @@ func (r *Reader) I64() int64 {
 	if r.compact {
 		return unzigzag(r.varint(64))
 	}
-	if p := r.take(8); p != nil {
-		return int64(binary.BigEndian.Uint64(p))
+	if b := r.b[r.i:]; len(b) >= 8 {
+		r.i += 8
+		return int64(binary.BigEndian.Uint64(b))
 	}
+	r.Fail(ErrShort)
 	return 0
 }
 

@@ -56,54 +56,88 @@ func (s *Scanner) Scan(b []byte) (end int, done bool, err error) {
 
 // fields goes past fields that have come as a whole, up to one that is a struct or a container, or whose number stands apart.
 func (s *Scanner) fields(b []byte) {
-	if s.levels[len(s.levels)-1].left >= 0 {
-		return
+	switch {
+	case s.levels[len(s.levels)-1].left >= 0:
+	case s.compact:
+		s.at = fieldsCompact(b, s.at)
+	default:
+		s.at = fieldsBinary(b, s.at)
 	}
-	for i := s.at; i < len(b); s.at = i {
-		t := Type(b[i])
-		if s.compact {
-			if t = typeOfCompact(b[i] & 15); b[i]>>4 == 0 {
-				return
-			}
-			i++
-		} else {
-			i += 3
+}
+
+// fieldsCompact is fields from at on in the compact protocol. It returns where it has come to.
+func fieldsCompact(b []byte, at int) int {
+	for i := at; i < len(b); at = i {
+		c := b[i]
+		if c>>4 == 0 {
+			return at
 		}
-		size := fixed(s.compact, t)
-		switch {
-		case i > len(b):
-			return
-		case t == Bool && s.compact:
-		case size > 0:
-			i += size
-		case t == String && s.compact:
+		i++
+		switch typeOfCompact(c) {
+		case Bool:
+		case I8:
+			i++
+		case I16, I32, I64:
+			from := i
+			for i < len(b) && b[i] >= 0x80 {
+				i++
+			}
+			if i++; i-from >= binary.MaxVarintLen64 { // it may be none
+				return at
+			}
+		case Double:
+			i += 8
+		case UUID:
+			i += 16
+		case String:
 			n, k := binary.Uvarint(b[i:])
 			if k <= 0 || n > uint64(len(b)) {
-				return
+				return at
 			}
 			i += k + int(n)
-		case t == String:
+		default:
+			return at
+		}
+		if i > len(b) {
+			return at
+		}
+	}
+	return at
+}
+
+// fieldsBinary is fields from at on in the binary protocol. It returns where it has come to.
+func fieldsBinary(b []byte, at int) int {
+	for i := at; i < len(b); at = i {
+		t := Type(b[i])
+		i += 3
+		switch t {
+		case Bool, I8:
+			i++
+		case I16:
+			i += 2
+		case I32:
+			i += 4
+		case I64, Double:
+			i += 8
+		case UUID:
+			i += 16
+		case String:
 			if i+4 > len(b) {
-				return
+				return at
 			}
 			n := binary.BigEndian.Uint32(b[i:])
 			if n > uint32(len(b)) {
-				return
+				return at
 			}
 			i += 4 + int(n)
-		case t == I16, t == I32, t == I64:
-			_, k := binary.Uvarint(b[i:])
-			if k <= 0 {
-				return
-			}
-			i += k
 		default:
-			return
+			return at
 		}
 		if i > len(b) {
-			return
+			return at
 		}
 	}
+	return at
 }
 
 func (s *Scanner) size() error {
@@ -146,7 +180,7 @@ func (s *Scanner) step(b []byte) (ok bool, err error) {
 	}
 	t, n := Type(b[0]), 3
 	if s.compact {
-		if t, n = typeOfCompact(b[0]&15), 1; b[0]>>4 == 0 {
+		if t, n = typeOfCompact(b[0]), 1; b[0]>>4 == 0 {
 			_, k := binary.Uvarint(b[1:])
 			if k < 0 {
 				return false, errFlood
@@ -229,10 +263,10 @@ func (s *Scanner) list(b []byte) (n int, ok bool, err error) {
 	}
 	t, count, k := Type(b[0]), 0, 0
 	if s.compact && b[0]>>4 != 15 {
-		t, count = typeOfCompact(b[0]&15), int(b[0]>>4)
+		t, count = typeOfCompact(b[0]), int(b[0]>>4)
 	} else {
 		if s.compact {
-			t = typeOfCompact(b[0] & 15)
+			t = typeOfCompact(b[0])
 		}
 		if count, k, err = s.number(b[1:]); err != nil || k == 0 {
 			return 0, false, err
@@ -261,7 +295,7 @@ func (s *Scanner) pairs(b []byte) (n int, ok bool, err error) {
 			if len(b) <= n {
 				return 0, false, nil
 			}
-			l.key, l.value = typeOfCompact(b[n]>>4), typeOfCompact(b[n]&15)
+			l.key, l.value = typeOfCompact(b[n]>>4), typeOfCompact(b[n])
 			n++
 		}
 	}

@@ -66,7 +66,18 @@ func (w *Writer) field(c byte, id int16) {
 	w.last = id
 }
 
-func (w *Writer) varint(v uint64) { w.Buf = binary.AppendUvarint(w.Buf, v) }
+func (w *Writer) varint(v uint64) {
+	switch { // most have up to three bytes
+	case v < 1<<7:
+		w.Buf = append(w.Buf, byte(v))
+	case v < 1<<14:
+		w.Buf = append(w.Buf, byte(v)|0x80, byte(v>>7))
+	case v < 1<<21:
+		w.Buf = append(w.Buf, byte(v)|0x80, byte(v>>7)|0x80, byte(v>>14))
+	default:
+		w.Buf = binary.AppendUvarint(w.Buf, v)
+	}
+}
 
 func zigzag(v int64) uint64 { return uint64(v<<1) ^ uint64(v>>63) }
 
