@@ -2,6 +2,7 @@ package rpcx
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"strings"
 
@@ -109,6 +110,10 @@ func (t *told) result() *weft.Error {
 		e.Code, e.Outcome, e.Reason = weft.Unimplemented, weft.Refused, weft.ReasonNoMethod
 	case strings.HasPrefix(t.text, textNoCodec):
 		e.Code, e.Outcome, e.Reason = weft.Unimplemented, weft.Refused, weft.ReasonNoCodec
+	case t.text == context.DeadlineExceeded.Error():
+		e.Code = weft.DeadlineExceeded
+	case t.text == context.Canceled.Error():
+		e.Code = weft.Canceled
 	}
 	return &e
 }

@@ -95,9 +95,9 @@ func TestGoldenClient(t *testing.T) {
 			sent <- p
 			reply := unhex(t, golden[0].response)
 			copy(reply[4:], p.bytes()[4:12])
-			if p.method == "Div" {
+			if text := map[string]string{"Div": "divide by zero", "Late": "context deadline exceeded", "Gone": "context canceled"}[p.method]; text != "" {
 				reply = (&packet{second: 0x81, third: 0x10, seq: p.seq, path: p.path, method: p.method,
-					meta: map[string]string{"__rpcx_error__": "divide by zero"}, payload: []byte(`{"C":0}`)}).bytes()
+					meta: map[string]string{"__rpcx_error__": text}, payload: []byte(`{"C":0}`)}).bytes()
 			}
 			if _, err := conn.Write(reply); err != nil {
 				return
@@ -128,6 +128,13 @@ func TestGoldenClient(t *testing.T) {
 	}
 	if p := <-sent; len(p.meta) != 1 {
 		t.Errorf("the second request has the metadata %q", p.meta)
+	}
+	for method, code := range map[string]weft.Code{"Late": weft.DeadlineExceeded, "Gone": weft.Canceled} {
+		err := c.Call(t.Context(), "Arith."+method, &Args{7, 0}, &reply)
+		if e, ok := err.(*weft.Error); !ok || e.Code != code || e.Outcome != weft.Executed {
+			t.Errorf("%s: the error is %v", method, err)
+		}
+		<-sent
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
