@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec/raw"
@@ -122,7 +123,7 @@ func TestWhatIsAroundCallsAllocatesLittle(t *testing.T) {
 	}
 }
 
-// A call by a foreign wire with the configured timeout allocates little: no timer and no channel.
+// A call by a foreign wire allocates nothing but a context for the configured timeout, without a timer and a channel.
 func TestForeignCallAllocatesLittle(t *testing.T) {
 	var alarm due.Alarm
 	answer := make(chan struct{}, 1)
@@ -134,17 +135,28 @@ func TestForeignCallAllocatesLittle(t *testing.T) {
 		return nil
 	}})
 	args, reply := &Args{7, 8}, new(Product)
-	ctx, cancel := context.WithCancel(t.Context())
+	endless, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	ctx.Done()
-	call := func() {
-		if err := c.Call(ctx, "Test.Call", args, reply); err != nil {
-			t.Fatal(err)
+	limited, cancel := context.WithTimeout(t.Context(), time.Hour)
+	defer cancel()
+	for _, one := range []struct {
+		name string
+		ctx  context.Context
+		most float64
+	}{
+		{"the configured timeout", endless, 1},
+		{"a deadline of its own", limited, 0},
+	} {
+		one.ctx.Done()
+		call := func() {
+			if err := c.Call(one.ctx, "Test.Call", args, reply); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	call()
-	if n := testing.AllocsPerRun(1000, call); n > 2 {
-		t.Errorf("%v allocations per call, want 2 at most", n)
+		call()
+		if n := testing.AllocsPerRun(1000, call); n > one.most {
+			t.Errorf("%s: %v allocations per call, want %v at most", one.name, n, one.most)
+		}
 	}
 }
 

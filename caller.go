@@ -36,6 +36,7 @@ type caller struct {
 
 	plain  bool // nothing of the above concerns a call without options
 	calls  spare.Pool[session.Call]
+	wired  spare.Pool[WireCall]
 	first  atomic.Pointer[methodStats] // of the method that was called first: a client may call no other
 	stats  sync.Map                    // of the others: method name → *methodStats
 	named  atomic.Int32
@@ -56,7 +57,7 @@ type methodStats struct {
 
 // setup is called when the fields that a configuration gives are set.
 func (c *caller) setup(chosen codec.Codec, unary []UnaryInterceptor, streams []ClientStreamInterceptor) {
-	c.calls.Make = session.NewCall
+	c.calls.Make, c.wired.Make = session.NewCall, func() *WireCall { return new(WireCall) }
 	if c.codec = chosen; chosen == nil {
 		c.proto, c.other = protobuf.New(), msgpack.New()
 	}

@@ -185,8 +185,16 @@ func (c *Client) tellOpened(p *Peer) {
 // Every error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, args, reply any, opts ...CallOption) error {
 	if len(opts) == 0 && c.caller.plain && method != "" && len(method) <= wire.MaxMethodName {
-		if p := c.ready(); p != nil && p.s != nil && checkMessages(args, reply) == nil && c.caller.carries(args, reply) {
-			deadline, err := c.caller.quick(ctx, p.s, method, args, reply, c.caller.usualCodec(args))
+		if p := c.ready(); p != nil && checkMessages(args, reply) == nil {
+			deadline, err := int64(0), error(nil)
+			switch {
+			case p.s == nil:
+				deadline, err = c.caller.quickForeign(ctx, p, method, args, reply)
+			case c.caller.carries(args, reply):
+				deadline, err = c.caller.quick(ctx, p.s, method, args, reply, c.caller.usualCodec(args))
+			default:
+				return c.caller.invoke(ctx, c, method, args, reply, opts)
+			}
 			if err == nil || !again(err) {
 				return err
 			}
@@ -200,6 +208,9 @@ func (c *Client) Call(ctx context.Context, method string, args, reply any, opts 
 //
 //go:noinline
 func (c *Client) makeAgain(ctx context.Context, method string, args, reply any, deadline int64) error {
+	if deadline == 0 {
+		deadline = deadlineOf(ctx)
+	}
 	x := &outgoing{route: c, info: CallInfo{Method: method, Reply: reply}}
 	x.o.ctx, x.o.deadline = ctx, deadline
 	return c.attemptElsewhere(ctx, x, args)

@@ -51,7 +51,7 @@ type WireConn interface {
 	Conn() net.Conn
 	// Call makes a unary call and decodes its reply into call.Reply. It ends with ctx, which has the deadline; the server is told of both if the wire
 	// can carry them. Its errors are *Error with the outcome; those of a call that was certainly not sent have NotSent. A one-way call returns when
-	// the request has been written.
+	// the request has been written. When Call has returned nil the memory of call is used for later calls: nothing refers to it any more.
 	Call(ctx context.Context, call *WireCall) error
 	// Done is closed when no more calls can be opened: the connection is lost, or the server shuts down. Calls that are open go on if they can.
 	Done() <-chan struct{}
@@ -84,7 +84,8 @@ type WirePinger interface {
 // the error is found before a call is sent and not after its handler has run.
 type WireChecker interface {
 	// Check returns why a message of the type of msg, a request or a reply of a call with codec c, can never
-	// be carried; nil when it can, or when that depends on the value. It is called for each call.
+	// be carried; nil when it can, or when that depends on the value. It is called for each call, unless it has returned nil for calls of the
+	// same types before.
 	Check(c codec.Codec, msg any) error
 }
 
@@ -140,22 +141,9 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 			return err
 		}
 	}
-	from, err := session.Nanos(), error(nil)
-	if ctx.Err() != nil { // interceptors, hooks and credentials take time too
-		err = tooLate(ctx, call.Method)
-	} else {
-		err = p.w.Call(ctx, &call.WireCall)
-	}
-	m := c.statsOf(call.Method)
-	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
-		m.Bytes(p.number, call.Sent, call.Received)
-	}
-	m.Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
+	err := c.pass(ctx, p, &call.WireCall)
 	if x.o.reply != nil {
 		*x.o.reply = call.ReplyMetadata
-	}
-	if err != nil {
-		err = lost(err, call.Method, p)
 	}
 	for _, f := range c.hooks.afterRequest {
 		f.AfterWriteRequest(ctx, info, args, err)
@@ -171,6 +159,73 @@ func (c *caller) callForeign(ctx context.Context, p *Peer, x *outgoing, args any
 		}
 	}
 	return err
+}
+
+// pass passes a call on to its wire, and counts it.
+func (c *caller) pass(ctx context.Context, p *Peer, call *WireCall) error {
+	from, err := session.Nanos(), error(nil)
+	if ctx.Err() != nil { // interceptors, hooks and credentials take time too
+		err = tooLate(ctx, call.Method)
+	} else {
+		err = p.w.Call(ctx, call)
+	}
+	m := c.statsOf(call.Method)
+	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
+		m.Bytes(p.number, call.Sent, call.Received)
+	}
+	m.Ended(p.number, uint16(CodeOf(err)), session.Nanos()-from)
+	if err != nil {
+		return lost(err, call.Method, p)
+	}
+	return nil
+}
+
+// quickForeign is quick for a foreign wire: the memory of a call that went well is used again. deadline is that of the call where ctx has none.
+func (c *caller) quickForeign(ctx context.Context, p *Peer, method string, args, reply any) (deadline int64, err error) {
+	_, own := ctx.Deadline()
+	if !own && c.timeout > 0 {
+		deadline = session.Nanos() + int64(c.timeout)
+	}
+	with := c.usualCodec(args)
+	if err := c.checkForeign(p, method, with, args, reply); err != nil {
+		return deadline, notSent(err, method)
+	}
+	m := outgoingMetadata(ctx)
+	if m.wrong != "" {
+		return deadline, &Error{Code: InvalidArgument, Outcome: NotSent, Method: method, Message: m.wrong}
+	}
+	if !p.flights.Enter() {
+		return deadline, notSent(lost(p.w.Err(), method, p), method)
+	}
+	defer p.flights.Leave()
+	if deadline != 0 || due.Endless(ctx) {
+		at := deadline
+		if own {
+			at = deadlineOf(ctx)
+		}
+		until := due.After(ctx, time.Duration(at-session.Nanos()))
+		defer until.End()
+		ctx = until
+	}
+	call := c.wired.Take()
+	call.Method, call.Codec, call.Args, call.Reply, call.Metadata = method, with, args, reply, m
+	if err = c.pass(ctx, p, call); err == nil {
+		*call = WireCall{}
+		c.wired.Give(call)
+	}
+	return deadline, err
+}
+
+// checkForeign tells what of a call without options a foreign wire can never carry, by its name and the types alone.
+func (c *caller) checkForeign(p *Peer, method string, with codec.Codec, args, reply any) error {
+	if err := checkName(method); err != nil || c.carried.Has(args, reply) {
+		return err
+	}
+	if err := checkWire(p, with, args, reply); err != nil {
+		return err
+	}
+	c.carried.Add(args, reply)
+	return nil
 }
 
 // openForeign opens a stream on a connection of a foreign wire.

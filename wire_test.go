@@ -208,3 +208,36 @@ func TestDeadlineOfForeignCall(t *testing.T) {
 		})
 	}
 }
+
+// TestMemoryOfForeignCalls has the memory of calls that went well used again, with nothing of them left, and that of a call that failed not:
+// its wire may still refer to it.
+func TestMemoryOfForeignCalls(t *testing.T) {
+	var seen []*weft.WireCall
+	fails := false
+	c := dialFake(t, fakeWire{call: func(_ context.Context, call *weft.WireCall) error {
+		if call.Received != 0 || call.Sent != 0 || call.Oneway || call.ReplyMetadata.Len() != 0 {
+			t.Errorf("a call begins as %+v", call)
+		}
+		call.Sent, call.Received, call.ReplyMetadata = 1, 2, weft.NewMetadata("key", "value")
+		seen = append(seen, call)
+		if fails {
+			return weft.Errorf(weft.Aborted, "as you wish")
+		}
+		return nil
+	}})
+	call := func(ctx context.Context) error { return c.Call(ctx, "Test.Call", &Args{7, 8}, new(Product)) }
+	must(t, call(weft.WithMetadata(t.Context(), "key", "value")))
+	must(t, call(t.Context()))
+	fails = true
+	if err := call(t.Context()); weft.CodeOf(err) != weft.Aborted {
+		t.Errorf("the call failed with %v", err)
+	}
+	if got := seen[2].Metadata.Len(); got != 0 {
+		t.Errorf("a call without metadata has %d pairs", got)
+	}
+	fails = false
+	must(t, call(t.Context()))
+	if seen[3] == seen[2] {
+		t.Error("the memory of a call that failed is that of another one")
+	}
+}
