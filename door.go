@@ -17,7 +17,6 @@ import (
 	"github.com/weftrpc/weft/internal/overload"
 	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
-	"github.com/weftrpc/weft/internal/slab"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -57,11 +56,11 @@ type DoorConn struct {
 	done     chan struct{}
 
 	mu       sync.Mutex
-	calls    *DoorCall                         // under way, a list
-	contexts slab.Slab[session.ForeignContext] // each is used once, since a handler may keep it
-	over     bool                              // all calls were canceled, and later ones are
-	cut      *Error                            // what calls are answered with that were canceled here
-	err      error                             // that of Serve
+	calls    *DoorCall // under way, a list
+	contexts doorContexts
+	over     bool   // all calls were canceled, and later ones are
+	cut      *Error // what calls are answered with that were canceled here
+	err      error  // that of Serve
 }
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
@@ -182,15 +181,9 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	// What the context of a call holds must not stay in memory for as long as that of another one.
 	alone := head.Stream || len(meta.pairs) > smallMetadata || m.s.Either || c.s.host.authenticate != nil
 	c.mu.Lock()
-	var ctx *session.ForeignContext
-	if alone {
-		ctx = new(session.ForeignContext)
-	} else {
-		ctx = c.contexts.Next(1, min(maxContexts, fewContexts*(1+c.flights.Count())))
-	}
-	ctx.Init(c.peer, m.s, meta.pairs, x.came, deadline)
+	ctx := c.contexts.nextLocked(alone, fewContexts*(1+c.flights.Count()), c.peer, m.s, meta.pairs, x.came, deadline)
 	x.info = CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer, in: m.e}
-	x.a = arrival{info: &x.info, h: &c.s.host, e: m.e, in: &x.once, ctx: &ctx.Context, size: head.Size}
+	x.a = arrival{info: &x.info, h: &c.s.host, e: m.e, in: &x.once, ctx: ctx, size: head.Size}
 	if x.next = c.calls; x.next != nil {
 		x.next.before = x
 	}
@@ -201,7 +194,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		ctx.Cancel()
 	}
 	if m.e.load != nil {
-		if v := m.e.admit(&ctx.Context); v != overload.Admitted {
+		if v := m.e.admit(ctx); v != overload.Admitted {
 			x.unlink()
 			c.s.host.overload.refuse(v, &c.s.host, in)
 			return false
@@ -218,12 +211,6 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	}
 	return true
 }
-
-const (
-	maxContexts   = 63  // contexts of calls that are made at once at most
-	fewContexts   = 7   // the same while no other call is under way: they stay in memory, and are looked at by the garbage collector, for as long as one does
-	smallMetadata = 256 // bytes of metadata of a call whose context is one of them, at most
-)
 
 // unlink takes the call out of the list of those under way.
 func (x *DoorCall) unlink() {

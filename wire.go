@@ -218,7 +218,7 @@ func (c *caller) quickForeign(ctx context.Context, p *Peer, method string, args,
 
 // checkForeign tells what of a call without options a foreign wire can never carry, by its name and the types alone.
 func (c *caller) checkForeign(p *Peer, method string, with codec.Codec, args, reply any) error {
-	if err := checkName(method); err != nil || c.carried.Has(args, reply) {
+	if err := checkName(method, false); err != nil || c.carried.Has(args, reply) {
 		return err
 	}
 	if err := checkWire(p, with, args, reply); err != nil {

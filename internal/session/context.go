@@ -31,7 +31,8 @@ type more struct {
 	meta      string // the inside of the request's metadata block
 	replyMeta string // the same of the reply's; for the handler's goroutine alone
 	principal any
-	owner     any // of a call without a session
+	owner     any  // of a call without a session
+	shared    bool // by all calls of a connection without a session: it has nothing but the owner, and does not change
 	stream    *Stream
 
 	mu    sync.Mutex
@@ -67,19 +68,31 @@ func FromContext(ctx context.Context) *Context {
 }
 
 func (c *Context) need() *more {
-	if m := c.more.Load(); m != nil {
-		return m
+	old := c.more.Load()
+	if old != nil && !old.shared {
+		return old
 	}
 	m := new(more)
-	if c.more.CompareAndSwap(nil, m) {
+	if old != nil {
+		m.owner = old.owner
+	}
+	if c.more.CompareAndSwap(old, m) {
 		return m
 	}
 	return c.more.Load()
 }
 
+// own is what the call has of its own of what only some need; nil: nothing.
+func (c *Context) own() *more {
+	if m := c.more.Load(); m != nil && !m.shared {
+		return m
+	}
+	return nil
+}
+
 // Meta is the inside of the request's metadata block, "" if there was none.
 func (c *Context) Meta() string {
-	if m := c.more.Load(); m != nil {
+	if m := c.own(); m != nil {
 		return m.meta
 	}
 	return ""
@@ -87,7 +100,7 @@ func (c *Context) Meta() string {
 
 // ReplyMeta is the inside of the metadata block that goes back with the reply.
 func (c *Context) ReplyMeta() string {
-	if m := c.more.Load(); m != nil {
+	if m := c.own(); m != nil {
 		return m.replyMeta
 	}
 	return ""
@@ -95,14 +108,14 @@ func (c *Context) ReplyMeta() string {
 
 // SetReplyMeta sets it. Only the handler's goroutine may call it.
 func (c *Context) SetReplyMeta(pairs string) {
-	if pairs != "" || c.more.Load() != nil {
+	if pairs != "" || c.own() != nil {
 		c.need().replyMeta = pairs
 	}
 }
 
 // Principal is what SetPrincipal was given, or nil.
 func (c *Context) Principal() any {
-	if m := c.more.Load(); m != nil {
+	if m := c.own(); m != nil {
 		return m.principal
 	}
 	return nil
@@ -208,7 +221,7 @@ func (c *Context) end(state uint32) {
 	if !c.state.CompareAndSwap(live, state) {
 		return
 	}
-	m := c.more.Load()
+	m := c.own()
 	if m == nil {
 		return
 	}
@@ -254,7 +267,7 @@ func (c *Context) Budget() int64 {
 
 // Stream is the stream of a streaming call, nil for a unary one.
 func (c *Context) Stream() *Stream {
-	if m := c.more.Load(); m != nil {
+	if m := c.own(); m != nil {
 		return m.stream
 	}
 	return nil

@@ -21,6 +21,18 @@ func (f *ForeignContext) Init(owner any, m *Method, meta string, received, deadl
 	f.more.Store(&f.own)
 }
 
+// Owner is what the contexts of the calls of one connection have in common that did not come through a session.
+type Owner struct{ common more }
+
+// OwnedBy returns what the contexts share whose owner is v.
+func OwnedBy(v any) *Owner { return &Owner{more{owner: v, shared: true}} }
+
+// Init readies the context, which is zero, of a call without metadata, as ForeignContext.Init does, with less memory.
+func (o *Owner) Init(c *Context, m *Method, received, deadline int64) {
+	c.Method, c.deadline, c.received = m, deadline, received
+	c.more.Store(&o.common)
+}
+
 // Fast reports whether the next call of the method may run on the goroutine that reads its connection, as far as its calls so far tell.
 func (m *Method) Fast() bool { return m.pace.Tier() == pace.Inline }
 
@@ -44,7 +56,10 @@ func (c *Context) Owner() any {
 	if c.Session != nil {
 		return c.Session.Owner
 	}
-	return c.need().owner
+	if m := c.more.Load(); m != nil {
+		return m.owner
+	}
+	return nil
 }
 
 // Limit lets the context end at a time on the clock of Nanos at the latest. It is called before the handler runs.
