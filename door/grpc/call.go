@@ -18,6 +18,11 @@ import (
 // call is one call that a client makes.
 type call struct {
 	weft.DoorCall
+	rest
+}
+
+// rest is what a call is beside what the server knows of it.
+type rest struct {
 	st http2.Stream
 	c  *serverConn
 

@@ -15,47 +15,52 @@ import (
 	"github.com/weftrpc/weft/internal/session"
 )
 
-// exchange is one call of a client.
+// exchange is one call of a client. With thousands of calls open every line of the processor's cache costs: what the goroutine that reads
+// touches for most replies stands together, and in front.
 type exchange struct {
 	st http2.Stream
-	c  *clientConn
 
-	// Of the goroutine that reads.
-	begun   bool // the header of the response has come
-	meta    []string
+	ended    atomic.Bool // by the goroutine that then sets what follows from it
+	begun    bool        // the header of the response has come
+	oneway   bool
+	queued   bool           // the request has waited for the windows
+	over     bool           // nothing refers to the stream any more
+	early    bool           // the reply of call was decoded; until ended is set: it may be
+	received uint32         // bytes of the reply that was decoded
+	inbox    *outbox        // nil: the call is unary
+	call     *weft.WireCall // unary, whose caller waits for done
+	done     chan struct{}  // of a unary call; has room for one
+	framed   []byte         // a whole message, framed, where it was read; see clientConn.near
+
+	c       *clientConn
+	body    []byte // of a unary call: its message, framed, as far as it has come and is not in framed
 	restore compress.Compressor
-	body    []byte // of a unary call: its message, framed
+	meta    []string
 	due     time.Time
-	inbox   *outbox
-	oneway  bool
-	queued  bool // the request has waited for the windows
-	owed    int  // bytes of a unary reply that came and were not given back
+	owed    int // bytes of a unary reply that came and were not given back
 
-	ended atomic.Bool // by the goroutine that then sets the next ones
 	err   *weft.Error
-	reply []string       // the metadata of the reply
-	over  bool           // nothing refers to the stream any more
-	early bool           // the reply of call was decoded; until ended is set: it may be
-	done  chan struct{}  // of a unary call; has room for one
-	alarm due.Alarm      // of the goroutine that waits for it
-	call  *weft.WireCall // unary, whose caller waits for done
+	reply []string  // the metadata of the reply
+	alarm due.Alarm // of the goroutine that waits for the call
 }
 
-// finish ends the call, once. reply is the metadata that has come.
+// finish ends the call, once. reply is the metadata that has come. What stays as it was is not written.
 func (x *exchange) finish(err *weft.Error, reply []string) {
 	if !x.ended.CompareAndSwap(false, true) {
 		return
 	}
-	x.err, x.reply = err, reply
+	if err != nil {
+		x.err = err
+	}
+	if len(reply) > 0 {
+		x.reply = reply
+	}
 	switch {
 	case x.inbox != nil:
 		x.inbox.finished(err)
 	case x.oneway:
 		<-x.c.oneway
 	default:
-		if x.early = x.early && err == nil && sizerOf(x.call.Codec) != nil && x.body[0] == 0 && len(x.body) <= largestInline; x.early {
-			x.err = x.decode() // while the reply is in the cache of the processor
-		}
 		x.done <- struct{}{}
 	}
 }
@@ -114,8 +119,9 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		w.ReplyMetadata = weft.NewMetadata(x.reply...)
 	}
 	if x.err == nil && !x.early {
-		x.err = x.decode()
+		x.err = x.decode(x.body)
 	}
+	w.Received = int(x.received)
 	if x.err != nil {
 		return x.err
 	}
@@ -139,13 +145,13 @@ func callOneway(ctx context.Context, c *clientConn, w *weft.WireCall) error {
 }
 
 // decode decodes the reply of a call that went well.
-func (x *exchange) decode() *weft.Error {
-	w, b := x.call, x.body[prefixSize:]
-	w.Received = len(b)
+func (x *exchange) decode(framed []byte) *weft.Error {
+	w, b := x.call, framed[prefixSize:]
+	x.received = uint32(len(b))
 	var err error
-	if e := flagError(x.body[0], x.restore); e != nil {
+	if e := flagError(framed[0], x.restore); e != nil {
 		err = e
-	} else if x.body[0] == 1 {
+	} else if framed[0] == 1 {
 		b, err = restored(x.restore, b, theClient, x.c.limits.MaxMessage)
 	}
 	if err == nil && w.Reply != nil {
@@ -324,14 +330,16 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 			x.breakOff(e)
 			return true
 		}
-		if x.restore = compressorNamed(c.restore, r.encoding); x.restore != nil && x.inbox != nil {
-			x.inbox.setRestore(x.restore)
+		if r.encoding != "" {
+			x.setRestore(compressorNamed(c.restore, r.encoding))
 		}
 	} else if !b.End {
 		x.breakOff(&weft.Error{Code: weft.Internal, Message: "the server sent HEADERS within the reply"})
 		return true
 	}
-	x.meta = append(x.meta, r.pairs.all...)
+	if len(r.pairs.all) > 0 {
+		x.meta = append(x.meta, r.pairs.all...)
+	}
 	if !b.End {
 		return true
 	}
@@ -342,12 +350,24 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 	case e != nil && x.canceledLate(e):
 		e.Code = weft.DeadlineExceeded
 	}
-	x.over, x.early = b.Over && !x.queued, b.Open > 0 // a lone caller is awake at once
+	x.over = b.Over && !x.queued
+	if e == nil && c.near == x && b.Open > 0 { // a lone caller is awake at once
+		e = c.decodeNear()
+	} else {
+		c.keep()
+	}
 	x.finish(e, x.meta)
 	if !b.Over {
 		x.letGo(http2.NoError)
 	}
 	return true
+}
+
+// setRestore sets what the messages of the response are compressed with.
+func (x *exchange) setRestore(z compress.Compressor) {
+	if x.restore = z; z != nil && x.inbox != nil {
+		x.inbox.setRestore(z)
+	}
 }
 
 // letGo ends a stream on this side, if it has not ended: where the server has ended a call early it need not reset the stream.
@@ -360,6 +380,9 @@ func (x *exchange) letGo(code http2.ErrCode) {
 
 // incomplete tells what a unary reply lacks.
 func (x *exchange) incomplete() *weft.Error {
+	if x.framed != nil {
+		return nil
+	}
 	if len(x.body) == 0 {
 		return &weft.Error{Code: weft.Unimplemented, Outcome: weft.Executed, Message: "the server ended the call well and sent no reply"}
 	}
@@ -386,26 +409,34 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 		return true
 	case x.inbox != nil:
 		x.inbox.push(p, false)
-	default:
-		x.body = append(x.body, p...)
-		if len(x.body) >= prefixSize {
-			if n := sizeOf(x.body); n > c.limits.MaxMessage {
-				e := tooLong(n, theClient, c.limits.MaxMessage)
-				e.Outcome = weft.Executed
-				x.breakOff(e)
-				return true
-			} else if len(x.body)-prefixSize > n {
-				x.breakOff(&weft.Error{Code: weft.Unimplemented, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"})
-				return true
-			}
-		}
-		if x.owed += len(p); x.owed >= small && !end {
-			c.conn.GiveLater(st, x.owed)
-			x.owed = 0
-		}
+	case c.stays(x, p):
+	case !c.gather(x, p, end):
+		return true
 	}
 	if end {
 		x.breakOff(&weft.Error{Code: weft.Internal, Message: "the server ended the call without trailers"})
+	}
+	return true
+}
+
+// gather takes a piece of a unary reply. It returns false if that has ended the call.
+func (c *clientConn) gather(x *exchange, p []byte, end bool) bool {
+	c.keep()
+	x.body = append(x.body, p...)
+	if len(x.body) >= prefixSize {
+		if n := sizeOf(x.body); n > c.limits.MaxMessage {
+			e := tooLong(n, theClient, c.limits.MaxMessage)
+			e.Outcome = weft.Executed
+			x.breakOff(e)
+			return false
+		} else if len(x.body)-prefixSize > n {
+			x.breakOff(&weft.Error{Code: weft.Unimplemented, Outcome: weft.Executed, Message: "the server sent more than one reply to a unary call"})
+			return false
+		}
+	}
+	if x.owed += len(p); x.owed >= small && !end {
+		c.conn.GiveLater(&x.st, x.owed)
+		x.owed = 0
 	}
 	return true
 }

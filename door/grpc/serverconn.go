@@ -393,7 +393,7 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 	}
 	s.inline, s.ended = nil, to
 	if x.over && len(s.spare) < maxSpare && x.Renew() {
-		*x = call{}
+		x.rest = rest{}
 		s.spare = append(s.spare, x)
 	}
 	return true

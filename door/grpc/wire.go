@@ -114,7 +114,8 @@ type clientConn struct {
 	with    compress.Compressor // requests are compressed
 	cred    string              // the credential of the connection
 
-	res   response // of the goroutine that reads
+	res   response  // of the goroutine that reads
+	near  *exchange // of the same: its reply is where it was read; nil: there is none
 	spare spareExchanges
 
 	// Under the lock of conn: the fields of requests.
@@ -123,6 +124,7 @@ type clientConn struct {
 	timeout hpack.Known
 	paths   map[string]*hpack.Known
 	types   map[string]*hpack.Known
+	first   firstFields
 
 	done   chan struct{}
 	over   sync.Once // closes done
@@ -156,7 +158,7 @@ func newClientConn(w *wire, nc net.Conn, cfg weft.WireConfig) *clientConn {
 		Client: true, Tables: w.tables, Vocabulary: vocabulary{}, StreamWindow: max(cfg.Limits.StreamWindow, minWindow),
 		MaxHeader: cfg.Limits.MaxMetadata + headerSlack, WriteBuffer: cfg.Limits.WriteBuffer, WriteTimeout: cfg.Limits.WriteTimeout,
 		PingInterval: w.cfg.KeepAlive, PingIdle: never, PingTimeout: max(cfg.Limits.PingTimeout, time.Second),
-		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, Timer: &w.pulse, GoAway: c.stop,
+		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, Timer: &w.pulse, Batch: c.keep, GoAway: c.stop,
 	})
 	c.exec.Go(func() {
 		c.flush()
@@ -241,15 +243,26 @@ func (c *clientConn) Drain(done <-chan struct{}) {
 // maxPaths is how many paths and codecs have a place in the table of a connection's fields.
 const maxPaths = 256
 
-// headLocked appends the fields that begin a request.
-func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
-	e := &c.conn.Enc
-	b := c.conn.BufferLocked()
+// firstFields are the fields of the newest request that follow from its method and its codec, as they are encoded.
+type firstFields struct {
+	method, codec string
+	epoch         int
+	block         []byte // nil: there is none
+}
+
+// firstLocked appends the fields of a request that follow from its method and its codec.
+func (c *clientConn) firstLocked(b []byte, method, codec string) []byte {
+	e, f := &c.conn.Enc, &c.first
+	epoch := e.Epoch()
+	if f.block != nil && f.epoch == epoch && f.method == method && f.codec == codec {
+		return append(b, f.block...)
+	}
+	at := len(b)
 	b = e.Static(b, hpack.StaticPOST)
 	b = e.Static(b, c.scheme)
-	b = c.knownLocked(b, c.paths, ":path", w.Method, pathOf)
+	b = c.knownLocked(b, c.paths, ":path", method, pathOf)
 	b = e.Known(b, &c.fixed[fixedAuthority])
-	b = c.knownLocked(b, c.types, contentType, w.Codec.Name(), typeOf)
+	b = c.knownLocked(b, c.types, contentType, codec, typeOf)
 	b = e.Known(b, &c.fixed[fixedTE])
 	b = e.Known(b, &c.fixed[fixedAgent])
 	if len(c.restore) > 0 {
@@ -258,6 +271,16 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 	if c.with != nil {
 		b = e.Literal(b, encodingName, c.with.Name())
 	}
+	if e.Epoch() == epoch { // else they name entries of the table that are new
+		*f = firstFields{method, codec, epoch, append(f.block[:0], b[at:]...)}
+	}
+	return b
+}
+
+// headLocked appends the fields that begin a request.
+func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
+	e := &c.conn.Enc
+	b := c.firstLocked(c.conn.BufferLocked(), w.Method, w.Codec.Name())
 	if timeout > 0 {
 		var digits [16]byte
 		b = e.Named(b, &c.timeout, number.AppendTimeout(digits[:0], timeout))

@@ -22,6 +22,15 @@ func (e *Encoder) Limit(n uint32) {
 	}
 }
 
+// Epoch changes whenever fields would be encoded in another way than before: while it is the same, what was appended for known fields, and for
+// those that enter no table, may be appended again as it is.
+func (e *Encoder) Epoch() int {
+	if e.plain {
+		return -1
+	}
+	return e.n
+}
+
 // Begin appends what a block begins with.
 func (e *Encoder) Begin(b []byte) []byte {
 	if e.update {

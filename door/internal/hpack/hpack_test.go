@@ -176,3 +176,25 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 }
+
+// TestEpoch appends fields again as they were encoded, while that is right: until an entry has come into the table, or the peer wants a smaller one.
+func TestEpoch(t *testing.T) {
+	var e Encoder
+	path, agent := Known{Name: "path", Value: "/a"}, Known{Name: "agent", Value: "a b"}
+	fields := func() []byte { return e.Known(e.Known(nil, &path), &agent) }
+	fields() // they enter the table
+	first := e.Epoch()
+	if again := fields(); e.Epoch() != first || !slices.Equal(again, fields()) {
+		t.Errorf("the epoch is %d and was %d, the fields are %x", e.Epoch(), first, again)
+	}
+	old := fields()
+	e.Known(nil, &Known{Name: "third", Value: "c"})
+	if e.Epoch() == first || slices.Equal(old, fields()) {
+		t.Errorf("an entry has come into the table, and the epoch is %d", e.Epoch())
+	}
+	second := e.Epoch()
+	e.Limit(0)
+	if e.Epoch() == second || e.Epoch() == first {
+		t.Errorf("the peer wants no table, and the epoch is %d", e.Epoch())
+	}
+}

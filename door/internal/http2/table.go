@@ -9,26 +9,25 @@ import (
 // Stream is one stream. It is part of what its user knows of a call, which Owner refers to.
 type Stream struct {
 	Owner any
-	Reads bool // the caller that opens it calls ReadFor
 
-	id   uint32
-	left int64 // what the peer may still send on it, beside ahead
-	held int64 // what has come and was not given back
+	// What most streams need fills a line of the processor's cache.
+	id     uint32
+	Reads  bool // the caller that opens it calls ReadFor
+	last   bool // the end of rest ends the stream
+	heard  bool // the peer has ended it
+	said   bool // this side has ended it
+	over   bool // it is not in the table any more
+	queue  queueing
+	ahead  int64  // the part of what the peer may still send that the goroutine that reads counts without the lock
+	length int64  // what content-length has promised less what has come; -1: nothing
+	from   uint64 // of a client's stream: how many bytes were sent before its first
+	delta  int64  // what the peer gave in updates less what was sent
 
-	ahead int64 // the part of what the peer may still send that the goroutine that reads counts without the lock
-
-	length int64 // what content-length has promised less what has come; -1: nothing
-
-	delta   int64  // what the peer gave in updates less what was sent
-	rest    []byte // waits for room in the windows
-	last    bool   // the end of rest ends the stream
-	tail    func() // appends what ends the stream behind rest; called with the lock held
-	queue   queueing
-	heard   bool          // the peer has ended it
-	said    bool          // this side has ended it
-	over    bool          // it is not in the table any more
+	left    int64         // what the peer may still send on it, beside ahead
+	held    int64         // what has come and was not given back
+	rest    []byte        // waits for room in the windows
+	tail    func()        // appends what ends the stream behind rest; called with the lock held
 	waiting chan struct{} // of a client's stream: closed when it may be opened
-	from    uint64        // of a client's stream: how many bytes were sent before its first
 	sent    *sync.Cond    // rest was sent, or the stream has ended; nil until a goroutine waits for that
 }
 
