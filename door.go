@@ -202,7 +202,7 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	}
 	if e := roomFor(c, head.Size); e != nil {
 		if m.e.load != nil {
-			m.e.load.Dropped()
+			m.e.load.Dropped(session.Nanos())
 		}
 		x.unlink()
 		c.s.host.countRefused(e.Code, e.Reason)
@@ -357,7 +357,7 @@ func (x *DoorCall) end(err error, from, to int64) {
 		if !x.info.Stream {
 			x.a.ctx.Method.Observe(to-from, 1, x.once.refused)
 			if x.a.e.load != nil {
-				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), to-from)
+				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), from, to)
 			}
 		}
 	}

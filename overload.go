@@ -123,7 +123,7 @@ func (e *endpoint) Admit(c *session.Context) *session.Refusal {
 }
 
 // Dropped is that of session.Gate.
-func (e *endpoint) Dropped(*session.Context) { e.load.Dropped() }
+func (e *endpoint) Dropped(*session.Context) { e.load.Dropped(session.Nanos()) }
 
 // begin notes that the handler of a call starts that was admitted, and returns when.
 func (e *endpoint) begin(r *session.Request) (from int64) {
@@ -155,7 +155,7 @@ func (e *endpoint) over(r *session.Request, from int64, err error) {
 	if to == 0 {
 		to = session.Nanos()
 	}
-	e.ended(r.Refused() || gaveUp(r.Ctx, err), to-from)
+	e.ended(r.Refused() || gaveUp(r.Ctx, err), from, to)
 }
 
 // gaveUp tells whether a handler has given up since its context has ended: the work was not done.
@@ -167,13 +167,13 @@ func gaveUp(c *session.Context, err error) bool {
 	return (code == DeadlineExceeded || code == Canceled) && c.Ended()
 }
 
-// ended notes the end of a call that took so long. One that was refused has not reached its
+// ended notes the end of a call that ran between two times. One that was refused has not reached its
 // handler. It, and one whose handler has given up, say nothing of what the method can do.
-func (e *endpoint) ended(nothing bool, took int64) {
+func (e *endpoint) ended(nothing bool, from, to int64) {
 	if nothing {
-		e.load.Dropped()
+		e.load.Dropped(to)
 	} else {
-		e.load.Ended(took)
+		e.load.Ended(to, to-from)
 	}
 }
 

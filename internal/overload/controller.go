@@ -7,23 +7,28 @@ import (
 )
 
 const (
-	window    = 100_000_000    // the least length of a window, ns
-	longest   = 1_000_000_000  // after which a window ends though little has happened in it
-	enough    = 5              // starts that a window of the server needs
-	floor     = 8              // below which no limit goes, for each processor beyond the first four 2 more
-	free      = 4096           // up to which the limit grows without being used
-	calm      = 30_000_000_000 // without a long wait, after which the limit is lifted
-	NoBudget  = 10_000_000_000 // the time, ns, that a call without a deadline is taken to have
-	mostCalls = 1 << 20        // what no limit exceeds
-	burst     = 16             // times the target: what does not pass for a burst even in a single window
-	still     = window / 2     // without a look, after which the process has stood still
+	window     = 100_000_000    // the least length of a window, ns
+	longest    = 1_000_000_000  // after which a window ends though little has happened in it
+	enough     = 5              // starts that a window of the server needs
+	floor      = 2              // for each processor, below which no limit goes: what runs, and what runs next
+	shallow    = 8              // calls in flight, beside which others do not wait in a queue that stays
+	free       = 4096           // up to which the limit grows without being used
+	calm       = 30_000_000_000 // without a long wait, after which the limit is lifted
+	NoBudget   = 10_000_000_000 // the time, ns, that a call without a deadline is taken to have
+	mostCalls  = 1 << 20        // what no limit exceeds
+	burst      = 16             // times the target: what does not pass for a burst even in a single window
+	aim        = 0.4            // times the target: waits that are longer than that lower a limit, those of half of it raise one
+	mayIdle    = 0.05           // the part of the time in which processors may have nothing to do though there is a limit
+	remembered = 1_000_000_000  // for how long a limit counts as too low with which they had, ns
+	still      = window / 2     // without a look, after which the process has stood still
 )
 
 // Controller is the state of one server. Its methods, and those of its Methods, may be called
 // from any goroutine. now is the time since any fixed moment, in ns, and never 0.
 type Controller struct {
-	most  int64 // calls in flight at most
-	least int64 // below which the limit does not go
+	most       int64 // calls in flight at most
+	least      int64 // below which the limit does not go
+	processors int64
 
 	inflight atomic.Int64
 	_        [56]byte
@@ -32,13 +37,16 @@ type Controller struct {
 	next     atomic.Int64 // when the window can end
 	cut      atomic.Int64 // when the limit was last lowered: calls that were read before do not count
 	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
+	idle     idle         // while there is a limit
+	pressed  atomic.Bool  // calls were refused for want of places in the last window
 	waits    waits        // of calls, from when they were read
 	older    atomic.Int64 // calls that have started in the window and were read before cut
 	looks    looks
 	budget   atomic.Int64
 
 	mu      sync.Mutex
-	from    int64   // when the window began
+	from    int64 // when the window began
+	need    need
 	long    int64   // when calls last waited too long in a window, or the controller began
 	high    int64   // windows in a row in which they did
 	prompt  float64 // of the last window
@@ -72,7 +80,7 @@ func (l *looks) stoodStill(since, now int64) bool {
 // New returns the controller of a server that never has more than most calls in
 // flight, or any number if most is 0, on so many processors.
 func New(most, processors int) *Controller {
-	c := &Controller{most: mostCalls, least: int64(max(floor, 2*processors))}
+	c := &Controller{most: mostCalls, least: int64(floor * processors), processors: int64(processors)}
 	if most > 0 {
 		c.most = min(int64(most), mostCalls)
 	}
@@ -84,7 +92,7 @@ func New(most, processors int) *Controller {
 }
 
 // enter counts a call that has budget ns, unless the limit is reached.
-func (c *Controller) enter(budget int64, class Class) Verdict {
+func (c *Controller) enter(now, budget int64, class Class) Verdict {
 	if c.inflight.Load() >= min(c.places.of(class, budget, 0), class.share(c.most, 0, 0)) {
 		c.refused.Add(1)
 		if c.places.limit.Load() == c.most {
@@ -93,14 +101,21 @@ func (c *Controller) enter(budget int64, class Class) Verdict {
 		return Waits
 	}
 	n := c.inflight.Add(1)
+	if n == c.processors && c.limited() {
+		c.idle.end(now)
+	}
 	for p := c.peak.Load(); n > p && !c.peak.CompareAndSwap(p, n); p = c.peak.Load() {
 	}
 	return Admitted
 }
 
 // leave counts a call that has ended.
-func (c *Controller) leave() {
-	if n := c.inflight.Add(-1); n <= c.least && !c.drained.Load() {
+func (c *Controller) leave(now int64) {
+	n := c.inflight.Add(-1)
+	if n == c.processors-1 && c.limited() {
+		c.idle.begin(now)
+	}
+	if n <= max(shallow, c.least) && !c.drained.Load() {
 		c.drained.Store(true)
 	}
 }
@@ -122,9 +137,18 @@ func (c *Controller) started(came, now, budget int64) {
 // read, which no call shows.
 func (c *Controller) Queue(wait int64) { c.looks.waits.note(wait, c.budget.Load()) }
 
-// Scarce tells whether calls wait for processors: a limit is in force that waits have set, and more than a few calls are in flight.
+// limited tells whether waits have set a limit that is in force.
+func (c *Controller) limited() bool { return c.places.limit.Load() < c.most }
+
+// Scarce tells whether a call that has just come should wait until the processors have nothing else to do: a limit is in force that waits have
+// set, and more calls are in flight than there are processors. While calls are refused as many are enough, since others may have come that
+// were not read yet; otherwise a call that is alone need not wait for any.
 func (c *Controller) Scarce() bool {
-	return c.places.limit.Load() < c.most && c.inflight.Load() > c.least/4
+	if !c.limited() {
+		return false
+	}
+	n := c.inflight.Load()
+	return n > c.processors || n == c.processors && c.pressed.Load()
 }
 
 // InFlight is how many calls are.
@@ -144,7 +168,7 @@ func (c *Controller) turn(now int64) {
 	}
 	// No call came for a while and none is in flight: no queue stays, neither of calls nor of what has yet to
 	// read some.
-	idle := c.inflight.Load() == 0 && now-c.next.Load() >= window/10
+	over := c.inflight.Load() == 0 && now-c.next.Load() >= window/10
 	c.next.Store(now + window)
 	passed := now - c.from
 	if passed < window || c.waits.count()+c.looks.waits.count() < enough && passed < longest {
@@ -152,17 +176,25 @@ func (c *Controller) turn(now int64) {
 	}
 	n, prompt := c.waits.take()
 	c.places.note(int64(n)+c.older.Swap(0), passed)
-	if c.drained.Swap(false) {
+	drained, idle := c.drained.Swap(false), 0.0
+	if c.limited() {
+		idle = float64(c.idle.take(c.from, now, c.inflight.Load() < c.processors)) / float64(passed)
+		drained = false // a low limit is no sign of a short queue
+	} else {
+		c.idle.reset()
+	}
+	if drained {
 		prompt = min(prompt, 0.5) // the calls that were read wait in no queue that stays
 	}
 	if m, queue := c.looks.waits.take(); m > 0 {
 		n, prompt = n+m, prompt+queue
 	}
-	if idle {
-		prompt = min(prompt, 0.5)
+	if over || idle >= mayIdle {
+		prompt = min(prompt, aim)
 	}
 	peak := c.peak.Swap(c.inflight.Load())
 	refused := c.refused.Swap(0)
+	c.pressed.Store(refused > 0)
 	c.from = now
 	c.adjustLocked(now, passed, n, prompt, peak, refused, idle)
 }
@@ -170,9 +202,8 @@ func (c *Controller) turn(now int64) {
 // patience is for how long calls may wait too long, ns: a part of the time that they have.
 func (c *Controller) patience() int64 { return min(max(c.budget.Load()/4, window), longest) }
 
-// adjustLocked sets the limit by what a window has shown. idle: at its end there was nothing to do, so that
-// calls which it refused could have waited.
-func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64, idle bool) {
+// adjustLocked sets the limit by what a window has shown. idle is the part of it in which fewer calls were in flight than there are processors.
+func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, peak int64, refused uint64, idle float64) {
 	old := c.places.limit.Load()
 	limit := old
 	c.prompt = prompt
@@ -188,16 +219,22 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 	case n >= enough && prompt > 1:
 		c.long = now
 		used := min(old, peak)
-		limit = max(int64(float64(used)*max(0.125, math.Sqrt(1/prompt))), c.least)
+		limit = max(int64(float64(used)*max(0.125, math.Sqrt(1/prompt))), c.need.least(now), c.least)
+		limit = min(limit, old)
 		c.cut.Store(now)
 	case old >= c.most:
 	case now-c.long >= calm && old >= free:
 		limit = c.most
+	case refused > 0 && idle >= mayIdle:
+		c.need = need{old, now}
+		limit = min(old+int64(float64(old)*min(idle, 0.5))+1, c.most) // some of those could have run
+	case refused > 0 && n >= enough && prompt > aim:
+		limit = min(old, max(int64(float64(old)*math.Sqrt(aim/prompt)), c.need.least(now), c.least))
+	case refused > 0 && n >= enough && prompt >= aim/2: // it is as it should be
+	case refused > 0 && n >= enough:
+		limit = min(old+old/5+1, c.most)
 	case refused > 0 || peak*10 >= old*9:
 		limit = min(old+old/20+1, c.most)
-		if (prompt < 0.25 || idle) && n >= enough {
-			limit = min(old+old/5+1, c.most)
-		}
 	case old < free:
 		// A server on which nothing happens recovers as if windows had passed.
 		limit = int64(float64(old)*math.Pow(1.02, float64(min(passed, 100*longest)/window))) + 1
@@ -208,7 +245,7 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 	}
 	c.places.limit.Store(limit)
 	switch {
-	case limit < old:
+	case limit < old && prompt > 1:
 		c.journal.add(Decision{At: now, What: LimitLowered, From: min(old, peak), To: limit, Ratio: prompt})
 	case limit == c.most:
 		c.journal.add(Decision{At: now, What: LimitLifted, From: old, To: limit})

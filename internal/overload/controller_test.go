@@ -16,7 +16,7 @@ func TestPathAllocatesNothing(t *testing.T) {
 		now += 100_000
 		if m.Admit(now, NoBudget, Default) == Admitted {
 			m.Started(now, now+1000, NoBudget)
-			m.Ended(1000)
+			m.Ended(now+1000, 1000)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations for a call", n)
@@ -45,7 +45,7 @@ func TestConcurrentCalls(t *testing.T) {
 				}
 				m.Started(at, at+10, NoBudget)
 				inside.Add(-1)
-				m.Ended(1000)
+				m.Ended(at+10, 1000)
 			}
 		})
 	}
@@ -68,7 +68,7 @@ func TestManyLongCalls(t *testing.T) {
 	m := c.Method("m", 0)
 	turn := func(now int64) {
 		m.Admit(now, NoBudget, Default)
-		m.Dropped()
+		m.Dropped(now)
 	}
 	turn(1)
 	for range calls {
@@ -109,7 +109,7 @@ func TestFixedLimit(t *testing.T) {
 	if v := m.Admit(1, NoBudget, Critical); v != FullFixed {
 		t.Errorf("the third call got %v", v)
 	}
-	m.Dropped()
+	m.Dropped(1)
 	if v := m.Admit(1, NoBudget, Default); v != Admitted {
 		t.Errorf("after one had ended got %v", v)
 	}
@@ -170,7 +170,7 @@ func TestPlacesOfCriticalCalls(t *testing.T) {
 func TestPlacesAboveAFew(t *testing.T) {
 	c := New(0, 2)
 	m := c.Method("m", 0)
-	m.places.limit.Store(floor)
+	m.places.limit.Store(8)
 	n := 0
 	for range 2 * few {
 		if m.Admit(1, NoBudget, Default) == Admitted {
@@ -219,6 +219,80 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// Calls wait for their turn while waits have set a limit and no processor is left; while calls are refused that begins with one call less.
+func TestScarce(t *testing.T) {
+	for _, processors := range []int{1, 2} {
+		for _, pressed := range []bool{false, true} {
+			c := New(0, processors)
+			m := c.Method("m", 0)
+			c.pressed.Store(pressed)
+			for n := 1; n <= processors+2; n++ {
+				m.Admit(1, NoBudget, Default)
+				if c.Scarce() {
+					t.Errorf("%d processors are scarce with %d calls in flight and no limit", processors, n)
+				}
+				c.places.limit.Store(free)
+				if got, want := c.Scarce(), n > processors || n == processors && pressed; got != want {
+					t.Errorf("%d processors, %d calls in flight, some refused %v: scarce %v, want %v", processors, n, pressed, got, want)
+				}
+				c.places.limit.Store(c.most)
+			}
+		}
+	}
+}
+
+// The time is counted in which fewer calls are in flight than there are processors, while there is a limit.
+func TestIdle(t *testing.T) {
+	c := New(0, 2)
+	m := c.Method("m", 0)
+	admit := func(at time.Duration) {
+		t.Helper()
+		if v := m.Admit(int64(time.Second+at), NoBudget, Default); v != Admitted {
+			t.Fatalf("at %v got %v", at, v)
+		}
+	}
+	end := func(at time.Duration) { m.Ended(int64(time.Second+at), 1000) }
+	c.places.limit.Store(free)
+	c.next.Store(int64(time.Hour)) // no window ends by itself
+	c.from = int64(time.Second)
+	for range 3 {
+		admit(0)
+	}
+	end(10 * ms)
+	end(20 * ms) // from here
+	end(25 * ms)
+	admit(30 * ms)
+	admit(50 * ms) // to here
+	end(60 * ms)   // and from here
+	take := func(at time.Duration) time.Duration {
+		return time.Duration(c.idle.take(c.from, int64(time.Second+at), c.inflight.Load() < c.processors))
+	}
+	if got, want := take(100*ms), 70*ms; got != want {
+		t.Errorf("processors were idle for %v, want %v", got, want)
+	}
+	if got, want := take(130*ms), 30*ms; got != want {
+		t.Errorf("in the next window they were idle for %v, want %v", got, want)
+	}
+	c.idle.reset()
+	if got := take(160 * ms); got != 0 {
+		t.Errorf("without a limit they were idle for %v", got)
+	}
+}
+
+// A limit with which processors had nothing to do is not set again at once.
+func TestNeed(t *testing.T) {
+	if n := (need{}).least(1); n != 0 {
+		t.Errorf("without any the limit is %d at least", n)
+	}
+	n := need{limit: 5, at: 1}
+	if got := n.least(remembered); got != 6 {
+		t.Errorf("soon after it the limit is %d at least, want 6", got)
+	}
+	if got := n.least(1 + remembered); got != 0 {
+		t.Errorf("later the limit is %d at least", got)
+	}
+}
+
 func BenchmarkCall(b *testing.B) {
 	c := New(0, 2)
 	m := c.Method("m", 0)
@@ -229,7 +303,7 @@ func BenchmarkCall(b *testing.B) {
 			now += 1000
 			if m.Admit(now, NoBudget, Default) == Admitted {
 				m.Started(now, now+100, NoBudget)
-				m.Ended(1000)
+				m.Ended(now+100, 1000)
 			}
 		}
 	})

@@ -11,7 +11,9 @@
 //     in flight is limited until it has gone: the idea of CoDel (Nichols, Jacobson:
 //     Controlling Queue Delay, ACM Queue 2012), with the limit as its means as in
 //     Facebook's wangle and WeChat's DAGOR (Zhou et al., SoCC 2018), whose signal is this
-//     one. It needs no knowledge of the methods, and does not see what waits behind them.
+//     one. It needs no knowledge of the methods, and does not see what waits behind them. The
+//     limit goes as low as keeps the processors busy: the time in which fewer calls are in flight
+//     than there are processors raises it, by the more the longer that was.
 //   - Guard, for the calls of a method. By Little's law a call that joins n others is
 //     answered after about n/x, where x is the rate of completions. Where that is more than
 //     half of the time that the call has, it is refused. This bounds every queue

@@ -92,11 +92,11 @@ func (m *Method) Admit(now, budget int64, class Class) Verdict {
 	if v := m.allows(now, budget, class); v != Admitted {
 		return v
 	}
-	if v := c.enter(budget, class); v != Admitted {
+	if v := c.enter(now, budget, class); v != Admitted {
 		return v
 	}
 	if n := m.inflight.Add(1); m.fixed > 0 && n > m.fixed {
-		m.Dropped() // another call was faster
+		m.Dropped(now) // another call was faster
 		m.refused.Add(1)
 		return FullFixed
 	}
@@ -251,18 +251,18 @@ func (m *Method) Started(came, now, budget int64) {
 // Opened notes that the handler of a stream starts: it no longer counts.
 func (m *Method) Opened(came, now int64) {
 	m.c.started(came, now, NoBudget)
-	m.Dropped()
+	m.Dropped(now)
 }
 
-// Ended notes that a handler has ended that took so long.
-func (m *Method) Ended(took int64) {
+// Ended notes that a handler has ended at now that took so long.
+func (m *Method) Ended(now, took int64) {
 	m.over.add(took)
-	m.Dropped()
+	m.Dropped(now)
 }
 
-// Dropped notes that an admitted call has ended whose handler did not run.
-func (m *Method) Dropped() {
-	m.c.leave()
+// Dropped notes that an admitted call has ended at now whose handler did not run.
+func (m *Method) Dropped(now int64) {
+	m.c.leave(now)
 	if n := m.inflight.Add(-1); n <= few && m.busy.Load() {
 		m.busy.Store(false)
 	}

@@ -295,7 +295,7 @@ func (r *run) dispatch() {
 		if r.now > t.allowed {
 			cost += expiry - int64(r.kinds[t.kind].cpu)
 			if r.c != nil {
-				r.methods[t.kind].Dropped()
+				r.methods[t.kind].Dropped(r.now)
 			}
 			t.start = 0
 		} else if r.c != nil {
@@ -338,7 +338,7 @@ func (r *run) step(t *task) {
 
 func (r *run) done(t *task) {
 	if r.c != nil {
-		r.methods[t.kind].Ended(r.now - t.start)
+		r.methods[t.kind].Ended(r.now, r.now-t.start)
 	}
 	res := &r.results[t.i]
 	res.took, res.good = r.now-t.came, r.now <= t.allowed

@@ -187,6 +187,49 @@ func TestReadTogether(t *testing.T) {
 	}
 }
 
+// Of calls that compute no more are let in than keep the processors busy, so that they do not wait for one another. Those that come one by
+// one, or are read together every millisecond, need fewer places than those that are read together seldom.
+func TestShortQueue(t *testing.T) {
+	for _, c := range []struct {
+		cpu, batch time.Duration
+		single     bool
+		p99        time.Duration
+	}{
+		{ms, 0, true, 7 * ms},
+		{ms, ms, true, 7 * ms},
+		{ms, 5 * ms, true, 11 * ms},
+		{ms, 0, false, 6 * ms},
+		{5 * ms, 0, true, 30 * ms},
+		{ms / 5, ms, true, 5 * ms},
+	} {
+		for _, times := range []float64{1.5, 8} {
+			t.Run(fmt.Sprint(c.cpu, " at ", times, ", every ", c.batch, ", single ", c.single), func(t *testing.T) {
+				t.Parallel()
+				capacity := 1 / c.cpu.Seconds()
+				if !c.single {
+					capacity *= processors
+				}
+				r := simulate(load{kinds: computing1(c.cpu), deadline: 200 * ms, critical: 0.04, refusal: refusal / 2, batch: c.batch, single: c.single,
+					length: 4 * time.Second, rate: func(at time.Duration) float64 {
+						if at < time.Second {
+							return capacity / 2
+						}
+						return capacity * times
+					}}, 1, true)
+				got := r.between(2500*ms, 3800*ms)
+				t.Logf("goodput %.1f %%, p99 %v, refused %.2f %% %v, critical %.2f %%, limit %d", 100*got.goodput/capacity, got.p99.Round(100*time.Microsecond),
+					100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare, r.c.places.limit.Load())
+				if got.p99 > c.p99 {
+					t.Errorf("the slowest 1 %% took %v, want %v at most", got.p99, c.p99)
+				}
+				if got.goodput < 0.95*capacity {
+					t.Errorf("goodput is %.1f %% of what is possible, want 95", 100*got.goodput/capacity)
+				}
+			})
+		}
+	}
+}
+
 // A process stands still at times, as in a container that has used up its share of the processors. Under overload
 // it answers as many calls as it can in the other time, and otherwise refuses none for that.
 func TestStandingStill(t *testing.T) {

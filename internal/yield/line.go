@@ -55,10 +55,13 @@ func (l *Line[W]) Close() { l.pauses.Close() }
 func (l *Line[W]) move() {
 	// It ends with the write.
 	start := func(poke func()) { go poke() }
-	for from := time.Now(); ; {
+	for from := (time.Time{}); ; {
 		l.pauses.pause(start)
 		now := time.Now()
-		next := l.next(now.Sub(from))
+		if !from.IsZero() { // otherwise no piece has gone yet
+			l.took(now.Sub(from))
+		}
+		next := l.next()
 		if next == nil {
 			return
 		}
@@ -71,11 +74,17 @@ func (l *Line[W]) move() {
 	}
 }
 
-// next takes the pieces that go now, when those before them took so long. It returns nil when none waits.
-func (l *Line[W]) next(took time.Duration) []W {
+// took notes how long the pieces took that went together.
+func (l *Line[W]) took(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.size = resize(l.size, took)
+	l.size = resize(l.size, d)
+}
+
+// next takes the pieces that go now. It returns nil when none waits.
+func (l *Line[W]) next() []W {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	n := min(l.size, len(l.waiting))
 	if n == 0 {
 		l.waiting, l.moving = nil, false

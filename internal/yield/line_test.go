@@ -96,6 +96,40 @@ func TestLineLetsReadersGo(t *testing.T) {
 	}
 }
 
+// Pieces that compute go one by one from the first on, however often the line was empty before.
+func TestLineBeginsWithOne(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const work, tries = time.Millisecond, 40
+	var started, done, together atomic.Int32
+	var l Line[func()]
+	defer l.Close()
+	l.Init(func(f func()) {
+		if started.Add(1)-done.Load() > 1 {
+			together.Add(1)
+		}
+		go f()
+	})
+	for range tries {
+		var all sync.WaitGroup
+		for range 3 {
+			all.Add(1)
+			l.Put(func() {
+				defer all.Done()
+				for from := time.Now(); time.Since(from) < work; {
+				}
+				done.Add(1)
+			})
+		}
+		all.Wait()
+		time.Sleep(time.Millisecond) // the line is empty
+	}
+	t.Logf("%d of %d pieces began before those in front had ended", together.Load(), 3*tries)
+	// Some do on a busy machine, after a piece that took long.
+	if together.Load() > tries/2 {
+		t.Errorf("%d of %d pieces began before those in front had ended", together.Load(), 3*tries)
+	}
+}
+
 // Pieces that wait do not hold up those behind them.
 func TestLineOfSleepers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -15,7 +15,7 @@ func costOfCall() time.Duration {
 		now += int64(20 * time.Microsecond)
 		if m.Admit(now, int64(time.Second), overload.Default) == overload.Admitted {
 			m.Started(now, now+1000, int64(time.Second))
-			m.Ended(int64(10 * time.Microsecond))
+			m.Ended(now+11_000, int64(10*time.Microsecond))
 		}
 	})
 }
