@@ -28,34 +28,16 @@ func (m *%[1]s) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}`, r.name, r.describe())
-	p.puts(r.fields)
-	p.line(`}
-
-// DecodeWeft reads the message, for codec/protobuf.
+	p.puts(r)
+	p.line(`// DecodeWeft reads the message, for codec/protobuf.
 func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
-	}
-	start, b := i, r.Body[:end:end]`, r.name)
-	if len(r.fields) == 0 {
-		p.line("_ = b")
-	}
-	var text *field // the last one
-	for _, f := range r.fields {
-		if f.form.kind == formText && len(f.tag()) <= 4 {
-			text = f
-		}
-	}
-	if text != nil {
-		p.line("s := r.Texts.Whole(end)")
-	}
+	}`, r.name)
 	for _, o := range r.others {
 		p.line("m.%s = *new(%s)", o.name, o.typ)
 	}
-	for _, f := range r.fields {
-		p.get(f, f != text)
-	}
-	p.line("if i > end { // within a number\n*m = %s{}\nreturn start\n}\nreturn i\n}\n", r.name)
+	p.gets(r)
 }
 
 // describe returns what FieldsWeft returns, in the words of codec/protobuf.

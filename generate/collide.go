@@ -52,7 +52,7 @@ func (c *collider) claim(name, what string) {
 func (c *collider) members(r *record, coded bool) {
 	within := &collider{names: make(map[string]string)}
 	if coded {
-		for _, method := range []string{"FieldsWeft", "AppendWeft", "DecodeWeft"} {
+		for _, method := range []string{"FieldsWeft", "AppendWeft", "DecodeWeft", "putWeft", "restWeft"} {
 			within.names[method] = "a method of its code"
 		}
 	}

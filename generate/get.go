@@ -6,8 +6,93 @@ import (
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
-// get writes what reads a field: all values of it that follow at i, or the zero value. With more, texts may follow.
-func (p *printer) get(f *field, more bool) {
+// gets writes what reads the fields of a message. Numbers and texts in their usual form are read by the code itself, from s, at i. Other forms of
+// them, and what stands in the last bytes, are read by a method of its own, which goes on with the fields behind as long as it has to.
+func (p *printer) gets(r *record) {
+	all := parts(r.fields, (*field).swift)
+	swift, longest := 0, "_"
+	for _, f := range r.fields {
+		if f.swift() {
+			swift++
+			if f.form.kind == formText {
+				longest = "most"
+			}
+		}
+	}
+	if len(r.fields) > swift {
+		p.line("b := r.Body[:end:end]")
+	}
+	if swift == 0 {
+		for _, f := range r.fields {
+			p.get(f)
+		}
+		p.line("return i\n}\n")
+		return
+	}
+	p.line("s, %s := r.Whole(end)\nfor k := 0; ; {\nswitch k {", longest)
+	for k, fields := range all {
+		p.line("case %d:", k)
+		if fields[0].swift() {
+			p.getSwift(fields[0], fmt.Sprintf("k = %d\nbreak", k))
+		} else {
+			for _, f := range fields {
+				p.get(f)
+			}
+		}
+		p.line("fallthrough")
+	}
+	p.line("default:\nreturn i\n}\ni, k = m.restWeft(r, s, i, k)\ns, %s = r.Whole(end)\n}\n}\n", longest)
+	p.line("// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.")
+	p.line("func (m *%s) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {\nswitch k {", r.name)
+	for k, fields := range all {
+		if !fields[0].swift() {
+			p.line("case %[1]d:\nreturn i, %[1]d", k)
+			continue
+		}
+		p.line("case %d:\nif i = %s; i <= len(s)-8 {\nreturn i, %d\n}\nfallthrough", k, fields[0].readRest(), k+1)
+	}
+	p.line("default:\nreturn i, %d\n}\n}\n", len(all))
+}
+
+// swift reports whether the code of the message itself reads such a field.
+func (f *field) swift() bool {
+	switch f.form.kind {
+	case formInt, formUint:
+		return f.form.bits >= 32 && len(f.tag()) <= 4
+	case formBool, formText:
+		return len(f.tag()) <= 4
+	}
+	return false
+}
+
+// getSwift writes what reads a swift field, or sets it to zero. In other forms than the usual one it ends with miss.
+func (p *printer) getSwift(f *field, miss string) {
+	x, t := "m."+f.name, f.tag()
+	switch form := f.form; form.kind {
+	case formText:
+		p.line("%s", t.ReadText(x, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), miss))
+	case formBool:
+		p.line("%s", t.ReadBool(x, miss))
+	default:
+		p.line("%s", t.ReadInt(x, form.typ, form.bits == 64, miss))
+	}
+}
+
+// readRest is the call that reads a swift field in any form, and returns where it ends.
+func (f *field) readRest() string {
+	t := f.tag()
+	args := fmt.Sprintf("s, i, %s, %d, &m.%s)", t.Word(), len(t), f.name)
+	switch f.form.kind {
+	case formText:
+		return "generated.TextField(r, " + args
+	case formBool:
+		return "generated.BoolField(" + args
+	}
+	return "generated.IntField(" + args
+}
+
+// get writes what reads a field that is not swift: all values of it that follow at i, or the zero value.
+func (p *printer) get(f *field) {
 	x, t := "m."+f.name, f.tag()
 	switch form := f.form; form.kind {
 	case formMap:
@@ -31,47 +116,6 @@ func (p *printer) get(f *field, more bool) {
 	case formOwn, formOctets:
 		p.line("%s = *new(%s)\nif %s {", x, form.typ, t.At())
 		p.line("if j := %s; j >= 0 {\ni = j\n} else {\n%s = *new(%s)\n}\n}", form.readInto(fmt.Sprintf("i+%d", len(t)), x), x, form.typ)
-	case formInt, formUint:
-		if form.bits < 32 || len(t) > 4 {
-			p.getPlain(t, form, x)
-			return
-		}
-		p.line(`if x := generated.Word(b, i); %[1]s {
-		%[2]s = 0
-	} else if v, n := generated.Short(uint32(x >> %[3]d)); n > 0 {
-		%[2]s, i = %[5]s(v), i+%[4]d+n
-	} else {
-		i = generated.Long(b, i, %[4]d, &%[2]s)
-	}`, t.Out("x"), x, 8*len(t), len(t), form.typ)
-	case formBool:
-		if len(t) > 4 {
-			p.getPlain(t, form, x)
-			return
-		}
-		p.line(`if x := generated.Word(b, i); %[1]s {
-		%[2]s, i = true, i+%[3]d
-	} else if %[2]s = false; %[4]s {
-		i = generated.LongBool(b, i, %[5]d, &%[2]s)
-	}`, append(t[:len(t):len(t)], 1).In("x"), x, len(t)+1, t.In("x"), len(t))
-	case formText:
-		if len(t) > 4 {
-			p.getPlain(t, form, x)
-			return
-		}
-		variable, pointer := "_", "&"+x
-		if more {
-			variable = "s"
-		}
-		if form.typ != "string" {
-			pointer = fmt.Sprintf("(*string)(&%s)", x)
-		}
-		p.line(`if x := generated.Word(b, i); %[1]s {
-		%[2]s = ""
-	} else if n := int(uint8(x >> %[3]d)); n < 0x80 && i+%[4]d+n <= len(s) {
-		%[2]s, i = %[5]s, i+%[4]d+n
-	} else {
-		i, %[7]s = r.LongText(b, i, %[6]d, %[8]s)
-	}`, t.Out("x"), x, 8*len(t), len(t)+1, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), len(t), variable, pointer)
 	default:
 		p.getPlain(t, form, x)
 	}

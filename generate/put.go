@@ -2,86 +2,68 @@ package generate
 
 import (
 	"fmt"
-	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
-// puts writes what appends the fields of a message to b. Runs of fields whose length is known but for a text are written
-// into room that is made once for all of them: at p[i], which is b otherwise.
-func (p *printer) puts(fields []*field) {
-	declared, indexed := false, false
-	for len(fields) > 0 {
-		f := fields[0]
-		if !f.quick() {
-			if indexed {
-				p.line("b = p[:i]")
-				indexed = false
-			}
+// puts writes what appends the fields of a message to b. Numbers and texts are written to p, which is b up to its capacity, at i. Where one
+// is long, or p has no room for it, a method of its own appends it: so most of the code, which nearly all messages go through, is small.
+func (p *printer) puts(r *record) {
+	if !slices.ContainsFunc(r.fields, (*field).quick) {
+		for _, f := range r.fields {
 			p.put(f)
-			fields = fields[1:]
-			continue
 		}
-		if !indexed {
-			op := "="
-			if !declared {
-				op = ":="
+		p.line("return b, true\n}\n")
+		return
+	}
+	all := parts(r.fields, (*field).quick)
+	p.line("p, i := generated.Room(b, %d), len(b)\nfor k := 0; ; k++ {\nswitch k {", most(r.fields))
+	for k, fields := range all {
+		p.line("case %d:", k)
+		if fields[0].quick() {
+			p.putQuick(fields[0], fmt.Sprintf("k = %d\nbreak", k))
+		} else {
+			p.line("b = p[:i]")
+			for _, f := range fields {
+				p.put(f)
 			}
-			p.line("p, i %s generated.Room(b, %d), len(b)", op, most(fields))
-			declared, indexed = true, true
+			p.line("p, i = b[:cap(b)], len(b)")
 		}
-		numbers, mask := window(fields)
-		if numbers == 0 {
-			fields = fields[1:]
-			p.putText(f, most(fields))
-			continue
-		}
-		p.line("{\nw, j := (*[%d]byte)(p[i:]), 0", mask+slack)
-		for _, f := range fields[:numbers] {
-			p.putQuick(f, mask)
-		}
-		p.line("i += j\n}")
-		fields = fields[numbers:]
+		p.line("fallthrough")
 	}
-	if indexed {
-		p.line("return p[:i], true")
-	} else {
-		p.line("return b, true")
+	p.line("default:\nreturn p[:i], true\n}\nb = m.putWeft(p[:i], k)\np, i = b[:cap(b)], len(b)\n}\n}\n")
+	p.line("// putWeft appends a number or a text that is not zero, for AppendWeft.\nfunc (m *%s) putWeft(b []byte, k int) []byte {\nswitch k {", r.name)
+	for k, fields := range all {
+		if fields[0].quick() {
+			p.line("case %d:\nreturn %s", k, fields[0].appended())
+		}
 	}
+	p.line("}\nreturn b\n}\n")
 }
 
-// slack is how far a write of eight bytes may reach beyond what it is for.
-const slack = 8
-
-// window returns how many numbers that come first are put into one array, w, of mask+slack bytes. No index there is larger than
-// mask: where it is masked the compiler sees that a write of eight bytes is within. They leave little of the array free, since
-// a buffer without room for all of it would grow.
-func window(fields []*field) (numbers, mask int) {
-	n := 0
-	for k, f := range fields {
-		if !f.quick() || f.isText() || n+f.most() > 255 {
-			break
+// parts groups the fields of a message: each that is quick stands alone.
+func parts(fields []*field, quick func(*field) bool) (all [][]*field) {
+	for i, f := range fields {
+		if i == 0 || quick(f) || quick(fields[i-1]) {
+			all = append(all, nil)
 		}
-		n += f.most()
-		if m := 1<<bits.Len(uint(n)|15) - 1; m-n <= 12 || k == 0 {
-			numbers, mask = k+1, m
-		}
+		last := len(all) - 1
+		all[last] = append(all[last], f)
 	}
-	return numbers, mask
+	return all
 }
 
-// most returns how many bytes the quick fields that come first take at most, beside texts.
+// most returns for how many bytes there should be room, beside texts: all that the quick fields take, unless there are many.
 func most(fields []*field) int {
-	n := 0
-	for len(fields) > 0 && fields[0].quick() {
-		if numbers, mask := window(fields); numbers > 0 {
-			n, fields = n+mask+slack, fields[numbers:]
-			continue
+	n := wiretag.Slack
+	for _, f := range fields {
+		if f.quick() {
+			n += f.most()
 		}
-		n, fields = n+fields[0].most(), fields[1:]
 	}
-	return n
+	return min(n, 256)
 }
 
 // quick reports whether the field is a number or a text with a tag of at most four bytes.
@@ -105,46 +87,42 @@ func (f *field) most() int {
 	return n + 10
 }
 
-// putText writes what puts a text at p[i], and room for behind more bytes after it.
-func (p *printer) putText(f *field, behind int) {
-	t := f.tag()
-	p.line(`if n := len(%[1]s); n > 0 {
-		if n < 128 {
-			%[2]s
-			i += %[3]d
-		} else {
-			i = generated.PutVarint(p, i, %[4]s, %[5]d, uint64(n))
-		}
-		if len(p)-i < %[6]s {
-			p = generated.Room(p[:i], %[6]s)
-		}
-		i += copy(p[i:], %[1]s)
-	}`, "m."+f.name, append(t[:len(t):len(t)], 0).Store("p[i:]", "n"), len(t)+1, t.Word(), len(t), strings.TrimSuffix(fmt.Sprintf("n+%d", behind), "+0"))
+// putQuick writes what puts a quick field at p[i]; otherwise it ends with miss.
+func (p *printer) putQuick(f *field, miss string) {
+	x, t := "m."+f.name, f.tag()
+	switch form := f.form; form.kind {
+	case formText, formBytes:
+		p.line("%s", t.PutText(x, miss))
+	case formBool:
+		p.line("%s", t.PutBool(x, miss))
+	case formFixed, formFloat:
+		p.line("%s", t.PutFixed(f.fixed(), form.bits, miss))
+	default:
+		p.line("%s", t.PutInt(form.varint(x), form.bits == 64, miss))
+	}
 }
 
-// putQuick writes what puts a number at w[j].
-func (p *printer) putQuick(f *field, mask int) {
+// fixed is the number of a field with so many bytes, as it is encoded or one that is zero when that is.
+func (f *field) fixed() string {
+	x := "m." + f.name
+	if f.form.kind == formFloat {
+		x = fmt.Sprintf("math.Float%[1]dbits(float%[1]d(%[2]s))", f.form.bits, x)
+	}
+	return x
+}
+
+// appended is b with a quick field that is not zero.
+func (f *field) appended() string {
 	x, t := "m."+f.name, f.tag()
-	at, behind := fmt.Sprintf("w[j&%d:]", mask), fmt.Sprintf("w[(j+%d)&%d:]", len(t), mask)
 	switch form := f.form; form.kind {
+	case formText, formBytes:
+		return fmt.Sprintf("generated.AppendString(b, %s, %d, %s)", t.Word(), len(t), x)
 	case formBool:
-		p.line("if %s {\n%s\nj += %d\n}", x, append(t[:len(t):len(t)], 1).Store(at), len(t)+1)
+		return fmt.Sprintf("append(b, %s, 1)", t.Bytes())
 	case formFixed, formFloat:
-		if form.kind == formFloat {
-			x = fmt.Sprintf("math.Float%[1]dbits(float%[1]d(%[2]s))", form.bits, x)
-		}
-		p.line("if v := %s; v != 0 {\n%s\nbinary.LittleEndian.PutUint%[3]d(%[4]s, uint%[3]d(v))\nj += %[5]d\n}",
-			x, t.Store(at), form.bits, behind, len(t)+form.bits/8)
+		return fmt.Sprintf("binary.LittleEndian.AppendUint%[1]d(append(b, %[2]s), uint%[1]d(%[3]s))", form.bits, t.Bytes(), f.fixed())
 	default:
-		p.line(`if v := %[1]s; v != 0 {
-		if v < 1<<28 {
-			x, n := generated.Short4(uint32(v))
-			binary.LittleEndian.PutUint64(%[5]s, %[2]s|x<<%[3]d)
-			j += %[4]d + n
-		} else {
-			j = generated.PutVarint(w[:], j, %[2]s, %[4]d, v)
-		}
-	}`, form.varint(x), t.Word(), 8*len(t), len(t), at)
+		return fmt.Sprintf("generated.AppendVarint(b, %s, %d, %s)", t.Word(), len(t), form.varint(x))
 	}
 }
 

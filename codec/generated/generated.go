@@ -34,7 +34,8 @@ type Message interface {
 // A Reader is a body that is decoded.
 type Reader struct {
 	Body  []byte
-	Reuse bool // the memory of the message is used again, and byte slices are those of Body
+	Alias string // the same bytes, of which nothing may be kept
+	Reuse bool   // the memory of the message is used again, and byte slices are those of Body
 	Texts texts.Body
 	Room  int64 // how many bytes the elements of lists and what pointers point to may still take; when it is negative, the code stops
 }
@@ -67,6 +68,23 @@ func Empty[M ~map[K]V, K comparable, V any](m M) M {
 	return m
 }
 
+// Whole returns the body up to end, and how long a text may be that is a part of it: most is -1 where texts need memory of their own.
+//
+//go:noinline
+func (r *Reader) Whole(end int) (s string, most int) {
+	if s = r.Texts.Whole(end); s != "" {
+		return s, 127
+	}
+	return r.Alias[:end], -1
+}
+
+// Load returns the eight bytes at s[i]. Where the caller knows that they are there, the compiler adds no check.
+func Load(s string, i int) uint64 {
+	t := s[i:]
+	_ = t[7]
+	return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 | uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+}
+
 // Word returns the eight bytes at b[i], with zeros where b has ended. In these no tag is found; but a varint that
 // goes on there seems to end, and i to lie behind b.
 func Word(b []byte, i int) uint64 {
@@ -85,19 +103,6 @@ func lastWord(b []byte, i int) (x uint64) {
 		x = x<<8 | uint64(b[k])
 	}
 	return x
-}
-
-// Short reads a varint of at most three bytes at the beginning of x; a longer one has n = 0.
-func Short(x uint32) (v uint32, n int) {
-	switch {
-	case x&0x80 == 0:
-		return x & 0x7f, 1
-	case x&0x8000 == 0:
-		return x&0x7f | x>>1&0x3f80, 2
-	case x&0x800000 == 0:
-		return x&0x7f | x>>1&0x3f80 | x>>2&0x1fc000, 3
-	}
-	return 0, 0
 }
 
 // Short28 reads a varint of at most four bytes at the beginning of x; a longer one has n = 0.
@@ -121,7 +126,7 @@ func Short28(x uint32) (v uint32, n int) {
 }
 
 // Varint reads a varint at b[i]; next is -1 when there is none.
-func Varint(b []byte, i int) (v uint64, next int) {
+func Varint[B []byte | string](b B, i int) (v uint64, next int) {
 	for shift := 0; i < len(b); shift += 7 {
 		c := uint64(b[i])
 		i++
@@ -149,14 +154,69 @@ func Int[T Integer](b []byte, i int) (v T, next int) {
 	return v, next
 }
 
-// Long reads the varint at b[i+width] into v, and returns where it ends. When there is none that T can hold, v is 0,
-// and i is returned. It is for what is seldom: a call takes little room in generated code.
+// behind returns where what has a tag begins, or -1 when that tag is not at s[i]. The tag has so many bytes, which are in word.
+func behind(s string, i int, word uint32, width int) int {
+	if i < 0 || len(s)-i <= width {
+		return -1
+	}
+	for k := i; k < i+width; k++ {
+		if s[k] != byte(word) {
+			return -1
+		}
+		word >>= 8
+	}
+	return i + width
+}
+
+// IntField reads an integer behind its tag at s[i], and returns where it ends. When there is none that T can hold, v is 0, and i is
+// returned. It stands apart, as others do that are for what is seldom: a call takes little room in generated code.
 //
 //go:noinline
-func Long[T Integer](b []byte, i, width int, v *T) (next int) {
-	if *v, next = Int[T](b, i+width); next < 0 {
+func IntField[T Integer](s string, i int, word uint32, width int, v *T) (next int) {
+	*v = 0
+	at := behind(s, i, word, width)
+	if at < 0 {
 		return i
 	}
+	x, next := Varint(s, at)
+	if next < 0 || uint64(T(x)) != x {
+		return i
+	}
+	*v = T(x)
+	return next
+}
+
+// BoolField is IntField for a bool.
+//
+//go:noinline
+func BoolField[T ~bool](s string, i int, word uint32, width int, v *T) (next int) {
+	*v = false
+	at := behind(s, i, word, width)
+	if at < 0 {
+		return i
+	}
+	x, next := Varint(s, at)
+	if next < 0 {
+		return i
+	}
+	*v = x != 0
+	return next
+}
+
+// TextField is IntField for a string.
+//
+//go:noinline
+func TextField[T ~string](r *Reader, s string, i int, word uint32, width int, v *T) (next int) {
+	*v = ""
+	at := behind(s, i, word, width)
+	if at < 0 {
+		return i
+	}
+	text, next := r.Text(r.Body[:len(s)], at)
+	if next < 0 {
+		return i
+	}
+	*v = T(text)
 	return next
 }
 
@@ -192,18 +252,6 @@ func Bool(b []byte, i int) (v bool, next int) {
 	return x != 0, next
 }
 
-// LongBool is Long for a bool.
-//
-//go:noinline
-func LongBool[T ~bool](b []byte, i, width int, v *T) (next int) {
-	x, next := Bool(b, i+width)
-	if next < 0 {
-		return i
-	}
-	*v = T(x)
-	return next
-}
-
 // Span reads a length at b[i] and returns where the bytes are; to is -1 when there are fewer.
 func Span(b []byte, i int) (from, to int) {
 	if i < len(b) && b[i] < 0x80 {
@@ -228,16 +276,6 @@ func (r *Reader) Text(b []byte, i int) (s string, next int) {
 		return "", -1
 	}
 	return r.Texts.String(r.Body, from, to), to
-}
-
-// LongText is Long for a string, whose length is at b[i+width]. It also returns the text that later strings of b are parts of.
-//
-//go:noinline
-func (r *Reader) LongText(b []byte, i, width int, v *string) (next int, whole string) {
-	if *v, next = r.Text(b, i+width); next < 0 {
-		next = i
-	}
-	return next, r.Texts.Whole(len(b))
 }
 
 // Bytes is Text for a []byte.
@@ -388,6 +426,13 @@ func AppendVarint(b []byte, word uint64, width int, v uint64) []byte {
 		return binary.LittleEndian.AppendUint64(b, word|x<<(8*width&63))[:n+k]
 	}
 	return binary.AppendUvarint(binary.LittleEndian.AppendUint64(b, word)[:n], v)
+}
+
+// AppendString appends a text behind a tag, as AppendVarint does a number.
+//
+//go:noinline
+func AppendString[T ~string | ~[]byte](b []byte, word uint64, width int, s T) []byte {
+	return append(AppendVarint(b, word, width, uint64(len(s))), s...)
 }
 
 // AppendSeconds appends the fields of a Timestamp or a Duration.

@@ -85,7 +85,7 @@ func TestNumbers(t *testing.T) {
 		if _, next := generated.Varint(body[:len(body)-1], 0); next != -1 {
 			t.Fatalf("%x: there is a varint", body[:len(body)-1])
 		}
-		if got, n := generated.Short(uint32(generated.Word(body, 0))); n > 0 && (uint64(got) != v || n != len(body)) || n == 0 && v < 1<<21 {
+		if got, n := generated.Short28(uint32(generated.Word(body, 0))); n > 0 && (uint64(got) != v || n != len(body)) || n == 0 && v < 1<<28 {
 			t.Fatalf("%x: %d, %d", body, got, n)
 		}
 		if got, next := generated.Zigzag[int64](body, 0); got != protowire.DecodeZigZag(v) || next != len(body) || generated.Zag(got) != v {
@@ -101,6 +101,56 @@ func TestNumbers(t *testing.T) {
 	for _, body := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"} {
 		if _, next := generated.Varint([]byte(body), 0); next != -1 {
 			t.Errorf("%x is a varint", body)
+		}
+	}
+}
+
+// TestFields reads fields behind tags of each length, whole ones and all that are not.
+func TestFields(t *testing.T) {
+	type text string
+	for _, number := range []protowire.Number{1, 16, 2048, 1 << 17} {
+		number := func(value []byte, wire protowire.Type) (s string, word uint32, width int) {
+			tag := protowire.AppendTag(nil, number, wire)
+			return "x" + string(tag) + string(value), binary.LittleEndian.Uint32(append(bytes.Clone(tag), 0, 0, 0)), len(tag)
+		}
+		for _, v := range []uint64{0, 1, 127, 128, 1 << 14, 1 << 21, 1 << 28, 1<<31 - 1, 1 << 31, math.MaxUint64} {
+			s, word, width := number(protowire.AppendVarint(nil, v), protowire.VarintType)
+			for n := 2; n <= len(s); n++ {
+				got, wide, truth := int32(5), int64(5), true
+				fits := n == len(s) && uint64(int32(v)) == v
+				if next := generated.IntField(s[:n], 1, word, width, &got); fits && (next != n || got != int32(v)) || !fits && (next != 1 || got != 0) {
+					t.Errorf("%d bytes of %x: %d, %d", n, s, got, next)
+				}
+				if next := generated.IntField(s[:n], 1, word, width, &wide); (next == n) != (n == len(s)) || next == n && wide != int64(v) || next != n && (next != 1 || wide != 0) {
+					t.Errorf("%d bytes of %x: %d, %d", n, s, wide, next)
+				}
+				if next := generated.BoolField(s[:n], 1, word, width, &truth); (next == n) != (n == len(s)) || truth != (next == n && v != 0) {
+					t.Errorf("%d bytes of %x: %v, %d", n, s, truth, next)
+				}
+			}
+			if next := generated.IntField(s, 1, word^0x10, width, new(int64)); next != 1 {
+				t.Errorf("%x: another tag ends at %d", s, next)
+			}
+		}
+		for _, n := range []int{0, 1, 127, 128, 20_000} {
+			want := text(bytes.Repeat([]byte("a"), n))
+			s, word, width := number(protowire.AppendString(nil, string(want)), protowire.BytesType)
+			if got := generated.AppendString([]byte("x"), uint64(word), width, want); string(got) != s {
+				t.Errorf("%d bytes of a text are %.20x, want %.20x", n, got, s)
+			}
+			r, got := &generated.Reader{Body: []byte(s), Alias: s}, text("z")
+			if whole, most := r.Whole(3); whole != s[:3] || most >= 0 {
+				t.Errorf("before the first text %q of at most %d bytes are parts of the body", whole, most)
+			}
+			if next := generated.TextField(r, s, 1, word, width, &got); next != len(s) || got != want {
+				t.Errorf("%d bytes: %.20q, %d", n, got, next)
+			}
+			if whole, most := r.Whole(len(s)); whole != s || (most == 127) != (n > 0 && n < 4096) {
+				t.Errorf("behind a text of %d bytes such of %d are parts of the body", n, most)
+			}
+			if next := generated.TextField(r, s[:len(s)-1], 1, word, width, &got); next != 1 || got != "" {
+				t.Errorf("%d bytes of which one is missing: %.20q, %d", n, got, next)
+			}
 		}
 	}
 }

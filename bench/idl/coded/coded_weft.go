@@ -20,371 +20,774 @@ func (m *BenchmarkMessage) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 61), len(b)
-	if n := len(m.Field1); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
+	p, i := generated.Room(b, 256), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if n := len(m.Field1); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+					copy(p[i+2:], m.Field1)
+					i += n + 2
+				} else {
+					k = 0
+					break
+				}
+			}
+			fallthrough
+		case 1:
+			if v := uint64(m.Field2); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 1
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
+					i += n
+				} else {
+					k = 1
+					break
+				}
+			}
+			fallthrough
+		case 2:
+			if v := uint64(m.Field3); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 2
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+					i += n
+				} else {
+					k = 2
+					break
+				}
+			}
+			fallthrough
+		case 3:
+			if n := len(m.Field4); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x22|uint16(n)<<8)
+					copy(p[i+2:], m.Field4)
+					i += n + 2
+				} else {
+					k = 3
+					break
+				}
+			}
+			fallthrough
+		case 4:
+			b = p[:i]
+			if len(m.Field5) > 0 {
+				b = append(b, 0x2a, 0)
+				body := len(b)
+				for _, v := range m.Field5 {
+					b = binary.LittleEndian.AppendUint64(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 5:
+			if v := uint64(m.Field6); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 5
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+					i += n
+				} else {
+					k = 5
+					break
+				}
+			}
+			fallthrough
+		case 6:
+			if n := len(m.Field7); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x3a|uint16(n)<<8)
+					copy(p[i+2:], m.Field7)
+					i += n + 2
+				} else {
+					k = 6
+					break
+				}
+			}
+			fallthrough
+		case 7:
+			if n := len(m.Field9); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
+					copy(p[i+2:], m.Field9)
+					i += n + 2
+				} else {
+					k = 7
+					break
+				}
+			}
+			fallthrough
+		case 8:
+			if m.Field12 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x160)
+					i += 2
+				} else {
+					k = 8
+					break
+				}
+			}
+			fallthrough
+		case 9:
+			if m.Field13 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x168)
+					i += 2
+				} else {
+					k = 9
+					break
+				}
+			}
+			fallthrough
+		case 10:
+			if m.Field14 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x170)
+					i += 2
+				} else {
+					k = 10
+					break
+				}
+			}
+			fallthrough
+		case 11:
+			if v := uint64(m.Field16); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 11
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
+					i += n
+				} else {
+					k = 11
+					break
+				}
+			}
+			fallthrough
+		case 12:
+			if m.Field17 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x10188)
+					i += 3
+				} else {
+					k = 12
+					break
+				}
+			}
+			fallthrough
+		case 13:
+			if n := len(m.Field18); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x192|uint32(n)<<16)
+					copy(p[i+3:], m.Field18)
+					i += n + 3
+				} else {
+					k = 13
+					break
+				}
+			}
+			fallthrough
+		case 14:
+			if v := uint64(m.Field22); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x1b0|x<<16)
+						i += 2 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x1b0, 2, v)
+					}
+				} else {
+					k = 14
+					break
+				}
+			}
+			fallthrough
+		case 15:
+			if v := uint64(m.Field23); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 15
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x1b8|x<<16)
+					i += n
+				} else {
+					k = 15
+					break
+				}
+			}
+			fallthrough
+		case 16:
+			if m.Field24 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x101c0)
+					i += 3
+				} else {
+					k = 16
+					break
+				}
+			}
+			fallthrough
+		case 17:
+			if v := uint64(m.Field25); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 17
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x1c8|x<<16)
+					i += n
+				} else {
+					k = 17
+					break
+				}
+			}
+			fallthrough
+		case 18:
+			if v := uint64(m.Field29); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 18
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x1e8|x<<16)
+					i += n
+				} else {
+					k = 18
+					break
+				}
+			}
+			fallthrough
+		case 19:
+			if m.Field30 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x101f0)
+					i += 3
+				} else {
+					k = 19
+					break
+				}
+			}
+			fallthrough
+		case 20:
+			if m.Field59 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x103d8)
+					i += 3
+				} else {
+					k = 20
+					break
+				}
+			}
+			fallthrough
+		case 21:
+			if v := uint64(m.Field60); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 21
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x3e0|x<<16)
+					i += n
+				} else {
+					k = 21
+					break
+				}
+			}
+			fallthrough
+		case 22:
+			if v := uint64(m.Field67); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 22
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x498|x<<16)
+					i += n
+				} else {
+					k = 22
+					break
+				}
+			}
+			fallthrough
+		case 23:
+			if v := uint64(m.Field68); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 23
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x4a0|x<<16)
+					i += n
+				} else {
+					k = 23
+					break
+				}
+			}
+			fallthrough
+		case 24:
+			if m.Field78 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x104f0)
+					i += 3
+				} else {
+					k = 24
+					break
+				}
+			}
+			fallthrough
+		case 25:
+			if m.Field80 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x10580)
+					i += 3
+				} else {
+					k = 25
+					break
+				}
+			}
+			fallthrough
+		case 26:
+			if m.Field81 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x10588)
+					i += 3
+				} else {
+					k = 26
+					break
+				}
+			}
+			fallthrough
+		case 27:
+			if v := uint64(m.Field100); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 27
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x6a0|x<<16)
+					i += n
+				} else {
+					k = 27
+					break
+				}
+			}
+			fallthrough
+		case 28:
+			if v := uint64(m.Field101); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 28
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x6a8|x<<16)
+					i += n
+				} else {
+					k = 28
+					break
+				}
+			}
+			fallthrough
+		case 29:
+			if n := len(m.Field102); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x6b2|uint32(n)<<16)
+					copy(p[i+3:], m.Field102)
+					i += n + 3
+				} else {
+					k = 29
+					break
+				}
+			}
+			fallthrough
+		case 30:
+			if n := len(m.Field103); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x6ba|uint32(n)<<16)
+					copy(p[i+3:], m.Field103)
+					i += n + 3
+				} else {
+					k = 30
+					break
+				}
+			}
+			fallthrough
+		case 31:
+			if v := uint64(m.Field104); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 31
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x6c0|x<<16)
+					i += n
+				} else {
+					k = 31
+					break
+				}
+			}
+			fallthrough
+		case 32:
+			if v := uint64(m.Field128); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 32
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x880|x<<16)
+					i += n
+				} else {
+					k = 32
+					break
+				}
+			}
+			fallthrough
+		case 33:
+			if n := len(m.Field129); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x88a|uint32(n)<<16)
+					copy(p[i+3:], m.Field129)
+					i += n + 3
+				} else {
+					k = 33
+					break
+				}
+			}
+			fallthrough
+		case 34:
+			if v := uint64(m.Field130); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 34
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x890|x<<16)
+					i += n
+				} else {
+					k = 34
+					break
+				}
+			}
+			fallthrough
+		case 35:
+			if v := uint64(m.Field131); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 35
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x898|x<<16)
+					i += n
+				} else {
+					k = 35
+					break
+				}
+			}
+			fallthrough
+		case 36:
+			if v := uint64(m.Field150); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 36
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x9b0|x<<16)
+					i += n
+				} else {
+					k = 36
+					break
+				}
+			}
+			fallthrough
+		case 37:
+			if v := uint64(m.Field271); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 37
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x10f8|x<<16)
+					i += n
+				} else {
+					k = 37
+					break
+				}
+			}
+			fallthrough
+		case 38:
+			if v := uint64(m.Field272); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 38
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x1180|x<<16)
+					i += n
+				} else {
+					k = 38
+					break
+				}
+			}
+			fallthrough
+		case 39:
+			if v := uint64(m.Field280); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 39
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x11c0|x<<16)
+					i += n
+				} else {
+					k = 39
+					break
+				}
+			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		if len(p)-i < n+50 {
-			p = generated.Room(p[:i], n+50)
-		}
-		i += copy(p[i:], m.Field1)
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	{
-		w, j := (*[39]byte)(p[i:]), 0
-		if v := uint64(m.Field2); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x10|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x10, 1, v)
-			}
-		}
-		if v := uint64(m.Field3); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x18|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x18, 1, v)
-			}
-		}
-		i += j
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *BenchmarkMessage) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendString(b, 0xa, 1, m.Field1)
+	case 1:
+		return generated.AppendVarint(b, 0x10, 1, uint64(m.Field2))
+	case 2:
+		return generated.AppendVarint(b, 0x18, 1, uint64(m.Field3))
+	case 3:
+		return generated.AppendString(b, 0x22, 1, m.Field4)
+	case 5:
+		return generated.AppendVarint(b, 0x30, 1, uint64(m.Field6))
+	case 6:
+		return generated.AppendString(b, 0x3a, 1, m.Field7)
+	case 7:
+		return generated.AppendString(b, 0x4a, 1, m.Field9)
+	case 8:
+		return append(b, 0x60, 1)
+	case 9:
+		return append(b, 0x68, 1)
+	case 10:
+		return append(b, 0x70, 1)
+	case 11:
+		return generated.AppendVarint(b, 0x180, 2, uint64(m.Field16))
+	case 12:
+		return append(b, 0x88, 0x01, 1)
+	case 13:
+		return generated.AppendString(b, 0x192, 2, m.Field18)
+	case 14:
+		return generated.AppendVarint(b, 0x1b0, 2, uint64(m.Field22))
+	case 15:
+		return generated.AppendVarint(b, 0x1b8, 2, uint64(m.Field23))
+	case 16:
+		return append(b, 0xc0, 0x01, 1)
+	case 17:
+		return generated.AppendVarint(b, 0x1c8, 2, uint64(m.Field25))
+	case 18:
+		return generated.AppendVarint(b, 0x1e8, 2, uint64(m.Field29))
+	case 19:
+		return append(b, 0xf0, 0x01, 1)
+	case 20:
+		return append(b, 0xd8, 0x03, 1)
+	case 21:
+		return generated.AppendVarint(b, 0x3e0, 2, uint64(m.Field60))
+	case 22:
+		return generated.AppendVarint(b, 0x498, 2, uint64(m.Field67))
+	case 23:
+		return generated.AppendVarint(b, 0x4a0, 2, uint64(m.Field68))
+	case 24:
+		return append(b, 0xf0, 0x04, 1)
+	case 25:
+		return append(b, 0x80, 0x05, 1)
+	case 26:
+		return append(b, 0x88, 0x05, 1)
+	case 27:
+		return generated.AppendVarint(b, 0x6a0, 2, uint64(m.Field100))
+	case 28:
+		return generated.AppendVarint(b, 0x6a8, 2, uint64(m.Field101))
+	case 29:
+		return generated.AppendString(b, 0x6b2, 2, m.Field102)
+	case 30:
+		return generated.AppendString(b, 0x6ba, 2, m.Field103)
+	case 31:
+		return generated.AppendVarint(b, 0x6c0, 2, uint64(m.Field104))
+	case 32:
+		return generated.AppendVarint(b, 0x880, 2, uint64(m.Field128))
+	case 33:
+		return generated.AppendString(b, 0x88a, 2, m.Field129)
+	case 34:
+		return generated.AppendVarint(b, 0x890, 2, uint64(m.Field130))
+	case 35:
+		return generated.AppendVarint(b, 0x898, 2, uint64(m.Field131))
+	case 36:
+		return generated.AppendVarint(b, 0x9b0, 2, uint64(m.Field150))
+	case 37:
+		return generated.AppendVarint(b, 0x10f8, 2, uint64(m.Field271))
+	case 38:
+		return generated.AppendVarint(b, 0x1180, 2, uint64(m.Field272))
+	case 39:
+		return generated.AppendVarint(b, 0x11c0, 2, uint64(m.Field280))
 	}
-	if n := len(m.Field4); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x22|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x22, 1, uint64(n))
-		}
-		if len(p)-i < n {
-			p = generated.Room(p[:i], n)
-		}
-		i += copy(p[i:], m.Field4)
-	}
-	b = p[:i]
-	if len(m.Field5) > 0 {
-		b = append(b, 0x2a, 0)
-		body := len(b)
-		for _, v := range m.Field5 {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	p, i = generated.Room(b, 400), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Field6); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x30|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x30, 1, v)
-			}
-		}
-		i += j
-	}
-	if n := len(m.Field7); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x3a|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x3a, 1, uint64(n))
-		}
-		if len(p)-i < n+366 {
-			p = generated.Room(p[:i], n+366)
-		}
-		i += copy(p[i:], m.Field7)
-	}
-	if n := len(m.Field9); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
-		}
-		if len(p)-i < n+355 {
-			p = generated.Room(p[:i], n+355)
-		}
-		i += copy(p[i:], m.Field9)
-	}
-	{
-		w, j := (*[39]byte)(p[i:]), 0
-		if m.Field12 {
-			binary.LittleEndian.PutUint16(w[j&31:], 0x160)
-			j += 2
-		}
-		if m.Field13 {
-			binary.LittleEndian.PutUint16(w[j&31:], 0x168)
-			j += 2
-		}
-		if m.Field14 {
-			binary.LittleEndian.PutUint16(w[j&31:], 0x170)
-			j += 2
-		}
-		if v := uint64(m.Field16); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x180|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x180, 2, v)
-			}
-		}
-		if m.Field17 {
-			binary.LittleEndian.PutUint32(w[j&31:], 0x10188)
-			j += 3
-		}
-		i += j
-	}
-	if n := len(m.Field18); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x192|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x192, 2, uint64(n))
-		}
-		if len(p)-i < n+304 {
-			p = generated.Room(p[:i], n+304)
-		}
-		i += copy(p[i:], m.Field18)
-	}
-	{
-		w, j := (*[135]byte)(p[i:]), 0
-		if v := uint64(m.Field22); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x1b0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x1b0, 2, v)
-			}
-		}
-		if v := uint64(m.Field23); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x1b8|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x1b8, 2, v)
-			}
-		}
-		if m.Field24 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x101c0)
-			j += 3
-		}
-		if v := uint64(m.Field25); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x1c8|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x1c8, 2, v)
-			}
-		}
-		if v := uint64(m.Field29); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x1e8|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x1e8, 2, v)
-			}
-		}
-		if m.Field30 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x101f0)
-			j += 3
-		}
-		if m.Field59 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x103d8)
-			j += 3
-		}
-		if v := uint64(m.Field60); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x3e0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x3e0, 2, v)
-			}
-		}
-		if v := uint64(m.Field67); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x498|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x498, 2, v)
-			}
-		}
-		if v := uint64(m.Field68); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x4a0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x4a0, 2, v)
-			}
-		}
-		if m.Field78 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x104f0)
-			j += 3
-		}
-		if m.Field80 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x10580)
-			j += 3
-		}
-		if m.Field81 {
-			binary.LittleEndian.PutUint32(w[j&127:], 0x10588)
-			j += 3
-		}
-		if v := uint64(m.Field100); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x6a0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x6a0, 2, v)
-			}
-		}
-		if v := uint64(m.Field101); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&127:], 0x6a8|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x6a8, 2, v)
-			}
-		}
-		i += j
-	}
-	if n := len(m.Field102); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x6b2|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x6b2, 2, uint64(n))
-		}
-		if len(p)-i < n+157 {
-			p = generated.Room(p[:i], n+157)
-		}
-		i += copy(p[i:], m.Field102)
-	}
-	if n := len(m.Field103); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x6ba|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x6ba, 2, uint64(n))
-		}
-		if len(p)-i < n+145 {
-			p = generated.Room(p[:i], n+145)
-		}
-		i += copy(p[i:], m.Field103)
-	}
-	{
-		w, j := (*[39]byte)(p[i:]), 0
-		if v := uint64(m.Field104); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x6c0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x6c0, 2, v)
-			}
-		}
-		if v := uint64(m.Field128); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x880|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x880, 2, v)
-			}
-		}
-		i += j
-	}
-	if n := len(m.Field129); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x88a|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x88a, 2, uint64(n))
-		}
-		if len(p)-i < n+94 {
-			p = generated.Room(p[:i], n+94)
-		}
-		i += copy(p[i:], m.Field129)
-	}
-	{
-		w, j := (*[71]byte)(p[i:]), 0
-		if v := uint64(m.Field130); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x890|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x890, 2, v)
-			}
-		}
-		if v := uint64(m.Field131); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x898|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x898, 2, v)
-			}
-		}
-		if v := uint64(m.Field150); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x9b0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x9b0, 2, v)
-			}
-		}
-		if v := uint64(m.Field271); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x10f8|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x10f8, 2, v)
-			}
-		}
-		if v := uint64(m.Field272); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x1180|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x1180, 2, v)
-			}
-		}
-		i += j
-	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Field280); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x11c0|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x11c0, 2, v)
-			}
-		}
-		i += j
-	}
-	return p[:i], true
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -392,270 +795,977 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
-	if x := generated.Word(b, i); uint8(x) != 0xa {
-		m.Field1 = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Field1, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, s = r.LongText(b, i, 1, &m.Field1)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x10 {
-		m.Field2 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Field2, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Field2)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x18 {
-		m.Field3 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Field3, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Field3)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x22 {
-		m.Field4 = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Field4, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, s = r.LongText(b, i, 1, &m.Field4)
-	}
-	m.Field5 = m.Field5[:0]
-	if len(b)-i > 1 && b[i] == 0x2a {
-		if v, j := generated.Packed(m.Field5, b, i+1, 8, generated.Fixed64); j >= 0 {
-			m.Field5, i = v, j
+	b := r.Body[:end:end]
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0xa {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Field1, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 0
+						break
+					}
+				} else {
+					m.Field1 = ""
+				}
+			} else {
+				k = 0
+				break
+			}
+			fallthrough
+		case 1:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field2 = 0
+				if x := generated.Load(s, i); uint8(x) == 0x10 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 1
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Field2, i = int32(v), i+n
+				}
+			} else {
+				k = 1
+				break
+			}
+			fallthrough
+		case 2:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field3 = 0
+				if x := generated.Load(s, i); uint8(x) == 0x18 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 2
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Field3, i = int32(v), i+n
+				}
+			} else {
+				k = 2
+				break
+			}
+			fallthrough
+		case 3:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0x22 {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Field4, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 3
+						break
+					}
+				} else {
+					m.Field4 = ""
+				}
+			} else {
+				k = 3
+				break
+			}
+			fallthrough
+		case 4:
+			m.Field5 = m.Field5[:0]
+			if len(b)-i > 1 && b[i] == 0x2a {
+				if v, j := generated.Packed(m.Field5, b, i+1, 8, generated.Fixed64); j >= 0 {
+					m.Field5, i = v, j
+				}
+			}
+			fallthrough
+		case 5:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field6 = 0
+				if x := generated.Load(s, i); uint8(x) == 0x30 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 5
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Field6, i = int32(v), i+n
+				}
+			} else {
+				k = 5
+				break
+			}
+			fallthrough
+		case 6:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0x3a {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Field7, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 6
+						break
+					}
+				} else {
+					m.Field7 = ""
+				}
+			} else {
+				k = 6
+				break
+			}
+			fallthrough
+		case 7:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0x4a {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Field9, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 7
+						break
+					}
+				} else {
+					m.Field9 = ""
+				}
+			} else {
+				k = 7
+				break
+			}
+			fallthrough
+		case 8:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field12 = false
+				if x := generated.Load(s, i); uint8(x) == 0x60 {
+					if uint8(x>>8) == 1 {
+						m.Field12, i = true, i+2
+					} else {
+						k = 8
+						break
+					}
+				}
+			} else {
+				k = 8
+				break
+			}
+			fallthrough
+		case 9:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field13 = false
+				if x := generated.Load(s, i); uint8(x) == 0x68 {
+					if uint8(x>>8) == 1 {
+						m.Field13, i = true, i+2
+					} else {
+						k = 9
+						break
+					}
+				}
+			} else {
+				k = 9
+				break
+			}
+			fallthrough
+		case 10:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field14 = false
+				if x := generated.Load(s, i); uint8(x) == 0x70 {
+					if uint8(x>>8) == 1 {
+						m.Field14, i = true, i+2
+					} else {
+						k = 10
+						break
+					}
+				}
+			} else {
+				k = 10
+				break
+			}
+			fallthrough
+		case 11:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field16 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x180 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 11
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field16, i = int32(v), i+n
+				}
+			} else {
+				k = 11
+				break
+			}
+			fallthrough
+		case 12:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field17 = false
+				if x := generated.Load(s, i); uint16(x) == 0x188 {
+					if uint8(x>>16) == 1 {
+						m.Field17, i = true, i+3
+					} else {
+						k = 12
+						break
+					}
+				}
+			} else {
+				k = 12
+				break
+			}
+			fallthrough
+		case 13:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint16(x) == 0x192 {
+					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
+						m.Field18, i = s[i+3:i+3+n], i+3+n
+					} else {
+						k = 13
+						break
+					}
+				} else {
+					m.Field18 = ""
+				}
+			} else {
+				k = 13
+				break
+			}
+			fallthrough
+		case 14:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint16(x) == 0x1b0) {
+					m.Field22 = 0
+				} else if v, n := generated.Short28(uint32(x >> 16)); n > 0 {
+					m.Field22, i = int64(v), i+2+n
+				} else {
+					i = generated.IntField(s, i, 0x1b0, 2, &m.Field22)
+				}
+			} else {
+				k = 14
+				break
+			}
+			fallthrough
+		case 15:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field23 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x1b8 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 15
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field23, i = int32(v), i+n
+				}
+			} else {
+				k = 15
+				break
+			}
+			fallthrough
+		case 16:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field24 = false
+				if x := generated.Load(s, i); uint16(x) == 0x1c0 {
+					if uint8(x>>16) == 1 {
+						m.Field24, i = true, i+3
+					} else {
+						k = 16
+						break
+					}
+				}
+			} else {
+				k = 16
+				break
+			}
+			fallthrough
+		case 17:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field25 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x1c8 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 17
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field25, i = int32(v), i+n
+				}
+			} else {
+				k = 17
+				break
+			}
+			fallthrough
+		case 18:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field29 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x1e8 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 18
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field29, i = int32(v), i+n
+				}
+			} else {
+				k = 18
+				break
+			}
+			fallthrough
+		case 19:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field30 = false
+				if x := generated.Load(s, i); uint16(x) == 0x1f0 {
+					if uint8(x>>16) == 1 {
+						m.Field30, i = true, i+3
+					} else {
+						k = 19
+						break
+					}
+				}
+			} else {
+				k = 19
+				break
+			}
+			fallthrough
+		case 20:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field59 = false
+				if x := generated.Load(s, i); uint16(x) == 0x3d8 {
+					if uint8(x>>16) == 1 {
+						m.Field59, i = true, i+3
+					} else {
+						k = 20
+						break
+					}
+				}
+			} else {
+				k = 20
+				break
+			}
+			fallthrough
+		case 21:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field60 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x3e0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 21
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field60, i = int32(v), i+n
+				}
+			} else {
+				k = 21
+				break
+			}
+			fallthrough
+		case 22:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field67 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x498 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 22
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field67, i = int32(v), i+n
+				}
+			} else {
+				k = 22
+				break
+			}
+			fallthrough
+		case 23:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field68 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x4a0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 23
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field68, i = int32(v), i+n
+				}
+			} else {
+				k = 23
+				break
+			}
+			fallthrough
+		case 24:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field78 = false
+				if x := generated.Load(s, i); uint16(x) == 0x4f0 {
+					if uint8(x>>16) == 1 {
+						m.Field78, i = true, i+3
+					} else {
+						k = 24
+						break
+					}
+				}
+			} else {
+				k = 24
+				break
+			}
+			fallthrough
+		case 25:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field80 = false
+				if x := generated.Load(s, i); uint16(x) == 0x580 {
+					if uint8(x>>16) == 1 {
+						m.Field80, i = true, i+3
+					} else {
+						k = 25
+						break
+					}
+				}
+			} else {
+				k = 25
+				break
+			}
+			fallthrough
+		case 26:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field81 = false
+				if x := generated.Load(s, i); uint16(x) == 0x588 {
+					if uint8(x>>16) == 1 {
+						m.Field81, i = true, i+3
+					} else {
+						k = 26
+						break
+					}
+				}
+			} else {
+				k = 26
+				break
+			}
+			fallthrough
+		case 27:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field100 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x6a0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 27
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field100, i = int32(v), i+n
+				}
+			} else {
+				k = 27
+				break
+			}
+			fallthrough
+		case 28:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field101 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x6a8 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 28
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field101, i = int32(v), i+n
+				}
+			} else {
+				k = 28
+				break
+			}
+			fallthrough
+		case 29:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint16(x) == 0x6b2 {
+					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
+						m.Field102, i = s[i+3:i+3+n], i+3+n
+					} else {
+						k = 29
+						break
+					}
+				} else {
+					m.Field102 = ""
+				}
+			} else {
+				k = 29
+				break
+			}
+			fallthrough
+		case 30:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint16(x) == 0x6ba {
+					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
+						m.Field103, i = s[i+3:i+3+n], i+3+n
+					} else {
+						k = 30
+						break
+					}
+				} else {
+					m.Field103 = ""
+				}
+			} else {
+				k = 30
+				break
+			}
+			fallthrough
+		case 31:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field104 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x6c0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 31
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field104, i = int32(v), i+n
+				}
+			} else {
+				k = 31
+				break
+			}
+			fallthrough
+		case 32:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field128 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x880 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 32
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field128, i = int32(v), i+n
+				}
+			} else {
+				k = 32
+				break
+			}
+			fallthrough
+		case 33:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint16(x) == 0x88a {
+					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
+						m.Field129, i = s[i+3:i+3+n], i+3+n
+					} else {
+						k = 33
+						break
+					}
+				} else {
+					m.Field129 = ""
+				}
+			} else {
+				k = 33
+				break
+			}
+			fallthrough
+		case 34:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field130 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x890 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 34
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field130, i = int32(v), i+n
+				}
+			} else {
+				k = 34
+				break
+			}
+			fallthrough
+		case 35:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field131 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x898 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 35
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field131, i = int32(v), i+n
+				}
+			} else {
+				k = 35
+				break
+			}
+			fallthrough
+		case 36:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field150 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x9b0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 36
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field150, i = int32(v), i+n
+				}
+			} else {
+				k = 36
+				break
+			}
+			fallthrough
+		case 37:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field271 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x10f8 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 37
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field271, i = int32(v), i+n
+				}
+			} else {
+				k = 37
+				break
+			}
+			fallthrough
+		case 38:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field272 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x1180 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 38
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field272, i = int32(v), i+n
+				}
+			} else {
+				k = 38
+				break
+			}
+			fallthrough
+		case 39:
+			if i >= 0 && i <= len(s)-8 {
+				m.Field280 = 0
+				if x := generated.Load(s, i); uint16(x) == 0x11c0 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 39
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.Field280, i = int32(v), i+n
+				}
+			} else {
+				k = 39
+				break
+			}
+			fallthrough
+		default:
+			return i
 		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	if x := generated.Word(b, i); uint8(x) != 0x30 {
-		m.Field6 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Field6, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Field6)
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *BenchmarkMessage) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.TextField(r, s, i, 0xa, 1, &m.Field1); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	case 1:
+		if i = generated.IntField(s, i, 0x10, 1, &m.Field2); i <= len(s)-8 {
+			return i, 2
+		}
+		fallthrough
+	case 2:
+		if i = generated.IntField(s, i, 0x18, 1, &m.Field3); i <= len(s)-8 {
+			return i, 3
+		}
+		fallthrough
+	case 3:
+		if i = generated.TextField(r, s, i, 0x22, 1, &m.Field4); i <= len(s)-8 {
+			return i, 4
+		}
+		fallthrough
+	case 4:
+		return i, 4
+	case 5:
+		if i = generated.IntField(s, i, 0x30, 1, &m.Field6); i <= len(s)-8 {
+			return i, 6
+		}
+		fallthrough
+	case 6:
+		if i = generated.TextField(r, s, i, 0x3a, 1, &m.Field7); i <= len(s)-8 {
+			return i, 7
+		}
+		fallthrough
+	case 7:
+		if i = generated.TextField(r, s, i, 0x4a, 1, &m.Field9); i <= len(s)-8 {
+			return i, 8
+		}
+		fallthrough
+	case 8:
+		if i = generated.BoolField(s, i, 0x60, 1, &m.Field12); i <= len(s)-8 {
+			return i, 9
+		}
+		fallthrough
+	case 9:
+		if i = generated.BoolField(s, i, 0x68, 1, &m.Field13); i <= len(s)-8 {
+			return i, 10
+		}
+		fallthrough
+	case 10:
+		if i = generated.BoolField(s, i, 0x70, 1, &m.Field14); i <= len(s)-8 {
+			return i, 11
+		}
+		fallthrough
+	case 11:
+		if i = generated.IntField(s, i, 0x180, 2, &m.Field16); i <= len(s)-8 {
+			return i, 12
+		}
+		fallthrough
+	case 12:
+		if i = generated.BoolField(s, i, 0x188, 2, &m.Field17); i <= len(s)-8 {
+			return i, 13
+		}
+		fallthrough
+	case 13:
+		if i = generated.TextField(r, s, i, 0x192, 2, &m.Field18); i <= len(s)-8 {
+			return i, 14
+		}
+		fallthrough
+	case 14:
+		if i = generated.IntField(s, i, 0x1b0, 2, &m.Field22); i <= len(s)-8 {
+			return i, 15
+		}
+		fallthrough
+	case 15:
+		if i = generated.IntField(s, i, 0x1b8, 2, &m.Field23); i <= len(s)-8 {
+			return i, 16
+		}
+		fallthrough
+	case 16:
+		if i = generated.BoolField(s, i, 0x1c0, 2, &m.Field24); i <= len(s)-8 {
+			return i, 17
+		}
+		fallthrough
+	case 17:
+		if i = generated.IntField(s, i, 0x1c8, 2, &m.Field25); i <= len(s)-8 {
+			return i, 18
+		}
+		fallthrough
+	case 18:
+		if i = generated.IntField(s, i, 0x1e8, 2, &m.Field29); i <= len(s)-8 {
+			return i, 19
+		}
+		fallthrough
+	case 19:
+		if i = generated.BoolField(s, i, 0x1f0, 2, &m.Field30); i <= len(s)-8 {
+			return i, 20
+		}
+		fallthrough
+	case 20:
+		if i = generated.BoolField(s, i, 0x3d8, 2, &m.Field59); i <= len(s)-8 {
+			return i, 21
+		}
+		fallthrough
+	case 21:
+		if i = generated.IntField(s, i, 0x3e0, 2, &m.Field60); i <= len(s)-8 {
+			return i, 22
+		}
+		fallthrough
+	case 22:
+		if i = generated.IntField(s, i, 0x498, 2, &m.Field67); i <= len(s)-8 {
+			return i, 23
+		}
+		fallthrough
+	case 23:
+		if i = generated.IntField(s, i, 0x4a0, 2, &m.Field68); i <= len(s)-8 {
+			return i, 24
+		}
+		fallthrough
+	case 24:
+		if i = generated.BoolField(s, i, 0x4f0, 2, &m.Field78); i <= len(s)-8 {
+			return i, 25
+		}
+		fallthrough
+	case 25:
+		if i = generated.BoolField(s, i, 0x580, 2, &m.Field80); i <= len(s)-8 {
+			return i, 26
+		}
+		fallthrough
+	case 26:
+		if i = generated.BoolField(s, i, 0x588, 2, &m.Field81); i <= len(s)-8 {
+			return i, 27
+		}
+		fallthrough
+	case 27:
+		if i = generated.IntField(s, i, 0x6a0, 2, &m.Field100); i <= len(s)-8 {
+			return i, 28
+		}
+		fallthrough
+	case 28:
+		if i = generated.IntField(s, i, 0x6a8, 2, &m.Field101); i <= len(s)-8 {
+			return i, 29
+		}
+		fallthrough
+	case 29:
+		if i = generated.TextField(r, s, i, 0x6b2, 2, &m.Field102); i <= len(s)-8 {
+			return i, 30
+		}
+		fallthrough
+	case 30:
+		if i = generated.TextField(r, s, i, 0x6ba, 2, &m.Field103); i <= len(s)-8 {
+			return i, 31
+		}
+		fallthrough
+	case 31:
+		if i = generated.IntField(s, i, 0x6c0, 2, &m.Field104); i <= len(s)-8 {
+			return i, 32
+		}
+		fallthrough
+	case 32:
+		if i = generated.IntField(s, i, 0x880, 2, &m.Field128); i <= len(s)-8 {
+			return i, 33
+		}
+		fallthrough
+	case 33:
+		if i = generated.TextField(r, s, i, 0x88a, 2, &m.Field129); i <= len(s)-8 {
+			return i, 34
+		}
+		fallthrough
+	case 34:
+		if i = generated.IntField(s, i, 0x890, 2, &m.Field130); i <= len(s)-8 {
+			return i, 35
+		}
+		fallthrough
+	case 35:
+		if i = generated.IntField(s, i, 0x898, 2, &m.Field131); i <= len(s)-8 {
+			return i, 36
+		}
+		fallthrough
+	case 36:
+		if i = generated.IntField(s, i, 0x9b0, 2, &m.Field150); i <= len(s)-8 {
+			return i, 37
+		}
+		fallthrough
+	case 37:
+		if i = generated.IntField(s, i, 0x10f8, 2, &m.Field271); i <= len(s)-8 {
+			return i, 38
+		}
+		fallthrough
+	case 38:
+		if i = generated.IntField(s, i, 0x1180, 2, &m.Field272); i <= len(s)-8 {
+			return i, 39
+		}
+		fallthrough
+	case 39:
+		if i = generated.IntField(s, i, 0x11c0, 2, &m.Field280); i <= len(s)-8 {
+			return i, 40
+		}
+		fallthrough
+	default:
+		return i, 40
 	}
-	if x := generated.Word(b, i); uint8(x) != 0x3a {
-		m.Field7 = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Field7, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, s = r.LongText(b, i, 1, &m.Field7)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x4a {
-		m.Field9 = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Field9, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, s = r.LongText(b, i, 1, &m.Field9)
-	}
-	if x := generated.Word(b, i); uint16(x) == 0x160 {
-		m.Field12, i = true, i+2
-	} else if m.Field12 = false; uint8(x) == 0x60 {
-		i = generated.LongBool(b, i, 1, &m.Field12)
-	}
-	if x := generated.Word(b, i); uint16(x) == 0x168 {
-		m.Field13, i = true, i+2
-	} else if m.Field13 = false; uint8(x) == 0x68 {
-		i = generated.LongBool(b, i, 1, &m.Field13)
-	}
-	if x := generated.Word(b, i); uint16(x) == 0x170 {
-		m.Field14, i = true, i+2
-	} else if m.Field14 = false; uint8(x) == 0x70 {
-		i = generated.LongBool(b, i, 1, &m.Field14)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x180 {
-		m.Field16 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field16, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field16)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10188 {
-		m.Field17, i = true, i+3
-	} else if m.Field17 = false; uint16(x) == 0x188 {
-		i = generated.LongBool(b, i, 2, &m.Field17)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x192 {
-		m.Field18 = ""
-	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
-		m.Field18, i = s[i+3:i+3+n], i+3+n
-	} else {
-		i, s = r.LongText(b, i, 2, &m.Field18)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x1b0 {
-		m.Field22 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field22, i = int64(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field22)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x1b8 {
-		m.Field23 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field23, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field23)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101c0 {
-		m.Field24, i = true, i+3
-	} else if m.Field24 = false; uint16(x) == 0x1c0 {
-		i = generated.LongBool(b, i, 2, &m.Field24)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x1c8 {
-		m.Field25 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field25, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field25)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x1e8 {
-		m.Field29 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field29, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field29)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x101f0 {
-		m.Field30, i = true, i+3
-	} else if m.Field30 = false; uint16(x) == 0x1f0 {
-		i = generated.LongBool(b, i, 2, &m.Field30)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x103d8 {
-		m.Field59, i = true, i+3
-	} else if m.Field59 = false; uint16(x) == 0x3d8 {
-		i = generated.LongBool(b, i, 2, &m.Field59)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x3e0 {
-		m.Field60 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field60, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field60)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x498 {
-		m.Field67 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field67, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field67)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x4a0 {
-		m.Field68 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field68, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field68)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x104f0 {
-		m.Field78, i = true, i+3
-	} else if m.Field78 = false; uint16(x) == 0x4f0 {
-		i = generated.LongBool(b, i, 2, &m.Field78)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10580 {
-		m.Field80, i = true, i+3
-	} else if m.Field80 = false; uint16(x) == 0x580 {
-		i = generated.LongBool(b, i, 2, &m.Field80)
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff == 0x10588 {
-		m.Field81, i = true, i+3
-	} else if m.Field81 = false; uint16(x) == 0x588 {
-		i = generated.LongBool(b, i, 2, &m.Field81)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x6a0 {
-		m.Field100 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field100, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field100)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x6a8 {
-		m.Field101 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field101, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field101)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x6b2 {
-		m.Field102 = ""
-	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
-		m.Field102, i = s[i+3:i+3+n], i+3+n
-	} else {
-		i, s = r.LongText(b, i, 2, &m.Field102)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x6ba {
-		m.Field103 = ""
-	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
-		m.Field103, i = s[i+3:i+3+n], i+3+n
-	} else {
-		i, s = r.LongText(b, i, 2, &m.Field103)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x6c0 {
-		m.Field104 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field104, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field104)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x880 {
-		m.Field128 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field128, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field128)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x88a {
-		m.Field129 = ""
-	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
-		m.Field129, i = s[i+3:i+3+n], i+3+n
-	} else {
-		i, _ = r.LongText(b, i, 2, &m.Field129)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x890 {
-		m.Field130 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field130, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field130)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x898 {
-		m.Field131 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field131, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field131)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x9b0 {
-		m.Field150 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field150, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field150)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x10f8 {
-		m.Field271 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field271, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field271)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x1180 {
-		m.Field272 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field272, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field272)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x11c0 {
-		m.Field280 = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.Field280, i = int32(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.Field280)
-	}
-	if i > end { // within a number
-		*m = BenchmarkMessage{}
-		return start
-	}
-	return i
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/codec/internal/room"
 	"github.com/weftrpc/weft/codec/internal/texts"
 	"github.com/weftrpc/weft/codec/internal/wellknown"
 )
@@ -25,6 +26,17 @@ type decoder struct {
 	room  int64 // bytes of memory that messages may still take
 	full  bool  // they would take more
 	err   error
+}
+
+// begin readies a decoder, which is zero, for a body of the message n. It fills in what the variable has: to copy a decoder would wait
+// for what was just written.
+func (d *decoder) begin(n *node, body []byte, reuse bool) {
+	d.body, d.reuse, d.room = body, reuse, room.For(len(body))
+	if reuse {
+		d.texts.Share(body)
+	} else {
+		d.texts.Expect(n.frame)
+	}
 }
 
 // failed is what functions return in place of an index after an error.

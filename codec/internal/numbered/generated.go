@@ -10,13 +10,19 @@ import (
 	"github.com/weftrpc/weft/codec/internal/coded"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/room"
-	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
-// byCode decodes the body of code into v, to which r refers, with generated code, and what that leaves by the plan.
-func (p *Plan) byCode(code generated.Reader, v any, r memory.Ref) error {
-	from := v.(generated.Message).DecodeWeft(memory.Hidden(&code), 0, len(code.Body), MaxDepth)
-	if from == len(code.Body) && code.Room >= 0 {
+// byCode decodes body into v, to which r refers, with generated code, and what that leaves by the plan.
+func (p *Plan) byCode(body []byte, reuse bool, v any, r memory.Ref) error {
+	var code generated.Reader // filled in where it is: to copy it would wait for what was just written
+	code.Body, code.Alias, code.Reuse, code.Room = body, memory.String(body), reuse, room.For(len(body))
+	if reuse {
+		code.Texts.Share(body)
+	} else {
+		code.Texts.Expect(p.node.frame)
+	}
+	from := v.(generated.Message).DecodeWeft(memory.Hidden(&code), 0, len(body), MaxDepth)
+	if from == len(body) && code.Room >= 0 {
 		return nil
 	}
 	return p.behindCode(&code, from, r)
@@ -26,18 +32,18 @@ func (p *Plan) byCode(code generated.Reader, v any, r memory.Ref) error {
 //
 //go:noinline
 func (p *Plan) behindCode(code *generated.Reader, from int, r memory.Ref) error {
-	d := decoder{body: code.Body, reuse: code.Reuse, texts: code.Texts, room: code.Room}
+	var d decoder
 	if code.Room >= 0 {
+		d = decoder{body: code.Body, reuse: code.Reuse, texts: code.Texts, room: code.Room}
 		d.message(p.node, r, from, len(d.body), MaxDepth, false)
 		if !d.full {
 			return d.err
 		}
 	}
 	// The code may have counted messages that the plan has decoded again.
-	d = decoder{body: code.Body, reuse: code.Reuse, texts: texts.WithRest(p.node.frame), room: room.For(len(code.Body))}
-	if d.reuse {
-		d.texts = code.Texts
-	} else {
+	d = decoder{}
+	d.begin(p.node, code.Body, code.Reuse)
+	if !d.reuse {
 		r.Value(p.node.typ).SetZero()
 	}
 	d.message(p.node, r, 0, len(d.body), MaxDepth, d.reuse)

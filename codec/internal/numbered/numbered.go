@@ -10,10 +10,8 @@ import (
 
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
-	"github.com/weftrpc/weft/codec/internal/room"
 	"github.com/weftrpc/weft/codec/internal/self"
 	"github.com/weftrpc/weft/codec/internal/tags"
-	"github.com/weftrpc/weft/codec/internal/texts"
 )
 
 // MaxDepth is how deep messages may nest, as in other implementations.
@@ -146,12 +144,7 @@ func (p *Plan) Decode(body []byte, v any) error {
 	if !p.stock {
 		r.Value(p.node.typ).SetZero()
 	}
-	if p.generated {
-		return p.byCode(generated.Reader{Body: body, Texts: texts.WithRest(p.node.frame), Room: room.For(len(body))}, v, r)
-	}
-	d := decoder{body: body, texts: texts.WithRest(p.node.frame), room: room.For(len(body))}
-	d.message(p.node, r, 0, len(body), MaxDepth, false)
-	return p.decoded(&d, r)
+	return p.decode(body, false, v, r)
 }
 
 // Reuse is Decode into memory that v has. Strings and bytes are those of body, which must not change while v is used.
@@ -160,12 +153,7 @@ func (p *Plan) Reuse(body []byte, v any) error {
 	if !ok {
 		return p.noTarget()
 	}
-	if p.generated {
-		return p.byCode(generated.Reader{Body: body, Reuse: true, Texts: texts.Of(body), Room: room.For(len(body))}, v, r)
-	}
-	d := decoder{body: body, reuse: true, texts: texts.Of(body), room: room.For(len(body))}
-	d.message(p.node, r, 0, len(body), MaxDepth, true)
-	return p.decoded(&d, r)
+	return p.decode(body, true, v, r)
 }
 
 // target returns the variable that v points to.
@@ -183,8 +171,14 @@ func (p *Plan) noTarget() error {
 	return ErrNoTarget
 }
 
-// decoded returns the error of a message that was decoded into r.
-func (p *Plan) decoded(d *decoder, r memory.Ref) error {
+// decode decodes body into v, to which r refers; with reuse, into the memory that it has.
+func (p *Plan) decode(body []byte, reuse bool, v any, r memory.Ref) error {
+	if p.generated {
+		return p.byCode(body, reuse, v, r)
+	}
+	var d decoder
+	d.begin(p.node, body, reuse)
+	d.message(p.node, r, 0, len(body), MaxDepth, reuse)
 	if d.err == nil && p.stock {
 		return p.node.initialized(r)
 	}

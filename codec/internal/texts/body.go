@@ -9,11 +9,11 @@ type Body struct {
 	pieces Pieces
 }
 
-// Of returns a Body whose strings are parts of body itself.
-func Of(body []byte) Body { return Body{whole: memory.String(body)} }
+// Share makes the strings of the Body, which is zero, parts of body itself.
+func (t *Body) Share(body []byte) { t.whole = memory.String(body) }
 
-// WithRest returns a Body for which at least so many bytes are not of texts; an estimate may be wrong.
-func WithRest(n int) Body { return Body{pieces: Pieces{Rest: n}} }
+// Expect says that at least so many bytes of the body are not of texts; an estimate may be wrong.
+func (t *Body) Expect(n int) { t.pieces.Rest = n }
 
 // String returns body[from:to].
 func (t *Body) String(body []byte, from, to int) string {

@@ -10,7 +10,9 @@ func TestBody(t *testing.T) {
 	for _, n := range []int{1, 100, chunk, chunk + 1, 3 * chunk} {
 		body := []byte(strings.Repeat("0123456789abcdef", n/16+1)[:n])
 		want := string(body)
-		copied, own := WithRest(n/4), Of(body)
+		var copied, own Body
+		copied.Expect(n / 4)
+		own.Share(body)
 		if copied.Whole(0) != "" || copied.Whole(n) != "" {
 			t.Errorf("%d bytes: there is a whole body before the first string", n)
 		}

@@ -160,158 +160,210 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 57), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.ParcelId); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+	p, i := generated.Room(b, 72), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if v := uint64(m.ParcelId); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x8, 1, v)
+					}
+				} else {
+					k = 0
+					break
+				}
 			}
-		}
-		i += j
-	}
-	if n := len(m.Label_2D); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x12|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x12, 1, uint64(n))
-		}
-		if len(p)-i < n+23 {
-			p = generated.Room(p[:i], n+23)
-		}
-		i += copy(p[i:], m.Label_2D)
-	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Kind); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			fallthrough
+		case 1:
+			if n := len(m.Label_2D); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x12|uint16(n)<<8)
+					copy(p[i+2:], m.Label_2D)
+					i += n + 2
+				} else {
+					k = 1
+					break
+				}
 			}
-		}
-		i += j
-	}
-	b = p[:i]
-	for k := range m.Sides {
-		b = append(b, 0x22, 0)
-		body, ok := len(b), false
-		if b, ok = m.Sides[k].AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if len(m.Weights) > 0 {
-		return b, false
-	}
-	if v := m.Shelf; v != nil {
-		b = generated.AppendVarint(b, 0x30, 1, generated.Zag(int64(*v)))
-	}
-	if v := m.Arrived; !v.IsZero() {
-		b = append(b, 0x3a, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendTime(b, v); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.Waits; v != nil {
-		b = append(b, 0x42, 0)
-		body := len(b)
-		b = generated.AppendSeconds(b, int64(*v)/1e9, int64(*v)%1e9)
-		b = generated.SetLength(b, body)
-	}
-	p, i = generated.Room(b, 11), len(b)
-	if n := len(m.Seal); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x4a, 1, uint64(n))
-		}
-		if len(p)-i < n {
-			p = generated.Room(p[:i], n)
-		}
-		i += copy(p[i:], m.Seal)
-	}
-	b = p[:i]
-	if len(m.Marks) > 0 {
-		b = append(b, 0x52, 0)
-		body := len(b)
-		for _, v := range m.Marks {
-			b = binary.LittleEndian.AppendUint64(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.Top; v != nil {
-		b = append(b, 0x5a, 0)
-		body, ok := len(b), false
-		if b, ok = v.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.Person; v != nil {
-		if n := len(*v); n < 128 {
-			b = append(b, 0x62, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x62, 1, uint64(n))
-		}
-		b = append(b, *v...)
-	}
-	if v := m.Company; v != nil {
-		b = generated.AppendVarint(b, 0x68, 1, uint64(*v))
-	}
-	if len(m.ByFace) > 0 {
-		return b, false
-	}
-	if len(m.Kinds) > 0 {
-		b = append(b, 0x7a, 0)
-		body := len(b)
-		for _, v := range m.Kinds {
-			b = binary.AppendUvarint(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	p, i = generated.Room(b, 23), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.State); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x180|x<<16)
-				j += 2 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x180, 2, v)
+			fallthrough
+		case 2:
+			if v := uint64(m.Kind); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 2
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+					i += n
+				} else {
+					k = 2
+					break
+				}
 			}
+			fallthrough
+		case 3:
+			b = p[:i]
+			for k := range m.Sides {
+				b = append(b, 0x22, 0)
+				body, ok := len(b), false
+				if b, ok = m.Sides[k].AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Weights) > 0 {
+				return b, false
+			}
+			if v := m.Shelf; v != nil {
+				b = generated.AppendVarint(b, 0x30, 1, generated.Zag(int64(*v)))
+			}
+			if v := m.Arrived; !v.IsZero() {
+				b = append(b, 0x3a, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendTime(b, v); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Waits; v != nil {
+				b = append(b, 0x42, 0)
+				body := len(b)
+				b = generated.AppendSeconds(b, int64(*v)/1e9, int64(*v)%1e9)
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 4:
+			if n := len(m.Seal); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x4a|uint16(n)<<8)
+					copy(p[i+2:], m.Seal)
+					i += n + 2
+				} else {
+					k = 4
+					break
+				}
+			}
+			fallthrough
+		case 5:
+			b = p[:i]
+			if len(m.Marks) > 0 {
+				b = append(b, 0x52, 0)
+				body := len(b)
+				for _, v := range m.Marks {
+					b = binary.LittleEndian.AppendUint64(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Top; v != nil {
+				b = append(b, 0x5a, 0)
+				body, ok := len(b), false
+				if b, ok = v.AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Person; v != nil {
+				if n := len(*v); n < 128 {
+					b = append(b, 0x62, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x62, 1, uint64(n))
+				}
+				b = append(b, *v...)
+			}
+			if v := m.Company; v != nil {
+				b = generated.AppendVarint(b, 0x68, 1, uint64(*v))
+			}
+			if len(m.ByFace) > 0 {
+				return b, false
+			}
+			if len(m.Kinds) > 0 {
+				b = append(b, 0x7a, 0)
+				body := len(b)
+				for _, v := range m.Kinds {
+					b = binary.AppendUvarint(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 6:
+			if v := uint64(m.State); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 3
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 4
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 6
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 5
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x180|x<<16)
+					i += n
+				} else {
+					k = 6
+					break
+				}
+			}
+			fallthrough
+		case 7:
+			b = p[:i]
+			if v := m.Note; v != nil {
+				b = append(b, 0x8a, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendAny(b, v, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			for _, v := range m.More {
+				b = append(b, 0x92, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendAny(b, v, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	b = p[:i]
-	if v := m.Note; v != nil {
-		b = append(b, 0x8a, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendAny(b, v, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Parcel) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendVarint(b, 0x8, 1, uint64(m.ParcelId))
+	case 1:
+		return generated.AppendString(b, 0x12, 1, m.Label_2D)
+	case 2:
+		return generated.AppendVarint(b, 0x18, 1, uint64(m.Kind))
+	case 4:
+		return generated.AppendString(b, 0x4a, 1, m.Seal)
+	case 6:
+		return generated.AppendVarint(b, 0x180, 2, uint64(m.State))
 	}
-	for _, v := range m.More {
-		b = append(b, 0x92, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendAny(b, v, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	return b, true
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -319,149 +371,235 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
-	if x := generated.Word(b, i); uint8(x) != 0x8 {
-		m.ParcelId = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.ParcelId, i = int64(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.ParcelId)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x12 {
-		m.Label_2D = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Label_2D, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, _ = r.LongText(b, i, 1, &m.Label_2D)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x18 {
-		m.Kind = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Kind, i = Kind(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Kind)
-	}
-	m.Sides = m.Sides[:0]
-	if len(b)-i > 1 && b[i] == 0x22 {
-		m.Sides = generated.Grow(r, m.Sides, generated.Count(b, i, "\""))
-		for len(b)-i > 1 && b[i] == 0x22 {
-			from, to := generated.Span(b, i+1)
-			n := len(m.Sides)
-			if to < 0 || n == cap(m.Sides) {
+	b := r.Body[:end:end]
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x8) {
+					m.ParcelId = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.ParcelId, i = int64(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x8, 1, &m.ParcelId)
+				}
+			} else {
+				k = 0
 				break
 			}
-			m.Sides = m.Sides[:n+1]
-			if m.Sides[n].DecodeWeft(r, from, to, depth-1) != to {
-				m.Sides[n] = Parcel_Side{}
-				m.Sides = m.Sides[:n]
+			fallthrough
+		case 1:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0x12 {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Label_2D, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 1
+						break
+					}
+				} else {
+					m.Label_2D = ""
+				}
+			} else {
+				k = 1
 				break
 			}
-			i = to
-		}
-	}
-	m.Weights = generated.Empty(m.Weights)
-	if !(len(b)-i > 1 && b[i] == 0x30) {
-		m.Shelf = nil
-	} else if v, j := generated.Zigzag[int32](b, i+1); j >= 0 {
-		if m.Shelf == nil {
-			m.Shelf = new(int32)
-		}
-		*m.Shelf, i = v, j
-	} else {
-		m.Shelf = nil
-	}
-	m.Arrived = time.Time{}
-	if len(b)-i > 1 && b[i] == 0x3a {
-		if v, j := generated.Time(b, i+1); j >= 0 {
-			m.Arrived, i = v, j
-		}
-	}
-	if !(len(b)-i > 1 && b[i] == 0x42) {
-		m.Waits = nil
-	} else if v, j := generated.Duration(b, i+1); j >= 0 {
-		if m.Waits == nil {
-			m.Waits = new(time.Duration)
-		}
-		*m.Waits, i = v, j
-	} else {
-		m.Waits = nil
-	}
-	m.Seal = nil
-	if len(b)-i > 1 && b[i] == 0x4a {
-		if v, j := r.Bytes(b, i+1); j >= 0 {
-			m.Seal, i = v, j
-		}
-	}
-	m.Marks = m.Marks[:0]
-	if len(b)-i > 1 && b[i] == 0x52 {
-		if v, j := generated.Packed(m.Marks, b, i+1, 8, generated.Fixed64); j >= 0 {
-			m.Marks, i = v, j
-		}
-	}
-	if !(len(b)-i > 1 && b[i] == 0x5a) {
-		m.Top = nil
-	} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Top) && m.Top.DecodeWeft(r, from, to, depth-1) == to {
-		i = to
-	} else {
-		m.Top = nil
-	}
-	if !(len(b)-i > 1 && b[i] == 0x62) {
-		m.Person = nil
-	} else if v, j := r.Text(b, i+1); j >= 0 {
-		if m.Person == nil {
-			m.Person = new(string)
-		}
-		*m.Person, i = v, j
-	} else {
-		m.Person = nil
-	}
-	if !(len(b)-i > 1 && b[i] == 0x68) {
-		m.Company = nil
-	} else if v, j := generated.Int[uint32](b, i+1); j >= 0 {
-		if m.Company == nil {
-			m.Company = new(uint32)
-		}
-		*m.Company, i = v, j
-	} else {
-		m.Company = nil
-	}
-	m.ByFace = generated.Empty(m.ByFace)
-	m.Kinds = m.Kinds[:0]
-	if len(b)-i > 1 && b[i] == 0x7a {
-		if v, j := generated.Packed(m.Kinds, b, i+1, 0, generated.Int[Kind]); j >= 0 {
-			m.Kinds, i = v, j
-		}
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x180 {
-		m.State = 0
-	} else if v, n := generated.Short(uint32(x >> 16)); n > 0 {
-		m.State, i = Parcel_State(v), i+2+n
-	} else {
-		i = generated.Long(b, i, 2, &m.State)
-	}
-	m.Note = nil
-	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
-		if v, j := r.Any(b, i+2, depth-1); j >= 0 {
-			m.Note, i = v, j
-		}
-	}
-	m.More = m.More[:0]
-	if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
-		m.More = slices.Grow(m.More, generated.Count(b, i, "\x92\x01"))
-		for len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
-			v, j := r.Any(b, i+2, depth-1)
-			if j < 0 {
+			fallthrough
+		case 2:
+			if i >= 0 && i <= len(s)-8 {
+				m.Kind = 0
+				if x := generated.Load(s, i); uint8(x) == 0x18 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 2
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Kind, i = Kind(v), i+n
+				}
+			} else {
+				k = 2
 				break
 			}
-			m.More, i = append(m.More, v), j
+			fallthrough
+		case 3:
+			m.Sides = m.Sides[:0]
+			if len(b)-i > 1 && b[i] == 0x22 {
+				m.Sides = generated.Grow(r, m.Sides, generated.Count(b, i, "\""))
+				for len(b)-i > 1 && b[i] == 0x22 {
+					from, to := generated.Span(b, i+1)
+					n := len(m.Sides)
+					if to < 0 || n == cap(m.Sides) {
+						break
+					}
+					m.Sides = m.Sides[:n+1]
+					if m.Sides[n].DecodeWeft(r, from, to, depth-1) != to {
+						m.Sides[n] = Parcel_Side{}
+						m.Sides = m.Sides[:n]
+						break
+					}
+					i = to
+				}
+			}
+			m.Weights = generated.Empty(m.Weights)
+			if !(len(b)-i > 1 && b[i] == 0x30) {
+				m.Shelf = nil
+			} else if v, j := generated.Zigzag[int32](b, i+1); j >= 0 {
+				if m.Shelf == nil {
+					m.Shelf = new(int32)
+				}
+				*m.Shelf, i = v, j
+			} else {
+				m.Shelf = nil
+			}
+			m.Arrived = time.Time{}
+			if len(b)-i > 1 && b[i] == 0x3a {
+				if v, j := generated.Time(b, i+1); j >= 0 {
+					m.Arrived, i = v, j
+				}
+			}
+			if !(len(b)-i > 1 && b[i] == 0x42) {
+				m.Waits = nil
+			} else if v, j := generated.Duration(b, i+1); j >= 0 {
+				if m.Waits == nil {
+					m.Waits = new(time.Duration)
+				}
+				*m.Waits, i = v, j
+			} else {
+				m.Waits = nil
+			}
+			m.Seal = nil
+			if len(b)-i > 1 && b[i] == 0x4a {
+				if v, j := r.Bytes(b, i+1); j >= 0 {
+					m.Seal, i = v, j
+				}
+			}
+			m.Marks = m.Marks[:0]
+			if len(b)-i > 1 && b[i] == 0x52 {
+				if v, j := generated.Packed(m.Marks, b, i+1, 8, generated.Fixed64); j >= 0 {
+					m.Marks, i = v, j
+				}
+			}
+			if !(len(b)-i > 1 && b[i] == 0x5a) {
+				m.Top = nil
+			} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Top) && m.Top.DecodeWeft(r, from, to, depth-1) == to {
+				i = to
+			} else {
+				m.Top = nil
+			}
+			if !(len(b)-i > 1 && b[i] == 0x62) {
+				m.Person = nil
+			} else if v, j := r.Text(b, i+1); j >= 0 {
+				if m.Person == nil {
+					m.Person = new(string)
+				}
+				*m.Person, i = v, j
+			} else {
+				m.Person = nil
+			}
+			if !(len(b)-i > 1 && b[i] == 0x68) {
+				m.Company = nil
+			} else if v, j := generated.Int[uint32](b, i+1); j >= 0 {
+				if m.Company == nil {
+					m.Company = new(uint32)
+				}
+				*m.Company, i = v, j
+			} else {
+				m.Company = nil
+			}
+			m.ByFace = generated.Empty(m.ByFace)
+			m.Kinds = m.Kinds[:0]
+			if len(b)-i > 1 && b[i] == 0x7a {
+				if v, j := generated.Packed(m.Kinds, b, i+1, 0, generated.Int[Kind]); j >= 0 {
+					m.Kinds, i = v, j
+				}
+			}
+			fallthrough
+		case 4:
+			if i >= 0 && i <= len(s)-8 {
+				m.State = 0
+				if x := generated.Load(s, i); uint16(x) == 0x180 {
+					v, n := x>>16&0x7f, 3
+					if x>>16&0x80 != 0 {
+						v, n = v|x>>17&0x3f80, 4
+						if x>>16&0x8000 != 0 {
+							if x>>16&0x800000 != 0 {
+								k = 4
+								break
+							}
+							v, n = v|x>>18&0x1fc000, 5
+						}
+					}
+					m.State, i = Parcel_State(v), i+n
+				}
+			} else {
+				k = 4
+				break
+			}
+			fallthrough
+		case 5:
+			m.Note = nil
+			if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
+				if v, j := r.Any(b, i+2, depth-1); j >= 0 {
+					m.Note, i = v, j
+				}
+			}
+			m.More = m.More[:0]
+			if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
+				m.More = slices.Grow(m.More, generated.Count(b, i, "\x92\x01"))
+				for len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
+					v, j := r.Any(b, i+2, depth-1)
+					if j < 0 {
+						break
+					}
+					m.More, i = append(m.More, v), j
+				}
+			}
+			fallthrough
+		default:
+			return i
 		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	if i > end { // within a number
-		*m = Parcel{}
-		return start
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Parcel) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.IntField(s, i, 0x8, 1, &m.ParcelId); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	case 1:
+		if i = generated.TextField(r, s, i, 0x12, 1, &m.Label_2D); i <= len(s)-8 {
+			return i, 2
+		}
+		fallthrough
+	case 2:
+		if i = generated.IntField(s, i, 0x18, 1, &m.Kind); i <= len(s)-8 {
+			return i, 3
+		}
+		fallthrough
+	case 3:
+		return i, 3
+	case 4:
+		if i = generated.IntField(s, i, 0x180, 2, &m.State); i <= len(s)-8 {
+			return i, 5
+		}
+		fallthrough
+	case 5:
+		return i, 5
+	default:
+		return i, 6
 	}
-	return i
 }
 
 var _ generated.Message = (*Parcel_Side)(nil)
@@ -476,26 +614,50 @@ func (m *Parcel_Side) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 46), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := math.Float64bits(float64(m.Width)); v != 0 {
-			binary.LittleEndian.PutUint16(w[j&15:], 0x9)
-			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
-			j += 9
+	p, i := generated.Room(b, 34), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if v := math.Float64bits(float64(m.Width)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x9)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 0
+					break
+				}
+			}
+			fallthrough
+		case 1:
+			if v := math.Float64bits(float64(m.Height)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x11)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 1
+					break
+				}
+			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := math.Float64bits(float64(m.Height)); v != 0 {
-			binary.LittleEndian.PutUint16(w[j&15:], 0x11)
-			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
-			j += 9
-		}
-		i += j
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Parcel_Side) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return binary.LittleEndian.AppendUint64(append(b, 0x09), uint64(math.Float64bits(float64(m.Width))))
+	case 1:
+		return binary.LittleEndian.AppendUint64(append(b, 0x11), uint64(math.Float64bits(float64(m.Height))))
 	}
-	return p[:i], true
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -503,7 +665,7 @@ func (m *Parcel_Side) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
+	b := r.Body[:end:end]
 	m.Width = 0
 	if len(b)-i > 1 && b[i] == 0x09 {
 		if v, j := generated.Fixed64(b, i+1); j >= 0 {
@@ -515,10 +677,6 @@ func (m *Parcel_Side) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		if v, j := generated.Fixed64(b, i+1); j >= 0 {
 			m.Height, i = math.Float64frombits(v), j
 		}
-	}
-	if i > end { // within a number
-		*m = Parcel_Side{}
-		return start
 	}
 	return i
 }
@@ -546,16 +704,12 @@ func (m *Empty) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
+	b := r.Body[:end:end]
 	m.Nothing = false
 	if len(b)-i > 5 && b[i] == 0x80 && b[i+1] == 0x80 && b[i+2] == 0x80 && b[i+3] == 0x80 && b[i+4] == 0x08 {
 		if v, j := generated.Bool(b, i+5); j >= 0 {
 			m.Nothing, i = v, j
 		}
-	}
-	if i > end { // within a number
-		*m = Empty{}
-		return start
 	}
 	return i
 }

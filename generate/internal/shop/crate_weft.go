@@ -55,8 +55,8 @@ func (m *Crate) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
 	m.Room = *new([1000]int64)
+	b := r.Body[:end:end]
 	if !(len(b)-i > 1 && b[i] == 0x0a) {
 		m.Next = nil
 	} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Next) && m.Next.DecodeWeft(r, from, to, depth-1) == to {
@@ -98,10 +98,6 @@ func (m *Crate) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			}
 			m.Pointers, i = append(m.Pointers, e), to
 		}
-	}
-	if i > end { // within a number
-		*m = Crate{}
-		return start
 	}
 	return i
 }

@@ -21,21 +21,40 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 23), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.N); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+	p, i := generated.Room(b, 27), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if v := uint64(m.N); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x8, 1, v)
+					}
+				} else {
+					k = 0
+					break
+				}
 			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	return p[:i], true
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Query) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendVarint(b, 0x8, 1, uint64(m.N))
+	}
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -43,19 +62,42 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	if x := generated.Word(b, i); uint8(x) != 0x8 {
-		m.N = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.N, i = int64(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.N)
+	s, _ := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x8) {
+					m.N = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.N, i = int64(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x8, 1, &m.N)
+				}
+			} else {
+				k = 0
+				break
+			}
+			fallthrough
+		default:
+			return i
+		}
+		i, k = m.restWeft(r, s, i, k)
+		s, _ = r.Whole(end)
 	}
-	if i > end { // within a number
-		*m = Query{}
-		return start
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Query) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.IntField(s, i, 0x8, 1, &m.N); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	default:
+		return i, 1
 	}
-	return i
 }
 
 var _ generated.Message = (*Item)(nil)
@@ -70,83 +112,140 @@ func (m *Item) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 34), len(b)
-	if n := len(m.Name); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
-		}
-		if len(p)-i < n+23 {
-			p = generated.Room(p[:i], n+23)
-		}
-		i += copy(p[i:], m.Name)
-	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := math.Float64bits(float64(m.Price)); v != 0 {
-			binary.LittleEndian.PutUint16(w[j&15:], 0x11)
-			binary.LittleEndian.PutUint64(w[(j+1)&15:], uint64(v))
-			j += 9
-		}
-		if v := uint64(m.Count); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+	p, i := generated.Room(b, 75), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if n := len(m.Name); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+					copy(p[i+2:], m.Name)
+					i += n + 2
+				} else {
+					k = 0
+					break
+				}
 			}
-		}
-		i += j
-	}
-	b = p[:i]
-	if v := m.Sub; v != nil {
-		b = append(b, 0x22, 0)
-		body, ok := len(b), false
-		if b, ok = v.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	p, i = generated.Room(b, 62), len(b)
-	{
-		w, j := (*[39]byte)(p[i:]), 0
-		if v := uint64(m.Int); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x28|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x28, 1, v)
+			fallthrough
+		case 1:
+			if v := math.Float64bits(float64(m.Price)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x11)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 1
+					break
+				}
 			}
-		}
-		if v := uint64(m.Uint); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&31:], 0x30|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x30, 1, v)
+			fallthrough
+		case 2:
+			if v := uint64(m.Count); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 2
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+					i += n
+				} else {
+					k = 2
+					break
+				}
 			}
-		}
-		i += j
-	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := generated.Zag(int64(m.Zig)); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x38|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x38, 1, v)
+			fallthrough
+		case 3:
+			b = p[:i]
+			if v := m.Sub; v != nil {
+				b = append(b, 0x22, 0)
+				body, ok := len(b), false
+				if b, ok = v.AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
 			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 4:
+			if v := uint64(m.Int); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x28, 1, v)
+					}
+				} else {
+					k = 4
+					break
+				}
+			}
+			fallthrough
+		case 5:
+			if v := uint64(m.Uint); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x30, 1, v)
+					}
+				} else {
+					k = 5
+					break
+				}
+			}
+			fallthrough
+		case 6:
+			if v := generated.Zag(int64(m.Zig)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x38, 1, v)
+					}
+				} else {
+					k = 6
+					break
+				}
+			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	return p[:i], true
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Item) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendString(b, 0xa, 1, m.Name)
+	case 1:
+		return binary.LittleEndian.AppendUint64(append(b, 0x11), uint64(math.Float64bits(float64(m.Price))))
+	case 2:
+		return generated.AppendVarint(b, 0x18, 1, uint64(m.Count))
+	case 4:
+		return generated.AppendVarint(b, 0x28, 1, uint64(m.Int))
+	case 5:
+		return generated.AppendVarint(b, 0x30, 1, uint64(m.Uint))
+	case 6:
+		return generated.AppendVarint(b, 0x38, 1, generated.Zag(int64(m.Zig)))
+	}
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -154,59 +253,141 @@ func (m *Item) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
 	m.note = *new(string)
-	if x := generated.Word(b, i); uint8(x) != 0xa {
-		m.Name = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Name, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, _ = r.LongText(b, i, 1, &m.Name)
-	}
-	m.Price = 0
-	if len(b)-i > 1 && b[i] == 0x11 {
-		if v, j := generated.Fixed64(b, i+1); j >= 0 {
-			m.Price, i = math.Float64frombits(v), j
+	b := r.Body[:end:end]
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0xa {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Name, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 0
+						break
+					}
+				} else {
+					m.Name = ""
+				}
+			} else {
+				k = 0
+				break
+			}
+			fallthrough
+		case 1:
+			m.Price = 0
+			if len(b)-i > 1 && b[i] == 0x11 {
+				if v, j := generated.Fixed64(b, i+1); j >= 0 {
+					m.Price, i = math.Float64frombits(v), j
+				}
+			}
+			fallthrough
+		case 2:
+			if i >= 0 && i <= len(s)-8 {
+				m.Count = 0
+				if x := generated.Load(s, i); uint8(x) == 0x18 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 2
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Count, i = uint32(v), i+n
+				}
+			} else {
+				k = 2
+				break
+			}
+			fallthrough
+		case 3:
+			if !(len(b)-i > 1 && b[i] == 0x22) {
+				m.Sub = nil
+			} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Sub) && m.Sub.DecodeWeft(r, from, to, depth-1) == to {
+				i = to
+			} else {
+				m.Sub = nil
+			}
+			fallthrough
+		case 4:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x28) {
+					m.Int = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.Int, i = int(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x28, 1, &m.Int)
+				}
+			} else {
+				k = 4
+				break
+			}
+			fallthrough
+		case 5:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x30) {
+					m.Uint = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.Uint, i = uint(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x30, 1, &m.Uint)
+				}
+			} else {
+				k = 5
+				break
+			}
+			fallthrough
+		case 6:
+			m.Zig = 0
+			if len(b)-i > 1 && b[i] == 0x38 {
+				if v, j := generated.Zigzag[int](b, i+1); j >= 0 {
+					m.Zig, i = v, j
+				}
+			}
+			fallthrough
+		default:
+			return i
 		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	if x := generated.Word(b, i); uint8(x) != 0x18 {
-		m.Count = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Count, i = uint32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Count)
-	}
-	if !(len(b)-i > 1 && b[i] == 0x22) {
-		m.Sub = nil
-	} else if from, to := generated.Span(b, i+1); to >= 0 && generated.Make(r, &m.Sub) && m.Sub.DecodeWeft(r, from, to, depth-1) == to {
-		i = to
-	} else {
-		m.Sub = nil
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x28 {
-		m.Int = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Int, i = int(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Int)
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x30 {
-		m.Uint = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Uint, i = uint(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Uint)
-	}
-	m.Zig = 0
-	if len(b)-i > 1 && b[i] == 0x38 {
-		if v, j := generated.Zigzag[int](b, i+1); j >= 0 {
-			m.Zig, i = v, j
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Item) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.TextField(r, s, i, 0xa, 1, &m.Name); i <= len(s)-8 {
+			return i, 1
 		}
+		fallthrough
+	case 1:
+		return i, 1
+	case 2:
+		if i = generated.IntField(s, i, 0x18, 1, &m.Count); i <= len(s)-8 {
+			return i, 3
+		}
+		fallthrough
+	case 3:
+		return i, 3
+	case 4:
+		if i = generated.IntField(s, i, 0x28, 1, &m.Int); i <= len(s)-8 {
+			return i, 5
+		}
+		fallthrough
+	case 5:
+		if i = generated.IntField(s, i, 0x30, 1, &m.Uint); i <= len(s)-8 {
+			return i, 6
+		}
+		fallthrough
+	case 6:
+		return i, 6
+	default:
+		return i, 7
 	}
-	if i > end { // within a number
-		*m = Item{}
-		return start
-	}
-	return i
 }

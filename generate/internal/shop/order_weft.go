@@ -23,326 +23,507 @@ func (m *Order) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 177), len(b)
-	{
-		w, j := (*[71]byte)(p[i:]), 0
-		if v := uint64(m.ID); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x8|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+	p, i := generated.Room(b, 173), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if v := uint64(m.ID); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x8, 1, v)
+					}
+				} else {
+					k = 0
+					break
+				}
 			}
-		}
-		if m.Paid {
-			binary.LittleEndian.PutUint16(w[j&63:], 0x110)
-			j += 2
-		}
-		if v := uint64(m.Color); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x18|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+			fallthrough
+		case 1:
+			if m.Paid {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x110)
+					i += 2
+				} else {
+					k = 1
+					break
+				}
 			}
-		}
-		if v := uint64(m.Small); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x20|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x20, 1, v)
+			fallthrough
+		case 2:
+			if v := uint64(m.Color); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 2
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+					i += n
+				} else {
+					k = 2
+					break
+				}
 			}
-		}
-		if v := uint64(m.I32); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x28|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x28, 1, v)
+			fallthrough
+		case 3:
+			if v := uint64(m.Small); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 3
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x20|x<<8)
+					i += n
+				} else {
+					k = 3
+					break
+				}
 			}
-		}
-		if v := uint64(m.U8); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x30|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x30, 1, v)
+			fallthrough
+		case 4:
+			if v := uint64(m.I32); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 4
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x28|x<<8)
+					i += n
+				} else {
+					k = 4
+					break
+				}
 			}
-		}
-		if v := uint64(m.U16); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x38|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x38, 1, v)
+			fallthrough
+		case 5:
+			if v := uint64(m.U8); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 5
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x30|x<<8)
+					i += n
+				} else {
+					k = 5
+					break
+				}
 			}
-		}
-		i += j
-	}
-	{
-		w, j := (*[71]byte)(p[i:]), 0
-		if v := m.U64; v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x40|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x40, 1, v)
+			fallthrough
+		case 6:
+			if v := uint64(m.U16); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 6
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x38|x<<8)
+					i += n
+				} else {
+					k = 6
+					break
+				}
 			}
-		}
-		if v := generated.Zag(int64(m.Zig32)); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x48|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x48, 1, v)
+			fallthrough
+		case 7:
+			if v := m.U64; v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x40|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x40, 1, v)
+					}
+				} else {
+					k = 7
+					break
+				}
 			}
-		}
-		if v := generated.Zag(int64(m.Zig64)); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&63:], 0x50|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x50, 1, v)
+			fallthrough
+		case 8:
+			if v := generated.Zag(int64(m.Zig32)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 8
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x48|x<<8)
+					i += n
+				} else {
+					k = 8
+					break
+				}
 			}
-		}
-		if v := m.Fix32; v != 0 {
-			binary.LittleEndian.PutUint16(w[j&63:], 0x5d)
-			binary.LittleEndian.PutUint32(w[(j+1)&63:], uint32(v))
-			j += 5
-		}
-		if v := m.Fix64; v != 0 {
-			binary.LittleEndian.PutUint16(w[j&63:], 0x61)
-			binary.LittleEndian.PutUint64(w[(j+1)&63:], uint64(v))
-			j += 9
-		}
-		if v := math.Float32bits(float32(m.Float)); v != 0 {
-			binary.LittleEndian.PutUint16(w[j&63:], 0x6d)
-			binary.LittleEndian.PutUint32(w[(j+1)&63:], uint32(v))
-			j += 5
-		}
-		if v := math.Float64bits(float64(m.Double)); v != 0 {
-			binary.LittleEndian.PutUint16(w[j&63:], 0x71)
-			binary.LittleEndian.PutUint64(w[(j+1)&63:], uint64(v))
-			j += 9
-		}
-		i += j
-	}
-	if n := len(m.Text); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0x7a|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0x7a, 1, uint64(n))
-		}
-		if len(p)-i < n+24 {
-			p = generated.Room(p[:i], n+24)
-		}
-		i += copy(p[i:], m.Text)
-	}
-	if n := len(m.Label); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x182|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x182, 2, uint64(n))
-		}
-		if len(p)-i < n+12 {
-			p = generated.Room(p[:i], n+12)
-		}
-		i += copy(p[i:], m.Label)
-	}
-	if n := len(m.Raw); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x18a|uint32(n)<<16)
-			i += 3
-		} else {
-			i = generated.PutVarint(p, i, 0x18a, 2, uint64(n))
-		}
-		if len(p)-i < n {
-			p = generated.Room(p[:i], n)
-		}
-		i += copy(p[i:], m.Raw)
-	}
-	b = p[:i]
-	{
-		start := len(b)
-		b = append(b, 0x92, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = m.Item.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-		if len(b) == start+3 {
-			b = b[:start]
-		}
-	}
-	if v := m.Maybe; v != nil {
-		b = append(b, 0x9a, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = v.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.Number; v != nil {
-		b = generated.AppendVarint(b, 0x1a0, 2, uint64(*v))
-	}
-	if v := m.Title; v != nil {
-		if n := len(*v); n < 128 {
-			b = append(b, 0xaa, 0x01, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x1aa, 2, uint64(n))
-		}
-		b = append(b, *v...)
-	}
-	if v := m.Flag; v != nil {
-		b = append(b, 0xb0, 0x01)
-		if *v {
-			b = append(b, 1)
-		} else {
-			b = append(b, 0)
-		}
-	}
-	if len(m.Ints) > 0 {
-		b = append(b, 0xba, 0x01, 0)
-		body := len(b)
-		for _, v := range m.Ints {
-			b = binary.AppendUvarint(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	if len(m.Zigs) > 0 {
-		b = append(b, 0xc2, 0x01, 0)
-		body := len(b)
-		for _, v := range m.Zigs {
-			b = binary.AppendUvarint(b, generated.Zag(int64(v)))
-		}
-		b = generated.SetLength(b, body)
-	}
-	if len(m.Doubles) > 0 {
-		b = append(b, 0xca, 0x01, 0)
-		body := len(b)
-		for _, v := range m.Doubles {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
-		}
-		b = generated.SetLength(b, body)
-	}
-	if len(m.Bools) > 0 {
-		b = append(b, 0xd2, 0x01, 0)
-		body := len(b)
-		for _, v := range m.Bools {
-			if v {
-				b = append(b, 1)
-			} else {
-				b = append(b, 0)
+			fallthrough
+		case 9:
+			if v := generated.Zag(int64(m.Zig64)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x50|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x50, 1, v)
+					}
+				} else {
+					k = 9
+					break
+				}
 			}
+			fallthrough
+		case 10:
+			if v := m.Fix32; v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x5d)
+					binary.LittleEndian.PutUint32(p[i+1:], uint32(v))
+					i += 5
+				} else {
+					k = 10
+					break
+				}
+			}
+			fallthrough
+		case 11:
+			if v := m.Fix64; v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x61)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 11
+					break
+				}
+			}
+			fallthrough
+		case 12:
+			if v := math.Float32bits(float32(m.Float)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x6d)
+					binary.LittleEndian.PutUint32(p[i+1:], uint32(v))
+					i += 5
+				} else {
+					k = 12
+					break
+				}
+			}
+			fallthrough
+		case 13:
+			if v := math.Float64bits(float64(m.Double)); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x71)
+					binary.LittleEndian.PutUint64(p[i+1:], uint64(v))
+					i += 9
+				} else {
+					k = 13
+					break
+				}
+			}
+			fallthrough
+		case 14:
+			if n := len(m.Text); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0x7a|uint16(n)<<8)
+					copy(p[i+2:], m.Text)
+					i += n + 2
+				} else {
+					k = 14
+					break
+				}
+			}
+			fallthrough
+		case 15:
+			if n := len(m.Label); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x182|uint32(n)<<16)
+					copy(p[i+3:], m.Label)
+					i += n + 3
+				} else {
+					k = 15
+					break
+				}
+			}
+			fallthrough
+		case 16:
+			if n := len(m.Raw); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x18a|uint32(n)<<16)
+					copy(p[i+3:], m.Raw)
+					i += n + 3
+				} else {
+					k = 16
+					break
+				}
+			}
+			fallthrough
+		case 17:
+			b = p[:i]
+			{
+				start := len(b)
+				b = append(b, 0x92, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = m.Item.AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+				if len(b) == start+3 {
+					b = b[:start]
+				}
+			}
+			if v := m.Maybe; v != nil {
+				b = append(b, 0x9a, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = v.AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Number; v != nil {
+				b = generated.AppendVarint(b, 0x1a0, 2, uint64(*v))
+			}
+			if v := m.Title; v != nil {
+				if n := len(*v); n < 128 {
+					b = append(b, 0xaa, 0x01, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x1aa, 2, uint64(n))
+				}
+				b = append(b, *v...)
+			}
+			if v := m.Flag; v != nil {
+				b = append(b, 0xb0, 0x01)
+				if *v {
+					b = append(b, 1)
+				} else {
+					b = append(b, 0)
+				}
+			}
+			if len(m.Ints) > 0 {
+				b = append(b, 0xba, 0x01, 0)
+				body := len(b)
+				for _, v := range m.Ints {
+					b = binary.AppendUvarint(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Zigs) > 0 {
+				b = append(b, 0xc2, 0x01, 0)
+				body := len(b)
+				for _, v := range m.Zigs {
+					b = binary.AppendUvarint(b, generated.Zag(int64(v)))
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Doubles) > 0 {
+				b = append(b, 0xca, 0x01, 0)
+				body := len(b)
+				for _, v := range m.Doubles {
+					b = binary.LittleEndian.AppendUint64(b, math.Float64bits(float64(v)))
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Bools) > 0 {
+				b = append(b, 0xd2, 0x01, 0)
+				body := len(b)
+				for _, v := range m.Bools {
+					if v {
+						b = append(b, 1)
+					} else {
+						b = append(b, 0)
+					}
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Fixed) > 0 {
+				b = append(b, 0xda, 0x01, 0)
+				body := len(b)
+				for _, v := range m.Fixed {
+					b = binary.LittleEndian.AppendUint32(b, uint32(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			for _, v := range m.Texts {
+				if n := len(v); n < 128 {
+					b = append(b, 0xe2, 0x01, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x1e2, 2, uint64(n))
+				}
+				b = append(b, v...)
+			}
+			for _, v := range m.Blobs {
+				if n := len(v); n < 128 {
+					b = append(b, 0xea, 0x01, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x1ea, 2, uint64(n))
+				}
+				b = append(b, v...)
+			}
+			for k := range m.Items {
+				b = append(b, 0xf2, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = m.Items[k].AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			for _, v := range m.Pointers {
+				if v == nil {
+					return b, false
+				}
+				b = append(b, 0xfa, 0x01, 0)
+				body, ok := len(b), false
+				if b, ok = v.AppendWeft(b, depth-1); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.At; !v.IsZero() {
+				b = append(b, 0x82, 0x02, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendTime(b, v); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if v := m.Took; v != 0 {
+				b = append(b, 0x8a, 0x02, 0)
+				body := len(b)
+				b = generated.AppendSeconds(b, int64(v)/1e9, int64(v)%1e9)
+				b = generated.SetLength(b, body)
+			}
+			for _, v := range m.Times {
+				b = append(b, 0x92, 0x02, 0)
+				body, ok := len(b), false
+				if b, ok = generated.AppendTime(b, v); !ok {
+					return b, false
+				}
+				b = generated.SetLength(b, body)
+			}
+			if len(m.Colors) > 0 {
+				b = append(b, 0x9a, 0x02, 0)
+				body := len(b)
+				for _, v := range m.Colors {
+					b = binary.AppendUvarint(b, uint64(v))
+				}
+				b = generated.SetLength(b, body)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 18:
+			if n := len(m.Far); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint32(p[i:], 0x1bbc2|uint32(n)<<24)
+					copy(p[i+4:], m.Far)
+					i += n + 4
+				} else {
+					k = 18
+					break
+				}
+			}
+			fallthrough
+		case 19:
+			b = p[:i]
+			if len(m.Notes) > 0 {
+				return b, false
+			}
+			if v := m.Last; v != 0 {
+				b = generated.AppendVarint(b, 0xffffffff8, 5, v)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		b = generated.SetLength(b, body)
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	if len(m.Fixed) > 0 {
-		b = append(b, 0xda, 0x01, 0)
-		body := len(b)
-		for _, v := range m.Fixed {
-			b = binary.LittleEndian.AppendUint32(b, uint32(v))
-		}
-		b = generated.SetLength(b, body)
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Order) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendVarint(b, 0x8, 1, uint64(m.ID))
+	case 1:
+		return append(b, 0x10, 1)
+	case 2:
+		return generated.AppendVarint(b, 0x18, 1, uint64(m.Color))
+	case 3:
+		return generated.AppendVarint(b, 0x20, 1, uint64(m.Small))
+	case 4:
+		return generated.AppendVarint(b, 0x28, 1, uint64(m.I32))
+	case 5:
+		return generated.AppendVarint(b, 0x30, 1, uint64(m.U8))
+	case 6:
+		return generated.AppendVarint(b, 0x38, 1, uint64(m.U16))
+	case 7:
+		return generated.AppendVarint(b, 0x40, 1, m.U64)
+	case 8:
+		return generated.AppendVarint(b, 0x48, 1, generated.Zag(int64(m.Zig32)))
+	case 9:
+		return generated.AppendVarint(b, 0x50, 1, generated.Zag(int64(m.Zig64)))
+	case 10:
+		return binary.LittleEndian.AppendUint32(append(b, 0x5d), uint32(m.Fix32))
+	case 11:
+		return binary.LittleEndian.AppendUint64(append(b, 0x61), uint64(m.Fix64))
+	case 12:
+		return binary.LittleEndian.AppendUint32(append(b, 0x6d), uint32(math.Float32bits(float32(m.Float))))
+	case 13:
+		return binary.LittleEndian.AppendUint64(append(b, 0x71), uint64(math.Float64bits(float64(m.Double))))
+	case 14:
+		return generated.AppendString(b, 0x7a, 1, m.Text)
+	case 15:
+		return generated.AppendString(b, 0x182, 2, m.Label)
+	case 16:
+		return generated.AppendString(b, 0x18a, 2, m.Raw)
+	case 18:
+		return generated.AppendString(b, 0x1bbc2, 3, m.Far)
 	}
-	for _, v := range m.Texts {
-		if n := len(v); n < 128 {
-			b = append(b, 0xe2, 0x01, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x1e2, 2, uint64(n))
-		}
-		b = append(b, v...)
-	}
-	for _, v := range m.Blobs {
-		if n := len(v); n < 128 {
-			b = append(b, 0xea, 0x01, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x1ea, 2, uint64(n))
-		}
-		b = append(b, v...)
-	}
-	for k := range m.Items {
-		b = append(b, 0xf2, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = m.Items[k].AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	for _, v := range m.Pointers {
-		if v == nil {
-			return b, false
-		}
-		b = append(b, 0xfa, 0x01, 0)
-		body, ok := len(b), false
-		if b, ok = v.AppendWeft(b, depth-1); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.At; !v.IsZero() {
-		b = append(b, 0x82, 0x02, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendTime(b, v); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if v := m.Took; v != 0 {
-		b = append(b, 0x8a, 0x02, 0)
-		body := len(b)
-		b = generated.AppendSeconds(b, int64(v)/1e9, int64(v)%1e9)
-		b = generated.SetLength(b, body)
-	}
-	for _, v := range m.Times {
-		b = append(b, 0x92, 0x02, 0)
-		body, ok := len(b), false
-		if b, ok = generated.AppendTime(b, v); !ok {
-			return b, false
-		}
-		b = generated.SetLength(b, body)
-	}
-	if len(m.Colors) > 0 {
-		b = append(b, 0x9a, 0x02, 0)
-		body := len(b)
-		for _, v := range m.Colors {
-			b = binary.AppendUvarint(b, uint64(v))
-		}
-		b = generated.SetLength(b, body)
-	}
-	p, i = generated.Room(b, 13), len(b)
-	if n := len(m.Far); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint32(p[i:], 0x1bbc2|uint32(n)<<24)
-			i += 4
-		} else {
-			i = generated.PutVarint(p, i, 0x1bbc2, 3, uint64(n))
-		}
-		if len(p)-i < n {
-			p = generated.Room(p[:i], n)
-		}
-		i += copy(p[i:], m.Far)
-	}
-	b = p[:i]
-	if len(m.Notes) > 0 {
-		return b, false
-	}
-	if v := m.Last; v != 0 {
-		b = generated.AppendVarint(b, 0xffffffff8, 5, v)
-	}
-	return b, true
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -350,298 +531,434 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
 	m.Skip = *new(any)
 	m.secret = *new(func())
-	if x := generated.Word(b, i); uint8(x) != 0x8 {
-		m.ID = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.ID, i = int64(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.ID)
-	}
-	if x := generated.Word(b, i); uint16(x) == 0x110 {
-		m.Paid, i = true, i+2
-	} else if m.Paid = false; uint8(x) == 0x10 {
-		i = generated.LongBool(b, i, 1, &m.Paid)
-	}
-	m.Color = 0
-	if len(b)-i > 1 && b[i] == 0x18 {
-		if v, j := generated.Int[Color](b, i+1); j >= 0 {
-			m.Color, i = v, j
-		}
-	}
-	m.Small = 0
-	if len(b)-i > 1 && b[i] == 0x20 {
-		if v, j := generated.Int[int16](b, i+1); j >= 0 {
-			m.Small, i = v, j
-		}
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x28 {
-		m.I32 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.I32, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.I32)
-	}
-	m.U8 = 0
-	if len(b)-i > 1 && b[i] == 0x30 {
-		if v, j := generated.Int[uint8](b, i+1); j >= 0 {
-			m.U8, i = v, j
-		}
-	}
-	m.U16 = 0
-	if len(b)-i > 1 && b[i] == 0x38 {
-		if v, j := generated.Int[uint16](b, i+1); j >= 0 {
-			m.U16, i = v, j
-		}
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x40 {
-		m.U64 = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.U64, i = uint64(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.U64)
-	}
-	m.Zig32 = 0
-	if len(b)-i > 1 && b[i] == 0x48 {
-		if v, j := generated.Zigzag[int32](b, i+1); j >= 0 {
-			m.Zig32, i = v, j
-		}
-	}
-	m.Zig64 = 0
-	if len(b)-i > 1 && b[i] == 0x50 {
-		if v, j := generated.Zigzag[int64](b, i+1); j >= 0 {
-			m.Zig64, i = v, j
-		}
-	}
-	m.Fix32 = 0
-	if len(b)-i > 1 && b[i] == 0x5d {
-		if v, j := generated.Fixed32(b, i+1); j >= 0 {
-			m.Fix32, i = v, j
-		}
-	}
-	m.Fix64 = 0
-	if len(b)-i > 1 && b[i] == 0x61 {
-		if v, j := generated.Fixed64(b, i+1); j >= 0 {
-			m.Fix64, i = int64(v), j
-		}
-	}
-	m.Float = 0
-	if len(b)-i > 1 && b[i] == 0x6d {
-		if v, j := generated.Fixed32(b, i+1); j >= 0 {
-			m.Float, i = math.Float32frombits(v), j
-		}
-	}
-	m.Double = 0
-	if len(b)-i > 1 && b[i] == 0x71 {
-		if v, j := generated.Fixed64(b, i+1); j >= 0 {
-			m.Double, i = math.Float64frombits(v), j
-		}
-	}
-	if x := generated.Word(b, i); uint8(x) != 0x7a {
-		m.Text = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Text, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, s = r.LongText(b, i, 1, &m.Text)
-	}
-	if x := generated.Word(b, i); uint16(x) != 0x182 {
-		m.Label = ""
-	} else if n := int(uint8(x >> 16)); n < 0x80 && i+3+n <= len(s) {
-		m.Label, i = Label(s[i+3:i+3+n]), i+3+n
-	} else {
-		i, s = r.LongText(b, i, 2, (*string)(&m.Label))
-	}
-	m.Raw = nil
-	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
-		if v, j := r.Bytes(b, i+2); j >= 0 {
-			m.Raw, i = v, j
-		}
-	}
-	if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
-		if from, to := generated.Span(b, i+2); to >= 0 && m.Item.DecodeWeft(r, from, to, depth-1) == to {
-			i = to
-		} else {
-			m.Item = Item{}
-		}
-	} else {
-		m.Item.DecodeWeft(r, 0, 0, 1)
-	}
-	if !(len(b)-i > 2 && b[i] == 0x9a && b[i+1] == 0x01) {
-		m.Maybe = nil
-	} else if from, to := generated.Span(b, i+2); to >= 0 && generated.Make(r, &m.Maybe) && m.Maybe.DecodeWeft(r, from, to, depth-1) == to {
-		i = to
-	} else {
-		m.Maybe = nil
-	}
-	if !(len(b)-i > 2 && b[i] == 0xa0 && b[i+1] == 0x01) {
-		m.Number = nil
-	} else if v, j := generated.Int[int32](b, i+2); j >= 0 {
-		if m.Number == nil {
-			m.Number = new(int32)
-		}
-		*m.Number, i = v, j
-	} else {
-		m.Number = nil
-	}
-	if !(len(b)-i > 2 && b[i] == 0xaa && b[i+1] == 0x01) {
-		m.Title = nil
-	} else if v, j := r.Text(b, i+2); j >= 0 {
-		if m.Title == nil {
-			m.Title = new(string)
-		}
-		*m.Title, i = v, j
-	} else {
-		m.Title = nil
-	}
-	if !(len(b)-i > 2 && b[i] == 0xb0 && b[i+1] == 0x01) {
-		m.Flag = nil
-	} else if v, j := generated.Bool(b, i+2); j >= 0 {
-		if m.Flag == nil {
-			m.Flag = new(bool)
-		}
-		*m.Flag, i = v, j
-	} else {
-		m.Flag = nil
-	}
-	m.Ints = m.Ints[:0]
-	if len(b)-i > 2 && b[i] == 0xba && b[i+1] == 0x01 {
-		if v, j := generated.Packed(m.Ints, b, i+2, 0, generated.Int[int32]); j >= 0 {
-			m.Ints, i = v, j
-		}
-	}
-	m.Zigs = m.Zigs[:0]
-	if len(b)-i > 2 && b[i] == 0xc2 && b[i+1] == 0x01 {
-		if v, j := generated.Packed(m.Zigs, b, i+2, 0, generated.Zigzag[int64]); j >= 0 {
-			m.Zigs, i = v, j
-		}
-	}
-	m.Doubles = m.Doubles[:0]
-	if len(b)-i > 2 && b[i] == 0xca && b[i+1] == 0x01 {
-		if v, j := generated.Packed(m.Doubles, b, i+2, 8, func(b []byte, i int) (float64, int) {
-			v, j := generated.Fixed64(b, i)
-			return math.Float64frombits(v), j
-		}); j >= 0 {
-			m.Doubles, i = v, j
-		}
-	}
-	m.Bools = m.Bools[:0]
-	if len(b)-i > 2 && b[i] == 0xd2 && b[i+1] == 0x01 {
-		if v, j := generated.Packed(m.Bools, b, i+2, 0, generated.Bool); j >= 0 {
-			m.Bools, i = v, j
-		}
-	}
-	m.Fixed = m.Fixed[:0]
-	if len(b)-i > 2 && b[i] == 0xda && b[i+1] == 0x01 {
-		if v, j := generated.Packed(m.Fixed, b, i+2, 4, generated.Fixed32); j >= 0 {
-			m.Fixed, i = v, j
-		}
-	}
-	m.Texts = m.Texts[:0]
-	if len(b)-i > 2 && b[i] == 0xe2 && b[i+1] == 0x01 {
-		m.Texts = slices.Grow(m.Texts, generated.Count(b, i, "\xe2\x01"))
-		for len(b)-i > 2 && b[i] == 0xe2 && b[i+1] == 0x01 {
-			v, j := r.Text(b, i+2)
-			if j < 0 {
+	b := r.Body[:end:end]
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x8) {
+					m.ID = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.ID, i = int64(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x8, 1, &m.ID)
+				}
+			} else {
+				k = 0
 				break
 			}
-			m.Texts, i = append(m.Texts, v), j
-		}
-	}
-	m.Blobs = m.Blobs[:0]
-	if len(b)-i > 2 && b[i] == 0xea && b[i+1] == 0x01 {
-		m.Blobs = slices.Grow(m.Blobs, generated.Count(b, i, "\xea\x01"))
-		for len(b)-i > 2 && b[i] == 0xea && b[i+1] == 0x01 {
-			v, j := r.Bytes(b, i+2)
-			if j < 0 {
+			fallthrough
+		case 1:
+			if i >= 0 && i <= len(s)-8 {
+				m.Paid = false
+				if x := generated.Load(s, i); uint8(x) == 0x10 {
+					if uint8(x>>8) == 1 {
+						m.Paid, i = true, i+2
+					} else {
+						k = 1
+						break
+					}
+				}
+			} else {
+				k = 1
 				break
 			}
-			m.Blobs, i = append(m.Blobs, v), j
-		}
-	}
-	m.Items = m.Items[:0]
-	if len(b)-i > 2 && b[i] == 0xf2 && b[i+1] == 0x01 {
-		m.Items = generated.Grow(r, m.Items, generated.Count(b, i, "\xf2\x01"))
-		for len(b)-i > 2 && b[i] == 0xf2 && b[i+1] == 0x01 {
-			from, to := generated.Span(b, i+2)
-			n := len(m.Items)
-			if to < 0 || n == cap(m.Items) {
+			fallthrough
+		case 2:
+			m.Color = 0
+			if len(b)-i > 1 && b[i] == 0x18 {
+				if v, j := generated.Int[Color](b, i+1); j >= 0 {
+					m.Color, i = v, j
+				}
+			}
+			m.Small = 0
+			if len(b)-i > 1 && b[i] == 0x20 {
+				if v, j := generated.Int[int16](b, i+1); j >= 0 {
+					m.Small, i = v, j
+				}
+			}
+			fallthrough
+		case 3:
+			if i >= 0 && i <= len(s)-8 {
+				m.I32 = 0
+				if x := generated.Load(s, i); uint8(x) == 0x28 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 3
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.I32, i = int32(v), i+n
+				}
+			} else {
+				k = 3
 				break
 			}
-			m.Items = m.Items[:n+1]
-			if m.Items[n].DecodeWeft(r, from, to, depth-1) != to {
-				m.Items[n] = Item{}
-				m.Items = m.Items[:n]
+			fallthrough
+		case 4:
+			m.U8 = 0
+			if len(b)-i > 1 && b[i] == 0x30 {
+				if v, j := generated.Int[uint8](b, i+1); j >= 0 {
+					m.U8, i = v, j
+				}
+			}
+			m.U16 = 0
+			if len(b)-i > 1 && b[i] == 0x38 {
+				if v, j := generated.Int[uint16](b, i+1); j >= 0 {
+					m.U16, i = v, j
+				}
+			}
+			fallthrough
+		case 5:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x40) {
+					m.U64 = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.U64, i = uint64(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x40, 1, &m.U64)
+				}
+			} else {
+				k = 5
 				break
 			}
-			i = to
-		}
-	}
-	m.Pointers = m.Pointers[:0]
-	if len(b)-i > 2 && b[i] == 0xfa && b[i+1] == 0x01 {
-		m.Pointers = slices.Grow(m.Pointers, generated.Count(b, i, "\xfa\x01"))
-		for len(b)-i > 2 && b[i] == 0xfa && b[i+1] == 0x01 {
-			from, to := generated.Span(b, i+2)
-			n := len(m.Pointers)
-			if to < 0 || n == cap(m.Pointers) {
+			fallthrough
+		case 6:
+			m.Zig32 = 0
+			if len(b)-i > 1 && b[i] == 0x48 {
+				if v, j := generated.Zigzag[int32](b, i+1); j >= 0 {
+					m.Zig32, i = v, j
+				}
+			}
+			m.Zig64 = 0
+			if len(b)-i > 1 && b[i] == 0x50 {
+				if v, j := generated.Zigzag[int64](b, i+1); j >= 0 {
+					m.Zig64, i = v, j
+				}
+			}
+			m.Fix32 = 0
+			if len(b)-i > 1 && b[i] == 0x5d {
+				if v, j := generated.Fixed32(b, i+1); j >= 0 {
+					m.Fix32, i = v, j
+				}
+			}
+			m.Fix64 = 0
+			if len(b)-i > 1 && b[i] == 0x61 {
+				if v, j := generated.Fixed64(b, i+1); j >= 0 {
+					m.Fix64, i = int64(v), j
+				}
+			}
+			m.Float = 0
+			if len(b)-i > 1 && b[i] == 0x6d {
+				if v, j := generated.Fixed32(b, i+1); j >= 0 {
+					m.Float, i = math.Float32frombits(v), j
+				}
+			}
+			m.Double = 0
+			if len(b)-i > 1 && b[i] == 0x71 {
+				if v, j := generated.Fixed64(b, i+1); j >= 0 {
+					m.Double, i = math.Float64frombits(v), j
+				}
+			}
+			fallthrough
+		case 7:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0x7a {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Text, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 7
+						break
+					}
+				} else {
+					m.Text = ""
+				}
+			} else {
+				k = 7
 				break
 			}
-			e := m.Pointers[:n+1][n]
-			if !generated.Make(r, &e) || e.DecodeWeft(r, from, to, depth-1) != to {
-				m.Pointers[:n+1][n] = nil
+			fallthrough
+		case 8:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint16(x) == 0x182 {
+					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
+						m.Label, i = Label(s[i+3:i+3+n]), i+3+n
+					} else {
+						k = 8
+						break
+					}
+				} else {
+					m.Label = ""
+				}
+			} else {
+				k = 8
 				break
 			}
-			m.Pointers, i = append(m.Pointers, e), to
-		}
-	}
-	m.At = time.Time{}
-	if len(b)-i > 2 && b[i] == 0x82 && b[i+1] == 0x02 {
-		if v, j := generated.Time(b, i+2); j >= 0 {
-			m.At, i = v, j
-		}
-	}
-	m.Took = 0
-	if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x02 {
-		if v, j := generated.Duration(b, i+2); j >= 0 {
-			m.Took, i = v, j
-		}
-	}
-	m.Times = m.Times[:0]
-	if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x02 {
-		m.Times = slices.Grow(m.Times, generated.Count(b, i, "\x92\x02"))
-		for len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x02 {
-			v, j := generated.Time(b, i+2)
-			if j < 0 {
+			fallthrough
+		case 9:
+			m.Raw = nil
+			if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x01 {
+				if v, j := r.Bytes(b, i+2); j >= 0 {
+					m.Raw, i = v, j
+				}
+			}
+			if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x01 {
+				if from, to := generated.Span(b, i+2); to >= 0 && m.Item.DecodeWeft(r, from, to, depth-1) == to {
+					i = to
+				} else {
+					m.Item = Item{}
+				}
+			} else {
+				m.Item.DecodeWeft(r, 0, 0, 1)
+			}
+			if !(len(b)-i > 2 && b[i] == 0x9a && b[i+1] == 0x01) {
+				m.Maybe = nil
+			} else if from, to := generated.Span(b, i+2); to >= 0 && generated.Make(r, &m.Maybe) && m.Maybe.DecodeWeft(r, from, to, depth-1) == to {
+				i = to
+			} else {
+				m.Maybe = nil
+			}
+			if !(len(b)-i > 2 && b[i] == 0xa0 && b[i+1] == 0x01) {
+				m.Number = nil
+			} else if v, j := generated.Int[int32](b, i+2); j >= 0 {
+				if m.Number == nil {
+					m.Number = new(int32)
+				}
+				*m.Number, i = v, j
+			} else {
+				m.Number = nil
+			}
+			if !(len(b)-i > 2 && b[i] == 0xaa && b[i+1] == 0x01) {
+				m.Title = nil
+			} else if v, j := r.Text(b, i+2); j >= 0 {
+				if m.Title == nil {
+					m.Title = new(string)
+				}
+				*m.Title, i = v, j
+			} else {
+				m.Title = nil
+			}
+			if !(len(b)-i > 2 && b[i] == 0xb0 && b[i+1] == 0x01) {
+				m.Flag = nil
+			} else if v, j := generated.Bool(b, i+2); j >= 0 {
+				if m.Flag == nil {
+					m.Flag = new(bool)
+				}
+				*m.Flag, i = v, j
+			} else {
+				m.Flag = nil
+			}
+			m.Ints = m.Ints[:0]
+			if len(b)-i > 2 && b[i] == 0xba && b[i+1] == 0x01 {
+				if v, j := generated.Packed(m.Ints, b, i+2, 0, generated.Int[int32]); j >= 0 {
+					m.Ints, i = v, j
+				}
+			}
+			m.Zigs = m.Zigs[:0]
+			if len(b)-i > 2 && b[i] == 0xc2 && b[i+1] == 0x01 {
+				if v, j := generated.Packed(m.Zigs, b, i+2, 0, generated.Zigzag[int64]); j >= 0 {
+					m.Zigs, i = v, j
+				}
+			}
+			m.Doubles = m.Doubles[:0]
+			if len(b)-i > 2 && b[i] == 0xca && b[i+1] == 0x01 {
+				if v, j := generated.Packed(m.Doubles, b, i+2, 8, func(b []byte, i int) (float64, int) {
+					v, j := generated.Fixed64(b, i)
+					return math.Float64frombits(v), j
+				}); j >= 0 {
+					m.Doubles, i = v, j
+				}
+			}
+			m.Bools = m.Bools[:0]
+			if len(b)-i > 2 && b[i] == 0xd2 && b[i+1] == 0x01 {
+				if v, j := generated.Packed(m.Bools, b, i+2, 0, generated.Bool); j >= 0 {
+					m.Bools, i = v, j
+				}
+			}
+			m.Fixed = m.Fixed[:0]
+			if len(b)-i > 2 && b[i] == 0xda && b[i+1] == 0x01 {
+				if v, j := generated.Packed(m.Fixed, b, i+2, 4, generated.Fixed32); j >= 0 {
+					m.Fixed, i = v, j
+				}
+			}
+			m.Texts = m.Texts[:0]
+			if len(b)-i > 2 && b[i] == 0xe2 && b[i+1] == 0x01 {
+				m.Texts = slices.Grow(m.Texts, generated.Count(b, i, "\xe2\x01"))
+				for len(b)-i > 2 && b[i] == 0xe2 && b[i+1] == 0x01 {
+					v, j := r.Text(b, i+2)
+					if j < 0 {
+						break
+					}
+					m.Texts, i = append(m.Texts, v), j
+				}
+			}
+			m.Blobs = m.Blobs[:0]
+			if len(b)-i > 2 && b[i] == 0xea && b[i+1] == 0x01 {
+				m.Blobs = slices.Grow(m.Blobs, generated.Count(b, i, "\xea\x01"))
+				for len(b)-i > 2 && b[i] == 0xea && b[i+1] == 0x01 {
+					v, j := r.Bytes(b, i+2)
+					if j < 0 {
+						break
+					}
+					m.Blobs, i = append(m.Blobs, v), j
+				}
+			}
+			m.Items = m.Items[:0]
+			if len(b)-i > 2 && b[i] == 0xf2 && b[i+1] == 0x01 {
+				m.Items = generated.Grow(r, m.Items, generated.Count(b, i, "\xf2\x01"))
+				for len(b)-i > 2 && b[i] == 0xf2 && b[i+1] == 0x01 {
+					from, to := generated.Span(b, i+2)
+					n := len(m.Items)
+					if to < 0 || n == cap(m.Items) {
+						break
+					}
+					m.Items = m.Items[:n+1]
+					if m.Items[n].DecodeWeft(r, from, to, depth-1) != to {
+						m.Items[n] = Item{}
+						m.Items = m.Items[:n]
+						break
+					}
+					i = to
+				}
+			}
+			m.Pointers = m.Pointers[:0]
+			if len(b)-i > 2 && b[i] == 0xfa && b[i+1] == 0x01 {
+				m.Pointers = slices.Grow(m.Pointers, generated.Count(b, i, "\xfa\x01"))
+				for len(b)-i > 2 && b[i] == 0xfa && b[i+1] == 0x01 {
+					from, to := generated.Span(b, i+2)
+					n := len(m.Pointers)
+					if to < 0 || n == cap(m.Pointers) {
+						break
+					}
+					e := m.Pointers[:n+1][n]
+					if !generated.Make(r, &e) || e.DecodeWeft(r, from, to, depth-1) != to {
+						m.Pointers[:n+1][n] = nil
+						break
+					}
+					m.Pointers, i = append(m.Pointers, e), to
+				}
+			}
+			m.At = time.Time{}
+			if len(b)-i > 2 && b[i] == 0x82 && b[i+1] == 0x02 {
+				if v, j := generated.Time(b, i+2); j >= 0 {
+					m.At, i = v, j
+				}
+			}
+			m.Took = 0
+			if len(b)-i > 2 && b[i] == 0x8a && b[i+1] == 0x02 {
+				if v, j := generated.Duration(b, i+2); j >= 0 {
+					m.Took, i = v, j
+				}
+			}
+			m.Times = m.Times[:0]
+			if len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x02 {
+				m.Times = slices.Grow(m.Times, generated.Count(b, i, "\x92\x02"))
+				for len(b)-i > 2 && b[i] == 0x92 && b[i+1] == 0x02 {
+					v, j := generated.Time(b, i+2)
+					if j < 0 {
+						break
+					}
+					m.Times, i = append(m.Times, v), j
+				}
+			}
+			m.Colors = m.Colors[:0]
+			if len(b)-i > 2 && b[i] == 0x9a && b[i+1] == 0x02 {
+				if v, j := generated.Packed(m.Colors, b, i+2, 0, generated.Int[Color]); j >= 0 {
+					m.Colors, i = v, j
+				}
+			}
+			fallthrough
+		case 10:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint32(x)&0xffffff == 0x1bbc2 {
+					if n := int(uint8(x >> 24)); n <= most && i+4+n <= len(s) {
+						m.Far, i = s[i+4:i+4+n], i+4+n
+					} else {
+						k = 10
+						break
+					}
+				} else {
+					m.Far = ""
+				}
+			} else {
+				k = 10
 				break
 			}
-			m.Times, i = append(m.Times, v), j
+			fallthrough
+		case 11:
+			m.Notes = generated.Empty(m.Notes)
+			m.Last = 0
+			if len(b)-i > 5 && b[i] == 0xf8 && b[i+1] == 0xff && b[i+2] == 0xff && b[i+3] == 0xff && b[i+4] == 0x0f {
+				if v, j := generated.Int[uint64](b, i+5); j >= 0 {
+					m.Last, i = v, j
+				}
+			}
+			fallthrough
+		default:
+			return i
 		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	m.Colors = m.Colors[:0]
-	if len(b)-i > 2 && b[i] == 0x9a && b[i+1] == 0x02 {
-		if v, j := generated.Packed(m.Colors, b, i+2, 0, generated.Int[Color]); j >= 0 {
-			m.Colors, i = v, j
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Order) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.IntField(s, i, 0x8, 1, &m.ID); i <= len(s)-8 {
+			return i, 1
 		}
-	}
-	if x := generated.Word(b, i); uint32(x)&0xffffff != 0x1bbc2 {
-		m.Far = ""
-	} else if n := int(uint8(x >> 24)); n < 0x80 && i+4+n <= len(s) {
-		m.Far, i = s[i+4:i+4+n], i+4+n
-	} else {
-		i, _ = r.LongText(b, i, 3, &m.Far)
-	}
-	m.Notes = generated.Empty(m.Notes)
-	m.Last = 0
-	if len(b)-i > 5 && b[i] == 0xf8 && b[i+1] == 0xff && b[i+2] == 0xff && b[i+3] == 0xff && b[i+4] == 0x0f {
-		if v, j := generated.Int[uint64](b, i+5); j >= 0 {
-			m.Last, i = v, j
+		fallthrough
+	case 1:
+		if i = generated.BoolField(s, i, 0x10, 1, &m.Paid); i <= len(s)-8 {
+			return i, 2
 		}
+		fallthrough
+	case 2:
+		return i, 2
+	case 3:
+		if i = generated.IntField(s, i, 0x28, 1, &m.I32); i <= len(s)-8 {
+			return i, 4
+		}
+		fallthrough
+	case 4:
+		return i, 4
+	case 5:
+		if i = generated.IntField(s, i, 0x40, 1, &m.U64); i <= len(s)-8 {
+			return i, 6
+		}
+		fallthrough
+	case 6:
+		return i, 6
+	case 7:
+		if i = generated.TextField(r, s, i, 0x7a, 1, &m.Text); i <= len(s)-8 {
+			return i, 8
+		}
+		fallthrough
+	case 8:
+		if i = generated.TextField(r, s, i, 0x182, 2, &m.Label); i <= len(s)-8 {
+			return i, 9
+		}
+		fallthrough
+	case 9:
+		return i, 9
+	case 10:
+		if i = generated.TextField(r, s, i, 0x1bbc2, 3, &m.Far); i <= len(s)-8 {
+			return i, 11
+		}
+		fallthrough
+	case 11:
+		return i, 11
+	default:
+		return i, 12
 	}
-	if i > end { // within a number
-		*m = Order{}
-		return start
-	}
-	return i
 }

@@ -58,7 +58,7 @@ func (m *Pallet) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
+	b := r.Body[:end:end]
 	m.Blocks = m.Blocks[:0]
 	if len(b)-i > 1 && b[i] == 0x0a {
 		m.Blocks = generated.Grow(r, m.Blocks, generated.Count(b, i, "\n"))
@@ -130,10 +130,6 @@ func (m *Pallet) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			}
 			i = to
 		}
-	}
-	if i > end { // within a number
-		*m = Pallet{}
-		return start
 	}
 	return i
 }

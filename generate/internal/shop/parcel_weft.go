@@ -198,7 +198,7 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
+	b := r.Body[:end:end]
 	m.Price = *new(Cents)
 	if len(b)-i > 1 && b[i] == 0x0a {
 		if j := generated.ReadWeft(b, i+1, &m.Price); j >= 0 {
@@ -448,10 +448,6 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			m.Flags = *new([2]bool)
 		}
 	}
-	if i > end { // within a number
-		*m = Parcel{}
-		return start
-	}
 	return i
 }
 
@@ -502,7 +498,7 @@ func (m *Stamp) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
+	b := r.Body[:end:end]
 	if !(len(b)-i > 1 && b[i] == 0x0a) {
 		m.Hops = *new([2]netip.Addr)
 	} else if generated.Begin(r, &m.Hops) {
@@ -571,10 +567,6 @@ func (m *Stamp) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		} else {
 			m.None = *new([0]int32)
 		}
-	}
-	if i > end { // within a number
-		*m = Stamp{}
-		return start
 	}
 	return i
 }

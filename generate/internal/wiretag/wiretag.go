@@ -55,12 +55,7 @@ func (t Tag) At() string {
 }
 
 // In is the condition that the tag is at the beginning of the word x.
-func (t Tag) In(x string) string { return t.compared(x, "==") }
-
-// Out is the condition that the tag is not there.
-func (t Tag) Out(x string) string { return t.compared(x, "!=") }
-
-func (t Tag) compared(x, with string) string {
+func (t Tag) In(x string) string {
 	switch len(t) {
 	case 1, 2, 4:
 		x = fmt.Sprintf("uint%d(%s)", 8*len(t), x)
@@ -69,7 +64,7 @@ func (t Tag) compared(x, with string) string {
 	default:
 		x = fmt.Sprintf("%s&%#x", x, uint64(1)<<(8*len(t))-1)
 	}
-	return x + " " + with + " " + t.Word()
+	return x + " == " + t.Word()
 }
 
 // Store writes the bytes of t at a slice, the last of them increased by what a variable holds.

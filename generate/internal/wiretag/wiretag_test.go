@@ -11,7 +11,7 @@ func TestExpressions(t *testing.T) {
 	for got, want := range map[string]string{
 		one.Bytes(): "0x0a", two.Bytes(): "0x80, 0x01", one.Word(): "0xa", two.Word(): "0x180",
 		one.At(): "len(b)-i > 1 && b[i] == 0x0a", two.At(): "len(b)-i > 2 && b[i] == 0x80 && b[i+1] == 0x01",
-		one.In("x"): "uint8(x) == 0xa", three.Out("x"): "uint32(x)&0xffffff != 0x1bbc5",
+		one.In("x"): "uint8(x) == 0xa", three.In("x"): "uint32(x)&0xffffff == 0x1bbc5",
 		wiretag.New(1<<28, 0).In("x"):        "x&0xffffffffff == 0x880808080",
 		one.Store("p"):                       "binary.LittleEndian.PutUint16(p, 0xa)",
 		append(two[:2:2], 1).Store("p", "n"): "binary.LittleEndian.PutUint32(p, 0x10180|uint32(n)<<16)",

@@ -76,33 +76,60 @@ func (m *Query) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 34), len(b)
-	if n := len(m.Title); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
-		}
-		if len(p)-i < n+23 {
-			p = generated.Room(p[:i], n+23)
-		}
-		i += copy(p[i:], m.Title)
-	}
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Shelf); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x10|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x10, 1, v)
+	p, i := generated.Room(b, 38), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if n := len(m.Title); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+					copy(p[i+2:], m.Title)
+					i += n + 2
+				} else {
+					k = 0
+					break
+				}
 			}
+			fallthrough
+		case 1:
+			if v := uint64(m.Shelf); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 1
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x10|x<<8)
+					i += n
+				} else {
+					k = 1
+					break
+				}
+			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	return p[:i], true
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Query) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendString(b, 0xa, 1, m.Title)
+	case 1:
+		return generated.AppendVarint(b, 0x10, 1, uint64(m.Shelf))
+	}
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -110,27 +137,72 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
-	if x := generated.Word(b, i); uint8(x) != 0xa {
-		m.Title = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Title, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, _ = r.LongText(b, i, 1, &m.Title)
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0xa {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Title, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 0
+						break
+					}
+				} else {
+					m.Title = ""
+				}
+			} else {
+				k = 0
+				break
+			}
+			fallthrough
+		case 1:
+			if i >= 0 && i <= len(s)-8 {
+				m.Shelf = 0
+				if x := generated.Load(s, i); uint8(x) == 0x10 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 1
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Shelf, i = int32(v), i+n
+				}
+			} else {
+				k = 1
+				break
+			}
+			fallthrough
+		default:
+			return i
+		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	if x := generated.Word(b, i); uint8(x) != 0x10 {
-		m.Shelf = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Shelf, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Shelf)
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Query) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.TextField(r, s, i, 0xa, 1, &m.Title); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	case 1:
+		if i = generated.IntField(s, i, 0x10, 1, &m.Shelf); i <= len(s)-8 {
+			return i, 2
+		}
+		fallthrough
+	default:
+		return i, 2
 	}
-	if i > end { // within a number
-		*m = Query{}
-		return start
-	}
-	return i
 }
 
 var _ generated.Message = (*Book)(nil)
@@ -145,43 +217,72 @@ func (m *Book) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 11), len(b)
-	if n := len(m.Title); n > 0 {
-		if n < 128 {
-			binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
-			i += 2
-		} else {
-			i = generated.PutVarint(p, i, 0xa, 1, uint64(n))
-		}
-		if len(p)-i < n {
-			p = generated.Room(p[:i], n)
-		}
-		i += copy(p[i:], m.Title)
-	}
-	b = p[:i]
-	for _, v := range m.Authors {
-		if n := len(v); n < 128 {
-			b = append(b, 0x12, byte(n))
-		} else {
-			b = generated.AppendVarint(b, 0x12, 1, uint64(n))
-		}
-		b = append(b, v...)
-	}
-	p, i = generated.Room(b, 23), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Shelf); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x18|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x18, 1, v)
+	p, i := generated.Room(b, 38), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if n := len(m.Title); n > 0 {
+				if n < 128 && i >= 0 && i+n <= len(p)-16 {
+					binary.LittleEndian.PutUint16(p[i:], 0xa|uint16(n)<<8)
+					copy(p[i+2:], m.Title)
+					i += n + 2
+				} else {
+					k = 0
+					break
+				}
 			}
+			fallthrough
+		case 1:
+			b = p[:i]
+			for _, v := range m.Authors {
+				if n := len(v); n < 128 {
+					b = append(b, 0x12, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x12, 1, uint64(n))
+				}
+				b = append(b, v...)
+			}
+			p, i = b[:cap(b)], len(b)
+			fallthrough
+		case 2:
+			if v := uint64(m.Shelf); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					x, n := v&0x7f, 2
+					if v >= 1<<7 {
+						x, n = x|v<<1&0x7f00|0x80, 3
+						if v >= 1<<14 {
+							if v >= 1<<21 {
+								k = 2
+								break
+							}
+							x, n = x|v<<2&0x7f0000|0x8000, 4
+						}
+					}
+					binary.LittleEndian.PutUint64(p[i:], 0x18|x<<8)
+					i += n
+				} else {
+					k = 2
+					break
+				}
+			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	return p[:i], true
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Book) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendString(b, 0xa, 1, m.Title)
+	case 2:
+		return generated.AppendVarint(b, 0x18, 1, uint64(m.Shelf))
+	}
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -189,38 +290,88 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	s := r.Texts.Whole(end)
-	if x := generated.Word(b, i); uint8(x) != 0xa {
-		m.Title = ""
-	} else if n := int(uint8(x >> 8)); n < 0x80 && i+2+n <= len(s) {
-		m.Title, i = s[i+2:i+2+n], i+2+n
-	} else {
-		i, _ = r.LongText(b, i, 1, &m.Title)
-	}
-	m.Authors = m.Authors[:0]
-	if len(b)-i > 1 && b[i] == 0x12 {
-		m.Authors = slices.Grow(m.Authors, generated.Count(b, i, "\x12"))
-		for len(b)-i > 1 && b[i] == 0x12 {
-			v, j := r.Text(b, i+1)
-			if j < 0 {
+	b := r.Body[:end:end]
+	s, most := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); uint8(x) == 0xa {
+					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
+						m.Title, i = s[i+2:i+2+n], i+2+n
+					} else {
+						k = 0
+						break
+					}
+				} else {
+					m.Title = ""
+				}
+			} else {
+				k = 0
 				break
 			}
-			m.Authors, i = append(m.Authors, v), j
+			fallthrough
+		case 1:
+			m.Authors = m.Authors[:0]
+			if len(b)-i > 1 && b[i] == 0x12 {
+				m.Authors = slices.Grow(m.Authors, generated.Count(b, i, "\x12"))
+				for len(b)-i > 1 && b[i] == 0x12 {
+					v, j := r.Text(b, i+1)
+					if j < 0 {
+						break
+					}
+					m.Authors, i = append(m.Authors, v), j
+				}
+			}
+			fallthrough
+		case 2:
+			if i >= 0 && i <= len(s)-8 {
+				m.Shelf = 0
+				if x := generated.Load(s, i); uint8(x) == 0x18 {
+					v, n := x>>8&0x7f, 2
+					if x>>8&0x80 != 0 {
+						v, n = v|x>>9&0x3f80, 3
+						if x>>8&0x8000 != 0 {
+							if x>>8&0x800000 != 0 {
+								k = 2
+								break
+							}
+							v, n = v|x>>10&0x1fc000, 4
+						}
+					}
+					m.Shelf, i = int32(v), i+n
+				}
+			} else {
+				k = 2
+				break
+			}
+			fallthrough
+		default:
+			return i
 		}
+		i, k = m.restWeft(r, s, i, k)
+		s, most = r.Whole(end)
 	}
-	if x := generated.Word(b, i); uint8(x) != 0x18 {
-		m.Shelf = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Shelf, i = int32(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Shelf)
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Book) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.TextField(r, s, i, 0xa, 1, &m.Title); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	case 1:
+		return i, 1
+	case 2:
+		if i = generated.IntField(s, i, 0x18, 1, &m.Shelf); i <= len(s)-8 {
+			return i, 3
+		}
+		fallthrough
+	default:
+		return i, 3
 	}
-	if i > end { // within a number
-		*m = Book{}
-		return start
-	}
-	return i
 }
 
 var _ generated.Message = (*Total)(nil)
@@ -235,21 +386,40 @@ func (m *Total) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 	if depth == 0 {
 		return b, false
 	}
-	p, i := generated.Room(b, 23), len(b)
-	{
-		w, j := (*[23]byte)(p[i:]), 0
-		if v := uint64(m.Books); v != 0 {
-			if v < 1<<28 {
-				x, n := generated.Short4(uint32(v))
-				binary.LittleEndian.PutUint64(w[j&15:], 0x8|x<<8)
-				j += 1 + n
-			} else {
-				j = generated.PutVarint(w[:], j, 0x8, 1, v)
+	p, i := generated.Room(b, 27), len(b)
+	for k := 0; ; k++ {
+		switch k {
+		case 0:
+			if v := uint64(m.Books); v != 0 {
+				if i >= 0 && i <= len(p)-16 {
+					if v < 1<<28 {
+						x, n := generated.Short4(uint32(v))
+						binary.LittleEndian.PutUint64(p[i:], 0x8|x<<8)
+						i += 1 + n
+					} else {
+						i = generated.PutVarint(p, i, 0x8, 1, v)
+					}
+				} else {
+					k = 0
+					break
+				}
 			}
+			fallthrough
+		default:
+			return p[:i], true
 		}
-		i += j
+		b = m.putWeft(p[:i], k)
+		p, i = b[:cap(b)], len(b)
 	}
-	return p[:i], true
+}
+
+// putWeft appends a number or a text that is not zero, for AppendWeft.
+func (m *Total) putWeft(b []byte, k int) []byte {
+	switch k {
+	case 0:
+		return generated.AppendVarint(b, 0x8, 1, uint64(m.Books))
+	}
+	return b
 }
 
 // DecodeWeft reads the message, for codec/protobuf.
@@ -257,17 +427,40 @@ func (m *Total) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	start, b := i, r.Body[:end:end]
-	if x := generated.Word(b, i); uint8(x) != 0x8 {
-		m.Books = 0
-	} else if v, n := generated.Short(uint32(x >> 8)); n > 0 {
-		m.Books, i = int64(v), i+1+n
-	} else {
-		i = generated.Long(b, i, 1, &m.Books)
+	s, _ := r.Whole(end)
+	for k := 0; ; {
+		switch k {
+		case 0:
+			if i >= 0 && i <= len(s)-8 {
+				if x := generated.Load(s, i); !(uint8(x) == 0x8) {
+					m.Books = 0
+				} else if v, n := generated.Short28(uint32(x >> 8)); n > 0 {
+					m.Books, i = int64(v), i+1+n
+				} else {
+					i = generated.IntField(s, i, 0x8, 1, &m.Books)
+				}
+			} else {
+				k = 0
+				break
+			}
+			fallthrough
+		default:
+			return i
+		}
+		i, k = m.restWeft(r, s, i, k)
+		s, _ = r.Whole(end)
 	}
-	if i > end { // within a number
-		*m = Total{}
-		return start
+}
+
+// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.
+func (m *Total) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {
+	switch k {
+	case 0:
+		if i = generated.IntField(s, i, 0x8, 1, &m.Books); i <= len(s)-8 {
+			return i, 1
+		}
+		fallthrough
+	default:
+		return i, 1
 	}
-	return i
 }
