@@ -34,6 +34,16 @@ func TakeLarge(n int) *Buffer {
 	return &Buffer{B: make([]byte, 0, n)}
 }
 
+// TakeBetween returns an empty buffer with a capacity of at least n and at most most, for an owner that has room for only so much.
+func TakeBetween(n, most int) *Buffer {
+	b := TakeLarge(n)
+	if cap(b.B) <= most {
+		return b
+	}
+	b.Release()
+	return &Buffer{B: make([]byte, 0, n)}
+}
+
 // Release gives the buffer back. Nothing may use its memory any more.
 func (b *Buffer) Release() {
 	switch n := cap(b.B); {
@@ -62,7 +72,11 @@ func (b *Buffer) Extend(p []byte) *Buffer {
 		b.B = append(b.B, p...)
 		return b
 	}
-	grown := TakeLarge(max(2*cap(b.B), len(b.B)+len(p)))
+	return b.ExtendTo(TakeLarge(max(2*cap(b.B), len(b.B)+len(p))), p)
+}
+
+// ExtendTo moves b to an empty buffer with room for it and p, appends p, and returns that buffer.
+func (b *Buffer) ExtendTo(grown *Buffer, p []byte) *Buffer {
 	grown.B = append(append(grown.B, b.B...), p...)
 	b.Release()
 	return grown

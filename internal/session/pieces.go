@@ -166,9 +166,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	data := m.head.Type == wire.TypeData
 	switch {
 	case m.skip:
-	case len(m.buf.B)+len(payload) <= s.cfg.Limits.longest(&m.head) && rd.spare(len(payload)):
-		m.buf = m.buf.Extend(payload)
-		parts.grow(len(payload))
+	case parts.extend(m, payload, s.cfg.Limits.longest(&m.head), rd.most()):
 	case !answer: // a request, or data of the opener
 		parts.drop(h.ID, answer)
 		err := rd.tooLong(m.head)
@@ -214,13 +212,14 @@ func (l *Limits) longest(h *wire.Header) int {
 	return n
 }
 
-// spare reports whether n more bytes of unfinished messages may be held.
-func (rd *reader) spare(n int) bool {
-	s := rd.s
-	parts := &s.reading.parts
-	// A sender begins a message while others, up to outbuf.MaxBulk of them, are on their way.
-	most := maxAssembly + s.cfg.Limits.MaxMessage + s.cfg.Limits.MaxMetadata
-	return parts.size+n <= most
+// spare reports whether n more bytes may be held of unfinished messages.
+func (rd *reader) spare(n int) bool { return rd.s.reading.parts.size+n <= rd.most() }
+
+// most is how many bytes may be held of unfinished messages. A sender begins a message while others, up to outbuf.MaxBulk of them, are on
+// their way.
+func (rd *reader) most() int {
+	l := &rd.s.cfg.Limits
+	return maxAssembly + l.MaxMessage + l.MaxMetadata
 }
 
 // tooLong ends the call whose message is longer than allowed. For a final frame it is
