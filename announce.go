@@ -13,7 +13,8 @@ import (
 // Registry is where a server makes its services known to clients. Package registry has them.
 type Registry interface {
 	// Register publishes an instance and keeps it published until the registration is closed, however often the registry goes away and
-	// comes back. It does not wait for the registry. An error means that the instance can never be registered.
+	// comes back. It does not wait for the registry. The server begins with no service that is refused. One that is refused later is tried
+	// again with growing pauses, unless the code says that it is in vain, such as InvalidArgument or FailedPrecondition.
 	Register(instance Instance) (Registration, error)
 }
 
@@ -32,7 +33,7 @@ func newAnnouncer(s *Server) (*announce.Announcer, error) {
 	a, err := announce.New(announce.Config{
 		Register: func(i Instance) (announce.Registration, error) { return c.Registry.Register(i) },
 		Every:    c.Instance, Own: c.Instances, Services: s.ServiceNames, Idempotent: s.Services.idempotent,
-		Work: s.host.work, InFlight: s.inFlight, Fence: &s.host.fence, Log: c.Logger,
+		Work: s.host.work, InFlight: s.inFlight, Code: func(err error) int { return int(CodeOf(err)) }, Fence: &s.host.fence, Log: c.Logger,
 	})
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "weft: %w", err)

@@ -2,8 +2,9 @@ package registry
 
 import (
 	"context"
-	"errors"
 	"fmt"
+
+	"github.com/weftrpc/weft"
 )
 
 // Documents is implemented by drivers whose registries also keep documents: named
@@ -32,13 +33,13 @@ type Document struct {
 const MaxDocument = 256 << 10
 
 // ErrConflict is what Store returns when the document was replaced meanwhile.
-var ErrConflict = errors.New("registry: the document has changed meanwhile; load it again")
+var ErrConflict = fmt.Errorf("registry: the document has changed meanwhile; load it again (%w)", weft.Aborted)
 
 // ErrNoDocuments is what documents of a registry that cannot keep any end with.
-var ErrNoDocuments = errors.New("registry: this registry keeps no documents")
+var ErrNoDocuments = fmt.Errorf("registry: this registry keeps no documents (%w)", weft.Unimplemented)
 
 func errTooLong(name string, size int) error {
-	return fmt.Errorf("registry: document %q has %d bytes, at most %d are allowed", name, size, MaxDocument)
+	return weft.Errorf(weft.InvalidArgument, "registry: document %q has %d bytes, at most %d are allowed", name, size, MaxDocument)
 }
 
 // Load returns a document as the registry has it now; the zero Document if there is

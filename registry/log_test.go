@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -191,4 +192,80 @@ func TestLogOfDocumentOutage(t *testing.T) {
 			}
 		}
 	})
+}
+
+// forgetful takes every instance, and has lost it when it is to be refreshed.
+type forgetful struct{ *scripted }
+
+func (forgetful) Refresh(context.Context, weft.Instance, time.Duration) error { return ErrLost }
+
+// TestLogOfWhatIsLostAgain: a registration that is lost again and again is in the log once a minute, and a driver whose Put ends with ErrLost is
+// asked with growing pauses.
+func TestLogOfWhatIsLostAgain(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		driver func(puts *atomic.Int32) Driver
+		text   string
+		least  int32 // attempts in five minutes
+		most   int32
+	}{
+		{"by Refresh", func(puts *atomic.Int32) Driver {
+			return counted{forgetful{newScripted()}, puts}
+		}, "registration lost", 40, 100},
+		{"by Put", func(puts *atomic.Int32) Driver {
+			return counted{refusing{newScripted(), func() error { return ErrLost }}, puts}
+		}, "registration failed", 100, 160},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, logged := recorded()
+				var puts atomic.Int32
+				r := open(t, c.driver(&puts), &Config{Logger: log})
+				if _, err := r.Register(instance("Arith", "1")); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(5*time.Minute - time.Second)
+				if n := strings.Count(logged(), c.text); n < 1 || n > 5 {
+					t.Errorf("%d records in five minutes, want 5 at most:\n%s", n, logged())
+				}
+				if n := puts.Load(); n < c.least || n > c.most {
+					t.Errorf("the registry was asked %d times in five minutes, want %d to %d", n, c.least, c.most)
+				}
+			})
+		})
+	}
+}
+
+// counted counts how often an instance is put.
+type counted struct {
+	Driver
+	puts *atomic.Int32
+}
+
+func (d counted) Put(ctx context.Context, i weft.Instance, ttl time.Duration) error {
+	d.puts.Add(1)
+	return d.Driver.Put(ctx, i, ttl)
+}
+
+// TestErrorsHaveCodes: what a registry itself refuses says why by a code.
+func TestErrorsHaveCodes(t *testing.T) {
+	r, err := New("scripted", newScripted(), &Config{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	_, closed := r.Register(instance("Arith", "a"))
+	_, short := New("scripted", newScripted(), &Config{TTL: time.Millisecond})
+	for want, errs := range map[weft.Code][]error{
+		weft.FailedPrecondition: {closed},
+		weft.InvalidArgument:    {short, errTooLong("a", 1<<20)},
+		weft.Aborted:            {ErrConflict, fmt.Errorf("stored: %w", ErrConflict)},
+		weft.Unimplemented:      {ErrNoDocuments},
+	} {
+		for _, err := range errs {
+			if weft.CodeOf(err) != want {
+				t.Errorf("%v has the code %v, want %v", err, weft.CodeOf(err), want)
+			}
+		}
+	}
 }

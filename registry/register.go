@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/logger"
 )
 
 // registration keeps one instance published.
@@ -44,7 +45,7 @@ func (r *Registry) Register(instance weft.Instance) (weft.Registration, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
-		return nil, errClosed
+		return nil, weft.Errorf(weft.FailedPrecondition, "registry: it is closed")
 	}
 	for other := range r.registrations {
 		if i := other.current(); i.Service == instance.Service && i.ID == instance.ID {
@@ -95,13 +96,16 @@ func (g *registration) keep() {
 	defer close(g.done)
 	failures := 0
 	var told complaint
+	var lost logger.Repeated
 	for g.life.Err() == nil {
 		err := g.once()
 		switch {
 		case g.life.Err() != nil:
 			return
-		case errors.Is(err, ErrLost):
-			g.log.Warn("registration lost, registering again")
+		case errors.Is(err, ErrLost) && !g.isDirty():
+			if lost.Allow(ErrLost) { // a registry may lose it again each time
+				g.log.Warn("registration lost, registering again")
+			}
 			g.markDirty()
 			g.held = nil
 			failures = 0
@@ -176,6 +180,13 @@ func (g *registration) markDirty() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.dirty = true
+}
+
+// isDirty reports whether the registry does not have the instance, as far as is known: what has failed is no Refresh then.
+func (g *registration) isDirty() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.dirty
 }
 
 // finishTime is how long Close waits at most for an operation that has begun; it waits for no more than half of what its context leaves.

@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"syscall"
@@ -100,7 +99,7 @@ func New(name string, driver Driver, cfg *Config) (*Registry, error) {
 		c.TTL = DefaultTTL
 	}
 	if c.TTL < time.Second {
-		return nil, fmt.Errorf("registry: TTL is %v, want 0 (%v) or at least a second", c.TTL, DefaultTTL)
+		return nil, weft.Errorf(weft.InvalidArgument, "registry: TTL is %v, want 0 (%v) or at least a second", c.TTL, DefaultTTL)
 	}
 	if c.Protect == 0 {
 		c.Protect = DefaultProtect
@@ -175,8 +174,6 @@ func (r *Registry) tellUncached(err error, what string, attrs ...any) {
 		r.cfg.Logger.Warn(what, append(attrs, "error", err)...)
 	}
 }
-
-var errClosed = errors.New("registry: it is closed")
 
 // operationTimeout bounds one operation of the driver.
 func (r *Registry) operationTimeout() time.Duration { return min(r.cfg.TTL/2, 3*time.Second) }

@@ -41,6 +41,8 @@ type Config struct {
 	// Work is what the server has done, and InFlight how many calls run, for reports of its load.
 	Work     func() Work
 	InFlight func() int
+	// Code is the code of an error of the registry.
+	Code func(error) int
 
 	Fence *fence.Fence // around the registry
 	Log   *slog.Logger
@@ -79,7 +81,8 @@ type Announcer struct {
 	shown   map[string]published
 	leaving map[string]context.Context // withdrawals under way; done when one has ended, or its time is up
 	load    *instance.Load             // as last published
-	refused bool                       // the registry has refused a part of the last report
+	partly  bool                       // the registry has refused a part of the last report
+	refused map[string]*refusal        // services that the registry has refused, by name
 	before  Work                       // at the last report
 	at      time.Time                  // of the last report
 }
@@ -98,7 +101,7 @@ func New(cfg Config) (*Announcer, error) {
 	}
 	a := &Announcer{
 		cfg: cfg, every: cfg.Every.Clone(), own: make(map[string]instance.Instance, len(cfg.Own)),
-		shown: make(map[string]published), leaving: make(map[string]context.Context),
+		shown: make(map[string]published), leaving: make(map[string]context.Context), refused: make(map[string]*refusal),
 	}
 	if err := a.check("", a.every); err != nil {
 		return nil, fmt.Errorf("field Instance: %w", err)
@@ -180,17 +183,19 @@ func (a *Announcer) Changed(service string) {
 	a.settleLocked(service)
 }
 
-// settleLocked publishes or withdraws a service, as the server has it or not.
+// settleLocked publishes or withdraws a service, as the server has it or not. One that the registry has refused is published as it is when
+// the pause has ended that is made for the registry.
 func (a *Announcer) settleLocked(service string) {
 	if !a.open {
 		return
 	}
 	if a.cfg.Services()[service] == nil {
+		a.forgetLocked(service)
 		a.leaveLocked(service)
 		return
 	}
-	if err := a.showLocked(service); err != nil {
-		a.cfg.Log.Error("the service cannot be registered", "service", service, "error", err)
+	if r := a.refused[service]; r == nil || r.timer == nil {
+		a.tryLocked(service)
 	}
 }
 
@@ -273,6 +278,9 @@ func (a *Announcer) leaveLocked(service string) {
 // leaveAllLocked begins to withdraw everything and returns the withdrawals under way.
 func (a *Announcer) leaveAllLocked() []context.Context {
 	a.open = false
+	for service := range a.refused {
+		a.forgetLocked(service)
+	}
 	for service := range a.shown {
 		a.leaveLocked(service)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/weftrpc/weft/internal/announce"
 	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 func TestMain(m *testing.M) { leak.Main(m) }
@@ -116,9 +117,22 @@ func (s *server) config(r *registry) announce.Config {
 			defer s.mu.Unlock()
 			return s.work
 		},
-		InFlight: func() int { return 0 }, Fence: &fence.Fence{Log: log}, Log: log,
+		InFlight: func() int { return 0 }, Code: codeOf, Fence: &fence.Fence{Log: log}, Log: log,
 	}
 }
+
+// codeOf is the code of an error, Unknown for one without.
+func codeOf(err error) int {
+	if c, ok := errors.AsType[coded](err); ok {
+		return int(c)
+	}
+	return 2 // Unknown
+}
+
+// coded is an error that is a code.
+type coded wire.Code
+
+func (c coded) Error() string { return "refused" }
 
 func begin(t *testing.T, cfg announce.Config) *announce.Announcer {
 	t.Helper()
@@ -322,6 +336,111 @@ func (c counter) Handle(context.Context, slog.Record) error {
 	return nil
 }
 func (counter) Enabled(context.Context, slog.Level) bool { return true }
+
+// A service that comes while the server serves, and that the registry refuses for a reason that may pass, is tried again with growing pauses
+// until it is taken, and is in the log once a minute, however often its methods change meanwhile.
+func TestRefusedIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		cfg := s.config(r)
+		var logged, asked atomic.Int32
+		cfg.Log = slog.New(counter{n: &logged})
+		cfg.Register = func(i instance.Instance) (announce.Registration, error) {
+			asked.Add(1)
+			return r.Register(i)
+		}
+		a := begin(t, cfg)
+		r.refuse(coded(wire.Unavailable))
+		s.set("A", "B")
+		before := asked.Load()
+		for range 100 { // a method each
+			a.Changed("B")
+		}
+		if n := asked.Load() - before; n != 1 {
+			t.Errorf("the registry was asked %d times at once", n)
+		}
+		time.Sleep(5 * time.Minute)
+		if n := asked.Load() - before; n < 12 || n > 25 {
+			t.Errorf("the registry was asked %d times in five minutes, want about 16", n)
+		}
+		if n := logged.Load(); n < 4 || n > 6 {
+			t.Errorf("%d records in five minutes, want 5", n)
+		}
+		r.refuse(nil)
+		time.Sleep(time.Minute)
+		if r.get("B").Address == "" {
+			t.Error("the service is not published though the registry takes it")
+		}
+		logged.Store(0)
+		r.refuse(coded(wire.Unavailable))
+		s.set("A", "B", "C", "D")
+		a.Changed("C")
+		a.Changed("D")
+		s.set("A", "B", "D")
+		a.Changed("C") // before it was published
+		r.refuse(nil)
+		time.Sleep(time.Second)
+		a.Withdraw()
+		r.refuse(errors.New("nothing is asked any more"))
+		time.Sleep(time.Hour)
+		if got := r.said(); !strings.HasPrefix(got, "+A +B +D -") || strings.Contains(got, "C") {
+			t.Errorf("the registry was told %q", got)
+		}
+	})
+}
+
+// An update that the registry refuses is made again as well.
+func TestRefusedUpdateIsMadeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+		cfg := s.config(r)
+		var idempotent atomic.Pointer[string]
+		cfg.Idempotent = func(string) []string {
+			if m := idempotent.Load(); m != nil {
+				return []string{*m}
+			}
+			return nil
+		}
+		a := begin(t, cfg)
+		r.refuse(errors.New("full"))
+		method := "Get"
+		idempotent.Store(&method)
+		a.Changed("A")
+		r.refuse(nil)
+		time.Sleep(time.Minute)
+		if got := r.said(); got != "+A =A" {
+			t.Errorf("the registry was told %q", got)
+		}
+		a.Withdraw()
+	})
+}
+
+// A service that the registry is going to refuse again is not tried before it changes.
+func TestRefusedForGood(t *testing.T) {
+	for _, code := range []wire.Code{wire.InvalidArgument, wire.FailedPrecondition, wire.PermissionDenied, wire.Unimplemented} {
+		synctest.Test(t, func(t *testing.T) {
+			r, s := &registry{has: map[string]instance.Instance{}}, &server{services: []string{"A"}}
+			cfg := s.config(r)
+			var logged atomic.Int32
+			cfg.Log = slog.New(counter{n: &logged})
+			a := begin(t, cfg)
+			r.refuse(coded(code))
+			s.set("A", "B")
+			a.Changed("B")
+			a.Changed("B")
+			r.refuse(nil)
+			time.Sleep(time.Hour)
+			if got := r.said(); got != "+A" || logged.Load() != 1 {
+				t.Errorf("%v: the registry was told %q, and %d records were logged", code, got, logged.Load())
+			}
+			a.Changed("B") // as when another method is registered
+			if got := r.said(); got != "+A +B" {
+				t.Errorf("%v: after a change the registry was told %q", code, got)
+			}
+			a.Withdraw()
+		})
+	}
+}
 
 func TestWrong(t *testing.T) {
 	s, r := &server{}, &registry{}

@@ -48,16 +48,16 @@ func (a *Announcer) report(now time.Time) {
 	}
 	if a.load == nil || differs(*a.load, load) {
 		a.load = &load
-	} else if !a.refused {
+	} else if !a.partly {
 		return
 	}
-	a.refused = false
+	a.partly = false
 	for service := range a.shown {
 		err := a.showLocked(service) // which tells a registry nothing that it has taken
 		if err == nil {
 			continue
 		}
-		a.refused = true
+		a.partly = true
 		if a.shown[service].errors.Allow(err) {
 			a.cfg.Log.Warn("the load cannot be reported", "service", service, "error", err)
 		}

@@ -34,16 +34,6 @@ func TakeLarge(n int) *Buffer {
 	return &Buffer{B: make([]byte, 0, n)}
 }
 
-// TakeBetween returns an empty buffer with a capacity of at least n and at most most, for an owner that has room for only so much.
-func TakeBetween(n, most int) *Buffer {
-	b := TakeLarge(n)
-	if cap(b.B) <= most {
-		return b
-	}
-	b.Release()
-	return &Buffer{B: make([]byte, 0, n)}
-}
-
 // Release gives the buffer back. Nothing may use its memory any more.
 func (b *Buffer) Release() {
 	switch n := cap(b.B); {
@@ -72,11 +62,36 @@ func (b *Buffer) Extend(p []byte) *Buffer {
 		b.B = append(b.B, p...)
 		return b
 	}
-	return b.ExtendTo(TakeLarge(max(2*cap(b.B), len(b.B)+len(p))), p)
+	return b.moved(TakeLarge(max(2*cap(b.B), len(b.B)+len(p))), p)
 }
 
-// ExtendTo moves b to an empty buffer with room for it and p, appends p, and returns that buffer.
-func (b *Buffer) ExtendTo(grown *Buffer, p []byte) *Buffer {
+// ExtendWithin is Extend for a buffer that gets longest bytes at most, and whose capacity may grow by spare. Where there is no room to
+// double, it grows by an eighth, so that it is copied a few times. It returns b as it is, and false, if there is no room for that either.
+func (b *Buffer) ExtendWithin(p []byte, longest, spare int) (_ *Buffer, ok bool) {
+	was, need := cap(b.B), len(b.B)+len(p)
+	switch {
+	case need > longest:
+		return b, false
+	case need <= was:
+		return b.Extend(p), true
+	}
+	n := min(max(2*was, need), longest)
+	if n-was > spare {
+		n = min(need+need/8, longest)
+	}
+	if n-was > spare {
+		return b, false
+	}
+	grown := TakeLarge(n)
+	if cap(grown.B) > min(2*n, was+spare) { // it was made for a longer message
+		grown.Release()
+		grown = &Buffer{B: make([]byte, 0, n)}
+	}
+	return b.moved(grown, p), true
+}
+
+// moved has an empty buffer take the place of b, with p behind what b has.
+func (b *Buffer) moved(grown *Buffer, p []byte) *Buffer {
 	grown.B = append(append(grown.B, b.B...), p...)
 	b.Release()
 	return grown

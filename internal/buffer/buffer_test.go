@@ -44,6 +44,34 @@ func TestExtend(t *testing.T) {
 	b.Release()
 }
 
+// A buffer grows by no more than there is room for, whatever the pool has, and never beyond the longest message.
+func TestExtendWithin(t *testing.T) {
+	const longest, spare = 4 << 20, 1 << 20
+	for range 20 {
+		(&Buffer{B: make([]byte, 0, keepBuffer)}).Release()
+		first := Take()
+		b, was, p, moves := first, cap(first.B), make([]byte, 1000), 0
+		for ok := true; ok; {
+			before := b
+			if b, ok = b.ExtendWithin(p, longest, spare-(cap(b.B)-was)); b != before {
+				moves++
+			}
+			if grown := cap(b.B) - was; grown > spare {
+				t.Fatalf("the buffer has grown by %d, want %d at most", grown, spare)
+			}
+		}
+		if n := len(b.B); n < spare*7/8 || moves > 20 {
+			t.Errorf("a message got %d bytes in %d moves, with room for %d", n, moves, spare)
+		}
+		if b, ok := Take().ExtendWithin(make([]byte, longest), longest, 2*longest); !ok || cap(b.B) > 2*longest {
+			t.Errorf("the longest message: %t, with a capacity of %d", ok, cap(b.B))
+		}
+		if _, ok := Take().ExtendWithin(make([]byte, longest+1), longest, 4*longest); ok {
+			t.Error("a message becomes longer than it may")
+		}
+	}
+}
+
 // What ReleaseSmall gets beyond Small is not kept.
 func TestReleaseSmall(t *testing.T) {
 	for range 100 {

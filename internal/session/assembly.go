@@ -29,35 +29,10 @@ type assemblyKey struct {
 // maxAssembly is how many bytes of memory a session holds for unfinished messages.
 const maxAssembly = 64 << 20
 
-// assemblyCost is what an unfinished message takes beside its buffer, about.
-const assemblyCost = 256
-
-// held is how many bytes of memory the message takes: what its buffer has room for, not only what has come.
-func (m *assembly) held() int { return cap(m.buf.B) + assemblyCost }
-
-// extend appends a part to the message, which gets longest bytes at most. Its buffer doubles, so that what has come is copied about once;
-// where there is no room for that it grows by an eighth. extend returns false, and changes nothing, if less than that is spare.
-func (m *assembly) extend(p []byte, longest, spare int) bool {
-	was, need := cap(m.buf.B), len(m.buf.B)+len(p)
-	if need <= was {
-		m.buf = m.buf.Extend(p)
-		return true
-	}
-	n := min(max(2*was, need), longest)
-	if n-was > spare {
-		n = min(need+need/8, longest)
-	}
-	if n-was > spare {
-		return false
-	}
-	m.buf = m.buf.ExtendTo(buffer.TakeBetween(n, min(2*n, was+spare)), p)
-	return true
-}
-
 // assemblies are the unfinished messages of a session, all of calls that were open when they began. They belong to the current reader.
 type assemblies struct {
 	open   map[assemblyKey]*assembly
-	size   int // what they hold
+	size   int // of the memory that they hold, the capacities of their buffers
 	lapsed lapsed
 
 	account *held.Account // counts size for the whole process; nil: nothing does
@@ -131,23 +106,22 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	h.Flags &^= wire.FlagMore
 	m := &assembly{head: h, buf: buffer.TakeLarge(len(payload)).Extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
-	a.grow(m.held())
+	a.grow(cap(m.buf.B))
 	return m
 }
 
 // extend appends a part to a message that gets longest bytes at most, if no more than most bytes are held of all messages then.
-func (a *assemblies) extend(m *assembly, p []byte, longest, most int) bool {
-	was := m.held()
-	ok := len(p) <= longest-len(m.buf.B) && m.extend(p, longest, most-a.size)
-	a.grow(m.held() - was)
+func (a *assemblies) extend(m *assembly, p []byte, longest, most int) (ok bool) {
+	was := cap(m.buf.B)
+	m.buf, ok = m.buf.ExtendWithin(p, longest, most-a.size)
+	a.grow(cap(m.buf.B) - was)
 	return ok
 }
 
 // skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all of it has come.
 func (a *assemblies) skip(m *assembly) {
-	a.grow(-m.held())
+	a.grow(-cap(m.buf.B))
 	m.skip, m.buf = true, new(buffer.Buffer)
-	a.grow(m.held())
 }
 
 // drop removes the unfinished message in a call's slot, if there is one.
@@ -160,7 +134,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 		if m.stream != nil {
 			m.stream.state.Finished()
 		}
-		a.grow(-m.held())
+		a.grow(-cap(m.buf.B))
 		delete(a.open, k)
 	}
 }

@@ -166,7 +166,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	data := m.head.Type == wire.TypeData
 	switch {
 	case m.skip:
-	case parts.extend(m, payload, s.cfg.Limits.longest(&m.head), rd.most()):
+	case parts.extend(m, payload, s.cfg.Limits.longest(&m.head), s.cfg.Limits.unfinished()):
 	case !answer: // a request, or data of the opener
 		parts.drop(h.ID, answer)
 		err := rd.tooLong(m.head)
@@ -213,14 +213,10 @@ func (l *Limits) longest(h *wire.Header) int {
 }
 
 // spare reports whether n more bytes may be held of unfinished messages.
-func (rd *reader) spare(n int) bool { return rd.s.reading.parts.size+n <= rd.most() }
+func (rd *reader) spare(n int) bool { return rd.s.reading.parts.size+n <= rd.s.cfg.Limits.unfinished() }
 
-// most is how many bytes may be held of unfinished messages. A sender begins a message while others, up to outbuf.MaxBulk of them, are on
-// their way.
-func (rd *reader) most() int {
-	l := &rd.s.cfg.Limits
-	return maxAssembly + l.MaxMessage + l.MaxMetadata
-}
+// unfinished is how many bytes may be held of unfinished messages. A sender begins one while others, up to outbuf.MaxBulk, are on their way.
+func (l *Limits) unfinished() int { return maxAssembly + l.MaxMessage + l.MaxMetadata }
 
 // tooLong ends the call whose message is longer than allowed. For a final frame it is
 // called when all of it has been received: until then the slot is taken.
