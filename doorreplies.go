@@ -30,7 +30,7 @@ func (r *DoorReplies) Clear() { r.b.Clear() }
 func (x *DoorCall) AwaitTurn(size int, next <-chan struct{}) (taken bool, err error) {
 	switch v := x.conn.replies.b.TakeOrNext(int64(size), doorReply{x}, next); v {
 	case backlog.Gone:
-		return false, Errorf(CodeOf(x.a.ctx.Err()), "the call ended while its reply waited for the peer to read the replies before it")
+		return false, Errorf(max(CodeOf(x.a.ctx.Err()), Canceled), "the call ended while its reply waited for the peer to read the replies before it")
 	case backlog.Dropped:
 		return false, Errorf(ResourceExhausted, "the reply was dropped: the peer does not read the replies before it, and too many bytes of them wait; read faster, or have fewer calls open at a time").
 			WithReason(ReasonSlowReader)

@@ -28,6 +28,8 @@ const (
 	Patience = 100 * time.Millisecond
 	// MaxBegun is how many handlers run that have begun while the connection was crowded.
 	MaxBegun = 64
+	// none is how many turns are taken beside those in use when none is given any more.
+	none = 1 << 30
 )
 
 // Backlog is that of one connection. The zero value is ready; Account may be set before it is
@@ -71,7 +73,7 @@ type Verdict uint8
 
 const (
 	Turn    Verdict = iota // there is a turn; Give gives it back
-	Gone                   // the call has ended meanwhile
+	Gone                   // the call or the connection has ended meanwhile
 	Dropped                // too much waits: the reply must not be kept
 	Next                   // the reply is the next to be written: it needs no turn
 )
@@ -165,12 +167,13 @@ func (b *Backlog) wait(size int64, call Call, next <-chan struct{}) Verdict {
 	b.waiting.Add(1) // before try: Give looks at waiting after it has given the turn back
 	b.mu.Lock()
 	if b.over || b.first == nil && b.try() {
+		v := Turn
 		if b.over {
-			b.turns.Add(1)
+			v = Gone
 		}
 		b.waiting.Add(-1)
 		b.mu.Unlock()
-		return Turn
+		return v
 	}
 	r := &reply{size: size, counted: call.Counted(), verdict: make(chan Verdict, 1)}
 	if size == 0 {
@@ -310,17 +313,19 @@ func (b *Backlog) Waiting() int64 {
 	return b.held
 }
 
-// Close lets all handlers go on, also those that come later.
+// Close says that the connection has ended. No handler waits any more, and no reply gets a turn, so that none is encoded in vain.
 func (b *Backlog) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if !b.over {
+		b.turns.Add(none)
+	}
 	b.over = true
 	if b.timer != nil {
 		b.timer.Stop()
 	}
 	for b.first != nil {
-		b.turns.Add(1)
-		b.removeLocked(b.first, Turn)
+		b.removeLocked(b.first, Gone)
 	}
 	b.mayBegin.Broadcast()
 }

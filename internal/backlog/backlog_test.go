@@ -268,7 +268,7 @@ func TestBegin(t *testing.T) {
 	})
 }
 
-// After the end no handler waits.
+// After the end no handler waits, and no reply is encoded: none gets a turn, neither one that waits nor one that comes.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Backlog
@@ -280,8 +280,15 @@ func TestClose(t *testing.T) {
 		synctest.Wait()
 		b.Close()
 		done.Wait()
-		if verdicts[Turn].Load() != 100 || b.Take(1, forever) != Turn || b.Begin() {
-			t.Error("a handler waits after the end, or its reply was dropped")
+		b.Close()
+		if verdicts[Gone].Load() != 100 || b.Take(1, forever) != Gone || b.Begin() {
+			t.Error("a handler waits after the end, or its reply got a turn")
+		}
+		for range Turns {
+			b.Give()
+		}
+		if b.Take(1, forever) != Gone {
+			t.Error("a reply got a turn after the end, when all turns were given back")
 		}
 	})
 }
