@@ -24,10 +24,11 @@ type member struct {
 // fields of embedded structs belong to the outer one; of several with one name
 // the least deep counts, among equals the one with a tag, and otherwise none.
 func collect(t reflect.Type) []member {
-	return collectAt(t, member{depth: 1})
+	return visible(collectAt(t, member{depth: 1}))
 }
 
-// collectAt lists those of t, which is embedded at the place that outer names.
+// collectAt lists those of t, which is embedded at the place that outer names, also those that others hide: which ones do is known only when
+// the whole struct is, since two that hide one another hide deeper ones elsewhere too.
 func collectAt(t reflect.Type, outer member) []member {
 	var own, embedded []member
 	for f := range t.Fields() {
@@ -57,7 +58,7 @@ func collectAt(t reflect.Type, outer member) []member {
 		}
 		embedded = append(embedded, collectAt(inner, m)...)
 	}
-	return visible(append(own, embedded...))
+	return append(own, embedded...)
 }
 
 // flattened reports whether the fields of the field f, a struct, belong to the

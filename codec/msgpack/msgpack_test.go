@@ -3,7 +3,9 @@ package msgpack_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -223,6 +225,66 @@ func BenchmarkDecode(b *testing.B) {
 // opaque has nothing that could travel.
 type opaque struct {
 	n int //lint:ignore U1000 what would be lost
+}
+
+// Of names that embedded structs have in common the same fields travel as with encoding/json, also where two that hide one another hide a
+// deeper one of another struct.
+func TestEmbeddedNames(t *testing.T) {
+	type (
+		Two  struct{ X, A int }
+		Twin struct{ X, B int }
+		Both struct {
+			Two
+			Twin
+		}
+		Deepest struct{ X, C int }
+		Deeper  struct{ Deepest }
+		Deep    struct{ Deeper }
+		Tagged  struct {
+			Y int `msgpack:"X" json:"X"`
+		}
+		Shallow struct{ Tagged }
+	)
+	for _, v := range []any{
+		&struct {
+			Both // its two X hide each other, and that of Deepest
+			Deep
+		}{Both{Two{1, 2}, Twin{3, 4}}, Deep{Deeper{Deepest{5, 6}}}},
+		&struct {
+			Both
+			Shallow // as deep, and with a tag
+		}{Both{Two{1, 2}, Twin{3, 4}}, Shallow{Tagged{5}}},
+		&struct {
+			Both
+			X int
+		}{Both{Two{1, 2}, Twin{3, 4}}, 5},
+	} {
+		want, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := msgpack.New().Append(nil, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(map[string]int)
+		if err := msgpack.New().Decode(body, &got); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := json.Marshal(got); !sameFields(t, text, want) {
+			t.Errorf("%T travels as %s, with encoding/json as %s", v, text, want)
+		}
+	}
+}
+
+// sameFields reports whether two objects have the same fields, in any order.
+func sameFields(t *testing.T, a, b []byte) bool {
+	t.Helper()
+	var x, y map[string]int
+	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
+		t.Fatal(err)
+	}
+	return maps.Equal(x, y)
 }
 
 // hidden has a field that encoding/json would carry where it is embedded.
