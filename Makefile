@@ -99,10 +99,11 @@ compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
 
 .PHONY: test-long
-test-long: need ## run the tests that take too long for 'make test': Thrift for C++ and Java, gRPC for Java, one port over TLS with a thousand clients, the collector of OpenTelemetry
+test-long: need ## run the tests that take too long for 'make test': Thrift for C++ and Java, gRPC for Java, one port over TLS with a thousand clients, the collector of OpenTelemetry, and every attack for a minute (over an hour)
 	@scripts/python.sh long
 	@cd test/oneport && go test -v -run 'TestOnePortTLS$$' -timeout 30m -tls=5000 .
 	@cd plugin/otel/testdata/collector && go test -race -timeout 30m ./...
+	@cd test/adversary && go test -v -timeout 0 -duration=1m .
 
 .PHONY: release-check
 release-check: need ## make a release in a temporary clone, and get every module from it

@@ -12,9 +12,8 @@ import (
 
 // Registry is where a server makes its services known to clients. Package registry has them.
 type Registry interface {
-	// Register publishes an instance and keeps it published until the registration is closed, however often the registry goes away and
-	// comes back. It does not wait for the registry. The server begins with no service that is refused. One that is refused later is tried
-	// again with growing pauses, unless the code says that it is in vain, such as InvalidArgument or FailedPrecondition.
+	// Register publishes an instance and keeps it published until the registration is closed, however often the registry goes away and comes
+	// back. It does not wait for the registry. A service that is refused while the server serves is tried again, unless the error is InvalidArgument or the like.
 	Register(instance Instance) (Registration, error)
 }
 
