@@ -13,7 +13,7 @@ import (
 // Registry is where a server makes its services known to clients. Package registry has them.
 type Registry interface {
 	// Register publishes an instance and keeps it published until the registration is closed, however often the registry goes away and comes
-	// back. It does not wait for the registry. A service that is refused while the server serves is tried again, unless the error is InvalidArgument or the like.
+	// back. It does not wait for the registry. What is refused while the server serves is tried again, unless with InvalidArgument or the like.
 	Register(instance Instance) (Registration, error)
 }
 
