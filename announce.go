@@ -102,7 +102,6 @@ func (s *Server) withdraw() <-chan struct{} {
 		close(done)
 		return done
 	}
-	// A registry whose Register hangs, against its contract, holds it up.
 	s.exec.Go(func() {
 		defer close(done)
 		s.announcer.Withdraw()
