@@ -35,13 +35,13 @@ type assemblies struct {
 	size   int // of the memory that they hold, the capacities of their buffers
 	lapsed lapsed
 
-	account *held.Account // counts size for the whole process; nil: nothing does
+	account *held.Account // counts what has come for the whole process; nil: nothing does
 }
 
-// grow counts n bytes more, or fewer if n is below zero.
-func (a *assemblies) grow(n int) {
-	a.size += n
-	a.account.Add(int64(n))
+// grow counts room in buffers for the session, and what has come for all: more, or less than before if it is below zero.
+func (a *assemblies) grow(room, came int) {
+	a.size += room
+	a.account.Add(int64(came))
 }
 
 // lapsed are the calls of streams that have ended while a message of theirs was unfinished.
@@ -106,21 +106,21 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	h.Flags &^= wire.FlagMore
 	m := &assembly{head: h, buf: buffer.TakeLarge(len(payload)).Extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
-	a.grow(cap(m.buf.B))
+	a.grow(cap(m.buf.B), len(m.buf.B))
 	return m
 }
 
 // extend appends a part to a message that gets longest bytes at most, if no more than most bytes are held of all messages then.
 func (a *assemblies) extend(m *assembly, p []byte, longest, most int) (ok bool) {
-	was := cap(m.buf.B)
+	room, came := cap(m.buf.B), len(m.buf.B)
 	m.buf, ok = m.buf.ExtendWithin(p, longest, most-a.size)
-	a.grow(cap(m.buf.B) - was)
+	a.grow(cap(m.buf.B)-room, len(m.buf.B)-came)
 	return ok
 }
 
 // skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all of it has come.
 func (a *assemblies) skip(m *assembly) {
-	a.grow(-cap(m.buf.B))
+	a.grow(-cap(m.buf.B), -len(m.buf.B))
 	m.skip, m.buf = true, new(buffer.Buffer)
 }
 
@@ -134,7 +134,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 		if m.stream != nil {
 			m.stream.state.Finished()
 		}
-		a.grow(-cap(m.buf.B))
+		a.grow(-cap(m.buf.B), -len(m.buf.B))
 		delete(a.open, k)
 	}
 }
