@@ -24,13 +24,20 @@ func (c *clientConn) statusError(ctx context.Context, res *nethttp.Response) err
 
 // readProblem is the error that a Problem stands for, also one of another server; nil: the JSON is none.
 func readProblem(body []byte, status int) *weft.Error {
-	var p struct {
-		Title, Detail, Code, Outcome, Reason string
-		Details                              []Detail
-	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(body, &members) != nil || json.Unmarshal(body, &p) != nil {
+	if json.Unmarshal(body, &members) != nil {
 		return nil
+	}
+	// A member of another type than a problem of this package has is one of another server's own: RFC 9457 has it ignored.
+	var p struct{ Title, Detail, Code, Outcome, Reason string }
+	for name, text := range map[string]*string{"title": &p.Title, "detail": &p.Detail, "code": &p.Code, "outcome": &p.Outcome, "reason": &p.Reason} {
+		if json.Unmarshal(members[name], text) != nil {
+			*text = ""
+		}
+	}
+	var details []Detail
+	if json.Unmarshal(members["details"], &details) != nil {
+		details = nil
 	}
 	code := codeNamed(p.Code)
 	if code == 0 {
@@ -53,7 +60,7 @@ func readProblem(body []byte, status int) *weft.Error {
 	if e.Message == "" && !strings.EqualFold(p.Title, p.Code) {
 		e.Message = p.Title
 	}
-	for _, d := range p.Details {
+	for _, d := range details {
 		e.Details = append(e.Details, weft.Detail(d))
 	}
 	return e

@@ -289,6 +289,7 @@ func TestWireOfOthers(t *testing.T) {
 	answer("/S/NoContent", js, ``, 204)
 	answer("/S/Moved", "text/plain", ``, 307, "Location", "/S/Good")
 	answer("/S/NotFound", "application/problem+json", `{"title":"Out of stock","status":404,"detail":"no pears"}`, 404)
+	answer("/S/OwnMembers", "application/problem+json", `{"title":"Out of stock","detail":"no pears","code":4711,"reason":{},"details":"none"}`, 404)
 	answer("/S/Busy", "application/problem+json", `{"title":"Slow down"}`, 429, "Retry-After", "3")
 	answer("/S/Proxy", "text/html", `bad gateway`, 502)
 	answer("/S/Forbidden", js, `{"message":"no"}`, 403)
@@ -329,6 +330,7 @@ func TestWireOfOthers(t *testing.T) {
 		{"NoContent", weft.Unknown, weft.OutcomeUnknown, "204"},
 		{"Moved", weft.Unknown, weft.OutcomeUnknown, "307"},
 		{"NotFound", weft.NotFound, weft.Executed, "no pears"},
+		{"OwnMembers", weft.NotFound, weft.Executed, "no pears"},
 		{"Busy", weft.ResourceExhausted, weft.Executed, "Slow down"},
 		{"Proxy", weft.Unavailable, weft.OutcomeUnknown, "502"},
 		{"Forbidden", weft.PermissionDenied, weft.OutcomeUnknown, "403"},
