@@ -153,6 +153,7 @@ func TestExplain(t *testing.T) {
 	expect(t, 4, "Nothing.At", "'weft doctor Nothing'", "", "explain", "Nothing.At", "--timeout", "2s")
 	expect(t, 2, "", "is no JSON", "", "explain", "Arith.Mul", "{")
 	expect(t, 2, "", "want Service.Method", "", "explain", "Arith")
+	expect(t, 2, "", "the only place for a call to go", "", "explain", s.address, "Arith.Mul")
 	expect(t, 2, "", "only one place", "", "explain", "Arith.Mul", "--server", s.address)
 	expect(t, 0, "in force", "", `{"instances": [{"name": "repair", "match": {"id": "a"}, "state": "off"}]}`, "rules", "apply", "Arith")
 	code, out, log := run(t, "", "explain", "Arith.Mul")

@@ -103,7 +103,7 @@ func begin(t *testing.T, change ...func(*weft.ServerConfig)) *server {
 			}
 		}),
 		weft.Handle(srv, "Shop.Fail", func(context.Context, *Sum) (*Sum, error) {
-			return nil, weft.Errorf(weft.FailedPrecondition, "the shop is closed").WithReason("CLOSED")
+			return nil, weft.Errorf(weft.FailedPrecondition, "the shop is closed").WithReason("CLOSED").With(&Text{"until nine"})
 		}),
 		weft.Handle(srv, "Shop.Tenant", func(ctx context.Context, _ *Sum) (*Text, error) {
 			return &Text{weft.MetadataFrom(ctx).Get("tenant")}, weft.SetReplyMetadata(ctx, "served-by", "shop")
@@ -218,6 +218,7 @@ func TestCallWires(t *testing.T) {
 	// A stream of one message is a unary call, where the server does not tell the kind of the method.
 	expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by http: opened in", "", "call", "http://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
 	expect(t, 0, "0\n", "* the fields of the request are not checked", "", "call", "http://"+s.at, "Arith.Mul", "-v", `{"A":6,"C":7}`)
+	expect(t, 3, "", "* detail \"main.Text\": ", "", "call", s.address, "Shop.Fail", "-v")
 	expect(t, 0, "42\n", "* attempt 1 at "+s.at+" by grpc: OK in", "", "call", "grpc://"+s.at, "Arith.Mul", "-v", `{"A":6,"B":7}`)
 	expect(t, 1, "", "weft: there is no service or method \"Arith.Nope\" here; 'weft list' names what there is\n", "", "describe", s.address, "Arith.Nope")
 	expect(t, 2, "", "see 'weft call --help'\n", "", "call", s.address, "Arith")

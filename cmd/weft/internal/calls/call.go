@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -370,6 +371,11 @@ func (x *call) tell(err error) {
 		}
 		fmt.Fprintf(x.p.Log, "* %s: %s%s in %v, %s, %s\n", x.method, codeOf(err), outcome, took.Round(time.Microsecond),
 			shell.Plural(len(attempts), "attempt"), shell.Plural(x.replies, "reply"))
+		if e, ok := errors.AsType[*weft.Error](err); ok {
+			for _, d := range e.Details {
+				fmt.Fprintf(x.p.Log, "* detail %q: %s\n", d.Type, base64.StdEncoding.EncodeToString(d.Value))
+			}
+		}
 	}
 	if x.o.meta || x.p.Settings.Verbose > 0 {
 		for _, key := range keys(x.meta) {

@@ -33,6 +33,9 @@ func ExplainCommand(p *shell.Shell) *cobra.Command {
 		Use: "explain Service.Method [JSON]", GroupID: shell.GroupSee, Short: "Explain where a call would go, and why", Long: explainHelp, Example: explainExamples,
 		Args: shell.Arguments(1, 2), ValidArgsFunction: target.CompleteMethod(p),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if strings.Contains(args[0], "://") {
+				return fmt.Errorf("explain: %s is the address of a server, the only place for a call to go; a registry is given by --registry; %w", args[0], shell.ErrUsage)
+			}
 			if !strings.Contains(args[0], ".") {
 				return fmt.Errorf("explain: want Service.Method; %w", shell.ErrUsage)
 			}

@@ -287,8 +287,8 @@ func metadataOf(h http.Header) weft.Metadata {
 // problem is an error of a server, as RFC 9457 has it.
 type problem struct {
 	Detail, Title, Code, Outcome, Reason string
-	Message                              string // of an error of Connect
-	Details                              []weft.Detail
+	Message                              string          // of an error of Connect
+	Details                              json.RawMessage // those of other servers have other forms
 }
 
 // problemOf is the error in an answer, nil if there is none.
@@ -345,7 +345,11 @@ func (p *problem) error() error {
 			e.Outcome = o
 		}
 	}
-	for _, d := range p.Details {
+	var details []weft.Detail
+	if json.Unmarshal(p.Details, &details) != nil {
+		return e
+	}
+	for _, d := range details {
 		e = e.WithDetail(d.Type, d.Value)
 	}
 	return e
