@@ -26,9 +26,9 @@ const (
 // Controller is the state of one server. Its methods, and those of its Methods, may be called
 // from any goroutine. now is the time since any fixed moment, in ns, and never 0.
 type Controller struct {
-	most       int64 // calls in flight at most
-	least      int64 // below which the limit does not go
-	processors int64
+	most  int64 // calls in flight at most
+	least int64 // below which the limit does not go
+	use
 
 	inflight atomic.Int64
 	_        [56]byte
@@ -36,17 +36,13 @@ type Controller struct {
 	peak     atomic.Int64 // the most in flight of the window
 	next     atomic.Int64 // when the window can end
 	cut      atomic.Int64 // when the limit was last lowered: calls that were read before do not count
-	drained  atomic.Bool  // hardly any call was in flight at some moment of the window
-	idle     idle         // while there is a limit
-	pressed  atomic.Bool  // calls were refused for want of places in the last window
 	waits    waits        // of calls, from when they were read
 	older    atomic.Int64 // calls that have started in the window and were read before cut
 	looks    looks
 	budget   atomic.Int64
 
 	mu      sync.Mutex
-	from    int64 // when the window began
-	need    need
+	from    int64   // when the window began
 	long    int64   // when calls last waited too long in a window, or the controller began
 	high    int64   // windows in a row in which they did
 	prompt  float64 // of the last window
@@ -80,7 +76,8 @@ func (l *looks) stoodStill(since, now int64) bool {
 // New returns the controller of a server that never has more than most calls in
 // flight, or any number if most is 0, on so many processors.
 func New(most, processors int) *Controller {
-	c := &Controller{most: mostCalls, least: int64(floor * processors), processors: int64(processors)}
+	c := &Controller{most: mostCalls, least: int64(floor * processors)}
+	c.processors = int64(processors)
 	if most > 0 {
 		c.most = min(int64(most), mostCalls)
 	}
