@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
@@ -10,19 +11,14 @@ import (
 // them, and what stands in the last bytes, are read by a method of its own, which goes on with the fields behind as long as it has to.
 func (p *printer) gets(r *record) {
 	all := parts(r.fields, (*field).swift)
-	swift, longest := 0, "_"
-	for _, f := range r.fields {
-		if f.swift() {
-			swift++
-			if f.form.kind == formText {
-				longest = "most"
-			}
-		}
+	swift, longest := slices.DeleteFunc(slices.Clone(r.fields), func(f *field) bool { return !f.swift() }), "_"
+	if slices.ContainsFunc(swift, (*field).isText) {
+		longest = "most"
 	}
-	if len(r.fields) > swift {
+	if len(r.fields) > len(swift) {
 		p.line("b := r.Body[:end:end]")
 	}
-	if swift == 0 {
+	if len(swift) == 0 {
 		for _, f := range r.fields {
 			p.get(f)
 		}

@@ -1,6 +1,7 @@
 package http
 
 import (
+	"cmp"
 	nethttp "net/http"
 	"net/url"
 	"slices"
@@ -131,21 +132,9 @@ func (t *table) paramsOf(m *target) map[string]*schema.Schema {
 func (t *table) zeroOf(m *target, field string) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.set.Resolve(t.set.Of(m.Reply)).Properties[field]
-	if s == nil {
-		return "null"
-	}
-	switch t.set.Resolve(s).Type {
-	case "array":
-		return "[]"
-	case "object":
-		return "{}"
-	case "string":
-		return `""`
-	case "integer", "number":
-		return "0"
-	case "boolean":
-		return "false"
+	zeros := map[string]string{"array": "[]", "object": "{}", "string": `""`, "integer": "0", "number": "0", "boolean": "false"}
+	if s := t.set.Resolve(t.set.Of(m.Reply)).Properties[field]; s != nil {
+		return cmp.Or(zeros[t.set.Resolve(s).Type], "null")
 	}
 	return "null"
 }
