@@ -52,7 +52,7 @@ func (n *Nesting) Check(v any) error {
 	if w.most == 0 {
 		w.most = MaxDepth
 	}
-	if w.tooDeep(reflect.ValueOf(v), 0, 0) {
+	if w.holdsTooDeep(v, 0, 0) {
 		return fmt.Errorf("a %T nests deeper than %d, or contains itself", v, w.most)
 	}
 	return nil
@@ -119,7 +119,12 @@ func (w walk) tooDeep(v reflect.Value, depth, pointers int) bool {
 		return false
 	}
 	switch t.Kind() {
-	case reflect.Interface, reflect.Pointer:
+	case reflect.Interface:
+		if t.NumMethod() == 0 && v.CanInterface() {
+			return w.holdsTooDeep(v.Interface(), depth, pointers+1)
+		}
+		return w.tooDeep(v.Elem(), depth, pointers+1)
+	case reflect.Pointer:
 		return w.tooDeep(v.Elem(), depth, pointers+1)
 	case reflect.Slice, reflect.Array:
 		if v.Len() == 0 || flat(t.Elem()) {
@@ -159,6 +164,33 @@ func (w walk) tooDeep(v reflect.Value, depth, pointers int) bool {
 		return depth >= w.most
 	}
 	return false
+}
+
+// holdsTooDeep is tooDeep for what an interface holds. The types that decoders give to values of unknown types are looked at without reflection,
+// which would allocate for each entry of a map.
+func (w walk) holdsTooDeep(v any, depth, pointers int) bool {
+	if depth > w.most {
+		return v != nil
+	}
+	switch v := v.(type) {
+	case nil, bool, string, float64, int, int64, uint64:
+		return false
+	case map[string]any:
+		for _, entry := range v {
+			if w.holdsTooDeep(entry, depth+1, 0) {
+				return true
+			}
+		}
+		return len(v) > 0 && depth >= w.most
+	case []any:
+		for _, entry := range v {
+			if w.holdsTooDeep(entry, depth+1, 0) {
+				return true
+			}
+		}
+		return len(v) > 0 && depth >= w.most
+	}
+	return w.tooDeep(reflect.ValueOf(v), depth, pointers)
 }
 
 // flat reports whether values of the type t have no parts to look into.
