@@ -30,7 +30,7 @@ type exchange struct {
 	inbox    *outbox        // nil: the call is unary
 	call     *weft.WireCall // unary, whose caller waits for done
 	done     chan struct{}  // of a unary call; has room for one
-	framed   []byte         // a whole message, framed, where it was read; see clientConn.near
+	framed   []byte         // a whole message, framed, where it was read; see near
 
 	c       *clientConn
 	body    []byte // of a unary call: its message, framed, as far as it has come and is not in framed
@@ -39,9 +39,14 @@ type exchange struct {
 	due     time.Time
 	owed    int // bytes of a unary reply that came and were not given back
 
+	result result
+	alarm  due.Alarm // of the goroutine that waits for the call
+}
+
+// result is how a call has ended.
+type result struct {
 	err   *weft.Error
-	reply []string  // the metadata of the reply
-	alarm due.Alarm // of the goroutine that waits for the call
+	reply []string // the metadata of the reply
 }
 
 // finish ends the call, once. reply is the metadata that has come. What stays as it was is not written.
@@ -50,10 +55,10 @@ func (x *exchange) finish(err *weft.Error, reply []string) {
 		return
 	}
 	if err != nil {
-		x.err = err
+		x.result.err = err
 	}
 	if len(reply) > 0 {
-		x.reply = reply
+		x.result.reply = reply
 	}
 	switch {
 	case x.inbox != nil:
@@ -115,15 +120,15 @@ func (c *clientConn) Call(ctx context.Context, w *weft.WireCall) error {
 		}
 		<-x.done
 	}
-	if len(x.reply) > 0 {
-		w.ReplyMetadata = weft.NewMetadata(x.reply...)
+	if len(x.result.reply) > 0 {
+		w.ReplyMetadata = weft.NewMetadata(x.result.reply...)
 	}
-	if x.err == nil && !x.early {
-		x.err = x.decode(x.body)
+	if x.result.err == nil && !x.early {
+		x.result.err = x.decode(x.body)
 	}
 	w.Received = int(x.received)
-	if x.err != nil {
-		return x.err
+	if x.result.err != nil {
+		return x.result.err
 	}
 	c.spare.give(x)
 	return nil
@@ -351,10 +356,10 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		e.Code = weft.DeadlineExceeded
 	}
 	x.over = b.Over && !x.queued
-	if e == nil && c.near == x && b.Open > 0 { // a lone caller is awake at once
-		e = c.decodeNear()
+	if e == nil && c.near.x == x && b.Open > 0 { // a lone caller is awake at once
+		e = c.near.decode()
 	} else {
-		c.keep()
+		c.near.keep()
 	}
 	x.finish(e, x.meta)
 	if !b.Over {
@@ -409,7 +414,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 		return true
 	case x.inbox != nil:
 		x.inbox.push(p, false)
-	case c.stays(x, p):
+	case c.near.stays(x, p):
 	case !c.gather(x, p, end):
 		return true
 	}
@@ -421,7 +426,7 @@ func (c *clientConn) Data(st *http2.Stream, p []byte, end bool) (stays bool) {
 
 // gather takes a piece of a unary reply. It returns false if that has ended the call.
 func (c *clientConn) gather(x *exchange, p []byte, end bool) bool {
-	c.keep()
+	c.near.keep()
 	x.body = append(x.body, p...)
 	if len(x.body) >= prefixSize {
 		if n := sizeOf(x.body); n > c.limits.MaxMessage {

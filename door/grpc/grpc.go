@@ -42,12 +42,6 @@ func Path(path string) weft.MethodOption {
 	return weft.Annotate(routes.PathKey, path)
 }
 
-// pathOf is the path of a method.
-func pathOf(method string) string {
-	i := strings.LastIndexByte(method, '.')
-	return "/" + method[:max(i, 0)] + "/" + method[i+1:]
-}
-
 // Config configures a door. The zero value, and a nil pointer to one, give safe defaults.
 type Config struct {
 	// Leading reports whether metadata of a reply under a key travels in the header in front of

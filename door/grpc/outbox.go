@@ -135,8 +135,8 @@ func (o *outbox) ending() error {
 func (o *outbox) over(err error) error {
 	o.told.Do(func() {
 		o.stop()
-		if o.gone.Load() && len(o.x.reply) > 0 {
-			o.call.ReplyMetadata = weft.NewMetadata(o.x.reply...)
+		if o.gone.Load() && len(o.x.result.reply) > 0 {
+			o.call.ReplyMetadata = weft.NewMetadata(o.x.result.reply...)
 		}
 	})
 	return err

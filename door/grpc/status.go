@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/door/internal/fields"
 )
 
 const (
@@ -63,7 +64,7 @@ func addDetails(e *weft.Error, text string) {
 	if err != nil {
 		return
 	}
-	each(b, func(n protowire.Number, _ uint64, v []byte) {
+	fields.Each(b, func(n protowire.Number, v []byte) {
 		switch n {
 		case 2:
 			e.Message = string(v) // without the limits of a header
@@ -78,7 +79,7 @@ func addDetails(e *weft.Error, text string) {
 // addDetail reads a google.protobuf.Any.
 func addDetail(e *weft.Error, b []byte) {
 	var d weft.Detail
-	each(b, func(n protowire.Number, _ uint64, v []byte) {
+	fields.Each(b, func(n protowire.Number, v []byte) {
 		switch n {
 		case 1:
 			d.Type = string(v[strings.LastIndexByte(string(v), '/')+1:])
@@ -93,7 +94,7 @@ func addDetail(e *weft.Error, b []byte) {
 func addKnownDetail(e *weft.Error, d weft.Detail) {
 	if d.Type == errorInfo {
 		var reason, where string
-		each(d.Value, func(n protowire.Number, _ uint64, v []byte) {
+		fields.Each(d.Value, func(n protowire.Number, v []byte) {
 			switch n {
 			case 1:
 				reason = string(v)
@@ -109,39 +110,6 @@ func addKnownDetail(e *weft.Error, d weft.Detail) {
 		}
 	}
 	e.Details = append(e.Details, d)
-}
-
-// each gives the fields of a message to f: the number, and what a varint or bytes hold. It ends where the message is wrong.
-func each(b []byte, f func(n protowire.Number, x uint64, v []byte)) {
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return
-		}
-		b = b[n:]
-		switch typ {
-		case protowire.VarintType:
-			x, n := protowire.ConsumeVarint(b)
-			if n < 0 {
-				return
-			}
-			f(num, x, nil)
-			b = b[n:]
-		case protowire.BytesType:
-			v, n := protowire.ConsumeBytes(b)
-			if n < 0 {
-				return
-			}
-			f(num, 0, v)
-			b = b[n:]
-		default:
-			n := protowire.ConsumeFieldValue(num, typ, b)
-			if n < 0 {
-				return
-			}
-			b = b[n:]
-		}
-	}
 }
 
 // pushback is the value of grpc-retry-pushback-ms of an error that says when to try again.

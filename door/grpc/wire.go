@@ -12,7 +12,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/compress"
-	"github.com/weftrpc/weft/door/grpc/internal/number"
+	"github.com/weftrpc/weft/door/grpc/internal/head"
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/internal/session"
@@ -114,52 +114,39 @@ type clientConn struct {
 	with    compress.Compressor // requests are compressed
 	cred    string              // the credential of the connection
 
-	res   response  // of the goroutine that reads
-	near  *exchange // of the same: its reply is where it was read; nil: there is none
+	res   response // of the goroutine that reads
+	near  near     // of the same
 	spare spareExchanges
 
-	// Under the lock of conn: the fields of requests.
-	scheme  byte
-	fixed   [fixedFields]hpack.Known
-	timeout hpack.Known
-	paths   map[string]*hpack.Known
-	types   map[string]*hpack.Known
-	first   firstFields
+	fields *head.Fields // of requests, under the lock of conn
 
 	done   chan struct{}
 	over   sync.Once // closes done
 	oneway chan struct{}
 }
 
-// The fields that every request has.
-const (
-	fixedAuthority = iota
-	fixedTE
-	fixedAgent
-	fixedAccept
-	fixedFields
-)
-
 // maxOneway is how many one-way calls may be under way: no caller waits for their ends.
 const maxOneway = 1024
 
 func newClientConn(w *wire, nc net.Conn, cfg weft.WireConfig) *clientConn {
-	c := &clientConn{limits: cfg.Limits, exec: session.NewExecutor(), restore: cfg.Compressors, with: cfg.Compressor, scheme: hpack.StaticHTTP,
-		paths: make(map[string]*hpack.Known), types: make(map[string]*hpack.Known), done: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
-	if _, ok := nc.(interface{ ConnectionState() tls.ConnectionState }); ok {
-		c.scheme = hpack.StaticHTTPS
-	}
+	c := &clientConn{limits: cfg.Limits, exec: session.NewExecutor(), restore: cfg.Compressors, with: cfg.Compressor,
+		done: make(chan struct{}), oneway: make(chan struct{}, maxOneway)}
 	c.cred = strings.TrimSpace(cfg.Credential.Scheme + " " + cfg.Credential.Token)
-	c.fixed = [...]hpack.Known{
-		{Name: ":authority", Value: cfg.Address}, {Name: "te", Value: "trailers"}, {Name: "user-agent", Value: "weft-go"},
-		{Name: acceptName, Value: namesOf(cfg.Compressors)}}
-	c.timeout.Name = timeoutName
+	common := head.Config{Authority: cfg.Address, ContentType: typeOf}
+	_, common.Secure = nc.(interface{ ConnectionState() tls.ConnectionState })
+	if len(c.restore) > 0 {
+		common.Accepts = namesOf(c.restore)
+	}
+	if c.with != nil {
+		common.Encoding = c.with.Name()
+	}
 	c.conn = http2.New(nc, c, http2.Config{
 		Client: true, Tables: w.tables, Vocabulary: vocabulary{}, StreamWindow: max(cfg.Limits.StreamWindow, minWindow),
 		MaxHeader: cfg.Limits.MaxMetadata + headerSlack, WriteBuffer: cfg.Limits.WriteBuffer, WriteTimeout: cfg.Limits.WriteTimeout,
 		PingInterval: w.cfg.KeepAlive, PingIdle: never, PingTimeout: max(cfg.Limits.PingTimeout, time.Second),
-		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, Timer: &w.pulse, Batch: c.keep, GoAway: c.stop,
+		Go: c.exec.Go, Guard: func(takeOver func()) http2.Guard { return c.exec.Guard(takeOver) }, Timer: &w.pulse, Batch: c.near.keep, GoAway: c.stop,
 	})
+	c.fields = head.New(&c.conn.Enc, common)
 	c.exec.Go(func() {
 		c.flush()
 		c.conn.Run()
@@ -240,51 +227,10 @@ func (c *clientConn) Drain(done <-chan struct{}) {
 	}
 }
 
-// maxPaths is how many paths and codecs have a place in the table of a connection's fields.
-const maxPaths = 256
-
-// firstFields are the fields of the newest request that follow from its method and its codec, as they are encoded.
-type firstFields struct {
-	method, codec string
-	epoch         int
-	block         []byte // nil: there is none
-}
-
-// firstLocked appends the fields of a request that follow from its method and its codec.
-func (c *clientConn) firstLocked(b []byte, method, codec string) []byte {
-	e, f := &c.conn.Enc, &c.first
-	epoch := e.Epoch()
-	if f.block != nil && f.epoch == epoch && f.method == method && f.codec == codec {
-		return append(b, f.block...)
-	}
-	at := len(b)
-	b = e.Static(b, hpack.StaticPOST)
-	b = e.Static(b, c.scheme)
-	b = c.knownLocked(b, c.paths, ":path", method, pathOf)
-	b = e.Known(b, &c.fixed[fixedAuthority])
-	b = c.knownLocked(b, c.types, contentType, codec, typeOf)
-	b = e.Known(b, &c.fixed[fixedTE])
-	b = e.Known(b, &c.fixed[fixedAgent])
-	if len(c.restore) > 0 {
-		b = e.Known(b, &c.fixed[fixedAccept])
-	}
-	if c.with != nil {
-		b = e.Literal(b, encodingName, c.with.Name())
-	}
-	if e.Epoch() == epoch { // else they name entries of the table that are new
-		*f = firstFields{method, codec, epoch, append(f.block[:0], b[at:]...)}
-	}
-	return b
-}
-
 // headLocked appends the fields that begin a request.
 func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 	e := &c.conn.Enc
-	b := c.firstLocked(c.conn.BufferLocked(), w.Method, w.Codec.Name())
-	if timeout > 0 {
-		var digits [16]byte
-		b = e.Named(b, &c.timeout, number.AppendTimeout(digits[:0], timeout))
-	}
+	b := c.fields.Append(c.conn.BufferLocked(), w.Method, w.Codec.Name(), timeout)
 	authorized := false
 	for k, v := range w.Metadata.All() {
 		switch k {
@@ -306,19 +252,6 @@ func (c *clientConn) headLocked(w *weft.WireCall, timeout time.Duration) {
 
 // attemptKey is the key under which weft's metadata has the number of an attempt.
 const attemptKey = "weft-attempt"
-
-// knownLocked appends a field whose value follows from a name, by its place in the table of a connection's fields if there are few of them.
-func (c *clientConn) knownLocked(b []byte, all map[string]*hpack.Known, field, name string, value func(string) string) []byte {
-	k := all[name]
-	if k == nil {
-		if len(all) >= maxPaths {
-			return c.conn.Enc.Literal(b, field, value(name))
-		}
-		k = &hpack.Known{Name: field, Value: value(name)}
-		all[name] = k
-	}
-	return c.conn.Enc.Known(b, k)
-}
 
 // sizerOf is the codec, if it tells sizes beforehand.
 func sizerOf(c codec.Codec) codec.Sizer {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/weftrpc/weft/door/http/internal/route"
+	"github.com/weftrpc/weft/door/internal/fields"
 )
 
 // option is the number of google.api.http among the options of a method. Its value is a google.api.HttpRule.
@@ -43,12 +44,12 @@ func Routes(name string) (all []*route.Route, wrong []error) {
 	if err != nil {
 		return nil, []error{err}
 	}
-	eachField(options, func(n protowire.Number, value []byte) {
+	fields.Each(options, func(n protowire.Number, value []byte) {
 		if n != option {
 			return
 		}
 		rules := [][]byte{value}
-		eachField(value, func(n protowire.Number, more []byte) {
+		fields.Each(value, func(n protowire.Number, more []byte) {
 			if n == ruleMore {
 				rules = append(rules, more)
 			}
@@ -64,31 +65,11 @@ func Routes(name string) (all []*route.Route, wrong []error) {
 	return all, wrong
 }
 
-// eachField calls f with the fields of a message that have bytes.
-func eachField(b []byte, f func(n protowire.Number, value []byte)) {
-	for len(b) > 0 {
-		n, kind, size := protowire.ConsumeTag(b)
-		if size < 0 {
-			return
-		}
-		b = b[size:]
-		if kind == protowire.BytesType {
-			if value, size := protowire.ConsumeBytes(b); size >= 0 {
-				f(n, value)
-			}
-		}
-		if size = protowire.ConsumeFieldValue(n, kind, b); size < 0 {
-			return
-		}
-		b = b[size:]
-	}
-}
-
 // routeOf is the address of an HttpRule for a method.
 func routeOf(m protoreflect.MethodDescriptor, rule []byte) (*route.Route, error) {
 	verb, template, body, reply := "", "", "", ""
 	var err error
-	eachField(rule, func(n protowire.Number, value []byte) {
+	fields.Each(rule, func(n protowire.Number, value []byte) {
 		switch n {
 		case ruleGet, rulePut, rulePost, ruleDelete, rulePatch:
 			verb, template = verbOf(n), string(value)
