@@ -434,10 +434,10 @@ func TestWordsOfLimitsAndEnds(t *testing.T) {
 	}
 	large := unary("Get.Large", func(*Context, []byte) ([]byte, *wire.Status) { return pattern(2000), nil })
 	r := newRig(t, setup{noLeakCheck: true, client: func(c *Config) { c.Limits.MaxMessage = 1000 }, server: func(c *Config) { c.Limits.MaxMessage = 3000 }}, large, echo())
-	if _, st := invoke(r.client, "Echo.Say", string(pattern(4000))); st == nil || !strings.Contains(st.Message, "the peer takes (its Limits.MaxMessage)") {
+	if _, st := invoke(r.client, "Echo.Say", string(pattern(4000))); st == nil || !strings.Contains(st.Message, "its receiver takes (Limits.MaxMessage of the receiver)") {
 		t.Errorf("a request beyond the server's limit ended with %+v", st)
 	}
-	if _, st := invoke(r.client, "Get.Large", ""); st == nil || !strings.Contains(st.Message, "Limits.MaxMessage") {
+	if _, st := invoke(r.client, "Get.Large", ""); st == nil || !strings.Contains(st.Message, "Limits.MaxMessage of the receiver") {
 		t.Errorf("a reply beyond the client's limit ended with %+v", st)
 	}
 }

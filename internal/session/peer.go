@@ -56,7 +56,7 @@ func (p *peer) soon() <-chan struct{} {
 func (p *peer) tooLong(n int) *wire.Status {
 	return &wire.Status{
 		Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMessageTooLarge,
-		Message: fmt.Sprintf("message of %d bytes is larger than the %d that the peer takes (its Limits.MaxMessage)", n, p.takes().MaxMessage),
+		Message: fmt.Sprintf("message of %d bytes is larger than the %d that its receiver takes (Limits.MaxMessage of the receiver)", n, p.takes().MaxMessage),
 	}
 }
 
@@ -65,7 +65,7 @@ func (p *peer) tooLong(n int) *wire.Status {
 //go:noinline
 func (p *peer) tooMuchMeta(n int) *wire.Status {
 	return &wire.Status{Code: wire.ResourceExhausted, Outcome: wire.NotSent, Reason: wire.ReasonMetadataTooLarge,
-		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that the peer takes (its Limits.MaxMetadata)", n, p.takes().MaxMetadata)}
+		Message: fmt.Sprintf("metadata of %d bytes is larger than the %d that its receiver takes (Limits.MaxMetadata of the receiver)", n, p.takes().MaxMetadata)}
 }
 
 // tooMany is the status of a call for which there is no slot.
