@@ -3,7 +3,6 @@ package weft
 import (
 	"context"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -34,25 +33,12 @@ type caller struct {
 	unary      UnaryFunc // the interceptors around a call; nil: there are none
 	stream     OpenFunc  // the same around the opening of a stream
 
-	plain  bool // nothing of the above concerns a call without options
-	calls  spare.Pool[session.Call]
-	wired  spare.Pool[WireCall]
-	first  atomic.Pointer[methodStats] // of the method that was called first: a client may call no other
-	stats  sync.Map                    // of the others: method name → *methodStats
-	named  atomic.Int32
-	others methodStats // of all methods beyond maxNamed
-	last   atomic.Pointer[methodStats]
+	plain bool // nothing of the above concerns a call without options
+	calls spare.Pool[session.Call]
+	wired spare.Pool[WireCall]
+	stats stats.Callers
 
 	carried fit.Known // types of messages that the usual codec of a call carries
-}
-
-// maxNamed is how many methods have statistics of their own: the names may come from peers, so their number must be bounded.
-const maxNamed = 1 << 12
-
-// methodStats are the statistics of a method that was called.
-type methodStats struct {
-	name string
-	stats.Method
 }
 
 // setup is called when the fields that a configuration gives are set.
@@ -288,7 +274,7 @@ func failed(s *session.Session, method string, st *wire.Status) error {
 
 // ended counts a call and makes the error of its status.
 func (c *caller) ended(s *session.Session, sc *session.Call) error {
-	m := c.statsOf(sc.Method)
+	m := c.stats.Of(sc.Method)
 	at := sc.Ended
 	if at == 0 {
 		at = session.Nanos()
@@ -302,40 +288,6 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 	}
 	m.Ended(s.Number(), uint16(sc.Status.Code), at-sc.Sent)
 	return failed(s, sc.Method, sc.Status)
-}
-
-// statsOf finds the statistics of a method and remembers them: callers repeat themselves.
-//
-//go:noinline
-func (c *caller) statsOf(method string) *methodStats {
-	if m := c.last.Load(); m != nil && m.name == method {
-		return m
-	}
-	if c.first.Load() == nil {
-		c.first.CompareAndSwap(nil, &methodStats{name: method})
-	}
-	m := c.knownStats(method)
-	if m == nil {
-		if c.named.Load() >= maxNamed {
-			return &c.others
-		}
-		found, ok := c.stats.LoadOrStore(method, &methodStats{name: method})
-		if m = found.(*methodStats); !ok {
-			c.named.Add(1)
-		}
-	}
-	c.last.Store(m)
-	return m
-}
-
-// knownStats is the statistics of a method; nil: it was not called, or has none of its own.
-func (c *caller) knownStats(method string) *methodStats {
-	if m := c.first.Load(); m != nil && m.name == method {
-		return m
-	}
-	found, _ := c.stats.Load(method)
-	m, _ := found.(*methodStats)
-	return m
 }
 
 // beforeRequest runs the hooks before a request is encoded.
@@ -418,11 +370,11 @@ func (c *caller) open(ctx context.Context, r route, method string, sample any, o
 }
 
 // streamEnded returns the function that counts a stream which is opened now, once, with the code that it ended with. bytes are those of its messages.
-func (c *caller) streamEnded(p *Peer, method string, bytes func() (sent, came int)) func(Code) {
+func streamEnded(all *stats.Callers, p *Peer, method string, bytes func() (sent, came int)) func(Code) {
 	from, counted := session.Nanos(), new(atomic.Bool)
 	return func(code Code) {
 		if !counted.Swap(true) {
-			m := c.statsOf(method)
+			m := all.Of(method)
 			sent, came := bytes()
 			m.Bytes(p.number, sent, came)
 			m.Ended(p.number, uint16(code), session.Nanos()-from)
@@ -447,7 +399,7 @@ func (c *caller) openOn(ctx context.Context, p *Peer, x *outgoing) (RawStream, e
 	}
 	// A context that ends while no goroutine sends or receives must still reach the server.
 	end := &rawStream{s: stream, ctx: ctx, method: sc.Method, peer: p.Addr().String(), meta: x.o.reply}
-	end.ended = c.streamEnded(p, sc.Method, func() (sent, came int) { return session.StreamBytes(stream) })
+	end.ended = streamEnded(&c.stats, p, sc.Method, func() (sent, came int) { return session.StreamBytes(stream) })
 	unwatch := context.AfterFunc(ctx, func() {
 		stream.ContextEnded()
 		end.ended(CodeOf(ctx.Err()))

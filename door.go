@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/delivered"
+	"github.com/weftrpc/weft/internal/doorcontext"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/overload"
@@ -57,7 +58,7 @@ type DoorConn struct {
 
 	mu       sync.Mutex
 	calls    *DoorCall // under way, a list
-	contexts doorContexts
+	contexts doorcontext.Contexts
 	over     bool   // all calls were canceled, and later ones are
 	cut      *Error // what calls are answered with that were canceled here
 	err      error  // that of Serve
@@ -179,9 +180,9 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 		meta = meta.reserved(priorityKey, head.Priority.String())
 	}
 	// What the context of a call holds must not stay in memory for as long as that of another one.
-	alone := head.Stream || len(meta.pairs) > smallMetadata || m.s.Either || c.s.host.authenticate != nil
+	alone := head.Stream || len(meta.pairs) > doorcontext.Small || m.s.Either || c.s.host.authenticate != nil
 	c.mu.Lock()
-	ctx := c.contexts.nextLocked(alone, fewContexts*(1+c.flights.Count()), c.peer, m.s, meta.pairs, x.came, deadline)
+	ctx := c.contexts.NextLocked(alone, doorcontext.Few*(1+c.flights.Count()), c.peer, m.s, meta.pairs, x.came, deadline)
 	x.info = CallInfo{Method: m.s.Name, Codec: head.Codec, Stream: head.Stream, Oneway: head.Oneway, Peer: c.peer, in: m.e}
 	x.a = arrival{info: &x.info, h: &c.s.host, e: m.e, in: &x.once, ctx: ctx, size: head.Size}
 	if x.next = c.calls; x.next != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/weftrpc/weft/internal/pending"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/sniff"
+	"github.com/weftrpc/weft/internal/tlsconf"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -236,7 +237,7 @@ const firstRead = 512
 // Doors implements sniff.Doors.
 func (n *newcomer) Doors() []Door { return n.s.cfg.Doors }
 
-// Heard implements sniff.Doors.
+// Heard implements sniff.Doors. It is called for the first message of TLS too.
 func (n *newcomer) Heard() { n.Set(pending.Speaking) }
 
 // Match implements sniff.Doors. A panic in a door's Match, which a hostile peer may be able to cause, ends only the connection.
@@ -284,7 +285,7 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 		return n.conn, "", nil
 	}
 	t := tls.Server(s.exec.Pulsed(n.conn), s.cfg.TLS)
-	ctx, cancel := context.WithTimeout(context.WithValue(s.life, newcomerKey{}, n), s.session.Limits.HandshakeTimeout)
+	ctx, cancel := context.WithTimeout(tlsconf.Accepting(s.life, n.conn, n.Heard), s.session.Limits.HandshakeTimeout)
 	defer cancel()
 	err = error(Errorf(Internal, "a function of the TLS configuration panicked"))
 	s.host.fence.Run("tls.Config", n.conn.RemoteAddr(), func() { err = t.HandshakeContext(ctx) })
@@ -292,36 +293,6 @@ func (n *newcomer) secure() (conn net.Conn, protocol string, err error) {
 		return nil, "", err
 	}
 	return t, t.ConnectionState().NegotiatedProtocol, nil
-}
-
-// newcomerKey is the key of the newcomer in the context of its TLS handshake.
-type newcomerKey struct{}
-
-// heardHello returns a configuration that marks a newcomer as speaking when its first message of TLS has come whole, and whose callbacks
-// see the connection that the listener accepted.
-func heardHello(c *tls.Config) *tls.Config {
-	next, certificate := c.GetConfigForClient, c.GetCertificate
-	c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-		if n, ok := hello.Context().Value(newcomerKey{}).(*newcomer); ok {
-			n.Set(pending.Speaking)
-		}
-		if next == nil {
-			return nil, nil
-		}
-		return next(accepted(hello))
-	}
-	if certificate != nil {
-		c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) { return certificate(accepted(hello)) }
-	}
-	return c
-}
-
-// accepted is hello with the connection that the listener accepted.
-func accepted(hello *tls.ClientHelloInfo) *tls.ClientHelloInfo {
-	if n, ok := hello.Context().Value(newcomerKey{}).(*newcomer); ok {
-		hello.Conn = n.conn
-	}
-	return hello
 }
 
 // doorFor returns the door that has a protocol of TLS, or nil.

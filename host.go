@@ -132,14 +132,14 @@ func (h *host) endpoint(m *method) (*endpoint, *session.Method) {
 }
 
 // forgetRemovedLocked drops the methods that were removed, and keeps what they have done:
-// of the first maxNamed each by itself, of the others together.
+// of the first stats.MaxNamed each by itself, of the others together.
 func (h *host) forgetRemovedLocked() {
 	for m, e := range h.endpoints {
 		if !e.s.Removed() {
 			continue
 		}
 		name := m.name
-		if h.removed[name] == nil && len(h.removed) >= maxNamed {
+		if h.removed[name] == nil && len(h.removed) >= stats.MaxNamed {
 			name = ""
 		}
 		if h.removed[name] == nil {

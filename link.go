@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/internal/guess"
 	"github.com/weftrpc/weft/internal/redial"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/tlsconf"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -247,9 +248,9 @@ func (l *link) secure(ctx context.Context, conn net.Conn) (net.Conn, error) {
 		return conn, nil
 	}
 	if l.c.target.Wire != nil {
-		cfg = withProtocols(cfg, l.c.target.Wire.Protocols()...)
+		cfg = tlsconf.Offer(cfg, l.c.target.Wire.Protocols()...)
 	} else {
-		cfg = tlsConfig(cfg)
+		cfg = tlsconf.Offer(cfg, alpn)
 	}
 	if cfg.ServerName == "" {
 		cfg.ServerName = l.c.target.Rest

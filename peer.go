@@ -269,9 +269,6 @@ func (p *Peer) drain(done <-chan struct{}) bool {
 	}
 }
 
-// tlsConfig readies a configuration for use on a connection.
-func tlsConfig(c *tls.Config) *tls.Config { return withProtocols(c, alpn) }
-
 // alpn is the name of weft's own wire in the negotiation of protocols by TLS.
 const alpn = "weft/1"
 

@@ -52,7 +52,7 @@ const priorityKey = "weft-priority"
 // if its caller has no right to critical ones; see Overload.
 func WithPriority(ctx context.Context, p Priority) context.Context {
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
-	if key, _, rest := firstPair(m.pairs); key == priorityKey {
+	if key, _, rest := wire.FirstPair(m.pairs); key == priorityKey {
 		m.pairs, m.count = rest, m.count-1
 	}
 	return context.WithValue(ctx, outgoingKey{}, m.reserved(priorityKey, p.String()))
@@ -62,7 +62,7 @@ func WithPriority(ctx context.Context, p Priority) context.Context {
 // its own call, as the server has granted it, unless WithPriority has set another.
 func PriorityFrom(ctx context.Context) Priority {
 	m, _ := ctx.Value(outgoingKey{}).(Metadata)
-	if key, value, _ := firstPair(m.pairs); key == priorityKey {
+	if key, value, _ := wire.FirstPair(m.pairs); key == priorityKey {
 		return parsePriority(value)
 	}
 	return inherited(ctx)
@@ -78,7 +78,7 @@ func outgoingMetadata(ctx context.Context) Metadata {
 		p = grantedPriority(v)
 	}
 	if p != PriorityDefault {
-		if key, _, _ := firstPair(m.pairs); key != priorityKey {
+		if key, _, _ := wire.FirstPair(m.pairs); key != priorityKey {
 			if told := m.reserved(priorityKey, p.String()); told.wrong == "" {
 				return told // without room for it the call is made without
 			}
@@ -122,12 +122,4 @@ func parsePriority(s string) Priority {
 		return PrioritySheddable
 	}
 	return PriorityDefault
-}
-
-// firstPair is the first pair of a block, and the others.
-func firstPair(pairs string) (key, value, rest string) {
-	if pairs == "" {
-		return "", "", ""
-	}
-	return wire.NextPair(pairs)
 }

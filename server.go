@@ -5,17 +5,18 @@ import (
 	"errors"
 	"log/slog"
 	"net"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/weftrpc/weft/internal/accept"
 	"github.com/weftrpc/weft/internal/address"
 	"github.com/weftrpc/weft/internal/announce"
 	"github.com/weftrpc/weft/internal/flights"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/session"
+	"github.com/weftrpc/weft/internal/tlsconf"
 )
 
 // Server serves registered methods on any number of listeners. Its methods may be called from any goroutine.
@@ -35,7 +36,7 @@ type Server struct {
 
 	mu        sync.Mutex
 	listeners map[*serving]struct{}
-	schemes   map[any]string // of the transports of what Listen returned, by keyOf
+	schemes   map[any]string // of the transports of what Listen returned, by accept.Key
 	peers     map[*Peer]struct{}
 	entering  map[*Peer]struct{} // connections that were admitted and are not among the peers yet
 	admitted  sync.WaitGroup     // as many; grows only while the server is not closing
@@ -166,7 +167,7 @@ func (s *Server) configureDoors() error {
 	if t := c.TLS; len(t.Certificates) == 0 && t.GetCertificate == nil && t.GetConfigForClient == nil {
 		return Errorf(InvalidArgument, "weft: TLS is configured without a certificate: set Certificates or GetCertificate, or leave TLS nil")
 	}
-	c.TLS = heardHello(withProtocols(c.TLS, protocols...))
+	c.TLS = tlsconf.Heard(tlsconf.Offer(c.TLS, protocols...))
 	return nil
 }
 
@@ -215,7 +216,7 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 	if err != nil {
 		return nil, Errorf(Unavailable, "weft: listen on %s: %w", addr, err)
 	}
-	key := keyOf(l)
+	key := accept.Key(l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -226,7 +227,7 @@ func (s *Server) Listen(ctx context.Context, addr string) (net.Listener, error) 
 
 // schemeOf is the scheme of addresses at which a listener is reached.
 func (s *Server) schemeOf(l net.Listener) string {
-	key := keyOf(l)
+	key := accept.Key(l)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return orDefault(s.schemes[key], l.Addr().Network())
@@ -312,7 +313,7 @@ func (s *Server) Serve(l net.Listener) error {
 		if s.stopping() {
 			return ErrServerClosed
 		}
-		if ne, ok := errors.AsType[net.Error](err); !ok || !ne.Timeout() && !temporary(err) {
+		if !accept.Temporary(err) {
 			return Errorf(Unavailable, "weft: accept on %v: %w", l.Addr(), err)
 		}
 		// Out of file descriptors or the like: wait for some to come back.
@@ -326,25 +327,8 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// temporary reports whether an accept may well succeed later.
-func temporary(err error) bool {
-	t, ok := errors.AsType[interface {
-		error
-		Temporary() bool
-	}](err)
-	return ok && t.Temporary()
-}
-
 // serving is one call of Serve.
 type serving struct{ net.Listener }
-
-// keyOf is a listener as the key of a map: its type and address where it cannot be one itself, as a struct with a slice cannot.
-func keyOf(l net.Listener) any {
-	if reflect.ValueOf(l).Comparable() {
-		return l
-	}
-	return [...]string{reflect.TypeOf(l).String(), l.Addr().Network(), l.Addr().String()}
-}
 
 // served notes the end of a call of Serve.
 func (s *Server) served(here *serving) {
@@ -355,7 +339,7 @@ func (s *Server) served(here *serving) {
 
 // forget closes a listener that is served no more.
 func (s *Server) forget(l net.Listener) {
-	key := keyOf(l)
+	key := accept.Key(l)
 	l.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -2,6 +2,7 @@ package weft
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -143,7 +144,7 @@ type ClientStats struct {
 // Stats returns a snapshot of what the client has counted.
 func (c *Client) Stats() ClientStats {
 	out := ClientStats{
-		Methods: c.caller.snapshot(), Served: c.host.stats(), Refused: c.host.refused.Snapshot(),
+		Methods: listed(c.caller.stats.All), Served: c.host.stats(), Refused: c.host.refused.Snapshot(),
 		Connects: c.connects.Load(), Failures: c.failures.Load(),
 	}
 	for i := range c.links {
@@ -154,7 +155,7 @@ func (c *Client) Stats() ClientStats {
 
 // MethodBytes are RequestBytes and ReplyBytes of a method in Stats, which reads much more.
 func (c *Client) MethodBytes(method string) (requests, replies uint64) {
-	if m := c.caller.knownStats(method); m != nil {
+	if m := c.caller.stats.Known(method); m != nil {
 		return m.Carried()
 	}
 	return 0, 0
@@ -180,26 +181,13 @@ func (h *host) summaries() map[string]*stats.Summary {
 }
 
 // stats lists the statistics of the methods that were called, by name.
-func (h *host) stats() []MethodStats {
-	var out []MethodStats
-	for name, s := range h.summaries() {
-		out = append(out, methodStatsOf(name, s))
-	}
-	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
-	return out
-}
+func (h *host) stats() []MethodStats { return listed(maps.All(h.summaries())) }
 
-// snapshot lists the statistics of the methods that were called.
-func (c *caller) snapshot() []MethodStats {
+// listed are the statistics of methods in their public form, by name.
+func listed(all iter.Seq2[string, *stats.Summary]) []MethodStats {
 	var out []MethodStats
-	if m := c.first.Load(); m != nil {
-		out = append(out, methodStatsOf(m.name, m.Summary()))
-	}
-	for name, m := range c.stats.Range {
-		out = append(out, methodStatsOf(name.(string), m.(*methodStats).Summary()))
-	}
-	if others := c.others.Summary(); others.Calls() > 0 {
-		out = append(out, methodStatsOf("", others))
+	for name, s := range all {
+		out = append(out, methodStatsOf(name, s))
 	}
 	slices.SortFunc(out, func(a, b MethodStats) int { return cmp.Compare(a.Method, b.Method) })
 	return out

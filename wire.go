@@ -2,7 +2,6 @@ package weft
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"log/slog"
 	"net"
@@ -169,7 +168,7 @@ func (c *caller) pass(ctx context.Context, p *Peer, call *WireCall) error {
 	} else {
 		err = p.w.Call(ctx, call)
 	}
-	m := c.statsOf(call.Method)
+	m := c.stats.Of(call.Method)
 	if sent := (*Error)(nil); err == nil || !asWeft(err, &sent) || sent.Outcome != NotSent {
 		m.Bytes(p.number, call.Sent, call.Received)
 	}
@@ -253,7 +252,7 @@ func (c *caller) openForeign(ctx context.Context, p *Peer, x *outgoing) (RawStre
 		return nil, lost(err, call.Method, p)
 	}
 	// A stream whose context has ended need not be received from.
-	ended := c.streamEnded(p, call.Method, func() (sent, came int) {
+	ended := streamEnded(&c.stats, p, call.Method, func() (sent, came int) {
 		if s, ok := stream.(WireStreamSizer); ok {
 			return s.Bytes()
 		}
@@ -395,15 +394,6 @@ func checkWires(wires []Wire, transports []transport.Transport) error {
 		schemes[w.Scheme()] = true
 	}
 	return nil
-}
-
-// withProtocols is a TLS configuration that offers these protocols, unless it names some of its own.
-func withProtocols(c *tls.Config, protocols ...string) *tls.Config {
-	c = c.Clone()
-	if len(c.NextProtos) == 0 {
-		c.NextProtos = protocols
-	}
-	return c
 }
 
 // pingForeign sends a ping to the server of a foreign wire. On a wire that has none, a connection that is open counts.

@@ -29,7 +29,7 @@ func Allowed() Exceptions {
 			"internal/fit":                    "finds types that cannot be carried, at registration and before calls, and compares those of calls",
 			"message.go":                      "finds values that are no messages",
 			"internal/due/within.go":          "compares contexts, of which some cannot be compared",
-			"server.go":                       "finds listeners that cannot be keys of a map",
+			"internal/accept/accept.go":       "finds listeners that cannot be keys of a map",
 			"codec":                           "checks that the target of a decode is a pointer, sets it to zero first, finds values that contain themselves, and counts what elements take",
 			"schema":                          "describes the types of methods, once",
 			"codec/gencode":                   "tells a message passed by value, to say in the error that a pointer is wanted",

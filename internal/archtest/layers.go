@@ -56,7 +56,9 @@ func table() []row {
 		{"internal/keepalive", 1, []string{"internal/outbuf"}},
 		{"internal/streams", 1, nil},
 		{"internal/restore", 1, nil},
-		{"internal/session", 1, []string{"internal/restore", "internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive", "internal/greeting"}},
+		{"internal/budget", 1, []string{"internal/streams"}},
+		{"internal/doorcontext", 1, []string{"internal/session"}},
+		{"internal/session", 1, []string{"internal/budget", "internal/restore", "internal/slots", "internal/calls", "internal/streams", "internal/bulk", "internal/outbuf", "internal/keepalive", "internal/greeting"}},
 
 		{".", 2, nil},
 
@@ -156,6 +158,8 @@ func leaves() []row {
 		{"internal/redial", leaf, []string{"internal/flights"}},
 		{"internal/sniff", leaf, []string{"internal/guess"}},
 		{"internal/taps", leaf, nil},
+		{"internal/accept", leaf, nil},
+		{"internal/tlsconf", leaf, nil},
 		{"internal/announce", 1, nil},
 		{"internal/reuse", 1, nil},
 		{"internal/shape", 1, []string{"internal/fit"}},

@@ -222,7 +222,7 @@ func TestAmount(t *testing.T) {
 func everyConstant(t *testing.T) constants {
 	t.Helper()
 	c := make(constants)
-	for _, folder := range []string{"internal/wire", "codec", "codec/internal/room", "transport/tcp", "transport/tls", "internal/buffer", "internal/inbuf", "internal/workers", "internal/bulk", "internal/outbuf", "internal/backlog", "internal/streams", "internal/pace", "internal/greeting", "internal/session", "cluster/internal/idle", "."} {
+	for _, folder := range []string{"internal/wire", "codec", "codec/internal/room", "transport/tcp", "transport/tls", "internal/buffer", "internal/inbuf", "internal/workers", "internal/bulk", "internal/outbuf", "internal/backlog", "internal/streams", "internal/pace", "internal/greeting", "internal/budget", "internal/stats", "internal/session", "cluster/internal/idle", "."} {
 		c.add(t, folder)
 	}
 	return c

@@ -82,8 +82,8 @@ func (c *Context) need() *more {
 	return c.more.Load()
 }
 
-// own is what the call has of its own of what only some need; nil: nothing.
-func (c *Context) own() *more {
+// owned is what the call has of its own of what only some need; nil: nothing.
+func owned(c *Context) *more {
 	if m := c.more.Load(); m != nil && !m.shared {
 		return m
 	}
@@ -92,7 +92,7 @@ func (c *Context) own() *more {
 
 // Meta is the inside of the request's metadata block, "" if there was none.
 func (c *Context) Meta() string {
-	if m := c.own(); m != nil {
+	if m := owned(c); m != nil {
 		return m.meta
 	}
 	return ""
@@ -100,7 +100,7 @@ func (c *Context) Meta() string {
 
 // ReplyMeta is the inside of the metadata block that goes back with the reply.
 func (c *Context) ReplyMeta() string {
-	if m := c.own(); m != nil {
+	if m := owned(c); m != nil {
 		return m.replyMeta
 	}
 	return ""
@@ -108,14 +108,14 @@ func (c *Context) ReplyMeta() string {
 
 // SetReplyMeta sets it. Only the handler's goroutine may call it.
 func (c *Context) SetReplyMeta(pairs string) {
-	if pairs != "" || c.own() != nil {
+	if pairs != "" || owned(c) != nil {
 		c.need().replyMeta = pairs
 	}
 }
 
 // Principal is what SetPrincipal was given, or nil.
 func (c *Context) Principal() any {
-	if m := c.own(); m != nil {
+	if m := owned(c); m != nil {
 		return m.principal
 	}
 	return nil
@@ -221,7 +221,7 @@ func (c *Context) end(state uint32) {
 	if !c.state.CompareAndSwap(live, state) {
 		return
 	}
-	m := c.own()
+	m := owned(c)
 	if m == nil {
 		return
 	}
@@ -267,7 +267,7 @@ func (c *Context) Budget() int64 {
 
 // Stream is the stream of a streaming call, nil for a unary one.
 func (c *Context) Stream() *Stream {
-	if m := c.own(); m != nil {
+	if m := owned(c); m != nil {
 		return m.stream
 	}
 	return nil

@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 
+	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/keepalive"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -27,7 +28,7 @@ func (rd *reader) cancel(h wire.Header) error {
 	c := s.in.find(h.ID)
 	if c == nil || c.state.Load() != live {
 		// It has just been answered, or waits in this batch's job, or never was, or has been canceled.
-		return s.reading.control.skip(rd.at)
+		return charged(s.reading.control.Skip(rd.at))
 	}
 	state := canceled
 	if wire.Code(h.Code) == wire.DeadlineExceeded {
@@ -40,6 +41,14 @@ func (rd *reader) cancel(h wire.Header) error {
 	return nil
 }
 
+// charged is the error of a peer that has sent more frames than its budget has room for, if ok is false.
+func charged(ok bool) error {
+	if ok {
+		return nil
+	}
+	return &breach{wire.ResourceExhausted, fmt.Sprintf("more than %d control frames in a second", budget.ControlPerSecond)}
+}
+
 // ping takes a PING frame.
 func (rd *reader) ping(h wire.Header, payload []byte) error {
 	s := rd.s
@@ -49,9 +58,9 @@ func (rd *reader) ping(h wire.Header, payload []byte) error {
 	if h.Flags&wire.FlagAck != 0 {
 		s.alive.Pong(payload)
 		rd.dirty = true // the next one may have been appended
-		return s.reading.control.spend(rd.at)
+		return charged(s.reading.control.Spend(rd.at))
 	}
-	if err := s.reading.control.spend(rd.at); err != nil {
+	if err := charged(s.reading.control.Spend(rd.at)); err != nil {
 		return err
 	}
 	s.w.Lock()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/outbuf"
@@ -103,7 +104,7 @@ func TestControlFloods(t *testing.T) {
 			p := newStranger(t, nil)
 			p.greet(nil)
 			one := p.bytes(frame, []byte("12345678"))
-			many := []byte(strings.Repeat(string(one), 2*controlPerSecond))
+			many := []byte(strings.Repeat(string(one), 2*budget.ControlPerSecond))
 			go p.write(many)
 			p.expectGoAway(wire.ResourceExhausted)
 		})
@@ -112,7 +113,7 @@ func TestControlFloods(t *testing.T) {
 		p := newStranger(t, nil)
 		p.greet(nil)
 		var many []byte
-		for i := range 2 * controlPerSecond {
+		for i := range 2 * budget.ControlPerSecond {
 			many = append(many, p.bytes(wire.Header{Type: wire.TypeBind}, wire.AppendBind(nil, "raw", fmt.Sprint("Churn.M", i)))...)
 		}
 		go p.write(many)
@@ -146,7 +147,7 @@ func TestFloodsOnStream(t *testing.T) {
 			p.request(0, 0, wire.FlagStream|wire.FlagEnd, "")
 			<-began
 			earned := 4 + p.cfg.Limits.MaxMessage/wire.MaxPayload + 2*window/streams.Cost
-			go p.write(bytes.Repeat(p.bytes(flood.frame, nil), earned+2*controlPerSecond))
+			go p.write(bytes.Repeat(p.bytes(flood.frame, nil), earned+2*budget.ControlPerSecond))
 			p.expectGoAway(flood.code)
 		})
 	}
@@ -165,7 +166,7 @@ func TestFramesOfEndedCalls(t *testing.T) {
 		p.write(bytes.Repeat(p.bytes(wire.Header{Type: wire.TypeCredit, ID: id, Arg: 1}, nil), 100))
 	}
 	p.pong()
-	for i := range 3 * controlPerSecond {
+	for i := range 3 * budget.ControlPerSecond {
 		p.bind(1, fmt.Sprint("Echo.Say#", i))
 		p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: 9}, nil)
 		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(9, 1)}, nil)
@@ -179,7 +180,7 @@ func TestHarmlessFloods(t *testing.T) {
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
 	var flood []byte
-	for i := range uint32(controlPerSecond/10 - 1) {
+	for i := range uint32(budget.ControlPerSecond/10 - 1) {
 		for _, h := range []wire.Header{
 			{Type: wire.TypeChunk, ID: i}, {Type: wire.TypeData, ID: i}, {Type: wire.TypeCredit, ID: i, Arg: 1 << 31},
 			{Type: wire.TypeCancel, ID: i}, {Type: wire.TypeData, Flags: wire.FlagAnswer, ID: i},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
@@ -96,7 +97,7 @@ func TestOneSlot(t *testing.T) {
 		}
 		result <- nil
 	}()
-	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), controlPerSecond/calls-1)
+	behind := bytes.Repeat(p.bytes(wire.Header{Type: wire.TypePing, Flags: wire.FlagAck}, []byte("12345678")), budget.ControlPerSecond/calls-1)
 	for range calls {
 		if len(result) > 0 {
 			break

@@ -53,7 +53,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 	var pl *queued
 	switch h.Type {
 	case wire.TypeRequest:
-		s.reading.control.earn(&h, &s.cfg.Limits)
+		s.reading.control.Earn(&h, s.cfg.Limits.MaxMessage, s.cfg.Limits.StreamWindow)
 		if rd.beyond(h.ID) {
 			return nil // its chunks will find nothing to go on with
 		}
@@ -81,7 +81,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 		s.in.arriving.Add(1)
 	case wire.TypeData:
 		if stream = s.streamOf(h.ID, answer); stream == nil {
-			return s.reading.control.skip(rd.at) // its chunks will find nothing to go on with
+			return charged(s.reading.control.Skip(rd.at)) // its chunks will find nothing to go on with
 		}
 	default:
 		if err := rd.isOpen(h); err != nil {
@@ -161,7 +161,7 @@ func (rd *reader) chunk(h wire.Header, payload []byte) (owner bool, err error) {
 	parts, answer := &s.reading.parts, h.Flags&wire.FlagAnswer != 0
 	m := parts.find(h.ID, answer)
 	if m == nil {
-		return true, s.reading.control.skip(rd.at)
+		return true, charged(s.reading.control.Skip(rd.at))
 	}
 	data := m.head.Type == wire.TypeData
 	switch {

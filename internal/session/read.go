@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/greeting"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/slab"
@@ -24,7 +25,7 @@ type reading struct {
 	last    uint64
 	current *reader // the reader that runs; written before run is
 	parts   assemblies
-	control budget
+	control budget.Budget
 	watched atomic.Bool // the monitor knows the session
 	bytes   atomic.Uint64
 	verdict atomic.Pointer[wire.Status] // the reader is to refuse the peer for it; nil: it is not
@@ -269,7 +270,7 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 	case wire.TypeBind:
 		again, err := s.in.bind(int(h.Code), payload)
 		if again {
-			err = s.reading.control.skip(rd.at)
+			err = charged(s.reading.control.Skip(rd.at))
 		}
 		return true, err
 	case wire.TypeCredit:
@@ -284,7 +285,7 @@ func (rd *reader) frame(h wire.Header, payload []byte) (owner bool, err error) {
 		return true, errors.New("a second hello")
 	}
 	// Ignorable: Check has let nothing else pass.
-	return true, s.reading.control.spend(rd.at)
+	return true, charged(s.reading.control.Spend(rd.at))
 }
 
 // message handles a whole REPLY, ERROR or DATA. owned says that the body may be kept.

@@ -15,7 +15,7 @@ import (
 // on this reader and took so long that another one goes on.
 func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, err error) {
 	s := rd.s
-	s.reading.control.earn(&h, &s.cfg.Limits)
+	s.reading.control.Earn(&h, s.cfg.Limits.MaxMessage, s.cfg.Limits.StreamWindow)
 	if rd.beyond(h.ID) {
 		return true, nil
 	}

@@ -13,10 +13,10 @@ func (rd *reader) data(h wire.Header, body []byte, owned bool) error {
 	st := s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0)
 	switch {
 	case st == nil:
-		return s.reading.control.skip(rd.at)
+		return charged(s.reading.control.Skip(rd.at))
 	case h.Flags&wire.FlagEnd != 0:
 		if !st.state.CloseRecv() {
-			return s.reading.control.skip(rd.at)
+			return charged(s.reading.control.Skip(rd.at))
 		}
 		return nil
 	case len(body) > s.cfg.Limits.MaxMessage:
@@ -41,7 +41,7 @@ func tooManyUnread() *wire.Status {
 func (rd *reader) credit(h wire.Header) error {
 	st := rd.s.streamOf(h.ID, h.Flags&wire.FlagAnswer != 0)
 	if st == nil || h.Arg == 0 {
-		return rd.s.reading.control.skip(rd.at)
+		return charged(rd.s.reading.control.Skip(rd.at))
 	}
 	if err := st.state.Allow(h.Arg); err != nil {
 		return fmt.Errorf("stream %#x gets %w", st.id, err)

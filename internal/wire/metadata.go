@@ -82,6 +82,14 @@ func NextPair(b string) (key, value, rest string) {
 	return b[1 : 1+k], b[3+k : 3+k+v], b[3+k+v:]
 }
 
+// FirstPair is NextPair for a block that may be empty: then it returns nothing.
+func FirstPair(pairs string) (key, value, rest string) {
+	if pairs == "" {
+		return "", "", ""
+	}
+	return NextPair(pairs)
+}
+
 // Order returns the value of OrderKey in the payload of the first frame of a message that
 // begins with a metadata block. The pair counts only as the first one of the block, whole in
 // this frame, with a value of at most MaxOrder bytes. The result shares memory with payload.

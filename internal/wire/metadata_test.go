@@ -45,6 +45,16 @@ func TestMetaRoundTrip(t *testing.T) {
 	}
 }
 
+func TestFirstPair(t *testing.T) {
+	if k, v, rest := wire.FirstPair(""); k != "" || v != "" || rest != "" {
+		t.Errorf("an empty block has the pair %q, %q, and the rest %q", k, v, rest)
+	}
+	two := string(block("a", "1", "b", "2")[2:])
+	if k, v, rest := wire.FirstPair(two); k != "a" || v != "1" || rest != string(block("b", "2")[2:]) {
+		t.Errorf("the first pair is %q, %q, the rest %q", k, v, rest)
+	}
+}
+
 func TestMetaTruncated(t *testing.T) {
 	b := block("key", "value", "k", "")
 	for n := range b {
