@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -38,8 +39,8 @@ func TestBudget(t *testing.T) {
 	if n := taken(b.Skip, at+int64(time.Second)+1); n != 4+3+2*5 {
 		t.Errorf("a call pays for %d frames", n)
 	}
-	for range 2 {
-		b.Earn(&wire.Header{}, mostEarned*wire.MaxPayload, 0)
+	for range 2 + mostEarned/(math.MaxInt32/wire.MaxPayload) {
+		b.Earn(&wire.Header{}, math.MaxInt32, 0)
 	}
 	if n := taken(b.Skip, at); n != mostEarned+ControlPerSecond { // also when the clock goes back
 		t.Errorf("calls pay for %d frames", n-ControlPerSecond)
