@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/announce"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Registry is where a server makes its services known to clients. Package registry has them.
@@ -32,7 +33,7 @@ func newAnnouncer(s *Server) (*announce.Announcer, error) {
 	a, err := announce.New(announce.Config{
 		Register: func(i Instance) (announce.Registration, error) { return c.Registry.Register(i) },
 		Every:    c.Instance, Own: c.Instances, Services: s.ServiceNames, Idempotent: s.Services.idempotent,
-		Work: s.host.work, InFlight: s.inFlight, Code: func(err error) int { return int(CodeOf(err)) }, Fence: &s.host.fence, Log: c.Logger,
+		Work: s.host.work, InFlight: s.inFlight, Code: func(err error) wire.Code { return wire.Code(CodeOf(err)) }, Fence: &s.host.fence, Log: c.Logger,
 	})
 	if err != nil {
 		return nil, Errorf(InvalidArgument, "weft: %w", err)

@@ -26,7 +26,7 @@ type link struct {
 func (c *Client) redialing() redial.Config {
 	return redial.Config{
 		Life: c.life, Closed: &c.closed, Work: &c.work, Backoff: c.cfg.Backoff, Most: c.cfg.MaxBackoff,
-		Lasting: func(err error) bool { return lasting(CodeOf(err)) },
+		Lasting: func(err error) bool { return wire.Code(CodeOf(err)).Lasting() }, // calls are told why at once, and the link goes on to try
 		Exited:  &Error{Code: Internal, Outcome: NotSent, Peer: c.address, Message: "a hook of the client has ended its goroutine"},
 		Log: func(level slog.Level, err error, attempt int) {
 			e := (*Error)(nil)
@@ -35,16 +35,6 @@ func (c *Client) redialing() redial.Config {
 		},
 		Connects: &c.connects, Failures: &c.failures,
 	}
-}
-
-// lasting reports whether an attempt to connect that failed with code is likely to fail again until the client or the server is configured
-// in another way. While it does, calls are told why at once, and the link goes on to try.
-func lasting(code Code) bool {
-	switch code {
-	case Unauthenticated, PermissionDenied, FailedPrecondition, Unimplemented, InvalidArgument:
-		return true
-	}
-	return false
 }
 
 // peer returns the link's connection if it can be used.

@@ -18,6 +18,7 @@ import (
 	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/logger"
 	"github.com/weftrpc/weft/internal/reachable"
+	"github.com/weftrpc/weft/internal/wire"
 )
 
 // Registration is a published instance; see weft.Registration.
@@ -42,7 +43,7 @@ type Config struct {
 	Work     func() Work
 	InFlight func() int
 	// Code is the code of an error of the registry.
-	Code func(error) int
+	Code func(error) wire.Code
 
 	Fence *fence.Fence // around the registry
 	Log   *slog.Logger

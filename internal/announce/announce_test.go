@@ -122,9 +122,9 @@ func (s *server) config(r *registry) announce.Config {
 }
 
 // codeOf is the code of an error, Unknown for one without.
-func codeOf(err error) int {
+func codeOf(err error) wire.Code {
 	if c, ok := errors.AsType[coded](err); ok {
-		return int(c)
+		return wire.Code(c)
 	}
 	return 2 // Unknown
 }

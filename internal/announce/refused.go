@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/logger"
-	"github.com/weftrpc/weft/internal/wire"
 )
 
 // firstPause and mostPause bound the time before a service is tried again that the registry has refused.
@@ -19,16 +18,6 @@ type refusal struct {
 	failures int
 	errors   logger.Repeated
 	timer    *time.Timer // to its next attempt; nil: there is none before the service changes
-}
-
-// lasting reports whether a registry that has refused a service with this code is going to refuse it again while the service, and the
-// configuration of the registry, stay as they are.
-func lasting(code wire.Code) bool {
-	switch code {
-	case wire.InvalidArgument, wire.FailedPrecondition, wire.Unimplemented, wire.PermissionDenied, wire.Unauthenticated:
-		return true
-	}
-	return false
 }
 
 // tryLocked publishes a service, and does so again with growing pauses if the registry has refused it for a reason that may pass.
@@ -48,7 +37,7 @@ func (a *Announcer) tryLocked(service string) {
 	r.failures++
 	r.timer = nil
 	tell := r.errors.Allow(err)
-	if lasting(wire.Code(a.cfg.Code(err))) {
+	if a.cfg.Code(err).Lasting() {
 		if tell {
 			log.Error("the service cannot be registered", "service", service, "error", err)
 		}

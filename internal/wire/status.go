@@ -36,6 +36,16 @@ const (
 	Unauthenticated    Code = 16
 )
 
+// Lasting reports whether what was refused with the code, a connection or a registration, is likely to be refused again until one of the two
+// sides is configured in another way.
+func (c Code) Lasting() bool {
+	switch c {
+	case Unauthenticated, PermissionDenied, FailedPrecondition, Unimplemented, InvalidArgument:
+		return true
+	}
+	return false
+}
+
 // Detail is a typed value that travels with an error.
 type Detail struct {
 	Type  string // a name both sides know, for protobuf the full name of the message
