@@ -92,9 +92,10 @@ func TestThrottled(t *testing.T) {
 			return n
 		}
 		before, retries := calls(), again()
-		got := drive(t, c, t.Context(), 1000, 4*time.Second)
+		const seconds = 16 // in which chance decides little: of a second some 67 calls are answered, give or take three
+		got := drive(t, c, t.Context(), 1000, seconds*time.Second)
 		sent := int(calls() - before)
-		if got.good < 4*80*8/10 || got.throttled < 3000 {
+		if got.good < seconds*80*8/10 || got.throttled < seconds*750 {
 			t.Errorf("under overload: %+v", got)
 		}
 		if sent > 4*got.good {
