@@ -158,12 +158,20 @@ const (
 	lockPause = 20 * time.Millisecond // after the first of them; then twice as long each time
 )
 
+// repeated is the error of a request that was sent again after Nacos' database had undone it, or was said to have.
+type repeated struct{ error }
+
+func (r *repeated) Unwrap() error { return r.error }
+
 // call asks Nacos, and decodes the data of its answer, if data is not nil. When requests that
 // come at the same time lock out each other in Nacos' database, it undoes one of them, and call
-// asks again.
+// asks again; an error that it returns then is a repeated one.
 func (c *client) call(ctx context.Context, r request, data any) error {
 	for try := 1; ; try++ {
 		err := c.once(ctx, r, data)
+		if err != nil && try > 1 {
+			err = &repeated{err}
+		}
 		if refusal, ok := errors.AsType[*refusal](err); !ok || !refusal.locked || try == lockTries {
 			return err
 		}

@@ -2,6 +2,8 @@ package nacos
 
 import (
 	"context"
+	"crypto/md5"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -236,6 +238,41 @@ func TestRefusedLogin(t *testing.T) {
 			d.client.session <- s
 			if token, err := d.client.login(testContext(t)); err != nil || token != "x" {
 				t.Errorf("the next login gave %q, %v", token, err)
+			}
+		})
+	}
+}
+
+// TestStoredThoughLocked: when Nacos has stored a document and its history has failed, the second request conflicts with the first. That is no
+// conflict of the caller, unless the document has another value, or was not sent twice.
+func TestStoredThoughLocked(t *testing.T) {
+	for _, test := range []struct {
+		name, has string
+		locked    int // so many requests fail before the conflict
+		want      error
+	}{
+		{"stored", "x", 1, nil},
+		{"of another writer", "y", 1, registry.ErrConflict},
+		{"the same, of another writer", "x", 0, registry.ErrConflict},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			left := test.locked
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch {
+				case r.Method == http.MethodGet:
+					fmt.Fprintf(w, `{"code":0,"data":{"content":%q,"md5":"%x"}}`, test.has, md5.Sum([]byte(test.has)))
+				case left > 0:
+					left--
+					w.WriteHeader(http.StatusInternalServerError)
+					fmt.Fprint(w, `{"code":10002,"message":"INSERT INTO his_config_info: A lock could not be obtained"}`)
+				default:
+					fmt.Fprintf(w, `{"code":%d,"message":"the sum is another"}`, codeConflict)
+				}
+			}))
+			defer server.Close()
+			d := openDriver(t, Config{Addresses: []string{server.URL}})
+			if err := d.Store(testContext(t), "rules", []byte("x"), 0); !errors.Is(err, test.want) {
+				t.Errorf("Store returned %v, want %v", err, test.want)
 			}
 		})
 	}

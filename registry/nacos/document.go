@@ -1,10 +1,12 @@
 package nacos
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -98,6 +100,12 @@ func (d *driver) Store(ctx context.Context, name string, value []byte, version u
 	err := d.client.call(ctx, request{method: http.MethodPost, path: adminConfig, form: form, casMD5: sum}, nil)
 	switch {
 	case refused(err, codeConflict):
+		if _, ok := errors.AsType[*repeated](err); ok {
+			// The lock error can be that of Nacos' history, and the document be stored.
+			if now, failed := d.Load(ctx, name); failed == nil && now.Version != version && bytes.Equal(now.Value, value) {
+				return nil
+			}
+		}
 		return registry.ErrConflict
 	case err != nil:
 		return fmt.Errorf("nacos: store document %q: %w", name, err)
