@@ -58,7 +58,7 @@ type Limits struct {
 	MaxMetadata      int           // bytes of one call's metadata; at most 65,535
 	MaxCalls         int           // calls that the peer may have open; at most 65,536
 	MaxCallBytes     int           // bytes of the requests of these calls; more are refused
-	MaxStreamBytes   int           // bytes of messages of all streams that were not received yet; a stream beyond ends
+	MaxStreamBytes   int           // bytes of messages of all streams that were not received yet; a stream beyond ends, and senders over HTTP/2 wait
 	MaxOrdered       int           // one-way calls with one key of WithOrder that wait; more are refused
 	MaxBindings      int           // methods, times codecs, that the peer may use at once; at most 65,536, and 16 are always allowed
 	StreamWindow     int           // bytes the peer may send ahead on each stream; at most 1 GiB

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,5 +49,67 @@ func TestBodyStalled(t *testing.T) {
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {
 		t.Errorf("Shutdown: %v", err)
+	}
+}
+
+// TestStreamsInTurn: a client that reads many streams of one connection one after the other gets all that they send, and calls are answered
+// meanwhile. Each stream has more to send than the client's HTTP/2 takes ahead, which is 4 MiB.
+func TestStreamsInTurn(t *testing.T) {
+	const streams, messages, size = 8, 6, 5 << 18
+	srv := weft.NewServer(&weft.ServerConfig{Doors: connect.Doors(nil), Logger: slog.New(slog.DiscardHandler)})
+	sent := make(chan struct{}, streams*messages)
+	type text struct{ Text string }
+	long := strings.Repeat("x", size)
+	err := errors.Join(
+		weft.HandleServerStream(srv, "Test.Long", func(_ context.Context, _ *text, out *weft.Sender[text]) error {
+			for range messages {
+				if err := out.Send(&text{long}); err != nil {
+					return err
+				}
+				sent <- struct{}{}
+			}
+			return nil
+		}),
+		weft.Handle(srv, "Test.Echo", func(_ context.Context, in *text) (*text, error) { return in, nil }))
+	must(t, err)
+	l, err := srv.Listen(t.Context(), "tcp://127.0.0.1:0")
+	must(t, err)
+	var served sync.WaitGroup
+	served.Go(func() { _ = srv.Serve(l) })
+	defer served.Wait()
+	defer srv.Close()
+	c, err := weft.Dial(t.Context(), "connect+http://"+l.Addr().String(), &weft.ClientConfig{MaxConns: 1, Logger: slog.New(slog.DiscardHandler),
+		Wires: []weft.Wire{connect.Wire(&connect.WireConfig{HTTP2: true})}})
+	must(t, err)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var all []*weft.Stream[text, text]
+	for range streams {
+		in, err := weft.Subscribe[text](ctx, c, "Test.Long", &text{})
+		must(t, err)
+		defer in.Close()
+		all = append(all, in)
+	}
+	<-sent
+	for {
+		select {
+		case <-sent:
+			continue
+		case <-time.After(time.Second): // no more is sent
+		}
+		break
+	}
+	for _, n := range []int{1, size} {
+		if out, err := weft.Invoke[text](ctx, c, "Test.Echo", &text{long[:n]}); err != nil || len(out.Text) != n {
+			t.Errorf("a call beside streams that are not read: %v", err)
+		}
+	}
+	for _, in := range slices.Backward(all) {
+		for range messages {
+			if m, err := in.Recv(); err != nil || len(m.Text) != size {
+				t.Fatalf("%v", err)
+			}
+		}
 	}
 }

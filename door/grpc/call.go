@@ -148,9 +148,6 @@ func (x *call) Decode(v any) error {
 
 func (x *call) checkFlag(flag byte) *weft.Error { return flagError(flag, x.restore) }
 
-// maxEncoded is how many messages of streams of a connection may be encoded and wait for room.
-const maxEncoded = 16
-
 // small is the largest reply that is encoded where it is sent from.
 const small = 8 << 10
 
@@ -320,7 +317,7 @@ func (x *call) Fail(e *weft.Error, m weft.Metadata) {
 		conn.Unlock()
 		return
 	}
-	if conn.WaitsLocked(&x.st) { // messages of a stream
+	if x.st.WaitsLocked() { // messages of a stream
 		conn.QueueDataLocked(&x.st, nil, false, func() { x.trailersLocked(e, p) })
 	} else {
 		x.trailersLocked(e, p)

@@ -34,7 +34,7 @@ func (s *serverConn) stream(x *call, end bool) {
 		in.restore = x.Restoring(x.restore)
 	}
 	in.init()
-	x.in = in
+	x.in, x.st.Apart = in, true
 	if !x.start(0) {
 		return
 	}
@@ -82,9 +82,16 @@ func (in *inbox) Send(msg any) error {
 	if !in.sent {
 		leading = x.divide(x.ReplyMetadata()).leading
 	}
+	size := 0 // with the prefix, as far as it is known
 	if z := x.replies.sizer; z != nil && x.compress == nil {
-		if n, ok := z.Size(msg); ok && n <= small && n <= s.limits.MaxMessage {
-			if err := in.awaitAndLock(); err != nil {
+		n, ok := z.Size(msg)
+		if ok && n <= s.limits.MaxMessage {
+			size = prefixSize + n
+		}
+		if size > 0 && n <= small {
+			s.conn.Lock()
+			s.conn.AwaitTurnLocked(in.ctx, &x.st, size)
+			if err := in.openOrUnlock(); err != nil {
 				return err
 			}
 			x.beginLocked(leading)
@@ -97,18 +104,21 @@ func (in *inbox) Send(msg any) error {
 			s.conn.Unlock()
 		}
 	}
-	// Nothing is encoded before it can be sent: a client that does not open its windows would have one message of each stream kept.
-	if err := in.awaitAndLock(); err != nil {
+	// Nothing is encoded before its turn: a client that does not open its windows would have one message of each stream kept.
+	s.conn.Lock()
+	s.conn.TakeTurnLocked(in.ctx, &x.st, size)
+	defer s.conn.Encoding.Give()
+	if err := in.openOrUnlock(); err != nil {
 		return err
 	}
 	s.conn.Unlock()
-	s.turns.Take(maxEncoded)
-	defer s.turns.Give()
 	b, err := appendMessage(nil, x.replies.codec, msg, x.compress, s.limits.CompressAbove, theServer, s.limits.MaxMessage)
 	if err != nil {
 		return err
 	}
-	if err := in.awaitAndLock(); err != nil {
+	s.conn.Lock()
+	s.conn.AwaitRoomLocked(in.ctx) // and not for the windows of this stream: it would keep the turn of others
+	if err := in.openOrUnlock(); err != nil {
 		return err
 	}
 	x.size.Add(int64(len(b) - prefixSize))
@@ -134,14 +144,11 @@ func (in *inbox) flushAndUnlock() {
 	conn.FlushAndUnlock(conn.StreamsLocked() > 1)
 }
 
-// awaitAndLock waits until a message can be sent, and returns with the lock of the connection held. After an error it is not held.
-func (in *inbox) awaitAndLock() error {
-	conn, st := in.x.c.conn, &in.x.st
-	conn.Lock()
-	conn.AwaitSentLocked(in.ctx, st)
-	conn.AwaitTurnLocked(in.ctx)
+// openOrUnlock is nil if a message can be sent. After an error the lock is not held.
+func (in *inbox) openOrUnlock() error {
+	conn := in.x.c.conn
 	err := in.ctx.Err()
-	if err == nil && conn.OpenLocked(st) {
+	if err == nil && conn.OpenLocked(&in.x.st) {
 		return nil
 	}
 	conn.Unlock()

@@ -40,7 +40,7 @@ func (c *clientConn) OpenStream(ctx context.Context, w *weft.WireCall) (weft.Raw
 			}
 		}}
 	o.init()
-	x.st.Owner, x.inbox = x, o
+	x.st.Owner, x.st.Apart, x.inbox = x, true, o
 	c.conn.Lock()
 	if err := c.openLocked(ctx, x); err != nil {
 		c.conn.Unlock()

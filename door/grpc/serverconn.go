@@ -16,7 +16,6 @@ import (
 	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/internal/fence"
 	"github.com/weftrpc/weft/internal/session"
-	"github.com/weftrpc/weft/internal/turns"
 )
 
 // serverConn is one connection of the door.
@@ -39,7 +38,6 @@ type serverConn struct {
 
 	fence fence.Fence  // contains what Config.Leading does
 	held  atomic.Int64 // bytes of messages that have come in part, or wait for streams to read them
-	turns turns.Turns  // of messages of streams that are encoded apart
 
 	ok hpack.Known // grpc-status: 0; under the lock of conn
 }

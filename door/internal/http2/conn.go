@@ -3,6 +3,7 @@ package http2
 import (
 	"math"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,10 +11,13 @@ import (
 	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/internal/gate"
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/door/internal/http2/internal/held"
+	"github.com/weftrpc/weft/door/internal/http2/internal/table"
 	"github.com/weftrpc/weft/internal/delivered"
 	"github.com/weftrpc/weft/internal/due"
 	"github.com/weftrpc/weft/internal/session"
 	"github.com/weftrpc/weft/internal/socket"
+	"github.com/weftrpc/weft/internal/turns"
 )
 
 // Handler is what the user of a connection does with what comes in. The goroutine that reads calls its methods, but for Closed. Headers and
@@ -73,6 +77,7 @@ type Config struct {
 	StreamWindow int // bytes that the peer may send ahead on a stream
 	MaxHeader    int // bytes of the fields of a block, as the RFC counts them
 	WriteBuffer  int // bytes that wait to be written before senders wait
+	StreamBuffer int // bytes of messages of streams that wait for windows before those of more streams are not queued; of a server
 	WriteTimeout time.Duration
 	PingInterval time.Duration // silence before a ping while streams are open; 0: no pings
 	PingIdle     time.Duration // the same while none is
@@ -91,8 +96,8 @@ type Config struct {
 	// GoAway is called, once, when a client can open no more streams: a GOAWAY has come, the numbers of streams are used up, or
 	// writing has failed. It is called with the lock held.
 	GoAway func()
-	// Hold is told how many bytes more, or fewer, wait to be written. It is called with the lock held.
-	Hold func(n int)
+	// Hold is told how many bytes more, or fewer, wait to be written, and reports whether there is memory for them. It is called with the lock held.
+	Hold func(n int) bool
 	// Wrote is called when the peer has taken what was written, with the lock held.
 	Wrote func()
 }
@@ -112,24 +117,26 @@ type Conn struct {
 
 	mu sync.Mutex
 	writer
-	table
+	openStreams
 	flow
 	keeping
 	ending
 	Enc hpack.Encoder // of the blocks that are sent
+
+	Encoding turns.Turns // of messages of streams; see TakeTurnLocked. It is not guarded by mu
 }
 
 // incoming belongs to the goroutine that reads.
 type incoming struct {
-	rd    *reader
-	lent  bool      // a caller reads
-	alarm due.Alarm // of that caller
-	dec   *hpack.Decoder
-	first bool // SETTINGS must come first
-	calm  calm
-	block assembly
-	last  *Stream // of a client: that of the newest HEADERS, unless the server has ended it; this side may have
-	recent
+	rd     *reader
+	lent   bool      // a caller reads
+	alarm  due.Alarm // of that caller
+	dec    *hpack.Decoder
+	first  bool // SETTINGS must come first
+	calm   calm
+	block  assembly
+	last   *Stream // of a client: that of the newest HEADERS, unless the server has ended it; this side may have
+	recent table.Recent
 	fields
 }
 
@@ -159,8 +166,7 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.ends.WritesTo(nc)
 	c.room.L, c.resumes, c.buffers = &c.mu, ends.Resumable(nc), ends.Resumable(ends.Bottom(nc))
 	c.gate = newGate(c)
-	c.slots = make([]*Stream, minSlots)
-	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64}
+	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64, apart: held.Held{Closed: cfg.WriteBuffer, Open: cfg.StreamBuffer}}
 	c.read.Store(session.Nanos())
 	var b []byte
 	if cfg.Client {
@@ -226,7 +232,7 @@ func (c *Conn) Close(why error) {
 		return
 	}
 	c.err, c.dead = why, true
-	open := c.allLocked()
+	open := slices.Collect(c.open.All())
 	c.wakeAllLocked()
 	if c.keeper != nil {
 		c.keeper.Stop()
@@ -238,7 +244,7 @@ func (c *Conn) Close(why error) {
 	for _, ch := range pings { // Ping looks at done behind that
 		close(ch)
 	}
-	sever(c.nc)
+	ends.Bottom(c.nc).Close() // without the last message of TLS, for which Close would wait while the peer does not read
 	for _, st := range open {
 		end := &Ending{Code: NoError, Lost: true, Err: why}
 		if gone != nil && gone.Code != NoError {
@@ -246,17 +252,6 @@ func (c *Conn) Close(why error) {
 		}
 		c.handler.Closed(st, end)
 	}
-}
-
-// sever closes a connection without the last message of TLS, for which it would wait while the peer does not read.
-func sever(nc net.Conn) {
-	if w, ok := nc.(interface{ WritesTo() net.Conn }); ok {
-		nc = w.WritesTo()
-	}
-	if t, ok := nc.(interface{ NetConn() net.Conn }); ok {
-		nc = t.NetConn()
-	}
-	nc.Close()
 }
 
 // goodbye is how long the last frames of a connection may take.

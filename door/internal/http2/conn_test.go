@@ -3,15 +3,12 @@ package http2
 import (
 	"context"
 	"errors"
-	"io"
 	"math"
-	"net"
 	"testing"
 	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/polltest"
-	"github.com/weftrpc/weft/internal/replay"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -351,24 +348,6 @@ func TestFailedWrite(t *testing.T) {
 		t.Error("a stream was opened")
 	}
 	wait(t, "the connection has ended", e.conn.Done())
-}
-
-// secured is a connection with TLS, as far as sever knows.
-type secured struct{ net.Conn }
-
-func (s secured) NetConn() net.Conn { return s.Conn }
-
-func (s secured) Close() error { panic("closed with a message, which waits for the peer to read") }
-
-// TestSever severs connections with TLS, also one of which some bytes were read already.
-func TestSever(t *testing.T) {
-	for _, prefix := range []string{"", "prefix"} {
-		here, there := net.Pipe()
-		sever(replay.Conn(secured{here}, []byte(prefix)))
-		if _, err := there.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
-			t.Errorf("the peer has read: %v", err)
-		}
-	}
 }
 
 // TestPing measures a round trip, and the end of the connection ends a ping.

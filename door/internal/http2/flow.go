@@ -3,6 +3,8 @@ package http2
 import (
 	"encoding/binary"
 	"slices"
+
+	"github.com/weftrpc/weft/door/internal/http2/internal/held"
 )
 
 // flow is what the peer lets this side send, and what it may send.
@@ -13,6 +15,7 @@ type flow struct {
 	header  int64     // bytes of the fields of a block that the peer takes, as the RFC counts them
 	queue   []*Stream // those that wait for the window of the connection, in turn
 	queued  int       // bytes that wait for windows
+	apart   held.Held // those of messages of streams
 	taken   int64     // bytes of DATA that came since the last update of the connection's window; of the goroutine that reads
 	measure bool      // DATA was sent since the last PING came: the peer may measure the connection by one
 	dropped int       // how many of queue were dropped while they waited
@@ -28,6 +31,8 @@ const (
 	waitsNot queueing = iota
 	waitsConn
 	waitsOwn
+
+	minQueue = 32 // dropped streams may stay in the queue
 )
 
 // windowIn handles a WINDOW_UPDATE.
@@ -42,13 +47,17 @@ func (c *Conn) windowIn(id uint32, p []byte) error {
 		if n == 0 {
 			return breach(ProtocolError, "WINDOW_UPDATE of zero bytes")
 		}
+		closed := c.flow.conn <= 0
 		if c.flow.conn += n; c.flow.conn > maxWin {
 			return breach(FlowControlError, "the window of the connection is too large")
 		}
 		c.pumpLocked()
+		if closed {
+			c.wakeTurnsLocked()
+		}
 		return nil
 	}
-	st := c.getLocked(id)
+	st := c.open.Get(id)
 	switch {
 	case st == nil && (id > c.opened && id <= c.limit || id&1 == 0):
 		return breach(ProtocolError, "WINDOW_UPDATE of stream %d, which was not opened", id)
@@ -63,6 +72,8 @@ func (c *Conn) windowIn(id uint32, p []byte) error {
 	if st.queue == waitsOwn {
 		c.enqueueLocked(st)
 		c.pumpLocked()
+	} else if st.queue == waitsNot {
+		st.wakeLocked() // its next message may have its turn
 	}
 	return nil
 }
@@ -75,12 +86,12 @@ func (c *Conn) enqueueLocked(st *Stream) {
 // widenLocked has every stream look at its own window again, once for all that a SETTINGS frame has said of
 // windows. A peer pays for it by how many streams there are.
 func (c *Conn) widenLocked() error {
-	for range min(c.open/16, controlBurst/8) {
+	for range min(c.open.Len()/16, controlBurst/8) {
 		if err := c.in.calm.spend(); err != nil {
 			return err
 		}
 	}
-	for st := range c.eachLocked() {
+	for st := range c.open.All() {
 		if c.initial+st.delta > maxWin {
 			return breach(FlowControlError, "INITIAL_WINDOW_SIZE makes the window of stream %d too large", st.id)
 		}
@@ -88,6 +99,7 @@ func (c *Conn) widenLocked() error {
 			c.enqueueLocked(st)
 		}
 	}
+	c.wakeTurnsLocked()
 	return nil
 }
 
@@ -112,7 +124,7 @@ func (c *Conn) pumpLocked() {
 		c.StartDataLocked(st, int(n), whole && st.last)
 		c.buf = append(c.buf, st.rest[:n]...)
 		st.rest = st.rest[n:]
-		c.queued -= int(n)
+		c.waitsLocked(st, -int(n))
 		if !whole {
 			c.queue = append(c.queue, st)
 			continue
@@ -138,8 +150,8 @@ func (c *Conn) endedLocked(st *Stream) {
 }
 
 // FitsLocked reports whether n bytes of DATA may be sent on the stream at once.
-func (c *Conn) FitsLocked(st *Stream, n int) bool {
-	return len(c.queue) == 0 && st.queue == waitsNot && n <= maxFrame && int64(n) <= c.flow.conn && int64(n) <= c.initial+st.delta
+func (f *flow) FitsLocked(st *Stream, n int) bool {
+	return len(f.queue) == 0 && st.queue == waitsNot && n <= maxFrame && int64(n) <= f.conn && int64(n) <= f.initial+st.delta
 }
 
 // StartDataLocked appends the header of a DATA frame. The caller appends its n bytes, for
@@ -191,7 +203,7 @@ func (c *Conn) QueueDataLocked(st *Stream, b []byte, end bool, tail func()) {
 		c.endedLocked(st)
 		return
 	}
-	c.queued += len(b)
+	c.waitsLocked(st, len(b))
 	if st.queue != waitsNot {
 		st.rest = append(st.rest, b...)
 		return
@@ -201,11 +213,8 @@ func (c *Conn) QueueDataLocked(st *Stream, b []byte, end bool, tail func()) {
 	c.pumpLocked()
 }
 
-// WaitsLocked reports whether something waits for the windows of the stream.
-func (c *Conn) WaitsLocked(st *Stream) bool { return st.queue != waitsNot }
-
 // StreamsLocked is how many streams are open.
-func (c *Conn) StreamsLocked() int { return c.open }
+func (c *Conn) StreamsLocked() int { return c.open.Len() }
 
 // OpenLocked reports whether frames can still be sent on the stream.
 func (c *Conn) OpenLocked(st *Stream) bool { return !st.over && !st.said && !c.dead }
@@ -260,7 +269,7 @@ func (c *Conn) dropLocked(st *Stream) {
 		return
 	}
 	if st.queue != waitsNot {
-		c.queued -= len(st.rest)
+		c.waitsLocked(st, -len(st.rest))
 		if st.queue == waitsConn {
 			c.dropped++
 		}
@@ -270,7 +279,7 @@ func (c *Conn) dropLocked(st *Stream) {
 		c.room.Broadcast()
 	}
 	c.admitLocked()
-	if c.open == 0 && c.drained != nil {
+	if c.open.Len() == 0 && c.drained != nil {
 		c.idleLocked()
 	}
 }
@@ -278,7 +287,7 @@ func (c *Conn) dropLocked(st *Stream) {
 // tidyLocked takes dropped streams out of the queue when they are most of it: otherwise a peer that opens no window and resets one stream
 // behind another would have the memory of all kept.
 func (f *flow) tidyLocked() {
-	if f.dropped <= len(f.queue)/2+minSlots {
+	if f.dropped <= len(f.queue)/2+minQueue {
 		return
 	}
 	f.queue = slices.DeleteFunc(f.queue, func(st *Stream) bool { return st.queue != waitsConn })

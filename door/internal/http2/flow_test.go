@@ -31,12 +31,12 @@ func TestDroppedWhileWaiting(t *testing.T) {
 	polltest.True(t, patience, "all streams were opened and reset", func() bool {
 		e.conn.Lock()
 		defer e.conn.Unlock()
-		return e.conn.opened == last && e.conn.open == 1
+		return e.conn.opened == last && e.conn.open.Len() == 1
 	})
 	e.conn.Lock()
 	waits, dropped := len(e.conn.queue), e.conn.dropped
 	e.conn.Unlock()
-	if most := 2*minSlots + 2; waits > most || dropped != waits-1 {
+	if most := 2*minQueue + 2; waits > most || dropped != waits-1 {
 		t.Errorf("%d streams are in the queue, %d of them dropped, want at most %d, and all but one", waits, dropped, most)
 	}
 	r.buf = appendWindow(r.buf, 0, 1<<20)
@@ -145,8 +145,8 @@ func TestWaitersKeepTheirOrder(t *testing.T) {
 		}
 	}
 	e.conn.Lock()
-	if e.conn.open != 3 || e.conn.admitted != 0 {
-		t.Errorf("%d streams are open, and %d may be", e.conn.open, e.conn.admitted)
+	if e.conn.open.Len() != 3 || e.conn.admitted != 0 {
+		t.Errorf("%d streams are open, and %d may be", e.conn.open.Len(), e.conn.admitted)
 	}
 	e.conn.ResetLocked(&first[2], Cancel) // the turn of one that finds its caller gone
 	cancel()

@@ -24,7 +24,7 @@ func newGate(c *Conn) *gate.Gate {
 	return gate.New(func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.open > 0 || len(c.waiters) > 0 || len(c.pings) > 0
+		return c.open.Len() > 0 || len(c.waiters) > 0 || len(c.pings) > 0
 	}, c.done)
 }
 

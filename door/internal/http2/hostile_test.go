@@ -157,7 +157,7 @@ func TestPingsOfData(t *testing.T) {
 	ping()
 	r.send().until(typePing, 0) // the request was read
 	e.conn.Lock()
-	st := e.conn.getLocked(1)
+	st := e.conn.open.Get(1)
 	at := e.conn.StartHeadersLocked(st, false)
 	e.conn.SetBufferLocked(e.conn.Enc.Static(e.conn.BufferLocked(), hpack.Static200))
 	e.conn.EndHeadersLocked(at)

@@ -158,7 +158,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 		c.mu.Unlock()
 		return true, err
 	}
-	st := c.getLocked(id)
+	st := c.open.Get(id)
 	if st == nil {
 		if c.cfg.Client {
 			late := id&1 == 1 && id <= c.opened
@@ -191,10 +191,10 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 		b.Over = true
 	}
 	if !c.in.lent {
-		b.Open = c.open
+		b.Open = c.open.Len()
 	}
 	if end {
-		c.gate.Ended(st.Reads && c.open == 0)
+		c.gate.Ended(st.Reads && c.open.Len() == 0)
 	}
 	c.mu.Unlock()
 	if malformed {
@@ -211,7 +211,7 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		c.mu.Unlock()
 		return true, breach(ProtocolError, "a client opens stream %d, which has an even number", id)
 	case id <= c.opened:
-		aborted, skipped := c.wasAbortedLocked(id), c.in.skipped(c.opened, id)
+		aborted, skipped := c.aborted.Has(id), c.in.recent.Skipped(c.opened, id)
 		c.mu.Unlock()
 		switch {
 		case skipped:
@@ -224,14 +224,13 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		c.mu.Unlock()
 		return true, nil // a GOAWAY has said that it will not be handled
 	}
-	c.in.recent.open(c.opened, id)
+	c.in.recent.Open(c.opened, id)
 	c.opened = id
 	c.unreset++
 	const need = 1<<hpack.Method | 1<<hpack.Scheme | 1<<hpack.Path
 	malformed := h.malformed || !b.TooLarge && h.seen&need != need || b.Status || b.End && h.length > 0
-	if malformed || c.open >= c.cfg.MaxStreams {
-		c.aborted[c.abortions%len(c.aborted)] = id
-		c.abortions++
+	if malformed || c.open.Len() >= c.cfg.MaxStreams {
+		c.aborted.Add(id)
 		c.mu.Unlock()
 		if malformed {
 			return true, &streamError{id, ProtocolError, "malformed HEADERS"}
@@ -240,7 +239,7 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 	}
 	st := c.handler.Open()
 	st.id, st.left, st.length, st.heard = id, int64(c.cfg.StreamWindow), h.length, b.End
-	c.putLocked(st)
+	c.open.Put(st.id, st)
 	c.mu.Unlock()
 	return c.handler.Headers(st, b), nil
 }
@@ -274,10 +273,10 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 		c.buf = appendWindow(c.buf, 0, uint32(c.taken))
 		c.taken = 0
 	}
-	st := c.getLocked(id)
+	st := c.open.Get(id)
 	if st == nil || st.heard {
 		idle := id > c.opened || id&1 == 0
-		ignored := id > c.limit || c.cfg.Client || c.wasAbortedLocked(id)
+		ignored := id > c.limit || c.cfg.Client || c.aborted.Has(id)
 		c.mu.Unlock()
 		switch {
 		case idle && id <= c.limit:
@@ -325,7 +324,7 @@ func (c *Conn) reset(id uint32, p []byte) error {
 	if paid {
 		c.unreset--
 	}
-	st := c.getLocked(id)
+	st := c.open.Get(id)
 	if st == nil {
 		idle := id > c.opened && id <= c.limit || id&1 == 0
 		c.mu.Unlock()

@@ -81,7 +81,7 @@ func (c *Conn) keep() {
 	}
 	c.looked = now
 	limit := c.cfg.PingIdle
-	if c.open > 0 {
+	if c.open.Len() > 0 {
 		limit = c.cfg.PingInterval
 	}
 	switch {

@@ -51,7 +51,7 @@ func (c *Conn) lastGoAwayLocked() {
 	}
 	c.limit = c.opened
 	c.buf = appendGoAway(c.buf, c.opened, NoError, "")
-	if c.open == 0 {
+	if c.open.Len() == 0 {
 		c.idleLocked()
 	}
 }
@@ -110,7 +110,7 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	}
 	var lost []*Stream
 	if c.cfg.Client {
-		for st := range c.eachLocked() {
+		for st := range c.open.All() {
 			if st.id > last {
 				st.heard, c.in.last = true, nil
 				lost = append(lost, st)

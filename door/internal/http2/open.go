@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/weftrpc/weft/door/internal/http2/internal/table"
 )
 
 // ErrNoMore is the error of a stream that a connection does not take.
@@ -12,7 +14,7 @@ var ErrNoMore = errors.New("http2: the connection takes no more streams")
 // NewStreamLocked opens a stream of a client. It waits while as many are open as the server allows, and
 // gives the lock back meanwhile. An error says that it was not opened.
 func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
-	for waits := len(c.waiters) > 0; c.takesLocked() && (int64(c.open+c.admitted) >= c.streams || waits); waits = false {
+	for waits := len(c.waiters) > 0; c.takesLocked() && (int64(c.open.Len()+c.admitted) >= c.streams || waits); waits = false {
 		if err := c.awaitTurnLocked(ctx, st); err != nil {
 			return err
 		}
@@ -29,7 +31,7 @@ func (c *Conn) NewStreamLocked(ctx context.Context, st *Stream) error {
 	st.id, st.length, st.from = c.opened, -1, c.passedLocked()
 	st.ahead = min(int64(c.cfg.StreamWindow), maxFrame)
 	st.left = int64(c.cfg.StreamWindow) - st.ahead
-	c.putLocked(st)
+	c.open.Put(st.id, st)
 	if !st.Reads {
 		c.gate.Rouse()
 	}
@@ -79,7 +81,7 @@ func (c *Conn) awaitTurnLocked(ctx context.Context, st *Stream) error {
 
 // admitLocked lets those that wait open their streams, as far as the server allows.
 func (c *Conn) admitLocked() {
-	for len(c.waiters) > 0 && int64(c.open+c.admitted) < c.streams {
+	for len(c.waiters) > 0 && int64(c.open.Len()+c.admitted) < c.streams {
 		next := c.waiters[0]
 		c.waiters = slices.Delete(c.waiters, 0, 1)
 		c.admitted++
@@ -109,12 +111,12 @@ func (c *Conn) wakeWaitersLocked() {
 func (c *Conn) wakeAllLocked() {
 	c.wakeWaitersLocked()
 	c.room.Broadcast()
-	for st := range c.eachLocked() {
+	for st := range c.open.All() {
 		st.over = true
 		st.wakeLocked()
 	}
-	c.slots, c.more, c.open = make([]*Stream, minSlots), nil, 0
-	c.queue, c.queued = nil, 0
+	c.open = table.Table[Stream]{}
+	c.queue, c.queued, c.apart.Bytes = nil, 0, 0
 	if c.drained != nil {
 		select {
 		case <-c.drained:

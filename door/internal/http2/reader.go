@@ -200,7 +200,7 @@ func (e *streamError) Error() string { return "http2: " + e.what + " (" + e.code
 func (c *Conn) abort(e *streamError) {
 	c.mu.Lock()
 	c.buf = appendReset(c.buf, e.id, e.code)
-	st := c.getLocked(e.id)
+	st := c.open.Get(e.id)
 	if st != nil {
 		c.in.last = nil
 		c.dropLocked(st)

@@ -288,5 +288,5 @@ func (f frame) code() ErrCode { return ErrCode(binary.BigEndian.Uint32(f.payload
 func (c *Conn) streamsOpen() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.open
+	return c.open.Len()
 }

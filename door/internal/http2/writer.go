@@ -88,21 +88,16 @@ func (c *Conn) EndHeadersLocked(at int) {
 	}
 }
 
-// FullLocked reports whether so much waits to be written, or for windows, that a goroutine which can wait should.
-func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued >= c.cfg.WriteBuffer }
+// FullLocked reports whether so much waits to be written, or for windows, that a goroutine which can wait should. Messages of streams do
+// not count while they wait for windows: see AwaitTurnLocked.
+func (c *Conn) FullLocked() bool { return len(c.buf)+c.queued-c.apart.Bytes >= c.cfg.WriteBuffer }
 
 // AwaitRoomLocked waits until FullLocked no longer holds, or the connection or ctx has ended: then
 // WakeLocked must be called. It gives the lock back meanwhile.
-func (c *Conn) AwaitRoomLocked(ctx context.Context) { c.awaitLocked(ctx, c.cfg.WriteBuffer) }
+func (c *Conn) AwaitRoomLocked(ctx context.Context) { c.awaitBelowLocked(ctx, c.cfg.WriteBuffer) }
 
-// AwaitTurnLocked is AwaitRoomLocked for a goroutine that sends one message behind another: it also waits
-// while so much is appended that more would not make larger writes.
-func (c *Conn) AwaitTurnLocked(ctx context.Context) {
-	c.awaitLocked(ctx, min(largeWrite, c.cfg.WriteBuffer))
-}
-
-// awaitLocked waits until fewer bytes than most are appended, and FullLocked does not hold.
-func (c *Conn) awaitLocked(ctx context.Context, most int) {
+// awaitBelowLocked waits until fewer bytes than most are appended, and FullLocked does not hold.
+func (c *Conn) awaitBelowLocked(ctx context.Context, most int) {
 	for (len(c.buf) >= most || c.FullLocked()) && !c.dead && ctx.Err() == nil {
 		if !c.busy && len(c.buf) > 0 {
 			c.FlushAndUnlock(false)
@@ -128,20 +123,17 @@ func (c *Conn) AwaitRoomSoonLocked(ctx context.Context) {
 // AwaitSentLocked waits until nothing of the stream waits for windows, or it or ctx has ended: then
 // WakeLocked must be called. It gives the lock back meanwhile.
 func (c *Conn) AwaitSentLocked(ctx context.Context, st *Stream) {
-	for c.WaitsLocked(st) && !c.dead && !st.over && ctx.Err() == nil {
+	for st.WaitsLocked() && !st.endedLocked(c, ctx) {
 		if !c.busy && len(c.buf) > 0 {
 			c.FlushAndUnlock(false)
 			c.mu.Lock()
 			continue
 		}
-		if st.sent == nil { // of its own: a write for others does not wake all that wait for their windows
-			st.sent = sync.NewCond(&c.mu)
-		}
-		st.sent.Wait()
+		st.awaitLocked(c)
 	}
 }
 
-// WakeLocked has the goroutines look again that wait in AwaitRoomLocked, and for the stream in AwaitSentLocked.
+// WakeLocked has the goroutines look again that wait in AwaitRoomLocked, and for the stream in AwaitSentLocked and AwaitTurnLocked.
 func (c *Conn) WakeLocked(st *Stream) {
 	c.room.Broadcast()
 	st.wakeLocked()
@@ -196,7 +188,7 @@ func (c *Conn) writeAndUnlock(rest []byte, rounds int, cautious bool) {
 			c.brokenAndUnlock(err)
 			return
 		}
-		if n := len(c.buf); n > 0 && n < meager && c.open > 1 {
+		if n := len(c.buf); n > 0 && n < meager && c.open.Len() > 1 {
 			c.mu.Unlock()
 			runtime.Gosched()
 			c.mu.Lock()
@@ -233,7 +225,7 @@ func countLocked(c *Conn) {
 	now := len(c.buf) + c.queued + c.writing
 	if d := now - c.counted; c.cfg.Hold != nil && (d > much || d < -much || now == 0 && d < 0) {
 		c.counted = now
-		c.cfg.Hold(d)
+		c.apart.Scarce = !c.cfg.Hold(d)
 	}
 }
 
@@ -271,7 +263,7 @@ func (w *writer) trimLocked() {
 func (c *Conn) brokenAndUnlock(err error) {
 	c.dead = true
 	c.room.Broadcast()
-	for st := range c.eachLocked() {
+	for st := range c.open.All() {
 		st.wakeLocked()
 	}
 	c.noMoreLocked()
@@ -345,7 +337,7 @@ func (c *Conn) FlushSoonAndUnlock(patient bool) {
 			c.brokenAndUnlock(err)
 			return
 		}
-		if n := len(c.buf); n > 0 && n < meager && c.open > 1 {
+		if n := len(c.buf); n > 0 && n < meager && c.open.Len() > 1 {
 			c.mu.Unlock()
 			runtime.Gosched()
 			c.mu.Lock()

@@ -78,7 +78,7 @@ func TestWaitsForItsOwnWindow(t *testing.T) {
 	e.apart = true
 	r.greet().setting(settingWindow, 1).get(1, "/hold", true).get(3, "/", true).send().read(3)
 	e.conn.Lock()
-	st := e.conn.getLocked(1)
+	st := e.conn.open.Get(1)
 	at := e.conn.StartHeadersLocked(st, false)
 	e.conn.SetBufferLocked(e.conn.Enc.Static(e.conn.BufferLocked(), hpack.Static200))
 	e.conn.EndHeadersLocked(at)
@@ -123,7 +123,7 @@ func TestWaitersEnd(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			e.conn.Lock()
-			st := e.conn.getLocked(1)
+			st := e.conn.open.Get(1)
 			e.conn.QueueDataLocked(st, []byte("x"), false, nil)
 			e.conn.Unlock()
 			stop := context.AfterFunc(ctx, func() {

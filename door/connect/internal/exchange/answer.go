@@ -24,6 +24,7 @@ type answer struct {
 	sending  nethttp.Header
 	trailers []string // that the header has announced
 	begun    bool     // the header was sent
+	flushes  bool     // its pieces leave as they are written
 	buf      []byte
 }
 
@@ -80,6 +81,7 @@ func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(nethttp.StatusOK)
 	}
+	a.flushes = true
 	return a.send(false)
 }
 
@@ -124,7 +126,12 @@ func (a *answer) send(end bool) error {
 	defer a.x.s.Hold(-n)
 	conn.Lock()
 	conn.AwaitSentLocked(a.ctx, st)
-	conn.AwaitRoomLocked(a.ctx)
+	if a.flushes && n > 0 { // a stream, which may not be read for long
+		st.Apart = true
+		conn.AwaitTurnLocked(a.ctx, st, n)
+	} else {
+		conn.AwaitRoomLocked(a.ctx)
+	}
 	if err := a.ctx.Err(); err != nil || !conn.OpenLocked(st) {
 		conn.Unlock()
 		if err == nil {

@@ -1,0 +1,73 @@
+package http2
+
+import "context"
+
+// maxEncoding is how many messages of streams are encoded without the lock, or wait to be queued, at a time.
+const maxEncoding = 16
+
+// A message of a stream waits for windows for as long as the peer does not read that stream. Such messages are counted apart (Stream.Apart), so
+// that other streams and replies do not wait for them, and are bounded on their own: by Config.StreamBuffer for a stream whose window
+// is open, and by Config.WriteBuffer otherwise, and while memory is scarce.
+
+// waitsLocked counts n bytes more of a stream that wait for windows, or fewer.
+func (c *Conn) waitsLocked(st *Stream, n int) {
+	c.queued += n
+	if st.Apart && c.apart.Add(n) {
+		c.wakeTurnsLocked()
+	}
+}
+
+// turnLocked reports whether the next message of a stream, of n bytes or, if n is 0, of a length that is not known, may be encoded and
+// queued: it can be sent at once, or it adds to what waits for windows as much as may.
+func (f *flow) turnLocked(st *Stream, n int) bool {
+	window := min(f.initial+st.delta, f.conn)
+	return n > 0 && len(f.queue) == 0 && st.queue == waitsNot && int64(n) <= window || f.apart.Room(window > 0)
+}
+
+// AwaitTurnLocked waits until nothing of the stream waits for windows and its next message, of n bytes or, if n is 0, of a length that is not
+// known, has its turn, and until so little is appended that more makes larger writes, or the stream or ctx has ended: then
+// WakeLocked must be called. It gives the lock back meanwhile.
+func (c *Conn) AwaitTurnLocked(ctx context.Context, st *Stream, n int) {
+	for {
+		c.AwaitSentLocked(ctx, st)
+		c.awaitBelowLocked(ctx, min(largeWrite, c.cfg.WriteBuffer))
+		if c.turnLocked(st, n) || st.endedLocked(c, ctx) {
+			return
+		}
+		if !c.busy && len(c.buf) > 0 {
+			c.FlushAndUnlock(false)
+			c.mu.Lock()
+			continue
+		}
+		c.turns++
+		st.awaitLocked(c)
+		c.turns--
+	}
+}
+
+// TakeTurnLocked is AwaitTurnLocked for a message that is encoded without the lock: few are at a time. When it was queued, Encoding.Give must
+// be called.
+func (c *Conn) TakeTurnLocked(ctx context.Context, st *Stream, n int) {
+	for {
+		c.AwaitTurnLocked(ctx, st, n)
+		c.mu.Unlock()
+		c.Encoding.Take(maxEncoding)
+		c.mu.Lock()
+		if c.turnLocked(st, n) || st.endedLocked(c, ctx) {
+			return
+		}
+		c.Encoding.Give() // others have had their turns meanwhile
+	}
+}
+
+// wakeTurnsLocked has the goroutines look again that wait in AwaitTurnLocked.
+func (o *openStreams) wakeTurnsLocked() {
+	if o.turns == 0 {
+		return
+	}
+	for st := range o.open.All() {
+		if st.queue == waitsNot {
+			st.wakeLocked()
+		}
+	}
+}

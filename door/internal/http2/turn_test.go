@@ -1,0 +1,99 @@
+package http2
+
+import (
+	"testing"
+
+	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/internal/polltest"
+)
+
+// TestTurns has messages of streams wait for windows of one byte: replies do not wait for them, nor does what can be sent at once. The others
+// wait for their own window, for that of the connection, or for less to wait.
+func TestTurns(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.WriteBuffer, c.StreamBuffer = 100, 300 })
+	e.apart = true
+	r.greet().setting(settingWindow, 1)
+	const last = 11
+	for id := uint32(1); id < last; id += 2 {
+		r.get(id, "/hold", true)
+	}
+	r.get(last, "/", true).send().read(last)
+	c := e.conn
+	stream := func(id uint32) *Stream { return c.open.Get(id) }
+	send := func(id uint32, n int) {
+		st := stream(id)
+		st.Apart = true
+		at := c.StartHeadersLocked(st, false)
+		c.SetBufferLocked(c.Enc.Static(c.BufferLocked(), hpack.Static200))
+		c.EndHeadersLocked(at)
+		c.QueueDataLocked(st, make([]byte, n), false, nil)
+	}
+	turn := func(what string, id uint32, n int, want bool) {
+		t.Helper()
+		if got := c.turnLocked(stream(id), n); got != want {
+			t.Errorf("%s: a message of %d bytes has its turn: %v, want %v", what, n, got, want)
+		}
+	}
+	// waits begins to wait for the turn of a stream, and returns a channel that is closed when it is there. It gives the lock back.
+	waits := func(id uint32) chan struct{} {
+		st, there, before := stream(id), make(chan struct{}), c.turns
+		c.Unlock()
+		go func() { // it ends with the turn, or the connection
+			defer close(there)
+			c.Lock()
+			defer c.Unlock()
+			c.AwaitTurnLocked(t.Context(), st, 0)
+		}()
+		polltest.True(t, patience, "a goroutine waits", func() bool {
+			c.Lock()
+			defer c.Unlock()
+			return c.turns == before+1
+		})
+		return there
+	}
+
+	c.Lock()
+	send(1, 101)
+	turn("the first waits", 3, 0, true)
+	send(3, 101)
+	send(5, 101)
+	if c.FullLocked() {
+		t.Error("replies wait for messages of streams")
+	}
+	turn("as much waits as may", 7, 0, false)
+	turn("it fits in its window", 7, 1, true)
+	turn("it does not fit in its window", 7, 2, false)
+	c.FlushAndUnlock(false)
+
+	c.Lock()
+	seventh := waits(7)
+	r.window(1, 100).send()
+	wait(t, "the turn of a stream, when another one was sent", seventh)
+
+	c.Lock()
+	send(9, 1)
+	turn("its window is closed", 9, 0, false)
+	ninth := waits(9)
+	r.window(9, 1).send()
+	wait(t, "the turn of a stream whose window is opened", ninth)
+
+	c.Lock()
+	c.flow.conn = 0
+	turn("the connection's window is closed", 7, 0, false)
+	seventh = waits(7)
+	r.window(0, 1).send()
+	wait(t, "the turn of a stream, when the connection's window is opened", seventh)
+
+	c.Lock()
+	c.flow.conn = 1000
+	send(7, 101)
+	ninth = waits(9)
+	r.add(typeReset, 0, 3, 0, 0, 0, byte(Cancel)).send()
+	wait(t, "the turn of a stream, when another one is reset", ninth)
+
+	c.Lock()
+	defer c.Unlock()
+	if c.apart.Bytes != 200 || c.queued != 200 || c.turns != 0 {
+		t.Errorf("%d bytes of %d are counted apart, and %d goroutines wait; want 200 of 200, and none", c.apart.Bytes, c.queued, c.turns)
+	}
+}
