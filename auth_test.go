@@ -340,6 +340,40 @@ func TestCredentialOfAStream(t *testing.T) {
 	}
 }
 
+// A credential that is not to be had is asked for once, also where the connection is lost meanwhile.
+func TestCredentialOfALostConnection(t *testing.T) {
+	for name, call := range map[string]func(context.Context, *weft.Client) error{
+		"unary": func(ctx context.Context, c *weft.Client) error {
+			return c.Call(ctx, "Arith.Mul", &Args{}, new(Product))
+		},
+		"stream": func(ctx context.Context, c *weft.Client) error {
+			_, err := weft.OpenStream[Args, Product](ctx, c, "Arith.Mul")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := 0
+			var c *weft.Client
+			c, err := weft.Dial(t.Context(), address, &weft.ClientConfig{
+				Lazy: true, Transports: transports(start(t, nil, nil).net),
+				Credential: func(context.Context, string) (weft.Credential, error) {
+					asked++
+					if p := c.Peer(); p != nil && asked < 10 {
+						p.Close()
+						<-p.Done()
+					}
+					return weft.Credential{}, weft.Errorf(weft.Unavailable, "the token service is away")
+				},
+			})
+			must(t, err)
+			defer c.Close()
+			if err := call(t.Context(), c); weft.CodeOf(err) != weft.Unavailable || asked != 1 {
+				t.Errorf("after asking %d times the call ended with %v", asked, err)
+			}
+		})
+	}
+}
+
 // An Authenticate function that hangs delays no call for ever.
 func TestAuthenticationThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

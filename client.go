@@ -241,7 +241,7 @@ func (c *Client) attemptElsewhere(ctx context.Context, x *outgoing, args any) er
 			return err
 		}
 		err = c.caller.call(ctx, p, x, args)
-		if err == nil || !elsewhere(p, err) {
+		if err == nil || x.o.unproven || !elsewhere(p, err) {
 			return err
 		}
 	}
@@ -432,7 +432,7 @@ func (c *Client) openOnce(ctx context.Context, x *outgoing) (RawStream, error) {
 			}
 		}
 		end, err := c.caller.openOn(ctx, p, x)
-		if err == nil || !elsewhere(p, err) {
+		if err == nil || x.o.unproven || !elsewhere(p, err) {
 			return end, err
 		}
 	}
