@@ -289,7 +289,7 @@ func TestAnotherKind(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", []string{"instances", "Greeter"}, 1, "no server of Greeter is registered in file"},
+		{"", []string{"instances", "Greeter"}, 1, "only etcd can list the services that there are: compare the name"},
 		{"{}", []string{"rules", "apply", "Greeter"}, 1, "no server of Greeter"},
 		{"", []string{"instances"}, 2, "name a service"},
 		{"", []string{"instances", "Arith"}, 0, "tcp://10.0.0.7:8972  on     100     2.0"},

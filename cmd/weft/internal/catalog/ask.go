@@ -22,11 +22,12 @@ func ListServices(ctx context.Context, a Address, reg *registry.Registry) ([]str
 }
 
 // Unknown is the error of a service of which no server is registered. It names the
-// services that have one where the registry can list them.
+// services that have one where the registry can list them, and otherwise says where to look.
 func Unknown(ctx context.Context, a Address, reg *registry.Registry, service string) error {
 	err := fmt.Errorf("no server of %s is registered in %s", service, reg.Name())
 	if a.Kind != "etcd" {
-		return err
+		return fmt.Errorf("%w, and only etcd can list the services that there are: compare the name with that in the log of the servers, "+
+			"and this address with the one at which they register", err)
 	}
 	known, failed := etcd.Services(ctx, a.Etcd())
 	known, _ = WithoutOwn(known)

@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
@@ -68,11 +70,18 @@ func Completions(p *shell.Shell, cmd *cobra.Command, what string, find func(cont
 	if err != nil {
 		return nil
 	}
+	words = slices.DeleteFunc(words, strange)
 	// Without the cache the next completion is slower, and no worse.
 	if text, err := json.Marshal(words); err == nil && cache != "" && os.MkdirAll(filepath.Dir(cache), 0o700) == nil {
 		_ = os.WriteFile(cache, text, 0o600)
 	}
 	return words
+}
+
+// strange reports whether a word, which comes from a server or a registry, is not to be offered to a shell. The scripts of some write a
+// word with a certain beginning to the terminal as it is.
+func strange(word string) bool {
+	return shell.Printable(shell.OneLine(word)) != word || strings.HasPrefix(word, "_activeHelp_")
 }
 
 // completionCache is the file that keeps words, or "" for a user without a folder of caches: in a folder for all users

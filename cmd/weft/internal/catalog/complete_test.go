@@ -13,6 +13,22 @@ import (
 	"github.com/weftrpc/weft/cmd/weft/internal/shell"
 )
 
+// TestStrangeWords: words of servers and registries that would steer the terminal are not offered to a shell.
+func TestStrangeWords(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("WEFT_CONFIG", filepath.Join(t.TempDir(), "contexts.json"))
+	p := &shell.Shell{Settings: shell.Settings{Timeout: time.Second, Output: "table", Color: "auto"}}
+	cmd := new(cobra.Command)
+	cmd.SetContext(t.Context())
+	words := []string{"Arith.Mul", "Ari\x1b[2Jth.Mul", "Arith.\nMul", "Arith.Mul\t", "_activeHelp_ Arith.Mul", "größe.織る", "\u202eluM.htirA"}
+	for range 2 { // the second time from the cache
+		got := Completions(p, cmd, "words", func(context.Context) ([]string, error) { return slices.Clone(words), nil })
+		if want := []string{words[0], words[5]}; !slices.Equal(got, want) {
+			t.Errorf("the completions are %q, want %q", got, want)
+		}
+	}
+}
+
 // TestCompletionCache finds words twice. They are kept in the user's folder for caches, and nowhere without one: other users
 // can write to the system's folder for temporary files.
 func TestCompletionCache(t *testing.T) {

@@ -131,7 +131,8 @@ func noBodies(err error) error {
 func (r *recording) run(ctx context.Context, p *shell.Shell, f *fleet) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	log := &lines{to: p.Status()}
+	status := &lines{to: p.Status()}
+	log := p.Guarded(status)
 	req := &admin.TapRequest{Methods: r.o.methods, Failed: r.o.failed, OneIn: r.o.oneIn, Bodies: !r.o.noBodies, MaxBody: r.o.maxBody, Metadata: r.o.metadata}
 	open := func(ctx context.Context, t *target.Target) (*weft.Stream[admin.TappedCall, admin.TapRequest], error) {
 		s, err := t.Admin(p).Tap(target.Context(ctx, p), req)
@@ -147,7 +148,7 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, f *fleet) error {
 	// The line is written anew for each call, so that it needs no lock.
 	var failed error
 	shown := time.Time{}
-	err := follow(ctx, p, p.Guarded(log), f, 0, open, func(m message[admin.TappedCall]) error {
+	err := follow(ctx, p, log, f, 0, open, func(m message[admin.TappedCall]) error {
 		if m.err != nil {
 			failed = errors.Join(failed, m.err)
 			return nil
@@ -160,7 +161,7 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, f *fleet) error {
 		}
 		if p.Steers() && time.Since(shown) > 200*time.Millisecond {
 			shown = time.Now()
-			fmt.Fprintf(log, "\r%s\x1b[K", p.StatusLine(fmt.Sprintf("%s, %d bytes", shell.Plural(r.calls, "call"), r.out.Size())))
+			fmt.Fprintf(status, "\r%s\x1b[K", p.StatusLine(fmt.Sprintf("%s, %d bytes", shell.Plural(r.calls, "call"), r.out.Size())))
 		}
 		if r.o.count > 0 && r.calls >= r.o.count {
 			end(errRecorded)
@@ -168,7 +169,7 @@ func (r *recording) run(ctx context.Context, p *shell.Shell, f *fleet) error {
 		return nil
 	})
 	if p.Steers() {
-		fmt.Fprint(log, "\r\x1b[K")
+		fmt.Fprint(status, "\r\x1b[K")
 	}
 	if ctx.Err() == nil {
 		return err // all servers have failed or ended, or the file cannot be written
