@@ -32,6 +32,8 @@ func TestDialErrors(t *testing.T) {
 	}{
 		{"unknown scheme", "carrier-pigeon://x", weft.ClientConfig{}, weft.InvalidArgument, []string{`scheme "carrier-pigeon"`, "tcp, unix"}},
 		{"no port", "tcp://127.0.0.1", weft.ClientConfig{}, weft.InvalidArgument, []string{"127.0.0.1", "write host:port"}},
+		{"a port too high", "tcp://127.0.0.1:70000", weft.ClientConfig{Lazy: true}, weft.InvalidArgument, []string{"tcp://127.0.0.1:70000", `"70000" is neither a number up to 65535`, "write host:port"}},
+		{"a port that is none", "127.0.0.1:port!", weft.ClientConfig{}, weft.InvalidArgument, []string{`"port!" is neither a number`, "write host:port"}},
 		{"no server there", "tcp://" + closed, weft.ClientConfig{}, weft.Unavailable, []string{closed, "refused"}},
 		{"no socket", "unix:///nonexistent/socket", weft.ClientConfig{}, weft.Unavailable, []string{"/nonexistent/socket"}},
 		{"MaxConns", "tcp://" + closed, weft.ClientConfig{Lazy: true, MaxConns: 65}, weft.InvalidArgument, []string{"MaxConns is 65"}},

@@ -3,6 +3,7 @@ package instance
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -28,6 +29,9 @@ func (i *Instance) Check() error {
 	u, err := url.Parse(i.Address)
 	if err != nil || u.Scheme == "" || u.Host == "" && u.Path == "" {
 		return wrong("address %q is not like \"tcp://10.0.0.7:8972\"", i.Address)
+	}
+	if _, err := strconv.ParseUint(u.Port(), 10, 16); err != nil && u.Port() != "" {
+		return wrong("address %q has the port %s, and the highest is 65535", i.Address, u.Port())
 	}
 	names := []struct{ what, value string }{
 		{"ID", i.ID}, {"address", i.Address}, {"group", i.Group}, {"version", i.Version}, {"zone", i.Zone},

@@ -61,10 +61,7 @@ func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], 
 		if t.Scheme() != scheme {
 			continue
 		}
-		_, _, err := net.SplitHostPort(rest)
-		if err == nil && strings.Contains(rest, "?") {
-			err = errors.New("it has a query, which is for a wire that takes a path")
-		}
+		err := checkHostPort(rest)
 		if err != nil && scheme == "tcp" {
 			reason := err.Error()
 			if e, ok := errors.AsType[*net.AddrError](err); ok {
@@ -77,6 +74,21 @@ func Parse[T, W Schemer](transports []T, wires []W, text string) (Target[T, W], 
 	}
 	known := append(schemes(transports), schemes(wires)...)
 	return a, fmt.Errorf("weft: address %q: no transport or wire has the scheme %q; there are %s", shown(text), scheme, strings.Join(known, ", "))
+}
+
+// checkHostPort says what is wrong with a host and port.
+func checkHostPort(text string) error {
+	_, port, err := net.SplitHostPort(text)
+	switch {
+	case err != nil:
+		return err
+	case strings.Contains(text, "?"):
+		return errors.New("it has a query, which is for a wire that takes a path")
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("the port %q is neither a number up to 65535 nor the name of a service", port)
+	}
+	return nil
 }
 
 // shown is an address as an error shows it: without its query and what stands before an "@", which may hold secrets.

@@ -22,6 +22,9 @@ func TestParse(t *testing.T) {
 	}{
 		"127.0.0.1:1":               {"", "tcp", "127.0.0.1:1"},
 		"tcp://127.0.0.1:1":         {"", "tcp", "127.0.0.1:1"},
+		"tcp://[::1]:65535":         {"", "tcp", "[::1]:65535"},
+		"tcp://:0":                  {"", "tcp", ":0"},
+		"tcp://localhost:https":     {"", "tcp", "localhost:https"},
 		"unix:///run/app.sock":      {"", "unix", "/run/app.sock"},
 		"netrpc://127.0.0.1:1":      {"netrpc", "tcp", "127.0.0.1:1"},
 		"netrpc+unix:///a":          {"netrpc", "unix", "/a"},
@@ -37,6 +40,9 @@ func TestParse(t *testing.T) {
 		"":                   "the address is empty",
 		"tcp@127.0.0.1:1":    "write tcp://127.0.0.1:1",
 		"127.0.0.1":          "write host:port",
+		"127.0.0.1:65536":    `the port "65536" is neither a number up to 65535 nor the name of a service: write host:port`,
+		"netrpc://a:-1":      `the port "-1"`,
+		"tcp://[::1]:no/a":   `the port "no/a"`,
 		"grpc://127.0.0.1:1": `no transport or wire has the scheme "grpc"; there are tcp, unix, http, netrpc, netrpc+http, jsonrpc`,
 		"jsonrpc+kcp://a:1":  `the scheme "kcp"`,
 	} {
@@ -79,15 +85,20 @@ func TestPath(t *testing.T) {
 		"thrift+http://[::1]:1/a:b/c?d=e/f": {"[::1]:1", "/a:b/c?d=e/f"},
 		"thrift+http://127.0.0.1:1?d=e":     {"127.0.0.1:1", "?d=e"},
 		"thrift+unix:///run/app.sock":       {"/run/app.sock", ""},
-		"rpcx://127.0.0.1:1/a":              {"127.0.0.1:1/a", ""},
-		"tcp://127.0.0.1:1/a":               {"127.0.0.1:1/a", ""},
+		"rpcx+unix:///a/b":                  {"/a/b", ""},
 	} {
 		got, err := address.Parse(transports, wires, text)
 		if err != nil || got.Rest != want.rest || got.Path != want.path {
 			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
 		}
 	}
-	if _, err := address.Parse(transports, wires, "thrift+http://127.0.0.1/a"); err == nil || !strings.Contains(err.Error(), "write host:port") {
-		t.Errorf("without a port: %v", err)
+	for text, want := range map[string]string{
+		"thrift+http://127.0.0.1/a": "missing port",
+		"rpcx://127.0.0.1:1/a":      `the port "1/a"`,
+		"tcp://127.0.0.1:1/a":       `the port "1/a"`,
+	} {
+		if _, err := address.Parse(transports, wires, text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
 	}
 }

@@ -88,6 +88,8 @@ func TestErrors(t *testing.T) {
 	}{
 		{"none", nil, "no addresses"},
 		{"no port", []weft.Instance{{Address: "tcp://10.0.0.1:1"}, {Address: "10.0.0.7"}}, `instance 2 of the list: address "10.0.0.7" is neither "host:port"`},
+		{"a port too high", []weft.Instance{{Address: "10.0.0.7:70000"}}, `address "tcp://10.0.0.7:70000" has the port 70000, and the highest is 65535`},
+		{"a port that is none", []weft.Instance{{Address: "tcp://10.0.0.7:port"}}, `is not like "tcp://10.0.0.7:8972"`},
 		{"the form of rpcx", []weft.Instance{{Address: "tcp@10.0.0.7:8972"}}, "neither"},
 		{"a path", []weft.Instance{{Address: "/run/app.sock"}}, "neither"},
 		{"nothing", []weft.Instance{{}}, "neither"},
