@@ -7,6 +7,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/verdict"
 )
 
 // attempt picks a server that the call has not tried, and sends the call to it. The server is nil when none could be picked.
@@ -68,7 +69,7 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 		return nil
 	}
 	if err == nil {
-		took := x.over(s, b, verdict{})
+		took := x.over(s, b, verdict.Verdict{})
 		if x.p.failMode == Failbackup {
 			x.m.time(took)
 		}
@@ -76,8 +77,8 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 	}
 	err = l.unlessLeft(x.ctx, x.m.name, err)
 	x.m.countFailure(err)
-	v := judge(ctx, err, l.client.Peer() != nil)
-	if v.lost && !l.blame(made) {
+	v := verdict.Of(ctx, err, l.client.Peer() != nil)
+	if v.Lost && !l.blame(made) {
 		x.dropped(s, b, breaker.Canceled)
 	} else {
 		x.over(s, b, v)
@@ -88,12 +89,12 @@ func (x *call) send(s *server, ctx context.Context, reply any, opts []weft.CallO
 }
 
 // over ends an attempt, and returns how long it took.
-func (x *call) over(s *server, b *breaker.Breaker, v verdict) (took time.Duration) {
+func (x *call) over(s *server, b *breaker.Breaker, v verdict.Verdict) (took time.Duration) {
 	x.ended = x.c.now()
 	took = x.ended - x.pick.Now
-	s.stats.End(x.ended, took, v.balance)
-	x.tell(s, took, v.health)
-	b.Done(x.ended, took, v.breaker)
+	s.stats.End(x.ended, took, v.Balance)
+	x.tell(s, took, v.Health)
+	b.Done(x.ended, took, v.Breaker)
 	return took
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/weftrpc/weft/cluster/internal/verdict"
 	"github.com/weftrpc/weft/registry/memory"
 )
 
@@ -31,7 +32,7 @@ func TestNeverHopelessWhileItComesUp(t *testing.T) {
 	wg.Go(func() {
 		defer ended.Store(true)
 		for range 300_000 {
-			s.follow(l, verdict{gone: "it cannot be reached", unreached: true})
+			s.follow(l, verdict.Verdict{Gone: "it cannot be reached", Unreached: true})
 			s.cameUp(l)
 		}
 	})

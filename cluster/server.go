@@ -12,6 +12,7 @@ import (
 	"github.com/weftrpc/weft/cluster/balance"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/verdict"
 )
 
 // server is one server, by its address, for all services that it has: its connections and what calls to it have shown.
@@ -128,17 +129,17 @@ func (l *link) blame(made uint32) bool {
 }
 
 // follow notes what a failure says of whether the server can be reached.
-func (s *server) follow(l *link, v verdict) {
-	if v.gone == "" {
+func (s *server) follow(l *link, v verdict.Verdict) {
+	if v.Gone == "" {
 		return
 	}
 	// A connection that is open and takes no calls is one of a server that shuts down.
-	s.wentDown(l, v.gone, l.conns.Load() > 0)
-	if v.unreached {
+	s.wentDown(l, v.Gone, l.conns.Load() > 0)
+	if v.Unreached {
 		s.turning.Lock()
 		defer s.turning.Unlock()
 		if s.link.Load() == l && s.down.Load() {
-			s.failure.Store(&v.gone)
+			s.failure.Store(&v.Gone)
 		}
 	}
 }
@@ -235,7 +236,7 @@ func (s *server) ping() {
 		s.health.Answered(s.c.now())
 		return
 	}
-	s.follow(l, judge(ctx, err, l.client.Peer() != nil))
+	s.follow(l, verdict.Of(ctx, err, l.client.Peer() != nil))
 	if weft.CodeOf(err) == weft.DeadlineExceeded && l.conns.Load() > 0 && s.c.life.Err() == nil {
 		s.cut(l)
 	}

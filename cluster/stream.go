@@ -10,6 +10,7 @@ import (
 	"github.com/weftrpc/weft"
 	"github.com/weftrpc/weft/cluster/breaker"
 	"github.com/weftrpc/weft/cluster/health"
+	"github.com/weftrpc/weft/cluster/internal/verdict"
 )
 
 // OpenStream opens a streaming call on one of the servers; the function weft.OpenStream gives it types. It stays on that server. Another
@@ -108,16 +109,16 @@ func (s *stream) tell(err error) {
 	s.told.Do(func() {
 		now := s.x.c.now()
 		took := now - s.x.pick.Now
-		v := verdict{}
+		v := verdict.Verdict{}
 		if err != nil && !errors.Is(err, io.EOF) {
-			v = judge(s.x.ctx, err, s.l.client.Peer() != nil)
+			v = verdict.Of(s.x.ctx, err, s.l.client.Peer() != nil)
 		}
-		if v.lost && !s.l.blame(s.made) {
-			v.health, v.breaker = health.Canceled, breaker.Canceled
+		if v.Lost && !s.l.blame(s.made) {
+			v.Health, v.Breaker = health.Canceled, breaker.Canceled
 		}
 		s.x.m.service.heed(s.x, err, now)
-		s.s.health.EndStream(now, took, v.health)
-		s.b.DoneStream(now, took, v.breaker)
+		s.s.health.EndStream(now, took, v.Health)
+		s.b.DoneStream(now, took, v.Breaker)
 		s.s.follow(s.l, v)
 	})
 }

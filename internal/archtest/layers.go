@@ -88,6 +88,7 @@ func table() []row {
 		{"cluster/internal/limits", 3, nil},
 		{"cluster/internal/published", 3, nil},
 		{"cluster/internal/twin", 3, nil},
+		{"cluster/internal/verdict", 3, []string{"cluster/balance", "cluster/breaker", "cluster/health", "cluster/retry"}},
 
 		{"cluster", 4, nil},
 		{"door/wiretest", 4, []string{"cluster"}},
