@@ -19,7 +19,9 @@
 // body take at most as much memory as [codec.Rooms] allows.
 //
 // A number that does not fit the variable it is decoded into is an error, and so
-// is a value that contains itself. An unknown field is ignored.
+// is a value that contains itself. An unknown field is ignored. A struct that has
+// fields but no exported one, such as a big.Float or a big.Rat, is an error too, but
+// for what is in an any.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor
@@ -28,6 +30,7 @@ import (
 	"bytes"
 	"encoding"
 	"fmt"
+	"math/big"
 	"reflect"
 	"strings"
 
@@ -79,10 +82,11 @@ type cborCodec struct {
 func (*cborCodec) Name() string { return "cbor" }
 
 // types are the Go types that were asked for.
-var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself}
+var types = typecheck.Checker{Tags: []string{"cbor", "json"}, Self: encodesItself, Lost: true}
 
 // CheckType reports why values of the type t cannot be CBOR: it holds a channel, a
-// function or a complex number.
+// function, a complex number, or a struct that has fields but no exported one, such as
+// a big.Float, which would arrive empty.
 func (*cborCodec) CheckType(t reflect.Type) error {
 	if err := types.Check(t); err != nil {
 		return fmt.Errorf("codec/cbor: %w", err)
@@ -91,11 +95,14 @@ func (*cborCodec) CheckType(t reflect.Type) error {
 }
 
 func encodesItself(t reflect.Type) bool {
-	return t.Implements(reflect.TypeFor[cbor.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.BinaryMarshaler]())
+	return t == reflect.TypeFor[big.Int]() || t.Implements(reflect.TypeFor[cbor.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.BinaryMarshaler]())
 }
 
 // Append appends v. A nil v is a CBOR null.
 func (c *cborCodec) Append(dst []byte, v any) ([]byte, error) {
+	if err := c.CheckType(reflect.TypeOf(v)); err != nil {
+		return dst, err
+	}
 	if err := c.nesting.Check(v); err != nil {
 		return dst, fmt.Errorf("codec/cbor: %w", err)
 	}

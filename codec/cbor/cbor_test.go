@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	fxamacker "github.com/fxamacker/cbor/v2"
+
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/cbor"
 	"github.com/weftrpc/weft/codec/codectest"
@@ -193,8 +195,13 @@ func TestCheckType(t *testing.T) {
 		new(struct {
 			F func() `cbor:"-"`
 		}): true,
+		struct{}{}: true, new(fxamacker.Tag): true, new(struct{ fxamacker.RawTag }): true, new(fxamacker.SimpleValue): true,
 		new(func()): false, struct{ C chan int }{}: false, new([]complex64): false,
+		new(big.Float): false, struct{ R *big.Rat }{}: false, struct{ a, b int }{}: false,
 	} {
+		if _, err := cbor.New().Append(nil, v); (err == nil) != want {
+			t.Errorf("Append of a %T: %v", v, err)
+		}
 		if err := checker.CheckType(reflect.TypeOf(v)); (err == nil) != want {
 			t.Errorf("CheckType of a %T: %v", v, err)
 		}

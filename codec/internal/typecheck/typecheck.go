@@ -23,6 +23,9 @@ type Checker struct {
 	// can be encoded.
 	Key func(t reflect.Type) bool
 
+	// Lost refuses structs of which nothing is encoded though they have fields: they would arrive empty.
+	Lost bool
+
 	known sync.Map // reflect.Type to verdict
 }
 
@@ -47,7 +50,7 @@ type verdict struct{ err error }
 
 // problem says what of the type t, found at path, cannot be encoded.
 func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]bool) string {
-	if seen[t] || c.Self(t) || t.Kind() != reflect.Interface && c.Self(reflect.PointerTo(t)) {
+	if seen[t] || c.own(t) {
 		return ""
 	}
 	seen[t] = true
@@ -67,8 +70,11 @@ func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]boo
 		}
 		return c.problem(t.Elem(), path, seen)
 	case reflect.Struct:
+		if c.Lost && t.NumField() > 0 && !c.carries(t, nil) {
+			return fmt.Sprintf("%s is a %s, without an exported field", path, t)
+		}
 		for f := range t.Fields() {
-			if c.leftOut(f) {
+			if c.leftOut(f) || c.Lost && f.Anonymous && !c.carries(f.Type, nil) {
 				continue
 			}
 			if problem := c.problem(f.Type, path+"."+f.Name, seen); problem != "" {
@@ -77,6 +83,32 @@ func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]boo
 		}
 	}
 	return ""
+}
+
+// carries reports whether something of a type is encoded: of a struct, an exported field at any depth of embedding. outer are the structs
+// that it is embedded in.
+func (c *Checker) carries(t reflect.Type, outer []reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || c.own(t) {
+		return true
+	}
+	if slices.Contains(outer, t) {
+		return false
+	}
+	outer = append(outer, t)
+	for f := range t.Fields() {
+		if f.Anonymous && c.carries(f.Type, outer) || !f.Anonymous && f.IsExported() {
+			return true
+		}
+	}
+	return false
+}
+
+// own reports whether values of a type are encoded by methods of their own or of a pointer to them.
+func (c *Checker) own(t reflect.Type) bool {
+	return c.Self(t) || t.Kind() != reflect.Interface && c.Self(reflect.PointerTo(t))
 }
 
 // leftOut reports whether the field f is never encoded, or not when it is zero.

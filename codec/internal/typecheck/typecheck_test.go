@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 )
@@ -18,8 +19,21 @@ type (
 		n chan int //lint:ignore U1000 not exported
 		I any
 	}
-	inner   struct{ F func() }
-	outer   struct{ inner }
+	inner  struct{ F func() }
+	outer  struct{ inner }
+	hidden struct{ A int }
+	secret struct{ a int } //lint:ignore U1000 not exported
+	around struct {
+		*around //lint:ignore U1000 embedded
+		secret  //lint:ignore U1000 embedded
+		nothing //lint:ignore U1000 embedded
+	}
+	nothing struct{}
+	guarded struct {
+		sync.Mutex
+		A    int
+		Skip sync.Mutex `a:"-"`
+	}
 	holding struct {
 		Parts map[string][]*struct{ Done chan bool }
 	}
@@ -53,6 +67,27 @@ func TestCheck(t *testing.T) {
 	}
 	if err := (&Checker{Self: func(reflect.Type) bool { return false }}).Check(reflect.TypeFor[map[chan int]int]()); err == nil {
 		t.Error("a channel as a key is accepted")
+	}
+	for v, want := range map[any]string{
+		new(nothing):                       "",
+		struct{}{}:                         "",
+		new(map[string]struct{}):           "",
+		struct{ hidden }{}:                 "",
+		struct{ *own }{}:                   "",
+		&guarded{}:                         "",
+		struct{ E secret }{}:               "struct { E typecheck.secret }.E is a typecheck.secret, without an exported field, which cannot be encoded",
+		new(secret):                        "typecheck.secret is a typecheck.secret, without an exported field, which cannot be encoded",
+		new(around):                        "typecheck.around is a typecheck.around, without an exported field, which cannot be encoded",
+		new([]struct{ sync.Mutex }):        "[]struct { sync.Mutex } is a struct { sync.Mutex }, without an exported field, which cannot be encoded",
+		new(map[string]struct{ a, b int }): "map[string]struct { a int; b int } is a struct { a int; b int }, without an exported field, which cannot be encoded",
+	} {
+		strict := &Checker{Tags: c.Tags, Self: c.Self, Lost: true}
+		if err := strict.Check(reflect.TypeOf(v)); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("Check of a %T: %v, want %q", v, err, want)
+		}
+		if err := c.Check(reflect.TypeOf(v)); err != nil {
+			t.Errorf("Check of a %T by a codec that takes all structs: %v", v, err)
+		}
 	}
 	if err := c.Check(nil); err != nil {
 		t.Errorf("Check of no type: %v", err)
