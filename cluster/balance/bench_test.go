@@ -116,11 +116,14 @@ func BenchmarkCall(b *testing.B) {
 
 func BenchmarkBuild(b *testing.B) {
 	for _, bb := range benchmarked() {
-		set := servers(1000)
-		b.Run(bb.name, func(b *testing.B) {
-			for b.Loop() {
-				bb.balancer.Build(set)
-			}
-		})
+		for _, n := range []int{1000, 10_000} {
+			set := servers(n)
+			b.Run(fmt.Sprintf("%s/%d", bb.name, n), func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					bb.balancer.Build(set)
+				}
+			})
+		}
 	}
 }

@@ -60,7 +60,9 @@ func maglevTable(set []Node, size int) []int32 {
 			}
 			due[i]--
 			for table[place[i]] >= 0 {
-				place[i] = (place[i] + skip[i]) % size
+				if place[i] += skip[i]; place[i] >= size {
+					place[i] -= size
+				}
 			}
 			table[place[i]] = int32(i)
 			if filled++; filled == size {
