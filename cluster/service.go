@@ -29,6 +29,9 @@ type service struct {
 
 	use    idle.Use
 	former *view // the last one of a service that was closed; guarded by the client's lock
+	coming *view // the one that is being made; guarded by the client's lock
+
+	rebuilding sync.Mutex // held while a view is made
 
 	mu       sync.Mutex
 	snapshot *registry.Snapshot // nil: nothing is known yet
@@ -203,27 +206,61 @@ func (s *service) settleRules(changed bool) {
 	}
 }
 
-// rebuild makes a new view of what is known now.
+// rebuild makes a new view of what is known now. Calls use the old one meanwhile, and the client's lock is free while pickers are built, which
+// for thousands of servers takes long.
 func (s *service) rebuild() {
+	s.rebuilding.Lock()
+	defer s.rebuilding.Unlock()
+	v := s.begin()
+	if v == nil {
+		return
+	}
+	v.build(s.c.cfg.Balancer)
+	s.c.mu.Lock()
+	defer s.c.mu.Unlock()
+	s.coming = nil
+	if s.c.closed {
+		return
+	}
+	if s.c.services.Has(s.name, s) {
+		for _, note := range v.plan.Notes {
+			if old := s.view.Load(); old == nil || old.rules != v.rules {
+				s.c.cfg.Logger.Warn("rules", "service", s.name, "note", note)
+			}
+		}
+		s.view.Store(v)
+		s.wake()
+	}
+	s.c.retireUnusedLocked()
+}
+
+// begin begins a view with its servers; nil: there is none to be made.
+func (s *service) begin() *view {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.snapshot == nil || s.c.closed || !s.c.services.Has(s.name, s) {
-		return
+		return nil
 	}
 	s.c.services.Tell(s.name, len(s.snapshot.Instances) > 0)
 	v := &view{snapshot: s.snapshot, rules: s.rules.Rules(), ruled: s.ruled || s.c.cfg.NoRules}
-	first := !s.view.Load().listed()
+	old := s.view.Load()
 	for _, i := range s.snapshot.Instances {
 		if s.c.cfg.admits(&i) {
 			v.instances = append(v.instances, i)
-			v.servers = append(v.servers, s.c.serverAtLocked(&i, first))
+			v.servers = append(v.servers, s.c.serverAtLocked(&i, !old.listed()))
 		}
 	}
-	if old := s.view.Load(); old != nil {
+	if old != nil {
 		v.published = old.published
 	}
+	s.coming = v
+	return v
+}
+
+// build plans a view and builds its pickers.
+func (v *view) build(b balance.Balancer) {
 	v.published = published.By(v.instances, v.published)
 	v.plan = v.rules.Plan(v.instances)
 	nodes := v.nodes()
@@ -233,16 +270,8 @@ func (s *service) rebuild() {
 			some = append(some, nodes[i])
 			avoid = avoid && nodes[i].Avoid
 		}
-		v.sets = append(v.sets, set{s.c.cfg.Balancer.Build(some), subset.Index, avoid})
+		v.sets = append(v.sets, set{b.Build(some), subset.Index, avoid})
 	}
-	for _, note := range v.plan.Notes {
-		if old := s.view.Load(); old == nil || old.rules != v.rules {
-			s.c.cfg.Logger.Warn("rules", "service", s.name, "note", note)
-		}
-	}
-	s.view.Store(v)
-	s.changeLocked()
-	s.c.retireUnusedLocked()
 }
 
 // admits reports whether an instance has the group and the version that are wanted.
@@ -323,17 +352,12 @@ func (s *service) nextChange() <-chan struct{} {
 	return s.changed
 }
 
-// changeLocked is wake with the lock held.
-func (s *service) changeLocked() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
 // wake wakes the calls that wait for a change.
 func (s *service) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changeLocked()
+	close(s.changed)
+	s.changed = make(chan struct{})
 }
 
 // serverAtLocked returns the server of an instance; first says that it is in the first list of its service.
@@ -360,6 +384,7 @@ func (c *Client) retireUnusedLocked() {
 	}
 	for _, s := range c.services.Open {
 		want(s.view.Load())
+		want(s.coming)
 	}
 	for _, s := range c.services.Lingering() {
 		want(s.former)
@@ -380,9 +405,12 @@ func (c *Client) retireUnusedLocked() {
 func (c *Client) usedIn(servers map[*server]bool) []*service {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	has := func(v *view) bool {
+		return v != nil && slices.ContainsFunc(v.servers, func(x *server) bool { return servers[x] })
+	}
 	var out []*service
 	for _, s := range c.services.Open {
-		if v := s.view.Load(); v != nil && slices.ContainsFunc(v.servers, func(x *server) bool { return servers[x] }) {
+		if has(s.view.Load()) || has(s.coming) {
 			out = append(out, s)
 		}
 	}
