@@ -112,6 +112,9 @@ func (c *Controller) leave(now int64) {
 	if n == c.processors-1 && c.limited() {
 		c.idle.begin(now)
 	}
+	if n == 0 {
+		c.empty.Store(now)
+	}
 	if n <= max(shallow, c.least) && !c.drained.Load() {
 		c.drained.Store(true)
 	}
@@ -163,9 +166,9 @@ func (c *Controller) turn(now int64) {
 	if c.from == 0 {
 		c.from, c.long = now, now
 	}
-	// No call came for a while and none is in flight: no queue stays, neither of calls nor of what has yet to
-	// read some.
-	over := c.inflight.Load() == 0 && now-c.next.Load() >= window/10
+	// No call came for a while and none was in flight: no queue stays, neither of calls nor of what has yet to read some. If some were, the
+	// readers may have waited for these to end.
+	over := c.inflight.Load() == 0 && now-max(c.next.Load(), c.empty.Load()) >= window/10
 	c.next.Store(now + window)
 	passed := now - c.from
 	if passed < window || c.waits.count()+c.looks.waits.count() < enough && passed < longest {

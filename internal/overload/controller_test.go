@@ -279,6 +279,34 @@ func TestIdle(t *testing.T) {
 	}
 }
 
+// Calls that come while others compute are read together when these have ended, so that none is in flight in between: the queue stays
+// nevertheless. After a burst nothing comes for a while.
+func TestEmptyBetweenReads(t *testing.T) {
+	const budget = int64(200 * ms)
+	for pause, want := range map[time.Duration]bool{0: true, 5 * ms: true, 20 * ms: false} {
+		c := New(0, 1)
+		m := c.Method("m", 0)
+		now := int64(time.Second)
+		for range 4 {
+			came := now
+			const read = 120
+			for range read {
+				m.Admit(now, budget, Default)
+			}
+			c.Queue(int64(read * ms)) // of the readers
+			for range read {
+				m.Started(came, now, budget)
+				now += int64(ms)
+				m.Ended(now, int64(ms))
+			}
+			now += int64(pause)
+		}
+		if c.limited() != want {
+			t.Errorf("when the next calls are read %v later: limited %v, want %v", pause, !want, want)
+		}
+	}
+}
+
 // A limit with which processors had nothing to do is not set again at once.
 func TestNeed(t *testing.T) {
 	if n := (need{}).least(1); n != 0 {

@@ -5,10 +5,11 @@ import "sync/atomic"
 // use is what is known of how much the processors have to do.
 type use struct {
 	processors int64
-	drained    atomic.Bool // hardly any call was in flight at some moment of the window
-	idle       idle        // while there is a limit
-	pressed    atomic.Bool // calls were refused for want of places in the last window
-	need       need        // the lock of the Controller guards it
+	drained    atomic.Bool  // hardly any call was in flight at some moment of the window
+	empty      atomic.Int64 // since when no call was in flight, if none is
+	idle       idle         // while there is a limit
+	pressed    atomic.Bool  // calls were refused for want of places in the last window
+	need       need         // the lock of the Controller guards it
 }
 
 // idle is for how long fewer calls were in flight than there are processors: these had nothing to do then, unless it was something else.
