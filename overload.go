@@ -67,6 +67,7 @@ func newProtection(s *Server) (*protection, error) {
 		p.errs[v] = e.WithRetryAfter(overloadPause)
 		p.refused[v] = session.NewRefusal(*toStatus(p.errs[v]))
 	}
+	s.exec.Displaced = p.refused[overload.Waits]
 	return p, nil
 }
 
@@ -114,7 +115,9 @@ func (e *endpoint) admit(c *session.Context) overload.Verdict {
 	if budget == 0 {
 		budget = overload.NoBudget
 	}
-	return e.load.Admit(c.Received(), budget, overload.Class(grantedPriority(c)))
+	class := overload.Class(grantedPriority(c))
+	c.Urgent = class == overload.Critical
+	return e.load.Admit(c.Received(), budget, class)
 }
 
 // Admit is that of session.Gate.

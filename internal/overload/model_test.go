@@ -276,7 +276,24 @@ func (r *run) admit(i int) {
 	}
 	r.caller[res.class].accepted++
 	r.caller[res.class].sent++
+	if res.class == Critical && r.c != nil && r.c.Scarce() {
+		r.displace()
+	}
 	r.queue = append(r.queue, &task{i: i, kind: res.kind, came: r.now, allowed: res.came + int64(r.deadline)})
+}
+
+// displace refuses the last call in the queue that is not critical, as the executor of a server does.
+func (r *run) displace() {
+	for i := len(r.queue) - 1; i >= r.head; i-- {
+		t := r.queue[i]
+		if res := &r.results[t.i]; res.class != Critical {
+			r.queue = slices.Delete(r.queue, i, i+1)
+			r.methods[t.kind].Dropped(r.now)
+			res.verdict = Waits
+			r.debt += r.refusal
+			return
+		}
+	}
 }
 
 // dispatch gives idle processors the next calls.

@@ -188,21 +188,22 @@ func TestReadTogether(t *testing.T) {
 }
 
 // Of calls that compute no more are let in than keep the processors busy, so that they do not wait for one another. Those that come one by
-// one, or are read together every millisecond, need fewer places than those that are read together seldom.
+// one, or are read together every millisecond, need fewer places than those that are read together seldom. At eight times the capacity a third of
+// those that are let in are critical: each takes the place of another one that waits, or they would wait for these and for one another.
 func TestShortQueue(t *testing.T) {
 	for _, c := range []struct {
 		cpu, batch time.Duration
 		single     bool
-		p99        time.Duration
+		p99        [2]time.Duration
 	}{
-		{ms, 0, true, 7 * ms},
-		{ms, ms, true, 7 * ms},
-		{ms, 5 * ms, true, 11 * ms},
-		{ms, 0, false, 6 * ms},
-		{5 * ms, 0, true, 30 * ms},
-		{ms / 5, ms, true, 5 * ms},
+		{ms, 0, true, [2]time.Duration{7 * ms, 4 * ms}},
+		{ms, ms, true, [2]time.Duration{7 * ms, 4 * ms}},
+		{ms, 5 * ms, true, [2]time.Duration{11 * ms, 7 * ms}},
+		{ms, 0, false, [2]time.Duration{6 * ms, 4 * ms}},
+		{5 * ms, 0, true, [2]time.Duration{30 * ms, 20 * ms}},
+		{ms / 5, ms, true, [2]time.Duration{5 * ms, 3 * ms}},
 	} {
-		for _, times := range []float64{1.5, 8} {
+		for i, times := range []float64{1.5, 8} {
 			t.Run(fmt.Sprint(c.cpu, " at ", times, ", every ", c.batch, ", single ", c.single), func(t *testing.T) {
 				t.Parallel()
 				capacity := 1 / c.cpu.Seconds()
@@ -219,8 +220,8 @@ func TestShortQueue(t *testing.T) {
 				got := r.between(2500*ms, 3800*ms)
 				t.Logf("goodput %.1f %%, p99 %v, refused %.2f %% %v, critical %.2f %%, limit %d", 100*got.goodput/capacity, got.p99.Round(100*time.Microsecond),
 					100*got.refusedShare, got.verdicts, 100*got.criticalGoodShare, r.c.places.limit.Load())
-				if got.p99 > c.p99 {
-					t.Errorf("the slowest 1 %% took %v, want %v at most", got.p99, c.p99)
+				if got.p99 > c.p99[i] {
+					t.Errorf("the slowest 1 %% took %v, want %v at most", got.p99, c.p99[i])
 				}
 				if got.goodput < 0.95*capacity {
 					t.Errorf("goodput is %.1f %% of what is possible, want 95", 100*got.goodput/capacity)

@@ -24,6 +24,7 @@ type Context struct {
 	state    atomic.Uint32
 	answered bool // the final frame has been appended; guarded by the writer's lock
 	gated    bool // the gate of the method has counted the call
+	Urgent   bool // the gate has found that others give way to the call
 }
 
 // more is what only some calls need.

@@ -1,10 +1,12 @@
 package session
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/wire"
 )
@@ -105,5 +107,64 @@ func TestGateRefuses(t *testing.T) {
 	mustEcho(t, r.client, "taken again")
 	if g.dropped.Load() != 0 {
 		t.Errorf("%d calls were dropped", g.dropped.Load())
+	}
+}
+
+// urgentGate is a countingGate for which one call is urgent.
+type urgentGate struct {
+	countingGate
+	urgent uint32 // its id
+}
+
+func (g *urgentGate) Admit(c *Context) *Refusal {
+	c.Urgent = c.id == g.urgent
+	return g.countingGate.Admit(c)
+}
+
+// An urgent call takes the place of the last call that waits in the line, is admitted by a gate and is not urgent. That one is refused, and
+// its gate is told once.
+func TestUrgentCallTakesAPlace(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // what is read together is in the line before the first call begins
+	g := urgentGate{urgent: wire.ID(3, 0)}
+	gated, free := echo(), unary("Echo.Free", func(_ *Context, body []byte) ([]byte, *wire.Status) { return body, nil })
+	g.on(gated)
+	gated.Gate = &g
+	for _, m := range []*Method{gated, free} {
+		for m.pace.Tier() != pace.Alone { // each call is a job of its own
+			m.pace.Stalled()
+		}
+	}
+	p := newStranger(t, func(c *Config) {
+		c.Exec.Scarce = func() bool { return true }
+		c.Exec.Displaced = NewRefusal(wire.Status{Code: wire.ResourceExhausted, Reason: "PLACE_TAKEN"})
+	}, gated, free)
+	p.greet(nil)
+	p.bind(0, gated.Name)
+	p.bind(1, free.Name)
+	var b []byte
+	for slot, binding := range []uint16{0, 0, 1, 0} {
+		b = append(b, p.bytes(wire.Header{Type: wire.TypeRequest, Code: binding, ID: wire.ID(uint32(slot), 0)}, nil)...)
+	}
+	p.write(b)
+	for answers := 0; answers < 4; {
+		h, payload, err := p.read()
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case h.Flags&wire.FlagAnswer == 0:
+			continue
+		case h.ID == wire.ID(1, 0):
+			var st wire.Status
+			if err := wire.ParseStatus(payload, &st); err != nil || h.Type != wire.TypeError || h.Flags&wire.FlagRefused == 0 || st.Reason != "PLACE_TAKEN" {
+				t.Errorf("the call whose place was taken was answered with %+v, %+v, %v", h, st, err)
+			}
+		case h.Type != wire.TypeReply:
+			t.Errorf("call %x was answered with %+v", h.ID, h)
+		}
+		answers++
+	}
+	polltest.True(t, 10*time.Second, "every call has ended", func() bool { return g.inside.Load() == 0 })
+	if n := g.dropped.Load(); n != 1 {
+		t.Errorf("the gate was told %d times of a call that was not served, want once", n)
 	}
 }

@@ -184,6 +184,8 @@ type job struct {
 	run     atomic.Uint64 // the item that runs, for the monitor; see reading.run
 	watched atomic.Bool
 	next    int // the first item that has not begun
+
+	urgent, displaced bool // a call of it is urgent; another job has taken its place in the line, and its call is refused
 }
 
 // assign hands a call to a worker, together with others that were read with it.
@@ -233,7 +235,7 @@ func (j *job) add(it item) {
 	case 1:
 		j.items = append(make([]item, 0, chunkCalls), j.items...)
 	}
-	j.items = append(j.items, it)
+	j.items, j.urgent = append(j.items, it), j.urgent || it.ctx.Urgent
 }
 
 // submit hands what was gathered to workers, but for work all of whose calls were cancelled or have passed their deadline: of these a peer may
@@ -304,7 +306,9 @@ func (j *job) serve(r *Request) {
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from + it.meta
-		if r.expect() {
+		if j.displaced {
+			r.refuse(&s.cfg.Exec.Displaced.status)
+		} else if r.expect() {
 			if r.first { // it may have waited, which is not the method's time
 				from = now()
 				r.Started = from

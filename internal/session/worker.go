@@ -13,7 +13,8 @@ import (
 // Executor runs what must not run on a reader. It is shared by the sessions of one server or client.
 type Executor struct {
 	// Scarce tells whether jobs wait until the processors have nothing else to do. nil: never. It is set before the first call.
-	Scarce func() bool
+	Scarce    func() bool
+	Displaced *Refusal // of a call whose place in the line an urgent one takes; set with Scarce
 
 	workers workers.Pool[work, Request] // each has the request that it runs
 	line    yield.Line[work]            // of jobs
@@ -37,6 +38,11 @@ func NewExecutor() *Executor {
 	e.workers.Init(work.do)
 	e.line.Init(e.workers.Run)
 	return e
+}
+
+// givesWay reports whether an urgent call may take the place of the work: of one call that the gate may refuse.
+func (w work) givesWay() bool {
+	return len(w.job.items) == 1 && w.job.items[0].ctx.gated && !w.job.urgent
 }
 
 // do does the work. r is the worker's own.
@@ -82,9 +88,13 @@ func (e *Executor) Close() {
 func (e *Executor) Go(f func()) { e.run(work{f: f}) }
 
 func (e *Executor) run(w work) {
-	if w.job != nil && e.Scarce != nil && e.Scarce() {
+	if w.job == nil || e.Scarce == nil || !e.Scarce() {
+		e.workers.Run(w)
+	} else if !w.job.urgent {
 		e.line.Put(w)
-		return
+	} else if out, ok := e.line.Replace(w, work.givesWay); ok {
+		out.job.displaced = true
+		out.job.items[0].ctx.drop() // it counts no longer
+		e.workers.Run(out)
 	}
-	e.workers.Run(w)
 }

@@ -1,6 +1,7 @@
 package yield
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -38,11 +39,28 @@ func (l *Line[W]) Init(start func(W)) { l.start, l.size = start, 1 }
 // Put puts work into the line, and does not wait for it.
 func (l *Line[W]) Put(work W) {
 	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.putLocked(work)
+}
+
+// Replace puts work into the line, and takes the last piece out of it that gives way, if one does: fewer others are before the new one then.
+func (l *Line[W]) Replace(work W, givesWay func(W) bool) (out W, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := len(l.waiting) - 1; i >= 0 && !ok; i-- {
+		if ok = givesWay(l.waiting[i]); ok {
+			out = l.waiting[i]
+			l.waiting = slices.Delete(l.waiting, i, i+1)
+		}
+	}
+	l.putLocked(work)
+	return out, ok
+}
+
+func (l *Line[W]) putLocked(work W) {
 	l.waiting = append(l.waiting, work)
-	begin := !l.moving
-	l.moving = true
-	l.mu.Unlock()
-	if begin {
+	if !l.moving {
+		l.moving = true
 		// It ends when no work waits.
 		go l.move()
 	}

@@ -130,6 +130,30 @@ func TestLineBeginsWithOne(t *testing.T) {
 	}
 }
 
+// Work is put into the line in place of the last piece that gives way, or behind all of them.
+func TestLineReplaces(t *testing.T) {
+	var l Line[int]
+	l.Init(func(int) {})
+	l.moving = true // none begins
+	for i := range 4 {
+		l.Put(i)
+	}
+	even := func(i int) bool { return i%2 == 0 }
+	for _, c := range []struct {
+		work, out int
+		ok        bool
+		left      []int
+	}{
+		{5, 2, true, []int{0, 1, 3, 5}},
+		{7, 0, true, []int{1, 3, 5, 7}},
+		{9, 0, false, []int{1, 3, 5, 7, 9}},
+	} {
+		if out, ok := l.Replace(c.work, even); out != c.out || ok != c.ok || !slices.Equal(l.waiting, c.left) {
+			t.Errorf("%d took the place of %d (%v), and %v are left, want %d (%v) and %v", c.work, out, ok, l.waiting, c.out, c.ok, c.left)
+		}
+	}
+}
+
 // Pieces that wait do not hold up those behind them.
 func TestLineOfSleepers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
