@@ -2,8 +2,8 @@ package protocol
 
 import "testing"
 
-// BenchmarkScan finds the end of a message.
-func BenchmarkScan(b *testing.B) {
+// BenchmarkFind finds the end of a message.
+func BenchmarkFind(b *testing.B) {
 	for name, compact := range map[string]bool{"binary": false, "compact": true} {
 		b.Run(name, func(b *testing.B) {
 			var w Writer
@@ -18,18 +18,25 @@ func BenchmarkScan(b *testing.B) {
 					w.Field(String, id+1)
 					w.Text("some text that is not long")
 				case 2:
-					w.Field(Bool, id+1)
-					w.Bool(true)
+					w.Field(List, id+1)
+					w.List(I32, 4)
+					for n := range int32(4) {
+						w.I32(n)
+					}
 				}
 			}
 			w.Stop()
 			w.End()
-			var s Scanner
-			b.SetBytes(int64(len(w.Buf)))
+			form := Binary
+			if compact {
+				form = Compact
+			}
+			message := append(AppendHead(nil, form, "method", Call, 1), w.Buf...)
+			var f Finder
+			b.SetBytes(int64(len(message)))
 			for b.Loop() {
-				s.Reset(compact, 1<<20)
-				if end, done, err := s.Scan(w.Buf); !done || err != nil || end != len(w.Buf) {
-					b.Fatal(end, done, err)
+				if size, err := f.Find(message, form, 1<<20); err != nil || size != len(message) {
+					b.Fatal(size, err)
 				}
 			}
 		})

@@ -16,6 +16,9 @@ func (f *Finder) Find(b []byte, form Form, most int) (size int, err error) {
 		if err != nil || n == 0 {
 			return 0, err
 		}
+		if size := wholeStruct(b[n:], form); size > 0 && size <= most {
+			return n + size, nil
+		}
 		f.head = n
 		f.scan.Reset(form == Compact, most)
 		f.text.Reset(most + Envelope)

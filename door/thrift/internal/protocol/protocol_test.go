@@ -139,6 +139,33 @@ func TestScan(t *testing.T) {
 	}
 }
 
+// TestFind finds the end of a message that comes in pieces, of which the first may be all of it.
+func TestFind(t *testing.T) {
+	for form, compact := range map[Form]bool{Binary: false, Compact: true} {
+		whole := append(AppendHead(nil, form, "method", Call, 1), write(compact)...)
+		if n := wholeStruct(write(compact), form); n != len(write(compact)) {
+			t.Errorf("form %d: a whole struct of %d bytes: %d", form, len(write(compact)), n)
+		}
+		b := append(bytes.Clone(whole), "more"...)
+		for piece := 1; piece <= len(b); piece++ {
+			var f Finder
+			for n := piece; ; n += piece {
+				size, err := f.Find(b[:min(n, len(b))], form, 1<<20)
+				if want := len(whole); err != nil || size != 0 && size != want || size == 0 && n >= want {
+					t.Fatalf("form %d, pieces of %d: %d, %v", form, piece, size, err)
+				}
+				if size != 0 {
+					break
+				}
+			}
+		}
+		var f Finder
+		if size, err := f.Find(b, form, len(write(compact))-1); err == nil {
+			t.Errorf("form %d: a struct of more bytes than are allowed: %d", form, size)
+		}
+	}
+}
+
 // TestHostile reads what promises more than there is.
 func TestHostile(t *testing.T) {
 	deep := func(n int) []byte {
@@ -277,6 +304,13 @@ func FuzzReader(f *testing.F) {
 		if !ok {
 			return
 		}
+		form := Binary
+		if compact {
+			form = Compact
+		}
+		if n := wholeStruct(b, form); n != 0 && n != used {
+			t.Fatalf("the struct has %d bytes when it is skipped, %d as a whole one", used, n)
+		}
 		var w, back Writer
 		r.Reset(b[:used], compact)
 		w.Reset(nil, !compact)
@@ -313,6 +347,9 @@ func TestGrowth(t *testing.T) {
 					r.Reset(b, compact)
 					w.Reset(nil, !compact)
 					Copy(&w, &r, Struct)
+				})
+				growthtest.Check(t, "whole", 8<<10, body, func(b []byte) {
+					wholeStruct(b, map[bool]Form{true: Compact}[compact])
 				})
 				growthtest.Check(t, "Scan of pieces", 8<<10, body, func(b []byte) {
 					var s Scanner

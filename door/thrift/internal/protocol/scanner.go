@@ -59,85 +59,10 @@ func (s *Scanner) fields(b []byte) {
 	switch {
 	case s.levels[len(s.levels)-1].left >= 0:
 	case s.compact:
-		s.at = fieldsCompact(b, s.at)
+		s.at = fieldsCompact(b, s.at, 0)
 	default:
-		s.at = fieldsBinary(b, s.at)
+		s.at = fieldsBinary(b, s.at, 0)
 	}
-}
-
-// fieldsCompact is fields from at on in the compact protocol. It returns where it has come to.
-func fieldsCompact(b []byte, at int) int {
-	for i := at; i < len(b); at = i {
-		c := b[i]
-		if c>>4 == 0 {
-			return at
-		}
-		i++
-		switch typeOfCompact(c) {
-		case Bool:
-		case I8:
-			i++
-		case I16, I32, I64:
-			from := i
-			for i < len(b) && b[i] >= 0x80 {
-				i++
-			}
-			if i++; i-from >= binary.MaxVarintLen64 { // it may be none
-				return at
-			}
-		case Double:
-			i += 8
-		case UUID:
-			i += 16
-		case String:
-			n, k := binary.Uvarint(b[i:])
-			if k <= 0 || n > uint64(len(b)) {
-				return at
-			}
-			i += k + int(n)
-		default:
-			return at
-		}
-		if i > len(b) {
-			return at
-		}
-	}
-	return at
-}
-
-// fieldsBinary is fields from at on in the binary protocol. It returns where it has come to.
-func fieldsBinary(b []byte, at int) int {
-	for i := at; i < len(b); at = i {
-		t := Type(b[i])
-		i += 3
-		switch t {
-		case Bool, I8:
-			i++
-		case I16:
-			i += 2
-		case I32:
-			i += 4
-		case I64, Double:
-			i += 8
-		case UUID:
-			i += 16
-		case String:
-			if i+4 > len(b) {
-				return at
-			}
-			n := binary.BigEndian.Uint32(b[i:])
-			if n > uint32(len(b)) {
-				return at
-			}
-			i += 4 + int(n)
-		default:
-			return at
-		}
-		if i > len(b) {
-			return at
-		}
-	}
-	return at
 }
 
 func (s *Scanner) size() error {
