@@ -11,10 +11,7 @@ import (
 // them, and what stands in the last bytes, are read by a method of its own, which goes on with the fields behind as long as it has to.
 func (p *printer) gets(r *record) {
 	all := parts(r.fields, (*field).swift)
-	swift, longest := slices.DeleteFunc(slices.Clone(r.fields), func(f *field) bool { return !f.swift() }), "_"
-	if slices.ContainsFunc(swift, (*field).isText) {
-		longest = "most"
-	}
+	swift := slices.DeleteFunc(slices.Clone(r.fields), func(f *field) bool { return !f.swift() })
 	if len(r.fields) > len(swift) {
 		p.line("b := r.Body[:end:end]")
 	}
@@ -25,7 +22,11 @@ func (p *printer) gets(r *record) {
 		p.line("return i\n}\n")
 		return
 	}
-	p.line("s, %s := r.Whole(end)\nfor k := 0; ; {\nswitch k {", longest)
+	p.line("s := r.Alias[:end]")
+	if slices.ContainsFunc(swift, (*field).isText) {
+		p.line("own := !r.Reuse")
+	}
+	p.line("for k := 0; ; {\nswitch k {")
 	for k, fields := range all {
 		p.line("case %d:", k)
 		if fields[0].swift() {
@@ -37,7 +38,7 @@ func (p *printer) gets(r *record) {
 		}
 		p.line("fallthrough")
 	}
-	p.line("default:\nreturn i\n}\ni, k = m.restWeft(r, s, i, k)\ns, %s = r.Whole(end)\n}\n}\n", longest)
+	p.line("default:\nreturn i\n}\ni, k = m.restWeft(r, s, i, k)\n}\n}\n")
 	p.line("// restWeft reads the number or the text with the index k, for DecodeWeft, and those behind it that are near the end of s.")
 	p.line("func (m *%s) restWeft(r *generated.Reader, s string, i, k int) (at, next int) {\nswitch k {", r.name)
 	for k, fields := range all {
@@ -66,7 +67,7 @@ func (p *printer) getSwift(f *field, miss string) {
 	x, t := "m."+f.name, f.tag()
 	switch form := f.form; form.kind {
 	case formText:
-		p.line("%s", t.ReadText(x, form.convert(fmt.Sprintf("s[i+%[1]d:i+%[1]d+n]", len(t)+1)), miss))
+		p.line("%s", t.ReadText(x, form.convert("v"), miss))
 	case formBool:
 		p.line("%s", t.ReadBool(x, miss))
 	default:

@@ -68,14 +68,15 @@ func Empty[M ~map[K]V, K comparable, V any](m M) M {
 	return m
 }
 
-// Whole returns the body up to end, and how long a text may be that is a part of it: most is -1 where texts need memory of their own.
+// Own returns a copy of a text that begins at from in Body, for a message that does not use memory again.
 //
 //go:noinline
-func (r *Reader) Whole(end int) (s string, most int) {
-	if s = r.Texts.Whole(end); s != "" {
-		return s, 127
+func (r *Reader) Own(from int, text string) string {
+	if room := r.Texts.Room(len(text)); room != nil {
+		copy(room, text)
+		return memory.String(room)
 	}
-	return r.Alias[:end], -1
+	return r.Texts.String(r.Body, from, from+len(text))
 }
 
 // Load returns the eight bytes at s[i]. Where the caller knows that they are there, the compiler adds no check.

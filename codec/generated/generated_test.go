@@ -139,15 +139,16 @@ func TestFields(t *testing.T) {
 				t.Errorf("%d bytes of a text are %.20x, want %.20x", n, got, s)
 			}
 			r, got := &generated.Reader{Body: []byte(s), Alias: s}, text("z")
-			if whole, most := r.Whole(3); whole != s[:3] || most >= 0 {
-				t.Errorf("before the first text %q of at most %d bytes are parts of the body", whole, most)
-			}
 			if next := generated.TextField(r, s, 1, word, width, &got); next != len(s) || got != want {
 				t.Errorf("%d bytes: %.20q, %d", n, got, next)
 			}
-			if whole, most := r.Whole(len(s)); whole != s || (most == 127) != (n > 0 && n < 4096) {
-				t.Errorf("behind a text of %d bytes such of %d are parts of the body", n, most)
+			r.Body = append(r.Body, "rest"...)
+			parts := [3]string{r.Own(len(s), "rest"), r.Own(len(s), ""), r.Own(len(s)+3, "t")}
+			clear(r.Body) // of which nothing is kept
+			if parts != [3]string{"rest", "", "t"} || got != want {
+				t.Errorf("%d bytes: %.20q, and behind them %q", n, got, parts)
 			}
+			r.Body = []byte(s)
 			if next := generated.TextField(r, s[:len(s)-1], 1, word, width, &got); next != 1 || got != "" {
 				t.Errorf("%d bytes of which one is missing: %.20q, %d", n, got, next)
 			}

@@ -796,14 +796,19 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		return -1
 	}
 	b := r.Body[:end:end]
-	s, most := r.Whole(end)
+	s := r.Alias[:end]
+	own := !r.Reuse
 	for k := 0; ; {
 		switch k {
 		case 0:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0xa {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Field1, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Field1, i = v, i+2+n
 					} else {
 						k = 0
 						break
@@ -863,8 +868,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 3:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0x22 {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Field4, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Field4, i = v, i+2+n
 					} else {
 						k = 3
 						break
@@ -910,8 +919,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 6:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0x3a {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Field7, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Field7, i = v, i+2+n
 					} else {
 						k = 6
 						break
@@ -927,8 +940,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 7:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0x4a {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Field9, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Field9, i = v, i+2+n
 					} else {
 						k = 7
 						break
@@ -1030,8 +1047,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 13:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint16(x) == 0x192 {
-					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
-						m.Field18, i = s[i+3:i+3+n], i+3+n
+					if n := int(uint8(x >> 16)); n < 128 && i+3+n <= len(s) {
+						v := s[i+3 : i+3+n]
+						if own {
+							v = r.Own(i+3, v)
+						}
+						m.Field18, i = v, i+3+n
 					} else {
 						k = 13
 						break
@@ -1333,8 +1354,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 29:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint16(x) == 0x6b2 {
-					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
-						m.Field102, i = s[i+3:i+3+n], i+3+n
+					if n := int(uint8(x >> 16)); n < 128 && i+3+n <= len(s) {
+						v := s[i+3 : i+3+n]
+						if own {
+							v = r.Own(i+3, v)
+						}
+						m.Field102, i = v, i+3+n
 					} else {
 						k = 29
 						break
@@ -1350,8 +1375,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 30:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint16(x) == 0x6ba {
-					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
-						m.Field103, i = s[i+3:i+3+n], i+3+n
+					if n := int(uint8(x >> 16)); n < 128 && i+3+n <= len(s) {
+						v := s[i+3 : i+3+n]
+						if own {
+							v = r.Own(i+3, v)
+						}
+						m.Field103, i = v, i+3+n
 					} else {
 						k = 30
 						break
@@ -1411,8 +1440,12 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 		case 33:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint16(x) == 0x88a {
-					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
-						m.Field129, i = s[i+3:i+3+n], i+3+n
+					if n := int(uint8(x >> 16)); n < 128 && i+3+n <= len(s) {
+						v := s[i+3 : i+3+n]
+						if own {
+							v = r.Own(i+3, v)
+						}
+						m.Field129, i = v, i+3+n
 					} else {
 						k = 33
 						break
@@ -1561,7 +1594,6 @@ func (m *BenchmarkMessage) DecodeWeft(r *generated.Reader, i, end, depth int) in
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, most = r.Whole(end)
 	}
 }
 

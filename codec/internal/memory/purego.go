@@ -195,5 +195,8 @@ func (r Ref) Elem(i int, _ uintptr) Ref { return Ref{r.v.Index(i)} }
 // has size bytes.
 func (r Ref) Index(i int, _ uintptr) Ref { return Ref{r.v.Index(i)} }
 
+// Views says that String makes no copy.
+const Views = false
+
 // String returns b as a string. Its bytes must not change any more.
 func String(b []byte) string { return string(b) }

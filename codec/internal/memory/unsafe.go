@@ -202,5 +202,8 @@ func (r Ref) Elem(i int, size uintptr) Ref {
 // has size bytes.
 func (r Ref) Index(i int, size uintptr) Ref { return Ref{unsafe.Add(r.p, uintptr(i)*size)} }
 
+// Views says that String makes no copy.
+const Views = true
+
 // String returns b as a string. Its bytes must not change any more.
 func String(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

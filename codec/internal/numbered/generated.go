@@ -20,6 +20,7 @@ func (p *Plan) byCode(body []byte, reuse bool, v any, r memory.Ref) error {
 		code.Texts.Share(body)
 	} else {
 		code.Texts.Expect(p.node.frame)
+		code.Texts.Apart()
 	}
 	from := v.(generated.Message).DecodeWeft(memory.Hidden(&code), 0, len(body), MaxDepth)
 	if from == len(body) && code.Room >= 0 {

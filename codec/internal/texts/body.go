@@ -6,6 +6,7 @@ import "github.com/weftrpc/weft/codec/internal/memory"
 // zero value copies them: the strings of a short body are parts of one copy of all of it.
 type Body struct {
 	whole  string // the body, from the first string on
+	apart  bool
 	pieces Pieces
 }
 
@@ -14,6 +15,20 @@ func (t *Body) Share(body []byte) { t.whole = memory.String(body) }
 
 // Expect says that at least so many bytes of the body are not of texts; an estimate may be wrong.
 func (t *Body) Expect(n int) { t.pieces.Rest = n }
+
+// Apart makes the Body copy each string by itself: less memory, if more work. With the build tag purego, where each would
+// have memory of its own, nothing changes.
+func (t *Body) Apart() { t.apart = memory.Views }
+
+// Room returns room for a copy of n bytes, or nil: String then makes it.
+func (t *Body) Room(n int) []byte {
+	p := &t.pieces
+	if !memory.Views || n > len(p.room)-p.used {
+		return nil
+	}
+	p.used += n
+	return p.room[p.used-n : p.used : p.used]
+}
 
 // String returns body[from:to].
 func (t *Body) String(body []byte, from, to int) string {
@@ -25,11 +40,11 @@ func (t *Body) String(body []byte, from, to int) string {
 
 //go:noinline
 func (t *Body) first(body []byte, from, to int) string {
+	if t.apart || len(body) > chunk {
+		return t.pieces.String(body[from:to], len(body)-from)
+	}
 	if from == to {
 		return ""
-	}
-	if len(body) > chunk {
-		return t.pieces.String(body[from:to], len(body)-from)
 	}
 	t.whole = string(body)
 	return t.whole[from:to]

@@ -3,6 +3,8 @@ package texts
 import (
 	"strings"
 	"testing"
+
+	"github.com/weftrpc/weft/codec/internal/memory"
 )
 
 // TestBody takes strings from bodies of each size, some of which share one copy of the body.
@@ -44,6 +46,27 @@ func TestBody(t *testing.T) {
 		}
 		if copied.String(body, 0, 0) != "" {
 			t.Errorf("%d bytes: no bytes are a string", n)
+		}
+	}
+}
+
+// TestApart takes two short strings from a body: they alone are copied, into memory for what may be texts.
+func TestApart(t *testing.T) {
+	for _, n := range []int{600, 2 * chunk} {
+		body := []byte(strings.Repeat("0123456789", n/10))
+		var apart Body
+		apart.Expect(n / 3)
+		apart.Apart()
+		got := [3]string{apart.String(body, 2, 2), apart.String(body, 3, 5), apart.String(body, 15, 18)}
+		if room := cap(apart.pieces.room); memory.Views && room > min(chunk, n-n/3) {
+			t.Errorf("%d bytes: room for %d", n, room)
+		}
+		if whole := apart.Whole(n); memory.Views && whole != "" {
+			t.Errorf("%d bytes: all are copied", n)
+		}
+		clear(body)
+		if got != [3]string{"", "34", "567"} {
+			t.Errorf("%d bytes: %q", n, got)
 		}
 	}
 }

@@ -22,20 +22,21 @@ type Pieces struct {
 	// may be wrong.
 	Rest int
 
-	free []byte
+	room []byte
+	used int // of room
 }
 
 // Bytes returns a copy of text. From its start on the message has left bytes.
 func (p *Pieces) Bytes(text []byte, left int) []byte {
 	n := len(text)
-	if n > len(p.free) {
+	if n > len(p.room)-p.used {
 		if n >= single {
 			return bytes.Clone(text)
 		}
 		p.allocate(n, left)
 	}
-	s := p.free[:n:n]
-	p.free = p.free[n:]
+	s := p.room[p.used : p.used+n : p.used+n]
+	p.used += n // rather than a shorter slice, whose pointer the collector would have to be told of
 	copy(s, text)
 	return s
 }
@@ -52,6 +53,6 @@ func (p *Pieces) String(text []byte, left int) string {
 //
 //go:noinline
 func (p *Pieces) allocate(n, left int) {
-	p.free = make([]byte, max(n, min(chunk, left-p.Rest)))
+	p.room, p.used = make([]byte, max(n, min(chunk, left-p.Rest))), 0
 	p.Rest = 0 // for the first time alone
 }

@@ -372,7 +372,8 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end:end]
-	s, most := r.Whole(end)
+	s := r.Alias[:end]
+	own := !r.Reuse
 	for k := 0; ; {
 		switch k {
 		case 0:
@@ -392,8 +393,12 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		case 1:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0x12 {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Label_2D, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Label_2D, i = v, i+2+n
 					} else {
 						k = 1
 						break
@@ -566,7 +571,6 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, most = r.Whole(end)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -268,6 +269,41 @@ func TestCodeAllocates(t *testing.T) {
 		_, _ = c.Append(dst, used)
 	}); n >= 1 && !allocates {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestCodeCopiesTexts has a body of which little is a text: fresh messages take memory for that alone.
+func TestCodeCopiesTexts(t *testing.T) {
+	c := protobuf.New()
+	body, err := c.Append(nil, &Order{Bools: make([]bool, 3000), Far: "a text behind them"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, err := c.Append(nil, &Order{Bools: make([]bool, 3000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := func(body []byte) uint64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			if err := c.Decode(body, new(Order)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		return (after.TotalAlloc - before.TotalAlloc) / 100
+	}
+	if with, without := taken(body), taken(short); with > without+256 && !allocates {
+		t.Errorf("%d bytes of memory with a short text, and %d without", with, without)
+	}
+	got := new(Order)
+	if err := c.Decode(body, got); err != nil {
+		t.Fatal(err)
+	}
+	clear(body)
+	if got.Far != "a text behind them" {
+		t.Errorf("the text is %q", got.Far)
 	}
 }
 

@@ -534,7 +534,8 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	m.Skip = *new(any)
 	m.secret = *new(func())
 	b := r.Body[:end:end]
-	s, most := r.Whole(end)
+	s := r.Alias[:end]
+	own := !r.Reuse
 	for k := 0; ; {
 		switch k {
 		case 0:
@@ -672,8 +673,12 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		case 7:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0x7a {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Text, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Text, i = v, i+2+n
 					} else {
 						k = 7
 						break
@@ -689,8 +694,12 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		case 8:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint16(x) == 0x182 {
-					if n := int(uint8(x >> 16)); n <= most && i+3+n <= len(s) {
-						m.Label, i = Label(s[i+3:i+3+n]), i+3+n
+					if n := int(uint8(x >> 16)); n < 128 && i+3+n <= len(s) {
+						v := s[i+3 : i+3+n]
+						if own {
+							v = r.Own(i+3, v)
+						}
+						m.Label, i = Label(v), i+3+n
 					} else {
 						k = 8
 						break
@@ -879,8 +888,12 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		case 10:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint32(x)&0xffffff == 0x1bbc2 {
-					if n := int(uint8(x >> 24)); n <= most && i+4+n <= len(s) {
-						m.Far, i = s[i+4:i+4+n], i+4+n
+					if n := int(uint8(x >> 24)); n < 128 && i+4+n <= len(s) {
+						v := s[i+4 : i+4+n]
+						if own {
+							v = r.Own(i+4, v)
+						}
+						m.Far, i = v, i+4+n
 					} else {
 						k = 10
 						break
@@ -906,7 +919,6 @@ func (m *Order) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, most = r.Whole(end)
 	}
 }
 

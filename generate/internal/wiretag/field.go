@@ -69,11 +69,15 @@ func (t Tag) PutInt(x string, wide bool, miss string) string {
 // word is the condition that eight bytes can be read at s[i].
 const word = "if i >= 0 && i <= len(s)-8 {\n"
 
-// ReadText returns the statement that sets the text x to text, if the tag is at s[i] and n bytes of a text behind it, or empties it; a longer
+// ReadText returns the statement that sets the text x to text, in which v stands for it, if the tag is at s[i] and n bytes of a text behind it, or empties it; a longer
 // one, or the end of s, goes on with miss.
 func (t Tag) ReadText(x, text, miss string) string {
 	return word + fmt.Sprintf(`if x := generated.Load(s, i); %[1]s {
-		if n := int(uint8(x >> %[2]d)); n <= most && i+%[3]d+n <= len(s) {
+		if n := int(uint8(x >> %[2]d)); n < 128 && i+%[3]d+n <= len(s) {
+			v := s[i+%[3]d : i+%[3]d+n]
+			if own {
+				v = r.Own(i+%[3]d, v)
+			}
 			%[4]s, i = %[5]s, i+%[3]d+n
 		%[6]s
 	} else {

@@ -137,14 +137,19 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	s, most := r.Whole(end)
+	s := r.Alias[:end]
+	own := !r.Reuse
 	for k := 0; ; {
 		switch k {
 		case 0:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0xa {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Title, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Title, i = v, i+2+n
 					} else {
 						k = 0
 						break
@@ -183,7 +188,6 @@ func (m *Query) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, most = r.Whole(end)
 	}
 }
 
@@ -291,14 +295,19 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		return -1
 	}
 	b := r.Body[:end:end]
-	s, most := r.Whole(end)
+	s := r.Alias[:end]
+	own := !r.Reuse
 	for k := 0; ; {
 		switch k {
 		case 0:
 			if i >= 0 && i <= len(s)-8 {
 				if x := generated.Load(s, i); uint8(x) == 0xa {
-					if n := int(uint8(x >> 8)); n <= most && i+2+n <= len(s) {
-						m.Title, i = s[i+2:i+2+n], i+2+n
+					if n := int(uint8(x >> 8)); n < 128 && i+2+n <= len(s) {
+						v := s[i+2 : i+2+n]
+						if own {
+							v = r.Own(i+2, v)
+						}
+						m.Title, i = v, i+2+n
 					} else {
 						k = 0
 						break
@@ -350,7 +359,6 @@ func (m *Book) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, most = r.Whole(end)
 	}
 }
 
@@ -427,7 +435,7 @@ func (m *Total) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 	if depth == 0 {
 		return -1
 	}
-	s, _ := r.Whole(end)
+	s := r.Alias[:end]
 	for k := 0; ; {
 		switch k {
 		case 0:
@@ -448,7 +456,6 @@ func (m *Total) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 			return i
 		}
 		i, k = m.restWeft(r, s, i, k)
-		s, _ = r.Whole(end)
 	}
 }
 
