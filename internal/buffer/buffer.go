@@ -11,6 +11,7 @@ const (
 	// the largest kept at all.
 	Small      = 64 << 10
 	Least      = 1 << 10 // what the pool makes itself
+	ample      = 4 << 10 // room in a buffer that any bytes may be kept in
 	keepBuffer = 16 << 20
 )
 
@@ -24,11 +25,35 @@ var (
 // Take returns an empty buffer, of any capacity.
 func Take() *Buffer { return buffers.Get().(*Buffer) }
 
-// TakeLarge returns an empty buffer with a capacity of at least n.
+// TakeFor is Take for an owner that may keep n bytes in the buffer for long: it takes no buffer from the pool that has room for much more.
+func TakeFor(n int) *Buffer {
+	first := Take()
+	if first.fits(n) {
+		return first
+	}
+	second := Take() // before the first is given back, which would be taken again
+	first.Release()
+	if second.fits(n) {
+		return second
+	}
+	second.Release()
+	return &Buffer{B: make([]byte, 0, max(n, Least))}
+}
+
+// fits reports whether the buffer may be kept for n bytes.
+func (b *Buffer) fits(n int) bool { return cap(b.B) <= max(2*n, ample) }
+
+// TakeLarge returns an empty buffer with a capacity of at least n. One from the pool has room for four times as much at most: a short message
+// that waits for its peer does not keep the memory of a long one.
 func TakeLarge(n int) *Buffer {
 	if n > Small {
-		if b, ok := largeBuffers.Get().(*Buffer); ok && cap(b.B) >= n {
-			return b
+		if b, ok := largeBuffers.Get().(*Buffer); ok {
+			if n <= cap(b.B) && cap(b.B) <= 4*n {
+				return b
+			}
+			if n < cap(b.B) {
+				b.Release() // one that is too short would be taken in vain again
+			}
 		}
 	}
 	return &Buffer{B: make([]byte, 0, n)}

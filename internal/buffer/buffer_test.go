@@ -72,6 +72,22 @@ func TestExtendWithin(t *testing.T) {
 	}
 }
 
+// What is kept for long has room for little more than it needs, whatever the pool has; so has a large buffer.
+func TestTakeFor(t *testing.T) {
+	for i := range 200 {
+		(&Buffer{B: make([]byte, 0, Small)}).Release()
+		(&Buffer{B: make([]byte, 0, keepBuffer)}).Release()
+		n := i * 100
+		if b := TakeFor(n); len(b.B) != 0 || cap(b.B) > max(ample, 2*n) {
+			t.Fatalf("a buffer to keep %d bytes in has room for %d", n, cap(b.B))
+		}
+		n = Small + 1 + i*1000
+		if b := TakeLarge(n); cap(b.B) < n || cap(b.B) > 4*n {
+			t.Fatalf("a buffer for %d bytes has room for %d", n, cap(b.B))
+		}
+	}
+}
+
 // What ReleaseSmall gets beyond Small is not kept.
 func TestReleaseSmall(t *testing.T) {
 	for range 100 {
