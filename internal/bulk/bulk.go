@@ -20,22 +20,24 @@ type Message struct {
 	// Codec and Method are those of a request: its binding may get another meaning while it waits.
 	Codec, Method string
 
-	body  []byte     // what is left of the body
-	begun bool       // a frame has been appended, perhaps an empty one
-	then  []*Message // what the same side sends on the same call behind it
+	body   []byte     // what is left of the body
+	memory int        // what it counts for in Queue.Memory
+	begun  bool       // a frame has been appended, perhaps an empty one
+	then   []*Message // what the same side sends on the same call behind it
 }
 
 // Queue holds the large messages that are being sent, a chunk of each in turn. The zero value is ready.
 //
-// Its invariants: Size is the sum of what is left of all messages; of a call and direction there is
+// Its invariants: Size is the sum of what is left of all messages, and Memory that of their buffers until nothing is left; of a call and direction there is
 // one message in the list, and those behind it wait for its end; a message that is in the list waits for
 // one round for each of those before it, however many are added meanwhile.
 type Queue struct {
-	list  []*Message
-	turn  int // the index of the message whose chunk comes next
-	size  int // bytes that were not appended yet
-	round int // bytes in one write
-	quick int // how many such writes in a row were quick
+	list   []*Message
+	turn   int // the index of the message whose chunk comes next
+	size   int // bytes that were not appended yet
+	memory int // bytes that the messages take
+	round  int // bytes in one write
+	quick  int // how many such writes in a row were quick
 }
 
 const (
@@ -61,8 +63,11 @@ func (q *Queue) Len() int { return len(q.list) }
 // Size is how many bytes were not appended yet.
 func (q *Queue) Size() int { return q.size }
 
+// Memory is how many bytes of memory the messages take: all of a buffer until its last byte was appended.
+func (q *Queue) Memory() int { return q.memory }
+
 // Clear drops all messages.
-func (q *Queue) Clear() { q.list, q.size = nil, 0 }
+func (q *Queue) Clear() { q.list, q.size, q.memory = nil, 0, 0 }
 
 // Fit sets the size of a round by the time that the write of the last one took: it
 // is large as long as other frames hardly wait for it.
@@ -79,10 +84,13 @@ func (q *Queue) Fit(took time.Duration) {
 
 // Add queues a message.
 func (q *Queue) Add(m *Message) {
+	m.memory = cap(m.Meta)
 	if m.Buf != nil {
 		m.body = m.Buf.B
+		m.memory += cap(m.Buf.B)
 	}
 	q.size += m.left()
+	q.memory += m.memory
 	if i := q.find(m.Head.ID, m.Head.Flags&wire.FlagAnswer); i >= 0 {
 		q.list[i].then = append(q.list[i].then, m)
 		return
@@ -136,9 +144,9 @@ func (q *Queue) Drop(id uint32) (unsent bool) {
 	if i < q.turn {
 		q.turn--
 	}
-	q.size -= m.left()
-	for _, t := range m.then {
+	for _, t := range append(m.then, m) {
 		q.size -= t.left()
+		q.memory -= t.memory
 	}
 	return m.unsent()
 }
@@ -181,9 +189,13 @@ func (q *Queue) Take(dst []byte, sum bool, bind func(dst []byte, m *Message) []b
 		var n int
 		dst, n = q.chunk(dst, m, sum)
 		budget -= n
-		if m.left() == 0 && m.Buf != nil {
-			m.Buf.Release()
-			m.Buf = nil
+		if m.left() == 0 {
+			q.memory -= m.memory
+			m.memory = 0
+			if m.Buf != nil {
+				m.Buf.Release()
+				m.Buf = nil
+			}
 		}
 		switch {
 		case m.left() > 0:

@@ -81,15 +81,17 @@ func TestWholeAndInOrder(t *testing.T) {
 			default:
 				read(q.Take(nil, sum, unbound))
 			}
-			left := 0
+			left, room := 0, 0
 			for _, m := range q.list {
-				left += m.left()
-				for _, then := range m.then {
-					left += then.left()
+				for _, m := range append(m.then, m) {
+					left += m.left()
+					if m.Buf != nil {
+						room += cap(m.Buf.B)
+					}
 				}
 			}
-			if q.Size() != left {
-				t.Fatalf("the size is %d, %d bytes are left", q.Size(), left)
+			if q.Size() != left || q.Memory() != room {
+				t.Fatalf("the size is %d and the memory %d, %d bytes are left in buffers for %d", q.Size(), q.Memory(), left, room)
 			}
 		}
 		for !q.Empty() {
@@ -100,8 +102,8 @@ func TestWholeAndInOrder(t *testing.T) {
 				t.Errorf("call %d sent %d bytes, %d came or they are others", id, len(want), len(got[id]))
 			}
 		}
-		if q.Size() != 0 {
-			t.Errorf("%d bytes are left in an empty queue", q.Size())
+		if q.Size() != 0 || q.Memory() != 0 {
+			t.Errorf("%d bytes are left in an empty queue, and memory of %d", q.Size(), q.Memory())
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 type pending struct {
 	buf   []byte // frames to be written
 	spare []byte // the other one of the two buffers
+	out   int    // its room while it is being written
 	taken uint64 // bytes handed to the connection since it began
 	read  uint64 // how many bytes the peer has read, at least
 	limit int    // bytes in buf before goroutines wait for room
@@ -68,6 +69,9 @@ func (b *pending) PendingLocked() int { return len(b.buf) }
 // waitsLocked is how many bytes wait to be written, but for the rest of a write that was interrupted.
 func (b *pending) waitsLocked() int { return len(b.buf) + b.Large.Size() }
 
+// memoryLocked is how many bytes of memory the buffers take, and the large messages.
+func (b *pending) memoryLocked() int { return cap(b.buf) + cap(b.spare) + b.out + b.Large.Memory() }
+
 // FullLocked reports whether a goroutine that can wait should wait before it appends more.
 func (b *pending) FullLocked() bool { return len(b.buf) >= b.limit || b.Large.Size() >= MaxBulk }
 
@@ -85,11 +89,13 @@ func (b *pending) swapLocked() []byte {
 	batch := b.buf
 	b.buf, b.spare = b.spare[:0], nil
 	b.taken += uint64(len(batch))
+	b.out = cap(batch)
 	return batch
 }
 
 // keepLocked keeps the memory of a batch that was written, unless it is too large.
 func (b *pending) keepLocked(batch []byte) {
+	b.out = 0
 	if cap(batch) <= keepSpare {
 		b.spare = batch[:0]
 	}

@@ -13,6 +13,9 @@ func (w *Writer) LookLocked(at int64) (stuck int64) {
 	p := &w.progress
 	if p.writes == p.seen && w.mode == idle {
 		w.trimLocked()
+		if w.crowd.noted > 0 {
+			w.crowd.countLocked(w.memoryLocked())
+		}
 	}
 	if w.mode != writing || p.writes != p.seen {
 		p.seen, p.stuck = p.writes, 0

@@ -64,13 +64,13 @@ func (w *Writer) writeAndUnlock(rounds int, cautious bool) {
 			w.owner.WriteFailed(nil, ended)
 			return
 		}
-		if w.crowd.noted > 0 {
-			w.countLocked()
-		}
 		if !from.IsZero() {
 			w.Large.Fit(time.Since(from))
 		}
 		w.keepLocked(b)
+		if w.crowd.noted > 0 {
+			w.crowd.countLocked(w.memoryLocked())
+		}
 		if n := len(w.buf); n > 0 && n < meager && (w.owner.OpenLocked() > 1 || w.run) {
 			w.Unlock()
 			runtime.Gosched()

@@ -233,8 +233,60 @@ func TestReplies(t *testing.T) {
 		}
 		close(c.gate)
 		synctest.Wait()
-		if n := m.Held(); n != 0 || b.Crowded() {
-			t.Errorf("%d bytes are counted, crowded %v, when all are written", n, b.Crowded())
+		look := func() {
+			w.Lock()
+			defer w.Unlock()
+			w.LookLocked(0)
+		}
+		if look(); b.Crowded() {
+			t.Error("the backlog is crowded when all are written")
+		}
+		if look(); m.Held() != 0 { // the buffers were not used since the last look
+			t.Errorf("%d bytes are counted, when all are written and the buffers are freed", m.Held())
+		}
+		resting(t, w)
+	})
+}
+
+// What is counted is the memory that what was appended takes: the room of the buffer that is being written, that of the one which is appended
+// to, and that of large messages until their last byte was appended.
+func TestMemoryIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const free, size = 64 << 10, 1 << 20
+		m := held.New(1 << 30)
+		c := &fakeConn{gate: make(chan struct{})}
+		w := new(Writer)
+		w.Init(c, new(fakeOwner), size, &backlog.Backlog{Account: m.Open(func() {})})
+		data := func() {
+			w.Lock()
+			w.FrameLocked(wire.Header{Type: wire.TypeData}, make([]byte, wire.MaxPayload))
+			w.NoteLocked()
+		}
+		for range size / wire.MaxPayload {
+			data()
+			w.Unlock()
+		}
+		go w.Flush()
+		synctest.Wait()
+		for range size / wire.MaxPayload / 2 {
+			data()
+			w.Unlock()
+		}
+		data()
+		w.Large.Add(&bulk.Message{Head: wire.Header{Type: wire.TypeReply}, Buf: &buffer.Buffer{B: make([]byte, size, 2*size)}})
+		w.NoteLocked()
+		w.Unlock()
+		if n := m.Held(); n < size+size/2+2*size-noteStep-free {
+			t.Errorf("%d bytes are counted of one buffer that is being written, one of half its size that waits, and a large message in one of twice its size", n)
+		}
+		close(c.gate)
+		synctest.Wait()
+		w.Lock()
+		w.LookLocked(0)
+		w.LookLocked(0)
+		w.Unlock()
+		if n := m.Held(); n != 0 {
+			t.Errorf("%d bytes are counted when all was written", n)
 		}
 		resting(t, w)
 	})
