@@ -70,8 +70,8 @@ func (b *Buffer) Unread() []byte { return b.mem[b.r:b.w] }
 func (b *Buffer) Skip(n int) { b.r += n }
 
 // Fit gives the buffer a size that fits the traffic. filled is how many bytes were unread after the last read; bulk says that a
-// large message has not come whole.
-func (b *Buffer) Fit(filled int, bulk bool) {
+// large message has not come whole. It returns by how much what Borrowed tells has changed.
+func (b *Buffer) Fit(filled int, bulk bool) (change int) {
 	switch {
 	case b.own != nil:
 		if filled > LargeRead {
@@ -82,9 +82,11 @@ func (b *Buffer) Fit(filled int, bulk bool) {
 		// A large message whose rest never comes does not keep the memory.
 		if (!bulk || b.quiet >= quietReads) && b.w-b.r <= len(b.own) {
 			b.giveBack()
+			return -BulkRead
 		}
 	case bulk && filled == len(b.mem) && len(b.mem) >= LargeRead:
 		b.borrow()
+		return BulkRead
 	case filled == len(b.mem) && len(b.mem) < LargeRead:
 		b.move(make([]byte, LargeRead))
 	case filled > SmallRead/2 || len(b.mem) <= SmallRead:
@@ -94,6 +96,15 @@ func (b *Buffer) Fit(filled int, bulk bool) {
 			b.move(make([]byte, SmallRead))
 		}
 	}
+	return 0
+}
+
+// Borrowed is how many bytes the buffer has borrowed, beside its own memory.
+func (b *Buffer) Borrowed() int {
+	if b.own == nil {
+		return 0
+	}
+	return BulkRead
 }
 
 // bulkReads holds memory of BulkRead bytes that is not borrowed.

@@ -21,29 +21,36 @@ func TestBorrowsForLargeMessages(t *testing.T) {
 	}
 
 	b.r, b.w = 100, 100+copy(b.mem[100:], "half a frame")
-	b.Fit(LargeRead-1, true)
+	borrowed := 0
+	fit := func(filled int, bulk bool) {
+		t.Helper()
+		if borrowed += b.Fit(filled, bulk); borrowed != b.Borrowed() || borrowed != len(b.mem)/BulkRead*BulkRead {
+			t.Fatalf("the changes come to %d borrowed bytes, there are %d, in a buffer of %d", borrowed, b.Borrowed(), len(b.mem))
+		}
+	}
+	fit(LargeRead-1, true)
 	check("after a read that was not full", LargeRead, "half a frame")
-	b.Fit(LargeRead, true)
+	fit(LargeRead, true)
 	check("while a large message comes in", BulkRead, "half a frame")
-	b.Fit(10, true)
+	fit(10, true)
 	check("while it still does", BulkRead, "half a frame")
-	b.Fit(10, false)
+	fit(10, false)
 	check("after it", LargeRead, "half a frame")
 	if &b.mem[0] != own {
 		t.Error("the buffer did not go back to its own memory")
 	}
 
 	// The rest of this one never comes.
-	b.Fit(LargeRead, true)
+	fit(LargeRead, true)
 	for range quietReads - 1 {
-		b.Fit(10, true)
+		fit(10, true)
 	}
 	check("soon after it", BulkRead, "half a frame")
-	b.Fit(10, true)
+	fit(10, true)
 	check("long after it", LargeRead, "half a frame")
 
 	for range quietReads {
-		b.Fit(10, false)
+		fit(10, false)
 	}
 	check("when little comes for long", SmallRead, "half a frame")
 	if b.Release(); b.mem != nil || b.own != nil {

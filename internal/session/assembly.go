@@ -1,11 +1,9 @@
 package session
 
 import (
-	"sync"
-	"sync/atomic"
-
 	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 )
 
@@ -29,60 +27,38 @@ type assemblyKey struct {
 // maxAssembly is how many bytes of memory a session holds for unfinished messages.
 const maxAssembly = 64 << 20
 
+// assemblyCost is about how many bytes an unfinished message takes besides its buffer.
+const assemblyCost = 256
+
 // assemblies are the unfinished messages of a session, all of calls that were open when they began. They belong to the current reader.
 type assemblies struct {
 	open   map[assemblyKey]*assembly
-	size   int // of the memory that they hold, the capacities of their buffers
-	lapsed lapsed
+	size   int // bytes of memory that they take
+	lapsed streams.Lapsed
 
-	account *held.Account // counts what has come for the whole process; nil: nothing does
+	account *held.Account // counts the same for the whole process; nil: nothing does
 }
 
-// grow counts room in buffers for the session, and what has come for all: more, or less than before if it is below zero.
-func (a *assemblies) grow(room, came int) {
-	a.size += room
-	a.account.Add(int64(came))
+// grow counts n bytes of memory more, or fewer if n is below zero.
+func (a *assemblies) grow(n int) {
+	a.size += n
+	a.account.Add(int64(n))
 }
 
-// lapsed are the calls of streams that have ended while a message of theirs was unfinished.
-type lapsed struct {
-	some atomic.Bool // ids has some
-	mu   sync.Mutex
-	ids  []lapse
-}
-
-type lapse struct {
-	id     uint32
-	answer bool
-}
-
-// add notes a stream that has ended. It is called on any goroutine.
-func (l *lapsed) add(id uint32, answer bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ids = append(l.ids, lapse{id, answer})
-	l.some.Store(true)
-}
+// memory is how many bytes the message takes. Many that have few bytes each take memory too.
+func (m *assembly) memory() int { return assemblyCost + cap(m.buf.B) }
 
 // dropLapsed lets go of what has come for streams that have ended.
 func (a *assemblies) dropLapsed() {
-	l := &a.lapsed
-	if !l.some.Load() {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, e := range l.ids {
-		switch m := a.find(e.id, e.answer); {
+	a.lapsed.Take(func(id uint32, answer bool) {
+		switch m := a.find(id, answer); {
 		case m == nil || m.stream == nil || !m.stream.Over():
-		case e.answer:
+		case answer:
 			a.skip(m) // until the final frame comes the peer may send the rest of it
 		default:
-			a.drop(e.id, e.answer)
+			a.drop(id, answer)
 		}
-	}
-	l.ids = l.ids[:0]
-	l.some.Store(false)
+	})
 }
 
 // find returns the unfinished message of a call, or nil.
@@ -106,21 +82,23 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 	h.Flags &^= wire.FlagMore
 	m := &assembly{head: h, buf: buffer.TakeLarge(len(payload)).Extend(payload), at: at} // not more than there is
 	a.open[assemblyKey{wire.Slot(h.ID), answer}] = m
-	a.grow(cap(m.buf.B), len(m.buf.B))
+	a.grow(m.memory())
 	return m
 }
 
 // extend appends a part to a message that gets longest bytes at most, if no more than most bytes are held of all messages then.
 func (a *assemblies) extend(m *assembly, p []byte, longest, most int) (ok bool) {
-	room, came := cap(m.buf.B), len(m.buf.B)
+	was := m.memory()
 	m.buf, ok = m.buf.ExtendWithin(p, longest, most-a.size)
-	a.grow(cap(m.buf.B)-room, len(m.buf.B)-came)
+	if n := m.memory() - was; n != 0 {
+		a.grow(n)
+	}
 	return ok
 }
 
 // skip lets go of what has come of a message whose rest will be discarded. It is an answer: its call has its slot until all of it has come.
 func (a *assemblies) skip(m *assembly) {
-	a.grow(-cap(m.buf.B), -len(m.buf.B))
+	a.grow(-cap(m.buf.B))
 	m.skip, m.buf = true, new(buffer.Buffer)
 }
 
@@ -134,7 +112,7 @@ func (a *assemblies) drop(id uint32, answer bool) {
 		if m.stream != nil {
 			m.stream.state.Finished()
 		}
-		a.grow(-cap(m.buf.B), -len(m.buf.B))
+		a.grow(-m.memory())
 		delete(a.open, k)
 	}
 }

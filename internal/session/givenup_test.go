@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
@@ -51,8 +52,8 @@ func TestRestOfMessagesOfStreamsThatWereGivenUp(t *testing.T) {
 		st.Cancel(&wire.Status{Code: wire.Canceled})
 	}
 	last, lastID := halfSent(p, 1, 1)
-	if n := p.s.reading.parts.size; n != 1 {
-		t.Errorf("%d bytes of unfinished messages are held, want 1", n)
+	if n := p.s.reading.parts.size; n != (streams+1)*assemblyCost+1 {
+		t.Errorf("%d bytes of unfinished messages are held, want a byte and what is known of all", n)
 	}
 	finishSent(p, ids, pieces)
 	finishSent(p, lastID, 3)
@@ -102,13 +103,14 @@ func TestUnfinishedOfStreamsThatWereGivenUp(t *testing.T) {
 	m := held.New(64 << 20)
 	p := strangeServer(t, nil, func(c *Config) { c.Memory = m })
 	all, _ := halfSent(p, 32, wire.MaxPayload)
-	if m.Held() == 0 {
+	const read = inbuf.BulkRead // which is borrowed while the rest of a message may come
+	if m.Held() <= read {
 		t.Error("unfinished messages are not counted")
 	}
 	for _, st := range all {
 		st.Cancel(&wire.Status{Code: wire.Canceled})
 	}
-	polltest.True(t, time.Minute, "nothing is held", func() bool { return m.Held() == 0 })
+	polltest.True(t, time.Minute, "nothing is held", func() bool { return m.Held() <= read })
 	if st := p.s.Err(); st != nil {
 		t.Errorf("the session ended with %+v", st)
 	}

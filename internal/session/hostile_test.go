@@ -13,6 +13,7 @@ import (
 
 	"github.com/weftrpc/weft/internal/budget"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/polltest"
@@ -490,7 +491,9 @@ func (p *parent) AfterFunc(end func()) (stop func() bool) {
 // What is held of unfinished messages is what their buffers have room for: a byte that doubles a buffer counts as that, and a buffer has never
 // room for more than its message may have.
 func TestUnfinishedBuffersAreCounted(t *testing.T) {
-	p := newStranger(t, nil, echo())
+	const free = 64 << 10 // of each connection are not counted for the process
+	m := held.New(64 << 20)
+	p := newStranger(t, func(c *Config) { c.Memory = m }, echo())
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
 	const messages = 100
@@ -501,10 +504,13 @@ func TestUnfinishedBuffersAreCounted(t *testing.T) {
 	p.pong()
 	n := 0
 	for _, m := range p.s.reading.parts.open {
-		n += cap(m.buf.B)
+		n += cap(m.buf.B) + assemblyCost
 	}
 	if counted := p.s.reading.parts.size; counted != n {
 		t.Errorf("%d bytes are counted of %d messages with buffers for %d", counted, messages, n)
+	}
+	if counted := int(m.Held()); counted < n-free || counted > n+inbuf.BulkRead {
+		t.Errorf("%d bytes are counted for the process, of %d messages with buffers for %d", counted, messages, n)
 	}
 	most := p.s.cfg.Limits.longest(&wire.Header{Type: wire.TypeRequest})
 	parts := p.s.cfg.Limits.MaxMessage/wire.MaxPayload - 1
@@ -514,6 +520,14 @@ func TestUnfinishedBuffersAreCounted(t *testing.T) {
 	p.pong()
 	if n := cap(p.s.reading.parts.find(0, false).buf.B); n > most {
 		t.Errorf("a message of at most %d bytes has a buffer for %d", most, n)
+	}
+	for i := range uint32(messages) {
+		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(i, 0)}, nil)
+		p.expect(wire.TypeError)
+	}
+	p.pong()
+	if n := m.Held(); n > inbuf.BulkRead {
+		t.Errorf("%d bytes are counted when no message is left", n)
 	}
 	p.conn.Close()
 	<-p.s.Done()

@@ -33,15 +33,19 @@ type incoming struct {
 }
 
 // hold counts n bytes of requests more, or fewer if n is below zero.
-func (in *incoming) hold(n int64) {
+func (in *incoming) hold(n int64) { in.holdIn(n, 0) }
+
+// holdIn is hold for requests in buffers that have spare bytes besides, which count for the process alone.
+func (in *incoming) holdIn(n, spare int64) {
 	in.bytes.Add(n)
-	in.account.Add(n)
+	in.account.Add(n + spare)
 }
 
-// queue counts n bytes of unread messages more, or fewer if n is below zero. It reports whether there are no more than may be.
-func (in *incoming) queue(n int) bool {
-	in.account.Add(int64(n))
-	return in.unread.Add(int64(n)) <= int64(in.limits.MaxStreamBytes)
+// queue counts bytes of unread messages more, and the memory that these take, or fewer if they are below zero. It reports whether there are no
+// more bytes than may be.
+func (in *incoming) queue(bytes, memory int) bool {
+	in.account.Add(int64(memory))
+	return in.unread.Add(int64(bytes)) <= int64(in.limits.MaxStreamBytes)
 }
 
 func (in *incoming) at(id uint32) *atomic.Pointer[Context] { return in.slots.At(wire.Slot(id)) }
@@ -176,15 +180,20 @@ func (in *incoming) bind(n int, payload []byte) (again bool, err error) {
 	b := Binding{codec: string(codec), name: string(method)}
 	switch {
 	case n < len(in.bindings):
+		in.account.Add(b.memory() - in.bindings[n].memory())
 		in.bindings[n] = b
 		return true, nil
 	case n == len(in.bindings):
+		in.account.Add(b.memory())
 		in.bindings = append(in.bindings, b)
 	default:
 		return false, fmt.Errorf("binding %d leaves a gap behind %d", n, len(in.bindings))
 	}
 	return false, nil
 }
+
+// memory is about how many bytes the binding takes.
+func (b *Binding) memory() int64 { return 128 + int64(len(b.codec)+len(b.name)) }
 
 // binding returns the binding of a request.
 func (in *incoming) binding(n uint16) (*Binding, error) {
@@ -245,8 +254,8 @@ func (in *incoming) begin() (counted bool) {
 	return counted
 }
 
-// served writes what a worker has answered and counts it.
-func (in *incoming) served(done, size int) {
+// served writes what a worker has answered and counts it: the calls, the bytes of their requests, and the memory that these took besides.
+func (in *incoming) served(done, size, spare int) {
 	in.w.Lock()
 	full := in.w.FullLocked()
 	in.w.FlushAndUnlock(in.running.Load() > 1)
@@ -254,7 +263,7 @@ func (in *incoming) served(done, size int) {
 		// A worker that fills the buffer faster than it empties takes no new work.
 		in.w.AwaitRoom()
 	}
-	in.hold(-int64(size))
+	in.holdIn(-int64(size), -int64(spare))
 	for range done {
 		in.left()
 	}

@@ -2,14 +2,19 @@ package session
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/weftrpc/weft/codec"
+	"github.com/weftrpc/weft/codec/raw"
 	"github.com/weftrpc/weft/internal/held"
+	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/leak"
 	"github.com/weftrpc/weft/internal/polltest"
+	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -88,6 +93,116 @@ func TestMetadataIsCounted(t *testing.T) {
 	}
 	p.conn.Close()
 	polltest.True(t, time.Minute, "nothing is held", func() bool { return p.s.Incoming() == 0 && p.s.in.bytes.Load() == 0 })
+}
+
+// A large message counts with its buffer, until its handler has returned or it is received: what waits for a worker, in its order, in a stream.
+// So does a connection with its bindings, and with what it has borrowed to read large messages.
+func TestBuffersOfLargeMessagesAreCounted(t *testing.T) {
+	const size, free = 1<<20 + 1000, 64 << 10
+	meta := appendMeta(nil, string(wire.AppendPair(nil, wire.OrderKey, "k")))
+	for _, tc := range []struct {
+		name, method string
+		flags        wire.Flags
+		begins       []byte
+		ends         wire.Type
+	}{
+		{"unary", "Hold.All", 0, nil, wire.TypeReply},
+		{"ordered", "Hold.All", wire.FlagOneway | wire.FlagMeta, meta, wire.TypeReply},
+		{"stream", "Sink.Stall", wire.FlagStream, nil, wire.TypeReply},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := held.New(64 << 20)
+			release := make(chan struct{})
+			hold := unary("Hold.All", func(*Context, []byte) ([]byte, *wire.Status) { <-release; return nil, nil })
+			p := newStranger(t, func(c *Config) { c.Memory = m }, hold, stallOn(release))
+			p.greet(nil)
+			p.bind(0, tc.method)
+			h := wire.Header{Type: wire.TypeRequest, Flags: tc.flags | wire.FlagMore}
+			if tc.flags&wire.FlagStream != 0 {
+				p.request(0, 0, wire.FlagStream, "")
+				h = wire.Header{Type: wire.TypeData, Flags: wire.FlagMore}
+			}
+			rest := append(tc.begins, make([]byte, size)...)
+			for len(rest) > 0 {
+				n := min(len(rest), wire.MaxPayload)
+				if n == len(rest) {
+					h.Flags &^= wire.FlagMore
+				}
+				p.send(h, rest[:n])
+				rest = rest[n:]
+				h = wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore}
+			}
+			p.pong()
+			if n := m.Held(); n < 2*(1<<20)-free || n > 2*(1<<20)+inbuf.BulkRead {
+				t.Errorf("%d bytes are counted of a message in a buffer of 2 MiB", n)
+			}
+			close(release)
+			if tc.flags&wire.FlagStream != 0 {
+				p.send(wire.Header{Type: wire.TypeCancel, Code: 1}, nil)
+			}
+			polltest.True(t, time.Minute, "the message counts no more", func() bool { return m.Held() <= inbuf.BulkRead && p.s.in.bytes.Load() == 0 })
+			p.conn.Close()
+			<-p.s.Done()
+			if n := m.Held(); n != 0 {
+				t.Errorf("%d bytes are counted after the end", n)
+			}
+		})
+	}
+}
+
+// heldCodec notes what is held while it decodes.
+type heldCodec struct {
+	codec.Codec
+	m    *held.Memory
+	held int64
+}
+
+func (c *heldCodec) Decode(body []byte, v any) error {
+	c.held = c.m.Held()
+	return c.Codec.Decode(body, v)
+}
+
+// What a message of a stream becomes when its compression is undone counts until it is decoded.
+func TestRestoredMessagesAreCounted(t *testing.T) {
+	const size, free = 1 << 20, 64 << 10
+	m := held.New(64 << 20)
+	r := newRig(t, setup{server: func(c *Config) { c.Memory = m }}, echo())
+	mustEcho(t, r.client, "hello")
+	comp := r.server.cfg.Compressors[0]
+	body, err := comp.Compress([]byte{0}, make([]byte, size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := newStream(r.server, false, t.Context(), 0)
+	c := &heldCodec{Codec: raw.New(), m: m}
+	st.codec = c
+	var got []byte
+	if err := st.decode(streams.Message{Body: body, Compressed: true}, &got); err != nil || len(got) != size {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	if c.held < size-free {
+		t.Errorf("%d bytes were counted while a message of 1 MiB was decoded", c.held)
+	}
+	if n := m.Held(); n != 0 {
+		t.Errorf("%d bytes are counted afterwards", n)
+	}
+}
+
+// The methods that a peer binds count, each once.
+func TestBindingsAreCounted(t *testing.T) {
+	m := held.New(64 << 20)
+	p := newStranger(t, func(c *Config) { c.Memory, c.Limits.MaxBindings = m, 1000 }, echo())
+	p.greet(nil)
+	name := strings.Repeat("x", wire.MaxMethodName)
+	for range 2 {
+		for i := range uint16(500) {
+			p.bind(i, name)
+		}
+		p.pong()
+		if n := m.Held(); n < 500*wire.MaxMethodName-64<<10 || n > 500*2*wire.MaxMethodName {
+			t.Errorf("%d bytes are counted of 500 methods with names of %d", n, wire.MaxMethodName)
+		}
+	}
 }
 
 // What all sessions hold together is bounded: beyond it new calls are refused, and the session ends

@@ -65,8 +65,8 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 			return err
 		}
 		bind = *b // the number may get another meaning before the request is whole
-		if s.in.turned.Load() {
-			s.turnAway(h.ID, s.in.admit(0, false)) // its chunks will find nothing to go on with
+		if st := s.in.admit(len(payload), false); st != nil {
+			s.turnAway(h.ID, st) // its chunks will find nothing to go on with
 			rd.dirty = true
 			return nil
 		}

@@ -243,7 +243,9 @@ func (rd *reader) handle() (owner bool, err error) {
 			return false, nil
 		}
 	}
-	rd.in.Fit(filled, len(s.reading.parts.open) > 0)
+	if n := rd.in.Fit(filled, len(s.reading.parts.open) > 0); n != 0 {
+		s.in.account.Add(int64(n))
+	}
 	return true, nil
 }
 
@@ -409,6 +411,7 @@ func (w *watchedReader) Steal() {
 	s := (*Session)(w)
 	rd := s.reading.current
 	rest := bytes.Clone(rd.in.Unread()) // the handler still reads the rest
+	s.in.account.Add(-int64(rd.in.Borrowed()))
 	next := newReader(s, rest, 0, len(rest))
 	next.freed = append(next.freed, rd.freed...)
 	next.job, next.dirty, next.at = rd.job, true, rd.at

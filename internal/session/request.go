@@ -90,9 +90,9 @@ func (r *Request) Open() *wire.Status {
 	if full != nil {
 		return full
 	}
-	if less := r.restored - int64(len(b)); err == nil && less > 0 {
-		s.in.hold(-less)
-		r.restored -= less
+	if err == nil {
+		s.in.hold(int64(cap(b)) - r.restored) // its memory may be longer than the limit
+		r.restored = int64(cap(b))
 	}
 	if err != nil {
 		st := &wire.Status{Code: wire.InvalidArgument, Outcome: wire.Refused, Reason: wire.ReasonDecompress, Message: err.Error()}

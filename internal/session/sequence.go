@@ -44,21 +44,23 @@ func (in *incoming) reserve(payload []byte) (*queued, *wire.Status) {
 	return p, nil
 }
 
-// enqueue hands a whole request to its order, and returns that if no worker has it. owned says that body may be kept.
-func (in *incoming) enqueue(p *queued, it item, body []byte, owned bool) (start *sequence, err error) {
+// enqueue hands a whole request to its order, and returns that if no worker has it. One that was put together as m may be kept.
+func (in *incoming) enqueue(p *queued, it item, body []byte, m *assembly) (start *sequence, err error) {
 	if err := in.put(it.ctx); err != nil {
 		return nil, err
 	}
 	it.to = len(body)
-	in.hold(int64(it.to + it.meta))
 	buf := &buffer.Buffer{B: body}
-	if !owned {
-		buf = buffer.Take().Extend(body)
+	if m != nil {
+		it.sparing(m, body)
+	} else {
+		buf = buffer.TakeFor(len(body)).Extend(body)
 	}
+	in.holdIn(int64(it.to+it.meta), int64(it.spare))
 	start, ok := in.sequences.Fill(p, turn{item: it, buf: buf})
 	if !ok {
 		// The session has ended.
-		in.hold(-int64(it.to + it.meta))
+		in.holdIn(-int64(it.to+it.meta), -int64(it.spare))
 		in.left()
 	}
 	return start, nil
@@ -86,10 +88,11 @@ type series struct {
 	q *sequence
 	p *queued // the call with which it begins
 
-	run        atomic.Uint64 // the call that runs, for the monitor; see reading.run
-	last       uint64
-	watched    atomic.Bool
-	done, size int // calls that were answered since replies were flushed last, and their bytes
+	run     atomic.Uint64 // the call that runs, for the monitor; see reading.run
+	last    uint64
+	watched atomic.Bool
+
+	done, size, spare int // what served is told of the calls that were answered since replies were flushed last
 }
 
 // flushEvery is how many calls of a sequence share a flush of their replies.
@@ -145,6 +148,7 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 		oneway: true, compressed: it.flags&wire.FlagCompressed != 0}
 	x.done++
 	x.size += it.to + it.meta
+	x.spare += int(it.spare)
 	r.runQueued()
 	x.run.CompareAndSwap(run, 0)
 	x.size += int(r.restored)
@@ -158,8 +162,8 @@ func (x *series) serveOne(r *Request, t *turn) (took int64) {
 // flush writes the replies of the calls that were answered, and counts them.
 func (x *series) flush() {
 	if x.done > 0 {
-		x.s.in.served(x.done, x.size)
-		x.done, x.size = 0, 0
+		x.s.in.served(x.done, x.size, x.spare)
+		x.done, x.size, x.spare = 0, 0, 0
 	}
 }
 

@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -57,7 +58,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	if pl != nil {
 		// Of these few wait, for one another; the gate is not asked.
-		start, err := s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, owned)
+		start, err := s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, m)
 		takeUp(s, start, nil, rd)
 		return true, err
 	}
@@ -72,7 +73,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if streaming {
 		return true, rd.startStream(c, h, b)
 	}
-	return true, rd.assign(c, h, b, body, owned)
+	return true, rd.assign(c, h, b, body, m)
 }
 
 func streamMismatch(m *Method) string {
@@ -171,6 +172,12 @@ type item struct {
 	from, to int // its body in the job's memory
 	meta     int // bytes of its metadata
 	flags    wire.Flags
+	spare    uint32 // bytes that the buffer of a large message has besides the body
+}
+
+// sparing notes what the buffer has besides the body of a message that was put together as m.
+func (it *item) sparing(m *assembly, body []byte) {
+	it.spare = uint32(min(uint64(cap(m.buf.B)-len(body)), math.MaxUint32))
 }
 
 // job is up to chunkCalls requests for one worker, with memory of its own.
@@ -189,23 +196,31 @@ type job struct {
 }
 
 // assign hands a call to a worker, together with others that were read with it.
-func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, owned bool) error {
+func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, m *assembly) error {
 	s := rd.s
 	if err := s.in.put(c); err != nil {
 		c.drop()
 		return err
 	}
 	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags}
-	s.in.hold(int64(it.to + it.meta))
-	if owned {
+	if m != nil {
+		it.sparing(m, body)
+	}
+	s.in.holdIn(int64(it.to+it.meta), int64(it.spare))
+	if m != nil {
 		j := &job{s: s, mem: body, buf: &buffer.Buffer{}}
 		j.add(it)
 		s.cfg.Exec.run(work{job: j})
 		return nil
 	}
-	j := rd.job
+	j, alone := rd.job, b.Method.pace.Tier() == pace.Alone
 	if j == nil {
-		j = &job{s: s, buf: buffer.Take()}
+		j = &job{s: s}
+		if alone {
+			j.buf = buffer.TakeFor(len(body)) // which may be for long
+		} else {
+			j.buf = buffer.Take()
+		}
 		j.mem = j.buf.B[:0]
 		rd.job = j
 	}
@@ -213,7 +228,7 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, own
 	j.mem = append(j.mem, body...)
 	it.to = len(j.mem)
 	j.add(it)
-	if alone := b.Method.pace.Tier() == pace.Alone; alone || len(j.items) == chunkCalls {
+	if alone || len(j.items) == chunkCalls {
 		if rd.ready, rd.job = append(rd.ready, work{job: j}), nil; !alone {
 			rd.submit()
 		}
@@ -270,7 +285,7 @@ func (j *job) live(rd *reader) bool {
 func (it *item) drop(rd *reader) {
 	rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
 	rd.req.runQueued()
-	rd.s.in.hold(-int64(it.to - it.from + it.meta))
+	rd.s.in.holdIn(-int64(it.to-it.from+it.meta), -int64(it.spare))
 	rd.s.in.left()
 	rd.dirty = true
 }
@@ -279,7 +294,7 @@ func (it *item) drop(rd *reader) {
 // rest to another worker. r is the worker's own.
 func (j *job) serve(r *Request) {
 	s := j.s
-	done, size := 0, 0
+	done, size, spare := 0, 0, 0
 	began := false
 	defer func() { // also when a handler ends its goroutine
 		if began {
@@ -288,7 +303,7 @@ func (j *job) serve(r *Request) {
 		r.left()
 		size += int(r.restored)
 		*r = Request{}
-		s.in.served(done, size)
+		s.in.served(done, size, spare)
 	}()
 	for owner := true; owner && j.next < len(j.items); {
 		if s.in.backlog.Crowded() {
@@ -306,6 +321,7 @@ func (j *job) serve(r *Request) {
 			oneway: it.flags&wire.FlagOneway != 0, compressed: it.flags&wire.FlagCompressed != 0}
 		done++
 		size += it.to - it.from + it.meta
+		spare += int(it.spare)
 		if j.displaced {
 			r.refuse(&s.cfg.Exec.Displaced.status)
 		} else if r.expect() {

@@ -31,11 +31,11 @@ type Stream struct {
 // streamOwner is a stream as its state sees it.
 type streamOwner Stream
 
-func (o *streamOwner) Count(n int) bool { return o.s.in.queue(n) }
+func (o *streamOwner) Count(bytes, memory int) bool { return o.s.in.queue(bytes, memory) }
 
 // Lapsed has the reader let go of what it has of the unfinished message.
 func (o *streamOwner) Lapsed() {
-	o.s.reading.parts.lapsed.add(o.id, o.opener)
+	o.s.reading.parts.lapsed.Add(o.id, o.opener)
 	interruptRead(o.s.conn)
 }
 
@@ -110,6 +110,7 @@ func (st *Stream) Send(v any) *wire.Status {
 		w.Unlock()
 		return st.failed(status)
 	}
+	w.NoteLocked()
 	if st.state.Sent(m.size, at) {
 		w.FlushBehindAndUnlock()
 		return nil
@@ -228,6 +229,8 @@ func (st *Stream) decode(m streams.Message, v any) error {
 		return turn(func() error { return Decode(st.codec, m.Body, v) })
 	}
 	return restore.Within(n, s.cfg.Limits.MaxMessage, turn, func(limit int) error {
+		s.in.account.Add(int64(limit))
+		defer s.in.account.Add(-int64(limit))
 		body, err := s.cfg.decompress(m.Body, limit)
 		if err == nil {
 			err = Decode(st.codec, body, v)

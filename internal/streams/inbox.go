@@ -9,7 +9,10 @@ type inbox struct {
 	taken int // what was received, or discarded, since the last credit
 	bytes int // of all messages that were taken, on the wire
 
+	spare int // bytes that the buffers of large messages have besides
+
 	counted   int  // what is counted of held for the connection
+	spared    int  // what is counted of spare
 	forgotten bool // nothing is
 }
 
@@ -20,22 +23,27 @@ const (
 	countStep = 16 << 10
 )
 
-// count returns by how much what is counted for the connection changes.
-func (x *inbox) count() (change int) {
-	want := 0
+// count returns by how much what is counted for the connection changes: the bytes of messages, and the memory that these take.
+func (x *inbox) count() (bytes, memory int) {
+	want, spare := 0, x.spare
 	if x.held > uncounted && !x.forgotten {
 		want = (x.held + countStep - 1) / countStep * countStep
 	}
-	if want <= x.counted && want > x.counted-2*countStep && want > 0 {
-		return 0
+	if x.forgotten {
+		spare = 0
 	}
-	change = want - x.counted
+	memory = spare - x.spared
+	x.spared = spare
+	if want <= x.counted && want > x.counted-2*countStep && want > 0 {
+		return 0, memory
+	}
+	bytes = want - x.counted
 	x.counted = want
-	return change
+	return bytes, memory + bytes
 }
 
 // forget ends the counting and returns by how much what is counted changes.
-func (x *inbox) forget() (change int) {
+func (x *inbox) forget() (bytes, memory int) {
 	x.forgotten = true
 	return x.count()
 }
@@ -44,7 +52,16 @@ func (x *inbox) forget() (change int) {
 type Message struct {
 	Body       []byte
 	Compressed bool
+	owned      bool // it was put together in buf, which may have room for more
 	buf        *buffer.Buffer
+}
+
+// spare is how many bytes the buffer of a large message has besides.
+func (m *Message) spare() int {
+	if !m.owned {
+		return 0
+	}
+	return cap(m.buf.B) - len(m.Body)
 }
 
 // Release gives the memory of the body back.
@@ -62,9 +79,10 @@ func (x *inbox) discard(body []byte) { x.taken += len(body) + Cost }
 
 // put adds a message. owned says that body may be kept.
 func (x *inbox) put(body []byte, owned, compressed bool) {
-	m := Message{Body: body, Compressed: compressed}
+	m := Message{Body: body, Compressed: compressed, owned: owned}
 	if owned {
 		m.buf = &buffer.Buffer{B: body}
+		x.spare += m.spare()
 	} else {
 		m.buf = x.copied(body)
 		m.Body = m.buf.B
@@ -75,10 +93,13 @@ func (x *inbox) put(body []byte, owned, compressed bool) {
 }
 
 // copied returns a copy of body. What waits in a queue is not to hold much more memory
-// than the peer had credit for, so only the first gets whatever the pool has.
+// than the peer had credit for, so only the first gets a buffer from the pool that is much longer.
 func (x *inbox) copied(body []byte) *buffer.Buffer {
+	if len(x.queue) == 0 {
+		return buffer.TakeFor(len(body)).Extend(body)
+	}
 	b := buffer.Take()
-	if len(x.queue) > 0 && cap(b.B) > 2*len(body) {
+	if cap(b.B) > 2*len(body) {
 		b.Release()
 		b = &buffer.Buffer{B: make([]byte, 0, len(body))}
 	}
@@ -92,6 +113,7 @@ func (x *inbox) take() Message {
 	x.queue = x.queue[1:]
 	cost := len(m.Body) + Cost
 	x.held -= cost
+	x.spare -= m.spare()
 	x.taken += cost
 	return m
 }

@@ -36,7 +36,7 @@ func (s *State) Put(body []byte, owned, compressed bool) error {
 		return nil
 	}
 	s.in.put(body, owned, compressed)
-	if n := s.in.count(); n != 0 && !s.owner.Count(n) {
+	if n, memory := s.in.count(); (n != 0 || memory != 0) && !s.owner.Count(n, memory) {
 		return ErrFull
 	}
 	wake(s.in.arrived)
@@ -63,8 +63,8 @@ func (s *State) Next(ctx context.Context) (m Message, give int, o Outcome) {
 			if len(s.in.queue) == 0 {
 				s.out.flow.answer = true
 			}
-			if n := s.in.count(); n != 0 {
-				s.owner.Count(n)
+			if n, memory := s.in.count(); n != 0 || memory != 0 {
+				s.owner.Count(n, memory)
 			}
 			if !s.over && !s.in.closed {
 				give = s.in.owed(s.in.window / 2)
@@ -95,8 +95,8 @@ func (s *State) Next(ctx context.Context) (m Message, give int, o Outcome) {
 func (s *State) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if n := s.in.forget(); n != 0 {
-		s.owner.Count(n)
+	if n, memory := s.in.forget(); n != 0 || memory != 0 {
+		s.owner.Count(n, memory)
 	}
 }
 

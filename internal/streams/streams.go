@@ -18,9 +18,9 @@ const (
 
 // Owner is the stream that a State belongs to.
 type Owner interface {
-	// Count counts n bytes more of messages that were not received, or fewer if n is below zero. It reports whether the
-	// streams of the connection may hold as many. It is called with the lock of the State held, which is an inner one.
-	Count(n int) (ok bool)
+	// Count counts bytes more of messages that were not received, and the memory that these take, or fewer if they are below zero. It reports
+	// whether the streams of the connection may hold as many bytes. It is called with the lock of the State held, which is an inner one.
+	Count(bytes, memory int) (ok bool)
 	// Lapsed is called when the call has ended while a message of the peer is unfinished. It must not wait.
 	Lapsed()
 }

@@ -3,6 +3,7 @@ package streams
 import (
 	"bytes"
 	"context"
+	"maps"
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
@@ -16,11 +17,15 @@ import (
 // owner counts what it is told.
 type owner struct {
 	counted atomic.Int64
+	memory  atomic.Int64
 	most    int64 // that may be counted
 	lapses  atomic.Int32
 }
 
-func (o *owner) Count(n int) bool { return o.counted.Add(int64(n)) <= o.most }
+func (o *owner) Count(n, memory int) bool {
+	o.memory.Add(int64(memory))
+	return o.counted.Add(int64(n)) <= o.most
+}
 
 func (o *owner) Lapsed() { o.lapses.Add(1) }
 
@@ -234,6 +239,22 @@ func TestCount(t *testing.T) {
 		t.Errorf("%d bytes are counted of a stream that was given up", n)
 	}
 	s, o = newState(1<<20, 0)
+	for range 4 { // put together in buffers of twice their size
+		s.Put(make([]byte, 100_000, 200_000), true, false)
+	}
+	if n, memory := o.counted.Load(), o.memory.Load(); n > 400_000+2*countStep || memory < 800_000 || memory > 800_000+2*countStep {
+		t.Errorf("%d bytes are counted, and memory of %d, want about 400,000, and twice that", n, memory)
+	}
+	next(s)
+	if memory := o.memory.Load(); memory < 600_000 || memory > 600_000+3*countStep {
+		t.Errorf("memory of %d bytes is counted, want about 600,000", memory)
+	}
+	s.Forget()
+	next(s)
+	if n, memory := o.counted.Load(), o.memory.Load(); n != 0 || memory != 0 {
+		t.Errorf("%d bytes are counted of a stream that was given up, and memory of %d", n, memory)
+	}
+	s, o = newState(1<<20, 0)
 	o.most = 0
 	if err := s.Put(make([]byte, uncounted), false, false); err != ErrFull {
 		t.Errorf("a message for which the connection has no room: %v", err)
@@ -271,6 +292,29 @@ func TestQueuedMessagesHoldLittle(t *testing.T) {
 	}
 	if len(s.in.queue) != 3000 || held > 2*buffer.Small {
 		t.Errorf("%d messages of at most two bytes hold %d", len(s.in.queue), held)
+	}
+	// The pool has large buffers, and the only message of a stream may wait for long.
+	for range 100 {
+		(&buffer.Buffer{B: make([]byte, 0, buffer.Small)}).Release()
+		s, _ := newState(1<<20, 0)
+		if s.Put([]byte("x"), false, false); cap(s.in.queue[0].buf.B) > uncounted {
+			t.Fatalf("a message of one byte holds %d", cap(s.in.queue[0].buf.B))
+		}
+	}
+}
+
+// What has lapsed is told once.
+func TestLapsed(t *testing.T) {
+	var l Lapsed
+	told := map[lapse]int{}
+	take := func() { l.Take(func(id uint32, answer bool) { told[lapse{id, answer}]++ }) }
+	take()
+	l.Add(1, true)
+	l.Add(2, false)
+	take()
+	take()
+	if want := map[lapse]int{{1, true}: 1, {2, false}: 1}; !maps.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 }
 
