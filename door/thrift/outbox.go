@@ -41,7 +41,7 @@ type tally struct {
 	crowd   *weft.DoorReplies // is told whether the peer reads; nil: over HTTP
 	kept    int               // bytes of the replies that wait for their turn
 	waiting int               // bytes of the replies whose turn it is and that wait for room
-	writing int               // bytes that are being written
+	writing int               // room of the buffer that is being written
 	counted int               // bytes that hold was told of
 }
 
@@ -240,7 +240,7 @@ func (o *outbox) flushLocked(others bool) {
 			others = false
 		}
 		buf := o.buf
-		o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
+		o.buf, o.spare, o.writing = o.spare[:0], nil, cap(buf)
 		o.countLocked()
 		o.mu.Unlock()
 		err := o.write(buf)
@@ -288,10 +288,13 @@ func (o *outbox) write(b []byte) error {
 	return nil
 }
 
-// countLocked tells hold what waits to be written, if that has changed much.
+// countLocked tells hold what memory what waits to be written takes, if that has changed much.
 func (o *outbox) countLocked() {
 	const much = 64 << 10
-	now := len(o.buf) + o.writing + o.kept + o.waiting
+	now := o.writing + o.kept + o.waiting
+	if len(o.buf) > 0 {
+		now += cap(o.buf)
+	}
 	if d := now - o.counted; d > much || d < -much || now == 0 && d < 0 {
 		o.counted = now
 		o.hold(d)

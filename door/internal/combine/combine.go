@@ -37,7 +37,7 @@ type Writer struct {
 type count struct {
 	hold    func(n int)       // counts bytes that wait or are being written; nil: nothing does
 	crowd   *weft.DoorReplies // nil where hold is
-	under   int               // bytes that are being written
+	under   int               // room of the buffer that is being written
 	counted int               // bytes that hold was told of
 }
 
@@ -51,10 +51,13 @@ func (w *Writer) Serve(hold func(n int), crowd *weft.DoorReplies, watched *atomi
 	}
 }
 
-// countLocked tells hold what waits to be written, if that has changed much.
+// countLocked tells hold what memory what waits to be written takes, if that has changed much.
 func (w *Writer) countLocked() {
 	const much = 64 << 10
-	now := len(w.buf) + w.under
+	now := w.under
+	if len(w.buf) > 0 {
+		now += cap(w.buf)
+	}
 	if d := now - w.counted; w.hold != nil && (d > much || d < -much || now == 0 && d < 0) {
 		w.counted = now
 		w.hold(d)
@@ -240,8 +243,6 @@ func (w *Writer) writeSoonLocked() (rest []byte) {
 	w.took(n)
 	w.mu.Lock()
 	if err == nil && n < len(buf) {
-		w.under = len(buf) - n
-		w.countLocked()
 		return buf[n:]
 	}
 	w.writtenLocked(buf, err)
@@ -266,7 +267,7 @@ func (w *Writer) finish(rest []byte) {
 // swapLocked takes what waits, to be written.
 func (w *Writer) swapLocked() []byte {
 	buf := w.buf
-	w.buf, w.spare, w.under = w.spare[:0], nil, len(buf)
+	w.buf, w.spare, w.under = w.spare[:0], nil, cap(buf)
 	return buf
 }
 

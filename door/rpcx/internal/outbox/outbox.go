@@ -30,7 +30,7 @@ type Outbox struct {
 
 	hold    func(n int) // counts bytes that wait or are being written; nil: nothing does
 	crowd   Crowd       // nil where hold is
-	writing int         // bytes that are being written
+	writing int         // room of the buffer that is being written
 	counted int         // bytes that hold was told of
 }
 
@@ -75,10 +75,13 @@ func (o *Outbox) Serve(hold func(n int), crowd Crowd, watched *atomic.Bool) {
 	}
 }
 
-// countLocked tells hold what waits to be written, if that has changed much.
+// countLocked tells hold what memory what waits to be written takes, if that has changed much.
 func (o *Outbox) countLocked() {
 	const much = 64 << 10
-	now := len(o.buf) + o.writing
+	now := o.writing
+	if len(o.buf) > 0 {
+		now += cap(o.buf)
+	}
 	if d := now - o.counted; o.hold != nil && (d > much || d < -much || now == 0 && d < 0) {
 		o.counted = now
 		o.hold(d)
@@ -216,7 +219,7 @@ func (o *Outbox) restLocked() {
 // back while it writes.
 func (o *Outbox) writeLocked(atOnce bool) (rest []byte) {
 	buf := o.buf
-	o.buf, o.spare, o.writing = o.spare[:0], nil, len(buf)
+	o.buf, o.spare, o.writing = o.spare[:0], nil, cap(buf)
 	o.mu.Unlock()
 	n, err := len(buf), error(nil)
 	if atOnce {
@@ -227,8 +230,6 @@ func (o *Outbox) writeLocked(atOnce bool) (rest []byte) {
 	}
 	o.mu.Lock()
 	if err == nil && n < len(buf) {
-		o.writing = len(buf) - n
-		o.countLocked()
 		return buf[n:]
 	}
 	o.wroteLocked(buf, err)
