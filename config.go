@@ -135,9 +135,10 @@ type ServerConfig struct {
 	MaxPending int
 	// MaxConns is how many connections may be open; more are refused. 0: no limit.
 	MaxConns int
-	// MaxMemory is how many bytes of requests, unread messages and unwritten replies may be held for all connections, beyond 64 KiB of
+	// MaxMemory is how much memory requests, unread messages and unwritten replies may take for all connections, in bytes, beyond 64 KiB of
 	// each. Then new calls are refused with ReasonTooManyBytes, and an eighth beyond it the connection ends for which most is held. A
-	// message longer than that eighth can end its connection without a refusal before, so the bound should be many times Limits.MaxMessage.
+	// message longer than a quarter of that eighth can end its connection without a refusal before, for its buffer has room for more, so the
+	// bound should be many times Limits.MaxMessage.
 	// 0: half of what the machine, the control group or GOMEMLIMIT allows; below zero: no bound.
 	MaxMemory int64
 	// DrainTimeout is how long ListenAndServe lets calls in flight go on after its context has ended. 0: DefaultDrainTimeout.

@@ -220,6 +220,9 @@ func TestUnfinishedRequests(t *testing.T) {
 	if n := len(p.s.reading.parts.open); n != slots {
 		t.Errorf("%d unfinished requests are held, want %d", n, slots)
 	}
+	if n := p.s.reading.parts.size; n < slots*200 {
+		t.Errorf("%d unfinished requests of a byte each count for %d bytes, less than what is known of them takes", slots, n)
+	}
 	for i := range uint32(slots) {
 		p.send(wire.Header{Type: wire.TypeCancel, Code: 1, ID: wire.ID(i, 9)}, nil)
 		if h, _ := p.expect(wire.TypeError); h.ID != wire.ID(i, 9) || h.Flags&wire.FlagRefused == 0 {
@@ -531,6 +534,34 @@ func TestUnfinishedBuffersAreCounted(t *testing.T) {
 	}
 	p.conn.Close()
 	<-p.s.Done()
+}
+
+// What has come of messages is let go when the session ends, though a handler that runs on keeps the session.
+func TestUnfinishedOfEndedSession(t *testing.T) {
+	runs, release, ended := make(chan *Session), make(chan struct{}), make(chan struct{})
+	hold := unary("Hold.All", func(c *Context, _ []byte) ([]byte, *wire.Status) {
+		defer close(ended)
+		runs <- c.Session
+		<-release
+		return nil, nil
+	})
+	p := newStranger(t, nil, hold)
+	p.greet(nil)
+	p.bind(0, "Hold.All")
+	p.request(0, 0, 0, "x")
+	s := <-runs
+	p.request(1, 0, wire.FlagMore, "x")
+	p.pong()
+	if n := len(s.reading.parts.open); n != 1 {
+		t.Errorf("%d unfinished messages are held, want 1", n)
+	}
+	p.conn.Close()
+	within(t, time.Minute, "the end of the session", func() { <-p.ended })
+	if n := len(s.reading.parts.open); n != 0 {
+		t.Errorf("%d unfinished messages are held after the end", n)
+	}
+	close(release)
+	<-ended
 }
 
 // Whether there is room for more is known at once, however many messages are unfinished.

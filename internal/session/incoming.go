@@ -219,15 +219,16 @@ func (cfg *Config) resolve(b *Binding) *wire.Status {
 	return nil
 }
 
-// admit returns why no call is taken now; nil when one is. One that began to arrive before new calls were turned away is taken.
-func (in *incoming) admit(size int, begun bool) *wire.Status {
+// admit returns why no call is taken now whose request has size bytes, in memory of so many; nil when one is. One that began to arrive before
+// new calls were turned away is taken.
+func (in *incoming) admit(size, memory int, begun bool) *wire.Status {
 	if in.turned.Load() && !begun {
 		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
 	}
 	if in.bytes.Load()+int64(size) > int64(in.limits.MaxCallBytes) || in.unread.Load() > int64(in.limits.MaxStreamBytes) {
 		return tooManyBytes()
 	}
-	if !in.account.Room(int64(size)) {
+	if !in.account.Room(int64(memory)) {
 		return tooMuchMemory()
 	}
 	return nil

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"sync"
@@ -147,6 +148,73 @@ func TestBuffersOfLargeMessagesAreCounted(t *testing.T) {
 				t.Errorf("%d bytes are counted after the end", n)
 			}
 		})
+	}
+}
+
+// What a connection has borrowed to read a large message counts while the rest of that may come.
+func TestBorrowedMemoryIsCounted(t *testing.T) {
+	const free = 64 << 10
+	m := held.New(64 << 20)
+	p := newStranger(t, func(c *Config) { c.Memory = m }, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	p.request(0, 0, wire.FlagMore, "x")
+	piece := p.bytes(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore}, make([]byte, wire.MaxPayload))
+	borrowed := func() bool {
+		p.pong()
+		return m.Held() == int64(p.s.reading.parts.size+inbuf.BulkRead-free)+p.s.in.bindings[0].memory()
+	}
+	for range 20 {
+		if p.write(bytes.Repeat(piece, 10)); borrowed() {
+			break
+		}
+	}
+	if !borrowed() {
+		t.Errorf("%d bytes are counted of an unfinished message that takes %d", m.Held(), p.s.reading.parts.size)
+	}
+	p.send(wire.Header{Type: wire.TypeCancel, Code: 1}, nil)
+	p.expect(wire.TypeError)
+	p.pong()
+	if n := m.Held(); n != 0 {
+		t.Errorf("%d bytes are counted when the message is gone", n)
+	}
+}
+
+// A large request that begins while the process has no room is refused then.
+func TestLargeRequestWithoutRoom(t *testing.T) {
+	p := newStranger(t, func(c *Config) { c.Memory = held.New(1 << 20) }, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	p.pong()
+	p.s.in.account.Add(1<<20 + 64<<10) // others hold what there is
+	p.send(wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore}, make([]byte, wire.MaxPayload))
+	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
+		t.Errorf("the beginning of a request was answered with %+v", h)
+	}
+	for range 100 { // what comes of it all the same costs the peer nothing
+		p.send(wire.Header{Type: wire.TypeChunk, Flags: wire.FlagMore}, make([]byte, wire.MaxPayload))
+	}
+	p.pong()
+}
+
+// A large request needs room for its buffer when it is whole.
+func TestLargeRequestNeedsRoomForItsBuffer(t *testing.T) {
+	const most, room, size = 8 << 20, 1_500_000, 1<<20 + 1000
+	p := newStranger(t, func(c *Config) { c.Memory = held.New(most) }, echo())
+	p.greet(nil)
+	p.bind(0, "Echo.Say")
+	p.pong()
+	p.s.in.account.Add(most - room + 64<<10) // others hold that
+	h := wire.Header{Type: wire.TypeRequest, Flags: wire.FlagMore}
+	for left := size; left > 0; left -= wire.MaxPayload {
+		if left <= wire.MaxPayload {
+			h.Flags = 0
+		}
+		p.send(h, make([]byte, min(left, wire.MaxPayload)))
+		h.Type = wire.TypeChunk
+	}
+	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
+		t.Errorf("a request of 1 MiB in a buffer of 2 MiB was answered with %+v, where there is room for %d bytes", h, room)
 	}
 }
 

@@ -65,7 +65,7 @@ func (rd *reader) begin(h wire.Header, payload []byte) error {
 			return err
 		}
 		bind = *b // the number may get another meaning before the request is whole
-		if st := s.in.admit(len(payload), false); st != nil {
+		if st := s.in.admit(len(payload), len(payload), false); st != nil {
 			s.turnAway(h.ID, st) // its chunks will find nothing to go on with
 			rd.dirty = true
 			return nil

@@ -103,6 +103,7 @@ func (rd *reader) finish(unused bool) {
 		rd.share.End(&rd.s.cfg.Exec.pauses)
 		rd.req.Body = nil
 		rd.in.Release()
+		rg.parts.open = nil // handlers that still run keep the session
 		rg.run.CompareAndSwap(0, stall.Over)
 	}
 	// A caller that reads at the gate may still be held up in a write: then the monitor lets another reader go on, which finds the end as

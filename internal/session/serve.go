@@ -23,9 +23,9 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	if err := rd.vacant(h.ID); err != nil {
 		return true, err
 	}
-	at, owned, b := rd.at, m != nil, (*Binding)(nil)
+	at, owned, b, memory := rd.at, m != nil, (*Binding)(nil), len(body)
 	if owned {
-		at, b = m.at, &m.bind
+		at, b, memory = m.at, &m.bind, cap(m.buf.B)
 	} else if b, err = s.in.binding(h.Code); err != nil {
 		return true, err
 	}
@@ -35,7 +35,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	st := s.cfg.resolve(b)
 	if st == nil {
-		st = s.in.admit(len(body), owned)
+		st = s.in.admit(len(body), memory, owned)
 	}
 	streaming := h.Flags&wire.FlagStream != 0
 	if st == nil && !b.Method.Either && b.Method.Streaming != streaming {
