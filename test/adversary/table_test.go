@@ -14,7 +14,7 @@ import (
 // publish writes the figures into a document.
 func publish(name string, figures []figure) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s, %v for each attack, on a machine with %d processors that had other work.\n\n", time.Now().Format(time.DateOnly), *duration, runtime.NumCPU())
+	fmt.Fprintf(&b, "Measured on %s, by `make adversary DURATION=%v`, on a machine with %d processors.\n\n", time.Now().Format(time.DateOnly), *duration, runtime.NumCPU())
 	b.WriteString("| attack | neighbours' goodput | their p99 | new clients without an answer in 2 s | memory of the server |\n|---|---|---|---|---|\n")
 	for _, f := range figures {
 		fmt.Fprintf(&b, "| %s | %s | %v | %d of %d | %+.0f MiB |\n",
