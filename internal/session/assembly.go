@@ -24,18 +24,16 @@ type assemblyKey struct {
 	answer bool
 }
 
-// maxAssembly is how many bytes of memory a session holds for unfinished messages.
-const maxAssembly = 64 << 20
-
-// assemblyCost is about how many bytes an unfinished message takes besides its buffer.
-const assemblyCost = 256
+const (
+	maxAssembly  = 64 << 20 // bytes of memory that a session holds for unfinished messages
+	assemblyCost = 256      // about what one takes besides its buffer
+)
 
 // assemblies are the unfinished messages of a session, all of calls that were open when they began. They belong to the current reader.
 type assemblies struct {
-	open   map[assemblyKey]*assembly
-	size   int // bytes of memory that they take
-	lapsed streams.Lapsed
-
+	open    map[assemblyKey]*assembly
+	size    int // bytes of memory that they take
+	lapsed  streams.Lapsed
 	account *held.Account // counts the same for the whole process; nil: nothing does
 }
 
@@ -90,9 +88,7 @@ func (a *assemblies) begin(h wire.Header, payload []byte, at int64) *assembly {
 func (a *assemblies) extend(m *assembly, p []byte, longest, most int) (ok bool) {
 	was := m.memory()
 	m.buf, ok = m.buf.ExtendWithin(p, longest, most-a.size)
-	if n := m.memory() - was; n != 0 {
-		a.grow(n)
-	}
+	a.grow(m.memory() - was)
 	return ok
 }
 

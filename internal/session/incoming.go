@@ -32,17 +32,13 @@ type incoming struct {
 	sequences sequences // one-way calls that have an order
 }
 
-// hold counts n bytes of requests more, or fewer if n is below zero.
-func (in *incoming) hold(n int64) { in.holdIn(n, 0) }
-
-// holdIn is hold for requests in buffers that have spare bytes besides, which count for the process alone.
-func (in *incoming) holdIn(n, spare int64) {
+// hold counts n bytes of requests more, and spare ones of their buffers, for the process alone; or fewer if they are below zero.
+func (in *incoming) hold(n, spare int64) {
 	in.bytes.Add(n)
 	in.account.Add(n + spare)
 }
 
-// queue counts bytes of unread messages more, and the memory that these take, or fewer if they are below zero. It reports whether there are no
-// more bytes than may be.
+// queue counts bytes of unread messages more, and their memory, or fewer if they are below zero. It reports whether no more bytes are unread than may be.
 func (in *incoming) queue(bytes, memory int) bool {
 	in.account.Add(int64(memory))
 	return in.unread.Add(int64(bytes)) <= int64(in.limits.MaxStreamBytes)
@@ -219,8 +215,7 @@ func (cfg *Config) resolve(b *Binding) *wire.Status {
 	return nil
 }
 
-// admit returns why no call is taken now whose request has size bytes, in memory of so many; nil when one is. One that began to arrive before
-// new calls were turned away is taken.
+// admit returns why no call is taken now; nil when one is. One that began to arrive before new calls were turned away is taken.
 func (in *incoming) admit(size, memory int, begun bool) *wire.Status {
 	if in.turned.Load() && !begun {
 		return &wire.Status{Code: wire.Unavailable, Reason: wire.ReasonDraining, Message: "shutting down; call another server"}
@@ -264,7 +259,7 @@ func (in *incoming) served(done, size, spare int) {
 		// A worker that fills the buffer faster than it empties takes no new work.
 		in.w.AwaitRoom()
 	}
-	in.holdIn(-int64(size), -int64(spare))
+	in.hold(-int64(size), -int64(spare))
 	for range done {
 		in.left()
 	}

@@ -244,9 +244,7 @@ func (rd *reader) handle() (owner bool, err error) {
 			return false, nil
 		}
 	}
-	if n := rd.in.Fit(filled, len(s.reading.parts.open) > 0); n != 0 {
-		s.in.account.Add(int64(n))
-	}
+	s.in.account.Add(int64(rd.in.Fit(filled, len(s.reading.parts.open) > 0)))
 	return true, nil
 }
 

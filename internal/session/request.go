@@ -91,7 +91,7 @@ func (r *Request) Open() *wire.Status {
 		return full
 	}
 	if err == nil {
-		s.in.hold(int64(cap(b)) - r.restored) // its memory may be longer than the limit
+		s.in.hold(int64(cap(b))-r.restored, 0) // its memory may be longer than the limit
 		r.restored = int64(cap(b))
 	}
 	if err != nil {

@@ -51,16 +51,14 @@ func (in *incoming) enqueue(p *queued, it item, body []byte, m *assembly) (start
 	}
 	it.to = len(body)
 	buf := &buffer.Buffer{B: body}
-	if m != nil {
-		it.sparing(m, body)
-	} else {
+	if m == nil {
 		buf = buffer.TakeFor(len(body)).Extend(body)
 	}
-	in.holdIn(int64(it.to+it.meta), int64(it.spare))
+	in.hold(int64(it.to+it.meta), int64(it.spare))
 	start, ok := in.sequences.Fill(p, turn{item: it, buf: buf})
 	if !ok {
 		// The session has ended.
-		in.holdIn(-int64(it.to+it.meta), -int64(it.spare))
+		in.hold(-int64(it.to+it.meta), -int64(it.spare))
 		in.left()
 	}
 	return start, nil
@@ -88,10 +86,9 @@ type series struct {
 	q *sequence
 	p *queued // the call with which it begins
 
-	run     atomic.Uint64 // the call that runs, for the monitor; see reading.run
-	last    uint64
-	watched atomic.Bool
-
+	run               atomic.Uint64 // the call that runs, for the monitor; see reading.run
+	last              uint64
+	watched           atomic.Bool
 	done, size, spare int // what served is told of the calls that were answered since replies were flushed last
 }
 

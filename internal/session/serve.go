@@ -58,7 +58,7 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 	}
 	if pl != nil {
 		// Of these few wait, for one another; the gate is not asked.
-		start, err := s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags}, body, m)
+		start, err := s.in.enqueue(pl, item{ctx: c, codec: b.Codec, sizer: b.Sizer, meta: len(c.Meta()), flags: h.Flags, spare: m.spare(body)}, body, m)
 		takeUp(s, start, nil, rd)
 		return true, err
 	}
@@ -175,9 +175,12 @@ type item struct {
 	spare    uint32 // bytes that the buffer of a large message has besides the body
 }
 
-// sparing notes what the buffer has besides the body of a message that was put together as m.
-func (it *item) sparing(m *assembly, body []byte) {
-	it.spare = uint32(min(uint64(cap(m.buf.B)-len(body)), math.MaxUint32))
+// spare is how many bytes the buffer of a message has besides its body; none if m is nil.
+func (m *assembly) spare(body []byte) uint32 {
+	if m == nil {
+		return 0
+	}
+	return uint32(min(uint64(cap(m.buf.B)-len(body)), math.MaxUint32))
 }
 
 // job is up to chunkCalls requests for one worker, with memory of its own.
@@ -202,11 +205,8 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, m *
 		c.drop()
 		return err
 	}
-	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags}
-	if m != nil {
-		it.sparing(m, body)
-	}
-	s.in.holdIn(int64(it.to+it.meta), int64(it.spare))
+	it := item{ctx: c, codec: b.Codec, sizer: b.Sizer, to: len(body), meta: len(c.Meta()), flags: h.Flags, spare: m.spare(body)}
+	s.in.hold(int64(it.to+it.meta), int64(it.spare))
 	if m != nil {
 		j := &job{s: s, mem: body, buf: &buffer.Buffer{}}
 		j.add(it)
@@ -215,12 +215,11 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, m *
 	}
 	j, alone := rd.job, b.Method.pace.Tier() == pace.Alone
 	if j == nil {
-		j = &job{s: s}
+		n := buffer.Small // any buffer
 		if alone {
-			j.buf = buffer.TakeFor(len(body)) // which may be for long
-		} else {
-			j.buf = buffer.Take()
+			n = len(body) // which may be kept for long
 		}
+		j = &job{s: s, buf: buffer.TakeFor(n)}
 		j.mem = j.buf.B[:0]
 		rd.job = j
 	}
@@ -285,7 +284,7 @@ func (j *job) live(rd *reader) bool {
 func (it *item) drop(rd *reader) {
 	rd.req = Request{Ctx: it.ctx, scratch: rd.req.scratch, reader: rd, oneway: it.flags&wire.FlagOneway != 0}
 	rd.req.runQueued()
-	rd.s.in.holdIn(-int64(it.to-it.from+it.meta), -int64(it.spare))
+	rd.s.in.hold(-int64(it.to-it.from+it.meta), -int64(it.spare))
 	rd.s.in.left()
 	rd.dirty = true
 }

@@ -96,12 +96,12 @@ func (rd *reader) startStream(c *Context, h wire.Header, b *Binding) error {
 		return err
 	}
 	r := &Request{Ctx: c, Codec: b.Codec, Sizer: b.Sizer}
-	s.in.hold(int64(len(c.Meta())))
+	s.in.hold(int64(len(c.Meta())), 0)
 	rd.ready = append(rd.ready, work{stream: r, f: func() {
 		defer func() {
 			st.state.End(&wire.Status{Code: wire.Canceled, Message: "the handler has returned"}, "")
 			st.state.Forget()
-			s.in.hold(-int64(len(c.Meta())))
+			s.in.hold(-int64(len(c.Meta())), 0)
 			if r.reader == nil {
 				s.w.Flush()
 			}
