@@ -199,7 +199,7 @@ func TestUsage(t *testing.T) {
 		{"a short command that is like none", []string{"foo"}, 2, "only call, list"},
 		{"the completion of no shell", []string{"completion"}, 2, "bash, zsh, fish or powershell"},
 		{"the completion of an unknown shell", []string{"completion", "tcsh"}, 2, `no command "tcsh"; did you mean bash`},
-		{"an address with a path", []string{"call", "http://127.0.0.1:1/base", "Arith.Mul"}, 2, "no path behind it"},
+		{"an address with a path", []string{"call", "http://127.0.0.1:1/base", "Arith.Mul"}, 2, "it has a path, which is for a wire that takes one"},
 		{"too many arguments", []string{"instances", "a", "b"}, 2, "2 arguments"},
 		{"a command of instances with a wrong letter", []string{"instances", "drian", "Arith", "a"}, 2, "did you mean drain?"},
 		{"rules without a verb", []string{"rules"}, 2, "show, history"},

@@ -84,6 +84,8 @@ func checkHostPort(text string) error {
 		return err
 	case strings.Contains(text, "?"):
 		return errors.New("it has a query, which is for a wire that takes a path")
+	case strings.Contains(port, "/"):
+		return errors.New("it has a path, which is for a wire that takes one")
 	}
 	if _, err := net.LookupPort("tcp", port); err != nil {
 		return fmt.Errorf("the port %q is neither a number up to 65535 nor the name of a service", port)

@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 		"127.0.0.1":          "write host:port",
 		"127.0.0.1:65536":    `the port "65536" is neither a number up to 65535 nor the name of a service: write host:port`,
 		"netrpc://a:-1":      `the port "-1"`,
-		"tcp://[::1]:no/a":   `the port "no/a"`,
+		"tcp://[::1]:no/a":   "it has a path, which is for a wire that takes one: write host:port",
 		"grpc://127.0.0.1:1": `no transport or wire has the scheme "grpc"; there are tcp, unix, http, netrpc, netrpc+http, jsonrpc`,
 		"jsonrpc+kcp://a:1":  `the scheme "kcp"`,
 	} {

@@ -104,8 +104,6 @@ func dialError(address string, err error) error {
 	switch {
 	case strings.Contains(text, "certificate") || strings.Contains(text, "tls:"):
 		return shell.Exit(fmt.Errorf("%s: %w; 'weft doctor %s' looks at the certificate", address, err, address), shell.ExitUnreachable)
-	case strings.Contains(text, "unknown port"):
-		return fmt.Errorf("%w; want host:port, with no path behind it; 'weft help addresses' lists the forms; %w", err, shell.ErrUsage)
 	case strings.Contains(text, "there is no transport"), strings.Contains(text, "unknown scheme"), weft.CodeOf(err) == weft.InvalidArgument:
 		return fmt.Errorf("%w; 'weft help addresses' lists the forms; %w", err, shell.ErrUsage)
 	case weft.CodeOf(err) == weft.Unauthenticated || weft.CodeOf(err) == weft.PermissionDenied:
