@@ -25,7 +25,7 @@ type exchange struct {
 	oneway   bool
 	queued   bool           // the request has waited for the windows
 	over     bool           // nothing refers to the stream any more
-	early    bool           // the reply of call was decoded; until ended is set: it may be
+	early    bool           // the reply of call was decoded where it was read
 	received uint32         // bytes of the reply that was decoded
 	inbox    *outbox        // nil: the call is unary
 	call     *weft.WireCall // unary, whose caller waits for done
@@ -49,11 +49,15 @@ type result struct {
 	reply []string // the metadata of the reply
 }
 
-// finish ends the call, once. reply is the metadata that has come. What stays as it was is not written.
+// finish ends the call, once. reply is the metadata that has come.
 func (x *exchange) finish(err *weft.Error, reply []string) {
-	if !x.ended.CompareAndSwap(false, true) {
-		return
+	if x.ended.CompareAndSwap(false, true) {
+		x.settle(err, reply)
 	}
+}
+
+// settle is the rest of finish, for the goroutine that has set ended. What stays as it was is not written.
+func (x *exchange) settle(err *weft.Error, reply []string) {
 	if err != nil {
 		x.result.err = err
 	}
@@ -356,12 +360,14 @@ func (c *clientConn) Headers(st *http2.Stream, b http2.Block) (stays bool) {
 		e.Code = weft.DeadlineExceeded
 	}
 	x.over = b.Over && !x.queued
-	if e == nil && c.near.x == x && b.Open > 0 { // a lone caller is awake at once
-		e = c.near.decode()
-	} else {
-		c.near.keep()
+	if x.ended.CompareAndSwap(false, true) { // before the reply is decoded: a caller that gives up later waits for that
+		if e == nil && c.near.x == x && b.Open > 0 { // a lone caller is awake at once
+			e = c.near.decode()
+		} else {
+			c.near.keep()
+		}
+		x.settle(e, x.meta)
 	}
-	x.finish(e, x.meta)
 	if !b.Over {
 		x.letGo(http2.NoError)
 	}

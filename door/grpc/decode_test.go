@@ -101,6 +101,60 @@ func TestPanicInDecode(t *testing.T) {
 	panics()
 }
 
+// slow is the codec raw, which decodes when it is let.
+type slow struct {
+	codec.Codec
+	codec.Sizer
+	begun, let chan struct{}
+	over       atomic.Bool
+}
+
+func (s *slow) Decode(body []byte, v any) error {
+	close(s.begun)
+	<-s.let
+	defer s.over.Store(true)
+	return s.Codec.Decode(body, v)
+}
+
+// TestGivenUpWhileDecoded: a caller whose time ends while its reply is decoded has its memory back when it returns.
+func TestGivenUpWhileDecoded(t *testing.T) {
+	begun, let := make(chan struct{}), make(chan struct{})
+	c := servedFor(t, Door(nil), &weft.ClientConfig{Timeout: -1}, func(srv *weft.Server) error {
+		return numbered(srv, "Test.Number", func(ctx context.Context, number int) error {
+			if number == 7 {
+				close(begun)
+				<-let
+			}
+			return nil
+		})
+	})
+	var held sync.WaitGroup
+	defer held.Wait()
+	defer close(let) // before
+	held.Go(func() {
+		if _, err := callNumber(context.Background(), c, "Test.Number", 7); err != nil {
+			t.Errorf("the call that is open meanwhile: %v", err)
+		}
+	})
+	<-begun
+	s := &slow{Codec: raw.New(), Sizer: raw.New().(codec.Sizer), begun: make(chan struct{}), let: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	held.Go(func() {
+		<-s.begun
+		cancel()
+		time.Sleep(50 * time.Millisecond) // a caller that does not wait returns meanwhile
+		close(s.let)
+	})
+	var b []byte
+	err := c.Call(ctx, "Test.Number", []byte("1"), &b, weft.WithCodec(s))
+	if !s.over.Load() {
+		t.Errorf("the call returned %v while its reply was decoded", err)
+	} else if err != nil || string(b) != "1" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // TestGivenUp has callers give up at the time of their replies, and use the memory of these at once: the race detector finds a
 // goroutine that still decodes into it.
 func TestGivenUp(t *testing.T) {
