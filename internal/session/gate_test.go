@@ -168,3 +168,23 @@ func TestUrgentCallTakesAPlace(t *testing.T) {
 		t.Errorf("the gate was told %d times of a call that was not served, want once", n)
 	}
 }
+
+// A job gives its place in the line up when it has one call, which the gate may refuse and which is not urgent, however the job was made.
+func TestGivesWay(t *testing.T) {
+	plain, urgent, free := &Context{gated: true}, &Context{gated: true, Urgent: true}, &Context{}
+	for name, the := range map[string]struct {
+		calls []*Context
+		want  bool
+	}{
+		"a call": {[]*Context{plain}, true}, "an urgent one": {[]*Context{urgent}, false}, "one that no gate has admitted": {[]*Context{free}, false},
+		"two": {[]*Context{plain, plain}, false},
+	} {
+		j := &job{}
+		for _, c := range the.calls {
+			j.add(item{ctx: c})
+		}
+		if got := (work{job: &job{items: j.items}}).givesWay(); got != the.want {
+			t.Errorf("%s: %v, want %v", name, got, the.want)
+		}
+	}
+}

@@ -191,11 +191,10 @@ type job struct {
 	mem   []byte         // holds the bodies
 	buf   *buffer.Buffer // holds mem; nil when it must not be used again
 
-	run     atomic.Uint64 // the item that runs, for the monitor; see reading.run
-	watched atomic.Bool
-	next    int // the first item that has not begun
-
-	urgent, displaced bool // a call of it is urgent; another job has taken its place in the line, and its call is refused
+	run       atomic.Uint64 // the item that runs, for the monitor; see reading.run
+	watched   atomic.Bool
+	next      int  // the first item that has not begun
+	displaced bool // another job has taken its place in the line, and its call is refused
 }
 
 // assign hands a call to a worker, together with others that were read with it.
@@ -249,7 +248,7 @@ func (j *job) add(it item) {
 	case 1:
 		j.items = append(make([]item, 0, chunkCalls), j.items...)
 	}
-	j.items, j.urgent = append(j.items, it), j.urgent || it.ctx.Urgent
+	j.items = append(j.items, it)
 }
 
 // submit hands what was gathered to workers, but for work all of whose calls were cancelled or have passed their deadline: of these a peer may

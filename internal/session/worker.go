@@ -2,6 +2,7 @@ package session
 
 import (
 	"net"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weftrpc/weft/internal/socket"
@@ -42,7 +43,7 @@ func NewExecutor() *Executor {
 
 // givesWay reports whether an urgent call may take the place of the work: of one call that the gate may refuse.
 func (w work) givesWay() bool {
-	return len(w.job.items) == 1 && w.job.items[0].ctx.gated && !w.job.urgent
+	return len(w.job.items) == 1 && w.job.items[0].ctx.gated && !w.job.items[0].ctx.Urgent
 }
 
 // do does the work. r is the worker's own.
@@ -90,7 +91,7 @@ func (e *Executor) Go(f func()) { e.run(work{f: f}) }
 func (e *Executor) run(w work) {
 	if w.job == nil || e.Scarce == nil || !e.Scarce() {
 		e.workers.Run(w)
-	} else if !w.job.urgent {
+	} else if !slices.ContainsFunc(w.job.items, func(it item) bool { return it.ctx.Urgent }) {
 		e.line.Put(w)
 	} else if out, ok := e.line.Replace(w, work.givesWay); ok {
 		out.job.displaced = true

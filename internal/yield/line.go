@@ -43,11 +43,15 @@ func (l *Line[W]) Put(work W) {
 	l.putLocked(work)
 }
 
-// Replace puts work into the line, and takes the last piece out of it that gives way, if one does: fewer others are before the new one then.
+// looked is how many pieces Replace looks at, at most.
+const looked = 256
+
+// Replace puts work into the line, and takes the last piece out of it that gives way, if one of the last 256 does: fewer others are before the
+// new one then.
 func (l *Line[W]) Replace(work W, givesWay func(W) bool) (out W, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.waiting) - 1; i >= 0 && !ok; i-- {
+	for i := len(l.waiting) - 1; i >= max(len(l.waiting)-looked, 0) && !ok; i-- {
 		if ok = givesWay(l.waiting[i]); ok {
 			out = l.waiting[i]
 			l.waiting = slices.Delete(l.waiting, i, i+1)
