@@ -1,7 +1,9 @@
 package connect_test
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"log/slog"
@@ -110,6 +112,51 @@ func TestStreamsInTurn(t *testing.T) {
 			if m, err := in.Recv(); err != nil || len(m.Text) != size {
 				t.Fatalf("%v", err)
 			}
+		}
+	}
+}
+
+// TestFirstMessagesApart: also the first message of a stream, which leaves before the answer is known to be a stream, holds up nothing else. The
+// client gives each stream the least window and reads none.
+func TestFirstMessagesApart(t *testing.T) {
+	const streams, size = 8, 1 << 20
+	addr := startHostile(t, weft.ServerConfig{Doors: connect.Doors(nil)}, func(srv *weft.Server) error {
+		return errors.Join(
+			weft.HandleServerStream(srv, "Demo.Long", func(_ context.Context, _ *Name, out *weft.Sender[Name]) error {
+				return out.Send(&Name{strings.Repeat("x", size)})
+			}),
+			weft.Handle(srv, "Demo.Echo", func(_ context.Context, in *Name) (*Name, error) { return in, nil }))
+	})
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	defer conn.Close()
+	b := frame(preface(100), 8, 0, 0, binary.BigEndian.AppendUint32(nil, 16<<20))
+	stream := fields(":method", "POST", ":scheme", "http", ":path", "/Demo/Long", ":authority", "x", "content-type", "application/connect+json")
+	for n := range uint32(streams) {
+		b = frame(b, 1, 4, 2*n+1, stream)
+		b = frame(b, 0, 1, 2*n+1, []byte("\x00\x00\x00\x00\x02{}"))
+	}
+	_, err = conn.Write(b)
+	must(t, err)
+	must(t, conn.SetDeadline(time.Now().Add(patience)))
+	in := bufio.NewReader(conn)
+	left := streams
+	for id := uint32(2*streams + 1); ; {
+		head := make([]byte, 9)
+		_, err := io.ReadFull(in, head)
+		must(t, err)
+		payload := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+		_, err = io.ReadFull(in, payload)
+		must(t, err)
+		of := binary.BigEndian.Uint32(head[5:])
+		if head[3] == 0 && of < id {
+			if left--; left == 0 { // each stream waits for its window
+				_, err := conn.Write(frame(frame(nil, 1, 4, id, post("/Demo/Echo")), 0, 1, id, []byte("{}")))
+				must(t, err)
+			}
+		}
+		if head[3] == 0 && of == id {
+			return // the answer
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/weftrpc/weft/door/internal/ends"
 	"github.com/weftrpc/weft/door/internal/gate"
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/door/internal/http2/internal/calm"
 	"github.com/weftrpc/weft/door/internal/http2/internal/held"
 	"github.com/weftrpc/weft/door/internal/http2/internal/table"
 	"github.com/weftrpc/weft/internal/delivered"
@@ -133,7 +134,7 @@ type incoming struct {
 	alarm  due.Alarm // of that caller
 	dec    *hpack.Decoder
 	first  bool // SETTINGS must come first
-	calm   calm
+	calm   calm.Calm
 	block  assembly
 	last   *Stream // of a client: that of the newest HEADERS, unless the server has ended it; this side may have
 	recent table.Recent
@@ -167,6 +168,9 @@ func New(nc net.Conn, h Handler, cfg Config) *Conn {
 	c.room.L, c.resumes, c.buffers = &c.mu, ends.Resumable(nc), ends.Resumable(ends.Bottom(nc))
 	c.gate = newGate(c)
 	c.flow = flow{conn: defaultWin, initial: defaultWin, streams: 100, header: math.MaxInt64, apart: held.Held{Closed: cfg.WriteBuffer, Open: cfg.StreamBuffer}}
+	if cfg.Hold != nil {
+		c.apart.Scarce = func() bool { return !cfg.Hold(0) }
+	}
 	c.read.Store(session.Nanos())
 	var b []byte
 	if cfg.Client {

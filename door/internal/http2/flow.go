@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/weftrpc/weft/door/internal/http2/internal/calm"
 	"github.com/weftrpc/weft/door/internal/http2/internal/held"
 )
 
@@ -86,8 +87,8 @@ func (c *Conn) enqueueLocked(st *Stream) {
 // widenLocked has every stream look at its own window again, once for all that a SETTINGS frame has said of
 // windows. A peer pays for it by how many streams there are.
 func (c *Conn) widenLocked() error {
-	for range min(c.open.Len()/16, controlBurst/8) {
-		if err := c.in.calm.spend(); err != nil {
+	for range min(c.open.Len()/16, calm.Burst/8) {
+		if err := c.in.spend(); err != nil {
 			return err
 		}
 	}
@@ -137,6 +138,7 @@ func (c *Conn) pumpLocked() {
 		c.queue = slices.Delete(c.queue, 0, turn)
 		c.room.Broadcast()
 	}
+	fitLocked(c)
 }
 
 // endedLocked is the end of what a stream had to send.
@@ -274,10 +276,11 @@ func (c *Conn) dropLocked(st *Stream) {
 			c.dropped++
 		}
 		st.queue, st.rest, st.tail = waitsNot, nil, nil
-		st.wakeLocked()
 		c.tidyLocked()
+		fitLocked(c)
 		c.room.Broadcast()
 	}
+	st.wakeLocked()
 	c.admitLocked()
 	if c.open.Len() == 0 && c.drained != nil {
 		c.idleLocked()

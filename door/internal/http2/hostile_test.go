@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/door/internal/http2/internal/calm"
 	"github.com/weftrpc/weft/internal/polltest"
 )
 
@@ -162,7 +163,7 @@ func TestPingsOfData(t *testing.T) {
 	e.conn.SetBufferLocked(e.conn.Enc.Static(e.conn.BufferLocked(), hpack.Static200))
 	e.conn.EndHeadersLocked(at)
 	e.conn.Unlock()
-	for range 3 * controlBurst {
+	for range 3 * calm.Burst {
 		e.conn.Lock()
 		e.conn.QueueDataLocked(st, []byte{1}, false, nil)
 		e.conn.FlushAndUnlock(false)
@@ -170,7 +171,7 @@ func TestPingsOfData(t *testing.T) {
 		ping()
 		r.send().until(typePing, 0)
 	}
-	for range 3 * controlBurst {
+	for range 3 * calm.Burst {
 		ping()
 	}
 	if code := r.send().goAway(); code != EnhanceYourCalm {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
+	"github.com/weftrpc/weft/door/internal/http2/internal/calm"
 	"github.com/weftrpc/weft/internal/session"
 )
 
@@ -80,7 +81,7 @@ func (c *Conn) frame(typ, flags byte, id uint32, p []byte) (stays bool, err erro
 			return true, priorityError(c, id, ProtocolError, "a stream that depends on itself")
 		}
 	}
-	return true, c.in.calm.spend() // other frames are ignored
+	return true, c.in.spend() // other frames are ignored
 }
 
 // priorityError is the error of a PRIORITY frame: that of its stream, or of the connection if the stream was not
@@ -152,7 +153,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 	}
 	h := &c.in.fields
 	b := Block{End: end, TooLarge: h.size > uint32(c.cfg.MaxHeader), Status: h.seen&(1<<hpack.Status) != 0}
-	c.in.calm.earn()
+	c.in.calm.Earn()
 	c.mu.Lock()
 	if err := c.err; err != nil { // the connection has ended meanwhile
 		c.mu.Unlock()
@@ -166,7 +167,7 @@ func (c *Conn) headers(id uint32, end bool, block []byte) (stays bool, err error
 			if !late {
 				return true, breach(ProtocolError, "HEADERS of stream %d, which was not opened", id)
 			}
-			return true, c.in.calm.spend()
+			return true, c.in.spend()
 		}
 		return c.openAndUnlock(id, b)
 	}
@@ -219,7 +220,7 @@ func (c *Conn) openAndUnlock(id uint32, b Block) (stays bool, err error) {
 		case !aborted:
 			return true, breach(StreamClosed, "HEADERS of stream %d, which has ended", id)
 		}
-		return true, c.in.calm.spend()
+		return true, c.in.spend()
 	case id > c.limit:
 		c.mu.Unlock()
 		return true, nil // a GOAWAY has said that it will not be handled
@@ -256,9 +257,9 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 		}
 	}
 	if len(p) > 0 {
-		c.in.calm.earn()
+		c.in.calm.Earn()
 	} else if !end {
-		if err := c.in.calm.spend(); err != nil {
+		if err := c.in.spend(); err != nil {
 			return true, err
 		}
 	}
@@ -282,7 +283,7 @@ func (c *Conn) data(flags byte, id uint32, p []byte) (stays bool, err error) {
 		case idle && id <= c.limit:
 			return true, breach(ProtocolError, "DATA of stream %d, which was not opened", id)
 		case ignored:
-			return true, c.in.calm.spend() // it was on its way
+			return true, c.in.spend() // it was on its way
 		}
 		return true, &streamError{id, StreamClosed, "DATA of a stream that has ended"}
 	}
@@ -334,7 +335,7 @@ func (c *Conn) reset(id uint32, p []byte) error {
 		case paid:
 			return nil
 		}
-		return c.in.calm.spend()
+		return c.in.spend()
 	}
 	st.heard, c.in.last = true, nil
 	c.dropLocked(st)
@@ -352,7 +353,7 @@ func (c *Conn) settings(flags byte, id uint32, p []byte) error {
 	case flags&flagAck != 0 && len(p) != 0, len(p)%6 != 0, len(p) > 6*64:
 		return breach(FrameSizeError, "SETTINGS of %d bytes", len(p))
 	}
-	if err := c.in.calm.spend(); err != nil || flags&flagAck != 0 {
+	if err := c.in.spend(); err != nil || flags&flagAck != 0 {
 		return err
 	}
 	c.mu.Lock()
@@ -416,7 +417,7 @@ func (c *Conn) pingIn(flags byte, id uint32, p []byte) error {
 	defer c.mu.Unlock()
 	if flags&flagAck == 0 && c.measure {
 		c.measure = false // it costs no more than the DATA
-	} else if err := c.in.calm.spend(); err != nil {
+	} else if err := c.in.spend(); err != nil {
 		return err
 	}
 	if flags&flagAck != 0 {
@@ -439,4 +440,12 @@ func (c *Conn) pongLocked(n uint64) {
 		close(ch)
 	}
 	c.read.Store(session.Nanos())
+}
+
+// spend counts a frame that brings no request further.
+func (in *incoming) spend() error {
+	if !in.calm.Spend() {
+		return breach(EnhanceYourCalm, "more than %d frames in a second that belong to no request", calm.Burst)
+	}
+	return nil
 }

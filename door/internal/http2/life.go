@@ -125,5 +125,5 @@ func (c *Conn) goAwayIn(id uint32, p []byte) error {
 	for _, st := range lost {
 		c.handler.Closed(st, &Ending{Code: g.Code, Refused: true, Err: g})
 	}
-	return c.in.calm.spend()
+	return c.in.spend()
 }

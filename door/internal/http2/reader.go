@@ -176,7 +176,7 @@ func (rd *reader) frames() (stays bool, err error) {
 			return false, nil
 		}
 		if e, ok := err.(*streamError); ok {
-			if err = c.in.calm.spend(); err == nil {
+			if err = c.in.spend(); err == nil {
 				c.abort(e)
 			}
 		}

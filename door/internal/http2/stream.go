@@ -66,7 +66,8 @@ func (st *Stream) EndedLocked() bool { return st.over && st.said && st.heard && 
 type openStreams struct {
 	open    table.Table[Stream]
 	aborted table.Aborted
-	turns   int // goroutines that wait for the turns of their streams
+	turns   int   // goroutines that wait for the turns of their streams
+	least   int64 // the least length of messages that wait for their turns and fit the windows of their streams; 0: there are none
 }
 
 // takeLocked takes a stream out; false if it is out.

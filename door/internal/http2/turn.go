@@ -17,6 +17,12 @@ func (c *Conn) waitsLocked(st *Stream, n int) {
 	}
 }
 
+// ApartLocked has the stream counted apart from now on, with what waits already.
+func (f *flow) ApartLocked(st *Stream) {
+	st.Apart = true
+	f.apart.Add(len(st.rest))
+}
+
 // turnLocked reports whether the next message of a stream, of n bytes or, if n is 0, of a length that is not known, may be encoded and
 // queued: it can be sent at once, or it adds to what waits for windows as much as may.
 func (f *flow) turnLocked(st *Stream, n int) bool {
@@ -39,6 +45,9 @@ func (c *Conn) AwaitTurnLocked(ctx context.Context, st *Stream, n int) {
 			c.mu.Lock()
 			continue
 		}
+		if w := min(c.initial+st.delta, int64(n)); w == int64(n) && n > 0 && (c.least == 0 || w < c.least) {
+			c.least = w
+		}
 		c.turns++
 		st.awaitLocked(c)
 		c.turns--
@@ -57,6 +66,14 @@ func (c *Conn) TakeTurnLocked(ctx context.Context, st *Stream, n int) {
 			return
 		}
 		c.Encoding.Give() // others have had their turns meanwhile
+	}
+}
+
+// fitLocked wakes those whose messages the window of the connection kept from their turns, when it may do so no longer.
+func fitLocked(c *Conn) {
+	if c.least > 0 && len(c.queue) == 0 && c.least <= c.flow.conn {
+		c.least = 0 // those that wait on set it again
+		c.wakeTurnsLocked()
 	}
 }
 

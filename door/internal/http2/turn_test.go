@@ -13,7 +13,7 @@ func TestTurns(t *testing.T) {
 	e, r := pair(t, func(c *Config) { c.WriteBuffer, c.StreamBuffer = 100, 300 })
 	e.apart = true
 	r.greet().setting(settingWindow, 1)
-	const last = 11
+	const last = 13
 	for id := uint32(1); id < last; id += 2 {
 		r.get(id, "/hold", true)
 	}
@@ -35,14 +35,14 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	// waits begins to wait for the turn of a stream, and returns a channel that is closed when it is there. It gives the lock back.
-	waits := func(id uint32) chan struct{} {
+	waits := func(id uint32, n int) chan struct{} {
 		st, there, before := stream(id), make(chan struct{}), c.turns
 		c.Unlock()
 		go func() { // it ends with the turn, or the connection
 			defer close(there)
 			c.Lock()
 			defer c.Unlock()
-			c.AwaitTurnLocked(t.Context(), st, 0)
+			c.AwaitTurnLocked(t.Context(), st, n)
 		}()
 		polltest.True(t, patience, "a goroutine waits", func() bool {
 			c.Lock()
@@ -66,30 +66,47 @@ func TestTurns(t *testing.T) {
 	c.FlushAndUnlock(false)
 
 	c.Lock()
-	seventh := waits(7)
+	seventh := waits(7, 0)
 	r.window(1, 100).send()
 	wait(t, "the turn of a stream, when another one was sent", seventh)
 
 	c.Lock()
 	send(9, 1)
 	turn("its window is closed", 9, 0, false)
-	ninth := waits(9)
+	ninth := waits(9, 0)
 	r.window(9, 1).send()
 	wait(t, "the turn of a stream whose window is opened", ninth)
 
 	c.Lock()
 	c.flow.conn = 0
 	turn("the connection's window is closed", 7, 0, false)
-	seventh = waits(7)
+	seventh = waits(7, 0)
 	r.window(0, 1).send()
 	wait(t, "the turn of a stream, when the connection's window is opened", seventh)
 
 	c.Lock()
 	c.flow.conn = 1000
 	send(7, 101)
-	ninth = waits(9)
+	ninth = waits(9, 0)
 	r.add(typeReset, 0, 3, 0, 0, 0, byte(Cancel)).send()
 	wait(t, "the turn of a stream, when another one is reset", ninth)
+
+	c.Lock()
+	send(11, 101)
+	c.flow.conn, stream(9).delta = 5, 100
+	ninth = waits(9, 50)
+	r.window(0, 44).send()
+	polltest.True(t, patience, "the window has come", func() bool {
+		c.Lock()
+		defer c.Unlock()
+		return c.flow.conn == 49
+	})
+	c.Lock()
+	turn("the connection's window is too small", 9, 50, false)
+	c.Unlock()
+	r.window(0, 1).send()
+	wait(t, "the turn of a message, when the connection's window has room for it", ninth)
+	r.add(typeReset, 0, 11, 0, 0, 0, byte(Cancel)).get(last+2, "/", true).send().read(last + 2)
 
 	c.Lock()
 	defer c.Unlock()

@@ -225,7 +225,7 @@ func countLocked(c *Conn) {
 	now := len(c.buf) + c.queued + c.writing
 	if d := now - c.counted; c.cfg.Hold != nil && (d > much || d < -much || now == 0 && d < 0) {
 		c.counted = now
-		c.apart.Scarce = !c.cfg.Hold(d)
+		c.cfg.Hold(d)
 	}
 }
 

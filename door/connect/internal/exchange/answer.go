@@ -81,7 +81,12 @@ func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(nethttp.StatusOK)
 	}
-	a.flushes = true
+	if !a.flushes {
+		a.flushes = true
+		a.x.conn.Lock()
+		a.x.conn.ApartLocked(a.x.st) // it is a stream, which may not be read for long
+		a.x.conn.Unlock()
+	}
 	return a.send(false)
 }
 
@@ -126,8 +131,7 @@ func (a *answer) send(end bool) error {
 	defer a.x.s.Hold(-n)
 	conn.Lock()
 	conn.AwaitSentLocked(a.ctx, st)
-	if a.flushes && n > 0 { // a stream, which may not be read for long
-		st.Apart = true
+	if a.flushes && n > 0 {
 		conn.AwaitTurnLocked(a.ctx, st, n)
 	} else {
 		conn.AwaitRoomLocked(a.ctx)

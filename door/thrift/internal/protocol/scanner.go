@@ -54,7 +54,7 @@ func (s *Scanner) Scan(b []byte) (end int, done bool, err error) {
 	}
 }
 
-// fields goes past fields that have come as a whole, up to one that is a struct or a container, or whose number stands apart.
+// fields goes past fields that have come as a whole, up to one that is a struct or a container.
 func (s *Scanner) fields(b []byte) {
 	switch {
 	case s.levels[len(s.levels)-1].left >= 0:

@@ -10,7 +10,8 @@ import (
 func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestHeld(t *testing.T) {
-	h := held.Held{Closed: 10, Open: 30}
+	scarce := false
+	h := held.Held{Closed: 10, Open: 30, Scarce: func() bool { return scarce }}
 	for _, step := range []struct {
 		add                 int
 		scarce              bool
@@ -26,7 +27,7 @@ func TestHeld(t *testing.T) {
 		{add: -1, scarce: true, freed: true, open: true, closed: true},
 		{add: 0, open: true, closed: true},
 	} {
-		h.Scarce = step.scarce
+		scarce = step.scarce
 		if freed := h.Add(step.add); freed != step.freed || h.Room(true) != step.open || h.Room(false) != step.closed {
 			t.Errorf("%d bytes, %+d: freed %v, room %v and %v, want %v, %v and %v", h.Bytes, step.add, freed, h.Room(true), h.Room(false), step.freed, step.open, step.closed)
 		}
