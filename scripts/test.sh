@@ -89,15 +89,16 @@ all)
 	;;
 beside)
 	# The longest first, so that none of them is left over at the end.
-	first='. test/chaos bench registry/nacos cmd/weft test/adversary registry/consul'
-	alone='examples/demo'
+	first='. test/chaos bench registry/nacos cmd/weft registry/consul'
+	alone='examples/demo
+test/adversary'
 	modules=$({ printf '%s\n' $first; scripts/modules.sh; } | awk '!seen[$0]++' | grep -vxF "$alone")
 	jobs=${JOBS:-3}
 	# What most modules share is compiled once.
 	go list -race -export ./... >/dev/null 2>&1 || true # its tests say what is wrong
 	;;
 alone)
-	modules='examples/demo test/chaos'
+	modules='examples/demo test/chaos test/adversary'
 	jobs=1
 	;;
 *)
