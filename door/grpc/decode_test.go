@@ -31,11 +31,10 @@ func (n *noting) Decode(body []byte, v any) error {
 	return n.Codec.Decode(body, v)
 }
 
-// TestDecodedByReader: the goroutine that reads decodes a reply while other calls are open, and a lone caller its own. A panic of the codec is an
-// error of the call.
-func TestDecodedByReader(t *testing.T) {
+// withOpenCall returns a client of Test.Number, and a function that begins a call and returns what ends it.
+func withOpenCall(t *testing.T) (c *weft.Client, hold func() (end func())) {
 	begun, let := make(chan struct{}), make(chan struct{})
-	c := servedFor(t, Door(nil), &weft.ClientConfig{Timeout: -1}, func(srv *weft.Server) error {
+	c = servedFor(t, Door(nil), &weft.ClientConfig{Timeout: -1}, func(srv *weft.Server) error {
 		return numbered(srv, "Test.Number", func(ctx context.Context, number int) error {
 			if number == 7 {
 				close(begun)
@@ -44,6 +43,25 @@ func TestDecodedByReader(t *testing.T) {
 			return nil
 		})
 	})
+	return c, func() (end func()) {
+		var held sync.WaitGroup
+		held.Go(func() {
+			if _, err := callNumber(context.Background(), c, "Test.Number", 7); err != nil {
+				t.Errorf("the call that is open meanwhile: %v", err)
+			}
+		})
+		<-begun
+		return func() {
+			close(let)
+			held.Wait()
+		}
+	}
+}
+
+// TestDecodedByReader: the goroutine that reads decodes a reply while other calls are open, and a lone caller its own. A panic of the codec is an
+// error of the call.
+func TestDecodedByReader(t *testing.T) {
+	c, hold := withOpenCall(t)
 	n := &noting{Codec: raw.New(), Sizer: raw.New().(codec.Sizer)}
 	call := func(want bool) {
 		t.Helper()
@@ -54,15 +72,7 @@ func TestDecodedByReader(t *testing.T) {
 		}
 	}
 	call(false)
-	var held sync.WaitGroup
-	defer held.Wait()
-	defer close(let) // before
-	held.Go(func() {
-		if _, err := callNumber(context.Background(), c, "Test.Number", 7); err != nil {
-			t.Errorf("the call that is open meanwhile: %v", err)
-		}
-	})
-	<-begun
+	defer hold()()
 	call(true)
 }
 
@@ -118,34 +128,17 @@ func (s *slow) Decode(body []byte, v any) error {
 
 // TestGivenUpWhileDecoded: a caller whose time ends while its reply is decoded has its memory back when it returns.
 func TestGivenUpWhileDecoded(t *testing.T) {
-	begun, let := make(chan struct{}), make(chan struct{})
-	c := servedFor(t, Door(nil), &weft.ClientConfig{Timeout: -1}, func(srv *weft.Server) error {
-		return numbered(srv, "Test.Number", func(ctx context.Context, number int) error {
-			if number == 7 {
-				close(begun)
-				<-let
-			}
-			return nil
-		})
-	})
-	var held sync.WaitGroup
-	defer held.Wait()
-	defer close(let) // before
-	held.Go(func() {
-		if _, err := callNumber(context.Background(), c, "Test.Number", 7); err != nil {
-			t.Errorf("the call that is open meanwhile: %v", err)
-		}
-	})
-	<-begun
+	c, hold := withOpenCall(t)
+	defer hold()()
 	s := &slow{Codec: raw.New(), Sizer: raw.New().(codec.Sizer), begun: make(chan struct{}), let: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	held.Go(func() {
+	go func() { // it ends before the call
 		<-s.begun
 		cancel()
 		time.Sleep(50 * time.Millisecond) // a caller that does not wait returns meanwhile
 		close(s.let)
-	})
+	}()
 	var b []byte
 	err := c.Call(ctx, "Test.Number", []byte("1"), &b, weft.WithCodec(s))
 	if !s.over.Load() {

@@ -97,7 +97,8 @@ type Config struct {
 	// GoAway is called, once, when a client can open no more streams: a GOAWAY has come, the numbers of streams are used up, or
 	// writing has failed. It is called with the lock held.
 	GoAway func()
-	// Hold is told how many bytes more, or fewer, wait to be written, and reports whether there is memory for them. It is called with the lock held.
+	// Hold is told how many bytes more, or fewer, wait to be written, and reports whether there is memory for them; told of 0, it only reports. It is
+	// called with the lock held.
 	Hold func(n int) bool
 	// Wrote is called when the peer has taken what was written, with the lock held.
 	Wrote func()
