@@ -26,7 +26,8 @@ type load struct {
 	throttle bool                            // callers throttle
 	refusal  int64                           // ns that a refusal costs
 	batch    time.Duration                   // calls are read together after each such time; 0: each as it comes
-	stall    time.Duration                   // for which the process stands still in each second: it reads nothing then
+	stall    time.Duration                   // for which the process stands still each time: it reads nothing then
+	every    time.Duration                   // how often it does; 0: each second
 	single   bool                            // there is one processor
 	length   time.Duration
 }
@@ -140,6 +141,9 @@ func simulate(l load, seed uint64, guarded bool) *run {
 
 func (r *run) start(guarded bool) *run {
 	r.kinds = slices.Clone(r.kinds)
+	if r.every == 0 {
+		r.every = time.Second
+	}
 	r.pools = make([]pool, len(r.kinds))
 	if r.idle = processors; r.single {
 		r.idle = 1
@@ -163,7 +167,7 @@ func (r *run) start(guarded bool) *run {
 		if e.at > end {
 			break
 		}
-		if into := e.at % int64(time.Second); into < int64(r.stall) && (e.t != nil || e.read || e.look) {
+		if into := e.at % int64(r.every); into < int64(r.stall) && (e.t != nil || e.read || e.look) {
 			e.at += int64(r.stall) - into
 			r.push(e)
 			continue

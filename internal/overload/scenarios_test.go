@@ -236,25 +236,31 @@ func TestShortQueue(t *testing.T) {
 func TestStandingStill(t *testing.T) {
 	pools := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 10 * ms, slots: 10}}
 	sleeps := []kind{{share: 1, cpu: 20 * time.Microsecond, sleep: 20 * ms}}
+	mix := []kind{{share: 0.9, cpu: 200 * time.Microsecond}, {share: 0.1, cpu: 20 * time.Microsecond, sleep: 200 * ms}}
+	const mixRate = 1 / (0.9*200e-6 + 0.1*20e-6)
 	for _, c := range []struct {
 		name        string
 		kinds       []kind
 		rate        float64
 		stall       time.Duration
+		every       time.Duration
 		deadline    time.Duration
 		least       float64 // answered in time in a second
 		refusesNone bool
 	}{
-		{"pool, overloaded", pools, 4_000, 100 * ms, time.Second, 810, false},
-		{"pool, much overloaded", pools, 10_000, 100 * ms, time.Second, 810, false},
-		{"compute 1 ms, much overloaded", computing1(ms), 10_000, 100 * ms, time.Second, 810, false},
-		{"pool, much overloaded, calls without much time", pools, 10_000, 50 * ms, 200 * ms, 855, false},
-		{"pool at half its capacity", pools, 500, 50 * ms, 200 * ms, 450, true},
-		{"sleep 20 ms", sleeps, 1_500, 50 * ms, 200 * ms, 1400, true},
+		{"pool, overloaded", pools, 4_000, 100 * ms, 0, time.Second, 810, false},
+		{"pool, much overloaded", pools, 10_000, 100 * ms, 0, time.Second, 810, false},
+		{"compute 1 ms, much overloaded", computing1(ms), 10_000, 100 * ms, 0, time.Second, 810, false},
+		{"pool, much overloaded, calls without much time", pools, 10_000, 50 * ms, 0, 200 * ms, 855, false},
+		{"pool at half its capacity", pools, 500, 50 * ms, 0, 200 * ms, 450, true},
+		{"sleep 20 ms", sleeps, 1_500, 50 * ms, 0, 200 * ms, 1400, true},
+		{"mix, overloaded, with half a processor", mix, 0.75 * mixRate, 50 * ms, 100 * ms, time.Second, 0.9 * mixRate / 2, false},
+		{"mix, much overloaded, with a quarter of a processor", mix, 0.75 * mixRate, 75 * ms, 100 * ms, time.Second, 0.9 * mixRate / 4, false},
+		{"mix at half its capacity, with half a processor", mix, mixRate / 4, 50 * ms, 100 * ms, time.Second, 0.98 * mixRate / 4, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := simulate(load{kinds: c.kinds, deadline: c.deadline, critical: 0.04, refusal: refusal, batch: ms, stall: c.stall, single: true, length: 8 * time.Second,
+			r := simulate(load{kinds: c.kinds, deadline: c.deadline, critical: 0.04, refusal: refusal, batch: ms, stall: c.stall, every: c.every, single: true, length: 8 * time.Second,
 				rate: func(at time.Duration) float64 {
 					if at < time.Second {
 						return min(c.rate, 500)
