@@ -24,10 +24,8 @@ func clock() time.Duration { return time.Duration(now()) }
 
 // before is called before the reader reads.
 func (sh *share) before(rd *reader) {
-	if sh.measured {
-		if e := rd.s.cfg.Exec; sh.Due(clock()) {
-			sh.Pause(&e.pauses, clock, e.Go)
-		}
+	if e := rd.s.cfg.Exec; sh.measured && sh.Due(clock()) {
+		sh.Pause(&e.pauses, clock, e.Go)
 	}
 }
 

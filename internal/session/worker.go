@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/weftrpc/weft/internal/cputime"
 	"github.com/weftrpc/weft/internal/socket"
 	"github.com/weftrpc/weft/internal/stall"
 	"github.com/weftrpc/weft/internal/workers"
@@ -35,7 +36,7 @@ type work struct {
 
 // NewExecutor returns an executor without workers; they are started with the work.
 func NewExecutor() *Executor {
-	e := new(Executor)
+	e := &Executor{pauses: yield.Pauses{Used: cputime.Used}}
 	e.workers.Init(work.do)
 	e.line.Init(e.workers.Run)
 	return e

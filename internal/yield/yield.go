@@ -13,8 +13,12 @@ import (
 
 // Pauses are where the goroutines of a process's connections pause. The zero value is ready.
 type Pauses struct {
+	// Used is how much processor time the process has used. nil: long pauses are not made up.
+	Used func() time.Duration
+
 	busy atomic.Int32  // shares that have paused and have not waited since
 	ran  atomic.Uint64 // how often another goroutine found work while there were such shares
+	work atomic.Int64  // of all shares up to their last pauses, ns
 	turn sync.Mutex    // one pauses at a time: those that paused together would take each other's bytes out of the pipe, and each end early
 
 	mu     sync.Mutex
@@ -32,11 +36,13 @@ func (p *Pauses) Ran() {
 
 // Share bounds how long one goroutine works before it pauses, and how long it pauses then: until
 // twice as long has passed, or the others find no work (see Ran). Goroutines pause one after the other, so that each slice of work is
-// followed by a pause: together they have a third of a processor then, and all of it when no others want it. Its owner alone
-// uses it.
+// followed by a pause: together they have a third of a processor then, and all of it when no others want it.
+//
+// A pause ends when all goroutines that were ready have run, which can be much later. The next slice is longer by half of what they have
+// used of the processor beyond their part then, but by mostSlice at most. A Share is used by its owner alone.
 type Share struct {
 	mark   time.Duration // until when the time was accounted for
-	worked time.Duration // since the last pause, less what was waited
+	worked time.Duration // since the last pause, less what was waited; below zero after a long one
 	slice  time.Duration // how long it may work; 0 for the least
 	busy   bool          // counted in Pauses.busy
 }
@@ -68,11 +74,11 @@ func (s *Share) Charge(work time.Duration) { s.worked += work }
 // Waited accounts for time up to now in which the goroutine has waited, except for as much as
 // some work takes.
 func (s *Share) Waited(p *Pauses, at, work time.Duration) {
-	took := at - s.mark
+	took, was := at-s.mark, s.worked
 	work = min(work, took)
 	s.worked += work - (took - work)
 	s.mark = at
-	if s.worked <= 0 {
+	if s.worked <= 0 && (was >= 0 || s.worked < was) {
 		s.worked = 0
 		s.End(p)
 	}
@@ -93,24 +99,36 @@ func (s *Share) Pause(p *Pauses, now func() time.Duration, start func(func())) {
 		p.busy.Add(1)
 	}
 	others := 2 * s.worked
+	p.work.Add(int64(s.worked))
 	s.worked = 0
 	s.slice = min(2*max(s.slice, leastSlice), mostSlice)
-	ran := p.ran.Load()
+	found := p.ran.Load()
 	p.turn.Lock()
 	defer p.turn.Unlock()
 	if p.busy.Load() > 1 {
 		others += others / 2 // the one that has paused before takes a slice meanwhile
 	}
-	s.mark = now()
-	for until, idle := s.mark+others, 0; s.mark < until && idle < idleRounds; {
+	from, work, used := now(), p.work.Load(), p.used()
+	s.mark = from
+	for idle := 0; s.mark < from+others && idle < idleRounds; {
 		p.pause(start)
 		s.mark = now()
-		if n := p.ran.Load(); n != ran {
-			ran, idle, s.slice = n, 0, leastSlice
+		if n := p.ran.Load(); n != found {
+			found, idle, s.slice = n, 0, leastSlice
 		} else {
 			idle++
 		}
 	}
+	ran := min(s.mark-from, p.used()-used) - others - time.Duration(p.work.Load()-work)
+	s.worked = -min(max(ran/2, 0), mostSlice)
+}
+
+// used is Used, or 0.
+func (p *Pauses) used() time.Duration {
+	if p.Used == nil {
+		return 0
+	}
+	return p.Used()
 }
 
 // pause waits for a byte that another goroutine writes into a pipe: the processor runs the

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/weftrpc/weft/internal/cputime"
 )
 
 var epoch = time.Now()
@@ -84,12 +86,62 @@ func TestSlicesGrow(t *testing.T) {
 	t.Errorf("after a thousand pauses a slice has %v", s.slice)
 }
 
+// A pause in which others have run for long is made up: the next slice is longer, but not without bounds, nor for the slices of other shares.
+func TestLongPauseIsMadeUp(t *testing.T) {
+	const slice = 2 * leastSlice // the second one
+	for _, tt := range []struct{ took, ran, shares, want time.Duration }{
+		{0, 0, 0, 0},
+		{2 * leastSlice, 2 * leastSlice, 0, 0},
+		{2*leastSlice + 500*time.Microsecond, time.Second, 0, 250 * time.Microsecond}, // on several processors
+		{2*leastSlice + 500*time.Microsecond, 2*leastSlice + 500*time.Microsecond, 300 * time.Microsecond, 100 * time.Microsecond},
+		{10 * time.Millisecond, 2*leastSlice + 500*time.Microsecond, 0, 250 * time.Microsecond}, // beside other processes
+		{10 * time.Millisecond, 10 * time.Millisecond, 0, mostSlice},
+		{10 * time.Millisecond, 10 * time.Millisecond, 10 * time.Millisecond, 0},
+	} {
+		var p Pauses
+		var s Share
+		at, took, used := time.Duration(0), tt.took, time.Duration(0)
+		p.Used = func() time.Duration { return used }
+		s.Begin(at)
+		at += leastSlice
+		if !s.Due(at) {
+			t.Fatal("no pause is due after the first slice")
+		}
+		s.Pause(&p, func() time.Duration { return at }, func(poke func()) {
+			at += took
+			used += tt.ran
+			p.work.Add(int64(tt.shares))
+			took, tt.ran, tt.shares = 0, 0, 0
+			go poke() // it ends with the write
+		})
+		if s.worked != -tt.want {
+			t.Errorf("after a pause of %v, %v are counted as worked, want -%v", tt.took, s.worked, tt.want)
+		}
+		// Reading without waiting leaves it as it is.
+		s.Waited(&p, at, 0)
+		if at += tt.want + slice - 1; s.Due(at) {
+			t.Errorf("after a pause of %v the next one is due before %v", tt.took, tt.want+slice)
+		}
+		if at++; !s.Due(at) {
+			t.Errorf("after a pause of %v none is due after %v", tt.took, tt.want+slice)
+		}
+		s.worked = -tt.want
+		if at += 2 * mostSlice; tt.want > 0 {
+			if s.Waited(&p, at, 0); s.worked != 0 || s.busy {
+				t.Errorf("after a wait %v are counted as worked, busy %v", s.worked, s.busy)
+			}
+		}
+		s.End(&p)
+		p.Close()
+	}
+}
+
 // Goroutines that pause together leave the others their share as one alone does: each slice is followed by a pause.
 func TestManyLeaveOthersTheirShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const least = 0.7 // of that beside one: it has half of it beside two that pause at the same time, and nothing beside twenty
 	part := func(pausing int) float64 {
-		var p Pauses
+		p := Pauses{Used: cputime.Used}
 		defer p.Close()
 		r, w, err := os.Pipe()
 		if err != nil {
