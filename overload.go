@@ -55,7 +55,7 @@ func newProtection(s *Server) (*protection, error) {
 		return nil, nil
 	}
 	p := &protection{c: overload.New(cfg.MaxInFlight, runtime.GOMAXPROCS(0)), fixed: cfg.MaxInFlight > 0}
-	p.watcher, s.exec.Scarce = p.c.Watch(session.Nanos), p.c.Scarce
+	p.watcher, s.exec.Scarce, s.exec.Beyond = p.c.Watch(session.Nanos), p.c.Scarce, p.c.Beyond
 	for v, e := range map[overload.Verdict]*Error{
 		overload.Waits:     {Reason: ReasonOverloadWait, Message: "the server is overloaded: calls wait too long for a processor"},
 		overload.TooLate:   {Reason: ReasonOverloadDeadline, Message: "the server is overloaded: the call would be answered too late"},

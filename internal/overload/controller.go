@@ -151,6 +151,9 @@ func (c *Controller) Scarce() bool {
 	return n > c.processors || n == c.processors && c.pressed.Load()
 }
 
+// Beyond tells whether more calls are in flight than the limit allows that are not Critical.
+func (c *Controller) Beyond() bool { return c.inflight.Load() > c.places.limit.Load() }
+
 // InFlight is how many calls are.
 func (c *Controller) InFlight() int64 { return c.inflight.Load() }
 

@@ -27,8 +27,9 @@
 //
 // A limit is what calls of class Default may use; Sheddable ones get two thirds of it, Critical
 // ones a third more, and at least as many places more as are free again in the time for which they
-// may wait longer. While the first rule limits calls, the users have each Critical call take the place of one that waits for a processor and
-// is not Critical, if there is one: those above the limit would wait behind it, and it behind them.
+// may wait longer. While the first rule limits calls, the users have each Critical call above the
+// limit take the place of one that waits for a processor and is not Critical, if there is one: it
+// would wait behind that.
 //
 // The path of a call (Admit, Started, Ended) takes no lock and allocates nothing. Once in a
 // window one of the calls finds that the window is over, and closes it, if no other does.

@@ -280,7 +280,7 @@ func (r *run) admit(i int) {
 	}
 	r.caller[res.class].accepted++
 	r.caller[res.class].sent++
-	if res.class == Critical && r.c != nil && r.c.Scarce() {
+	if res.class == Critical && r.c != nil && r.c.Scarce() && r.c.Beyond() {
 		r.displace()
 	}
 	r.queue = append(r.queue, &task{i: i, kind: res.kind, came: r.now, allowed: res.came + int64(r.deadline)})

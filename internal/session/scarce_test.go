@@ -16,7 +16,7 @@ import (
 func TestScarce(t *testing.T) {
 	var scarce atomic.Bool
 	release := make(chan struct{})
-	r := newRig(t, setup{server: func(c *Config) { c.Exec.Scarce = scarce.Load }},
+	r := newRig(t, setup{server: func(c *Config) { c.Exec.Scarce, c.Exec.Beyond = scarce.Load, scarce.Load }},
 		unary("Work.Do", func(_ *Context, b []byte) ([]byte, *wire.Status) {
 			for from := time.Now(); time.Since(from) < 50*time.Microsecond; {
 			}

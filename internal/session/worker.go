@@ -16,7 +16,8 @@ import (
 type Executor struct {
 	// Scarce tells whether jobs wait until the processors have nothing else to do. nil: never. It is set before the first call.
 	Scarce    func() bool
-	Displaced *Refusal // of a call whose place in the line an urgent one takes; set with Scarce
+	Beyond    func() bool // whether more calls are in flight than may be that are not urgent; set with Scarce
+	Displaced *Refusal    // of a call whose place in the line an urgent one takes then; set with Scarce
 
 	workers workers.Pool[work, Request] // each has the request that it runs
 	line    yield.Line[work]            // of jobs
@@ -92,7 +93,7 @@ func (e *Executor) Go(f func()) { e.run(work{f: f}) }
 func (e *Executor) run(w work) {
 	if w.job == nil || e.Scarce == nil || !e.Scarce() {
 		e.workers.Run(w)
-	} else if !slices.ContainsFunc(w.job.items, func(it item) bool { return it.ctx.Urgent }) {
+	} else if !e.Beyond() || !slices.ContainsFunc(w.job.items, func(it item) bool { return it.ctx.Urgent }) {
 		e.line.Put(w)
 	} else if out, ok := e.line.Replace(w, work.givesWay); ok {
 		out.job.displaced = true
