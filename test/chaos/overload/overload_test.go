@@ -35,6 +35,9 @@ func TestOverload(t *testing.T) {
 		{"pool", []float64{4, 10}, func(s scenario, r []*Result) error {
 			return errors.Join(calm(r[1]), loaded(s, r[0], r[3], false, 0.7), loaded(s, r[0], r[4], false, 0.7), calm(r[5]))
 		}},
+		{"mix", []float64{1.5}, func(s scenario, r []*Result) error {
+			return errors.Join(calm(r[1]), loaded(s, r[0], r[3], true, 0.7), calm(r[4]))
+		}},
 		{"sleepers", nil, func(_ scenario, r []*Result) error {
 			if r[0].Good == 0 || len(r[0].Refused) > 0 {
 				return fmt.Errorf("of %d calls %d were answered, %v refused", r[0].Offered, r[0].Good, r[0].Refused)

@@ -42,7 +42,7 @@ func scenarios() []scenario {
 		{name: "pool", what: "handlers that share ten slots of 10 ms", calls: []Call{{"Pool", 0, 1}}, callers: 10,
 			deadline: 200 * time.Millisecond, critical: 0.04, beside: true},
 		{name: "mix", what: "nine in ten compute for 200 µs, one sleeps for 200 ms", calls: []Call{{"Burn", 200, 0.9}, {"Sleep", 200_000, 0.1}},
-			callers: 600, deadline: second, critical: 0.04, loads: []float64{1.5, 3}},
+			callers: 160, deadline: second, critical: 0.04, loads: []float64{1.5, 3}},
 		{name: "step", what: "handlers that sleep for 20 ms, and then for 60: no overload", calls: []Call{{"Sleep", 20_000, 1}}, callers: 1,
 			deadline: second, capacity: 2000, shape: func(capacity float64, length time.Duration) []Phase {
 				return []Phase{{Name: "20 ms", Rate: capacity, Settle: second, Length: length}, {Name: "60 ms", Rate: capacity, Length: length, SleepMs: 60}}
