@@ -14,8 +14,8 @@ import (
 // A piece that waits leaves the processors free, so that any number of those may run at once. Pieces that are short go together, for about
 // a millisecond of work; so do long ones, which the scheduler interrupts.
 type Line[W any] struct {
-	start  func(W)
-	pauses Pauses
+	start func(W)
+	pipe  pipe
 
 	mu      sync.Mutex
 	waiting []W
@@ -71,14 +71,14 @@ func (l *Line[W]) putLocked(work W) {
 }
 
 // Close has the pieces that wait start without regard for others, and those that are put into the line later.
-func (l *Line[W]) Close() { l.pauses.Close() }
+func (l *Line[W]) Close() { l.pipe.close() }
 
 // move starts what waits.
 func (l *Line[W]) move() {
 	// It ends with the write.
 	start := func(poke func()) { go poke() }
 	for from := (time.Time{}); ; {
-		l.pauses.pause(start)
+		l.pipe.pause(start)
 		now := time.Now()
 		if !from.IsZero() { // otherwise no piece has gone yet
 			l.took(now.Sub(from))

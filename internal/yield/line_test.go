@@ -52,8 +52,8 @@ func TestLineLetsReadersGo(t *testing.T) {
 		var done atomic.Int32
 		var all sync.WaitGroup
 		all.Add(pieces + 1)
-		var p Pauses
-		defer p.Close()
+		var p pipe
+		defer p.close()
 		at := pieces
 		p.mu.Lock()
 		p.openLocked()

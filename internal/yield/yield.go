@@ -4,7 +4,6 @@
 package yield
 
 import (
-	"os"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -19,12 +18,28 @@ type Pauses struct {
 	busy atomic.Int32  // shares that have paused and have not waited since
 	ran  atomic.Uint64 // how often another goroutine found work while there were such shares
 	work atomic.Int64  // of all shares up to their last pauses, ns
-	turn sync.Mutex    // one pauses at a time: those that paused together would take each other's bytes out of the pipe, and each end early
 
-	mu     sync.Mutex
-	r, w   *os.File // a pipe; nil until it is needed
-	poke   func()   // writes one byte into it
-	closed bool     // or there is no pipe
+	once  sync.Once
+	pipes []pipe     // one for two processors, as many as there were at the first pause
+	turns chan *pipe // those in which no goroutine pauses: those that paused in one together would take each other's bytes, and each end early
+}
+
+func (p *Pauses) init() {
+	p.once.Do(func() {
+		p.pipes = make([]pipe, max(runtime.GOMAXPROCS(0)/2, 1))
+		p.turns = make(chan *pipe, len(p.pipes))
+		for i := range p.pipes {
+			p.turns <- &p.pipes[i]
+		}
+	})
+}
+
+// Close ends all pauses. Later ones are short.
+func (p *Pauses) Close() {
+	p.init()
+	for i := range p.pipes {
+		p.pipes[i].close()
+	}
 }
 
 // Ran says that a goroutine that has no Share, or does not use it now, found work.
@@ -35,8 +50,8 @@ func (p *Pauses) Ran() {
 }
 
 // Share bounds how long one goroutine works before it pauses, and how long it pauses then: until
-// twice as long has passed, or the others find no work (see Ran). Goroutines pause one after the other, so that each slice of work is
-// followed by a pause: together they have a third of a processor then, and all of it when no others want it.
+// twice as long has passed, or the others find no work (see Ran). For each two processors goroutines pause one after the other, so that each
+// slice of work is followed by a pause: together they have a third of one of the two then, and all of them when no others want it.
 //
 // A pause ends when all goroutines that were ready have run, which can be much later. The next slice is longer by half of what they have
 // used of the processor beyond their part then, but by mostSlice at most. A Share is used by its owner alone.
@@ -103,15 +118,16 @@ func (s *Share) Pause(p *Pauses, now func() time.Duration, start func(func())) {
 	s.worked = 0
 	s.slice = min(2*max(s.slice, leastSlice), mostSlice)
 	found := p.ran.Load()
-	p.turn.Lock()
-	defer p.turn.Unlock()
-	if p.busy.Load() > 1 {
+	p.init()
+	turn := <-p.turns
+	defer func() { p.turns <- turn }()
+	if int(p.busy.Load()) > len(p.pipes) {
 		others += others / 2 // the one that has paused before takes a slice meanwhile
 	}
 	from, work, used := now(), p.work.Load(), p.used()
 	s.mark = from
 	for idle := 0; s.mark < from+others && idle < idleRounds; {
-		p.pause(start)
+		turn.pause(start)
 		s.mark = now()
 		if n := p.ran.Load(); n != found {
 			found, idle, s.slice = n, 0, leastSlice
@@ -129,52 +145,4 @@ func (p *Pauses) used() time.Duration {
 		return 0
 	}
 	return p.Used()
-}
-
-// pause waits for a byte that another goroutine writes into a pipe: the processor runs the
-// goroutines that are ready, and then those for which something has come from the network.
-func (p *Pauses) pause(start func(func())) {
-	p.mu.Lock()
-	if p.r == nil && !p.closed {
-		p.openLocked()
-	}
-	r, poke := p.r, p.poke
-	p.mu.Unlock()
-	if r == nil {
-		runtime.Gosched()
-		return
-	}
-	start(poke)
-	var b [1]byte
-	_, _ = r.Read(b[:]) // which fails when Close is called
-}
-
-func (p *Pauses) openLocked() {
-	r, w, err := os.Pipe()
-	if err == nil && !pollable(r) {
-		_ = r.Close()
-		_ = w.Close()
-		err = os.ErrNoDeadline
-	}
-	if err != nil {
-		p.closed = true
-		return
-	}
-	p.r, p.w = r, w
-	p.poke = func() { _, _ = w.Write([]byte{0}) }
-}
-
-// pollable reports whether reading waits in the network poller and not in a thread.
-func pollable(r *os.File) bool { return r.SetReadDeadline(time.Time{}) == nil }
-
-// Close ends all pauses. Later ones are short.
-func (p *Pauses) Close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	if p.r != nil {
-		_ = p.r.Close()
-		_ = p.w.Close()
-		p.r = nil
-	}
 }

@@ -136,6 +136,40 @@ func TestLongPauseIsMadeUp(t *testing.T) {
 	}
 }
 
+// For each two processors one goroutine pauses at a time.
+func TestPausesAtATime(t *testing.T) {
+	for procs, want := range map[int]int{1: 1, 2: 1, 3: 1, 4: 2, 8: 4} {
+		func() {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
+			var p Pauses
+			var pausing sync.WaitGroup
+			began := make(chan func(), 2*want)
+			for range 2 * want {
+				pausing.Go(func() {
+					s := Share{worked: leastSlice}
+					s.Pause(&p, clock, func(poke func()) { began <- poke })
+					s.End(&p)
+				})
+			}
+			pokes := make([]func(), want)
+			for i := range pokes {
+				select {
+				case pokes[i] = <-began:
+				case <-time.After(10 * time.Second):
+					t.Fatalf("with %d processors only %d pause at the same time, want %d", procs, i, want)
+				}
+			}
+			select {
+			case <-began:
+				t.Errorf("with %d processors more than %d pause at the same time", procs, want)
+			case <-time.After(10 * time.Millisecond):
+			}
+			p.Close() // ends the pauses, those to come too
+			pausing.Wait()
+		}()
+	}
+}
+
 // Goroutines that pause together leave the others their share as one alone does: each slice is followed by a pause.
 func TestManyLeaveOthersTheirShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
