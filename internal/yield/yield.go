@@ -20,18 +20,41 @@ type Pauses struct {
 	work atomic.Int64  // of all shares up to their last pauses, ns
 
 	once  sync.Once
-	pipes []pipe     // one for two processors, as many as there were at the first pause
-	turns chan *pipe // those in which no goroutine pauses: those that paused in one together would take each other's bytes, and each end early
+	pipes []pipe        // one for two processors, as many as there were at the first pause
+	turns chan struct{} // as many as there are pipes in which no goroutine pauses
+	mu    sync.Mutex
+	free  []*pipe // those pipes; guarded by mu
 }
 
 func (p *Pauses) init() {
 	p.once.Do(func() {
 		p.pipes = make([]pipe, max(runtime.GOMAXPROCS(0)/2, 1))
-		p.turns = make(chan *pipe, len(p.pipes))
+		p.turns = make(chan struct{}, len(p.pipes))
 		for i := range p.pipes {
-			p.turns <- &p.pipes[i]
+			p.give(&p.pipes[i])
 		}
 	})
+}
+
+// take waits for a pipe in which no goroutine pauses: those that paused in one together would take each other's bytes, and each end early. It
+// takes the one that was given back last: no more are opened than goroutines pause at the same time.
+func (p *Pauses) take() *pipe {
+	p.init()
+	<-p.turns
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
+	one := p.free[last]
+	p.free = p.free[:last]
+	return one
+}
+
+// give gives a pipe back.
+func (p *Pauses) give(one *pipe) {
+	p.mu.Lock()
+	p.free = append(p.free, one)
+	p.mu.Unlock()
+	p.turns <- struct{}{}
 }
 
 // Close ends all pauses. Later ones are short.
@@ -118,9 +141,8 @@ func (s *Share) Pause(p *Pauses, now func() time.Duration, start func(func())) {
 	s.worked = 0
 	s.slice = min(2*max(s.slice, leastSlice), mostSlice)
 	found := p.ran.Load()
-	p.init()
-	turn := <-p.turns
-	defer func() { p.turns <- turn }()
+	turn := p.take()
+	defer p.give(turn)
 	if int(p.busy.Load()) > len(p.pipes) {
 		others += others / 2 // the one that has paused before takes a slice meanwhile
 	}

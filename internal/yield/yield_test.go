@@ -170,6 +170,29 @@ func TestPausesAtATime(t *testing.T) {
 	}
 }
 
+// A goroutine that pauses alone uses one pipe, however many processors there are.
+func TestLonePausesUseOnePipe(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	var p Pauses
+	defer p.Close()
+	var s Share
+	for range 100 {
+		s.Begin(clock())
+		s.worked = leastSlice
+		s.Pause(&p, clock, start)
+	}
+	s.End(&p)
+	open := 0
+	for i := range p.pipes {
+		if p.pipes[i].r != nil {
+			open++
+		}
+	}
+	if open != 1 {
+		t.Errorf("%d pipes are open, want one", open)
+	}
+}
+
 // Goroutines that pause together leave the others their share as one alone does: each slice is followed by a pause.
 func TestManyLeaveOthersTheirShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
