@@ -216,7 +216,7 @@ func (c *Conn) QueueDataLocked(st *Stream, b []byte, end bool, tail func()) {
 }
 
 // StreamsLocked is how many streams are open.
-func (c *Conn) StreamsLocked() int { return c.open.Len() }
+func (o *openStreams) StreamsLocked() int { return o.open.Len() }
 
 // OpenLocked reports whether frames can still be sent on the stream.
 func (c *Conn) OpenLocked(st *Stream) bool { return !st.over && !st.said && !c.dead }

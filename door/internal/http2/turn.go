@@ -18,9 +18,10 @@ func (c *Conn) waitsLocked(st *Stream, n int) {
 }
 
 // ApartLocked has the stream counted apart from now on, with what waits already.
-func (f *flow) ApartLocked(st *Stream) {
+func (c *Conn) ApartLocked(st *Stream) {
 	st.Apart = true
-	f.apart.Add(len(st.rest))
+	c.apart.Add(len(st.rest))
+	c.room.Broadcast() // that has made room for replies
 }
 
 // turnLocked reports whether the next message of a stream, of n bytes or, if n is 0, of a length that is not known, may be encoded and

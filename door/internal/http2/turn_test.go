@@ -2,6 +2,7 @@ package http2
 
 import (
 	"testing"
+	"time"
 
 	"github.com/weftrpc/weft/door/internal/hpack"
 	"github.com/weftrpc/weft/internal/polltest"
@@ -113,4 +114,37 @@ func TestTurns(t *testing.T) {
 	if c.apart.Bytes != 200 || c.queued != 200 || c.turns != 0 {
 		t.Errorf("%d bytes of %d are counted apart, and %d goroutines wait; want 200 of 200, and none", c.apart.Bytes, c.queued, c.turns)
 	}
+}
+
+// TestApart has what waits already counted apart: replies that wait for room need not wait for that any more.
+func TestApart(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.WriteBuffer, c.StreamBuffer = 100, 300 })
+	e.apart = true
+	r.greet().setting(settingWindow, 1)
+	r.get(1, "/hold", true).get(3, "/", true).send().read(3)
+	c := e.conn
+	c.Lock()
+	c.QueueDataLocked(c.open.Get(1), make([]byte, 200), false, nil)
+	c.FlushAndUnlock(false)
+	there := make(chan struct{})
+	go func() { // it ends with the room, or the connection
+		defer close(there)
+		c.Lock()
+		defer c.Unlock()
+		c.AwaitRoomLocked(t.Context())
+	}()
+	polltest.True(t, patience, "nothing is written any more", func() bool {
+		c.Lock()
+		defer c.Unlock()
+		return !c.busy && len(c.buf) == 0
+	})
+	select {
+	case <-there:
+		t.Error("a reply does not wait for what is not counted apart")
+	case <-time.After(10 * time.Millisecond):
+	}
+	c.Lock()
+	c.ApartLocked(c.open.Get(1))
+	c.Unlock()
+	wait(t, "the room of a reply", there)
 }
