@@ -28,20 +28,20 @@ func Take() *Buffer { return buffers.Get().(*Buffer) }
 // TakeFor is Take for an owner that may keep n bytes in the buffer for long: it takes no buffer from the pool that has room for much more.
 func TakeFor(n int) *Buffer {
 	first := Take()
-	if first.fits(n) {
+	if first.Fits(n) {
 		return first
 	}
 	second := Take() // before the first is given back, which would be taken again
 	first.Release()
-	if second.fits(n) {
+	if second.Fits(n) {
 		return second
 	}
 	second.Release()
 	return &Buffer{B: make([]byte, 0, max(n, Least))}
 }
 
-// fits reports whether the buffer may be kept for n bytes.
-func (b *Buffer) fits(n int) bool { return cap(b.B) <= max(2*n, ample) }
+// Fits reports whether the buffer may be kept for n bytes for long: it has room for little more.
+func (b *Buffer) Fits(n int) bool { return cap(b.B) <= max(2*n, ample) }
 
 // TakeLarge returns an empty buffer with a capacity of at least n. One from the pool has room for four times as much at most: a short message
 // that waits for its peer does not keep the memory of a long one.

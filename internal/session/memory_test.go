@@ -12,9 +12,11 @@ import (
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/raw"
+	"github.com/weftrpc/weft/internal/buffer"
 	"github.com/weftrpc/weft/internal/held"
 	"github.com/weftrpc/weft/internal/inbuf"
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/pace"
 	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/internal/streams"
 	"github.com/weftrpc/weft/internal/wire"
@@ -224,6 +226,40 @@ func TestLargeRequestNeedsRoomForItsBuffer(t *testing.T) {
 	}
 	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.ResourceExhausted || h.Flags&wire.FlagRefused == 0 {
 		t.Errorf("a request of 1 MiB in a buffer of 2 MiB was answered with %+v, where there is room for %d bytes", h, room)
+	}
+}
+
+// A call that may be held for long has a buffer that fits it, also behind short calls of the same read, whose job has any buffer of the pool.
+func TestLongCallBehindShortOnes(t *testing.T) {
+	short, long := echo(), unary("Hold.All", func(*Context, []byte) ([]byte, *wire.Status) { return nil, nil })
+	p := newStranger(t, nil, short, long)
+	p.greet(nil)
+	rd := newReader(p.s, nil, 0, 0)
+	id := uint32(0)
+	assign := func(m *Method) {
+		c := rd.newContext(0)
+		c.Session, c.Method, c.id = p.s, m, id
+		id++
+		if err := rd.assign(c, wire.Header{Type: wire.TypeRequest, ID: c.id}, &Binding{Method: m, Codec: raw.New()}, []byte("x"), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		for range 4 {
+			(&buffer.Buffer{B: make([]byte, 0, buffer.Small)}).Release()
+		}
+		for long.pace.Tier() != pace.Alone {
+			long.pace.Stalled()
+		}
+		assign(short)
+		assign(long)
+		if j := rd.ready[len(rd.ready)-1].job; j.items[len(j.items)-1].ctx.Method != long || cap(j.mem) > 8<<10 {
+			t.Errorf("the job of %d calls, with one that may be held for long, has a buffer of %d bytes", len(j.items), cap(j.mem))
+		}
+		rd.submit()
+	}
+	for range id {
+		p.expect(wire.TypeReply)
 	}
 }
 

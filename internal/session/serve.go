@@ -2,7 +2,6 @@ package session
 
 import (
 	"errors"
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -24,14 +23,11 @@ func (rd *reader) request(h wire.Header, body []byte, m *assembly) (owner bool, 
 		return true, err
 	}
 	at, owned, b, memory := rd.at, m != nil, (*Binding)(nil), len(body)
-	if owned {
-		at, b, memory = m.at, &m.bind, cap(m.buf.B)
-	} else if b, err = s.in.binding(h.Code); err != nil {
-		return true, err
-	}
 	var pl *queued // of an ordered call
 	if owned {
-		pl = m.queued
+		at, b, memory, pl = m.at, &m.bind, cap(m.buf.B), m.queued
+	} else if b, err = s.in.binding(h.Code); err != nil {
+		return true, err
 	}
 	st := s.cfg.resolve(b)
 	if st == nil {
@@ -180,7 +176,7 @@ func (m *assembly) spare(body []byte) uint32 {
 	if m == nil {
 		return 0
 	}
-	return uint32(min(uint64(cap(m.buf.B)-len(body)), math.MaxUint32))
+	return uint32(cap(m.buf.B) - len(body))
 }
 
 // job is up to chunkCalls requests for one worker, with memory of its own.
@@ -213,6 +209,9 @@ func (rd *reader) assign(c *Context, h wire.Header, b *Binding, body []byte, m *
 		return nil
 	}
 	j, alone := rd.job, b.Method.pace.Tier() == pace.Alone
+	if alone && j != nil && !j.buf.Fits(len(j.mem)+len(body)) {
+		rd.ready, j = append(rd.ready, work{job: j}), nil
+	}
 	if j == nil {
 		n := buffer.Small // any buffer
 		if alone {
