@@ -301,6 +301,37 @@ func TestRestoredMessagesAreCounted(t *testing.T) {
 	}
 }
 
+// A large message of a stream counts with its buffer also while it is decoded.
+func TestReceivedMessagesAreCounted(t *testing.T) {
+	const size, free = 1<<20 + 1000, 64 << 10
+	emptyPools()
+	m := held.New(64 << 20)
+	c := &heldCodec{Codec: raw.New(), m: m}
+	p := newStranger(t, func(c *Config) { c.Memory = m }, streaming("Sink.Once", func(_ *Context, st *Stream) *wire.Status {
+		st.codec = c
+		var b []byte
+		_, status := st.Recv(&b)
+		return status
+	}))
+	p.greet(nil)
+	p.bind(0, "Sink.Once")
+	p.request(0, 0, wire.FlagStream, "")
+	h := wire.Header{Type: wire.TypeData, Flags: wire.FlagMore}
+	for left := size; left > 0; left -= wire.MaxPayload {
+		if left <= wire.MaxPayload {
+			h.Flags = 0
+		}
+		p.send(h, make([]byte, min(left, wire.MaxPayload)))
+		h.Type = wire.TypeChunk
+	}
+	if h, _ := p.expect(wire.TypeReply); h.ID != 0 {
+		t.Fatalf("the stream was answered with %+v", h)
+	}
+	if c.held < 2<<20-free {
+		t.Errorf("%d bytes were counted while a message in a buffer of 2 MiB was decoded", c.held)
+	}
+}
+
 // The methods that a peer binds count, each once.
 func TestBindingsAreCounted(t *testing.T) {
 	m := held.New(64 << 20)

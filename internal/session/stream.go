@@ -222,8 +222,8 @@ func (st *Stream) decode(m streams.Message, v any) error {
 	if !m.Compressed && n <= turns.Small {
 		return Decode(st.codec, m.Body, v)
 	}
-	s.in.account.Add(int64(n))
-	defer s.in.account.Add(-int64(n))
+	s.in.account.Add(int64(m.Memory()))
+	defer s.in.account.Add(-int64(m.Memory()))
 	turn := func(f func() error) error { return s.cfg.inTurn(st.ctx, f) }
 	if !m.Compressed {
 		return turn(func() error { return Decode(st.codec, m.Body, v) })

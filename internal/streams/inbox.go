@@ -64,6 +64,9 @@ func (m *Message) spare() int {
 	return cap(m.buf.B) - len(m.Body)
 }
 
+// Memory is how many bytes the message takes.
+func (m *Message) Memory() int { return len(m.Body) + m.spare() }
+
 // Release gives the memory of the body back.
 func (m *Message) Release() {
 	if m.buf != nil {
