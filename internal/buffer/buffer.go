@@ -90,7 +90,7 @@ func (b *Buffer) Extend(p []byte) *Buffer {
 	return b.moved(TakeLarge(max(2*cap(b.B), len(b.B)+len(p))), p)
 }
 
-// ExtendWithin is Extend for a buffer that gets longest bytes at most, and whose capacity may grow by spare. Where there is no room to
+// ExtendWithin is Extend for a buffer that gets longest bytes, and room for them, at most, and whose capacity may grow by spare. Where there is no room to
 // double, it grows by an eighth, so that it is copied a few times. It returns b as it is, and false, if there is no room for that either.
 func (b *Buffer) ExtendWithin(p []byte, longest, spare int) (_ *Buffer, ok bool) {
 	was, need := cap(b.B), len(b.B)+len(p)
@@ -108,7 +108,7 @@ func (b *Buffer) ExtendWithin(p []byte, longest, spare int) (_ *Buffer, ok bool)
 		return b, false
 	}
 	grown := TakeLarge(n)
-	if cap(grown.B) > min(2*n, was+spare) { // it was made for a longer message
+	if cap(grown.B) > min(2*n, longest, was+spare) { // it was made for a longer message
 		grown.Release()
 		grown = &Buffer{B: make([]byte, 0, n)}
 	}
