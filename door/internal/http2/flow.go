@@ -54,7 +54,7 @@ func (c *Conn) windowIn(id uint32, p []byte) error {
 		}
 		c.pumpLocked()
 		if closed {
-			c.wakeTurnsLocked()
+			wakeTurnsLocked(c)
 		}
 		return nil
 	}
@@ -98,9 +98,10 @@ func (c *Conn) widenLocked() error {
 		}
 		if st.queue == waitsOwn {
 			c.enqueueLocked(st)
+		} else {
+			st.wakeLocked() // its next message may have its turn
 		}
 	}
-	c.wakeTurnsLocked()
 	return nil
 }
 

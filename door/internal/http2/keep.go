@@ -94,7 +94,7 @@ func (c *Conn) keep() {
 		c.buf = append(appendFrame(c.buf, 8, typePing, 0, 0), number64(0)...)
 	}
 	c.keeper.Reset(c.keepEvery())
-	c.wakeTurnsLocked() // other connections may have given memory back
+	wakeTurnsLocked(c) // other connections may have given memory back
 	if silent > int64(c.keepEvery()) {
 		c.trimLocked()
 	}

@@ -13,7 +13,7 @@ const maxEncoding = 16
 func (c *Conn) waitsLocked(st *Stream, n int) {
 	c.queued += n
 	if st.Apart && c.apart.Add(n) {
-		c.wakeTurnsLocked()
+		wakeTurnsLocked(c)
 	}
 }
 
@@ -73,18 +73,21 @@ func (c *Conn) TakeTurnLocked(ctx context.Context, st *Stream, n int) {
 // fitLocked wakes those whose messages the window of the connection kept from their turns, when it may do so no longer.
 func fitLocked(c *Conn) {
 	if c.least > 0 && len(c.queue) == 0 && c.least <= c.flow.conn {
+		wakeTurnsLocked(c)
 		c.least = 0 // those that wait on set it again
-		c.wakeTurnsLocked()
 	}
 }
 
-// wakeTurnsLocked has the goroutines look again that wait in AwaitTurnLocked.
-func (o *openStreams) wakeTurnsLocked() {
-	if o.turns == 0 {
+// wakeTurnsLocked has the goroutines look again that wait in AwaitTurnLocked, where the windows of their streams may allow them their turns: a
+// peer that opens the window of the connection byte by byte has not all of them woken each time.
+func wakeTurnsLocked(c *Conn) {
+	if c.turns == 0 {
 		return
 	}
-	for st := range o.open.All() {
-		if st.queue == waitsNot {
+	open, closed, fit := c.apart.Room(true), c.apart.Room(false), c.least > 0 && len(c.queue) == 0
+	for st := range c.open.All() {
+		window := min(c.initial+st.delta, c.flow.conn)
+		if st.queue == waitsNot && (closed || open && window > 0 || fit && window >= c.least) {
 			st.wakeLocked()
 		}
 	}

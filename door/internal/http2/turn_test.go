@@ -1,6 +1,8 @@
 package http2
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,4 +149,62 @@ func TestApart(t *testing.T) {
 	c.ApartLocked(c.open.Get(1))
 	c.Unlock()
 	wait(t, "the room of a reply", there)
+}
+
+// looking counts how often a goroutine looks whether it may go on.
+type looking struct {
+	context.Context
+	looks atomic.Int32
+}
+
+func (l *looking) Err() error {
+	l.looks.Add(1)
+	return l.Context.Err()
+}
+
+// TestWokenForNothing: a goroutine is not woken by what cannot give its stream the turn, such as the window of the connection while that of the
+// stream is closed.
+func TestWokenForNothing(t *testing.T) {
+	e, r := pair(t, func(c *Config) { c.WriteBuffer, c.StreamBuffer = 100, 300 })
+	e.apart = true
+	r.greet().setting(settingWindow, 0)
+	r.get(1, "/hold", true).get(3, "/hold", true).get(5, "/", true).send().read(5)
+	c, there, ctx := e.conn, make(chan struct{}), &looking{Context: t.Context()}
+	c.Lock()
+	st := c.open.Get(1)
+	st.Apart = true
+	c.QueueDataLocked(st, make([]byte, 200), false, nil)
+	c.flow.conn = 0
+	c.Unlock()
+	go func() { // it ends with the turn, or the connection
+		defer close(there)
+		c.Lock()
+		defer c.Unlock()
+		c.AwaitTurnLocked(ctx, c.open.Get(3), 0)
+	}()
+	polltest.True(t, patience, "a goroutine waits", func() bool {
+		c.Lock()
+		defer c.Unlock()
+		return c.turns == 1
+	})
+	before := ctx.looks.Load()
+	for n := range 20 { // each time a byte is sent, and the window of the connection is closed again
+		r.window(1, 1).window(0, 1).send()
+		polltest.True(t, patience, "a byte was sent", func() bool {
+			c.Lock()
+			defer c.Unlock()
+			return c.apart.Bytes == 199-n && c.flow.conn == 0
+		})
+	}
+	r.window(0, 1).send() // now it is open, and that of the stream is not
+	polltest.True(t, patience, "the window is open", func() bool {
+		c.Lock()
+		defer c.Unlock()
+		return c.flow.conn == 1
+	})
+	if looks := ctx.looks.Load() - before; looks > 0 {
+		t.Errorf("a goroutine was woken %d times for nothing", looks)
+	}
+	r.window(3, 1).send()
+	wait(t, "the turn of a stream, when its window is open", there)
 }
