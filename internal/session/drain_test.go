@@ -112,45 +112,47 @@ func TestDrainBoth(t *testing.T) {
 
 // A peer that does not acknowledge the goaway gets its calls refused after DrainWait.
 func TestDrainWithoutAck(t *testing.T) {
-	p := newStranger(t, func(c *Config) { c.Limits.DrainWait = 50 * time.Millisecond }, echo(), wait())
-	p.greet(nil)
-	p.bind(0, "Echo.Say")
-	p.bind(1, "Echo.Wait")
-	p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: 7}, nil)
-	p.pong()
-	stop := make(chan struct{})
-	drained := make(chan bool, 1)
-	go func() { drained <- p.s.Drain(stop, "going down") }()
-	p.expect(wire.TypeGoAway)
-	p.request(0, 0, 0, "served")
-	if _, payload := p.expect(wire.TypeReply); string(payload) != "served" {
-		t.Errorf("a call before the ack gave %q", payload)
-	}
-	for gen := uint16(1); ; gen++ {
-		p.request(0, gen, 0, "late")
-		h, _, err := p.read()
-		if err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		p := newStranger(t, func(c *Config) { c.Limits.DrainWait = 50 * time.Millisecond }, echo(), wait())
+		p.greet(nil)
+		p.bind(0, "Echo.Say")
+		p.bind(1, "Echo.Wait")
+		p.send(wire.Header{Type: wire.TypeRequest, Code: 1, ID: 7}, nil)
+		p.pong()
+		stop := make(chan struct{})
+		drained := make(chan bool, 1)
+		go func() { drained <- p.s.Drain(stop, "going down") }()
+		p.expect(wire.TypeGoAway)
+		p.request(0, 0, 0, "served")
+		if _, payload := p.expect(wire.TypeReply); string(payload) != "served" {
+			t.Errorf("a call before the ack gave %q", payload)
 		}
-		if h.Type == wire.TypeError {
-			if wire.Code(h.Code) != wire.Unavailable || h.Flags&wire.FlagRefused == 0 {
-				t.Errorf("a late call was answered with %+v, want Unavailable, REFUSED", h)
+		for gen := uint16(1); ; gen++ {
+			p.request(0, gen, 0, "late")
+			h, _, err := p.read()
+			if err != nil {
+				t.Fatal(err)
 			}
-			break
+			if h.Type == wire.TypeError {
+				if wire.Code(h.Code) != wire.Unavailable || h.Flags&wire.FlagRefused == 0 {
+					t.Errorf("a late call was answered with %+v, want Unavailable, REFUSED", h)
+				}
+				break
+			}
+			if gen > 500 {
+				t.Fatal("late calls are served for ever")
+			}
+			time.Sleep(time.Millisecond)
 		}
-		if gen > 500 {
-			t.Fatal("late calls are served for ever")
+		close(stop)
+		if <-drained {
+			t.Error("the drain says that all calls have ended, one has not")
 		}
-		time.Sleep(time.Millisecond)
-	}
-	close(stop)
-	if <-drained {
-		t.Error("the drain says that all calls have ended, one has not")
-	}
-	p.s.CancelIncoming(&wire.Status{Code: wire.Unavailable, Reason: "SHUTDOWN", Outcome: wire.Executed, Message: "time is up"})
-	if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.Unavailable || h.ID != 7 || h.Flags&wire.FlagRefused != 0 {
-		t.Errorf("the call that was cut was answered with %+v, want Unavailable without REFUSED", h)
-	}
+		p.s.CancelIncoming(&wire.Status{Code: wire.Unavailable, Reason: "SHUTDOWN", Outcome: wire.Executed, Message: "time is up"})
+		if h, _ := p.expect(wire.TypeError); wire.Code(h.Code) != wire.Unavailable || h.ID != 7 || h.Flags&wire.FlagRefused != 0 {
+			t.Errorf("the call that was cut was answered with %+v, want Unavailable without REFUSED", h)
+		}
+	})
 }
 
 // An acknowledged drain refuses at once what comes behind the ack.
@@ -337,7 +339,7 @@ func leaveOnce(t *testing.T, l net.Listener) {
 			time.Sleep(100 * time.Microsecond)
 		}
 		s.Drain(nil, "going down")
-		s.Leave(2 * time.Second)
+		s.Leave(time.Minute) // it ends with the connection, which the client closes
 	}()
 	conn, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -420,7 +422,7 @@ func TestGoAwayArrives(t *testing.T) {
 
 // countReplies reads to the end of the connection.
 func countReplies(conn net.Conn) (n int, err error) {
-	conn.SetReadDeadline(time.Now().Add(5 * time.Second))
+	conn.SetReadDeadline(time.Now().Add(time.Minute))
 	b, err := io.ReadAll(conn)
 	if err == nil {
 		err = io.EOF
