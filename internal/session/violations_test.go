@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft/compress"
@@ -155,30 +156,34 @@ func TestGarbage(t *testing.T) {
 // A peer that breaks the protocol while a write to it is under way gets the reason too,
 // behind that write.
 func TestReasonBehindWrite(t *testing.T) {
-	p := newStranger(t, nil, echo())
-	calls := fillReplies(p)
-	p.send(wire.Header{Type: wire.TypeHello}, nil)
-	time.Sleep(10 * time.Millisecond)
-	for range calls {
-		p.expect(wire.TypeReply)
-	}
-	p.expectGoAway(wire.Internal)
+	synctest.Test(t, func(t *testing.T) {
+		p := newStranger(t, nil, echo())
+		calls := fillReplies(p)
+		p.send(wire.Header{Type: wire.TypeHello}, nil)
+		time.Sleep(10 * time.Millisecond)
+		for range calls {
+			p.expect(wire.TypeReply)
+		}
+		p.expectGoAway(wire.Internal)
+	})
 }
 
 // A session does not wait long for a peer that has broken the protocol and does not read.
 func TestReasonNobodyReads(t *testing.T) {
-	p := newStranger(t, nil, echo())
-	fillReplies(p)
-	p.send(wire.Header{Type: wire.TypeHello}, nil)
-	select {
-	case <-p.ended:
-	case <-time.After(5 * time.Second):
-		t.Error("the session goes on")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		p := newStranger(t, nil, echo())
+		fillReplies(p)
+		p.send(wire.Header{Type: wire.TypeHello}, nil)
+		select {
+		case <-p.ended:
+		case <-time.After(5 * time.Second):
+			t.Error("the session goes on")
+		}
+	})
 }
 
 // fillReplies makes calls whose replies do not fit into the connection together, and
-// waits until a goroutine is held up writing them.
+// waits until a goroutine is held up writing them. It is for bubbles.
 func fillReplies(p *stranger) (calls int) {
 	p.greet(nil)
 	p.bind(0, "Echo.Say")
@@ -186,14 +191,12 @@ func fillReplies(p *stranger) (calls int) {
 	for ; calls*size <= mem.DefaultBuffer; calls++ {
 		p.request(uint32(calls), 0, 0, strings.Repeat("x", size))
 	}
+	synctest.Wait()
 	w := &p.s.w
-	for looks := 0; looks < 10; looks++ {
-		w.Lock()
-		if !w.WritingLocked() {
-			looks = 0
-		}
-		w.Unlock()
-		time.Sleep(time.Millisecond)
+	w.Lock()
+	defer w.Unlock()
+	if !w.WritingLocked() {
+		p.t.Error("all replies fit into the connection")
 	}
 	return calls
 }
