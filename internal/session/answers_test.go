@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft/internal/leak"
+	"github.com/weftrpc/weft/internal/outbuf"
 	"github.com/weftrpc/weft/internal/wire"
 	"github.com/weftrpc/weft/transport/mem"
 )
@@ -259,22 +260,27 @@ func TestLastWordsCarryRequests(t *testing.T) {
 // The reason that a peer gives for closing the connection arrives, though it closes
 // while a large request is being written to it and does not read.
 func TestReasonBeforeBrokenPipe(t *testing.T) {
-	p := strangeServer(t, nil)
-	for range 2 * loneReplies {
-		go func() { p.send(p.serveOne(), nil) }()
-		if _, st := invoke(p.s, "Echo.Say", "x"); st != nil {
-			t.Fatal(st)
+	synctest.Test(t, func(t *testing.T) {
+		p := strangeServer(t, nil)
+		for range 2 * loneReplies {
+			go func() { p.send(p.serveOne(), nil) }()
+			if _, st := invoke(p.s, "Echo.Say", "x"); st != nil {
+				t.Fatal(st)
+			}
 		}
-	}
-	go func() {
-		p.expect(wire.TypeRequest)
-		p.send(wire.Header{Type: wire.TypeGoAway, Code: 9}, []byte("no more"))
-		p.conn.Close()
-	}()
-	_, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20))
-	if st == nil || st.Code != wire.FailedPrecondition || st.Outcome != wire.OutcomeUnknown {
-		t.Errorf("the call ended with %+v, want what the server said", st)
-	}
+		go func() {
+			p.expect(wire.TypeRequest)
+			p.conn.Out().Stall() // the write fails before the reason is read
+			p.send(wire.Header{Type: wire.TypeGoAway, Code: 9}, []byte("no more"))
+			p.conn.Close()
+			time.Sleep(outbuf.Goodbye / 2)
+			p.conn.Out().Resume()
+		}()
+		_, st := invoke(p.s, "Echo.Say", strings.Repeat("x", 1<<20))
+		if st == nil || st.Code != wire.FailedPrecondition || st.Outcome != wire.OutcomeUnknown {
+			t.Errorf("the call ended with %+v, want what the server said", st)
+		}
+	})
 }
 
 // A connection that takes nothing any more, and on which nothing comes, ends soon.
