@@ -401,10 +401,7 @@ func TestUnattendedEnds(t *testing.T) {
 		}
 		s.Close(closedHere())
 		wg.Wait()
-		for range 1000 {
-			if ended.Load() > 0 {
-				break
-			}
+		for limit := time.Now().Add(time.Minute); ended.Load() == 0 && time.Now().Before(limit); {
 			time.Sleep(time.Millisecond)
 		}
 		if n := ended.Load(); n != 1 {
