@@ -78,14 +78,15 @@ func TestDialWrongProtocol(t *testing.T) {
 		name, addr string
 		want       string
 		outcome    weft.Outcome
+		timeout    time.Duration
 	}{
-		{"HTTP", web.Listener.Addr().String(), "does not speak weft: it began with \"HTTP/1.", weft.NotSent},
-		{"SSH", accepting(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }), `began with "SSH-2.0`, weft.NotSent},
-		{"one that hangs up", accepting(t, func(net.Conn) {}), "", weft.OutcomeUnknown},
-		{"one that says nothing", accepting(t, func(c net.Conn) { io.Copy(io.Discard, c) }), "no answer within 300ms", weft.OutcomeUnknown},
+		{"HTTP", web.Listener.Addr().String(), "does not speak weft: it began with \"HTTP/1.", weft.NotSent, time.Minute},
+		{"SSH", accepting(t, func(c net.Conn) { io.WriteString(c, "SSH-2.0-x\r\n"); io.Copy(io.Discard, c) }), `began with "SSH-2.0`, weft.NotSent, time.Minute},
+		{"one that hangs up", accepting(t, func(net.Conn) {}), "", weft.OutcomeUnknown, time.Minute},
+		{"one that says nothing", accepting(t, func(c net.Conn) { io.Copy(io.Discard, c) }), "no answer within 300ms", weft.OutcomeUnknown, 300 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			err := firstCall(t, "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{HandshakeTimeout: 300 * time.Millisecond}})
+			err := firstCall(t, "tcp://"+tt.addr, &weft.ClientConfig{Limits: weft.Limits{HandshakeTimeout: tt.timeout}})
 			wantError(t, err, weft.Unavailable, tt.outcome, tt.want, "handshake")
 		})
 	}
