@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/outbuf"
 )
 
 // A client whose credential the server refuses is told so by every call at once, goes on to
@@ -78,7 +78,7 @@ func (c timesOut) Write(b []byte) (int, error) {
 	select {
 	case <-c.broken:
 		c.Conn.Close() // the read finds the end now
-		runtime.Gosched()
+		time.Sleep(outbuf.Goodbye / 2)
 		return 0, &net.OpError{Op: "write", Net: "tcp", Err: os.NewSyscallError("write", syscall.ETIMEDOUT)}
 	default:
 		return c.Conn.Write(b)
@@ -97,20 +97,22 @@ func (c timesOut) Read(b []byte) (int, error) {
 
 // A connection that has timed out is not said to have been closed by the peer.
 func TestTimedOutConnection(t *testing.T) {
-	for range 20 {
-		w := start(t, nil, nil)
-		conn, err := w.net.Dial(t.Context(), "server")
-		must(t, err)
-		c := timesOut{conn, make(chan struct{})}
-		client, err := weft.Dial(t.Context(), "held://server", &weft.ClientConfig{Transports: transports(held{c}), NoWaitForReady: true})
-		must(t, err)
-		multiply(t, client)
-		multiply(t, client)
-		close(c.broken)
-		err = client.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
-		if err == nil || strings.Contains(err.Error(), "closed by the peer") {
-			t.Errorf("the call ended with %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		for range 20 {
+			w := start(t, nil, nil)
+			conn, err := w.net.Dial(t.Context(), "server")
+			must(t, err)
+			c := timesOut{conn, make(chan struct{})}
+			client, err := weft.Dial(t.Context(), "held://server", &weft.ClientConfig{Transports: transports(held{c}), NoWaitForReady: true})
+			must(t, err)
+			multiply(t, client)
+			multiply(t, client)
+			close(c.broken)
+			err = client.Call(t.Context(), "Arith.Mul", &Args{7, 8}, nil)
+			if err == nil || strings.Contains(err.Error(), "closed by the peer") {
+				t.Errorf("the call ended with %v", err)
+			}
+			client.Close()
 		}
-		client.Close()
-	}
+	})
 }
