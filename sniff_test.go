@@ -2,12 +2,17 @@ package weft_test
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
 	"net"
+	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/logger"
 )
 
 // stubDoor wants connections that begin with its word.
@@ -45,25 +50,28 @@ func TestStrangers(t *testing.T) {
 		"\xda\xbb\x00\x00":                            "Dubbo",
 		"hello there":                                 `it began with \"hello there\"`,
 	} {
-		var logged log
-		srv := weft.NewServer(&weft.ServerConfig{Logger: logged.logger()})
-		addr := strings.TrimPrefix(serve(t, srv, "tcp://127.0.0.1:0"), "tcp://")
-		for range 5 {
-			conn, err := net.Dial("tcp", addr)
-			must(t, err)
-			_, err = conn.Write([]byte(begins))
-			must(t, err)
-			conn.SetReadDeadline(time.Now().Add(20 * time.Second))
-			if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || strings.Contains(err.Error(), "timeout") {
-				t.Errorf("%q: %d bytes, %v", begins, n, err)
+		synctest.Test(t, func(t *testing.T) {
+			var logged log
+			w := start(t, &weft.ServerConfig{Logger: logged.logger()}, nil)
+			for range 5 {
+				conn, err := w.net.Dial(t.Context(), "server")
+				must(t, err)
+				_, err = io.WriteString(conn, begins)
+				must(t, err)
+				conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+				if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("%q: %d bytes, %v", begins, n, err)
+				}
+				conn.Close()
 			}
-			conn.Close()
-		}
-		must(t, srv.Close())
-		wantText(t, logged.String(), "level=WARN", want)
-		if n := strings.Count(logged.String(), "its wire is not served here"); n > 3 {
-			t.Errorf("%q: five connections made %d log lines", begins, n)
-		}
+			time.Sleep(logger.Interval)
+			synctest.Wait()
+			must(t, w.srv.Close())
+			wantText(t, logged.String(), "level=WARN", want, "times=4")
+			if n := strings.Count(logged.String(), "not served here"); n != 2 {
+				t.Errorf("%q: five connections made %d log lines", begins, n)
+			}
+		})
 	}
 }
 
