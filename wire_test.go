@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -171,14 +172,6 @@ func TestHookThatEndsGoroutineOfForeignConnection(t *testing.T) {
 
 // TestDeadlineOfForeignCall compares what a wire gets with what was asked for.
 func TestDeadlineOfForeignCall(t *testing.T) {
-	var left time.Duration
-	c := dialFake(t, fakeWire{call: func(ctx context.Context, _ *weft.WireCall) error {
-		left = 0
-		if at, ok := ctx.Deadline(); ok {
-			left = time.Until(at)
-		}
-		return nil
-	}})
 	for name, k := range map[string]struct {
 		ctx, option, want time.Duration
 	}{
@@ -191,20 +184,29 @@ func TestDeadlineOfForeignCall(t *testing.T) {
 		"none but the context's": {time.Hour, -1, time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx := t.Context()
-			if k.ctx > 0 {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithTimeout(ctx, k.ctx)
-				defer cancel()
-			}
-			var opts []weft.CallOption
-			if k.option != 0 {
-				opts = append(opts, weft.WithTimeout(k.option))
-			}
-			must(t, c.Call(ctx, "A.B", &Args{}, nil, opts...))
-			if k.want == 0 && left != 0 || left > k.want || left < k.want*4/5 {
-				t.Errorf("the wire got %v, want %v", left, k.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var left time.Duration
+				c := dialFake(t, fakeWire{call: func(ctx context.Context, _ *weft.WireCall) error {
+					if at, ok := ctx.Deadline(); ok {
+						left = time.Until(at)
+					}
+					return nil
+				}})
+				ctx := t.Context()
+				if k.ctx > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, k.ctx)
+					defer cancel()
+				}
+				var opts []weft.CallOption
+				if k.option != 0 {
+					opts = append(opts, weft.WithTimeout(k.option))
+				}
+				must(t, c.Call(ctx, "A.B", &Args{}, nil, opts...))
+				if left != k.want {
+					t.Errorf("the wire got %v, want %v", left, k.want)
+				}
+			})
 		})
 	}
 }
