@@ -3,6 +3,7 @@ package weft_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/internal/polltest"
 	"github.com/weftrpc/weft/transport/mem"
 	"github.com/weftrpc/weft/transport/tcp"
 	"github.com/weftrpc/weft/transport/unix"
@@ -23,7 +25,7 @@ import (
 // a full drain.
 func TestListenAndServe(t *testing.T) {
 	all := transports(mem.New(), tcp.New(nil), unix.New(nil))
-	addresses := []string{"mem://server", "tcp://" + unusedAddress(t), "unix://" + filepath.Join(t.TempDir(), "socket")}
+	addresses := []string{"mem://server", "tcp://127.0.0.1:0", "unix://" + filepath.Join(t.TempDir(), "socket")}
 	var l ledger
 	var heard diary
 	srv := weft.NewServer(&weft.ServerConfig{Transports: all, Hooks: []any{listening{&heard}}})
@@ -33,9 +35,18 @@ func TestListenAndServe(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- srv.ListenAndServe(ctx, addresses...) }() // this goroutine ends when ctx does
 
+	var listens []string
+	polltest.True(t, time.Minute, "the server listens everywhere", func() bool {
+		listens = append(listens, heard.take()...)
+		return len(listens) >= len(addresses)
+	})
+	if listens[0] != addresses[0] || !strings.HasPrefix(listens[1], "tcp://127.0.0.1:") || listens[2] != addresses[2] {
+		t.Fatalf("the server listens on %q, was told %q", listens, addresses)
+	}
+	addresses = listens
 	var calls []*weft.Call
 	for _, addr := range addresses {
-		c := dialSoon(t, addr, &weft.ClientConfig{Transports: all})
+		c := dial(t, addr, &weft.ClientConfig{Transports: all})
 		multiply(t, c)
 		for i := range 10 {
 			calls = append(calls, c.Go(t.Context(), "Ledger.Book", &Args{200, i}, new(Product), nil))
@@ -44,7 +55,7 @@ func TestListenAndServe(t *testing.T) {
 	for l.running.Load()+l.booked.Load() < 30 { // all have begun
 		time.Sleep(time.Millisecond)
 	}
-	heard.want(t, addresses...)
+	heard.want(t)
 	cancel()
 	must(t, <-served)
 	for _, call := range calls {
@@ -67,25 +78,11 @@ type listening struct{ d *diary }
 
 func (l listening) Listening(a net.Addr) { l.d.add("%s://%s", a.Network(), a) }
 
-// dialSoon dials a server that is about to listen.
-func dialSoon(t testing.TB, addr string, cfg *weft.ClientConfig) *weft.Client {
-	t.Helper()
-	for range 500 {
-		if c, err := weft.Dial(t.Context(), addr, cfg); err == nil {
-			t.Cleanup(func() { c.Close() })
-			return c
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Fatalf("no server listens on %s", addr)
-	return nil
-}
-
 func TestListenAndServeErrors(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer taken.Close()
-	free := unusedAddress(t)
+	free := filepath.Join(t.TempDir(), "socket")
 	for _, tt := range []struct {
 		name      string
 		addresses []string
@@ -94,13 +91,13 @@ func TestListenAndServeErrors(t *testing.T) {
 	}{
 		{"none", nil, weft.InvalidArgument, "no address"},
 		{"unknown scheme", []string{"x://y"}, weft.InvalidArgument, `scheme "x"`},
-		{"taken", []string{"tcp://" + free, "tcp://" + taken.Addr().String()}, weft.Unavailable, taken.Addr().String()},
+		{"taken", []string{"unix://" + free, "tcp://" + taken.Addr().String()}, weft.Unavailable, taken.Addr().String()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			wantError(t, weft.NewServer(nil).ListenAndServe(t.Context(), tt.addresses...), tt.code, weft.OutcomeUnknown, tt.want)
 		})
 	}
-	l, err := net.Listen("tcp", free) // which the failed attempt has given back
+	l, err := net.Listen("unix", free) // which the failed attempt has given back
 	must(t, err)
 	l.Close()
 
@@ -349,13 +346,11 @@ func TestIdleConnectionsAreCheap(t *testing.T) {
 	for range clients {
 		multiply(t, w.dial(nil))
 	}
-	extra := runtime.NumGoroutine() - before - 2*clients
-	for range 100 {
-		if extra <= clients/10 { // some workers of the first calls may be idle yet
-			return
+	polltest.Until(t, time.Minute, "a connection has two goroutines", func() error {
+		extra := runtime.NumGoroutine() - before - 2*clients
+		if extra > clients/10 { // some workers of the first calls may be idle yet
+			return fmt.Errorf("%d connections have %d goroutines more than two each", clients, extra)
 		}
-		time.Sleep(20 * time.Millisecond)
-		extra = runtime.NumGoroutine() - before - 2*clients
-	}
-	t.Errorf("%d connections have %d goroutines more than two each", clients, extra)
+		return nil
+	})
 }
