@@ -129,11 +129,13 @@ func TestDeadlineMoves(t *testing.T) {
 }
 
 func TestPartialWrite(t *testing.T) {
-	client, _ := mem.Pipe(&mem.PipeConfig{Buffer: 10})
-	client.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
-	if n, err := client.Write(make([]byte, 25)); n != 10 || !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("Write = %d, %v, want the 10 bytes of the buffer and its deadline", n, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := mem.Pipe(&mem.PipeConfig{Buffer: 10})
+		client.SetWriteDeadline(time.Now().Add(10 * time.Millisecond))
+		if n, err := client.Write(make([]byte, 25)); n != 10 || !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("Write = %d, %v, want the 10 bytes of the buffer and its deadline", n, err)
+		}
+	})
 }
 
 // Random sizes of buffer, writes and reads keep every byte in its place.
