@@ -326,7 +326,7 @@ func TestEndlessWriteTimeout(t *testing.T) {
 func TestFailedWrite(t *testing.T) {
 	ended := make(chan struct{})
 	e, r := pair(t, func(c *Config) {
-		c.Client = true
+		c.Client, c.WriteTimeout = true, time.Hour
 		c.GoAway = func() { close(ended) }
 	})
 	r.server()
@@ -371,14 +371,19 @@ func TestPing(t *testing.T) {
 
 // TestKeepAlive ends a connection whose peer is silent, and no other.
 func TestKeepAlive(t *testing.T) {
-	e, r := pair(t, func(c *Config) {
-		c.PingInterval, c.PingIdle, c.PingTimeout = 20*time.Millisecond, 20*time.Millisecond, 200*time.Millisecond
-	})
+	within := func(timeout time.Duration) func(*Config) {
+		return func(c *Config) {
+			c.PingInterval, c.PingIdle, c.PingTimeout = 20*time.Millisecond, 20*time.Millisecond, timeout
+		}
+	}
+	_, r := pair(t, within(patience)) // a busy machine may take its time for an answer
 	r.greet().send()
 	for range 5 {
 		f := r.until(typePing, 0)
 		r.add(typePing, flagAck, 0, f.payload...).send()
 	}
+	e, r := pair(t, within(200*time.Millisecond))
+	r.greet().send()
 	select {
 	case <-e.conn.Done():
 	case <-time.After(patience):

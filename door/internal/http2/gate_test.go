@@ -94,9 +94,14 @@ func stands(t *testing.T, e *echo, state uint32) {
 
 // aside makes a client whose calls have come one at a time, so that the goroutine that reads has stepped aside, for as long as every says. The
 // stream that is opened next has the number next.
-func aside(t *testing.T, every time.Duration) (e *echo, r *raw) {
+func aside(t *testing.T, every time.Duration, change ...func(*Config)) (e *echo, r *raw) {
 	t.Helper()
-	e, r = pair(t, func(c *Config) { c.Client, c.Timer = true, new(frequent) })
+	e, r = pair(t, func(c *Config) {
+		c.Client, c.Timer = true, new(frequent)
+		for _, f := range change {
+			f(c)
+		}
+	})
 	e.conn.Lock()
 	e.conn.gate.Every = every
 	e.conn.Unlock()
@@ -112,6 +117,29 @@ func aside(t *testing.T, every time.Duration) (e *echo, r *raw) {
 }
 
 const next = 2*8 + 1 // behind the calls that make the goroutine step aside
+
+// untilDeadline makes a call that ends by its deadline, and returns when its caller reads. On a busy machine a caller may not come to that in its
+// time: another one, on a connection of its own, has more.
+func untilDeadline(t *testing.T, body []byte, change ...func(*Config)) (e *echo, r *raw, call <-chan error) {
+	t.Helper()
+	for limit := 100 * time.Millisecond; ; limit *= 4 {
+		e, r = aside(t, time.Hour, change...)
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		t.Cleanup(cancel)
+		call = e.calls(ctx, body)
+		reads := false
+		polltest.True(t, patience, "the caller reads, or its call has ended", func() bool {
+			reads = e.conn.gate.State() == gate.Taken
+			return reads || len(call) > 0
+		})
+		if reads {
+			return e, r, call
+		}
+		if limit > patience {
+			t.Fatalf("a caller does not read in %v", limit)
+		}
+	}
+}
 
 // TestLoneCallerReads makes calls one at a time: each caller reads its own reply, and the goroutine stays aside.
 func TestLoneCallerReads(t *testing.T) {
@@ -146,15 +174,19 @@ func TestLoneCallerEnds(t *testing.T) {
 		"refused": {func(_ *echo, r *raw, _ func()) { r.add(typeGoAway, 0, 0, make([]byte, 8)...).send() }, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, r := aside(t, time.Hour)
 			ctx, cancel := context.WithTimeout(t.Context(), patience/2)
-			if errors.Is(way.want, context.DeadlineExceeded) {
-				ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
-			}
 			defer cancel()
-			call := e.calls(ctx, nil)
+			var e *echo
+			var r *raw
+			var call <-chan error
+			if errors.Is(way.want, context.DeadlineExceeded) {
+				e, r, call = untilDeadline(t, nil)
+			} else {
+				e, r = aside(t, time.Hour)
+				call = e.calls(ctx, nil)
+				stands(t, e, gate.Taken)
+			}
 			r.until(typeHeaders, next)
-			stands(t, e, gate.Taken)
 			way.end(e, r, cancel)
 			if err := endOf(t, "the call", call); !errors.Is(err, way.want) {
 				t.Errorf("the call ended with %v, want %v", err, way.want)
@@ -298,21 +330,12 @@ func TestLoneCallerServes(t *testing.T) {
 
 // TestLoneCallerWritesSoon: a caller that reads is not held up by what it writes to a server that does not read.
 func TestLoneCallerWritesSoon(t *testing.T) {
-	e, r := aside(t, time.Hour)
-	const limit = time.Second
-	body := make([]byte, 32<<20)
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
-	began := time.Now()
-	call := e.calls(ctx, body)
-	stands(t, e, gate.Taken)
+	// A write that holds the caller up ends later than endOf waits.
+	_, r, call := untilDeadline(t, make([]byte, 32<<20), func(c *Config) { c.WriteTimeout = 3 * patience })
 	r.buf = appendWindow(appendWindow(r.buf, 0, 1<<30), next, 1<<30)
 	r.send()
 	if err := endOf(t, "the call", call); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the call ended with %v", err)
-	}
-	if took := time.Since(began); took > e.conn.cfg.WriteTimeout/2 {
-		t.Errorf("the call took %v, its limit is %v", took, limit)
 	}
 }
 
