@@ -78,7 +78,7 @@ func post(t *testing.T, method, url, kind string, body []byte, header ...string)
 }
 
 func TestHTTPErrors(t *testing.T) {
-	canceled := make(chan error, 1)
+	waits, canceled := make(chan struct{}), make(chan error, 1)
 	url := overHTTP(t, &weft.ServerConfig{Timeout: -1, Limits: weft.Limits{MaxMessage: 16 << 10}}, func(srv *weft.Server) error {
 		return errors.Join(
 			weft.Handle(srv, "Demo.Color", func(ctx context.Context, _ *struct{}) (*string, error) {
@@ -87,6 +87,7 @@ func TestHTTPErrors(t *testing.T) {
 			}),
 			weft.Handle(srv, "Demo.Echo", func(_ context.Context, b *[]byte) (*[]byte, error) { return b, nil }),
 			weft.Handle(srv, "Demo.Wait", func(ctx context.Context, _ *struct{}) (*struct{}, error) {
+				close(waits)
 				<-ctx.Done()
 				canceled <- ctx.Err()
 				return nil, ctx.Err()
@@ -123,17 +124,28 @@ func TestHTTPErrors(t *testing.T) {
 		}
 	}
 	// A client that goes cancels its call.
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "POST", url, strings.NewReader("\x82\x21\x01\x04Wait\x00"))
 	must(t, err)
 	r.Header.Set("Content-Type", kind)
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
+	gone := make(chan struct{})
+	go func() { // it ends when the handler runs, or with the test
+		defer close(gone)
+		select {
+		case <-waits:
+		case <-time.After(patience):
+			t.Error("the call does not run")
+		}
+		cancel()
+	}()
 	if res, err := (&http.Client{Transport: transport}).Do(r); err == nil {
 		res.Body.Close()
 		t.Error("a call that waits was answered")
 	}
+	<-gone
 	select {
 	case err := <-canceled:
 		if !errors.Is(err, context.Canceled) {
