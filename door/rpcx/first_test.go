@@ -40,11 +40,15 @@ func TestFirstCallsThatEnd(t *testing.T) {
 		call(time.Minute)
 	}
 	polltest.True(t, time.Minute, "the first calls run", func() bool { return begun.Load() == backlog.FewFirst })
-	for range 32 {
-		call(backlog.SlowFirst / 10)
-	}
-	polltest.True(t, time.Minute, "the others have come", func() bool {
-		return srv.Stats().Methods[0].Calls > 0 || srv.Stats().InFlight > backlog.FewFirst
+	// On a busy machine the times of all may be over before they are sent: then others are made.
+	polltest.True(t, time.Minute, "some of the others have come", func() bool {
+		if srv.Stats().Methods[0].Calls > 0 || srv.Stats().InFlight > backlog.FewFirst {
+			return true
+		}
+		for range 32 {
+			call(backlog.SlowFirst / 10)
+		}
+		return false
 	})
 	polltest.True(t, time.Minute, "the others have ended", func() bool { return srv.Stats().InFlight <= backlog.FewFirst })
 	close(release)
