@@ -126,7 +126,8 @@ func TestCalls(t *testing.T) {
 	c, a := r.dial("", &weft.ClientConfig{Name: "billing"}), r.admin("")
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	first := c.Go(ctx, "Arith.Sleep", &Args{A: 60_000}, nil, nil)
+	const limit = 10 * time.Minute // they run until the test has seen them
+	first := c.Go(ctx, "Arith.Sleep", &Args{A: 3_600_000}, nil, nil, weft.WithTimeout(limit))
 	var calls *admin.Calls
 	wait := func(n int, req *admin.CallsRequest) {
 		t.Helper()
@@ -139,10 +140,10 @@ func TestCalls(t *testing.T) {
 		})
 	}
 	wait(1, &admin.CallsRequest{Method: "Arith.*"})
-	second := c.Go(weft.WithMetadata(ctx, "n", "2"), "Arith.Sleep", &Args{A: 60_000}, nil, nil)
+	second := c.Go(weft.WithMetadata(ctx, "n", "2"), "Arith.Sleep", &Args{A: 3_600_000}, nil, nil, weft.WithTimeout(limit))
 	wait(2, &admin.CallsRequest{Method: "Arith.Sleep", Peer: "billing"})
 	x := calls.Calls[0]
-	if x.Method != "Arith.Sleep" || x.Name != "billing" || x.Wire != "weft" || x.Peer == "" || x.Age < calls.Calls[1].Age || x.Left == nil || *x.Left > 10 || *x.Left < -60 {
+	if x.Method != "Arith.Sleep" || x.Name != "billing" || x.Wire != "weft" || x.Peer == "" || x.Age < calls.Calls[1].Age || x.Left == nil || *x.Left > limit.Seconds() || *x.Left < 0 {
 		t.Errorf("%+v", x)
 	}
 	wait(2, &admin.CallsRequest{Method: "Arith.Sleep", Limit: 1})

@@ -35,7 +35,7 @@ func TestLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	c, a := r.dial("", nil), r.admin("")
-	open := c.Go(ctx, "Narrow.Sleep", &Args{}, nil, nil)
+	open := c.Go(ctx, "Narrow.Sleep", &Args{}, nil, nil, weft.WithTimeout(10*time.Minute))
 	var l *admin.Limits
 	polltest.True(t, 30*time.Second, "the call counts against its limit", func() bool {
 		if l, err = a.Limits(t.Context(), nil); err != nil {
