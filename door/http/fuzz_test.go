@@ -32,7 +32,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	network := mem.New()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{http.Door(nil)}, Logger: slog.New(slog.DiscardHandler),
-		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: 2 * time.Second}, Timeout: time.Second})
+		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: time.Minute}, Timeout: time.Minute})
 	same := func(_ context.Context, u *User) (*User, error) { return u, nil }
 	for _, err := range []error{
 		weft.Handle(srv, "Users.Get", same, weft.Idempotent(), http.Get("/users/{id}"), http.Put("/users/{name...}", http.Body("address"))),

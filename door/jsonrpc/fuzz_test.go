@@ -30,7 +30,7 @@ func FuzzServer(f *testing.F) {
 	}
 	network := mem.New()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{jsonrpc.Door(&jsonrpc.Config{Service: "Spec"})}, Logger: slog.New(slog.DiscardHandler),
-		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: 2 * time.Second}})
+		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: time.Minute}})
 	for _, err := range []error{
 		weft.Handle(srv, "Spec.subtract", func(_ context.Context, o *operands) (*operands, error) { return o, nil }),
 		weft.Handle(srv, "Spec.sum", func(_ context.Context, s *Sum) (*Sum, error) { return s, nil }),

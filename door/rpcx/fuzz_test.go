@@ -24,7 +24,7 @@ func FuzzDoor(f *testing.F) {
 	f.Add((&packet{second: 0x24, third: 0x30, path: "Arith", method: "Mul", meta: map[string]string{"__AUTH": "x", "__ServerTimeout": "1"}, payload: []byte{0x80}}).bytes())
 	network := mem.New()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{door()}, Logger: slog.New(slog.DiscardHandler),
-		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: 2 * time.Second}})
+		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: time.Minute}})
 	must(f, arith(srv))
 	l, err := network.Listen(f.Context(), "server")
 	must(f, err)

@@ -25,7 +25,7 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x0d\x00\x00\x00\x04ping\x01\x00\x00\x00\x01\x00"))
 	network := mem.New()
 	srv := weft.NewServer(&weft.ServerConfig{Doors: []weft.Door{thrift.Door(nil)}, Logger: slog.New(slog.DiscardHandler),
-		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: 2 * time.Second}})
+		Limits: weft.Limits{MaxMessage: 1 << 16, HandshakeTimeout: time.Minute}})
 	for _, err := range []error{
 		weft.Handle(srv, "Demo.add", func(_ context.Context, a *Add) (*Add, error) { return a, nil }),
 		weft.Handle(srv, "Demo.echo", func(_ context.Context, e *EchoArgs) (*Everything, error) {
