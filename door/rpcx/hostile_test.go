@@ -236,7 +236,7 @@ func TestEncodedReplies(t *testing.T) {
 	var ran atomic.Int32
 	srv, addr := serve(t, weft.ServerConfig{Timeout: -1, Overload: weft.Overload{Off: true}, MaxMemory: 5 * size,
 		Codecs: []codec.Codec{together{json.New(), new(atomic.Int32), make(chan struct{})}},
-		Limits: weft.Limits{WriteBuffer: 64 << 10, WriteTimeout: time.Minute}}, func(srv *weft.Server) error {
+		Limits: weft.Limits{WriteBuffer: 64 << 10, WriteTimeout: time.Hour}}, func(srv *weft.Server) error {
 		return weft.Handle(srv, "Demo.Get", func(context.Context, *bool) (*string, error) {
 			ran.Add(1)
 			text := strings.Repeat("x", size)
@@ -251,7 +251,7 @@ func TestEncodedReplies(t *testing.T) {
 		must(t, err)
 	}
 	polltest.True(t, time.Minute, "all handlers have run", func() bool { return ran.Load() == calls })
-	polltest.Until(t, 10*time.Second, "the connection has ended, for which too much is held", func() error {
+	polltest.Until(t, time.Minute, "the connection has ended, for which too much is held", func() error {
 		if n := srv.Stats().Connections; n > 0 {
 			return fmt.Errorf("%d connections are open", n)
 		}
