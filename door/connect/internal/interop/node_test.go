@@ -30,6 +30,6 @@ func TestNode(t *testing.T) {
 		must(t, err)
 		must(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
 	}
-	run(dir, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+	run("../../../..", "scripts/retry.sh", "npm", "ci", "--prefix", dir, "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
 	run(dir, "node", "client.js", "http://"+address)
 }
