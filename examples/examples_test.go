@@ -115,7 +115,7 @@ func run(t *testing.T, program string, args ...string) (string, error) {
 	defer cancel()
 	var stdout, stderr strings.Builder
 	cmd := exec.CommandContext(ctx, program, args...)
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, time.Second
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &stdout, &stderr, patience
 	err := cmd.Run()
 	if err == nil && stderr.Len() > 0 {
 		err = errors.New("it writes to standard error")
