@@ -80,11 +80,16 @@ func (w *world) example(t *testing.T, cmd *cobra.Command, line string) {
 		}
 		return nil
 	}
-	if args[0] == "bench" { // on a busy machine no call may end in the time that is measured
+	switch args[0] {
+	case "bench": // on a busy machine no call may end in the time that is measured
 		args = append(args, "--warm-up", "0s")
 		polltest.Until(t, patience, "a measurement", try)
-	} else if err := try(); err != nil {
-		t.Error(err)
+	case "doctor": // on a busy machine a server may answer too late, which is a warning
+		polltest.Until(t, patience, "nothing is wrong", try)
+	default:
+		if err := try(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func upAt(t *testing.T, listen, data string) *process {
 // serve runs a server that registers itself, and returns its address.
 func serve(t *testing.T, endpoints ...string) string {
 	t.Helper()
-	reg, err := etcd.New(etcd.Config{Endpoints: endpoints, Registry: registry.Config{NoCache: true, TTL: 5 * time.Second}})
+	reg, err := etcd.New(etcd.Config{Endpoints: endpoints, Registry: registry.Config{NoCache: true, TTL: patience}}) // a busy machine may refresh it late
 	if err != nil {
 		t.Fatal(err)
 	}
