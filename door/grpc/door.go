@@ -25,6 +25,7 @@ func Door(cfg *Config) weft.Door {
 type door struct {
 	cfg    Config
 	tables *hpack.Tables
+	here   bool // tests: calls run on the goroutine that reads though their methods are slow
 }
 
 func (*door) Name() string { return weft.WireGRPC }

@@ -347,7 +347,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 	x.compressed = framed[0] == 1
 	m := x.route.Method
 	few := m != nil && !x.compressed && !s.Replies().Crowded() && len(message) <= largestInline
-	fast := few && m.Fast()
+	fast := few && (m.Fast() || s.door.here)
 	together := few && !fast && m.Short()
 	if !fast && !owned {
 		message = append([]byte(nil), message...)
