@@ -30,7 +30,7 @@ func (p *pipe) pause(start func(func())) {
 	}
 	start(poke)
 	var b [1]byte
-	_, _ = r.Read(b[:]) // which fails when Close is called
+	_, _ = r.Read(b[:]) // fails after close
 }
 
 func (p *pipe) openLocked() {
