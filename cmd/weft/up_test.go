@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -265,4 +267,35 @@ func TestNoLitter(t *testing.T) {
 	if err != nil || len(found) > 0 {
 		t.Errorf("up has written %q beside its folder, error %v", found, err)
 	}
+}
+
+// TestQuietRegistry watches a registry in which nothing is written: it answers all the same.
+func TestQuietRegistry(t *testing.T) {
+	t.Parallel()
+	listen := localPort(t)
+	upAt(t, listen, filepath.Join(t.TempDir(), "data"))
+	reg, err := etcd.New(etcd.Config{Endpoints: []string{listen}, Registry: registry.Config{NoCache: true, Logger: slog.New(slog.DiscardHandler)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reg.Close()
+	var mu sync.Mutex
+	since := time.Now()
+	var last error
+	defer reg.Watch("Arith", func(s *registry.Snapshot) {
+		mu.Lock()
+		defer mu.Unlock()
+		if s.Err != nil {
+			since, last = time.Now(), s.Err
+		}
+	})()
+	const quiet = 10 * time.Second // a watch ends when a member does not answer for 6 s
+	polltest.Until(t, patience, "the registry answers for 10 s", func() error {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(since) < quiet {
+			return fmt.Errorf("the last error is %v", last)
+		}
+		return nil
+	})
 }

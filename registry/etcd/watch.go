@@ -161,10 +161,11 @@ func (w *watch) receive(stream pb.Watch_WatchClient, responses <-chan *pb.WatchR
 	}
 }
 
-// request asks for what comes after the revision.
+// request asks for what comes from the revision on. What has come with it comes again, which changes nothing. With the next revision,
+// members from 3.4.25 and 3.5.8 on would answer no probe until something is written.
 func (w *watch) request() *pb.WatchRequest {
 	return &pb.WatchRequest{RequestUnion: &pb.WatchRequest_CreateRequest{CreateRequest: &pb.WatchCreateRequest{
-		Key: []byte(w.key), RangeEnd: []byte(w.end), StartRevision: w.revision + 1,
+		Key: []byte(w.key), RangeEnd: []byte(w.end), StartRevision: w.revision,
 	}}}
 }
 
