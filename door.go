@@ -47,14 +47,14 @@ type DoorConn struct {
 
 	newcomer *newcomer
 
-	peer     *Peer
-	flights  flights.Flights
-	bytes    atomic.Int64  // of the requests of the calls under way
-	account  *held.Account // counts them for the whole server
-	replies  DoorReplies   // that wait for the peer to read
-	draining chan struct{}
-	drained  sync.Once // closes draining
-	done     chan struct{}
+	peer    *Peer
+	flights flights.Flights
+	bytes   atomic.Int64  // of the requests of the calls under way
+	account *held.Account // counts them for the whole server
+	replies DoorReplies   // that wait for the peer to read
+	doorDrain
+	sampler
+	done chan struct{}
 
 	mu       sync.Mutex
 	calls    *DoorCall // under way, a list
@@ -62,6 +62,12 @@ type DoorConn struct {
 	over     bool   // all calls were canceled, and later ones are
 	cut      *Error // what calls are answered with that were canceled here
 	err      error  // that of Serve
+}
+
+// doorDrain tells a door that the server shuts down.
+type doorDrain struct {
+	draining chan struct{}
+	drained  sync.Once // closes draining
 }
 
 // Conn is the connection. The bytes that were read to find the door are read from it once more.
@@ -115,16 +121,19 @@ type Head struct {
 	Attempt  int         // how many times the caller has tried the call before
 	Received int64       // when the request was read, on the clock of session.Nanos; 0: now
 	Found    *DoorMethod // what DoorConn.Method has found under the name; nil: Begin looks it up
+	Here     bool        // Run follows on the goroutine that reads, before that does anything else but Enter of a DoorGuard
 }
 
 // DoorCall is a call that a door has begun.
 type DoorCall struct {
-	a    arrival
-	info CallInfo
-	once answeredOnce
-	conn *DoorConn
-	size int
-	came int64 // on the clock of session.Nanos
+	a      arrival
+	info   CallInfo
+	once   answeredOnce
+	conn   *DoorConn
+	size   int
+	came   int64 // on the clock of session.Nanos
+	stands int32 // how many calls it stands for, by its time; 0: it is not timed
+	gated  bool  // the overload protection has admitted it
 	doorShare
 	restored atomic.Int64 // bytes that requests have become whose compression was undone, beside size
 
@@ -194,15 +203,24 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	if over {
 		ctx.Cancel()
 	}
-	if m.e.load != nil {
+	here := head.Here && !m.s.Apart
+	x.stands = 1
+	if here {
+		x.stands = c.sampler.next()
+	}
+	if m.e.load != nil && !here {
 		if v := m.e.admit(ctx); v != overload.Admitted {
 			x.unlink()
 			c.s.host.overload.refuse(v, &c.s.host, in)
 			return false
 		}
+		x.gated = true
 	}
-	if e := roomFor(c, head.Size); e != nil {
-		if m.e.load != nil {
+	if here && head.Size <= readBuffer && len(meta.pairs) <= doorcontext.Small {
+		x.size = 0
+	}
+	if e := roomFor(c, x.size); e != nil {
+		if x.gated {
 			m.e.load.Dropped(session.Nanos())
 		}
 		x.unlink()
@@ -212,6 +230,21 @@ func (c *DoorConn) BeginIn(x *DoorCall, head *Head, in Inbound) bool {
 	}
 	return true
 }
+
+// sampler chooses which calls are timed that run on a goroutine that reads. It belongs to that goroutine.
+type sampler uint32
+
+// next is how many calls the next one stands for; 0: it is not timed.
+func (n *sampler) next() int32 {
+	if *n++; *n%session.SampleEvery == 0 {
+		return session.SampleEvery
+	}
+	return 0
+}
+
+// readBuffer is how many bytes a request has at most that lies in the buffer of the goroutine that reads while its handler runs there: it
+// is not counted besides.
+const readBuffer = 64 << 10
 
 // unlink takes the call out of the list of those under way.
 func (x *DoorCall) unlink() {
@@ -245,7 +278,7 @@ func roomFor(c *DoorConn, size int) *Error {
 
 // takeBytes counts bytes of a request, or reports that there is no room for them.
 func (c *DoorConn) takeBytes(n int) *Error {
-	if c.bytes.Add(int64(n)) <= int64(c.s.cfg.Limits.MaxCallBytes) && c.account.Take(int64(n)) {
+	if n == 0 || c.bytes.Add(int64(n)) <= int64(c.s.cfg.Limits.MaxCallBytes) && c.account.Take(int64(n)) {
 		return nil
 	}
 	c.bytes.Add(-int64(n))
@@ -253,6 +286,9 @@ func (c *DoorConn) takeBytes(n int) *Error {
 }
 
 func (c *DoorConn) giveBytes(n int) {
+	if n == 0 {
+		return
+	}
 	c.bytes.Add(-int64(n))
 	c.account.Add(-int64(n))
 }
@@ -277,11 +313,22 @@ func (x *DoorCall) Renew() bool {
 }
 
 // Run runs the call and answers it, also when the handler panics. A handler that calls
-// runtime.Goexit ends the goroutine of Run; the call is answered then too.
-func (x *DoorCall) Run() { x.RunFrom(session.Nanos()) }
+// runtime.Goexit ends the goroutine of Run; the call is answered then too. Of the calls of a
+// connection that have Head.Here one in 16 is timed.
+func (x *DoorCall) Run() {
+	if x.stands > 0 {
+		x.run(session.Nanos())
+		return
+	}
+	from := x.came
+	if b := x.a.ctx.Budget(); b != 0 && b < session.ShortTime {
+		from = session.Nanos() // it may be over since it was read
+	}
+	x.run(from)
+}
 
-// RunFrom is Run at a time on the clock of session.Nanos that was read already. It returns the time at which the call has ended.
-func (x *DoorCall) RunFrom(from int64) (to int64) {
+// run runs the call from a time on.
+func (x *DoorCall) run(from int64) {
 	err := error(Internal)
 	defer func() {
 		if p := recover(); p != nil {
@@ -291,29 +338,27 @@ func (x *DoorCall) RunFrom(from int64) (to int64) {
 			x.once.Fail(&Error{Code: Internal, Outcome: Executed, Message: "the handler ended its goroutine"}, Metadata{})
 		}
 		x.unexpect(!x.once.refused)
-		to = session.Nanos()
-		x.end(err, from, to)
+		x.end(err, from)
 	}()
-	if x.a.e.load != nil {
+	if x.gated {
 		x.a.e.started(x.a.ctx, from, x.info.Stream)
 	}
 	if e := x.ended(from); e != nil {
 		err = x.a.refuse(e)
-		return to
+		return
 	}
 	if e := x.expect(); e != nil {
 		err = x.a.refuse(e)
-		return to
+		return
 	}
 	if x.first || x.begun { // it may have waited, which is not the method's time
 		from = session.Nanos()
 		if e := x.ended(from); e != nil {
 			err = x.a.refuse(e)
-			return to
+			return
 		}
 	}
 	err = x.a.serve()
-	return to
 }
 
 // ended is the error of a call that has ended before its handler runs, as far as is known at a time; nil: it has not.
@@ -342,8 +387,8 @@ func (a *answeredOnce) sizes(head int) (request, reply int) {
 	return head, 0
 }
 
-// end counts the call, which ran between two times on the clock of session.Nanos, and gives its place back.
-func (x *DoorCall) end(err error, from, to int64) {
+// end counts the call, which has begun at from, and gives its place back.
+func (x *DoorCall) end(err error, from int64) {
 	c := x.conn
 	x.unlink()
 	x.a.ctx.Finish()
@@ -351,18 +396,29 @@ func (x *DoorCall) end(err error, from, to int64) {
 	c.giveBytes(x.size)
 	x.decoded()
 	if x.a.e.m != nil {
-		came, replied := x.once.sizes(x.a.size)
-		x.a.e.stats.Bytes(c.peer.number, came, replied)
-		x.a.e.stats.Count(c.peer.number, uint16(CodeOf(err)))
-		x.a.e.stats.Time(c.peer.number, uint16(CodeOf(err)), to-x.came)
-		if !x.info.Stream {
-			x.a.ctx.Method.Observe(to-from, 1, x.once.refused)
-			if x.a.e.load != nil {
-				x.a.e.ended(x.once.refused || gaveUp(x.a.ctx, err), from, to)
-			}
-		}
+		x.count(err, from)
 	}
 	c.flights.Leave()
+}
+
+// count counts the call for the statistics of its method, and its time for what is decided by that.
+func (x *DoorCall) count(err error, from int64) {
+	e, number := x.a.e, x.conn.peer.number
+	came, replied := x.once.sizes(x.a.size)
+	e.stats.Bytes(number, came, replied)
+	e.stats.Count(number, uint16(CodeOf(err)))
+	if x.stands == 0 && err == nil {
+		return
+	}
+	to := session.Nanos()
+	e.stats.Time(number, uint16(CodeOf(err)), to-x.came)
+	if x.stands == 0 || x.info.Stream {
+		return
+	}
+	x.a.ctx.Method.Observe(to-from, x.stands, x.once.refused)
+	if x.gated {
+		e.ended(x.once.refused || gaveUp(x.a.ctx, err), from, to)
+	}
 }
 
 // answeredOnce passes only the first answer of a call on. It replaces the error of a call that the server cut off by the reason for that.

@@ -202,3 +202,66 @@ func TestCallsOfDoorAreAnsweredOnce(t *testing.T) {
 		t.Errorf("%d calls are in flight", n)
 	}
 }
+
+// TestCallsOnReaderOfDoor begins calls that run on the goroutine that reads while the server has as many calls in flight as it may: they are not refused for
+// overload, but for the limit of their method. One in 16 of those that go well is timed, and each that fails.
+func TestCallsOnReaderOfDoor(t *testing.T) {
+	const calls = 64
+	ended := make(chan error, 1)
+	cfg := doors(fakeDoor{match: matchAll, serve: func(c *weft.DoorConn) error {
+		_, err := c.Admit(weft.Credential{}, nil)
+		if err != nil {
+			return err
+		}
+		begin := func(method string, here bool) (*weft.DoorCall, *nothing) {
+			in := new(nothing)
+			return c.Begin(weft.Head{Method: method, Codec: "gob", Here: here}, in), in
+		}
+		first, _ := begin("Limited.Call", false)
+		if first == nil {
+			t.Error("the first call is refused")
+		}
+		for _, tt := range []struct {
+			method string
+			here   bool
+			reason string
+		}{
+			{"Any.Call", false, weft.ReasonOverloadWait},
+			{"Limited.Call", true, weft.ReasonOverloadMethod},
+			{"Any.Call", true, ""},
+		} {
+			switch x, in := begin(tt.method, tt.here); {
+			case x != nil && tt.reason == "":
+				x.Run()
+			case x != nil || in.last == nil || in.last.Reason != tt.reason:
+				t.Errorf("%+v: %v", tt, in.last)
+			}
+		}
+		first.Run()
+		for range calls - 1 {
+			x, _ := begin("Any.Call", true)
+			x.Run()
+			x, _ = begin("Any.Fail", true)
+			x.Run()
+		}
+		ended <- nil
+		return nil
+	}})
+	cfg.Overload.MaxInFlight = 1
+	w := start(t, cfg, func(s *weft.Server) error {
+		echo := func(_ context.Context, a *Args) (*Args, error) { return a, nil }
+		return errors.Join(weft.Handle(s, "Any.Call", echo), weft.Handle(s, "Limited.Call", echo, weft.MethodLimit(1)),
+			weft.Handle(s, "Any.Fail", func(context.Context, *Args) (*Args, error) { return nil, weft.Errorf(weft.NotFound, "on purpose") }))
+	})
+	conn := w.connect("x")
+	<-ended
+	wantClosed(t, conn)
+	timed := make(map[string]uint64)
+	for _, m := range w.srv.Stats().Methods {
+		timed[m.Method] = m.Latency.Count
+	}
+	// The connection makes 127 calls on the reader, every second of which fails.
+	if n := timed["Any.Call"]; n == 0 || n > calls/8 || timed["Any.Fail"] != calls-1 {
+		t.Errorf("%v calls are timed", timed)
+	}
+}

@@ -220,7 +220,7 @@ func (n *newcomer) handshake() (sess *session.Session, d *DoorConn) {
 	n.Set(pending.Speaking)
 	if door != nil {
 		return nil, &DoorConn{s: s, door: door, conn: conn, prefix: bytes.Clone(prefix),
-			draining: make(chan struct{}), done: make(chan struct{}), newcomer: n,
+			doorDrain: doorDrain{draining: make(chan struct{})}, done: make(chan struct{}), newcomer: n,
 			waits: sync.OnceFunc(func() { n.late = s.pending.Leave(&n.Entry) })}
 	}
 	sess, st := session.AcceptBounded(conn, &s.session, prefix, n, n.stop)

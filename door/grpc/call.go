@@ -81,11 +81,11 @@ const (
 	abandoned        // the client has left
 )
 
-// start begins the call; false if it was refused.
-func (x *call) start(size int) bool {
+// start begins the call; false if it was refused. here says that it runs on this goroutine, at once.
+func (x *call) start(size int, here bool) bool {
 	s := x.c
 	head := weft.Head{Received: s.conn.ReadAt(), Method: x.route.Name, Codec: x.replies.name, Metadata: x.meta, Attempt: x.attempt, Priority: x.priority, Size: size + x.large, Found: x.route.Method,
-		Stream: x.route.Kind != weft.Unary}
+		Stream: x.route.Kind != weft.Unary, Here: here}
 	if x.due != 0 {
 		head.Timeout = max(time.Duration(x.due-head.Received), 1)
 	}

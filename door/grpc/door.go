@@ -60,7 +60,7 @@ func (d *door) serve(s *serverConn, h http2.Handler) error {
 		MaxStreams: limits.MaxCalls + streamSlack, StreamWindow: max(limits.StreamWindow, minWindow), MaxHeader: limits.MaxMetadata + headerSlack,
 		WriteBuffer: limits.WriteBuffer, StreamBuffer: limits.MaxStreamBytes, WriteTimeout: limits.WriteTimeout,
 		PingInterval: limits.PingInterval, PingIdle: limits.PingIdle, PingTimeout: limits.PingTimeout,
-		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled, Batch: func() { s.ended = 0; s.jobs.Submit() }, Hold: c.Hold,
+		Go: c.Go, Guard: func(takeOver func()) http2.Guard { return c.Guard(takeOver) }, Stalled: s.stalled, Batch: s.jobs.Submit, Hold: c.Hold,
 		Wrote: s.wroteLocked,
 	})
 	peer, err := c.Admit(weft.Credential{}, nil)

@@ -35,7 +35,7 @@ func (s *serverConn) stream(x *call, end bool) {
 	}
 	in.init()
 	x.in, x.st.Apart = in, true
-	if !x.start(0) {
+	if !x.start(0, false) {
 		return
 	}
 	s.release(x)

@@ -15,7 +15,6 @@ import (
 	"github.com/weftrpc/weft/door/internal/http2"
 	"github.com/weftrpc/weft/door/internal/jobs"
 	"github.com/weftrpc/weft/internal/fence"
-	"github.com/weftrpc/weft/internal/session"
 )
 
 // serverConn is one connection of the door.
@@ -29,7 +28,6 @@ type serverConn struct {
 	other  Other // nil: requests that are none of gRPC are told so
 	req    request
 	inline *call     // runs on that goroutine
-	ended  int64     // when the call before it has ended, of the same read; 0: there is none
 	spare  []*call   // memory of calls that are over, which is zero
 	jobs   jobs.Jobs // calls of this batch that go to a worker together
 	routes routes.Routes
@@ -353,7 +351,7 @@ func (s *serverConn) begin(x *call, framed []byte, owned bool) (stays bool) {
 		message = append([]byte(nil), message...)
 	}
 	x.message, x.fast = message, fast || together
-	if !x.start(len(message)) {
+	if !x.start(len(message), fast) {
 		return true
 	}
 	s.release(x)
@@ -374,10 +372,6 @@ const largestInline = 64 << 10
 // runHere runs a call on the goroutine that reads.
 func (s *serverConn) runHere(x *call) (stays bool) {
 	s.inline = x
-	from := s.ended
-	if from == 0 {
-		from = session.Nanos()
-	}
 	turn := s.conn.Guard().Enter()
 	defer func() {
 		if !stays { // the handler was held up, or has ended this goroutine
@@ -385,11 +379,11 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 			s.conn.FlushAndUnlock(false)
 		}
 	}()
-	to := x.RunFrom(from)
+	x.Run()
 	if !s.conn.Guard().Leave(turn) {
 		return false
 	}
-	s.inline, s.ended = nil, to
+	s.inline = nil
 	if x.over && len(s.spare) < maxSpare && x.Renew() {
 		x.rest = rest{}
 		s.spare = append(s.spare, x)
@@ -399,7 +393,6 @@ func (s *serverConn) runHere(x *call) (stays bool) {
 
 // stalled is told that the goroutine that reads was held up.
 func (s *serverConn) stalled() {
-	s.ended = 0
 	if x := s.inline; x != nil {
 		x.route.Method.Stalled()
 		s.inline = nil

@@ -109,6 +109,7 @@ func (x *conn) take(value []byte) (stays bool) {
 		x.runApart(c, &in)
 		return true
 	}
+	in.head.Here = true
 	if !x.begin(c, &in) {
 		return true
 	}

@@ -148,7 +148,7 @@ func (s *serverConn) begin(x *call) (stays bool) {
 	if !fast {
 		s.body = nil
 	}
-	if !s.BeginIn(&x.DoorCall, &weft.Head{Method: x.method.name, Codec: s.codec.Name(), Size: len(x.body), Found: m}, x) {
+	if !s.BeginIn(&x.DoorCall, &weft.Head{Method: x.method.name, Codec: s.codec.Name(), Size: len(x.body), Found: m, Here: fast}, x) {
 		return true
 	}
 	switch {

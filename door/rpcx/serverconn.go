@@ -296,6 +296,7 @@ func (s *serverConn) begin(f *frame.Frame) (stays bool, err error) {
 	if x.oneway {
 		s.oneway.Enter()
 	}
+	head.Here = fast
 	if !s.BeginIn(&x.DoorCall, &head, x) {
 		return true, nil
 	}

@@ -218,6 +218,7 @@ func (s *serverConn) begin(d protocol.Dialect, h *header.Header, head protocol.H
 	if !fast && !owned && s.rd != nil {
 		x.args = bytes.Clone(args)
 	}
+	wh.Here = fast
 	if !s.BeginIn(&x.DoorCall, &wh, x) {
 		return true, nil
 	}

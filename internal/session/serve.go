@@ -111,11 +111,11 @@ func (rd *reader) fill(c *Context, h wire.Header, b *Binding, body []byte, at in
 }
 
 const (
-	// sampleEvery is how often the running time of an inline call is measured.
-	sampleEvery = 16
-	// shortTime is a time, ns, that the calls of one read may take together, if they are on the reader: one of them that has more left when
+	// SampleEvery is how often the running time of an inline call is measured.
+	SampleEvery = 16
+	// ShortTime is a time, ns, that the calls of one read may take together, if they are on the reader: one of them that has more left when
 	// it is read has time when its turn comes, and the clock need not be asked.
-	shortTime = 100_000_000
+	ShortTime = 100_000_000
 )
 
 // runInline runs a call on the reader. It returns false when it stalled and another reader goes on.
@@ -128,20 +128,20 @@ func (rd *reader) runInline(c *Context, h wire.Header, b *Binding, body []byte) 
 	rd.dirty = true
 	rd.calling = true
 	rd.sample++
-	measured := rd.sample%sampleEvery == 0
+	measured := rd.sample%SampleEvery == 0
 	r.Sampled = measured
 	var from int64
 	if measured {
 		from = now()
 	}
 	run := rd.enter()
-	if c.deadline != 0 && c.deadline-rd.at < shortTime {
+	if c.deadline != 0 && c.deadline-rd.at < ShortTime {
 		r.runQueued() // it may be over since the read
 	} else {
 		r.run()
 	}
 	if measured {
-		c.Method.Observe(r.Ended-from, sampleEvery, r.refused) // b may belong to another reader by now
+		c.Method.Observe(r.Ended-from, SampleEvery, r.refused) // b may belong to another reader by now
 	}
 	if rd.leave(run) {
 		return true

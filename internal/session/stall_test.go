@@ -99,8 +99,8 @@ func TestSlowReplyLeavesReader(t *testing.T) {
 		r.Reply(&body)
 	}})
 	r := newRig(t, setup{}, m)
-	// One call in sampleEvery counts on the reader, for a sixteenth of the mean each.
-	for range 32 * sampleEvery {
+	// One call in SampleEvery counts on the reader, for a sixteenth of the mean each.
+	for range 32 * SampleEvery {
 		if _, st := invoke(r.client, m.Name, "long"); st != nil {
 			t.Fatal(st)
 		}
