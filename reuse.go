@@ -82,8 +82,8 @@ func (e *endpoint) answerReuse(r *session.Request) error {
 	return err
 }
 
-// Reuse makes unary calls whose replies are decoded into one variable, over the last one: a call then allocates nothing. The zero value is
-// ready. It is for one goroutine: two must not use it at the same time. The program may change a reply, but not store memory of its own in
+// Reuse makes unary calls whose replies are decoded into one variable, over the last one: a call then allocates nothing, but for what package
+// context needs to interrupt the only call of a client if its context can end. The zero value is ready. It is for one goroutine: two must not use it at the same time. The program may change a reply, but not store memory of its own in
 // it, nor leave two pointers, lists or maps in it that share memory, as [HandleReuse] says of requests.
 //
 // Where the reply is decoded into a fresh variable instead, as by Invoke, nothing else changes: when the call has options or an interceptor

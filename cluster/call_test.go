@@ -349,7 +349,7 @@ func TestHedgeCounts(t *testing.T) {
 				n.slow(10 * time.Millisecond)
 			}
 			c := f.client(func(cfg *cluster.Config) {
-				cfg.Methods = map[string]route.Method{"Who.*": {Attempts: most, FailMode: string(cluster.Failbackup)}}
+				cfg.Methods = map[string]route.Method{"Who.*": {Attempts: most, FailMode: cluster.Failbackup}}
 			})
 			ctx := cluster.WithIdempotent(t.Context())
 			for range 200 {

@@ -20,7 +20,7 @@ import (
 )
 
 // FailMode says what happens to a unary call that fails.
-type FailMode string
+type FailMode = route.FailMode
 
 // The fail modes. None makes a call again that may have run, unless its method is idempotent.
 const (
@@ -127,7 +127,7 @@ func (c *Config) resolve() error {
 	if c.FailMode == "" {
 		c.FailMode = Failover
 	}
-	if err := c.FailMode.check(); err != nil {
+	if err := checkFailMode(c.FailMode); err != nil {
 		return err
 	}
 	c.Methods = maps.Clone(c.Methods)
@@ -174,7 +174,8 @@ func checkClient(cfg weft.ClientConfig) error {
 	return c.Close()
 }
 
-func (m FailMode) check() error {
+// checkFailMode tells what is wrong with a fail mode.
+func checkFailMode(m FailMode) error {
 	if slices.Contains([]FailMode{Failfast, Failover, Failtry, Failbackup}, m) {
 		return nil
 	}

@@ -145,8 +145,8 @@ func (c *Client) policyFor(name string, rules *route.Rules, published *published
 		if m.Idempotent != nil {
 			p.idempotent = *m.Idempotent
 		}
-		if m.FailMode != "" && FailMode(m.FailMode).check() == nil {
-			p.failMode = FailMode(m.FailMode)
+		if m.FailMode != "" && checkFailMode(m.FailMode) == nil {
+			p.failMode = m.FailMode
 		}
 		if m.MaxInFlight > 0 {
 			p.most.InFlight = int64(m.MaxInFlight)

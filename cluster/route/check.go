@@ -206,7 +206,7 @@ func (m Method) check() (field string, err error) {
 	switch m.FailMode {
 	case "", "failfast", "failover", "failtry", "failbackup":
 	default:
-		return "fail_mode", fmt.Errorf("%q is no fail mode: it is failfast, failover, failtry or failbackup", shorten(m.FailMode))
+		return "fail_mode", fmt.Errorf("%q is no fail mode: it is failfast, failover, failtry or failbackup", shorten(string(m.FailMode)))
 	}
 	if m.FailMode == "failbackup" && m.Idempotent != nil && !*m.Idempotent {
 		return "fail_mode", errors.New("failbackup makes a call twice, and the method is said not to be idempotent: choose another")

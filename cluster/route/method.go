@@ -8,13 +8,16 @@ import (
 	"time"
 )
 
+// FailMode says what happens to a unary call that fails. Package cluster has the modes as constants.
+type FailMode string
+
 // Method is how the calls of a method are made. A zero field says nothing: what
 // the client is configured with holds.
 type Method struct {
 	Timeout    time.Duration // of a call that its caller gave no deadline
 	Attempts   int           // how often a call is made at most, the first time included
 	Idempotent *bool         // whether a call may be made again after a failure that leaves open if it ran
-	FailMode   string        // "failfast", "failover", "failtry", "failbackup"
+	FailMode   FailMode      // "failfast", "failover", "failtry", "failbackup"
 
 	// Limits of each client, for each method by itself.
 	MaxInFlight int     // calls at the same time
@@ -23,12 +26,12 @@ type Method struct {
 
 // methodText is a Method in JSON.
 type methodText struct {
-	Timeout     string  `json:"timeout,omitempty"`
-	Attempts    int     `json:"attempts,omitempty"`
-	Idempotent  *bool   `json:"idempotent,omitempty"`
-	FailMode    string  `json:"fail_mode,omitempty"`
-	MaxInFlight int     `json:"max_in_flight,omitempty"`
-	Rate        float64 `json:"rate,omitempty"`
+	Timeout     string   `json:"timeout,omitempty"`
+	Attempts    int      `json:"attempts,omitempty"`
+	Idempotent  *bool    `json:"idempotent,omitempty"`
+	FailMode    FailMode `json:"fail_mode,omitempty"`
+	MaxInFlight int      `json:"max_in_flight,omitempty"`
+	Rate        float64  `json:"rate,omitempty"`
 }
 
 // MarshalJSON writes what is not zero.

@@ -154,7 +154,7 @@ func (r *reader) method(v *Method) value {
 		"timeout":       r.duration(&v.Timeout),
 		"attempts":      r.int(&v.Attempts),
 		"idempotent":    r.bool(&v.Idempotent),
-		"fail_mode":     r.string(&v.FailMode),
+		"fail_mode":     r.string((*string)(&v.FailMode)),
 		"max_in_flight": r.int(&v.MaxInFlight),
 		"rate":          r.number(&v.Rate),
 	})

@@ -97,6 +97,16 @@ func TestRules(t *testing.T) {
 	wants(t, "apply of edited rules", code, out, 0, "version 2")
 	code, _, log = rules(edited, "apply", "Arith")
 	wants(t, "apply of rules made from an old version", code, log, 1, "version 2")
+
+	// Rules without a version replace all; what is lost by that is named.
+	for _, verb := range []string{"check", "apply"} {
+		code, _, log = rules(`{"methods": {"Mul": {"timeout": "3s"}}}`, verb, "Arith")
+		wants(t, verb+" of rules without a version", code, log, 0, "in force now, and not in the new rules: canary")
+	}
+	code, _, log = rules(`{"instances": [{"match": {"id": "calculator"}, "weight": 5}]}`, "apply", "Arith")
+	wants(t, "apply of a rule without a name", code, log, 0, "not in the new rules: Mul")
+	code, _, log = rules("", "delete", "Arith", "canary")
+	wants(t, "delete where no rule has a name", code, log, 1, `no rule "canary", and none with another name; --all deletes all`)
 	code, _, log = rules(strings.Repeat(" ", registry.MaxDocument+1), "apply", "Arith")
 	wants(t, "apply of more than a document", code, log, 1, "bytes")
 }

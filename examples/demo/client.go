@@ -72,7 +72,7 @@ func (d *demo) newClient() (*client, error) {
 			"Ledger.*": {Timeout: patience},
 			// It may run more than once, so a second server may be called when the first
 			// one takes longer than usual.
-			"Ledger.Read": {Idempotent: &idempotent, FailMode: string(cluster.Failbackup)},
+			"Ledger.Read": {Idempotent: &idempotent, FailMode: cluster.Failbackup},
 		},
 	})
 	if err != nil {

@@ -85,7 +85,7 @@ func slowest(ctx context.Context, reg *registry.Registry, mode cluster.FailMode,
 	c, err := cluster.New(&cluster.Config{
 		Registry: reg,
 		Balancer: balance.RoundRobin(), // so that each server gets a third of the calls
-		Methods:  map[string]route.Method{"Shop.Price": {Idempotent: &idempotent, FailMode: string(mode)}},
+		Methods:  map[string]route.Method{"Shop.Price": {Idempotent: &idempotent, FailMode: mode}},
 	})
 	if err != nil {
 		return 0, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"sync/atomic"
@@ -156,6 +157,67 @@ func tour(t *testing.T, c *weft.Client) {
 	check(err)
 	if p.C != 56 || product.C != 112 || *call.Reply.(*Product) != (Product{12}) || back.Get("trace") != "4711" {
 		t.Errorf("the products are %v, %v and %v, and %v came back", p, product, call.Reply, back)
+	}
+}
+
+// TestTourOfStreams runs the code of docs/guide/tour.md on one-way calls and streams.
+func TestTourOfStreams(t *testing.T) {
+	ctx := t.Context()
+	check := func(err error) { must(t, err) }
+	journal := make(chan string, 1)
+	add := func(e *Entry) error {
+		journal <- e.Text
+		return nil
+	}
+	srv := weft.NewServer(nil)
+
+	check(weft.Handle(srv, "Journal.Add", func(_ context.Context, e *Entry) (*Done, error) { return nil, add(e) }))
+	check(weft.HandleClientStream(srv, "Sum.Of", func(_ context.Context, in *weft.Receiver[Number]) (*Number, error) {
+		var sum Number
+		for n, err := range in.All() {
+			if err != nil {
+				return nil, err
+			}
+			sum.N += n.N
+		}
+		return &sum, nil
+	}))
+	check(weft.HandleStream(srv, "Echo.Both", func(_ context.Context, st *weft.Stream[Number, Number]) error {
+		for {
+			n, err := st.Recv() // io.EOF when the client has called CloseSend; returned by a handler it is a good end
+			if err != nil {
+				return err
+			}
+			if err := st.Send(n); err != nil {
+				return err
+			}
+		}
+	}))
+
+	c, err := weft.Dial(ctx, serve(t, srv), nil)
+	check(err)
+	defer c.Close()
+
+	both, err := weft.OpenStream[Number, Number](ctx, c, "Echo.Both") // what the client sends, what it gets
+	check(err)
+	check(both.Send(&Number{1}))
+	check(both.CloseSend())
+	n, err := both.Recv()
+
+	check(err)
+	if _, last := both.Recv(); n.N != 1 || last != io.EOF {
+		t.Errorf("%v came back, and then %v", n, last)
+	}
+	sum, err := weft.OpenStream[Number, Number](ctx, c, "Sum.Of")
+	check(err)
+	check(sum.Send(&Number{2}))
+	check(sum.Send(&Number{3}))
+	if n, err = sum.CloseAndRecv(); err != nil || n.N != 5 {
+		t.Errorf("the sum is %v, %v", n, err)
+	}
+	check(c.Notify(ctx, "Journal.Add", &Entry{"alone"}))
+	if got := <-journal; got != "alone" {
+		t.Errorf("the journal got %q", got)
 	}
 }
 

@@ -30,6 +30,7 @@ type gate struct {
 	rd         *reader
 	resume     chan bool // tells the goroutine at the gate to read on, or to end
 	passed     uint32    // callers that have read; guarded by holding the gate
+	poke       func()    // that of the session's direct
 	timer      *time.Timer
 }
 
@@ -55,7 +56,7 @@ func (rd *reader) stepAside() bool {
 	rd.lone = 0
 	g := s.direct.gate.Load()
 	if g == nil || g.rd != rd || g.timer == nil {
-		g = &gate{rd: rd, resume: make(chan bool, 1), timer: time.NewTimer(gateTime)}
+		g = &gate{rd: rd, poke: s.direct.poke, resume: make(chan bool, 1), timer: time.NewTimer(gateTime)}
 		s.direct.gate.Store(g)
 	} else {
 		g.timer.Reset(gateTime)
@@ -123,7 +124,7 @@ func (d *direct) take() *gate {
 func (g *gate) await(ctx context.Context, c *Call) bool {
 	s := g.rd.s
 	if ctx.Done() != nil {
-		stop := context.AfterFunc(ctx, s.direct.poke)
+		stop := context.AfterFunc(ctx, g.poke)
 		defer stop()
 	}
 	for {
@@ -170,7 +171,7 @@ func (g *gate) goOn() {
 
 // begin leaves the first reader of a session at a gate at which there is no goroutine.
 func (d *direct) begin(rd *reader) {
-	g := &gate{rd: rd}
+	g := &gate{rd: rd, poke: d.poke}
 	g.unattended.Store(true)
 	g.state.Store(gateFree)
 	d.gate.Store(g)

@@ -201,14 +201,14 @@ func (g *guide) watching() error {
 	return nil
 }
 
-func (g *guide) publishing(srv *weft.Server, mux *http.ServeMux, registry *promclient.Registry) *metric.ManualReader {
+func (g *guide) publishing(srv *weft.Server, mux *http.ServeMux, prometheusRegistry *promclient.Registry) *metric.ManualReader {
 	m := metrics.New(nil)
 	m.Server("", srv)
 	mux.Handle("/metrics", m)
 
 	collector := prometheus.New(nil)
 	collector.Server("", srv)
-	registry.MustRegister(collector)
+	prometheusRegistry.MustRegister(collector)
 
 	p := producer.New(nil)
 	p.Server("", srv)

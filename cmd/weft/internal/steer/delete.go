@@ -63,7 +63,7 @@ func rulesDelete(ctx context.Context, p *shell.Shell, k *kept, a *audit, names [
 	v := rules.Revision()
 	for _, name := range names {
 		if !remove(&v, name) {
-			return fmt.Errorf("rules delete: %s has no rule %q, only %s", k.service, name, strings.Join(ruleNames(&v), ", "))
+			return fmt.Errorf("rules delete: %s has no rule %q, %s", k.service, name, only(ruleNames(&v)))
 		}
 	}
 	return revise(ctx, p, a, k, v, snapshot.Instances)
@@ -94,6 +94,14 @@ func ruleNames(v *route.Revision) []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// only says which names there are.
+func only(names []string) string {
+	if len(names) == 0 {
+		return "and none with another name; --all deletes all"
+	}
+	return "only " + strings.Join(names, ", ")
 }
 
 // completeRule completes a service and the names of its rules.

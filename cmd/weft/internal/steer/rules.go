@@ -10,7 +10,9 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weftrpc/weft/cmd/weft/internal/catalog"
@@ -227,6 +229,7 @@ func rulesCheck(ctx context.Context, p *shell.Shell, args []string, tried *sampl
 		}
 		current := inForce(p, k.service, k.doc)
 		differ = !sameRules(current, rules)
+		noteGone(p, current, rules)
 		report, err := dryRun(p, k, rules, snapshot.Instances, tried)
 		if err != nil {
 			return err
@@ -254,8 +257,9 @@ func sameRules(a, b *route.Rules) bool {
 }
 
 const applyHelp = `Puts new rules of a service into force: all clients follow them within moments. They are checked first, and what they
-change is written. Rules that were made from an older version than the one in force are refused, so that no change is
-lost. So are rules of a service of which no server is registered, unless --force is given: its name may be misspelled.`
+change is written. They replace all rules that are in force. Rules with a "version", as 'weft rules show' writes them,
+are refused when another version is in force by now, so that no change is lost. So are rules of a service of which no
+server is registered, unless --force is given: its name may be misspelled.`
 
 const applyExamples = `  weft rules show Greeter >rules.json
   vi rules.json
@@ -299,10 +303,25 @@ func rulesApplyCommand(p *shell.Shell) *cobra.Command {
 			if len(snapshot.Instances) == 0 && !force {
 				return fmt.Errorf("rules apply: %w; --force applies the rules all the same", catalog.Unknown(ctx, k.address, k.reg, k.service))
 			}
+			rules, err := route.Parse(next)
+			if err != nil {
+				return err
+			}
+			noteGone(p, inForce(p, k.service, k.doc), rules)
 			return replace(ctx, p, k, next, snapshot.Instances)
 		})
 	}
 	return cmd
+}
+
+// noteGone names the rules in force that proposed ones do not have.
+func noteGone(p *shell.Shell, current, proposed *route.Rules) {
+	was, is := current.Revision(), proposed.Revision()
+	left := ruleNames(&is)
+	gone := slices.DeleteFunc(ruleNames(&was), func(name string) bool { return slices.Contains(left, name) })
+	if len(gone) > 0 {
+		fmt.Fprintf(p.Log, "weft: in force now, and not in the new rules: %s\n", strings.Join(gone, ", "))
+	}
 }
 
 const rollbackHelp = `Puts the rules of an older version of a service into force again, under a new number. It works also when the rules that
