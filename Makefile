@@ -54,7 +54,7 @@ quick: ## run the tests that take seconds, without the race detector
 
 .PHONY: test
 test: need ## run all that continuous integration runs
-	@scripts/lanes.sh 'programs race-beside test-386 compat' \
+	@scripts/lanes.sh 'programs race-beside test-386 compat etcd-newest' \
 		'fmt-check tidy-check build vet lint purego simulate release-check' 'cross-vet fuzz-short' -- race-alone
 
 .PHONY: race
@@ -97,6 +97,10 @@ purego: ## run the tests of the codecs without unsafe
 .PHONY: compat
 compat: ## run the compatibility tests that are written in Python
 	@scripts/python.sh
+
+.PHONY: etcd-newest
+etcd-newest: ## run the tests of registry/etcd with the etcd of 'weft up', which is newer than Debian's
+	@scripts/etcd-newest.sh
 
 .PHONY: test-long
 test-long: need ## run the tests that take too long for 'make test': Thrift for C++ and Java, gRPC for Java, one port over TLS with a thousand clients, the collector of OpenTelemetry, and every attack for a minute (over an hour)
