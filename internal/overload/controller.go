@@ -26,8 +26,8 @@ const (
 // Controller is the state of one server. Its methods, and those of its Methods, may be called
 // from any goroutine. now is the time since any fixed moment, in ns, and never 0.
 type Controller struct {
-	most  int64 // calls in flight at most
-	least int64 // below which the limit does not go
+	most  int64        // calls in flight at most
+	least atomic.Int64 // below which the limit does not go
 	use
 
 	inflight atomic.Int64
@@ -76,16 +76,23 @@ func (l *looks) stoodStill(since, now int64) bool {
 // New returns the controller of a server that never has more than most calls in
 // flight, or any number if most is 0, on so many processors.
 func New(most, processors int) *Controller {
-	c := &Controller{most: mostCalls, least: int64(floor * processors)}
-	c.processors = int64(processors)
+	c := &Controller{most: mostCalls}
 	if most > 0 {
 		c.most = min(int64(most), mostCalls)
 	}
-	c.least = min(c.least, c.most)
+	c.run(processors)
 	c.places.limit.Store(c.most)
 	c.next.Store(math.MinInt64)
 	c.cut.Store(math.MinInt64)
 	return c
+}
+
+// run notes on how many processors the process runs now.
+func (c *Controller) run(processors int) {
+	if n := int64(processors); c.processors.Swap(n) != n {
+		c.least.Store(min(floor*n, c.most))
+		c.idle.reset() // which counts from when there were others
+	}
 }
 
 // enter counts a call that has budget ns, unless the limit is reached.
@@ -98,7 +105,7 @@ func (c *Controller) enter(now, budget int64, class Class) Verdict {
 		return Waits
 	}
 	n := c.inflight.Add(1)
-	if n == c.processors && c.limited() {
+	if n == c.processors.Load() && c.limited() {
 		c.idle.end(now)
 	}
 	for p := c.peak.Load(); n > p && !c.peak.CompareAndSwap(p, n); p = c.peak.Load() {
@@ -109,13 +116,13 @@ func (c *Controller) enter(now, budget int64, class Class) Verdict {
 // leave counts a call that has ended.
 func (c *Controller) leave(now int64) {
 	n := c.inflight.Add(-1)
-	if n == c.processors-1 && c.limited() {
+	if n == c.processors.Load()-1 && c.limited() {
 		c.idle.begin(now)
 	}
 	if n == 0 {
 		c.empty.Store(now)
 	}
-	if n <= max(shallow, c.least) && !c.drained.Load() {
+	if n <= max(shallow, c.least.Load()) && !c.drained.Load() {
 		c.drained.Store(true)
 	}
 }
@@ -148,7 +155,7 @@ func (c *Controller) Scarce() bool {
 		return false
 	}
 	n := c.inflight.Load()
-	return n > c.processors || n == c.processors && c.pressed.Load()
+	return n > c.processors.Load() || n == c.processors.Load() && c.pressed.Load()
 }
 
 // Beyond tells whether more calls are in flight than the limit allows that are not Critical.
@@ -181,7 +188,7 @@ func (c *Controller) turn(now int64) {
 	c.places.note(int64(n)+c.older.Swap(0), passed)
 	drained, idle := c.drained.Swap(false), 0.0
 	if c.limited() {
-		idle = float64(c.idle.take(c.from, now, c.inflight.Load() < c.processors)) / float64(passed)
+		idle = float64(c.idle.take(c.from, now, c.inflight.Load() < c.processors.Load())) / float64(passed)
 		drained = false // a low limit is no sign of a short queue
 	} else {
 		c.idle.reset()
@@ -222,7 +229,7 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 	case n >= enough && prompt > 1:
 		c.long = now
 		used := min(old, peak)
-		limit = max(int64(float64(used)*max(0.125, math.Sqrt(1/prompt))), c.need.least(now), c.least)
+		limit = max(int64(float64(used)*max(0.125, math.Sqrt(1/prompt))), c.need.least(now), c.least.Load())
 		limit = min(limit, old)
 		c.cut.Store(now)
 	case old >= c.most:
@@ -232,7 +239,7 @@ func (c *Controller) adjustLocked(now, passed int64, n uint32, prompt float64, p
 		c.need = need{old, now}
 		limit = min(old+int64(float64(old)*min(idle, 0.5))+1, c.most) // some of those could have run
 	case refused > 0 && n >= enough && prompt > aim:
-		limit = min(old, max(int64(float64(old)*math.Sqrt(aim/prompt)), c.need.least(now), c.least))
+		limit = min(old, max(int64(float64(old)*math.Sqrt(aim/prompt)), c.need.least(now), c.least.Load()))
 	case refused > 0 && n >= enough && prompt >= aim/2: // it is as it should be
 	case refused > 0 && n >= enough:
 		limit = min(old+old/5+1, c.most)

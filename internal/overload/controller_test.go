@@ -1,6 +1,7 @@
 package overload
 
 import (
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -265,7 +266,7 @@ func TestIdle(t *testing.T) {
 	admit(50 * ms) // to here
 	end(60 * ms)   // and from here
 	take := func(at time.Duration) time.Duration {
-		return time.Duration(c.idle.take(c.from, int64(time.Second+at), c.inflight.Load() < c.processors))
+		return time.Duration(c.idle.take(c.from, int64(time.Second+at), c.inflight.Load() < c.processors.Load()))
 	}
 	if got, want := take(100*ms), 70*ms; got != want {
 		t.Errorf("processors were idle for %v, want %v", got, want)
@@ -357,4 +358,46 @@ func TestStoodStill(t *testing.T) {
 	check("when no call was in flight", 1060*ms, time.Hour, false)
 	l.seen(int64(time.Hour))
 	check("when one is again", 1060*ms, time.Hour+20*ms, false)
+}
+
+// TestProcessorsChange has the process run on more processors, and on fewer, while calls are refused: the limit goes as low as there are processors for, and
+// the time in which fewer calls are in flight than there are processors counts from then on.
+func TestProcessorsChange(t *testing.T) {
+	c := New(0, 2)
+	if n := c.least.Load(); n != 2*floor {
+		t.Fatalf("no limit goes below %d, want %d", n, 2*floor)
+	}
+	c.places.limit.Store(100)
+	m := c.Method("m", 0)
+	now := int64(1e9)
+	for range 3 {
+		if v := m.Admit(now, NoBudget, Default); v != Admitted {
+			t.Fatal(v)
+		}
+	}
+	m.Dropped(now) // two are in flight, which two processors run
+	c.run(4)
+	if c.least.Load() != 4*floor || c.Scarce() {
+		t.Errorf("with 4 processors no limit goes below %d, and a call waits: %v", c.least.Load(), c.Scarce())
+	}
+	c.run(1)
+	if c.least.Load() != floor || !c.Scarce() {
+		t.Errorf("with one processor no limit goes below %d, and a call waits: %v", c.least.Load(), c.Scarce())
+	}
+	m.Dropped(now)
+	m.Dropped(now + 5) // now none is in flight
+	if idle := c.idle.take(now, now+10, true); idle != 5 {
+		t.Errorf("the processor had nothing to do for %d ns, want 5", idle)
+	}
+}
+
+// TestWatcherFollowsProcessors changes how many processors the process runs on.
+func TestWatcherFollowsProcessors(t *testing.T) {
+	c := New(0, 77)
+	w := c.Watch(func() int64 { return 1 })
+	defer w.Stop()
+	w.look()
+	if n := int(c.processors.Load()); n != runtime.GOMAXPROCS(0) {
+		t.Errorf("the controller goes by %d processors, want %d", n, runtime.GOMAXPROCS(0))
+	}
 }

@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // use is what is known of how much the processors have to do.
 type use struct {
-	processors int64
+	processors atomic.Int64 // of the process
 	drained    atomic.Bool  // hardly any call was in flight at some moment of the window
 	empty      atomic.Int64 // since when no call was in flight, if none is
 	idle       idle         // while there is a limit

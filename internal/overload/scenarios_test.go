@@ -373,8 +373,8 @@ func TestRandomMixes(t *testing.T) {
 			}
 			r := &run{load: l, rng: rng}
 			r.each = func() {
-				if limit := r.c.places.limit.Load(); limit < r.c.least || limit > r.c.most {
-					t.Errorf("the limit is %d, which is not from %d to %d", limit, r.c.least, r.c.most)
+				if limit := r.c.places.limit.Load(); limit < r.c.least.Load() || limit > r.c.most {
+					t.Errorf("the limit is %d, which is not from %d to %d", limit, r.c.least.Load(), r.c.most)
 				}
 			}
 			r.start(true)

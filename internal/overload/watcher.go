@@ -49,8 +49,10 @@ func (w *Watcher) begin() {
 	}
 }
 
-// look measures how long a goroutine waits for a processor that is at the end of the queue.
+// look measures how long a goroutine waits for a processor that is at the end of the queue. It takes along how many there are: the runtime
+// follows the limit of a container.
 func (w *Watcher) look() {
+	w.c.run(runtime.GOMAXPROCS(0))
 	from := w.now()
 	w.c.looks.seen(from)
 	runtime.Gosched()
