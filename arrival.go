@@ -52,15 +52,23 @@ func (a *arrival) serveAll() error {
 	return a.run()
 }
 
-// open does what comes before the interceptors. An error refuses the call.
-func (a *arrival) open() error {
+// open does what comes before the interceptors. An error refuses the call, and so does a panic: the handler has not run.
+func (a *arrival) open() (err error) {
+	runs := "" // the function that may panic
+	defer func() {
+		if v := recover(); v != nil {
+			err = a.h.panickedBefore(runs, a.info.Peer, v)
+		}
+	}()
 	if m := a.e.m; m != nil && m.facts.timeout > 0 {
 		a.ctx.Limit(session.Nanos() + int64(m.facts.timeout))
 	}
 	h := &a.h.hooks
 	for _, f := range h.afterHeader {
+		runs = "AfterReadRequestHeader"
 		f.AfterReadRequestHeader(a.ctx, a.info)
 	}
+	runs = "Authenticate"
 	if err := a.authenticate(); err != nil {
 		return err
 	}
@@ -68,6 +76,7 @@ func (a *arrival) open() error {
 		return err
 	}
 	for _, f := range h.beforeBody {
+		runs = "BeforeReadRequestBody"
 		if err := f.BeforeReadRequestBody(a.ctx, a.info); err != nil {
 			return err
 		}
@@ -76,14 +85,15 @@ func (a *arrival) open() error {
 		return nil
 	}
 	a.req = a.e.m.newRequest()
-	err := a.in.Decode(a.req)
-	if err != nil {
+	runs = "Decode"
+	if err = a.in.Decode(a.req); err != nil {
 		a.req = nil
 		if e := (*Error)(nil); !asWeft(err, &e) {
 			err = Errorf(InvalidArgument, "decode the request with codec %s: %w", a.info.Codec, err).WithReason(ReasonDecode)
 		}
 	}
 	for _, f := range h.afterBody {
+		runs = "AfterReadRequestBody"
 		f.AfterReadRequestBody(a.ctx, a.info, a.req, err)
 	}
 	return err

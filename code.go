@@ -56,7 +56,7 @@ const (
 	// OutcomeUnknown: bytes left this process and no verdict came back. The handler
 	// may have run. Only an idempotent call may be made again.
 	OutcomeUnknown = Outcome(wire.OutcomeUnknown)
-	// NotSent: nothing left this process. The call may be made again.
+	// NotSent: nothing left this process. The call may be made again. Of Stream.Send it is about the message alone.
 	NotSent = Outcome(wire.NotSent)
 	// Refused: the server says that it did not run the handler. The call may be made again.
 	Refused = Outcome(wire.Refused)

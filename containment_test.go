@@ -3,8 +3,10 @@ package weft_test
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -224,5 +226,64 @@ func TestFaultyRegistry(t *testing.T) {
 				<-served
 			})
 		}
+	}
+}
+
+// early panics in each function of the user's that runs before a handler.
+type early struct{ where string }
+
+func (e *early) run(name string) {
+	if e.where == name {
+		panic("on purpose")
+	}
+}
+
+func (e *early) AfterReadRequestHeader(context.Context, *weft.CallInfo) {
+	e.run("AfterReadRequestHeader")
+}
+
+func (e *early) BeforeReadRequestBody(context.Context, *weft.CallInfo) error {
+	e.run("BeforeReadRequestBody")
+	return nil
+}
+
+func (e *early) AfterReadRequestBody(context.Context, *weft.CallInfo, any, error) {
+	e.run("AfterReadRequestBody")
+}
+
+// A call whose function before the handler panics is refused, by weft's own wire and by a door: the handler has not run.
+func TestPanicBeforeHandler(t *testing.T) {
+	for _, where := range []string{"AfterReadRequestHeader", "Authenticate", "BeforeReadRequestBody", "AfterReadRequestBody"} {
+		t.Run(where, func(t *testing.T) {
+			e := &early{where}
+			answered := make(chan *weft.Error, 1)
+			cfg := doors(fakeDoor{match: func(b []byte) (bool, bool) { return b[0] == 'x', false }, serve: func(c *weft.DoorConn) error {
+				if _, err := c.Admit(weft.Credential{}, nil); err != nil {
+					return err
+				}
+				in := new(nothing)
+				c.Begin(weft.Head{Method: "Arith.Mul", Codec: "gob"}, in).Run()
+				answered <- in.last
+				return nil
+			}})
+			cfg.Hooks = []any{e}
+			cfg.Authenticate = func(context.Context, weft.Credential, *weft.CallInfo) (any, error) {
+				e.run("Authenticate")
+				return nil, nil
+			}
+			w := start(t, cfg, nil)
+			c := w.dial(nil)
+			err := c.Call(t.Context(), "Arith.Mul", &Args{6, 7}, new(Product))
+			wantClosed(t, w.connect("x"))
+			for wire, err := range map[string]error{"weft": err, "fake": <-answered} {
+				var got *weft.Error
+				if !errors.As(err, &got) || got.Code != weft.Internal || got.Outcome != weft.Refused || got.Reason != weft.ReasonPanic || !strings.Contains(got.Message, where) {
+					t.Errorf("%s: the call ended with %+v", wire, got)
+				}
+			}
+			if n := w.srv.Stats().Refused[weft.ReasonPanic]; n != 2 {
+				t.Errorf("%d calls were refused, want 2", n)
+			}
+		})
 	}
 }

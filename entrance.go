@@ -315,13 +315,12 @@ func (n *newcomer) strange(conn net.Conn, err error) {
 	if errors.Is(err, io.EOF) {
 		return // a probe of a load balancer connects and closes
 	}
-	level := slog.LevelInfo
+	level, what := slog.LevelInfo, "connection closed before its wire was known"
 	if _, ok := errors.AsType[*sniff.StrangerError](err); ok {
-		level = slog.LevelWarn
+		level, what = slog.LevelWarn, "connection closed: its wire is not served here"
 	}
-	const what = "connection closed: its wire is not served here"
 	full := s.strangers.Allow(func(left int) {
-		s.cfg.Logger.Log(context.Background(), level, "more connections closed: their wires are not served here", "times", left)
+		s.cfg.Logger.Log(context.Background(), level, "more connections closed whose wires were not known, or are not served here", "times", left)
 	})
 	if full {
 		s.cfg.Logger.Log(context.Background(), level, what, "peer", conn.RemoteAddr().String(), "error", err)

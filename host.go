@@ -150,15 +150,25 @@ func (h *host) forgetRemovedLocked() {
 	}
 }
 
-// panicked logs a panic of the user's code and returns what the caller is told. It is
+// panicked logs a panic of a handler, or of an interceptor around it, and returns what the caller is told. It is
 // called by the function that recovered, so that the stack is still there.
 func (h *host) panicked(method string, p *Peer, v any) *Error {
-	var addr net.Addr
-	if p != nil { // which an interceptor may have taken out of its CallInfo
-		addr = p.Addr()
-	}
-	h.fence.Panicked("method", method, addr, v)
+	h.fence.Panicked("method", method, addrOf(p), v)
 	return &Error{Code: Internal, Outcome: Executed, Reason: ReasonPanic, Message: "the handler panicked"}
+}
+
+// panickedBefore is panicked for a function that runs before the handler, which has not run.
+func (h *host) panickedBefore(function string, p *Peer, v any) *Error {
+	h.fence.Panicked("function", function, addrOf(p), v)
+	return &Error{Code: Internal, Outcome: Refused, Reason: ReasonPanic, Message: "the server's " + function + " panicked"}
+}
+
+// addrOf is the address of a peer, which an interceptor may have taken out of its CallInfo.
+func addrOf(p *Peer) net.Addr {
+	if p == nil {
+		return nil
+	}
+	return p.Addr()
 }
 
 // countRefused counts a call that was refused.

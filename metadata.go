@@ -203,7 +203,7 @@ func SetReplyMetadata(ctx context.Context, pairs ...string) error {
 		limit, setting = int(c.Session.Peer().MaxMetadata), " (its Limits.MaxMetadata)"
 	}
 	if len(m.pairs) > limit {
-		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d%s", len(m.pairs), limit, setting)
+		return Errorf(ResourceExhausted, "reply metadata has %d bytes, the caller takes %d%s", len(m.pairs), limit, setting).WithReason(ReasonMetadataTooLarge)
 	}
 	c.SetReplyMeta(m.pairs)
 	return nil

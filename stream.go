@@ -25,9 +25,9 @@ func (s *Stream[In, Out]) Recv() (*In, error) { return recv[In](s.end) }
 // All yields every message until the end. An error, if there is one, comes last, with a nil message.
 func (s *Stream[In, Out]) All() iter.Seq2[*In, error] { return all[In](s.end) }
 
-// Send sends a message. It waits while the peer has not read more than Limits.StreamWindow of what was sent. The
-// message may be changed afterwards. On a client, an error means that the call has ended, also if only the message
-// cannot be sent; io.EOF means that it ended without an error before all was read.
+// Send sends a message, which may be changed afterwards. It waits while the peer has not read more than Limits.StreamWindow of what was sent. On
+// a client, an error means that the call has ended, also if only the message cannot be sent; io.EOF means that it ended without an error before all
+// was read. The outcome NotSent is about the message alone: Recv returns the error with the outcome of the call, which was opened before.
 func (s *Stream[In, Out]) Send(msg *Out) error { return send(s.end, msg) }
 
 // CloseSend ends the messages of the client; the Recv of the server then returns io.EOF.
