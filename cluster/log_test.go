@@ -41,19 +41,21 @@ func wantLines(t *testing.T, logged *lockedBuffer, lines ...string) {
 	}
 }
 
-// Rules that come into force are told with their versions, those that cannot be used too.
+// Rules that come into force are told of with the number that they have in their history, and those that cannot be used with the registry's
+// revision, since they may have no number that can be read.
 func TestLogOfRules(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var logged lockedBuffer
 		f := newFleet(t, "a")
 		c := f.client(func(cfg *cluster.Config) { cfg.Logger = logTo(&logged) })
 		who(t, t.Context(), c)
-		f.rules(`{"methods":{"Who":{"timeout":"1s"}}}`)
-		f.rules(`{"methods":{"Who":{"timeout":"2s"}}}`)
+		f.rules(`{"version":7,"methods":{"Who":{"timeout":"1s"}}}`)
+		f.rules(`{"version":8,"methods":{"Who":{"timeout":"2s"}}}`)
 		f.rules(`no rules`)
 		time.Sleep(time.Minute)
-		wantLines(t, &logged, `level=INFO msg="rules in force" service=Who version=2 was=0`, `level=INFO msg="rules in force" service=Who version=3 was=2`,
-			`level=ERROR msg="the rules cannot be used; the last good ones stay" service=Who version=4`)
+		wantLines(t, &logged, `level=INFO msg="rules in force" service=Who version=7 was=0 registry_revision=2`,
+			`level=INFO msg="rules in force" service=Who version=8 was=7 registry_revision=3`,
+			`level=ERROR msg="the rules cannot be used; the last good ones stay" service=Who registry_revision=4`)
 	})
 }
 

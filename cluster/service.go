@@ -183,12 +183,13 @@ func (s *service) learn(snapshot *registry.Snapshot) {
 func (s *service) rule(d registry.Document, err error) error {
 	changed := err == nil || d.Version != 0 // otherwise nothing is known
 	if changed {
-		was := s.rules.Status().Version
+		was := s.rules.Status()
 		if wrong := s.rules.Update(d.Value, d.Version); wrong != nil {
-			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "version", d.Version, "error", wrong)
+			s.c.cfg.Logger.Error("the rules cannot be used; the last good ones stay", "service", s.name, "registry_revision", d.Version, "error", wrong)
 			return wrong // the registry tells next what there is in their place
-		} else if d.Version != was {
-			s.c.cfg.Logger.Info("rules in force", "service", s.name, "version", d.Version, "was", was)
+		} else if d.Version != was.Version {
+			// The number in the rules is the one that 'weft rules rollback' takes; rules that were stored by other means may have none.
+			s.c.cfg.Logger.Info("rules in force", "service", s.name, "version", s.rules.Rules().Version(), "was", was.Rules.Version(), "registry_revision", d.Version)
 		}
 	}
 	s.settleRules(changed)

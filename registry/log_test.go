@@ -185,7 +185,7 @@ func TestLogOfDocumentOutage(t *testing.T) {
 		time.Sleep(time.Minute)
 		for _, line := range []string{
 			`level=WARN msg="the registry does not answer; the last good document stays" registry=scripted document=rules/Arith error=`,
-			`level=INFO msg="the registry is back" registry=scripted document=rules/Arith version=1`,
+			`level=INFO msg="the registry is back" registry=scripted document=rules/Arith registry_revision=1`,
 		} {
 			if n := strings.Count(logged(), line); n != 1 {
 				t.Errorf("%d times: %s\n%s", n, line, logged())

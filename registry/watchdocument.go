@@ -131,7 +131,7 @@ func (w *documentWatch) answer(d Document) {
 		return
 	}
 	if w.away {
-		w.r.tellBack("the registry is back", "document", w.name, "version", d.Version)
+		w.r.tellBack("the registry is back", "document", w.name, "registry_revision", d.Version)
 	}
 	if d.Version == 0 && w.last.Version != 0 && w.r.cfg.Protect > 0 {
 		w.keepLocked()
@@ -147,7 +147,7 @@ func (w *documentWatch) keepLocked() {
 		return
 	}
 	w.r.cfg.Logger.Warn("the document is gone from the registry; the last good one stays for now",
-		"document", w.name, "version", w.used.Version, "for", w.r.cfg.Protect)
+		"document", w.name, "registry_revision", w.used.Version, "for", w.r.cfg.Protect)
 	var timer *time.Timer
 	timer = time.AfterFunc(w.r.cfg.Protect, func() {
 		w.mu.Lock()
@@ -183,7 +183,7 @@ func (w *documentWatch) useLocked(d Document) {
 	}
 	if w.used.Version != 0 {
 		w.r.cfg.Logger.Warn("the document in the registry cannot be used; the last good one of the cache is",
-			"document", w.name, "version", d.Version, "cached", w.used.Version, "error", err)
+			"document", w.name, "registry_revision", d.Version, "cached", w.used.Version, "error", err)
 	}
 	w.recallLocked(fmt.Errorf("%w: %w", ErrUnusable, err))
 }
@@ -240,7 +240,7 @@ func (w *documentWatch) recallLocked(why error) {
 		w.good = w.good || w.used.Version != 0
 		return
 	}
-	w.r.cfg.Logger.Warn("the cached document cannot be used either", "document", w.name, "version", w.used.Version)
+	w.r.cfg.Logger.Warn("the cached document cannot be used either", "document", w.name, "registry_revision", w.used.Version)
 	w.used = Document{}
 	_ = w.f(w.used, why) // there is nothing that f could not use
 }
