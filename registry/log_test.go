@@ -194,6 +194,54 @@ func TestLogOfDocumentOutage(t *testing.T) {
 	})
 }
 
+// TestLogOfAbsence: of a registry that is away when a client starts the log says whether there is a list, and it says when it is back.
+func TestLogOfAbsence(t *testing.T) {
+	for _, cached := range []bool{false, true} {
+		t.Run(fmt.Sprint(cached), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				log, logged := recorded()
+				cfg := &Config{NoCache: !cached, CacheDir: t.TempDir(), Logger: log}
+				d := newScripted()
+				d.list("Arith", 1, "a", "b")
+				if err := d.Store(t.Context(), "rules/Arith", []byte("one"), 0); err != nil {
+					t.Fatal(err)
+				}
+				watch := func(r *Registry) (stop func()) {
+					list, document := r.Watch("Arith", func(*Snapshot) {}), r.WatchDocument("rules/Arith", func(Document, error) error { return nil })
+					return func() { list(); document() }
+				}
+				if cached {
+					r := open(t, d, cfg)
+					stop := watch(r)
+					time.Sleep(time.Minute)
+					stop()
+					r.Close()
+				}
+				d.set(true)
+				defer watch(open(t, d, cfg))()
+				time.Sleep(time.Minute)
+				d.set(false)
+				time.Sleep(time.Minute)
+				stays, none := 0, 1
+				if cached {
+					stays, none = 1, 0
+				}
+				for line, want := range map[string]int{
+					`level=WARN msg="the registry does not answer, and no list is known" registry=scripted service=Arith error=`:                none,
+					`level=WARN msg="the registry does not answer, and no document is known" registry=scripted document=rules/Arith error=`:     none,
+					`level=WARN msg="the registry does not answer; the last good list stays" registry=scripted service=Arith age=`:              stays,
+					`level=WARN msg="the registry does not answer; the last good document stays" registry=scripted document=rules/Arith error=`: stays,
+					`level=INFO msg="the registry is back" registry=scripted service=Arith`:                                                     1,
+				} {
+					if n := strings.Count(logged(), line); n != want {
+						t.Errorf("%d times, want %d: %s\n%s", n, want, line, logged())
+					}
+				}
+			})
+		})
+	}
+}
+
 // forgetful takes every instance, and has lost it when it is to be refreshed.
 type forgetful struct{ *scripted }
 

@@ -31,7 +31,7 @@ type topic struct {
 	list    *List // what the registry said last; nil: nothing yet
 	fresh   bool  // it has not been looked at
 	failed  error // why the registry cannot be watched now
-	lost    bool  // it could be watched before
+	lost    bool  // it was logged that it does not answer
 	back    bool  // the list that has not been looked at is the first after a failure
 	watches map[*watch]struct{}
 
@@ -167,16 +167,24 @@ func (t *topic) age() time.Duration {
 // fail notes that the registry does not answer.
 func (t *topic) fail(err error) {
 	t.mu.Lock()
-	first := t.failed == nil
 	t.failed = err
-	if first {
-		t.lost = true
-	}
 	t.mu.Unlock()
-	if first {
-		t.r.tellLost("the registry does not answer; the last good list stays", "service", t.service, "age", t.age(), "error", err)
-	}
 	t.wakeUp()
+}
+
+// tellFailed logs that the registry does not answer, once the list on the disk has been looked for: it says whether there is a list.
+func (t *topic) tellFailed() {
+	t.mu.Lock()
+	failed := t.failed
+	tell := failed != nil && !t.lost
+	t.lost = t.lost || tell
+	t.mu.Unlock()
+	switch {
+	case tell && t.accepted.any:
+		t.r.tellLost("the registry does not answer; the last good list stays", "service", t.service, "age", t.age(), "error", failed)
+	case tell:
+		t.r.tellLost("the registry does not answer, and no list is known", "service", t.service, "error", failed)
+	}
 }
 
 // deliver makes snapshots of what the registry answers and hands them out.
@@ -247,6 +255,7 @@ func (t *topic) snapshot(now time.Time) *Snapshot {
 	if list == nil && !t.accepted.any && (failed != nil || now.Sub(t.started) >= cacheAfter) {
 		t.load()
 	}
+	t.tellFailed()
 	if !t.accepted.any && failed == nil {
 		return nil
 	}

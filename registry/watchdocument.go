@@ -229,7 +229,11 @@ func (w *documentWatch) fail(err error) {
 		err = errors.Join(err, cacheErr)
 	}
 	w.told, w.away = true, true
-	w.r.tellLost("the registry does not answer; the last good document stays", "document", w.name, "error", err)
+	if w.used.Version != 0 {
+		w.r.tellLost("the registry does not answer; the last good document stays", "document", w.name, "error", err)
+	} else {
+		w.r.tellLost("the registry does not answer, and no document is known", "document", w.name, "error", err)
+	}
 	w.recallLocked(err)
 }
 
