@@ -65,6 +65,9 @@ type Invalid struct {
 	Err error
 }
 
+// same reports whether the same is wrong with the same entry.
+func (i Invalid) same(o Invalid) bool { return i.ID == o.ID && i.Err.Error() == o.Err.Error() }
+
 // Add decodes the value that the registry has under id, and adds the instance, or
 // why it is none.
 func (l *List) Add(service, id string, value []byte) {

@@ -35,7 +35,7 @@ type Config struct {
 	// NoCache keeps nothing on disk.
 	NoCache bool
 	// Logger gets what an operator should know: when the registry does not answer and
-	// when it is back, lists that are not accepted, documents that are not used. nil:
+	// when it is back, lists that are not accepted, entries and documents that are not used. nil:
 	// slog.Default() gets the warnings and errors; slog.New(slog.DiscardHandler) is
 	// silence. The logger of the server or client that uses the registry is its own.
 	Logger *slog.Logger
@@ -50,6 +50,7 @@ type Registry struct {
 
 	registering, watching pace
 	lost, back            logger.Sparse // what is logged of watches that end and go on
+	invalid               logger.Sparse // what is logged of entries that cannot be used
 
 	uncached struct { // what is logged of the cache that cannot be written
 		sync.Mutex
@@ -88,7 +89,7 @@ type Source interface {
 func New(name string, driver Driver, cfg *Config) (*Registry, error) {
 	r := &Registry{
 		name: name, driver: driver,
-		lost: logger.Sparse{Most: mostLines}, back: logger.Sparse{Most: mostLines},
+		lost: logger.Sparse{Most: mostLines}, back: logger.Sparse{Most: mostLines}, invalid: logger.Sparse{Most: mostLines},
 		topics: make(map[string]*topic), registrations: make(map[*registration]struct{}),
 	}
 	if cfg != nil {
@@ -157,6 +158,14 @@ func (r *Registry) tellLost(what string, attrs ...any) {
 func (r *Registry) tellBack(what string, attrs ...any) {
 	if r.cfg.Logger.Enabled(context.Background(), slog.LevelInfo) && r.back.Allow(func(left int) { r.cfg.Logger.Info("the registry is back: more watches", "times", left) }) {
 		r.cfg.Logger.Info(what, attrs...)
+	}
+}
+
+// tellInvalid logs that entries of a service cannot be used, or can be again.
+func (r *Registry) tellInvalid(level slog.Level, what string, attrs ...any) {
+	ctx := context.Background()
+	if r.cfg.Logger.Enabled(ctx, level) && r.invalid.Allow(func(left int) { r.cfg.Logger.Log(ctx, level, "more news of entries of the registry", "times", left) }) {
+		r.cfg.Logger.Log(ctx, level, what, attrs...)
 	}
 }
 

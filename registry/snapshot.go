@@ -54,7 +54,7 @@ func (s *Snapshot) same(o *Snapshot) bool {
 	return s.Source == o.Source && s.Revision == o.Revision && (s.Err == nil) == (o.Err == nil) &&
 		slices.Equal(s.Kept, o.Kept) &&
 		slices.EqualFunc(s.Instances, o.Instances, func(a, b weft.Instance) bool { return a.Equal(&b) }) &&
-		slices.EqualFunc(s.Invalid, o.Invalid, func(a, b Invalid) bool { return a.ID == b.ID && a.Err.Error() == b.Err.Error() })
+		slices.EqualFunc(s.Invalid, o.Invalid, Invalid.same)
 }
 
 // sorted sorts instances by ID; of two with the same, the first stays.

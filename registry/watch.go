@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -278,6 +280,7 @@ func (t *topic) accept(list List, now time.Time) {
 	t.cached = false
 	trusted := t.accepted.asSent()
 	t.again = t.accepted.take(list, now)
+	t.tellInvalid(list.Invalid)
 	t.invalid = list.Invalid
 	switch {
 	case trusted && !t.again.IsZero():
@@ -285,6 +288,21 @@ func (t *topic) accept(list List, now time.Time) {
 			"has", len(list.Instances), "used", len(t.accepted.instances), "for", t.r.cfg.Protect)
 	case !trusted && t.again.IsZero():
 		t.r.cfg.Logger.Info("the list of the registry is accepted again", "service", t.service, "has", len(list.Instances))
+	}
+}
+
+// tellInvalid logs the first of the entries that cannot be used and were not among them before, and that there is none any more.
+func (t *topic) tellInvalid(invalid []Invalid) {
+	if slices.EqualFunc(invalid, t.invalid, Invalid.same) {
+		return // as most often: the registry has confirmed the list
+	}
+	fresh := slices.IndexFunc(invalid, func(i Invalid) bool { return !slices.ContainsFunc(t.invalid, i.same) })
+	switch {
+	case fresh >= 0:
+		t.r.tellInvalid(slog.LevelWarn, "the registry has entries that cannot be used", "service", t.service, "entries", len(invalid),
+			"entry", invalid[fresh].ID, "error", invalid[fresh].Err)
+	case len(invalid) == 0 && len(t.invalid) > 0:
+		t.r.tellInvalid(slog.LevelInfo, "all entries of the registry can be used again", "service", t.service)
 	}
 }
 

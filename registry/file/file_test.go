@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -117,6 +118,69 @@ func TestEdits(t *testing.T) {
 	until("", "")
 	swap(t, path, one("e"))
 	until("e", "")
+}
+
+// TestLog: a client that runs logs once that the file has become wrong, with the place, and once that it is right again.
+func TestLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registry.json")
+	write(t, path, one("a"))
+	var logged lockedBuffer
+	reg, err := New(path, &registry.Config{NoCache: true, Logger: slog.New(slog.NewTextHandler(&logged, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reg.Close()
+	invalid := make(chan int, 100)
+	defer reg.Watch("Arith", func(s *registry.Snapshot) { invalid <- len(s.Invalid) })()
+	until := func(want int) {
+		t.Helper()
+		for deadline := time.After(time.Minute); ; {
+			select {
+			case n := <-invalid:
+				if n == want {
+					return
+				}
+			case <-deadline:
+				t.Fatalf("there is no list with %d invalid entries", want)
+			}
+		}
+	}
+	until(0)
+	swap(t, path, "{\n oops")
+	until(1)
+	time.Sleep(2 * lookEvery) // it is looked at again
+	swap(t, path, one("a"))
+	until(0)
+	text := logged.String()
+	for _, line := range []string{
+		`level=WARN msg="the registry has entries that cannot be used" registry="file ` + path + `" service=Arith entries=1 entry=` + path + ` error="` + path + `:2:2: invalid character 'o'`,
+		`level=INFO msg="all entries of the registry can be used again" registry="file ` + path + `" service=Arith`,
+	} {
+		if strings.Count(text, line) != 1 {
+			t.Errorf("not once: %s\n%s", line, text)
+		}
+	}
+	if n := strings.Count(text, "\n"); n != 2 {
+		t.Errorf("%d lines, want 2:\n%s", n, text)
+	}
+}
+
+// lockedBuffer is a buffer that any number of goroutines write to.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
 
 // TestOldTimes: the new file looks exactly as the old one, but is another one.
