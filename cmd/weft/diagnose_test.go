@@ -23,13 +23,19 @@ import (
 // certificate writes a certificate that signs itself, for this machine, and its key.
 func certificate(t *testing.T, name string, end time.Time) (cert, key string, pair tls.Certificate) {
 	t.Helper()
+	return certificateFor(t, name, end.Add(-10000*time.Hour), end)
+}
+
+// certificateFor writes a certificate that is good in a time.
+func certificateFor(t *testing.T, name string, from, end time.Time) (cert, key string, pair tls.Certificate) {
+	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: end.Add(-10000 * time.Hour), NotAfter: end, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: from, NotAfter: end, IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
@@ -81,6 +87,25 @@ func TestTLS(t *testing.T) {
 	_, _, ended := certificate(t, "weft.test", time.Now().Add(-time.Hour))
 	past := begin(t, func(cfg *weft.ServerConfig) { cfg.TLS = &tls.Config{Certificates: []tls.Certificate{ended}} })
 	expect(t, 1, "renew the certificate", "", "", "doctor", past.address, "--tls", "-k")
+}
+
+// TestNearEnd: the doctor warns of a certificate when the log of its server does, 14 days before its end or when a fifth of its time is left.
+func TestNearEnd(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		life, left time.Duration
+		want       string
+	}{
+		{100 * day, 20 * day, "0 errors, 0 warnings"},
+		{100 * day, 13*day + time.Hour, "ends in 13 days"},
+		{day, 23 * time.Hour, "0 errors, 0 warnings"},
+		{day, 4 * time.Hour, "ends in 3h59m"},
+	} {
+		end := time.Now().Add(c.left)
+		cert, _, pair := certificateFor(t, "weft.test", end.Add(-c.life), end)
+		s := begin(t, func(cfg *weft.ServerConfig) { cfg.TLS = &tls.Config{Certificates: []tls.Certificate{pair}} })
+		eventually(t, 0, c.want, "", "doctor", s.address, "--tls", "--cacert", cert) // a busy machine may answer too late, which is a warning
+	}
 }
 
 // TestDoctor looks into a server and a registry with what can be wrong with them.

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"time"
@@ -16,9 +17,11 @@ import (
 
 // Bounds of what is well.
 const (
-	offsetMost   = time.Second         // of a clock
-	validityEnds = 30 * 24 * time.Hour // before the end of a certificate
-	slowAnswer   = 500 * time.Millisecond
+	offsetMost = time.Second // of a clock
+	slowAnswer = 500 * time.Millisecond
+	// nearEnd is when a certificate is near its end at the earliest; one that is made for less time is when a fifth of that is left.
+	// The log of a server warns from then on too: see package transport/tls.
+	nearEnd = 14 * 24 * time.Hour
 )
 
 // server looks into one server.
@@ -119,8 +122,12 @@ func (r *report) certificate(ctx context.Context, address, host string, conn net
 		r.fail("certificate", address, "name the authority with --cacert", "it is signed by an authority that is not trusted here: %s", leaf.Issuer)
 	case err != nil:
 		r.fail("certificate", address, "renew the certificate of the server", "%v", err)
-	case left < validityEnds:
-		r.warn("certificate", address, "renew it, and see why it was not renewed by itself", "it is for %s and ends in %d days, at %s", names, int(left.Hours()/24), end)
+	case left <= min(nearEnd, leaf.NotAfter.Sub(leaf.NotBefore)/5):
+		rest := fmt.Sprintf("%d days", int(left.Hours()/24))
+		if left < 48*time.Hour {
+			rest = left.Round(time.Second).String()
+		}
+		r.warn("certificate", address, "renew it, and see why it was not renewed by itself", "it is for %s and ends in %s, at %s", names, rest, end)
 	default:
 		r.ok("certificate", address, "it is for %s, until %s; %s, protocol %q", names, end, tls.VersionName(state.Version), state.NegotiatedProtocol)
 	}
