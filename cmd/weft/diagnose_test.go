@@ -79,6 +79,11 @@ func TestTLS(t *testing.T) {
 	expect(t, 1, "not for other.test", "", "", append([]string{"doctor", "connect+https://" + s.at, "--servername", "other.test"}, flags...)...)
 	expect(t, 1, "name the authority with --cacert", "", "", "doctor", s.address, "--tls", "--cert", cert, "--key", key)
 
+	// The certificate is the cause, and it has TLS already.
+	expect(t, 1, "see what is said of the certificate", "", "", "doctor", s.address, "--tls", "--cert", cert, "--key", key)
+	expect(t, 1, "see what is said of the certificate", "", "", "doctor", s.address, "--tls", "--cacert", cert)
+	expect(t, 1, "add --tls if the server has TLS", "", "", "doctor", s.address)
+
 	_, _, soon := certificate(t, "weft.test", time.Now().Add(5*24*time.Hour+time.Hour))
 	old := begin(t, func(cfg *weft.ServerConfig) { cfg.TLS = &tls.Config{Certificates: []tls.Certificate{soon}} })
 	oldCA := write(t, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: soon.Certificate[0]})))
@@ -135,6 +140,8 @@ func TestDoctor(t *testing.T) {
 	}
 	expect(t, 1, "none is registered", "", "", "doctor", "Nothing")
 	expect(t, 2, "", "name a service", "", "doctor")
+	writeFile(t, path, "{ oops")
+	expect(t, 1, "mend the file", "", "", "doctor", "Arith")
 }
 
 // TestDoctorMembers looks into an etcd of which one member is not there.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 // silenceMost is how long ago a server that is well may have refreshed its registration: it does so
 // three times within its TTL, which is ten seconds if it is not configured.
 const silenceMost = registry.DefaultTTL
+
+// mendFile is what to do about a registry that is a file and cannot be used.
+const mendFile = "mend the file, and see whether this user may read it"
 
 // registry looks into the registry and the instances of a service in it, "" for all.
 func (r *report) registry(ctx context.Context, service string) error {
@@ -43,7 +47,9 @@ func (r *report) registry(ctx context.Context, service string) error {
 	}
 	if err != nil {
 		do := "see whether it runs at this address, and whether a firewall is between; 'weft up' runs one on this machine"
-		if strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "tls:") {
+		if a.Kind == "file" {
+			do = mendFile
+		} else if strings.Contains(err.Error(), "certificate") || strings.Contains(err.Error(), "tls:") {
 			do = "see the flags --cacert, --cert and --key, and whether the address says TLS, such as etcds://"
 		}
 		r.fail("registry", a.String(), do, "%v", err)
@@ -96,6 +102,10 @@ func (r *report) service(ctx context.Context, a catalog.Address, reg *registry.R
 		return
 	}
 	for _, invalid := range snapshot.Invalid {
+		if a.Kind == "file" && filepath.IsAbs(invalid.ID) { // the file itself, which people write
+			r.fail("registry", invalid.ID, mendFile, "%v", invalid.Err)
+			continue
+		}
 		r.fail("entry", name+" "+invalid.ID, "remove it from the registry, or mend the program that wrote it", "it is no instance: %v", invalid.Err)
 	}
 	if len(snapshot.Instances) == 0 {

@@ -133,19 +133,31 @@ func (r *report) certificate(ctx context.Context, address, host string, conn net
 	}
 }
 
+// otherWire is what to do about a server whose port is open and that does not speak, or answer by, the wire of its address.
+func (r *report) otherWire(address string, err error, does string) string {
+	open := "the port is open and does not " + does + " the wire " + target.Scheme(address)
+	switch text := err.Error(); {
+	case !r.p.Settings.TLS && !target.Secure(address):
+		return open + ": add --tls if the server has TLS, or name another wire, see 'weft help addresses'"
+	case strings.Contains(text, "certificate"), strings.Contains(text, "tls:"):
+		return "see what is said of the certificate of the server, and the flags --cacert, --cert, --key and --servername"
+	}
+	return open + " over TLS: name another wire, see 'weft help addresses'"
+}
+
 // answers looks into the answers of a server.
 func (r *report) answers(ctx context.Context, address string) {
 	ctx, cancel := r.within(ctx)
 	defer cancel()
 	t, err := target.Open(ctx, r.p, address)
 	if err != nil {
-		r.fail("connect", address, "the port is open and does not speak the wire "+target.Scheme(address)+": add --tls if the server has TLS, or name another wire, see 'weft help addresses'", "%v", bare(err))
+		r.fail("connect", address, r.otherWire(address, err, "speak"), "%v", bare(err))
 		return
 	}
 	defer t.Close()
 	from := time.Now()
 	if err := t.Client.Ping(ctx); err != nil {
-		do := "the port is open and does not answer by the wire " + target.Scheme(address) + ": add --tls if the server has TLS, or name another wire, see 'weft help addresses'"
+		do := r.otherWire(address, err, "answer by")
 		if code := weft.CodeOf(err); code == weft.Unauthenticated || code == weft.PermissionDenied {
 			do = "give a token with --token-file, or a certificate with --cert and --key"
 		}
