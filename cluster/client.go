@@ -35,7 +35,7 @@ type Client struct {
 	retiring sync.Map // links of servers that have left → channels, closed when their calls have ended
 
 	mu       sync.Mutex
-	closed   bool
+	closed   atomic.Bool // set with the lock held
 	services *idle.Table[*service]
 	servers  map[string]*server // by address
 	numbered []*method          // by their numbers
@@ -164,7 +164,7 @@ func (c *Client) Shutdown(ctx context.Context) error {
 func (c *Client) shut() (services []*service, servers []*server) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
+	c.closed.Store(true)
 	return slices.Collect(maps.Values(c.services.Open)), slices.Collect(maps.Values(c.servers))
 }
 

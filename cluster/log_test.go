@@ -59,6 +59,20 @@ func TestLogOfRules(t *testing.T) {
 	})
 }
 
+// A client that shuts down has lost no server: they stay.
+func TestLogOfShutdown(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var logged lockedBuffer
+		f := newFleet(t, "a", "b")
+		c := f.client(func(cfg *cluster.Config) { cfg.Logger = logTo(&logged) })
+		shares(t, c, 10)
+		must(t, c.Shutdown(t.Context()))
+		if text := logged.String(); strings.Contains(text, "server lost") {
+			t.Errorf("logged:\n%s", text)
+		}
+	})
+}
+
 // A breaker is told of when it opens, with the reason, and when it closes. So are calls that fail after all attempts.
 func TestLogOfFailures(t *testing.T) {
 	bubble(t, func(t *testing.T) {

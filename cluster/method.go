@@ -77,7 +77,7 @@ func (c *Client) newMethod(name string) (*method, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closed.Load() {
 		return nil, closedError(name)
 	}
 	found, kept := c.methods.Load(name)

@@ -162,7 +162,10 @@ func (s *server) wentDown(l *link, why string, expected bool) {
 	s.health.Lost(now)
 	level := slog.LevelWarn
 	s.loss.expected.Store(expected)
-	if expected {
+	switch {
+	case expected && s.c.closed.Load():
+		level = slog.LevelDebug // it is this client that shuts down, and the server stays
+	case expected:
 		level = slog.LevelInfo
 	}
 	s.c.told.Server(level, "server lost", "addr", s.address, "why", why)

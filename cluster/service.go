@@ -108,7 +108,7 @@ func (s *service) forgetLocked() {
 func (c *Client) closeIdle(now time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.services.Due(now) || c.closed {
+	if !c.services.Due(now) || c.closed.Load() {
 		return
 	}
 	closed, ended := c.services.Sweep(now)
@@ -220,7 +220,7 @@ func (s *service) rebuild() {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	s.coming = nil
-	if s.c.closed {
+	if s.c.closed.Load() {
 		return
 	}
 	if s.c.services.Has(s.name, s) {
@@ -241,7 +241,7 @@ func (s *service) begin() *view {
 	defer s.c.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.snapshot == nil || s.c.closed || !s.c.services.Has(s.name, s) {
+	if s.snapshot == nil || s.c.closed.Load() || !s.c.services.Has(s.name, s) {
 		return nil
 	}
 	s.c.services.Tell(s.name, len(s.snapshot.Instances) > 0)
