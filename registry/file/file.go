@@ -19,9 +19,10 @@
 //
 // A change is noticed within half a second, whether the file is written in place or
 // replaced. A file that is wrong changes nothing: what was last right stays in force,
-// and the error, with line and column, is among the Invalid entries of every list. One
-// that is wrong when a client starts is that client's error. A file that is not there
-// is an empty one.
+// and the error, with line and column, is among the Invalid entries of every list, and
+// is logged. One that is wrong when a client starts is that client's error: it uses the
+// list on its disk, if there is one, and servers that have registered themselves count
+// again when the file is right. A file that is not there is an empty one.
 //
 // # What programs write
 //
