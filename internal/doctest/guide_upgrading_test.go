@@ -34,10 +34,16 @@ type (
 		S string
 	}
 	ofOther struct{ B int32 }
-	ofCase  struct {
-		A int32 `json:"a" msgpack:"a"`
-		S string
+	ofId    struct {
+		Id int32
+		S  string
 	}
+	ofID struct {
+		ID int32
+		S  string
+	}
+	ofIdAlone struct{ Id int32 }
+	ofIDAlone struct{ ID int32 }
 	ofInt64   struct{ A int64 }
 	ofUint32  struct{ A uint32 }
 	ofFloat64 struct{ A float64 }
@@ -58,7 +64,8 @@ func TestUpgradingTable(t *testing.T) {
 		{"the reader lacks a field", &ofInt32{300, "x"}, new(ofOne), &timestamppb.Timestamp{Seconds: 300, Nanos: 1}, new(wrapperspb.Int64Value)},
 		{"the field has another name", &ofInt32{300, "x"}, new(ofRenamed), &timestamppb.Timestamp{Seconds: 300}, new(wrapperspb.Int64Value)},
 		{"no field has the same name", &ofOne{300}, new(ofOther), &timestamppb.Timestamp{Seconds: 300}, new(wrapperspb.Int64Value)},
-		{"the name differs in case alone", &ofInt32{300, "x"}, new(ofCase), small, new(wrapperspb.Int32Value)},
+		{"the name differs in case alone, `Id` to `ID`", &ofId{300, "x"}, new(ofID), small, new(wrapperspb.Int32Value)},
+		{"the same, and no other field has the same name", &ofIdAlone{300}, new(ofIDAlone), small, new(wrapperspb.Int32Value)},
 		{"`int32` to `int64`", &ofOne{300}, new(ofInt64), small, new(wrapperspb.Int64Value)},
 		{"`int64` to `int32`, the value fits", &ofInt64{300}, new(ofOne), wrapperspb.Int64(300), new(wrapperspb.Int32Value)},
 		{"`int64` to `int32`, it does not fit", &ofInt64{5_000_000_000}, new(ofOne), large, new(wrapperspb.Int32Value)},
