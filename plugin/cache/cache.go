@@ -22,8 +22,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weftrpc/weft"
@@ -49,12 +51,13 @@ type Config struct {
 	// Shared says that replies do not depend on the principal: all callers share them.
 	// Otherwise, on a server, each principal has its own, and calls of a principal without a
 	// name (see package acl) are left alone. On a client, calls with a credential of their own, by
-	// weft.WithCredential or as "authorization" of weft.WithMetadata, are left alone, and the others are taken to
-	// be made for one caller: a client that acts for several, by the context that it gives its Credential
+	// weft.WithCredential or as "authorization" of weft.WithMetadata, are left alone, and the others through one value of
+	// Plugin are taken to be made for one caller: a client that acts for several, by the context that it gives its Credential
 	// function, or by metadata with another key, must set Caller.
 	Shared bool
 	// Caller names for whom a client makes a call; calls for different callers are not equal. With it calls with
-	// credentials of their own are not left alone. nil: all others are for one.
+	// credentials of their own are not left alone, and all clients share the replies to one caller. nil: all others through
+	// one value of Plugin are for one.
 	Caller func(ctx context.Context) string
 	// MaxEntries is how many replies are kept, and MaxBytes how many bytes they have when they are encoded; the
 	// one used longest ago makes room. 0: DefaultMaxEntries, DefaultMaxBytes.
@@ -78,6 +81,8 @@ type Cache struct {
 	cfg    Config
 	exact  map[string]time.Duration
 	codecs codecs
+	// plugins counts the calls of Plugin, each of which has replies of its own on clients.
+	plugins atomic.Uint64
 
 	mu      sync.Mutex
 	entries *keyed.Table[key, entry]
@@ -141,10 +146,21 @@ func New(cfg *Config) (*Cache, error) {
 	return c, nil
 }
 
-// Plugin is for servers and clients. Those that have the same cache share its replies: they must be of the same
-// services. On a cluster.Client it is for Config.Plugins or Client.Plugins.
+// Plugin is for servers and clients. Servers that have the same cache share its replies: they must be of the same
+// services. Clients share the replies of one value of Plugin alone, unless Config.Shared or Config.Caller is set. Clients of one value
+// must be of the same services and have the same credentials and certificate, since a cache sees none of them: call Plugin for each
+// client of another caller. On a cluster.Client it is for Config.Plugins or Client.Plugins.
+//
+// On a server the replies to the calls that it makes to its clients are kept too, and shared by all of them: name no methods that
+// answer differently at each client, or tell the clients apart by Config.Caller.
 func (c *Cache) Plugin() weft.Plugin {
-	return weft.Plugin{Name: "cache", Server: c.serve, Client: c.call}
+	own := "" // the caller of all calls through this value that Config.Caller does not name
+	if !c.cfg.Shared && c.cfg.Caller == nil {
+		own = strconv.FormatUint(c.plugins.Add(1), 10)
+	}
+	return weft.Plugin{Name: "cache", Server: c.serve, Client: func(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+		return c.call(ctx, info, req, next, own)
+	}}
 }
 
 // Stats are what the cache has done.
@@ -200,7 +216,7 @@ func (c *Cache) serve(ctx context.Context, info *weft.CallInfo, req any, next we
 	})
 }
 
-func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc) (any, error) {
+func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next weft.UnaryFunc, caller string) (any, error) {
 	ttl, ok := c.lasts(info.Method)
 	if !ok || info.Oneway || info.Reply == nil {
 		return next(ctx, info, req)
@@ -213,7 +229,6 @@ func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next wef
 	if with == nil {
 		return next(ctx, info, req)
 	}
-	caller := ""
 	if c.cfg.Caller != nil && !c.cfg.Shared {
 		caller = c.cfg.Caller(ctx)
 	}

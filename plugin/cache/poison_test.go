@@ -33,6 +33,41 @@ func whose(t *testing.T, cfg *weft.ServerConfig) *plugintest.World {
 	return w
 }
 
+// Clients with different credentials that share a cache get no reply of each other, unless the cache is told that replies are
+// the same for all. Clients of one value of Plugin share replies.
+func TestClientsApart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		cfg  cache.Config
+		hits uint64 // of ada, ada again, bob, and ada at another client
+		bob  string
+	}{
+		{"as it comes", cache.Config{}, 2, "bob of "},
+		{"Shared", cache.Config{Shared: true}, 3, "ada of "},
+	} {
+		tt.cfg.Methods = map[string]time.Duration{"Who.Am": time.Hour}
+		k := newCache(t, tt.cfg)
+		w := whose(t, &weft.ServerConfig{})
+		dial := func(name string, p weft.Plugin) *weft.Client {
+			return w.Dial(t, &weft.ClientConfig{Credential: weft.StaticCredential("", name), Plugins: []weft.Plugin{p}})
+		}
+		as := func(c *weft.Client, want string) {
+			t.Helper()
+			var got string
+			if err := c.Call(t.Context(), "Who.Am", new("x"), &got); err != nil || got != want {
+				t.Errorf("%s: %q, %v, want %q", tt.name, got, err, want)
+			}
+		}
+		of := k.Plugin()
+		ada, bob := dial("ada", of), dial("bob", k.Plugin())
+		as(ada, "ada of ")
+		as(ada, "ada of ")
+		as(bob, tt.bob)
+		as(dial("ada", of), "ada of ")
+		is(t, k, tt.hits, 4-tt.hits)
+	}
+}
+
 // No caller gets the reply of another one, on either side, whatever names, metadata and requests look like together.
 func TestPrincipalsApart(t *testing.T) {
 	for _, side := range []string{"server", "client"} {
