@@ -358,6 +358,22 @@ func TestLogHandler(t *testing.T) {
 	}
 }
 
+// A record that names its trace or span, as the lines of accesslog do, does not get another attribute of the same key.
+func TestLogHandlerOnce(t *testing.T) {
+	ctx := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}}))
+	for _, tt := range []struct{ key, want string }{
+		{"trace_id", "trace_id=own span_id=0200000000000000"},
+		{"span_id", "span_id=own trace_id=01000000000000000000000000000000"},
+		{"other", "other=own trace_id=01000000000000000000000000000000 span_id=0200000000000000"},
+	} {
+		var b bytes.Buffer
+		slog.New(otel.LogHandler(slog.NewTextHandler(&b, nil))).InfoContext(ctx, "call", tt.key, "own")
+		if got := strings.TrimSpace(b.String()); !strings.HasSuffix(got, "msg=call "+tt.want) {
+			t.Errorf("%s: %s, want %s", tt.key, got, tt.want)
+		}
+	}
+}
+
 // The end of a call's context ends its span with the code of that.
 func TestTimeout(t *testing.T) {
 	k := record(t, nil)
