@@ -148,6 +148,46 @@ func told(v any) string {
 	return fmt.Sprint(field.Interface())
 }
 
+// What a struct without numbers becomes.
+type (
+	ofNumber struct {
+		A int32 `weft:"1"`
+	}
+	ofHash struct {
+		A int32 `weft:"212268"`
+	}
+)
+
+// TestUpgradingNumbers: numbers for a struct in use, at one end alone, have the effects that docs/guide/upgrading.md says.
+func TestUpgradingNumbers(t *testing.T) {
+	ctx := t.Context()
+	srv := weft.NewServer(nil)
+	must(t, weft.Handle(srv, "Of.None", func(_ context.Context, q *ofOne) (*ofOne, error) { return &ofOne{q.A + 1}, nil }))
+	must(t, weft.Handle(srv, "Of.Number", func(_ context.Context, q *ofNumber) (*ofNumber, error) { return &ofNumber{q.A + 1}, nil }))
+	must(t, weft.Handle(srv, "Of.Hash", func(_ context.Context, q *ofHash) (*ofHash, error) { return &ofHash{q.A + 1}, nil }))
+	var got atomic.Int32 // by the handler of Of.Seen
+	must(t, weft.Handle(srv, "Of.Seen", func(_ context.Context, q *ofOne) (*ofOne, error) { got.Store(q.A); return &ofOne{300}, nil }))
+	c, err := weft.Dial(ctx, serve(t, srv), nil)
+	must(t, err)
+	defer c.Close()
+	reply := new(ofNumber)
+	if err := c.Call(ctx, "Of.Seen", &ofNumber{300}, reply); err != nil || got.Load() != 0 || reply.A != 0 {
+		t.Errorf("numbers at the client alone: the handler got %d, the client %d, %v; want zeros", got.Load(), reply.A, err)
+	}
+	old, hash := new(ofOne), new(ofHash)
+	if err := c.Call(ctx, "Of.Number", &ofOne{300}, old); err != nil || old.A != 301 {
+		t.Errorf("numbers at the server alone: %d, %v", old.A, err)
+	}
+	if err := c.Call(ctx, "Of.None", &ofHash{300}, hash); err != nil || hash.A != 301 {
+		t.Errorf("hashes at the client alone: %d, %v", hash.A, err)
+	}
+	for _, codec := range []codec.Codec{msgpack.New(), protobuf.New()} { // protobuf as clients of gRPC have it
+		if err := c.Call(ctx, "Of.Hash", &ofOne{300}, old, weft.WithCodec(codec)); err != nil || old.A != 301 {
+			t.Errorf("hashes at the server alone, %s: %d, %v", codec.Name(), old.A, err)
+		}
+	}
+}
+
 // TestUpgradingErrors: the code, outcome and reason of messages that cannot be read, and
 // of a codec that is not there, are those of docs/guide/upgrading.md.
 func TestUpgradingErrors(t *testing.T) {
