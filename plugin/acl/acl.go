@@ -6,6 +6,10 @@
 //		Allow: []acl.Rule{{Principals: []string{"billing"}, Methods: []string{"Orders.Get"}}},
 //	})
 //	srv := weft.NewServer(&weft.ServerConfig{Authenticate: authenticate, Plugins: []weft.Plugin{a.Plugin()}})
+//
+// A server looks a method up before the rules are asked: a caller that may do nothing can still find out which methods there are, and
+// the error of one that does not exist names services. A caller that weft.ServerConfig.Authenticate refuses learns nothing, since that
+// is asked first.
 package acl
 
 import (
