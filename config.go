@@ -90,11 +90,13 @@ type ServerConfig struct {
 	Checksum bool
 
 	// Authenticate accepts or refuses every call, before its body is decoded, by the credential in its metadata. An error refuses the call;
-	// one without a code becomes Unauthenticated. The principal that it returns is the one that PrincipalFrom gives the handler. nil: every
-	// call is accepted. It may be called concurrently.
+	// one without a code becomes Unauthenticated. The text of any error goes to the caller as it is: return an *Error with a text for strangers,
+	// and log the cause. The principal that it returns is the one that PrincipalFrom gives the handler. nil: every call is accepted. It may be
+	// called concurrently.
 	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
 	// AuthenticateConn accepts or refuses every connection by the credential in its hello. The principal it returns is that of the
-	// connection's calls for which Authenticate gives none. ctx ends after Limits.HandshakeTimeout. nil: every connection is accepted.
+	// connection's calls for which Authenticate gives none. The text of an error goes to the caller, as that of Authenticate does; on weft's own
+	// wire its Reason does not. ctx ends after Limits.HandshakeTimeout. nil: every connection is accepted.
 	AuthenticateConn func(ctx context.Context, cred Credential, peer *Peer) (principal any, err error)
 
 	// Interceptors run around every unary call, the first outermost.
