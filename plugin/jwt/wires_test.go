@@ -111,6 +111,10 @@ func TestConnection(t *testing.T) {
 	if err != nil || *name != "ada" {
 		t.Errorf("%v, %v", name, err)
 	}
+	e := plugintest.IsError(t, w.Dial(t, nil).Call(t.Context(), "Arith.Mul", &plugintest.Args{}, nil), weft.Unauthenticated, weft.NotSent)
+	if e.Reason != "" || !strings.Contains(e.Message, "no bearer token") {
+		t.Errorf("%v, reason %q", e, e.Reason)
+	}
 }
 
 // A call that is refused for its token is made again, with a new one.
