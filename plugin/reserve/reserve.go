@@ -33,8 +33,8 @@ type Config struct {
 	// what is kept, is refused.
 	Needs map[string]time.Duration
 	// Learn finds out such times: a call is refused when it has less time than all but the fastest tenth of the calls of the
-	// method took that went well of late. One of 32 calls is let through nevertheless, so that it
-	// notices when the method becomes faster.
+	// method took that went well of late. It refuses no call of a method before 100 went well. One of 32 calls is let through
+	// nevertheless, so that it notices when the method becomes faster.
 	Learn bool
 }
 
