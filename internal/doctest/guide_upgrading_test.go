@@ -214,6 +214,72 @@ func TestUpgradingErrors(t *testing.T) {
 	}
 }
 
+// TestUpgradingStreams runs the code of docs/guide/upgrading.md: a stream that watches Draining does not hold Shutdown up, and one
+// that does not is cut.
+func TestUpgradingStreams(t *testing.T) {
+	ctx := t.Context()
+	srv := weft.NewServer(nil)
+	events := make(chan ofOne)
+	must(t, weft.HandleServerStream(srv, "Events.Watch", func(ctx context.Context, _ *ofOne, out *weft.Sender[ofOne]) error {
+		if err := out.Send(&ofOne{1}); err != nil {
+			return err
+		}
+		for {
+			select {
+			case <-srv.Draining(): // closed when the server begins to shut down
+				return weft.Errorf(weft.Unavailable, "the server is shutting down: open the stream again").WithReason(weft.ReasonDraining)
+			case <-ctx.Done():
+				return ctx.Err()
+			case e := <-events:
+				if err := out.Send(&e); err != nil {
+					return err
+				}
+			}
+		}
+	}))
+	must(t, weft.HandleServerStream(srv, "Events.Hold", func(ctx context.Context, _ *ofOne, out *weft.Sender[ofOne]) error {
+		if err := out.Send(&ofOne{1}); err != nil {
+			return err
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}))
+	c, err := weft.Dial(ctx, serve(t, srv), nil)
+	must(t, err)
+	defer c.Close()
+	open := func(method string) *weft.Stream[ofOne, ofOne] {
+		s, err := weft.Subscribe[ofOne](ctx, c, method, &ofOne{})
+		must(t, err)
+		_, err = s.Recv()
+		must(t, err)
+		return s
+	}
+	watching, holding := open("Events.Watch"), open("Events.Hold")
+	waits, over := context.WithCancel(ctx)
+	defer over()
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Shutdown(waits) }() // it ends with its context
+	for _, tt := range []struct {
+		stream *weft.Stream[ofOne, ofOne]
+		reason string
+	}{{watching, weft.ReasonDraining}, {holding, weft.ReasonShutdown}} {
+		_, err := tt.stream.Recv()
+		e, ok := errors.AsType[*weft.Error](err)
+		if !ok || e.Code != weft.Unavailable || e.Reason != tt.reason {
+			t.Errorf("%v, want %v with the reason %s", err, weft.Unavailable, tt.reason)
+		}
+		if tt.stream == watching { // which ended while the server waits for the other one
+			select {
+			case err := <-ended:
+				t.Errorf("the server did not wait for its stream: %v", err)
+			default:
+			}
+			over()
+		}
+	}
+	<-ended
+}
+
 // TestUpgradingAlias runs the code of docs/guide/upgrading.md.
 func TestUpgradingAlias(t *testing.T) {
 	check := func(err error) { t.Helper(); must(t, err) }

@@ -194,6 +194,21 @@ func TestTourOfStreams(t *testing.T) {
 		}
 	}))
 
+	check(weft.HandleServerStream(srv, "Clock.Watch", func(ctx context.Context, _ *Number, out *weft.Sender[Number]) error {
+		for n := 0; ; n++ {
+			if err := out.Send(&Number{n}); err != nil {
+				return err
+			}
+			select {
+			case <-srv.Draining():
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(time.Second):
+			}
+		}
+	}))
+
 	c, err := weft.Dial(ctx, serve(t, srv), nil)
 	check(err)
 	defer c.Close()
