@@ -53,15 +53,19 @@ func (a *authority) sign(t testing.TB, template, parent *x509.Certificate, key *
 }
 
 // issue writes a certificate for a DNS name and 127.0.0.1, good until notAfter, and its
-// key to the files name.pem and name.key.
-func (a *authority) issue(t testing.TB, name, dns string, notAfter time.Time) {
+// key to the files name.pem and name.key. change may change what is signed.
+func (a *authority) issue(t testing.TB, name, dns string, notAfter time.Time, change ...func(*x509.Certificate)) {
 	t.Helper()
 	key := newKey(t)
-	cert := a.sign(t, &x509.Certificate{
+	template := &x509.Certificate{
 		DNSNames: []string{dns}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: notAfter,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a.cert, key)
+	}
+	for _, f := range change {
+		f(template)
+	}
+	cert := a.sign(t, template, a.cert, key)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	must(t, err)
 	writePEM(t, name+".pem", "CERTIFICATE", cert.Raw)

@@ -3,6 +3,8 @@ package doctest
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"log/slog"
 	"net/rpc"
 	"os"
@@ -124,6 +126,8 @@ func TestTLSErrors(t *testing.T) {
 	ca.issue(t, "server", "orders.example", hour)
 	ca.issue(t, "client", "shop.example", hour)
 	ca.issue(t, "expired", "orders.example", time.Now().Add(-time.Hour))
+	ca.issue(t, "by-name", "orders.example", hour, func(c *x509.Certificate) { c.IPAddresses = nil })
+	ca.issue(t, "server-alone", "shop.example", hour, func(c *x509.Certificate) { c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth} })
 	other.issue(t, "stranger", "shop.example", hour)
 	var logged journal
 	listen := func(files *wefttls.Files) string {
@@ -139,6 +143,7 @@ func TestTLSErrors(t *testing.T) {
 	simple := listen(&wefttls.Files{Cert: "server.pem", Key: "server.key"})
 	mutual := listen(&wefttls.Files{Cert: "server.pem", Key: "server.key", CA: "ca.pem"})
 	expired := listen(&wefttls.Files{Cert: "expired.pem", Key: "expired.key"})
+	byName := listen(&wefttls.Files{Cert: "by-name.pem", Key: "by-name.key"})
 	anonymous := loadTLS(t, wefttls.Files{CA: "ca.pem"})
 	old, alien := anonymous.ClientConfig(""), anonymous.ClientConfig("")
 	old.MinVersion, old.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
@@ -164,6 +169,12 @@ func TestTLSErrors(t *testing.T) {
 			"tls: client didn't provide a certificate"},
 		{mutual, loadTLS(t, wefttls.Files{Cert: "stranger.pem", Key: "stranger.key", CA: "ca.pem"}).ClientConfig(""), nil,
 			weft.Unavailable, "remote error: tls: unknown certificate authority", "x509: certificate signed by unknown authority"},
+		{byName, anonymous.ClientConfig(""), nil, weft.Unavailable,
+			"x509: cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs", "remote error: tls: bad certificate"},
+		{mutual, loadTLS(t, wefttls.Files{Cert: "expired.pem", Key: "expired.key", CA: "ca.pem"}).ClientConfig(""), nil,
+			weft.Unavailable, "remote error: tls: expired certificate", "x509: certificate has expired or is not yet valid"},
+		{mutual, loadTLS(t, wefttls.Files{Cert: "server-alone.pem", Key: "server-alone.key", CA: "ca.pem"}).ClientConfig(""), nil,
+			weft.Unavailable, "remote error: tls: bad certificate", "x509: certificate specifies an incompatible key usage"},
 		{simple, old, nil, weft.Unavailable, "remote error: tls: protocol version not supported",
 			"tls: client offered only unsupported versions"},
 		{simple, alien, nil, weft.Unavailable, "remote error: tls: no application protocol",
@@ -172,6 +183,9 @@ func TestTLSErrors(t *testing.T) {
 	} {
 		err := reach(t, tt.addr, &weft.ClientConfig{TLS: tt.cfg, TLSFunc: tt.f})
 		isError(t, d, err, tt.code, weft.NotSent, tt.want)
+		if e, ok := errors.AsType[*weft.Error](err); ok && tt.addr == mutual && e.Reason != weft.ReasonHandshake {
+			t.Errorf("%v, want the reason %s", err, weft.ReasonHandshake)
+		}
 		logged.waitFor(t, tt.inLog)
 		quotes(t, d, tt.inLog)
 	}
@@ -183,6 +197,9 @@ func TestTLSErrors(t *testing.T) {
 	const noALPN = `tls: the peer agreed on no protocol by ALPN, want one of ["weft/1"]`
 	logged.waitFor(t, noALPN)
 	quotes(t, d, noALPN)
+	if _, err = conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "remote error: tls: bad certificate") {
+		t.Errorf("a client without ALPN gets %v", err)
+	}
 
 	err = weft.NewServer(&weft.ServerConfig{TLS: &tls.Config{}}).Register(Arith{})
 	isError(t, d, err, weft.InvalidArgument, 0, "weft: TLS is configured without a certificate: set Certificates or GetCertificate, or leave TLS nil")
