@@ -89,10 +89,9 @@ type ServerConfig struct {
 	// Checksum asks for a checksum behind every frame; it is used when the peer asks for it too.
 	Checksum bool
 
-	// Authenticate accepts or refuses every call, before its body is decoded, by the credential in its metadata. An error refuses the call;
-	// one without a code becomes Unauthenticated. The text of any error goes to the caller as it is: return an *Error with a text for strangers,
-	// and log the cause. The principal that it returns is the one that PrincipalFrom gives the handler. nil: every call is accepted. It may be
-	// called concurrently.
+	// Authenticate accepts or refuses every call, before its body is decoded, by the credential in its metadata. An error refuses the call, as
+	// Unauthenticated if it has no code; its text goes to the caller as it is: log a cause that strangers must not see. The principal that it
+	// returns is the one that PrincipalFrom gives the handler. nil: every call is accepted. It may be called concurrently.
 	Authenticate func(ctx context.Context, cred Credential, info *CallInfo) (principal any, err error)
 	// AuthenticateConn accepts or refuses every connection by the credential in its hello. The principal it returns is that of the
 	// connection's calls for which Authenticate gives none. The text of an error goes to the caller, as that of Authenticate does; on weft's own
@@ -108,8 +107,7 @@ type ServerConfig struct {
 
 	// Plugins are rules around calls, each one value; they run before Interceptors, StreamInterceptors and Hooks, in the order of the list.
 	Plugins []Plugin
-	// Doors are the foreign wires that are served on the server's listeners, beside
-	// weft's own. The first one in the list that recognizes a connection gets it.
+	// Doors are the foreign wires that are served on the server's listeners, beside weft's own. The first one that recognizes a connection gets it.
 	Doors []Door
 	// Timeout is that of a unary call without a deadline that comes through a door, and
 	// of the calls that the server makes to its clients. 0: DefaultTimeout; below zero: none.
