@@ -280,7 +280,7 @@ func (c *caller) ended(s *session.Session, sc *session.Call) error {
 		at = session.Nanos()
 	}
 	if sc.Status == nil || sc.Status.Outcome != wire.NotSent {
-		m.Bytes(s.Number(), int(sc.Size.Sent), int(sc.Size.Came))
+		m.Bytes(s.Number(), int(sc.Bytes), int(sc.ReplyBytes))
 	}
 	if sc.Status == nil {
 		m.Ended(s.Number(), 0, at-sc.Sent)

@@ -108,7 +108,7 @@ func TestStreamsAndEnd(t *testing.T) {
 		tab.Slot(uint32(len(ids) - 1)).At = uint64(len(ids))
 	}
 	for _, n := range []uint32{0, 3} {
-		tab.Slot(n).Stream.Store(&stream{"of " + tab.Slot(n).Call.Load().name})
+		tab.Begin(ids[n], &stream{"of " + tab.Slot(n).Call.Load().name})
 	}
 	tab.Slot(0).Call.Store(nil)
 	tab.Release(ids[0])

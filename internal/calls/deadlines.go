@@ -43,7 +43,7 @@ func (d *deadlines) stop() {
 }
 
 // Watch has a call that was put into its slot at a time ended when its deadline has passed, if it has one.
-func (t *Table[C, S]) Watch(sl *Slot[C, S], id uint32, at int64) {
+func (t *Table[C, S]) Watch(sl *Slot[C], id uint32, at int64) {
 	d, due := &t.deadlines, sl.timer.Due
 	if due == 0 {
 		return

@@ -14,20 +14,18 @@ import (
 // and reads the rest. A Call may be used again after Reset once it has been waited for; the session keeps nothing of it.
 //
 // With thousands of calls open every line of the processor's cache costs. What the reader uses fills the first line, what else a plain call
-// needs the second; the others are not touched for plain calls.
+// needs the second; the others are not touched for plain calls. The size, a power of two, has a Call begin with a line.
 type Call struct {
-	done   chan struct{}
-	Reply  any          // nil: the body of the reply is discarded
-	Codec  codec.Codec  // of the arguments and the reply
-	Status *wire.Status // set when the call has ended; nil: it went well
-	Ended  int64        // when the reply was read; 0 if none was
-	id     uint32
-	sized  bool // Codec is a Sizer
-	held   bool // there is a body for Finish
-	Plain  bool // promises that nothing of Options is set
-	Oneway bool
+	done       chan signal
+	Reply      any          // nil: the body of the reply is discarded
+	Codec      codec.Codec  // of the arguments and the reply
+	Status     *wire.Status // set when the call has ended; nil: it went well
+	Ended      int64        // when the reply was read; 0 if none was
+	ReplyBytes uint32       // of the body of the reply on the wire; those of a stream are in StreamBytes
+	marks
 
-	Size     bodies
+	id       uint32
+	Bytes    uint32 // of the body of the arguments on the wire, set when it is started; those of a stream are in StreamBytes
 	Method   string
 	Args     any
 	Deadline int64 // on the clock of Nanos; 0 for none
@@ -38,7 +36,19 @@ type Call struct {
 	ReplyMeta string // set when the call has ended: the inside of the reply's metadata block
 	stream    *Stream
 	kept      keptReply // if held
+	_         [40]byte
 }
+
+// marks are what else the reader looks at.
+type marks struct {
+	sized  bool // Codec is a Sizer
+	held   bool // there is a body for Finish
+	Plain  bool // promises that nothing of Options is set
+	Oneway bool
+}
+
+// signal is what is sent when a call has ended. Its size makes the channel fill two lines of the processor's cache.
+type signal [2]uint64
 
 // Options are what a plain call does without.
 type Options struct {
@@ -57,12 +67,8 @@ type keptReply struct {
 	compressed bool
 }
 
-// bodies are the bytes of a call's bodies on the wire: of the arguments, once it has started, and of the reply. Those of
-// a stream are in StreamBytes.
-type bodies struct{ Sent, Came uint32 }
-
 // NewCall returns a Call that can be started.
-func NewCall() *Call { return &Call{done: make(chan struct{}, 1)} }
+func NewCall() *Call { return &Call{done: make(chan signal, 1)} }
 
 // meta is the inside of the metadata block, without a look at it in a plain call.
 func (c *Call) meta() string {
@@ -78,7 +84,7 @@ func (c *Call) Reset() {
 		*c = Call{done: c.done}
 		return
 	}
-	c.Reply, c.Codec, c.Status, c.Ended, c.Plain, c.Size = nil, nil, nil, 0, false, bodies{}
+	c.Reply, c.Codec, c.Status, c.Ended, c.ReplyBytes, c.Plain, c.Bytes = nil, nil, nil, 0, 0, false, 0
 	c.Method, c.Args, c.Deadline, c.Timeout = "", nil, 0, 0
 }
 
@@ -180,11 +186,11 @@ func (s *Session) open(ctx context.Context, c *Call, flags wire.Flags, m *messag
 	if !c.Plain && c.stream != nil {
 		c.stream.id = c.id
 		c.stream.credit(peer)
-		sl.Stream.Store(c.stream)
+		s.out.Begin(id, c.stream)
 	}
 	sl.At = w.PositionLocked()
-	if c.Size.Sent = uint32(size); m != nil {
-		c.Size.Sent = uint32(m.size)
+	if c.Bytes = uint32(size); m != nil {
+		c.Bytes = uint32(m.size)
 	}
 	if m == nil {
 		st = w.putSizedLocked(h, meta, c.Codec.(codec.Sizer), c.Args, size)

@@ -130,11 +130,11 @@ func (in *incoming) none() bool { return in.running.Load() == 0 && in.arriving.L
 
 // each calls f with every call in the table.
 func (in *incoming) each(f func(*Context)) {
-	in.slots.All(func(p *atomic.Pointer[Context]) {
+	for p := range in.slots.All {
 		if c := p.Load(); c != nil {
 			f(c)
 		}
-	})
+	}
 }
 
 // EachIncoming calls f with the context of every call that the peer has open, but for those that run on the reader.

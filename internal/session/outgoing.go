@@ -27,7 +27,7 @@ type outgoing struct {
 }
 
 // slot is the place of a call.
-type slot = calls.Slot[Call, Stream]
+type slot = calls.Slot[Call]
 
 // callsOwner is a session as its table of calls sees it.
 type callsOwner Session

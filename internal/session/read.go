@@ -311,7 +311,7 @@ func (rd *reader) message(h wire.Header, body []byte, owned bool) error {
 			return fmt.Errorf("answer to call %#x, which is not open", h.ID)
 		}
 	}
-	if c != nil && c.id != h.ID {
+	if c != nil && !sl.Holds(h.ID) {
 		err := fmt.Errorf("answer to call %#x, its slot holds %#x", h.ID, c.id)
 		c.Status = unavailable("the peer answered the wrong call")
 		s.out.complete(c)

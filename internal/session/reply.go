@@ -27,7 +27,7 @@ func (o *outgoing) reply(c *Call, h wire.Header, body []byte, owned bool, at int
 		body = rest
 	}
 	if h.Type == wire.TypeReply {
-		c.Size.Came = uint32(len(body))
+		c.ReplyBytes = uint32(len(body))
 	}
 	switch {
 	case h.Type == wire.TypeError:
@@ -54,26 +54,19 @@ func (o *outgoing) reply(c *Call, h wire.Header, body []byte, owned bool, at int
 // complete tells the caller that its call has ended. Only the goroutine that
 // swapped the call out of its slot may call it.
 func (o *outgoing) complete(c *Call) {
-	if c.Plain {
-		c.done <- struct{}{}
-		return
-	}
-	if c.stream != nil {
+	switch {
+	case c.Plain || c.stream == nil && c.Async == nil:
+		c.done <- signal{}
+	case c.stream != nil:
 		c.stream.state.End(c.Status, c.ReplyMeta)
-		return
-	}
-	if c.Async == nil {
-		c.done <- struct{}{}
-		return
-	}
-	if !c.held {
+	case !c.held:
 		c.Async(c)
-		return
+	default:
+		o.cfg.Exec.Go(func() {
+			o.cfg.finish(c)
+			c.Async(c)
+		})
 	}
-	o.cfg.Exec.Go(func() {
-		o.cfg.finish(c)
-		c.Async(c)
-	})
 }
 
 // finish decodes, on the caller's goroutine, a reply that was too large or too

@@ -67,11 +67,7 @@ func (st *Stream) broken() { st.state.End(st.lost(), "") }
 // streamOf finds the stream that a frame belongs to; nil when it is gone.
 func (s *Session) streamOf(id uint32, answer bool) *Stream {
 	if answer {
-		sl := s.out.Slot(wire.Slot(id))
-		if sl == nil {
-			return nil
-		}
-		if st := sl.Stream.Load(); st != nil && st.id == id {
+		if st := s.out.Stream(wire.Slot(id)); st != nil && st.id == id {
 			return st
 		}
 		return nil

@@ -67,15 +67,17 @@ func (t *Table[T]) make(page int) *[]T {
 	return p
 }
 
-// All calls f with every value that was made.
-func (t *Table[T]) All(f func(*T)) {
+// All calls f with every value that was made, until it returns false.
+func (t *Table[T]) All(f func(*T) bool) {
 	for i := range t.pages {
 		p := t.pages[i].Load()
 		if p == nil {
 			continue
 		}
 		for j := range *p {
-			f(&(*p)[j])
+			if !f(&(*p)[j]) {
+				return
+			}
 		}
 	}
 }

@@ -21,7 +21,9 @@ func TestTable(t *testing.T) {
 		}
 	}
 	made := 0
-	tab.All(func(*uint32) { made++ })
+	for range tab.All {
+		made++
+	}
 	if made != wire.MaxSlots {
 		t.Errorf("the pages have %d slots, want %d", made, wire.MaxSlots)
 	}

@@ -7,6 +7,10 @@ type Timer struct {
 	Due  int64 // on any clock in nanoseconds, 0 for not set
 	tick uint32
 	in   bool // it has an entry, at tick
+
+	// Used and Mark are the owner's. They are here because nothing else could use their bytes, and the owner's values are many.
+	Used bool
+	Mark uint16
 }
 
 // Wheel holds an entry for each timer that was set, in the bucket of a tick that is not later
