@@ -1,6 +1,7 @@
 package weft
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"sync/atomic"
@@ -73,10 +74,8 @@ type outgoing struct {
 // invoke makes a unary call of any kind.
 func (c *caller) invoke(ctx context.Context, r route, method string, args, reply any, opts []CallOption) error {
 	x := &outgoing{route: r, info: CallInfo{Method: method, Reply: reply}}
-	if err := c.resolve(ctx, &x.o, false, opts); err != nil {
-		return notSent(err, method)
-	}
-	if err := checkMessages(args, reply); err != nil {
+	x.info.Peer, _ = r.(*Peer)
+	if err := cmp.Or(c.resolve(ctx, &x.o, false, opts), checkMessages(args, reply)); err != nil {
 		return notSent(err, method)
 	}
 	x.info.Oneway, x.info.Attempt, x.info.OwnCredential = x.o.oneway, x.o.attempt, x.o.credential != nil
@@ -357,6 +356,7 @@ func (c *caller) hooked(ctx context.Context, p *Peer, sc *session.Call, of *Call
 // open opens a streaming call on a route.
 func (c *caller) open(ctx context.Context, r route, method string, sample any, opts []CallOption) (RawStream, error) {
 	x := &outgoing{route: r, sample: sample, info: CallInfo{Method: method, Stream: true}}
+	x.info.Peer, _ = r.(*Peer)
 	if err := c.resolve(ctx, &x.o, true, opts); err != nil {
 		return nil, notSent(err, method)
 	}

@@ -151,8 +151,8 @@ func New(cfg *Config) (*Cache, error) {
 // must be of the same services and have the same credentials and certificate, since a cache sees none of them: call Plugin for each
 // client of another caller. On a cluster.Client it is for Config.Plugins or Client.Plugins.
 //
-// On a server the replies to the calls that it makes to its clients are kept too, and shared by all of them: name no methods that
-// answer differently at each client, or tell the clients apart by Config.Caller.
+// Replies to the calls of a weft.Peer, which a server makes to one of its clients, are kept only if Config.Shared or Config.Caller is set: each client may
+// answer differently.
 func (c *Cache) Plugin() weft.Plugin {
 	own := "" // the caller of all calls through this value that Config.Caller does not name
 	if !c.cfg.Shared && c.cfg.Caller == nil {
@@ -222,7 +222,7 @@ func (c *Cache) call(ctx context.Context, info *weft.CallInfo, req any, next wef
 		return next(ctx, info, req)
 	}
 	m := weft.OutgoingMetadata(ctx)
-	if !c.cfg.Shared && c.cfg.Caller == nil && (info.OwnCredential || hasCredential(m)) {
+	if !c.cfg.Shared && c.cfg.Caller == nil && (info.OwnCredential || info.Peer != nil || hasCredential(m)) {
 		return next(ctx, info, req)
 	}
 	with := c.codecs.of(info.Codec, info.Reply)
