@@ -14,7 +14,7 @@ type CallInfo struct {
 	// Attempt is how many times the call was tried before, on a client that makes it for
 	// package cluster; see WithAttempt. On a server AttemptFrom has it.
 	Attempt int
-	Peer    *Peer // the peer; nil before there is a connection, in calls of a client
+	Peer    *Peer // the peer; nil to interceptors of a Client's calls, which chooses the connection later
 	Reply   any   // on a client: where the reply will be decoded to; nil on a server
 
 	// What the innermost function of a chain needs. A copy of a CallInfo has it too.

@@ -14,7 +14,7 @@ import (
 // and reads the rest. A Call may be used again after Reset once it has been waited for; the session keeps nothing of it.
 //
 // With thousands of calls open every line of the processor's cache costs. What the reader uses fills the first line, what else a plain call
-// needs the second; the others are not touched for plain calls. The size, a power of two, has a Call begin with a line.
+// needs the second; the others are not touched for plain calls. The size, which the allocator aligns, has a Call begin with a line.
 type Call struct {
 	done       chan signal
 	Reply      any          // nil: the body of the reply is discarded

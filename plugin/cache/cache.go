@@ -151,8 +151,8 @@ func New(cfg *Config) (*Cache, error) {
 // must be of the same services and have the same credentials and certificate, since a cache sees none of them: call Plugin for each
 // client of another caller. On a cluster.Client it is for Config.Plugins or Client.Plugins.
 //
-// Replies to the calls of a weft.Peer, which a server makes to one of its clients, are kept only if Config.Shared or Config.Caller is set: each client may
-// answer differently.
+// Replies to the calls of a weft.Peer, such as a server makes to one of its clients, are kept only if Config.Shared or Config.Caller is set: each peer
+// may answer differently. Where peers do, Caller must say which is called.
 func (c *Cache) Plugin() weft.Plugin {
 	own := "" // the caller of all calls through this value that Config.Caller does not name
 	if !c.cfg.Shared && c.cfg.Caller == nil {
