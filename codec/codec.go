@@ -36,7 +36,8 @@ type Codec interface {
 	// Decode decodes body into v, which is a non-nil pointer. What v held
 	// before does not show in the result, so a value can be used again and
 	// nothing of one call leaks into the next; after an error what v holds is
-	// undefined. A number that v cannot hold is an error, never another number.
+	// undefined. A number that v cannot hold is an error, never another number, as
+	// far as the format tells them apart: protobuf does not tell signed from unsigned.
 	// Bytes behind the encoded value are an error, unless the format does not know
 	// its end, as those of raw and protobuf do not.
 	//

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/format"
 	"strings"
+
+	"github.com/weftrpc/weft/generate/internal/origin"
 )
 
 // printer collects the text of a file.
@@ -52,7 +54,7 @@ func (f *file) print() ([]byte, error) {
 	if body == "" {
 		return nil, nil
 	}
-	text, err := f.imports.File(header+f.source+". DO NOT EDIT.\n\npackage "+f.pkg+"\n\n", body)
+	text, err := f.imports.File(origin.Header(f.source)+"\npackage "+f.pkg+"\n\n", body)
 	var out []byte
 	if err == nil {
 		out, err = format.Source([]byte(text))
