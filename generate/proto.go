@@ -75,7 +75,7 @@ func (s *protoSource) plain(d protoreflect.Descriptor) (string, error) {
 	own, _ := goPackage(s.d)
 	importPath, pkg := goPackage(d.ParentFile())
 	switch {
-	case importPath == own && d.ParentFile().Package() == s.d.Package():
+	case importPath == own && (own != "" || d.ParentFile().Package() == s.d.Package()):
 		return name, nil
 	case importPath == "":
 		return "", fmt.Errorf("%s is of %s, which has no option go_package to say where its Go code is", d.FullName(), d.ParentFile().Path())
