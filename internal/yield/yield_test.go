@@ -196,7 +196,7 @@ func TestLonePausesUseOnePipe(t *testing.T) {
 // Goroutines that pause together leave the others their share as one alone does: each slice is followed by a pause.
 func TestManyLeaveOthersTheirShare(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	const least = 0.5 // of that beside one: it has a third of it beside two that pause at the same time, and nothing beside twenty
+	const least = 0.7 // of that beside one: it has a third of it beside two that pause at the same time, and nothing beside twenty
 	part := func(pausing int) float64 {
 		p := Pauses{Used: cputime.Used}
 		defer p.Close()
@@ -242,20 +242,20 @@ func TestManyLeaveOthersTheirShare(t *testing.T) {
 		_ = w.Close()
 		return float64(others.Load()) / float64(own.Load()+others.Load())
 	}
-	parts := func(pausing int) []float64 {
-		var all []float64
-		for range 5 {
-			all = append(all, part(pausing))
-		}
-		slices.Sort(all)
-		t.Logf("beside %d that pause another goroutine does %.2f of the work", pausing, all)
-		return all
+	var one []float64
+	for range 5 {
+		one = append(one, part(1))
 	}
-	alone := parts(1)[2]
+	slices.Sort(one)
+	alone := one[len(one)/2]
 	for _, pausing := range []int{2, 20} {
-		// Other programs take from its share in some of the five: the greatest counts.
-		if got := parts(pausing)[4]; got < least*alone {
-			t.Errorf("beside %d that pause another goroutine does %.2f of the work, beside one %.2f", pausing, got, alone)
+		// Other programs take from its share in some rounds: the greatest counts.
+		most := 0.0
+		for i := 0; i < 20 && most < least*alone; i++ {
+			most = max(most, part(pausing))
+		}
+		if most < least*alone {
+			t.Errorf("beside %d that pause another goroutine does %.2f of the work at most, beside one %.2f", pausing, most, alone)
 		}
 	}
 }
