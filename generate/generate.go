@@ -8,6 +8,7 @@ package generate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,13 +70,14 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 		}
 		all = append(all, files...)
 	}
-	slices.SortFunc(all, func(a, b Output) int { return strings.Compare(filepath.Clean(a.Name), filepath.Clean(b.Name)) })
-	for i := 1; i < len(all); i++ {
-		if one, other := all[i-1], all[i]; filepath.Clean(one.Name) == filepath.Clean(other.Name) {
-			return nil, fmt.Errorf("%s would be the output of both %s and %s: rename one of them", other.Name, origin.Of(one.Content), origin.Of(other.Content))
-		}
-	}
-	return all, nil
+	sources, clash := make(origin.Sources), error(nil)
+	all = slices.DeleteFunc(all, func(out Output) bool {
+		again, err := sources.Add(out.Name, out.Content)
+		clash = cmp.Or(clash, err)
+		return again
+	})
+	slices.SortFunc(all, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
+	return all, clash
 }
 
 // Write writes the files, those that have changed. It returns their names, and an error for
@@ -88,18 +90,16 @@ func Write(files []Output) (written []string, err error) {
 		case err == nil && bytes.Equal(old, f.Content):
 			continue
 		case err == nil:
-			err = origin.Replace(f.Name, old, f.Content)
+			err = origin.Check(f.Name, old, f.Content)
 		case errors.Is(err, os.ErrNotExist):
 			err = nil
 		}
 		if err == nil {
 			err = os.WriteFile(f.Name, f.Content, 0o644)
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
+		if errs = append(errs, err); err == nil {
+			written = append(written, f.Name)
 		}
-		written = append(written, f.Name)
 	}
 	return written, errors.Join(errs...)
 }

@@ -39,6 +39,12 @@ func TestSameOutput(t *testing.T) {
 		}
 	}
 	refused(run("shop.proto", "shop.thrift"))
+	if _, err := os.Stat(filepath.Join(dir, "shop_weft.go")); err == nil {
+		t.Error("there is an output of one of them")
+	}
+	if err := run("shop.proto", "./shop.proto"); err != nil {
+		t.Errorf("a source is named twice: %v", err)
+	}
 	for range 2 { // the second replaces its own
 		if err := run("shop.proto"); err != nil {
 			t.Fatal(err)
