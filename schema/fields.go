@@ -27,7 +27,7 @@ type rule func(f *GoField) (m member, flat, ok bool)
 
 // asJSON is the rule of encoding/json.
 func asJSON(f *GoField) (m member, flat, ok bool) {
-	if f.Tag.Get("json") == "-" {
+	if f.Tag.Get("json") == "-" || kept(f, "json") {
 		return m, false, false
 	}
 	name, options := tagged(f.Tag, "json")
@@ -42,10 +42,16 @@ func asJSON(f *GoField) (m member, flat, ok bool) {
 // asMessagePack is the rule of codec/msgpack.
 func asMessagePack(f *GoField) (m member, flat, ok bool) {
 	name, _ := tagged(f.Tag, "msgpack")
-	if !f.Exported || name == "-" {
+	if !f.Exported || name == "-" || kept(f, "msgpack") {
 		return m, false, false
 	}
 	return member{GoField: *f, name: name, tagged: name != ""}, f.Embedded && name == "" && isStruct(f.Type), true
+}
+
+// kept reports whether the tag of weft keeps a field on its side, and none of the codec says otherwise.
+func kept(f *GoField, key string) bool {
+	_, told := f.Tag.Lookup(key)
+	return !told && f.Tag.Get("weft") == "-"
 }
 
 // isStruct reports whether a type is a struct or points to one.

@@ -21,7 +21,7 @@
 // A number that does not fit the variable it is decoded into is an error, and so
 // is a value that contains itself. An unknown field is ignored. A struct that has
 // fields but no exported one, such as a big.Float or a big.Rat, is an error too, but
-// for what is in an any.
+// for what is in an any; so is one of which a field has the tag `weft:"-"`, and none of cbor or json.
 //
 // The package is a module of its own, since its library requires another one.
 package cbor
@@ -118,6 +118,9 @@ func (c *cborCodec) Decode(body []byte, v any) error {
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
+	}
+	if err := types.CheckDecode(target.Type()); err != nil {
+		return fmt.Errorf("codec/cbor: %w", err)
 	}
 	tally := c.rooms.Tally(len(body), target.Type())
 	if tally != nil || len(body) > maxBignum {

@@ -10,7 +10,8 @@
 // elements of a body take at most as much memory as [codec.Rooms] allows.
 //
 // A number that does not fit the variable it is decoded into is an error, and so
-// is a value that contains itself, or nests deeper, when it is encoded. An unknown field is ignored.
+// is a value that contains itself, or nests deeper, when it is encoded. An unknown field is ignored. A struct is refused where the
+// tag `weft:"-"` says that a field does not travel, and no tag json what encoding/json shall do with it.
 //
 // # Generated messages
 //
@@ -103,6 +104,9 @@ func (c *jsonCodec) Append(dst []byte, v any) ([]byte, error) {
 
 // appendPlain appends v as encoding/json has it, which finds a value that contains itself but follows any other until the stack is full.
 func (c *jsonCodec) appendPlain(dst []byte, v any) ([]byte, error) {
+	if err := types.CheckDecode(reflect.TypeOf(v)); err != nil {
+		return dst, fmt.Errorf("codec/json: %w", err)
+	}
 	if err := c.nesting.Check(v); err != nil {
 		return dst, fmt.Errorf("codec/json: %w", err)
 	}
@@ -147,6 +151,9 @@ func (c *jsonCodec) decodePlain(body []byte, v any) error {
 	target, err := codec.Target(v)
 	if err != nil {
 		return err
+	}
+	if err := types.CheckDecode(target.Type()); err != nil {
+		return fmt.Errorf("codec/json: %w", err)
 	}
 	var tally counter
 	if t := c.rooms.Tally(len(body), target.Type()); t != nil {

@@ -270,3 +270,29 @@ func TestDeepestValue(t *testing.T) {
 		t.Error("a list within the 64th object was encoded")
 	}
 }
+
+// What the tag of weft keeps on its side is neither sent nor set, though encoding/json would do both.
+func TestWeftTag(t *testing.T) {
+	type account struct {
+		Name  string `weft:"1"`
+		Admin bool   `weft:"-"`
+	}
+	type told struct {
+		Name  string `weft:"1"`
+		Admin bool   `weft:"-" json:"-"`
+		Note  string `weft:"-" json:"note"`
+	}
+	c := json.New()
+	const want = "codec/json: json_test.account.Admin has the tag `weft:\"-\"` and would travel: give it `json:\"-\"` too, or `json:\"Admin\"` to have it sent"
+	got := new(account)
+	if err := c.Decode([]byte(`{"Name":"a","Admin":true}`), got); err == nil || err.Error() != want || got.Admin {
+		t.Errorf("decoded %+v, %v", got, err)
+	}
+	if _, err := c.Append(nil, []account{{}}); err == nil {
+		t.Error("it is sent")
+	}
+	body, err := c.Append(nil, told{"a", true, "n"})
+	if err != nil || string(body) != `{"Name":"a","note":"n"}` {
+		t.Errorf("sent as %s, %v", body, err)
+	}
+}

@@ -10,16 +10,22 @@ import (
 
 // check says why values of the type t cannot travel, or would lose something.
 func check(t reflect.Type) error {
-	return checkType(t, strings.TrimLeft(t.String(), "*"), make(map[reflect.Type]bool))
+	return checkType(t, strings.TrimLeft(t.String(), "*"), make(map[looked]bool), false)
+}
+
+// looked is a type that was checked: as the inner struct of another, which may hide fields of it by its own, or as one that travels whole.
+type looked struct {
+	at    reflect.Type
+	inner bool
 }
 
 // checkType checks t, which is found at path, and the types it is made of. What
 // is behind an interface is not known and not checked.
-func checkType(t reflect.Type, path string, seen map[reflect.Type]bool) error {
-	if seen[t] {
+func checkType(t reflect.Type, path string, seen map[looked]bool, inner bool) error {
+	if seen[looked{t, inner}] {
 		return nil
 	}
-	seen[t] = true
+	seen[looked{t, inner}] = true
 	if err := self.Check(t); err != nil {
 		return fmt.Errorf("codec/msgpack: %s: %w", path, err)
 	}
@@ -31,30 +37,36 @@ func checkType(t reflect.Type, path string, seen map[reflect.Type]bool) error {
 		if endless(t) {
 			return fmt.Errorf("codec/msgpack: %s is a %s, which points to nothing but itself", path, t)
 		}
-		return checkType(t.Elem(), path, seen)
+		return checkType(t.Elem(), path, seen, inner)
 	case reflect.Slice, reflect.Array:
-		return checkType(t.Elem(), path, seen)
+		return checkType(t.Elem(), path, seen, false)
 	case reflect.Map:
-		if err := checkType(t.Key(), path, seen); err != nil {
+		if err := checkType(t.Key(), path, seen, false); err != nil {
 			return err
 		}
-		return checkType(t.Elem(), path, seen)
+		return checkType(t.Elem(), path, seen, false)
 	case reflect.Struct:
-		return checkStruct(t, path, seen)
+		if err := checkStruct(t, path, seen); err != nil {
+			return err
+		}
+		if _, tied := collect(t); !inner && len(tied) > 1 {
+			return fmt.Errorf("codec/msgpack: %s%s and %s%s would be lost, since both are called %q: give one of them a tag with another name, or `msgpack:\"-\"`",
+				path, tied[0].path, path, tied[1].path, tied[0].name)
+		}
 	case reflect.Chan, reflect.Func, reflect.UnsafePointer, reflect.Uintptr:
 		return fmt.Errorf("codec/msgpack: %s is a %s, which cannot be encoded", path, t)
 	}
 	return nil
 }
 
-func checkStruct(t reflect.Type, path string, seen map[reflect.Type]bool) error {
+func checkStruct(t reflect.Type, path string, seen map[looked]bool) error {
 	if embeds(t, t, make(map[reflect.Type]bool)) {
 		return fmt.Errorf("codec/msgpack: %s is a %s, which embeds itself", path, t)
 	}
 	empty := t.NumField() > 0
 	for field := range t.Fields() {
-		name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ",")
-		if name == "-" {
+		name, _, out := tagOf(field)
+		if out {
 			empty = false // on purpose
 			continue
 		}
@@ -72,7 +84,7 @@ func checkStruct(t reflect.Type, path string, seen map[reflect.Type]bool) error 
 		if _, own := selfCoding(base(field.Type)); own && flattened(field, name) {
 			return fmt.Errorf("codec/msgpack: %s would be lost, since an embedded %s needs a tag with a name", path, base(field.Type))
 		}
-		if err := checkType(field.Type, path, seen); err != nil {
+		if err := checkType(field.Type, path, seen, flattened(field, name)); err != nil {
 			return err
 		}
 	}
@@ -89,8 +101,8 @@ func carries(t reflect.Type, seen map[reflect.Type]bool) bool {
 	}
 	seen[t] = true
 	for field := range t.Fields() {
-		switch name, _, _ := strings.Cut(field.Tag.Get("msgpack"), ","); {
-		case name == "-":
+		switch _, _, out := tagOf(field); {
+		case out:
 		case field.IsExported(), field.Anonymous && carries(base(field.Type), seen):
 			return true
 		}

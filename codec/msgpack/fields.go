@@ -11,20 +11,27 @@ import (
 // member is a field of a struct or of a struct embedded there, as it travels.
 type member struct {
 	name    string
+	path    string // in Go, from the struct on
 	typ     reflect.Type
 	at      memory.Offset // in the struct, or in the last of via
 	via     []hop
 	parents []parent
 	omit    bool
-	tagged  bool
 	depth   int // how many structs it is in
 }
 
-// collect lists the fields of the struct t that travel, by the rules of encoding/json:
-// fields of embedded structs belong to the outer one; of several with one name
-// the least deep counts, among equals the one with a tag, and otherwise none.
-func collect(t reflect.Type) []member {
+// collect lists the fields of the struct t that travel: fields of embedded structs belong to the outer one, and of several with one name
+// the least deep counts. tied are some that are equally deep: of them encoding/json would send one, or none.
+func collect(t reflect.Type) (shown, tied []member) {
 	return visible(collectAt(t, member{depth: 1}))
+}
+
+// tagOf returns what the tags of a field say: its name, or "" for the one that it has in Go, the options behind it, and whether the field does not
+// travel. A field that `weft:"-"` keeps out of Protocol Buffers travels here only if a tag of this codec says so.
+func tagOf(f reflect.StructField) (name, options string, out bool) {
+	tag, ok := f.Tag.Lookup("msgpack")
+	name, options, _ = strings.Cut(tag, ",")
+	return name, options, name == "-" || !ok && f.Tag.Get("weft") == "-"
 }
 
 // collectAt lists those of t, which is embedded at the place that outer names, also those that others hide: which ones do is known only when
@@ -32,13 +39,13 @@ func collect(t reflect.Type) []member {
 func collectAt(t reflect.Type, outer member) []member {
 	var own, embedded []member
 	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("msgpack"), ",")
-		if !f.IsExported() || name == "-" {
+		name, options, out := tagOf(f)
+		if !f.IsExported() || out {
 			continue
 		}
 		m := outer
-		m.name, m.typ, m.at = name, f.Type, memory.Join(outer.at, f)
-		m.omit, m.tagged = slices.Contains(strings.Split(options, ","), "omitempty"), name != ""
+		m.name, m.path, m.typ, m.at = name, outer.path+"."+f.Name, f.Type, memory.Join(outer.at, f)
+		m.omit = slices.Contains(strings.Split(options, ","), "omitempty")
 		if !flattened(f, name) {
 			if name == "" {
 				m.name = f.Name
@@ -68,8 +75,7 @@ func flattened(f reflect.StructField, name string) bool {
 }
 
 // visible leaves out the members that another of the same name hides.
-func visible(all []member) []member {
-	var shown []member
+func visible(all []member) (shown, tied []member) {
 	for i, m := range all {
 		if slices.ContainsFunc(all[:i], func(o member) bool { return o.name == m.name }) {
 			continue // decided at the first of that name
@@ -83,14 +89,11 @@ func visible(all []member) []member {
 			}
 		}
 		same = slices.DeleteFunc(same, func(o member) bool { return o.depth > least })
-		if len(same) > 1 {
-			same = slices.DeleteFunc(same, func(o member) bool { return !o.tagged })
-		}
-		if len(same) == 1 {
-			shown = append(shown, same[0])
+		if shown = append(shown, same[0]); len(same) > 1 {
+			tied = same
 		}
 	}
-	return shown
+	return shown, tied
 }
 
 // base returns t, or what it points to.

@@ -6,8 +6,9 @@
 // A struct travels as a map from field names to values, so that languages without
 // a schema can read it. The tag `msgpack:"name"` renames a field,
 // `msgpack:"name,omitempty"` leaves it out when it is zero, and `msgpack:"-"`
-// always. Fields of an embedded struct belong to the outer one, by the rules of
-// encoding/json, unless it has a tag with a name.
+// always; so does `weft:"-"` where a field has no tag msgpack. Fields of an embedded struct
+// belong to the outer one, unless it has a tag with a name, and are hidden by fields of their name that are less deep. Two of one
+// name that are equally deep are an error.
 //
 // Fields match by name alone, as with encoding/json and encoding/gob. Either side
 // may add, remove or reorder fields, and widen numbers: a field that the receiver

@@ -3,10 +3,10 @@ package msgpack_test
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"maps"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -227,9 +227,9 @@ type opaque struct {
 	n int //lint:ignore U1000 what would be lost
 }
 
-// Of names that embedded structs have in common the same fields travel as with encoding/json, also where two that hide one another hide a
-// deeper one of another struct.
-func TestEmbeddedNames(t *testing.T) {
+// Two fields with one name are an error, where encoding/json would send one of them or neither, unless one is less deep in embedded structs:
+// that hides the others as it does in Go.
+func TestOneName(t *testing.T) {
 	type (
 		Two  struct{ X, A int }
 		Twin struct{ X, B int }
@@ -239,52 +239,85 @@ func TestEmbeddedNames(t *testing.T) {
 		}
 		Deepest struct{ X, C int }
 		Deeper  struct{ Deepest }
-		Deep    struct{ Deeper }
 		Tagged  struct {
-			Y int `msgpack:"X" json:"X"`
+			Y int `msgpack:"X"`
 		}
-		Shallow struct{ Tagged }
 	)
-	for _, v := range []any{
-		&struct {
-			Both // its two X hide each other, and that of Deepest
-			Deep
-		}{Both{Two{1, 2}, Twin{3, 4}}, Deep{Deeper{Deepest{5, 6}}}},
-		&struct {
+	c := msgpack.New()
+	v := struct {
+		Both
+		X int
+	}{Both{Two{1, 2}, Twin{3, 4}}, 5}
+	body, err := c.Append(nil, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	if err := c.Decode(body, &got); err != nil || !maps.Equal(got, map[string]int{"A": 2, "B": 4, "X": 5}) {
+		t.Errorf("%+v travels as %v, %v", v, got, err)
+	}
+	for _, tt := range []struct {
+		typ  any
+		want string // both fields, and the name
+	}{
+		{struct {
+			A int
+			B int `msgpack:"A"`
+		}{}, `}.A and .*}.B would be lost, since both are called "A"`},
+		{struct {
+			A int `msgpack:"x"`
+			B int `msgpack:"x"`
+			C int
+		}{}, `}.A and .*}.B would be lost, since both are called "x"`},
+		{struct {
+			Two
+			Twin
+		}{}, `}.Two.X and .*}.Twin.X would be lost, since both are called "X"`},
+		{struct {
+			Two
+			Tagged // encoding/json would send this one
+		}{}, `}.Two.X and .*}.Tagged.Y would be lost, since both are called "X"`},
+		{struct {
 			Both
-			Shallow // as deep, and with a tag
-		}{Both{Two{1, 2}, Twin{3, 4}}, Shallow{Tagged{5}}},
-		&struct {
-			Both
-			X int
-		}{Both{Two{1, 2}, Twin{3, 4}}, 5},
+			Deeper
+		}{}, `}.Both.Two.X and .*}.Both.Twin.X would be lost`},
+		{struct{ In []Both }{}, `}.In.Two.X and .*}.In.Twin.X would be lost`},
 	} {
-		want, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := msgpack.New().Append(nil, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make(map[string]int)
-		if err := msgpack.New().Decode(body, &got); err != nil {
-			t.Fatal(err)
-		}
-		if text, _ := json.Marshal(got); !sameFields(t, text, want) {
-			t.Errorf("%T travels as %s, with encoding/json as %s", v, text, want)
+		err := c.(codec.TypeChecker).CheckType(reflect.TypeOf(tt.typ))
+		if err == nil || !regexp.MustCompile(tt.want).MatchString(err.Error()) {
+			t.Errorf("%T: %v, want %s", tt.typ, err, tt.want)
 		}
 	}
 }
 
-// sameFields reports whether two objects have the same fields, in any order.
-func sameFields(t *testing.T, a, b []byte) bool {
-	t.Helper()
-	var x, y map[string]int
-	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
+// The tag `weft:"-"` keeps a field out of MessagePack too, unless a tag of this codec says that it travels.
+func TestWeftTag(t *testing.T) {
+	type message struct {
+		A    int       `weft:"1"`
+		Skip string    `weft:"-"`
+		Done chan bool `weft:"-"`
+		Kept string    `weft:"-" msgpack:"kept"`
+	}
+	c := msgpack.New()
+	body, err := c.Append(nil, &message{A: 1, Skip: "s", Kept: "k"})
+	if err != nil {
 		t.Fatal(err)
 	}
-	return maps.Equal(x, y)
+	fields := make(map[string]any)
+	if err := c.Decode(body, &fields); err != nil || len(fields) != 2 || fields["kept"] != "k" {
+		t.Errorf("it travels as %v, %v", fields, err)
+	}
+	body, err = c.Append(nil, map[string]any{"A": 1, "Skip": "from the peer", "kept": "k"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := message{Skip: "of before"}
+	if err := c.Decode(body, &got); err != nil || got != (message{A: 1, Kept: "k"}) {
+		t.Errorf("decoded %+v, %v", got, err)
+	}
+	if err := c.(codec.Reuser).DecodeReuse(body, &got); err != nil || got != (message{A: 1, Kept: "k"}) {
+		t.Errorf("decoded again %+v, %v", got, err)
+	}
 }
 
 // hidden has a field that encoding/json would carry where it is embedded.

@@ -210,7 +210,7 @@ func opOf(t reflect.Type) op {
 const slack = 8
 
 func (n *node) compileStruct(pending map[reflect.Type]*node) {
-	members := collect(n.typ)
+	members, _ := collect(n.typ)
 	n.index = make(map[string]int, len(members))
 	n.others = hasOthers(n.typ)
 	n.fields = make([]field, len(members))

@@ -2,7 +2,6 @@ package msgpack
 
 import (
 	"reflect"
-	"strings"
 
 	"github.com/weftrpc/weft/codec"
 	"github.com/weftrpc/weft/codec/internal/memory"
@@ -72,12 +71,11 @@ func (n *node) clear(r memory.Ref) {
 // a struct that is embedded in it.
 func hasOthers(t reflect.Type) bool {
 	for f := range t.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("msgpack"), ",")
-		if !f.IsExported() || name == "-" || flattened(f, name) {
+		if name, _, out := tagOf(f); !f.IsExported() || out || flattened(f, name) {
 			return true
 		}
 	}
-	return len(collect(t)) < t.NumField()
+	return false
 }
 
 // markSimple finds out whether a variable of the type has no lists and maps whose memory

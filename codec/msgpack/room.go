@@ -3,7 +3,6 @@ package msgpack
 import (
 	"math"
 	"reflect"
-	"strings"
 
 	"github.com/weftrpc/weft/codec"
 )
@@ -133,9 +132,9 @@ func opaque(t reflect.Type) bool {
 
 // fieldName returns the name of a field in a map.
 func fieldName(f reflect.StructField) (name string, embedded bool) {
-	name, _, _ = strings.Cut(f.Tag.Get("msgpack"), ",")
+	name, _, out := tagOf(f)
 	switch {
-	case !f.IsExported() || name == "-":
+	case !f.IsExported() || out:
 		return "", false
 	case flattened(f, name):
 		return "", true

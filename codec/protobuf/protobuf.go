@@ -23,7 +23,7 @@
 //		Items []Item            `weft:"2"`
 //		Notes map[string]string `weft:"3"`
 //		cache any
-//		Extra any               `weft:"-"` // does not travel by this codec
+//		Extra any               `weft:"-"` // does not travel
 //	}
 //
 // Its fields are those of proto3: bool; int32 and int64 for signed integers of up to

@@ -84,8 +84,12 @@ func TestFields(t *testing.T) {
 			A int `json:"-"`
 			B int
 		}](t)},
-		{"kept from Protocol Buffers", "FIELD_REMOVED main.T.A protobuf", of[struct{ A, B int }](t), of[struct {
+		{"kept from all", "FIELD_REMOVED main.T.A json,messagepack,protobuf", of[struct{ A, B int }](t), of[struct {
 			A int `weft:"-"`
+			B int
+		}](t)},
+		{"kept from Protocol Buffers", "FIELD_REMOVED main.T.A protobuf", of[struct{ A, B int }](t), of[struct {
+			A int `weft:"-" json:"A" msgpack:"A"`
 			B int
 		}](t)},
 		{"without Protocol Buffers", "MESSAGE_PROTOBUF_REMOVED main.T protobuf; FIELD_TYPE_CHANGED main.T.A json,messagepack", of[struct{ A int }](t), of[struct{ A error }](t)},

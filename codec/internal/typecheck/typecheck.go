@@ -13,7 +13,7 @@ import (
 // Checker remembers which types can be encoded. What is behind an interface is
 // not known and not checked.
 type Checker struct {
-	// Tags are the keys of struct tags, of which the first that a field has counts.
+	// Tags are the keys of struct tags, one at least, of which the first that a field has counts.
 	Tags []string
 
 	// Self reports whether values of a type are encoded by methods of their own.
@@ -32,21 +32,34 @@ type Checker struct {
 // Check returns why values of the type t cannot be encoded; nil when they can, or
 // when that depends on the value.
 func (c *Checker) Check(t reflect.Type) error {
-	if t == nil {
-		return nil
+	v := c.verdict(t)
+	if v.stray != nil {
+		return v.stray
 	}
-	wrong, ok := c.known.Load(t)
-	if !ok {
-		var err error
-		if problem := c.problem(t, strings.TrimLeft(t.String(), "*"), make(map[reflect.Type]bool)); problem != "" {
-			err = fmt.Errorf("%s, which cannot be encoded", problem)
-		}
-		wrong, _ = c.known.LoadOrStore(t, verdict{err})
-	}
-	return wrong.(verdict).err
+	return v.uncarried
 }
 
-type verdict struct{ err error }
+// CheckDecode returns why nothing is decoded into values of the type t: a field that the tag `weft:"-"` keeps on its side would be set.
+func (c *Checker) CheckDecode(t reflect.Type) error { return c.verdict(t).stray }
+
+// verdict is what was found out about a type.
+type verdict struct{ stray, uncarried error }
+
+func (c *Checker) verdict(t reflect.Type) verdict {
+	if t == nil {
+		return verdict{}
+	}
+	known, ok := c.known.Load(t)
+	if !ok {
+		path := strings.TrimLeft(t.String(), "*")
+		v := verdict{stray: c.strayIn(t, path, make(map[reflect.Type]bool))}
+		if problem := c.problem(t, path, make(map[reflect.Type]bool)); problem != "" {
+			v.uncarried = fmt.Errorf("%s, which cannot be encoded", problem)
+		}
+		known, _ = c.known.LoadOrStore(t, v)
+	}
+	return known.(verdict)
+}
 
 // problem says what of the type t, found at path, cannot be encoded.
 func (c *Checker) problem(t reflect.Type, path string, seen map[reflect.Type]bool) string {
@@ -113,15 +126,24 @@ func (c *Checker) own(t reflect.Type) bool {
 
 // leftOut reports whether the field f is never encoded, or not when it is zero.
 func (c *Checker) leftOut(f reflect.StructField) bool {
-	if !f.IsExported() && !f.Anonymous {
-		return true
-	}
+	tag, _ := c.tag(f)
+	_, options, _ := strings.Cut(tag, ",")
+	all := strings.Split(options, ",")
+	return c.never(f) || slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
+}
+
+// never reports whether the field f is neither encoded nor decoded.
+func (c *Checker) never(f reflect.StructField) bool {
+	tag, _ := c.tag(f)
+	return tag == "-" || !f.IsExported() && !f.Anonymous
+}
+
+// tag returns the tag of the field f that the library goes by.
+func (c *Checker) tag(f reflect.StructField) (tag string, ok bool) {
 	for _, key := range c.Tags {
-		if tag, ok := f.Tag.Lookup(key); ok {
-			_, options, _ := strings.Cut(tag, ",")
-			all := strings.Split(options, ",")
-			return tag == "-" || slices.Contains(all, "omitempty") || slices.Contains(all, "omitzero")
+		if tag, ok = f.Tag.Lookup(key); ok {
+			break
 		}
 	}
-	return false
+	return tag, ok
 }

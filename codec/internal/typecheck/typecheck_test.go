@@ -93,3 +93,43 @@ func TestCheck(t *testing.T) {
 		t.Errorf("Check of no type: %v", err)
 	}
 }
+
+// A field that the tag of weft keeps on its side is not encoded, and not set by what a peer sends, unless a tag of the library says more.
+func TestStray(t *testing.T) {
+	type (
+		rights struct {
+			Name  string `weft:"1"`
+			Admin bool   `weft:"-"`
+		}
+		told struct {
+			A string    `weft:"-" a:"-"`
+			B string    `weft:"-" b:"b,omitempty"`
+			c string    `weft:"-"` //lint:ignore U1000 not exported
+			D []*rights `b:"-"`
+			e rights    //lint:ignore U1000 not exported
+		}
+		around struct {
+			List map[string][]*rights `a:",omitempty"`
+			Done chan bool
+		}
+		inner struct{ rights }
+	)
+	c := &Checker{Tags: []string{"a", "b"}, Self: func(t reflect.Type) bool { return t == reflect.TypeFor[*own]() }}
+	const advice = " has the tag `weft:\"-\"` and would travel: give it `b:\"-\"` too, or `b:\"Admin\"` to have it sent"
+	for v, want := range map[any]string{
+		&rights{}: "typecheck.rights.Admin" + advice,
+		&told{}:   "",
+		&own{}:    "",
+		&around{}: "typecheck.around.List.Admin" + advice,
+		&inner{}:  "typecheck.inner.rights.Admin" + advice,
+	} {
+		for _, err := range []error{c.CheckDecode(reflect.TypeOf(v)), c.Check(reflect.TypeOf(v))} {
+			if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+				t.Errorf("%T: %v, want %q", v, err, want)
+			}
+		}
+	}
+	if err := c.CheckDecode(reflect.TypeFor[chan int]()); err != nil {
+		t.Errorf("what cannot be encoded is not decoded either: %v", err)
+	}
+}
