@@ -98,6 +98,11 @@ func TestTypesThatCannotTravel(t *testing.T) {
 	wantError(t, err, weft.InvalidArgument, 0, "cannot travel", "twice")
 	err = weft.Handle(s, "A.B", func(context.Context, *Args) (*half, error) { return nil, nil })
 	wantError(t, err, weft.InvalidArgument, 0, "half.B has no field number")
+	type negative struct {
+		A int `weft:"-1"`
+	}
+	err = weft.Handle(s, "A.B", func(context.Context, *Args) (*negative, error) { return nil, nil })
+	wantError(t, err, weft.InvalidArgument, 0, "negative.A has no field number")
 	must(t, weft.Handle(s, "A.B", func(context.Context, *fine) (*fine, error) { return &fine{at: nil}, nil }))
 }
 

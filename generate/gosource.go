@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/tools/go/packages"
@@ -19,6 +18,7 @@ import (
 	"github.com/weftrpc/weft/generate/internal/directive"
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/source"
+	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
 // fromGo generates for packages of Go.
@@ -238,16 +238,15 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 			}
 			continue
 		}
-		number, options, _ := strings.Cut(tag, ",")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 1 || n >= 1<<29 {
-			return s.errorf(v.Pos(), "the field %s of %s has no number", v.Name(), r.name)
+		number, options, err := wiretag.Parse(tag)
+		if err != nil {
+			return s.errorf(v.Pos(), "the field %s of %s: %v", v.Name(), r.name, err)
 		}
 		form, err := s.form(v.Type(), options)
 		if err != nil {
 			return s.errorf(v.Pos(), "the field %s of %s: %v", v.Name(), r.name, err)
 		}
-		r.fields = append(r.fields, &field{name: v.Name(), number: n, form: form})
+		r.fields = append(r.fields, &field{name: v.Name(), number: number, form: form})
 	}
 	slices.SortFunc(r.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
 	s.f.coded = append(s.f.coded, r)

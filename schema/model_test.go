@@ -261,6 +261,9 @@ func TestNoProto(t *testing.T) {
 			A int `weft:"1"`
 			B int
 		}](),
+		"the field A has no number": reflect.TypeFor[struct {
+			A int `weft:"-1"`
+		}](),
 		"have one number": reflect.TypeFor[struct {
 			A int `weft:"1"`
 			B int `weft:"1"`

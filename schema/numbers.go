@@ -65,9 +65,10 @@ func numbers(m *Message, t GoType) ([]numberedMember, error) {
 	return out, nil
 }
 
+// hasNumber reports whether the field has a number, or a tag where that should be.
 func hasNumber(f *GoField) bool {
 	tag := f.Tag.Get("weft")
-	return tag != "" && tag[0] >= '0' && tag[0] <= '9'
+	return tag != "" && tag != "-"
 }
 
 // declared lists the fields of a struct with numbers.

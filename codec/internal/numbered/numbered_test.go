@@ -267,6 +267,9 @@ func TestRefused(t *testing.T) {
 		"A has no field number": &struct {
 			A int `weft:"0"`
 		}{},
+		"N has no field number": &struct {
+			N int `weft:"-1"`
+		}{},
 		"one number, 7": &struct {
 			A int `weft:"7"`
 			B int `weft:"7"`

@@ -38,13 +38,13 @@ func NumberOf(name string) uint64 {
 	return n
 }
 
-// IsNumbered reports whether t is a struct of which a field has a number.
+// IsNumbered reports whether t is a struct of which a field has a number, or a tag where that should be.
 func IsNumbered(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
 	for f := range t.Fields() {
-		if tag, ok := f.Tag.Lookup("weft"); ok && tag != "" && tag[0] >= '0' && tag[0] <= '9' {
+		if tag := f.Tag.Get("weft"); tag != "" && tag != "-" {
 			return true
 		}
 	}

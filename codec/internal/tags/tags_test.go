@@ -19,6 +19,9 @@ func TestTags(t *testing.T) {
 		A int
 		B int `weft:"2,zigzag"`
 	}
+	type wrong struct {
+		A int `weft:"-1"`
+	}
 	var names []string
 	for f := range reflect.TypeFor[plain]().Fields() {
 		names = append(names, JSONName(f))
@@ -27,7 +30,7 @@ func TestTags(t *testing.T) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	for typ, want := range map[reflect.Type][2]bool{
-		reflect.TypeFor[plain](): {false, true}, reflect.TypeFor[numbered](): {true, false}, reflect.TypeFor[time.Time](): {}, reflect.TypeFor[int](): {}, reflect.TypeFor[wrapperspb.BoolValue](): {},
+		reflect.TypeFor[plain](): {false, true}, reflect.TypeFor[numbered](): {true, false}, reflect.TypeFor[wrong](): {true, false}, reflect.TypeFor[time.Time](): {}, reflect.TypeFor[int](): {}, reflect.TypeFor[wrapperspb.BoolValue](): {},
 	} {
 		if got := [2]bool{IsNumbered(typ), IsPlain(typ)}; got != want {
 			t.Errorf("%v: %v, want %v", typ, got, want)

@@ -28,10 +28,10 @@ func Endless(t types.Type) bool {
 	}
 }
 
-// Numbered reports whether a field of a struct has a number.
+// Numbered reports whether a field of a struct has a number, or a tag where that should be.
 func Numbered(st *types.Struct) bool {
 	for i := range st.NumFields() {
-		if tag := reflect.StructTag(st.Tag(i)).Get("weft"); tag != "" && tag[0] >= '0' && tag[0] <= '9' {
+		if tag := reflect.StructTag(st.Tag(i)).Get("weft"); tag != "" && tag != "-" {
 			return true
 		}
 	}

@@ -1,4 +1,5 @@
-// Package wiretag writes the Go expressions with which generated code writes and finds the tag of a field of Protocol Buffers.
+// Package wiretag reads the struct tags of fields, and writes the Go expressions with which generated code writes and finds the tag of a field
+// of Protocol Buffers.
 package wiretag
 
 import (

@@ -6,6 +6,17 @@ import (
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
 
+func TestParse(t *testing.T) {
+	if number, options, err := wiretag.Parse("7,zigzag"); number != 7 || options != "zigzag" || err != nil {
+		t.Errorf("%d, %q, %v", number, options, err)
+	}
+	for _, tag := range []string{"", "0", "-1", "+1", "one", ",fixed", "19000", "19999", "536870912", "4294967297"} {
+		if number, _, err := wiretag.Parse(tag); err == nil {
+			t.Errorf("%q has the number %d", tag, number)
+		}
+	}
+}
+
 func TestExpressions(t *testing.T) {
 	one, two, three := wiretag.New(1, 2), wiretag.New(16, 0), wiretag.New(3000, 5)
 	for got, want := range map[string]string{
