@@ -28,8 +28,8 @@ type Config struct {
 	Inputs []string
 	// Codec adds code that encodes and decodes structs whose fields have numbers.
 	Codec bool
-	// ImportPath are folders in which the imports of .proto files are looked for, after Dir, and the
-	// includes of .thrift files, after the folder of the file that includes them.
+	// ImportPath are folders in which the imports of .proto files are looked for, after Dir and before the folder of the file, and
+	// the includes of .thrift files, after the folder of the file that includes them.
 	ImportPath []string
 	// Package is the name of the Go package of .proto files without the option go_package and of .thrift
 	// files without "namespace go"; "" means the name of their folder.
@@ -40,6 +40,14 @@ type Config struct {
 type Output struct {
 	Name    string // its path
 	Content []byte
+}
+
+// path is where an input is.
+func (c *Config) path(input string) string {
+	if filepath.IsAbs(input) {
+		return input
+	}
+	return filepath.Join(c.Dir, input)
 }
 
 // Generate returns the files for the inputs, in the order of their names.

@@ -38,18 +38,15 @@ func Plugin(gen *protogen.Plugin) error {
 		source := f.Desc.Path()
 		s := &protoSource{d: f.Desc, f: &file{source: source[strings.LastIndexByte(source, '/')+1:], pkg: string(f.GoPackageName), imports: names.NewImports()}}
 		s.declared(f.Messages, f.Enums)
-		s.ident = func(d protoreflect.Descriptor) (string, error) {
+		s.ident = func(d protoreflect.Descriptor) string {
 			id := messages[d.FullName()]
 			if id.GoImportPath == f.GoImportPath {
-				return id.GoName, nil
+				return id.GoName
 			}
 			name := names.Package(string(id.GoImportPath[strings.LastIndexByte(string(id.GoImportPath), '/')+1:]))
-			return s.f.imports.Use(string(id.GoImportPath), name) + "." + id.GoName, nil
+			return s.f.imports.Use(string(id.GoImportPath), name) + "." + id.GoName
 		}
-		if err := s.services(); err != nil {
-			errs = append(errs, err)
-			continue
-		}
+		s.services()
 		content, err := s.f.print()
 		if err != nil {
 			errs = append(errs, err)

@@ -4,34 +4,29 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/protofile"
 )
 
 // fromProto generates for a .proto file: its services, and its messages as structs.
 func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
-	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ImportPath...)}),
-		SourceInfoMode: protocompile.SourceInfoStandard,
-	}
-	files, err := compiler.Compile(ctx, filepath.ToSlash(name))
+	d, err := protofile.Load(ctx, cfg.Dir, cfg.ImportPath, name)
 	if err != nil {
 		return Output{}, err
 	}
-	d := files[0]
 	pkg := cfg.Package
-	if _, option := goPackage(d); option != "" {
+	if _, option := protofile.GoPackage(d); option != "" {
 		pkg = option
 	}
 	if pkg == "" {
-		folder, err := filepath.Abs(filepath.Join(cfg.Dir, filepath.Dir(name)))
+		folder, err := filepath.Abs(filepath.Dir(cfg.path(name)))
 		if err != nil {
 			return Output{}, err
 		}
@@ -39,87 +34,63 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	}
 	s := &protoSource{d: d, f: &file{source: filepath.Base(name), pkg: pkg, imports: names.NewImports()}}
 	s.ident = s.plain
-	if err := errors.Join(s.messages(cfg.Codec), s.services()); err != nil {
+	err = s.messages(cfg.Codec)
+	s.services()
+	for _, text := range s.wrong {
+		err = errors.Join(err, errors.New(text))
+	}
+	if err != nil {
 		return Output{}, err
 	}
 	content, err := s.f.print()
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s has neither services nor messages", name)
 	}
-	return Output{beside(filepath.Join(cfg.Dir, name)), content}, err
-}
-
-// goPackage returns the import path and the name of a file's Go package, by its option go_package; "" when it has none.
-func goPackage(d protoreflect.FileDescriptor) (importPath, name string) {
-	options, _ := d.Options().(*descriptorpb.FileOptions)
-	importPath, name, named := strings.Cut(options.GetGoPackage(), ";")
-	if !named && importPath != "" {
-		name = names.Package(path.Base(importPath))
-	}
-	return importPath, name
+	return Output{beside(cfg.path(name)), content}, err
 }
 
 // protoSource reads one .proto file.
 type protoSource struct {
 	d     protoreflect.FileDescriptor
 	f     *file
-	ident func(protoreflect.Descriptor) (string, error) // the Go type of a message or an enumeration
+	ident func(protoreflect.Descriptor) string // the Go type of a message or an enumeration
+	wrong []string                             // with what it imports
 }
 
 // plain is ident for messages that are structs of this package.
-func (s *protoSource) plain(d protoreflect.Descriptor) (string, error) {
-	name := names.Exported(strings.TrimPrefix(string(d.FullName()), string(d.ParentFile().Package())+"."))
-	if d.ParentFile().Path() == s.d.Path() {
-		return name, nil
-	}
-	own, _ := goPackage(s.d)
-	importPath, pkg := goPackage(d.ParentFile())
+func (s *protoSource) plain(d protoreflect.Descriptor) string {
+	in := d.ParentFile()
+	name := names.Exported(strings.TrimPrefix(string(d.FullName()), string(in.Package())+"."))
+	own, _ := protofile.GoPackage(s.d)
+	importPath, pkg := protofile.GoPackage(in)
 	switch {
-	case importPath == own && (own != "" || d.ParentFile().Package() == s.d.Package()):
-		return name, nil
+	case in.Path() == s.d.Path(), importPath == own && (own != "" || in.Package() == s.d.Package()):
+		return name
 	case importPath == "":
-		return "", fmt.Errorf("%s is of %s, which has no option go_package to say where its Go code is", d.FullName(), d.ParentFile().Path())
+		text := fmt.Sprintf("%s: %s has no option go_package to say where its Go code is: give it one", protofile.ImportPos(s.d, in), in.Path())
+		if !slices.Contains(s.wrong, text) {
+			s.wrong = append(s.wrong, text)
+		}
+		return name
 	}
-	return s.f.imports.Use(importPath, pkg) + "." + name, nil
-}
-
-// comment returns what the source says about a thing.
-func (s *protoSource) comment(d protoreflect.Descriptor) string {
-	text := d.ParentFile().SourceLocations().ByDescriptor(d).LeadingComments
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i, l := range lines {
-		lines[i] = strings.TrimPrefix(l, " ")
-	}
-	return strings.Join(lines, "\n")
+	return s.f.imports.Use(importPath, pkg) + "." + name
 }
 
 // services reads the services of the file.
-func (s *protoSource) services() error {
-	var errs []error
+func (s *protoSource) services() {
 	all := s.d.Services()
 	for i := range all.Len() {
 		d := all.Get(i)
-		svc := &service{name: string(d.FullName()), goName: names.Exported(string(d.Name())), doc: s.comment(d)}
+		svc := &service{name: string(d.FullName()), goName: names.Exported(string(d.Name())), doc: protofile.Comment(d)}
 		for k := range d.Methods().Len() {
-			m, err := s.method(d.Methods().Get(k))
-			if err != nil {
-				errs = append(errs, err)
-				continue
-			}
-			svc.methods = append(svc.methods, m)
+			svc.methods = append(svc.methods, s.method(d.Methods().Get(k)))
 		}
 		s.f.services = append(s.f.services, svc)
 	}
-	return errors.Join(errs...)
 }
 
-func (s *protoSource) method(d protoreflect.MethodDescriptor) (*method, error) {
-	req, errReq := s.ident(d.Input())
-	res, errRes := s.ident(d.Output())
-	if err := errors.Join(errReq, errRes); err != nil {
-		return nil, err
-	}
-	m := &method{name: names.Exported(string(d.Name())), wireName: string(d.Name()), doc: s.comment(d), req: req, res: res}
+func (s *protoSource) method(d protoreflect.MethodDescriptor) *method {
+	m := &method{name: names.Exported(string(d.Name())), wireName: string(d.Name()), doc: protofile.Comment(d), req: s.ident(d.Input()), res: s.ident(d.Output())}
 	switch {
 	case d.IsStreamingClient() && d.IsStreamingServer():
 		m.kind = bidiStream
@@ -131,7 +102,7 @@ func (s *protoSource) method(d protoreflect.MethodDescriptor) (*method, error) {
 	if options, ok := d.Options().(*descriptorpb.MethodOptions); ok {
 		m.idempotent = options.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
 	}
-	return m, nil
+	return m
 }
 
 // messages reads the messages and enumerations of the file.
@@ -147,15 +118,15 @@ func (s *protoSource) messages(codec bool) error {
 func (s *protoSource) enums(all protoreflect.EnumDescriptors) {
 	for i := range all.Len() {
 		d := all.Get(i)
-		name, _ := s.plain(d)
-		e := &enum{name: name, doc: s.comment(d)}
+		name := s.plain(d)
+		e := &enum{name: name, doc: protofile.Comment(d)}
 		prefix := name
 		if outer, ok := d.Parent().(protoreflect.MessageDescriptor); ok { // as protoc-gen-go has it
-			prefix, _ = s.plain(outer)
+			prefix = s.plain(outer)
 		}
 		for k := range d.Values().Len() {
 			v := d.Values().Get(k)
-			e.values = append(e.values, enumValue{prefix + "_" + string(v.Name()), s.comment(v), int32(v.Number())})
+			e.values = append(e.values, enumValue{prefix + "_" + string(v.Name()), protofile.Comment(v), int32(v.Number())})
 		}
 		s.f.enums = append(s.f.enums, e)
 	}
@@ -168,8 +139,8 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 		if d.IsMapEntry() {
 			continue
 		}
-		name, _ := s.plain(d)
-		r := &record{name: name, doc: s.comment(d)}
+		name := s.plain(d)
+		r := &record{name: name, doc: protofile.Comment(d)}
 		if d.Fields().Len() == 0 {
 			// A struct without fields would be no message of Protocol Buffers.
 			r.fields = append(r.fields, &field{name: "Nothing", json: "nothing", doc: "Nothing makes the struct a message; the message has no fields.", number: 1 << 28, form: &form{kind: formBool, typ: "bool"}})
@@ -178,10 +149,10 @@ func (s *protoSource) records(all protoreflect.MessageDescriptors) error {
 			fd := d.Fields().Get(k)
 			f, err := s.form(fd)
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s: %w", fd.FullName(), err))
+				errs = append(errs, fmt.Errorf("%s: the field %s: %w", protofile.Pos(fd), fd.FullName(), err))
 				continue
 			}
-			doc := s.comment(fd)
+			doc := protofile.Comment(fd)
 			if o := fd.ContainingOneof(); o != nil && !o.IsSynthetic() {
 				doc = strings.TrimLeft(doc+fmt.Sprintf("\nOf the fields of %s at most one is set.", o.Name()), "\n")
 			}
@@ -235,8 +206,7 @@ func (s *protoSource) single(fd protoreflect.FieldDescriptor) (*form, error) {
 	case protoreflect.BytesKind:
 		return &form{kind: formBytes, typ: "[]byte"}, nil
 	case protoreflect.EnumKind:
-		typ, err := s.plain(fd.Enum())
-		return &form{kind: formInt, typ: typ, bits: 32}, err
+		return &form{kind: formInt, typ: s.plain(fd.Enum()), bits: 32}, nil
 	case protoreflect.Int32Kind:
 		return number(formInt, "int32", "", 32)
 	case protoreflect.Int64Kind:
@@ -270,11 +240,11 @@ func (s *protoSource) single(fd protoreflect.FieldDescriptor) (*form, error) {
 		case "google.protobuf.Value":
 			return &form{kind: formAny, typ: "any"}, nil
 		}
-		typ, err := s.plain(fd.Message())
+		typ := s.plain(fd.Message())
 		if strings.Contains(typ, ".") {
 			return nil, fmt.Errorf("%s is of another Go package: generate with protoc-gen-go and protoc-gen-weft", fd.Message().FullName())
 		}
-		return &form{kind: formStruct, typ: typ, name: typ}, err
+		return &form{kind: formStruct, typ: typ, name: typ}, nil
 	}
 	return nil, fmt.Errorf("a field of the kind %s has no form as a struct", fd.Kind())
 }

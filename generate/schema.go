@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/bufbuild/protocompile"
 	"golang.org/x/tools/go/packages"
 
 	"github.com/weftrpc/weft/generate/internal/directive"
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/protofile"
 	"github.com/weftrpc/weft/generate/internal/source"
 	"github.com/weftrpc/weft/schema"
 )
@@ -53,15 +53,11 @@ func Schema(ctx context.Context, cfg Config) (*schema.Model, error) {
 
 // schemaOfProto adds the services of a .proto file.
 func schemaOfProto(ctx context.Context, cfg Config, name string, b *schema.Builder) (found bool, err error) {
-	compiler := protocompile.Compiler{
-		Resolver:       protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: append([]string{orElse(cfg.Dir, ".")}, cfg.ImportPath...)}),
-		SourceInfoMode: protocompile.SourceInfoStandard,
-	}
-	files, err := compiler.Compile(ctx, filepath.ToSlash(name))
+	d, err := protofile.Load(ctx, cfg.Dir, cfg.ImportPath, name)
 	if err != nil {
 		return false, err
 	}
-	all := files[0].Services()
+	all := d.Services()
 	for i := range all.Len() {
 		b.AddDescriptor(all.Get(i))
 	}

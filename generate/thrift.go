@@ -18,12 +18,9 @@ import (
 func fromThrift(cfg Config, name string) (Output, error) {
 	loader := thriftidl.Loader{}
 	for _, folder := range cfg.ImportPath {
-		if !filepath.IsAbs(folder) {
-			folder = filepath.Join(cfg.Dir, folder)
-		}
-		loader.Folders = append(loader.Folders, folder)
+		loader.Folders = append(loader.Folders, cfg.path(folder))
 	}
-	d, err := loader.Load(filepath.Join(cfg.Dir, name))
+	d, err := loader.Load(cfg.path(name))
 	if err != nil {
 		return Output{}, err
 	}
@@ -43,7 +40,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s defines nothing", name)
 	}
-	return Output{beside(filepath.Join(cfg.Dir, name)), content}, err
+	return Output{beside(cfg.path(name)), content}, err
 }
 
 // thriftSource is one .thrift file.

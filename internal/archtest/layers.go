@@ -103,7 +103,8 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wiretag"}},
+		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wiretag"}},
+		{"generate/internal/protofile", 4, []string{"generate/internal/names"}},
 		{"generate/...", 4, []string{"generate"}},
 
 		{"cmd/...", 5, []string{"cmd/..."}},

@@ -1,0 +1,45 @@
+package generate
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// protos writes files to a folder of their own.
+func protos(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("syntax = \"proto3\";\n"+text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestAbsolutePath names a file by its absolute path, from another folder: the output is beside it, as it is for the relative path.
+func TestAbsolutePath(t *testing.T) {
+	dir := protos(t, map[string]string{"shop.proto": "import \"item.proto\";\nmessage Shop { Item item = 1; }\n", "item.proto": "message Item {}\n"})
+	if out, err := run(t, t.TempDir(), filepath.Join(dir, "shop.proto")); err != nil || !strings.HasSuffix(out, "shop_weft.go\n") {
+		t.Errorf("%q, %v", out, err)
+	}
+	for _, args := range [][]string{{"-check", "shop.proto"}, {"-check", filepath.Join(dir, "shop.proto")}} {
+		if _, err := run(t, dir, args...); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// TestNoGoPackage imports a file that does not say where its Go code is: the error says so once.
+func TestNoGoPackage(t *testing.T) {
+	dir := protos(t, map[string]string{
+		"a.proto": "package first;\nimport \"b.proto\";\nmessage A { second.B b = 1; second.B c = 2; }\nservice S { rpc Do(second.B) returns (second.C); }\n",
+		"b.proto": "package second;\nmessage B {}\nmessage C {}\n",
+	})
+	const want = "a.proto:3:1: b.proto has no option go_package to say where its Go code is: give it one"
+	if _, err := run(t, dir, "a.proto"); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
