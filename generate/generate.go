@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/origin"
 )
 
@@ -32,7 +33,7 @@ type Config struct {
 	// the includes of .thrift files, after the folder of the file that includes them.
 	ImportPath []string
 	// Package is the name of the Go package of .proto files without the option go_package and of .thrift
-	// files without "namespace go"; "" means the name of their folder.
+	// files without "namespace go", an identifier of Go; "" means the name of their folder.
 	Package string
 }
 
@@ -52,6 +53,11 @@ func (c *Config) path(input string) string {
 
 // Generate returns the files for the inputs, in the order of their names.
 func Generate(ctx context.Context, cfg Config) ([]Output, error) {
+	if cfg.Package != "" {
+		if err := names.CheckPackage(cfg.Package); err != nil {
+			return nil, err
+		}
+	}
 	var all []Output
 	var packages []string
 	for _, input := range cfg.Inputs {

@@ -23,6 +23,9 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	}
 	pkg := cfg.Package
 	if _, option := protofile.GoPackage(d); option != "" {
+		if err := names.CheckPackage(option); err != nil {
+			return Output{}, fmt.Errorf("%s: the option go_package: %w", name, err)
+		}
 		pkg = option
 	}
 	if pkg == "" {

@@ -43,3 +43,24 @@ func TestNoGoPackage(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+// TestPackageName gives a Go package a name that none can have, whatever the input.
+func TestPackageName(t *testing.T) {
+	dir := protos(t, map[string]string{"a.proto": "message A {}\n", "b.proto": "option go_package = \"app/b;my-b\";\nmessage B {}\n"})
+	if err := os.WriteFile(filepath.Join(dir, "c.thrift"), []byte("struct C {}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for want, args := range map[string][]string{
+		`"my-a" is no name for a Go package`:                                 {"-package", "my-a", "a.proto"},
+		`"type" is no name for a Go package`:                                 {"-package", "type", "c.thrift"},
+		`"_" is no name for a Go package`:                                    {"-package", "_", "a.proto"},
+		`b.proto: the option go_package: "my-b" is no name for a Go package`: {"b.proto"},
+	} {
+		if _, err := run(t, dir, args...); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", args, err, want)
+		}
+	}
+	if names, err := filepath.Glob("*.go"); err != nil || len(names) > 0 {
+		t.Errorf("%s were written, %v", names, err)
+	}
+}

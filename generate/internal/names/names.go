@@ -2,6 +2,7 @@
 package names
 
 import (
+	"fmt"
 	"go/token"
 	"strings"
 )
@@ -47,6 +48,14 @@ func Local(name string) string {
 	return strings.ToLower(name[:n]) + name[n:]
 }
 
+// CheckPackage returns an error for what cannot be the name of a package.
+func CheckPackage(name string) error {
+	if name == "_" || !token.IsIdentifier(name) {
+		return fmt.Errorf("%q is no name for a Go package: it is an identifier, and neither a keyword nor _", name)
+	}
+	return nil
+}
+
 // Package makes a name for a package of that of its folder.
 func Package(folder string) string {
 	name := strings.Map(func(c rune) rune {
@@ -58,7 +67,7 @@ func Package(folder string) string {
 	switch {
 	case name != "" && name[0] >= '0' && name[0] <= '9':
 		return "_" + name
-	case token.IsKeyword(name):
+	case token.IsKeyword(name), name == "_":
 		return name + "_"
 	}
 	return name

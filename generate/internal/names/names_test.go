@@ -18,9 +18,17 @@ func TestExported(t *testing.T) {
 }
 
 func TestPackage(t *testing.T) {
-	for folder, want := range map[string]string{"shop": "shop", "go-shop": "go_shop", "2024": "_2024", "type": "type_", "v1.2": "v1_2"} {
+	for folder, want := range map[string]string{"shop": "shop", "go-shop": "go_shop", "2024": "_2024", "type": "type_", "v1.2": "v1_2", "я": "__"} {
 		if got := names.Package(folder); got != want {
 			t.Errorf("the package of %s is %s, want %s", folder, got, want)
+		}
+	}
+}
+
+func TestCheckPackage(t *testing.T) {
+	for name, want := range map[string]bool{"shop": true, "shop_v1": true, "Заказ": true, "": false, "_": false, "my pkg": false, "my-pkg": false, "type": false, "1st": false, "a.b": false} {
+		if err := names.CheckPackage(name); (err == nil) != want {
+			t.Errorf("%q: %v", name, err)
 		}
 	}
 }
