@@ -30,6 +30,9 @@ func Receive[Res, Req any](ctx context.Context, c weft.StreamCaller, method stri
 // Send calls a method that gets many messages and sends one reply. An error of the iterator
 // cancels the call and is returned.
 func Send[Res, Req any](ctx context.Context, c weft.StreamCaller, method string, in iter.Seq2[*Req, error], opts ...weft.CallOption) (*Res, error) {
+	if in == nil {
+		return nil, noMessages(method)
+	}
 	s, err := weft.OpenStream[Req, Res](ctx, c, method, opts...)
 	if err != nil {
 		return nil, err
@@ -47,6 +50,10 @@ func Send[Res, Req any](ctx context.Context, c weft.StreamCaller, method string,
 // its next message when the call has ended. An error of in cancels the call, and comes last.
 func Exchange[Res, Req any](ctx context.Context, c weft.StreamCaller, method string, in iter.Seq2[*Req, error], opts ...weft.CallOption) iter.Seq2[*Res, error] {
 	return func(yield func(*Res, error) bool) {
+		if in == nil {
+			yield(nil, noMessages(method))
+			return
+		}
 		s, err := weft.OpenStream[Req, Res](ctx, c, method, opts...)
 		if err != nil {
 			yield(nil, err)
@@ -77,8 +84,16 @@ func Exchange[Res, Req any](ctx context.Context, c weft.StreamCaller, method str
 	}
 }
 
-// SendAll sends the messages of an iterator. It stops at an error of either.
+// noMessages is the error of a call whose iterator is nil.
+func noMessages(method string) error {
+	return &weft.Error{Code: weft.InvalidArgument, Outcome: weft.NotSent, Method: method, Message: "the iterator over the messages is nil"}
+}
+
+// SendAll sends the messages of an iterator. It stops at an error of either. A nil iterator, which a service has returned, is an error.
 func SendAll[Out any](to interface{ Send(*Out) error }, from iter.Seq2[*Out, error]) error {
+	if from == nil {
+		return weft.Errorf(weft.Internal, "the iterator over the messages is nil")
+	}
 	for msg, err := range from {
 		if err != nil {
 			return err

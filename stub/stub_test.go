@@ -136,3 +136,18 @@ func TestExchange(t *testing.T) {
 		}
 	}
 }
+
+// TestNilIterator gives calls, and a stream of a service, no iterator.
+func TestNilIterator(t *testing.T) {
+	c := connect(t)
+	_, err := stub.Send[number](t.Context(), c, "Numbers.Sum", iter.Seq2[*number, error](nil))
+	_, err2 := sum(stub.Exchange[number](t.Context(), c, "Numbers.Echo", iter.Seq2[*number, error](nil)))
+	for _, err := range []error{err, err2} {
+		if e, ok := errors.AsType[*weft.Error](err); !ok || e.Code != weft.InvalidArgument || e.Outcome != weft.NotSent || e.Message != "the iterator over the messages is nil" {
+			t.Errorf("a nil iterator in a call: %v", err)
+		}
+	}
+	if err := stub.SendAll(new(weft.Sender[number]), nil); weft.CodeOf(err) != weft.Internal {
+		t.Errorf("a nil iterator of a service: %v", err)
+	}
+}
