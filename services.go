@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,14 +37,8 @@ func (s *Services) registrar() *Services { return s }
 
 // checkName tells what is wrong with a method's name, and, if own is true, with serving a method under it.
 func checkName(name string, own bool) error {
-	dot := strings.LastIndexByte(name, '.')
-	switch {
-	case wire.CheckMethod(name) != nil:
-		return Errorf(InvalidArgument, "weft: name %q: %w", name, wire.CheckMethod(name))
-	case dot <= 0 || dot == len(name)-1:
-		return Errorf(InvalidArgument, "weft: method name %q is not of the form Service.Method", name)
-	case own && strings.HasPrefix(name, names.Reserved):
-		return Errorf(InvalidArgument, "weft: method name %q: names that begin with %q are reserved", name, names.Reserved)
+	if err := wire.CheckServiceMethod(name, own); err != nil {
+		return Errorf(InvalidArgument, "weft: %w", err)
 	}
 	return nil
 }

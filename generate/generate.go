@@ -19,6 +19,7 @@ import (
 
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/origin"
+	"github.com/weftrpc/weft/generate/internal/wirename"
 )
 
 // Config says what to generate.
@@ -41,6 +42,8 @@ type Config struct {
 type Output struct {
 	Name    string // its path
 	Content []byte
+
+	services []*service
 }
 
 // path is where an input is.
@@ -91,7 +94,13 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 		return again
 	})
 	slices.SortFunc(all, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
-	return all, clash
+	methods, errs := make(wirename.Methods), []error{clash}
+	for _, out := range all {
+		for _, s := range out.services {
+			errs = append(errs, methods.Add(s.pos, filepath.Dir(out.Name), s.name, s.wireNames()))
+		}
+	}
+	return all, errors.Join(errs...)
 }
 
 // Write writes the files, those that have changed. It returns their names, and an error for

@@ -44,7 +44,7 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 				return nil, err
 			}
 			if content != nil {
-				all = append(all, Output{beside(name), content})
+				all = append(all, Output{beside(name), content, s.f.services})
 			}
 		}
 	}
@@ -111,7 +111,7 @@ func (s *goSource) service(t *ast.TypeSpec, i *ast.InterfaceType, doc *ast.Comme
 	if t.TypeParams != nil {
 		return s.errorf(t.Pos(), "%s has type parameters: a service has none", t.Name.Name)
 	}
-	svc := &service{name: orElse(name, t.Name.Name), goName: t.Name.Name, doc: doc.Text(), declared: true}
+	svc := &service{name: orElse(name, t.Name.Name), goName: t.Name.Name, pos: s.pkg.Fset.Position(t.Pos()).String(), doc: doc.Text(), declared: true}
 	var errs []error
 	for _, m := range i.Methods.List {
 		if len(m.Names) == 0 {

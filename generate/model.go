@@ -18,6 +18,7 @@ type file struct {
 type service struct {
 	name     string // on the wire, "Arith" or "shop.Orders"
 	goName   string
+	pos      string // in the source
 	doc      string
 	declared bool // as a Go interface, which is not to be written
 	methods  []*method
@@ -55,6 +56,14 @@ func (s *service) streams() bool {
 		}
 	}
 	return false
+}
+
+// wireNames are the names of the methods on the wire, without the service.
+func (s *service) wireNames() (all []string) {
+	for _, m := range s.methods {
+		all = append(all, m.wireName)
+	}
+	return all
 }
 
 // enum is an enumeration of a .proto file.

@@ -49,7 +49,7 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s has neither services nor messages", name)
 	}
-	return Output{beside(cfg.path(name)), content}, err
+	return Output{beside(cfg.path(name)), content, s.f.services}, err
 }
 
 // protoSource reads one .proto file.
@@ -84,7 +84,7 @@ func (s *protoSource) services() {
 	all := s.d.Services()
 	for i := range all.Len() {
 		d := all.Get(i)
-		svc := &service{name: string(d.FullName()), goName: names.Exported(string(d.Name())), doc: protofile.Comment(d)}
+		svc := &service{name: string(d.FullName()), goName: names.Exported(string(d.Name())), pos: protofile.Pos(d), doc: protofile.Comment(d)}
 		for k := range d.Methods().Len() {
 			svc.methods = append(svc.methods, s.method(d.Methods().Get(k)))
 		}

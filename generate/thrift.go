@@ -3,12 +3,8 @@ package generate
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path"
 	"path/filepath"
 	"strings"
-
-	"golang.org/x/mod/modfile"
 
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
@@ -33,6 +29,10 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err := errors.Join(s.check()...); err != nil {
 		return Output{}, err
 	}
+	var services []*service
+	for _, x := range d.Services {
+		services = append(services, s.service(x))
+	}
 	content, err := s.f.print()
 	if err == nil && len(s.errs) > 0 {
 		err = errors.Join(s.errs...)
@@ -40,7 +40,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s defines nothing", name)
 	}
-	return Output{beside(cfg.path(name)), content}, err
+	return Output{beside(cfg.path(name)), content, services}, err
 }
 
 // thriftSource is one .thrift file.
@@ -82,26 +82,9 @@ func (s *thriftSource) place(d *thriftidl.Document) (goPlace, error) {
 	default:
 		p.name = names.Package(filepath.Base(folder))
 	}
-	p.path = importPath(folder)
+	p.path = names.ImportPath(folder)
 	s.packages[d.Path] = p
 	return p, nil
-}
-
-// importPath is the import path of a folder, by the go.mod above it; "": there is none.
-func importPath(folder string) string {
-	for dir := folder; ; dir = filepath.Dir(dir) {
-		if b, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
-			rest, err := filepath.Rel(dir, folder)
-			module := modfile.ModulePath(b)
-			if err != nil || module == "" {
-				return ""
-			}
-			return path.Join(module, filepath.ToSlash(rest))
-		}
-		if dir == filepath.Dir(dir) {
-			return ""
-		}
-	}
 }
 
 // qualified is a Go name of a document, as this file has it.

@@ -32,10 +32,7 @@ type param struct {
 func (p *thriftPrinter) thriftService(x *thriftidl.Service) {
 	im := p.f.imports
 	context, weft := im.Std("context"), im.Use(names.Weft, "weft")
-	svc := &service{name: x.Name, goName: names.Exported(x.Name), doc: thriftDoc(&x.Head)}
-	if name, ok := x.Annotations.Get(serviceAnnotation); ok {
-		svc.name = name
-	}
+	svc := p.s.service(x)
 	ops := p.s.operations(svc, x)
 	for _, o := range ops[len(ops)-len(x.Functions):] {
 		p.messages(o)
@@ -72,6 +69,18 @@ func (p *thriftPrinter) thriftService(x *thriftidl.Service) {
 		p.handle(svc, o, context, weft)
 	}
 	p.line("return nil\n}\n")
+}
+
+// service is a service without what its functions are in Go.
+func (s *thriftSource) service(x *thriftidl.Service) *service {
+	svc := &service{name: x.Name, goName: names.Exported(x.Name), pos: x.Pos.String(), doc: thriftDoc(&x.Head)}
+	if name, ok := x.Annotations.Get(serviceAnnotation); ok {
+		svc.name = name
+	}
+	for _, f := range functions(x) {
+		svc.methods = append(svc.methods, &method{wireName: f.Name})
+	}
+	return svc
 }
 
 // operations are the functions of a service, those of the services that it extends first.

@@ -103,7 +103,7 @@ func table() []row {
 		{"console", 4, []string{"cluster"}},
 		{"console/...", 4, []string{"console", "cluster"}},
 
-		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wiretag"}},
+		{"generate", 4, []string{"generate/internal/directive", "generate/internal/names", "generate/internal/origin", "generate/internal/protofile", "generate/internal/thriftidl", "generate/internal/source", "generate/internal/wirename", "generate/internal/wiretag"}},
 		{"generate/internal/protofile", 4, []string{"generate/internal/names"}},
 		{"generate/...", 4, []string{"generate"}},
 

@@ -10,10 +10,6 @@ import (
 	"sync/atomic"
 )
 
-// Reserved begins the names that the protocol keeps for itself. No method has one: a client that calls Weft.Ping learns
-// from the refusal that the server answers.
-const Reserved = "Weft."
-
 // Service is the part of a method's name before the last dot; "" if there is none.
 func Service(method string) string {
 	if i := strings.LastIndexByte(method, '.'); i >= 0 {

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -10,6 +11,9 @@ const (
 	MaxCodecName = 32
 	// MaxMethodName is the longest name of a method, in bytes.
 	MaxMethodName = 255
+	// reserved begins the names that the protocol keeps for itself. No method has one: a client that calls Weft.Ping learns
+	// from the refusal that the server answers.
+	reserved = "Weft."
 )
 
 // CheckName reports what is wrong with the name of a codec or a compressor: it
@@ -41,6 +45,21 @@ func CheckMethod(name string) error {
 	}
 	if !utf8.ValidString(name) {
 		return fmt.Errorf("method name that is not UTF-8")
+	}
+	return nil
+}
+
+// CheckServiceMethod reports what is wrong with the name of a method of a service, such as "Arith.Mul", and, if served is true, with
+// serving a method under it.
+func CheckServiceMethod(name string, served bool) error {
+	dot := strings.LastIndexByte(name, '.')
+	switch err := CheckMethod(name); {
+	case err != nil:
+		return fmt.Errorf("name %q: %w", name, err)
+	case dot <= 0 || dot == len(name)-1:
+		return fmt.Errorf("method name %q is not of the form Service.Method", name)
+	case served && strings.HasPrefix(name, reserved):
+		return fmt.Errorf("method name %q: names that begin with %q are reserved", name, reserved)
 	}
 	return nil
 }

@@ -8,9 +8,13 @@ import (
 	"go/token"
 	"go/types"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
 // The packages that generated code uses for itself.
@@ -145,4 +149,21 @@ func declaration(names map[string]string) string {
 		gap = "\n"
 	}
 	return "import (\n" + strings.Join(standard, "") + gap + strings.Join(others, "") + ")\n"
+}
+
+// ImportPath is the import path of a folder, by the go.mod above it; "": there is none.
+func ImportPath(folder string) string {
+	for dir := folder; ; dir = filepath.Dir(dir) {
+		if b, err := os.ReadFile(filepath.Join(dir, "go.mod")); err == nil {
+			rest, err := filepath.Rel(dir, folder)
+			module := modfile.ModulePath(b)
+			if err != nil || module == "" {
+				return ""
+			}
+			return path.Join(module, filepath.ToSlash(rest))
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
 }
