@@ -122,7 +122,7 @@ func (s *thriftSource) check() []error {
 	}
 	for _, x := range s.d.Structs {
 		s.claim(names.Exported(x.Name), x.Pos)
-		if hasDefaults(x) {
+		if x.HasDefaults() {
 			s.claim("New"+names.Exported(x.Name), x.Pos)
 		}
 		s.fieldNames(x.Fields, "the "+x.Kind.String()+" "+x.Name, x.Kind)
@@ -145,7 +145,7 @@ func (s *thriftSource) check() []error {
 			s.fieldNames(f.Params, "the function "+x.Name+"."+f.Name, thriftidl.Plain)
 		}
 		seen := make(map[string]string)
-		for _, f := range functions(x) {
+		for _, f := range x.All() {
 			n := names.Exported(f.Name)
 			if n == optionsMethod {
 				s.fail(f.Pos, "the function %s of %s is %s in Go, as the method of every client is that adds options: rename it", f.Name, x.Name, n)
@@ -155,7 +155,7 @@ func (s *thriftSource) check() []error {
 			}
 			seen[n] = f.Name
 		}
-		if throws(x) {
+		if x.Throws() {
 			s.claim(name+"Exceptions", x.Pos)
 		}
 		s.annotations(x)
@@ -224,35 +224,6 @@ func (s *thriftSource) annotations(x *thriftidl.Service) {
 	}
 }
 
-// functions are those of a service and, before them, those of the services that it extends.
-func functions(x *thriftidl.Service) []*thriftidl.Function {
-	if x.Base == nil {
-		return x.Functions
-	}
-	all := functions(x.Base)
-	return append(all[:len(all):len(all)], x.Functions...)
-}
-
-// throws reports whether a function of a service does.
-func throws(x *thriftidl.Service) bool {
-	for _, f := range functions(x) {
-		if len(f.Throws) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// hasDefaults reports whether a field of a struct has one.
-func hasDefaults(x *thriftidl.Struct) bool {
-	for _, f := range x.Fields {
-		if f.Value != nil {
-			return true
-		}
-	}
-	return false
-}
-
 // typ is a type in Go, as the element of a container has it.
 func (s *thriftSource) typ(t *thriftidl.Type) string {
 	if t.Kind == thriftidl.Named {
@@ -295,18 +266,9 @@ func (s *thriftSource) typ(t *thriftidl.Type) string {
 // thrift names the package door/thrift, and imports it.
 func (s *thriftSource) thrift() string { return s.f.imports.Use(names.Thrift, "thrift") }
 
-// scalar reports whether the values of a type are neither structs nor lists, maps and bytes, which can be nil.
-func scalar(t *thriftidl.Type) bool {
-	u := t.Underlying()
-	return u.Kind <= thriftidl.UUID && u.Kind != thriftidl.Binary || u.Enum != nil
-}
-
-// isStruct reports whether a type is a struct, a union or an exception.
-func isStruct(t *thriftidl.Type) bool { return t.Underlying().Struct != nil }
-
 // variable is a type in Go, as a parameter or a result has it.
 func (s *thriftSource) variable(t *thriftidl.Type) string {
-	if isStruct(t) {
+	if t.IsStruct() {
 		return "*" + s.typ(t)
 	}
 	return s.typ(t)
@@ -319,12 +281,12 @@ func absent(f *thriftidl.Field, kind thriftidl.StructKind) bool {
 
 // readable reports whether a field has a method in Go that reads it: one that may be nil and then stands for a value.
 func readable(f *thriftidl.Field, kind thriftidl.StructKind) bool {
-	return absent(f, kind) && (scalar(f.Type) || f.Value != nil)
+	return absent(f, kind) && (f.Type.IsScalar() || f.Value != nil)
 }
 
 // fieldType is the type of a field in Go.
 func (s *thriftSource) fieldType(f *thriftidl.Field, kind thriftidl.StructKind) string {
-	if scalar(f.Type) && absent(f, kind) {
+	if f.Type.IsScalar() && absent(f, kind) {
 		return "*" + s.typ(f.Type)
 	}
 	return s.variable(f.Type)

@@ -61,7 +61,7 @@ func (p *thriftPrinter) thriftService(x *thriftidl.Service) {
 		p.call(svc, o, weft)
 		p.line("}\n")
 	}
-	if throws(x) {
+	if x.Throws() {
 		p.exceptions(svc, ops)
 	}
 	p.registerBegin(svc, weft)
@@ -77,7 +77,7 @@ func (s *thriftSource) service(x *thriftidl.Service) *service {
 	if name, ok := x.Annotations.Get(serviceAnnotation); ok {
 		svc.name = name
 	}
-	for _, f := range functions(x) {
+	for _, f := range x.All() {
 		svc.methods = append(svc.methods, &method{wireName: f.Name})
 	}
 	return svc
@@ -183,7 +183,7 @@ func (o *operation) request() string {
 	var parts []string
 	for _, x := range o.params {
 		value := x.name
-		if scalar(x.Type) && absent(x.Field, thriftidl.Plain) {
+		if x.Type.IsScalar() && absent(x.Field, thriftidl.Plain) {
 			value = "&" + value
 		}
 		parts = append(parts, fieldName(x.Field, thriftidl.Plain)+": "+value)
@@ -205,7 +205,7 @@ func (p *thriftPrinter) call(svc *service, o *operation, weft string) {
 		p.line("return c.caller.Notify(ctx, %q, %s, c.opts...)", o.wire, o.request())
 	case o.result == "":
 		p.line("return %s", caught(fmt.Sprintf("c.caller.Call(ctx, %q, %s, nil, c.opts...)", o.wire, o.request())))
-	case o.wrapped == "" && isStruct(o.Result):
+	case o.wrapped == "" && o.Result.IsStruct():
 		if len(o.Throws) == 0 {
 			p.line("return %s", invoke)
 			break
@@ -272,7 +272,7 @@ func (p *thriftPrinter) handle(svc *service, o *operation, context, weft string)
 		p.line("err := %s\nreturn &struct{}{}, %s", call, thrown)
 	case o.wrapped != "":
 		p.line("res, err := %s\nreturn &%s{Success: res}, %s", call, o.wrapped, thrown)
-	case !isStruct(o.Result):
+	case !o.Result.IsStruct():
 		p.line("res, err := %s\nreturn &res, %s", call, thrown)
 	case thrown == "err":
 		p.line("return %s", call)

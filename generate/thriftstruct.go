@@ -69,7 +69,7 @@ func (p *thriftPrinter) structure(x *thriftidl.Struct) {
 	}
 	p.line("")
 	p.fields(name, doc, x.Fields, x.Kind)
-	if hasDefaults(x) {
+	if x.HasDefaults() {
 		p.line("\n// New%[1]s returns the struct %[1]s with the defaults of its fields.\nfunc New%[1]s() *%[1]s {\nreturn &%[1]s{", name)
 		for _, f := range x.Fields {
 			if f.Value != nil {
@@ -130,12 +130,12 @@ func (p *thriftPrinter) getters(name string, all []*thriftidl.Field, kind thrift
 			continue
 		}
 		field, star, otherwise, says := fieldName(f, kind), "", p.s.zero(f.Type), "the zero value"
-		if scalar(f.Type) {
+		if f.Type.IsScalar() {
 			star = "*"
 		}
 		if f.Value != nil {
 			otherwise, says = p.s.value(f.Value, f.Type), "its default"
-			if isStruct(f.Type) {
+			if f.Type.IsStruct() {
 				otherwise = "&" + otherwise
 			}
 		}
@@ -154,7 +154,7 @@ func (m *%[2]s) Get%[1]s() %[3]s {
 func (p *thriftPrinter) errorMethod(x *thriftidl.Struct) {
 	var format, args string
 	for _, f := range x.Fields {
-		if !scalar(f.Type) || absent(f, x.Kind) {
+		if !f.Type.IsScalar() || absent(f, x.Kind) {
 			continue
 		}
 		verb := "%v"

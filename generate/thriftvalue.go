@@ -15,7 +15,7 @@ func (s *thriftSource) value(v *thriftidl.Value, t *thriftidl.Type) string {
 	switch {
 	case u.Enum != nil:
 		return s.enumValue(v, t, u)
-	case isStruct(t):
+	case t.IsStruct():
 		return s.typ(t) + "{" + s.structFields(v, u.Struct) + "}"
 	}
 	n := v.Int
@@ -91,9 +91,9 @@ func (s *thriftSource) structFields(v *thriftidl.Value, x *thriftidl.Struct) str
 // fieldValue is a value of the type that a field has in Go.
 func (s *thriftSource) fieldValue(v *thriftidl.Value, f *thriftidl.Field, kind thriftidl.StructKind) string {
 	switch text := s.value(v, f.Type); {
-	case isStruct(f.Type):
+	case f.Type.IsStruct():
 		return "&" + text
-	case scalar(f.Type) && absent(f, kind):
+	case f.Type.IsScalar() && absent(f, kind):
 		return "new(" + s.convert(text, f.Type) + ")"
 	default:
 		return text
@@ -118,7 +118,7 @@ func (s *thriftSource) zero(t *thriftidl.Type) string {
 		return `""`
 	case u.Kind == thriftidl.UUID:
 		return s.typ(t) + "{}"
-	case scalar(t):
+	case t.IsScalar():
 		return "0"
 	}
 	return "nil"
@@ -129,13 +129,13 @@ func (p *thriftPrinter) constant(c *thriftidl.Const) {
 	name, typ := names.Exported(c.Name), p.s.typ(c.Type)
 	text := p.s.value(c.Value, c.Type)
 	p.line("")
-	if scalar(c.Type) && c.Type.Underlying().Kind != thriftidl.UUID {
+	if c.Type.IsScalar() && c.Type.Underlying().Kind != thriftidl.UUID {
 		p.doc(orElse(thriftDoc(&c.Head), fmt.Sprintf("%s is the constant %s.", name, c.Name)))
 		p.line("const %s %s = %s", name, typ, text)
 		return
 	}
 	p.doc(orElse(thriftDoc(&c.Head), fmt.Sprintf("%s returns the constant %s.", name, c.Name)))
-	if isStruct(c.Type) {
+	if c.Type.IsStruct() {
 		typ, text = "*"+typ, "&"+text
 	}
 	p.line("func %s() %s { return %s }", name, typ, text)
