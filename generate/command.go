@@ -19,7 +19,8 @@ const usage = `weft generate [flags] [input ...]
 It writes clients and register functions for services. An input is a package of Go, as for
 the go command, in which interfaces are marked with //weft:service, or a .proto or .thrift file,
 whose messages become structs. Without an input it is the package in this folder. Each source
-gets one file beside it: order.go, order.proto or order.thrift has order_weft.go.
+gets one file beside it: order.go, order.proto or order.thrift has order_weft.go, which is removed when the source
+is gone or has nothing to generate.
 
 Flags:
 `
@@ -36,7 +37,7 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 		flags.PrintDefaults()
 	}
 	var cfg Config
-	check := flags.Bool("check", false, "write nothing; fail if a file is not up to date")
+	check := flags.Bool("check", false, "write nothing; fail if a file is missing, not up to date or to be removed")
 	flags.BoolVar(&cfg.Codec, "codec", false, "also write code that encodes and decodes structs whose fields have numbers")
 	flags.StringVar(&cfg.Package, "package", "", "`name` of the Go package of .proto files without go_package and of .thrift files without namespace go (default: that of their folder)")
 	flags.Func("I", "`folder` with the imports of .proto files or the includes of .thrift files; may be repeated", func(folder string) error {
@@ -60,12 +61,17 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 	if *check {
 		return Check(files)
 	}
-	written, err := Write(files)
-	for _, name := range written {
+	changed, err := Write(files)
+	for _, f := range changed {
+		name := f.Name
 		if here, err := os.Getwd(); err == nil {
 			if short, err := filepath.Rel(here, name); err == nil && filepath.IsAbs(name) {
 				name = short
 			}
+		}
+		if f.Stale != "" {
+			fmt.Fprintf(log, "removed %s: %s\n", name, f.Stale)
+			continue
 		}
 		fmt.Fprintln(out, name)
 	}

@@ -3,7 +3,7 @@
 // protoc-gen-weft are this package.
 //
 // It writes one file beside each source: order.go gets order_weft.go. The output is the same
-// for the same input, and a file that it has not written itself is never replaced.
+// for the same input, and a file that it has not written itself is never replaced or removed.
 package generate
 
 import (
@@ -38,10 +38,11 @@ type Config struct {
 	Package string
 }
 
-// An Output is a file that is to be written.
+// An Output is a file that is to be written, or to be removed.
 type Output struct {
 	Name    string // its path
 	Content []byte
+	Stale   string // why it is to be removed, such as "its source order.go is gone"; "": it is to be written
 
 	services []*service
 }
@@ -54,7 +55,13 @@ func (c *Config) path(input string) string {
 	return filepath.Join(c.Dir, input)
 }
 
-// Generate returns the files for the inputs, in the order of their names.
+// stale is the output of a source that is no longer to have one.
+func stale(source, why string) Output {
+	return Output{Name: origin.Output(source), Stale: "its source " + filepath.Base(source) + " " + why}
+}
+
+// Generate returns the files for the inputs, in the order of their names, and then those that were generated from sources in the same folders
+// that are gone, or have nothing to generate. Of the folder of a .proto or .thrift file it looks at the output for that file alone.
 func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 	if cfg.Package != "" {
 		if err := names.CheckPackage(cfg.Package); err != nil {
@@ -66,14 +73,18 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 	for _, input := range cfg.Inputs {
 		var out Output
 		var err error
-		switch filepath.Ext(input) {
-		case ".proto":
-			out, err = fromProto(ctx, cfg, input)
-		case ".thrift":
-			out, err = fromThrift(cfg, input)
-		default:
+		switch source, kind := cfg.path(input), filepath.Ext(input); {
+		case kind != ".proto" && kind != ".thrift":
 			packages = append(packages, input)
 			continue
+		case !origin.Exists(source):
+			if out = stale(source, "is gone"); !origin.Has(source) {
+				err = fmt.Errorf("%s: there is no such file", source)
+			}
+		case kind == ".proto":
+			out, err = fromProto(ctx, cfg, input)
+		default:
+			out, err = fromThrift(cfg, input)
 		}
 		if err != nil {
 			return nil, err
@@ -87,13 +98,15 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 		}
 		all = append(all, files...)
 	}
+	slices.SortStableFunc(all, func(a, b Output) int {
+		return cmp.Or(strings.Compare(a.Stale, b.Stale), strings.Compare(a.Name, b.Name))
+	})
 	sources, clash := make(origin.Sources), error(nil)
 	all = slices.DeleteFunc(all, func(out Output) bool {
 		again, err := sources.Add(out.Name, out.Content)
 		clash = cmp.Or(clash, err)
 		return again
 	})
-	slices.SortFunc(all, func(a, b Output) int { return strings.Compare(a.Name, b.Name) })
 	methods, errs := make(wirename.Methods), []error{clash}
 	for _, out := range all {
 		for _, s := range out.services {
@@ -103,36 +116,47 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 	return all, errors.Join(errs...)
 }
 
-// Write writes the files, those that have changed. It returns their names, and an error for
+// Write writes the files, those that have changed, and removes those that are stale. It returns these, and an error for
 // each that exists and was not written by this package, or for another source that is still there.
-func Write(files []Output) (written []string, err error) {
+func Write(files []Output) (changed []Output, err error) {
 	var errs []error
 	for _, f := range files {
-		old, err := os.ReadFile(f.Name)
-		switch {
-		case err == nil && bytes.Equal(old, f.Content):
-			continue
-		case err == nil:
-			err = origin.Check(f.Name, old, f.Content)
-		case errors.Is(err, os.ErrNotExist):
-			err = nil
-		}
-		if err == nil {
-			err = os.WriteFile(f.Name, f.Content, 0o644)
-		}
-		if errs = append(errs, err); err == nil {
-			written = append(written, f.Name)
+		done, err := f.write()
+		if errs = append(errs, err); done && err == nil {
+			changed = append(changed, f)
 		}
 	}
-	return written, errors.Join(errs...)
+	return changed, errors.Join(errs...)
 }
 
-// Check returns an error that names the files that are missing or not up to date.
+// write reports whether it has written or removed the file, unless there is an error.
+func (f *Output) write() (changed bool, err error) {
+	if f.Stale != "" {
+		return true, os.Remove(f.Name)
+	}
+	old, err := os.ReadFile(f.Name)
+	switch {
+	case err == nil && bytes.Equal(old, f.Content):
+		return false, nil
+	case err == nil:
+		err = origin.Check(f.Name, old, f.Content)
+	case errors.Is(err, os.ErrNotExist):
+		err = nil
+	}
+	if err == nil {
+		err = os.WriteFile(f.Name, f.Content, 0o644)
+	}
+	return true, err
+}
+
+// Check returns an error that names the files that are missing, not up to date or stale.
 func Check(files []Output) error {
 	var errs []error
 	for _, f := range files {
 		old, err := os.ReadFile(f.Name)
 		switch {
+		case f.Stale != "":
+			errs = append(errs, fmt.Errorf("%s is to be removed: %s", f.Name, f.Stale))
 		case errors.Is(err, os.ErrNotExist):
 			errs = append(errs, fmt.Errorf("%s is missing", f.Name))
 		case err != nil:
@@ -145,9 +169,4 @@ func Check(files []Output) error {
 		errs = append(errs, errors.New("run weft generate, with the same arguments but -check"))
 	}
 	return errors.Join(errs...)
-}
-
-// beside returns the name of the output for a source: order.go has order_weft.go.
-func beside(source string) string {
-	return strings.TrimSuffix(source, filepath.Ext(source)) + "_weft.go"
 }

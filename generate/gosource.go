@@ -17,6 +17,7 @@ import (
 
 	"github.com/weftrpc/weft/generate/internal/directive"
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/origin"
 	"github.com/weftrpc/weft/generate/internal/source"
 	"github.com/weftrpc/weft/generate/internal/wiretag"
 )
@@ -43,9 +44,23 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 			if err != nil {
 				return nil, err
 			}
-			if content != nil {
-				all = append(all, Output{beside(name), content, s.f.services})
+			switch {
+			case content != nil:
+				all = append(all, Output{Name: origin.Output(name), Content: content, services: s.f.services})
+			case origin.Has(name):
+				why := "has nothing to generate"
+				if err := s.file(syntax, true); err != nil || len(s.f.coded) > 0 {
+					why += " without -codec"
+				}
+				all = append(all, stale(name, why))
 			}
+		}
+		gone, err := origin.Gone(pkg.Dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, source := range gone {
+			all = append(all, stale(source, "is gone"))
 		}
 	}
 	return all, nil

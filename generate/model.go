@@ -5,6 +5,7 @@ import "github.com/weftrpc/weft/generate/internal/names"
 // file is what is generated from one source.
 type file struct {
 	source   string // its name, without folders
+	header   string // the first line; "": that of weft generate
 	pkg      string
 	imports  *names.Imports
 	services []*service

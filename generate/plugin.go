@@ -2,12 +2,14 @@ package generate
 
 import (
 	"errors"
+	"path"
 	"strings"
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/origin"
 )
 
 // declared notes the names that protoc-gen-go declares.
@@ -35,8 +37,8 @@ func Plugin(gen *protogen.Plugin) error {
 				messages[m.Input.Desc.FullName()], messages[m.Output.Desc.FullName()] = m.Input.GoIdent, m.Output.GoIdent
 			}
 		}
-		source := f.Desc.Path()
-		s := &protoSource{d: f.Desc, f: &file{source: source[strings.LastIndexByte(source, '/')+1:], pkg: string(f.GoPackageName), imports: names.NewImports()}}
+		source := path.Base(f.Desc.Path())
+		s := &protoSource{d: f.Desc, f: &file{source: source, header: origin.PluginHeader(source), pkg: string(f.GoPackageName), imports: names.NewImports()}}
 		s.declared(f.Messages, f.Enums)
 		s.ident = func(d protoreflect.Descriptor) string {
 			id := messages[d.FullName()]

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/origin"
 	"github.com/weftrpc/weft/generate/internal/protofile"
 )
 
@@ -49,7 +50,7 @@ func fromProto(ctx context.Context, cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s has neither services nor messages", name)
 	}
-	return Output{beside(cfg.path(name)), content, s.f.services}, err
+	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: s.f.services}, err
 }
 
 // protoSource reads one .proto file.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft/generate/internal/names"
+	"github.com/weftrpc/weft/generate/internal/origin"
 	"github.com/weftrpc/weft/generate/internal/thriftidl"
 )
 
@@ -40,7 +41,7 @@ func fromThrift(cfg Config, name string) (Output, error) {
 	if err == nil && content == nil {
 		err = fmt.Errorf("%s defines nothing", name)
 	}
-	return Output{beside(cfg.path(name)), content, services}, err
+	return Output{Name: origin.Output(cfg.path(name)), Content: content, services: services}, err
 }
 
 // thriftSource is one .thrift file.

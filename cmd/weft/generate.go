@@ -13,7 +13,8 @@ import (
 
 const generateHelp = `Writes clients and register functions for services. An input is a package of Go, as for the go command, in which
 interfaces are marked with //weft:service, or a .proto or .thrift file, whose messages become structs. Without an input it is the
-package in this folder. Each source gets one file beside it: order.go, order.proto or order.thrift has order_weft.go.
+package in this folder. Each source gets one file beside it: order.go, order.proto or order.thrift has order_weft.go, which is
+removed when the source is gone or has nothing to generate.
 
 Its flags have one dash, as those of weft-generate, which is the same without the other commands: -check, -codec,
 -package, -I. "weft generate -h" explains them.`
