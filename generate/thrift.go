@@ -140,7 +140,7 @@ func (s *thriftSource) check() []error {
 			if len(f.Params) > 0 {
 				s.claim(name+names.Exported(f.Name)+"Args", f.Pos)
 			}
-			if wrapped(f) {
+			if f.ReturnsEmpty() {
 				s.claim(name+names.Exported(f.Name)+"Result", f.Pos)
 			}
 			s.fieldNames(f.Params, "the function "+x.Name+"."+f.Name, thriftidl.Plain)
@@ -291,28 +291,4 @@ func (s *thriftSource) fieldType(f *thriftidl.Field, kind thriftidl.StructKind) 
 		return "*" + s.typ(f.Type)
 	}
 	return s.variable(f.Type)
-}
-
-// wrapped reports whether the result of a function is a struct without fields, which stands for void where it is the reply itself.
-func wrapped(f *thriftidl.Function) bool {
-	if f.Result == nil {
-		return false
-	}
-	u := f.Result.Underlying()
-	return u.Struct != nil && len(u.Struct.Fields) == 0
-}
-
-// thriftDoc is the comment of a definition.
-func thriftDoc(h *thriftidl.Head) string {
-	doc := h.Doc
-	if why, ok := h.Annotations.Get("deprecated"); ok {
-		if doc != "" {
-			doc += "\n\n"
-		}
-		if why == "1" {
-			why = "the definition says so."
-		}
-		doc += "Deprecated: " + strings.ReplaceAll(why, "\n", " ")
-	}
-	return doc
 }

@@ -73,7 +73,7 @@ func (p *thriftPrinter) thriftService(x *thriftidl.Service) {
 
 // service is a service without what its functions are in Go.
 func (s *thriftSource) service(x *thriftidl.Service) *service {
-	svc := &service{name: x.Name, goName: names.Exported(x.Name), pos: x.Pos.String(), doc: thriftDoc(&x.Head)}
+	svc := &service{name: x.Name, goName: names.Exported(x.Name), pos: x.Pos.String(), doc: x.Comment()}
 	if name, ok := x.Annotations.Get(serviceAnnotation); ok {
 		svc.name = name
 	}
@@ -94,32 +94,21 @@ func (s *thriftSource) operations(svc *service, x *thriftidl.Service) []*operati
 		}
 		all = append(own, all...)
 		if base.Base != nil {
-			in = s.home(in, base)
+			in = in.BaseOf(base)
 		}
 	}
 	return all
 }
 
-// home is the document of the service that x, a service of in, extends.
-func (s *thriftSource) home(in *thriftidl.Document, x *thriftidl.Service) *thriftidl.Document {
-	i := strings.LastIndexByte(x.Extends, '.')
-	for _, include := range in.Includes {
-		if i >= 0 && include.Document.Name == x.Extends[:i] {
-			return include.Document
-		}
-	}
-	return in
-}
-
 func (s *thriftSource) operation(svc *service, x *thriftidl.Service, in *thriftidl.Document, f *thriftidl.Function) *operation {
-	o := &operation{Function: f, name: names.Exported(f.Name), wire: svc.name + "." + f.Name, doc: thriftDoc(&f.Head)}
+	o := &operation{Function: f, name: names.Exported(f.Name), wire: svc.name + "." + f.Name, doc: f.Comment()}
 	message := names.Exported(x.Name) + o.name
 	if len(f.Params) > 0 {
 		o.args = s.qualified(in, message+"Args", f.Pos)
 	}
 	if f.Result != nil {
 		o.result = s.variable(f.Result)
-		if wrapped(f) {
+		if f.ReturnsEmpty() { // as the reply itself it would stand for void
 			o.wrapped = s.qualified(in, message+"Result", f.Pos)
 		}
 	}

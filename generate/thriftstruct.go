@@ -24,7 +24,7 @@ func (p *thriftPrinter) file() {
 	}
 	for _, t := range s.d.Typedefs {
 		p.line("")
-		p.doc(orElse(thriftDoc(&t.Head), fmt.Sprintf("%s is the type %s.", names.Exported(t.Name), t.Type)))
+		p.doc(orElse(t.Comment(), fmt.Sprintf("%s is the type %s.", names.Exported(t.Name), t.Type)))
 		p.line("type %s = %s", names.Exported(t.Name), s.typ(t.Type))
 	}
 	for _, c := range s.d.Consts {
@@ -39,9 +39,9 @@ func (p *thriftPrinter) file() {
 }
 
 func (s *thriftSource) enum(e *thriftidl.Enum) *enum {
-	out := &enum{name: names.Exported(e.Name), doc: thriftDoc(&e.Head)}
+	out := &enum{name: names.Exported(e.Name), doc: e.Comment()}
 	for _, v := range e.Values {
-		out.values = append(out.values, enumValue{out.name + "_" + v.Name, thriftDoc(&v.Head), v.Number})
+		out.values = append(out.values, enumValue{out.name + "_" + v.Name, v.Comment(), v.Number})
 	}
 	return out
 }
@@ -63,7 +63,7 @@ func (p *thriftPrinter) enumString(e *thriftidl.Enum) {
 // structure writes a struct, a union or an exception.
 func (p *thriftPrinter) structure(x *thriftidl.Struct) {
 	name := names.Exported(x.Name)
-	doc := orElse(thriftDoc(&x.Head), fmt.Sprintf("%s is the %s %s.", name, x.Kind, x.Name))
+	doc := orElse(x.Comment(), fmt.Sprintf("%s is the %s %s.", name, x.Kind, x.Name))
 	if x.Kind == thriftidl.Union {
 		doc += "\n\nExactly one of its fields is set."
 	}
@@ -89,7 +89,7 @@ func (p *thriftPrinter) fields(name, doc string, all []*thriftidl.Field, kind th
 	p.doc(doc)
 	p.line("type %s struct {", name)
 	for _, f := range all {
-		if doc := thriftDoc(&f.Head); doc != "" {
+		if doc := f.Comment(); doc != "" {
 			p.doc(doc)
 		}
 		p.line("%s %s %s", fieldName(f, kind), p.s.fieldType(f, kind), p.s.tag(f, kind))

@@ -130,11 +130,11 @@ func (p *thriftPrinter) constant(c *thriftidl.Const) {
 	text := p.s.value(c.Value, c.Type)
 	p.line("")
 	if c.Type.IsScalar() && c.Type.Underlying().Kind != thriftidl.UUID {
-		p.doc(orElse(thriftDoc(&c.Head), fmt.Sprintf("%s is the constant %s.", name, c.Name)))
+		p.doc(orElse(c.Comment(), fmt.Sprintf("%s is the constant %s.", name, c.Name)))
 		p.line("const %s %s = %s", name, typ, text)
 		return
 	}
-	p.doc(orElse(thriftDoc(&c.Head), fmt.Sprintf("%s returns the constant %s.", name, c.Name)))
+	p.doc(orElse(c.Comment(), fmt.Sprintf("%s returns the constant %s.", name, c.Name)))
 	if c.Type.IsStruct() {
 		typ, text = "*"+typ, "&"+text
 	}

@@ -1,6 +1,9 @@
 package thriftidl
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // All are the functions of the service and, before them, those of the services that it extends.
 func (x *Service) All() []*Function {
@@ -28,3 +31,38 @@ func (t *Type) IsScalar() bool {
 
 // IsStruct reports whether the type is a struct, a union or an exception.
 func (t *Type) IsStruct() bool { return t.Underlying().Struct != nil }
+
+// ReturnsEmpty reports whether the result of the function is a struct without fields.
+func (f *Function) ReturnsEmpty() bool {
+	if f.Result == nil {
+		return false
+	}
+	u := f.Result.Underlying()
+	return u.Struct != nil && len(u.Struct.Fields) == 0
+}
+
+// BaseOf is the document of the service that x, a service of d, extends.
+func (d *Document) BaseOf(x *Service) *Document {
+	i := strings.LastIndexByte(x.Extends, '.')
+	for _, include := range d.Includes {
+		if i >= 0 && include.Document.Name == x.Extends[:i] {
+			return include.Document
+		}
+	}
+	return d
+}
+
+// Comment is what the file says about the definition. The annotation "deprecated" is its last paragraph.
+func (h *Head) Comment() string {
+	doc := h.Doc
+	if why, ok := h.Annotations.Get("deprecated"); ok {
+		if doc != "" {
+			doc += "\n\n"
+		}
+		if why == "1" {
+			why = "the definition says so."
+		}
+		doc += "Deprecated: " + strings.ReplaceAll(why, "\n", " ")
+	}
+	return doc
+}
