@@ -11,6 +11,10 @@ import (
 
 // code writes the methods of a struct that encode and decode it; see codec/generated.
 func (p *printer) code(r *record) {
+	if k := slices.IndexFunc(r.fields, func(f *field) bool { return f.left != "" }); k >= 0 {
+		p.line("// There is no code for %s, because of its field %s.\n", r.name, r.fields[k].name)
+		return
+	}
 	for _, s := range []string{"encoding/binary", "math", "slices", "time"} {
 		p.f.imports.Std(s)
 	}
@@ -38,6 +42,18 @@ func (m *%s) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 		p.line("m.%s = *new(%s)", o.name, o.typ)
 	}
 	p.gets(r)
+}
+
+// notes say for which structs there is no code, and because of which fields.
+func (f *file) notes() (all []string) {
+	for _, r := range f.coded {
+		for _, f := range r.fields {
+			if f.left != "" {
+				all = append(all, fmt.Sprintf("%s: no code for %s: its field %s holds %s", f.pos, r.name, f.name, f.left))
+			}
+		}
+	}
+	return all
 }
 
 // describe returns what FieldsWeft returns, in the words of codec/protobuf.

@@ -55,6 +55,11 @@ func Command(ctx context.Context, args []string, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range files {
+		for _, note := range f.notes {
+			fmt.Fprintln(log, note)
+		}
+	}
 	if len(files) == 0 {
 		return fmt.Errorf("there is nothing to generate in %s: mark interfaces with %s", strings.Join(append(cfg.Inputs, "this folder")[:max(1, len(cfg.Inputs))], ", "), directive.Service)
 	}

@@ -45,6 +45,7 @@ type Output struct {
 	Stale   string // why it is to be removed, such as "its source order.go is gone"; "": it is to be written
 
 	services []*service
+	notes    []string
 }
 
 // path is where an input is.

@@ -29,24 +29,24 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 		return nil, err
 	}
 	var all []Output
+	var errs []error
 	for _, pkg := range loaded {
 		for i, syntax := range pkg.Syntax {
 			name := pkg.CompiledGoFiles[i]
-			if strings.HasSuffix(name, "_weft.go") {
+			if strings.HasSuffix(name, origin.Output("")) {
 				continue
 			}
 			s := &goSource{pkg: pkg, f: &file{source: filepath.Base(name), pkg: pkg.Name, imports: names.NewImports()}}
 			s.declared()
 			if err := s.file(syntax, cfg.Codec); err != nil {
-				return nil, err
+				errs = append(errs, err)
+				continue
 			}
 			content, err := s.f.print()
-			if err != nil {
-				return nil, err
-			}
+			errs = append(errs, err)
 			switch {
 			case content != nil:
-				all = append(all, Output{Name: origin.Output(name), Content: content, services: s.f.services})
+				all = append(all, Output{Name: origin.Output(name), Content: content, services: s.f.services, notes: s.f.notes()})
 			case origin.Has(name):
 				why := "has nothing to generate"
 				if err := s.file(syntax, true); err != nil || len(s.f.coded) > 0 {
@@ -56,14 +56,12 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 			}
 		}
 		gone, err := origin.Gone(pkg.Dir)
-		if err != nil {
-			return nil, err
-		}
+		errs = append(errs, err)
 		for _, source := range gone {
 			all = append(all, stale(source, "is gone"))
 		}
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
 
 // goSource reads one file of a package.
@@ -81,7 +79,7 @@ func (s *goSource) errorf(pos token.Pos, format string, args ...any) error {
 func (s *goSource) declared() {
 	scope := s.pkg.Types.Scope()
 	for _, name := range scope.Names() {
-		if !strings.HasSuffix(s.pkg.Fset.Position(scope.Lookup(name).Pos()).Filename, "_weft.go") {
+		if !strings.HasSuffix(s.pkg.Fset.Position(scope.Lookup(name).Pos()).Filename, origin.Output("")) {
 			s.f.imports.Declared[name] = true
 		}
 	}
@@ -245,6 +243,7 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 		return nil
 	}
 	r := &record{name: t.Name.Name}
+	var errs []error
 	for i := range st.NumFields() {
 		v, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("weft")
 		if !v.Exported() || tag == "-" {
@@ -253,19 +252,22 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 			}
 			continue
 		}
+		f := &field{name: v.Name(), pos: s.pkg.Fset.Position(v.Pos()).String(), left: source.NoCode(v.Type(), s.pkg.Types)}
 		number, options, err := wiretag.Parse(tag)
-		if err != nil {
-			return s.errorf(v.Pos(), "the field %s of %s: %v", v.Name(), r.name, err)
+		if err == nil {
+			f.number = number
+			f.form, err = s.form(v.Type(), options)
 		}
-		form, err := s.form(v.Type(), options)
 		if err != nil {
-			return s.errorf(v.Pos(), "the field %s of %s: %v", v.Name(), r.name, err)
+			errs = append(errs, fmt.Errorf("%s: the field %s of %s: %w", f.pos, f.name, r.name, err))
+		} else if k := slices.IndexFunc(r.fields, func(o *field) bool { return o.number == number }); k >= 0 {
+			errs = append(errs, fmt.Errorf("%s: the fields %s and %s of %s have one number, %d", f.pos, r.fields[k].name, f.name, r.name, number))
 		}
-		r.fields = append(r.fields, &field{name: v.Name(), number: number, form: form})
+		r.fields = append(r.fields, f)
 	}
 	slices.SortFunc(r.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
 	s.f.coded = append(s.f.coded, r)
-	return nil
+	return errors.Join(errs...)
 }
 
 // form finds out how a type is encoded.
@@ -304,7 +306,7 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 				return nil, err
 			}
 			if elem.kind >= formPointer && (elem.kind != formPointer || elem.elem.kind != formStruct) {
-				return nil, fmt.Errorf("no code can be generated for a list of %s", elem.typ)
+				return nil, fmt.Errorf("a %s has no form in Protocol Buffers within a list: put it in a struct", elem.typ)
 			}
 			f.kind, f.elem, known = kinds[0], elem, true
 		case *types.Interface:
@@ -318,22 +320,21 @@ func (s *goSource) form(t types.Type, options string) (*form, error) {
 				return nil, err
 			}
 			if elem.kind >= formPointer {
-				return nil, fmt.Errorf("no code can be generated for a pointer to %s", elem.typ)
-			}
-			if _, named := types.Unalias(t).(*types.Named); named && elem.kind == formStruct {
-				return nil, fmt.Errorf("%s is a type of pointers, which has no methods, so that no code can be generated: use *%s", f.typ, elem.typ)
+				return nil, fmt.Errorf("a %s has no form in Protocol Buffers behind a pointer: put it in a struct", elem.typ)
 			}
 			f.kind, f.elem, known = formPointer, elem, true
 		case *types.Map:
 			f.kind, known = formMap, true
 		case *types.Struct:
-			n, ok := types.Unalias(t).(*types.Named)
-			if !ok || n.Obj().Pkg().Path() != s.pkg.PkgPath || !source.Numbered(u) || n.TypeArgs().Len() > 0 {
-				return nil, fmt.Errorf("%s is no struct of this package with numbered fields, so that no code can be generated", f.typ)
+			if !source.Numbered(u) && u.NumFields() > 0 {
+				return nil, fmt.Errorf("the fields of %s have no numbers, which a struct within one with numbers needs", f.typ)
 			}
-			f.kind, f.name = formStruct, n.Obj().Name()
+			f.kind = formStruct
+			if n, ok := types.Unalias(t).(*types.Named); ok {
+				f.name = n.Obj().Name()
+			}
 		default:
-			return nil, fmt.Errorf("a %s has no form in Protocol Buffers", f.typ)
+			return nil, fmt.Errorf("a %s has no form in Protocol Buffers: leave the field out with `weft:\"-\"`", f.typ)
 		}
 	}
 	if !known {
@@ -349,7 +350,7 @@ func (f *form) basic(u *types.Basic, options string) (known bool, err error) {
 	f.bits = bits[u.Kind()]
 	switch info := u.Info(); {
 	case u.Kind() == types.Uintptr || info&types.IsComplex != 0:
-		return false, fmt.Errorf("a %s has no form in Protocol Buffers", f.typ)
+		return false, fmt.Errorf("a %s has no form in Protocol Buffers: leave the field out with `weft:\"-\"`", f.typ)
 	case info&types.IsBoolean != 0:
 		f.kind = formBool
 	case info&types.IsString != 0:

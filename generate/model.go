@@ -91,6 +91,8 @@ type field struct {
 	json      string // the name in JSON of a field of a .proto file
 	number    int
 	form      *form
+	pos       string // in the Go source
+	left      string // what it holds that keeps code from being generated; "": nothing
 }
 
 // other is a field that does not travel.

@@ -1,0 +1,112 @@
+package generate
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLeftOut has structs for which no code can be generated, though they travel: the others get code, and a server registers all.
+func TestLeftOut(t *testing.T) {
+	dir := module(t, map[string]string{
+		"money/money.go": "package money\n\ntype Money struct{ Cents int64 `weft:\"1\"` }\n",
+		"item.go": `package shop
+
+import "example.com/shop/money"
+
+type Item struct {
+	Price money.Money ` + "`weft:\"1\"`" + `
+	Old   []*money.Money ` + "`weft:\"2\"`" + `
+	Notes map[string]money.Money ` + "`weft:\"3\"`" + `
+}
+`,
+		"order.go": `package shop
+
+type (
+	Order struct { Lines []Line ` + "`weft:\"1\"`" + ` }
+	Line struct { Item *Item ` + "`weft:\"1\"`" + `; Order *Order ` + "`weft:\"2\"`" + ` }
+	Refer struct { To ref ` + "`weft:\"1\"`" + `; Of page[int] ` + "`weft:\"2\"`" + `; In struct{ A int ` + "`weft:\"1\"`" + ` } ` + "`weft:\"3\"`" + `; End struct{} ` + "`weft:\"4\"`" + ` }
+	Plain struct { A int ` + "`weft:\"1\"`" + ` }
+	ref *Plain
+	page[T any] struct { A T ` + "`weft:\"1\"`" + ` }
+	Last struct { M map[string]Order ` + "`weft:\"1\"`" + `; P Plain ` + "`weft:\"2\"`" + ` }
+)
+`,
+		"main_test.go": `package shop
+
+import (
+	"context"
+	"testing"
+
+	"github.com/weftrpc/weft"
+	"github.com/weftrpc/weft/codec/generated"
+)
+
+func TestAll(t *testing.T) {
+	srv := weft.NewServer(nil)
+	for _, err := range []error{
+		weft.Handle(srv, "S.Order", func(_ context.Context, o *Order) (*Item, error) { return nil, nil }),
+		weft.Handle(srv, "S.Refer", func(_ context.Context, o *Refer) (*Last, error) { return nil, nil }),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	for v, want := range map[any]bool{new(Order): false, new(Line): false, new(Item): false, new(Refer): false, new(Plain): true, new(Last): true} {
+		if _, ok := v.(generated.Message); ok != want {
+			t.Errorf("%T has code: %v", v, ok)
+		}
+	}
+}
+`,
+	})
+	log, err := command(t, dir, "-codec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"item.go:6:2: no code for Item: its field Price holds example.com/shop/money.Money, of another package\n",
+		"item.go:7:2: no code for Item: its field Old holds example.com/shop/money.Money, of another package\n",
+		"order.go:4:17: no code for Order: its field Lines holds Line, for which there is no code\n",
+		"no code for Line: its field Item holds Item, for which there is no code\n", "no code for Line: its field Order holds Order, for which there is no code\n",
+		"no code for Refer: its field To holds ref, a type of pointers, which has no methods\n", "its field Of holds page[int], with type parameters\n",
+		"its field In holds a struct without a name\n", "its field End holds a struct without a name\n",
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log has no %q:\n%s", want, log)
+		}
+	}
+	if n := strings.Count(log, "\n"); n != 9 {
+		t.Errorf("%d lines:\n%s", n, log)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "item_weft.go"))
+	if want := "\npackage shop\n\n// There is no code for Item, because of its field Price.\n"; err != nil || !strings.HasSuffix(string(text), want) {
+		t.Errorf("%s, %v", text, err)
+	}
+	if log, err := command(t, dir, "-codec", "-check"); err != nil || strings.Count(log, "\n") != 9 {
+		t.Errorf("-check: %v\n%s", err, log)
+	}
+	test := exec.CommandContext(t.Context(), "go", "test", ".")
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("go test: %v\n%s", err, out)
+	}
+}
+
+// TestAllErrors has fields that cannot travel: each is named.
+func TestAllErrors(t *testing.T) {
+	dir := module(t, map[string]string{
+		"a.go": "package shop\n\ntype A struct {\n\tC chan int `weft:\"1\"`\n\tD func() `weft:\"2\"`\n}\n",
+		"b.go": "package shop\n\ntype B struct {\n\tE [][]int `weft:\"1\"`\n}\n",
+	})
+	_, err := command(t, dir, "-codec")
+	for _, want := range []string{"a.go:4:2: the field C of A: a chan int has no form", "a.go:5:2: the field D of A: a func() has no form", "b.go:4:2: the field E of B: a []int has no form"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	if got := outputs(t, dir); len(got) > 0 {
+		t.Errorf("%s were written", got)
+	}
+}
