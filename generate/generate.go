@@ -62,7 +62,7 @@ func stale(source, why string) Output {
 }
 
 // Generate returns the files for the inputs, in the order of their names, and then those that were generated from sources in the same folders
-// that are gone, or have nothing to generate. Of the folder of a .proto or .thrift file it looks at the output for that file alone.
+// that are gone, or have nothing to generate. Of the folder of a file it looks at the output for that file alone.
 func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 	if cfg.Package != "" {
 		if err := names.CheckPackage(cfg.Package); err != nil {
@@ -75,13 +75,13 @@ func Generate(ctx context.Context, cfg Config) ([]Output, error) {
 		var out Output
 		var err error
 		switch source, kind := cfg.path(input), filepath.Ext(input); {
+		case origin.Has(source) && !origin.Exists(source):
+			out = stale(source, "is gone")
 		case kind != ".proto" && kind != ".thrift":
 			packages = append(packages, input)
 			continue
 		case !origin.Exists(source):
-			if out = stale(source, "is gone"); !origin.Has(source) {
-				err = fmt.Errorf("%s: there is no such file", source)
-			}
+			err = fmt.Errorf("%s: there is no such file", source)
 		case kind == ".proto":
 			out, err = fromProto(ctx, cfg, input)
 		default:

@@ -55,6 +55,9 @@ func fromGo(ctx context.Context, cfg Config, patterns []string) ([]Output, error
 				all = append(all, stale(name, why))
 			}
 		}
+		if pkg.PkgPath == "command-line-arguments" { // files, not a folder
+			continue
+		}
 		gone, err := origin.Gone(pkg.Dir)
 		errs = append(errs, err)
 		for _, source := range gone {

@@ -40,7 +40,7 @@ func TestStale(t *testing.T) {
 	coded := "package shop\n\ntype Item struct{ A int `weft:\"1\"` }\n"
 	dir := module(t, map[string]string{
 		"greeter.go": greeter, "item.go": coded, "other/greeter.go": greeter, "api/shop.proto": "syntax = \"proto3\"; message Shop {}\n",
-		"keeps.go": strings.ReplaceAll(strings.ReplaceAll(greeter, "Greeter", "Keeper"), "type Name struct{ Text string }", ""),
+		"keeps.go": strings.NewReplacer("Greeter", "Keeper", "Name", "Kept").Replace(greeter),
 	})
 	all := []string{"-codec", ".", "./other", "api/shop.proto"}
 	if _, err := command(t, dir, all...); err != nil {
@@ -70,6 +70,9 @@ func TestStale(t *testing.T) {
 	}
 	if got := outputs(t, dir); len(got) != 5 {
 		t.Errorf("-check has left %s", got)
+	}
+	if log, err := command(t, dir, "keeps.go"); err != nil || log != "" {
+		t.Errorf("a file is the input, and the log is %q, %v", log, err)
 	}
 	if log, err := command(t, dir, "-codec", "."); err != nil || !strings.Contains(log, "removed item_weft.go: its source item.go is gone\n") {
 		t.Errorf("%q, %v", log, err)
