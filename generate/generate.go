@@ -44,8 +44,8 @@ type Output struct {
 	Content []byte
 	Stale   string // why it is to be removed, such as "its source order.go is gone"; "": it is to be written
 
-	services []*service
-	notes    []string
+	services []*service // that are in it
+	notes    []string   // about what is left out of it
 }
 
 // path is where an input is.
