@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft/generate/internal/names"
 	"github.com/weftrpc/weft/generate/internal/origin"
+	"github.com/weftrpc/weft/generate/internal/wirename"
 )
 
 // declared notes the names that protoc-gen-go declares.
@@ -27,6 +28,7 @@ func (s *protoSource) declared(messages []*protogen.Message, enums []*protogen.E
 // functions for the messages of protoc-gen-go, whose package they are in.
 func Plugin(gen *protogen.Plugin) error {
 	var errs []error
+	methods := make(wirename.Methods)
 	for _, f := range gen.Files {
 		if !f.Generate || len(f.Services) == 0 {
 			continue
@@ -49,6 +51,9 @@ func Plugin(gen *protogen.Plugin) error {
 			return s.f.imports.Use(string(id.GoImportPath), name) + "." + id.GoName
 		}
 		s.services()
+		for _, svc := range s.f.services {
+			errs = append(errs, methods.Add(svc.pos, path.Dir(f.GeneratedFilenamePrefix), svc.name, svc.wireNames()))
+		}
 		content, err := s.f.print()
 		if err != nil {
 			errs = append(errs, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/protoutil"
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -135,5 +136,25 @@ func TestPluginImports(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}
+	}
+}
+
+// TestPluginNames has a service that a server would not register.
+func TestPluginNames(t *testing.T) {
+	request := requested(t)
+	for _, f := range request.ProtoFile {
+		if f.GetName() == "depot.proto" {
+			text := strings.ReplaceAll(f.String(), "depot.v1", "Weft.v1")
+			if err := prototext.Unmarshal([]byte(text), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gen, err := protogen.Options{}.New(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Plugin(gen); err == nil || !strings.Contains(err.Error(), `a server does not register the service "Weft.v1.Depot"`) {
+		t.Errorf("%v", err)
 	}
 }
