@@ -15,6 +15,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/room"
 	"github.com/weftrpc/weft/codec/internal/texts"
 	"github.com/weftrpc/weft/codec/internal/wellknown"
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // decoder reads one message. Its functions read body from an index on, at most up to an end, and return where they ended, or failed.
@@ -141,7 +142,7 @@ func (d *decoder) message(n *node, r memory.Ref, i, end, depth int, old bool) in
 		f := &n.fields[k]
 		if i = d.field(f, r.Field(f.at), wire, at, end, depth, old && first); i < 0 {
 			if !d.full { // which is not about one field
-				d.err = fmt.Errorf("%s: %w", f.name, d.err)
+				d.err = trail.In(f.name, d.err)
 			}
 			return failed
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/weftrpc/weft/codec/generated"
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/wellknown"
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // encoder appends messages. After an error what it appends means nothing.
@@ -23,11 +24,6 @@ func (e *encoder) fail(format string, args ...any) {
 		e.err = fmt.Errorf(format, args...)
 	}
 }
-
-// in notes that the error is in a field.
-//
-//go:noinline
-func (e *encoder) in(f *field) { e.err = fmt.Errorf("%s: %w", f.name, e.err) }
 
 // message appends the fields of the struct r. At most depth messages may be in one another there.
 func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
@@ -45,7 +41,7 @@ func (e *encoder) message(n *node, dst []byte, r memory.Ref, depth int) []byte {
 		}
 		out := e.field(n, k, b[:i], r, depth)
 		if e.err != nil {
-			e.in(&n.fields[k])
+			e.err = trail.In(n.fields[k].name, e.err)
 			return out
 		}
 		b, i = generated.Room(out, n.steps[k].room), len(out)
@@ -167,7 +163,7 @@ func (e *encoder) single(tag string, n *node, b []byte, r memory.Ref, depth int,
 		start := len(b) + len(tag) + 1
 		b, err := wellknown.AppendValue(append(append(b, tag...), 0), r.Any(), depth-1)
 		if err != nil {
-			e.fail("%w", err)
+			e.err = err
 			return b
 		}
 		return generated.SetLength(b, start)

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/weftrpc/weft/codec/internal/memory"
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // stock is what is known of a message that protoc-gen-go has generated, beside its fields.
@@ -286,7 +287,7 @@ func (n *node) initialized(r memory.Ref) error {
 	for _, k := range n.stock.parts {
 		f := &n.fields[k]
 		if err := f.node.partsInitialized(r.Field(f.at)); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
+			return trail.In(f.name, err)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"reflect"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // The fields of google.protobuf.Value, of which a value has one. A Struct has a map from names to values as its
@@ -90,7 +92,7 @@ func appendEntry(b []byte, name string, v any, depth int) ([]byte, error) {
 	b, body := open(b, 2)
 	b, err := AppendValue(b, v, depth-3)
 	if err != nil {
-		return b, fmt.Errorf("[%.64q]: %w", name, err)
+		return b, trail.In(fmt.Sprintf("[%.64q]", name), err)
 	}
 	return shut(shut(b, body), entry), nil
 }
@@ -100,7 +102,7 @@ func appendElem(b []byte, k int, v any, depth int) ([]byte, error) {
 	b, body := open(b, 1)
 	b, err := AppendValue(b, v, depth-2)
 	if err != nil {
-		return b, fmt.Errorf("[%d]: %w", k, err)
+		return b, trail.In(fmt.Sprintf("[%d]", k), err)
 	}
 	return shut(b, body), nil
 }
@@ -311,7 +313,7 @@ func (r *reader) entry(body []byte, depth int) (name string, v any, err error) {
 		if body = rest[n:]; number == 1 {
 			name = string(text)
 		} else if v, err = r.value(text, v, depth-1); err != nil {
-			return "", nil, fmt.Errorf("[%.64q]: %w", name, err) // each value around it holds a copy
+			return "", nil, trail.In(fmt.Sprintf("[%.64q]", name), err)
 		}
 	}
 	return name, v, nil
@@ -342,7 +344,7 @@ func (r *reader) list(body []byte, v any, depth int) (any, error) {
 		}
 		elem, err := r.value(text, nil, depth-1)
 		if err != nil {
-			return nil, fmt.Errorf("[%d]: %w", len(elements), err)
+			return nil, trail.In(fmt.Sprintf("[%d]", len(elements)), err)
 		}
 		elements = append(elements, elem)
 	}

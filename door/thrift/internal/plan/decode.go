@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft/door/thrift/internal/bridge"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // takes reports whether a value of the type t can be decoded. An integer may have any size.
@@ -217,7 +218,7 @@ func (r *Record) decode(in *protocol.Reader, v reflect.Value) error {
 			x.SetZero()
 		}
 		if err := f.Node.decode(in, t, x); err != nil {
-			return fmt.Errorf("%s.%s: %w", r.typ, f.Name, err)
+			return trail.In(r.typ.String()+"."+f.Name, err)
 		}
 		seen |= f.bit
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weftrpc/weft/door/thrift/internal/bridge"
 	"github.com/weftrpc/weft/door/thrift/internal/protocol"
+	"github.com/weftrpc/weft/internal/trail"
 )
 
 // encode appends a value, which can be addressed. depth is how many structs and containers are
@@ -132,7 +133,7 @@ func (r *Record) encode(w *protocol.Writer, v reflect.Value, depth int) error {
 		}
 		w.Field(f.Node.wire, f.ID)
 		if err := f.Node.encode(w, x, depth); err != nil {
-			return fmt.Errorf("%s.%s: %w", r.typ, f.Name, err)
+			return trail.In(r.typ.String()+"."+f.Name, err)
 		}
 		sent++
 	}

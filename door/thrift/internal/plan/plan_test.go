@@ -147,6 +147,11 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s was taken", what)
 		}
 	}
+	const want = "plan.loop.next: plan.loop.next: plan.loop.next: plan.loop.next: (57 more): plan.loop.next: plan.loop.next: plan.loop.next: plan.loop.next: " +
+		"more than 64 structs and containers stand in one another: a *plan.loop may contain itself"
+	if err := trip(t, false, round, new(loop)); err == nil || err.Error() != want {
+		t.Errorf("a value that contains itself: %v", err)
+	}
 }
 
 // Types that contain themselves without a struct between.
