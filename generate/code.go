@@ -1,6 +1,7 @@
 package generate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ func (p *printer) code(r *record) {
 		p.f.imports.Std(s)
 	}
 	p.f.imports.Use(names.Generated, "generated")
+	slices.SortFunc(r.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) }) // the struct, as declared, is written
 	p.line(`
 var _ generated.Message = (*%[1]s)(nil)
 
@@ -70,35 +72,17 @@ func (r *record) describe() string {
 }
 
 func (f *form) describe() string {
+	word := [...]string{formBool: "bool", formInt: "int", formZigzag: "zigzag", formUint: "uint", formFixed: "fixed", formFloat: "float", formText: "string", formBytes: "bytes",
+		formTime: "time", formDuration: "duration", formAny: "any", formMap: "map"}[f.kind]
 	switch f.kind {
-	case formBool:
-		return "bool"
-	case formInt:
-		return fmt.Sprint("int", f.bits)
-	case formZigzag:
-		return fmt.Sprint("zigzag", f.bits)
-	case formUint:
-		return fmt.Sprint("uint", f.bits)
-	case formFixed:
-		return fmt.Sprint("fixed", f.bits)
-	case formFloat:
-		return fmt.Sprint("float", f.bits)
-	case formText:
-		return "string"
-	case formBytes:
-		return "bytes"
+	case formInt, formZigzag, formUint, formFixed, formFloat:
+		return fmt.Sprint(word, f.bits)
 	case formStruct:
 		return "struct " + f.name
-	case formTime:
-		return "time"
-	case formDuration:
-		return "duration"
 	case formOwn:
 		return "own " + f.own
 	case formOctets:
 		return fmt.Sprintf("[%d]bytes", f.length)
-	case formAny:
-		return "any"
 	case formPointer:
 		return "*" + f.elem.describe()
 	case formList:
@@ -106,7 +90,7 @@ func (f *form) describe() string {
 	case formArray:
 		return fmt.Sprintf("[%d]%s", f.length, f.elem.describe())
 	}
-	return "map"
+	return word
 }
 
 // wire returns how a value is put on the wire.

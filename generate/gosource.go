@@ -1,7 +1,6 @@
 package generate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -268,7 +267,6 @@ func (s *goSource) record(t *ast.TypeSpec) error {
 		}
 		r.fields = append(r.fields, f)
 	}
-	slices.SortFunc(r.fields, func(a, b *field) int { return cmp.Compare(a.number, b.number) })
 	s.f.coded = append(s.f.coded, r)
 	return errors.Join(errs...)
 }

@@ -81,7 +81,7 @@ type enumValue struct {
 // record is a struct with numbered fields.
 type record struct {
 	name, doc string
-	fields    []*field // by number
+	fields    []*field // as declared, by number in its code
 	others    []other  // fields that do not travel
 }
 
