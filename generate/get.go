@@ -149,14 +149,17 @@ func (p *printer) getPointer(t wiretag.Tag, form *form, x string) {
 	}`, x, len(t))
 		return
 	}
-	p.line(`} else if v, j := %[1]s; j >= 0 {
-		if %[2]s == nil {
-			%[2]s = new(%[3]s)
+	p.line("} else if v, j := %s; j >= 0 {", elem.read(fmt.Sprintf("i+%d", len(t))))
+	if elem.kind == formBytes {
+		p.line("if v == nil {\nv = []byte{}\n}") // as the plan has it
+	}
+	p.line(`if %[1]s == nil {
+			%[1]s = new(%[2]s)
 		}
-		*%[2]s, i = %[4]s, j
+		*%[1]s, i = %[3]s, j
 	} else {
-		%[2]s = nil
-	}`, elem.read(fmt.Sprintf("i+%d", len(t))), x, elem.typ, elem.convert("v"))
+		%[1]s = nil
+	}`, x, elem.typ, elem.convert("v"))
 }
 
 func (p *printer) getList(t wiretag.Tag, form *form, x string) {

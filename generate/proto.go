@@ -191,7 +191,7 @@ func (s *protoSource) form(fd protoreflect.FieldDescriptor) (*form, error) {
 		return nil, err
 	case fd.IsList():
 		return &form{kind: formList, typ: "[]" + f.typ, elem: f}, nil
-	case f.kind == formStruct || fd.HasPresence() && f.kind != formTime && f.kind != formBytes && f.kind != formAny:
+	case f.kind == formStruct || fd.HasPresence() && f.kind != formTime && f.kind != formAny:
 		return &form{kind: formPointer, typ: "*" + f.typ, elem: f}, nil
 	}
 	return f, nil

@@ -53,8 +53,8 @@
 // The names of fields do not travel, so they may change; numbers may not. Fields
 // with unknown numbers are skipped. A number that the receiver cannot hold is an
 // error, and so is a value of another wire type. Zero values are left out, so that
-// an empty slice or map arrives as nil. Strings should be UTF-8, since other
-// implementations refuse what is not.
+// an empty slice or map arrives as nil, unless a pointer to a []byte makes them optional: empty bytes
+// are not nil then. Strings should be UTF-8, since other implementations refuse what is not.
 //
 // # Structs without numbers
 //

@@ -216,6 +216,9 @@ func (c *compiler) field(t reflect.Type, options string) (*node, error) {
 	switch {
 	case t.Kind() == reflect.Pointer:
 		elem, err := c.single(t.Elem(), options)
+		if err == nil && elem.op == opBytes {
+			elem.explicit = true // so that MessagePack and JSON, for which a pointer to nil is nil, can tell them from none
+		}
 		return &node{op: opPointer, typ: t, size: t.Size(), elem: elem}, err
 	case self.Of(t) != self.None:
 	case (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem() != reflect.TypeFor[byte]():

@@ -2,6 +2,7 @@ package depot
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -11,6 +12,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/weftrpc/weft/codec"
+	codecjson "github.com/weftrpc/weft/codec/json"
+	"github.com/weftrpc/weft/codec/msgpack"
 	"github.com/weftrpc/weft/codec/protobuf"
 )
 
@@ -22,12 +26,12 @@ func TestWire(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shelf, waits, person := int32(-3), 90*time.Second, "p"
+	shelf, waits, person, signature := int32(-3), 90*time.Second, "p", []byte{}
 	want := &Parcel{
 		ParcelId: 1 << 40, Label_2D: "label", Kind: Kind_KIND_BOX, Sides: []Parcel_Side{{1, 2}, {Height: 3}}, Weights: map[string]int64{"a": 1, "b": -2},
 		Shelf: &shelf, Arrived: time.Unix(1e9, 7).UTC(), Waits: &waits, Seal: []byte("seal"), Marks: []uint64{1, 1 << 60}, Top: &Parcel_Side{5, 6},
 		Person: &person, ByFace: map[int32]Parcel_Side{-1: {7, 8}}, Kinds: []Kind{0, 1}, State: Parcel_OUT,
-		Note: map[string]any{"fragile": true}, More: []any{nil, 1.5, "x"},
+		Note: map[string]any{"fragile": true}, More: []any{nil, 1.5, "x"}, Signature: &signature,
 	}
 	c := protobuf.New()
 	body, err := c.Append(nil, want)
@@ -39,6 +43,9 @@ func TestWire(t *testing.T) {
 		t.Fatalf("%v, %x is not known", err, theirs.GetUnknown())
 	}
 	fields := theirs.Descriptor().Fields()
+	if !theirs.Has(fields.ByName("signature")) || theirs.Has(fields.ByName("passport")) {
+		t.Errorf("empty bytes are not there, or no bytes are: %v", theirs)
+	}
 	if got := theirs.Get(fields.ByName("sides")).List(); got.Len() != 2 {
 		t.Errorf("%v", theirs)
 	}
@@ -49,6 +56,34 @@ func TestWire(t *testing.T) {
 	got := new(Parcel)
 	if err := c.Decode(again, got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	}
+}
+
+// planned is a Parcel without generated code, which goes by its plan.
+type planned Parcel
+
+// TestEmptyBytes: bytes with presence that are empty are told from none, by the code, the plan and the codecs that go by name.
+func TestEmptyBytes(t *testing.T) {
+	for _, c := range []codec.Codec{protobuf.New(), msgpack.New(), codecjson.New()} {
+		for _, want := range []*Parcel{{}, {Passport: &[]byte{}}, {Signature: &[]byte{}}, {Passport: &[]byte{1}, Signature: &[]byte{}}} {
+			body, err := c.Append(nil, want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, plan, used := new(Parcel), new(planned), &Parcel{Passport: &[]byte{2}, Signature: &[]byte{3}}
+			over := c.Decode
+			if r, ok := c.(codec.Reuser); ok {
+				over = r.DecodeReuse
+			}
+			if err := errors.Join(c.Decode(body, got), c.Decode(body, plan), over(body, used)); err != nil {
+				t.Fatal(err)
+			}
+			for what, p := range map[string]*Parcel{"the code": got, "the plan": (*Parcel)(plan), "an older value": used} {
+				if !reflect.DeepEqual(p.Passport, want.Passport) || !reflect.DeepEqual(p.Signature, want.Signature) {
+					t.Errorf("%s, %s: %v %v, want %v %v", c.Name(), what, p.Passport, p.Signature, want.Passport, want.Signature)
+				}
+			}
+		}
 	}
 }
 

@@ -51,12 +51,15 @@ type Parcel struct {
 	// Of the fields of owner at most one is set.
 	Person *string `weft:"12" json:"person,omitempty"`
 	// Of the fields of owner at most one is set.
-	Company *uint32               `weft:"13" json:"company,omitempty"`
-	ByFace  map[int32]Parcel_Side `weft:"14" json:"byFace,omitempty"`
-	Kinds   []Kind                `weft:"15" json:"kinds,omitempty"`
-	State   Parcel_State          `weft:"16" json:"state,omitempty"`
-	Note    any                   `weft:"17" json:"note,omitempty"`
-	More    []any                 `weft:"18" json:"more,omitempty"`
+	Company *uint32 `weft:"13" json:"company,omitempty"`
+	// Of the fields of owner at most one is set.
+	Passport  *[]byte               `weft:"20" json:"passport,omitempty"`
+	ByFace    map[int32]Parcel_Side `weft:"14" json:"byFace,omitempty"`
+	Kinds     []Kind                `weft:"15" json:"kinds,omitempty"`
+	State     Parcel_State          `weft:"16" json:"state,omitempty"`
+	Note      any                   `weft:"17" json:"note,omitempty"`
+	More      []any                 `weft:"18" json:"more,omitempty"`
+	Signature *[]byte               `weft:"19" json:"signature,omitempty"`
 }
 
 // Parcel_Side is a message.
@@ -152,7 +155,7 @@ var _ generated.Message = (*Parcel)(nil)
 
 // FieldsWeft describes the fields that AppendWeft and DecodeWeft are for.
 func (*Parcel) FieldsWeft() string {
-	return "Parcel{1 ParcelId int64; 2 Label_2D string; 3 Kind int32; 4 Sides []struct Parcel_Side; 5 Weights map; 6 Shelf *zigzag32; 7 Arrived time; 8 Waits *duration; 9 Seal bytes; 10 Marks []fixed64; 11 Top *struct Parcel_Side; 12 Person *string; 13 Company *uint32; 14 ByFace map; 15 Kinds []int32; 16 State int32; 17 Note any; 18 More []any}"
+	return "Parcel{1 ParcelId int64; 2 Label_2D string; 3 Kind int32; 4 Sides []struct Parcel_Side; 5 Weights map; 6 Shelf *zigzag32; 7 Arrived time; 8 Waits *duration; 9 Seal bytes; 10 Marks []fixed64; 11 Top *struct Parcel_Side; 12 Person *string; 13 Company *uint32; 14 ByFace map; 15 Kinds []int32; 16 State int32; 17 Note any; 18 More []any; 19 Signature *bytes; 20 Passport *bytes}"
 }
 
 // AppendWeft appends the encoding of the message, for codec/protobuf.
@@ -338,6 +341,22 @@ func (m *Parcel) AppendWeft(b []byte, depth int) (_ []byte, ok bool) {
 					return b, false
 				}
 				b = generated.SetLength(b, body)
+			}
+			if v := m.Signature; v != nil {
+				if n := len(*v); n < 128 {
+					b = append(b, 0x9a, 0x01, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x19a, 2, uint64(n))
+				}
+				b = append(b, *v...)
+			}
+			if v := m.Passport; v != nil {
+				if n := len(*v); n < 128 {
+					b = append(b, 0xa2, 0x01, byte(n))
+				} else {
+					b = generated.AppendVarint(b, 0x1a2, 2, uint64(n))
+				}
+				b = append(b, *v...)
 			}
 			p, i = b[:cap(b)], len(b)
 			fallthrough
@@ -565,6 +584,32 @@ func (m *Parcel) DecodeWeft(r *generated.Reader, i, end, depth int) int {
 					}
 					m.More, i = append(m.More, v), j
 				}
+			}
+			if !(len(b)-i > 2 && b[i] == 0x9a && b[i+1] == 0x01) {
+				m.Signature = nil
+			} else if v, j := r.Bytes(b, i+2); j >= 0 {
+				if v == nil {
+					v = []byte{}
+				}
+				if m.Signature == nil {
+					m.Signature = new([]byte)
+				}
+				*m.Signature, i = v, j
+			} else {
+				m.Signature = nil
+			}
+			if !(len(b)-i > 2 && b[i] == 0xa2 && b[i+1] == 0x01) {
+				m.Passport = nil
+			} else if v, j := r.Bytes(b, i+2); j >= 0 {
+				if v == nil {
+					v = []byte{}
+				}
+				if m.Passport == nil {
+					m.Passport = new([]byte)
+				}
+				*m.Passport, i = v, j
+			} else {
+				m.Passport = nil
 			}
 			fallthrough
 		default:
