@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/weftrpc/weft/codec/internal/self"
+	"github.com/weftrpc/weft/codec/internal/typecheck"
 )
 
 // check says why values of the type t cannot travel, or would lose something.
@@ -34,7 +35,7 @@ func checkType(t reflect.Type, path string, seen map[looked]bool, inner bool) er
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		if endless(t) {
+		if typecheck.Endless(t) {
 			return fmt.Errorf("codec/msgpack: %s is a %s, which points to nothing but itself", path, t)
 		}
 		return checkType(t.Elem(), path, seen, inner)
@@ -60,7 +61,7 @@ func checkType(t reflect.Type, path string, seen map[looked]bool, inner bool) er
 }
 
 func checkStruct(t reflect.Type, path string, seen map[looked]bool) error {
-	if embeds(t, t, make(map[reflect.Type]bool)) {
+	if typecheck.EmbedsItself(t) {
 		return fmt.Errorf("codec/msgpack: %s is a %s, which embeds itself", path, t)
 	}
 	empty := t.NumField() > 0
@@ -106,36 +107,6 @@ func carries(t reflect.Type, seen map[reflect.Type]bool) bool {
 		case field.IsExported(), field.Anonymous && carries(base(field.Type), seen):
 			return true
 		}
-	}
-	return false
-}
-
-// embeds reports whether t has whole embedded, at any depth.
-func embeds(t, whole reflect.Type, seen map[reflect.Type]bool) bool {
-	if seen[t] {
-		return false
-	}
-	seen[t] = true
-	for field := range t.Fields() {
-		part := base(field.Type)
-		if !field.Anonymous || part.Kind() != reflect.Struct {
-			continue
-		}
-		if part == whole || embeds(part, whole, seen) {
-			return true
-		}
-	}
-	return false
-}
-
-// endless reports whether following pointers from a t never ends.
-func endless(t reflect.Type) bool {
-	seen := make(map[reflect.Type]bool)
-	for ; t.Kind() == reflect.Pointer; t = t.Elem() {
-		if seen[t] {
-			return true
-		}
-		seen[t] = true
 	}
 	return false
 }

@@ -40,6 +40,8 @@ func (d *decoder) value(n *node, r memory.Ref, i, depth int) int {
 		return d.time(n, memory.As[time.Time](r), i)
 	case opStruct:
 		return d.structure(n, r, i, depth)
+	case opUnion:
+		return union(d, n, r, i, depth)
 	case opPointer:
 		if i < len(d.body) && d.body[i] == 0xc0 {
 			return i + 1

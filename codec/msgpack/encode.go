@@ -95,6 +95,8 @@ func (e *encoder) value(n *node, r memory.Ref, i, depth int) int {
 		return pack.Time(e.room(i, pack.MaxTime), i, *memory.As[time.Time](r))
 	case opStruct:
 		return e.structure(n, r, i, depth)
+	case opUnion:
+		return e.union(n, r, i, depth)
 	case opPointer:
 		return e.pointer(n, r, i, depth)
 	case opSlice:

@@ -16,6 +16,9 @@
 // field matches, such as one whose fields were all renamed, decodes to zeros
 // without an error.
 //
+// Of a union of Thrift, whose fields have the option "union" in their tags for door/thrift as weft generate writes them, exactly one field
+// is encoded: none or several are an error. Several are one for the receiver too; none are what it has of a field that it does not know.
+//
 // # Numbers
 //
 // A number that the receiver cannot hold is an error, never another number: it is

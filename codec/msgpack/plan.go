@@ -9,6 +9,7 @@ import (
 	"github.com/weftrpc/weft/codec/internal/memory"
 	"github.com/weftrpc/weft/codec/internal/pack"
 	"github.com/weftrpc/weft/codec/internal/self"
+	"github.com/weftrpc/weft/codec/internal/tags"
 )
 
 // op says how a value of a type is encoded and decoded.
@@ -35,6 +36,7 @@ const (
 	opArray
 	opMap
 	opStruct
+	opUnion // a struct of which one field is set
 	opPointer
 	opAny       // an interface without methods
 	opInterface // one with methods
@@ -158,7 +160,7 @@ func compile(t reflect.Type, pending map[reflect.Type]*node) *node {
 	case opMap:
 		n.key, n.elem = compile(t.Key(), pending), compile(t.Elem(), pending)
 		n.common = commonOf(t)
-	case opStruct:
+	case opStruct, opUnion:
 		n.compileStruct(pending)
 	}
 	n.markSimple()
@@ -196,6 +198,9 @@ func opOf(t reflect.Type) op {
 	case reflect.Map:
 		return opMap
 	case reflect.Struct:
+		if tags.IsUnion(t) {
+			return opUnion
+		}
 		return opStruct
 	case reflect.Pointer:
 		return opPointer

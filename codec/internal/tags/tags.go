@@ -1,4 +1,5 @@
-// Package tags tells from the declaration of a struct what its fields are called and numbered in Protocol Buffers.
+// Package tags tells from the declaration of a struct what its fields are called and numbered in Protocol Buffers, and whether it
+// is a union.
 package tags
 
 import (
@@ -80,4 +81,16 @@ func JSONName(f reflect.StructField) string {
 		return name
 	}
 	return f.Name
+}
+
+// IsUnion reports whether the struct t is a union of Thrift: weft generate gives its fields the option "union" in their tags for door/thrift,
+// which counts for weft's own wire too, since the same struct travels by both.
+func IsUnion(t reflect.Type) bool {
+	for f := range t.Fields() {
+		_, options, _ := strings.Cut(f.Tag.Get("thrift"), ",") // behind the name in Thrift
+		if slices.Contains(strings.Split(options, ","), "union") {
+			return true
+		}
+	}
+	return false
 }

@@ -1,5 +1,5 @@
 // Package typecheck tells by a type alone that a library cannot encode its
-// values, for codecs over libraries that only say so when they meet one.
+// values, for codecs over libraries that only say so when they meet one, and which types have no end.
 package typecheck
 
 import (

@@ -133,6 +133,7 @@ func TestService(t *testing.T) {
 			}
 			defer c.Close()
 			exercise(t, depot.NewDepotClient(c).With(), told)
+			unions(t, c)
 		})
 	}
 }
@@ -206,7 +207,32 @@ func exercise(t *testing.T, d depot.Depot, told chan string) {
 	}
 }
 
-// TestUnion: a union of which not exactly one field is set is not sent.
+// twoArgs are the parameters of Depot.content from a peer for which Content is no union.
+type twoArgs struct {
+	Content *two `thrift:"content,1"`
+}
+
+type two struct {
+	Text   *string `thrift:"text,1"`
+	Number *int64  `thrift:"number,4"`
+}
+
+// unions: a union of which not exactly one field is set is not sent, and one with two does not reach the service, whatever the wire is.
+func unions(t *testing.T, c *weft.Client) {
+	t.Helper()
+	for _, union := range []depot.Content{{}, {Text: new("a"), Number: new(int64(1))}} {
+		_, err := depot.NewDepotClient(c).Content(t.Context(), &union)
+		if e, ok := errors.AsType[*weft.Error](err); !ok || e.Outcome != weft.NotSent {
+			t.Errorf("%+v: %v", union, err)
+		}
+	}
+	err := c.Call(t.Context(), "Depot.content", &twoArgs{&two{Text: new("a"), Number: new(int64(1))}}, new(two))
+	if e, ok := errors.AsType[*weft.Error](err); !ok || e.Outcome != weft.Refused {
+		t.Errorf("two fields that are sent: %v", err)
+	}
+}
+
+// TestUnion: an exception with such a union is not sent either.
 func TestUnion(t *testing.T) {
 	for _, c := range []depot.Content{{}, {Text: new("a"), Number: new(int64(1))}} {
 		err := thrift.Throw(1, &c)

@@ -223,6 +223,11 @@ func (r *Record) decode(in *protocol.Reader, v reflect.Value) error {
 		seen |= f.bit
 	}
 	in.Leave()
+	if r.Union {
+		if set := r.set(v); set > 1 {
+			return fmt.Errorf("%d fields of the union %s are set", set, r.typ)
+		}
+	}
 	if missing := r.needed &^ seen; missing != 0 && in.Err() == nil {
 		for _, f := range r.Fields {
 			if f.bit&missing != 0 {
@@ -231,4 +236,15 @@ func (r *Record) decode(in *protocol.Reader, v reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// set returns how many fields of the union v are set.
+func (r *Record) set(v reflect.Value) int {
+	count := 0
+	for i := range r.Fields {
+		if !empty(v.Field(r.Fields[i].index)) {
+			count++
+		}
+	}
+	return count
 }
