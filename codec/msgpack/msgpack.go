@@ -42,7 +42,7 @@
 //     struct that embeds such a type, since the methods would leave out its other fields.
 //   - What arrives in an any is a map[any]any, a []any, a string, a []byte, a
 //     time.Time, or the smallest Go type that holds the number as it was sent. A
-//     byte string as a key of such a map becomes a string.
+//     byte string as a key of such a map becomes a string. An interface with methods is encoded as what it holds, and only nil is decoded into one.
 //   - nil is accepted for any type and is its zero value. An array of fewer
 //     elements than a Go array has leaves the others zero; one of more is an error.
 //

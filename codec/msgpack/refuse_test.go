@@ -99,6 +99,13 @@ func TestErrorsSayWhere(t *testing.T) {
 	if err := c.Decode(body, new(whole)); err == nil || err.Error() != want {
 		t.Errorf("%v, want\n%s", err, want)
 	}
+	if body, err = c.Append(nil, chest{In: map[string]int{"a": 1}}); err != nil {
+		t.Fatal(err)
+	}
+	const methods = "codec/msgpack: decoding into a *msgpack_test.box, in In: at byte 4: a map cannot be decoded into a fmt.Stringer, an interface with methods: give the field a concrete type, or any"
+	if err := c.Decode(body, new(box)); err == nil || err.Error() != methods {
+		t.Errorf("%v, want\n%s", err, methods)
+	}
 	if _, err := c.Append(nil, []any{1, struct{ V any }{make(chan int)}}); err == nil || !strings.Contains(err.Error(), "in [1].V: codec/msgpack: chan int is a chan int") {
 		t.Errorf("a channel in an any: %v", err)
 	}

@@ -38,6 +38,9 @@ func (s *source) unfit(f form, i int, n *node) int {
 	case invalid:
 		return s.fail("at byte %d: byte 0xc1 begins no value", i)
 	}
+	if n.op == opInterface {
+		return s.fail("at byte %d: %s cannot be decoded into a %s, an interface with methods: give the field a concrete type, or any", i, f, n.typ)
+	}
 	return s.fail("at byte %d: %s does not fit a %s", i, f, n.typ)
 }
 

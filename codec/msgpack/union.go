@@ -22,8 +22,7 @@ func union(d *decoder, n *node, r memory.Ref, i, depth int) int {
 }
 
 // set returns how many fields of the union r are set.
-func (n *node) set(r memory.Ref) int {
-	count := 0
+func (n *node) set(r memory.Ref) (count int) {
 	for k := range n.fields {
 		if at, ok := n.fields[k].present(r); ok && !n.fields[k].node.zero(at) {
 			count++
