@@ -90,6 +90,9 @@ func (m *Model) check() error {
 		if one == nil || naming.Identifiers(one.Name) != one.Name {
 			return errors.New("a message has no name, or one with other characters than letters, digits, dots and underscores")
 		}
+		if err := one.Reserved.check(); err != nil {
+			return fmt.Errorf("%s: %w", one.Name, err)
+		}
 		for _, f := range one.Fields {
 			if f == nil {
 				return fmt.Errorf("a field of %s is null", one.Name)
@@ -105,6 +108,9 @@ func (m *Model) check() error {
 	for _, e := range m.Enums {
 		if e == nil || naming.Identifiers(e.Name) != e.Name || slices.Contains(e.Values, nil) {
 			return errors.New("an enumeration has no name, or one with other characters than letters, digits, dots and underscores, or a value that is null")
+		}
+		if err := e.Reserved.check(); err != nil {
+			return fmt.Errorf("%s: %w", e.Name, err)
 		}
 	}
 	return nil

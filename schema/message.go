@@ -30,6 +30,10 @@ func (r *reader) descriptor(d protoreflect.MessageDescriptor) *Type {
 	m := &Message{Name: r.ofFile(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
 	out.Name = m.Name
 	r.names[d.FullName()], r.messages = m.Name, append(r.messages, m)
+	m.Reserved = reservedBy(d.ReservedNames(), d.ReservedRanges().Len(), func(i int) Range {
+		s := d.ReservedRanges().Get(i) // without its end
+		return Range{int32(s[0]), int32(s[1] - 1)}
+	})
 	for i := range d.Fields().Len() {
 		f := d.Fields().Get(i)
 		field := &Field{Name: f.JSONName(), Proto: string(f.Name()), Number: int32(f.Number()), Doc: comment(f), Omitted: true, Type: r.ofField(f)}
@@ -130,6 +134,10 @@ func (r *reader) enumeration(d protoreflect.EnumDescriptor) *Type {
 	e := &Enum{Name: r.ofFile(out.Name), Package: string(d.ParentFile().Package()), File: d.ParentFile().Path(), Doc: comment(d)}
 	out.Name = e.Name
 	r.names[d.FullName()], r.enums = e.Name, append(r.enums, e)
+	e.Reserved = reservedBy(d.ReservedNames(), d.ReservedRanges().Len(), func(i int) Range {
+		s := d.ReservedRanges().Get(i)
+		return Range{int32(s[0]), int32(s[1])}
+	})
 	for i := range d.Values().Len() {
 		v := d.Values().Get(i)
 		e.Values = append(e.Values, &EnumValue{Name: string(v.Name()), Number: int32(v.Number()), Doc: comment(v)})

@@ -58,6 +58,8 @@ type Message struct {
 	Hashed  bool     `json:"hashed,omitempty"`   // the numbers of the fields are hashes of their names
 	NoProto string   `json:"no_proto,omitempty"` // why the message has no form in Protocol Buffers
 	Fields  []*Field `json:"fields,omitempty"`   // in the order of declaration
+
+	Reserved *Reserved `json:"reserved,omitempty"` // by the .proto file
 }
 
 // Stock reports whether the message comes from a .proto file, so that its JSON is that of protojson.
@@ -153,6 +155,8 @@ type Enum struct {
 	File    string       `json:"file,omitempty"`
 	Doc     string       `json:"doc,omitempty"`
 	Values  []*EnumValue `json:"values"`
+
+	Reserved *Reserved `json:"reserved,omitempty"`
 }
 
 // Local is the name of the enumeration without its package.

@@ -42,6 +42,7 @@ const (
 	FieldRenamed           = "FIELD_RENAMED"
 	FieldNumberChanged     = "FIELD_NUMBER_CHANGED"
 	FieldNumberReused      = "FIELD_NUMBER_REUSED"
+	FieldNameReused        = "FIELD_NAME_REUSED"
 	FieldTypeChanged       = "FIELD_TYPE_CHANGED"
 	FieldTypeWidened       = "FIELD_TYPE_WIDENED"
 	FieldPresenceChanged   = "FIELD_PRESENCE_CHANGED"
@@ -51,6 +52,9 @@ const (
 	EnumValueRemoved       = "ENUM_VALUE_REMOVED"
 	EnumValueRenamed       = "ENUM_VALUE_RENAMED"
 	EnumValueNumberChanged = "ENUM_VALUE_NUMBER_CHANGED"
+	EnumValueNumberReused  = "ENUM_VALUE_NUMBER_REUSED"
+	EnumValueNameReused    = "ENUM_VALUE_NAME_REUSED"
+	ReservedRemoved        = "RESERVED_REMOVED"
 )
 
 // Rules lists the rules with what each says.
@@ -72,7 +76,8 @@ func Rules() map[string]string {
 		FieldRemoved:           "a field is gone",
 		FieldRenamed:           "a field has another name in JSON or MessagePack",
 		FieldNumberChanged:     "a field has another number in Protocol Buffers",
-		FieldNumberReused:      "a new field has the number that another one had",
+		FieldNumberReused:      "a new field has the number that another one had, or that was reserved",
+		FieldNameReused:        "a new field has a name that was reserved",
 		FieldTypeChanged:       "a field has another type",
 		FieldTypeWidened:       "a number has become wider",
 		FieldPresenceChanged:   "a field may be absent that could not be, or the other way round",
@@ -82,6 +87,9 @@ func Rules() map[string]string {
 		EnumValueRemoved:       "a value of an enumeration is gone",
 		EnumValueRenamed:       "a value of an enumeration has another name",
 		EnumValueNumberChanged: "a value of an enumeration has another number",
+		EnumValueNumberReused:  "a new value of an enumeration has a number that was reserved",
+		EnumValueNameReused:    "a new value of an enumeration has a name that was reserved",
+		ReservedRemoved:        "a number or a name in a .proto file is no longer reserved",
 	}
 }
 

@@ -225,6 +225,54 @@ func TestEnumsAndOneofs(t *testing.T) {
 	}
 }
 
+// TestReserved: a number or a name that is reserved comes with a field of .proto files that is gone; it is not used again, and stays reserved.
+func TestReserved(t *testing.T) {
+	field := func(name string, number int) string {
+		return fmt.Sprintf(`{"name":%q,"proto":%q,"number":%d,"type":{"kind":"string"}}`, name, name, number)
+	}
+	with := func(fields, reserved, values, ofEnum string) *schema.Model {
+		if fields != "" {
+			fields = "," + fields
+		}
+		return model(t, `"services":[{"name":"A","methods":[{"name":"X","kind":"unary","request":{"kind":"message","name":"a.M"},"reply":{"kind":"any"}}]}],
+			"messages":[{"name":"a.M","package":"a","file":"a.proto","reserved":{`+reserved+`},"fields":[{"name":"e","proto":"e","number":1,"type":{"kind":"enum","name":"a.E"}}`+fields+`]}],
+			"enums":[{"name":"a.E","package":"a","reserved":{`+ofEnum+`},"values":[{"name":"A","number":0}`+values+`]}]`)
+	}
+	const five, wide = `"numbers":[{"first":5,"last":5}],"names":["b"]`, `"numbers":[{"first":3,"last":9},{"first":20,"last":536870911}]`
+	for _, c := range []struct {
+		name, want    string
+		before, after *schema.Model
+	}{
+		{"the same", "", with("", five, "", five), with("", five, "", five)},
+		{"more", "", with("", "", "", ""), with("", five, "", five)},
+		{"a field that is gone", "FIELD_REMOVED a.M.b", with(field("b", 5), "", "", ""), with("", five, "", "")},
+		{"without the name", "FIELD_REMOVED a.M.b json", with(field("b", 5), "", "", ""), with("", wide, "", "")},
+		{"without the number", "FIELD_REMOVED a.M.b protobuf", with(field("b", 5), "", "", ""), with("", `"names":["b"]`, "", "")},
+		{"a value that is gone", "ENUM_VALUE_REMOVED a.E.B", with("", "", `,{"name":"B","number":2}`, ""), with("", "", "", `"numbers":[{"first":-1,"last":2}],"names":["B"]`)},
+		{"nothing is reserved any more", "RESERVED_REMOVED a.E protobuf; RESERVED_REMOVED a.E json; RESERVED_REMOVED a.M protobuf; RESERVED_REMOVED a.M json", with("", five, "", five), with("", "", "", "")},
+		{"a part of a range", "RESERVED_REMOVED a.M protobuf; RESERVED_REMOVED a.M protobuf", with("", wide, "", ""), with("", `"numbers":[{"first":1,"last":4},{"first":6,"last":8},{"first":20,"last":536870911}]`, "", "")},
+		{"the number of a field", "FIELD_NUMBER_REUSED a.M.c protobuf", with("", `"numbers":[{"first":5,"last":5}]`, "", ""), with(field("c", 5), "", "", "")},
+		{"one of a range", "FIELD_NUMBER_REUSED a.M.c protobuf", with("", wide, "", ""), with(field("c", 5), `"numbers":[{"first":3,"last":4},{"first":6,"last":9},{"first":20,"last":536870911}]`, "", "")},
+		{"the name of a field", "FIELD_NAME_REUSED a.M.b json", with("", `"names":["b"]`, "", ""), with(field("b", 6), "", "", "")},
+		{"both", "FIELD_NUMBER_REUSED a.M.b protobuf; FIELD_NAME_REUSED a.M.b json", with("", five, "", ""), with(field("b", 5), "", "", "")},
+		{"of a value", "ENUM_VALUE_NUMBER_REUSED a.E.b protobuf; ENUM_VALUE_NAME_REUSED a.E.b json", with("", "", "", five), with("", "", `,{"name":"b","number":5}`, "")},
+	} {
+		if got := text(compare.Models(c.before, c.after)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+	got := compare.Models(with("", wide, "", ""), with("", `"numbers":[{"first":3,"last":8},{"first":20,"last":30}]`, "", ""))
+	if len(got) != 2 || got[0].Text != "a.M does not reserve the number 9 any more" || got[1].Text != "a.M does not reserve the numbers 31 to 536870911 any more" {
+		t.Errorf("%+v", got)
+	}
+	for _, wrong := range []string{`{"first":5,"last":4}`, `{"first":1,"last":4},{"first":4,"last":5}`} {
+		text := `{"weft_schema":1,"services":[],"messages":[{"name":"a.M","reserved":{"numbers":[` + wrong + `]}}]}`
+		if _, err := schema.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), "a.M: the reserved numbers") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
+
 // TestCycles compares messages that contain themselves.
 func TestCycles(t *testing.T) {
 	type tree struct {

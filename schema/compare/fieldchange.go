@@ -66,8 +66,15 @@ func (d *differences) messages(old, now *schema.Message) {
 			d.via = via
 			continue
 		}
-		d.note(Change{Rule: FieldRemoved, Category: CategoryWire, Wires: travels(f), At: old.Name + "." + f.Label(), Via: d.via, Text: "the field " + f.Label() + " of " + old.Name + " is gone",
-			Advice: "a value that is still sent is skipped, and readers that still want it get zero: remove it when no program reads it" + reserve(old, f)})
+		d.note(gone(Change{Rule: FieldRemoved, Category: CategoryWire, Wires: travels(f), At: old.Name + "." + f.Label(), Via: d.via, Text: "the field " + f.Label() + " of " + old.Name + " is gone",
+			Advice: "a value that is still sent is skipped, and readers that still want it get zero: remove it when no program reads it" + reserve(old, now, f)}, now.Reserved, user{f.Number, f.Proto}))
+	}
+	var users []user
+	for _, g := range now.Fields {
+		users = append(users, user{g.Number, g.Proto})
+	}
+	if now.Stock() { // a struct of Go reserves nothing
+		d.unreserved(old.Name, old.Reserved, now.Reserved, users)
 	}
 	for _, g := range now.Fields {
 		if !isPaired(pairs, g) {
@@ -77,25 +84,32 @@ func (d *differences) messages(old, now *schema.Message) {
 }
 
 // reserve is what is to be done about the number of a field that is gone.
-func reserve(m *schema.Message, f *schema.Field) string {
-	if f.Number == 0 || m.Hashed {
+func reserve(old, now *schema.Message, f *schema.Field) string {
+	switch {
+	case f.Number == 0 || old.Hashed:
 		return ""
+	case now.Stock():
+		return fmt.Sprintf(", and reserve its number and its name: reserved %d; reserved %q;", f.Number, f.Proto)
 	}
 	return fmt.Sprintf(", and do not give its number %d to another", f.Number)
 }
 
 // addedField notes a field that is new.
 func (d *differences) addedField(old *schema.Message, g *schema.Field) {
+	at, what := old.Name+"."+g.Label(), "the new field "+g.Label()+" of "+old.Name
+	reserved := d.usesReserved(old.Reserved, at, what, user{g.Number, g.Proto}, [2]string{FieldNumberReused, FieldNameReused})
 	for _, f := range old.Fields {
 		if f.Number == g.Number && f.Number > 0 {
-			d.note(Change{Rule: FieldNumberReused, Category: CategoryWire, Wires: []string{WireProtobuf}, At: old.Name + "." + g.Label(), Via: d.via,
-				Text:   fmt.Sprintf("the new field %s of %s has the number %d, which was that of %s, a %s", g.Label(), old.Name, g.Number, f.Label(), value{f.Type, old.Stock()}.text()),
+			d.note(Change{Rule: FieldNumberReused, Category: CategoryWire, Wires: []string{WireProtobuf}, At: at, Via: d.via,
+				Text:   fmt.Sprintf("%s has the number %d, which was that of %s, a %s", what, g.Number, f.Label(), value{f.Type, old.Stock()}.text()),
 				Advice: "give it a number that no field had"})
 			return
 		}
 	}
-	d.note(Change{Rule: FieldAdded, Category: CategoryCompatible, At: old.Name + "." + g.Label(), Via: d.via, Text: "the field " + g.Label() + " of " + old.Name + " is new",
-		Advice: "programs that do not know it send zero"})
+	if !reserved {
+		d.note(Change{Rule: FieldAdded, Category: CategoryCompatible, At: at, Via: d.via, Text: "the field " + g.Label() + " of " + old.Name + " is new",
+			Advice: "programs that do not know it send zero"})
+	}
 }
 
 // travels lists the wires that a field travels on.
@@ -285,14 +299,19 @@ func (d *differences) enums(old, now *schema.Enum) {
 			d.note(Change{Rule: EnumValueRenamed, Category: CategoryWire, Wires: []string{WireJSON}, At: at, Via: d.via, Text: what + " is " + other.Name + " now",
 				Advice: "JSON has values by name: keep the old name as an alias, with the option allow_alias"})
 		default:
-			d.note(Change{Rule: EnumValueRemoved, Category: CategoryWire, Wires: []string{WireJSON, WireProtobuf}, At: at, Via: d.via, Text: what + " is gone",
-				Advice: "programs that send it are refused by JSON, and not understood by Protocol Buffers: keep it until no program sends it"})
+			d.note(gone(Change{Rule: EnumValueRemoved, Category: CategoryWire, Wires: []string{WireJSON, WireProtobuf}, At: at, Via: d.via, Text: what + " is gone",
+				Advice: "programs that send it are refused by JSON, and not understood by Protocol Buffers: keep it until no program sends it, and reserve its number and its name"}, now.Reserved, user{v.Number, v.Name}))
 		}
 	}
+	var users []user
 	for _, v := range now.Values {
-		if named(old, v.Name) == nil && numbered(old, v.Number) == nil {
-			d.note(Change{Rule: EnumValueAdded, Category: CategoryCompatible, At: old.Name + "." + v.Name, Via: d.via, Text: "the value " + v.Name + " of " + old.Name + " is new",
+		at, what := old.Name+"."+v.Name, "the new value "+v.Name+" of "+old.Name
+		u := user{v.Number, v.Name}
+		users = append(users, u)
+		if named(old, v.Name) == nil && numbered(old, v.Number) == nil && !d.usesReserved(old.Reserved, at, what, u, [2]string{EnumValueNumberReused, EnumValueNameReused}) {
+			d.note(Change{Rule: EnumValueAdded, Category: CategoryCompatible, At: at, Via: d.via, Text: "the value " + v.Name + " of " + old.Name + " is new",
 				Advice: "readers first, then writers: older readers of JSON refuse a value that they do not know"})
 		}
 	}
+	d.unreserved(old.Name, old.Reserved, now.Reserved, users)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/weftrpc/weft/codec/protobuf/descriptors"
@@ -390,7 +391,33 @@ func (w *protoWriter) enum(f *protoFile, e *schema.Enum, indent string) {
 		f.doc(indent+"  ", v.Doc)
 		fmt.Fprintf(&f.b, "%s  %s = %d;\n", indent, naming.Identifier(v.Name), v.Number)
 	}
+	if zero >= 0 || !e.Reserved.HasNumber(0) {
+		f.reserved(e.Reserved, indent+"  ")
+	}
 	fmt.Fprintf(&f.b, "%s}\n", indent)
+}
+
+// reserved writes the numbers and names that nothing may have.
+func (f *protoFile) reserved(r *schema.Reserved, indent string) {
+	if r == nil {
+		return
+	}
+	var numbers, names []string
+	for _, s := range r.Numbers {
+		text := strconv.Itoa(int(s.First))
+		if s.First < s.Last {
+			text += " to " + strconv.Itoa(int(s.Last))
+		}
+		numbers = append(numbers, text)
+	}
+	for _, name := range r.Names {
+		names = append(names, quote(name))
+	}
+	for _, all := range [][]string{numbers, names} {
+		if len(all) > 0 {
+			fmt.Fprintf(&f.b, "%sreserved %s;\n", indent, strings.Join(all, ", "))
+		}
+	}
 }
 
 func (w *protoWriter) message(f *protoFile, m *schema.Message, indent string) {
@@ -419,6 +446,7 @@ func (w *protoWriter) message(f *protoFile, m *schema.Message, indent string) {
 			fmt.Fprintf(&f.b, "%s  }\n", indent)
 		}
 	}
+	f.reserved(m.Reserved, indent+"  ")
 	f.declarations(f.scope(w.local(m.Name)), indent+"  ")
 	fmt.Fprintf(&f.b, "%s}\n", indent)
 }

@@ -145,7 +145,8 @@ message_type {
   nested_type { name: "ByNameEntry" options { map_entry: true }
     field { name: "key" number: 1 type: TYPE_STRING label: LABEL_OPTIONAL }
     field { name: "value" number: 2 type: TYPE_MESSAGE type_name: ".shop.v1.Order.Line" label: LABEL_OPTIONAL } }
-  enum_type { name: "State" value { name: "OPEN" number: 0 } value { name: "SHUT" number: 1 } }
+  enum_type { name: "State" value { name: "OPEN" number: 0 } value { name: "SHUT" number: 1 } reserved_range { start: 2 end: 4 } reserved_name: "LOST" }
+  reserved_range { start: 20 end: 536870912 } reserved_range { start: 12 end: 13 } reserved_name: "old" reserved_name: "older"
 }
 enum_type { name: "Color" value { name: "COLOR_UNSPECIFIED" number: 0 } value { name: "RED" number: 1 } value { name: "CRIMSON" number: 1 } options { allow_alias: true } }
 service {
