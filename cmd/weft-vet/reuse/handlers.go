@@ -3,25 +3,22 @@ package reuse
 import (
 	"go/ast"
 	"go/types"
-
-	"golang.org/x/tools/go/analysis"
 )
 
-// registers is what is known of a function that gives methods of its parameters, which are interfaces, to HandleReuse.
+// registers is what is known of a function that gives its parameters, or methods of those that are interfaces, to HandleReuse.
 type registers struct {
-	Methods map[int][]string // by the index of the parameter
+	Methods  map[int][]string // by the index of the parameter
+	Handlers []int            // indexes of parameters that are handlers
 }
 
 // AFact makes the type a fact.
 func (*registers) AFact() {}
 
-// registersOf finds the calls of HandleReuse in a function with methods of its parameters.
+// registersOf finds the calls of HandleReuse in a function with its parameters or methods of them.
 func registersOf(info *types.Info, fn *ast.FuncDecl) *registers {
 	params := make(map[types.Object]int)
-	for _, field := range fn.Type.Params.List {
-		for _, name := range field.Names {
-			params[info.Defs[name]] = len(params)
-		}
+	for i, param := range parameters(info, fn.Type) {
+		params[param] = i
 	}
 	found := &registers{Methods: make(map[int][]string)}
 	ast.Inspect(fn.Body, func(n ast.Node) bool {
@@ -29,13 +26,16 @@ func registersOf(info *types.Info, fn *ast.FuncDecl) *registers {
 		if !ok || len(call.Args) < 3 || !isWeft(info, call.Fun, "HandleReuse") {
 			return true
 		}
-		method, ok := ast.Unparen(call.Args[2]).(*ast.SelectorExpr)
-		if !ok {
-			return true
-		}
-		if id, ok := ast.Unparen(method.X).(*ast.Ident); ok {
-			if i, ok := params[info.Uses[id]]; ok && types.IsInterface(info.Uses[id].Type()) {
-				found.Methods[i] = append(found.Methods[i], method.Sel.Name)
+		switch handler := ast.Unparen(call.Args[2]).(type) {
+		case *ast.Ident:
+			if i, ok := params[info.Uses[handler]]; ok {
+				found.Handlers = append(found.Handlers, i)
+			}
+		case *ast.SelectorExpr:
+			if id, ok := ast.Unparen(handler.X).(*ast.Ident); ok {
+				if i, ok := params[info.Uses[id]]; ok && types.IsInterface(info.Uses[id].Type()) {
+					found.Methods[i] = append(found.Methods[i], handler.Sel.Name)
+				}
 			}
 		}
 		return true
@@ -43,50 +43,60 @@ func registersOf(info *types.Info, fn *ast.FuncDecl) *registers {
 	return found
 }
 
-// registered returns the methods of the arguments of a call that become handlers by it.
-func registered(pass *analysis.Pass, call *ast.CallExpr) (methods []types.Object) {
+// parameters returns those of a function, in their order; nil: one has no name.
+func parameters(info *types.Info, typ *ast.FuncType) (params []types.Object) {
+	for _, field := range typ.Params.List {
+		if len(field.Names) == 0 {
+			params = append(params, nil)
+		}
+		for _, name := range field.Names {
+			params = append(params, info.Defs[name])
+		}
+	}
+	return params
+}
+
+// handlers returns the functions of the package that become handlers by a call.
+func (s *source) handlers(call *ast.CallExpr) (found []function) {
+	if isWeft(s.pass.TypesInfo, call.Fun, "HandleReuse") && len(call.Args) >= 3 {
+		return s.functionsOf(call.Args[2])
+	}
 	var r registers
-	if f := callee(pass.TypesInfo, call.Fun); f == nil || !pass.ImportObjectFact(f, &r) {
+	if f := callee(s.pass.TypesInfo, call.Fun); f == nil || !s.pass.ImportObjectFact(f, &r) {
 		return nil
+	}
+	for _, i := range r.Handlers {
+		if i < len(call.Args) {
+			found = append(found, s.functionsOf(call.Args[i])...)
+		}
 	}
 	for i, names := range r.Methods {
 		if i >= len(call.Args) {
 			continue
 		}
 		for _, name := range names {
-			m, _, _ := types.LookupFieldOrMethod(pass.TypesInfo.TypeOf(call.Args[i]), true, pass.Pkg, name)
-			if f := originOf(m); f != nil {
-				methods = append(methods, f)
+			m, _, _ := types.LookupFieldOrMethod(s.pass.TypesInfo.TypeOf(call.Args[i]), true, s.pass.Pkg, name)
+			if f := originOf(m); f != nil && s.functions[f] != nil {
+				found = append(found, function{s.functions[f].Type, s.functions[f].Body})
 			}
 		}
 	}
-	return methods
-}
-
-// handler looks at the function that is given to HandleReuse.
-func handler(pass *analysis.Pass, functions map[types.Object]*ast.FuncDecl, checked map[*ast.FuncDecl]bool, fn ast.Expr) {
-	if literal, ok := ast.Unparen(fn).(*ast.FuncLit); ok {
-		handles(pass, literal.Type, literal.Body)
-	} else if f := callee(pass.TypesInfo, fn); f != nil && functions[f] != nil && !checked[functions[f]] { // else it is of another package
-		checked[functions[f]] = true
-		handles(pass, functions[f].Type, functions[f].Body)
-	}
+	return found
 }
 
 // handles looks at a function that is a handler.
-func handles(pass *analysis.Pass, typ *ast.FuncType, body *ast.BlockStmt) {
-	var params []types.Object
-	for _, field := range typ.Params.List {
-		for _, name := range field.Names {
-			params = append(params, pass.TypesInfo.Defs[name])
-		}
+func (s *source) handles(fn function) {
+	params := parameters(s.pass.TypesInfo, fn.typ)
+	if len(params) != 3 || s.handled[fn.body] {
+		return
 	}
-	if len(params) != 3 {
-		return // without names
+	s.handled[fn.body] = true
+	c := &checker{pass: s.pass, body: fn.body, what: "the request", until: "its handler returns", lent: make(map[types.Object]bool), locals: make(map[types.Object]bool), reply: params[2]}
+	if params[1] != nil {
+		c.lent[params[1]] = true
 	}
-	c := &checker{pass: pass, body: body, what: "the request", until: "its handler returns", lent: map[types.Object]bool{params[1]: true}, reply: params[2]}
 	if params[2] != nil {
-		c.locals = map[types.Object]bool{params[2]: true}
+		c.locals[params[2]] = true
 	}
 	c.check()
 }

@@ -32,31 +32,13 @@ func New() *analysis.Analyzer {
 }
 
 func run(pass *analysis.Pass) (any, error) {
-	functions := make(map[types.Object]*ast.FuncDecl)
-	for _, f := range pass.Files {
-		for _, d := range f.Decls {
-			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
-				object := pass.TypesInfo.Defs[fn.Name]
-				functions[object] = fn
-				if r := registersOf(pass.TypesInfo, fn); len(r.Methods) > 0 {
-					pass.ExportObjectFact(object, r)
-				}
-			}
-		}
-	}
-	checked := make(map[*ast.FuncDecl]bool)
+	s := newSource(pass)
 	for _, f := range pass.Files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if isWeft(pass.TypesInfo, n.Fun, "HandleReuse") && len(n.Args) >= 3 {
-					handler(pass, functions, checked, n.Args[2])
-				}
-				for _, m := range registered(pass, n) {
-					if fn := functions[m]; fn != nil && !checked[fn] {
-						checked[fn] = true
-						handles(pass, fn.Type, fn.Body)
-					}
+				for _, handler := range s.handlers(n) {
+					s.handles(handler)
 				}
 			case *ast.FuncDecl:
 				if n.Body != nil {

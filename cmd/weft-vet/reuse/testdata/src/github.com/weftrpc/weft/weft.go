@@ -14,3 +14,7 @@ type Reuse[Res any] struct{}
 func (u *Reuse[Res]) Invoke(ctx context.Context, c any, method string, args any) (*Res, error) {
 	return nil, nil
 }
+
+func Handle[Req, Res any](r Registrar, name string, fn func(context.Context, *Req, *Res) error) error {
+	return nil
+}

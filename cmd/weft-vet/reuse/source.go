@@ -1,0 +1,201 @@
+package reuse
+
+import (
+	"go/ast"
+	"go/types"
+
+	"golang.org/x/tools/go/analysis"
+)
+
+// source is the package that is looked at.
+type source struct {
+	pass      *analysis.Pass
+	functions map[types.Object]*ast.FuncDecl
+	values    map[types.Object][]ast.Expr // what is assigned to a variable or a field, anywhere in the package
+	handled   map[*ast.BlockStmt]bool     // the handlers that were looked at
+}
+
+// function is one with a body: it is declared, or a literal.
+type function struct {
+	typ  *ast.FuncType
+	body *ast.BlockStmt
+}
+
+func newSource(pass *analysis.Pass) *source {
+	s := &source{
+		pass:      pass,
+		functions: make(map[types.Object]*ast.FuncDecl),
+		values:    make(map[types.Object][]ast.Expr),
+		handled:   make(map[*ast.BlockStmt]bool),
+	}
+	for _, f := range pass.Files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Body != nil {
+				object := pass.TypesInfo.Defs[fn.Name]
+				s.functions[object] = fn
+				if r := registersOf(pass.TypesInfo, fn); len(r.Methods) > 0 || len(r.Handlers) > 0 {
+					pass.ExportObjectFact(object, r)
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			s.assigned(n)
+			return true
+		})
+	}
+	return s
+}
+
+// assigned notes what a statement, a declaration or a literal of a struct assigns.
+func (s *source) assigned(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		for i, left := range n.Lhs {
+			if len(n.Rhs) == len(n.Lhs) {
+				s.assign(variable(s.pass.TypesInfo, left), n.Rhs[i])
+			}
+		}
+	case *ast.ValueSpec:
+		for i, name := range n.Names {
+			if i < len(n.Values) {
+				s.assign(variable(s.pass.TypesInfo, name), n.Values[i])
+			}
+		}
+	case *ast.RangeStmt:
+		if n.Value != nil {
+			s.assign(variable(s.pass.TypesInfo, n.Value), &ast.IndexExpr{X: n.X}) // one of the elements
+		}
+	case *ast.CompositeLit:
+		s.fields(n)
+	}
+}
+
+// fields notes what a literal of a struct assigns to the fields.
+func (s *source) fields(literal *ast.CompositeLit) {
+	t := s.pass.TypesInfo.TypeOf(literal)
+	if p, ok := t.Underlying().(*types.Pointer); ok { // an element &T{} of a list, without its type
+		t = p.Elem()
+	}
+	u, ok := t.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for i, value := range literal.Elts {
+		if pair, ok := value.(*ast.KeyValueExpr); ok {
+			s.assign(variable(s.pass.TypesInfo, pair.Key), pair.Value)
+		} else {
+			s.assign(u.Field(i).Origin(), value)
+		}
+	}
+}
+
+func (s *source) assign(v *types.Var, value ast.Expr) {
+	if v != nil {
+		s.values[v] = append(s.values[v], value)
+	}
+}
+
+// variable returns the variable or the field that an expression names, or nil. A field of an instantiated type is the one that is declared.
+func variable(info *types.Info, e ast.Expr) *types.Var {
+	var object types.Object
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		object = objectOf(info, e)
+	case *ast.SelectorExpr:
+		object = info.Uses[e.Sel]
+	}
+	if v, ok := object.(*types.Var); ok {
+		return v.Origin()
+	}
+	return nil
+}
+
+// functionsOf returns the functions of the package that an expression may be.
+func (s *source) functionsOf(e ast.Expr) []function {
+	return (&resolver{source: s, seen: make(map[any]bool)}).functions(e)
+}
+
+// resolver finds what an expression may be.
+type resolver struct {
+	*source
+	seen map[any]bool // variables, and bodies whose results were looked for
+}
+
+func (r *resolver) functions(e ast.Expr) []function {
+	e = ast.Unparen(e)
+	if literal, ok := e.(*ast.FuncLit); ok {
+		return []function{{literal.Type, literal.Body}}
+	}
+	if f := callee(r.pass.TypesInfo, e); f != nil {
+		if fn := r.source.functions[f]; fn != nil { // else it is of another package
+			return []function{{fn.Type, fn.Body}}
+		}
+		return nil
+	}
+	switch e := e.(type) {
+	case *ast.CallExpr:
+		return r.called(e)
+	case *ast.IndexExpr:
+		return r.elements(e.X)
+	}
+	return r.held(e, r.functions)
+}
+
+// held looks at what is assigned to the variable or the field that an expression names.
+func (r *resolver) held(e ast.Expr, look func(ast.Expr) []function) (found []function) {
+	v := variable(r.pass.TypesInfo, e)
+	if v == nil || r.seen[v] {
+		return nil
+	}
+	r.seen[v] = true
+	for _, value := range r.values[v] {
+		found = append(found, look(value)...)
+	}
+	return found
+}
+
+// elements returns the functions that may be elements of a list or a map.
+func (r *resolver) elements(e ast.Expr) (found []function) {
+	literal, ok := ast.Unparen(e).(*ast.CompositeLit)
+	if !ok {
+		return r.held(e, r.elements)
+	}
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			element = pair.Value
+		}
+		found = append(found, r.functions(element)...)
+	}
+	return found
+}
+
+// called returns the functions that a call may return.
+func (r *resolver) called(call *ast.CallExpr) (found []function) {
+	if r.pass.TypesInfo.Types[call.Fun].IsType() { // a conversion
+		return r.functions(call.Args[0])
+	}
+	for _, fn := range r.functions(call.Fun) {
+		if r.seen[fn.body] {
+			continue
+		}
+		r.seen[fn.body] = true
+		ast.Inspect(fn.body, func(n ast.Node) bool {
+			if _, ok := n.(*ast.FuncLit); ok {
+				return false // what it returns is its own
+			}
+			if ret, ok := n.(*ast.ReturnStmt); ok {
+				found = append(found, r.returned(fn, ret)...)
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// returned returns the functions that a return statement may return.
+func (r *resolver) returned(fn function, ret *ast.ReturnStmt) []function {
+	if len(ret.Results) > 0 {
+		return r.functions(ret.Results[0])
+	}
+	return r.functions(fn.typ.Results.List[0].Names[0])
+}
