@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 
 	"golang.org/x/tools/go/analysis"
 )
@@ -13,71 +14,89 @@ type checker struct {
 	pass        *analysis.Pass
 	body        *ast.BlockStmt
 	what, until string
-	lent        map[types.Object]bool // variables with the message, or with parts of it
-	locals      map[types.Object]bool // what may hold parts of it, beside variables of the function
+	lent        map[types.Object][]token.Pos // variables with the message, or with parts of it, and where they got it
+	locals      map[types.Object]bool        // what may hold parts of it, beside variables of the function
 	reply       types.Object
+	copies      map[types.Object][]assignment
 }
 
 // check finds the variables that hold parts of the message, and then what leaves.
 func (c *checker) check() {
-	for before := -1; before != len(c.lent); {
-		before = len(c.lent)
+	c.copies = assignmentsOf(c.pass.TypesInfo, c.body)
+	for before := -1; before != c.spreads(); {
+		before = c.spreads()
 		ast.Inspect(c.body, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.AssignStmt:
-				for i, left := range n.Lhs {
-					if len(n.Rhs) == len(n.Lhs) && c.lends(n.Rhs[i]) {
-						c.spread(left)
-					}
-				}
-			case *ast.ValueSpec:
-				for i, name := range n.Names {
-					if i < len(n.Values) && c.lends(n.Values[i]) {
-						c.spread(name)
-					}
-				}
-			case *ast.RangeStmt:
-				if c.lends(n.X) {
-					c.spread(n.Key)
-					c.spread(n.Value)
-				}
-			}
+			c.follow(n)
 			return true
 		})
 	}
-	ast.Inspect(c.body, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.AssignStmt:
-			for i, left := range n.Lhs {
-				if len(n.Rhs) == len(n.Lhs) && c.lends(n.Rhs[i]) {
-					c.store(left, c.text(n.Rhs[i]))
-				}
-				c.keys(left)
+	ast.Inspect(c.body, c.leaves)
+}
+
+// spreads counts where variables got parts of the message.
+func (c *checker) spreads() (n int) {
+	for _, at := range c.lent {
+		n += len(at)
+	}
+	return n
+}
+
+// follow notes the variables that get parts of the message by a statement.
+func (c *checker) follow(n ast.Node) {
+	switch n := n.(type) {
+	case *ast.AssignStmt, *ast.ValueSpec:
+		for left, right := range assignments(n) {
+			if c.lends(right) {
+				c.spread(left)
 			}
-		case *ast.IncDecStmt:
-			c.keys(n.X)
-		case *ast.SendStmt:
-			if c.lends(n.Value) {
-				c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
-			}
-		case *ast.CallExpr:
-			c.removal(n)
-		case *ast.GoStmt:
-			c.goroutine(n.Call)
-			return false
 		}
-		return true
-	})
+	case *ast.RangeStmt:
+		if c.lends(n.X) {
+			c.spread(n.Key)
+			c.spread(n.Value)
+		}
+	case *ast.TypeSwitchStmt:
+		if a, ok := n.Assign.(*ast.AssignStmt); ok && c.lends(a.Rhs[0].(*ast.TypeAssertExpr).X) {
+			for _, clause := range n.Body.List {
+				c.lend(c.pass.TypesInfo.Implicits[clause], a.Pos())
+			}
+		}
+	}
+}
+
+// leaves reports what a statement does with parts of the message, and whether to look into it.
+func (c *checker) leaves(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.AssignStmt:
+		for left, right := range assignments(n) {
+			if c.lends(right) {
+				c.store(left, c.text(right))
+			}
+		}
+		for _, left := range n.Lhs {
+			c.keys(left)
+		}
+	case *ast.IncDecStmt:
+		c.keys(n.X)
+	case *ast.SendStmt:
+		if c.lends(n.Value) {
+			c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
+		}
+	case *ast.CallExpr:
+		c.removal(n)
+	case *ast.GoStmt:
+		c.goroutine(n.Call)
+		return false
+	}
+	return true
 }
 
 // spread notes that a variable of the function holds a part of the message.
 func (c *checker) spread(left ast.Expr) {
-	for {
+	for at := left; ; {
 		switch e := left.(type) {
 		case *ast.Ident:
-			if object := objectOf(c.pass.TypesInfo, e); object != nil && c.local(object) && object != c.reply && holds(object.Type()) {
-				c.lent[object] = true
-			}
+			c.lend(objectOf(c.pass.TypesInfo, e), at.Pos())
 			return
 		case *ast.SelectorExpr: // a field of a struct that is a variable
 			left = e.X
@@ -91,13 +110,20 @@ func (c *checker) spread(left ast.Expr) {
 	}
 }
 
+// lend notes where an object, if it is a variable of the function, gets a part of the message.
+func (c *checker) lend(object types.Object, at token.Pos) {
+	if object != nil && c.local(object) && object != c.reply && holds(object.Type()) && !slices.Contains(c.lent[object], at) {
+		c.lent[object] = append(c.lent[object], at)
+	}
+}
+
 // store reports a part of the message that is stored in what outlives it.
 func (c *checker) store(left ast.Expr, text string) {
 	root := left
 	for {
 		switch e := root.(type) {
 		case *ast.SelectorExpr:
-			if _, ok := c.pass.TypesInfo.Uses[e.Sel].(*types.Var); ok && c.pass.TypesInfo.Selections[e] == nil {
+			if _, ok := c.pass.TypesInfo.Uses[e.Sel].(*types.Var); ok && c.pass.TypesInfo.Selections[e] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
 				c.report(left.Pos(), text, "stored in "+types.ExprString(left)) // a variable of another package
 				return
 			}
@@ -113,7 +139,7 @@ func (c *checker) store(left ast.Expr, text string) {
 			root = e.X
 			continue
 		case *ast.Ident:
-			if object, ok := objectOf(c.pass.TypesInfo, e).(*types.Var); ok && !c.local(object) && !c.lent[object] {
+			if object, ok := objectOf(c.pass.TypesInfo, e).(*types.Var); ok && !c.local(object) && c.lent[object] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
 				c.report(left.Pos(), text, "stored in "+types.ExprString(left))
 			}
 		}

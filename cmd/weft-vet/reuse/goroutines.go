@@ -29,7 +29,7 @@ func (c *checker) uses(literal *ast.FuncLit) (first []*ast.Ident) {
 	seen := make(map[types.Object]bool)
 	ast.Inspect(literal.Body, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			if object := c.pass.TypesInfo.Uses[id]; object != nil && c.lent[object] && !seen[object] {
+			if object := c.pass.TypesInfo.Uses[id]; object != nil && c.has(id) && !seen[object] {
 				seen[object] = true
 				first = append(first, id)
 			}

@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 )
 
@@ -91,12 +92,15 @@ func (s *source) handles(fn function) {
 		return
 	}
 	s.handled[fn.body] = true
-	c := &checker{pass: s.pass, body: fn.body, what: "the request", until: "its handler returns", lent: make(map[types.Object]bool), locals: make(map[types.Object]bool), reply: params[2]}
+	c := &checker{pass: s.pass, body: fn.body, what: "the request", until: "its handler returns", lent: make(map[types.Object][]token.Pos), locals: make(map[types.Object]bool), reply: params[2]}
 	if params[1] != nil {
-		c.lent[params[1]] = true
+		c.lent[params[1]] = []token.Pos{params[1].Pos()}
 	}
-	if params[2] != nil {
-		c.locals[params[2]] = true
+	c.locals[params[0]], c.locals[params[2]] = true, true
+	for _, field := range fn.typ.Results.List {
+		for _, name := range field.Names {
+			c.locals[s.pass.TypesInfo.Defs[name]] = true
+		}
 	}
 	c.check()
 }

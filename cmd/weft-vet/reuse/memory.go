@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"slices"
 )
 
 // lends reports whether an expression is the message, or refers to memory of it.
@@ -13,14 +14,14 @@ func (c *checker) lends(e ast.Expr) bool {
 	}
 	switch e := e.(type) {
 	case *ast.Ident:
-		object := objectOf(c.pass.TypesInfo, e)
-		return object != nil && c.lent[object]
+		return c.has(e)
 	case *ast.SelectorExpr:
 		return c.lends(e.X)
 	case *ast.IndexExpr:
 		return c.lends(e.X)
 	case *ast.SliceExpr:
-		return c.lends(e.X)
+		_, array := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Array)
+		return c.lends(e.X) || array && c.within(e.X)
 	case *ast.StarExpr:
 		return c.lends(e.X)
 	case *ast.ParenExpr:
@@ -28,7 +29,7 @@ func (c *checker) lends(e ast.Expr) bool {
 	case *ast.TypeAssertExpr:
 		return c.lends(e.X)
 	case *ast.UnaryExpr:
-		return e.Op == token.AND && c.lends(e.X)
+		return e.Op == token.AND && (c.lends(e.X) || c.within(e.X))
 	case *ast.BinaryExpr:
 		return false // s + t is a new string
 	case *ast.CompositeLit:
@@ -48,8 +49,30 @@ func (c *checker) lends(e ast.Expr) bool {
 	return false
 }
 
+// within reports whether an expression is a variable in the memory of the message, whatever its type.
+func (c *checker) within(e ast.Expr) bool {
+	var of ast.Expr
+	switch e := ast.Unparen(e).(type) {
+	case *ast.SelectorExpr:
+		of = e.X
+	case *ast.IndexExpr:
+		of = e.X
+	case *ast.StarExpr:
+		return c.lends(e.X)
+	default:
+		return false
+	}
+	switch c.pass.TypesInfo.TypeOf(of).Underlying().(type) {
+	case *types.Pointer, *types.Slice:
+		return c.lends(of)
+	case *types.Struct, *types.Array:
+		return c.within(of)
+	}
+	return false
+}
+
 // callLends reports whether what a call returns refers to memory of the message: that of a
-// conversion that does not copy, and of append.
+// conversion that does not copy, of append, and of functions whose results share memory of their arguments.
 func (c *checker) callLends(call *ast.CallExpr) bool {
 	info := c.pass.TypesInfo
 	if info.Types[call.Fun].IsType() && len(call.Args) == 1 {
@@ -58,22 +81,56 @@ func (c *checker) callLends(call *ast.CallExpr) bool {
 		_, toSlice := to.(*types.Slice)
 		return fromSlice == toSlice && c.lends(call.Args[0]) // []byte(s) and string(b) copy
 	}
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if _, builtin := info.Uses[id].(*types.Builtin); !ok || !builtin || id.Name != "append" {
-		return false
+	switch builtin(info, call) {
+	case "":
+		return c.sharingLends(call)
+	case "append":
+		return c.appendLends(call)
+	case "min", "max", "new", "String", "StringData", "Slice", "SliceData": // the last four of package unsafe
+		return slices.ContainsFunc(call.Args, c.lends)
 	}
+	return false
+}
+
+// appendLends reports whether a list that append returns refers to memory of the message.
+func (c *checker) appendLends(call *ast.CallExpr) bool {
 	for i, arg := range call.Args {
-		if i > 0 && call.Ellipsis.IsValid() {
-			// The elements are copied; those of strings and numbers are whole then.
-			if s, ok := info.TypeOf(arg).Underlying().(*types.Slice); !ok || !holds(s.Elem()) {
-				continue
-			}
+		if i > 0 && call.Ellipsis.IsValid() && !elementsHold(c.pass.TypesInfo.TypeOf(arg)) {
+			continue // the elements are copied; strings and numbers are whole then
 		}
 		if c.lends(arg) {
 			return true
 		}
 	}
 	return false
+}
+
+// builtin returns the name of the function of the language, or of package unsafe, that is called; empty: it is another.
+func builtin(info *types.Info, call *ast.CallExpr) string {
+	var object types.Object
+	switch fun := ast.Unparen(call.Fun).(type) {
+	case *ast.Ident:
+		object = info.Uses[fun]
+	case *ast.SelectorExpr:
+		object = info.Uses[fun.Sel]
+	}
+	if b, ok := object.(*types.Builtin); ok {
+		return b.Name()
+	}
+	return ""
+}
+
+// elementsHold reports whether the elements of a list or a map refer to memory; what is neither has it itself.
+func elementsHold(t types.Type) bool {
+	switch u := t.Underlying().(type) {
+	case *types.Slice:
+		return holds(u.Elem())
+	case *types.Map:
+		return holds(u.Key()) || holds(u.Elem())
+	case *types.Basic: // append([]byte, string...)
+		return false
+	}
+	return true
 }
 
 // holds reports whether values of a type refer to memory.

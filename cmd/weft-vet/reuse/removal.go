@@ -8,8 +8,7 @@ import (
 // removal reports append(list[:i], list[k:]...) for a list of the message whose elements have memory that is used again: it
 // leaves the last elements twice.
 func (c *checker) removal(call *ast.CallExpr) {
-	id, ok := ast.Unparen(call.Fun).(*ast.Ident)
-	if _, builtin := c.pass.TypesInfo.Uses[id].(*types.Builtin); !ok || !builtin || id.Name != "append" || len(call.Args) != 2 || !call.Ellipsis.IsValid() {
+	if builtin(c.pass.TypesInfo, call) != "append" || len(call.Args) != 2 || !call.Ellipsis.IsValid() {
 		return
 	}
 	first, ok := ast.Unparen(call.Args[0]).(*ast.SliceExpr)

@@ -2,6 +2,7 @@ package reuse
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 
 	"golang.org/x/tools/go/analysis"
@@ -9,7 +10,7 @@ import (
 
 // replies looks at a function that calls Invoke of a Reuse.
 func replies(pass *analysis.Pass, body *ast.BlockStmt) {
-	c := &checker{pass: pass, body: body, what: "the reply", until: "the next call", lent: make(map[types.Object]bool)}
+	c := &checker{pass: pass, body: body, what: "the reply", until: "the next call", lent: make(map[types.Object][]token.Pos)}
 	ast.Inspect(body, func(n ast.Node) bool {
 		a, ok := n.(*ast.AssignStmt)
 		if !ok || len(a.Rhs) != 1 || len(a.Lhs) == 0 {
@@ -19,7 +20,7 @@ func replies(pass *analysis.Pass, body *ast.BlockStmt) {
 			c.store(a.Lhs[0], "the reply")
 			if id, ok := a.Lhs[0].(*ast.Ident); ok {
 				if object := objectOf(pass.TypesInfo, id); object != nil {
-					c.lent[object] = true
+					c.lent[object] = append(c.lent[object], id.Pos())
 				}
 			}
 		}

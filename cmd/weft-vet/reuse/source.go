@@ -49,17 +49,9 @@ func newSource(pass *analysis.Pass) *source {
 // assigned notes what a statement, a declaration or a literal of a struct assigns.
 func (s *source) assigned(n ast.Node) {
 	switch n := n.(type) {
-	case *ast.AssignStmt:
-		for i, left := range n.Lhs {
-			if len(n.Rhs) == len(n.Lhs) {
-				s.assign(variable(s.pass.TypesInfo, left), n.Rhs[i])
-			}
-		}
-	case *ast.ValueSpec:
-		for i, name := range n.Names {
-			if i < len(n.Values) {
-				s.assign(variable(s.pass.TypesInfo, name), n.Values[i])
-			}
+	case *ast.AssignStmt, *ast.ValueSpec:
+		for left, right := range assignments(n) {
+			s.assign(variable(s.pass.TypesInfo, left), right)
 		}
 	case *ast.RangeStmt:
 		if n.Value != nil {

@@ -1,0 +1,92 @@
+package reuse
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+	"iter"
+)
+
+// assignments returns what a statement or a declaration assigns, and to what. An expression with several results, such as a call
+// or v, ok := m[k], stands for each of them.
+func assignments(n ast.Node) iter.Seq2[ast.Expr, ast.Expr] {
+	return func(yield func(left, right ast.Expr) bool) {
+		var lefts, rights []ast.Expr
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			lefts, rights = n.Lhs, n.Rhs
+		case *ast.ValueSpec:
+			for _, name := range n.Names {
+				lefts = append(lefts, name)
+			}
+			rights = n.Values
+		}
+		for i, left := range lefts {
+			if len(rights) > 0 && !yield(left, rights[min(i, len(rights)-1)]) {
+				return
+			}
+		}
+	}
+}
+
+// assignment is one to a variable.
+type assignment struct {
+	statement *ast.AssignStmt
+	block     ast.Node // with the statement in its list: if it runs, so does the statement
+}
+
+// assignmentsOf finds the assignments to each variable of a function.
+func assignmentsOf(info *types.Info, body *ast.BlockStmt) map[types.Object][]assignment {
+	found := make(map[types.Object][]assignment)
+	add := func(block ast.Node, list []ast.Stmt) {
+		for _, statement := range list {
+			a, ok := statement.(*ast.AssignStmt)
+			if !ok || a.Tok != token.ASSIGN && a.Tok != token.DEFINE {
+				continue
+			}
+			for _, left := range a.Lhs {
+				if id, ok := left.(*ast.Ident); ok && info.Uses[id] != nil {
+					found[info.Uses[id]] = append(found[info.Uses[id]], assignment{a, block})
+				}
+			}
+		}
+	}
+	ast.Inspect(body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BlockStmt:
+			add(n, n.List)
+		case *ast.CaseClause:
+			add(n, n.Body)
+		case *ast.CommClause:
+			add(n, n.Body)
+		}
+		return true
+	})
+	return found
+}
+
+// has reports whether a variable has a part of the message where an identifier names it: it has got one, and was not assigned
+// something else since, such as a copy, on every way to there.
+func (c *checker) has(id *ast.Ident) bool {
+	object := objectOf(c.pass.TypesInfo, id)
+	if object == nil || c.lent[object] == nil {
+		return false
+	}
+	for _, a := range c.copies[object] {
+		after := a.statement.End() <= id.Pos() && a.block.Pos() <= id.Pos() && id.Pos() < a.block.End()
+		if after && c.lentBefore(object, a.statement.Pos()) {
+			return false
+		}
+	}
+	return true
+}
+
+// lentBefore reports whether a variable got all parts of the message before a position.
+func (c *checker) lentBefore(object types.Object, at token.Pos) bool {
+	for _, lent := range c.lent[object] {
+		if lent >= at {
+			return false
+		}
+	}
+	return true
+}
