@@ -84,9 +84,9 @@ func (c *checker) leaves(n ast.Node) bool {
 		}
 	case *ast.CallExpr:
 		c.removal(n)
+		return !c.started(n)
 	case *ast.GoStmt:
-		c.goroutine(n.Call)
-		return false
+		return !c.goroutine(n.Call)
 	}
 	return true
 }
