@@ -61,6 +61,10 @@ func (c *checker) follow(n ast.Node) {
 				c.lend(c.pass.TypesInfo.Implicits[clause], a.Pos())
 			}
 		}
+	case *ast.CallExpr:
+		for into := range c.kept(n) {
+			c.spread(into)
+		}
 	}
 }
 
@@ -83,6 +87,9 @@ func (c *checker) leaves(n ast.Node) bool {
 			c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
 		}
 	case *ast.CallExpr:
+		for into, arg := range c.kept(n) {
+			c.store(into, c.text(arg))
+		}
 		c.removal(n)
 		return !c.started(n)
 	case *ast.GoStmt:
@@ -91,20 +98,13 @@ func (c *checker) leaves(n ast.Node) bool {
 	return true
 }
 
-// spread notes that a variable of the function holds a part of the message.
+// spread notes that a variable of the function holds a part of the message, in a field of it for example.
 func (c *checker) spread(left ast.Expr) {
-	for at := left; ; {
-		switch e := left.(type) {
+	for e := left; e != nil; e = outer(e) {
+		switch e := e.(type) {
 		case *ast.Ident:
-			c.lend(objectOf(c.pass.TypesInfo, e), at.Pos())
-			return
-		case *ast.SelectorExpr: // a field of a struct that is a variable
-			left = e.X
-		case *ast.IndexExpr:
-			left = e.X
-		case *ast.ParenExpr:
-			left = e.X
-		default:
+			c.lend(objectOf(c.pass.TypesInfo, e), left.Pos())
+		case *ast.StarExpr:
 			return
 		}
 	}
@@ -119,51 +119,50 @@ func (c *checker) lend(object types.Object, at token.Pos) {
 
 // store reports a part of the message that is stored in what outlives it.
 func (c *checker) store(left ast.Expr, text string) {
-	root := left
-	for {
+	for root := left; root != nil; root = outer(root) {
+		var object types.Object
 		switch e := root.(type) {
 		case *ast.SelectorExpr:
-			if _, ok := c.pass.TypesInfo.Uses[e.Sel].(*types.Var); ok && c.pass.TypesInfo.Selections[e] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
-				c.report(left.Pos(), text, "stored in "+types.ExprString(left)) // a variable of another package
-				return
+			if c.pass.TypesInfo.Selections[e] == nil { // a variable of another package
+				object = c.pass.TypesInfo.Uses[e.Sel]
 			}
-			root = e.X
-			continue
-		case *ast.IndexExpr:
-			root = e.X
-			continue
-		case *ast.StarExpr:
-			root = e.X
-			continue
-		case *ast.ParenExpr:
-			root = e.X
-			continue
 		case *ast.Ident:
-			if object, ok := objectOf(c.pass.TypesInfo, e).(*types.Var); ok && !c.local(object) && c.lent[object] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
-				c.report(left.Pos(), text, "stored in "+types.ExprString(left))
-			}
+			object = objectOf(c.pass.TypesInfo, e)
 		}
-		return
+		if v, ok := object.(*types.Var); ok && !c.local(v) && c.lent[v] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
+			c.report(left.Pos(), text, "stored in "+c.text(left))
+		}
 	}
+}
+
+// outer returns the expression in whose value that of another one lies, or that points to it; nil: there is none.
+func outer(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.SelectorExpr:
+		return e.X
+	case *ast.IndexExpr:
+		return e.X
+	case *ast.SliceExpr:
+		return e.X
+	case *ast.StarExpr:
+		return e.X
+	case *ast.ParenExpr:
+		return e.X
+	case *ast.UnaryExpr:
+		if e.Op == token.AND {
+			return e.X
+		}
+	}
+	return nil
 }
 
 // keys reports parts of the message that become keys of a map that outlives it, where left is set.
 func (c *checker) keys(left ast.Expr) {
-	for {
-		switch e := left.(type) {
-		case *ast.SelectorExpr:
-			left = e.X
-		case *ast.StarExpr:
-			left = e.X
-		case *ast.ParenExpr:
-			left = e.X
-		case *ast.IndexExpr:
+	for ; left != nil; left = outer(left) {
+		if e, ok := left.(*ast.IndexExpr); ok {
 			if _, ok := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Map); ok && c.lends(e.Index) {
 				c.store(e.X, c.text(e.Index))
 			}
-			left = e.X
-		default:
-			return
 		}
 	}
 }
