@@ -5,6 +5,7 @@ import (
 	"go/token"
 	"go/types"
 	"iter"
+	"slices"
 )
 
 // assignments returns what a statement or a declaration assigns, and to what. An expression with several results, such as a call
@@ -89,4 +90,34 @@ func (c *checker) lentBefore(object types.Object, at token.Pos) bool {
 		}
 	}
 	return true
+}
+
+// adds reports whether an assignment adds parts of the message to what is there: it sets an element, or appends.
+func (c *checker) adds(left, right ast.Expr) bool {
+	for e := left; e != nil; e = outer(e) {
+		if _, ok := e.(*ast.IndexExpr); ok {
+			return true
+		}
+	}
+	call, ok := ast.Unparen(right).(*ast.CallExpr)
+	return ok && len(call.Args) > 1 && c.text(call.Args[0]) == c.text(left) && slices.ContainsFunc(call.Args[1:], c.lends)
+}
+
+// root returns the variable in which an expression of fields and variables begins, or nil.
+func root(info *types.Info, e ast.Expr) types.Object {
+	switch e := ast.Unparen(e).(type) {
+	case *ast.Ident:
+		return objectOf(info, e)
+	case *ast.SelectorExpr:
+		return root(info, e.X)
+	case *ast.StarExpr:
+		return root(info, e.X)
+	}
+	return nil
+}
+
+// sameVariable reports whether two expressions name one variable, or one field of it.
+func sameVariable(info *types.Info, a, b ast.Expr) bool {
+	object := root(info, a)
+	return object != nil && object == root(info, b) && types.ExprString(a) == types.ExprString(b)
 }

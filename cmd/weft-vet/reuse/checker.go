@@ -1,6 +1,7 @@
 package reuse
 
 import (
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -11,12 +12,14 @@ import (
 
 // checker follows what is lent to a function for some time.
 type checker struct {
-	pass        *analysis.Pass
+	*source
 	body        *ast.BlockStmt
 	what, until string
+	foreign     bool                         // what the message refers to is not of weft: it may be kept, the message itself not
 	lent        map[types.Object][]token.Pos // variables with the message, or with parts of it, and where they got it
 	locals      map[types.Object]bool        // what may hold parts of it, beside variables of the function
-	reply       types.Object
+	reply       types.Object                 // of a handler
+	calls       *calls                       // that make the message; nil: it is that of a handler
 	copies      map[types.Object][]assignment
 }
 
@@ -51,7 +54,7 @@ func (c *checker) follow(n ast.Node) {
 			}
 		}
 	case *ast.RangeStmt:
-		if c.lends(n.X) {
+		if !c.foreign && c.lends(n.X) {
 			c.spread(n.Key)
 			c.spread(n.Value)
 		}
@@ -74,7 +77,7 @@ func (c *checker) leaves(n ast.Node) bool {
 	case *ast.AssignStmt:
 		for left, right := range assignments(n) {
 			if c.lends(right) {
-				c.store(left, c.text(right))
+				c.store(left, c.text(right), c.adds(left, right))
 			}
 		}
 		for _, left := range n.Lhs {
@@ -88,7 +91,7 @@ func (c *checker) leaves(n ast.Node) bool {
 		}
 	case *ast.CallExpr:
 		for into, arg := range c.kept(n) {
-			c.store(into, c.text(arg))
+			c.store(into, c.text(arg), true)
 		}
 		c.removal(n)
 		return !c.started(n)
@@ -117,8 +120,8 @@ func (c *checker) lend(object types.Object, at token.Pos) {
 	}
 }
 
-// store reports a part of the message that is stored in what outlives it.
-func (c *checker) store(left ast.Expr, text string) {
+// store reports a part of the message that is stored in what outlives it. It may be added to what is there, or replace it.
+func (c *checker) store(left ast.Expr, text string, added bool) {
 	for root := left; root != nil; root = outer(root) {
 		var object types.Object
 		switch e := root.(type) {
@@ -129,7 +132,11 @@ func (c *checker) store(left ast.Expr, text string) {
 		case *ast.Ident:
 			object = objectOf(c.pass.TypesInfo, e)
 		}
-		if v, ok := object.(*types.Var); ok && !c.local(v) && c.lent[v] == nil && holds(c.pass.TypesInfo.TypeOf(left)) {
+		v, ok := object.(*types.Var)
+		if !ok || !holds(c.pass.TypesInfo.TypeOf(left)) {
+			continue
+		}
+		if !c.local(v) && c.lent[v] == nil || added && c.calls.collectedIn(v, left.Pos()) {
 			c.report(left.Pos(), text, "stored in "+c.text(left))
 		}
 	}
@@ -161,7 +168,7 @@ func (c *checker) keys(left ast.Expr) {
 	for ; left != nil; left = outer(left) {
 		if e, ok := left.(*ast.IndexExpr); ok {
 			if _, ok := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Map); ok && c.lends(e.Index) {
-				c.store(e.X, c.text(e.Index))
+				c.store(e.X, c.text(e.Index), true)
 			}
 		}
 	}
@@ -169,7 +176,11 @@ func (c *checker) keys(left ast.Expr) {
 
 // report reports that text, a part of the message, is kept.
 func (c *checker) report(at token.Pos, text, how string) {
-	c.pass.Reportf(at, "%s is %s, but %s is valid until %s only: copy what is kept", text, how, c.what, c.until)
+	message := fmt.Sprintf("%s is %s, but %s is valid until %s only: copy what is kept", text, how, c.what, c.until)
+	if key := fmt.Sprint(at, message); !c.reported[key] { // a variable may have the replies of several calls
+		c.reported[key] = true
+		c.pass.Report(analysis.Diagnostic{Pos: at, Message: message})
+	}
 }
 
 func (c *checker) text(e ast.Expr) string { return types.ExprString(e) }

@@ -2,7 +2,9 @@ package reuse
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
+	"slices"
 )
 
 // afterFuncs are functions that call a function of their arguments later.
@@ -62,13 +64,16 @@ func (c *checker) waits(call *ast.CallExpr) (found bool) {
 		case *ast.FuncLit: // another one that waits may run at any time
 			return n.Pos() <= call.Pos() && call.Pos() < n.End()
 		case *ast.DeferStmt:
+			if c.calls.again() {
+				return false
+			}
 			ast.Inspect(n, func(n ast.Node) bool {
 				wait, ok := n.(*ast.CallExpr)
 				found = found || ok && c.isWait(wait, call)
 				return true
 			})
 		case *ast.CallExpr:
-			found = found || n.Pos() > call.End() && c.isWait(n, call)
+			found = found || n.Pos() > call.End() && c.isWait(n, call) && !c.calls.between(call.Pos(), n.Pos())
 		}
 		return true
 	})
@@ -82,36 +87,22 @@ func (c *checker) isWait(wait, call *ast.CallExpr) bool {
 		return false
 	}
 	group := ast.Unparen(call.Fun).(*ast.SelectorExpr).X
-	root := c.root(group)
-	return root != nil && root == c.root(w.X) && c.text(group) == c.text(w.X)
+	return sameVariable(c.pass.TypesInfo, group, w.X)
 }
 
-// root returns the variable in which an expression of fields and variables begins, or nil.
-func (c *checker) root(e ast.Expr) types.Object {
-	switch e := ast.Unparen(e).(type) {
-	case *ast.Ident:
-		return objectOf(c.pass.TypesInfo, e)
-	case *ast.SelectorExpr:
-		return c.root(e.X)
-	case *ast.StarExpr:
-		return c.root(e.X)
-	}
-	return nil
-}
-
-// uses returns where a function literal first uses each variable with a part of the message that is not its own.
+// uses returns where a function literal first uses each variable that has a part of the message outside of it.
 func (c *checker) uses(literal *ast.FuncLit) (first []*ast.Ident) {
 	seen := make(map[types.Object]bool)
 	ast.Inspect(literal.Body, func(n ast.Node) bool {
-		if id, ok := n.(*ast.Ident); ok {
-			object := c.pass.TypesInfo.Uses[id]
-			if object == nil || seen[object] || literal.Pos() <= object.Pos() && object.Pos() < literal.End() {
-				return true
-			}
-			if c.has(id) {
-				seen[object] = true
-				first = append(first, id)
-			}
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		object := c.pass.TypesInfo.Uses[id]
+		outside := func(at token.Pos) bool { return !encloses(literal, at) }
+		if object != nil && !seen[object] && slices.ContainsFunc(c.lent[object], outside) && c.has(id) {
+			seen[object] = true
+			first = append(first, id)
 		}
 		return true
 	})

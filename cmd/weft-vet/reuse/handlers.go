@@ -92,15 +92,19 @@ func (s *source) handles(fn function) {
 		return
 	}
 	s.handled[fn.body] = true
-	c := &checker{pass: s.pass, body: fn.body, what: "the request", until: "its handler returns", lent: make(map[types.Object][]token.Pos), locals: make(map[types.Object]bool), reply: params[2]}
-	if params[1] != nil {
-		c.lent[params[1]] = []token.Pos{params[1].Pos()}
-	}
-	c.locals[params[0]], c.locals[params[2]] = true, true
+	locals := map[types.Object]bool{params[0]: true, params[1]: true, params[2]: true}
 	for _, field := range fn.typ.Results.List {
 		for _, name := range field.Names {
-			c.locals[s.pass.TypesInfo.Defs[name]] = true
+			locals[s.pass.TypesInfo.Defs[name]] = true
 		}
 	}
-	c.check()
+	request := &checker{source: s, body: fn.body, what: "the request", reply: params[2]}
+	reply := &checker{source: s, body: fn.body, what: "the reply", foreign: true}
+	for i, c := range []*checker{request, reply} {
+		if param := params[i+1]; param != nil {
+			c.until, c.locals = "its handler returns", locals
+			c.lent = map[types.Object][]token.Pos{param: {param.Pos()}}
+			c.check()
+		}
+	}
 }

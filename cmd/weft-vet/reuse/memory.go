@@ -16,14 +16,17 @@ func (c *checker) lends(e ast.Expr) bool {
 	case *ast.Ident:
 		return c.has(e)
 	case *ast.SelectorExpr:
-		return c.lends(e.X)
+		if selection := c.pass.TypesInfo.Selections[e]; selection != nil && selection.Kind() == types.MethodVal {
+			return c.lends(e.X) || c.within(e.X)
+		}
+		return !c.foreign && c.lends(e.X)
 	case *ast.IndexExpr:
-		return c.lends(e.X)
+		return !c.foreign && c.lends(e.X)
 	case *ast.SliceExpr:
 		_, array := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Array)
 		return c.lends(e.X) || array && c.within(e.X)
 	case *ast.StarExpr:
-		return c.lends(e.X)
+		return !c.foreign && c.lends(e.X)
 	case *ast.ParenExpr:
 		return c.lends(e.X)
 	case *ast.TypeAssertExpr:

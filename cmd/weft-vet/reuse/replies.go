@@ -4,30 +4,32 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
-
-	"golang.org/x/tools/go/analysis"
 )
 
-// replies looks at a function that calls Invoke of a Reuse.
-func replies(pass *analysis.Pass, body *ast.BlockStmt) {
-	c := &checker{pass: pass, body: body, what: "the reply", until: "the next call", lent: make(map[types.Object][]token.Pos)}
-	ast.Inspect(body, func(n ast.Node) bool {
-		a, ok := n.(*ast.AssignStmt)
-		if !ok || len(a.Rhs) != 1 || len(a.Lhs) == 0 {
-			return true
-		}
-		if call, ok := ast.Unparen(a.Rhs[0]).(*ast.CallExpr); ok && isInvoke(pass.TypesInfo, call) {
-			c.store(a.Lhs[0], "the reply")
-			if id, ok := a.Lhs[0].(*ast.Ident); ok {
-				if object := objectOf(pass.TypesInfo, id); object != nil {
-					c.lent[object] = append(c.lent[object], id.Pos())
-				}
+// replies looks at the replies that a function gets by Invoke of a Reuse.
+func (s *source) replies(body *ast.BlockStmt) {
+	ast.PreorderStack(body, nil, func(n ast.Node, stack []ast.Node) bool {
+		for left, right := range assignments(n) {
+			if call, ok := ast.Unparen(right).(*ast.CallExpr); ok && isInvoke(s.pass.TypesInfo, call) {
+				s.reply(body, left, call, stack)
+				break // the error is the second result
 			}
 		}
 		return true
 	})
-	if len(c.lent) > 0 {
-		c.check()
+}
+
+// reply looks at one that is assigned.
+func (s *source) reply(body *ast.BlockStmt, left ast.Expr, call *ast.CallExpr, stack []ast.Node) {
+	c := &checker{source: s, body: body, what: "the reply", until: "the next call", calls: s.callsOf(body, call, stack)}
+	_, indexed := ast.Unparen(left).(*ast.IndexExpr)
+	c.store(left, "the reply", indexed)
+	if id, ok := left.(*ast.Ident); ok {
+		if object := objectOf(s.pass.TypesInfo, id); object != nil {
+			c.calls.reply = object
+			c.lent = map[types.Object][]token.Pos{object: {id.Pos()}}
+			c.check()
+		}
 	}
 }
 

@@ -42,7 +42,7 @@ func run(pass *analysis.Pass) (any, error) {
 				}
 			case *ast.FuncDecl:
 				if n.Body != nil {
-					replies(pass, n.Body)
+					s.replies(n.Body)
 				}
 			}
 			return true

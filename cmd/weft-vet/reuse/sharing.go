@@ -86,7 +86,7 @@ func (c *checker) sharingLends(call *ast.CallExpr) bool {
 		return true
 	}
 	if f.Signature().Recv() != nil {
-		return isGetter(f) && c.lends(call.Fun)
+		return !c.foreign && isGetter(f) && c.lends(call.Fun)
 	}
 	return slices.Contains(sharing[f.Pkg().Path()], f.Name()) && c.lendsAny(call, f, []int{0})
 }

@@ -13,6 +13,7 @@ type source struct {
 	functions map[types.Object]*ast.FuncDecl
 	values    map[types.Object][]ast.Expr // what is assigned to a variable or a field, anywhere in the package
 	handled   map[*ast.BlockStmt]bool     // the handlers that were looked at
+	reported  map[string]bool
 }
 
 // function is one with a body: it is declared, or a literal.
@@ -27,6 +28,7 @@ func newSource(pass *analysis.Pass) *source {
 		functions: make(map[types.Object]*ast.FuncDecl),
 		values:    make(map[types.Object][]ast.Expr),
 		handled:   make(map[*ast.BlockStmt]bool),
+		reported:  make(map[string]bool),
 	}
 	for _, f := range pass.Files {
 		for _, d := range f.Decls {
