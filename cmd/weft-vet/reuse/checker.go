@@ -83,6 +83,7 @@ func (c *checker) leaves(n ast.Node) bool {
 		for _, left := range n.Lhs {
 			c.keys(left)
 		}
+		c.moved(n)
 	case *ast.IncDecStmt:
 		c.keys(n.X)
 	case *ast.SendStmt:

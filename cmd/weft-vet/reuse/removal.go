@@ -2,26 +2,77 @@ package reuse
 
 import (
 	"go/ast"
+	"go/token"
 	"go/types"
 )
 
-// removal reports append(list[:i], list[k:]...) for a list of the message whose elements have memory that is used again: it
-// leaves the last elements twice.
+// removal reports calls that remove elements of a list of the message and leave the last ones twice, where these have memory
+// that is used again: append(list[:i], list[k:]...), and copy(list[i:], list[k:]) before the list is cut.
 func (c *checker) removal(call *ast.CallExpr) {
-	if builtin(c.pass.TypesInfo, call) != "append" || len(call.Args) != 2 || !call.Ellipsis.IsValid() {
+	name := builtin(c.pass.TypesInfo, call)
+	if len(call.Args) != 2 || name != "copy" && (name != "append" || !call.Ellipsis.IsValid()) {
 		return
 	}
 	first, ok := ast.Unparen(call.Args[0]).(*ast.SliceExpr)
-	if !ok || !c.lends(first.X) {
+	if !ok {
 		return
 	}
 	rest, ok := ast.Unparen(call.Args[1]).(*ast.SliceExpr)
 	if !ok || c.text(first.X) != c.text(rest.X) {
 		return
 	}
-	if s, ok := c.pass.TypesInfo.TypeOf(first.X).Underlying().(*types.Slice); ok && usedAgain(s.Elem(), make(map[types.Type]bool)) {
-		c.pass.Reportf(call.Pos(), "append leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", c.text(first.X))
+	if name == "append" || c.cut(first.X, call.End()) {
+		c.left(call.Pos(), name, first.X)
 	}
+}
+
+// moved reports list[i] = list[k] before the list is cut: it leaves the element twice.
+func (c *checker) moved(a *ast.AssignStmt) {
+	if len(a.Lhs) != 1 || len(a.Rhs) != 1 { // else it may swap elements
+		return
+	}
+	to, ok := ast.Unparen(a.Lhs[0]).(*ast.IndexExpr)
+	if ok && c.elementOf(a.Rhs[0], to.X) && c.cut(to.X, a.End()) {
+		c.left(a.Pos(), "the assignment", to.X)
+	}
+}
+
+// elementOf reports whether an expression is an element of a list.
+func (c *checker) elementOf(e, list ast.Expr) bool {
+	element, ok := ast.Unparen(e).(*ast.IndexExpr)
+	return ok && c.text(element.X) == c.text(list)
+}
+
+// left reports a list of the message whose last elements stay behind its end.
+func (c *checker) left(at token.Pos, by string, list ast.Expr) {
+	if s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice); ok && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
+		c.pass.Reportf(at, "%s leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", by, c.text(list))
+	}
+}
+
+// cut reports whether a list is cut, as by list = list[:n], after a position, and no element is cleared, or set to another value, there.
+func (c *checker) cut(list ast.Expr, after token.Pos) (found bool) {
+	cleared := false
+	ast.Inspect(c.body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.AssignStmt:
+			if n.Pos() < after {
+				return true
+			}
+			for left, right := range assignments(n) {
+				s, ok := ast.Unparen(right).(*ast.SliceExpr)
+				found = found || ok && s.High != nil && c.text(s.X) == c.text(list)
+				cleared = cleared || c.elementOf(left, list) && !c.elementOf(right, list)
+			}
+		case *ast.CallExpr:
+			if n.Pos() >= after && builtin(c.pass.TypesInfo, n) == "clear" {
+				s, ok := ast.Unparen(n.Args[0]).(*ast.SliceExpr)
+				cleared = cleared || ok && c.text(s.X) == c.text(list)
+			}
+		}
+		return true
+	})
+	return found && !cleared
 }
 
 // usedAgain reports whether values of a type have pointers, lists or maps in them, whose memory is used for the next message.

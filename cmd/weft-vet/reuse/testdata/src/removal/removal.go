@@ -1,0 +1,88 @@
+// Package removal removes elements of lists in a request.
+package removal
+
+import (
+	"context"
+	"slices"
+
+	"github.com/weftrpc/weft"
+)
+
+type item struct {
+	Name  string
+	Parts []string
+}
+
+type flat struct {
+	Name string
+	Data []byte
+}
+
+type message struct {
+	Items    []item
+	Pointers []*item
+	Flats    []flat
+	N        int
+}
+
+func register(r weft.Registrar) {
+	i, j := 1, 2
+	_ = weft.HandleReuse(r, "R.Left", func(ctx context.Context, req, res *message) error {
+		copy(req.Items[i:], req.Items[i+1:]) // want `copy leaves the last elements of req.Items behind its end too, where the next message is decoded: use slices.Delete`
+		req.Items = req.Items[:len(req.Items)-1]
+
+		pointers := req.Pointers
+		n := copy(pointers[i:], pointers[j:]) // want `copy leaves the last elements of pointers behind its end too`
+		req.Pointers = pointers[:i+n]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.Moved", func(ctx context.Context, req, res *message) error {
+		req.Items[i] = req.Items[len(req.Items)-1] // want `the assignment leaves the last elements of req.Items behind its end too`
+		req.Items = req.Items[:len(req.Items)-1]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.Flat", func(ctx context.Context, req, res *message) error {
+		copy(req.Flats[i:], req.Flats[i+1:]) // strings and bytes are decoded anew
+		req.Flats = req.Flats[:len(req.Flats)-1]
+		req.Flats[i] = req.Flats[len(req.Flats)-1]
+		req.Flats = req.Flats[:len(req.Flats)-1]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.Cleared", func(ctx context.Context, req, res *message) error {
+		last := len(req.Items) - 1
+		copy(req.Items[i:], req.Items[i+1:])
+		req.Items[last] = item{}
+		req.Items = req.Items[:last]
+
+		req.Pointers[i] = req.Pointers[j]
+		req.Pointers[j] = nil
+		req.Pointers = req.Pointers[:j]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.ClearedAll", func(ctx context.Context, req, res *message) error {
+		n := copy(req.Items[i:], req.Items[j:])
+		clear(req.Items[i+n:])
+		req.Items = req.Items[:i+n]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.Swapped", func(ctx context.Context, req, res *message) error {
+		it := req.Items[i]
+		req.Items[i] = req.Items[j]
+		req.Items[j] = it
+		req.Items = req.Items[:j]
+		return nil
+	})
+	_ = weft.HandleReuse(r, "R.Other", func(ctx context.Context, req, res *message) error {
+		req.Items[i], req.Items[j] = req.Items[j], req.Items[i]
+		req.Items = req.Items[:j]
+		req.Items = slices.Delete(req.Items, i, j)
+		mine := []item{{}, {}}
+		copy(mine[i:], mine[j:])
+		mine = mine[:1]
+		res.Items = make([]item, 2)
+		copy(res.Items[i:], res.Items[j:])
+		res.Items = res.Items[:1]
+		copy(req.Pointers, req.Pointers[i:]) // the list is not cut
+		return nil
+	})
+}
