@@ -92,15 +92,18 @@ func (c *checker) lentBefore(object types.Object, at token.Pos) bool {
 	return true
 }
 
-// adds reports whether an assignment adds parts of the message to what is there: it sets an element, or appends.
-func (c *checker) adds(left, right ast.Expr) bool {
+// storing tells how an assignment stores parts of the message.
+func (c *checker) storing(left, right ast.Expr) storing {
 	for e := left; e != nil; e = outer(e) {
 		if _, ok := e.(*ast.IndexExpr); ok {
-			return true
+			return puts
 		}
 	}
 	call, ok := ast.Unparen(right).(*ast.CallExpr)
-	return ok && len(call.Args) > 1 && c.text(call.Args[0]) == c.text(left) && slices.ContainsFunc(call.Args[1:], c.lends)
+	if ok && len(call.Args) > 1 && c.text(call.Args[0]) == c.text(left) && slices.ContainsFunc(call.Args[1:], c.lends) {
+		return appends
+	}
+	return replaces
 }
 
 // root returns the variable in which an expression of fields and variables begins, or nil.

@@ -21,7 +21,20 @@ type checker struct {
 	reply       types.Object                 // of a handler
 	calls       *calls                       // that make the message; nil: it is that of a handler
 	copies      map[types.Object][]assignment
+
+	// Of a function that is called with a message:
+	params map[types.Object]int
+	keeps  *keeping // what it does with one of them; nil: it is no such function, and findings are reported
 }
+
+// storing is how something is stored in what an expression names.
+type storing int
+
+const (
+	replaces storing = iota // what was there
+	appends                 // to a list, which is assigned again
+	puts                    // into it, as into a map
+)
 
 // check finds the variables that hold parts of the message, and then what leaves.
 func (c *checker) check() {
@@ -68,6 +81,7 @@ func (c *checker) follow(n ast.Node) {
 		for into := range c.kept(n) {
 			c.spread(into)
 		}
+		c.passed(n)
 	}
 }
 
@@ -77,7 +91,7 @@ func (c *checker) leaves(n ast.Node) bool {
 	case *ast.AssignStmt:
 		for left, right := range assignments(n) {
 			if c.lends(right) {
-				c.store(left, c.text(right), c.adds(left, right))
+				c.store(left, c.text(right), c.storing(left, right))
 			}
 		}
 		for _, left := range n.Lhs {
@@ -87,12 +101,17 @@ func (c *checker) leaves(n ast.Node) bool {
 	case *ast.IncDecStmt:
 		c.keys(n.X)
 	case *ast.SendStmt:
-		if c.lends(n.Value) {
+		if c.lends(n.Value) && c.keeps != nil {
+			c.store(n.Chan, c.text(n.Value), puts)
+		} else if c.lends(n.Value) {
 			c.report(n.Value.Pos(), c.text(n.Value), "sent on a channel")
 		}
 	case *ast.CallExpr:
 		for into, arg := range c.kept(n) {
-			c.store(into, c.text(arg), true)
+			if into == nil {
+				c.report(arg.Pos(), c.text(arg), "kept by "+c.text(n.Fun))
+			}
+			c.store(into, c.text(arg), puts)
 		}
 		c.removal(n)
 		return !c.started(n)
@@ -107,7 +126,10 @@ func (c *checker) spread(left ast.Expr) {
 	for e := left; e != nil; e = outer(e) {
 		switch e := e.(type) {
 		case *ast.Ident:
-			c.lend(objectOf(c.pass.TypesInfo, e), left.Pos())
+			object := objectOf(c.pass.TypesInfo, e)
+			if _, param := c.params[object]; !param || left == ast.Expr(e) {
+				c.lend(object, left.Pos())
+			}
 		case *ast.StarExpr:
 			return
 		}
@@ -121,8 +143,8 @@ func (c *checker) lend(object types.Object, at token.Pos) {
 	}
 }
 
-// store reports a part of the message that is stored in what outlives it. It may be added to what is there, or replace it.
-func (c *checker) store(left ast.Expr, text string, added bool) {
+// store reports a part of the message that is stored in what outlives it.
+func (c *checker) store(left ast.Expr, text string, how storing) {
 	for root := left; root != nil; root = outer(root) {
 		var object types.Object
 		switch e := root.(type) {
@@ -137,7 +159,8 @@ func (c *checker) store(left ast.Expr, text string, added bool) {
 		if !ok || !holds(c.pass.TypesInfo.TypeOf(left)) {
 			continue
 		}
-		if !c.local(v) && c.lent[v] == nil || added && c.calls.collectedIn(v, left.Pos()) {
+		c.storedIn(v, left, how)
+		if !c.local(v) && c.lent[v] == nil || how != replaces && c.calls.collectedIn(v, left.Pos()) {
 			c.report(left.Pos(), text, "stored in "+c.text(left))
 		}
 	}
@@ -169,7 +192,7 @@ func (c *checker) keys(left ast.Expr) {
 	for ; left != nil; left = outer(left) {
 		if e, ok := left.(*ast.IndexExpr); ok {
 			if _, ok := c.pass.TypesInfo.TypeOf(e.X).Underlying().(*types.Map); ok && c.lends(e.Index) {
-				c.store(e.X, c.text(e.Index), true)
+				c.store(e.X, c.text(e.Index), puts)
 			}
 		}
 	}
@@ -177,6 +200,10 @@ func (c *checker) keys(left ast.Expr) {
 
 // report reports that text, a part of the message, is kept.
 func (c *checker) report(at token.Pos, text, how string) {
+	if c.keeps != nil {
+		c.keeps.outside = true
+		return
+	}
 	message := fmt.Sprintf("%s is %s, but %s is valid until %s only: copy what is kept", text, how, c.what, c.until)
 	if key := fmt.Sprint(at, message); !c.reported[key] { // a variable may have the replies of several calls
 		c.reported[key] = true

@@ -43,6 +43,9 @@ func isGo(f *types.Func) bool {
 
 // given reports parts of the message among what a goroutine gets.
 func (c *checker) given(args []ast.Expr) (reported bool) {
+	if c.keeps != nil {
+		return false
+	}
 	for _, arg := range args {
 		if literal, ok := ast.Unparen(arg).(*ast.FuncLit); ok {
 			for _, id := range c.uses(literal) {

@@ -45,7 +45,7 @@ func (c *checker) elementOf(e, list ast.Expr) bool {
 
 // left reports a list of the message whose last elements stay behind its end.
 func (c *checker) left(at token.Pos, by string, list ast.Expr) {
-	if s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice); ok && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
+	if s, ok := c.pass.TypesInfo.TypeOf(list).Underlying().(*types.Slice); ok && c.keeps == nil && c.lends(list) && usedAgain(s.Elem(), make(map[types.Type]bool)) {
 		c.pass.Reportf(at, "%s leaves the last elements of %s behind its end too, where the next message is decoded: use slices.Delete", by, c.text(list))
 	}
 }

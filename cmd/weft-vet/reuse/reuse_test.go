@@ -14,5 +14,5 @@ func TestMain(m *testing.M) { leak.Main(m) }
 // TestAnalyzer looks at sources that say in comments what is to be found.
 func TestAnalyzer(t *testing.T) {
 	t.Setenv("GOWORK", "off")
-	analysistest.Run(t, analysistest.TestData(), reuse.New(), "a", "b", "c", "variables", "sharing", "goroutines", "keepers", "replies", "removal")
+	analysistest.Run(t, analysistest.TestData(), reuse.New(), "a", "b", "c", "variables", "sharing", "goroutines", "keepers", "replies", "removal", "helpers")
 }

@@ -93,13 +93,9 @@ func (c *checker) sharingLends(call *ast.CallExpr) bool {
 
 // lendsAny reports whether an argument for one of some parameters of a function refers to memory of the message.
 func (c *checker) lendsAny(call *ast.CallExpr, f *types.Func, params []int) bool {
-	last := f.Signature().Params().Len() - 1 // more arguments are for a parameter with dots
-	for i, arg := range call.Args {
-		if slices.Contains(params, min(i, last)) && c.lends(arg) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(params, func(param int) bool {
+		return slices.ContainsFunc(arguments(call, f, param), c.lends)
+	})
 }
 
 // isGetter reports whether a method is one that generated code of Protocol Buffers has for a field.

@@ -13,6 +13,7 @@ type source struct {
 	functions map[types.Object]*ast.FuncDecl
 	values    map[types.Object][]ast.Expr // what is assigned to a variable or a field, anywhere in the package
 	handled   map[*ast.BlockStmt]bool     // the handlers that were looked at
+	known     map[*types.Func][]keeping
 	reported  map[string]bool
 }
 
@@ -28,6 +29,7 @@ func newSource(pass *analysis.Pass) *source {
 		functions: make(map[types.Object]*ast.FuncDecl),
 		values:    make(map[types.Object][]ast.Expr),
 		handled:   make(map[*ast.BlockStmt]bool),
+		known:     make(map[*types.Func][]keeping),
 		reported:  make(map[string]bool),
 	}
 	for _, f := range pass.Files {
